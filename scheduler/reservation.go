@@ -155,6 +155,7 @@ func (s *Scheduler) fulfill(node uint32) {
 	d := s.place(r.App, ask, node, &Limits{}, true)
 	switch {
 	case d.state == stateAllocated:
+		s.withdrawFor(r, yarn.WithdrawFulfilled)
 		s.Emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
 		reReservations = 0
 	case d.state == stateReserved && s.counting:
@@ -180,7 +181,9 @@ func (s *Scheduler) wanted(ask, node uint32) bool {
 // cancel ends a reservation. Its node has room again.
 func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
 	if slot := s.st.Reservation(number); slot != 0 {
-		s.NodeFreed(s.st.Reservations.Get(slot).Node)
+		r := s.st.Reservations.Get(slot)
+		s.NodeFreed(r.Node)
+		s.withdrawFor(r, yarn.WithdrawCancelled)
 	}
 	s.Emit(&event.ReservationCancelled{Reservation: number, Cause: cause})
 }

@@ -76,6 +76,7 @@ func small(tb testing.TB) *state.State {
 		&event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "host-1:45454", Result: event.AuditDone},
 		&event.Audited{Who: "mallory", From: "10.0.0.8:4", Action: "node drain", Target: "host-1:45454", Result: "NOT_ALLOWED"})
 	withLabels(tb, st)
+	withPreemptions(tb, st)
 	return st
 }
 
@@ -90,6 +91,21 @@ func withLabels(tb testing.TB, st *state.State) {
 		&event.ContainerAllocated{App: 1, Number: st.NextNumber(st.Apps.Get(st.App(1))), Key: key, Node: 3, Locality: yarn.OffSwitch})
 	apply(tb, st, &event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "labelled", User: "ann", Queue: "root.a", MaxAttempts: 2})
 	apply(tb, st, &event.ApplicationLabelled{App: st.Meta.NextApp - 1, Label: "spot", AMLabel: "gpu"})
+}
+
+// withPreemptions has ended one container by preemption, and warns another.
+func withPreemptions(tb testing.TB, st *state.State) {
+	key := yarn.SchedulerKey{Priority: 6}
+	number := st.NextNumber(st.Apps.Get(st.App(1)))
+	apply(tb, st, &event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 2, Size: yarn.NewResource(1<<10, 1), Relax: true})
+	for i := range uint64(2) {
+		ref := event.ContainerRef{App: 1, Attempt: 1, Number: number + i}
+		apply(tb, st,
+			&event.ContainerAllocated{App: 1, Number: ref.Number, Key: key, Node: 3, Locality: yarn.OffSwitch},
+			&event.PreemptionAsked{Container: ref, Queue: "root.b", Cause: yarn.PreemptGuarantee, DeadlineMillis: st.Meta.NowMillis + 15_000,
+				Under: yarn.NewResource(4<<10, 4), Over: yarn.NewResource(2<<10, 2), Sets: 41, Cost: 180})
+	}
+	apply(tb, st, &event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}, ExitStatus: yarn.ExitPreempted})
 }
 
 // smallResized is small as it was in format 2.

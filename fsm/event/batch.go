@@ -35,6 +35,9 @@ const LevelForgottenNodes = 3
 // LevelLabels is the level from which nodes have labels.
 const LevelLabels = 3
 
+// LevelPreemption is the level from which containers are warned and ended for the sake of others.
+const LevelPreemption = 3
+
 // LevelNodeTimes is the level from which the state keeps since when it knows a node, and since when
 // the node drains.
 const LevelNodeTimes = 3

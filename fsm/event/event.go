@@ -89,6 +89,10 @@ const (
 	KindReservationCancelled Kind = 82
 	KindResizeReserved       Kind = 83 // from LevelResize on
 
+	// From LevelPreemption on.
+	KindPreemptionAsked     Kind = 84
+	KindPreemptionWithdrawn Kind = 85
+
 	// From LevelLabels on.
 	KindLabelsSet           Kind = 90
 	KindLabelsRemoved       Kind = 91
@@ -180,6 +184,8 @@ var specs = map[Kind]spec{
 	KindReservationFulfilled:       of[ReservationFulfilled]("ReservationFulfilled"),
 	KindReservationCancelled:       of[ReservationCancelled]("ReservationCancelled"),
 	KindResizeReserved:             of[ResizeReserved]("ResizeReserved"),
+	KindPreemptionAsked:            of[PreemptionAsked]("PreemptionAsked"),
+	KindPreemptionWithdrawn:        of[PreemptionWithdrawn]("PreemptionWithdrawn"),
 	KindLabelsSet:                  of[LabelsSet]("LabelsSet"),
 	KindLabelsRemoved:              of[LabelsRemoved]("LabelsRemoved"),
 	KindNodesLabelled:              of[NodesLabelled]("NodesLabelled"),

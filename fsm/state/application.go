@@ -144,6 +144,9 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	}
 	s.touchApp(slot, a)
 	s.dropReservationBans(slot)
+	if s.Preempted.Has(slot) {
+		s.Preempted.release(slot)
+	}
 	s.bySeq.remove(hash64(uint64(e.App)), slot, s.hashOfApp)
 	s.forgetAttempts(a.History)
 	s.Apps.release(slot)

@@ -102,6 +102,7 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	}
 	s.touchApp(slot, a)
 	s.setAttempt(a, AttemptRegistered)
+	s.redeliverPreemptions(a)
 	a.State = yarn.AppRunning
 	if a.StartedMillis == 0 {
 		a.StartedMillis = s.Meta.NowMillis
@@ -168,7 +169,7 @@ func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 func (s *State) deliver(a *App) {
 	for slot := range s.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
-		if !s.deliverContainer(c, a.Response) {
+		if !s.deliverContainer(slot, c, a.Response) {
 			s.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
@@ -179,7 +180,7 @@ func (s *State) deliver(a *App) {
 
 // deliverContainer stamps a container with the response that delivers it; false when an
 // earlier response has delivered everything about it.
-func (s *State) deliverContainer(c *Container, response int32) bool {
+func (s *State) deliverContainer(slot uint32, c *Container, response int32) bool {
 	earlier := true
 	if c.GrantedIn == 0 && !c.AM { // an AM is listed for a change of its size alone
 		c.GrantedIn, earlier = response, false
@@ -191,6 +192,9 @@ func (s *State) deliverContainer(c *Container, response int32) bool {
 		}
 	}
 	if s.deliverResize(c, response) {
+		earlier = false
+	}
+	if s.deliverPreemption(slot, response) {
 		earlier = false
 	}
 	if c.State >= yarn.ContainerReleasing && c.CompletedIn == 0 {

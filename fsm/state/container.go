@@ -276,6 +276,7 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 		n.Text, c.Diagnostics = text, id
 	}
 	a := s.Apps.mut(c.App)
+	s.endPreemption(slot, c, exit)
 	switch {
 	case c.AM:
 		s.removeUndelivered(slot, a) // its AM is this container

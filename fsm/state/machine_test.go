@@ -71,6 +71,7 @@ func (m *machine) Check(t *rapid.T) {
 func (m *machine) apply(t *rapid.T, e event.Event) {
 	t.Helper()
 	m.giveUpGrowth(t, e)
+	m.withdrawFor(t, e)
 	if err := m.s.Apply(e); err != nil {
 		t.Fatalf("live: %v", err)
 	}

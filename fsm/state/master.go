@@ -212,6 +212,7 @@ func (s *State) redeliver(a *App) {
 		}
 	}
 	s.forgetResponses(a)
+	s.redeliverPreemptions(a)
 }
 
 // forgetResponses marks the containers that the AM has as deliveredEarlier, so that no

@@ -363,6 +363,31 @@ type Reservation struct {
 	prevApp, nextApp uint32
 }
 
+// Preemption is the warning that a container is to end for another's sake. It stands until it is
+// withdrawn or the container ends.
+type Preemption struct {
+	Reservation                 uint64 // of the container's node, that the room is for; 0: for none
+	Queue                       string // path of the leaf that gains; the queue may be gone
+	Cause                       yarn.PreemptionCause
+	ToldIn                      int32 // response that told the AM; 0: none yet
+	AskedMillis, DeadlineMillis int64
+	// Under is by how much the gaining queue was under its entitlement, Over by how much the
+	// container's queue was over its own. Sets of containers were compared; Cost is that of the
+	// container's set.
+	Under, Over yarn.Resource
+	Sets        uint32
+	Cost        uint64
+}
+
+// Preempted is what an application has lost by preemption. Size and ResourceSeconds are sums over
+// the containers that were ended; for the ResourceSeconds of one see State.ResourceSecondsOf.
+type Preempted struct {
+	Containers      uint64 // without AMs
+	AMs             uint64
+	Size            yarn.Resource
+	ResourceSeconds yarn.Resource
+}
+
 // ReservationBan keeps one key from reserving one node until its free resource changes: without
 // it, the pass after an operator's cancellation would make the same reservation again.
 type ReservationBan struct {

@@ -173,6 +173,9 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.fits(r.Size, n.Unallocated()) {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
+	if s.awaitsPreemption(r) {
+		return broken(e, "containers are still to end for it")
+	}
 	s.touchApp(res.App, a)
 	s.touchNode(res.Node)
 	s.leaveReservation(slot, a)
@@ -214,6 +217,9 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	}
 	if e.Cause == 0 || int(e.Cause) >= len(s.Meta.Cancelled) {
 		return broken(e, "no such cause")
+	}
+	if s.awaitsPreemption(r) {
+		return broken(e, "containers are still to end for it")
 	}
 	a, res := s.Apps.mut(r.App), *r
 	s.touchApp(res.App, a)

@@ -171,7 +171,7 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
 		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
-		"node-times", "labels", "labelled-hosts", "label-uses", "labelled-asks", "labelled-containers", "labelled-applications"}
+		"node-times", "labels", "labelled-hosts", "label-uses", "labelled-asks", "labelled-containers", "labelled-applications", "preemptions", "preempted"}
 	all := Sections()
 	if len(all) != len(names) {
 		t.Fatalf("%d sections", len(all))

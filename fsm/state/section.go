@@ -128,6 +128,8 @@ func Sections() []Section {
 		table(30, "labelled-containers", func(s *State) *Table[LabelID] { return &s.AskedLabels }, func(l *LabelID, c *codec.Coder) { c.U16(l) }),
 		more(31, "labelled-applications", func(s *State) *Table[App] { return &s.Apps },
 			func(a *App) bool { return a.labelled || a.AMLabel != 0 }, (*App).codeLabels),
+		table(32, "preemptions", func(s *State) *Table[Preemption] { return &s.Preemptions }, (*Preemption).code),
+		table(33, "preempted", func(s *State) *Table[Preempted] { return &s.Preempted }, (*Preempted).code),
 	}
 }
 

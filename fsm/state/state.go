@@ -42,7 +42,9 @@ type State struct {
 	Labels           Table[Label] // also removed ones
 	LabelledHosts    Table[LabelledHost]
 	LabelUses        Table[LabelUse]
-	AskedLabels      Table[LabelID] // by the slot of a Container: the label of the ask that it serves
+	AskedLabels      Table[LabelID]    // by the slot of a Container: the label of the ask that it serves
+	Preemptions      Table[Preemption] // by the slot of a Container: the warning that it is to end
+	Preempted        Table[Preempted]  // by the slot of an App: what it has lost by preemption
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -97,6 +99,7 @@ func (s *State) Fork() *State {
 		Attempts: s.Attempts.fork(), NodeApplications: s.NodeApplications.fork(), Delegations: s.Delegations.fork(),
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
+		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
@@ -273,6 +276,10 @@ func (s *State) apply(e event.Event) error {
 		return s.askMissesUpdated(e)
 	case *event.ApplicationLabelled:
 		return s.applicationLabelled(e)
+	case *event.PreemptionAsked:
+		return s.preemptionAsked(e)
+	case *event.PreemptionWithdrawn:
+		return s.preemptionWithdrawn(e)
 	case *event.AttemptRecovered:
 		return s.attemptRecovered(e)
 	case *event.ContainerRecovered:

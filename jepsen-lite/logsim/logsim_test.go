@@ -80,10 +80,10 @@ func TestSeeds(t *testing.T) {
 }
 
 // unmet are the events that no run has: the level of this build is that of the cluster;
-// ApplicationIDGiven belongs to older levels; and attempts and containers are recovered only in a
+// ApplicationIDGiven belongs to older levels; nothing is preempted; and attempts and containers are recovered only in a
 // cluster that was taken over.
 var unmet = []event.Kind{event.KindLevelRaised, event.KindApplicationIDGiven, event.KindAttemptRecovered, event.KindContainerRecovered,
-	event.KindNodeApplicationRecovered}
+	event.KindNodeApplicationRecovered, event.KindPreemptionAsked, event.KindPreemptionWithdrawn}
 
 // vocabulary asks whether every event that there is was met.
 func vocabulary(t *testing.T, events *[256]int) {

@@ -127,10 +127,11 @@ const (
 	KindRemoveLabels
 	KindLabelNodes
 	KindDrainNodes
+	KindPreemptionRound
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindDrainNodes + 1
+const KindsEnd = KindPreemptionRound + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -186,6 +187,7 @@ var makers = map[Kind]func() Input{
 	KindSetLabels:             func() Input { return new(SetLabels) },
 	KindRemoveLabels:          func() Input { return new(RemoveLabels) },
 	KindLabelNodes:            func() Input { return new(LabelNodes) },
+	KindPreemptionRound:       func() Input { return new(PreemptionRound) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

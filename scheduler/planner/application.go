@@ -270,6 +270,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 		return input.Refuse(in, fault)
 	}
 	from := p.sched.LeafOf(a)
+	p.sched.WithdrawMoved(slot)
 	p.sched.Emit(&event.ApplicationMoved{App: a.ID.Seq, Queue: p.Config().Queues[to].Path})
 	p.applicationLeftQueue(from)
 	p.sched.ActivateArrival(int32(to))

@@ -106,7 +106,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	}
 	r := p.answer(slot, response)
 	r.UpdateErrors = errs
-	window.give(in, kind, response, !changed && len(r.Granted)+len(r.Completed)+len(r.Resized) == 0)
+	window.give(in, kind, response, !changed && len(r.Granted)+len(r.Completed)+len(r.Resized)+len(r.Preempted) == 0)
 	return r
 }
 
@@ -122,12 +122,15 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	if granted > 0 {
 		r.Granted = make([]input.Granted, 0, granted)
 	}
-	for _, k := range p.st.UndeliveredTo(a) {
+	for c, k := range p.st.UndeliveredTo(a) {
 		if k.GrantedIn == n && k.CompletedIn != n {
 			r.Granted = append(r.Granted, p.granted(k))
 		}
 		if z, ok := p.resized(k, n); ok {
 			r.Resized = append(r.Resized, z)
+		}
+		if w, ok := p.preempting(c, k, n); ok {
+			r.Preempted = append(r.Preempted, w)
 		}
 		if k.CompletedIn == n {
 			r.Completed = append(r.Completed, input.ContainerStatus{Container: p.st.ContainerID(k), State: yarn.ContainerCompleted,
@@ -136,6 +139,7 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	}
 	slices.Reverse(r.Granted)
 	slices.Reverse(r.Resized)
+	slices.Reverse(r.Preempted)
 	return r
 }
 

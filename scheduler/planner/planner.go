@@ -107,6 +107,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.nodeHeartbeat(in)
 	case *input.Allocate:
 		return p.confirmRefusal(p.allocate(in))
+	case *input.PreemptionRound:
+		return p.preemptionRound(in)
 	case *input.NodesHeard:
 		return p.nodesHeard(in)
 	case *input.RegisterNode:

@@ -174,11 +174,14 @@ func (t *responseWindow) count(response int32) {
 // unheard says whether there was something in an answer, of which an AM that has
 // not had it must hear.
 func (p *Planner) unheard(slot uint32, n int32) bool {
-	for _, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
+	for c, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
 		if k.GrantedIn == n || k.CompletedIn == n {
 			return true
 		}
 		if _, told := p.resized(k, n); told {
+			return true
+		}
+		if _, told := p.preempting(c, k, n); told {
 			return true
 		}
 	}

@@ -165,6 +165,9 @@ func (w *world) tellReply(out *strings.Builder, r *input.AllocateReply) {
 	for _, c := range r.Completed {
 		fmt.Fprintf(out, "completed #%d %d\n", c.Container.Number, c.ExitStatus)
 	}
+	for _, k := range r.Preempted {
+		fmt.Fprintf(out, "to be preempted #%d %s\n", k.Container.Number, w.size(k.Size))
+	}
 	fmt.Fprintf(out, "headroom %s\n", w.size(r.Headroom))
 }
 

@@ -115,6 +115,10 @@ func (w *world) tellOne(e event.Event) string {
 		return fmt.Sprintf("%s #%d: its node has had version %d\n", w.names[e.Container.App], e.Container.Number, e.Version)
 	case *event.ResizeReserved:
 		return fmt.Sprintf("%s r%d reserved for #%d to grow\n", w.names[e.Container.App], e.Reservation, e.Container.Number)
+	case *event.PreemptionAsked:
+		return fmt.Sprintf("%s #%d warned for %s\n", w.names[e.Container.App], e.Container.Number, e.Queue)
+	case *event.PreemptionWithdrawn:
+		return fmt.Sprintf("%s #%d no longer warned: %s\n", w.names[e.Container.App], e.Container.Number, e.Cause)
 	case *event.AttemptActivated:
 		return fmt.Sprintf("%s activated\n", w.names[e.App])
 	case *event.AttemptStarted:

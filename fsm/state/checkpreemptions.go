@@ -1,0 +1,34 @@
+package state
+
+import "fmt"
+
+// checkPreemptions makes sure that only live containers are warned, for reservations of their own
+// node, and that an AM which has not heard of a warning will.
+func (s *State) checkPreemptions() error {
+	var err error
+	s.Preemptions.Each(func(slot uint32, p *Preemption) bool {
+		c := s.Containers.Get(slot)
+		switch {
+		case !c.State.Live() || !c.OnNode || !p.Cause.Known() || p.DeadlineMillis < p.AskedMillis || p.Under.Negative() || p.Over.Negative():
+			err = fmt.Errorf("container %s is %s and warned for %s until %d", s.ContainerID(c), c.State, p.Cause, p.DeadlineMillis)
+		case p.Reservation != 0 && !s.makesRoom(slot, c, p.Reservation):
+			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.ContainerID(c), p.Reservation)
+		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == AttemptRegistered && !c.undelivered:
+			err = fmt.Errorf("the warning of container %s is in no undelivered list", s.ContainerID(c))
+		}
+		return err == nil
+	})
+	s.Preempted.Each(func(slot uint32, p *Preempted) bool {
+		if p.Containers+p.AMs == 0 || p.Size.Negative() || p.ResourceSeconds.Negative() {
+			err = fmt.Errorf("application %s has lost %s in %d containers", s.Apps.Get(slot).ID, p.Size, p.Containers+p.AMs)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// makesRoom says whether a container's end can help a reservation.
+func (s *State) makesRoom(slot uint32, c *Container, number uint64) bool {
+	r := s.Reservation(number)
+	return r != 0 && s.Reservations.Get(r).Node == c.Node && s.Reservations.Get(r).IncreaseOf != slot
+}

@@ -1,0 +1,73 @@
+package state
+
+import (
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Actions of the machine about preemption.
+
+// withdrawFor takes the warnings back that stand for a reservation, before the event that ends it.
+func (m *machine) withdrawFor(t *rapid.T, e event.Event) {
+	var number uint64
+	switch e := e.(type) {
+	case *event.ReservationFulfilled:
+		number = e.Reservation
+	case *event.ReservationCancelled:
+		number = e.Reservation
+	}
+	slot := m.s.Reservation(number)
+	if slot == 0 {
+		return
+	}
+	var warned []event.ContainerRef
+	for c := range m.s.PreemptedFor(m.s.Reservations.Get(slot)) {
+		warned = append(warned, m.s.Ref(m.s.Containers.Get(c)))
+	}
+	for _, ref := range warned {
+		m.apply(t, &event.PreemptionWithdrawn{Container: ref, Cause: yarn.WithdrawCancelled})
+	}
+}
+
+func (m *machine) AskPreemption(t *rapid.T) {
+	if m.s.Meta.Level < event.LevelPreemption {
+		m.apply(t, &event.LevelRaised{Level: event.LevelPreemption})
+	}
+	slot, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.State.Live() && c.OnNode })
+	if m.s.Preemptions.Has(slot) {
+		t.Skip("it is warned")
+	}
+	e := &event.PreemptionAsked{Container: m.s.Ref(c), Queue: "root.b.x", Cause: drawOf(t, "cause", []yarn.PreemptionCause{yarn.PreemptGuarantee, yarn.PreemptBalance}),
+		DeadlineMillis: m.s.Meta.NowMillis + rapid.Int64Range(0, 15000).Draw(t, "wait"), Under: gb(2), Over: gb(1), Sets: 3, Cost: 9}
+	if r := m.s.Nodes.Get(c.Node).Reservation; r != 0 && m.s.Reservations.Get(r).IncreaseOf != slot {
+		e.Reservation = m.s.Reservations.Get(r).Number
+	}
+	m.apply(t, e)
+}
+
+func (m *machine) AskPreemptionMore(t *rapid.T) { m.AskPreemption(t) }
+
+// warned picks a warned container.
+func (m *machine) warned(t *rapid.T) *Container {
+	slot, _ := pick(t, "warned container", &m.s.Preemptions, func(*Preemption) bool { return true })
+	return m.s.Containers.Get(slot)
+}
+
+func (m *machine) WithdrawPreemption(t *rapid.T) {
+	m.apply(t, &event.PreemptionWithdrawn{Container: m.s.Ref(m.warned(t)), Cause: yarn.WithdrawNotEntitled})
+}
+
+func (m *machine) Preempt(t *rapid.T) {
+	c := m.warned(t)
+	app, before := c.App, m.s.PreemptedOf(c.App)
+	if c.Launched {
+		m.apply(t, &event.ContainerReleased{Container: m.s.Ref(c), ExitStatus: yarn.ExitPreempted, Diagnostics: "preempted"})
+	} else {
+		m.apply(t, &event.ContainerCompleted{Container: m.s.Ref(c), ExitStatus: yarn.ExitPreempted, Restore: m.restorable(m.s.Container(m.s.Ref(c)))})
+	}
+	if after := m.s.PreemptedOf(app); after.Containers+after.AMs != before.Containers+before.AMs+1 {
+		t.Fatalf("it has lost %+v, before %+v", after, before)
+	}
+}

@@ -1,0 +1,153 @@
+package state
+
+import (
+	"iter"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// PreemptedFor are the warned containers that are to make room for a reservation, with their slots.
+// They are on its node.
+func (s *State) PreemptedFor(r *Reservation) iter.Seq2[uint32, *Preemption] {
+	return func(yield func(uint32, *Preemption) bool) {
+		if s.Preemptions.Len() == 0 {
+			return
+		}
+		for slot := range s.ContainersOn(s.Nodes.Get(r.Node)) {
+			if s.Preemptions.Has(slot) && s.Preemptions.Get(slot).Reservation == r.Number && !yield(slot, s.Preemptions.Get(slot)) {
+				return
+			}
+		}
+	}
+}
+
+// awaitsPreemption says whether containers are still to end for a reservation. They must end, or
+// their warnings be withdrawn, before the reservation does.
+func (s *State) awaitsPreemption(r *Reservation) bool {
+	for range s.PreemptedFor(r) {
+		return true
+	}
+	return false
+}
+
+// PreemptedOf is what an application has lost by preemption.
+func (s *State) PreemptedOf(app uint32) Preempted {
+	if !s.Preempted.Has(app) {
+		return Preempted{}
+	}
+	return *s.Preempted.Get(app)
+}
+
+func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
+	if s.Meta.Level < event.LevelPreemption {
+		return broken(e, "the feature level is %d", s.Meta.Level)
+	}
+	slot, c, a, err := s.resizable(e, e.Container)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Preemptions.Has(slot):
+		return broken(e, "it is warned already")
+	case !e.Cause.Known() || e.DeadlineMillis < s.Meta.NowMillis || e.Under.Negative() || e.Over.Negative():
+		return broken(e, "no such cause, a deadline in the past, or a negative amount")
+	case e.Reservation != 0 && !s.makesRoom(slot, c, e.Reservation):
+		return broken(e, "its end makes no room for the reservation")
+	}
+	*s.Preemptions.place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
+		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
+	if a.Open() { // else there is no AM to hear of it
+		s.addUndelivered(slot, a)
+	}
+	s.fold(uint64(slot)<<8 | uint64(e.Cause))
+	s.fold(e.Reservation)
+	s.fold(uint64(e.DeadlineMillis))
+	s.fold(hashString(e.Queue))
+	return nil
+}
+
+func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
+	slot, _, err := s.containerOf(e, e.Container)
+	if err != nil {
+		return err
+	}
+	if !s.Preemptions.Has(slot) || !e.Cause.Known() {
+		return broken(e, "it is not warned, or there is no such cause")
+	}
+	s.Preemptions.release(slot)
+	s.fold(uint64(slot)<<8 | uint64(e.Cause))
+	return nil
+}
+
+// endPreemption drops the warning of a container that ends. If it was preempted, its application's
+// losses grow.
+func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
+	if !s.Preemptions.Has(slot) {
+		return
+	}
+	s.Preemptions.release(slot)
+	if exit != yarn.ExitPreempted {
+		return
+	}
+	p := s.preemptedOf(c.App)
+	p.Containers += uint64(count(!c.AM))
+	p.AMs += uint64(count(c.AM))
+	p.Size = p.Size.Add(c.Size)
+	p.ResourceSeconds = p.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
+	s.fold(p.Containers<<32 | p.AMs)
+	s.foldResource(p.ResourceSeconds)
+}
+
+// preemptedOf is an application's record for writing; it is made when there is none.
+func (s *State) preemptedOf(app uint32) *Preempted {
+	if s.Preempted.Has(app) {
+		return s.Preempted.mut(app)
+	}
+	return s.Preempted.place(app)
+}
+
+// deliverPreemption stamps a container's warning with the response that tells its AM; false when
+// there is none, or an earlier response has told it.
+func (s *State) deliverPreemption(slot uint32, response int32) bool {
+	if !s.Preemptions.Has(slot) || s.Preemptions.Get(slot).ToldIn != 0 {
+		return false
+	}
+	s.Preemptions.mut(slot).ToldIn = response
+	return true
+}
+
+// redeliverPreemptions has an AM that registers hear of the warnings of all containers that it has,
+// also of those that were told to an AM before it.
+func (s *State) redeliverPreemptions(a *App) {
+	if s.Preemptions.Len() == 0 {
+		return
+	}
+	for slot := range s.ContainersOf(a) {
+		if s.Preemptions.Has(slot) {
+			s.Preemptions.mut(slot).ToldIn = 0
+			s.addUndelivered(slot, a)
+		}
+	}
+}
+
+func (p *Preemption) code(c *codec.Coder) {
+	c.U64(&p.Reservation)
+	c.String(&p.Queue)
+	codec.Enum(c, &p.Cause)
+	c.I32(&p.ToldIn)
+	c.I64(&p.AskedMillis)
+	c.I64(&p.DeadlineMillis)
+	c.Resource(&p.Under)
+	c.Resource(&p.Over)
+	c.U32(&p.Sets)
+	c.U64(&p.Cost)
+}
+
+func (p *Preempted) code(c *codec.Coder) {
+	c.U64(&p.Containers)
+	c.U64(&p.AMs)
+	c.Resource(&p.Size)
+	c.Resource(&p.ResourceSeconds)
+}

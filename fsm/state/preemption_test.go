@@ -1,0 +1,196 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// reserved has two containers of 3 GB of application 1 on node 1, of which its AM knows, and the
+// node reserved for 6 GB of application 2.
+func reserved(t failer) *State {
+	s := world(t)
+	apply(t, s, &event.LevelRaised{Level: event.LevelPreemption}, ask(1, k1, 3, 3), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1),
+		&event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
+		ask(2, k1, 1, 6), &event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k1, Node: 1})
+	return s
+}
+
+// warning warns a container of application 1 for the reservation.
+func warning(number uint64) *event.PreemptionAsked {
+	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptGuarantee,
+		DeadlineMillis: 16_000, Under: gb(6), Over: gb(2), Sets: 41, Cost: 180}
+}
+
+// TestPreemption follows two warned containers to their ends: one ends by preemption, the other by
+// itself.
+func TestPreemption(t *testing.T) {
+	s := reserved(t)
+	apply(t, s, warning(1), warning(2))
+	first, second := s.Container(ref(1, 1)), s.Container(ref(1, 2))
+	want := Preemption{Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptGuarantee, AskedMillis: 1000, DeadlineMillis: 16_000, Under: gb(6), Over: gb(2), Sets: 41, Cost: 180}
+	if got := *s.Preemptions.Get(first); got != want {
+		t.Errorf("remembered is %+v", got)
+	}
+	n := 0
+	for slot := range s.PreemptedFor(s.Reservations.Get(s.Reservation(1))) {
+		n++
+		if slot != first && slot != second {
+			t.Errorf("slot %d is warned", slot)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d containers are warned for the reservation", n)
+	}
+	apply(t, s, &event.TimeAdvanced{NowMillis: 16_000}, &event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted},
+		&event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitSuccess}, &event.ContainerCompleted{Container: ref(1, 1)})
+	if s.Preemptions.Len() != 0 {
+		t.Errorf("%d warnings stand", s.Preemptions.Len())
+	}
+	if got := s.PreemptedOf(s.App(1)); got != (Preempted{Containers: 1, Size: gb(3), ResourceSeconds: gb(45)}) {
+		t.Errorf("application 1 has lost %+v", got)
+	}
+	apply(t, s, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+	back, err := decode(encode(s))
+	if err != nil || !bytes.Equal(encode(back), encode(s)) || back.PreemptedOf(back.App(1)) != s.PreemptedOf(s.App(1)) {
+		t.Errorf("from a snapshot: %v", err)
+	}
+}
+
+// TestPreemptionIsToldOnce: an AM is told of a warning in one response, an AM that registers again in
+// another one, and so is the next attempt's AM that has the container.
+func TestPreemptionIsToldOnce(t *testing.T) {
+	s := reserved(t)
+	told := func() int32 { return s.Preemptions.Get(s.Container(ref(1, 1))).ToldIn }
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2}, warning(1))
+	if a := appAt(t, s, 1); told() != 0 || a.Undelivered == 0 {
+		t.Fatalf("told in %d, undelivered %d", told(), a.Undelivered)
+	}
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
+	if a := appAt(t, s, 1); told() != 3 || a.Undelivered != 0 {
+		t.Errorf("told in %d, undelivered %d", told(), a.Undelivered)
+	}
+	apply(t, s, &event.AttemptResynced{App: 1}, &event.ResponseRecorded{App: 1, Response: 1}, &event.ResponseRecorded{App: 1, Response: 2})
+	if a := appAt(t, s, 1); told() != 1 || a.Undelivered != 0 {
+		t.Errorf("after a resync told in %d, undelivered %d", told(), a.Undelivered)
+	}
+	apply(t, s, &event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
+		&event.ResponseRecorded{App: 1, Response: 7})
+	if told() != 7 {
+		t.Errorf("the next attempt was told in %d", told())
+	}
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPreemptionRefusals are the warnings, withdrawals and ends of reservations that do not follow.
+func TestPreemptionRefusals(t *testing.T) {
+	with := func(change func(e *event.PreemptionAsked)) *event.PreemptionAsked {
+		e := warning(2)
+		change(e)
+		return e
+	}
+	for name, e := range map[string]event.Event{
+		"second warning":                      warning(1),
+		"unknown container":                   warning(9),
+		"unknown cause":                       with(func(e *event.PreemptionAsked) { e.Cause = 99 }),
+		"no cause":                            with(func(e *event.PreemptionAsked) { e.Cause = 0 }),
+		"deadline in the past":                with(func(e *event.PreemptionAsked) { e.DeadlineMillis = 999 }),
+		"negative amount":                     with(func(e *event.PreemptionAsked) { e.Under = gb(-1) }),
+		"negative excess":                     with(func(e *event.PreemptionAsked) { e.Over = gb(-1) }),
+		"unknown reservation":                 with(func(e *event.PreemptionAsked) { e.Reservation = 9 }),
+		"reservation of another node":         with(func(e *event.PreemptionAsked) { e.Container = ref(1, 3) }),
+		"container that has ended":            with(func(e *event.PreemptionAsked) { e.Container = ref(1, 4) }),
+		"withdrawn without a warning":         &event.PreemptionWithdrawn{Container: ref(1, 2), Cause: 1},
+		"withdrawn without a cause":           &event.PreemptionWithdrawn{Container: ref(1, 1)},
+		"withdrawn of nobody":                 &event.PreemptionWithdrawn{Container: ref(9, 1), Cause: 1},
+		"reservation cancelled under warning": &event.ReservationCancelled{Reservation: 1, Cause: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := reserved(t)
+			apply(t, s, ask(1, k1, 2, 1), allocated(1, 3, k1, 2), allocated(1, 4, k1, 2), &event.ContainerReleased{Container: ref(1, 4)}, warning(1))
+			refuse(t, s, e)
+		})
+	}
+	s := reserved(t)
+	apply(t, s, warning(1), &event.ContainerCompleted{Container: ref(1, 2)}, &event.NodeResourceChanged{Node: 1, Total: gb(12)})
+	refuse(t, s, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	apply(t, s, &event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawFulfilled}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+
+	s = crowded(t)
+	apply(t, s, &event.LevelRaised{Level: event.LevelPreemption}, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
+	refuse(t, s, warning(1)) // it would end for its own growth
+	s = reserved(t)
+	s.Meta.Level = event.LevelPreemption - 1
+	refuse(t, s, warning(1))
+}
+
+// TestDigestTellsPreemptionsApart: a replica that decides otherwise is found out.
+func TestDigestTellsPreemptionsApart(t *testing.T) {
+	base := reserved(t)
+	digest := func(events ...event.Event) uint64 { f := base.Fork(); apply(t, f, events...); return f.Digest() }
+	seen := map[uint64]string{}
+	with := func(change func(e *event.PreemptionAsked)) *event.PreemptionAsked {
+		e := warning(1)
+		change(e)
+		return e
+	}
+	for name, events := range map[string][]event.Event{
+		"warned":                {warning(1)},
+		"another container":     {warning(2)},
+		"no reservation":        {with(func(e *event.PreemptionAsked) { e.Reservation = 0 })},
+		"another deadline":      {with(func(e *event.PreemptionAsked) { e.DeadlineMillis++ })},
+		"another queue":         {with(func(e *event.PreemptionAsked) { e.Queue = "root.b.y" })},
+		"another cause":         {with(func(e *event.PreemptionAsked) { e.Cause = yarn.PreemptBalance })},
+		"withdrawn":             {warning(1), &event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNoRoom}},
+		"withdrawn otherwise":   {warning(1), &event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawMoved}},
+		"ended by preemption":   {warning(1), &event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted}},
+		"ended without warning": {&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted}},
+	} {
+		d := digest(events...)
+		if other, twice := seen[d]; twice {
+			t.Errorf("%q and %q have one digest", name, other)
+		}
+		seen[d] = name
+	}
+}
+
+// TestDamagedPreemptionsAreSeen has a damage for every rule of checkPreemptions and each reference.
+func TestDamagedPreemptionsAreSeen(t *testing.T) {
+	for name, spoil := range map[string]func(s *State, slot uint32){
+		"container":   func(s *State, _ uint32) { s.Preemptions.place(99) },
+		"application": func(s *State, _ uint32) { s.Preempted.place(99).AMs = 1 },
+		"ended container": func(s *State, _ uint32) {
+			*s.Preemptions.place(s.Container(ref(1, 2))) = *s.Preemptions.Get(s.Container(ref(1, 1)))
+		},
+		"cause":               func(s *State, slot uint32) { s.Preemptions.mut(slot).Cause = 99 },
+		"deadline":            func(s *State, slot uint32) { s.Preemptions.mut(slot).DeadlineMillis = 1 },
+		"amount":              func(s *State, slot uint32) { s.Preemptions.mut(slot).Over = gb(-1) },
+		"reservation":         func(s *State, slot uint32) { s.Preemptions.mut(slot).Reservation = 9 },
+		"undelivered warning": func(s *State, slot uint32) { s.removeUndelivered(slot, s.Apps.mut(s.App(1))) },
+		"nothing lost":        func(s *State, _ uint32) { s.Preempted.place(s.App(1)) },
+		"less than nothing lost": func(s *State, _ uint32) {
+			*s.Preempted.place(s.App(1)) = Preempted{Containers: 1, Size: gb(-1)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := reserved(t)
+			apply(t, s, warning(1), &event.ContainerReleased{Container: ref(1, 2)})
+			if err := s.Check(); err != nil {
+				t.Fatal(err)
+			}
+			spoil(s, s.Container(ref(1, 1)))
+			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
+				t.Errorf("Check says %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package planner
+
+import (
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// preempted is what YARN says of a container that it preempts.
+const preempted = "Container preempted by scheduler"
+
+// killPreempted ends a warned container. An AM's attempt ends with it, and does not count against its
+// application. A container of which its AM does not know yet gives back what it was asked by.
+func (p *Planner) killPreempted(slot uint32) {
+	c := p.st.Containers.Get(slot)
+	ref, live := p.st.Ref(c), c.State.Live()
+	switch {
+	case !live:
+	case c.AM:
+		p.stopContainer(slot, yarn.ExitPreempted, preempted)
+		p.amEnded(ref, yarn.ExitPreempted, preempted, "")
+	case c.State == yarn.ContainerAllocated && !c.Launched:
+		p.complete(ref, yarn.ExitPreempted, preempted)
+	default:
+		p.stopContainer(slot, yarn.ExitPreempted, preempted)
+	}
+}
+
+// preempting is the warning of a container that response n tells its AM; false when that tells none.
+func (p *Planner) preempting(slot uint32, c *state.Container, n int32) (input.Preempting, bool) {
+	if !p.st.Preemptions.Has(slot) || p.st.Preemptions.Get(slot).ToldIn != n {
+		return input.Preempting{}, false
+	}
+	return input.Preempting{Container: p.st.ContainerID(c), Size: c.Size, DeadlineMillis: p.st.Preemptions.Get(slot).DeadlineMillis}, true
+}
+
+// preemptionRound judges the warnings that stand, ends the containers whose deadline has passed, and
+// warns others.
+func (p *Planner) preemptionRound(in *input.PreemptionRound) input.Reply {
+	if p.st.Meta.Level >= event.LevelPreemption {
+		for _, slot := range p.sched.PreemptionRound() {
+			p.killPreempted(slot)
+		}
+	}
+	return in.NewReply()
+}
