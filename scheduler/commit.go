@@ -13,7 +13,7 @@ func (s *Scheduler) accept(d *decision) bool {
 	}
 	a, n := s.st.Apps.Get(d.app), s.st.Nodes.Get(d.node)
 	ask := s.st.AskFor(a, d.key, d.increaseOf)
-	if n.State != yarn.NodeRunning || n.Reservation != 0 || ask == 0 || ask != d.ask {
+	if !n.Serving() || n.Reservation != 0 || ask == 0 || ask != d.ask {
 		return false
 	}
 	k := s.st.Asks.Get(ask)

@@ -53,7 +53,7 @@ func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
 
 // eagerPass serves a node as its heartbeat would, but counts no missed offers.
 func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
-	if b.spent() || !s.st.Nodes.Has(node) || !Serving(s.st.Nodes.Get(node)) {
+	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).Serving() {
 		return false
 	}
 	reserved := s.st.Nodes.Get(node).Reservation

@@ -93,7 +93,7 @@ func nextBit(words []uint64, from uint32) uint32 {
 func (s *Scheduler) refreshNode(slot uint32) {
 	n := s.st.Nodes.Get(slot) // a zero record, which serves nothing, when it was forgotten
 	var bucket uint8
-	if Serving(n) && n.Reservation == 0 && s.hasRoom(n) {
+	if n.Serving() && n.Reservation == 0 && s.hasRoom(n) {
 		bucket = bucketOf(n.Unallocated()[yarn.Memory])
 	}
 	s.partitionOf(n).nodes.set(slot, bucket)

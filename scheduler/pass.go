@@ -28,7 +28,7 @@ type outcome struct {
 // HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
 // locality delays and re-reservations.
 func (s *Scheduler) HeartbeatPass(node uint32) {
-	if !Serving(s.st.Nodes.Get(node)) {
+	if !s.st.Nodes.Get(node).Serving() {
 		return
 	}
 	s.counting = true
@@ -69,7 +69,7 @@ func (s *Scheduler) servePartition(node uint32) bool {
 // alone, whatever comes of it.
 func (s *Scheduler) passOnNode(node uint32) outcome {
 	n := s.st.Nodes.Get(node)
-	if !Serving(n) {
+	if !n.Serving() {
 		return outcome{}
 	}
 	if n.Reservation != 0 {

@@ -6,7 +6,6 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
-	"rmd/yarn"
 )
 
 // Scheduler allocates containers and reserves nodes on a state that it owns. Everything that it
@@ -121,10 +120,3 @@ func (s *Scheduler) Apply(e event.Event) error {
 	s.follow(s.st.Touched())
 	return nil
 }
-
-// Serving says whether a node takes anything new. A node whose Report is TakenBack must register first.
-func Serving(n *state.Node) bool { return n.State == yarn.NodeRunning && n.Report != TakenBack }
-
-// TakenBack is the report of a node that must register again before it is served. Its registration
-// clears it.
-const TakenBack = "taken back, registers again"

@@ -82,7 +82,7 @@ const (
 )
 
 // Usable says whether the node holds containers and counts toward the cluster's size. A pass runs
-// on fewer nodes: scheduler.Serving.
+// on fewer nodes: state.Node.Serving.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
 func (s NodeState) String() string {

@@ -90,6 +90,13 @@ func (n *Node) Heard() bool {
 	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
 }
 
+// Serving says whether a node takes new containers. One that was taken back must register first.
+func (n *Node) Serving() bool { return n.State == yarn.NodeRunning && n.Report != TakenBack }
+
+// TakenBack is the report of a node that must register again before it is served. Its registration
+// clears it.
+const TakenBack = "taken back, registers again"
+
 // Drained reports whether a node can be taken away without a loss: it has no container, and no
 // application that ran there still needs what it keeps. A NodeManager keeps the output of an
 // application's finished tasks, which others fetch, until it is told of the application's end.

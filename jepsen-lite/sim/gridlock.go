@@ -50,7 +50,7 @@ func busy(st *state.State) (found bool) {
 func begins(st *state.State, eager bool) bool {
 	var nodes []yarn.NodeID
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		if n.State == yarn.NodeRunning {
+		if n.Serving() {
 			nodes = append(nodes, n.ID)
 		}
 		return true

@@ -86,7 +86,7 @@ func (v view) leastShare(some, whole yarn.Resource) uint64 {
 
 // open says whether an ask may use a running node that nobody else has reserved.
 func (v view) open(app, ask, node uint32, n *state.Node) bool {
-	return n.State == yarn.NodeRunning && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
+	return n.Serving() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
 		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
 
@@ -104,7 +104,7 @@ func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
 	if r == scheduler.NoReason && !a.Unmanaged {
 		r = scheduler.NodeTooSmallFree
 		v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-			if n.State == yarn.NodeRunning && n.Reservation == 0 && v.cfg.Calculator.FitsIn(a.AM, n.Unallocated()) {
+			if n.Serving() && n.Reservation == 0 && v.cfg.Calculator.FitsIn(a.AM, n.Unallocated()) {
 				r = scheduler.NoReason
 			}
 			return r != scheduler.NoReason

@@ -97,7 +97,7 @@ func (v view) scarce(app, ask uint32) string {
 // largest says which kind of resource no node has enough of in all, and which node has the most of it.
 func (v view) largest(app, ask uint32) string {
 	total := func(n *state.Node) yarn.Resource { return n.Total }
-	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot uint32, n *state.Node) bool { return n.State == yarn.NodeRunning && v.MayUse(ask, slot) }); text != "" {
+	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot uint32, n *state.Node) bool { return n.Serving() && v.MayUse(ask, slot) }); text != "" {
 		return text
 	}
 	return "no node that it may use has all of it"
@@ -229,7 +229,7 @@ func (v view) drains() string {
 func (v view) fitsSomewhere(size yarn.Resource) bool {
 	var fits bool
 	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		fits = n.State == yarn.NodeRunning && v.cfg.Calculator.FitsIn(size, n.Total)
+		fits = n.Serving() && v.cfg.Calculator.FitsIn(size, n.Total)
 		return !fits
 	})
 	return fits
@@ -311,7 +311,7 @@ func (v view) survey(app, ask uint32, w without) survey {
 	l := v.LimitsFor(a, w.maximum, w.user)
 	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		switch {
-		case n.State != yarn.NodeRunning:
+		case !n.Serving():
 		case v.OtherLabel(ask, slot):
 			out.add(scheduler.OtherLabel, slot)
 		case !v.MayUse(ask, slot):

@@ -6,7 +6,6 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -325,7 +324,7 @@ func (m *machine) servedElsewhere(a *state.App, r *state.Reservation) bool {
 func (m *machine) checkServed(id yarn.NodeID) {
 	st := m.p.st
 	n := st.Nodes.Get(st.Node(id))
-	if n.State != yarn.NodeRunning || n.Reservation == 0 || n.Report == scheduler.TakenBack {
+	if n.State != yarn.NodeRunning || n.Reservation == 0 || n.Report == state.TakenBack {
 		return
 	}
 	r := st.Reservations.Get(n.Reservation)

@@ -7,7 +7,6 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -108,7 +107,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 		reply.Late = true
 		return reply
 	}
-	reply.Resync = p.st.Nodes.Get(slot).Report == scheduler.TakenBack
+	reply.Resync = p.st.Nodes.Get(slot).Report == state.TakenBack
 	p.ackCommands(slot, in)
 	p.ackSizes(slot, in.SizesAcked)
 	p.ackRemovals(slot, in.RemovalsAcked)
@@ -333,7 +332,7 @@ func (p *Planner) recommission(slot uint32) {
 	if p.st.Nodes.Get(slot).Count == 0 {
 		to = yarn.NodeRebooted
 	}
-	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: scheduler.TakenBack})
+	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: state.TakenBack})
 }
 
 func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -118,7 +117,7 @@ func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 	}
 	fits := false
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		fits = fits || (n.State == yarn.NodeRunning && n.Report != scheduler.TakenBack && !a.Blacklisted(n) && calc.FitsIn(size, n.Unallocated()) &&
+		fits = fits || (n.State == yarn.NodeRunning && n.Report != state.TakenBack && !a.Blacklisted(n) && calc.FitsIn(size, n.Unallocated()) &&
 			calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) > 0)
 		return true
 	})

@@ -6,7 +6,6 @@ import (
 	"pgregory.net/rapid"
 
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -91,7 +90,7 @@ func (m *machine) hostLists(t *rapid.T) {
 	}
 	m.plan(in)
 	m.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		if scheduler.Serving(n) && !m.p.st.Hosts.Allowed(n.ID.Host) {
+		if n.Serving() && !m.p.st.Hosts.Allowed(n.ID.Host) {
 			m.fail("%s is refused and serves", n.ID)
 		}
 		return true
