@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
 
@@ -64,6 +65,7 @@ type Config struct {
 	UntrackWithoutInclude           bool     // also where no list says which hosts may register
 	Tokens                          TokenTimes
 	LabelSettings                   LabelSettings
+	Preemption                      preempt.Settings
 
 	Queues   []Queue // depth first, root first
 	Warnings []Fault // unknown keys and clamped values; the configuration is usable
@@ -154,8 +156,8 @@ type Queue struct {
 	DefaultAppPriority int32
 
 	SubmitACL, AdministerACL ACL
-	DisablePreemption        bool
-	DisableIntraPreemption   bool
+	DisablePreemption        bool // inherited: nothing is taken from it for other queues
+	DisableIntraPreemption   bool // inherited: nor for its own applications
 	AllowZeroCapacitySum     bool
 }
 

@@ -158,15 +158,15 @@ yarn.web-proxy.address = y`)
 	}
 	for _, want := range []string{
 		"root.a.accessible-node-labels: not honored; yarn.node-labels.enabled is not true", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honored; time-based",
-		"root.a.reservation-window", "root.b.disable_preemption: not honored; preemption",
+		"root.a.reservation-window",
 		"root.b.auto-create-child-queue.enabled", "root.b.acl_application_max_priority", "schedule-asynchronously.enable: not honored; passes are driven",
-		"mapping-rule-format", "yarn.resourcemanager.scheduler.monitor.enable", "yarn.resourcemanager.monitor.capacity.preemption.observe_only", "yarn.scheduler.skip.node.multiplier",
+		"mapping-rule-format", "yarn.scheduler.skip.node.multiplier",
 	} {
 		if !strings.Contains(ignored, want) {
 			t.Errorf("%q is not listed as not honored", want)
 		}
 	}
-	if len(c.Warnings) != 10 || len(c.Ignored) != 12 {
+	if len(c.Warnings) != 10 || len(c.Ignored) != 9 {
 		t.Errorf("%d warnings, %d ignored:\n%s\n%s", len(c.Warnings), len(c.Ignored), warnings, ignored)
 	}
 	for _, p := range c.Properties() {

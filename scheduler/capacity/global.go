@@ -39,6 +39,7 @@ func (r *reader) readGlobal(c *Config) {
 	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)
 	c.Tokens = r.readTokens()
 	r.readLabelSettings(c)
+	r.readPreemption(c)
 }
 
 // readScheduling reads what steers a pass.

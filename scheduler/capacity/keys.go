@@ -41,6 +41,8 @@ var siteKeys = []string{
 	"yarn.resourcemanager.node-removal-untracked.timeout-ms",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
 	"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+	monitorEnable,
+	monitorPolicies,
 	"yarn.scheduler.maximum-allocation-mb",
 	"yarn.scheduler.maximum-allocation-vcores",
 	"yarn.scheduler.minimum-allocation-mb",
@@ -56,9 +58,14 @@ var globalKeys = []string{
 	"maximum-applications",
 	"minimum-user-limit-percent",
 	"node-locality-delay",
+	"ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
+	"ordering-policy.priority-utilization.underutilized-preemption.enabled",
+	"ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
 	"per-node-heartbeat.maximum-container-assignments",
 	"per-node-heartbeat.maximum-offswitch-assignments",
 	"per-node-heartbeat.multiple-assignments-enabled",
+	"preemption.reservation-wait-ms",
+	"preemption.selector",
 	"queue-mappings",
 	"queue-mappings-override.enable",
 	"rack-locality-additional-delay",
@@ -82,6 +89,8 @@ var queueKeys = []string{
 	"capacity",
 	"default-application-lifetime",
 	"default-application-priority",
+	"disable_preemption",
+	"intra-queue-preemption.disable_preemption",
 	"max-parallel-apps",
 	"maximum-allocation",
 	"maximum-allocation-mb",
@@ -105,27 +114,26 @@ var queueKeys = []string{
 type unhonored struct{ name, value, why string }
 
 const (
-	whyAsync      = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
-	whyAuto       = "queues are not created automatically; list the queue under its parent"
-	whyLabels     = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
-	whyMapping    = "only queue-mappings in the legacy format places applications"
-	whyMultiNode  = "each pass looks at one node; there is no multi-node lookup"
-	whyPlans      = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
-	whyPreemption = "preemption is not honored yet; nothing is preempted"
-	whyRecovery   = "the state is replicated, so nothing is recovered after a failover"
-	whyOther      = "not honored yet"
+	whyAsync     = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
+	whyAuto      = "queues are not created automatically; list the queue under its parent"
+	whyLabels    = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
+	whyMapping   = "only queue-mappings in the legacy format places applications"
+	whyMultiNode = "each pass looks at one node; there is no multi-node lookup"
+	whyPlans     = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
+	whyLazy      = "a container whose time is up is killed at once"
+	whyRecovery  = "the state is replicated, so nothing is recovered after a failover"
+	whyOther     = "not honored yet"
 )
 
 // ignoredGlobal are unhonored keys right under the prefix.
 var ignoredGlobal = []unhonored{
 	{"application.fail-fast", "false", whyRecovery},
-	{"lazy-preemption-enabled", "false", whyPreemption},
+	{"lazy-preemption-enabled", "false", whyLazy},
 	{"mapping-rule-file", "", whyMapping},
 	{"mapping-rule-format", "legacy", whyMapping},
 	{"mapping-rule-json", "", whyMapping},
 	{"multi-node-placement-enabled", "false", whyMultiNode},
 	{"multi-node-sorting.", "", whyMultiNode},
-	{"ordering-policy.priority-utilization.underutilized-preemption.", "false", whyPreemption},
 	{"schedule-asynchronously.enable", "false", whyAsync},
 	{"schedule-asynchronously.maximum-pending-backlogs", "100", whyAsync},
 	{"schedule-asynchronously.maximum-threads", "1", whyAsync},
@@ -152,9 +160,7 @@ var ignoredQueue = []unhonored{
 	{"auto-queue-creation-v2.", "false", whyAuto},
 	{"average-capacity", "", whyPlans},
 	{"default-node-label-expression", "", whyLabels},
-	{"disable_preemption", "false", whyPreemption},
 	{"instantaneous-max-capacity", "", whyPlans},
-	{"intra-queue-preemption.disable_preemption", "false", whyPreemption},
 	{"leaf-queue-template.", "", whyAuto},
 	{"multi-node-sorting.policy", "", whyMultiNode},
 	{"multi-node-sorting.", "", whyMultiNode},
@@ -166,9 +172,8 @@ var ignoredQueue = []unhonored{
 
 // ignoredSite are unhonored keys outside the prefix.
 var ignoredSite = []unhonored{
-	{"yarn.resourcemanager.monitor.capacity.", "", whyPreemption},
+	{"yarn.resourcemanager.monitor.capacity.queue-management.", "", whyAuto},
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther},
-	{"yarn.resourcemanager.scheduler.monitor.", "false", whyPreemption},
 	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyRecovery},
 	{"yarn.scheduler.include-port-in-node-name", "false", whyOther},
 	{"yarn.scheduler.queue-placement-rules", "", whyMapping},
@@ -194,8 +199,10 @@ func find(table []unhonored, key string) (unhonored, bool) {
 // planner reads, or one that it would if it were honored. Other keys of the
 // Hadoop files belong to other parts or to other daemons.
 func Relevant(name string) bool {
-	if strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, resourceTypes+".") {
-		return true
+	for _, prefix := range []string{Prefix, resourceTypes + ".", preemptionPrefix} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
 	}
 	if _, ok := slices.BinarySearch(siteKeys, name); ok {
 		return true

@@ -118,6 +118,8 @@ func (r *reader) classify(c *Config) {
 		switch {
 		case !ours && strings.HasPrefix(p.Name, resourceTypes+"."):
 			r.warnUnknown(p.Name, p.Name, nil, "")
+		case !ours && strings.HasPrefix(p.Name, preemptionPrefix):
+			r.warnUnknown(p.Name, strings.TrimPrefix(p.Name, preemptionPrefix), preemptionKeys, preemptionPrefix)
 		case !ours:
 			r.ignoreUnless(p.Name, p.Name, ignoredSite)
 		case rest == "root" || strings.HasPrefix(rest, "root."):

@@ -23,6 +23,7 @@ func (r *reader) readQueues(c *Config) {
 		r.readOrder(c, q, key)
 		r.readQueueACLs(q, key)
 		r.readLabels(c, q, key)
+		r.readQueuePreemption(c, q, key)
 	}
 }
 

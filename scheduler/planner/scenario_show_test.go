@@ -118,25 +118,9 @@ func doExplain(w *world, a args, out *strings.Builder) {
 }
 
 // pendinglimit QUEUE: what its users want, each within its limit; preemption
-// will start from it.
+// starts from it.
 func doPendingLimit(w *world, a args, out *strings.Builder) {
-	w.p.sched.Tree()
-	i := int32(must(w.p.Config().Lookup(a.need(0))))
-	var total yarn.Resource
-	w.p.st.Users.Each(func(slot uint32, u *state.User) bool {
-		if w.p.st.Queues.Get(u.Queue) != w.p.sched.Queue(i) {
-			return true
-		}
-		var pending yarn.Resource
-		w.p.st.Apps.Each(func(_ uint32, app *state.App) bool {
-			if app.UserSlot == slot {
-				pending = pending.Add(app.Pending)
-			}
-			return true
-		})
-		room := yarn.ComponentMax(w.p.sched.UserLimit(i, slot).Sub(u.Used), yarn.Resource{})
-		total = total.Add(yarn.ComponentMin(room, pending))
-		return true
-	})
+	i := must(w.p.Config().Lookup(a.need(0)))
+	total := w.p.sched.PreemptionPartition(0).Queues[i].Pending
 	fmt.Fprintf(out, "pending within user limits %s\n", w.size(total))
 }

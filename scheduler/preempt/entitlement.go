@@ -57,10 +57,20 @@ type Share struct {
 // Entitlements computes the share of each queue; the result is parallel to p.Queues. In a component
 // an amount may be below zero: nothing of that kind must be taken.
 func (p *Partition) Entitlements(s *Settings, m Mode) []Share {
-	return make([]Share, len(p.Queues))
+	c := newCalculation(p, p.Budget(s), m)
+	c.shares[0].Ideal = p.Queues[0].Guaranteed
+	for i := range p.Queues {
+		if !p.Queues[i].Leaf {
+			c.distribute(int32(i))
+		}
+	}
+	for i := range p.Queues {
+		c.shares[i].ToTake = c.toTake(i, s)
+	}
+	return c.shares
 }
 
 // Budget is how much of all partitions together may be taken in one round.
 func (p *Partition) Budget(s *Settings) yarn.Resource {
-	return yarn.Resource{}
+	return multiply(p.Cluster, decimal(s.TotalPerRound, float))
 }

@@ -1,0 +1,126 @@
+package capacity
+
+import (
+	"strings"
+
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+const (
+	monitorEnable   = "yarn.resourcemanager.scheduler.monitor.enable"
+	monitorPolicies = "yarn.resourcemanager.scheduler.monitor.policies"
+
+	// preemptionPrefix starts Hadoop's keys of preemption that are not of a queue.
+	preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
+)
+
+// preemptionKeys are the keys below preemptionPrefix, sorted.
+var preemptionKeys = []string{
+	"additional_res_balance_based_on_reserved_containers",
+	"conservative-drf",
+	"intra-queue-preemption.conservative-drf",
+	"intra-queue-preemption.enabled",
+	"intra-queue-preemption.max-allowable-limit",
+	"intra-queue-preemption.minimum-threshold",
+	"intra-queue-preemption.preemption-order-policy",
+	"max_ignored_over_capacity",
+	"max_wait_before_kill",
+	"monitoring_interval",
+	"natural_termination_factor",
+	"observe_only",
+	"preemption-to-balance-queue-after-satisfied.enabled",
+	"preemption-to-balance-queue-after-satisfied.max-wait-before-kill",
+	"select_based_on_reserved_containers",
+	"total_preemption_per_round",
+}
+
+// readPreemption reads how the cluster preempts. Hadoop preempts when its monitors are enabled.
+func (r *reader) readPreemption(c *Config) {
+	const (
+		p    = preemptionPrefix
+		year = 365 * 86_400_000
+	)
+	millis := func(name string, def, least int64) int64 { return r.int(name, def, least, year) }
+	share := func(name string, percent int64) yarn.Fraction {
+		return r.fraction(name, yarn.NewFraction(percent, 100), 1)
+	}
+	c.Preemption = preempt.Settings{
+		Enabled:                r.bool(monitorEnable, false) && r.monitorsPreemption(),
+		ObserveOnly:            r.bool(p+"observe_only", false),
+		IntervalMillis:         millis(p+"monitoring_interval", 3000, 1),
+		MaxWaitMillis:          millis(p+"max_wait_before_kill", 15_000, 0),
+		TotalPerRound:          share(p+"total_preemption_per_round", 10),
+		MaxIgnoredOverCapacity: r.fraction(p+"max_ignored_over_capacity", yarn.NewFraction(1, 10), 1000),
+		NaturalTermination:     share(p+"natural_termination_factor", 20),
+		ConservativeDRF:        r.bool(p+"conservative-drf", false),
+		SelectReserved:         r.bool(p+"select_based_on_reserved_containers", false),
+		CountReserved:          r.bool(p+"additional_res_balance_based_on_reserved_containers", false),
+		Balance:                r.bool(p+"preemption-to-balance-queue-after-satisfied.enabled", false),
+		BalanceMaxWaitMillis:   millis(p+"preemption-to-balance-queue-after-satisfied.max-wait-before-kill", 300_000, 0),
+		Intra: preempt.Intra{
+			Enabled:         r.bool(p+"intra-queue-preemption.enabled", false),
+			MinThreshold:    share(p+"intra-queue-preemption.minimum-threshold", 50),
+			MaxAllowable:    share(p+"intra-queue-preemption.max-allowable-limit", 20),
+			ConservativeDRF: r.bool(p+"intra-queue-preemption.conservative-drf", true),
+			Order:           r.intraOrder(p + "intra-queue-preemption.preemption-order-policy"),
+		},
+		Selector: r.selector(Prefix + "preemption.selector"),
+	}
+	const underutilized = Prefix + "ordering-policy.priority-utilization.underutilized-preemption."
+	c.Preemption.QueuePriority = preempt.QueuePriority{
+		Enabled:             r.bool(underutilized+"enabled", false),
+		ReservedDelayMillis: millis(underutilized+"reserved-container-delay-ms", 60_000, 0),
+		MoveReservation:     r.bool(underutilized+"allow-move-reservation", false),
+	}
+	c.Preemption.ReservationWaitMillis = millis(Prefix+"preemption.reservation-wait-ms", Unlimited, Unlimited)
+}
+
+// monitorsPreemption says whether one of the monitors is the one that preempts.
+func (r *reader) monitorsPreemption() bool {
+	const preempts = "ProportionalCapacityPreemptionPolicy"
+	if !r.set(monitorPolicies) {
+		return true
+	}
+	found := false
+	for _, class := range r.names(monitorPolicies) {
+		if class[strings.LastIndexByte(class, '.')+1:] == preempts {
+			found = true
+			continue
+		}
+		r.warn(monitorPolicies, "names "+clip(class)+", which rmd does not have", "name "+preempts+" alone, which preempts")
+	}
+	return found
+}
+
+func (r *reader) intraOrder(name string) preempt.IntraOrder {
+	switch v, ok := r.get(name); {
+	case !ok || strings.EqualFold(v, "userlimit_first"):
+	case strings.EqualFold(v, "priority_first"):
+		return preempt.PriorityFirst
+	default:
+		r.fault(name, "is not an order of preemption inside a queue", "write userlimit_first or priority_first")
+	}
+	return preempt.UserLimitFirst
+}
+
+func (r *reader) selector(name string) preempt.Selector {
+	switch v, ok := r.get(name); {
+	case !ok || v == "planned":
+	case v == "yarn":
+		return preempt.YARN
+	default:
+		r.fault(name, "is not a way to choose containers", "write planned or yarn")
+	}
+	return preempt.Planned
+}
+
+// readQueuePreemption reads what may be taken from a queue. A queue that does not say has its
+// parent's values.
+func (r *reader) readQueuePreemption(c *Config, q *Queue, key func(string) string) {
+	if p := c.parentOf(q); p != nil {
+		q.DisablePreemption, q.DisableIntraPreemption = p.DisablePreemption, p.DisableIntraPreemption
+	}
+	q.DisablePreemption = r.bool(key("disable_preemption"), q.DisablePreemption)
+	q.DisableIntraPreemption = r.bool(key("intra-queue-preemption.disable_preemption"), q.DisableIntraPreemption)
+}

@@ -1,0 +1,371 @@
+package preempt
+
+import (
+	"container/heap"
+	"math"
+
+	"rmd/yarn"
+)
+
+// calculation is one run of Entitlements.
+type calculation struct {
+	*Partition
+	mode   Mode
+	budget yarn.Resource
+	shares []Share
+	nodes  []node
+}
+
+// node is what the calculation derives for a queue.
+type node struct {
+	children []int32
+	pending  yarn.Resource // of its leaves
+	offered  yarn.Resource // the part of pending that is offered something
+	takeable yarn.Resource // used above guarantees, and not untouchable
+	filled   number        // Ideal as a part of Guaranteed
+}
+
+// newCalculation sums up what the leaves want and may lose.
+func newCalculation(p *Partition, budget yarn.Resource, m Mode) *calculation {
+	c := &calculation{Partition: p, mode: m, budget: budget, shares: make([]Share, len(p.Queues)), nodes: make([]node, len(p.Queues))}
+	for i := len(p.Queues) - 1; i >= 0; i-- {
+		q, n := &p.Queues[i], &c.nodes[i]
+		n.pending, n.offered = n.pending.Add(q.Pending), n.offered.Add(q.PendingLessReserved)
+		c.splitExtra(i)
+		if q.Parent >= 0 {
+			above := &c.nodes[q.Parent]
+			above.pending, above.offered = above.pending.Add(n.pending), above.offered.Add(n.offered)
+			above.takeable = above.takeable.Add(n.takeable)
+		}
+	}
+	for i := range p.Queues {
+		if m.Reserved {
+			c.nodes[i].offered = c.nodes[i].pending
+		}
+		if up := p.Queues[i].Parent; up >= 0 {
+			c.nodes[up].children = append(c.nodes[up].children, int32(i))
+		}
+	}
+	return c
+}
+
+// splitExtra says which part of what a queue uses above its guarantee may be taken; the children of
+// a parent are complete.
+func (c *calculation) splitExtra(i int) {
+	q, n, share := &c.Queues[i], &c.nodes[i], &c.shares[i]
+	extra := q.Used.Sub(q.Guaranteed)
+	if c.compare(c.Total, extra, yarn.Resource{}) < 0 {
+		extra = yarn.Resource{}
+	}
+	switch {
+	case q.Leaf && q.Disabled:
+		share.Untouchable = extra
+	case q.Leaf:
+		n.takeable = extra
+	case c.compare(c.Total, n.takeable, extra) < 0:
+		share.Untouchable = extra.Sub(n.takeable)
+	default:
+		n.takeable = extra
+	}
+}
+
+// distribute divides what a parent should have among its children.
+func (c *calculation) distribute(parent int32) {
+	total, children := c.shares[parent].Ideal, c.nodes[parent].children
+	var guaranteed, rest []int32
+	for _, i := range children {
+		if c.above(total, c.Queues[i].Guaranteed) {
+			guaranteed = append(guaranteed, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	left := c.fill(total, total, guaranteed, false)
+	if c.above(total, left) {
+		c.fill(total, left, rest, true)
+	}
+	scale := c.scale(total, children)
+	for _, i := range children {
+		c.shares[i].Excess = c.excess(total, i, scale)
+	}
+}
+
+// fill offers what is left of total to the queues, those furthest below their guarantee first, and
+// returns what nobody wants. With evenly, guarantees do not count.
+func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly bool) yarn.Resource {
+	needy := &needyQueues{c: c}
+	for _, i := range queues {
+		c.shares[i].Ideal = c.initialIdeal(total, i)
+		left = left.Sub(c.shares[i].Ideal)
+		if c.compare(total, c.shares[i].Ideal, c.Queues[i].Used.Add(c.nodes[i].pending)) < 0 {
+			needy.add(total, i)
+		}
+	}
+	for len(needy.queues) > 0 && c.above(total, left) {
+		weights := c.weigh(needy.queues, evenly)
+		round := left
+		for _, i := range needy.popNeediest() {
+			if !c.Calculator.AnyAboveZero(left) {
+				break
+			}
+			offered := yarn.ComponentMin(weights.part(c, i, round), left)
+			accepted := c.accept(total, i, offered)
+			if c.above(total, accepted) {
+				needy.add(total, i)
+			}
+			left = left.Sub(accepted)
+		}
+	}
+	return left
+}
+
+// initialIdeal is what a queue has before anything is offered: what it uses, at most its guarantee
+// and what is untouchable.
+func (c *calculation) initialIdeal(total yarn.Resource, i int32) yarn.Resource {
+	q := &c.Queues[i]
+	if c.compare(total, q.Used, q.Guaranteed) <= 0 {
+		return q.Used
+	}
+	return yarn.ComponentMin(q.Guaranteed, q.Used).Add(c.shares[i].Untouchable)
+}
+
+// accept adds to a queue's ideal what it can use of an offer, and returns that.
+func (c *calculation) accept(total yarn.Resource, i int32, offered yarn.Resource) yarn.Resource {
+	q, ideal := &c.Queues[i], &c.shares[i].Ideal
+	room := yarn.ComponentMax(q.Max.Sub(*ideal), yarn.Resource{})
+	wanted := q.Used.Add(c.nodes[i].offered).Sub(*ideal)
+	accepted := yarn.ComponentMin(room, c.min(total, offered, wanted))
+	// A leaf gets nothing above its guarantee that it does not use. A parent may: some of its leaves
+	// can be below theirs.
+	if q.Leaf && !c.mode.Balance {
+		most := c.max(total, q.Used, q.Guaranteed).Sub(*ideal)
+		accepted = c.min(total, accepted, c.max(total, most, yarn.Resource{}))
+	}
+	accepted = yarn.ComponentMin(yarn.ComponentMax(accepted, yarn.Resource{}), offered)
+	*ideal = ideal.Add(accepted)
+	return accepted
+}
+
+// scale is the part of what should be taken from the queues that the budget of a round allows.
+func (c *calculation) scale(total yarn.Resource, queues []int32) number {
+	var needed yarn.Resource
+	for _, i := range queues {
+		if used, ideal := c.Queues[i].Used, c.shares[i].Ideal; c.compare(total, used, ideal) > 0 {
+			needed = needed.Add(used.Sub(ideal))
+		}
+	}
+	if c.compare(total, needed, c.budget) > 0 {
+		return c.divide(total, c.budget, needed)
+	}
+	return integer(1)
+}
+
+// excess is what a queue uses and should not. A queue within its guarantee keeps what it uses and
+// wants: its ideal may leave out what it has reserved.
+func (c *calculation) excess(total yarn.Resource, i int32, scale number) yarn.Resource {
+	q := &c.Queues[i]
+	used := q.Used.Sub(q.Killable)
+	keep := c.max(total, c.min(total, q.Used.Add(c.nodes[i].pending), q.Guaranteed), c.shares[i].Ideal)
+	if c.compare(total, used, keep) <= 0 {
+		return yarn.Resource{}
+	}
+	return multiply(used.Sub(keep), scale)
+}
+
+// toTake is what must be taken from a leaf in this round.
+func (c *calculation) toTake(i int, s *Settings) yarn.Resource {
+	q, excess := &c.Queues[i], c.shares[i].Excess
+	tolerated := multiply(q.Guaranteed, integer(1).plus(decimal(s.MaxIgnoredOverCapacity, double), double))
+	if !q.Leaf || q.Disabled || c.compare(c.Cluster, q.Used, tolerated) <= 0 {
+		return yarn.Resource{}
+	}
+	if c.mode.Reserved || !c.above(c.Cluster, excess) {
+		return excess
+	}
+	factor := decimal(s.NaturalTermination, double)
+	if !c.Calculator.Dominant {
+		return memoryAlone(halfUp(excess[yarn.Memory], factor))
+	}
+	for k := range excess[:c.Calculator.Kinds] {
+		excess[k] = integer(excess[k]).times(factor, double).round(float).ceil()
+	}
+	return excess
+}
+
+// weights divides an offer among the queues that want something.
+type weights struct {
+	evenly     bool
+	count      int
+	guaranteed yarn.Resource
+	capacity   number              // of all, of the partition
+	byCapacity [yarn.MaxKinds]bool // some guarantee is rounded down to 0: capacities count instead
+}
+
+func (c *calculation) weigh(queues []int32, evenly bool) weights {
+	w := weights{evenly: evenly, count: len(queues)}
+	for _, i := range queues {
+		w.guaranteed = w.guaranteed.Add(c.Queues[i].Guaranteed)
+		w.capacity = w.capacity.plus(decimal(c.Queues[i].AbsCapacity, float), float)
+	}
+	for _, i := range queues {
+		for k, v := range c.Queues[i].Guaranteed {
+			if v == 0 && !c.Queues[i].AbsCapacity.IsZero() && w.guaranteed[k] != 0 {
+				w.byCapacity[k] = true
+			}
+		}
+	}
+	return w
+}
+
+// of is a queue's weight in a kind; the weights of all sum up to 1.
+func (w *weights) of(q *Queue, k int) number {
+	switch {
+	case !w.evenly && w.byCapacity[k]:
+		return decimal(q.AbsCapacity, float).over(w.capacity, float)
+	case w.evenly || w.capacity.m == 0 || w.guaranteed[k] == 0:
+		return integer(1).over(integer(int64(w.count)), float)
+	}
+	return integer(q.Guaranteed[k]).round(float).over(integer(w.guaranteed[k]).round(float), float)
+}
+
+// part is a queue's part of an offer.
+func (w *weights) part(c *calculation, i int32, offer yarn.Resource) yarn.Resource {
+	q := &c.Queues[i]
+	if !c.Calculator.Dominant {
+		return memoryAlone(halfUp(offer[yarn.Memory], w.of(q, yarn.Memory)))
+	}
+	for k := range offer[:c.Calculator.Kinds] {
+		offer[k] = integer(offer[k]).times(w.of(q, k), double).ceil()
+	}
+	return offer
+}
+
+// needyQueues are queues that want more, the neediest first. Like YARN's priority queue it is a
+// binary heap, which decides who comes first of queues that are equally needy.
+type needyQueues struct {
+	c      *calculation
+	queues []int32
+}
+
+func (h *needyQueues) Len() int           { return len(h.queues) }
+func (h *needyQueues) Less(i, j int) bool { return h.compare(h.queues[i], h.queues[j]) < 0 }
+func (h *needyQueues) Swap(i, j int)      { h.queues[i], h.queues[j] = h.queues[j], h.queues[i] }
+func (h *needyQueues) Push(x any)         { h.queues = append(h.queues, x.(int32)) }
+func (h *needyQueues) Pop() any {
+	last := h.queues[len(h.queues)-1]
+	h.queues = h.queues[:len(h.queues)-1]
+	return last
+}
+
+func (h *needyQueues) compare(i, j int32) int {
+	a, b := h.c.nodes[i].filled, h.c.nodes[j].filled
+	p, q := h.c.Queues[i].Priority, h.c.Queues[j].Priority
+	one := integer(1)
+	if p != q && (a.compare(one) < 0) == (b.compare(one) < 0) {
+		return compare(int64(q), int64(p))
+	}
+	return a.compare(b)
+}
+
+// add takes in a queue whose ideal has changed.
+func (h *needyQueues) add(total yarn.Resource, i int32) {
+	h.c.nodes[i].filled = integer(math.MaxInt32) // without a guarantee it comes last
+	if q := &h.c.Queues[i]; h.c.above(total, q.Guaranteed) {
+		h.c.nodes[i].filled = h.c.divide(total, h.c.shares[i].Ideal, q.Guaranteed)
+	}
+	heap.Push(h, i)
+}
+
+// popNeediest removes the neediest queue and those that are equally needy.
+func (h *needyQueues) popNeediest() []int32 {
+	out := []int32{heap.Pop(h).(int32)}
+	for len(h.queues) > 0 && h.compare(out[len(out)-1], h.queues[0]) >= 0 {
+		out = append(out, heap.Pop(h).(int32))
+	}
+	return out
+}
+
+// above says whether a is more than nothing.
+func (c *calculation) above(total, a yarn.Resource) bool {
+	return c.compare(total, a, yarn.Resource{}) > 0
+}
+
+func (c *calculation) min(total, a, b yarn.Resource) yarn.Resource {
+	if c.compare(total, a, b) <= 0 {
+		return a
+	}
+	return b
+}
+
+func (c *calculation) max(total, a, b yarn.Resource) yarn.Resource {
+	if c.compare(total, a, b) >= 0 {
+		return a
+	}
+	return b
+}
+
+// compare is the calculator's; but a component of total may be below zero here, and in YARN such a
+// component counts.
+func (c *calculation) compare(total, a, b yarn.Resource) int {
+	for k, v := range total {
+		if v < 0 {
+			total[k], a[k], b[k] = -v, -a[k], -b[k]
+		}
+	}
+	return c.Calculator.Compare(total, a, b)
+}
+
+// divide is a over b: by memory, or the largest share of a over the largest share of b.
+func (c *calculation) divide(total, a, b yarn.Resource) number {
+	if !c.Calculator.Dominant {
+		return integer(a[yarn.Memory]).round(float).over(integer(b[yarn.Memory]).round(float), float)
+	}
+	x, y := c.largest(total, a), c.largest(total, b)
+	if y.m == 0 {
+		return number{}
+	}
+	return x.over(y, double).round(float)
+}
+
+// largest is the largest share of r, at least 0.
+func (c *calculation) largest(total, r yarn.Resource) (most number) {
+	for k := range r[:c.Calculator.Kinds] {
+		if total[k] == 0 {
+			continue
+		}
+		if share := integer(r[k]).over(integer(total[k]), double); share.m > 0 && share.compare(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}
+
+// decimal is what Java reads of a configured number.
+func decimal(f yarn.Fraction, keep int) number {
+	if f.Den == 0 {
+		return number{}
+	}
+	return integer(f.Num).over(integer(f.Den), keep)
+}
+
+// multiply multiplies each component and rounds towards zero.
+func multiply(r yarn.Resource, by number) yarn.Resource {
+	for k, v := range r {
+		r[k] = integer(v).times(by, double).truncate()
+	}
+	return r
+}
+
+// halfUp is v·by, rounded half up where it is positive.
+func halfUp(v int64, by number) int64 {
+	return integer(v).times(by, double).plus(number{1, -1}, double).truncate()
+}
+
+// memoryAlone is what the default calculator makes of an amount of memory.
+func memoryAlone(memory int64) yarn.Resource {
+	r := yarn.Resource{yarn.Memory: memory}
+	if memory > 0 {
+		r[yarn.VCores] = 1
+	}
+	return r
+}
