@@ -51,7 +51,7 @@ func (m *machine) properties() []input.Property {
 		confPrefix + "node-locality-delay": "2", confPrefix + "maximum-am-resource-percent": "0.5", confPrefix + "maximum-applications": "40",
 		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs": "2", "yarn.nm.liveness-monitor.expiry-interval-ms": "1000",
 		"yarn.resourcemanager.delegation.key.update-interval": "1500", "yarn.resourcemanager.delegation.token.renew-interval": "3000",
-		"yarn.resourcemanager.delegation.token.max-lifetime": "9000",
+		"yarn.resourcemanager.delegation.token.max-lifetime": "9000", "yarn.node-labels.enabled": "true",
 	}
 	if m.dominant {
 		set[confPrefix+"resource-calculator"] = dominantClass
@@ -79,7 +79,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"submit": m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice, "end": m.end, "move": m.move, "priority": m.priority,
 		"queueState": m.queueState, "configure": m.configure, "cancel": m.cancel, "tick": m.tick, "nonsense": m.nonsense, "repeat": m.repeat,
 		"runAM": m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist,
-		"heard": m.heard, "heard2": m.heard, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists,
+		"heard": m.heard, "heard2": m.heard, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists, "labels": m.labels,
 	}
 	maps.Copy(a, m.masterActions())
 	for i := range 20 {
@@ -421,6 +421,21 @@ func (m *machine) tick(t *rapid.T) {
 	}
 }
 
+// labels adds, changes and removes labels, and gives them to hosts that never register: the
+// invariants here know one partition. TestLabelsAtRandom has nodes with labels.
+func (m *machine) labels(t *rapid.T) {
+	name := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "label")
+	switch rapid.IntRange(0, 3).Draw(t, "change") {
+	case 0:
+		m.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: rapid.Bool().Draw(t, "exclusive")}}, Change: rapid.Bool().Draw(t, "also others")})
+	case 1:
+		m.plan(&input.RemoveLabels{Names: []string{name}})
+	default:
+		to := rapid.SampledFrom([]string{"", name}).Draw(t, "to")
+		m.plan(labelled(rapid.SampledFrom([]string{"spare0", "spare0:1", "spare0:2", "spare1"}).Draw(t, "host")+"="+to, "spare2="+name))
+	}
+}
+
 // nonsense must be refused, or change nothing.
 func (m *machine) nonsense(t *rapid.T) {
 	ghost := yarn.ApplicationID{ClusterTimestamp: 1000, Seq: 99_999}
@@ -434,6 +449,8 @@ func (m *machine) nonsense(t *rapid.T) {
 		&input.Allocate{Attempt: yarn.AttemptID{App: ghost, Attempt: 1}}, &input.CancelReservation{Number: 1 << 40}, &input.SetQueues{},
 		&input.RollbackQueues{To: 1 << 40}, &input.SetQueueState{Queue: "root.none", State: yarn.QueueStopped}, &input.InitCluster{ClusterID: "again", ClusterTimestamp: 1},
 		&input.SignalContainer{Container: id, Command: 1}, &input.SetHosts{TimeoutMillis: -1},
+		&input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "x", Exclusive: true}}}, &input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "-"}}}, &input.RemoveLabels{Names: []string{"ghost"}},
+		labelled("spare0=x,y"), labelled("spare0=", "spare1=ghost"), known(labelled("ghost=")), ofNode(labelled("spare0:1=")),
 	}
 	if slot, a := m.app(t); slot != 0 && a.AttemptState != state.AttemptFinishing { // the calls of an AM that is done are answered
 		at := a.AttemptID()

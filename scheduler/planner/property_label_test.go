@@ -55,7 +55,7 @@ func (d drawn) Fatalf(format string, args ...any) { d.steps.Fatalf(format, args.
 func (d drawn) Errorf(format string, args ...any) { d.steps.Errorf(format, args...) }
 
 func (w *world) randomLabelStep(t *rapid.T) {
-	label := rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "label")
+	label := rapid.SampledFrom([]string{"", "x", "y", "z"}).Draw(t, "label")
 	node := fmt.Sprintf("n%d", rapid.IntRange(0, 3).Draw(t, "node"))
 	slot, app := w.app(fmt.Sprintf("app%d", rapid.IntRange(0, 4).Draw(t, "app")))
 	key := rapid.IntRange(1, 3).Draw(t, "key")
@@ -69,7 +69,7 @@ func (w *world) randomLabelStep(t *rapid.T) {
 		w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: app.Response, Asks: []input.Ask{k}})
 	case 6, 7:
 		k := yarn.SchedulerKey{Priority: int32(key)}
-		if ask := w.p.st.Ask(app, k); ask != 0 && w.p.st.Asks.Get(ask).Reservations == 0 {
+		if ask := w.p.st.Ask(app, k); ask != 0 && w.p.st.Asks.Get(ask).Reservations == 0 && label != "z" {
 			w.direct(func(p *Planner) { p.sched.Emit(&event.AskLabelled{App: app.ID.Seq, Key: k, Label: label}) })
 		}
 	case 8:
@@ -84,8 +84,12 @@ func (w *world) randomLabelStep(t *rapid.T) {
 			}
 		})
 	case 11:
-		x := event.Label{Name: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"), Exclusive: rapid.Bool().Draw(t, "exclusive")}
-		w.direct(func(p *Planner) { p.sched.Emit(&event.LabelsSet{Labels: []event.Label{x}}) })
+		name := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "name")
+		if name == "z" && rapid.Bool().Draw(t, "removed") { // no queue names it
+			w.plan(&input.RemoveLabels{Names: []string{name}})
+			return
+		}
+		w.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: rapid.Bool().Draw(t, "exclusive")}}, Change: true})
 	case 12:
 		w.plan(&input.SubmitApplication{Name: "more", User: "u0", Queue: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "queue"), AM: parseSize("1G"), AMLabel: label, MaxAttempts: 2})
 	case 13:
