@@ -65,6 +65,16 @@ func (s *Scheduler) Tree() *capacity.Tree {
 	return s.partitions[0].tree
 }
 
+// TreeOf is the effective capacities for the nodes of a label; nil if the cluster does not know it.
+func (s *Scheduler) TreeOf(label string) *capacity.Tree {
+	id := s.st.Label(label)
+	if label != "" && id == 0 {
+		return nil
+	}
+	s.refreshCapacities()
+	return s.partitions[id].tree
+}
+
 // LeafOf is the index in the configuration of an application's queue.
 func (s *Scheduler) LeafOf(a *state.App) int32 { return s.indexOf[a.Queue] }
 

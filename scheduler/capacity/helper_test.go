@@ -66,6 +66,16 @@ func index(t testing.TB, c *Config, path string) int {
 	return i
 }
 
+// only finds a tree of a cluster without labels.
+func only(tree *Tree) func(label string) *Tree {
+	return func(label string) *Tree {
+		if label != "" {
+			return nil
+		}
+		return tree
+	}
+}
+
 func fraction(t testing.TB, s string) yarn.Fraction {
 	t.Helper()
 	f, err := yarn.ParseFraction(s)

@@ -2,28 +2,53 @@ package capacity
 
 import "rmd/yarn"
 
-// MaxApplications returns how many applications leaf i may hold, running,
-// pending and not runnable together. Of its shares of labels the largest counts.
-func (c *Config) MaxApplications(i int, t *Tree) int64 {
+// MaxApplications returns how many applications leaf i may hold, running, pending and not runnable
+// together. treeOf finds what the queues have of the nodes of a label ("" of those without one); nil
+// if the cluster does not know the label.
+//
+// Source: Hadoop 3.4.2, AbstractLeafQueue.updateMaximumApplications.
+func (c *Config) MaxApplications(i int, treeOf func(label string) *Tree) int64 {
 	q := &c.Queues[i]
 	if q.MaximumApplications >= 0 {
 		return q.MaximumApplications
 	}
-	if c.GlobalQueueMaxApplications > 0 && q.Capacity.Unit != UnitAbsolute {
-		return c.GlobalQueueMaxApplications
-	}
-	most := t.Capacities[i].AbsCapacity
-	for _, l := range q.Labels {
-		if most.Cmp(l.abs) < 0 {
-			most = l.abs
+	most := c.MaximumApplications
+	if c.GlobalQueueMaxApplications > 0 {
+		most = min(most, c.GlobalQueueMaxApplications)
+		if q.Capacity.Unit != UnitAbsolute {
+			return most
 		}
 	}
-	return most.MulFloor(c.MaximumApplications)
+	return c.largestOfLabels(i, treeOf).MulFloor(most)
+}
+
+// largestOfLabels is the largest share that a leaf has of the nodes of a label. A share that follows
+// from the nodes is the whole while no label of the leaf has one: clients need not wait for the first.
+func (c *Config) largestOfLabels(i int, treeOf func(label string) *Tree) Share {
+	q, t := &c.Queues[i], treeOf("")
+	most, anyNode := t.Capacities[i].AbsCapacity, !t.Cluster.IsZero()
+	for _, l := range q.Labels {
+		most = largerShare(most, l.abs)
+		if t := treeOf(l.Label); t != nil {
+			most, anyNode = largerShare(most, t.Capacities[i].AbsCapacity), anyNode || !t.Cluster.IsZero()
+		}
+	}
+	if fromNodes := q.Capacity.Unit == UnitAbsolute || !c.LegacyQueueMode; fromNodes && !anyNode {
+		return Whole
+	}
+	return most
+}
+
+func largerShare(a, b Share) Share {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
 }
 
 // MaxApplicationsPerUser returns how many of them one user may have.
-func (c *Config) MaxApplicationsPerUser(i int, t *Tree) int64 {
-	q, most := &c.Queues[i], c.MaxApplications(i, t)
+func (c *Config) MaxApplicationsPerUser(i int, treeOf func(label string) *Tree) int64 {
+	q, most := &c.Queues[i], c.MaxApplications(i, treeOf)
 	if q.UserLimitOff {
 		return most
 	}

@@ -38,7 +38,7 @@ func TestAMLimits(t *testing.T) {
 		if limit != mem(tc.amLimit) || user != mem(tc.userAM) {
 			t.Errorf("%s: AM limit %v, of a user %v; want %dG, %dG", tc.name, limit, user, tc.amLimit, tc.userAM)
 		}
-		if n := c.MaxApplications(a, tree); n != 1000 {
+		if n := c.MaxApplications(a, only(tree)); n != 1000 {
 			t.Errorf("%s: %d applications, want 1000", tc.name, n)
 		}
 	}
@@ -95,17 +95,21 @@ root.d.capacity = 0`)
 		all, user int64
 	}{{"a", 850, 850}, {"b", 3333, 1666}, {"c", 7, 7}, {"d", 0, 0}} {
 		i := index(t, c, tc.queue)
-		if n, u := c.MaxApplications(i, tree), c.MaxApplicationsPerUser(i, tree); n != tc.all || u != tc.user {
+		if n, u := c.MaxApplications(i, only(tree)), c.MaxApplicationsPerUser(i, only(tree)); n != tc.all || u != tc.user {
 			t.Errorf("%s: %d, of a user %d; want %d, %d", tc.queue, n, u, tc.all, tc.user)
 		}
 	}
 	c = parse(t, "root.queues = a\nroot.a.capacity = 100\nglobal-queue-max-application = 5")
-	if n := c.MaxApplications(1, c.Compute(mem(16))); n != 5 {
+	if n := c.MaxApplications(1, only(c.Compute(mem(16)))); n != 5 {
 		t.Errorf("global-queue-max-application: %d", n)
 	}
-	c = parse(t, "root.queues = a\nroot.a.capacity = [memory=4096,vcores=1]\nglobal-queue-max-application = 5")
-	if n := c.MaxApplications(1, c.Compute(mem(16))); n != 2500 {
-		t.Errorf("an absolute queue does not use it: %d", n)
+	c = parse(t, "root.queues = a\nroot.a.capacity = 100\nmaximum-applications = 3\nglobal-queue-max-application = 5")
+	if n := c.MaxApplications(1, only(c.Compute(mem(16)))); n != 3 {
+		t.Errorf("global-queue-max-application above maximum-applications: %d", n)
+	}
+	c = parse(t, "root.queues = a\nroot.a.capacity = [memory=4096,vcores=1]\nglobal-queue-max-application = 20")
+	if n := c.MaxApplications(1, only(c.Compute(mem(16)))); n != 5 {
+		t.Errorf("an absolute queue has its share of it: %d", n)
 	}
 }
 
@@ -117,14 +121,50 @@ root.a.accessible-node-labels.gpu.capacity = 30
 root.b.capacity = 0
 root.b.accessible-node-labels.gpu.capacity = 70
 root.b.queues = x,y
-root.b.x.capacity = 50
+root.b.x.capacity = 1w
 root.b.x.accessible-node-labels.gpu.capacity = 1w
-root.b.y.capacity = 50
+root.b.y.capacity = 1w
 root.b.y.accessible-node-labels.gpu.capacity = 3w`)
 	tree := c.Compute(mem(16))
 	for queue, want := range map[string]int64{"a": 10000, "x": 1750, "y": 5250} {
-		if n := c.MaxApplications(index(t, c, queue), tree); n != want {
+		if n := c.MaxApplications(index(t, c, queue), only(tree)); n != want {
 			t.Errorf("%s: %d, want %d", queue, n, want)
+		}
+	}
+}
+
+// TestMaxApplicationsOfAmounts: an amount is a share of the nodes that there are, with the label or
+// without one. While there is none, a leaf is not closed.
+func TestMaxApplicationsOfAmounts(t *testing.T) {
+	c := parse(t, labelsOn+`root.queues = a,b
+root.a.capacity = [memory=4096,vcores=4]
+root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]
+root.b.capacity = [memory=4096,vcores=4]`)
+	for _, tc := range []struct {
+		name           string
+		usual, gpu     yarn.Resource
+		a, b, unlisted int64
+	}{
+		{"both", mem(16), mem(16), 5000, 2500, 2500},
+		{"no node without a label", yarn.Resource{}, mem(32), 2500, 0, 10000},
+		{"no node with the label", mem(32), yarn.Resource{}, 1250, 1250, 1250},
+		{"no node", yarn.Resource{}, yarn.Resource{}, 10000, 10000, 10000},
+	} {
+		treeOf := func(label string) *Tree {
+			if label == "" {
+				return c.Compute(tc.usual)
+			}
+			return c.Partition(label).Compute(tc.gpu)
+		}
+		a, b := index(t, c, "a"), index(t, c, "b")
+		if n := c.MaxApplications(a, treeOf); n != tc.a {
+			t.Errorf("%s: a: %d, want %d", tc.name, n, tc.a)
+		}
+		if n := c.MaxApplications(b, treeOf); n != tc.b && !tc.usual.IsZero() {
+			t.Errorf("%s: b: %d, want %d", tc.name, n, tc.b)
+		}
+		if n := c.MaxApplications(a, only(c.Compute(tc.usual))); n != tc.unlisted {
+			t.Errorf("%s, which the cluster does not know: a: %d, want %d", tc.name, n, tc.unlisted)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func FuzzParse(f *testing.F) {
 			if e := &tree.Capacities[i]; e.EffMin.Negative() || !e.EffMin.Within(e.EffMax) {
 				t.Fatalf("%s: %v … %v", c.Queues[i].Path, e.EffMin, e.EffMax)
 			}
-			if c.MaxApplications(i, tree) < 0 || c.MaxApplicationsPerUser(i, tree) < 0 {
+			if c.MaxApplications(i, only(tree)) < 0 || c.MaxApplicationsPerUser(i, only(tree)) < 0 {
 				t.Fatalf("%s: a negative count", c.Queues[i].Path)
 			}
 		}

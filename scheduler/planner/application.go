@@ -136,14 +136,14 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 			return input.Faultf(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
 		}
 	}
-	if most := p.Config().MaxApplications(leaf, p.sched.Tree()); int64(q.Apps()) >= most {
+	if most := p.Config().MaxApplications(leaf, p.sched.TreeOf); int64(q.Apps()) >= most {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
 	}
 	apps := int64(0)
 	if u := p.st.User(p.st.Queue(q.Path), p.st.NameID(user)); u != 0 {
 		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending) // without those that are non-runnable, as in YARN
 	}
-	if most := p.Config().MaxApplicationsPerUser(leaf, p.sched.Tree()); apps >= most { // a share of few may be none
+	if most := p.Config().MaxApplicationsPerUser(leaf, p.sched.TreeOf); apps >= most { // a share of few may be none
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
 			"user %s has the maximum of %d applications in %s", user, most, q.Path)
 	}

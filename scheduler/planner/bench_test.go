@@ -274,7 +274,7 @@ func BenchmarkSubmitBehindMany(b *testing.B) {
 				return w.must(b, &input.SubmitApplication{User: "u", Queue: "root.q0", AM: yarn.NewResource(2048, 1)}).(*input.SubmitApplicationReply).ID
 			}
 			for range 10_000 - 1 {
-				if kind == "user" && w.p.Config().MaxApplicationsPerUser(1, w.p.sched.Tree()) <= int64(w.p.st.Apps.Len()) {
+				if kind == "user" && w.p.Config().MaxApplicationsPerUser(1, w.p.sched.TreeOf) <= int64(w.p.st.Apps.Len()) {
 					break
 				}
 				submit()

@@ -209,7 +209,16 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 func (w *walk) submitted(e *event.ApplicationSubmitted) {
 	m, st := w.m, w.st
 	i := must(m.p.Config().Lookup(e.Queue))
-	tree := m.p.Config().Compute(st.Meta.Cluster)
+	treeOf := func(label string) *capacity.Tree {
+		id := st.Label(label)
+		switch {
+		case label == "":
+			return m.p.Config().Compute(st.PartitionTotal(0))
+		case id == 0:
+			return nil
+		}
+		return m.p.Config().Partition(label).Compute(st.PartitionTotal(id))
+	}
 	var all, leaf, user int64
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if a.State.Ended() {
@@ -224,7 +233,7 @@ func (w *walk) submitted(e *event.ApplicationSubmitted) {
 		}
 		return true
 	})
-	if all >= m.p.Config().MaximumApplications || leaf >= m.p.Config().MaxApplications(i, tree) || user >= m.p.Config().MaxApplicationsPerUser(i, tree) {
+	if all >= m.p.Config().MaximumApplications || leaf >= m.p.Config().MaxApplications(i, treeOf) || user >= m.p.Config().MaxApplicationsPerUser(i, treeOf) {
 		m.fail("31: submitted to %s, which has %d, %d of the user, %d in all", e.Queue, leaf, user, all)
 	}
 	for q := st.Queue(e.Queue); q != 0; q = st.Queues.Get(q).Parent {

@@ -117,7 +117,7 @@ func doQueues(w *world, _ args, out *strings.Builder) {
 		q, e := &w.p.Config().Queues[i], &w.p.sched.Tree().Capacities[i]
 		fmt.Fprintf(out, "%s min %s max %s", q.Path, w.size(e.EffMin), w.size(e.EffMax))
 		if q.Leaf {
-			fmt.Fprintf(out, " applications %d, %d a user", w.p.Config().MaxApplications(i, w.p.sched.Tree()), w.p.Config().MaxApplicationsPerUser(i, w.p.sched.Tree()))
+			fmt.Fprintf(out, " applications %d, %d a user", w.p.Config().MaxApplications(i, w.p.sched.TreeOf), w.p.Config().MaxApplicationsPerUser(i, w.p.sched.TreeOf))
 		}
 		fmt.Fprintf(out, " %s\n", w.p.sched.Queue(int32(i)).State)
 	}

@@ -39,6 +39,15 @@ func (v *View) Partition(label state.LabelID) *Partition {
 	return p
 }
 
+// TreeOf is what the queues have of the nodes of a label; nil if the cluster does not know it.
+func (v *View) TreeOf(label string) *capacity.Tree {
+	id := v.State.Label(label)
+	if label != "" && id == 0 {
+		return nil
+	}
+	return v.Partition(id).Tree
+}
+
 // Partitions are the default partition and those of all labels that the cluster has, or that anything
 // is used of or asked for.
 func (v *View) Partitions() []*Partition {

@@ -122,7 +122,7 @@ func (v *View) addSettings(d *api.Queue, i int) {
 // addLimits fills in a leaf's limits and its users.
 func (v *View) addLimits(d *api.Queue, slot uint32, i int, n *QueueSums) {
 	conf, p := &v.Conf.Queues[i], v.Partition(0)
-	d.MaxApps, d.MaxAppsUser = v.Conf.MaxApplications(i, v.Tree), v.Conf.MaxApplicationsPerUser(i, v.Tree)
+	d.MaxApps, d.MaxAppsUser = v.Conf.MaxApplications(i, v.TreeOf), v.Conf.MaxApplicationsPerUser(i, v.TreeOf)
 	d.UserLimit, d.UserLimitFactor = conf.MinUserLimitPercent.String(), conf.UserLimitFactor.String()
 	if conf.UserLimitOff {
 		d.UserLimitFactor = "-1"

@@ -192,7 +192,7 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 	}
 	return obj{
 		{"numActiveApplications", q.ActiveApps}, {"numPendingApplications", q.PendingApps + q.NonRunnableApps}, {"numContainers", q.Containers},
-		{"maxApplications", v.Conf.MaxApplications(i, v.Tree)}, {"maxApplicationsPerUser", v.Conf.MaxApplicationsPerUser(i, v.Tree)},
+		{"maxApplications", v.Conf.MaxApplications(i, v.TreeOf)}, {"maxApplicationsPerUser", v.Conf.MaxApplicationsPerUser(i, v.TreeOf)},
 		{"userLimit", userLimit}, {"users", filled("user", users)}, {"userLimitFactor", factor},
 		{"configuredMaxAMResourceLimit", view.Percent(conf.MaxAMPercent.Rat()) / 100},
 		{"AMResourceLimit", am}, {"usedAMResource", v.wsResource(q.AMUsed)}, {"userAMResourceLimit", am},
