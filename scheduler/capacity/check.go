@@ -96,6 +96,7 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 	switch {
 	case absolute:
 		r.checkAbsoluteSum(c, q)
+	case !c.divides(q): // of nothing, the children have nothing
 	case len(units) == 0 || units[0] == UnitPercent:
 		r.checkPercentSum(c, q)
 	}

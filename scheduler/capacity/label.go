@@ -347,11 +347,57 @@ func containsAll(all, some []string) bool {
 
 // checkLabels holds the rules between queues for each label.
 func (r *reader) checkLabels(c *Config) {
-	if labels := c.Labels(); len(labels) > maxLabels {
+	labels := c.Labels()
+	if len(labels) > maxLabels {
 		r.fault(labelsEnabled, fmt.Sprintf("queues have capacities for %d labels, more than %d", len(labels), maxLabels), "use fewer labels")
-	} else if c.LegacyQueueMode {
-		for _, label := range labels {
-			r.checkCapacities(c.partition(label))
+		return
+	}
+	if !c.LegacyQueueMode {
+		return
+	}
+	units := make([]Unit, len(c.Queues)) // that the children of a queue use
+	r.checkChildUnits(c, units)
+	for _, label := range labels {
+		p := c.partition(label)
+		r.checkUnits(c, p)
+		r.checkChildUnits(p, units)
+		r.checkCapacities(p)
+	}
+}
+
+// checkUnits holds that a queue has amounts of every label that it has keys for, and without one, or
+// of none.
+func (r *reader) checkUnits(c, p *Config) {
+	for i := range c.Queues {
+		q := &p.Queues[i]
+		if q.Parent >= 0 && p.divides(q) && (q.Capacity.Unit == UnitAbsolute) != (c.Queues[i].Capacity.Unit == UnitAbsolute) {
+			r.fault(p.key(q, "capacity"), fmt.Sprintf("Queue '%s' should use either percentage based capacity configuration or absolute resource.", q.Path),
+				"give the queue amounts of all its labels and without a label, or of none")
 		}
 	}
+}
+
+// checkChildUnits holds that the children of a queue use the same unit for all labels. units are
+// those of the labels before.
+func (r *reader) checkChildUnits(p *Config, units []Unit) {
+	for i := range p.Queues {
+		q := &p.Queues[i]
+		now, _ := unitsOf(p, q)
+		if len(now) != 1 || !p.divides(q) {
+			continue
+		}
+		if units[i] == UnitNone {
+			units[i] = now[0]
+		} else if units[i] != now[0] {
+			r.fault(Prefix+q.Path+".queues", fmt.Sprintf("its children use unit %s%s and unit %s elsewhere", now[0], p.forLabel(), units[i]),
+				"use one unit for all labels and without one, or set "+Prefix+"legacy-queue-mode.enabled = false")
+		}
+	}
+}
+
+// divides says whether a queue has something for its children to divide: not a label that it has no
+// keys for.
+func (c *Config) divides(q *Queue) bool {
+	_, ok := q.findLabel(c.label)
+	return ok || c.label == "" || q.Parent < 0
 }

@@ -20,11 +20,11 @@ root.a.accessible-node-labels.gpu.maximum-am-resource-percent = 0.5
 root.a.accessible-node-labels.ssd.capacity = 30
 root.a.accessible-node-labels.ssd.maximum-capacity = 50
 root.a.queues = x,y
-root.a.x.capacity = 25
-root.a.x.accessible-node-labels.gpu.capacity = 100
+root.a.x.capacity = 1w
+root.a.x.accessible-node-labels.gpu.capacity = 1w
 root.a.x.accessible-node-labels.ssd.capacity = 1w
 root.a.x.default-node-label-expression = gpu
-root.a.y.capacity = 75
+root.a.y.capacity = 3w
 root.a.y.accessible-node-labels = ssd
 root.a.y.accessible-node-labels.ssd.capacity = 2w
 root.b.capacity = 60
@@ -138,6 +138,8 @@ func TestLabelFaults(t *testing.T) {
 		{"root.a.accessible-node-labels.gpu.capacity = 100\nroot.a.accessible-node-labels.gpu.maximum-capacity = 90",
 			`root.a.accessible-node-labels.gpu.maximum-capacity = "90": 90% is below the queue's capacity of 100%`},
 		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 50", "its children mix units of capacity for label=gpu: weight (a), percent (b)"},
+		{"root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]", "Queue 'root.a' should use either percentage based capacity configuration or absolute resource."},
+		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 2w", "its children use unit weight for label=gpu and unit percent elsewhere"},
 		{"root.a.accessible-node-labels.gpu.capacity = -1", `root.a.accessible-node-labels.gpu.capacity = "-1": is negative`},
 		{"root.a.accessible-node-labels.gpu.maximum-am-resource-percent = x", `root.a.accessible-node-labels.gpu.maximum-am-resource-percent = "x": is not a decimal number`},
 		{"root.a.accessible-node-labels._x.capacity = 100", "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= _x"},
@@ -166,14 +168,28 @@ func TestLabelFaults(t *testing.T) {
 	}
 }
 
-// A label may be given in vectors where only the parent has something of it, and queues may have
-// units for it that differ from those that they have without a label.
-func TestLabelUnits(t *testing.T) {
+// Of a label that a queue has no keys for, its children may have any shares: it has nothing to divide.
+func TestLabelOfTheChildAlone(t *testing.T) {
+	c := parse(t, labelsOn+`root.queues = a,b
+root.a.capacity = 50
+root.a.queues = x
+root.a.x.capacity = 100
+root.a.x.accessible-node-labels.gpu.capacity = 50
+root.b.capacity = 50
+root.b.accessible-node-labels.gpu.capacity = 100`)
+	tree := c.Partition("gpu").Compute(mem(16))
+	if got := tree.Capacities[index(t, c, "x")].EffMin; !got.IsZero() {
+		t.Errorf("x is guaranteed %v of nothing", got)
+	}
+}
+
+// A label may be given in vectors where only the parent has something of it.
+func TestLabelOfTheParentAlone(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a
-root.a.capacity = 100
+root.a.capacity = [memory=4096,vcores=4]
 root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]
 root.a.queues = x
-root.a.x.capacity = 100`)
+root.a.x.capacity = [memory=4096,vcores=4]`)
 	p := c.Partition("gpu")
 	tree := p.Compute(yarn.NewResource(4096, 4))
 	if got := tree.Capacities[index(t, c, "a")].EffMin; got != yarn.NewResource(4096, 4) {
