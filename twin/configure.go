@@ -20,7 +20,7 @@ type tree struct {
 // configure makes the configuration that a history starts with.
 func (g *generator) configure() error {
 	g.queues.shape, g.queues.weighted = map[string][]string{}, map[string]bool{}
-	g.absolute = g.with["queues"] && !g.with["labels"] && g.chance(25)
+	g.absolute = g.with["queues"] && g.chance(25)
 	g.shape("root", 1)
 	props := g.scheduling()
 	maps.Copy(props, g.capacities())
@@ -110,10 +110,13 @@ func (g *generator) scheduling() map[string]string {
 	return props
 }
 
+// The amounts of queues are parts of these.
+const wholeMemory, wholeVCores = 27 * 256, 27
+
 // capacities gives every queue of the tree its share and its limits.
 func (g *generator) capacities() map[string]string {
 	props := map[string]string{}
-	g.divide(props, "root", 27*256, 27, g.absolute)
+	g.divide(props, "root", wholeMemory, wholeVCores, g.absolute)
 	if g.with["labels"] {
 		g.labelShares(props)
 	}
@@ -149,15 +152,9 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 		key := prefix + child
 		mb, vc := memory/len(children)/64*64, vcores/len(children)
 		if absolute {
-			props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", mb, vc)
-			if path == "root" && g.chance(30) {
-				props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", g.between(mb, 7168), g.between(vc, 27))
-			}
+			g.amount(props, key, path, mb, vc)
 		} else {
-			props[key+".capacity"] = how[i]
-			if len(children) > 1 && g.chance(30) {
-				props[key+".maximum-capacity"] = pick(g, []string{"100", "87.5", "93.75"}) // not below any capacity
-			}
+			g.share(props, key, how[i], len(children))
 		}
 		if g.with["parallel"] && g.chance(40) {
 			props[key+".max-parallel-apps"] = pick(g, []string{"1", "2", "3"})
@@ -167,6 +164,22 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 	props[prefix+path+".queues"] = strings.Join(names, ",")
 	if g.with["priorities"] && g.chance(40) {
 		props[prefix+path+".ordering-policy"] = "priority-utilization"
+	}
+}
+
+// amount gives a queue under path an amount, and perhaps a maximum.
+func (g *generator) amount(props map[string]string, key, path string, mb, vc int) {
+	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", mb, vc)
+	if path == "root" && g.chance(30) {
+		props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", g.between(mb, 7168), g.between(vc, 27))
+	}
+}
+
+// share gives one of some children a share, and perhaps a maximum.
+func (g *generator) share(props map[string]string, key, share string, children int) {
+	props[key+".capacity"] = share
+	if children > 1 && g.chance(30) {
+		props[key+".maximum-capacity"] = pick(g, []string{"100", "87.5", "93.75"}) // not below any capacity
 	}
 }
 

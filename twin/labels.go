@@ -30,7 +30,7 @@ func (g *generator) labelShares(props map[string]string) {
 	may := map[string][]string{"root": labels}
 	g.accessible(props, may, "root")
 	for _, label := range labels {
-		g.divideLabel(props, may, "root", label)
+		g.divideLabel(props, may, "root", label, wholeMemory, wholeVCores)
 	}
 }
 
@@ -51,7 +51,7 @@ func (g *generator) accessible(props map[string]string, may map[string][]string,
 }
 
 // divideLabel gives those under a queue that may use a label their shares of it.
-func (g *generator) divideLabel(props map[string]string, may map[string][]string, path, label string) {
+func (g *generator) divideLabel(props map[string]string, may map[string][]string, path, label string, memory, vcores int) {
 	children := slices.DeleteFunc(slices.Clone(g.queues.shape[path]), func(child string) bool { return !g.serves(may, child, label) })
 	if len(children) == 0 || path == "root" && g.chance(10) {
 		return
@@ -62,14 +62,16 @@ func (g *generator) divideLabel(props map[string]string, may map[string][]string
 	}
 	for i, child := range children {
 		key := prefix + child + ".accessible-node-labels." + label
-		props[key+".capacity"] = how[i]
-		if len(children) > 1 && g.chance(30) {
-			props[key+".maximum-capacity"] = pick(g, []string{"100", "87.5", "93.75"})
+		mb, vc := memory/len(children)/64*64, vcores/len(children)
+		if g.absolute {
+			g.amount(props, key, path, mb, vc)
+		} else {
+			g.share(props, key, how[i], len(children))
 		}
 		if g.with["limits"] && !g.with["unmanaged"] && g.chance(30) {
 			props[key+".maximum-am-resource-percent"] = pick(g, []string{"0.125", "0.25", "1"})
 		}
-		g.divideLabel(props, may, child, label)
+		g.divideLabel(props, may, child, label, mb, vc)
 	}
 }
 

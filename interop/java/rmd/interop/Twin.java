@@ -45,10 +45,12 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue.CapacityConfigType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
@@ -153,6 +155,7 @@ public final class Twin {
         activeUsers();
         places(w[0].equals("allocate"));
         misses.bound();
+        withoutNodes(cs.getRootQueue());
     }
     for (String name : intended) {
       text.append("intended ").append(name).append('\n');
@@ -960,6 +963,7 @@ public final class Twin {
 
   private void refresh() {
     try {
+      forgetAmounts(cs.getRootQueue(), new CapacitySchedulerConfiguration(conf, false));
       cs.reinitialize(new Configuration(conf), context);
       forgetShares(cs.getRootQueue());
       new TwinPass(this).watch(cs.getRootQueue());
@@ -970,6 +974,38 @@ public final class Twin {
       result = "refused";
     }
   }
+
+  /**
+   * withoutNodes takes amounts from queues where no node has the label; YARN leaves them to them. A leaf with amounts none of
+   * whose labels has a node takes applications, as in an empty cluster. It says whether anything changes.
+   */
+  boolean withoutNodes(CSQueue q) throws ReflectiveOperationException {
+    boolean changes = false;
+    boolean anyNode = false;
+    for (String label : q.getConfiguredNodeLabels()) {
+      boolean empty = total(label).equals(Resources.none());
+      anyNode |= !empty;
+      if (empty && !q.getEffectiveCapacity(label).equals(Resources.none())) {
+        q.getQueueResourceQuotas().setEffectiveMinResource(label, Resources.none());
+        changes = true;
+      }
+      if (empty) {
+        q.getQueueResourceQuotas().setEffectiveMaxResource(label, Resources.none());
+      }
+    }
+    if (q.getChildQueues() != null) {
+      for (CSQueue child : q.getChildQueues()) {
+        changes |= withoutNodes(child);
+      }
+    } else if (!anyNode && q.getCapacityConfigType() == CapacityConfigType.ABSOLUTE_RESOURCE
+        && cs.getConfiguration().getMaximumApplicationsPerQueue(q.getQueuePath()) < 0) {
+      ((AbstractLeafQueue) q).setMaxApplications(cs.getConfiguration().getMaximumSystemApplications());
+      MAX_PER_USER.invoke(q);
+    }
+    return changes;
+  }
+
+  private static final Method MAX_PER_USER = method("updateMaxAppsPerUser");
 
   /** forgetShares takes what queues had of labels from those that have nothing of them any more; YARN leaves it to them. */
   void forgetShares(CSQueue q) {
@@ -984,6 +1020,21 @@ public final class Twin {
     }
     if (q.getChildQueues() != null) {
       q.getChildQueues().forEach(this::forgetShares);
+    }
+  }
+
+  /** forgetAmounts takes the amounts of labels from queues to which a configuration gives none. In YARN they still count among those of siblings. */
+  private void forgetAmounts(CSQueue q, CapacitySchedulerConfiguration next) {
+    Set<String> given = next.getConfiguredNodeLabels(q.getQueuePath());
+    for (String label : q.getConfiguredNodeLabels()) {
+      if (q.getParent() != null && !given.contains(label) && !q.getQueueResourceQuotas().getConfiguredMinResource(label).equals(Resources.none())) {
+        intended("label taken from a queue");
+        q.getQueueResourceQuotas().setConfiguredMinResource(label, Resources.none());
+        q.getQueueResourceQuotas().setConfiguredMaxResource(label, Resources.none());
+      }
+    }
+    if (q.getChildQueues() != null) {
+      q.getChildQueues().forEach(child -> forgetAmounts(child, next));
     }
   }
 

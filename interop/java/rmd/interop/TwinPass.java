@@ -142,7 +142,7 @@ final class TwinPass {
 
   /**
    * limitsOfNow has a leaf activate applications under the limits that hold now, as rmd does. In YARN a walk goes by
-   * the limit of the last pass, and by what a queue is configured to have when the cluster is empty.
+   * the limit of the last pass, and by what a queue is configured to have of labels that no node has.
    */
   private void limitsOfNow(AbstractLeafQueue q) throws IllegalAccessException {
     OrderingPolicy<FiCaSchedulerApp> policy = q.getPendingAppsOrderingPolicy();
@@ -161,11 +161,7 @@ final class TwinPass {
         return only(alone[0], (Iterator<?>) call(policy, method, args));
       }
       Resource was = q.getQueueResourceUsage().getAMLimit("");
-      boolean empty = !twin.cs.getResourceCalculator().isAnyMajorResourceAboveZero(twin.cs.getClusterResource());
-      if (empty) {
-        q.getQueueResourceQuotas().setEffectiveMinResource(TwinLabels.NONE, Resources.none());
-        twin.labels.known.forEach(label -> q.getQueueResourceQuotas().setEffectiveMinResource(label, Resources.none()));
-      }
+      boolean empty = twin.withoutNodes(q);
       twin.deriveLimits();
       twin.forgetShares(q);
       twin.labels.known.forEach(q::calculateAndGetAMResourceLimitPerPartition);
