@@ -285,6 +285,17 @@ func TestEventsOfLabels(t *testing.T) {
 			t.Errorf("does not say %q: %s", want, text)
 		}
 	}
+	for node, want := range map[string]int{"worker-999:8041": 1, "sim-02": 1, "sim-03:8041": 1, "sim-01": 0} { // a host's label is that of its nodes
+		var found api.Log
+		b.into(200, &found, "GET", fmt.Sprintf("/v1/log?kind=NodesLabelled&from=%d&count=8&node=%s", at-6, node), "")
+		n := 0
+		for _, e := range found.Entries {
+			n += len(e.Events)
+		}
+		if n != want {
+			t.Errorf("%s: %d events", node, n)
+		}
+	}
 	var last api.Log
 	b.into(200, &last, "GET", fmt.Sprintf("/v1/log?from=%d&count=1", at), "")
 	if text := fmt.Sprint(last.Entries); !strings.Contains(text, "nodes:1000") || strings.Count(text, "worker-") != 100 {

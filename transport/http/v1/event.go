@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +30,20 @@ func (f eventFilter) empty() bool {
 	return f.app == "" && f.node == "" && f.queue == "" && f.kinds == nil
 }
 
-// pass takes a queue for itself and everything below it.
-func (f eventFilter) pass(e *api.Event) bool {
-	return (f.app == "" || f.app == e.App) && (f.node == "" || f.node == e.Node) && (f.kinds == nil || f.kinds[strings.ToUpper(e.Kind)]) &&
-		(f.queue == "" || f.queue == e.Queue || strings.HasPrefix(e.Queue, f.queue+"."))
+// pass takes a queue for itself and everything below it. d is the document of the event.
+func (f eventFilter) pass(e event.Event, d *api.Event) bool {
+	return (f.app == "" || f.app == d.App) && (f.node == "" || f.node == d.Node || relabels(e, f.node)) && (f.kinds == nil || f.kinds[strings.ToUpper(d.Kind)]) &&
+		(f.queue == "" || f.queue == d.Queue || strings.HasPrefix(d.Queue, f.queue+"."))
+}
+
+// relabels says whether an event gives a node, or its host, another label. Its document names only
+// some of the nodes.
+func relabels(e event.Event, node string) bool {
+	l, ok := e.(*event.NodesLabelled)
+	id, err := yarn.ParseNodeID(node)
+	return ok && err == nil && slices.ContainsFunc(l.Nodes, func(n event.LabelledNode) bool {
+		return n.ID == id || n.ID == yarn.NodeID{Host: id.Host}
+	})
 }
 
 // eventFilter reads the filters. What they name need not exist yet, but must be
@@ -55,11 +66,11 @@ func (s *API) eventFilter(c *route.Call, st *state.State, index uint64) (eventFi
 		}
 	}
 	if f.queue != "" {
-		slot, err := v.FindQueue(f.queue)
-		if err != nil {
+		if slot, err := v.FindQueue(f.queue); err == nil {
+			f.queue = v.QueuePath(slot)
+		} else if !strings.HasPrefix(f.queue, "root.") {
 			return f, err
 		}
-		f.queue = v.QueuePath(slot)
 	}
 	known := make([]string, 0, 48)
 	for _, k := range event.Kinds() {
@@ -72,7 +83,7 @@ func (s *API) eventFilter(c *route.Call, st *state.State, index uint64) (eventFi
 func batchDoc(v *view.View, b view.Batch, f eventFilter) (d api.EventBatch, places []int) {
 	d = api.EventBatch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: []api.Event{}}
 	for i, e := range b.Events {
-		if doc := v.Event(e, b.NowMillis); f.empty() || f.pass(&doc) {
+		if doc := v.Event(e, b.NowMillis); f.empty() || f.pass(e, &doc) {
 			d.Events, places = append(d.Events, doc), append(places, i)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func (s *API) logRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/log", "from count why", s.showLog).Doc("Show a part of the replicated log, decoded, with secrets masked", nil, api.Log{})}
+	return []route.Route{route.Get("/v1/log", "from count app node queue kind why", s.showLog).Doc("Show a part of the replicated log, decoded, with secrets masked; of the entries, the events that pass the filters", nil, api.Log{})}
 }
 
 const defaultLogCount = 100
@@ -39,6 +39,10 @@ func (s *API) showLog(c *route.Call) error {
 	if err != nil {
 		return err
 	}
+	f, err := s.eventFilter(c, v.State, v.Index)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()
 	entries, first, last, err := s.cfg.Log.Entries(ctx, from, int(count))
@@ -46,12 +50,14 @@ func (s *API) showLog(c *route.Call) error {
 		return err
 	}
 	d := api.Log{First: first, Last: last, Entries: []api.LogEntry{}}
-	for _, e := range entries {
-		d.Entries = append(d.Entries, logEntry(v, e))
+	places := make([][]int, len(entries))
+	for i, e := range entries {
+		doc, at := logEntry(v, e, f)
+		d.Entries, places[i] = append(d.Entries, doc), at
 	}
 	s.timeLog(ctx, first, d.Entries)
 	if c.Flag("why") {
-		s.explainLog(ctx, d.Entries)
+		s.explainLog(ctx, d.Entries, places)
 	}
 	return c.JSON(http.StatusOK, d)
 }
@@ -106,8 +112,8 @@ func timeOf(b *event.Batch) (millis int64) {
 }
 
 // explainLog fills in why the events of entries were decided, as far as the log and
-// the snapshots that are kept tell it in time.
-func (s *API) explainLog(ctx context.Context, entries []api.LogEntry) {
+// the snapshots that are kept tell it in time. places are those of the events in their entries.
+func (s *API) explainLog(ctx context.Context, entries []api.LogEntry, places [][]int) {
 	var indexes []uint64
 	for _, e := range entries {
 		if len(e.Events) > 0 {
@@ -115,26 +121,29 @@ func (s *API) explainLog(ctx context.Context, entries []api.LogEntry) {
 		}
 	}
 	told := s.why(ctx, indexes, whyAsked)
-	for _, e := range entries {
+	for k, e := range entries {
 		for i := range e.Events {
-			explainEvent(&e.Events[i], told[e.Index], i)
+			explainEvent(&e.Events[i], told[e.Index], places[k][i])
 		}
 	}
 }
 
-func logEntry(v *view.View, e view.LogEntry) api.LogEntry {
-	d := api.LogEntry{Index: e.Index, Term: e.Term, Type: e.Type, Bytes: len(e.Data)}
+// logEntry shows an entry, with the events that pass a filter and their places in it.
+func logEntry(v *view.View, e view.LogEntry, f eventFilter) (d api.LogEntry, places []int) {
+	d = api.LogEntry{Index: e.Index, Term: e.Term, Type: e.Type, Bytes: len(e.Data)}
 	if e.Type != "events" {
-		return d
+		return d, nil
 	}
 	b, err := event.Decode(e.Data)
 	if err != nil {
 		d.Error = err.Error()
-		return d
+		return d, nil
 	}
 	d.Level, d.Sequence, d.AtMillis = b.Level, b.Sequence, timeOf(b)
-	for _, ev := range b.Events {
-		d.Events = append(d.Events, v.Event(ev, d.AtMillis))
+	for i, ev := range b.Events {
+		if doc := v.Event(ev, d.AtMillis); f.empty() || f.pass(ev, &doc) {
+			d.Events, places = append(d.Events, doc), append(places, i)
+		}
 	}
-	return d
+	return d, places
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -42,8 +43,7 @@ func (p *program) events() verb {
 	}
 }
 
-// eventFilter says which events of the log are shown; the stream has it as
-// parameters.
+// eventFilter says which events are shown. The stream and the log have it as parameters.
 type eventFilter struct {
 	app, node, queue string
 	kinds            []string
@@ -128,7 +128,7 @@ func eventKinds() []string {
 	return out
 }
 
-// query is the filter as the stream's parameters.
+// query is the filter as parameters.
 func (f eventFilter) query() url.Values {
 	q := url.Values{}
 	for name, v := range map[string]string{"app": f.app, "node": f.node, "queue": f.queue} { // url.Values sorts
@@ -145,25 +145,9 @@ func (f eventFilter) query() url.Values {
 	return q
 }
 
-// pass takes a queue for itself and everything below it, as the stream does.
-func (f eventFilter) pass(v api.Event) bool {
-	kind := len(f.kinds) == 0
-	for _, k := range f.kinds {
-		kind = kind || k == v.Kind
-	}
-	queue := f.queue == "" || v.Queue == f.queue || strings.HasPrefix(v.Queue, f.queue+".") || strings.HasSuffix(v.Queue, "."+f.queue)
-	return kind && queue && (f.app == "" || f.app == v.App) && (f.node == "" || f.node == v.Node)
-}
-
-// batch keeps what passes of an entry.
-func (f eventFilter) batch(e api.LogEntry) api.EventBatch {
-	b := api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis}
-	for _, v := range e.Events {
-		if f.pass(v) {
-			b.Events = append(b.Events, v)
-		}
-	}
-	return b
+// batchOf is an entry of the log as the stream carries it.
+func batchOf(e api.LogEntry) api.EventBatch {
+	return api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis, Events: e.Events}
 }
 
 // searched is a stretch of the log that was looked through, and the log that the replica has.
@@ -211,12 +195,12 @@ func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print
 		}
 	}
 	s = searched{from: from, to: last, first: d.First, last: d.Last}
-	return s, c.between(ctx, from, last, f.why, func(e api.LogEntry) error {
+	return s, c.between(ctx, from, last, f.query(), func(e api.LogEntry) error {
 		if e.AtMillis < since {
 			return nil
 		}
-		if b := f.batch(e); len(b.Events) > 0 {
-			return print(b)
+		if len(e.Events) > 0 {
+			return print(batchOf(e))
 		}
 		return nil
 	})
@@ -229,17 +213,18 @@ const logStep = 1000
 // without.
 const whySlow = 3 * time.Second
 
-// between reads a stretch of the log.
-func (c *call) between(ctx context.Context, from, to uint64, why bool, each func(api.LogEntry) error) error {
+// between reads a stretch of the log, with the events that pass a filter.
+func (c *call) between(ctx context.Context, from, to uint64, filter url.Values, each func(api.LogEntry) error) error {
 	for from <= to {
 		began := time.Now()
-		d, _, err := c.stretch(ctx, from, int(min(to-from+1, logStep)), why)
+		d, _, err := c.stretch(ctx, from, int(min(to-from+1, logStep)), filter)
 		if err != nil || len(d.Entries) == 0 {
 			return err
 		}
-		if why && time.Since(began) > whySlow {
+		if filter.Has("why") && time.Since(began) > whySlow {
 			c.say("the replica needs too long for the causes of entries from %d on; they are shown without causes", from)
-			why = false
+			filter = maps.Clone(filter)
+			filter.Del("why")
 		}
 		for _, e := range d.Entries {
 			if err := each(e); err != nil {
@@ -296,13 +281,12 @@ func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) err
 	if err != nil {
 		return err
 	}
-	f := eventFilter{app: q.Get("app"), node: q.Get("node"), queue: q.Get("queue"), kinds: q["kind"], why: q.Has("why")}
 	for {
 		err = cl.Watch(c.ctx(), q, after, print, func(index uint64) { after = max(after, index) })
 		if after == 0 || client.CodeOf(err) != api.CodeTooOld {
 			break
 		}
-		if after, err = c.catchUp(f, after, print); err != nil {
+		if after, err = c.catchUp(q, after, print); err != nil {
 			break
 		}
 	}
@@ -314,7 +298,7 @@ func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) err
 
 // catchUp takes from the log what the stream does not hold any more, and says
 // what the log has lost too.
-func (c *call) catchUp(f eventFilter, after uint64, print func(api.EventBatch) error) (uint64, error) {
+func (c *call) catchUp(q url.Values, after uint64, print func(api.EventBatch) error) (uint64, error) {
 	d, _, err := c.entries(c.ctx(), 0, 1)
 	if err != nil {
 		return after, err
@@ -323,10 +307,10 @@ func (c *call) catchUp(f eventFilter, after uint64, print func(api.EventBatch) e
 		c.say("entries %d to %d are no longer in the log, only in a snapshot", after+1, d.First-1)
 		after = d.First - 1
 	}
-	err = c.between(c.ctx(), after+1, d.Last, f.why, func(e api.LogEntry) error {
+	err = c.between(c.ctx(), after+1, d.Last, q, func(e api.LogEntry) error {
 		after = e.Index
-		if b := f.batch(e); len(b.Events) > 0 {
-			return print(b)
+		if len(e.Events) > 0 {
+			return print(batchOf(e))
 		}
 		return nil
 	})

@@ -146,7 +146,11 @@ func TestFollowFillsGapsFromTheLog(t *testing.T) {
 			from, _ := strconv.ParseUint(r.URL.Query().Get("from"), 10, 64)
 			d := api.Log{First: 12, Last: 14}
 			for i := max(from, 12); i <= 14; i++ {
-				d.Entries = append(d.Entries, api.LogEntry{Index: i, AtMillis: 5000, Events: []api.Event{{Kind: "ReservationMade", App: anApp}, {Kind: "NodeLost"}}})
+				events := []api.Event{{Kind: "ReservationMade", App: anApp}, {Kind: "NodeLost"}}
+				if slices.Equal(r.URL.Query()["kind"], []string{"ReservationMade"}) {
+					events = events[:1]
+				}
+				d.Entries = append(d.Entries, api.LogEntry{Index: i, AtMillis: 5000, Events: events})
 			}
 			_ = json.NewEncoder(w).Encode(d)
 		case last == "10" || last == "9":

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -118,17 +119,15 @@ func runLogShow(c *call) error {
 // entries reads a stretch of the log. Following it, one is asked for beyond its
 // end, which is no error.
 func (c *call) entries(ctx context.Context, from uint64, count int) (d api.Log, doc []byte, err error) {
-	return c.stretch(ctx, from, count, false)
+	return c.stretch(ctx, from, count, nil)
 }
 
-// stretch is entries, with why their events were decided.
-func (c *call) stretch(ctx context.Context, from uint64, count int, why bool) (d api.Log, doc []byte, err error) {
+// stretch is entries, with the events that pass a filter.
+func (c *call) stretch(ctx context.Context, from uint64, count int, filter url.Values) (d api.Log, doc []byte, err error) {
 	q := url.Values{"count": {strconv.Itoa(min(count, 1000))}}
+	maps.Copy(q, filter)
 	if from > 0 {
 		q.Set("from", strconv.FormatUint(from, 10))
-	}
-	if why {
-		q.Set("why", "true")
 	}
 	doc, err = c.get(ctx, "/v1/log", q, &d)
 	return d, doc, err
@@ -145,7 +144,7 @@ func (c *call) showEntries(d api.Log, doc []byte, first bool) error {
 	o.Quiet = o.Quiet || !first
 	if c.Bool("events") && (o.Format == output.Table || o.Format == output.Wide) {
 		for _, e := range d.Entries {
-			if err := c.printBatch(api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis, Events: e.Events}); err != nil {
+			if err := c.printBatch(batchOf(e)); err != nil {
 				return err
 			}
 		}

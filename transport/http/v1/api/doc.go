@@ -76,7 +76,7 @@
 //
 //	GET    /v1/events?app&node&queue&kind&after  Server-Sent Events: event "batch", id = log index, data = EventBatch
 //	GET    /v1/history[?queue|?node]                            History: the last hour
-//	GET    /v1/log?from&count                                   Log
+//	GET    /v1/log?from&count&app&node&queue&kind               Log
 //	GET    /v1/audit?who&action&since&after&limit                Audit
 //	POST   /v1/inputs                           see AppendFrame
 //	GET    /v1/openapi.json                                     this API as an OpenAPI document
