@@ -20,6 +20,7 @@
 // Package planner turns inputs into events, with a Scheduler for everything above. Package explain
 // says why something waits. Package capacity holds the queue tree and the formulas of its limits.
 //
-// Each label makes a partition, with views of its own (partition.go). Nodes of a label are not lent to
-// asks without one yet, and preemption is not part of it.
+// Each label makes a partition, with views of its own (partition.go). Nodes of a label that is not
+// exclusive are lent to asks without one (lending.go). Preemption runs in rounds of its own
+// (preemption_round.go).
 package scheduler

@@ -62,15 +62,3 @@ func (s *Scheduler) withdrawWhere(cause yarn.WithdrawalCause, when func(c *state
 		s.WithdrawPreemption(slot, cause)
 	}
 }
-
-// PreemptionRound is a round of preemption. It returns the containers to end now: those whose deadline
-// has passed.
-func (s *Scheduler) PreemptionRound() (kill []uint32) {
-	s.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
-		if p.DeadlineMillis <= s.now {
-			kill = append(kill, slot)
-		}
-		return true
-	})
-	return kill
-}

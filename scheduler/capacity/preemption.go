@@ -73,7 +73,7 @@ func (r *reader) readPreemption(c *Config) {
 		ReservedDelayMillis: millis(underutilized+"reserved-container-delay-ms", 60_000, 0),
 		MoveReservation:     r.bool(underutilized+"allow-move-reservation", false),
 	}
-	c.Preemption.ReservationWaitMillis = millis(Prefix+"preemption.reservation-wait-ms", Unlimited, Unlimited)
+	c.Preemption.ReservationWaitMillis = millis(Prefix+"preemption.reservation-wait-ms", 0, Unlimited)
 }
 
 // monitorsPreemption says whether one of the monitors is the one that preempts.

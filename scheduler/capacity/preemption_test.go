@@ -15,7 +15,7 @@ func TestPreemptionDefaults(t *testing.T) {
 		IntervalMillis: 3000, MaxWaitMillis: 15_000, TotalPerRound: yarn.NewFraction(1, 10), MaxIgnoredOverCapacity: yarn.NewFraction(1, 10),
 		NaturalTermination: yarn.NewFraction(1, 5), BalanceMaxWaitMillis: 300_000, QueuePriority: preempt.QueuePriority{ReservedDelayMillis: 60_000},
 		Intra:    preempt.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5), ConservativeDRF: true, Order: preempt.UserLimitFirst},
-		Selector: preempt.Planned, ReservationWaitMillis: -1,
+		Selector: preempt.Planned,
 	}
 	if c.Preemption != want {
 		t.Errorf("%+v\nwant %+v", c.Preemption, want)

@@ -108,7 +108,7 @@ func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (
 	tree := m.p.Config().Compute(st.Meta.Cluster)
 	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
 		i := must(m.p.Config().Lookup(st.Queues.Get(q).Path))
-		if after := st.Queues.Get(q).Used.Add(k.Size); !calc.FitsIn(after, tree.Capacities[i].EffMax) {
+		if after := st.Queues.Get(q).Used.Add(k.Size); !calc.FitsIn(after.Sub(w.asked(q)), tree.Capacities[i].EffMax) {
 			m.fail("24: %s takes %s to %v, its maximum is %v", what, st.Queues.Get(q).Path, after, tree.Capacities[i].EffMax)
 		}
 	}
@@ -160,6 +160,7 @@ func (w *walk) reserved(e *event.ReservationMade) {
 		m.fail("6: r%d is larger than %s", e.Reservation, n.ID)
 	case calc.FitsIn(k.Size, n.Unallocated()):
 		m.fail("6: r%d would fit what is free on %s", e.Reservation, n.ID)
+	case m.round: // it is made before there is room, or given up for one where less work is lost
 	case calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
 		m.fail("6: r%d is made on %s, which is full", e.Reservation, n.ID)
 	case w.pre != w.st:

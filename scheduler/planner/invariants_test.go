@@ -23,6 +23,8 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 	}
 	m.events = events
 	m.checkKept(before, events)
+	_, m.round = in.(*input.PreemptionRound)
+	m.checkPreempted(before, events)
 	w := &walk{m: m, st: before, pre: before}
 	for _, e := range events {
 		w.step(e)

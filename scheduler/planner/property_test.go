@@ -46,6 +46,8 @@ type machine struct {
 	apps     []yarn.ApplicationID
 	seen     map[event.ContainerRef]bool // container numbers given out
 	promised map[uint64]event.ContainerRef
+	round    bool              // the last input was a round of preemption
+	killed   map[uint64]uint64 // reservations for which containers were preempted: how many
 }
 
 func TestRandomInputs(t *testing.T) {
@@ -87,7 +89,7 @@ func (m *machine) story() string {
 }
 
 func newMachine(t *rapid.T) *machine {
-	m := &machine{t: t, now: 1_000, seen: map[event.ContainerRef]bool{}, promised: map[uint64]event.ContainerRef{}}
+	m := &machine{t: t, now: 1_000, seen: map[event.ContainerRef]bool{}, promised: map[uint64]event.ContainerRef{}, killed: map[uint64]uint64{}}
 	m.opt.Eager = rapid.Bool().Draw(t, "eager")
 	m.dominant = rapid.Bool().Draw(t, "dominant")
 	m.lazy = rapid.Bool().Draw(t, "lazy cancel")

@@ -11,7 +11,7 @@ import (
 
 const confPrefix = "yarn.scheduler.capacity."
 
-// conf queues=(a:8.5, b:91.5, p.x:40) [a.KEY=VALUE …] [KEY=VALUE …] [dominant] [max=8G]
+// conf queues=(a:8.5, b:91.5, p.x:40) [a.KEY=VALUE …] [KEY=VALUE …] [dominant] [max=8G] [preempt]
 //
 // sets the configuration, or changes it. Keys that begin with a queue are that
 // queue's; scenarios run with lazy cancellation unless they say otherwise, and
@@ -36,6 +36,8 @@ func doConf(w *world, a args, out *strings.Builder) {
 		value := strings.Join(x.Vals, ",")
 		switch {
 		case x.Key == "queues":
+		case x.Key == "preempt":
+			w.setPreemption()
 		case x.Key == "dominant":
 			w.set("resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
 		case x.Key == "max":

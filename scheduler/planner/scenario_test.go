@@ -195,6 +195,7 @@ func verbs() map[string]verb {
 		"update": doUpdate, "sized": doSized, "had": doHad, "orders": doOrders, "expire": doExpire, // scenario_resize_test.go
 		"label": doLabel, "use": doUse, // scenario_label_test.go
 		"warn": doWarn, "preempt": doPreempt, "lost": doLost, // scenario_preemption_test.go
+		"round": doRound, "wait": doWait, "fill": doFill, "ended": doEnded, // scenario_round_test.go
 		"failover": doFailover, "steps": doSteps, // scenario_failover_test.go
 	}
 }

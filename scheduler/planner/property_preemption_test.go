@@ -1,0 +1,219 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestRandomPreemption has queues use more than their guarantee, and rounds of preemption.
+func TestRandomPreemption(t *testing.T) {
+	randomStories(t, (*machine).preemptingActions)
+}
+
+// TestQuietPreemption: when nothing else happens, what is preempted is used by whom it was preempted
+// for.
+func TestQuietPreemption(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(t)
+		m.preempt(t)
+		for range 12 {
+			m.submit(t)
+			m.ask(t)
+			m.beat(nil)
+		}
+		for range 40 {
+			m.now += 3000
+			m.plan(&input.PreemptionRound{})
+			m.beat(func(k *state.Container) bool { return k.State == yarn.ContainerReleasing })
+		}
+		for number, containers := range m.killed { // the order is harmless
+			if containers > 0 {
+				m.fail("%d containers were preempted for r%d, which was not fulfilled", containers, number)
+			}
+		}
+	})
+}
+
+func (m *machine) preemptingActions() map[string]func(*rapid.T) {
+	m.preempt(m.t)
+	for range 4 {
+		m.submit(m.t)
+	}
+	a := map[string]func(*rapid.T){
+		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize, "end": m.end, "submit": m.submit,
+		"runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "nodeGone": m.nodeGone, "unhealthy": m.unhealthy,
+	}
+	maps.Copy(a, m.masterActions())
+	for i := range 12 {
+		a[fmt.Sprintf("heartbeat%d", i)] = m.heartbeat
+		a[fmt.Sprintf("ask%d", i/2)] = m.ask
+		a[fmt.Sprintf("round%d", i/2)] = m.preemptionRound
+	}
+	return a
+}
+
+// preempt switches preemption on.
+func (m *machine) preempt(t *rapid.T) {
+	m.variant = 3
+	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
+	props := append(m.properties(),
+		input.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"},
+		input.Property{Name: confPrefix + "preemption.reservation-wait-ms", Value: "0"},
+		input.Property{Name: monitor + "total_preemption_per_round", Value: "1"},
+		input.Property{Name: monitor + "natural_termination_factor", Value: rapid.SampledFrom([]string{"1", "0.5"}).Draw(t, "natural")},
+		input.Property{Name: monitor + "conservative-drf", Value: fmt.Sprint(rapid.Bool().Draw(t, "conservative"))},
+		input.Property{Name: confPrefix + "root.b.disable_preemption", Value: fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "disabled") == 0)})
+	if f := m.plan(&input.SetQueues{Properties: props}).Refused(); f != nil {
+		m.fail("configuration: %v", f)
+	}
+}
+
+func (m *machine) preemptionRound(t *rapid.T) {
+	m.now += rapid.SampledFrom([]int64{3000, 0, 15_000}).Draw(t, "later")
+	m.plan(&input.PreemptionRound{})
+}
+
+// beat has all nodes report and pass, with the ends of the containers chosen.
+func (m *machine) beat(ends func(*state.Container) bool) {
+	for _, id := range m.nodes {
+		in := &input.NodeHeartbeat{ID: id}
+		for _, c := range m.p.containersOn(m.p.st.Node(id)) {
+			k := m.p.st.Containers.Get(c)
+			s := input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning}
+			if ends != nil && ends(k) {
+				s.State = yarn.ContainerCompleted
+			}
+			in.Statuses = append(in.Statuses, s)
+		}
+		m.plan(in)
+	}
+}
+
+// checkPreempted holds what an input does to warned containers against the state before: only a round
+// preempts, after the deadline, and leaves room enough for the reservation; nothing is taken below a
+// guarantee.
+func (m *machine) checkPreempted(before *state.State, events []event.Event) {
+	for _, e := range events {
+		switch e := e.(type) {
+		case *event.ContainerReleased:
+			m.preempted(before, e.Container, e.ExitStatus)
+		case *event.ContainerCompleted:
+			m.preempted(before, e.Container, e.ExitStatus)
+		case *event.PreemptionAsked:
+			m.warned(before, e)
+		case *event.ReservationFulfilled:
+			delete(m.killed, e.Reservation)
+		case *event.ReservationCancelled:
+			delete(m.killed, e.Reservation)
+		}
+	}
+}
+
+func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit int32) {
+	slot := before.Container(ref)
+	if exit != yarn.ExitPreempted || slot == 0 || !before.Containers.Get(slot).State.Live() {
+		return
+	}
+	if !before.Preemptions.Has(slot) || !m.round {
+		m.fail("41: container %+v is preempted without a warning, or by no round", ref)
+	}
+	w := before.Preemptions.Get(slot)
+	if w.DeadlineMillis > m.now {
+		m.fail("41: container %+v is preempted %d ms before its deadline", ref, w.DeadlineMillis-m.now)
+	}
+	m.killed[w.Reservation]++
+	if r := m.p.st.Reservation(w.Reservation); r != 0 { // else an eager pass has fulfilled it
+		if res := m.p.st.Reservations.Get(r); !m.p.Config().Calculator.FitsIn(res.Size, m.roomOn(res.Node)) {
+			m.fail("r%d of %v lacks room though containers were preempted for it", res.Number, res.Size)
+		}
+	}
+}
+
+func (m *machine) roomOn(node uint32) yarn.Resource {
+	room := m.p.st.Nodes.Get(node).Unallocated()
+	for _, c := range m.p.st.ContainersOn(m.p.st.Nodes.Get(node)) {
+		if !c.State.Live() {
+			room = room.Add(c.Size)
+		}
+	}
+	return room
+}
+
+// warned: the container's queue uses more than its guarantee, also without all that was asked to end,
+// in each kind of which it has too much.
+func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
+	cfg, st := m.p.Config(), m.p.st
+	tree := cfg.Compute(st.Meta.Cluster)
+	victim := before.Containers.Get(before.Container(e.Container))
+	queue := before.Apps.Get(victim.App).Queue
+	i := must(cfg.Lookup(before.Queues.Get(queue).Path))
+	q := before.Queues.Get(queue)
+	keep := cfg.Calculator.Min(st.Meta.Cluster, q.Used.Add(q.Pending), tree.Capacities[i].EffMin)
+	left := st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue))
+	kinds := 1
+	if m.dominant {
+		kinds = m.kinds
+	}
+	tooMuch := false
+	for k := range kinds {
+		tooMuch = tooMuch || q.Used[k] > keep[k]
+		if q.Used[k] > keep[k] && left[k] < keep[k] {
+			m.fail("41: %s keeps %v of the %v that it is guaranteed when %+v has ended", q.Path, left, keep, e.Container)
+		}
+	}
+	switch {
+	case !tooMuch:
+		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %+v", q.Path, q.Used, keep, e.Container)
+	case cfg.Queues[i].DisablePreemption:
+		m.fail("41: %s has preemption disabled and is to give %+v", q.Path, e.Container)
+	case e.Reservation != 0 && before.Preemptions.Has(before.Container(e.Container)):
+		m.fail("%+v is warned twice", e.Container)
+	}
+}
+
+// askedOf is what was asked to end in a queue and all below it.
+func (m *machine) askedOf(st *state.State, queue uint32) (asked yarn.Resource) {
+	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+		c := st.Containers.Get(slot)
+		for q := st.Apps.Get(c.App).Queue; q != 0; q = st.Queues.Get(q).Parent {
+			if q == queue {
+				asked = asked.Add(c.Size)
+			}
+		}
+		return true
+	})
+	return asked
+}
+
+// asked is what a round has asked to end in a queue and all below it: before the present event, and
+// after it in the same batch.
+func (w *walk) asked(queue uint32) (asked yarn.Resource) {
+	if !w.m.round {
+		return asked
+	}
+	st := w.st
+	add := func(from *state.State, slot uint32) {
+		c := from.Containers.Get(slot)
+		for q := from.Apps.Get(c.App).Queue; q != 0; q = st.Queues.Get(q).Parent {
+			if q == queue {
+				asked = asked.Add(c.Size)
+			}
+		}
+	}
+	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool { add(st, slot); return true })
+	w.m.p.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+		if !st.Preemptions.Has(slot) {
+			add(w.m.p.st, slot)
+		}
+		return true
+	})
+	return asked
+}

@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// Bounds on the containers that one round looks at: the newest of each node, and of all nodes.
+const (
+	offersOfNode = 64
+	offersOfAll  = 1 << 17
+)
+
+// offeringNode is what preemption may count on at a node.
+type offeringNode struct {
+	node        uint32
+	first, end  int           // its part of the offers
+	room        yarn.Resource // free, or about to be
+	potential   yarn.Resource // what its offers have
+	cheapest    uint64        // the least work of an offer, by what it uses
+	reservation uint32        // of another queue that is over its entitlement
+	taken       bool          // a reservation holds it that stays
+}
+
+// victim is a container that may end for another's sake.
+type victim struct {
+	container uint32
+	leaf      int32
+	size      yarn.Resource // what its end frees on its node
+	loses     yarn.Resource // what its end takes from its leaf
+	work      uint64        // milliseconds that would be lost, weighed
+	cost      uint64        // the same times its share of the partition
+	am        bool
+}
+
+// lookAtNodes collects what nodes have to give. It runs once a round, when the first ask wants it.
+func (r *preemptionRound) lookAtNodes() {
+	if r.nodes != nil {
+		return
+	}
+	r.nodes = make([]offeringNode, 0, r.s.st.Nodes.Len())
+	r.s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.Label == r.p.label && n.Serving() {
+			r.lookAt(slot, n)
+		}
+		return len(r.offers) < offersOfAll
+	})
+}
+
+func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
+	st := r.s.st
+	o := offeringNode{node: slot, first: len(r.offers), room: n.Unallocated(), cheapest: 1<<64 - 1}
+	if n.Reservation != 0 {
+		o.reservation, o.taken = n.Reservation, !r.droppable(n.Reservation)
+	}
+	for c, k := range st.ContainersOn(n) {
+		if !k.State.Live() {
+			o.room = o.room.Add(k.Size)
+			continue
+		}
+		if len(r.offers)-o.first >= offersOfNode || st.Preemptions.Has(c) || !r.gives(r.s.apps[k.App].leaf) {
+			continue
+		}
+		v := r.victimOf(c)
+		r.offers = append(r.offers, v)
+		o.potential = o.potential.Add(v.size)
+		if !v.am {
+			o.cheapest = min(o.cheapest, v.work)
+		}
+	}
+	o.end = len(r.offers)
+	r.nodes = append(r.nodes, o)
+}
+
+// gives says whether anything may be taken from a leaf.
+func (r *preemptionRound) gives(leaf int32) bool {
+	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
+}
+
+// droppable says whether a reservation counts toward what its leaf has too much of, and may go.
+func (r *preemptionRound) droppable(slot uint32) bool {
+	res := r.s.st.Reservations.Get(slot)
+	leaf := r.s.LeafOf(r.s.st.Apps.Get(res.App))
+	return r.gives(leaf) && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
+}
+
+// awaited says whether containers were asked to end for a reservation, or have just ended for it.
+func (r *preemptionRound) awaited(res *state.Reservation) bool {
+	for range r.s.st.PreemptedFor(res) {
+		return true
+	}
+	return r.s.cfg.Calculator.FitsIn(res.Size, r.s.roomOn(res.Node))
+}
+
+// victimOf weighs a container. The end of an AM ends its application's other containers too, unless
+// they are kept.
+func (r *preemptionRound) victimOf(slot uint32) victim {
+	st := r.s.st
+	k := st.Containers.Get(slot)
+	a := st.Apps.Get(k.App)
+	v := victim{container: slot, leaf: r.s.apps[k.App].leaf, size: k.Size, loses: k.Size, am: k.AM, work: r.workOf(k, a)}
+	v.cost = r.cost(v.work, k.Size)
+	if !k.AM || a.KeepContainers {
+		return v
+	}
+	v.loses, v.cost = a.Used, 0
+	for _, other := range st.ContainersOf(a) {
+		if other.State.Live() {
+			v.cost = satAdd(v.cost, r.cost(r.workOf(other, a), other.Size))
+		}
+	}
+	return v
+}
+
+// mostRestarts bounds how much dearer containers become that had to start again before.
+const mostRestarts = 7
+
+// workOf is how long a container has run, counted once more for each time that its application has
+// lost work before.
+func (r *preemptionRound) workOf(k *state.Container, a *state.App) uint64 {
+	lost := uint64(a.Attempt) - 1
+	p := r.s.st.PreemptedOf(k.App)
+	lost += p.Containers + p.AMs
+	return uint64(max(r.s.now-k.AllocatedMillis, 1)) * (1 + min(lost, mostRestarts))
+}

@@ -1,0 +1,234 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// nodesCompared is how many nodes have their cheapest set computed for one ask: those that promise
+// most by a look at their sums.
+const nodesCompared = 32
+
+// choose finds sets of containers for what leaves below their entitlement wait for: those that use the
+// least of their guarantee first, their applications in serving order, the asks of each in key order.
+func (r *preemptionRound) choose() {
+	var gaining []int32
+	giving := false
+	for i := range r.leaves {
+		giving = giving || r.gives(int32(i))
+		if len(r.p.queues[i].active) > 0 && r.mayGain(int32(i), yarn.Resource{}) {
+			gaining = append(gaining, int32(i))
+		}
+	}
+	if !giving {
+		return
+	}
+	slices.SortStableFunc(gaining, func(a, b int32) int {
+		return r.p.queues[a].key.Used.Cmp(r.p.queues[b].key.Used)
+	})
+	for _, leaf := range gaining {
+		for _, app := range slices.Clone(r.p.queues[leaf].active) {
+			if r.spent() {
+				return
+			}
+			r.chooseForApp(leaf, app)
+		}
+	}
+}
+
+// spent says whether the round has done what it may.
+func (r *preemptionRound) spent() bool {
+	return r.scans <= 0 || r.sets <= 0 || !r.s.cfg.Calculator.AnyAboveZero(*r.budget)
+}
+
+func (r *preemptionRound) chooseForApp(leaf int32, app uint32) {
+	a := r.s.st.Apps.Get(app)
+	if ok, _ := r.s.userCheck(leaf, a); !ok {
+		return
+	}
+	for slot, k := range r.s.st.AsksOf(a) {
+		if k.Count > 0 && k.Label == r.p.label && !r.spent() {
+			w := beneficiary{leaf: leaf, app: app, ask: slot}
+			r.chooseForReservations(w)
+			r.chooseForAsk(w)
+		}
+	}
+}
+
+// beneficiary is the ask that gains.
+type beneficiary struct {
+	leaf     int32
+	app, ask uint32
+}
+
+// chooseForReservations makes room for the reservations of an ask that have waited long enough, the
+// oldest first.
+func (r *preemptionRound) chooseForReservations(w beneficiary) {
+	st, k := r.s.st, r.s.st.Asks.Get(w.ask)
+	if k.Reservations == 0 || r.set.ReservationWaitMillis < 0 {
+		return
+	}
+	var waiting []uint32
+	for slot, res := range st.ReservationsOf(st.Apps.Get(w.app)) {
+		if res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && st.Nodes.Get(res.Node).Label == r.p.label &&
+			res.MadeMillis+r.set.ReservationWaitMillis <= r.s.now && !r.awaited(res) {
+			waiting = append(waiting, slot)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b uint32) int {
+		return cmp.Compare(st.Reservations.Get(a).Number, st.Reservations.Get(b).Number)
+	})
+	for _, slot := range waiting {
+		if r.spent() || !r.mayGain(w.leaf, yarn.Resource{}) {
+			return
+		}
+		r.chooseForReservation(w, st.Reservations.Get(slot))
+	}
+}
+
+// dearerBy is how many times the work that a set loses on a reserved node must be that of a set on
+// another node for the reservation to move there.
+const dearerBy = 2
+
+// chooseForReservation makes room on the reserved node, or on another one where much less work is lost.
+func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reservation) {
+	r.lookAtNodes()
+	var own preemptionSet
+	atHome := false
+	if i, ok := r.nodeAt(res.Node); ok {
+		own, atHome = r.cheapest(i, w, false)
+	}
+	others, _ := r.compare(w, nodesCompared, false)
+	if !atHome && len(others) == 0 {
+		if i, ok := r.nodeAt(res.Node); ok {
+			own, atHome = r.cheapest(i, w, true)
+		}
+	}
+	if len(others) > 0 && (!atHome || others[0].cost < own.cost/dearerBy) {
+		others[0].compared += own.compared
+		if r.reserveFor(w, &others[0], res) {
+			return
+		}
+	}
+	if atHome {
+		for i := range others {
+			own.compared += others[i].compared
+		}
+		r.warn(w, &own, res.Number, yarn.PreemptReservation)
+	}
+}
+
+// chooseForAsk reserves nodes for what an ask wants beside its reservations, as far as its queue is
+// entitled to it and no room is free for it anyway. Sets with AMs are the last resort.
+func (r *preemptionRound) chooseForAsk(w beneficiary) {
+	for _, masters := range []bool{false, true} {
+		k := r.s.st.Asks.Get(w.ask)
+		more := k.Count - int64(k.Reservations)
+		if more <= 0 || !r.mayGain(w.leaf, k.Size) || r.spent() {
+			return
+		}
+		r.lookAtNodes()
+		sets, free := r.compare(w, int(min(max(2*more, nodesCompared), preemptionSets)), masters)
+		for _, set := range sets {
+			if free >= more || r.spent() || !r.mayGain(w.leaf, k.Size) {
+				return
+			}
+			// Its queues may have given something since it was compared.
+			now, ok := r.cheapest(set.node, w, masters)
+			if now.compared = set.compared; ok && r.reserveFor(w, &now, nil) {
+				more--
+			}
+		}
+		if free > 0 {
+			return
+		}
+	}
+}
+
+// compare finds the cheapest set of each of the nodes that promise most for an ask, the cheapest
+// first, and counts the containers for which there is room anyway.
+func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets []preemptionSet, free int64) {
+	r.scans--
+	k := r.s.st.Asks.Get(w.ask)
+	hopes := hopefulNodes{most: most}
+	for i := range r.nodes {
+		o := &r.nodes[i]
+		if o.taken {
+			continue
+		}
+		if o.reservation == 0 && r.covers(o.room, k.Size) {
+			if r.usable(o, w) {
+				free += r.s.cfg.Calculator.AvailableContainers(o.room, k.Size)
+			}
+			continue
+		}
+		if !r.covers(o.room.Add(o.potential), k.Size) {
+			continue
+		}
+		if work := r.cost(o.cheapest, k.Size.Sub(o.room)); hopes.wants(work) && r.usable(o, w) {
+			hopes.add(work, i)
+		}
+	}
+	compared := uint32(0)
+	for _, h := range hopes.list() {
+		if set, ok := r.cheapest(h.node, w, masters); ok {
+			compared += set.compared
+			sets = append(sets, set)
+		}
+	}
+	slices.SortFunc(sets, comparePreemptionSets)
+	for i := range sets {
+		sets[i].compared = compared
+	}
+	return sets, free
+}
+
+// hopefulNodes keeps the nodes with the least work to lose at best.
+type hopefulNodes struct {
+	most  int
+	nodes []hopefulNode
+	worst uint64 // of those kept, once there are enough
+}
+
+type hopefulNode struct {
+	work uint64
+	node int // index in the round's nodes
+}
+
+func (h *hopefulNodes) wants(work uint64) bool { return len(h.nodes) < h.most || work < h.worst }
+
+func (h *hopefulNodes) add(work uint64, node int) {
+	if h.nodes = append(h.nodes, hopefulNode{work, node}); len(h.nodes) >= 2*h.most {
+		h.cut()
+	}
+}
+
+func (h *hopefulNodes) cut() {
+	slices.SortFunc(h.nodes, func(a, b hopefulNode) int {
+		return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.node, b.node))
+	})
+	h.nodes = h.nodes[:min(len(h.nodes), h.most)]
+	if len(h.nodes) == h.most {
+		h.worst = h.nodes[h.most-1].work
+	}
+}
+
+func (h *hopefulNodes) list() []hopefulNode {
+	h.cut()
+	return h.nodes
+}
+
+// usable says whether an ask may reserve a node.
+func (r *preemptionRound) usable(o *offeringNode, w beneficiary) bool {
+	st := r.s.st
+	n, k, a := st.Nodes.Get(o.node), st.Asks.Get(w.ask), st.Apps.Get(w.app)
+	return r.s.cfg.Calculator.FitsIn(k.Size, n.Total) && r.s.reachOf(k, o.node).usable() && !a.Blacklisted(n)
+}
+
+// nodeAt is the index of a node in the round's nodes.
+func (r *preemptionRound) nodeAt(node uint32) (int, bool) {
+	return slices.BinarySearchFunc(r.nodes, node, func(o offeringNode, node uint32) int { return cmp.Compare(o.node, node) })
+}

@@ -1,0 +1,135 @@
+package scheduler
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// reserveFor reserves a set's node and warns its containers, if the limits of the beneficiary's queues
+// and user allow it once the containers have ended. exchanged is a reservation that the beneficiary
+// gives up for it. It reports whether that was done.
+func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchanged *state.Reservation) bool {
+	st, o := r.s.st, &r.nodes[set.node]
+	a, k := st.Apps.Get(w.app), st.Asks.Get(w.ask)
+	d := r.s.place(w.app, w.ask, o.node, &Limits{}, true)
+	if d.state < stateAllocated || !r.s.mayReserve(a, k, st.Nodes.Get(o.node)) {
+		return false
+	}
+	var released yarn.Resource
+	if exchanged != nil {
+		released = exchanged.Size
+	}
+	if !r.within(w.leaf, k.Size.Sub(released), set, o.reservation) {
+		return false
+	}
+	if o.reservation != 0 {
+		r.drop(o.reservation)
+	}
+	cause := yarn.PreemptGuarantee
+	if exchanged != nil {
+		cause = yarn.PreemptReservation
+		r.s.cancel(exchanged.Number, yarn.CancelExchanged)
+	} else {
+		r.leaves[w.leaf].gain = r.leaves[w.leaf].gain.Sub(k.Size)
+	}
+	o.taken = true
+	if d.state == stateAllocated {
+		return true // it was reserved for another queue alone: the next pass on it allocates
+	}
+	r.s.reserve(&d, k.AM)
+	r.sets--
+	r.warn(w, set, st.Meta.NextReservation, cause)
+	return true
+}
+
+// within says whether a queue and those above it may reserve a size more when a set has ended, and the
+// node's reservation of a queue that has too much.
+func (r *preemptionRound) within(leaf int32, size yarn.Resource, set *preemptionSet, dropped uint32) bool {
+	victims := slices.Clone(set.victims)
+	if dropped != 0 {
+		res := r.s.st.Reservations.Get(dropped)
+		victims = append(victims, victim{leaf: r.s.LeafOf(r.s.st.Apps.Get(res.App)), size: res.Size, loses: res.Size})
+	}
+	for _, v := range victims {
+		r.ask(v.leaf, v.size, 1)
+	}
+	ok := r.mayLose(victims) && r.withinMaxima(leaf, size)
+	for _, v := range victims {
+		r.ask(v.leaf, v.size, -1)
+	}
+	return ok
+}
+
+// withinMaxima says whether a queue and those above it are within their maxima with a size more, when
+// everything that was asked to end has ended.
+func (r *preemptionRound) withinMaxima(leaf int32, size yarn.Resource) bool {
+	for i := leaf; i >= 0; i = r.s.queues[i].parent {
+		if !r.s.cfg.Calculator.FitsIn(r.s.used(i).Add(size).Sub(r.asked[i]), r.p.tree.Capacities[i].EffMax) {
+			return false
+		}
+	}
+	return true
+}
+
+// ask notes for a leaf and all queues above that something of theirs is to end, or with −1 that it is
+// not.
+func (r *preemptionRound) ask(leaf int32, size yarn.Resource, sign int64) {
+	for i := leaf; i >= 0; i = r.s.queues[i].parent {
+		r.asked[i] = r.asked[i].Add(size.Times(sign))
+	}
+}
+
+// drop cancels a reservation of a queue that has too much.
+func (r *preemptionRound) drop(slot uint32) {
+	res := r.s.st.Reservations.Get(slot)
+	r.lose(r.s.LeafOf(r.s.st.Apps.Get(res.App)), res.Size)
+	r.s.cancel(res.Number, yarn.CancelPreempted)
+}
+
+// warn asks the containers of a set to end.
+func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation uint64, cause yarn.PreemptionCause) {
+	for _, v := range set.victims {
+		r.s.AskPreemption(v.container, event.PreemptionAsked{
+			Reservation:    reservation,
+			Queue:          r.s.cfg.Queues[w.leaf].Path,
+			Cause:          cause,
+			DeadlineMillis: r.s.now + r.set.MaxWaitMillis,
+			Under:          r.leaves[w.leaf].under,
+			Over:           yarn.ComponentMax(r.leaves[v.leaf].over, yarn.Resource{}),
+			Sets:           set.compared,
+			Cost:           set.cost,
+		})
+	}
+	for _, v := range set.victims {
+		r.charge(v)
+	}
+}
+
+// charge notes that a container is to end.
+func (r *preemptionRound) charge(v victim) {
+	r.ask(v.leaf, v.size, 1)
+	r.lose(v.leaf, v.loses)
+	*r.budget = r.budget.Sub(v.size)
+}
+
+// lose notes that a leaf loses a size.
+func (r *preemptionRound) lose(leaf int32, size yarn.Resource) {
+	b := &r.leaves[leaf]
+	b.over, b.take = b.over.Sub(size), b.take.Sub(size)
+}
+
+// mayGain says whether a leaf is entitled to a size more.
+func (r *preemptionRound) mayGain(leaf int32, size yarn.Resource) bool {
+	return r.s.cfg.Calculator.FitsIn(size, r.leaves[leaf].gain)
+}
+
+func (r *preemptionRound) victimsOf(slots []uint32) []victim {
+	out := make([]victim, len(slots))
+	for i, slot := range slots {
+		out[i] = r.victimOf(slot)
+	}
+	return out
+}

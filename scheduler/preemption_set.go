@@ -1,0 +1,171 @@
+package scheduler
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"rmd/yarn"
+)
+
+// preemptionSet is containers of one node whose end makes room for a container there.
+type preemptionSet struct {
+	node     int // index in the round's nodes
+	victims  []victim
+	cost     uint64
+	compared uint32 // sets that were compared
+}
+
+// comparePreemptionSets orders sets: the least work lost, the fewest containers, the first node.
+func comparePreemptionSets(a, b preemptionSet) int {
+	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.victims), len(b.victims)), cmp.Compare(a.node, b.node))
+}
+
+// cheapest finds containers of a node that free what an ask lacks there, and whose queues may lose
+// them. AMs are among them only if masters says so. It compares the set that takes the containers with
+// the least work first with each single container that does alone.
+func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preemptionSet, bool) {
+	o, k := &r.nodes[node], r.s.st.Asks.Get(w.ask)
+	lacks := k.Size.Sub(o.room)
+	offers := make([]victim, 0, o.end-o.first)
+	for _, v := range r.offers[o.first:o.end] {
+		if v.leaf != w.leaf && (masters || !v.am) && !r.s.st.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
+			offers = append(offers, v)
+		}
+	}
+	slices.SortStableFunc(offers, func(a, b victim) int {
+		if a.am != b.am {
+			return cmp.Compare(boolToInt(a.am), boolToInt(b.am))
+		}
+		return cmp.Compare(a.work, b.work)
+	})
+	best := preemptionSet{node: node}
+	found := false
+	if set := r.cover(offers, lacks); set != nil {
+		best.victims, best.cost, best.compared, found = set, costOf(set), 1, true
+	}
+	for _, v := range offers {
+		if !r.covers(v.size, lacks) {
+			continue
+		}
+		best.compared++
+		if alone := (preemptionSet{node: node, victims: []victim{v}, cost: v.cost, compared: best.compared}); !found || comparePreemptionSets(alone, best) < 0 {
+			best, found = alone, true
+		}
+	}
+	return best, found
+}
+
+// cover takes containers in order until they free what is lacking, and then leaves out those without
+// which the others free enough, the dearest first; nil if they do not free enough.
+func (r *preemptionRound) cover(offers []victim, lacks yarn.Resource) []victim {
+	var set []victim
+	var freed yarn.Resource
+	for _, v := range offers {
+		if r.covers(freed, lacks) {
+			break
+		}
+		if !r.helps(v.size, lacks.Sub(freed)) {
+			continue
+		}
+		if set = append(set, v); !r.mayLose(set) {
+			set = set[:len(set)-1]
+			continue
+		}
+		freed = freed.Add(v.size)
+	}
+	if !r.covers(freed, lacks) {
+		return nil
+	}
+	byCost := slices.Clone(set)
+	slices.SortStableFunc(byCost, func(a, b victim) int { return cmp.Compare(b.cost, a.cost) })
+	for _, v := range byCost {
+		if less := freed.Sub(v.size); r.covers(less, lacks) {
+			freed = less
+			set = slices.DeleteFunc(set, func(w victim) bool { return w.container == v.container })
+		}
+	}
+	return set
+}
+
+func (r *preemptionRound) covers(freed, lacks yarn.Resource) bool {
+	return r.s.cfg.Calculator.FitsIn(lacks, freed)
+}
+
+// helps says whether a size has something of what is lacking.
+func (r *preemptionRound) helps(size, lacks yarn.Resource) bool {
+	calc := r.s.cfg.Calculator
+	return calc.AnyAboveZero(yarn.ComponentMin(size, lacks))
+}
+
+// mayLose says whether the leaves of containers may lose them all. A leaf keeps what it is entitled to
+// in every kind of which it has too much; of other kinds it has less than its part anyway. With
+// conservative-drf it loses only what it has too much of.
+func (r *preemptionRound) mayLose(set []victim) bool {
+	for i, v := range set {
+		if slices.ContainsFunc(set[:i], func(w victim) bool { return w.leaf == v.leaf }) {
+			continue
+		}
+		var loses yarn.Resource
+		for _, w := range set[i:] {
+			if w.leaf == v.leaf {
+				loses = loses.Add(w.loses)
+			}
+		}
+		if !r.leafMayLose(&r.leaves[v.leaf], loses) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *preemptionRound) leafMayLose(leaf *preemptionShare, loses yarn.Resource) bool {
+	tooMuch := false
+	for i := range r.s.kindsThatCount() {
+		over, lost := leaf.over[i], loses[i]
+		tooMuch = tooMuch || (over > 0 && lost > 0)
+		if lost > over && (over > 0 || lost > 0 && r.set.ConservativeDRF) {
+			return false
+		}
+	}
+	return tooMuch
+}
+
+func (r *preemptionRound) cost(work uint64, size yarn.Resource) uint64 {
+	hi, lo := bits.Mul64(work, r.shareOfPartition(size))
+	if hi != 0 {
+		return math.MaxUint64
+	}
+	return lo
+}
+
+// shareOfPartition is the largest share of a kind, in parts of 2^32.
+func (r *preemptionRound) shareOfPartition(size yarn.Resource) (share uint64) {
+	for i := range r.s.kindsThatCount() {
+		share = max(share, yarn.Share(size[i], r.p.total[i]))
+	}
+	return share
+}
+
+// kindsThatCount is how many kinds decide what fits.
+func (s *Scheduler) kindsThatCount() int {
+	if !s.cfg.Calculator.Dominant {
+		return 1
+	}
+	return s.cfg.Calculator.Kinds
+}
+
+func costOf(set []victim) (cost uint64) {
+	for _, v := range set {
+		cost = satAdd(cost, v.cost)
+	}
+	return cost
+}
+
+func satAdd(a, b uint64) uint64 {
+	if sum, carry := bits.Add64(a, b, 0); carry == 0 {
+		return sum
+	}
+	return math.MaxUint64
+}

@@ -1,0 +1,127 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// standingSet is the warned containers that are to make room for one reservation. They end together
+// or not at all.
+type standingSet struct {
+	number  uint64 // of the reservation
+	victims []uint32
+}
+
+// judge looks at the sets whose warnings stand, those of the oldest reservations first. A set that is
+// not needed or not allowed any more is withdrawn; one whose deadline has passed ends.
+func (r *preemptionRound) judge() {
+	for _, set := range r.standing() {
+		if cause := r.judgeSet(&set); cause != 0 {
+			r.withdraw(set, cause)
+			continue
+		}
+		r.spare(&set)
+		for _, c := range set.victims {
+			r.charge(r.victimOf(c))
+		}
+		if len(set.victims) > 0 && r.s.st.Preemptions.Get(set.victims[0]).DeadlineMillis <= r.s.now {
+			r.kill = append(r.kill, set.victims...)
+		}
+	}
+}
+
+// standing are the sets on nodes of the partition, in the order of their reservations.
+func (r *preemptionRound) standing() []standingSet {
+	var sets []standingSet
+	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+		if w.Reservation != 0 && r.s.st.Nodes.Get(r.s.st.Containers.Get(slot).Node).Label == r.p.label {
+			sets = append(sets, standingSet{w.Reservation, []uint32{slot}})
+		}
+		return true
+	})
+	slices.SortStableFunc(sets, func(a, b standingSet) int { return cmp.Compare(a.number, b.number) })
+	merged := sets[:0]
+	for _, set := range sets {
+		if n := len(merged); n > 0 && merged[n-1].number == set.number {
+			merged[n-1].victims = append(merged[n-1].victims, set.victims...)
+		} else {
+			merged = append(merged, set)
+		}
+	}
+	return merged
+}
+
+// judgeSet returns why a set is to be withdrawn; 0 when it stands.
+func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
+	st, calc := r.s.st, r.s.cfg.Calculator
+	res := st.Reservations.Get(st.Reservation(set.number))
+	app := st.Apps.Get(res.App)
+	leaf := r.s.LeafOf(app)
+	room := r.s.roomOn(res.Node)
+	if calc.FitsIn(res.Size, room) {
+		return yarn.WithdrawFulfilled
+	}
+	for _, c := range set.victims {
+		room = room.Add(st.Containers.Get(c).Size)
+		if r.s.apps[st.Containers.Get(c).App].leaf == leaf {
+			return yarn.WithdrawMoved
+		}
+	}
+	switch {
+	case !calc.FitsIn(res.Size, room):
+		return yarn.WithdrawNoRoom
+	case r.s.cfg.Queues[leaf].Path != st.Preemptions.Get(set.victims[0]).Queue:
+		return yarn.WithdrawMoved
+	case !r.mayGain(leaf, yarn.Resource{}) || !r.mayLose(r.victimsOf(set.victims)):
+		return yarn.WithdrawNotEntitled
+	}
+	return 0
+}
+
+// withdraw takes a set's warnings back. A reservation that only their end made room for in the limits
+// of its queues goes with them.
+func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) {
+	res := r.s.st.Reservations.Get(r.s.st.Reservation(set.number))
+	r.s.withdrawFor(res, cause)
+	if cause != yarn.WithdrawFulfilled && !r.withinMaxima(r.s.LeafOf(r.s.st.Apps.Get(res.App)), yarn.Resource{}) {
+		r.s.cancel(set.number, yarn.CancelPreempted)
+	}
+}
+
+// spare withdraws the warnings of a set that are not needed since room has come otherwise, those of
+// the dearest containers first.
+func (r *preemptionRound) spare(set *standingSet) {
+	st := r.s.st
+	res := st.Reservations.Get(st.Reservation(set.number))
+	room := r.s.roomOn(res.Node)
+	victims := r.victimsOf(set.victims)
+	for _, v := range victims {
+		room = room.Add(v.size)
+	}
+	slices.SortStableFunc(victims, func(a, b victim) int { return cmp.Compare(b.cost, a.cost) })
+	set.victims = set.victims[:0]
+	for _, v := range victims {
+		if less := room.Sub(v.size); r.s.cfg.Calculator.FitsIn(res.Size, less) {
+			r.s.WithdrawPreemption(v.container, yarn.WithdrawNotChosen)
+			room = less
+		} else {
+			set.victims = append(set.victims, v.container)
+		}
+	}
+}
+
+// roomOn is what is free on a node, or will be when the containers have ended that its NodeManager has
+// still to end.
+func (s *Scheduler) roomOn(node uint32) yarn.Resource {
+	n := s.st.Nodes.Get(node)
+	room := n.Unallocated()
+	for _, c := range s.st.ContainersOn(n) {
+		if !c.State.Live() {
+			room = room.Add(c.Size)
+		}
+	}
+	return room
+}
