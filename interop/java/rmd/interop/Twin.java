@@ -285,7 +285,17 @@ public final class Twin {
     TwinContext.Node n = nodes.remove(host);
     if (n != null) {
       context.getRMNodes().remove(n.id);
+      listed(n);
       cs.handle(new NodeRemovedSchedulerEvent(n.face));
+    }
+  }
+
+  /** listed has YARN's list of the nodes with a node's label. YARN makes none when the only node without a label had one before. */
+  private void listed(TwinContext.Node n) {
+    String label = cs.getNode(n.id).getPartition();
+    if (cs.getNodeTracker().getNodesPerPartition(label) == null) {
+      intended("first without a label");
+      cs.getNodeTracker().updateNodesPerPartition(label, Set.of(n.id));
     }
   }
 
