@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -137,6 +137,10 @@ interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs 
 
 twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1
 	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)
+
+TREES ?= 10000
+twin-preempt: ## what queues must give to others, beside Hadoop's calculator (needs a JDK 17 and Maven): TREES=n random queue trees from FIRST on
+	$(GO) run ./twin/run -entitlements $(TREES) -first $(FIRST)
 
 SUITES ?= .
 hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part

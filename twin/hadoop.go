@@ -8,11 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Hadoop is a JVM that plays histories into Hadoop's CapacityScheduler, one after the other.
-type Hadoop struct {
+type Hadoop struct{ *jvm }
+
+// jvm runs a program of interop/java.
+type jvm struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
@@ -26,13 +30,18 @@ var jvmFlags = []string{"-Xmx512m", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.
 
 // StartHadoop starts a JVM on the jars and classes in cache, which interop/fetch has laid there.
 func StartHadoop(cache string) (*Hadoop, error) {
+	j, err := startJVM(cache, "rmd.interop.Twin")
+	return &Hadoop{j}, err
+}
+
+func startJVM(cache, class string, arguments ...string) (*jvm, error) {
 	java := "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		java = filepath.Join(home, "bin", "java")
 	}
-	h := &Hadoop{errs: &bytes.Buffer{}}
-	args := append(jvmFlags, "-cp", filepath.Join(cache, "classes")+":"+filepath.Join(cache, "lib", "*"), "rmd.interop.Twin")
-	h.cmd = exec.Command(java, args...)
+	h := &jvm{errs: &bytes.Buffer{}}
+	args := append(slices.Clone(jvmFlags), "-cp", filepath.Join(cache, "classes")+":"+filepath.Join(cache, "lib", "*"), class)
+	h.cmd = exec.Command(java, append(args, arguments...)...)
 	h.cmd.Stderr = h.errs
 	var err error
 	if h.in, err = h.cmd.StdinPipe(); err != nil {
@@ -60,11 +69,10 @@ func (h *Hadoop) Play(history *History) ([]Observation, error) {
 	for range history.Steps {
 		var o Observation
 		for {
-			line, err := h.out.ReadString('\n')
+			line, err := h.readLine()
 			if err != nil {
-				return out, fmt.Errorf("the JVM has ended: %w\n%s", err, h.errs)
+				return out, err
 			}
-			line = strings.TrimSuffix(line, "\n")
 			if line == "." {
 				break
 			}
@@ -75,8 +83,31 @@ func (h *Hadoop) Play(history *History) ([]Observation, error) {
 	return out, <-sent
 }
 
+// ask writes a question and reads an answer of so many lines.
+func (h *jvm) ask(question string, lines int) ([]string, error) {
+	if _, err := io.WriteString(h.in, question); err != nil {
+		return nil, err
+	}
+	out := make([]string, lines)
+	for i := range out {
+		var err error
+		if out[i], err = h.readLine(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (h *jvm) readLine() (string, error) {
+	line, err := h.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("the JVM has ended: %w\n%s", err, h.errs)
+	}
+	return strings.TrimSuffix(line, "\n"), nil
+}
+
 // Close ends the JVM.
-func (h *Hadoop) Close() error {
+func (h *jvm) Close() error {
 	h.in.Close()
 	return h.cmd.Wait()
 }

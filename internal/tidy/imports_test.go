@@ -131,7 +131,7 @@ var places = map[string]place{
 	"cmd/rmd-chaos":   {ours: []string{"jepsen-lite/...", "internal/nearest", "internal/failpoint"}, outside: []string{yaml}, why: "it reads flags and prints; it starts rmd as an operator does"},
 	"interop/...":     {ours: []string{"interop/...", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
 	"interop/harness": {ours: []string{"internal/portblock"}, outside: []string{zk}, why: "it drives real Hadoop and rmd from outside, and looks into ZooKeeper by itself"},
-	"twin": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/capacity", "scheduler/input"},
+	"twin": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/capacity", "scheduler/input", "scheduler/preempt"},
 		why: "it compares the planner itself with Hadoop's, and nothing around it"},
 	"twin/run":             {ours: []string{"twin"}, why: "it reads flags"},
 	"bench":                {ours: []string{"interop/harness"}, why: "it compares running systems from outside"},

@@ -155,6 +155,21 @@ func TestDisabledQueuesKeepWhatTheyHave(t *testing.T) {
 	}
 }
 
+// TestQueuesWithoutGuaranteeGetWhatIsLeft when those with one have got all that they are owed.
+func TestQueuesWithoutGuaranteeGetWhatIsLeft(t *testing.T) {
+	s := allAtOnce()
+	shares := partitionOf([]row{
+		{name: "root", parent: -1, guaranteed: 100, used: 100},
+		{name: "a", guaranteed: 25, pending: 25},
+		{name: "b", guaranteed: 25, pending: 25},
+		{name: "c", guaranteed: 50, used: 50},
+		{name: "d", used: 50},
+	}).Entitlements(&s, Mode{})
+	if got := shares[4]; got.ToTake[yarn.Memory] != 50 { // 25 in YARN
+		t.Errorf("%+v of the queue without a guarantee, want 50 to take", got)
+	}
+}
+
 // TestRoundsAreBounded by the budget and by what ends by itself, but for reservations.
 func TestRoundsAreBounded(t *testing.T) {
 	p := partitionOf([]row{

@@ -65,7 +65,7 @@ func (c *calculation) splitExtra(i int) {
 	case c.compare(c.Total, n.takeable, extra) < 0:
 		share.Untouchable = extra.Sub(n.takeable)
 	default:
-		n.takeable = extra
+		n.takeable = c.min(c.Total, n.takeable, extra)
 	}
 }
 

@@ -3,6 +3,7 @@
 //	go run ./twin/run -seeds 1000         histories 1 to 1000
 //	go run ./twin/run -seed 42            one, made smaller when it differs
 //	go run ./twin/run -file F             a history in a file
+//	go run ./twin/run -entitlements 10000 what preemption takes, on random queue trees
 //
 // It exits with 1 when something differs that is not intended, with 2 when it could not run.
 package main
@@ -26,6 +27,7 @@ func main() {
 	file := flag.String("file", "", "play this history")
 	flag.Uint64Var(&f.First, "first", 1, "first of -seeds")
 	flag.Uint64Var(&f.Seeds, "seeds", 0, "play so many seeds")
+	trees := flag.Uint64("entitlements", 0, "compare what queues must give to others on so many queue trees from -first on, and nothing else")
 	seed := flag.Uint64("seed", 0, "play this seed alone")
 	flag.StringVar(&families, "only", "", "families of steps, with commas between; empty: all")
 	flag.BoolVar(&f.Labels, "labels", false, "histories with node labels")
@@ -46,6 +48,9 @@ func main() {
 		os.Exit(2)
 	}
 	f.Cache = cache
+	if *trees > 0 {
+		finish(twin.CompareEntitlements(cache, f.First, *trees, os.Stdout))
+	}
 	if *file != "" {
 		text, err := os.ReadFile(*file)
 		if err != nil {
@@ -54,14 +59,19 @@ func main() {
 		}
 		f.History = twin.Parse(filepath.Base(*file), string(text))
 	}
-	unexplained, err := twin.Run(f, os.Stdout)
+	finish(twin.Run(f, os.Stdout))
+}
+
+// finish exits as it was found.
+func finish(differing int, err error) {
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "twin:", err)
 		os.Exit(2)
-	case unexplained > 0:
+	case differing > 0:
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 func cacheFolder(fetch string) (string, error) {
