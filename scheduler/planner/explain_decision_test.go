@@ -126,7 +126,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 func TestLogExplainerFollows(t *testing.T) {
 	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(t)
+		m := newMachine(t, rapid.Bool().Draw(t, "labels"))
 		x, seen := must(explain.NewLogExplainer(state.New())), 0
 		do := m.actions()
 		do["explain"] = func(t *rapid.T) {

@@ -17,7 +17,7 @@ import (
 // whatever happened between, of every application and in either direction.
 func TestExplainerFollows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(t)
+		m := newMachine(t, rapid.Bool().Draw(t, "labels"))
 		do := m.actions()
 		x, seen := &explain.Explainer{}, []*state.State{}
 		do["explain"] = func(t *rapid.T) {

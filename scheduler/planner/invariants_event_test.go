@@ -43,6 +43,8 @@ func (w *walk) step(e event.Event) {
 		w.started(e)
 	case *event.ApplicationMoved:
 		w.moved(e)
+	case *event.AskMissesUpdated:
+		w.labels().missed(st.Asks.Get(st.Ask(st.Apps.Get(st.App(e.App)), e.Key)), e.Missed)
 	}
 	if exchanged {
 		w.pre = st.Fork()
@@ -60,8 +62,13 @@ func (w *walk) step(e event.Event) {
 		w.countsAgain(made.App, made.Key)
 	}
 	if e, ok := e.(*event.AttemptActivated); ok {
-		w.activated(e)
+		w.labels().activated(st.Apps.Get(st.App(e.App)))
 	}
+}
+
+// labels holds what may be granted in a partition.
+func (w *walk) labels() *labelWalk {
+	return &labelWalk{fail: w.m.fail, st: w.st, pre: w.pre, cfg: w.m.p.Config(), asked: w.asked}
 }
 
 // countsAgain: a reservation made or cancelled starts its key's count again.
@@ -95,8 +102,7 @@ func (w *walk) placed(app uint32, key yarn.SchedulerKey, node uint32, what strin
 }
 
 func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
-	m, st, calc := w.m, w.st, w.m.p.Config().Calculator
-	n := st.Nodes.Get(node)
+	m, n := w.m, w.st.Nodes.Get(node)
 	switch {
 	case n.Reservation != 0:
 		m.fail("5: %s for %s on %s, which is reserved", what, a.ID, n.ID)
@@ -105,17 +111,7 @@ func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (
 	case a.Blacklisted(n):
 		m.fail("17: %s on %s, which %s blacklists", what, n.ID, a.ID)
 	}
-	tree := m.p.Config().Compute(st.Meta.Cluster)
-	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
-		i := must(m.p.Config().Lookup(st.Queues.Get(q).Path))
-		if after := st.Queues.Get(q).Used.Add(k.Size); !calc.FitsIn(after.Sub(w.asked(q)), tree.Capacities[i].EffMax) {
-			m.fail("24: %s takes %s to %v, its maximum is %v", what, st.Queues.Get(q).Path, after, tree.Capacities[i].EffMax)
-		}
-	}
-	used, limit := st.Users.Get(a.UserSlot).Used, slowUserLimit(w.pre, m.p.Config(), tree, a, 0, false)
-	if calc.Compare(st.Meta.Cluster, used, limit) > 0 {
-		m.fail("25, 26: %s for %s whose user has %v of %v", what, a.ID, used, limit)
-	}
+	w.labels().granted(k, n)
 	return a, k, n
 }
 
@@ -181,6 +177,7 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	if !m.p.Config().Calculator.FitsIn(n.Allocated.Add(r.Size), n.Total) {
 		m.fail("3: r%d fulfilled on %s, which has %v of %v allocated", e.Reservation, n.ID, n.Allocated, n.Total)
 	}
+	w.labels().mayUse(w.st.Asks.Get(w.st.AskFor(a, r.Key, r.IncreaseOf)), n)
 	if r.IncreaseOf == 0 {
 		w.locality(w.st.Asks.Get(w.st.Ask(a, r.Key)), n, e.Locality)
 	}
@@ -192,18 +189,20 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 		m.fail("12: r%d did not become container %+v", e.Reservation, m.promised[e.Reservation])
 	}
 	delete(m.promised, e.Reservation)
-	w.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
-		if after.Queues.Get(slot).Used != q.Used {
-			m.fail("16: fulfilling r%d changed the use of %s", e.Reservation, q.Path)
-		}
-		return true
-	})
-	w.st.Users.Each(func(slot uint32, u *state.User) bool {
-		if after.Users.Get(slot).Used != u.Used {
-			m.fail("16: fulfilling r%d changed the use of a user", e.Reservation)
-		}
-		return true
-	})
+	for label := range partitionsOf(w.st) {
+		w.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+			if after.QueueUse(slot, label).Used != w.st.QueueUse(slot, label).Used {
+				m.fail("16: fulfilling r%d changed the use of %s", e.Reservation, q.Path)
+			}
+			return true
+		})
+		w.st.Users.Each(func(slot uint32, _ *state.User) bool {
+			if after.UserUse(slot, label).Used != w.st.UserUse(slot, label).Used {
+				m.fail("16: fulfilling r%d changed the use of a user", e.Reservation)
+			}
+			return true
+		})
+	}
 }
 
 // submitted is invariant 31.
@@ -265,24 +264,6 @@ func (w *walk) started(e *event.AttemptStarted) {
 	})
 	if most := m.p.Config().MaxParallelAppsOf(st.NameOf(a.User)); most >= 0 && mine >= most {
 		m.fail("29: the user of %s runs %d applications and starts one more", a.ID, mine)
-	}
-}
-
-// activated is invariant 28. The limit is that of a planner made for the moment.
-func (w *walk) activated(e *event.AttemptActivated) {
-	m, st := w.m, w.st
-	a := st.Apps.Get(st.App(e.App))
-	if a.Unmanaged {
-		return
-	}
-	p := must(New(st.Fork(), m.opt))
-	i := p.sched.LeafOf(a)
-	q := st.Queues.Get(a.Queue)
-	if q.AMUsed == a.AM || q.ActiveApps == 1 {
-		return
-	}
-	if limit := p.sched.AMLimit(i); p.Config().Calculator.Compare(st.Meta.Cluster, q.AMUsed, limit) > 0 {
-		m.fail("28: activating %s takes the AMs of %s to %v of %v", a.ID, q.Path, q.AMUsed, limit)
 	}
 }
 

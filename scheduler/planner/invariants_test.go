@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"rmd/fsm/event"
@@ -94,6 +95,8 @@ func (m *machine) checkReservations() error {
 			err = fmt.Errorf("9: nothing is outstanding under the key of r%d", r.Number)
 		case st.Asks.Get(ask).Count > 0 && st.Asks.Get(ask).Size != r.Size:
 			err = fmt.Errorf("10: r%d is for %v, %v is asked", r.Number, r.Size, st.Asks.Get(ask).Size)
+		case m.p.Config().EagerCancel && st.Asks.Get(ask).Label != n.Label && (st.Asks.Get(ask).Label != 0 || st.Labels.Get(uint32(n.Label)).Exclusive):
+			err = fmt.Errorf("r%d is on a node of label %q, %q is asked", r.Number, st.LabelName(n.Label), st.LabelName(st.Asks.Get(ask).Label))
 		case a.Blacklisted(n):
 			err = fmt.Errorf("17: r%d is on %s, which is blacklisted", r.Number, n.ID)
 		}
@@ -115,47 +118,68 @@ func (m *machine) checkReservations() error {
 	return err
 }
 
-// ledger is what a queue, user or application should say.
+// part is an application, a queue or a user in one partition.
+type part struct {
+	slot  uint32
+	label state.LabelID
+}
+
+// partitionsOf are the labels that a state knows, and 0.
+func partitionsOf(st *state.State) iter.Seq[state.LabelID] {
+	return func(yield func(state.LabelID) bool) {
+		if yield(0) {
+			st.Labels.Each(func(label uint32, _ *state.Label) bool { return yield(state.LabelID(label)) })
+		}
+	}
+}
+
+// ledger is what a queue, user or application should say of a partition.
 type ledger struct {
 	used, reserved, pending yarn.Resource
 	containers              int64
 }
 
-func (m *machine) ledgers() map[uint32]*ledger {
+// ledgers are those of applications.
+func (m *machine) ledgers() map[part]*ledger {
 	st := m.p.st
-	apps := map[uint32]*ledger{}
-	at := func(app uint32) *ledger {
-		if apps[app] == nil {
-			apps[app] = &ledger{}
+	apps := map[part]*ledger{}
+	at := func(app uint32, label state.LabelID) *ledger {
+		p := part{app, label}
+		if apps[p] == nil {
+			apps[p] = &ledger{}
 		}
-		return apps[app]
+		return apps[p]
 	}
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
 		if c.State.Live() {
-			l := at(c.App)
+			l := at(c.App, st.Nodes.Get(c.Node).Label)
 			l.used = l.used.Add(c.Size)
 			l.containers++
 		}
 		return true
 	})
 	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
-		l := at(r.App)
+		l := at(r.App, st.Nodes.Get(r.Node).Label)
 		l.reserved = l.reserved.Add(r.Size)
 		l.containers++
 		return true
 	})
 	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
-		l := at(k.App)
+		l := at(k.App, k.Label)
 		l.pending = l.pending.Add(k.Size.Times(k.Count))
 		return true
 	})
-	st.Apps.Each(func(slot uint32, _ *state.App) bool { at(slot); return true })
+	st.Apps.Each(func(slot uint32, _ *state.App) bool { at(slot, 0); return true })
 	return apps
 }
 
 func (m *machine) checkApps() error {
 	var err error
-	sums := m.ledgers()
+	sums := map[uint32]ledger{}
+	for p, l := range m.ledgers() { // sums: the order is harmless
+		w := sums[p.slot]
+		sums[p.slot] = ledger{used: w.used.Add(l.used), reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
+	}
 	m.p.st.Apps.Each(func(slot uint32, a *state.App) bool {
 		l := sums[slot]
 		if a.Used != l.used || a.Reserved != l.reserved || a.Pending != l.pending || a.Pending.Negative() {
@@ -168,31 +192,33 @@ func (m *machine) checkApps() error {
 
 func (m *machine) checkQueues() error {
 	st := m.p.st
-	want := map[uint32]*ledger{}
-	st.Queues.Each(func(slot uint32, _ *state.Queue) bool { want[slot] = &ledger{}; return true })
-	for slot, l := range m.ledgers() { // sums: the order is harmless
-		a := st.Apps.Get(slot)
+	want, containers := map[part]ledger{}, map[uint32]int64{}
+	for p, l := range m.ledgers() { // sums: the order is harmless
+		a := st.Apps.Get(p.slot)
 		if a.State.Ended() {
 			continue
 		}
 		for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
-			w := want[q]
-			w.used, w.reserved = w.used.Add(l.used).Add(l.reserved), w.reserved.Add(l.reserved)
-			w.pending, w.containers = w.pending.Add(l.pending), w.containers+l.containers
+			w := want[part{q, p.label}]
+			want[part{q, p.label}] = ledger{used: w.used.Add(l.used).Add(l.reserved), reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
+			containers[q] += l.containers
 		}
 	}
 	var err error
 	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
-		w := want[slot]
-		switch {
-		case q.Used != w.used:
-			err = fmt.Errorf("18, 19: %s uses %v, its applications %v", q.Path, q.Used, w.used)
-		case q.Reserved != w.reserved || q.Reserved.Negative() || !q.Reserved.Within(q.Used):
-			err = fmt.Errorf("20: %s has %v reserved of %v used, its applications %v", q.Path, q.Reserved, q.Used, w.reserved)
-		case q.Pending != w.pending:
-			err = fmt.Errorf("19, 22: %s has %v pending, its applications %v", q.Path, q.Pending, w.pending)
-		case q.Containers != w.containers:
-			err = fmt.Errorf("23: %s counts %d containers, there are %d", q.Path, q.Containers, w.containers)
+		if q.Containers != containers[slot] {
+			err = fmt.Errorf("23: %s counts %d containers, there are %d", q.Path, q.Containers, containers[slot])
+		}
+		for label := range partitionsOf(st) {
+			u, w := st.QueueUse(slot, label), want[part{slot, label}]
+			switch {
+			case u.Used != w.used:
+				err = fmt.Errorf("18, 19: %s uses %v of %q, its applications %v", q.Path, u.Used, st.LabelName(label), w.used)
+			case u.Reserved != w.reserved || u.Reserved.Negative() || !u.Reserved.Within(u.Used):
+				err = fmt.Errorf("20: %s has %v reserved of %v used of %q, its applications %v", q.Path, u.Reserved, u.Used, st.LabelName(label), w.reserved)
+			case u.Pending != w.pending:
+				err = fmt.Errorf("19, 22: %s has %v of %q pending, its applications %v", q.Path, u.Pending, st.LabelName(label), w.pending)
+			}
 		}
 		return err == nil
 	})
@@ -201,39 +227,45 @@ func (m *machine) checkQueues() error {
 
 func (m *machine) checkUsers() error {
 	st := m.p.st
-	users, leaf := map[uint32]yarn.Resource{}, map[uint32]yarn.Resource{}
-	am, active := map[uint32]yarn.Resource{}, map[uint32]int32{}
-	for slot, l := range m.ledgers() { // sums: the order is harmless
-		a := st.Apps.Get(slot)
-		if a.State.Ended() {
-			continue
-		}
-		users[a.UserSlot] = users[a.UserSlot].Add(l.used).Add(l.reserved)
-		if a.Activated() || a.AttemptState == state.AttemptFinishing {
-			active[a.Queue]++
-			if !a.Unmanaged {
-				am[a.Queue] = am[a.Queue].Add(a.AM)
-			}
+	users, leaf := map[part]yarn.Resource{}, map[part]yarn.Resource{}
+	for p, l := range m.ledgers() { // sums: the order is harmless
+		if a := st.Apps.Get(p.slot); !a.State.Ended() {
+			u := part{a.UserSlot, p.label}
+			users[u] = users[u].Add(l.used).Add(l.reserved)
 		}
 	}
+	am, active := map[part]yarn.Resource{}, map[uint32]int32{}
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if !a.State.Ended() && (a.Activated() || a.AttemptState == state.AttemptFinishing) {
+			active[a.Queue]++
+			if !a.Unmanaged {
+				am[part{a.Queue, a.AMLabel}] = am[part{a.Queue, a.AMLabel}].Add(a.AM)
+			}
+		}
+		return true
+	})
 	var err error
-	st.Users.Each(func(slot uint32, u *state.User) bool {
-		leaf[u.Queue] = leaf[u.Queue].Add(u.Used)
-		if u.Used != users[slot] {
-			err = fmt.Errorf("21: user %s of %s uses %v, the applications %v", st.NameOf(u.Name), st.Queues.Get(u.Queue).Path, u.Used, users[slot])
-		}
-		return err == nil
-	})
-	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
-		switch {
-		case err != nil || !q.Leaf:
-		case leaf[slot] != q.Used:
-			err = fmt.Errorf("21: the users of %s use %v, it says %v", q.Path, leaf[slot], q.Used)
-		case am[slot] != q.AMUsed || active[slot] != q.ActiveApps:
-			err = fmt.Errorf("28: %d AMs of %s take %v, it says %d and %v", active[slot], q.Path, am[slot], q.ActiveApps, q.AMUsed)
-		}
-		return err == nil
-	})
+	for label := range partitionsOf(st) {
+		st.Users.Each(func(slot uint32, u *state.User) bool {
+			used := st.UserUse(slot, label).Used
+			leaf[part{u.Queue, label}] = leaf[part{u.Queue, label}].Add(used)
+			if want := users[part{slot, label}]; used != want {
+				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.NameOf(u.Name), st.Queues.Get(u.Queue).Path, used, st.LabelName(label), want)
+			}
+			return err == nil
+		})
+		st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+			u, p := st.QueueUse(slot, label), part{slot, label}
+			switch {
+			case err != nil || !q.Leaf:
+			case leaf[p] != u.Used:
+				err = fmt.Errorf("21: the users of %s use %v of %q, it says %v", q.Path, leaf[p], st.LabelName(label), u.Used)
+			case am[p] != u.AMUsed || active[slot] != q.ActiveApps:
+				err = fmt.Errorf("28: %d AMs of %s take %v of %q, it says %d and %v", active[slot], q.Path, am[p], st.LabelName(label), q.ActiveApps, u.AMUsed)
+			}
+			return err == nil
+		})
+	}
 	return err
 }
 
@@ -261,7 +293,12 @@ func (m *machine) checkStates() error {
 
 // checkCapacities is invariant 27.
 func (m *machine) checkCapacities() error {
-	return checkCapacities(m.p.Config(), m.p.Config().Compute(m.p.st.Meta.Cluster))
+	for label := range partitionsOf(m.p.st) {
+		if err := checkCapacities(capacitiesOf(m.p.Config(), m.p.st, label)); err != nil {
+			return fmt.Errorf("of label %q: %w", m.p.st.LabelName(label), err)
+		}
+	}
+	return nil
 }
 
 func checkCapacities(cfg *capacity.Config, tree *capacity.Tree) error {

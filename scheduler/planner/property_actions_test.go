@@ -59,7 +59,7 @@ func (m *machine) properties() []input.Property {
 	if m.kinds == 3 {
 		set["yarn.resource-types"], set["yarn.resource-types.yarn.io/gpu.maximum-allocation"] = "yarn.io/gpu", "2"
 	}
-	for _, line := range trees[m.variant] {
+	for _, line := range m.tree() {
 		i := slices.Index([]byte(line), '=')
 		set[confPrefix+line[:i]] = line[i+1:]
 	}
@@ -82,6 +82,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"heard": m.heard, "heard2": m.heard, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists, "labels": m.labels,
 	}
 	maps.Copy(a, m.masterActions())
+	maps.Copy(a, m.labelActions())
 	for i := range 20 {
 		a[fmt.Sprintf("heartbeat%d", i)] = m.heartbeat
 		a[fmt.Sprintf("ask%d", i/2)] = m.ask
@@ -99,6 +100,7 @@ func (m *machine) reservingActions() map[string]func(*rapid.T) {
 		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize, "repeat": m.repeat, "end": m.end,
 		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "heard": m.heard, "heard2": m.heard,
 	}
+	maps.Copy(a, m.labelActions())
 	for i := range 16 {
 		a[fmt.Sprintf("heartbeat%d", i)] = m.heartbeat
 		a[fmt.Sprintf("ask%d", i/3)] = m.ask
@@ -202,6 +204,7 @@ func (m *machine) submit(t *rapid.T) {
 		Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: rapid.Bool().Draw(t, "keep"),
 		Priority: rapid.Int32Range(0, 9).Draw(t, "priority"), PrioritySet: true, MaxAttempts: rapid.Uint32Range(0, 3).Draw(t, "attempts"),
 		AM: m.size(t, 2), LifetimeMillis: rapid.SampledFrom([]int64{0, 0, 0, 5000}).Draw(t, "lifetime")}
+	in.Label, in.AMLabel = m.askedLabel(t), m.askedLabel(t)
 	if rapid.IntRange(0, 3).Draw(t, "places") == 0 {
 		host := rapid.SampledFrom(hosts).Draw(t, "AM host")
 		in.AMPlaces = []yarn.Place{{Name: host, Relax: rapid.Bool().Draw(t, "relax host")}, {Name: rackOf(host), Relax: rapid.Bool().Draw(t, "relax rack")}}
@@ -304,7 +307,7 @@ func (m *machine) ask(t *rapid.T) {
 
 func (m *machine) oneAsk(t *rapid.T, in *input.Allocate) {
 	k := input.Ask{Key: yarn.SchedulerKey{Priority: rapid.Int32Range(1, 3).Draw(t, "key")}, Name: yarn.Any,
-		Count: rapid.SampledFrom([]int64{3, 2, 1, 4, 0}).Draw(t, "count"), Size: m.size(t, 8), Relax: rapid.IntRange(0, 4).Draw(t, "relax") < 4}
+		Count: rapid.SampledFrom([]int64{3, 2, 1, 4, 0}).Draw(t, "count"), Size: m.size(t, 8), Relax: rapid.IntRange(0, 4).Draw(t, "relax") < 4, Label: m.askedLabel(t)}
 	app := m.p.st.Apps.Get(m.p.st.AppByID(in.Attempt.App))
 	if slot := m.p.st.Ask(app, k.Key); slot != 0 && rapid.IntRange(0, 3).Draw(t, "same size") < 3 {
 		k.Size = m.p.st.Asks.Get(slot).Size
@@ -313,7 +316,7 @@ func (m *machine) oneAsk(t *rapid.T, in *input.Allocate) {
 	for range rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "places") {
 		host := rapid.SampledFrom(hosts).Draw(t, "place")
 		at := k
-		at.Name, at.Count, at.Relax = host, rapid.Int64Range(0, 3).Draw(t, "there"), true
+		at.Name, at.Count, at.Relax, at.Label = host, rapid.Int64Range(0, 3).Draw(t, "there"), true, ""
 		rack := at
 		rack.Name, rack.Relax = rackOf(host), k.Relax || rapid.Bool().Draw(t, "relax rack")
 		in.Asks = append(in.Asks, at)
@@ -421,8 +424,8 @@ func (m *machine) tick(t *rapid.T) {
 	}
 }
 
-// labels adds, changes and removes labels, and gives them to hosts that never register: the
-// invariants here know one partition. TestLabelsAtRandom has nodes with labels.
+// labels adds, changes and removes labels, and gives them to hosts that never register. In stories
+// with labels, labelActions take its place.
 func (m *machine) labels(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "label")
 	switch rapid.IntRange(0, 3).Draw(t, "change") {

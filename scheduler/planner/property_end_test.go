@@ -32,6 +32,9 @@ func (m *machine) windDown() {
 	}
 	m.sweep(true)
 	m.sweep(true)
+	if n := m.p.st.LabelUses.Len(); n > 0 {
+		m.fail("all applications are dead and %d uses of labels are left", n)
+	}
 	if n := m.p.sched.Queue(0); !n.Used.IsZero() || !n.Pending.IsZero() || n.Containers != 0 {
 		m.fail("all applications are dead and root uses %v", n.Used)
 	}
@@ -76,7 +79,7 @@ func (m *machine) askNothing(a *state.App) {
 			in.Updates = append(in.Updates, input.Update{Container: m.p.st.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})
 			continue
 		}
-		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true})
+		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true, Label: yarn.NoLabel}) // its own label may be gone
 	}
 	m.plan(in)
 }
@@ -93,7 +96,7 @@ func (m *machine) servesTheLast(slot uint32) {
 	}
 	live := a.Live
 	r := m.plan(&input.Allocate{Attempt: a.AttemptID(), Response: a.Response,
-		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 1, Size: size, Relax: true}}})
+		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 1, Size: size, Relax: true, Label: yarn.NoLabel}}})
 	if r.Refused() != nil {
 		m.fail("the last ask is refused: %v", r.Refused())
 	}
@@ -103,9 +106,10 @@ func (m *machine) servesTheLast(slot uint32) {
 	}
 }
 
+// hasRoom says whether an ask without a label finds room on a node without one.
 func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 	st, calc := m.p.st, m.p.Config().Calculator
-	tree := m.p.Config().Compute(st.Meta.Cluster)
+	_, tree := capacitiesOf(m.p.Config(), st, 0)
 	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
 		most := calc.RoundDown(tree.Capacities[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].EffMax, m.p.Config().MinAlloc)
 		if !calc.FitsIn(st.Queues.Get(q).Used.Add(size), most) || calc.Compare(st.Meta.Cluster, st.Queues.Get(q).Used, most) >= 0 {
@@ -117,7 +121,7 @@ func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 	}
 	fits := false
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		fits = fits || (n.State == yarn.NodeRunning && n.Report != state.TakenBack && !a.Blacklisted(n) && calc.FitsIn(size, n.Unallocated()) &&
+		fits = fits || (n.Label == 0 && n.State == yarn.NodeRunning && n.Report != state.TakenBack && !a.Blacklisted(n) && calc.FitsIn(size, n.Unallocated()) &&
 			calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) > 0)
 		return true
 	})

@@ -106,7 +106,7 @@ func (w *world) checkLabels(t *rapid.T, before *state.State) {
 		t.Fatal(err)
 	}
 	w.sameViews()
-	walk := labelWalk{t: t, st: before, pre: before, cfg: w.p.Config()}
+	walk := labelWalk{fail: t.Fatalf, st: before, pre: before, cfg: w.p.Config()}
 	for _, e := range w.events {
 		walk.step(e)
 	}
@@ -125,10 +125,12 @@ func (w *world) checkLabels(t *rapid.T, before *state.State) {
 // without a label that has missed enough offers is also served by nodes of labels that are not
 // exclusive, within what they have; but no AM is.
 type labelWalk struct {
-	t   *rapid.T
-	st  *state.State
-	pre *state.State // before an exchange's cancellation; else st
-	cfg *capacity.Config
+	fail func(format string, args ...any)
+	st   *state.State
+	pre  *state.State // before an exchange's cancellation; else st
+	cfg  *capacity.Config
+	// asked is what preemption has asked to end in a queue; nil: nothing.
+	asked func(queue uint32) yarn.Resource
 }
 
 func (w *labelWalk) step(e event.Event) {
@@ -148,15 +150,13 @@ func (w *labelWalk) step(e event.Event) {
 		r := st.Reservations.Get(st.Reservation(e.Reservation))
 		w.mayUse(ask(st.Apps.Get(r.App).ID.Seq, r.Key), st.Nodes.Get(r.Node))
 	case *event.AskMissesUpdated:
-		if k := ask(e.App, e.Key); k.Label != 0 || k.AM || int32(e.Missed) > st.Meta.UsableNodes {
-			w.t.Fatalf("%d missed offers count for %+v", e.Missed, k)
-		}
+		w.missed(ask(e.App, e.Key), e.Missed)
 	}
 	if exchanged {
 		w.pre = st.Fork()
 	}
 	if err := st.Apply(e); err != nil {
-		w.t.Fatal(err)
+		w.fail("an event does not follow: %v", err)
 	}
 	if !exchanged {
 		w.pre = st
@@ -166,14 +166,21 @@ func (w *labelWalk) step(e event.Event) {
 	}
 }
 
-// activated holds the AMs of a leaf to their share of a label; one may always start.
+// missed holds that missed offers are counted of asks that may borrow alone, and not beyond need.
+func (w *labelWalk) missed(k *state.Ask, missed uint32) {
+	if k.Label != 0 || k.AM || int32(missed) > w.st.Meta.UsableNodes {
+		w.fail("%d missed offers count for %+v", missed, k)
+	}
+}
+
+// activated is invariant 28: the AMs of a leaf keep to their share of a label; one may always start.
 func (w *labelWalk) activated(a *state.App) {
 	p := must(New(w.st.Fork(), Options{}))
 	p.sched.Look(a.AMLabel, false)
 	used, limit := w.st.QueueUse(a.Queue, a.AMLabel).AMUsed, p.sched.AMLimit(p.sched.LeafOf(a))
 	first := a.Unmanaged || used == a.AM || w.st.Queues.Get(a.Queue).ActiveApps == 1
 	if !first && !w.cfg.Calculator.FitsIn(used, limit) {
-		w.t.Fatalf("the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used, w.st.LabelName(a.AMLabel), limit)
+		w.fail("28: the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used, w.st.LabelName(a.AMLabel), limit)
 	}
 }
 
@@ -181,37 +188,48 @@ func (w *labelWalk) activated(a *state.App) {
 func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
 	lent = k.Label != n.Label
 	if lent && (k.Label != 0 || k.AM || w.st.Labels.Get(uint32(n.Label)).Exclusive) {
-		w.t.Fatalf("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.LabelName(n.Label), w.st.LabelName(k.Label), k.AM)
+		w.fail("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.LabelName(n.Label), w.st.LabelName(k.Label), k.AM)
 	}
 	return lent
 }
 
+// capacitiesOf is the configuration and the capacities of a partition, from the records alone.
+func capacitiesOf(cfg *capacity.Config, st *state.State, label state.LabelID) (*capacity.Config, *capacity.Tree) {
+	if label != 0 {
+		cfg = cfg.Partition(st.LabelName(label))
+		return cfg, cfg.Compute(st.Labels.Get(uint32(label)).Total)
+	}
+	total := st.Meta.Cluster
+	st.Labels.Each(func(_ uint32, l *state.Label) bool { total = total.Sub(l.Total); return true })
+	return cfg, cfg.Compute(total)
+}
+
+// granted is invariants 24 to 26 in the partition of a node.
 func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
 	lent, name := w.mayUse(k, n), w.st.LabelName(n.Label)
-	if lent && int32(k.Missed)+1 < w.st.Meta.UsableNodes {
-		w.t.Fatalf("%s of %q is lent after %d missed offers, there are %d nodes", n.ID, name, k.Missed, w.st.Meta.UsableNodes)
+	if lent && k.IncreaseOf == 0 && int32(k.Missed)+1 < w.st.Meta.UsableNodes {
+		w.fail("%s of %q is lent after %d missed offers, there are %d nodes", n.ID, name, k.Missed, w.st.Meta.UsableNodes)
 	}
-	cfg, total := w.cfg, w.st.Meta.Cluster
-	if n.Label != 0 {
-		cfg, total = cfg.Partition(name), w.st.Labels.Get(uint32(n.Label)).Total
-	} else {
-		w.st.Labels.Each(func(_ uint32, l *state.Label) bool { total = total.Sub(l.Total); return true })
-	}
-	tree := cfg.Compute(total)
+	cfg, tree := capacitiesOf(w.cfg, w.st, n.Label)
 	a := w.st.Apps.Get(k.App)
 	user, limit := w.st.UserUse(a.UserSlot, n.Label).Used, slowUserLimit(w.pre, cfg, tree, a, n.Label, lent)
 	if cfg.Calculator.Compare(w.st.Meta.Cluster, user, limit) > 0 {
-		w.t.Fatalf("the user of %s has %s of %s of label %q, and gets a node of it", a.ID, user, limit, name)
+		w.fail("25, 26: the user of %s has %s of %s of label %q, and gets a node of it", a.ID, user, limit, name)
 	}
 	for i := must(cfg.Lookup(w.st.Queues.Get(a.Queue).Path)); i >= 0; i = cfg.Queues[i].Parent {
 		path, most := cfg.Queues[i].Path, tree.Capacities[i].EffMax
 		if lent {
-			most = total
+			most = tree.Cluster
 		} else if !cfg.Queues[i].MayUse(name) {
-			w.t.Fatalf("%s may not use %q, and gets a node of it", path, name)
+			w.fail("%s may not use %q, and gets a node of it", path, name)
 		}
-		if used := w.st.QueueUse(w.st.Queue(path), n.Label).Used.Add(k.Size); !cfg.Calculator.FitsIn(used, most) {
-			w.t.Fatalf("%s uses %s of label %q, it may use %s", path, used, name, most)
+		queue := w.st.Queue(path)
+		used := w.st.QueueUse(queue, n.Label).Used.Add(k.Size)
+		if w.asked != nil {
+			used = used.Sub(w.asked(queue))
+		}
+		if !cfg.Calculator.FitsIn(used, most) {
+			w.fail("24: %s uses %s of label %q, it may use %s", path, used, name, most)
 		}
 	}
 }

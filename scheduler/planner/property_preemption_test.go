@@ -15,14 +15,14 @@ import (
 
 // TestRandomPreemption has queues use more than their guarantee, and rounds of preemption.
 func TestRandomPreemption(t *testing.T) {
-	randomStories(t, (*machine).preemptingActions)
+	randomStories(t, false, (*machine).preemptingActions)
 }
 
 // TestQuietPreemption: when nothing else happens, what is preempted is used by whom it was preempted
 // for.
 func TestQuietPreemption(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(t)
+		m := newMachine(t, false)
 		m.preempt(t)
 		for range 12 {
 			m.submit(t)

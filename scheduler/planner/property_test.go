@@ -42,6 +42,7 @@ type machine struct {
 	dominant bool
 	lazy     bool
 	variant  int
+	labelled bool // nodes, asks and applications have labels
 	nodes    []yarn.NodeID
 	apps     []yarn.ApplicationID
 	seen     map[event.ContainerRef]bool // container numbers given out
@@ -51,18 +52,28 @@ type machine struct {
 }
 
 func TestRandomInputs(t *testing.T) {
-	randomStories(t, (*machine).actions)
+	randomStories(t, false, (*machine).actions)
 }
 
 // TestRandomReservations does little but ask, complete and heartbeat on a few
 // nodes that hardly ever fit what is asked: reservations all the time.
 func TestRandomReservations(t *testing.T) {
-	randomStories(t, (*machine).reservingActions)
+	randomStories(t, false, (*machine).reservingActions)
 }
 
-func randomStories(t *testing.T, actions func(m *machine) map[string]func(*rapid.T)) {
+// TestRandomLabels is both of them, with labels.
+func TestRandomLabels(t *testing.T) {
+	randomStories(t, true, func(m *machine) map[string]func(*rapid.T) {
+		if rapid.Bool().Draw(m.t, "reserving") {
+			return m.reservingActions()
+		}
+		return m.actions()
+	})
+}
+
+func randomStories(t *testing.T, labels bool, actions func(m *machine) map[string]func(*rapid.T)) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(t)
+		m := newMachine(t, labels)
 		do := actions(m)
 		defer func() {
 			r := recover()
@@ -88,8 +99,8 @@ func (m *machine) story() string {
 	return out
 }
 
-func newMachine(t *rapid.T) *machine {
-	m := &machine{t: t, now: 1_000, seen: map[event.ContainerRef]bool{}, promised: map[uint64]event.ContainerRef{}, killed: map[uint64]uint64{}}
+func newMachine(t *rapid.T, labels bool) *machine {
+	m := &machine{t: t, labelled: labels, now: 1_000, seen: map[event.ContainerRef]bool{}, promised: map[uint64]event.ContainerRef{}, killed: map[uint64]uint64{}}
 	m.opt.Eager = rapid.Bool().Draw(t, "eager")
 	m.dominant = rapid.Bool().Draw(t, "dominant")
 	m.lazy = rapid.Bool().Draw(t, "lazy cancel")
@@ -105,6 +116,9 @@ func newMachine(t *rapid.T) *machine {
 	}
 	for range rapid.IntRange(2, 5).Draw(t, "nodes") {
 		m.registerNode(t)
+	}
+	if m.labelled {
+		m.firstLabels(t)
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "applications") {
 		m.submit(t)
@@ -222,7 +236,7 @@ func TestSameInputsGiveTheSameBytes(t *testing.T) {
 	run := func(seed int) []byte {
 		var log []event.Event
 		gen := rapid.Custom(func(t *rapid.T) []event.Event {
-			m := newMachine(t)
+			m := newMachine(t, rapid.Bool().Draw(t, "labels"))
 			actions := m.actions()
 			names := sortedKeys(actions)
 			for range 60 {
