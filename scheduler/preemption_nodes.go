@@ -1,14 +1,17 @@
 package scheduler
 
 import (
+	"slices"
+
 	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
-// Bounds on the containers that one round looks at: the newest of each node, and of all nodes.
+// Bounds on the containers that one round looks at: the newest of each node, and of all nodes. In a
+// cluster that has more, each round begins at another node.
 const (
 	offersOfNode = 64
-	offersOfAll  = 1 << 17
+	offersOfAll  = 1 << 14
 )
 
 // offeringNode is what preemption may count on at a node.
@@ -38,13 +41,33 @@ func (r *preemptionRound) lookAtNodes() {
 	if r.nodes != nil {
 		return
 	}
-	r.nodes = make([]offeringNode, 0, r.s.st.Nodes.Len())
-	r.s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Label == r.p.label && n.Serving() {
+	nodes := &r.s.st.Nodes
+	r.nodes = make([]offeringNode, 0, nodes.Len())
+	end := nodes.Cap()
+	first := uint32(0)
+	if r.s.st.Containers.Len() > offersOfAll {
+		const spread = 2654435761 // Knuth's: neighboring rounds begin far apart
+		first = uint32(uint64(r.s.now/max(r.set.IntervalMillis, 1)) * spread % uint64(end))
+	}
+	for i := range end {
+		slot := (first + i) % end
+		if n := nodes.Get(slot); nodes.Has(slot) && n.Label == r.p.label && n.Serving() {
 			r.lookAt(slot, n)
 		}
-		return len(r.offers) < offersOfAll
-	})
+		if len(r.offers) >= offersOfAll {
+			return
+		}
+	}
+}
+
+// nodeAt is the index of a node in the round's nodes.
+func (r *preemptionRound) nodeAt(node uint32) int {
+	i := slices.IndexFunc(r.nodes, func(o offeringNode) bool { return o.node == node })
+	if i < 0 {
+		i = len(r.nodes)
+		r.lookAt(node, r.s.st.Nodes.Get(node))
+	}
+	return i
 }
 
 func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {

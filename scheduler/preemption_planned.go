@@ -96,16 +96,11 @@ const dearerBy = 2
 // chooseForReservation makes room on the reserved node, or on another one where much less work is lost.
 func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reservation) {
 	r.lookAtNodes()
-	var own preemptionSet
-	atHome := false
-	if i, ok := r.nodeAt(res.Node); ok {
-		own, atHome = r.cheapest(i, w, false)
-	}
+	home := r.nodeAt(res.Node)
+	own, atHome := r.cheapest(home, w, false)
 	others, _ := r.compare(w, nodesCompared, false)
 	if !atHome && len(others) == 0 {
-		if i, ok := r.nodeAt(res.Node); ok {
-			own, atHome = r.cheapest(i, w, true)
-		}
+		own, atHome = r.cheapest(home, w, true)
 	}
 	if len(others) > 0 && (!atHome || others[0].cost < own.cost/dearerBy) {
 		others[0].compared += own.compared
@@ -226,9 +221,4 @@ func (r *preemptionRound) usable(o *offeringNode, w beneficiary) bool {
 	st := r.s.st
 	n, k, a := st.Nodes.Get(o.node), st.Asks.Get(w.ask), st.Apps.Get(w.app)
 	return r.s.cfg.Calculator.FitsIn(k.Size, n.Total) && r.s.reachOf(k, o.node).usable() && !a.Blacklisted(n)
-}
-
-// nodeAt is the index of a node in the round's nodes.
-func (r *preemptionRound) nodeAt(node uint32) (int, bool) {
-	return slices.BinarySearchFunc(r.nodes, node, func(o offeringNode, node uint32) int { return cmp.Compare(o.node, node) })
 }
