@@ -22,6 +22,7 @@ type node struct {
 	pending  yarn.Resource // of its leaves
 	offered  yarn.Resource // the part of pending that is offered something
 	takeable yarn.Resource // used above guarantees, and not untouchable
+	capacity number        // AbsCapacity
 	filled   number        // Ideal as a part of Guaranteed
 }
 
@@ -39,6 +40,7 @@ func newCalculation(p *Partition, budget yarn.Resource, m Mode) *calculation {
 		}
 	}
 	for i := range p.Queues {
+		c.nodes[i].capacity = decimal(p.Queues[i].AbsCapacity, float)
 		if m.Reserved {
 			c.nodes[i].offered = c.nodes[i].pending
 		}
@@ -93,7 +95,7 @@ func (c *calculation) distribute(parent int32) {
 // fill offers what is left of total to the queues, those furthest below their guarantee first, and
 // returns what nobody wants. With evenly, guarantees do not count.
 func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly bool) yarn.Resource {
-	needy := &needyQueues{c: c}
+	needy := &needyQueues{c: c, weights: weights{evenly: evenly}}
 	for _, i := range queues {
 		c.shares[i].Ideal = c.initialIdeal(total, i)
 		left = left.Sub(c.shares[i].Ideal)
@@ -102,7 +104,7 @@ func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly boo
 		}
 	}
 	for len(needy.queues) > 0 && c.above(total, left) {
-		weights := c.weigh(needy.queues, evenly)
+		weights := c.weigh(needy)
 		round := left
 		for _, i := range needy.popNeediest() {
 			if !c.Calculator.AnyAboveZero(left) {
@@ -197,32 +199,49 @@ type weights struct {
 	evenly     bool
 	count      int
 	guaranteed yarn.Resource
-	capacity   number              // of all, of the partition
-	byCapacity [yarn.MaxKinds]bool // some guarantee is rounded down to 0: capacities count instead
+	capacities int                // queues with a capacity
+	tiny       [yarn.MaxKinds]int // queues of which the guarantee is rounded down to 0
+	capacity   number             // of all, of the partition; where capacities count instead of guarantees
 }
 
-func (c *calculation) weigh(queues []int32, evenly bool) weights {
-	w := weights{evenly: evenly, count: len(queues)}
-	for _, i := range queues {
-		w.guaranteed = w.guaranteed.Add(c.Queues[i].Guaranteed)
-		w.capacity = w.capacity.plus(decimal(c.Queues[i].AbsCapacity, float), float)
+// change adds a queue, or with -1 removes it.
+func (w *weights) change(q *Queue, by int) {
+	w.count += by
+	w.guaranteed = w.guaranteed.Add(q.Guaranteed.Times(int64(by)))
+	if q.AbsCapacity.IsZero() {
+		return
 	}
-	for _, i := range queues {
-		for k, v := range c.Queues[i].Guaranteed {
-			if v == 0 && !c.Queues[i].AbsCapacity.IsZero() && w.guaranteed[k] != 0 {
-				w.byCapacity[k] = true
+	w.capacities += by
+	for k, v := range q.Guaranteed {
+		if v == 0 {
+			w.tiny[k] += by
+		}
+	}
+}
+
+// byCapacity says whether capacities count instead of guarantees.
+func (w *weights) byCapacity(k int) bool { return !w.evenly && w.tiny[k] > 0 && w.guaranteed[k] != 0 }
+
+// weigh sums up the capacities of the queues if they count.
+func (c *calculation) weigh(needy *needyQueues) weights {
+	w := needy.weights
+	for k := range c.Calculator.Kinds {
+		if w.byCapacity(k) {
+			for _, i := range needy.queues {
+				w.capacity = w.capacity.plus(c.nodes[i].capacity, float)
 			}
+			break
 		}
 	}
 	return w
 }
 
 // of is a queue's weight in a kind; the weights of all sum up to 1.
-func (w *weights) of(q *Queue, k int) number {
+func (w *weights) of(q *Queue, capacity number, k int) number {
 	switch {
-	case !w.evenly && w.byCapacity[k]:
-		return decimal(q.AbsCapacity, float).over(w.capacity, float)
-	case w.evenly || w.capacity.m == 0 || w.guaranteed[k] == 0:
+	case w.byCapacity(k):
+		return capacity.over(w.capacity, float)
+	case w.evenly || w.capacities == 0 || w.guaranteed[k] == 0:
 		return integer(1).over(integer(int64(w.count)), float)
 	}
 	return integer(q.Guaranteed[k]).round(float).over(integer(w.guaranteed[k]).round(float), float)
@@ -230,12 +249,12 @@ func (w *weights) of(q *Queue, k int) number {
 
 // part is a queue's part of an offer.
 func (w *weights) part(c *calculation, i int32, offer yarn.Resource) yarn.Resource {
-	q := &c.Queues[i]
+	q, capacity := &c.Queues[i], c.nodes[i].capacity
 	if !c.Calculator.Dominant {
-		return memoryAlone(halfUp(offer[yarn.Memory], w.of(q, yarn.Memory)))
+		return memoryAlone(halfUp(offer[yarn.Memory], w.of(q, capacity, yarn.Memory)))
 	}
 	for k := range offer[:c.Calculator.Kinds] {
-		offer[k] = integer(offer[k]).times(w.of(q, k), double).ceil()
+		offer[k] = integer(offer[k]).times(w.of(q, capacity, k), double).ceil()
 	}
 	return offer
 }
@@ -243,8 +262,9 @@ func (w *weights) part(c *calculation, i int32, offer yarn.Resource) yarn.Resour
 // needyQueues are queues that want more, the neediest first. Like YARN's priority queue it is a
 // binary heap, which decides who comes first of queues that are equally needy.
 type needyQueues struct {
-	c      *calculation
-	queues []int32
+	c       *calculation
+	queues  []int32
+	weights weights // of the queues
 }
 
 func (h *needyQueues) Len() int           { return len(h.queues) }
@@ -273,14 +293,16 @@ func (h *needyQueues) add(total yarn.Resource, i int32) {
 	if q := &h.c.Queues[i]; h.c.above(total, q.Guaranteed) {
 		h.c.nodes[i].filled = h.c.divide(total, h.c.shares[i].Ideal, q.Guaranteed)
 	}
+	h.weights.change(&h.c.Queues[i], 1)
 	heap.Push(h, i)
 }
 
 // popNeediest removes the neediest queue and those that are equally needy.
-func (h *needyQueues) popNeediest() []int32 {
-	out := []int32{heap.Pop(h).(int32)}
-	for len(h.queues) > 0 && h.compare(out[len(out)-1], h.queues[0]) >= 0 {
-		out = append(out, heap.Pop(h).(int32))
+func (h *needyQueues) popNeediest() (out []int32) {
+	for len(out) == 0 || len(h.queues) > 0 && h.compare(out[len(out)-1], h.queues[0]) >= 0 {
+		i := heap.Pop(h).(int32)
+		h.weights.change(&h.c.Queues[i], -1)
+		out = append(out, i)
 	}
 	return out
 }
