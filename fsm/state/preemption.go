@@ -40,6 +40,12 @@ func (s *State) PreemptedOf(app uint32) Preempted {
 	return *s.Preempted.Get(app)
 }
 
+// Add sums two losses up.
+func (p Preempted) Add(o Preempted) Preempted {
+	return Preempted{Containers: p.Containers + o.Containers, AMs: p.AMs + o.AMs,
+		Size: p.Size.Add(o.Size), ResourceSeconds: p.ResourceSeconds.Add(o.ResourceSeconds)}
+}
+
 func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	if s.Meta.Level < event.LevelPreemption {
 		return broken(e, "the feature level is %d", s.Meta.Level)
@@ -92,10 +98,7 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 		return
 	}
 	p := s.preemptedOf(c.App)
-	p.Containers += uint64(count(!c.AM))
-	p.AMs += uint64(count(c.AM))
-	p.Size = p.Size.Add(c.Size)
-	p.ResourceSeconds = p.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
+	*p = p.Add(Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: s.ResourceSecondsOf(c, s.Meta.NowMillis)})
 	s.fold(p.Containers<<32 | p.AMs)
 	s.foldResource(p.ResourceSeconds)
 }

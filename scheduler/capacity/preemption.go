@@ -115,6 +115,13 @@ func (r *reader) selector(name string) preempt.Selector {
 	return preempt.Planned
 }
 
+// PreemptionDisabled says, as YARN shows it, whether other queues take nothing from queue i, and whether
+// its applications take nothing from each other: it is configured so, or preemption is off.
+func (c *Config) PreemptionDisabled(i int) (queue, intra bool) {
+	q, p := &c.Queues[i], &c.Preemption
+	return !p.Enabled || q.DisablePreemption, !p.Enabled || !p.Intra.Enabled || q.DisableIntraPreemption
+}
+
 // readQueuePreemption reads what may be taken from a queue. A queue that does not say has its
 // parent's values.
 func (r *reader) readQueuePreemption(c *Config, q *Queue, key func(string) string) {

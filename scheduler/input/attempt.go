@@ -93,8 +93,11 @@ type AllocateReply struct {
 	// this call that are not made.
 	Resized      []Resized
 	UpdateErrors []UpdateError
-	// Preempted are containers that are warned, of which no response has told.
-	Preempted []Preempting
+	// Preempted are containers that are warned, of which no response has told. Together they have
+	// PreemptedUnits times PreemptedUnit, rounded up: the smallest container that may be allocated.
+	Preempted      []Preempting
+	PreemptedUnit  yarn.Resource
+	PreemptedUnits int32
 }
 
 // FinishAttempt is an AM's unregistration. On a node that is dialed the attempt
@@ -208,12 +211,15 @@ func (r *AllocateReply) Code(c *codec.Coder) {
 	c.Resource(&r.Headroom)
 	c.U32(&r.Nodes)
 	c.I32(&r.Priority)
-	if further(c, len(r.Resized)+len(r.UpdateErrors)+len(r.Preempted) > 0) {
+	preempts := len(r.Preempted) > 0 || r.PreemptedUnits != 0 || !r.PreemptedUnit.IsZero()
+	if further(c, len(r.Resized)+len(r.UpdateErrors) > 0 || preempts) {
 		codec.List(c, &r.Resized, func(c *codec.Coder, z *Resized) { z.code(c) })
 		codec.List(c, &r.UpdateErrors, func(c *codec.Coder, e *UpdateError) { e.code(c) })
 	}
-	if further(c, len(r.Preempted) > 0) {
+	if further(c, preempts) {
 		codec.List(c, &r.Preempted, func(c *codec.Coder, p *Preempting) { p.code(c) })
+		c.Resource(&r.PreemptedUnit)
+		c.I32(&r.PreemptedUnits)
 	}
 }
 

@@ -140,6 +140,7 @@ func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	slices.Reverse(r.Granted)
 	slices.Reverse(r.Resized)
 	slices.Reverse(r.Preempted)
+	p.unitsOfPreempted(r)
 	return r
 }
 

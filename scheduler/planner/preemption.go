@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"math"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
@@ -33,6 +35,20 @@ func (p *Planner) preempting(slot uint32, c *state.Container, n int32) (input.Pr
 		return input.Preempting{}, false
 	}
 	return input.Preempting{Container: p.st.ContainerID(c), Size: c.Size, DeadlineMillis: p.st.Preemptions.Get(slot).DeadlineMillis}, true
+}
+
+// unitsOfPreempted says how many of the smallest containers the warned ones amount to, rounded up.
+func (p *Planner) unitsOfPreempted(r *input.AllocateReply) {
+	if len(r.Preempted) == 0 {
+		return
+	}
+	var total yarn.Resource
+	for i := range r.Preempted {
+		total = total.Add(r.Preempted[i].Size)
+	}
+	const one = 1 << 32 // in the parts of DivideShare
+	r.PreemptedUnit = p.Config().MinAlloc
+	r.PreemptedUnits = int32(min((p.Config().Calculator.DivideShare(p.st.Meta.Cluster, total, r.PreemptedUnit)+one-1)/one, math.MaxInt32))
 }
 
 // preemptionRound judges the warnings that stand, ends the containers whose deadline has passed, and

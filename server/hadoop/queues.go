@@ -50,10 +50,11 @@ func (q *queueView) Queue(st *state.State, slot uint32) (client.Queue, bool) {
 		return client.Queue{}, false
 	}
 	c, e := &p.Conf.Queues[i], &p.Tree.Capacities[i]
+	disabled, intra := p.Conf.PreemptionDisabled(i)
 	out := client.Queue{
 		Partition: show(p, "", i), Labels: q.labels(st, slot, i), Accessible: p.Conf.AccessibleLabels(i), DefaultLabel: c.DefaultLabel,
 		UsedCapacity: parts(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, st.Queues.Get(slot).Used, e.EffMin, p.Conf.MinAlloc)),
-		Weight:       -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: true, IntraQueueDisabled: true, // there is none yet
+		Weight:       -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: disabled, IntraQueueDisabled: intra,
 		MaxAllocation: c.MaxAlloc,
 	}
 	if c.Capacity.Unit == capacity.UnitWeight {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
@@ -347,5 +348,31 @@ func TestNoClientToken(t *testing.T) {
 	h.launch(t, id)
 	if r := h.report(t, "ann", id); r.GetYarnApplicationState() != proto.YarnApplicationStateProto_RUNNING || r.ClientToAmToken != nil {
 		t.Errorf("report %v", r)
+	}
+}
+
+// TestPreemptedOverTime: reports tell what an application has lost by preemption.
+func TestPreemptedOverTime(t *testing.T) {
+	h := newHouse(t)
+	h.node(t, "node1")
+	id := h.app(t, "ann", nil)
+	at := h.launch(t, id)
+	c := h.st.Containers.Get(h.record(t, id).Containers)
+	ref := event.ContainerRef{App: id.Seq, Attempt: at.Attempt, Number: c.Number}
+	end := c.AllocatedMillis + 4000
+	for _, e := range []event.Event{
+		&event.PreemptionAsked{Container: ref, Queue: "root.default", Cause: yarn.PreemptGuarantee, DeadlineMillis: end},
+		&event.TimeAdvanced{NowMillis: end}, &event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted},
+	} {
+		if err := h.st.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := h.report(t, "ann", id).GetAppResource_Usage()
+	if u.GetPreemptedMemorySeconds() != 4096 || u.GetPreemptedVcoreSeconds() != 4 {
+		t.Errorf("lost: %v", u)
+	}
+	if m := u.GetApplicationPreemptedResourceUsageMap(); len(m) != 2 || m[0].GetValue() != 4096 || m[1].GetValue() != 4 {
+		t.Errorf("by kind: %v", m)
 	}
 }

@@ -28,8 +28,7 @@ func nothing() *proto.ApplicationResourceUsageReportProto {
 	}
 }
 
-// noSeconds is the use over time of what has used nothing; of what was
-// preempted, always: rmd preempts nothing.
+// noSeconds is the use over time of what has used nothing.
 var noSeconds = []*proto.StringLongMapProto{
 	{Key: new(yarn.MemoryName), Value: new(int64(0))},
 	{Key: new(yarn.VCoresName), Value: new(int64(0))},
@@ -43,12 +42,22 @@ func (v *view) usage(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	}
 	if spent := v.st.ResourceSeconds(a, max(v.now, v.st.Meta.NowMillis)); !spent.IsZero() {
 		r.MemorySeconds, r.VcoreSeconds = new(spent[yarn.Memory]), new(spent[yarn.VCores])
-		r.ApplicationResourceUsageMap = make([]*proto.StringLongMapProto, min(len(v.kinds), yarn.MaxKinds))
-		for i := range r.ApplicationResourceUsageMap {
-			r.ApplicationResourceUsageMap[i] = &proto.StringLongMapProto{Key: new(v.kinds[i]), Value: new(spent[i])}
-		}
+		r.ApplicationResourceUsageMap = v.seconds(spent)
+	}
+	if lost := v.st.PreemptedOf(v.st.App(a.ID.Seq)).ResourceSeconds; !lost.IsZero() {
+		r.PreemptedMemorySeconds, r.PreemptedVcoreSeconds = new(lost[yarn.Memory]), new(lost[yarn.VCores])
+		r.ApplicationPreemptedResourceUsageMap = v.seconds(lost)
 	}
 	return r
+}
+
+// seconds is the use of every kind over time.
+func (v *view) seconds(spent yarn.Resource) []*proto.StringLongMapProto {
+	out := make([]*proto.StringLongMapProto, min(len(v.kinds), yarn.MaxKinds))
+	for i := range out {
+		out[i] = &proto.StringLongMapProto{Key: new(v.kinds[i]), Value: new(spent[i])}
+	}
+	return out
 }
 
 // held is what an application holds now.

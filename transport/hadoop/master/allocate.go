@@ -172,6 +172,7 @@ func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM,
 	if out.UpdatedContainers, err = m.updated(reply.Resized); err != nil {
 		return err
 	}
+	out.Preempt = m.preemptionMessage(reply)
 	if out.NmTokens, err = m.nmTokens(told(reply), reply.Response); err != nil {
 		return err
 	}

@@ -87,6 +87,9 @@ func (s *API) allocate(c *route.Call) error {
 	for _, s := range reply.Completed {
 		out.Completed = append(out.Completed, api.Completed{Container: s.Container.String(), ExitStatus: s.ExitStatus, Diagnostics: s.Diagnostics})
 	}
+	for _, k := range reply.Preempted {
+		out.Preempted = append(out.Preempted, api.Preempting{Container: k.Container.String(), Size: v.Size(k.Size), DeadlineMillis: k.DeadlineMillis})
+	}
 	return c.JSON(http.StatusOK, out)
 }
 

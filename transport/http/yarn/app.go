@@ -197,16 +197,21 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 	return append(d, v.wsTail(a, without)...)
 }
 
-// wsUse is what an application holds, and has used over time; nothing is ever
-// preempted.
+// wsUse is what an application holds, has used over time, and has lost by preemption.
 func (v *docs) wsUse(a *state.App) obj {
 	queueShare, clusterShare := v.usage(a)
 	spent := v.State.ResourceSeconds(a, v.State.Meta.NowMillis)
+	lost := v.State.PreemptedOf(v.State.App(a.ID.Seq))
+	var lostSeconds any = obj{}
+	if lost.Containers+lost.AMs > 0 {
+		lostSeconds = v.seconds(lost.ResourceSeconds)
+	}
 	return obj{
 		{"allocatedMB", orNone(a, a.Used[yarn.Memory])}, {"allocatedVCores", orNone(a, a.Used[yarn.VCores])}, {"reservedMB", orNone(a, a.Reserved[yarn.Memory])}, {"reservedVCores", orNone(a, a.Reserved[yarn.VCores])},
 		{"runningContainers", orNone(a, int64(a.Live))}, {"memorySeconds", spent[yarn.Memory]}, {"vcoreSeconds", spent[yarn.VCores]},
 		{"queueUsagePercentage", queueShare}, {"clusterUsagePercentage", clusterShare}, {"resourceSecondsMap", v.seconds(spent)},
-		{"preemptedResourceMB", 0}, {"preemptedResourceVCores", 0}, {"numNonAMContainerPreempted", 0}, {"numAMContainerPreempted", 0}, {"preemptedMemorySeconds", 0}, {"preemptedVcoreSeconds", 0}, {"preemptedResourceSecondsMap", obj{}},
+		{"preemptedResourceMB", lost.Size[yarn.Memory]}, {"preemptedResourceVCores", lost.Size[yarn.VCores]}, {"numNonAMContainerPreempted", lost.Containers}, {"numAMContainerPreempted", lost.AMs},
+		{"preemptedMemorySeconds", lost.ResourceSeconds[yarn.Memory]}, {"preemptedVcoreSeconds", lost.ResourceSeconds[yarn.VCores]}, {"preemptedResourceSecondsMap", lostSeconds},
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // YARN's figures as Java shows them at /s.jmx, for monitoring that scrapes them.
-// What is not measured here, or not kept, is 0: delays, preemption, and what
+// What is not measured here, or not kept, is 0: delays, and what
 // was granted in a queue altogether.
 
 // bean is one set of figures: its name in JMX and its attributes.
@@ -201,9 +201,9 @@ func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, 
 		{"GuaranteedAbsoluteCapacity", view.Percent(eff.AbsCapacity.Rat()) / 100}, {"GuaranteedCapacity", view.Percent(eff.Capacity.Rat()) / 100}, {"GuaranteedMB", eff.EffMin[yarn.Memory]}, {"GuaranteedVCores", eff.EffMin[yarn.VCores]},
 		{"MaxAbsoluteCapacity", view.Percent(eff.AbsMax.Rat()) / 100}, {"MaxCapacity", view.Percent(eff.MaxCapacity.Rat()) / 100}, {"MaxCapacityMB", eff.EffMax[yarn.Memory]}, {"MaxCapacityVCores", eff.EffMax[yarn.VCores]},
 		{"UsedAMResourceMB", q.AMUsed[yarn.Memory]}, {"UsedAMResourceVCores", q.AMUsed[yarn.VCores]}, {"UsedCapacity", usedPercent(v.Partition(0), slot, i) / 100},
-		{"ActiveApplications", int64(q.ActiveApps)}, {"ActiveUsers", int64(q.ActiveUsers)}, {"AggregateContainersAllocated", int64(allocated)}, {"AggregateContainersPreempted", 0}, {"AggregateContainersReleased", int64(released)},
-		{"AggregateMemoryMBPreempted", 0}, {"AggregateMemoryMBSecondsPreempted", 0}, {"AggregateNodeLocalContainersAllocated", 0}, {"AggregateOffSwitchContainersAllocated", 0}, {"AggregateRackLocalContainersAllocated", 0},
-		{"AggregateVcoreSecondsPreempted", 0}, {"AggregateVcoresPreempted", 0},
+		{"ActiveApplications", int64(q.ActiveApps)}, {"ActiveUsers", int64(q.ActiveUsers)}, {"AggregateContainersAllocated", int64(allocated)}, {"AggregateContainersPreempted", apps.preempted.Containers + apps.preempted.AMs}, {"AggregateContainersReleased", int64(released)},
+		{"AggregateMemoryMBPreempted", apps.preempted.Size[yarn.Memory]}, {"AggregateMemoryMBSecondsPreempted", apps.preempted.ResourceSeconds[yarn.Memory]}, {"AggregateNodeLocalContainersAllocated", 0}, {"AggregateOffSwitchContainersAllocated", 0}, {"AggregateRackLocalContainersAllocated", 0},
+		{"AggregateVcoreSecondsPreempted", apps.preempted.ResourceSeconds[yarn.VCores]}, {"AggregateVcoresPreempted", apps.preempted.Size[yarn.VCores]},
 		{"AllocatedContainers", q.Containers - n.Reservations[slot]}, {"AllocatedMB", used[yarn.Memory]}, {"AllocatedVCores", used[yarn.VCores]},
 		{"AppAttemptFirstContainerAllocationDelayNumOps", 0}, {"AppAttemptFirstContainerAllocationDelayAvgTime", 0.0},
 		{"AppsCompleted", apps.all.completed}, {"AppsFailed", apps.all.failed}, {"AppsKilled", apps.all.killed}, {"AppsPending", apps.all.pending}, {"AppsRunning", apps.all.running}, {"AppsSubmitted", apps.all.submitted},
@@ -218,6 +218,7 @@ func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, 
 type appTally struct {
 	all, unmanaged appCounts
 	byAge          [4]int64 // running for less than 60, 300, 1440 minutes, and for longer
+	preempted      state.Preempted
 }
 
 // add counts one application.
@@ -249,6 +250,7 @@ func (t *appTally) sum(o *appTally) {
 		k.to.failed += k.from.failed
 		k.to.killed += k.from.killed
 	}
+	t.preempted = t.preempted.Add(o.preempted)
 	for i := range t.byAge {
 		t.byAge[i] += o.byAge[i]
 	}
@@ -263,6 +265,7 @@ func (v *docs) queueApps() map[uint32]*appTally {
 		if a.Unmanaged {
 			t.unmanaged.add(a)
 		}
+		t.preempted = t.preempted.Add(v.State.PreemptedOf(a.Slot))
 		if a.Shown == yarn.AppRunning {
 			minutes := (v.State.Meta.NowMillis - a.StartedMillis) / 60_000
 			k := 0

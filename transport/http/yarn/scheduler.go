@@ -187,6 +187,7 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 	}
 	userLimit, _ := conf.MinUserLimitPercent.Rat().Float64()
 	factor, _ := conf.UserLimitFactor.Rat().Float64()
+	disabled, intra := v.Conf.PreemptionDisabled(i)
 	if conf.UserLimitOff {
 		factor = -1
 	}
@@ -196,7 +197,7 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 		{"userLimit", userLimit}, {"users", filled("user", users)}, {"userLimitFactor", factor},
 		{"configuredMaxAMResourceLimit", view.Percent(conf.MaxAMPercent.Rat()) / 100},
 		{"AMResourceLimit", am}, {"usedAMResource", v.wsResource(q.AMUsed)}, {"userAMResourceLimit", am},
-		{"preemptionDisabled", conf.DisablePreemption}, {"intraQueuePreemptionDisabled", conf.DisableIntraPreemption}, {"defaultPriority", conf.DefaultAppPriority}, {"isAutoCreatedLeafQueue", false},
+		{"preemptionDisabled", disabled}, {"intraQueuePreemptionDisabled", intra}, {"defaultPriority", conf.DefaultAppPriority}, {"isAutoCreatedLeafQueue", false},
 		{"maxApplicationLifetime", conf.MaxLifetime}, {"defaultApplicationLifetime", conf.DefaultLifetime},
 	}
 }

@@ -222,9 +222,19 @@ type Allocated struct {
 	Response  int32       `json:"response"`
 	Granted   []Granted   `json:"granted"`
 	Completed []Completed `json:"completed"`
-	Headroom  Resource    `json:"headroom"`
-	Nodes     uint32      `json:"nodes"`
-	Index     uint64      `json:"index"`
+	// Preempted are containers that end at their deadline for the sake of others, unless the need
+	// goes away; each is told once.
+	Preempted []Preempting `json:"preempted,omitempty"`
+	Headroom  Resource     `json:"headroom"`
+	Nodes     uint32       `json:"nodes"`
+	Index     uint64       `json:"index"`
+}
+
+// Preempting is a container that is to be preempted, as its ApplicationMaster is told of it.
+type Preempting struct {
+	Container      string   `json:"container"`
+	Size           Resource `json:"size"`
+	DeadlineMillis int64    `json:"deadline_ms"`
 }
 
 // Granted is a container as its ApplicationMaster is told of it.
