@@ -55,6 +55,8 @@ type Expiry struct {
 	NodeMillis, AttemptMillis, ContainerMillis int64
 	// UntrackedMillis is until the planner is asked to forget an inactive node; 0: never.
 	UntrackedMillis int64
+	// PreemptionMillis is between two rounds of preemption; 0: there are none.
+	PreemptionMillis int64
 }
 
 // Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,

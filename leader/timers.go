@@ -25,7 +25,9 @@ type timers struct {
 	drains    map[uint32]int64 // node to deadline, Unix milliseconds
 	due       []due
 	unstarted unstarted
-	tickDue   bool // an input.Tick is due
+	tickDue   bool  // an input.Tick is due
+	round     int64 // when the next round of preemption is
+	roundDue  bool  // an input.PreemptionRound is due
 }
 
 // due is a timer that ran out.
@@ -45,7 +47,7 @@ const (
 
 // arm gives every node and attempt a full interval.
 func (t *timers) arm(st *state.State, e Expiry) {
-	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}}
+	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}, round: t.now + e.PreemptionMillis}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
@@ -172,6 +174,10 @@ func (t *timers) next(st *state.State) input.Input {
 		}
 	}
 	t.due = nil
+	if t.roundDue {
+		t.roundDue = false
+		return &input.PreemptionRound{}
+	}
 	return t.unstarted.take()
 }
 
@@ -224,7 +230,25 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 			func(key uint64) { t.due = append(t.due, due{ofInactiveNode, key}) })
 	}
 	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
+	t.collectRound(st, nowMillis)
 	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
+}
+
+// collectRound makes a round of preemption due after its interval, and when the deadline of a warning
+// has passed: with the state's deadlines a new leader ends containers when the old one would have.
+func (t *timers) collectRound(st *state.State, nowMillis int64) {
+	if t.expiry.PreemptionMillis == 0 || (t.now < t.round && !preemptionDue(st, nowMillis)) {
+		return
+	}
+	t.roundDue, t.round = true, t.now+t.expiry.PreemptionMillis
+}
+
+func preemptionDue(st *state.State, nowMillis int64) (due bool) {
+	st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
+		due = p.DeadlineMillis <= nowMillis
+		return !due
+	})
+	return due
 }
 
 // stateDue reports whether something in the state runs out by the passing of time alone: the

@@ -70,6 +70,9 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 		r.failover.version = v.Version
 		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
 			UntrackedMillis: cfg.NodeUntrackedMillis}
+		if cfg.Preemption.Enabled {
+			r.failover.expiry.PreemptionMillis = cfg.Preemption.IntervalMillis
+		}
 	}
 	return r.failover.expiry
 }

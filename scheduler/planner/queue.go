@@ -136,6 +136,9 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 // count, a reservation may turn out to be larger than its node; and eager
 // cancellation ends what lazy cancellation had left to the nodes' heartbeats.
 func (p *Planner) reconfigured() {
+	if !p.Config().Preemption.Enabled {
+		p.sched.WithdrawAll(yarn.WithdrawDisabled)
+	}
 	p.cancelUnservable()
 	p.sched.ActivateAll()
 	p.sched.StartNonRunnable()
