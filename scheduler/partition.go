@@ -64,9 +64,6 @@ type userShare struct {
 // partitionOf is the partition of a node.
 func (s *Scheduler) partitionOf(n *state.Node) *partition { return s.partitions[n.Label] }
 
-// labelled are the partitions of labels.
-func (s *Scheduler) labelled() []*partition { return s.partitions[1:] }
-
 // makePartitions makes empty partitions for the labels that the cluster knows.
 func (s *Scheduler) makePartitions() {
 	s.lends = false

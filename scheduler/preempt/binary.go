@@ -31,7 +31,7 @@ func rounded(negative bool, hi, lo uint64, e, keep int) number {
 	}
 	if cut := size - keep; cut > 0 {
 		var half, below bool
-		hi, lo, half, below = cutOff(hi, lo, cut)
+		_, lo, half, below = cutOff(hi, lo, cut)
 		if half && (below || lo&1 == 1) {
 			lo++
 		}
