@@ -99,8 +99,8 @@ func (r *preemptionRound) helps(size, lacks yarn.Resource) bool {
 	return calc.AnyAboveZero(yarn.ComponentMin(size, lacks))
 }
 
-// mayLose says whether the leaves of containers may lose them all. A leaf keeps what it is entitled to
-// in every kind of which it has too much; of other kinds it has less than its part anyway. With
+// mayLose says whether the leaves of containers may lose them all. A leaf keeps its guarantee in every
+// kind of which it uses that much; of other kinds it has less than its part anyway. With
 // conservative-drf it loses only what it has too much of.
 func (r *preemptionRound) mayLose(set []victim) bool {
 	for i, v := range set {
@@ -125,7 +125,7 @@ func (r *preemptionRound) leafMayLose(leaf *preemptionShare, loses yarn.Resource
 	for i := range r.s.kindsThatCount() {
 		over, lost := leaf.over[i], loses[i]
 		tooMuch = tooMuch || (over > 0 && lost > 0)
-		if lost > over && (over > 0 || lost > 0 && r.set.ConservativeDRF) {
+		if lost > over && (over >= 0 || lost > 0 && r.set.ConservativeDRF) {
 			return false
 		}
 	}

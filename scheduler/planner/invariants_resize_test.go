@@ -30,7 +30,7 @@ func (w *walk) reservedToGrow(e *event.ResizeReserved) {
 	a, c, k := w.growing(e.Container)
 	_, _, n := w.placedFor(a, k, c.Node, "a reservation to grow")
 	switch {
-	case !calc.FitsIn(k.Size, n.Total), calc.FitsIn(k.Size, n.Unallocated()), calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
+	case !calc.FitsIn(k.Size, n.Total), calc.FitsIn(k.Size, n.Unallocated()), !m.round && calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
 		m.fail("6: r%d of %v on %s with %v free of %v", e.Reservation, k.Size, n.ID, n.Unallocated(), n.Total)
 	case k.Reservations != 0:
 		m.fail("13: r%d is the second for one container", e.Reservation)

@@ -165,7 +165,7 @@ func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 	tooMuch := false
 	for k := range kinds {
 		tooMuch = tooMuch || q.Used[k] > keep[k]
-		if q.Used[k] > keep[k] && left[k] < keep[k] {
+		if q.Used[k] >= keep[k] && left[k] < keep[k] {
 			m.fail("41: %s keeps %v of the %v that it is guaranteed when %+v has ended", q.Path, left, keep, e.Container)
 		}
 	}
@@ -174,8 +174,6 @@ func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %+v", q.Path, q.Used, keep, e.Container)
 	case cfg.Queues[i].DisablePreemption:
 		m.fail("41: %s has preemption disabled and is to give %+v", q.Path, e.Container)
-	case e.Reservation != 0 && before.Preemptions.Has(before.Container(e.Container)):
-		m.fail("%+v is warned twice", e.Container)
 	}
 }
 
@@ -194,26 +192,27 @@ func (m *machine) askedOf(st *state.State, queue uint32) (asked yarn.Resource) {
 }
 
 // asked is what a round has asked to end in a queue and all below it: before the present event, and
-// after it in the same batch.
+// anywhere in the same batch. An eager pass of the batch may have taken it back.
 func (w *walk) asked(queue uint32) (asked yarn.Resource) {
 	if !w.m.round {
 		return asked
 	}
-	st := w.st
-	add := func(from *state.State, slot uint32) {
-		c := from.Containers.Get(slot)
-		for q := from.Apps.Get(c.App).Queue; q != 0; q = st.Queues.Get(q).Parent {
+	asked = w.m.askedOf(w.st, queue)
+	for _, e := range w.m.events {
+		e, ok := e.(*event.PreemptionAsked)
+		if !ok {
+			continue
+		}
+		slot := w.st.Container(e.Container)
+		if slot == 0 || w.st.Preemptions.Has(slot) {
+			continue
+		}
+		c := w.st.Containers.Get(slot)
+		for q := w.st.Apps.Get(c.App).Queue; q != 0; q = w.st.Queues.Get(q).Parent {
 			if q == queue {
 				asked = asked.Add(c.Size)
 			}
 		}
 	}
-	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool { add(st, slot); return true })
-	w.m.p.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
-		if !st.Preemptions.Has(slot) {
-			add(w.m.p.st, slot)
-		}
-		return true
-	})
 	return asked
 }
