@@ -59,20 +59,40 @@ func (o Options) labelled(tree int) []string {
 	case 3:
 		lines = append(lines, "yarn.node-labels.exclusive-enforced-partitions=x")
 	}
-	for _, l := range []string{"a.accessible-node-labels=x,y", "a.accessible-node-labels.x.capacity=60", "a.accessible-node-labels.y.capacity=50",
-		"a.x.accessible-node-labels.x.capacity=50", "a.y.accessible-node-labels.x.capacity=50",
-		"b.accessible-node-labels=*", "b.accessible-node-labels.x.capacity=40", "b.accessible-node-labels.y.capacity=50", "b.accessible-node-labels.z.capacity=100"} {
-		lines = append(lines, prefix+"root."+l)
-	}
-	if tree == 0 { // in which all that waits can run
-		lines = append(lines, prefix+"root.a.x.accessible-node-labels.y.capacity=60", prefix+"root.a.y.accessible-node-labels.y.capacity=40")
-	} else {
-		lines = append(lines, prefix+"root.a.x.accessible-node-labels.y.capacity=100", prefix+"root.b.accessible-node-labels.x.maximum-capacity=70")
+	lines = append(lines, prefix+"root.a.accessible-node-labels=x,y", prefix+"root.b.accessible-node-labels=*")
+	for _, c := range labelCapacities(tree) {
+		queue, key, _ := strings.Cut(c.name, ":")
+		value := fmt.Sprint(c.percent)
+		switch { // a queue has one unit for all labels
+		case tree == 3:
+			value = fmt.Sprintf("[memory=%d,vcores=%d]", 1024*c.amount, c.amount)
+		case tree == 2 && !strings.HasSuffix(key, "maximum-capacity"):
+			value += "w"
+		}
+		lines = append(lines, prefix+"root."+queue+".accessible-node-labels."+key+"="+value)
 	}
 	if tree != 4 {
 		lines = append(lines, prefix+"root.c.accessible-node-labels= ")
 	}
 	return lines
+}
+
+// labelCapacity is a capacity of a label: "queue:label.key", in percent of the queue's parent, or
+// in vcores with a GiB of memory each.
+type labelCapacity struct {
+	name            string
+	percent, amount int
+}
+
+func labelCapacities(tree int) []labelCapacity {
+	all := []labelCapacity{
+		{"a:x.capacity", 60, 12}, {"a:y.capacity", 50, 10}, {"b:x.capacity", 40, 8}, {"b:y.capacity", 50, 10}, {"b:z.capacity", 100, 20},
+		{"a.x:x.capacity", 50, 6}, {"a.y:x.capacity", 50, 6},
+	}
+	if tree == 0 { // in which all that waits can run
+		return append(all, labelCapacity{"a.x:y.capacity", 60, 6}, labelCapacity{"a.y:y.capacity", 40, 4})
+	}
+	return append(all, labelCapacity{"a.x:y.capacity", 100, 10}, labelCapacity{"b:x.maximum-capacity", 70, 14})
 }
 
 // properties writes a tree with what all of them have.
