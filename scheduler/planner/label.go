@@ -99,8 +99,8 @@ func (p *Planner) checkLabels(labels []event.Label, change bool) *input.Fault {
 		}
 	}
 	if p.st.Labels.Len()+unknown > state.MaxLabels {
-		return input.Faultf(input.TooLarge, "use the name of a label that was removed", "the cluster knows %d labels, and may know %d, with those that were removed",
-			p.st.Labels.Len(), state.MaxLabels)
+		return input.Faultf(input.TooLarge, "use the name of a label that was removed",
+			"the cluster has had %d labels, and %d more would be above its limit of %d; those that were removed count", p.st.Labels.Len(), unknown, state.MaxLabels)
 	}
 	return nil
 }

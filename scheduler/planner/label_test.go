@@ -182,7 +182,8 @@ func TestManyLabels(t *testing.T) {
 	if f := w.plan(&input.RemoveLabels{Names: []string{"l7"}}).Refused(); f != nil {
 		t.Fatal(f)
 	}
-	if f := w.plan(&input.SetLabels{Labels: []input.Label{{Name: "more"}}}).Refused(); f == nil || f.Reason != input.TooLarge {
+	if f := w.plan(&input.SetLabels{Labels: []input.Label{{Name: "more"}}}).Refused(); f == nil || f.Reason != input.TooLarge ||
+		f.What != "the cluster has had 4096 labels, and 1 more would be above its limit of 4096; those that were removed count" {
 		t.Errorf("%v", f)
 	}
 	if f := w.plan(&input.SetLabels{Labels: []input.Label{{Name: "l7", Exclusive: true}}}).Refused(); f != nil {
