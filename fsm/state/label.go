@@ -111,6 +111,15 @@ func (s *State) AskedLabel(container uint32) LabelID {
 	return *s.AskedLabels.Get(container)
 }
 
+// AskedLabelOf is the name of the label of the ask that a container serves; empty for none, and when
+// the container is gone.
+func (s *State) AskedLabelOf(id yarn.ContainerID) string {
+	if s.AskedLabels.Len() == 0 {
+		return ""
+	}
+	return s.LabelName(s.AskedLabel(s.ContainerByID(id)))
+}
+
 // labelsKnown says whether the replicas of the cluster know labels.
 func (s *State) labelsKnown() bool { return s.Meta.Level >= event.LevelLabels }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -145,6 +146,21 @@ func TestAnAMIsStarted(t *testing.T) {
 	got, password, err := token.AMRMPassword(nm.w.Fork(), am.Identifier)
 	if err != nil || got != at || string(password) != string(am.Password) || am.Service != "" || am.Alias != "" {
 		t.Errorf("the AM's token is %+v: of %v, %v", am, got, err)
+	}
+}
+
+// TestALabelledAMIsStarted: the token says which label the AM was asked for with.
+func TestALabelledAMIsStarted(t *testing.T) {
+	nm := openNodeManager(t)
+	nm.w.apply(&event.LevelRaised{Level: event.LevelLabels}, &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}},
+		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nm.w.Fork().Nodes.Get(1).ID, Label: "gpu"}}})
+	lead(t, newLauncher(t, nm.w, openClient(t), nil))
+	at := nm.w.submit(submission(t, nil), "gpu")
+	<-nm.w.told
+	nm.mu.Lock()
+	defer nm.mu.Unlock()
+	if c := nm.tokens[yarn.ContainerID{App: at.App, Attempt: 1, Number: 1}]; c.Label != "gpu" || !c.AM {
+		t.Errorf("the container's token says %+v", c)
 	}
 }
 

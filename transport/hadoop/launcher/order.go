@@ -27,6 +27,7 @@ type order struct {
 	user      string
 	submitted int64
 	container *state.Container
+	label     string // that the container was asked for with
 	context   []byte
 }
 
@@ -36,8 +37,9 @@ func (l *Launcher) order(st *state.State, k key) (*order, error) {
 	if c == nil || !waits(st, c) || !st.Nodes.Get(c.Node).NodeManager {
 		return nil, errGone
 	}
-	return &order{ring: token.NewRing(st), attempt: k.attempt, id: st.ContainerID(c), node: st.Nodes.Get(c.Node).ID,
-		user: st.NameOf(a.User), submitted: a.SubmittedMillis, container: c, context: []byte(a.Details().Context)}, nil
+	id := st.ContainerID(c)
+	return &order{ring: token.NewRing(st), attempt: k.attempt, id: id, node: st.Nodes.Get(c.Node).ID,
+		user: st.NameOf(a.User), submitted: a.SubmittedMillis, container: c, label: st.AskedLabelOf(id), context: []byte(a.Details().Context)}, nil
 }
 
 // target is the node, called as the attempt with a token made for that.
@@ -68,7 +70,7 @@ func (o *order) request(services *token.Services, expires int64) (*proto.StartCo
 	c := o.container
 	t, err := o.ring.ContainerToken(token.Container{
 		ID: o.id, Node: o.node.String(), User: o.user, Size: c.Size, ExpiresMillis: expires, Priority: c.Key.Priority,
-		CreatedMillis: c.AllocatedMillis, Logs: submission.GetLogAggregationContext(), AM: true, AllocationID: c.Key.AllocationID,
+		CreatedMillis: c.AllocatedMillis, Logs: submission.GetLogAggregationContext(), Label: o.label, AM: true, AllocationID: c.Key.AllocationID,
 	}, services.Of(o.node))
 	if err != nil {
 		return nil, err

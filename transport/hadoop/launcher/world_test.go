@@ -69,16 +69,20 @@ func (w *world) applyLocked(events ...event.Event) {
 	w.moved = make(chan struct{})
 }
 
-// submit brings an application in whose AM's container is allocated on node 1.
-func (w *world) submit(context []byte) yarn.AttemptID {
+// submit brings an application in whose AM's container is allocated on node 1. The AM asks with a
+// label if one is given.
+func (w *world) submit(context []byte, label ...string) yarn.AttemptID {
 	w.t.Helper()
 	w.apps++
 	app, k := w.apps, yarn.SchedulerKey{}
 	size := yarn.NewResource(1024, 1)
 	w.apply(&event.ApplicationSubmitted{App: app, Queue: "root.a", User: "alice", MaxAttempts: 2, AM: size, Context: context},
 		&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app},
-		&event.AskChanged{App: app, Key: k, Name: yarn.Any, Count: 1, Size: size, Relax: true},
-		&event.ContainerAllocated{App: app, Number: 1, Key: k, Node: 1, Locality: yarn.OffSwitch, AM: true})
+		&event.AskChanged{App: app, Key: k, Name: yarn.Any, Count: 1, Size: size, Relax: true})
+	for _, name := range label {
+		w.apply(&event.AskLabelled{App: app, Key: k, Label: name})
+	}
+	w.apply(&event.ContainerAllocated{App: app, Number: 1, Key: k, Node: 1, Locality: yarn.OffSwitch, AM: true})
 	return yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: clusterTimestamp, Seq: app}, Attempt: 1}
 }
 

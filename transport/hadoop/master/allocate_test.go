@@ -230,7 +230,10 @@ func TestAskedLabels(t *testing.T) {
 		r = a.allocate(idle())
 	}
 	if len(r.AllocatedContainers) != 1 || r.AllocatedContainers[0].GetNodeId().GetHost() != "n2" {
-		t.Errorf("granted %v", r.AllocatedContainers)
+		t.Fatalf("granted %v", r.AllocatedContainers)
+	}
+	if got, err := token.NewRing(w.st()).VerifyContainer(r.AllocatedContainers[0].GetContainerToken()); err != nil || got.Label != "gpu" {
+		t.Errorf("the token is for label %q, %v", got.Label, err)
 	}
 }
 

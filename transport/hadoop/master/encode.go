@@ -92,7 +92,7 @@ func (m *responseBuilder) appendIdentifier(b []byte, g *input.Granted, version, 
 	if m.a.logs != nil {
 		b = field(b, 10, m.a.logs)
 	}
-	b = text(b, 11, "")
+	b = text(b, 11, m.st.AskedLabelOf(g.Container))
 	b = number(b, 12, int64(proto.ContainerTypeProto_TASK))
 	b = number(b, 13, int64(proto.ExecutionTypeProto_GUARANTEED))
 	b = number(b, 14, int64(version))

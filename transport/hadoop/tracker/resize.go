@@ -88,7 +88,8 @@ func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, erro
 	}
 	t, err := token.NewRing(st).ContainerToken(token.Container{
 		ID: id, Node: n.ID.String(), User: st.NameOf(a.User), Size: c.Size, ExpiresMillis: st.Meta.NowMillis + sizeExpiry.Milliseconds(),
-		Priority: c.Key.Priority, CreatedMillis: c.AllocatedMillis, Logs: logs, Version: version, AllocationID: c.Key.AllocationID,
+		Priority: c.Key.Priority, CreatedMillis: c.AllocatedMillis, Logs: logs, Label: st.AskedLabelOf(id), Version: version,
+		AllocationID: c.Key.AllocationID,
 	}, n.ID.String())
 	if err != nil {
 		return nil, err
