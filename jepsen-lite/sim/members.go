@@ -179,8 +179,15 @@ func (w *world) healed() {
 func (w *world) join(l *process, addrs []string) {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
-	if err := w.joinWithToken(ctx, l, addrs); err != nil {
-		w.check.note("%s is not let in: %v", l.r.id, err)
+	err := w.joinWithToken(ctx, l, addrs)
+	if err == nil {
+		return
+	}
+	w.check.note("%s is not let in: %v", l.r.id, err)
+	if errors.Is(err, &cluster.Refusal{Code: cluster.CodeRemoved}) && l.r.is(func(r *replica) bool { return r.leaving }) {
+		// It was let in and removed before it heard of either. Its process says so and ends.
+		l.r.set(func(r *replica) { r.out = true })
+		l.r.crash()
 	}
 }
 
