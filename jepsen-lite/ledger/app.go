@@ -206,6 +206,7 @@ func (l *Ledger) move(e *event.ApplicationMoved) {
 		l.violate("S10", a.chain(l), "application %d is %s and moves to %s", a.seq, a.state, e.Queue)
 		return
 	}
+	l.noWarningsOf(l.find(e.App))
 	a.uses(l, func(label string, used, held yarn.Resource) {
 		l.queues[a.queue].of(label).take(zero.Sub(used), zero.Sub(held))
 		l.queues[q].of(label).take(used, held)

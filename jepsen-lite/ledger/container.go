@@ -23,6 +23,8 @@ type container struct {
 	onNode   bool // counts on its node
 	launched bool
 	restored bool // lost before its AM had it, and asked for again
+	// deadlines of the warnings that it ever had; the last may stand
+	deadlines []int64
 	// indexes of what became of it; 0 is not yet
 	made, released, completed, signalled uint64
 }
@@ -199,6 +201,7 @@ func (l *Ledger) released(e *event.ContainerReleased) {
 		return
 	}
 	l.growthOver(a, c)
+	l.endWarning(a, c, e.ExitStatus)
 	l.Counts.Terminal++
 	c.released = l.index
 	l.uncharge(a, c)
@@ -227,6 +230,7 @@ func (l *Ledger) completed(e *event.ContainerCompleted) {
 		if e.ExitStatus != yarn.ExitSuccess {
 			l.Counts.Lost++
 		}
+		l.endWarning(a, c, e.ExitStatus)
 		l.uncharge(a, c)
 	} else if e.Restore {
 		l.violate(Audit, a.life(l, c), "the ask of %s is put back after its release", a.id(c.attempt, c.number))

@@ -45,6 +45,10 @@ func (l *Ledger) follow(e event.Event) {
 		l.nodeForgotten(e)
 	case *event.NodeResourceChanged:
 		l.resized(e)
+	case *event.PreemptionAsked:
+		l.warned(e)
+	case *event.PreemptionWithdrawn:
+		l.warningWithdrawn(e)
 	case *event.LabelsSet:
 		l.labelsSet(e)
 	case *event.LabelsRemoved:

@@ -26,7 +26,7 @@ type Step struct {
 
 // Violation is an invariant that does not hold after an entry.
 type Violation struct {
-	ID          string // S5 to S10, or Audit
+	ID          string // S5 to S10, S17, S18, or Audit
 	Index, Term uint64
 	Text        string
 	Chain       []Step // the events that led to it
@@ -46,12 +46,13 @@ type Ledger struct {
 	begun       bool
 	terms       []termStart
 
-	timestamp int64 // in application ids
-	epoch     uint32
-	now       int64
-	dominant  bool
-	kinds     yarn.Kinds
-	rules     rules
+	timestamp  int64 // in application ids
+	epoch      uint32
+	now        int64
+	dominant   bool
+	kinds      yarn.Kinds
+	rules      rules
+	preemption preemptionRules
 
 	apps  []app
 	seqs  []seqAt           // ascending by sequence
@@ -63,6 +64,7 @@ type Ledger struct {
 	reservations []reservation // ascending by number; only those held
 	ends         []end         // of reservations, in the order in which they came
 	lastReserved uint64
+	warnings     []warning // in the order in which they came; only those that stand
 	keys         []keyMade
 	requests     []string // remembered calls, oldest first
 	requestSet   map[string]uint64
@@ -79,6 +81,8 @@ type Ledger struct {
 	grown      []grown            // leaves that took something in the entry
 	lent       []string           // labels of which nodes were lent in it
 	moved      bool               // an application changed its queue in it, or a node its label
+	withdrawn  []warning          // in it
+	full       []fullNode         // reservations made in it
 
 	violations []Violation
 	notes      []Violation
@@ -87,15 +91,16 @@ type Ledger struct {
 
 // Counts say how much was looked at.
 type Counts struct {
-	Entries, Skipped, Events uint64
-	Containers               uint64 // ids handed out
-	Reservations             uint64
-	Decisions                uint64 // audited
-	Terminal                 uint64 // ends of applications and containers
-	Balances                 uint64 // sums of a queue held against its limits
-	Forgotten                uint64 // remembered calls that were dropped
-	Resubmitted              uint64 // names submitted again after such a call was dropped
-	Lost                     uint64 // containers that ended by themselves, and not with success
+	Entries, Skipped, Events     uint64
+	Containers                   uint64 // ids handed out
+	Reservations                 uint64
+	Decisions                    uint64 // audited
+	Terminal                     uint64 // ends of applications and containers
+	Balances                     uint64 // sums of a queue held against its limits
+	Forgotten                    uint64 // remembered calls that were dropped
+	Resubmitted                  uint64 // names submitted again after such a call was dropped
+	Lost                         uint64 // containers that ended by themselves, and not with success
+	Warned, Withdrawn, Preempted uint64 // containers
 }
 
 type termStart struct{ index, term uint64 }
@@ -107,7 +112,7 @@ type keyMade struct {
 
 // New returns an empty ledger.
 func New() *Ledger {
-	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil), clusters: map[string]*size{}, labels: newLabels()}
+	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil), preemption: readPreemptionRules(nil), clusters: map[string]*size{}, labels: newLabels()}
 }
 
 // UniqueNames holds that every application is submitted under a name of its own, as both simulations
@@ -156,6 +161,7 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 		return nil
 	}
 	l.configured, l.moved, l.grown, l.lent, l.doubtful, l.given = false, false, l.grown[:0], l.lent[:0], l.doubtful[:0], l.given[:0]
+	l.withdrawn, l.full = l.withdrawn[:0], l.full[:0]
 	l.cluster.peak = l.cluster.now
 	for _, s := range l.clusters {
 		s.peak = s.now
@@ -164,6 +170,7 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 		l.Counts.Events++
 		l.follow(e)
 	}
+	l.balanceWarnings()
 	l.balance()
 	l.needless()
 	return nil

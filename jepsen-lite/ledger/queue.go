@@ -22,6 +22,8 @@ type queue struct {
 	most       yarn.Resource              // the maximum in force, for the cluster it was computed of
 	mostOf     yarn.Resource
 	bounded    bool
+	min        map[string]capacityOf // by label; one that is not there guarantees nothing
+	disabled   bool                  // other queues take nothing from it
 }
 
 // queue finds a queue in force by its path; -1 when there is none.
@@ -52,7 +54,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 	if len(e.Kinds) > 0 {
 		l.kinds = e.Kinds
 	}
-	l.rules = readRules(e.Properties)
+	l.rules, l.preemption = readRules(e.Properties), readPreemptionRules(e.Properties)
 	kept := make([]bool, len(l.queues))
 	for _, d := range e.Queues {
 		i := l.queue(d.Path)
@@ -67,8 +69,10 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 			l.violate("S9", nil, "leaf %s holds %d applications and becomes a parent", q.path, q.apps)
 		}
 		q.leaf, q.state, q.parent = d.Leaf, d.State, l.queue(parentOf(d.Path))
-		q.max = readMaximumCapacity(maximumOf(e.Properties, d.Path), l.kinds)
+		q.max = readMaximumCapacity(propertyOf(e.Properties, "yarn.scheduler.capacity."+d.Path+".maximum-capacity"), l.kinds)
 		l.readLabels(q, e.Properties)
+		l.readCapacities(q, e.Properties)
+		l.readPreemption(q, e.Properties)
 		q.bounded = false
 	}
 	for i := range kept {
@@ -101,8 +105,8 @@ func (l *Ledger) queueState(e *event.QueueStateChanged) {
 	}
 }
 
-func maximumOf(properties []event.Property, path string) string {
-	name := "yarn.scheduler.capacity." + path + ".maximum-capacity"
+// propertyOf is the value of a property; the last counts.
+func propertyOf(properties []event.Property, name string) string {
 	for i := len(properties) - 1; i >= 0; i-- {
 		if properties[i].Name == name {
 			return properties[i].Value
@@ -184,12 +188,14 @@ func (l *Ledger) balance() {
 // underMaximum holds that nothing was taken beyond a queue's maximum. What was
 // above it before, for the cluster shrank, is not the entry's doing, and one that
 // moves an application, gives a node another label or lends one is passed over; the largest cluster within the entry is taken for its limits.
+// What was warned counts as gone.
 func (l *Ledger) underMaximum(i int32, label string) {
 	used, _ := l.sum(i, label)
 	most := l.maximum(i, label, l.size(label).peak)
 	if l.fits(used, most) {
 		return
 	}
+	most = most.Add(l.warnedOf(i, label)).Add(l.sizesOf(l.withdrawn, i, label)) // what is reserved for preemption
 	var before yarn.Resource
 	for _, g := range l.grown {
 		if s := l.queues[g.leaf].of(label); g.label == label && l.below(g.leaf, i) {

@@ -98,7 +98,7 @@ func (l *Ledger) auditReservation(a *app, k *ask, n *node, number uint64) {
 	case l.fits(k.size, room):
 		l.violate(Audit, nil, "r%d reserves %s for %s, and %s is free there", number, n.id, k.size, room)
 	case !l.fits(l.rules.minimum, room):
-		l.violate(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room, l.rules.minimum)
+		l.full = append(l.full, fullNode{number, l.finding(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room, l.rules.minimum)})
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", number, n.id)
 	}
@@ -183,6 +183,7 @@ func (l *Ledger) leave(number uint64, what string) *reservation {
 		return nil
 	}
 	r := l.reservations[i]
+	l.noWarningsFor(&r, what)
 	l.reservations = slices.Delete(l.reservations, i, i+1)
 	l.ends = append(l.ends, end{number, l.index})
 	l.apps[r.app].holds--

@@ -24,6 +24,7 @@ func Of(st *state.State, l *ledger.Ledger) []Difference {
 	d.nodes()
 	d.queues()
 	d.reservations()
+	d.warnings()
 	d.asks()
 	return d.found
 }
@@ -110,6 +111,21 @@ func (d *differ) asks() {
 		}
 		return true
 	})
+}
+
+// warnings compares who is to end, for what, and when: a deadline stays what it was at the warning.
+func (d *differ) warnings() {
+	d.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+		ref := d.st.Ref(d.st.Containers.Get(slot))
+		got := ledger.Warning{Reservation: p.Reservation, Queue: p.Queue, DeadlineMillis: p.DeadlineMillis}
+		if want, ok := d.l.Warning(ref); !ok || want != got {
+			d.say("S17", "the state has container %+v warned as %+v, the ledger as %+v", ref, got, want)
+		}
+		return true
+	})
+	if n := d.st.Preemptions.Len(); n != d.l.Warnings() {
+		d.say("S17", "the state has %d warnings, the ledger %d", n, d.l.Warnings())
+	}
 }
 
 func (d *differ) reservations() {

@@ -26,7 +26,7 @@ func cluster() [][]event.Event {
 		return &event.ContainerAllocated{App: app, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 	}
 	log := [][]event.Event{{
-		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.LevelPreemption},
 		&event.QueuesConfigured{Version: 1, Kinds: yarn.DefaultKinds(), Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
 			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}, {Path: "root.b", Leaf: true, State: yarn.QueueRunning}}},
 	}}
@@ -58,6 +58,8 @@ func TestOf(t *testing.T) {
 		{"S7", "node", &event.NodeResourceChanged{Node: 2, Total: yarn.NewResource(16384, 8)}},
 		{"S7", "node", &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator}},
 		{"S8", "the state has 0 reservations, the ledger 1", &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator}},
+		{"S17", "the state has container", &event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}, Reservation: 1,
+			Queue: "root.a", Cause: yarn.PreemptReservation, DeadlineMillis: 15_000}},
 		{"S8", "the state has r2", &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 2}},
 	} {
 		st, l := state.New(), ledger.New()

@@ -1,0 +1,326 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Preemption: containers are warned, and end at their deadlines for the sake of reservations.
+
+// warning is one that stands.
+type warning struct {
+	app         int32
+	ref         event.ContainerRef
+	reservation uint64
+	queue       string // that gains
+	inside      bool   // of one queue: what its applications take from each other
+	deadline    int64
+	index       uint64
+}
+
+// preemptionRules are what a queue configuration says about preemption as such.
+type preemptionRules struct {
+	on         bool
+	waitMillis int64 // from a warning to the end
+}
+
+const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
+
+func readPreemptionRules(properties []event.Property) preemptionRules {
+	r := preemptionRules{waitMillis: 15_000}
+	for _, p := range properties {
+		switch p.Name {
+		case "yarn.resourcemanager.scheduler.monitor.enable":
+			r.on = strings.EqualFold(strings.TrimSpace(p.Value), "true")
+		case preemptionPrefix + "max_wait_before_kill":
+			r.waitMillis = readCount(p.Value)
+		}
+	}
+	return r
+}
+
+// readPreemption reads whether other queues may take something from a queue. One that does not say
+// is as its parent is.
+func (l *Ledger) readPreemption(q *queue, properties []event.Property) {
+	q.disabled = q.parent >= 0 && l.queues[q.parent].disabled
+	if text := propertyOf(properties, "yarn.scheduler.capacity."+q.path+".disable_preemption"); text != "" {
+		q.disabled = strings.EqualFold(strings.TrimSpace(text), "true")
+	}
+}
+
+func (l *Ledger) warned(e *event.PreemptionAsked) {
+	a, c := l.container(e.Container, "warned")
+	if c == nil {
+		return
+	}
+	l.Counts.Warned++
+	id := a.id(c.attempt, c.number)
+	w := warning{app: l.find(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue, deadline: e.DeadlineMillis, index: l.index,
+		inside: e.Cause == yarn.PreemptUserLimit || e.Cause == yarn.PreemptPriority}
+	switch {
+	case !c.live:
+		l.violate("S17", a.life(l, c), "%s is warned after its end", id)
+		return
+	case l.warning(e.Container) >= 0:
+		l.violate("S17", l.warnings[l.warning(e.Container)].chain(l), "%s is warned again, until %d", id, e.DeadlineMillis)
+		return
+	case !l.preemption.on:
+		l.violate("S17", nil, "%s is warned while nothing is to be preempted", id)
+	case e.DeadlineMillis < l.now+l.preemption.waitMillis:
+		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, l.preemption.waitMillis)
+	}
+	c.deadlines = append(c.deadlines, e.DeadlineMillis)
+	l.warnings = append(l.warnings, w)
+	l.auditWarning(a, c, &w)
+}
+
+// auditWarning holds a new warning to whom it serves and from whom it takes: S18.
+func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
+	id := a.id(c.attempt, c.number)
+	if r := l.reservation(w.reservation); w.reservation != 0 {
+		switch {
+		case r == nil:
+			l.violate("S18", nil, "%s is to make room for r%d, which is not held", id, w.reservation)
+		case r.node != c.node:
+			l.violate("S18", r.chain(l), "%s on %s is to make room for r%d, which holds %s", id, l.nodeName(c.node), r.number, l.nodeName(r.node))
+		case l.queues[l.apps[r.app].queue].path != w.queue:
+			l.violate("S18", r.chain(l), "%s is to make room for r%d in the name of %s, it is of %s", id, r.number, w.queue, l.queues[l.apps[r.app].queue].path)
+		}
+	}
+	if w.inside {
+		return
+	}
+	if q := &l.queues[a.queue]; q.disabled || q.path == w.queue {
+		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", id, q.path, w.queue)
+	}
+	l.aboveGuarantee(a, c, "is warned")
+}
+
+// aboveGuarantee holds that a queue keeps its guarantee when all that it has been asked to end has
+// ended: S18. Of a kind of which it uses less than its guarantee it may lose something, if it uses
+// more than that of another.
+func (l *Ledger) aboveGuarantee(a *app, c *container, what string) {
+	label := l.nodes[c.node].label
+	keep := l.guarantee(a.queue, label)
+	used, _ := l.sum(a.queue, label)
+	left := used.Sub(l.warnedOf(a.queue, label))
+	tooMuch, below := false, false
+	for k := range used {
+		if k != yarn.Memory && !l.dominant {
+			break
+		}
+		tooMuch = tooMuch || used[k] > keep[k]
+		below = below || used[k] >= keep[k] && left[k] < keep[k]
+	}
+	if !tooMuch || below {
+		l.violate("S18", a.life(l, c), "%s %s, and %s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned",
+			a.id(c.attempt, c.number), what, l.queues[a.queue].path, used, keep, ofPartition(label), left)
+	}
+}
+
+// warnedOf is what warned containers of a queue, and of all below it, have of the nodes of a label.
+func (l *Ledger) warnedOf(i int32, label string) yarn.Resource {
+	return l.sizesOf(l.warnings, i, label)
+}
+
+func (l *Ledger) sizesOf(list []warning, i int32, label string) (sum yarn.Resource) {
+	for k := range list {
+		a := &l.apps[list[k].app]
+		at, _ := a.place(list[k].ref.Attempt, list[k].ref.Number)
+		if c := &a.containers[at]; l.below(a.queue, i) && l.nodes[c.node].label == label {
+			sum = sum.Add(c.size)
+		}
+	}
+	return sum
+}
+
+func (l *Ledger) warningWithdrawn(e *event.PreemptionWithdrawn) {
+	a, c := l.container(e.Container, "taken a warning from")
+	if c == nil {
+		return
+	}
+	l.Counts.Withdrawn++
+	i := l.warning(e.Container)
+	if i < 0 || !e.Cause.Known() {
+		l.violate("S17", a.life(l, c), "the warning of %s is withdrawn for cause %d, it stands: %v", a.id(c.attempt, c.number), e.Cause, i >= 0)
+		return
+	}
+	l.withdrawn = append(l.withdrawn, l.warnings[i])
+	l.warnings = slices.Delete(l.warnings, i, i+1)
+}
+
+// endWarning judges the end of a live container by its exit status, and drops its warning.
+func (l *Ledger) endWarning(a *app, c *container, exit int32) {
+	ref := event.ContainerRef{App: a.seq, Attempt: c.attempt, Number: c.number}
+	i := -1
+	if len(c.deadlines) > 0 {
+		i = l.warning(ref)
+	}
+	if exit == yarn.ExitPreempted {
+		l.preempted(a, c, i)
+	}
+	if i >= 0 {
+		l.warnings = slices.Delete(l.warnings, i, i+1)
+	}
+}
+
+// preempted judges that a container is preempted: S17, and S18.
+func (l *Ledger) preempted(a *app, c *container, at int) {
+	l.Counts.Preempted++
+	id := a.id(c.attempt, c.number)
+	if at < 0 {
+		l.violate("S17", a.life(l, c), "%s is preempted without a warning", id)
+		return
+	}
+	w := &l.warnings[at]
+	switch {
+	case !l.preemption.on:
+		l.violate("S17", w.chain(l), "%s is preempted while nothing is to be preempted", id)
+	case l.now < w.deadline:
+		l.violate("S17", w.chain(l), "%s is preempted %d ms before its deadline", id, w.deadline-l.now)
+	}
+	if w.reservation != 0 {
+		l.auditRoom(w, id)
+	}
+	if !w.inside {
+		l.aboveGuarantee(a, c, "is preempted")
+	}
+}
+
+// auditRoom holds that a reservation has room on its node when all containers have ended that were
+// warned for it, and those that are about to end: S18.
+func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
+	r := l.reservation(w.reservation)
+	if r == nil {
+		l.violate("S18", w.chain(l), "%s is preempted for r%d, which is not held", id, w.reservation)
+		return
+	}
+	n := &l.nodes[r.node]
+	room := n.total.Sub(n.used)
+	for i := range l.apps {
+		a := &l.apps[i]
+		for k := range a.containers {
+			c := &a.containers[k]
+			if c.onNode && c.node == r.node && (!c.live || l.warnedFor(a, c) == r.number) {
+				room = room.Add(c.size)
+			}
+		}
+	}
+	if !l.fits(r.size, room) {
+		l.violate("S18", append(r.chain(l), w.chain(l)...), "%s is preempted for r%d of %s, which makes room for no more than %s", id, r.number, r.size, room)
+	}
+}
+
+// warnedFor is the reservation for which a container is to end; 0 when it is not.
+func (l *Ledger) warnedFor(a *app, c *container) uint64 {
+	if len(c.deadlines) == 0 {
+		return 0
+	}
+	if i := l.warning(event.ContainerRef{App: a.seq, Attempt: c.attempt, Number: c.number}); i >= 0 {
+		return l.warnings[i].reservation
+	}
+	return 0
+}
+
+// warning finds the place of a container's warning; -1 when none stands.
+func (l *Ledger) warning(ref event.ContainerRef) int {
+	return slices.IndexFunc(l.warnings, func(w warning) bool { return w.ref == ref })
+}
+
+// noWarningsFor holds that no warning outlives the reservation that it is for: S18.
+func (l *Ledger) noWarningsFor(r *reservation, what string) {
+	for i := range l.warnings {
+		if w := &l.warnings[i]; w.reservation == r.number {
+			l.violate("S18", append(r.chain(l), w.chain(l)...), "r%d is %s, and %s is still to end for it", r.number, what, w.name(l))
+		}
+	}
+}
+
+// noWarningsOf holds that neither what moves to another queue nor its reservations are part of a
+// warning: what queues are owed is another thing then. S18.
+func (l *Ledger) noWarningsOf(app int32) {
+	for i := range l.warnings {
+		w := &l.warnings[i]
+		if r := l.reservation(w.reservation); w.app == app || r != nil && r.app == app {
+			l.violate("S18", w.chain(l), "application %d moves to another queue, and %s is still to end", l.apps[app].seq, w.name(l))
+		}
+	}
+}
+
+// balanceWarnings judges at the end of an entry what no event may leave behind: warnings without preemption
+// (S17), and reservations of full nodes for which nobody is to end (audit).
+func (l *Ledger) balanceWarnings() {
+	if l.configured && !l.preemption.on && len(l.warnings) > 0 {
+		l.violate("S17", l.warnings[0].chain(l), "preemption is switched off, and %s is still to end", l.warnings[0].name(l))
+	}
+	for _, f := range l.full {
+		if !l.warnedInEntry(f.number) {
+			l.violations = append(l.violations, f.violation)
+		}
+	}
+}
+
+// fullNode is a reservation of a node on which not even the smallest container has room, and what is
+// wrong with it unless containers are warned for it in the same entry.
+type fullNode struct {
+	number    uint64
+	violation Violation
+}
+
+func (l *Ledger) warnedInEntry(number uint64) bool {
+	in := func(w warning) bool { return w.reservation == number && w.index == l.index }
+	return slices.ContainsFunc(l.warnings, in) || slices.ContainsFunc(l.withdrawn, in)
+}
+
+func (w *warning) name(l *Ledger) string {
+	return l.apps[w.app].id(w.ref.Attempt, w.ref.Number).String()
+}
+
+func (w *warning) chain(l *Ledger) []Step {
+	return []Step{l.step(w.index, "%s is warned until %d for r%d of %s", w.name(l), w.deadline, w.reservation, w.queue)}
+}
+
+// Warning is one that stands.
+type Warning struct {
+	Reservation    uint64
+	Queue          string
+	DeadlineMillis int64
+}
+
+// Warning is that of a container; false when none stands.
+func (l *Ledger) Warning(ref event.ContainerRef) (Warning, bool) {
+	i := l.warning(ref)
+	if i < 0 {
+		return Warning{}, false
+	}
+	w := &l.warnings[i]
+	return Warning{w.reservation, w.queue, w.deadline}, true
+}
+
+// Warnings counts those that stand.
+func (l *Ledger) Warnings() int { return len(l.warnings) }
+
+// Warned says whether a container was ever warned with a deadline.
+func (l *Ledger) Warned(id yarn.ContainerID, deadlineMillis int64) bool {
+	i := l.findID(id.App)
+	if i < 0 {
+		return false
+	}
+	a := &l.apps[i]
+	at, ok := a.place(id.Attempt, id.Number)
+	return ok && slices.Contains(a.containers[at].deadlines, deadlineMillis)
+}
+
+// Overdue are warnings whose deadline passed longer ago than a leader needs to act on it: L6.
+func (l *Ledger) Overdue(millis int64) []Step {
+	var out []Step
+	for i := range l.warnings {
+		if w := &l.warnings[i]; w.deadline+millis < l.now {
+			out = append(out, w.chain(l)...)
+		}
+	}
+	return out
+}

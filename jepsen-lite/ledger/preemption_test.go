@@ -1,0 +1,206 @@
+package ledger
+
+import (
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// preemption is a configuration that preempts after 10 s: a is guaranteed a quarter, b the rest.
+func preemption(version uint64, more ...event.Property) *event.QueuesConfigured {
+	e := configuration(version, "100")
+	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"}, {preemptionPrefix + "max_wait_before_kill", "10000"},
+		{"yarn.scheduler.capacity.root.a.capacity", "25"}, {"yarn.scheduler.capacity.root.b.capacity", "75"}} {
+		e.Properties = append(e.Properties, event.Property{Name: p[0], Value: p[1]})
+	}
+	e.Properties = append(e.Properties, more...)
+	return e
+}
+
+// borrowed is a cluster of which application 1 of a has all, four times what a is guaranteed, and
+// where application 2 of b wants most of a node.
+func borrowed(t *testing.T) *logbook {
+	l := begin(t)
+	l.entry(preemption(2))
+	l.entry(want(1, yarn.NewResource(4096, 1), 4))
+	l.entry(give(1, 1, 1), give(1, 2, 1), give(1, 3, 2), give(1, 4, 2))
+	l.app(2, "root.b")
+	l.entry(want(2, large, 1))
+	l.entry(&event.TimeAdvanced{NowMillis: 1000})
+	return l
+}
+
+func warn(app uint32, number uint64, reservation uint64, deadline int64) *event.PreemptionAsked {
+	return &event.PreemptionAsked{Container: ref(app, number), Reservation: reservation, Queue: "root.b", Cause: yarn.PreemptGuarantee, DeadlineMillis: deadline}
+}
+
+func preempt(app uint32, number uint64) *event.ContainerReleased {
+	return &event.ContainerReleased{Container: ref(app, number), ExitStatus: yarn.ExitPreempted}
+}
+
+// reserve holds node 1 for application 2 and warns what stands there.
+func (l *logbook) reserve() {
+	l.entry(hold(1, 2, 1, 1), warn(1, 1, 1, 11_000), warn(1, 2, 1, 11_000))
+}
+
+// TestPreemption follows warnings that are withdrawn, and some that are carried out.
+func TestPreemption(t *testing.T) {
+	l := borrowed(t)
+	l.reserve()
+	l.legal()
+	if w, ok := l.m.Warning(ref(1, 2)); !ok || w != (Warning{1, "root.b", 11_000}) || l.m.Warnings() != 2 {
+		t.Errorf("%+v of %d", w, l.m.Warnings())
+	}
+	l.entry(&event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNotChosen})
+	l.entry(warn(1, 1, 1, 12_000))
+	l.entry(&event.TimeAdvanced{NowMillis: 12_000}, preempt(1, 1), preempt(1, 2))
+	l.entry(&event.ContainerCompleted{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitPreempted})
+	l.entry(&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	l.legal()
+	id := yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1780000000000, Seq: 1}, Attempt: 1, Number: 1}
+	if !l.m.Warned(id, 11_000) || !l.m.Warned(id, 12_000) || l.m.Warned(id, 13_000) || l.m.Warnings() != 0 {
+		t.Errorf("it was warned until 11 and 12 s; %d warnings stand", l.m.Warnings())
+	}
+	if c := l.m.Counts; c.Warned != 3 || c.Withdrawn != 1 || c.Preempted != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestOverdue: a warning is overdue once its deadline has passed for long.
+func TestOverdue(t *testing.T) {
+	l := borrowed(t)
+	l.reserve()
+	l.entry(&event.TimeAdvanced{NowMillis: 20_000})
+	if n := len(l.m.Overdue(9000)); n != 0 {
+		t.Errorf("%d are overdue", n)
+	}
+	if n := len(l.m.Overdue(8999)); n != 2 {
+		t.Errorf("%d are overdue, want both", n)
+	}
+}
+
+// TestPreemptionViolations plants one fault of each kind at the end of a log.
+func TestPreemptionViolations(t *testing.T) {
+	later := func(l *logbook) { l.entry(&event.TimeAdvanced{NowMillis: 11_000}) }
+	for _, c := range []struct {
+		name, id, text string
+		do             func(l *logbook)
+	}{
+		{"without a warning", "S17", "without a warning", func(l *logbook) { l.entry(preempt(1, 1)) }},
+		{"after its withdrawal", "S17", "without a warning", func(l *logbook) {
+			l.reserve()
+			l.entry(&event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNotChosen})
+			later(l)
+			l.entry(preempt(1, 1))
+		}},
+		{"too early", "S17", "preempted 10000 ms before its deadline", func(l *logbook) {
+			l.reserve()
+			l.entry(preempt(1, 1))
+		}},
+		{"too short a warning", "S17", "has 9999 ms", func(l *logbook) { l.entry(hold(1, 2, 1, 1), warn(1, 1, 1, 10_999)) }},
+		{"twice", "S17", "is warned again, until 12000", func(l *logbook) {
+			l.reserve()
+			l.entry(warn(1, 1, 1, 12_000))
+		}},
+		{"while it is off", "S17", "is warned while nothing is to be preempted", func(l *logbook) {
+			l.entry(configuration(3, "100"))
+			l.entry(warn(1, 1, 0, 90_000))
+		}},
+		{"left when it is switched off", "S17", "preemption is switched off", func(l *logbook) {
+			l.reserve()
+			l.entry(configuration(3, "100"))
+		}},
+		{"after its end", "S17", "is warned after its end", func(l *logbook) {
+			l.entry(&event.ContainerReleased{Container: ref(1, 1)})
+			l.entry(warn(1, 1, 0, 11_000))
+		}},
+		{"withdrawn twice", "S17", "it stands: false", func(l *logbook) {
+			l.entry(&event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNotChosen})
+		}},
+		{"for no reservation", "S18", "r7, which is not held", func(l *logbook) { l.entry(warn(1, 1, 7, 11_000)) }},
+		{"on another node", "S18", "to make room for r1, which holds n1", func(l *logbook) { l.entry(hold(1, 2, 1, 1), warn(1, 3, 1, 11_000), warn(1, 1, 1, 11_000)) }},
+		{"in another's name", "S18", "in the name of root.c, it is of root.b", func(l *logbook) {
+			e := warn(1, 1, 1, 11_000)
+			e.Queue = "root.c"
+			l.entry(hold(1, 2, 1, 1), e)
+		}},
+		{"of its own queue", "S18", "may take nothing there", func(l *logbook) {
+			e := warn(1, 1, 0, 11_000)
+			e.Queue = "root.a"
+			l.entry(e)
+		}},
+		{"of a queue that gives nothing", "S18", "may take nothing there", func(l *logbook) {
+			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.disable_preemption", Value: "true"}))
+			l.entry(warn(1, 1, 0, 11_000))
+		}},
+		{"below the guarantee", "S18", "is warned, and root.a uses 16384MB 4vc of the 4096MB 4vc", func(l *logbook) {
+			l.entry(warn(1, 1, 0, 11_000), warn(1, 2, 0, 11_000), warn(1, 3, 0, 11_000), warn(1, 4, 0, 11_000))
+		}},
+		{"at the guarantee when it ends", "S18", "is preempted, and root.a uses", func(l *logbook) {
+			l.reserve()
+			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "75"}, event.Property{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "25"}))
+			later(l)
+			l.entry(preempt(1, 1), preempt(1, 2))
+		}},
+		{"without room", "S18", "which makes room for no more than 4096MB", func(l *logbook) {
+			l.reserve()
+			l.entry(&event.PreemptionWithdrawn{Container: ref(1, 2), Cause: yarn.WithdrawNotChosen})
+			later(l)
+			l.entry(preempt(1, 1))
+		}},
+		{"of a reservation that ends", "S18", "r1 is cancelled, and container_", func(l *logbook) {
+			l.reserve()
+			l.entry(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
+		}},
+		{"of what moves", "S18", "application 2 moves to another queue", func(l *logbook) {
+			l.reserve()
+			l.entry(&event.ApplicationMoved{App: 2, Queue: "root.a"})
+		}},
+		{"beyond the maximum", "S9", "queue root.b uses", func(l *logbook) {
+			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.b.maximum-capacity", Value: "30"}))
+			l.entry(hold(1, 2, 1, 1), warn(1, 1, 1, 11_000), warn(1, 2, 1, 11_000))
+		}},
+		{"a full node for nothing", Audit, "the smallest container is", func(l *logbook) { l.entry(hold(1, 2, 1, 1)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := borrowed(t)
+			l.legal()
+			c.do(l)
+			l.broken(c.id, c.text)
+		})
+	}
+}
+
+// TestGuarantees are those of shares, weights and units, of labels too, and never more than the maximum.
+func TestGuarantees(t *testing.T) {
+	l := begin(t)
+	const p = "yarn.scheduler.capacity."
+	check := func(a, b yarn.Resource, properties ...event.Property) {
+		t.Helper()
+		e := configuration(l.m.version+1, "100")
+		e.Properties = append(e.Properties, properties...)
+		l.entry(e)
+		if gotA, gotB := l.m.guarantee(l.m.queue("root.a"), ""), l.m.guarantee(l.m.queue("root.b"), ""); gotA != a || gotB != b {
+			t.Errorf("%v: %s and %s, want %s and %s", properties, gotA, gotB, a, b)
+		}
+	}
+	of := func(a, b string) []event.Property {
+		return []event.Property{{Name: p + "root.a.capacity", Value: a}, {Name: p + "root.b.capacity", Value: b}}
+	}
+	check(yarn.NewResource(4096, 4), yarn.NewResource(12_288, 12), of("25", "75%")...)
+	check(yarn.NewResource(5461, 5), yarn.NewResource(10_922, 10), of("1w", "2w")...)
+	check(yarn.Resource{}, yarn.Resource{}, of("1w", "auto")...)
+	check(yarn.NewResource(1024, 1), yarn.NewResource(2048, 2), of("[memory=1024,vcores=1]", "[memory=2Gi,vcores=2]")...)
+	check(yarn.NewResource(4096, 4), yarn.NewResource(12_288, 12), of("[memory=8Gi,vcores=8]", "[memory=24Gi,vcores=24]")...)
+	check(yarn.NewResource(1638, 1), yarn.NewResource(12_288, 12), append(of("25", "75"), event.Property{Name: p + "root.a.maximum-capacity", Value: "10"})...)
+	check(yarn.Resource{}, yarn.NewResource(2048, 2), of("[memory=50%,vcores=1]", "[memory=2048,vcores=2]")...)
+	l.entry(preemption(l.m.version+1, event.Property{Name: p + "root.a.accessible-node-labels.x.capacity", Value: "40"}))
+	l.entry(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}}, &event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}})
+	if got := l.m.guarantee(l.m.queue("root.a"), "x"); got != yarn.NewResource(3276, 3) {
+		t.Errorf("of label x %s", got)
+	}
+	if got := l.m.guarantee(l.m.queue("root.b"), "x"); !got.IsZero() {
+		t.Errorf("of label x %s, b has none", got)
+	}
+}
