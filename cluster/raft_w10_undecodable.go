@@ -17,8 +17,8 @@ import (
 // that nobody understands stops them all, at every start again; a membership that does not decode
 // panics.
 // Guard: entries are read where they enter: the leader's before they are proposed, a follower's
-// before they are stored and acknowledged. A leader that sends nonsense finds no majority for it,
-// and the others go on.
+// before they are stored and acknowledged. Those that a follower holds already pass. A leader that
+// sends nonsense finds no majority for it, and the others go on.
 // Test: raft_w10_undecodable_test.go.
 // Delete when: never for commands. For memberships: when the library returns an error.
 
@@ -31,11 +31,19 @@ func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
 		if e == nil || e.Index != q.PrevLogEntry+uint64(i)+1 {
 			return fmt.Errorf("%w: entry %d of %d has the wrong index", ErrBadEntry, i+1, len(q.Entries))
 		}
-		if err := c.verifyEntry(e.Type, e.Data); err != nil {
+		if err := c.verifyEntry(e.Type, e.Data); err != nil && !c.holds(e) {
 			return fmt.Errorf("%w: index %d, term %d: %w", ErrBadEntry, e.Index, e.Term, err)
 		}
 	}
 	return nil
+}
+
+// holds says whether this replica has stored an entry already. The library passes over such an
+// entry. To refuse it would keep an older program on newer data from ever learning what is
+// committed, and so from stopping at what it does not know.
+func (c *Cluster) holds(e *raft.Log) bool {
+	var stored raft.Log
+	return c.stores.Logs.GetLog(e.Index, &stored) == nil && stored.Term == e.Term
 }
 
 // verifyEntry judges one entry.

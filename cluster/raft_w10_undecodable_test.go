@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -72,4 +73,40 @@ func TestBadEntriesAreRefused(t *testing.T) {
 		}
 	}
 	inStep(t, rs, put(t, rs, 3))
+}
+
+// TestHeldEntriesAreNotRefused: an older program may find entries in its log that it does not know.
+// If the leader sends them again, because the answer was lost, it takes them and learns by the same
+// request that they are committed.
+func TestHeldEntriesAreNotRefused(t *testing.T) {
+	t.Parallel()
+	var older atomic.Bool
+	rs := trio(t, func(c *Config) {
+		c.VerifyEntry = func(b []byte) error {
+			if older.Load() {
+				return errors.New("not known")
+			}
+			return nil
+		}
+	})
+	inStep(t, rs, put(t, rs, 3))
+	l := leader(t, rs)
+	f := follower(rs, l)
+	last, lastTerm := f.c.stores.Logs.Tail()
+	var held, before raft.Log
+	if err := errors.Join(f.c.stores.Logs.GetLog(last, &held), f.c.stores.Logs.GetLog(last-1, &before)); err != nil {
+		t.Fatal(err)
+	}
+	older.Store(true)
+	send := func(e raft.Log) error {
+		q := &raft.AppendEntriesRequest{RPCHeader: l.c.header(), Term: l.c.Term(), PrevLogEntry: before.Index, PrevLogTerm: before.Term, Entries: []*raft.Log{&e}, LeaderCommitIndex: last}
+		return l.c.network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
+	}
+	if err := send(held); err != nil {
+		t.Errorf("the entry that it holds: %v", err)
+	}
+	held.Term = lastTerm + 1
+	if err := send(held); err == nil {
+		t.Error("an entry of another term is taken")
+	}
 }
