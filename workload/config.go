@@ -57,6 +57,13 @@ type Config struct {
 	// Granted gives the number of containers that the cluster has ever allocated. With it Simulate asks an AM's turn
 	// only when there is something to tell; nil asks every waiting AM each time.
 	Granted func() uint64
+	// Advance is told the virtual time that Simulate goes on to, before anything happens then: a cluster whose clock is
+	// virtual too needs it.
+	Advance func(to time.Duration)
+	// Round is called each RoundEvery of virtual time while an application waits, before all else of that time. It says
+	// whether it changed something in the cluster.
+	Round      func() (changed bool)
+	RoundEvery time.Duration
 	// StallRounds ends Simulate when so many rounds of heartbeats in a row changed nothing and nothing is to come.
 	StallRounds int
 	// Patience is after how many rounds that changed nothing Simulate doubles the time between rounds, up to a
@@ -97,6 +104,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("workload: heartbeats of %s and %s; expected at least 1ms", c.Heartbeat, c.AMHeartbeat)
 	case c.SampleEvery < time.Millisecond || c.ProgressEvery < time.Millisecond:
 		return fmt.Errorf("workload: samples each %s, progress each %s; expected at least 1ms", c.SampleEvery, c.ProgressEvery)
+	case c.Round != nil && c.RoundEvery < time.Millisecond:
+		return fmt.Errorf("workload: rounds each %s; expected at least 1ms", c.RoundEvery)
 	case c.MaxApps < 1 || c.MaxCalls < 1 || c.MaxMeasured < 0 || c.Limit < 0 || c.Patience < 0 || c.StallRounds < 1:
 		return errors.New("workload: a bound is too low; MaxApps, MaxCalls and StallRounds need at least 1")
 	case len(c.Kinds) < 2 || len(c.Kinds) > yarn.MaxKinds:

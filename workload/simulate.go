@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"rmd/workload/report"
@@ -91,11 +92,28 @@ func (s *simulation) run(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
+		if due := s.roundDue(); due <= at {
+			s.advance(due)
+			l.now = due
+			if w.cfg.Round() {
+				s.happened(true)
+			}
+			continue
+		}
 		if at > l.now {
 			s.advance(at)
 		}
 		l.fire()
 	}
+}
+
+// roundDue is when Config.Round is called next; never when nobody waits.
+func (s *simulation) roundDue() int64 {
+	if s.w.cfg.Round == nil || s.w.demand == 0 {
+		return math.MaxInt64
+	}
+	every := int64(s.w.cfg.RoundEvery)
+	return (s.w.loop.now/every + 1) * every
 }
 
 // arm sets the next round when one is needed: somebody waits, a node has news, or nothing else would ever happen.
@@ -217,6 +235,9 @@ func (s *simulation) advance(to int64) {
 	if to >= s.mark {
 		s.tell()
 		s.mark = (to/int64(s.w.cfg.ProgressEvery) + 1) * int64(s.w.cfg.ProgressEvery)
+	}
+	if s.w.cfg.Advance != nil {
+		s.w.cfg.Advance(time.Duration(to))
 	}
 }
 

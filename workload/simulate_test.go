@@ -211,6 +211,51 @@ func TestSimulatePatienceSavesRounds(t *testing.T) {
 	}
 }
 
+// TestSimulateRounds: rounds come at their times, and only while somebody waits; one that changes
+// something is heard of at once, however patient the simulation is.
+func TestSimulateRounds(t *testing.T) {
+	whole := trace.TaskGroup{Count: 1, MemoryMB: mixed.NodeMemoryMB - 2048, VCores: 90, Duration: time.Hour, After: -1}
+	f := newFakeRM()
+	cfg := simConfig(f, 1, []trace.Job{{Name: "first", Tasks: []trace.TaskGroup{whole}}, {Submit: 30 * time.Minute, Name: "second", Tasks: []trace.TaskGroup{whole}}})
+	cfg.Patience, cfg.RoundEvery = 10, 3*time.Second
+	cfg.Granted = func() uint64 { return f.granted }
+	var now, from, to time.Duration
+	cfg.Advance = func(at time.Duration) {
+		if at < now {
+			t.Fatalf("back from %s to %s", now, at)
+		}
+		now = at
+	}
+	rounds := 0
+	cfg.Round = func() bool {
+		rounds++
+		if from == 0 && now > time.Minute {
+			from = now
+		}
+		if to = now; now%cfg.RoundEvery != 0 {
+			t.Errorf("a round at %s", now)
+		}
+		if now == 45*time.Minute { // as if it were preempted
+			for _, c := range f.order[0].live {
+				if !c.am {
+					c.node.kill = append(c.node.kill, c.id)
+				}
+			}
+		}
+		return now == 45*time.Minute
+	}
+	s, err := Simulate(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from < 30*time.Minute || from > 30*time.Minute+3*time.Second || rounds < 300 {
+		t.Errorf("%d rounds, of the second job from %s to %s", rounds, from, to)
+	}
+	if second := s.Large.P50Millis; second < (15*time.Minute).Milliseconds() || second > (15*time.Minute+5*time.Second).Milliseconds() {
+		t.Errorf("waits %+v; want the second job served when the first was preempted", s.Large)
+	}
+}
+
 func TestSimulateDay(t *testing.T) {
 	g := mixed.DefaultConfig()
 	g.TimeScale = 300
