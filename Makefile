@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-peers preemption longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -71,6 +71,13 @@ bench-cluster: ## three replicas in processes of their own, loaded at the leader
 
 longrun: ## full rate for DURATION each: a follower away and back; four times too much; hogs and a follower that stalls
 	RMD_LONG=$(DURATION) $(GO) test -count=1 -v -timeout 24h -run 'TestSustained|TestPressure|TestNoNeedlessElection' ./cmd/rmd
+
+TRACES ?= ../shared/traces
+COMPARE := $(BIN) replay --compare preemption
+preemption: build ## what preemption costs and gives on three traces made tight, by selector: TRACES=directory of openb, swim and sls
+	$(COMPARE) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100
+	$(COMPARE) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1
+	$(COMPARE) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
 
 bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
 	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench

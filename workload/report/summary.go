@@ -105,19 +105,22 @@ func (m *meter) add(wait int64, served bool) {
 	}
 }
 
-func (m *meter) waits() Waits {
-	w := Waits{Containers: len(m.all), Unserved: m.unserved}
-	if len(m.all) == 0 {
+func (m *meter) waits() Waits { return WaitsOf(m.all, m.unserved) }
+
+// WaitsOf are the figures of waits in virtual milliseconds, which it sorts. Unserved of them have not ended.
+func WaitsOf(millis []int64, unserved int) Waits {
+	w := Waits{Containers: len(millis), Unserved: unserved}
+	if len(millis) == 0 {
 		return w
 	}
-	slices.Sort(m.all)
+	slices.Sort(millis)
 	sum := 0.0
-	for _, x := range m.all {
+	for _, x := range millis {
 		sum += float64(x)
 	}
-	w.P50Millis, w.P95Millis = quantile.Of(m.all, 0.5), quantile.Of(m.all, 0.95)
-	w.MaxMillis = m.all[len(m.all)-1]
-	w.MeanMillis = sum / float64(len(m.all))
+	w.P50Millis, w.P95Millis = quantile.Of(millis, 0.5), quantile.Of(millis, 0.95)
+	w.MaxMillis = millis[len(millis)-1]
+	w.MeanMillis = sum / float64(len(millis))
 	return w
 }
 

@@ -23,8 +23,11 @@ import (
 	"rmd/yarn"
 )
 
-// noReservations is what a replay may be compared with.
-const noReservations = "no-reservations"
+// What a replay may compare.
+const (
+	noReservations    = "no-reservations"
+	comparePreemption = "preemption"
+)
 
 func (p *program) replay() verb {
 	return verb{
@@ -43,7 +46,8 @@ func (p *program) replay() verb {
 			&cli.Int64Flag{Name: "seed", Usage: "seed of generated values", Value: 1},
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of applications", DefaultText: "all"},
 			&cli.IntFlag{Name: "replicas", Usage: "replicas of the private cluster", Value: 3},
-			&cli.StringFlag{Name: "compare", Usage: noReservations + ": also run without reservations"},
+			&cli.StringFlag{Name: "compare", Usage: noReservations + ": also run without reservations; " + comparePreemption +
+				": run without preemption and with each selector of containers"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
 			reportFlag(), yesFlag(),
 		},
@@ -60,6 +64,9 @@ func runReplay(c *call) error {
 		if err := c.mayReplay(o); err != nil {
 			return err
 		}
+	}
+	if c.String("compare") == comparePreemption {
+		return c.comparePreemption(o)
 	}
 	page, err := c.openReport()
 	if err != nil {
@@ -83,14 +90,39 @@ func runReplay(c *call) error {
 	}); err != nil {
 		return err
 	}
+	return c.writeRuns(
+		func(w io.Writer) error { return report.WriteText(w, with, without) },
+		func(w io.Writer) error { return report.WriteJSON(w, with, without) })
+}
+
+// comparePreemption replays in virtual time without preemption and with each selector.
+func (c *call) comparePreemption(o replay.Options) error {
+	bar := c.progressBar(o)
+	if bar != nil {
+		o.Progress = bar.show
+	}
+	runs, err := replay.ComparePreemption(c.ctx(), o)
+	if bar != nil {
+		bar.end()
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeRuns(
+		func(w io.Writer) error { return report.WritePreemptionText(w, runs) },
+		func(w io.Writer) error { return report.WritePreemptionJSON(w, runs) })
+}
+
+// writeRuns writes what was replayed as text, or as the document in another form.
+func (c *call) writeRuns(text, document func(io.Writer) error) error {
 	switch f := c.format(); f {
 	case output.Table, output.Wide:
-		return report.WriteText(c.p.Out, with, without)
+		return text(c.p.Out)
 	case output.JSON:
-		return report.WriteJSON(c.p.Out, with, without)
+		return document(c.p.Out)
 	default:
 		var b strings.Builder
-		if err := report.WriteJSON(&b, with, without); err != nil {
+		if err := document(&b); err != nil {
 			return err
 		}
 		if f == output.JSONL {
@@ -113,8 +145,14 @@ func (c *call) replayOptions() (replay.Options, error) {
 	case "":
 	case noReservations:
 		o.Without = true
+	case comparePreemption:
+		for _, flag := range []string{"addr", "speed", "replicas", "report"} {
+			if c.IsSet(flag) {
+				return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", comparePreemption)
+			}
+		}
 	default:
-		return o, clierr.Usagef("write --compare "+noReservations, "cannot compare with %q", c.String("compare"))
+		return o, clierr.Usagef("write --compare "+noReservations+" or "+comparePreemption, "cannot compare with %q", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,11 +104,7 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 	} else {
 		dir = filepath.Join(dir, strings.ReplaceAll(run, " ", "-"))
 	}
-	queues := o.Queues
-	if queues == nil {
-		queues = capacity.QueuesFor(o.Trace.Queues)
-	}
-	cfg, err := capacity.Parse(append(append(queues, largest(o.Nodes)...), more...))
+	cfg, err := o.queues(more)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +130,15 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 		}
 	}()
 	return o.drive(ctx, run, l, cfg.Kinds)
+}
+
+// queues are those of the private cluster, with some keys more.
+func (o Options) queues(more []capacity.Property) (*capacity.Config, error) {
+	queues := o.Queues
+	if queues == nil {
+		queues = capacity.QueuesFor(o.Trace.Queues)
+	}
+	return capacity.Parse(slices.Concat(queues, largest(o.Nodes), more))
 }
 
 // drive runs the workload on a private cluster, in real or in virtual time.

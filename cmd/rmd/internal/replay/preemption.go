@@ -1,0 +1,85 @@
+package replay
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/workload"
+	"rmd/workload/report"
+	"rmd/workload/trace"
+)
+
+// selectors are the runs of a comparison of preemption, with the keys that make them.
+var selectors = []struct {
+	name string
+	keys []capacity.Property
+}{
+	{"off", []capacity.Property{{Name: enablePreemption, Value: "false"}}},
+	{"planned", []capacity.Property{{Name: enablePreemption, Value: "true"}, {Name: selectPreempted, Value: "planned"}}},
+	{"yarn", []capacity.Property{{Name: enablePreemption, Value: "true"}, {Name: selectPreempted, Value: "yarn"}}},
+}
+
+const (
+	enablePreemption = "yarn.resourcemanager.scheduler.monitor.enable"
+	selectPreempted  = capacity.Prefix + "preemption.selector"
+)
+
+// ComparePreemption replays the trace without preemption and with each selector, on planners in virtual
+// time. Equal options give equal figures. Queues preempt each other, so the jobs of a trace with one
+// queue go to two queues by turns, unless the queues are given.
+func ComparePreemption(ctx context.Context, o Options) ([]report.Preemption, error) {
+	if o.Queues == nil && len(o.Trace.Queues) == 1 {
+		o.Trace = split(o.Trace)
+	}
+	var runs []report.Preemption
+	for _, s := range selectors {
+		run, err := o.preempting(ctx, s.name, s.keys)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// split is a trace with one queue whose jobs go to two queues below it by turns.
+func split(t *trace.Trace) *trace.Trace {
+	out, queue := *t, t.Queues[0]
+	out.Jobs, out.Queues = slices.Clone(t.Jobs), []string{queue + ".1", queue + ".2"}
+	for i := range out.Jobs {
+		out.Jobs[i].Queue = out.Queues[i%2]
+	}
+	return &out
+}
+
+// preempting replays the trace with some keys more.
+func (o Options) preempting(ctx context.Context, selector string, keys []capacity.Property) (report.Preemption, error) {
+	queues, err := o.queues(keys)
+	if err != nil {
+		return report.Preemption{}, err
+	}
+	v, err := newVirtual(queues, o.Scheduling == "eager")
+	if err != nil {
+		return report.Preemption{}, err
+	}
+	c := o.config(selector)
+	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, v, 0
+	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
+	c.Advance = func(to time.Duration) { v.now = to }
+	c.Granted = func() uint64 { return v.planner.State().Meta.Allocated }
+	if s := &queues.Preemption; s.Enabled {
+		c.RoundEvery = time.Duration(s.IntervalMillis) * time.Millisecond
+		c.Round = func() bool {
+			_, changed := v.plan(&input.PreemptionRound{})
+			return changed
+		}
+	}
+	s, err := workload.Simulate(ctx, c)
+	if err != nil {
+		return report.Preemption{}, err
+	}
+	return v.tally.summary(selector, s.EndMillis), nil
+}

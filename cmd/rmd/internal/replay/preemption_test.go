@@ -1,0 +1,137 @@
+package replay
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/workload/trace"
+	"rmd/yarn"
+)
+
+// TestComparePreemption replays the demo trace on fewer nodes than it was made for. The same options
+// give the same figures, and nothing is killed in vain.
+func TestComparePreemption(t *testing.T) {
+	tr, err := trace.Read(trace.Demo, trace.Options{Limit: 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, _, err := NodesFor("2", trace.Demo, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Trace: tr, Nodes: nodes, Scheduling: "eager", AM: true, Seed: 1}
+	runs, err := ComparePreemption(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off, planned := runs[0], runs[1]
+	if off.Warned+off.Killed != 0 || off.Lost.ClusterSeconds != 0 || off.Owed.Containers == 0 {
+		t.Errorf("without preemption: %+v", off)
+	}
+	if planned.Killed == 0 || planned.Unused != 0 || planned.Lost.MemoryMBSeconds == 0 || planned.Owed.Unserved != 0 {
+		t.Errorf("planned: %+v", planned)
+	}
+	again, err := o.preempting(t.Context(), selectors[1].name, selectors[1].keys)
+	if err != nil || !reflect.DeepEqual(again, planned) {
+		t.Errorf("once more: %+v, %v; the first time %+v", again, err, planned)
+	}
+}
+
+// TestTally follows one preempted container whose room another queue waits for.
+func TestTally(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		wanted bool // still, when the container has ended
+		unused int
+		owed   []int64
+	}{
+		{"the queue that is owed it gets the room", true, 0, []int64{0, 0, 0, 0, 21_000}},
+		{"nobody wants the room any more", false, 1, []int64{0, 0, 0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := newTestCluster(t)
+			a, b := v.submit(t, "root.a"), v.submit(t, "root.b")
+			v.ask(t, a, 8)
+			v.beat(t)
+			v.now += 100 * time.Second
+			v.ask(t, b, 1)
+			for range 6 { // one warns, the last one kills
+				v.now += 3 * time.Second
+				v.do(t, &input.PreemptionRound{})
+			}
+			if got := v.tally.counts; got.Warned != 1 || got.Killed != 1 || got.Unused != 1 || got.Lost.MemoryMBSeconds != 118*1024 {
+				t.Fatalf("after the kill: %+v", got)
+			}
+			if !c.wanted {
+				v.ask(t, b, 0)
+			}
+			v.now += 3 * time.Second
+			v.beat(t)
+			v.ask(t, a, 3)
+			got := v.tally.summary("planned", v.now.Milliseconds())
+			if got.Unused != c.unused || !reflect.DeepEqual(v.tally.waited, c.owed) {
+				t.Errorf("unused %d, waits %v; want %d, %v", got.Unused, v.tally.waited, c.unused, c.owed)
+			}
+		})
+	}
+}
+
+// testCluster is a node of 8 GiB and two queues with half of it each. Applications have no AM.
+type testCluster struct {
+	*virtual
+	node yarn.NodeID
+}
+
+func newTestCluster(t *testing.T) *testCluster {
+	queues, err := capacity.Parse(append(capacity.QueuesFor([]string{"root.a", "root.b"}), selectors[1].keys...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := newVirtual(queues, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &testCluster{v, yarn.NodeID{Host: "n1", Port: 1}}
+	c.do(t, &input.RegisterNode{ID: c.node, HTTPPort: 1, Rack: "/r", Total: yarn.NewResource(8192, 8), Version: "test"})
+	return c
+}
+
+func (c *testCluster) do(t *testing.T, in input.Input) input.Reply {
+	t.Helper()
+	reply, err := c.Do(t.Context(), in)
+	if err != nil || reply.Refused() != nil {
+		t.Fatal(err, reply.Refused())
+	}
+	return reply
+}
+
+func (c *testCluster) submit(t *testing.T, queue string) yarn.AttemptID {
+	r := c.do(t, &input.SubmitApplication{Name: "x", User: "u", Queue: queue, Unmanaged: true, MaxAttempts: 1}).(*input.SubmitApplicationReply)
+	at := yarn.AttemptID{App: r.ID, Attempt: 1}
+	c.do(t, &input.RegisterAttempt{Attempt: at})
+	return at
+}
+
+// ask asks for containers of a GiB.
+func (c *testCluster) ask(t *testing.T, at yarn.AttemptID, count int64) {
+	st := c.planner.State()
+	c.do(t, &input.Allocate{Attempt: at, Response: st.Apps.Get(st.AppByID(at.App)).Response, Asks: []input.Ask{
+		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}}})
+}
+
+// beat reports each container as its node should have it now.
+func (c *testCluster) beat(t *testing.T) {
+	st := c.planner.State()
+	in := &input.NodeHeartbeat{ID: c.node}
+	for _, k := range st.ContainersOn(st.Nodes.Get(st.Node(c.node))) {
+		s := input.ContainerStatus{Container: st.ContainerID(k), State: yarn.ContainerRunning}
+		if !k.State.Live() {
+			s.State, s.ExitStatus = yarn.ContainerCompleted, yarn.ExitPreempted
+		}
+		in.Statuses = append(in.Statuses, s)
+	}
+	c.do(t, in)
+}

@@ -1,0 +1,192 @@
+package replay
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
+	"rmd/scheduler/preempt"
+	"rmd/workload/report"
+	"rmd/yarn"
+)
+
+// tally counts what preemption costs and gives. It reads inputs and what a planner makes of them, so
+// all ways to choose containers are measured alike.
+type tally struct {
+	planner *planner.Planner
+	counts  report.Preemption
+
+	waiting map[asker]*waits
+	waited  []int64 // waits that are over, of containers that were owed
+
+	ahead    *state.State      // before a round in which containers may end
+	entitled []bool            // the queues that were owed more at that time
+	freed    map[uint32][]room // by node
+	reserved map[uint64]grant  // by the reservation's number
+}
+
+// grant is a container that is allocated, or for which a node is reserved.
+type grant struct {
+	app    uint32
+	number uint64
+	key    yarn.SchedulerKey
+	node   uint32
+	am     bool
+}
+
+// room is what a preempted container had.
+type room struct {
+	container event.ContainerRef
+	free      bool // the container has ended on its node
+	size      yarn.Resource
+	leaf      int32
+	entitled  []bool // the queues that were owed more when it was preempted
+}
+
+func newTally(p *planner.Planner) *tally {
+	return &tally{planner: p, waiting: map[asker]*waits{}, freed: map[uint32][]room{}, reserved: map[uint64]grant{}}
+}
+
+// before looks at what is asked for, and at the cluster ahead of a round that may end containers.
+func (t *tally) before(now int64, in input.Input) {
+	t.ahead = nil
+	switch in := in.(type) {
+	case *input.Allocate:
+		t.asked(now, in)
+	case *input.PreemptionRound:
+		if st := t.planner.State(); st.Preemptions.Len() > 0 {
+			t.ahead, t.entitled = st.Fork(), t.entitledQueues()
+		}
+	}
+}
+
+// after counts what was decided.
+func (t *tally) after(now int64, in input.Input, reply input.Reply, events []event.Event) {
+	if r, ok := reply.(*input.SubmitApplicationReply); ok && r.Refused() == nil {
+		t.submitted(now, in.(*input.SubmitApplication), r.ID)
+	}
+	for _, e := range events {
+		switch e := e.(type) {
+		case *event.PreemptionAsked:
+			t.counts.Warned++
+		case *event.PreemptionWithdrawn:
+			t.counts.Withdrawn++
+		case *event.ContainerReleased:
+			t.ended(now, e.Container, e.ExitStatus)
+		case *event.ContainerCompleted:
+			t.ended(now, e.Container, e.ExitStatus)
+			t.freeing(e.Container)
+		case *event.ReservationMade:
+			t.reserved[e.Reservation] = grant{e.App, e.Number, e.Key, e.Node, e.AM}
+		case *event.ReservationCancelled:
+			delete(t.reserved, e.Reservation)
+		case *event.ReservationFulfilled:
+			t.granted(now, t.reserved[e.Reservation])
+			delete(t.reserved, e.Reservation)
+		case *event.ContainerAllocated:
+			t.granted(now, grant{e.App, e.Number, e.Key, e.Node, e.AM})
+		}
+	}
+	t.forgetTaken()
+}
+
+// entitledQueues are the queues that want more and have less than they should.
+func (t *tally) entitledQueues() []bool {
+	cfg, p := t.planner.Config(), t.planner.Scheduler().PreemptionPartition(0)
+	shares := p.Entitlements(&cfg.Preemption, preempt.Mode{Reserved: true})
+	out := make([]bool, len(p.Queues))
+	for i := range p.Queues {
+		q := &p.Queues[i]
+		owed := yarn.ComponentMax(shares[i].Ideal, q.Guaranteed)
+		out[i] = q.Leaf && !q.Pending.IsZero() && cfg.Calculator.Compare(p.Total, q.Used.Sub(q.Reserved), owed) < 0
+	}
+	return out
+}
+
+// ended counts a container that a round has ended: a preempted one, or one whose AM was.
+func (t *tally) ended(now int64, ref event.ContainerRef, exit int32) {
+	if t.ahead == nil {
+		return
+	}
+	slot := t.ahead.Container(ref)
+	if slot == 0 || !t.ahead.Containers.Get(slot).State.Live() {
+		return
+	}
+	c, kinds := t.ahead.Containers.Get(slot), t.ahead.Kinds()
+	t.counts.Killed++
+	if c.AM {
+		t.counts.AMs++
+	}
+	t.counts.Lost.Add(resource(kinds, c.Size), resource(kinds, t.ahead.Meta.Cluster), now-c.AllocatedMillis)
+	if exit == yarn.ExitPreempted {
+		t.counts.Unused++ // until somebody takes its room
+		t.freed[c.Node] = append(t.freed[c.Node], room{ref, false, c.Size, t.leafOf(t.ahead.Apps.Get(c.App)), t.entitled})
+	}
+}
+
+// freeing notes that a preempted container has ended on its node.
+func (t *tally) freeing(ref event.ContainerRef) {
+	for _, left := range t.freed {
+		if i := slices.IndexFunc(left, func(r room) bool { return r.container == ref }); i >= 0 {
+			left[i].free = true
+		}
+	}
+}
+
+// granted ends a wait. If the container is of another queue that was owed more when containers were
+// preempted on its node, it uses their room, that of the earliest first.
+func (t *tally) granted(now int64, g grant) {
+	t.served(now, asker{app: g.app, am: g.am, key: g.key})
+	left := t.freed[g.node]
+	if len(left) == 0 {
+		return
+	}
+	st, calc := t.planner.State(), t.planner.Config().Calculator
+	a := st.Apps.Get(st.App(g.app))
+	leaf := t.leafOf(a)
+	size := st.Containers.Get(st.Container(event.ContainerRef{App: g.app, Attempt: a.Attempt, Number: g.number})).Size
+	t.freed[g.node] = slices.DeleteFunc(left, func(r room) bool {
+		uses := calc.AnyAboveZero(size) && r.entitled[leaf] && r.leaf != leaf
+		if uses {
+			t.counts.Unused--
+			size = size.Sub(r.size)
+		}
+		return uses
+	})
+}
+
+// forgetTaken forgets the room that is not free any more: others have it.
+func (t *tally) forgetTaken() {
+	st, calc := t.planner.State(), t.planner.Config().Calculator
+	for node, left := range t.freed {
+		unallocated := st.Nodes.Get(node).Unallocated()
+		left = slices.DeleteFunc(left, func(r room) bool {
+			if !r.free {
+				return false
+			}
+			unallocated = unallocated.Sub(r.size)
+			return !calc.FitsIn(yarn.Resource{}, unallocated)
+		})
+		if t.freed[node] = left; len(left) == 0 {
+			delete(t.freed, node)
+		}
+	}
+}
+
+func (t *tally) leafOf(a *state.App) int32 { return t.planner.Scheduler().LeafOf(a) }
+
+// summary is the tally at the end. Who still waits counts with the wait so far.
+func (t *tally) summary(selector string, endMillis int64) report.Preemption {
+	out, millis := t.counts, slices.Clone(t.waited)
+	st := t.planner.State()
+	for k, w := range t.waiting {
+		if slot := st.App(k.app); slot != 0 && st.Apps.Get(slot).Open() {
+			millis = w.soFar(millis, virtualEpoch+endMillis)
+		}
+	}
+	out.Selector, out.EndMillis = selector, endMillis
+	out.Owed = report.WaitsOf(millis, len(millis)-len(t.waited))
+	return out
+}
