@@ -24,6 +24,7 @@ type checker struct {
 	skips   map[uint64]bool
 	ledger  *ledger.Ledger
 	granted map[yarn.ContainerID]grantAnswer
+	told    map[toldWarning]warningAnswer
 	ids     map[yarn.ApplicationID]bool // handed out without an application
 	lostIDs map[yarn.ContainerID]bool   // handed out before everything was restored from a backup: never again
 }
@@ -57,7 +58,7 @@ const (
 
 func newChecker(w *world) *checker {
 	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, ledger: ledger.New().UniqueNames(),
-		granted: map[yarn.ContainerID]grantAnswer{}, ids: map[yarn.ApplicationID]bool{}, lostIDs: map[yarn.ContainerID]bool{}}
+		granted: map[yarn.ContainerID]grantAnswer{}, told: map[toldWarning]warningAnswer{}, ids: map[yarn.ApplicationID]bool{}, lostIDs: map[yarn.ContainerID]bool{}}
 }
 
 func (c *checker) broken() bool { return len(c.faults) > 0 }
@@ -197,6 +198,11 @@ func (c *checker) count(e event.Event) {
 		n.Completed++
 	case *event.ContainerReleased:
 		n.Released++
+		n.Preempted += one(e.ExitStatus == yarn.ExitPreempted)
+	case *event.PreemptionAsked:
+		n.Warned++
+	case *event.PreemptionWithdrawn:
+		n.Withdrawn++
 	case *event.NodeStateChanged:
 		if e.State == yarn.NodeLost {
 			n.NodesLost++

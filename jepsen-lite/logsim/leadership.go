@@ -34,10 +34,14 @@ const (
 )
 
 // core bounds a leadership and sets its timers. Ticks also come when nothing is due.
-func (w *world) core() leader.CoreConfig {
+func (w *world) core(p *planner.Planner) leader.CoreConfig {
 	return leader.CoreConfig{
 		Expiry: func(*state.State) leader.Expiry {
-			return leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
+			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
+			if c := p.Config(); c != nil && c.Preemption.Enabled {
+				e.PreemptionMillis = c.Preemption.IntervalMillis
+			}
+			return e
 		},
 		Due: func(st *state.State, nowMillis int64) bool {
 			return w.rng.IntN(8) == 0 || planner.KeysDue(st, nowMillis)
@@ -59,7 +63,7 @@ func (w *world) beginLeadership(r *replica) {
 		return
 	}
 	w.leads = &leadership{w: w, r: r, term: w.log.term, planner: p,
-		core: leader.NewCore[call](w.core(), twinned{p, w}, leader.Start{State: st, Index: index, Sequence: sequence}), ticked: w.now}
+		core: leader.NewCore[call](w.core(p), twinned{p, w}, leader.Start{State: st, Index: index, Sequence: sequence}), ticked: w.now}
 	w.counts.Leaderships++
 	w.trace.number(w.log.term<<8 | uint64(r.id))
 }

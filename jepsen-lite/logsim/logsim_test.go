@@ -72,7 +72,8 @@ func TestSeeds(t *testing.T) {
 	for what, n := range map[string]int{"leaderships": all.Leaderships - ran, "skipped entries": all.Skipped, "surviving batches": all.Survived, "dropped batches": all.Dropped,
 		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks, "unknown outcomes": all.Unknown, "reservations": all.Made,
 		"fulfillments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
-		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused} {
+		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused,
+		"warnings": all.Warned, "withdrawn warnings": all.Withdrawn, "warnings told": all.Told, "preempted containers": all.Preempted} {
 		if n < 3 {
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)
 		}
@@ -80,10 +81,10 @@ func TestSeeds(t *testing.T) {
 }
 
 // unmet are the events that no run has: the level of this build is that of the cluster;
-// ApplicationIDGiven belongs to older levels; nothing is preempted; and attempts and containers are recovered only in a
+// ApplicationIDGiven belongs to older levels; and attempts and containers are recovered only in a
 // cluster that was taken over.
 var unmet = []event.Kind{event.KindLevelRaised, event.KindApplicationIDGiven, event.KindAttemptRecovered, event.KindContainerRecovered,
-	event.KindNodeApplicationRecovered, event.KindPreemptionAsked, event.KindPreemptionWithdrawn}
+	event.KindNodeApplicationRecovered}
 
 // vocabulary asks whether every event that there is was met.
 func vocabulary(t *testing.T, events *[256]int) {

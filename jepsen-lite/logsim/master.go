@@ -36,6 +36,7 @@ type master struct {
 	versions    map[yarn.ContainerID]int32 // of the sizes of containers that were changed
 	counted     bool                       // it names the number of the last answer that it had
 	leaderships int                        // begun when it had that
+	again       bool                       // it has registered again since it was answered last
 	last        *input.Allocate            // the call before, to be repeated
 }
 
@@ -205,6 +206,13 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		m.at = registering
 		return
 	}
+	if a, ok := in.(*input.Allocate); ok && a.FromAM && f.Reason == input.WrongResponse && m.again && a.Response == 0 {
+		// A late copy of the first call of before it registered again came before its first call since:
+		// both have the number 0. It registers again: known, counted.
+		m.w.counts.Resyncs++
+		m.at = registering
+		return
+	}
 	if a, ok := in.(*input.Allocate); ok && a.Response == m.am.Response() && f.Reason != input.NotRegistered {
 		m.w.check.fail("S12", "allocate %d of %s, which runs, is refused: %v", a.Response, m.id, f)
 	}
@@ -219,6 +227,7 @@ func (m *master) succeed() {
 
 // registered begins, or starts over: everything is asked for again.
 func (m *master) registered() {
+	m.again = m.again || m.last != nil
 	m.at, m.last = running, nil
 	m.am.Registered()
 }
@@ -227,7 +236,7 @@ func (m *master) registered() {
 // then was idle: that was not written, so the call was new to the leader.
 func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
 	if in.Response == m.am.Response() {
-		m.leaderships = m.w.counts.Leaderships
+		m.leaderships, m.again = m.w.counts.Leaderships, false
 	}
 	if !m.am.Answered(in, r) {
 		return
@@ -257,7 +266,11 @@ func (m *master) granted(g input.Granted) {
 			m.am.Release(g.Container)
 		case n == 1 && !w.recovering: // never started: it expires
 		default:
-			w.agentOf(g.Node.Host).start(g.Container, 100+w.rng.Int64N(8000))
+			most := int64(8000)
+			if w.opt.has(LoadPreempt) { // long enough to be in another's way
+				most = 30_000
+			}
+			w.agentOf(g.Node.Host).start(g.Container, 100+w.rng.Int64N(most))
 		}
 	}
 }

@@ -54,9 +54,10 @@ const (
 	LoadRestarts Load = "restarts" // AMs that register again, or repeat old calls
 	LoadAdmin    Load = "admin"    // tokens, hosts, levels, audits, epochs
 	LoadLabels   Load = "labels"   // labels come and go, nodes get others, applications ask for them
+	LoadPreempt  Load = "preempt"  // queues take back what others have borrowed
 )
 
-var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels}
+var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels, LoadPreempt}
 
 // DefaultSteps is how many inputs a run plans before its faults end.
 const DefaultSteps = 5000

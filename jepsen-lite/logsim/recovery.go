@@ -36,6 +36,7 @@ func (w *world) awaitRecovery() {
 		if n%64 == 0 {
 			if n%2048 == 0 {
 				w.makeRoom()
+				w.check.overdue()
 			}
 			if left = w.left(); left == "" {
 				break
@@ -53,7 +54,7 @@ func (w *world) makeRoom() {
 	if w.leads == nil {
 		return
 	}
-	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false), Author: "recovery"}}
+	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false, w.opt.has(LoadPreempt)), Author: "recovery"}}
 	for _, q := range append([]string{"root", "root.a"}, leaves...) {
 		ins = append(ins, &input.SetQueueState{Queue: q, State: yarn.QueueRunning})
 	}
@@ -104,6 +105,9 @@ func (w *world) left() string {
 	}
 	if w.leads == nil || !w.leads.core.Idle() {
 		return "something in flight"
+	}
+	if n := w.check.ledger.Warnings(); n > 0 {
+		return fmt.Sprintf("%d containers that are warned", n)
 	}
 	st := w.leads.core.State()
 	text := ""

@@ -143,9 +143,10 @@ func (c *checker) pulled(in *input.Allocate, r *input.AllocateReply, k *call) {
 		}
 		c.granted[g.Container] = t
 	}
+	c.warned(in, r, a)
 	had := k.heard
 	k.heard = nil
-	if had == nil || had.Response != r.Response || len(had.Granted)+len(had.Completed) == 0 {
+	if had == nil || had.Response != r.Response || len(had.Granted)+len(had.Completed)+len(had.Preempted) == 0 {
 		return
 	}
 	c.w.counts.Repeated++
@@ -154,4 +155,5 @@ func (c *checker) pulled(in *input.Allocate, r *input.AllocateReply, k *call) {
 	if !same {
 		c.fail("S12", "answer %d to %s, repeated, is %+v %+v and was %+v %+v", r.Response, in.Attempt, r.Granted, r.Completed, had.Granted, had.Completed)
 	}
+	c.warnedAgain(in, r, had)
 }

@@ -31,6 +31,7 @@ func (c *checker) rollback(index uint64) {
 		t.resyncs += 1_000_000 // what an AM was told it may be told again
 		c.granted[id] = t
 	}
+	clear(c.told)
 }
 
 // follow has a new ledger follow a log, and returns the container ids that it gives after an index.

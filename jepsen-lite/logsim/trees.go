@@ -95,8 +95,25 @@ func labelCapacities(tree int) []labelCapacity {
 	return append(all, labelCapacity{"a.x:y.capacity", 100, 10}, labelCapacity{"b:x.maximum-capacity", 70, 14})
 }
 
+// preempting is how queues take back what others have borrowed. The waits are short, or the load would
+// be over before them.
+func preempting(tree int) []string {
+	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
+	lines := []string{"yarn.resourcemanager.scheduler.monitor.enable=true", monitor + "monitoring_interval=1000", monitor + "max_wait_before_kill=3000"}
+	if tree != 3 { // else Hadoop's bounds hold
+		lines = append(lines, monitor+"total_preemption_per_round=1", monitor+"natural_termination_factor=1", monitor+"max_ignored_over_capacity=0")
+	}
+	switch tree {
+	case 1:
+		lines = append(lines, monitor+"conservative-drf=true", prefix+"root.b.disable_preemption=true")
+	case 2:
+		lines = append(lines, prefix+"preemption.reservation-wait-ms=4000", prefix+"root.a.disable_preemption=true", prefix+"root.a.x.disable_preemption=false")
+	}
+	return lines
+}
+
 // properties writes a tree with what all of them have.
-func (o Options) properties(tree int, lazy bool) []input.Property {
+func (o Options) properties(tree int, lazy, preempt bool) []input.Property {
 	lines := []string{
 		"yarn.scheduler.maximum-allocation-mb=16384", "yarn.scheduler.maximum-allocation-vcores=16", "yarn.cluster.max-application-priority=5",
 		"yarn.resourcemanager.max-completed-applications=12", prefix + "node-locality-delay=2", prefix + "maximum-applications=200",
@@ -119,6 +136,9 @@ func (o Options) properties(tree int, lazy bool) []input.Property {
 	}
 	if o.has(LoadLabels) {
 		lines = append(lines, o.labelled(tree)...)
+	}
+	if preempt {
+		lines = append(lines, preempting(tree)...)
 	}
 	out := make([]input.Property, 0, len(lines))
 	for _, l := range lines {

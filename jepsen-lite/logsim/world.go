@@ -44,13 +44,15 @@ type world struct {
 
 // Counts tell what a run met. Again are applications that a call repeated after a day of
 // log time submitted once more; Resyncs are AMs that had to register again, because a late
-// copy of their call came to a leader between two others.
+// copy of their call came to a leader between two others, or before their first call since they had
+// registered again.
 type Counts struct {
 	Steps, Entries, Skipped, Survived, Dropped, Leaderships, Terms            int
 	Crashes, Restores, Installs, Snapshots, Rollbacks                         int
 	Acked, Lost, Doubled, Unknown, Twins                                      int
 	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated     int
 	NodesLost, Finished, Killed, Failed, KeysReused, Released, Again, Resyncs int
+	Warned, Withdrawn, Preempted, Told                                        int
 }
 
 // Add sums counts.
@@ -64,7 +66,8 @@ func (c *Counts) Add(o Counts) {
 		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated}, {&c.Made, o.Made},
 		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
 		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
-		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs}} {
+		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs},
+		{&c.Warned, o.Warned}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted}, {&c.Told, o.Told}} {
 		*p.to += p.from
 	}
 }
@@ -157,7 +160,7 @@ func (w *world) boot() {
 	}
 	w.beginLeadership(w.rs[0])
 	w.leads.step(nil, input.Request{Input: &input.InitCluster{ClusterID: "logsim", ClusterTimestamp: epochMillis,
-		Properties: w.opt.properties(w.opt.Tree, w.opt.Lazy), Entropy: w.entropy()}})
+		Properties: w.opt.properties(w.opt.Tree, w.opt.Lazy, w.opt.has(LoadPreempt)), Entropy: w.entropy()}})
 	if w.leads.planner.Config() == nil {
 		w.check.fail("S1", "the first queues are refused")
 		return

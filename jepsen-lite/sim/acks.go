@@ -17,6 +17,7 @@ type acks struct {
 	released   map[event.ContainerRef]bool
 	granted    map[yarn.ContainerID]grant
 	ended      map[yarn.ContainerID]ending
+	told       map[toldWarning]warningAnswer
 	again      map[yarn.AttemptID]int // how often an AM has had to register again
 }
 
@@ -39,7 +40,7 @@ type ending struct {
 
 func newAcks() *acks {
 	return &acks{ids: map[yarn.ApplicationID]bool{}, submitted: map[yarn.ApplicationID]submission{}, priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
-		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{}, again: map[yarn.AttemptID]int{}}
+		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{}, told: map[toldWarning]warningAnswer{}, again: map[yarn.AttemptID]int{}}
 }
 
 func refOf(id yarn.ContainerID) event.ContainerRef {
@@ -75,6 +76,8 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 		if a, ok := c.ledger.AppBySeq(in.ID.Seq); !ok || a.Priority() != want {
 			c.bad("S4: %s acknowledges priority %d of %s, the ledger has %+v", id, want, in.ID, a)
 		}
+	case *input.MoveApplication:
+		c.ackedMove(in)
 	case *input.KillApplication:
 		c.acks.killed[in.ID.Seq] = true
 		c.mustBeOver(id, in, in.ID.Seq)
@@ -153,6 +156,7 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 		}
 		c.acks.ended[s.Container] = ending{again, r.Response}
 	}
+	c.ackedWarnings(id, in, r)
 	for _, rel := range in.Releases {
 		c.acks.released[refOf(rel)] = true
 		if k, ok := c.ledger.ContainerByRef(refOf(rel)); ok && k.Live {

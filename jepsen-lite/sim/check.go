@@ -68,6 +68,7 @@ type counts struct {
 	members, votes, reads, refused, digests           int
 	submitted, over                                   int // applications
 	again                                             int // AMs that had to register again
+	warned, withdrawn, preempted, told                int // containers
 }
 
 func (c *counts) add(o counts) {
@@ -91,6 +92,10 @@ func (c *counts) add(o counts) {
 	c.submitted += o.submitted
 	c.over += o.over
 	c.again += o.again
+	c.warned += o.warned
+	c.withdrawn += o.withdrawn
+	c.preempted += o.preempted
+	c.told += o.told
 	c.digests += o.digests
 }
 
@@ -335,6 +340,9 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 		c.bad("S5: index %d submits a name again", l.Index) // no run is so long that calls may be forgotten
 	}
 	c.counts.lost += int(after.Lost - before.Lost)
+	c.counts.warned += int(after.Warned - before.Warned)
+	c.counts.withdrawn += int(after.Withdrawn - before.Withdrawn)
+	c.counts.preempted += int(after.Preempted - before.Preempted)
 	if skipped {
 		c.counts.skipped++
 		return

@@ -154,6 +154,9 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	defer func() { w.quiet(terms, installs) }()
 	d.movedAt = time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
+		if time.Since(begin) > overdue {
+			w.check.overdue()
+		}
 		left := d.left()
 		if left == "" || w.check.broken() {
 			return leads, step

@@ -268,7 +268,7 @@ func (d *driver) silence() {
 	n.sleep(time.Duration(1+d.rng.Intn(30)) * time.Second)
 }
 
-// reconfigure gives the queues other shares while they are in use.
+// reconfigure gives the queues other shares while they are in use, and switches preemption off and on.
 func (d *driver) reconfigure() {
 	w := d.w
 	shares := [][]string{{"50", "30", "20"}, {"10", "10", "80"}, {"34", "33", "33"}, {"90", "5", "5"}}
@@ -282,8 +282,9 @@ func (d *driver) reconfigure() {
 	}
 	d.changes++
 	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
-	req := c.keyed(&input.SetQueues{Properties: w.propertiesOf(queues), Author: c.name})
-	d.note("the queues get the shares %v", pick)
+	preempt := w.opt.preempt && !d.oneIn(3)
+	req := c.keyed(&input.SetQueues{Properties: w.propertiesOf(queues, preempt), Author: c.name})
+	d.note("the queues get the shares %v, preemption: %v", pick, preempt)
 	w.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
 		defer cancel()

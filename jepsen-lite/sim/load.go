@@ -189,6 +189,12 @@ func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
 		return false
 	}
+	if l.w.opt.preempt && c.rng.Intn(5) == 0 {
+		to := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
+		if _, ok := c.call(l.ctx, c.keyed(&input.MoveApplication{ID: id, Queue: to})); !ok {
+			return false
+		}
+	}
 	if c.rng.Intn(5) == 0 {
 		if _, ok := c.call(l.ctx, input.Request{Input: &input.KillApplication{ID: id, User: c.name}}); !ok {
 			return false

@@ -144,7 +144,11 @@ func (m *master) granted(g input.Granted) {
 		return
 	}
 	if n := m.l.agent(g.Node); n != nil {
-		n.start(g.Container, time.Duration(500+m.c.rng.Intn(6000))*time.Millisecond)
+		most := 6000
+		if m.l.w.opt.preempt { // long enough to be in another's way
+			most = 20_000
+		}
+		n.start(g.Container, time.Duration(500+m.c.rng.Intn(most))*time.Millisecond)
 	}
 }
 

@@ -15,6 +15,7 @@ func Draw(seed int64, opt Options) script.Script {
 	rng := rand.New(rand.NewSource(seed))
 	s := script.Script{Seed: seed, Schedule: seed, Cluster: written(drawSettings(rng)),
 		Load: script.Load{Nodes: 4, Clients: 4, Readers: readers}, Length: script.Duration(opt.Faults)}
+	s.Cluster.Preempt = seed%2 == 0
 	between := func(least, more time.Duration) script.Duration {
 		return script.Duration(least + time.Duration(rng.Int63n(int64(more))))
 	}
@@ -57,7 +58,7 @@ func drawKinds(rng *rand.Rand, p Profile) []string {
 // written are settings as a script has them.
 func written(o settings) script.Cluster {
 	c := script.Cluster{Replicas: o.replicas, Eager: o.eager, Dominant: o.dominant, InFlight: o.inFlight, SnapshotAfter: o.snapshotAfter,
-		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath}
+		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath, Preempt: o.preempt}
 	for _, q := range o.queues {
 		c.Queues = append(c.Queues, script.Queue{Name: q.name, Capacity: q.capacity})
 	}
@@ -67,7 +68,7 @@ func written(o settings) script.Cluster {
 // read is the way back.
 func read(c script.Cluster) settings {
 	o := settings{replicas: c.Replicas, eager: c.Eager, dominant: c.Dominant, inFlight: c.InFlight, snapshotAfter: c.SnapshotAfter,
-		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath}
+		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath, preempt: c.Preempt}
 	for _, q := range c.Queues {
 		o.queues = append(o.queues, queue{q.Name, q.Capacity})
 	}

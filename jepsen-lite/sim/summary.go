@@ -91,6 +91,7 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("operations acked %d   refused %d   unknown %d   reads %d", c.acked-c.refused, c.refused, c.unknown, c.reads)
 	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored   raft restarted in place %d times", c.entries, c.skipped, c.members, s.installs, c.restores, s.restarts)
 	line("containers allocated %d, lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
+	line("containers warned %d, warnings told %d and withdrawn %d, containers preempted %d", c.warned, c.told, c.withdrawn, c.preempted)
 	line("%s", s.verdicts())
 	line("points hit %s   fault kinds that never ran: %s", s.points(), s.missing())
 	for _, r := range s.failed {
@@ -106,9 +107,9 @@ func (s *Summary) verdicts() string {
 		{"S1", fmt.Sprintf("%d digests", c.digests)}, {"S2", fmt.Sprintf("%d terms", c.terms)}, {"S3", ""}, {"S4", ""}, {"S5", ""}, {"S6", ""},
 		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", registeredAgain(c.again)}, {"S13", fmt.Sprintf("%d reads", c.reads)},
 		{"S14", fmt.Sprintf("%d votes", c.votes)}, {"S15", fmt.Sprintf("%d restores", c.restores)}, {"S16", ""},
-		{"S17", ""}, {"S18", ""},
+		{"S17", fmt.Sprintf("%d warnings", c.warned)}, {"S18", ""}, {"S19", ""},
 		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))}, {"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
-		{"L3", ""}, {"L4", ""}, {"L5", ""}} {
+		{"L3", ""}, {"L4", ""}, {"L5", ""}, {"L6", ""}} {
 		state := "ok"
 		if n := s.violated(v.id); n > 0 {
 			state = fmt.Sprintf("FAILED %d times", n)

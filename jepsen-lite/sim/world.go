@@ -35,6 +35,7 @@ type settings struct {
 	lazyCancel    bool
 	pipelined     bool // Raft's entries are sent on before they are answered
 	fastPath      bool // without the guard against hashicorp/raft #695
+	preempt       bool // queues take back what others have borrowed
 	queues        []queue
 }
 
@@ -126,7 +127,7 @@ const prefix = "yarn.scheduler.capacity."
 // queues are the first configuration of the queues.
 func (w *world) queues() []capacity.Property {
 	var out []capacity.Property
-	for _, p := range w.propertiesOf(w.opt.queues) {
+	for _, p := range w.propertiesOf(w.opt.queues, w.opt.preempt) {
 		out = append(out, capacity.Property{Name: p.Name, Value: p.Value})
 	}
 	return out
@@ -134,7 +135,7 @@ func (w *world) queues() []capacity.Property {
 
 // propertiesOf configures queues, how long the leader waits for nodes, AMs and containers, and how
 // often it rolls keys.
-func (w *world) propertiesOf(queues []queue) []input.Property {
+func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	var props []input.Property
 	set := func(k, v string) { props = append(props, input.Property{Name: k, Value: v}) }
 	names := ""
@@ -163,6 +164,14 @@ func (w *world) propertiesOf(queues []queue) []input.Property {
 		set("yarn.resourcemanager."+of+".master-key-rolling-interval-secs", strconv.Itoa(int(keyRoll.Seconds())))
 	}
 	set("yarn.resourcemanager.delegation.key.update-interval", strconv.FormatInt(keyRoll.Milliseconds(), 10))
+	if preempt {
+		const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
+		set("yarn.resourcemanager.scheduler.monitor.enable", "true")
+		set(monitor+"monitoring_interval", "1000")
+		set(monitor+"max_wait_before_kill", "3000")
+		set(monitor+"total_preemption_per_round", "1")
+		set(monitor+"natural_termination_factor", "1")
+	}
 	if w.opt.lazyCancel {
 		set(prefix+"reservation.eager-cancel", "false")
 	}

@@ -41,6 +41,7 @@ type Cluster struct {
 	LazyCancel    bool    `json:"lazy_cancel,omitempty"`
 	Pipelined     bool    `json:"pipelined,omitempty"`
 	FastPath      bool    `json:"fast_path,omitempty"` // without the guard against hashicorp/raft #695
+	Preempt       bool    `json:"preempt,omitempty"`   // queues take back what others have borrowed
 	Queues        []Queue `json:"queues"`
 }
 

@@ -1,0 +1,67 @@
+package logsim
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// What AMs are told of containers that are to end for others, and what becomes of it.
+
+// toldWarning is a warning of which an AM was told.
+type toldWarning struct {
+	attempt  yarn.AttemptID // that was told
+	of       yarn.ContainerID
+	deadline int64
+}
+
+// warningAnswer is the response in which an AM was told of a warning.
+type warningAnswer struct {
+	resyncs  int
+	response int32
+}
+
+// warned judges what an answer tells of warnings: each is in the log, and is told once: S19.
+func (c *checker) warned(in *input.Allocate, r *input.AllocateReply, a ledger.App) {
+	for _, p := range r.Preempted {
+		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size || !c.ledger.Warned(p.Container, p.DeadlineMillis) {
+			c.fail("S19", "%s is told that %s of %s is to end at %d, which no entry carries: %+v", in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
+			return
+		}
+		c.w.counts.Told++
+		w, t := toldWarning{in.Attempt, p.Container, p.DeadlineMillis}, warningAnswer{a.Resyncs, r.Response}
+		if have, ok := c.told[w]; ok && have.resyncs == t.resyncs && have != t {
+			c.fail("S19", "%s is told in answer %d that %s is to end at %d, and was in answer %d", in.Attempt, r.Response, p.Container, p.DeadlineMillis, have.response)
+		}
+		c.told[w] = t
+	}
+}
+
+// warnedAgain judges an answer that is given again: it tells of the same warnings, but for those that
+// do not stand any more: S19.
+func (c *checker) warnedAgain(in *input.Allocate, r, had *input.AllocateReply) {
+	for _, p := range r.Preempted {
+		if !slices.Contains(had.Preempted, p) {
+			c.fail("S19", "answer %d to %s, repeated, tells of %+v, and did not", r.Response, in.Attempt, p)
+		}
+	}
+	for _, p := range had.Preempted {
+		if w, ok := c.ledger.Warning(event.ContainerRef{App: p.Container.App.Seq, Attempt: p.Container.Attempt, Number: p.Container.Number}); ok && w.DeadlineMillis == p.DeadlineMillis && !slices.Contains(r.Preempted, p) {
+			c.fail("S19", "answer %d to %s, repeated, does not tell of %+v any more", r.Response, in.Attempt, p)
+		}
+	}
+}
+
+// overdueMillis is how long after its deadline a warning may stand while a leader leads: it is judged
+// in the next round.
+const overdueMillis = 30_000
+
+// overdue holds that no warning stands for ever: L6.
+func (c *checker) overdue() {
+	for _, s := range c.ledger.Overdue(overdueMillis) {
+		c.fail("L6", "more than %d ms after its deadline a warning stands: %s", overdueMillis, s.Text)
+	}
+}
