@@ -82,6 +82,7 @@ type Ledger struct {
 	lent       []string           // labels of which nodes were lent in it
 	moved      bool               // an application changed its queue in it, or a node its label
 	withdrawn  []warning          // in it
+	awaited    []uint64           // reservations for which containers were warned in it
 	full       []fullNode         // reservations made in it
 
 	violations []Violation
@@ -161,7 +162,7 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 		return nil
 	}
 	l.configured, l.moved, l.grown, l.lent, l.doubtful, l.given = false, false, l.grown[:0], l.lent[:0], l.doubtful[:0], l.given[:0]
-	l.withdrawn, l.full = l.withdrawn[:0], l.full[:0]
+	l.withdrawn, l.awaited, l.full = l.withdrawn[:0], l.awaited[:0], l.full[:0]
 	l.cluster.peak = l.cluster.now
 	for _, s := range l.clusters {
 		s.peak = s.now

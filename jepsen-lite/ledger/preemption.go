@@ -73,7 +73,7 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, l.preemption.waitMillis)
 	}
 	c.deadlines = append(c.deadlines, e.DeadlineMillis)
-	l.warnings = append(l.warnings, w)
+	l.warnings, l.awaited = append(l.warnings, w), append(l.awaited, w.reservation)
 	l.auditWarning(a, c, &w)
 }
 
@@ -257,7 +257,7 @@ func (l *Ledger) balanceWarnings() {
 		l.violate("S17", l.warnings[0].chain(l), "preemption is switched off, and %s is still to end", l.warnings[0].name(l))
 	}
 	for _, f := range l.full {
-		if !l.warnedInEntry(f.number) {
+		if !slices.Contains(l.awaited, f.number) {
 			l.violations = append(l.violations, f.violation)
 		}
 	}
@@ -268,11 +268,6 @@ func (l *Ledger) balanceWarnings() {
 type fullNode struct {
 	number    uint64
 	violation Violation
-}
-
-func (l *Ledger) warnedInEntry(number uint64) bool {
-	in := func(w warning) bool { return w.reservation == number && w.index == l.index }
-	return slices.ContainsFunc(l.warnings, in) || slices.ContainsFunc(l.withdrawn, in)
 }
 
 func (w *warning) name(l *Ledger) string {

@@ -57,12 +57,13 @@ func TestPreemption(t *testing.T) {
 	l.entry(&event.TimeAdvanced{NowMillis: 12_000}, preempt(1, 1), preempt(1, 2))
 	l.entry(&event.ContainerCompleted{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitPreempted})
 	l.entry(&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	l.entry(want(2, large, 1), hold(2, 2, 2, 2), warn(1, 3, 2, 22_000), &event.ContainerCompleted{Container: ref(1, 3)}) // by itself
 	l.legal()
 	id := yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1780000000000, Seq: 1}, Attempt: 1, Number: 1}
 	if !l.m.Warned(id, 11_000) || !l.m.Warned(id, 12_000) || l.m.Warned(id, 13_000) || l.m.Warnings() != 0 {
 		t.Errorf("it was warned until 11 and 12 s; %d warnings stand", l.m.Warnings())
 	}
-	if c := l.m.Counts; c.Warned != 3 || c.Withdrawn != 1 || c.Preempted != 2 {
+	if c := l.m.Counts; c.Warned != 4 || c.Withdrawn != 1 || c.Preempted != 2 {
 		t.Errorf("%+v", c)
 	}
 }
