@@ -168,7 +168,8 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 		const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 		set("yarn.resourcemanager.scheduler.monitor.enable", "true")
 		set(monitor+"monitoring_interval", "1000")
-		set(monitor+"max_wait_before_kill", "3000")
+		set(monitor+"max_wait_before_kill", "2000")
+		set(monitor+"max_ignored_over_capacity", "0")
 		set(monitor+"total_preemption_per_round", "1")
 		set(monitor+"natural_termination_factor", "1")
 	}
