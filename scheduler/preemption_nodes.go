@@ -115,18 +115,22 @@ func (r *preemptionRound) awaited(res *state.Reservation) bool {
 	return r.s.cfg.Calculator.FitsIn(res.Size, r.s.roomOn(res.Node))
 }
 
-// victimOf weighs a container. The end of an AM ends its application's other containers too, unless
-// they are kept.
+// victimOf weighs a container. The end of an AM ends its application's reservations too, and its other
+// containers, unless they are kept.
 func (r *preemptionRound) victimOf(slot uint32) victim {
 	st := r.s.st
 	k := st.Containers.Get(slot)
 	a := st.Apps.Get(k.App)
 	v := victim{container: slot, leaf: r.s.apps[k.App].leaf, size: k.Size, loses: k.Size, am: k.AM, work: r.workOf(k, a)}
 	v.cost = r.cost(v.work, k.Size)
-	if !k.AM || a.KeepContainers {
+	if !k.AM {
 		return v
 	}
-	v.loses, v.cost = a.Used, 0
+	v.loses = v.loses.Add(r.s.reservedIn(a))
+	if a.KeepContainers {
+		return v
+	}
+	v.loses, v.cost = v.loses.Sub(k.Size).Add(a.Used), 0
 	for _, other := range st.ContainersOf(a) {
 		if other.State.Live() {
 			v.cost = satAdd(v.cost, r.cost(r.workOf(other, a), other.Size))

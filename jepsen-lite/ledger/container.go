@@ -25,6 +25,7 @@ type container struct {
 	restored bool // lost before its AM had it, and asked for again
 	// deadlines of the warnings that it ever had; the last may stand
 	deadlines []int64
+	spared    spared
 	// indexes of what became of it; 0 is not yet
 	made, released, completed, signalled uint64
 }

@@ -21,20 +21,30 @@ type warning struct {
 	index       uint64
 }
 
+// spared is when a container's warning was withdrawn, by the state's clock, since its end was not
+// needed any more, and for which reservation.
+type spared struct {
+	millis      int64
+	reservation uint64
+}
+
 // preemptionRules are what a queue configuration says about preemption as such.
 type preemptionRules struct {
 	on         bool
+	reserves   bool  // what room is made for is reserved first
 	waitMillis int64 // from a warning to the end
 }
 
 const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 
 func readPreemptionRules(properties []event.Property) preemptionRules {
-	r := preemptionRules{waitMillis: 15_000}
+	r := preemptionRules{waitMillis: 15_000, reserves: true}
 	for _, p := range properties {
 		switch p.Name {
 		case "yarn.resourcemanager.scheduler.monitor.enable":
 			r.on = strings.EqualFold(strings.TrimSpace(p.Value), "true")
+		case "yarn.scheduler.capacity.preemption.selector":
+			r.reserves = p.Value != "yarn"
 		case preemptionPrefix + "max_wait_before_kill":
 			r.waitMillis = readCount(p.Value)
 		}
@@ -71,6 +81,8 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 		l.violate("S17", nil, "%s is warned while nothing is to be preempted", id)
 	case e.DeadlineMillis < l.now+l.preemption.waitMillis:
 		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, l.preemption.waitMillis)
+	case c.spared == (spared{l.now, e.Reservation}):
+		l.violate("S17", nil, "the time of %s starts again: its warning for r%d was withdrawn, and is given again at once", id, e.Reservation)
 	}
 	c.deadlines = append(c.deadlines, e.DeadlineMillis)
 	l.warnings, l.awaited = append(l.warnings, w), append(l.awaited, w.reservation)
@@ -80,7 +92,7 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 // auditWarning holds a new warning to whom it serves and from whom it takes: S18.
 func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 	id := a.id(c.attempt, c.number)
-	if r := l.reservation(w.reservation); w.reservation != 0 {
+	if r := l.reservation(w.reservation); w.reservation != 0 || l.preemption.reserves {
 		switch {
 		case r == nil:
 			l.violate("S18", nil, "%s is to make room for r%d, which is not held", id, w.reservation)
@@ -147,6 +159,9 @@ func (l *Ledger) warningWithdrawn(e *event.PreemptionWithdrawn) {
 	if i < 0 || !e.Cause.Known() {
 		l.violate("S17", a.life(l, c), "the warning of %s is withdrawn for cause %d, it stands: %v", a.id(c.attempt, c.number), e.Cause, i >= 0)
 		return
+	}
+	if e.Cause == yarn.WithdrawNotChosen || e.Cause == yarn.WithdrawNotEntitled {
+		c.spared = spared{l.now, l.warnings[i].reservation}
 	}
 	l.withdrawn = append(l.withdrawn, l.warnings[i])
 	l.warnings = slices.Delete(l.warnings, i, i+1)

@@ -18,6 +18,9 @@ func preemption(version uint64, more ...event.Property) *event.QueuesConfigured 
 	return e
 }
 
+// yarnSelector has containers end for queues, and not for reservations.
+var yarnSelector = event.Property{Name: "yarn.scheduler.capacity.preemption.selector", Value: "yarn"}
+
 // borrowed is a cluster of which application 1 of a has all, four times what a is guaranteed, and
 // where application 2 of b wants most of a node.
 func borrowed(t *testing.T) *logbook {
@@ -53,7 +56,7 @@ func TestPreemption(t *testing.T) {
 		t.Errorf("%+v of %d", w, l.m.Warnings())
 	}
 	l.entry(&event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNotChosen})
-	l.entry(warn(1, 1, 1, 12_000))
+	l.entry(&event.TimeAdvanced{NowMillis: 2000}, warn(1, 1, 1, 12_000))
 	l.entry(&event.TimeAdvanced{NowMillis: 12_000}, preempt(1, 1), preempt(1, 2))
 	l.entry(&event.ContainerCompleted{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitPreempted})
 	l.entry(&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
@@ -119,6 +122,11 @@ func TestPreemptionViolations(t *testing.T) {
 		{"withdrawn twice", "S17", "it stands: false", func(l *logbook) {
 			l.entry(&event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNotChosen})
 		}},
+		{"given again at once", "S17", "starts again", func(l *logbook) {
+			l.reserve()
+			l.entry(&event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNotChosen}, warn(1, 1, 1, 11_000))
+		}},
+		{"for nobody", "S18", "r0, which is not held", func(l *logbook) { l.entry(warn(1, 1, 0, 11_000)) }},
 		{"for no reservation", "S18", "r7, which is not held", func(l *logbook) { l.entry(warn(1, 1, 7, 11_000)) }},
 		{"on another node", "S18", "to make room for r1, which holds n1", func(l *logbook) { l.entry(hold(1, 2, 1, 1), warn(1, 3, 1, 11_000), warn(1, 1, 1, 11_000)) }},
 		{"in another's name", "S18", "in the name of root.c, it is of root.b", func(l *logbook) {
@@ -129,13 +137,15 @@ func TestPreemptionViolations(t *testing.T) {
 		{"of its own queue", "S18", "may take nothing there", func(l *logbook) {
 			e := warn(1, 1, 0, 11_000)
 			e.Queue = "root.a"
+			l.entry(preemption(3, yarnSelector))
 			l.entry(e)
 		}},
 		{"of a queue that gives nothing", "S18", "may take nothing there", func(l *logbook) {
-			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.disable_preemption", Value: "true"}))
+			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.disable_preemption", Value: "true"}, yarnSelector))
 			l.entry(warn(1, 1, 0, 11_000))
 		}},
 		{"below the guarantee", "S18", "is warned, and root.a uses 16384MB 4vc of the 4096MB 4vc", func(l *logbook) {
+			l.entry(preemption(3, yarnSelector))
 			l.entry(warn(1, 1, 0, 11_000), warn(1, 2, 0, 11_000), warn(1, 3, 0, 11_000), warn(1, 4, 0, 11_000))
 		}},
 		{"at the guarantee when it ends", "S18", "is preempted, and root.a uses", func(l *logbook) {

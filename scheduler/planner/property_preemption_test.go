@@ -129,6 +129,7 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 	if w.DeadlineMillis > m.now {
 		m.fail("41: container %+v is preempted %d ms before its deadline", ref, w.DeadlineMillis-m.now)
 	}
+	m.keeps(before, before.Containers.Get(slot), m.p.st.Queues.Get(before.Apps.Get(before.Containers.Get(slot).App).Queue).Used)
 	m.killed[w.Reservation]++
 	if r := m.p.st.Reservation(w.Reservation); r != 0 { // else an eager pass has fulfilled it
 		if res := m.p.st.Reservations.Get(r); !m.p.Config().Calculator.FitsIn(res.Size, m.roomOn(res.Node)) {
@@ -150,14 +151,22 @@ func (m *machine) roomOn(node uint32) yarn.Resource {
 // warned: the container's queue uses more than its guarantee, also without all that was asked to end,
 // in each kind of which it has too much.
 func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
-	cfg, st := m.p.Config(), m.p.st
-	tree := cfg.Compute(st.Meta.Cluster)
+	st := m.p.st
 	victim := before.Containers.Get(before.Container(e.Container))
 	queue := before.Apps.Get(victim.App).Queue
-	i := must(cfg.Lookup(before.Queues.Get(queue).Path))
-	q := before.Queues.Get(queue)
-	keep := cfg.Calculator.Min(st.Meta.Cluster, q.Used.Add(q.Pending), tree.Capacities[i].EffMin)
-	left := st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue))
+	m.keeps(before, victim, st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue)))
+	cfg := m.p.Config()
+	if i := must(cfg.Lookup(before.Queues.Get(queue).Path)); cfg.Queues[i].DisablePreemption {
+		m.fail("41: %s has preemption disabled and is to give %+v", cfg.Queues[i].Path, e.Container)
+	}
+}
+
+// keeps holds that a container's queue used more than its guarantee, and keeps that with what is left.
+func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.Resource) {
+	cfg, cluster := m.p.Config(), m.p.st.Meta.Cluster
+	q := before.Queues.Get(before.Apps.Get(victim.App).Queue)
+	i := must(cfg.Lookup(q.Path))
+	keep := cfg.Calculator.Min(cluster, q.Used.Add(q.Pending), cfg.Compute(cluster).Capacities[i].EffMin)
 	kinds := 1
 	if m.dominant {
 		kinds = m.kinds
@@ -166,14 +175,11 @@ func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 	for k := range kinds {
 		tooMuch = tooMuch || q.Used[k] > keep[k]
 		if q.Used[k] >= keep[k] && left[k] < keep[k] {
-			m.fail("41: %s keeps %v of the %v that it is guaranteed when %+v has ended", q.Path, left, keep, e.Container)
+			m.fail("41: %s keeps %v of the %v that it is guaranteed when %v has ended", q.Path, left, keep, before.ContainerID(victim))
 		}
 	}
-	switch {
-	case !tooMuch:
-		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %+v", q.Path, q.Used, keep, e.Container)
-	case cfg.Queues[i].DisablePreemption:
-		m.fail("41: %s has preemption disabled and is to give %+v", q.Path, e.Container)
+	if !tooMuch {
+		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %v", q.Path, q.Used, keep, before.ContainerID(victim))
 	}
 }
 
