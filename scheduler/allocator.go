@@ -106,6 +106,9 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	if !calc.FitsIn(k.Size, n.Total) {
 		return skip(NodeTooSmall)
 	}
+	if !fulfillment && k.Count <= s.preemptedFor(a, k) {
+		return skip(NodeReservedByOther)
+	}
 	need := calc.Max(s.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfillment && calc.AnyAboveZero(need)
 	more := fulfillment || s.needsMore(a, k)

@@ -65,16 +65,21 @@ type beneficiary struct {
 }
 
 // chooseForReservations makes room for the reservations of an ask that have waited long enough, the
-// oldest first.
+// oldest first. A starving ask may have more reservations than it wants containers: no more of them get
+// room than it wants.
 func (r *preemptionRound) chooseForReservations(w beneficiary) {
 	st, k := r.s.st, r.s.st.Asks.Get(w.ask)
 	if k.Reservations == 0 || r.set.ReservationWaitMillis < 0 {
 		return
 	}
 	var waiting []uint32
+	wanted := k.Count
 	for slot, res := range st.ReservationsOf(st.Apps.Get(w.app)) {
-		if res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && st.Nodes.Get(res.Node).Label == r.p.label &&
-			res.MadeMillis+r.set.ReservationWaitMillis <= r.s.now && !r.awaited(res) {
+		switch {
+		case res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.p.label:
+		case r.awaited(res):
+			wanted--
+		case res.MadeMillis+r.set.ReservationWaitMillis <= r.s.now:
 			waiting = append(waiting, slot)
 		}
 	}
@@ -82,10 +87,12 @@ func (r *preemptionRound) chooseForReservations(w beneficiary) {
 		return cmp.Compare(st.Reservations.Get(a).Number, st.Reservations.Get(b).Number)
 	})
 	for _, slot := range waiting {
-		if r.spent() || !r.mayGain(w.leaf, yarn.Resource{}) {
+		if wanted <= 0 || r.spent() || !r.mayGain(w.leaf, yarn.Resource{}) {
 			return
 		}
-		r.chooseForReservation(w, st.Reservations.Get(slot))
+		if r.chooseForReservation(w, st.Reservations.Get(slot)) {
+			wanted--
+		}
 	}
 }
 
@@ -94,7 +101,8 @@ func (r *preemptionRound) chooseForReservations(w beneficiary) {
 const dearerBy = 2
 
 // chooseForReservation makes room on the reserved node, or on another one where much less work is lost.
-func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reservation) {
+// It reports whether it did.
+func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reservation) bool {
 	r.lookAtNodes()
 	home := r.nodeAt(res.Node)
 	own, atHome := r.cheapest(home, w, false)
@@ -105,7 +113,7 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 	if len(others) > 0 && (!atHome || others[0].cost < own.cost/dearerBy) {
 		others[0].compared += own.compared
 		if r.reserveFor(w, &others[0], res) {
-			return
+			return true
 		}
 	}
 	if atHome {
@@ -114,6 +122,7 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 		}
 		r.warn(w, &own, res.Number, yarn.PreemptReservation)
 	}
+	return atHome
 }
 
 // chooseForAsk reserves nodes for what an ask wants beside its reservations, as far as its queue is

@@ -113,6 +113,34 @@ func (r *preemptionRound) spare(set *standingSet) {
 	}
 }
 
+// preemptedFor counts the reservations of an ask for which containers were preempted that have still
+// to end on their nodes. The ask keeps that many of its containers for them: if it took room elsewhere,
+// those containers would have ended in vain.
+func (s *Scheduler) preemptedFor(a *state.App, k *state.Ask) (n int64) {
+	if k.Reservations == 0 || !s.cfg.Preemption.Enabled {
+		return 0
+	}
+	for _, r := range s.st.ReservationsOf(a) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.hasPreempted(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// hasPreempted says whether containers were preempted for a reservation, and have still to end.
+func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
+	if !s.cfg.Preemption.Enabled {
+		return false
+	}
+	for _, c := range s.st.ContainersOn(s.st.Nodes.Get(r.Node)) {
+		if !c.State.Live() && c.ExitStatus == yarn.ExitPreempted {
+			return s.cfg.Calculator.FitsIn(r.Size, s.roomOn(r.Node))
+		}
+	}
+	return false
+}
+
 // roomOn is what is free on a node, or will be when the containers have ended that its NodeManager has
 // still to end.
 func (s *Scheduler) roomOn(node uint32) yarn.Resource {

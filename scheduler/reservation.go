@@ -119,7 +119,7 @@ func part(a, b int64) yarn.Fraction {
 // elsewhere; 0 if there is none. What limits demand must come from the partition at hand.
 func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) uint32 {
 	for slot, r := range s.st.ReservationsOf(a) {
-		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) && (!limits || s.here(r)) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) && (!limits || s.here(r)) && !s.hasPreempted(r) {
 			return slot
 		}
 	}
