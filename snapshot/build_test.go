@@ -93,7 +93,8 @@ func withLabels(tb testing.TB, st *state.State) {
 	apply(tb, st, &event.ApplicationLabelled{App: st.Meta.NextApp - 1, Label: "spot", AMLabel: "gpu"})
 }
 
-// withPreemptions has ended one container by preemption, and warns another.
+// withPreemptions has ended one container by preemption, another one for a reservation that still
+// stands, and warns a third one.
 func withPreemptions(tb testing.TB, st *state.State) {
 	key := yarn.SchedulerKey{Priority: 6}
 	number := st.NextNumber(st.Apps.Get(st.App(1)))
@@ -106,6 +107,16 @@ func withPreemptions(tb testing.TB, st *state.State) {
 				Under: yarn.NewResource(4<<10, 4), Over: yarn.NewResource(2<<10, 2), Sets: 41, Cost: 180})
 	}
 	apply(tb, st, &event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}, ExitStatus: yarn.ExitPreempted})
+	reservation := st.Reservations.Get(st.Reservation(1))
+	for _, c := range st.ContainersOn(st.Nodes.Get(reservation.Node)) {
+		if c.State.Live() && !c.AM {
+			ref := st.Ref(c)
+			apply(tb, st, &event.PreemptionAsked{Container: ref, Reservation: reservation.Number, Queue: "root.a", Cause: yarn.PreemptReservation, DeadlineMillis: st.Meta.NowMillis},
+				&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted})
+			return
+		}
+	}
+	tb.Fatal("no container runs on the reserved node")
 }
 
 // smallResized is small as it was in format 2.

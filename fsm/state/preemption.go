@@ -83,22 +83,31 @@ func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
 		return broken(e, "it is not warned, or there is no such cause")
 	}
 	s.Preemptions.release(slot)
+	s.PreemptionTotals.Withdrawn[e.Cause]++
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
 	return nil
 }
 
 // endPreemption drops the warning of a container that ends. If it was preempted, its application's
-// losses grow.
+// losses grow, and so does what its reservation owes to preemption.
 func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 	if !s.Preemptions.Has(slot) {
 		return
 	}
+	w := *s.Preemptions.Get(slot)
 	s.Preemptions.release(slot)
 	if exit != yarn.ExitPreempted {
 		return
 	}
+	lost := s.ResourceSecondsOf(c, s.Meta.NowMillis)
+	t := &s.PreemptionTotals
+	t.Preempted[w.Cause]++
+	t.ResourceSeconds = t.ResourceSeconds.Add(lost)
+	if r := s.Reservation(w.Reservation); r != 0 {
+		s.Reservations.mut(r).Preempted++
+	}
 	p := s.preemptedOf(c.App)
-	*p = p.Add(Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: s.ResourceSecondsOf(c, s.Meta.NowMillis)})
+	*p = p.Add(Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost})
 	s.fold(p.Containers<<32 | p.AMs)
 	s.foldResource(p.ResourceSeconds)
 }
@@ -153,4 +162,15 @@ func (p *Preempted) code(c *codec.Coder) {
 	c.U64(&p.AMs)
 	c.Resource(&p.Size)
 	c.Resource(&p.ResourceSeconds)
+}
+
+func (r *Reservation) codePreempted(c *codec.Coder) { c.U32(&r.Preempted) }
+
+func (t *PreemptionTotals) code(c *codec.Coder) {
+	for _, counts := range []*[16]uint64{&t.Preempted, &t.Withdrawn, &t.Unused} {
+		for i := range counts {
+			c.U64(&counts[i])
+		}
+	}
+	c.Resource(&t.ResourceSeconds)
 }

@@ -53,12 +53,44 @@ func TestPreemption(t *testing.T) {
 	if got := s.PreemptedOf(s.App(1)); got != (Preempted{Containers: 1, Size: gb(3), ResourceSeconds: gb(45)}) {
 		t.Errorf("application 1 has lost %+v", got)
 	}
+	if n := s.Reservations.Get(s.Reservation(1)).Preempted; n != 1 {
+		t.Errorf("%d containers were preempted for the reservation", n)
+	}
+	want1 := PreemptionTotals{ResourceSeconds: gb(45)}
+	want1.Preempted[yarn.PreemptGuarantee] = 1
+	if s.PreemptionTotals != want1 {
+		t.Errorf("the totals are %+v", s.PreemptionTotals)
+	}
+	awaiting, err := decode(encode(s))
+	if err != nil || awaiting.PreemptionTotals != want1 || awaiting.Reservations.Get(awaiting.Reservation(1)).Preempted != 1 {
+		t.Errorf("from a snapshot: %v", err)
+	}
 	apply(t, s, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	if s.PreemptionTotals != want1 {
+		t.Errorf("once the room is used the totals are %+v", s.PreemptionTotals)
+	}
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
 	back, err := decode(encode(s))
 	if err != nil || !bytes.Equal(encode(back), encode(s)) || back.PreemptedOf(back.App(1)) != s.PreemptedOf(s.App(1)) {
+		t.Errorf("from a snapshot: %v", err)
+	}
+}
+
+// TestPreemptedUnused: what was preempted for a reservation is unused when the reservation is
+// cancelled, and a warning that is withdrawn counts under its cause alone.
+func TestPreemptedUnused(t *testing.T) {
+	s := reserved(t)
+	apply(t, s, warning(1), warning(2), &event.PreemptionWithdrawn{Container: ref(1, 2), Cause: yarn.WithdrawNotChosen},
+		&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted},
+		&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged})
+	var want PreemptionTotals
+	want.Preempted[yarn.PreemptGuarantee], want.Withdrawn[yarn.WithdrawNotChosen], want.Unused[yarn.CancelExchanged] = 1, 1, 1
+	if s.PreemptionTotals != want {
+		t.Errorf("the totals are %+v", s.PreemptionTotals)
+	}
+	if back, err := decode(encode(s)); err != nil || back.PreemptionTotals != want {
 		t.Errorf("from a snapshot: %v", err)
 	}
 }

@@ -359,6 +359,7 @@ type Reservation struct {
 	AM         bool
 	MadeMillis int64
 	IncreaseOf uint32 // slot of the container that it makes larger, else 0; not in snapshots
+	Preempted  uint32 // containers that were preempted to make room for it
 
 	prevApp, nextApp uint32
 }
@@ -386,6 +387,16 @@ type Preempted struct {
 	AMs             uint64
 	Size            yarn.Resource
 	ResourceSeconds yarn.Resource
+}
+
+// PreemptionTotals are the counters of preemption since the cluster began. All but ResourceSeconds,
+// which is that of State.ResourceSecondsOf, count containers.
+type PreemptionTotals struct {
+	Preempted [16]uint64 // by yarn.PreemptionCause
+	Withdrawn [16]uint64 // warnings, by yarn.WithdrawalCause
+	// Unused were preempted for a reservation that was cancelled afterwards, by yarn.CancelCause.
+	Unused          [16]uint64
+	ResourceSeconds yarn.Resource // lost by those that were preempted
 }
 
 // ReservationBan keeps one key from reserving one node until its free resource changes: without

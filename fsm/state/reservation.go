@@ -238,6 +238,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 		n.ReservationBans = ban
 	}
 	s.Meta.Cancelled[e.Cause]++
+	s.PreemptionTotals.Unused[e.Cause] += uint64(res.Preempted)
 	s.fold(uint64(e.Cause))
 	return nil
 }

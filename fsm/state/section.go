@@ -130,6 +130,9 @@ func Sections() []Section {
 			func(a *App) bool { return a.labelled || a.AMLabel != 0 }, (*App).codeLabels),
 		table(32, "preemptions", func(s *State) *Table[Preemption] { return &s.Preemptions }, (*Preemption).code),
 		table(33, "preempted", func(s *State) *Table[Preempted] { return &s.Preempted }, (*Preempted).code),
+		single(34, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
+		more(35, "preempted-for", func(s *State) *Table[Reservation] { return &s.Reservations },
+			func(r *Reservation) bool { return r.Preempted != 0 }, (*Reservation).codePreempted),
 	}
 }
 

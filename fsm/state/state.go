@@ -45,6 +45,7 @@ type State struct {
 	AskedLabels      Table[LabelID]    // by the slot of a Container: the label of the ask that it serves
 	Preemptions      Table[Preemption] // by the slot of a Container: the warning that it is to end
 	Preempted        Table[Preempted]  // by the slot of an App: what it has lost by preemption
+	PreemptionTotals PreemptionTotals
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -99,7 +100,7 @@ func (s *State) Fork() *State {
 		Attempts: s.Attempts.fork(), NodeApplications: s.NodeApplications.fork(), Delegations: s.Delegations.fork(),
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
-		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(),
+		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),

@@ -223,7 +223,9 @@ func TestMetrics(t *testing.T) {
 		`rmd_nodes{partition="",state="RUNNING"} 3`, `rmd_largest_fit{partition="",resource="memory-mb"} 65536`, `rmd_inputs_total{kind="KillApplication",result="ok"} 1`,
 		`rmd_raft_elections_total 1`, `rmd_raft_snapshots_total{op="write",result="ok"} 1`, `rmd_ipc_requests_total{code="OK",method="getApps",protocol="ClientProtocol"} 1`,
 		`rmd_http_seconds_count{code="2xx",route="/v1/apps/{id}:kill"} 1`, `rmd_http_seconds_count{code="4xx",route="/v1/nodes/{id}"} 1`, `rmd_http_seconds_count{code="4xx",route="none"} 1`,
-		`rmd_http_seconds_count{code="other",route="/proxy"} 1`, `rmd_reservation_cancelled_total{cause="OPERATOR"} 0`, `rmd_state_divergence_total 0`,
+		`rmd_http_seconds_count{code="other",route="/proxy"} 1`, `rmd_reservation_cancelled_total{cause="OPERATOR"} 0`,
+		`rmd_preempted_total{cause="GUARANTEE"} 0`, `rmd_preempted_unused_total{cause="EXCHANGED"} 0`, `rmd_preempted_resource_seconds_total{resource="vcores"} 0`,
+		`rmd_preemption_warnings{queue="root.train"} 0`, `rmd_preemption_withdrawn_total{cause="NO_ROOM"} 0`, `rmd_state_divergence_total 0`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no line %s", line)

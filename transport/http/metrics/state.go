@@ -33,6 +33,11 @@ var (
 	descAge         = desc("rmd_reservation_age_seconds", "Ages of the current reservations.")
 	descIdle        = desc("rmd_reserved_idle_resource", "Free resources on reserved nodes.", "resource")
 	descCancelled   = desc("rmd_reservation_cancelled_total", "Cancelled reservations since the cluster was created.", "cause")
+	descPreempted   = desc("rmd_preempted_total", "Preempted containers since the cluster was created, by the cause of the preemption.", "cause")
+	descLost        = desc("rmd_preempted_resource_seconds_total", "Resource-seconds that preempted containers had used, since the cluster was created.", "resource")
+	descUnused      = desc("rmd_preempted_unused_total", "Containers that were preempted for a reservation which was cancelled afterwards, by the cause of the cancellation.", "cause")
+	descWarnings    = desc("rmd_preemption_warnings", "Running containers that are warned of their preemption, by their queue.", "queue")
+	descWithdrawn   = desc("rmd_preemption_withdrawn_total", "Withdrawn warnings since the cluster was created.", "cause")
 	descNodes       = desc("rmd_nodes", "Number of nodes.", "state", "partition")
 	descLargest     = desc("rmd_largest_fit", "Largest free amount on one usable node without a reservation.", "resource", "partition")
 	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
@@ -41,7 +46,8 @@ var (
 )
 
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue, descPartition,
-	descAMRatio, descCanLose, descVoters, descReserved, descAge, descIdle, descCancelled, descNodes, descLargest, descIdempotency}
+	descAMRatio, descCanLose, descVoters, descReserved, descAge, descIdle, descCancelled,
+	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descLargest, descIdempotency}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -91,6 +97,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	g.queues()
 	g.partitions()
 	g.reservations()
+	g.preemption()
 	g.nodes()
 }
 
@@ -101,6 +108,10 @@ type gauges struct {
 
 func (g *gauges) set(d *prometheus.Desc, value float64, labels ...string) {
 	g.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func (g *gauges) count(d *prometheus.Desc, value float64, labels ...string) {
+	g.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
 // membersTimeout bounds the question to the other replicas.
@@ -254,11 +265,42 @@ func (g *gauges) reservations() {
 	for i, name := range g.v.Kinds {
 		g.set(descIdle, float64(idle[i]), name)
 	}
-	for number, n := range g.v.State.Meta.Cancelled {
-		if cause := yarn.CancelCause(number); cause.Known() {
-			g.out <- prometheus.MustNewConstMetric(descCancelled, prometheus.CounterValue, float64(n), cause.String())
+	byCause[yarn.CancelCause](g, descCancelled, &g.v.State.Meta.Cancelled)
+}
+
+// byCause shows counters of the state that stand at the numbers of their causes.
+func byCause[C interface {
+	~uint8
+	Known() bool
+	String() string
+}](g *gauges, d *prometheus.Desc, counts *[16]uint64) {
+	for number, n := range counts {
+		if cause := C(number); cause.Known() {
+			g.count(d, float64(n), cause.String())
 		}
 	}
+}
+
+func (g *gauges) preemption() {
+	st := g.v.State
+	t := &st.PreemptionTotals
+	byCause[yarn.PreemptionCause](g, descPreempted, &t.Preempted)
+	byCause[yarn.WithdrawalCause](g, descWithdrawn, &t.Withdrawn)
+	byCause[yarn.CancelCause](g, descUnused, &t.Unused)
+	for i, name := range g.v.Kinds {
+		g.count(descLost, float64(t.ResourceSeconds[i]), name)
+	}
+	warned := map[uint32]int{} // by queue
+	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+		warned[st.Apps.Get(st.Containers.Get(slot).App).Queue]++
+		return true
+	})
+	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		if q.Leaf {
+			g.set(descWarnings, float64(warned[slot]), q.Path)
+		}
+		return true
+	})
 }
 
 func (g *gauges) nodes() {
