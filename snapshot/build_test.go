@@ -107,16 +107,9 @@ func withPreemptions(tb testing.TB, st *state.State) {
 				Under: yarn.NewResource(4<<10, 4), Over: yarn.NewResource(2<<10, 2), Sets: 41, Cost: 180})
 	}
 	apply(tb, st, &event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}, ExitStatus: yarn.ExitPreempted})
-	reservation := st.Reservations.Get(st.Reservation(1))
-	for _, c := range st.ContainersOn(st.Nodes.Get(reservation.Node)) {
-		if c.State.Live() && !c.AM {
-			ref := st.Ref(c)
-			apply(tb, st, &event.PreemptionAsked{Container: ref, Reservation: reservation.Number, Queue: "root.a", Cause: yarn.PreemptReservation, DeadlineMillis: st.Meta.NowMillis},
-				&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted})
-			return
-		}
-	}
-	tb.Fatal("no container runs on the reserved node")
+	ref := event.ContainerRef{App: 1, Attempt: 1, Number: 4} // on the reserved node
+	apply(tb, st, &event.PreemptionAsked{Container: ref, Reservation: 2, Queue: "root.b", Cause: yarn.PreemptReservation, DeadlineMillis: st.Meta.NowMillis},
+		&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted})
 }
 
 // smallResized is small as it was in format 2.
