@@ -23,6 +23,10 @@ type offeringNode struct {
 	cheapest    uint64        // the least work of an offer, by what it uses
 	reservation uint32        // of another queue that is over its entitlement
 	taken       bool          // a reservation holds it that stays
+
+	asked    yarn.Resource // what atBest was asked last, and its answer
+	work     uint64
+	possible bool
 }
 
 // victim is a container that may end for another's sake.
@@ -43,6 +47,7 @@ func (r *preemptionRound) lookAtNodes() {
 	}
 	nodes := &r.s.st.Nodes
 	r.nodes = make([]offeringNode, 0, nodes.Len())
+	r.offers = make([]victim, 0, min(r.s.st.Containers.Len(), offersOfAll+offersOfNode))
 	end := nodes.Cap()
 	first := uint32(0)
 	if r.s.st.Containers.Len() > offersOfAll {

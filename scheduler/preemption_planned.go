@@ -169,10 +169,7 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 			}
 			continue
 		}
-		if !r.covers(o.room.Add(o.potential), k.Size) {
-			continue
-		}
-		if work := r.cost(o.cheapest, k.Size.Sub(o.room)); hopes.wants(work) && r.usable(o, w) {
+		if work, ok := r.atBest(o, k.Size); ok && hopes.wants(work) && r.usable(o, w) {
 			hopes.add(work, i)
 		}
 	}
@@ -188,6 +185,16 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 		sets[i].compared = compared
 	}
 	return sets, free
+}
+
+// atBest is the least work that room for a size could cost on a node; false when there is no way. Most
+// asks of a round are for the same sizes, so the last answer is kept.
+func (r *preemptionRound) atBest(o *offeringNode, size yarn.Resource) (work uint64, ok bool) {
+	if o.asked != size {
+		o.asked, o.possible = size, r.covers(o.room.Add(o.potential), size)
+		o.work = r.cost(o.cheapest, size.Sub(o.room))
+	}
+	return o.work, o.possible
 }
 
 // hopefulNodes keeps the nodes with the least work to lose at best.

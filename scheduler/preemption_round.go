@@ -30,6 +30,7 @@ type preemptionRound struct {
 	kill   []uint32
 	nodes  []offeringNode
 	offers []victim // of all nodes; each node has a part of them
+	mayEnd []victim // those of the node at hand that may end for an ask; reused
 	scans  int      // asks for which all nodes may still be compared
 	sets   int      // sets that may still be chosen
 }

@@ -28,12 +28,13 @@ func comparePreemptionSets(a, b preemptionSet) int {
 func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preemptionSet, bool) {
 	o, k := &r.nodes[node], r.s.st.Asks.Get(w.ask)
 	lacks := k.Size.Sub(o.room)
-	offers := make([]victim, 0, o.end-o.first)
+	offers := r.mayEnd[:0]
 	for _, v := range r.offers[o.first:o.end] {
 		if v.leaf != w.leaf && (masters || !v.am) && !r.s.st.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
 			offers = append(offers, v)
 		}
 	}
+	r.mayEnd = offers
 	slices.SortStableFunc(offers, func(a, b victim) int {
 		if a.am != b.am {
 			return cmp.Compare(boolToInt(a.am), boolToInt(b.am))

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"runtime"
 	"testing"
 
 	"rmd/scheduler/input"
@@ -12,12 +13,7 @@ import (
 // that finds nothing to do. The budget is 20 ms.
 func BenchmarkPreemptionRound(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
-	props := w.p.Config().Properties()
-	in := &input.SetQueues{Properties: []input.Property{{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"}}}
-	for _, q := range props {
-		in.Properties = append(in.Properties, input.Property{Name: q.Name, Value: q.Value})
-	}
-	w.must(b, in)
+	w.enablePreemption(b)
 	ask := func(which int, count int64) {
 		for i, at := range w.apps {
 			if i%2 == which {
@@ -39,6 +35,14 @@ func BenchmarkPreemptionRound(b *testing.B) {
 	b.Run("later", func(b *testing.B) { w.rounds(b, 3) })
 }
 
+func (w *plant) enablePreemption(tb testing.TB) {
+	in := &input.SetQueues{Properties: []input.Property{{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"}}}
+	for _, q := range w.p.Config().Properties() {
+		in.Properties = append(in.Properties, input.Property{Name: q.Name, Value: q.Value})
+	}
+	w.must(tb, in)
+}
+
 // rounds measures a round after some others, each time on the same state.
 func (w *plant) rounds(b *testing.B, after int) {
 	b.ReportAllocs()
@@ -51,6 +55,7 @@ func (w *plant) rounds(b *testing.B, after int) {
 			now += 3000
 			p.Plan(now, input.Request{Input: &input.PreemptionRound{}})
 		}
+		runtime.GC() // what was left by the rounds that are not measured
 		b.StartTimer()
 		_, list := p.Plan(now+3000, input.Request{Input: &input.PreemptionRound{}})
 		events = len(list)
