@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"rmd/fsm/state"
 	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
@@ -66,6 +67,10 @@ func (s *Scheduler) ObservePreemption() (kill []uint32) { return s.preempt(&s.cf
 
 func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 	s.refreshCapacities()
+	if set.Selector == preempt.YARN {
+		return s.preemptAsYARN(set)
+	}
+	s.withdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container, p *state.Preemption) bool { return p.Reservation == 0 })
 	var budget yarn.Resource
 	for i, p := range s.partitions {
 		queues := s.PreemptionPartition(p.label)

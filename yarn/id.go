@@ -154,10 +154,10 @@ type SchedulerKey struct {
 	AllocationID int64
 }
 
-// Less is the serving order of keys.
-func (k SchedulerKey) Less(o SchedulerKey) bool {
-	if k.Priority != o.Priority {
-		return k.Priority < o.Priority
-	}
-	return k.AllocationID < o.AllocationID
+// Compare is the serving order of keys.
+func (k SchedulerKey) Compare(o SchedulerKey) int {
+	return cmp.Or(cmp.Compare(k.Priority, o.Priority), cmp.Compare(k.AllocationID, o.AllocationID))
 }
+
+// Less says whether a key is served before another.
+func (k SchedulerKey) Less(o SchedulerKey) bool { return k.Compare(o) < 0 }

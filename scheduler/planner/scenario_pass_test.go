@@ -116,7 +116,7 @@ func (w *world) tellOne(e event.Event) string {
 	case *event.ResizeReserved:
 		return fmt.Sprintf("%s r%d reserved for #%d to grow\n", w.names[e.Container.App], e.Reservation, e.Container.Number)
 	case *event.PreemptionAsked:
-		return fmt.Sprintf("%s #%d warned for %s\n", w.names[e.Container.App], e.Container.Number, e.Queue)
+		return strings.TrimSuffix(fmt.Sprintf("%s #%d warned for %s", w.names[e.Container.App], e.Container.Number, e.Queue), " for ") + "\n"
 	case *event.PreemptionWithdrawn:
 		return fmt.Sprintf("%s #%d no longer warned: %s\n", w.names[e.Container.App], e.Container.Number, e.Cause)
 	case *event.AttemptActivated:

@@ -72,5 +72,11 @@ func (p *Partition) Entitlements(s *Settings, m Mode) []Share {
 
 // Budget is how much of all partitions together may be taken in one round.
 func (p *Partition) Budget(s *Settings) yarn.Resource {
-	return multiply(p.Cluster, decimal(s.TotalPerRound, float))
+	return MultiplyFloat(p.Cluster, s.TotalPerRound)
+}
+
+// MultiplyFloat multiplies each component by what Java reads of a configured number as a float, and
+// rounds towards zero.
+func MultiplyFloat(r yarn.Resource, by yarn.Fraction) yarn.Resource {
+	return multiply(r, decimal(by, float))
 }

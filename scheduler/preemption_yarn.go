@@ -1,0 +1,163 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// yarnRound is a round of preemption that chooses containers as YARN's policy does, for clusters that
+// want the same choices. Each round chooses again from the start. A container is warned when it is chosen, ends when
+// it is still chosen at its deadline, and its warning is withdrawn when it is chosen no more. YARN's
+// defects are left out; docs/design/differences-from-yarn.md names them.
+//
+//	queue priority   preemption_yarn_priority.go  for reservations of queues of a higher priority
+//	reserved         preemption_yarn_reserved.go  for reservations on the nodes where they are
+//	first in         preemption_yarn_fifo.go      from queues that use too much, the newest first
+//
+// Source: Hadoop 3.4.2, ProportionalCapacityPreemptionPolicy.containerBasedPreemptOrKill.
+type yarnRound struct {
+	s          *Scheduler
+	set        *preempt.Settings
+	partitions []*preempt.Partition // parallel to s.partitions
+	budget     yarn.Resource        // what the round may still take
+	chosen     []yarnChoice         // in the order in which they were chosen
+	isChosen   map[uint32]bool      // by container
+	calc       yarn.Calculator
+	cluster    yarn.Resource
+}
+
+// yarnChoice is a container that is to end.
+type yarnChoice struct {
+	container uint32
+	cause     yarn.PreemptionCause
+	queue     string // that gains, where it is known
+}
+
+func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
+	r := &yarnRound{s: s, set: set, isChosen: map[uint32]bool{}, calc: s.cfg.Calculator, cluster: s.st.Meta.Cluster}
+	for _, p := range s.partitions {
+		r.partitions = append(r.partitions, s.PreemptionPartition(p.label))
+	}
+	r.budget = r.partitions[0].Budget(set)
+	s.withdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container, p *state.Preemption) bool { return p.Reservation != 0 })
+	if set.QueuePriority.Enabled {
+		r.chooseByQueuePriority()
+	}
+	if set.SelectReserved {
+		r.chooseForReservations()
+	}
+	r.chooseFirstIn(preempt.Mode{Reserved: set.CountReserved}, yarn.PreemptGuarantee)
+	if set.Balance {
+		r.chooseFirstIn(preempt.Mode{Balance: true}, yarn.PreemptBalance)
+	}
+	return r.carryOut()
+}
+
+// carryOut withdraws warnings of containers that are not chosen any more, warns those that are chosen
+// for the first time, and returns those whose deadline has passed.
+func (r *yarnRound) carryOut() (kill []uint32) {
+	var spared []uint32
+	r.s.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+		if !r.isChosen[slot] {
+			spared = append(spared, slot)
+		}
+		return true
+	})
+	for _, slot := range spared {
+		r.s.WithdrawPreemption(slot, yarn.WithdrawNotChosen)
+	}
+	for _, c := range r.chosen {
+		switch {
+		case !r.s.st.Preemptions.Has(c.container):
+			r.warn(c)
+		case r.s.st.Preemptions.Get(c.container).DeadlineMillis <= r.s.now:
+			kill = append(kill, c.container)
+		}
+	}
+	return kill
+}
+
+func (r *yarnRound) warn(c yarnChoice) {
+	wait := r.set.MaxWaitMillis
+	if c.cause == yarn.PreemptBalance {
+		wait = r.set.BalanceMaxWaitMillis
+	}
+	leaf, partition := r.leafOf(c.container), r.partitionOf(r.s.st.Containers.Get(c.container).Node)
+	q := &r.partitions[partition].Queues[leaf]
+	r.s.AskPreemption(c.container, event.PreemptionAsked{Queue: c.queue, Cause: c.cause, DeadlineMillis: r.s.now + wait,
+		Over: yarn.ComponentMax(q.Used.Sub(q.Guaranteed), yarn.Resource{})})
+}
+
+// choose adds a container and takes it off the budget.
+func (r *yarnRound) choose(slot uint32, cause yarn.PreemptionCause, queue string) {
+	r.isChosen[slot] = true
+	r.chosen = append(r.chosen, yarnChoice{slot, cause, queue})
+	r.budget = r.budget.Sub(r.s.st.Containers.Get(slot).Size)
+}
+
+// toTake computes what each leaf must give of each partition, less what is chosen already. Each entry
+// is parallel to the queues.
+//
+// Source: Hadoop 3.4.2, CapacitySchedulerPreemptionUtils.deductPreemptableResourcesBasedSelectedCandidates
+// and getResToObtainByPartitionForLeafQueue.
+func (r *yarnRound) toTake(m preempt.Mode) [][]yarn.Resource {
+	out := make([][]yarn.Resource, len(r.partitions))
+	for i, p := range r.partitions {
+		out[i] = make([]yarn.Resource, len(p.Queues))
+		for q, share := range p.Entitlements(r.set, m) {
+			out[i][q] = share.ToTake
+		}
+	}
+	for _, c := range r.chosen {
+		of := &out[r.partitionOf(r.s.st.Containers.Get(c.container).Node)][r.leafOf(c.container)]
+		*of = of.Sub(r.s.st.Containers.Get(c.container).Size)
+	}
+	for i := range out {
+		for q := range out[i] {
+			if r.calc.Compare(r.cluster, out[i][q], yarn.Resource{}) <= 0 {
+				out[i][q] = yarn.Resource{}
+			}
+		}
+	}
+	return out
+}
+
+func (r *yarnRound) leafOf(container uint32) int32 {
+	return r.s.apps[r.s.st.Containers.Get(container).App].leaf
+}
+
+// partitionOf is the index of a node's partition.
+func (r *yarnRound) partitionOf(node uint32) int { return int(r.s.st.Nodes.Get(node).Label) }
+
+// liveOn are the containers of a node that have not been told to end, by a given order.
+func (r *yarnRound) liveOn(node uint32, compare func(a, b uint32) int) (live []uint32) {
+	for slot, c := range r.s.st.ContainersOn(r.s.st.Nodes.Get(node)) {
+		if c.State.Live() {
+			live = append(live, slot)
+		}
+	}
+	slices.SortStableFunc(live, compare)
+	return live
+}
+
+// newer orders containers by their ids, the newest first.
+func (r *yarnRound) newer(a, b uint32) int {
+	x, y := r.s.st.ContainerID(r.s.st.Containers.Get(a)), r.s.st.ContainerID(r.s.st.Containers.Get(b))
+	return cmp.Or(cmp.Compare(y.App.ClusterTimestamp, x.App.ClusterTimestamp), cmp.Compare(y.App.Seq, x.App.Seq), cmp.Compare(y.Attempt, x.Attempt), cmp.Compare(y.Number, x.Number))
+}
+
+// reservedNodes are the nodes with a reservation, in the order of their slots.
+func (r *yarnRound) reservedNodes() (nodes []uint32) {
+	r.s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.Reservation != 0 && n.Serving() {
+			nodes = append(nodes, slot)
+		}
+		return true
+	})
+	return nodes
+}

@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// yarnFirstIn takes from one leaf what it must give.
+type yarnFirstIn struct {
+	*yarnRound
+	leaf    int32
+	cause   yarn.PreemptionCause
+	take    []yarn.Resource // by partition; what is below zero in a kind has been given
+	gives   []bool          // by partition
+	masters []uint32        // AMs that were passed over
+	size    yarn.Resource   // of those
+}
+
+// chooseFirstIn takes from each leaf that uses too much: first containers on nodes that were lent to
+// it, then those of the application that is served last. AMs are the last resort.
+//
+// Source: Hadoop 3.4.2, FifoCandidatesSelector.
+func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
+	take := r.toTake(m)
+	apps := r.appsByLeaf()
+	for leaf := range r.s.cfg.Queues {
+		if !r.s.cfg.Queues[leaf].Leaf || r.s.cfg.Queues[leaf].DisablePreemption {
+			continue
+		}
+		f := &yarnFirstIn{yarnRound: r, leaf: int32(leaf), cause: cause}
+		for i := range take {
+			f.take = append(f.take, take[i][leaf])
+			f.gives = append(f.gives, !take[i][leaf].IsZero())
+		}
+		f.choose(apps[leaf])
+	}
+}
+
+// appsByLeaf are the applications of each leaf that have containers or reservations, those that are
+// served last first.
+func (r *yarnRound) appsByLeaf() [][]uint32 {
+	apps := make([][]uint32, len(r.s.cfg.Queues))
+	r.s.st.Apps.Each(func(slot uint32, a *state.App) bool {
+		if a.Activated() {
+			leaf := r.s.apps[slot].leaf
+			apps[leaf] = append(apps[leaf], slot)
+		}
+		return true
+	})
+	for _, list := range apps {
+		slices.SortFunc(list, func(a, b uint32) int {
+			if r.s.apps[b].key.less(r.s.apps[a].key) {
+				return -1
+			}
+			return 1
+		})
+	}
+	return apps
+}
+
+func (f *yarnFirstIn) done() bool { return !slices.Contains(f.gives, true) }
+
+func (f *yarnFirstIn) choose(apps []uint32) {
+	if f.done() {
+		return
+	}
+	for _, slot := range f.lent(apps) {
+		f.try(slot)
+	}
+	for _, app := range apps {
+		f.chooseOf(app)
+	}
+	f.chooseMasters()
+}
+
+// lent are the containers of applications on nodes of another label than they asked for, the newest
+// first.
+func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
+	if len(f.partitions) == 1 {
+		return nil
+	}
+	for _, app := range apps {
+		for slot, c := range f.s.st.ContainersOf(f.s.st.Apps.Get(app)) {
+			if c.State.Live() && f.s.st.AskedLabel(slot) != f.s.st.Nodes.Get(c.Node).Label {
+				lent = append(lent, slot)
+			}
+		}
+	}
+	slices.SortFunc(lent, f.newer)
+	return lent
+}
+
+// chooseOf takes from one application: its reservations, and then its containers by reverse priority,
+// the newest first.
+func (f *yarnFirstIn) chooseOf(app uint32) {
+	st := f.s.st
+	a := st.Apps.Get(app)
+	var reservations []uint64
+	for _, res := range st.ReservationsOf(a) {
+		reservations = append(reservations, res.Number)
+	}
+	slices.Sort(reservations)
+	for _, number := range reservations {
+		res := st.Reservations.Get(st.Reservation(number))
+		if f.takes(f.partitionOf(res.Node), res.Size) {
+			f.budget = f.budget.Sub(res.Size)
+			f.s.cancel(number, yarn.CancelPreempted)
+		}
+	}
+	var live []uint32
+	for slot, c := range st.ContainersOf(a) {
+		if c.State.Live() && !f.isChosen[slot] {
+			live = append(live, slot)
+		}
+	}
+	slices.SortFunc(live, func(x, y uint32) int {
+		return cmp.Or(st.Containers.Get(y).Key.Compare(st.Containers.Get(x).Key), f.newer(x, y))
+	})
+	for _, slot := range live {
+		if f.done() {
+			return
+		}
+		if c := st.Containers.Get(slot); c.AM {
+			f.masters, f.size = append(f.masters, slot), f.size.Add(c.Size)
+			continue
+		}
+		f.try(slot)
+	}
+}
+
+// chooseMasters takes AMs that were passed over, while those of the leaf have more than AMs may have.
+func (f *yarnFirstIn) chooseMasters() {
+	q := &f.s.cfg.Queues[f.leaf]
+	most := preempt.MultiplyFloat(f.partitions[0].Queues[f.leaf].Guaranteed, q.MaxAMPercent)
+	for _, slot := range f.masters {
+		if f.done() || f.calc.Compare(f.cluster, f.size, most) <= 0 {
+			return
+		}
+		if f.try(slot) {
+			f.size = f.size.Sub(f.s.st.Containers.Get(slot).Size)
+		}
+	}
+}
+
+// try chooses a container if that takes something of what its leaf must give.
+func (f *yarnFirstIn) try(slot uint32) bool {
+	c := f.s.st.Containers.Get(slot)
+	if f.isChosen[slot] || !f.takes(f.partitionOf(c.Node), c.Size) {
+		return false
+	}
+	f.yarnRound.choose(slot, f.cause, "")
+	return true
+}
+
+// takes says whether a size counts toward what the leaf must give of a partition and fits the budget,
+// and takes it off the former.
+//
+// Source: Hadoop 3.4.2, CapacitySchedulerPreemptionUtils.tryPreemptContainerAndDeductResToObtain.
+func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
+	take := &f.take[partition]
+	if !f.gives[partition] {
+		return false
+	}
+	for i, v := range take {
+		if v == 0 {
+			take[i] = -1 // as YARN: a kind of which nothing must be taken does not stop the others
+		}
+	}
+	if !f.calc.AnyAboveZero(*take) || !f.calc.FitsIn(size, f.budget) {
+		return false
+	}
+	after := take.Sub(size)
+	if f.set.ConservativeDRF {
+		if f.anyExhausted(*take) {
+			return false
+		}
+	} else if f.calc.Compare(f.cluster, yarn.ComponentMax(after, yarn.Resource{}), yarn.ComponentMax(*take, yarn.Resource{})) >= 0 {
+		return false
+	}
+	*take = after
+	f.gives[partition] = f.calc.Compare(f.cluster, after, yarn.Resource{}) > 0
+	return true
+}
+
+// anyExhausted says whether nothing of some kind that counts is to be taken any more.
+func (f *yarnFirstIn) anyExhausted(r yarn.Resource) bool {
+	return slices.ContainsFunc(r[:f.s.kindsThatCount()], func(v int64) bool { return v <= 0 })
+}

@@ -1,0 +1,104 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// chooseForReservations ends containers on reserved nodes whose reservation can be fulfilled then, the
+// nodes where the least must end first.
+//
+// Source: Hadoop 3.4.2, ReservedContainerCandidatesSelector.
+func (r *yarnRound) chooseForReservations() {
+	take := r.toTake(preempt.Mode{Reserved: true})
+	type candidate struct {
+		node uint32
+		cost uint64
+	}
+	var nodes []candidate
+	for _, node := range r.reservedNodes() {
+		if size, ok := r.lookAtReserved(node, take); ok {
+			nodes = append(nodes, candidate{node, r.ratio(size, r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation).Size)})
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
+	for _, n := range nodes {
+		r.chooseOnReserved(n.node, take)
+	}
+}
+
+// lookAtReserved is the size of what must end on a node for its reservation, each container looked at
+// by itself; false when that does not do, or nothing needs to end.
+func (r *yarnRound) lookAtReserved(node uint32, take [][]yarn.Resource) (size yarn.Resource, ok bool) {
+	return size, r.offerOnReserved(node, func(slot uint32, v yarn.Resource) bool {
+		if !r.mayTake(slot, take) {
+			return false
+		}
+		size = size.Add(v)
+		return true
+	})
+}
+
+// chooseOnReserved chooses containers of a node for its reservation, all that are needed or none.
+func (r *yarnRound) chooseOnReserved(node uint32, take [][]yarn.Resource) {
+	queue := r.s.cfg.Queues[r.s.LeafOf(r.s.st.Apps.Get(r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation).App))].Path
+	partition := r.partitionOf(node)
+	before := len(r.chosen)
+	ok := r.offerOnReserved(node, func(slot uint32, size yarn.Resource) bool {
+		if !r.mayTake(slot, take) {
+			return false
+		}
+		of := &take[partition][r.leafOf(slot)]
+		*of = of.Sub(size)
+		r.choose(slot, yarn.PreemptReservation, queue)
+		return true
+	})
+	if ok {
+		return
+	}
+	for _, c := range r.chosen[before:] {
+		size := r.s.st.Containers.Get(c.container).Size
+		of := &take[partition][r.leafOf(c.container)]
+		*of, r.budget = of.Add(size), r.budget.Add(size)
+		delete(r.isChosen, c.container)
+	}
+	r.chosen = r.chosen[:before]
+}
+
+// offerOnReserved offers the containers of a reserved node, the newest first, until the reservation
+// fits. It does not offer AMs, nor what is chosen already.
+func (r *yarnRound) offerOnReserved(node uint32, take func(slot uint32, size yarn.Resource) bool) bool {
+	res := r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation)
+	room := r.s.roomOn(node)
+	if r.calc.FitsIn(res.Size, room) {
+		return false
+	}
+	for _, slot := range r.liveOn(node, r.newer) {
+		c := r.s.st.Containers.Get(slot)
+		if c.AM || !r.isChosen[slot] && !take(slot, c.Size) {
+			continue
+		}
+		if room = room.Add(c.Size); r.calc.FitsIn(res.Size, room) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayTake says whether a container's leaf must give as much, and the budget allows it.
+func (r *yarnRound) mayTake(slot uint32, take [][]yarn.Resource) bool {
+	c := r.s.st.Containers.Get(slot)
+	gives := take[r.partitionOf(c.Node)][r.leafOf(slot)]
+	return !gives.IsZero() && r.calc.FitsIn(c.Size, gives) && r.calc.FitsIn(c.Size, r.budget)
+}
+
+// ratio is a as a part of b, of the kind where it is largest; in parts of 2^32.
+func (r *yarnRound) ratio(a, b yarn.Resource) (most uint64) {
+	for i := range r.s.kindsThatCount() {
+		most = max(most, yarn.Share(a[i], b[i]))
+	}
+	return most
+}
