@@ -84,10 +84,11 @@ func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 // withdraw takes a set's warnings back. A reservation that only their end made room for in the limits
 // of its queues goes with them.
 func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) {
-	res := r.s.st.Reservations.Get(r.s.st.Reservation(set.number))
+	slot := r.s.st.Reservation(set.number)
+	res := r.s.st.Reservations.Get(slot)
 	r.s.withdrawFor(res, cause)
 	if cause != yarn.WithdrawFulfilled && !r.withinMaxima(r.s.LeafOf(r.s.st.Apps.Get(res.App)), yarn.Resource{}) {
-		r.s.cancel(set.number, yarn.CancelPreempted)
+		r.drop(slot)
 	}
 }
 
