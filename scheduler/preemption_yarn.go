@@ -11,9 +11,9 @@ import (
 )
 
 // yarnRound is a round of preemption that chooses containers as YARN's policy does, for clusters that
-// want the same choices. Each round chooses again from the start. A container is warned when it is chosen, ends when
-// it is still chosen at its deadline, and its warning is withdrawn when it is chosen no more. YARN's
-// defects are left out; docs/design/differences-from-yarn.md names them.
+// want the same choices. Each round chooses again from the start. A container is warned when it is
+// chosen, ends when it is still chosen at its deadline, and its warning is withdrawn when it is chosen
+// no more. YARN's defects are left out; docs/design/differences-from-yarn.md names them.
 //
 //	queue priority   preemption_yarn_priority.go  for reservations of queues of a higher priority
 //	reserved         preemption_yarn_reserved.go  for reservations on the nodes where they are
@@ -27,8 +27,16 @@ type yarnRound struct {
 	budget     yarn.Resource        // what the round may still take
 	chosen     []yarnChoice         // in the order in which they were chosen
 	isChosen   map[uint32]bool      // by container
+	dropped    []droppedReservation
 	calc       yarn.Calculator
 	cluster    yarn.Resource
+}
+
+// droppedReservation is a reservation that counted toward what its leaf must give of a partition.
+type droppedReservation struct {
+	partition int
+	leaf      int32
+	size      yarn.Resource
 }
 
 // yarnChoice is a container that is to end.
@@ -72,24 +80,42 @@ func (r *yarnRound) carryOut() (kill []uint32) {
 		r.s.WithdrawPreemption(slot, yarn.WithdrawNotChosen)
 	}
 	for _, c := range r.chosen {
-		switch {
-		case !r.s.st.Preemptions.Has(c.container):
-			r.warn(c)
-		case r.s.st.Preemptions.Get(c.container).DeadlineMillis <= r.s.now:
+		if r.warned(c) {
 			kill = append(kill, c.container)
 		}
 	}
 	return kill
 }
 
-func (r *yarnRound) warn(c yarnChoice) {
-	wait := r.set.MaxWaitMillis
-	if c.cause == yarn.PreemptBalance {
-		wait = r.set.BalanceMaxWaitMillis
+// warned warns a chosen container. It says whether that is done already and the time is up. A container
+// that was warned for balance and is chosen for another cause, or the other way around, is warned again
+// if it would end too late otherwise, or too soon.
+func (r *yarnRound) warned(c yarnChoice) (timeIsUp bool) {
+	if r.s.st.Preemptions.Has(c.container) {
+		w := r.s.st.Preemptions.Get(c.container)
+		same := (w.Cause == yarn.PreemptBalance) == (c.cause == yarn.PreemptBalance)
+		timeIsUp = w.DeadlineMillis <= r.s.now
+		if same || !timeIsUp && w.DeadlineMillis <= r.deadline(c.cause) {
+			return timeIsUp
+		}
+		r.s.WithdrawPreemption(c.container, yarn.WithdrawNotChosen)
 	}
+	r.warn(c)
+	return false
+}
+
+// deadline is when a container ends that is warned now.
+func (r *yarnRound) deadline(cause yarn.PreemptionCause) int64 {
+	if cause == yarn.PreemptBalance {
+		return r.s.now + r.set.BalanceMaxWaitMillis
+	}
+	return r.s.now + r.set.MaxWaitMillis
+}
+
+func (r *yarnRound) warn(c yarnChoice) {
 	leaf, partition := r.leafOf(c.container), r.partitionOf(r.s.st.Containers.Get(c.container).Node)
 	q := &r.partitions[partition].Queues[leaf]
-	r.s.AskPreemption(c.container, event.PreemptionAsked{Queue: c.queue, Cause: c.cause, DeadlineMillis: r.s.now + wait,
+	r.s.AskPreemption(c.container, event.PreemptionAsked{Queue: c.queue, Cause: c.cause, DeadlineMillis: r.deadline(c.cause),
 		Over: yarn.ComponentMax(q.Used.Sub(q.Guaranteed), yarn.Resource{})})
 }
 
@@ -116,6 +142,10 @@ func (r *yarnRound) toTake(m preempt.Mode) [][]yarn.Resource {
 	for _, c := range r.chosen {
 		of := &out[r.partitionOf(r.s.st.Containers.Get(c.container).Node)][r.leafOf(c.container)]
 		*of = of.Sub(r.s.st.Containers.Get(c.container).Size)
+	}
+	for _, d := range r.dropped {
+		of := &out[d.partition][d.leaf]
+		*of = of.Sub(d.size)
 	}
 	for i := range out {
 		for q := range out[i] {

@@ -77,15 +77,15 @@ func (f *yarnFirstIn) choose(apps []uint32) {
 	f.chooseMasters()
 }
 
-// lent are the containers of applications on nodes of another label than they asked for, the newest
-// first.
+// lent are the containers of applications that asked for no label and are on nodes with one, the
+// newest first.
 func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 	if len(f.partitions) == 1 {
 		return nil
 	}
 	for _, app := range apps {
 		for slot, c := range f.s.st.ContainersOf(f.s.st.Apps.Get(app)) {
-			if c.State.Live() && f.s.st.AskedLabel(slot) != f.s.st.Nodes.Get(c.Node).Label {
+			if c.State.Live() && f.s.st.Nodes.Get(c.Node).Label != 0 && f.s.st.AskedLabel(slot) == 0 {
 				lent = append(lent, slot)
 			}
 		}
@@ -108,6 +108,7 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 		res := st.Reservations.Get(st.Reservation(number))
 		if f.takes(f.partitionOf(res.Node), res.Size) {
 			f.budget = f.budget.Sub(res.Size)
+			f.dropped = append(f.dropped, droppedReservation{f.partitionOf(res.Node), f.leaf, res.Size})
 			f.s.cancel(number, yarn.CancelPreempted)
 		}
 	}

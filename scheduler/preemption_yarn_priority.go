@@ -14,12 +14,13 @@ import (
 // Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector.
 type yarnPriority struct {
 	*yarnRound
+	ranks   [][]int32         // by queue: the priorities of the queues from root down to it
 	touched map[uint32]bool   // nodes that were decided about
 	gained  [][]yarn.Resource // by partition and leaf: reservations that room was made for
 }
 
 func (r *yarnRound) chooseByQueuePriority() {
-	p := &yarnPriority{yarnRound: r, touched: map[uint32]bool{}}
+	p := &yarnPriority{yarnRound: r, ranks: r.ranks(), touched: map[uint32]bool{}}
 	for _, partition := range r.partitions {
 		p.gained = append(p.gained, make([]yarn.Resource, len(partition.Queues)))
 	}
@@ -35,6 +36,17 @@ func (r *yarnRound) chooseByQueuePriority() {
 			p.move(res, leaf)
 		}
 	}
+}
+
+func (r *yarnRound) ranks() [][]int32 {
+	queues := r.partitions[0].Queues
+	ranks := make([][]int32, len(queues))
+	for i := range queues {
+		if up := queues[i].Parent; up >= 0 {
+			ranks[i] = append(slices.Clone(ranks[up]), queues[i].Priority)
+		}
+	}
+	return ranks
 }
 
 // waiting are the reservations of leaves that have priority over some other leaf: those of leaves with
@@ -64,14 +76,11 @@ func (p *yarnPriority) leafOfReservation(res *state.Reservation) int32 {
 	return p.s.LeafOf(p.s.st.Apps.Get(res.App))
 }
 
+// compare puts what is of a leaf with priority over the other first, and then the older. Priorities
+// count from root down: that is an order, and to have priority over another leaf alone is not.
 func (p *yarnPriority) compare(a, b int32, madeA, madeB int64) int {
-	switch {
-	case p.above(a, b):
-		return -1
-	case p.above(b, a):
-		return 1
-	}
-	return cmp.Compare(madeA, madeB)
+	higher := func(x, y int32) int { return cmp.Compare(y, x) }
+	return cmp.Or(slices.CompareFunc(p.ranks[a], p.ranks[b], higher), cmp.Compare(madeA, madeB))
 }
 
 // above says whether leaf a has priority over leaf b: the priorities of the queues count that are their
