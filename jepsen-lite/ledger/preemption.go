@@ -160,7 +160,7 @@ func (l *Ledger) warningWithdrawn(e *event.PreemptionWithdrawn) {
 		l.violate("S17", a.life(l, c), "the warning of %s is withdrawn for cause %d, it stands: %v", a.id(c.attempt, c.number), e.Cause, i >= 0)
 		return
 	}
-	if e.Cause == yarn.WithdrawNotChosen || e.Cause == yarn.WithdrawNotEntitled {
+	if e.Cause == yarn.WithdrawNotChosen {
 		c.spared = spared{l.now, l.warnings[i].reservation}
 	}
 	l.withdrawn = append(l.withdrawn, l.warnings[i])
