@@ -8,6 +8,7 @@ import (
 
 	"rmd/config"
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
@@ -105,6 +106,7 @@ func (r *Replica) planner() v1.Planner {
 			return explain.Submission(p, in)
 		},
 		WhatIf:          whatIf,
+		Preemption:      preemption,
 		Try:             try,
 		Why:             r.causes.of,
 		CheapestToDrain: explain.CheapestToDrain,
@@ -125,6 +127,15 @@ func try(st *state.State, in input.Input) error {
 		return f
 	}
 	return nil
+}
+
+// preemption asks the scheduler what the next round of preemption would do to a state.
+func preemption(st *state.State) (*api.Preemption, error) {
+	s, err := scheduler.New(st, false)
+	if err != nil {
+		return nil, err
+	}
+	return explain.PreemptionNow(s), nil
 }
 
 // whatIf asks the planner what another queue configuration would change.

@@ -56,6 +56,14 @@ func (v view) because(e event.Event) Decision {
 		return v.becauseFulfilled(e)
 	case *event.ReservationCancelled:
 		return v.becauseCancelled(e)
+	case *event.PreemptionAsked:
+		return v.becauseAsked(e)
+	case *event.PreemptionWithdrawn:
+		return v.becauseWithdrawn(e)
+	case *event.ContainerReleased:
+		return v.becausePreempted(e.Container, e.ExitStatus)
+	case *event.ContainerCompleted:
+		return v.becausePreempted(e.Container, e.ExitStatus)
 	case *event.AttemptActivated:
 		return v.becauseActivated(e)
 	case *event.AttemptStarted:

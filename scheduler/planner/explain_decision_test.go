@@ -48,6 +48,9 @@ func decisionStories() []decisionStory {
 		{explain.FirstInLine.String(), event.KindContainerAllocated, []string{"no ask for label x could use the node, so it is lent; root.b used 0.0 % of its guarantee of label x", "n1:1 had 8 GiB"}, lentStory},
 		{explain.FirstInLine.String(), event.KindContainerAllocated, []string{"root.a used 25.0 % of its guarantee of label x", "n1:1 had 6 GiB"},
 			lentStory + "\nask app0 2x2G@7\nlabel ask app0 7 x\ncomplete app1 1\nhb n1 quiet\nhb n1 quiet"},
+		{yarn.PreemptGuarantee.String(), event.KindPreemptionAsked, []string{"for application_", "_0002 (reservation r", "root.b was 4 GiB", "under its guarantee, root.a was 4 GiB", "over its own; cheapest of ", "it has run for 60 s"}, preemptStory + "\nround quiet"},
+		{yarn.PreemptGuarantee.String(), event.KindContainerReleased, []string{"preempted for application_", "_0002 (reservation r", "root.b was 4 GiB", "it had run for 75 s"}, preemptStory + "\nround quiet\nround after=15 quiet"},
+		{yarn.WithdrawCancelled.String(), event.KindPreemptionWithdrawn, []string{"the reservation that it was to make room for was cancelled"}, preemptStory + "\nround quiet\nkill app2"},
 		{explain.NoAM.String(), event.KindAttemptActivated, []string{"its AM is unmanaged"}, plain + "app app1 user=u1"},
 		{scheduler.MaxParallelApps.String(), event.KindAttemptStarted, []string{"1 in root.a"}, "conf queues=(a:100) a.max-parallel-apps=1\nnode add n1 8G\napp app1 user=u1\napp app2 user=u2"},
 	}

@@ -417,6 +417,9 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 		return &api.Explanation{ID: id.String(), Reason: "AM_LIMIT_QUEUE"}, nil
 	}
 	cfg.Planner.CheapestToDrain = explain.CheapestToDrain
+	cfg.Planner.Preemption = func(st *state.State) (*api.Preemption, error) {
+		return explain.PreemptionNow(planOn(st).Scheduler()), nil
+	}
 	cfg.Planner.WhatIf = func(st *state.State, properties []input.Property, stop func() bool) (*api.WhatIf, error) {
 		lim := explain.DefaultWhatIfLimits()
 		lim.Stop = stop

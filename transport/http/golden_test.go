@@ -22,7 +22,7 @@ var golden = []struct{ file, path string }{
 	{"apps.json", "/v1/apps"}, {"app.json", "/v1/apps/" + app1}, {"explain.json", "/v1/apps/" + app3 + "/explain"}, {"containers.json", "/v1/apps/" + app1 + "/containers"},
 	{"attempts.json", "/v1/apps/" + app1 + "/attempts"}, {"asks.json", "/v1/apps/" + app2 + "/asks"},
 	{"nodes.json", "/v1/nodes"}, {"node.json", "/v1/nodes/sim-01:8041"}, {"placement.json", "/v1/nodes/sim-01/placement"},
-	{"queues.json", "/v1/queues"}, {"queue.json", "/v1/queues/root.online"}, {"reservations.json", "/v1/reservations"}, {"reservation.json", "/v1/reservations/r1"},
+	{"queues.json", "/v1/queues"}, {"queue.json", "/v1/queues/root.online"}, {"reservations.json", "/v1/reservations"}, {"reservation.json", "/v1/reservations/r1"}, {"preemption.json", "/v1/preemption"},
 	{"conf.json", "/v1/conf"}, {"conf_versions.json", "/v1/conf/versions"}, {"conf_version.json", "/v1/conf/versions/1"}, {"conf_diff.json", "/v1/conf/versions/1/diff/2"}, {"log.json", "/v1/log?from=1&count=50"},
 	{"ws_info.json", "/ws/v1/cluster/info"}, {"ws_metrics.json", "/ws/v1/cluster/metrics"}, {"ws_scheduler.json", "/ws/v1/cluster/scheduler"}, {"ws_nodes.json", "/ws/v1/cluster/nodes"},
 	{"ws_node.json", "/ws/v1/cluster/nodes/sim-01:8041"}, {"ws_apps.json", "/ws/v1/cluster/apps"}, {"ws_app.json", "/ws/v1/cluster/apps/" + app1},

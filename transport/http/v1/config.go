@@ -56,7 +56,7 @@ type Config struct {
 // Planner is what the planner says of states: why applications wait, and what would be.
 // Any of it may be nil.
 type Planner struct {
-	// Private returns a fork of the committed state for WhatIf and ExplainSubmission, which change
+	// Private returns a fork of the committed state for WhatIf, Preemption and ExplainSubmission, which change
 	// it. Without it they get a fork of the shared one.
 	Private func() *state.State
 	// Explain says why an application waits. It only reads
@@ -68,6 +68,9 @@ type Planner struct {
 	// ExplainSubmission explains an application that would be submitted; an *input.Fault where it would be refused. It is given a fork of
 	// its own, one call at a time.
 	ExplainSubmission func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error)
+	// Preemption says what preemption does, and what its next round would decide. It is given a fork
+	// of its own, one call at a time.
+	Preemption func(st *state.State) (*api.Preemption, error)
 	// Try plans an input on a fork of its own; an *input.Fault where it is refused.
 	Try func(st *state.State, in input.Input) error
 	// Why says why the events of some entries of the log were decided, from the state just

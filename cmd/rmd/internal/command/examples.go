@@ -47,6 +47,8 @@ var examples = map[string][]string{
 	"reservation status": {"rmd reservation status r41", "rmd reservation status"},
 	"reservation cancel": {"rmd reservation cancel r41 --reason \"node goes to repair\" --yes"},
 
+	"preempt": {"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --dry-run -o json"},
+
 	"conf get":      {"rmd conf get root.train", "rmd conf get --version 3 -o json", "rmd conf get --xml > queues.xml", "rmd conf get --ignored"},
 	"conf set":      {"rmd conf set root.train.capacity=40 root.batch.capacity=10 -m \"more for train\"", "rmd conf set root.batch.maximum-capacity= --dry-run"},
 	"conf diff":     {"rmd conf diff capacity-scheduler.xml", "rmd conf diff 3 5", "rmd conf diff --whatif capacity-scheduler.xml"},

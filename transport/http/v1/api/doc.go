@@ -65,6 +65,8 @@
 //	GET    /v1/reservations/{id}/history                        ReservationHistory
 //	DELETE /v1/reservations/{id}?reason=                        Done
 //
+//	GET    /v1/preemption                                       Preemption
+//
 //	GET    /v1/conf                                             Conf
 //	PUT    /v1/conf (If-Match: version)[?dry_run&comment]  PutConf or XML → ConfApplied
 //	GET    /v1/conf/versions, …/{v}                             ConfVersions, Conf

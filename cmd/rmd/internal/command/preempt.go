@@ -1,0 +1,147 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
+	"rmd/transport/http/v1/api"
+)
+
+func (p *program) preempt() verb {
+	return verb{name: "preempt", usage: "show what preemption would do now, and which warnings stand", flags: append([]cli.Flag{
+		&cli.BoolFlag{Name: "dry-run", Usage: "required: no command preempts, the leader does in its rounds"},
+	}, watchFlags()...),
+		long: "Shows what each leaf queue is guaranteed, uses and is entitled to, and what the next round may take from it; " +
+			"the warnings that stand, with their deadlines; and what a round would decide now: which containers it would warn, for which application, and why. " +
+			"The round runs on a copy of the state and changes nothing. It also runs where preemption is off.",
+		run: func(c *call) error {
+			if !c.Bool("dry-run") {
+				return clierr.Usagef("write rmd preempt --dry-run", "no command preempts: the leader does, if preemption is on")
+			}
+			o, err := c.options()
+			if err != nil {
+				return err
+			}
+			return showText(c, func(ctx context.Context) ([]byte, func(io.Writer) error, error) {
+				var d api.Preemption
+				doc, err := c.get(ctx, "/v1/preemption", nil, &d)
+				return doc, func(w io.Writer) error { return writePreemption(w, d, o, c.cut()) }, err
+			})
+		}}
+}
+
+var preemptionColumns = output.List[api.PreemptionQueue]{
+	Name: func(q api.PreemptionQueue) string { return q.Path },
+	Columns: []output.Column[api.PreemptionQueue]{
+		{Head: "QUEUE", Text: func(q api.PreemptionQueue) string { return q.Path + inLabel(q.Label) }, Shrink: true},
+		{Head: "USED", Text: func(q api.PreemptionQueue) string { return q.Used }, Shrink: true},
+		{Head: "GUARANTEED", Text: func(q api.PreemptionQueue) string { return q.Guaranteed }, Shrink: true},
+		{Head: "ENTITLED", Text: func(q api.PreemptionQueue) string { return q.Entitled }, Shrink: true},
+		{Head: "PENDING", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Pending }, Shrink: true},
+		{Head: "GIVES", Text: func(q api.PreemptionQueue) string { return q.Gives }, Shrink: true},
+	},
+}
+
+func inLabel(label string) string {
+	if label == "" {
+		return ""
+	}
+	return " (" + label + ")"
+}
+
+// writePreemption prints the mode, the queues, the warnings and the round.
+func writePreemption(w io.Writer, d api.Preemption, o output.Options, width int) error {
+	if o.Format == output.Name {
+		for _, s := range d.Next.Warns {
+			for _, c := range s.Containers {
+				fmt.Fprintln(w, c.ID)
+			}
+		}
+		return nil
+	}
+	l := &labelled{width: width}
+	l.fold("", d.Text)
+	if d.Selector != "" {
+		l.fold("", fmt.Sprintf("selector %s; a round every %s; a container ends %s after its warning", d.Selector, output.Millis(d.IntervalMillis), output.Millis(d.MaxWaitMillis)))
+	}
+	fmt.Fprintln(w, strings.TrimRight(l.b.String(), "\n"))
+	if len(d.Queues) > 0 {
+		fmt.Fprintln(w)
+		if err := preemptionColumns.Write(w, d.Queues, o); err != nil {
+			return err
+		}
+	}
+	l = &labelled{width: width}
+	for _, q := range d.Queues {
+		l.fold("  "+q.Path+inLabel(q.Label)+": ", q.Text)
+	}
+	l.b.WriteString("\n")
+	writeSets(l, "warned, and not ended yet", d.Warnings)
+	writeSets(l, "the next round would warn", d.Next.Warns)
+	if len(d.Next.Kills) > 0 {
+		l.fold("", "the next round would preempt, as their deadline has passed")
+		for _, c := range d.Next.Kills {
+			l.fold("    ", preemptionContainerText(c))
+		}
+	}
+	if len(d.Next.Withdraws) > 0 {
+		l.fold("", "the next round would withdraw the warnings of")
+		for _, c := range d.Next.Withdraws {
+			l.fold("    ", preemptionContainerText(c.PreemptionContainer)+": "+c.Cause)
+		}
+	}
+	l.fold("", "since the cluster began: "+causesText("preempted", d.Totals.Preempted)+"; "+causesText("warnings withdrawn", d.Totals.Withdrawn)+"; "+causesText("preempted in vain", d.Totals.Unused))
+	_, err := io.WriteString(w, l.b.String())
+	return err
+}
+
+func writeSets(l *labelled, title string, sets []api.PreemptionSet) {
+	if len(sets) == 0 {
+		l.fold("", title+": nothing")
+		return
+	}
+	l.fold("", title)
+	for _, s := range sets {
+		whom := s.Queue
+		if s.App != "" {
+			whom = s.App + " in " + s.Queue
+		}
+		text := fmt.Sprintf("on %s for %s", s.Node, whom)
+		if s.Needs != "" {
+			text += fmt.Sprintf(", which needs %s (reservation %s)", s.Needs, s.Reservation)
+		}
+		l.fold("  ", text+"; deadline "+output.Time(s.DeadlineMillis))
+		l.fold("    ", s.Text)
+		for _, c := range s.Containers {
+			l.fold("    ", preemptionContainerText(c))
+		}
+	}
+}
+
+func preemptionContainerText(c api.PreemptionContainer) string {
+	s := fmt.Sprintf("%s of %s: %s, has run for %s", c.ID, c.Queue, c.Size, output.Millis(c.RunMillis))
+	if c.AM {
+		s += ", an AM"
+	}
+	return s
+}
+
+// causesText counts what happened, by cause.
+func causesText(what string, by map[string]uint64) string {
+	var sum uint64
+	var parts []string
+	for _, cause := range sorted(by) {
+		sum += by[cause]
+		parts = append(parts, fmt.Sprintf("%s %d", cause, by[cause]))
+	}
+	if sum == 0 {
+		return what + " 0"
+	}
+	return fmt.Sprintf("%s %d (%s)", what, sum, strings.Join(parts, ", "))
+}

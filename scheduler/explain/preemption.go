@@ -1,0 +1,337 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/internal/thousands"
+	"rmd/scheduler"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// Preemption says what preemption has decided and what its next round would decide. The round runs on
+// a copy of the state, also where preemption is off.
+type Preemption struct {
+	Mode           string `json:"mode"` // ON, OBSERVE_ONLY, OFF, or LEVEL_TOO_LOW: the replicas must be upgraded first
+	Text           string `json:"text"`
+	Selector       string `json:"selector"`
+	AtMillis       int64  `json:"at_ms"` // the state's clock
+	IntervalMillis int64  `json:"interval_ms"`
+	MaxWaitMillis  int64  `json:"max_wait_ms"` // from the warning to the kill
+
+	Queues   []PreemptionQueue `json:"queues"`   // leaf queues, for each label
+	Warnings []PreemptionSet   `json:"warnings"` // that stand
+	Next     PreemptionRound   `json:"next"`
+	Totals   PreemptionTotals  `json:"totals"`
+}
+
+// PreemptionQueue is what a leaf queue must give, or may get, on the nodes of a label.
+type PreemptionQueue struct {
+	Path       string `json:"path"`
+	Label      string `json:"label,omitempty"`
+	Guaranteed string `json:"guaranteed"`
+	Used       string `json:"used"`
+	Pending    string `json:"pending"`
+	Entitled   string `json:"entitled"` // what it should have, as demand is now
+	Gives      string `json:"gives"`    // what the next round may take from it
+	Text       string `json:"text"`     // what follows
+
+	GuaranteedAmount Amount `json:"guaranteed_amount"`
+	UsedAmount       Amount `json:"used_amount"`
+	PendingAmount    Amount `json:"pending_amount"`
+	EntitledAmount   Amount `json:"entitled_amount"`
+	GivesAmount      Amount `json:"gives_amount"`
+}
+
+// PreemptionSet is containers that end together, so that a reservation of the node gets their room.
+type PreemptionSet struct {
+	Reservation    string                `json:"reservation,omitempty"` // empty: no node is kept for the room
+	App            string                `json:"app,omitempty"`         // that gets the room
+	Queue          string                `json:"queue"`                 // of that application
+	Node           string                `json:"node"`
+	Needs          string                `json:"needs,omitempty"`
+	Cause          string                `json:"cause"`
+	AskedMillis    int64                 `json:"asked_ms"`
+	DeadlineMillis int64                 `json:"deadline_ms"`
+	Sets           uint32                `json:"sets"`    // of containers that were compared
+	CostMillis     int64                 `json:"cost_ms"` // work lost: milliseconds of the whole label's nodes
+	Containers     []PreemptionContainer `json:"containers"`
+	Text           string                `json:"text"`
+
+	number uint64
+}
+
+// PreemptionContainer is a container that is to end.
+type PreemptionContainer struct {
+	ID        string `json:"id"`
+	App       string `json:"app"`
+	Queue     string `json:"queue"`
+	Size      string `json:"size"`
+	AM        bool   `json:"am,omitempty"`
+	RunMillis int64  `json:"run_ms"` // that it has run
+}
+
+// PreemptionRound is what a round decides.
+type PreemptionRound struct {
+	Warns     []PreemptionSet        `json:"warns"`
+	Kills     []PreemptionContainer  `json:"kills"` // their deadline has passed
+	Withdraws []PreemptionWithdrawal `json:"withdraws"`
+}
+
+// PreemptionWithdrawal is a warning that is taken back.
+type PreemptionWithdrawal struct {
+	PreemptionContainer
+	Cause string `json:"cause"`
+}
+
+// PreemptionTotals count since the cluster began. All but ResourceSeconds count containers, by cause.
+type PreemptionTotals struct {
+	Preempted map[string]uint64 `json:"preempted"`
+	Withdrawn map[string]uint64 `json:"withdrawn"`
+	// Unused were preempted for a reservation that was cancelled afterwards, by the cause of that.
+	Unused          map[string]uint64 `json:"unused"`
+	ResourceSeconds Amount            `json:"resource_seconds"` // that the preempted containers had used
+}
+
+// Modes of preemption.
+const (
+	PreemptionOn      = "ON"
+	PreemptionObserve = "OBSERVE_ONLY"
+	PreemptionOff     = "OFF"
+	preemptionTooOld  = "LEVEL_TOO_LOW"
+)
+
+// PreemptionNow tells what preemption has decided and would decide now. It uses the scheduler's state
+// up, which must be a copy.
+func PreemptionNow(s *scheduler.Scheduler) *Preemption {
+	v := viewOf(s)
+	d := &Preemption{AtMillis: v.st.Meta.NowMillis, Queues: []PreemptionQueue{}, Totals: v.preemptionTotals()}
+	d.Next = PreemptionRound{Warns: []PreemptionSet{}, Kills: []PreemptionContainer{}, Withdraws: []PreemptionWithdrawal{}}
+	d.Warnings = v.warnedSets(func(uint32) bool { return true })
+	if d.Mode, d.Text = v.preemptionMode(); v.cfg == nil {
+		return d
+	}
+	set := &v.cfg.Preemption
+	d.Selector, d.IntervalMillis, d.MaxWaitMillis = selectorName(set.Selector), set.IntervalMillis, set.MaxWaitMillis
+	for _, label := range v.labels() {
+		d.Queues = append(d.Queues, v.preemptionQueues(label)...)
+	}
+	if d.Mode != preemptionTooOld {
+		v.observe(&d.Next)
+	}
+	return d
+}
+
+func (v view) preemptionMode() (mode, text string) {
+	switch {
+	case v.cfg == nil:
+		return PreemptionOff, "the cluster has no queues yet"
+	case v.st.Meta.Level < event.LevelPreemption:
+		return preemptionTooOld, fmt.Sprintf("preemption needs feature level %d, the cluster has %d; see rmd upgrade status", event.LevelPreemption, v.st.Meta.Level)
+	case !v.cfg.Preemption.Enabled:
+		return PreemptionOff, "preemption is off: nothing is warned or preempted"
+	case v.cfg.Preemption.ObserveOnly:
+		return PreemptionObserve, "preemption only observes: nothing is warned or preempted"
+	}
+	return PreemptionOn, "preemption is on"
+}
+
+func selectorName(s preempt.Selector) string {
+	if s == preempt.YARN {
+		return "yarn"
+	}
+	return "planned"
+}
+
+// labels are those of all nodes, and 0.
+func (v view) labels() []state.LabelID {
+	out := []state.LabelID{0}
+	v.st.Labels.Each(func(slot uint32, _ *state.Label) bool { out = append(out, state.LabelID(slot)); return true })
+	return out
+}
+
+func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
+	p := v.PreemptionPartition(label)
+	for i, share := range p.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true}) {
+		q := &p.Queues[i]
+		if !q.Leaf || label != 0 && q.Guaranteed.IsZero() && q.Used.IsZero() && q.Pending.IsZero() {
+			continue
+		}
+		none := yarn.Resource{}
+		gives, entitled := yarn.ComponentMax(share.ToTake, none), yarn.ComponentMax(share.Ideal, none)
+		format := v.cfg.Kinds.Format
+		out = append(out, PreemptionQueue{
+			Path: v.cfg.Queues[i].Path, Label: v.st.LabelName(label),
+			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Pending: format(q.Pending), Entitled: format(entitled), Gives: format(gives),
+			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), PendingAmount: v.amount(q.Pending),
+			EntitledAmount: v.amount(entitled), GivesAmount: v.amount(gives),
+			Text: preemptionText(v.cfg, q, gives, entitled),
+		})
+	}
+	return out
+}
+
+// preemptionText says what follows from a leaf's share.
+func preemptionText(cfg *capacity.Config, q *preempt.Queue, gives, entitled yarn.Resource) string {
+	calc, none := cfg.Calculator, yarn.Resource{}
+	under := yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), none)
+	over := yarn.ComponentMax(q.Used.Sub(q.Guaranteed), none)
+	switch {
+	case calc.AnyAboveZero(gives):
+		return "must give " + cfg.Kinds.Format(gives)
+	case calc.AnyAboveZero(q.Pending) && calc.AnyAboveZero(under):
+		return "waits for its guarantee: " + cfg.Kinds.Format(yarn.ComponentMin(under, q.Pending)) + " more"
+	case !calc.AnyAboveZero(over):
+		return "within its guarantee"
+	case q.Disabled:
+		return "over its guarantee; disable_preemption protects it"
+	case calc.AnyAboveZero(q.Used.Sub(entitled)):
+		return "over its guarantee by less than max_ignored_over_capacity"
+	}
+	return "over its guarantee; nobody is owed what it borrows"
+}
+
+// observe adds what a round would decide. It carries the decisions out on the state, but for the kills.
+func (v view) observe(next *PreemptionRound) {
+	known := map[uint32]bool{}
+	v.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool { known[slot] = true; return true })
+	v.Begin(v.st.Meta.NowMillis)
+	for _, slot := range v.ObservePreemption() {
+		next.Kills = append(next.Kills, v.preemptionContainer(slot))
+	}
+	for _, e := range v.Events() {
+		if w, ok := e.(*event.PreemptionWithdrawn); ok {
+			next.Withdraws = append(next.Withdraws, PreemptionWithdrawal{v.preemptionContainer(v.st.Container(w.Container)), w.Cause.String()})
+		}
+	}
+	next.Warns = v.warnedSets(func(slot uint32) bool { return !known[slot] })
+}
+
+// warnedSets are the warned containers that pass, grouped by the reservations that they make room for,
+// the oldest warnings first.
+func (v view) warnedSets(pass func(container uint32) bool) []PreemptionSet {
+	sets := []PreemptionSet{}
+	at := map[uint64]int{} // by reservation
+	v.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+		if !pass(slot) {
+			return true
+		}
+		i, ok := at[p.Reservation]
+		if !ok || p.Reservation == 0 {
+			i = len(sets)
+			at[p.Reservation] = i
+			sets = append(sets, v.warnedSet(slot, p))
+		}
+		sets[i].Containers = append(sets[i].Containers, v.preemptionContainer(slot))
+		return true
+	})
+	slices.SortStableFunc(sets, func(a, b PreemptionSet) int {
+		return cmp.Or(cmp.Compare(a.AskedMillis, b.AskedMillis), cmp.Compare(a.number, b.number))
+	})
+	return sets
+}
+
+// warnedSet is the set of a warning, without its containers.
+func (v view) warnedSet(slot uint32, p *state.Preemption) PreemptionSet {
+	s := PreemptionSet{Queue: p.Queue, Cause: p.Cause.String(), AskedMillis: p.AskedMillis, DeadlineMillis: p.DeadlineMillis, Sets: p.Sets,
+		CostMillis: int64(p.Cost >> 32), Text: v.preemptionWhy(slot, p), number: p.Reservation,
+		Node: v.st.Nodes.Get(v.st.Containers.Get(slot).Node).ID.String()}
+	if r := v.st.Reservation(p.Reservation); r != 0 {
+		res := v.st.Reservations.Get(r)
+		s.Reservation, s.Needs = fmt.Sprintf("r%d", res.Number), v.cfg.Kinds.Format(res.Size)
+		s.App = v.st.Apps.Get(res.App).ID.String()
+	}
+	return s
+}
+
+func (v view) preemptionContainer(slot uint32) PreemptionContainer {
+	c := v.st.Containers.Get(slot)
+	a := v.st.Apps.Get(c.App)
+	return PreemptionContainer{ID: v.st.ContainerID(c).String(), App: a.ID.String(), Queue: v.st.Queues.Get(a.Queue).Path,
+		Size: v.cfg.Kinds.Format(c.Size), AM: c.AM, RunMillis: max(v.st.Meta.NowMillis-c.AllocatedMillis, 0)}
+}
+
+// preemptionWhy says why a container was warned.
+func (v view) preemptionWhy(slot uint32, p *state.Preemption) string {
+	text := p.Queue
+	if p.Under.IsZero() {
+		text += " is owed more"
+	} else {
+		text += " was " + v.cfg.Kinds.Format(p.Under) + " under its guarantee"
+	}
+	if !p.Over.IsZero() {
+		text += ", " + v.preemptionContainer(slot).Queue + " was " + v.cfg.Kinds.Format(p.Over) + " over its own"
+	}
+	if p.Sets > 0 {
+		text += "; cheapest of " + thousands.Count(p.Sets, "set")
+	}
+	return text
+}
+
+// becausePreempted says for whom a container was preempted, or is warned.
+func (v view) becausePreempted(ref event.ContainerRef, exit int32) Decision {
+	slot := v.st.Container(ref)
+	if slot == 0 || exit != yarn.ExitPreempted || !v.st.Preemptions.Has(slot) {
+		return Decision{}
+	}
+	p := v.st.Preemptions.Get(slot)
+	c := v.preemptionContainer(slot)
+	return Decision{p.Cause.String(), fmt.Sprintf("preempted %s; %s; it had run for %d s", v.preemptionFor(p.Reservation), v.preemptionWhy(slot, p), c.RunMillis/1000)}
+}
+
+// preemptionFor names who gets the room.
+func (v view) preemptionFor(number uint64) string {
+	slot := v.st.Reservation(number)
+	if slot == 0 {
+		return "for another queue"
+	}
+	return fmt.Sprintf("for %s (reservation r%d)", v.st.Apps.Get(v.st.Reservations.Get(slot).App).ID, number)
+}
+
+func (v view) becauseAsked(e *event.PreemptionAsked) Decision {
+	slot := v.st.Container(e.Container)
+	if slot == 0 {
+		return Decision{}
+	}
+	p := &state.Preemption{Queue: e.Queue, Under: e.Under, Over: e.Over, Sets: e.Sets}
+	return Decision{e.Cause.String(), fmt.Sprintf("%s: %s; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionWhy(slot, p), v.preemptionContainer(slot).RunMillis/1000)}
+}
+
+func (v view) becauseWithdrawn(e *event.PreemptionWithdrawn) Decision {
+	return Decision{e.Cause.String(), withdrawals[e.Cause]}
+}
+
+var withdrawals = map[yarn.WithdrawalCause]string{
+	yarn.WithdrawFulfilled:   "its room is not needed any more: other room came",
+	yarn.WithdrawCancelled:   "the reservation that it was to make room for was cancelled",
+	yarn.WithdrawNotEntitled: "its queue has nothing to give any more, or the other queue is owed nothing",
+	yarn.WithdrawNotChosen:   "the others that are warned free enough",
+	yarn.WithdrawNoRoom:      "its end would not free enough any more",
+	yarn.WithdrawMoved:       "its application, or the one that waits, is in another queue now",
+	yarn.WithdrawDisabled:    "preemption was switched off",
+}
+
+func (v view) preemptionTotals() PreemptionTotals {
+	t := &v.st.PreemptionTotals
+	out := PreemptionTotals{Preempted: map[string]uint64{}, Withdrawn: map[string]uint64{}, Unused: map[string]uint64{}, ResourceSeconds: Amount{}}
+	for i := range t.Preempted {
+		count(out.Preempted, yarn.PreemptionCause(i), t.Preempted[i])
+		count(out.Withdrawn, yarn.WithdrawalCause(i), t.Withdrawn[i])
+		count(out.Unused, yarn.CancelCause(i), t.Unused[i])
+	}
+	if v.cfg != nil {
+		out.ResourceSeconds = v.amount(t.ResourceSeconds)
+	}
+	return out
+}
+
+func count(in map[string]uint64, cause fmt.Stringer, n uint64) {
+	if n > 0 {
+		in[cause.String()] = n
+	}
+}

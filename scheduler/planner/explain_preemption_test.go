@@ -1,0 +1,95 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"rmd/scheduler/explain"
+	"rmd/scheduler/input"
+)
+
+// preemptStory has root.a use the whole cluster, of which half is root.b's, and root.b wait.
+const preemptStory = `conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt
+node add n1 8G
+app app1 user=u1 queue=a
+fill app1 2G n1=4
+wait 60
+app app2 user=u2 queue=b
+ask app2 1x4G
+hb n1 quiet`
+
+func (w *world) preemption() *explain.Preemption {
+	return explain.PreemptionNow(w.fork().Scheduler())
+}
+
+// TestExplainPreemption follows two containers from the forecast to their end.
+func TestExplainPreemption(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(preemptStory)
+	digest := w.p.st.Digest()
+	d := w.preemption()
+	if w.p.st.Digest() != digest {
+		t.Fatal("the question changed the state")
+	}
+	if d.Mode != explain.PreemptionOn || d.Selector != "planned" || d.MaxWaitMillis != 15_000 || len(d.Warnings) != 0 || len(d.Next.Kills) != 0 {
+		t.Errorf("%+v", d)
+	}
+	a, b := d.Queues[0], d.Queues[1]
+	if a.Path != "root.a" || a.GuaranteedAmount["memory-mb"] != 4096 || a.UsedAmount["memory-mb"] != 8192 || a.GivesAmount["memory-mb"] == 0 || !strings.HasPrefix(a.Text, "must give ") {
+		t.Errorf("%+v", a)
+	}
+	if b.PendingAmount["memory-mb"] != 4096 || !strings.HasPrefix(b.Text, "waits for its guarantee: 4 GiB") {
+		t.Errorf("%+v", b)
+	}
+	if len(d.Next.Warns) != 1 {
+		t.Fatalf("%+v", d.Next)
+	}
+	next := d.Next.Warns[0]
+	if !strings.HasSuffix(next.App, "_0002") || next.Queue != "root.b" || next.Cause != "GUARANTEE" || len(next.Containers) != 2 || next.Containers[0].RunMillis < 60_000 || next.Sets == 0 ||
+		!strings.Contains(next.Text, "root.b was 4 GiB · 0 vc under its guarantee, root.a was 4 GiB") {
+		t.Errorf("%+v", next)
+	}
+
+	w.tellAll("round quiet")
+	d = w.preemption()
+	if len(d.Next.Warns) != 0 || len(d.Warnings) != 1 || d.Warnings[0].Reservation != next.Reservation || d.Warnings[0].Text != next.Text || len(d.Warnings[0].Containers) != 2 {
+		t.Errorf("%+v", d)
+	}
+	w.now += 15_000
+	w.plan(&input.NodesHeard{})
+	w.tellAll("ask app2 2x4G")
+	if d = w.preemption(); len(d.Next.Kills) != 2 {
+		t.Errorf("%+v", d.Next)
+	}
+	w.tellAll("round quiet")
+	if d = w.preemption(); d.Totals.Preempted["GUARANTEE"] != 2 || d.Totals.ResourceSeconds["memory-mb"] == 0 || len(d.Totals.Unused) != 0 {
+		t.Errorf("%+v", d.Totals)
+	}
+	w.tellAll("kill app2")
+	if d = w.preemption(); d.Totals.Unused["ATTEMPT_ENDED"] != 2 {
+		t.Errorf("%+v", d.Totals)
+	}
+}
+
+// TestExplainPreemptionSwitchedOff: the forecast also says what preemption would do where it is off.
+func TestExplainPreemptionSwitchedOff(t *testing.T) {
+	for change, want := range map[string]struct {
+		mode string
+		sets int
+		text string
+	}{
+		"":                          {explain.PreemptionOff, 1, "must give"},
+		"a.disable_preemption=true": {explain.PreemptionOff, 0, "disable_preemption protects it"},
+	} {
+		w := newWorld(t)
+		w.tellAll(strings.Replace(preemptStory, " preempt\n", " "+change+"\n", 1))
+		d := w.preemption()
+		if d.Mode != want.mode || len(d.Next.Warns) != want.sets || !strings.Contains(d.Queues[0].Text, want.text) {
+			t.Errorf("%q: %+v", change, d)
+		}
+	}
+	w := newWorld(t)
+	if d := w.preemption(); d.Mode != explain.PreemptionOff || d.Queues == nil || d.Next.Warns == nil {
+		t.Errorf("without queues: %+v", d)
+	}
+}

@@ -1,0 +1,16 @@
+package api
+
+import "rmd/scheduler/explain"
+
+// Preemption answers GET /v1/preemption. It and the documents below are those of package explain.
+type Preemption = explain.Preemption
+
+// Parts of a Preemption.
+type (
+	PreemptionQueue      = explain.PreemptionQueue
+	PreemptionSet        = explain.PreemptionSet
+	PreemptionContainer  = explain.PreemptionContainer
+	PreemptionRound      = explain.PreemptionRound
+	PreemptionWithdrawal = explain.PreemptionWithdrawal
+	PreemptionTotals     = explain.PreemptionTotals
+)
