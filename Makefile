@@ -58,8 +58,8 @@ bench: ## decision, commit, fork and snapshot benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./scheduler/planner ./fsm/... ./snapshot ./leader ./cluster ./cmd/rmd/...
 
 KILLS ?= 50
-failover: ## kill -9 the leader of a real cluster KILLS times with reservations held, and freeze it as often
-	RMD_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader|TestFreezeLeader' ./cmd/rmd
+failover: ## kill -9 the leader of a real cluster KILLS times with reservations held, as often while a container is warned, and freeze it as often
+	RMD_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 90m -run 'TestKillLeader|TestFreezeLeader' ./cmd/rmd
 
 bench-failover: build ## the same, and as real AMs feel it (needs a JDK 17 and Maven), with the figures printed
 	RMD_KILLS=$(KILLS) RMD_BENCH=1 $(GO) test -count=1 -v -timeout 60m -run 'TestKillLeader|TestFreezeLeader' ./cmd/rmd
