@@ -71,27 +71,36 @@ func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 
 // UserLimit is the limit of one user of a leaf, the active form.
 func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
-	v, q := &s.at.queues[i], &s.cfg.Queues[i]
-	users := s.userLimits(v)
+	users := s.userLimits(&s.at.queues[i])
 	if changes := s.queues[i].changes; users.known != changes {
-		e, activeUsed := &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
-		if s.at.label != 0 {
-			activeUsed = s.labelUse(s.at.uses[i]).ActiveUsed
-		}
-		users.limit = capacity.UserLimit(capacity.UserLimitInput{
-			Calculator: s.cfg.Calculator, Label: s.at.total, MinAlloc: s.cfg.MinAlloc,
-			EffMin: e.EffMin, EffMax: e.EffMax,
-			DominantUsed: v.dominantUsed, ActiveUsed: activeUsed, ActiveWeight: atLeastOne(s.queues[i].activeWeight),
-			MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
-			IgnoreExclusive: s.lending,
-		})
+		users.limit = capacity.UserLimit(s.userLimitInput(i))
 		users.known = changes
 	}
+	return s.weighted(users.limit, user)
+}
+
+// userLimitInput is what the limit of a leaf's users depends on, in the partition at hand.
+func (s *Scheduler) userLimitInput(i int32) capacity.UserLimitInput {
+	q, e, activeUsed := &s.cfg.Queues[i], &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
+	if s.at.label != 0 {
+		activeUsed = s.labelUse(s.at.uses[i]).ActiveUsed
+	}
+	return capacity.UserLimitInput{
+		Calculator: s.cfg.Calculator, Label: s.at.total, MinAlloc: s.cfg.MinAlloc,
+		EffMin: e.EffMin, EffMax: e.EffMax,
+		DominantUsed: s.at.queues[i].dominantUsed, ActiveUsed: activeUsed, ActiveWeight: atLeastOne(s.queues[i].activeWeight),
+		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
+		IgnoreExclusive: s.lending,
+	}
+}
+
+// weighted is the limit of one user, by that of a user of weight 1.
+func (s *Scheduler) weighted(limit yarn.Resource, user uint32) yarn.Resource {
 	w := s.users[user].weight
 	if w == yarn.One {
-		return users.limit
+		return limit
 	}
-	return capacity.WeightedUserLimit(s.cfg.Calculator, users.limit, w, s.cfg.MinAlloc)
+	return capacity.WeightedUserLimit(s.cfg.Calculator, limit, w, s.cfg.MinAlloc)
 }
 
 // atLeastOne stands in for the sum of no weights.

@@ -18,6 +18,7 @@ import (
 //	queue priority   preemption_yarn_priority.go  for reservations of queues of a higher priority
 //	reserved         preemption_yarn_reserved.go  for reservations on the nodes where they are
 //	first in         preemption_yarn_fifo.go      from queues that use too much, the newest first
+//	inside a queue   preemption_yarn_leaf.go      from applications of a queue for others of it
 //
 // Source: Hadoop 3.4.2, ProportionalCapacityPreemptionPolicy.containerBasedPreemptOrKill.
 type yarnRound struct {
@@ -30,6 +31,8 @@ type yarnRound struct {
 	dropped    []droppedReservation
 	calc       yarn.Calculator
 	cluster    yarn.Resource
+	owed       [][]yarn.Resource // what toTake computed last
+	needy      [][]bool          // leaves that want more, by partition, in any computation
 }
 
 // droppedReservation is a reservation that counted toward what its leaf must give of a partition.
@@ -50,6 +53,7 @@ func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
 	r := &yarnRound{s: s, set: set, isChosen: map[uint32]bool{}, calc: s.cfg.Calculator, cluster: s.st.Meta.Cluster}
 	for _, p := range s.partitions {
 		r.partitions = append(r.partitions, s.PreemptionPartition(p.label))
+		r.needy = append(r.needy, make([]bool, len(s.cfg.Queues)))
 	}
 	r.budget = r.partitions[0].Budget(set)
 	s.withdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container, p *state.Preemption) bool { return p.Reservation != 0 })
@@ -62,6 +66,9 @@ func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
 	r.chooseFirstIn(preempt.Mode{Reserved: set.CountReserved}, yarn.PreemptGuarantee)
 	if set.Balance {
 		r.chooseFirstIn(preempt.Mode{Balance: true}, yarn.PreemptBalance)
+	}
+	if set.Intra.Enabled {
+		r.chooseInsideLeaves()
 	}
 	return r.carryOut()
 }
@@ -137,6 +144,7 @@ func (r *yarnRound) toTake(m preempt.Mode) [][]yarn.Resource {
 		out[i] = make([]yarn.Resource, len(p.Queues))
 		for q, share := range p.Entitlements(r.set, m) {
 			out[i][q] = share.ToTake
+			r.needy[i][q] = r.needy[i][q] || share.Needy
 		}
 	}
 	for _, c := range r.chosen {
@@ -154,6 +162,7 @@ func (r *yarnRound) toTake(m preempt.Mode) [][]yarn.Resource {
 			}
 		}
 	}
+	r.owed = out
 	return out
 }
 

@@ -18,6 +18,9 @@ type yarnFirstIn struct {
 	gives   []bool          // by partition
 	masters []uint32        // AMs that were passed over
 	size    yarn.Resource   // of those
+
+	conservative bool   // take a container only if the leaf must give some of every kind
+	gains        string // path of the queue that gains, where it is known
 }
 
 // chooseFirstIn takes from each leaf that uses too much: first containers on nodes that were lent to
@@ -31,7 +34,7 @@ func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
 		if !r.s.cfg.Queues[leaf].Leaf || r.s.cfg.Queues[leaf].DisablePreemption {
 			continue
 		}
-		f := &yarnFirstIn{yarnRound: r, leaf: int32(leaf), cause: cause}
+		f := &yarnFirstIn{yarnRound: r, leaf: int32(leaf), cause: cause, conservative: r.set.ConservativeDRF}
 		for i := range take {
 			f.take = append(f.take, take[i][leaf])
 			f.gives = append(f.gives, !take[i][leaf].IsZero())
@@ -112,16 +115,7 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 			f.s.cancel(number, yarn.CancelPreempted)
 		}
 	}
-	var live []uint32
-	for slot, c := range st.ContainersOf(a) {
-		if c.State.Live() && !f.isChosen[slot] {
-			live = append(live, slot)
-		}
-	}
-	slices.SortFunc(live, func(x, y uint32) int {
-		return cmp.Or(st.Containers.Get(y).Key.Compare(st.Containers.Get(x).Key), f.newer(x, y))
-	})
-	for _, slot := range live {
+	for _, slot := range f.liveOf(a) {
 		if f.done() {
 			return
 		}
@@ -131,6 +125,20 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 		}
 		f.try(slot)
 	}
+}
+
+// liveOf are the containers of an application that may be chosen, by reverse priority, the newest first.
+func (f *yarnFirstIn) liveOf(a *state.App) (live []uint32) {
+	st := f.s.st
+	for slot, c := range st.ContainersOf(a) {
+		if c.State.Live() && !f.isChosen[slot] {
+			live = append(live, slot)
+		}
+	}
+	slices.SortFunc(live, func(x, y uint32) int {
+		return cmp.Or(st.Containers.Get(y).Key.Compare(st.Containers.Get(x).Key), f.newer(x, y))
+	})
+	return live
 }
 
 // chooseMasters takes AMs that were passed over, while those of the leaf have more than AMs may have.
@@ -153,7 +161,7 @@ func (f *yarnFirstIn) try(slot uint32) bool {
 	if f.isChosen[slot] || !f.takes(f.partitionOf(c.Node), c.Size) {
 		return false
 	}
-	f.yarnRound.choose(slot, f.cause, "")
+	f.yarnRound.choose(slot, f.cause, f.gains)
 	return true
 }
 
@@ -175,7 +183,7 @@ func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
 		return false
 	}
 	after := take.Sub(size)
-	if f.set.ConservativeDRF {
+	if f.conservative {
 		if f.anyExhausted(*take) {
 			return false
 		}

@@ -49,6 +49,8 @@ type Share struct {
 	Untouchable yarn.Resource // used above its guarantee by queues with preemption disabled
 	// Excess is what it uses and should not, scaled down to the budget of a round.
 	Excess yarn.Resource
+	// Needy says that more was offered to it, so that its applications may take from each other.
+	Needy bool
 	// ToTake is what must be taken from a leaf in this round: Excess, if it is over its guarantee by
 	// more than may be ignored, times the factor for natural termination. Zero for parents.
 	ToTake yarn.Resource

@@ -100,6 +100,7 @@ func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly boo
 		c.shares[i].Ideal = c.initialIdeal(total, i)
 		left = left.Sub(c.shares[i].Ideal)
 		if c.compare(total, c.shares[i].Ideal, c.Queues[i].Used.Add(c.nodes[i].pending)) < 0 {
+			c.shares[i].Needy = true
 			needy.add(total, i)
 		}
 	}

@@ -1,0 +1,105 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// leafApps is a leaf of a partition, with the applications in the order in which they come first for
+// preemption inside the leaf.
+type leafApps struct {
+	preempt.Leaf
+	apps  []uint32 // parallel to Leaf.Apps
+	users []uint32 // parallel to Leaf.Users
+}
+
+// leafForPreemption is a leaf of the partition at hand. chosen says what of an application is to end
+// already.
+//
+// Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
+func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, chosen func(app uint32) yarn.Resource) *leafApps {
+	l := &leafApps{Leaf: preempt.Leaf{Calculator: s.cfg.Calculator, Cluster: s.st.Meta.Cluster, MinAlloc: s.cfg.MinAlloc,
+		Guaranteed: s.at.tree.Capacities[i].EffMin, Used: *s.used(i), AMUsed: s.amUsed(i), ToTake: toTake}, apps: slices.Clone(apps)}
+	s.sortForPreemption(i, l.apps)
+	limit := s.limitOfAllUsers(i)
+	for _, slot := range l.apps {
+		a := s.st.Apps.Get(slot)
+		user := slices.Index(l.users, a.UserSlot)
+		if user < 0 {
+			user = len(l.users)
+			l.users = append(l.users, a.UserSlot)
+			l.Users = append(l.Users, preempt.LeafUser{Limit: s.weighted(limit, a.UserSlot), Used: *s.userUsed(a.UserSlot), AMUsed: s.userAMUsed(a.UserSlot)})
+		}
+		used, am := s.usedOf(a)
+		l.Apps = append(l.Apps, preempt.LeafApp{User: user, Priority: a.Priority, Used: used, AMUsed: am, Pending: s.pendingOf(a), Chosen: chosen(slot)})
+	}
+	return l
+}
+
+// sortForPreemption puts the applications with the highest priority first, and then the oldest. In a
+// leaf with fair order, if limits of users come first, those of users that use least are first.
+//
+// Source: Hadoop 3.4.2, IntraQueueCandidatesSelector, TAPriorityComparator and TAFairOrderingComparator.
+func (s *Scheduler) sortForPreemption(i int32, apps []uint32) {
+	fair := s.cfg.Queues[i].LeafOrder == capacity.Fair && s.cfg.Preemption.Intra.Order == preempt.UserLimitFirst
+	first := map[uint32]uint32{} // by user: its oldest application, which decides between users that use equally much
+	for _, slot := range apps {
+		a := s.st.Apps.Get(slot)
+		if seq, ok := first[a.UserSlot]; !ok || a.ID.Seq < seq {
+			first[a.UserSlot] = a.ID.Seq
+		}
+	}
+	slices.SortFunc(apps, func(a, b uint32) int {
+		x, y := s.st.Apps.Get(a), s.st.Apps.Get(b)
+		switch {
+		case !fair:
+			return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.ID.Seq, y.ID.Seq))
+		case x.UserSlot != y.UserSlot:
+			used := func(user uint32) yarn.Resource { return s.userUsed(user).Sub(s.userAMUsed(user)) }
+			return cmp.Or(s.cfg.Calculator.Compare(s.st.Meta.Cluster, used(x.UserSlot), used(y.UserSlot)), cmp.Compare(first[x.UserSlot], first[y.UserSlot]))
+		case s.apps[a].key.less(s.apps[b].key):
+			return -1
+		}
+		return 1
+	})
+}
+
+// limitOfAllUsers is the limit of a user of a leaf in the partition at hand, if those that want nothing
+// count too.
+func (s *Scheduler) limitOfAllUsers(i int32) yarn.Resource {
+	in := s.userLimitInput(i)
+	in.AllUsers, in.AllWeight = true, yarn.Fraction{Num: 0, Den: 1}
+	for slot := range s.users {
+		if u := &s.users[slot]; u.known && u.leaf == i {
+			in.AllWeight = addFraction(in.AllWeight, u.weight, 1)
+		}
+	}
+	in.AllWeight = atLeastOne(in.AllWeight)
+	return capacity.UserLimit(in)
+}
+
+// userAMUsed is what the AMs of a user use of the partition at hand.
+func (s *Scheduler) userAMUsed(user uint32) yarn.Resource {
+	if s.at.label != 0 {
+		return s.labelUse(s.at.users[user].use).AMUsed
+	}
+	return s.st.Users.Get(user).AMUsed
+}
+
+// usedOf is what an application uses of the partition at hand, and its AM of that.
+func (s *Scheduler) usedOf(a *state.App) (used, am yarn.Resource) {
+	for _, c := range s.st.ContainersOf(a) {
+		if !c.State.Live() || s.st.Nodes.Get(c.Node).Label != s.at.label {
+			continue
+		}
+		if used = used.Add(c.Size); c.AM {
+			am = am.Add(c.Size)
+		}
+	}
+	return used.Add(s.reservedIn(a)), am
+}

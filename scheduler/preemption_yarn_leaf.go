@@ -1,0 +1,116 @@
+package scheduler
+
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// chooseInsideLeaves takes containers from applications of a leaf for others of the same leaf: from
+// those of users above their limit, and from those of a lower priority.
+//
+// Source: Hadoop 3.4.2, IntraQueueCandidatesSelector.
+func (r *yarnRound) chooseInsideLeaves() {
+	demands := r.insideLeaves() // all, before the first container is chosen: they share the budget
+	for i := range demands {
+		r.chooseInside(&demands[i])
+	}
+}
+
+// leafDemand is what applications of a leaf must give in a partition.
+type leafDemand struct {
+	*leafApps
+	leaf      int32
+	partition int
+	shares    []preempt.AppShare
+}
+
+func (r *yarnRound) insideLeaves() (demands []leafDemand) {
+	apps := r.leafApps()
+	for i, p := range r.s.partitions {
+		r.s.at = p
+		for leaf := range r.needy[i] {
+			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] || !r.usesEnough(int32(leaf)) {
+				continue
+			}
+			l := r.s.leafForPreemption(int32(leaf), apps[leaf], r.owed[i][leaf], r.chosenOf)
+			demands = append(demands, leafDemand{l, int32(leaf), i, l.AppShares(r.set, r.budget)})
+		}
+	}
+	r.s.at = r.s.partitions[0]
+	return demands
+}
+
+// leafApps are the applications of each leaf, also those that are not activated.
+func (r *yarnRound) leafApps() [][]uint32 {
+	apps := make([][]uint32, len(r.s.cfg.Queues))
+	r.s.st.Apps.Each(func(slot uint32, a *state.App) bool {
+		if v := &r.s.apps[slot]; v.activated || v.pending {
+			apps[v.leaf] = append(apps[v.leaf], slot)
+		}
+		return true
+	})
+	return apps
+}
+
+// usesEnough says whether a leaf uses as much of its guarantee that its applications may take from
+// each other.
+func (r *yarnRound) usesEnough(leaf int32) bool {
+	const one = 1 << 32
+	return r.s.UseRatio(leaf) >= uint64(r.set.Intra.MinThreshold.MulFloor(one))
+}
+
+// chosenOf is what is chosen of an application in the partition at hand.
+func (r *yarnRound) chosenOf(app uint32) (sum yarn.Resource) {
+	for _, c := range r.chosen {
+		if k := r.s.st.Containers.Get(c.container); k.App == app && r.s.st.Nodes.Get(k.Node).Label == r.s.at.label {
+			sum = sum.Add(k.Size)
+		}
+	}
+	return sum
+}
+
+// chooseInside takes what the applications of a leaf must give, from those that come last first. If
+// limits of users come first, no user gets below its limit.
+func (r *yarnRound) chooseInside(d *leafDemand) {
+	f := &yarnFirstIn{yarnRound: r, leaf: d.leaf, conservative: r.set.Intra.ConservativeDRF, gains: r.s.cfg.Queues[d.leaf].Path,
+		take: make([]yarn.Resource, len(r.partitions)), gives: make([]bool, len(r.partitions))}
+	take := &f.take[d.partition]
+	for _, s := range d.shares {
+		*take = take.Add(s.ToTake)
+	}
+	f.gives[d.partition] = !take.IsZero()
+	used := make([]yarn.Resource, len(d.Users))
+	for i := range used {
+		used[i] = d.Users[i].Used
+	}
+	for i := len(d.apps) - 1; i >= 0; i-- {
+		if d.shares[i].ToTake.IsZero() {
+			continue
+		}
+		f.cause = yarn.PreemptUserLimit
+		if d.shares[i].ForPriority {
+			f.cause = yarn.PreemptPriority
+		}
+		user := d.Apps[i].User
+		f.chooseAboveLimit(d.apps[i], d.Users[user].Limit, &used[user])
+	}
+}
+
+// chooseAboveLimit takes containers of an application. used is what its user uses without what was
+// taken.
+func (f *yarnFirstIn) chooseAboveLimit(app uint32, limit yarn.Resource, used *yarn.Resource) {
+	userLimits := f.set.Intra.Order == preempt.UserLimitFirst
+	for _, slot := range f.liveOf(f.s.st.Apps.Get(app)) {
+		c := f.s.st.Containers.Get(slot)
+		if c.AM {
+			continue
+		}
+		if userLimits && f.calc.Compare(f.cluster, used.Sub(c.Size), limit) <= 0 {
+			return
+		}
+		if f.try(slot) && userLimits {
+			*used = used.Sub(c.Size)
+		}
+	}
+}
