@@ -89,7 +89,9 @@ func unlocked(c *harness.Cluster) (out string, code int) {
 // again when it was not.
 func TestWayBack(t *testing.T) {
 	const maps, reduces = 3, 1
-	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true})
+	// A Java ResourceManager may know only by this time that an ApplicationMaster has ended meanwhile.
+	site := map[string]string{"yarn.am.liveness-monitor.expiry-interval-ms": "90000"}
+	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true, Site: site})
 	job := c.StartSleep(maps, reduces, 4*time.Minute, 5*time.Second, 10*time.Minute)
 	app := c.Submitted(job)
 	c.AwaitApp(app, "running its maps", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
