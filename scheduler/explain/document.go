@@ -28,6 +28,8 @@ type Explanation struct {
 	WhatIf        []Alternative `json:"what_if,omitempty"`
 	MustEnd       *MustEnd      `json:"must_end,omitempty"`
 
+	Preemption *AppPreemption `json:"preemption,omitempty"`
+
 	reason scheduler.Reason
 }
 

@@ -78,6 +78,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	default:
 		v.explainAsk(x, slot, a)
 	}
+	v.explainPreemption(x, a)
 	return x, nil
 }
 

@@ -35,7 +35,8 @@ type PreemptionQueue struct {
 	Path       string `json:"path"`
 	Label      string `json:"label,omitempty"`
 	Guaranteed string `json:"guaranteed"`
-	Used       string `json:"used"`
+	Used       string `json:"used"`     // what it has reserved included
+	Reserved   string `json:"reserved"` // that no container uses yet
 	Pending    string `json:"pending"`
 	Entitled   string `json:"entitled"` // what it should have, as demand is now
 	Gives      string `json:"gives"`    // what the next round may take from it
@@ -43,6 +44,7 @@ type PreemptionQueue struct {
 
 	GuaranteedAmount Amount `json:"guaranteed_amount"`
 	UsedAmount       Amount `json:"used_amount"`
+	ReservedAmount   Amount `json:"reserved_amount"`
 	PendingAmount    Amount `json:"pending_amount"`
 	EntitledAmount   Amount `json:"entitled_amount"`
 	GivesAmount      Amount `json:"gives_amount"`
@@ -96,6 +98,13 @@ type PreemptionTotals struct {
 	// Unused were preempted for a reservation that was cancelled afterwards, by the cause of that.
 	Unused          map[string]uint64 `json:"unused"`
 	ResourceSeconds Amount            `json:"resource_seconds"` // that the preempted containers had used
+}
+
+// AppPreemption is what preemption does for an application and to it.
+type AppPreemption struct {
+	Text  string          `json:"text,omitempty"`  // why no container ends for it, though its queue is under its guarantee
+	Gains []PreemptionSet `json:"gains,omitempty"` // containers that are warned to make room for it
+	Loses []PreemptionSet `json:"loses,omitempty"` // sets of warned containers with some of its own
 }
 
 // Modes of preemption.
@@ -167,8 +176,8 @@ func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
 		format := v.cfg.Kinds.Format
 		out = append(out, PreemptionQueue{
 			Path: v.cfg.Queues[i].Path, Label: v.st.LabelName(label),
-			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Pending: format(q.Pending), Entitled: format(entitled), Gives: format(gives),
-			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), PendingAmount: v.amount(q.Pending),
+			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Reserved: format(q.Reserved), Pending: format(q.Pending), Entitled: format(entitled), Gives: format(gives),
+			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), ReservedAmount: v.amount(q.Reserved), PendingAmount: v.amount(q.Pending),
 			EntitledAmount: v.amount(entitled), GivesAmount: v.amount(gives),
 			Text: preemptionText(v.cfg, q, gives, entitled),
 		})
@@ -334,4 +343,67 @@ func count(in map[string]uint64, cause fmt.Stringer, n uint64) {
 	if n > 0 {
 		in[cause.String()] = n
 	}
+}
+
+// explainPreemption adds what preemption does for an application and to it, if there is something to
+// say.
+func (v view) explainPreemption(x *Explanation, a *state.App) {
+	p := &AppPreemption{}
+	if v.st.Preemptions.Len() > 0 {
+		for _, set := range v.warnedSets(func(uint32) bool { return true }) {
+			if set.App == x.ID {
+				p.Gains = append(p.Gains, set)
+			}
+			if slices.ContainsFunc(set.Containers, func(c PreemptionContainer) bool { return c.App == x.ID }) {
+				p.Loses = append(p.Loses, set)
+			}
+		}
+	}
+	if (x.reason == scheduler.NodeTooSmallFree || x.reason == scheduler.NodeReservedByOther) && len(p.Gains) == 0 {
+		p.Text = v.whyNoPreemption(x.Queue, a)
+	}
+	if p.Text != "" || len(p.Gains)+len(p.Loses) > 0 {
+		x.Preemption = p
+	}
+}
+
+// whyNoPreemption says why no container is warned for an application that waits for room; nothing if
+// its queue has its guarantee.
+func (v view) whyNoPreemption(path string, a *state.App) string {
+	var label state.LabelID
+	if ask := v.firstAsk(a); ask != 0 {
+		label = v.st.Asks.Get(ask).Label
+	}
+	partition := v.PreemptionPartition(label)
+	shares := partition.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true})
+	calc, none := v.cfg.Calculator, yarn.Resource{}
+	var under yarn.Resource
+	var over, open, give bool // a queue is over its guarantee; it is not protected; it must give
+	for i := range partition.Queues {
+		q := &partition.Queues[i]
+		switch {
+		case !q.Leaf:
+		case v.cfg.Queues[i].Path == path:
+			under = yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), none)
+		case calc.AnyAboveZero(q.Used.Sub(q.Guaranteed)):
+			over, open = true, open || !q.Disabled
+			give = give || calc.AnyAboveZero(shares[i].ToTake)
+		}
+	}
+	if !calc.AnyAboveZero(under) {
+		return ""
+	}
+	text := fmt.Sprintf("%s is %s under its guarantee; ", path, v.cfg.Kinds.Format(under))
+	mode, why := v.preemptionMode()
+	switch {
+	case mode != PreemptionOn:
+		return text + why
+	case !over:
+		return text + "no other queue uses more than its own"
+	case !open:
+		return text + "disable_preemption protects all queues that use more than their own"
+	case !give:
+		return text + "no other queue is over its own by more than max_ignored_over_capacity"
+	}
+	return text + "other queues must give, and the next rounds choose containers if some free enough on one node"
 }

@@ -50,7 +50,16 @@ func TestExplainPreemption(t *testing.T) {
 		t.Errorf("%+v", next)
 	}
 
+	if p := w.explained("app2").Preemption; p == nil || !strings.Contains(p.Text, "other queues must give") {
+		t.Errorf("before the round app2 hears %+v", p)
+	}
 	w.tellAll("round quiet")
+	if p := w.explained("app2").Preemption; p == nil || len(p.Gains) != 1 || p.Text != "" || len(p.Loses) != 0 || len(p.Gains[0].Containers) != 2 {
+		t.Errorf("app2 hears %+v", p)
+	}
+	if p := w.explained("app1").Preemption; p == nil || len(p.Loses) != 1 || len(p.Gains) != 0 || p.Loses[0].App != next.App {
+		t.Errorf("app1 hears %+v", p)
+	}
 	d = w.preemption()
 	if len(d.Next.Warns) != 0 || len(d.Warnings) != 1 || d.Warnings[0].Reservation != next.Reservation || d.Warnings[0].Text != next.Text || len(d.Warnings[0].Containers) != 2 {
 		t.Errorf("%+v", d)
@@ -83,6 +92,9 @@ func TestExplainPreemptionSwitchedOff(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.tellAll(strings.Replace(preemptStory, " preempt\n", " "+change+"\n", 1))
+		if p := w.explained("app2").Preemption; p == nil || !strings.HasSuffix(p.Text, "preemption is off: nothing is warned or preempted") {
+			t.Errorf("%q: app2 hears %+v", change, p)
+		}
 		d := w.preemption()
 		if d.Mode != want.mode || len(d.Next.Warns) != want.sets || !strings.Contains(d.Queues[0].Text, want.text) {
 			t.Errorf("%q: %+v", change, d)

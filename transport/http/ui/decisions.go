@@ -30,7 +30,7 @@ type decisionFilter struct {
 // Kinds of events that are decisions, or that people follow. The others keep
 // books: clocks, answers, idempotency keys.
 var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
-	"ContainerAllocated", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled",
+	"ContainerAllocated", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled", "PreemptionAsked", "PreemptionWithdrawn",
 	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeForgotten", "LabelsSet", "LabelsRemoved", "NodesLabelled", "ClusterInitialized", "LevelRaised", "Audited"}
 
 var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
@@ -183,6 +183,10 @@ func tell(e *api.Event) string {
 		return "reservation fulfilled: its container is placed"
 	case "ReservationCancelled":
 		return reasoned("reservation cancelled", orWord(causes[text("cause")], text("cause")))
+	case "PreemptionAsked":
+		return "container warned: it is to end for " + e.Queue
+	case "PreemptionWithdrawn":
+		return "warning withdrawn: the container goes on"
 	case "QueuesConfigured":
 		return sentence("configuration version "+text("version")+" in force", quoted("", text("comment")), by(text("author")))
 	case "QueueStateChanged":

@@ -27,6 +27,7 @@ func TestEventsAreToldWithTheirReason(t *testing.T) {
 		{"LabelsSet", map[string]any{"exclusive": map[string]bool{"spot": false, "gpu": true}}, "labels of the cluster: gpu, spot (not exclusive)"},
 		{"LabelsRemoved", map[string]any{"names": []string{"gpu", "spot"}}, "labels removed: gpu spot"},
 		{"NodesLabelled", map[string]any{"nodes": 40}, "labels of 40 hosts changed"},
+		{"PreemptionWithdrawn", map[string]any{"cause": "NO_ROOM"}, "warning withdrawn: the container goes on"},
 		{"ReservationCancelled", map[string]any{"cause": "OPERATOR"}, "reservation cancelled: an operator cancelled it"},
 		{"ReservationCancelled", map[string]any{"cause": "SOME_DAY"}, "reservation cancelled: some day"},
 	} {

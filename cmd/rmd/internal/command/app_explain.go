@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -96,6 +97,7 @@ func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 	list(l, "limits", x.Limits, limitText)
 	list(l, "nodes", x.Nodes, nodesText)
 	explainReservations(l, x)
+	explainPreemption(l, x.Preemption)
 	if x.Waiting && x.Of > 0 {
 		l.line("ahead", "%s", neighbors(x.Ahead, x.Position-1))
 		l.line("behind", "%s", neighbors(x.Behind, x.Of-x.Position))
@@ -138,6 +140,25 @@ func explainReservations(l *labelled, x api.Explanation) {
 	}
 	if e := x.MustEnd; e != nil {
 		l.line("must end", "on %s (%s is missing): %s", e.Node, e.Missing, some(e.Containers, 10))
+	}
+}
+
+func explainPreemption(l *labelled, p *api.AppPreemption) {
+	if p == nil {
+		return
+	}
+	if p.Text != "" {
+		l.line("preempt", "%s", p.Text)
+	}
+	for _, s := range p.Gains {
+		l.line("preempt", "%d containers on %s are warned for it; they end at %s", len(s.Containers), s.Node, output.Time(s.DeadlineMillis))
+		l.line("", "%s", s.Text)
+	}
+	for _, s := range p.Loses {
+		l.line("warned", "for %s, until %s: %s", cmp.Or(s.App, s.Queue), output.Time(s.DeadlineMillis), s.Text)
+		for _, c := range s.Containers {
+			l.line("", "%s", preemptionContainerText(c))
+		}
 	}
 }
 

@@ -43,9 +43,20 @@ var preemptionColumns = output.List[api.PreemptionQueue]{
 		{Head: "USED", Text: func(q api.PreemptionQueue) string { return q.Used }, Shrink: true},
 		{Head: "GUARANTEED", Text: func(q api.PreemptionQueue) string { return q.Guaranteed }, Shrink: true},
 		{Head: "ENTITLED", Text: func(q api.PreemptionQueue) string { return q.Entitled }, Shrink: true},
+		{Head: "RESERVED", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Reserved }, Shrink: true},
 		{Head: "PENDING", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Pending }, Shrink: true},
-		{Head: "GIVES", Text: func(q api.PreemptionQueue) string { return q.Gives }, Shrink: true},
+		{Head: "GIVES", Text: func(q api.PreemptionQueue) string { return amountOrDash(q.Gives, q.GivesAmount) }, Shrink: true},
 	},
+}
+
+// amountOrDash writes an amount; "-" if it is nothing.
+func amountOrDash(text string, amount map[string]int64) string {
+	for _, n := range amount { // any of them: order is harmless
+		if n != 0 {
+			return text
+		}
+	}
+	return "-"
 }
 
 func inLabel(label string) string {

@@ -13,4 +13,5 @@ type (
 	PreemptionRound      = explain.PreemptionRound
 	PreemptionWithdrawal = explain.PreemptionWithdrawal
 	PreemptionTotals     = explain.PreemptionTotals
+	AppPreemption        = explain.AppPreemption
 )
