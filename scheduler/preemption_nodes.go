@@ -131,13 +131,10 @@ func (r *preemptionRound) victimOf(slot uint32) victim {
 	if !k.AM {
 		return v
 	}
-	v.loses = v.loses.Add(r.s.reservedIn(a))
-	if a.KeepContainers {
-		return v
-	}
-	v.loses, v.cost = v.loses.Sub(k.Size).Add(a.Used), 0
+	v.loses, v.cost = r.s.reservedIn(a), 0
 	for _, other := range st.ContainersOf(a) {
-		if other.State.Live() {
+		if other.State.Live() && !(a.KeepContainers && other.MayBeKept()) {
+			v.loses = v.loses.Add(other.Size)
 			v.cost = satAdd(v.cost, r.cost(r.workOf(other, a), other.Size))
 		}
 	}

@@ -50,6 +50,9 @@ func (s *State) Ref(c *Container) event.ContainerRef {
 	return event.ContainerRef{App: s.Apps.Get(c.App).ID.Seq, Attempt: c.Attempt, Number: c.Number}
 }
 
+// MayBeKept says whether a container goes on after its AM's end, if its application keeps containers.
+func (c *Container) MayBeKept() bool { return !c.AM && c.Launched }
+
 // NextNumber is the number of the next container of an application's attempt.
 func (s *State) NextNumber(a *App) uint64 {
 	if first := yarn.ContainerNumber(s.Meta.Epoch, 0); a.NextNumber < first {

@@ -242,7 +242,7 @@ func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url stri
 	}
 	p.sched.CancelAll(slot, yarn.CancelAttemptEnded)
 	for _, c := range p.liveOf(slot) {
-		if k := p.st.Containers.Get(c); !keep || k.AM || !k.Launched {
+		if k := p.st.Containers.Get(c); !keep || !k.MayBeKept() {
 			p.stopContainer(c, yarn.ExitKilledByRM, "Container killed by the ApplicationMaster's end.")
 		}
 	}
