@@ -56,7 +56,9 @@ func (p *Planner) unitsOfPreempted(r *input.AllocateReply) {
 func (p *Planner) preemptionRound(in *input.PreemptionRound) input.Reply {
 	if p.st.Meta.Level >= event.LevelPreemption {
 		for _, slot := range p.sched.PreemptionRound() {
-			p.killPreempted(slot)
+			if p.st.Preemptions.Has(slot) { // an AM may have ended with those whose room was for it
+				p.killPreempted(slot)
+			}
 		}
 	}
 	return in.NewReply()
