@@ -81,6 +81,8 @@ type failoverClock struct {
 	since   time.Time      // the present leader's
 	version uint64
 	expiry  leader.Expiry
+
+	observes bool // preemption only observes
 }
 
 func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failover {

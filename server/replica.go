@@ -58,6 +58,7 @@ type Replica struct {
 	paused   bool // nothing is planned while a backup is restored
 	led      cluster.Leadership
 	abouts   aboutCache
+	observer preemptionObserver
 }
 
 // Open starts a replica. Everything it started is stopped again on an error.

@@ -47,7 +47,7 @@ func (r *Replica) observeSequencer() leader.Observe {
 	return leader.Observe{
 		Batch:  r.metrics.ObserveBatch,
 		Commit: r.metrics.ObserveCommit,
-		Plan:   r.metrics.ObservePlan,
+		Plan:   r.planned,
 		Wait:   r.metrics.ObserveReplyWait,
 	}
 }
@@ -70,6 +70,7 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 		r.failover.version = v.Version
 		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
 			UntrackedMillis: cfg.NodeUntrackedMillis}
+		r.failover.observes = cfg.Preemption.ObserveOnly
 		if cfg.Preemption.Enabled {
 			r.failover.expiry.PreemptionMillis = cfg.Preemption.IntervalMillis
 		}

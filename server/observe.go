@@ -1,0 +1,71 @@
+package server
+
+import (
+	"cmp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/explain"
+	"rmd/scheduler/input"
+)
+
+// planned notes that the leader has planned an input. With a round of preemption that only observes it
+// also logs what the round would have decided.
+func (r *Replica) planned(kind input.Kind, took time.Duration) {
+	r.metrics.ObservePlan(kind, took)
+	if kind != input.KindPreemptionRound || !r.observesPreemption() || !r.observer.mu.TryLock() { // locked: the last round is still looked at
+		return
+	}
+	r.wg.Go(func() {
+		defer r.observer.mu.Unlock()
+		st, _, _ := r.machine.Planning(0)
+		r.observer.look(st, r.log)
+	})
+}
+
+func (r *Replica) observesPreemption() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failover.observes
+}
+
+// preemptionObserver logs what rounds of preemption would decide, each decision once.
+type preemptionObserver struct {
+	mu    sync.Mutex
+	known map[string]bool // what the last round would have decided
+}
+
+func (o *preemptionObserver) look(st *state.State, log hclog.Logger) {
+	d, err := preemption(st)
+	if err != nil {
+		return
+	}
+	for _, s := range o.news(d.Next.Warns) {
+		log.Info("preemption only observes; it would warn", "containers", containersOf(s), "node", s.Node, "for", cmp.Or(s.App, s.Queue), "cause", s.Cause, "because", s.Text)
+	}
+}
+
+// news are the sets that the last round would not have chosen.
+func (o *preemptionObserver) news(sets []explain.PreemptionSet) (out []explain.PreemptionSet) {
+	now := map[string]bool{}
+	for _, s := range sets {
+		key := containersOf(s) + " " + s.App
+		if now[key] = true; !o.known[key] {
+			out = append(out, s)
+		}
+	}
+	o.known = now
+	return out
+}
+
+func containersOf(s explain.PreemptionSet) string {
+	ids := make([]string, len(s.Containers))
+	for i, c := range s.Containers {
+		ids[i] = c.ID
+	}
+	return strings.Join(ids, " ")
+}
