@@ -146,8 +146,9 @@ twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Mav
 	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)
 
 TREES ?= 10000
-twin-preempt: ## what queues must give to others, beside Hadoop's calculator (needs a JDK 17 and Maven): TREES=n random queue trees from FIRST on
+twin-preempt: ## what queues and applications must give to others, beside Hadoop's classes (needs a JDK 17 and Maven): TREES=n random queue trees, and leaves, from FIRST on
 	$(GO) run ./twin/run -entitlements $(TREES) -first $(FIRST)
+	$(GO) run ./twin/run -leaves $(TREES) -first $(FIRST)
 
 SUITES ?= .
 hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part

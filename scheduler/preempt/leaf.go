@@ -128,7 +128,7 @@ func (c *leafCalculation) offer(budget yarn.Resource) {
 		if c.order == UserLimitFirst {
 			gives = subtract(gives, c.MinAlloc)
 		}
-		if !c.above(gives) {
+		if c.compare(gives, yarn.Resource{}) < 0 {
 			gives = yarn.Resource{}
 		}
 		a.gives = c.min(gives, budget)

@@ -4,6 +4,7 @@
 //	go run ./twin/run -seed 42            one, made smaller when it differs
 //	go run ./twin/run -file F             a history in a file
 //	go run ./twin/run -entitlements 10000 what preemption takes, on random queue trees
+//	go run ./twin/run -leaves 10000       what it takes inside a queue, on random leaves
 //
 // It exits with 1 when something differs that is not intended, with 2 when it could not run.
 package main
@@ -28,6 +29,7 @@ func main() {
 	flag.Uint64Var(&f.First, "first", 1, "first of -seeds")
 	flag.Uint64Var(&f.Seeds, "seeds", 0, "play so many seeds")
 	trees := flag.Uint64("entitlements", 0, "compare what queues must give to others on so many queue trees from -first on, and nothing else")
+	leaves := flag.Uint64("leaves", 0, "compare what applications must give to others of their queue in so many leaves from -first on, and nothing else")
 	seed := flag.Uint64("seed", 0, "play this seed alone")
 	flag.StringVar(&families, "only", "", "families of steps, with commas between; empty: all")
 	flag.BoolVar(&f.Labels, "labels", false, "histories with node labels")
@@ -50,6 +52,9 @@ func main() {
 	f.Cache = cache
 	if *trees > 0 {
 		finish(twin.CompareEntitlements(cache, f.First, *trees, os.Stdout))
+	}
+	if *leaves > 0 {
+		finish(twin.CompareLeaves(cache, f.First, *leaves, os.Stdout))
 	}
 	if *file != "" {
 		text, err := os.ReadFile(*file)
