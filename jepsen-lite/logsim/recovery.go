@@ -36,7 +36,9 @@ func (w *world) awaitRecovery() {
 		if n%64 == 0 {
 			if n%2048 == 0 {
 				w.makeRoom()
-				w.check.overdue()
+				if n > 0 { // a minute after a backup may have brought old warnings back
+					w.check.overdue()
+				}
 			}
 			if left = w.left(); left == "" {
 				break
