@@ -55,7 +55,7 @@ func (g *generator) shape(path string, depth int) {
 		n = g.between(1, 3)
 	}
 	for i := range n {
-		child := path + "." + string(rune('a'+i))
+		child := path + "." + g.prefixOfNames(path) + string(rune('a'+i))
 		g.queues.shape[path] = append(g.queues.shape[path], child)
 		if g.with["queues"] && depth < 3 && g.chance(30) {
 			g.shape(child, depth+1)
@@ -103,6 +103,9 @@ func (g *generator) scheduling() map[string]string {
 	}
 	if g.with["labels"] {
 		g.labelSettings(props)
+	}
+	if g.with["preemption"] {
+		g.preemption(props)
 	}
 	some(30, "per-node-heartbeat.multiple-assignments-enabled", "false")
 	some(30, "per-node-heartbeat.maximum-container-assignments", "1", "2", "3")

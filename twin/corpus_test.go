@@ -82,11 +82,11 @@ func TestShrinkKeepsTheDifference(t *testing.T) {
 // TestGenerateIsTheSameForASeed: a seed names one history, and rmd's planner decides by that alone.
 func TestGenerateIsTheSameForASeed(t *testing.T) {
 	for seed := range uint64(20) {
-		a, held, err := Generate(seed, nil, seed%2 == 0)
+		a, held, err := Generate(seed, nil, seed%2 == 0, seed%4 == 0)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		b, _, _ := Generate(seed, nil, seed%2 == 0)
+		b, _, _ := Generate(seed, nil, seed%2 == 0, seed%4 == 0)
 		if a.String() != b.String() {
 			t.Errorf("seed %d gives two histories", seed)
 		}

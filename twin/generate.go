@@ -29,8 +29,8 @@ type generator struct {
 }
 
 // Generate makes the history of a seed, with some of the families given (nil: of all), and with node
-// labels if that is asked for. It says what the planner holds after each step.
-func Generate(seed uint64, families []string, labels bool) (*History, []Observation, error) {
+// labels and rounds of preemption if that is asked for. It says what the planner holds after each step.
+func Generate(seed uint64, families []string, labels, preemption bool) (*History, []Observation, error) {
 	if families == nil {
 		families = Families
 	}
@@ -40,7 +40,9 @@ func Generate(seed uint64, families []string, labels bool) (*History, []Observat
 			g.with[f] = true
 		}
 	}
-	g.with["labels"] = labels
+	if g.with["labels"], g.with["preemption"] = labels, preemption; preemption {
+		g.with["queues"] = true // a queue alone gives nothing
+	}
 	if g.with["moves"] { // YARN counts an application that was moved in the parents that it has left
 		delete(g.with, "parallel")
 	}
@@ -116,6 +118,7 @@ func (g *generator) action() error {
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
 		{2, "churn", g.newNode}, {2, "churn", g.lose}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
+		{20, "preemption", func() error { return g.step("preempt") }},
 	}
 	total := 0
 	for _, c := range choices {

@@ -22,6 +22,7 @@ import (
 //	move APP QUEUE
 //	priority APP PRIORITY
 //	refresh                         the queues are configured again
+//	preempt                         what YARN's preemption would end; nothing changes
 //	label NAME [shared]             the cluster has a label; shared: it is not exclusive
 //	unlabel NAME                    the label is removed
 //	relabel HOST=[LABEL]…           hosts have labels, or none

@@ -88,6 +88,9 @@ func (p *Planner) Step(s Step) (o Observation, err error) {
 	if p.p == nil {
 		return nil, fmt.Errorf("the history has not started")
 	}
+	if s.Is("preempt") {
+		return p.preempt()
+	}
 	result := p.act(s)
 	p.masters()
 	return p.view(result), nil

@@ -16,6 +16,7 @@ type Flags struct {
 	First, Seeds uint64
 	Families     []string // nil: all
 	Labels       bool     // the histories have node labels
+	Preemption   bool     // the histories have rounds of preemption
 	History      *History // this alone, when there is one
 	Out          string   // folder for histories that differ
 	Show         int      // how many of those are made smaller
@@ -89,7 +90,7 @@ func (r *runner) work() error {
 		if seed >= r.First+r.Seeds || (r.For > 0 && time.Since(r.began) > r.For) {
 			return nil
 		}
-		h, rmd, err := Generate(seed, r.Families, r.Labels)
+		h, rmd, err := Generate(seed, r.Families, r.Labels, r.Preemption)
 		if err := r.judge(hadoop, h, rmd, err); err != nil {
 			return err
 		}

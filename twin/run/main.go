@@ -33,6 +33,7 @@ func main() {
 	seed := flag.Uint64("seed", 0, "play this seed alone")
 	flag.StringVar(&families, "only", "", "families of steps, with commas between; empty: all")
 	flag.BoolVar(&f.Labels, "labels", false, "histories with node labels")
+	flag.BoolVar(&f.Preemption, "preemption", false, "histories with rounds of preemption")
 	flag.StringVar(&f.Out, "out", "out/twin", "folder for the histories that differ")
 	flag.IntVar(&f.Show, "show", 5, "make so many of those that differ smaller, and show them")
 	flag.DurationVar(&f.For, "for", 0, "begin no new history after this time")

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
@@ -35,6 +36,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.TwinPreemption;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
@@ -142,6 +144,9 @@ public final class Twin {
       case "start":
         start();
         break;
+      case "preempt":
+        preempt(text);
+        return;
       default:
         deriveLimits();
         TwinMisses misses = new TwinMisses(this);
@@ -175,6 +180,27 @@ public final class Twin {
     cs = context.scheduler;
     labels = new TwinLabels(context);
     new TwinPass(this).watch(cs.getRootQueue());
+  }
+
+  /** preempt writes what Hadoop's policy would end: what its first selector chooses that chooses something. */
+  private void preempt(StringBuilder text) throws ReflectiveOperationException {
+    boolean balances = conf.getBoolean("yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled", false);
+    Map<String, List<RMContainer>> chosen = new TwinPreemption(context, cs).chosen;
+    for (Map.Entry<String, List<RMContainer>> e : chosen.entrySet()) {
+      Set<String> lines = new TreeSet<>();
+      for (RMContainer c : e.getValue()) {
+        TwinContext.App a = known.get(number(c.getApplicationAttemptId().getApplicationId()));
+        if (c.getState() != RMContainerState.RESERVED) {
+          lines.add("preempt " + e.getKey() + " " + number(a.id) + "." + a.ordinal.get(c.getContainerId()));
+        } else if (!balances) { // twin/preemption.go says why
+          lines.add("preempt reservation " + number(a.id) + " " + TwinView.text(c.getReservedResource()));
+        }
+      }
+      lines.forEach(line -> text.append(line).append('\n'));
+      if (!lines.isEmpty()) {
+        return;
+      }
+    }
   }
 
   /** attempts are those of the applications that have not ended. */

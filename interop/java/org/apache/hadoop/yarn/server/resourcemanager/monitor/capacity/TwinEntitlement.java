@@ -8,7 +8,7 @@ import java.io.PrintStream;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -135,7 +135,7 @@ final class TwinEntitlement {
             default: throw new UnsupportedOperationException(method.getName());
           }
         });
-    new InOrder(context, countAll).computeIdealAllocation(cluster, Resources.multiply(cluster, perRound));
+    new TwinCalculator(context, reserved, balance, Comparator.comparingInt(list::indexOf), countAll).computeIdealAllocation(cluster, Resources.multiply(cluster, perRound));
     StringBuilder out = new StringBuilder();
     for (TempQueuePerPartition q : list) {
       out.append(text(q.idealAssigned)).append(' ').append(text(q.untouchableExtra)).append(' ').append(text(q.toBePreempted))
@@ -152,34 +152,5 @@ final class TwinEntitlement {
       }
     }
     return names;
-  }
-
-  /** InOrder looks at queues in the order of the configuration; Hadoop's own order is that of a HashSet. */
-  private final class InOrder extends PreemptableResourceCalculator {
-    private final boolean countAll;
-
-    InOrder(CapacitySchedulerPreemptionContext context, boolean countAll) {
-      super(context, reserved, balance);
-      this.countAll = countAll;
-    }
-
-    @Override
-    protected void computeFixpointAllocation(Resource guaranteed, Collection<TempQueuePerPartition> some, Resource unassigned,
-        boolean ignoreGuarantee) {
-      List<TempQueuePerPartition> sorted = new ArrayList<>(list);
-      sorted.retainAll(some);
-      Resource left = Resources.clone(unassigned);
-      super.computeFixpointAllocation(guaranteed, sorted, unassigned, ignoreGuarantee);
-      if (!countAll) {
-        return;
-      }
-      // "leftover for queues without a guarantee": the caller sees only the first of what was assigned here.
-      for (TempQueuePerPartition q : sorted) {
-        Resources.subtractFrom(left, q.idealAssigned);
-      }
-      for (int i = 0; i < left.getResources().length; i++) {
-        unassigned.setResourceValue(i, left.getResourceInformation(i).getValue());
-      }
-    }
   }
 }

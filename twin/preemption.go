@@ -1,0 +1,81 @@
+package twin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/planner"
+	"rmd/yarn"
+)
+
+// preemptionPrefix starts the keys of preemption that are not of a queue.
+const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
+
+// preemption has both schedulers preempt as YARN's policy does. Hadoop runs it when a step asks for
+// its choice, and not by itself: no policy is named.
+func (g *generator) preemption(props map[string]string) {
+	props["yarn.resourcemanager.scheduler.monitor.enable"] = "true"
+	props[prefix+"preemption.selector"] = "yarn"
+	props[preemptionPrefix+"total_preemption_per_round"] = "1"
+	some := func(percent int, name string, values ...string) {
+		if g.chance(percent) {
+			props[preemptionPrefix+name] = pick(g, values)
+		}
+	}
+	some(70, "natural_termination_factor", "1", "0.5")
+	some(70, "max_ignored_over_capacity", "0", "0.25")
+	some(30, "conservative-drf", "true")
+	some(30, "additional_res_balance_based_on_reserved_containers", "true")
+	some(30, "select_based_on_reserved_containers", "true")
+	some(30, "preemption-to-balance-queue-after-satisfied.enabled", "true")
+}
+
+// prefixOfNames starts the names of a queue's children. YARN's policy finds the queue of a container
+// by its last name alone.
+func (g *generator) prefixOfNames(path string) string {
+	if name := path[strings.LastIndexByte(path, '.')+1:]; g.with["preemption"] && name != "root" {
+		return name
+	}
+	return ""
+}
+
+// preempt says what YARN's selectors would end: what the first of them chooses that chooses something.
+// Later ones see what YARN does not deduct.
+func (p *Planner) preempt() (Observation, error) {
+	if !p.p.Config().Preemption.Enabled {
+		return nil, nil
+	}
+	fork, err := planner.New(p.st.Fork(), planner.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := fork.Scheduler()
+	s.Begin(p.now)
+	s.ObservePreemption()
+	var first yarn.PreemptionCause
+	var out, dropped Observation
+	for _, e := range s.Events() {
+		switch e := e.(type) {
+		case *event.PreemptionAsked:
+			if first == 0 {
+				first = e.Cause
+			}
+			if e.Cause == first {
+				known := p.apps[e.Container.App]
+				out = append(out, fmt.Sprintf("preempt %s %d.%d", e.Cause, e.Container.App, known.ordinal[e.Container]))
+			}
+		case *event.ReservationCancelled:
+			r := p.st.Reservations.Get(p.st.Reservation(e.Reservation))
+			size := (&observer{kinds: len(p.p.Config().Kinds)}).text(r.Size)
+			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", p.st.Apps.Get(r.App).ID.Seq, size))
+		}
+	}
+	// With two selectors that drop reservations, nothing says which one has.
+	if first <= yarn.PreemptGuarantee && !p.p.Config().Preemption.Balance {
+		out = append(out, dropped...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
