@@ -179,16 +179,26 @@ func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
 			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Reserved: format(q.Reserved), Pending: format(q.Pending), Entitled: format(entitled), Gives: format(gives),
 			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), ReservedAmount: v.amount(q.Reserved), PendingAmount: v.amount(q.Pending),
 			EntitledAmount: v.amount(entitled), GivesAmount: v.amount(gives),
-			Text: preemptionText(v.cfg, q, gives, entitled),
+			Text: preemptionText(v.cfg, p, q, gives, entitled),
 		})
 	}
 	return out
 }
 
+// underGuarantee is by how much a queue is below its guarantee, without what it has only reserved;
+// nothing when it has as much as that, by the kind of which it uses the largest share.
+func underGuarantee(p *preempt.Partition, q *preempt.Queue) yarn.Resource {
+	has := q.Used.Sub(q.Reserved)
+	if p.Calculator.Compare(p.Total, has, q.Guaranteed) >= 0 {
+		return yarn.Resource{}
+	}
+	return yarn.ComponentMax(q.Guaranteed.Sub(has), yarn.Resource{})
+}
+
 // preemptionText says what follows from a leaf's share.
-func preemptionText(cfg *capacity.Config, q *preempt.Queue, gives, entitled yarn.Resource) string {
+func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue, gives, entitled yarn.Resource) string {
 	calc, none := cfg.Calculator, yarn.Resource{}
-	under := yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), none)
+	under := underGuarantee(p, q)
 	over := yarn.ComponentMax(q.Used.Sub(q.Guaranteed), none)
 	switch {
 	case calc.AnyAboveZero(gives):
@@ -376,7 +386,7 @@ func (v view) whyNoPreemption(path string, a *state.App) string {
 	}
 	partition := v.PreemptionPartition(label)
 	shares := partition.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true})
-	calc, none := v.cfg.Calculator, yarn.Resource{}
+	calc := v.cfg.Calculator
 	var under yarn.Resource
 	var over, open, give bool // a queue is over its guarantee; it is not protected; it must give
 	for i := range partition.Queues {
@@ -384,7 +394,7 @@ func (v view) whyNoPreemption(path string, a *state.App) string {
 		switch {
 		case !q.Leaf:
 		case v.cfg.Queues[i].Path == path:
-			under = yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), none)
+			under = underGuarantee(partition, q)
 		case calc.AnyAboveZero(q.Used.Sub(q.Guaranteed)):
 			over, open = true, open || !q.Disabled
 			give = give || calc.AnyAboveZero(shares[i].ToTake)

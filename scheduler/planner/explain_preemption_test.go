@@ -105,3 +105,16 @@ func TestExplainPreemptionSwitchedOff(t *testing.T) {
 		t.Errorf("without queues: %+v", d)
 	}
 }
+
+// TestDominantKindDecidesWhatIsOwed: b has its guarantee by its vcores, so it is owed no memory.
+func TestDominantKindDecidesWhatIsOwed(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G,8c dominant preempt
+node add n1 8G,8c
+app app1 user=u1 queue=b
+fill app1 1G,2c n1=3
+ask app1 1x2G,1c`)
+	if b := w.preemption().Queues[1]; b.Path != "root.b" || b.UsedAmount["memory-mb"] != 3072 || b.PendingAmount["memory-mb"] != 2048 || strings.HasPrefix(b.Text, "waits for its guarantee") {
+		t.Errorf("%+v", b)
+	}
+}
