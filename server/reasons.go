@@ -50,7 +50,10 @@ func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	}
 	if !told || err != nil { // it may have been submitted after that
 		r.at = now
-		if x, err = r.planner.Explain(st, id); err != nil {
+		if err = r.planner.Follow(st); err == nil {
+			x, _, err = r.planner.Last(id)
+		}
+		if err != nil {
 			return ""
 		}
 	}

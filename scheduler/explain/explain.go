@@ -48,8 +48,19 @@ func (v view) ofLabel(id state.LabelID) string {
 	return " of label " + v.st.LabelName(id)
 }
 
-// Application says why an application waits, or that it does not. The state is only read.
+// Application says why an application waits, or that it does not, and what preemption does about it.
+// The state is only read.
 func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
+	x, err := waiting(s, id)
+	if err == nil {
+		v := viewOf(s)
+		v.explainPreemption(x, v.st.Apps.Get(v.st.AppByID(id)))
+	}
+	return x, err
+}
+
+// waiting is Application without preemption, which looks at all applications and queues.
+func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
 	v := viewOf(s)
 	slot := v.st.AppByID(id)
 	if slot == 0 || v.cfg == nil {
@@ -78,7 +89,6 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	default:
 		v.explainAsk(x, slot, a)
 	}
-	v.explainPreemption(x, a)
 	return x, nil
 }
 

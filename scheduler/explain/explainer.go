@@ -21,13 +21,13 @@ func (x *Explainer) Explain(st *state.State, id yarn.ApplicationID) (*Explanatio
 	return Application(x.s, id)
 }
 
-// Last explains on the version that was explained on last; ok is false before
-// the first.
+// Last says why an application waits in the version that was explained on last, for lists of many:
+// it leaves preemption out. ok is false before the first.
 func (x *Explainer) Last(id yarn.ApplicationID) (doc *Explanation, ok bool, err error) {
 	if x.s == nil {
 		return nil, false, nil
 	}
-	doc, err = Application(x.s, id)
+	doc, err = waiting(x.s, id)
 	return doc, true, err
 }
 

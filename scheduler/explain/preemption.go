@@ -358,6 +358,9 @@ func count(in map[string]uint64, cause fmt.Stringer, n uint64) {
 // explainPreemption adds what preemption does for an application and to it, if there is something to
 // say.
 func (v view) explainPreemption(x *Explanation, a *state.App) {
+	if a.State.Ended() {
+		return
+	}
 	p := &AppPreemption{}
 	if v.st.Preemptions.Len() > 0 {
 		for _, set := range v.warnedSets(func(uint32) bool { return true }) {

@@ -118,3 +118,18 @@ ask app1 1x2G,1c`)
 		t.Errorf("%+v", b)
 	}
 }
+
+// TestListsLeavePreemptionOut: it looks at all applications and queues, so a list of many must not ask.
+func TestListsLeavePreemptionOut(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(preemptStory)
+	x := &explain.Explainer{}
+	if err := x.Follow(w.p.st.Fork()); err != nil {
+		t.Fatal(err)
+	}
+	full := w.explained("app2")
+	doc, ok, err := x.Last(w.apps["app2"])
+	if err != nil || !ok || doc.Preemption != nil || full.Preemption == nil || doc.Text != full.Text {
+		t.Errorf("%+v, %v, %v; alone %+v", doc, ok, err, full)
+	}
+}
