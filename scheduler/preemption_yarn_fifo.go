@@ -184,7 +184,7 @@ func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
 	}
 	after := take.Sub(size)
 	if f.conservative {
-		if f.anyExhausted(*take) {
+		if !f.calc.AllAboveZero(*take) {
 			return false
 		}
 	} else if f.calc.Compare(f.cluster, yarn.ComponentMax(after, yarn.Resource{}), yarn.ComponentMax(*take, yarn.Resource{})) >= 0 {
@@ -193,9 +193,4 @@ func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
 	*take = after
 	f.gives[partition] = f.calc.Compare(f.cluster, after, yarn.Resource{}) > 0
 	return true
-}
-
-// anyExhausted says whether nothing of some kind that counts is to be taken any more.
-func (f *yarnFirstIn) anyExhausted(r yarn.Resource) bool {
-	return slices.ContainsFunc(r[:f.s.kindsThatCount()], func(v int64) bool { return v <= 0 })
 }

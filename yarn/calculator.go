@@ -1,6 +1,9 @@
 package yarn
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Calculator compares and rounds resources by one of YARN's two rules.
 // The default calculator looks at memory only; the dominant one at every kind.
@@ -173,6 +176,15 @@ func (c Calculator) AnyAboveZero(r Resource) bool {
 		}
 	}
 	return false
+}
+
+// AllAboveZero says whether memory, or every kind, is above zero.
+func (c Calculator) AllAboveZero(r Resource) bool {
+	kinds := r[:1]
+	if c.Dominant {
+		kinds = r[:c.Kinds]
+	}
+	return !slices.ContainsFunc(kinds, func(v int64) bool { return v <= 0 })
 }
 
 // AvailableContainers returns how many containers of size req fit in avail;

@@ -96,7 +96,7 @@ func (c *leafCalculation) distribute(conservative bool) {
 		u := &c.users[app.User]
 		u.chosen = u.chosen.Add(app.Chosen)
 		a.keeps = app.Used.Sub(app.AMUsed).Sub(app.Chosen)
-		if !c.above(left) || conservative && c.exhausted(left) || c.compare(u.ideal, u.limit) >= 0 {
+		if !c.above(left) || conservative && !c.Calculator.AllAboveZero(left) || c.compare(u.ideal, u.limit) >= 0 {
 			continue
 		}
 		a.ideal = c.min(left, c.min(a.keeps.Add(app.Pending), u.limit.Sub(u.ideal)))
@@ -192,20 +192,6 @@ func (c *leafCalculation) take(high, low int) {
 		gives.share.ForPriority = a.Priority > b.Priority
 	}
 	*lacks, gives.share.ToTake = lacks.Sub(taken), gives.share.ToTake.Add(taken)
-}
-
-// exhausted says whether nothing is left of some kind that counts.
-func (c *leafCalculation) exhausted(r yarn.Resource) bool {
-	kinds := 1
-	if c.Calculator.Dominant {
-		kinds = c.Calculator.Kinds
-	}
-	for _, v := range r[:kinds] {
-		if v <= 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *leafCalculation) compare(a, b yarn.Resource) int {
