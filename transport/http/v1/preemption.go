@@ -2,11 +2,11 @@ package v1
 
 import (
 	"context"
-	"net/http"
 
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 )
 
 func (s *API) preemptionRoutes() []route.Route {
@@ -20,19 +20,7 @@ func (s *API) preemption(c *route.Call) error {
 	if s.cfg.Planner.Preemption == nil {
 		return problem.NotAvailable("planning ahead")
 	}
-	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
-	defer cancel()
-	if err := s.takeWhatIf(ctx); err != nil {
-		return err
-	}
-	defer s.giveWhatIf()
-	v, err := c.View()
-	if err != nil {
-		return err
-	}
-	d, err := s.cfg.Planner.Preemption(s.privateFork(v.State))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, d)
+	return s.planAhead(c, func(_ context.Context, v *view.View) (any, error) {
+		return s.cfg.Planner.Preemption(s.privateFork(v.State))
+	})
 }

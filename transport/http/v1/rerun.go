@@ -2,10 +2,10 @@ package v1
 
 import (
 	"context"
-	"net/http"
 
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
+	"rmd/transport/http/view"
 )
 
 // rerun plays what the log has recorded again, with reservations and without. It
@@ -15,20 +15,12 @@ func (s *API) rerun(c *route.Call) error {
 	if s.cfg.Planner.Rerun == nil {
 		return problem.NotAvailable("playing the log again")
 	}
-	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
-	defer cancel()
-	if err := s.takeWhatIf(ctx); err != nil {
-		return err
-	}
-	defer s.giveWhatIf()
-	v, err := c.View()
-	if err != nil {
-		return err
-	}
-	d, err := s.cfg.Planner.Rerun(ctx, v.State)
-	if err != nil {
-		return err
-	}
-	d.AtMillis = s.cfg.Now().UnixMilli()
-	return c.JSON(http.StatusOK, d)
+	return s.planAhead(c, func(ctx context.Context, v *view.View) (any, error) {
+		d, err := s.cfg.Planner.Rerun(ctx, v.State)
+		if err != nil {
+			return nil, err
+		}
+		d.AtMillis = s.cfg.Now().UnixMilli()
+		return d, nil
+	})
 }

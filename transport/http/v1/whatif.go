@@ -23,33 +23,25 @@ func (s *API) whatIf(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
-	defer cancel()
-	if err := s.takeWhatIf(ctx); err != nil {
-		return err
-	}
-	defer s.giveWhatIf()
-	v, err := c.View()
-	if err != nil {
-		return err
-	}
-	if v.State.Version() == nil {
-		return problem.NoQueues()
-	}
-	conf, err := capacity.Parse(props)
-	if err != nil {
-		return invalidConf(err)
-	}
-	in := make([]input.Property, len(props))
-	for i, p := range props {
-		in[i] = input.Property(p)
-	}
-	d, err := s.cfg.Planner.WhatIf(s.privateFork(v.State), in, func() bool { return ctx.Err() != nil })
-	if err != nil {
-		return err
-	}
-	d.Changes = view.Changes(capacity.Diff(v.Conf, conf))
-	return c.JSON(http.StatusOK, d)
+	return s.planAhead(c, func(ctx context.Context, v *view.View) (any, error) {
+		if v.State.Version() == nil {
+			return nil, problem.NoQueues()
+		}
+		conf, err := capacity.Parse(props)
+		if err != nil {
+			return nil, invalidConf(err)
+		}
+		in := make([]input.Property, len(props))
+		for i, p := range props {
+			in[i] = input.Property(p)
+		}
+		d, err := s.cfg.Planner.WhatIf(s.privateFork(v.State), in, func() bool { return ctx.Err() != nil })
+		if err != nil {
+			return nil, err
+		}
+		d.Changes = view.Changes(capacity.Diff(v.Conf, conf))
+		return d, nil
+	})
 }
 
 // invalidConf is a configuration that cannot be used, with every fault.
@@ -63,6 +55,25 @@ func invalidConf(err error) error {
 		e.Details = []string{err.Error()}
 	}
 	return e
+}
+
+// planAhead answers with what f plans: one question at a time, at most for ReadTimeout.
+func (s *API) planAhead(c *route.Call, f func(ctx context.Context, v *view.View) (any, error)) error {
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
+	defer cancel()
+	if err := s.takeWhatIf(ctx); err != nil {
+		return err
+	}
+	defer s.giveWhatIf()
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	d, err := f(ctx, v)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
 }
 
 // takeWhatIf waits for the right to plan ahead, which one call has at a time.
