@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
 
@@ -86,7 +87,8 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 			o.room = o.room.Add(k.Size)
 			continue
 		}
-		if len(r.offers)-o.first >= offersOfNode || st.Preemptions.Has(c) || !r.gives(r.s.apps[k.App].leaf) {
+		leaf := r.s.apps[k.App].leaf
+		if len(r.offers)-o.first >= offersOfNode || st.Preemptions.Has(c) || !r.gives(leaf) || k.AM && !r.tooManyMasters(leaf) {
 			continue
 		}
 		v := r.victimOf(c)
@@ -98,6 +100,15 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 	}
 	o.end = len(r.offers)
 	r.nodes = append(r.nodes, o)
+}
+
+// tooManyMasters says whether AMs of a leaf may end: those of the leaf use more than AMs may use of its
+// guarantee. What the leaf borrows beyond that is in other containers.
+//
+// Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs alike.
+func (r *preemptionRound) tooManyMasters(leaf int32) bool {
+	most := preempt.MultiplyFloat(r.p.tree.Capacities[leaf].EffMin, r.s.cfg.Queues[leaf].MaxAMPercent)
+	return r.s.cfg.Calculator.Compare(r.p.total, r.s.amUsed(leaf), most) > 0
 }
 
 // gives says whether anything may be taken from a leaf.
