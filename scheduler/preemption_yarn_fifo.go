@@ -80,15 +80,16 @@ func (f *yarnFirstIn) choose(apps []uint32) {
 	f.chooseMasters()
 }
 
-// lent are the containers of applications that asked for no label and are on nodes with one, the
-// newest first.
+// lent are the containers that asked for no label and are on nodes that their label lends, the newest
+// first. An AM that may not be lent a node is there since the node got its label.
 func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 	if len(f.partitions) == 1 {
 		return nil
 	}
 	for _, app := range apps {
 		for slot, c := range f.s.st.ContainersOf(f.s.st.Apps.Get(app)) {
-			if c.State.Live() && f.s.st.Nodes.Get(c.Node).Label != 0 && f.s.st.AskedLabel(slot) == 0 {
+			lends := f.s.partitionOf(f.s.st.Nodes.Get(c.Node)).lends && (!c.AM || f.s.cfg.LabelSettings.AMNonExclusive)
+			if lends && c.State.Live() && f.s.st.AskedLabel(slot) == 0 {
 				lent = append(lent, slot)
 			}
 		}

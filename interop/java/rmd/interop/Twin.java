@@ -185,7 +185,9 @@ public final class Twin {
   /** preempt writes what Hadoop's policy would end: what its first selector chooses that chooses something. */
   private void preempt(StringBuilder text) throws ReflectiveOperationException {
     boolean balances = conf.getBoolean("yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled", false);
-    Map<String, List<RMContainer>> chosen = new TwinPreemption(context, cs).chosen;
+    TwinPreemption policy = new TwinPreemption(context, cs);
+    policy.intended.forEach(this::intended);
+    Map<String, List<RMContainer>> chosen = policy.chosen;
     for (Map.Entry<String, List<RMContainer>> e : chosen.entrySet()) {
       Set<String> lines = new TreeSet<>();
       for (RMContainer c : e.getValue()) {

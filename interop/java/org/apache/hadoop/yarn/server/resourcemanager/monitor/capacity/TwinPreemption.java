@@ -1,5 +1,6 @@
 package org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity;
 
+import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -11,9 +12,13 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.util.SystemClock;
 
 /**
@@ -23,6 +28,9 @@ import org.apache.hadoop.yarn.util.SystemClock;
 public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
   /** chosen is what the first selector has chosen that chooses something, by the cause that rmd names. */
   public final Map<String, List<RMContainer>> chosen = new LinkedHashMap<>();
+
+  /** intended names the differences of rmd that this has imitated. */
+  public final Set<String> intended = new TreeSet<>();
 
   /** TwinPreemption chooses. */
   public TwinPreemption(RMContext context, CapacityScheduler scheduler) throws ReflectiveOperationException {
@@ -46,7 +54,60 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
       }
       selectors.set(i, new Recorder(s));
     }
+    wholeLabels(context, scheduler);
+    countLent(context, scheduler);
     editSchedule();
+  }
+
+  /**
+   * wholeLabels gives root the whole of each label. Without a refresh since the label is there, Hadoop gives it nothing of
+   * it, and preempts whatever runs there though nobody wants the room.
+   */
+  private void wholeLabels(RMContext context, CapacityScheduler scheduler) {
+    CSQueue root = scheduler.getRootQueue();
+    for (String label : context.getNodeLabelManager().getClusterNodeLabelNames()) {
+      if (root.getQueueCapacities().getAbsoluteCapacity(label) == 1) {
+        continue;
+      }
+      intended.add("label since the last refresh");
+      root.getQueueCapacities().setAbsoluteCapacity(label, 1);
+      root.getQueueResourceQuotas().setEffectiveMinResource(label, context.getNodeLabelManager().getResourceByLabel(label, scheduler.getClusterResource()));
+    }
+  }
+
+  /** countLent counts containers as lent by where they run now. Hadoop counts those that were allocated under a label. */
+  private void countLent(RMContext context, CapacityScheduler scheduler) throws ReflectiveOperationException {
+    Field field = AbstractLeafQueue.class.getDeclaredField("ignorePartitionExclusivityRMContainers");
+    field.setAccessible(true);
+    boolean masters = context.getYarnConfiguration().getBoolean(YarnConfiguration.AM_ALLOW_NON_EXCLUSIVE_ALLOCATION, false);
+    for (CSQueue queue : scheduler.getCapacitySchedulerQueueManager().getQueues().values()) {
+      if (!(queue instanceof AbstractLeafQueue)) {
+        continue;
+      }
+      @SuppressWarnings("unchecked")
+      Map<String, TreeSet<RMContainer>> lent = (Map<String, TreeSet<RMContainer>>) field.get(queue);
+      Map<String, TreeSet<RMContainer>> before = ((AbstractLeafQueue) queue).getIgnoreExclusivityRMContainers();
+      lent.clear();
+      for (FiCaSchedulerApp app : ((AbstractLeafQueue) queue).getAllApplications()) {
+        for (RMContainer c : app.getLiveContainers()) {
+          String label = scheduler.getNode(c.getAllocatedNode()).getPartition();
+          if (lends(context, label) && c.getNodeLabelExpression().isEmpty() && (masters || !c.isAMContainer())) {
+            lent.computeIfAbsent(label, l -> new TreeSet<>()).add(c);
+          }
+        }
+      }
+      if (!lent.equals(before)) {
+        intended.add("lent by where it runs");
+      }
+    }
+  }
+
+  private static boolean lends(RMContext context, String label) {
+    try {
+      return !label.isEmpty() && !context.getNodeLabelManager().isExclusiveNodeLabel(label);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** inOrder makes a selector compute in the order of the configuration, as rmd does. */
