@@ -14,11 +14,11 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestPreemption has a MapReduce job borrow the whole cluster and another one, of a queue with a
-// guarantee, take its part back. No attempt of either counts as failed.
+// TestPreemption has a MapReduce job, and then a Spark job, borrow the whole cluster and another one, of
+// a queue with a guarantee, take its part back. No attempt of either counts as failed.
 func TestPreemption(t *testing.T) {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
-	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, Site: map[string]string{
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, Spark: true, Site: map[string]string{
 		"yarn.resourcemanager.scheduler.monitor.enable": "true",
 		monitor + "monitoring_interval":                 "1000",
 		monitor + "max_wait_before_kill":                "10000",
@@ -27,6 +27,7 @@ func TestPreemption(t *testing.T) {
 	}})
 	t.Run("Killed", func(t *testing.T) { killedAtDeadline(t, c) })
 	t.Run("GivenBack", func(t *testing.T) { givenBack(t, c) })
+	t.Run("Spark", func(t *testing.T) { executorsPreempted(t, c) })
 }
 
 // preempted is what the ResourceManager says that it took from an application.
@@ -70,6 +71,45 @@ func givenBack(t *testing.T, c *harness.Cluster) {
 	}
 	if j := c.Job(borrower); j.KilledMapAttempts == 0 {
 		t.Error("the ApplicationMaster gave nothing back")
+	}
+}
+
+// executorsPreempted preempts executors of a Spark job that would end if any failure of a task or an
+// executor counted.
+func executorsPreempted(t *testing.T, c *harness.Cluster) {
+	const maps, reduces = 14, 2
+	borrowing := c.StartShuffle(harness.Shuffle{Queue: "batch", Maps: maps, Reduces: reduces, Map: 20 * time.Second, Reduce: time.Second, Executors: 7,
+		More: []string{"spark.task.maxFailures=1", "spark.executor.maxNumFailures=1"}}, 8*time.Minute)
+	borrowing.Go()
+	borrower := c.Submitted(borrowing.Running)
+	c.AwaitApp(borrower, "using the cluster", time.Minute, func(a harness.App) bool { return a.Containers == 8 })
+	owning := c.StartSleep(3, 0, 5*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024", "-Dmapreduce.job.queuename=default")
+	owner := c.Submitted(owning)
+	awaitWarning(t, c, borrower)
+	succeeded(t, owning.Wait())
+	ranOnce(t, c, owner, 3)
+	succeeded(t, borrowing.Wait())
+	oneAttempt(t, c, borrower)
+	got := borrowing.Result()
+	var preemptions []string // Spark tells the end of an executor twice
+	for _, why := range got.Removed {
+		if strings.Contains(why, "preempted") {
+			preemptions = append(preemptions, why)
+		}
+	}
+	lost := harness.Distinct(preemptions)
+	var p preempted
+	c.Read("/ws/v1/cluster/apps/"+borrower, &p)
+	if p.App.Tasks == 0 || p.App.Tasks != lost || p.App.MB != 1024*p.App.Tasks || p.App.Masters != 0 {
+		t.Errorf("the ResourceManager took %+v; the job lost %d executors: %q", p.App, lost, got.Removed)
+	}
+	if got.Sum != maps*(maps+1)/2 || got.Succeeded < maps+2*reduces {
+		t.Errorf("the job came to %+v", got)
+	}
+	for _, why := range got.Failures {
+		if !strings.Contains(why, "preempted") {
+			t.Errorf("a task failed: %s", why)
+		}
 	}
 }
 

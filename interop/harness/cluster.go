@@ -29,6 +29,7 @@ type Options struct {
 	NodeMB     int  // 4096
 	NodeVcores int  // 4
 	History    bool // with a JobHistoryServer, which MapReduce clients need
+	Spark      bool // NodeManagers run Spark's shuffle service
 	// Tuned gives clients, NodeManagers and ApplicationMasters the settings
 	// advised for quick failover; otherwise they are Hadoop's defaults.
 	Tuned bool

@@ -147,6 +147,8 @@ func (c *Cluster) yarnSite(name, rm string, n *Node) *settings {
 	s.set("yarn.application.classpath", c.conf("client")+","+c.Jars+"/*")
 	if n != nil {
 		n.site(s)
+	} else if c.Spark {
+		s.set("spark.shuffle.service.port", "${env."+sparkPort+"}")
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.Site)) {
 		s.set(k, c.Site[k])

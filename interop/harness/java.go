@@ -22,7 +22,12 @@ func (c *Cluster) jvm(conf, heap, log string, quick bool) []string {
 	if log != "" {
 		f = append(f, "-Dlog4j.configuration=file:"+c.path("conf", "log4j.properties"), "-Dinterop.log="+log)
 	}
-	return append(f, "-cp", c.conf(conf)+":"+c.Classes+":"+c.Jars+"/*")
+	return f
+}
+
+// classpath of what is Hadoop's.
+func (c *Cluster) classpath(conf string) string {
+	return c.conf(conf) + ":" + c.Classes + ":" + c.Jars + "/*"
 }
 
 // environment of everything that is started; containers see of it what
@@ -35,7 +40,7 @@ func (c *Cluster) environment() []string {
 func (c *Cluster) daemon(t testing.TB, name, conf, heap string, quick bool, main string, args ...string) Process {
 	log := c.path("log", name+".log")
 	return Process{Name: name, Log: log, out: c.path("log", name+".out"), t: t, start: func() *exec.Cmd {
-		cmd := exec.Command(c.Java, append(append(c.jvm(conf, heap, log, quick), main), args...)...)
+		cmd := exec.Command(c.Java, append(append(c.jvm(conf, heap, log, quick), "-cp", c.classpath(conf), main), args...)...)
 		cmd.Dir, cmd.Env = c.Dir, c.environment()
 		return cmd
 	}}

@@ -16,6 +16,7 @@ type Node struct {
 	Process
 	RPC, Web                      int
 	localizer, shuffle, collector int
+	spark                         int // Spark's shuffle service
 	proxy                         int
 	c                             *Cluster
 }
@@ -27,6 +28,9 @@ func newNode(c *Cluster, i int) *Node {
 	n.RPC, n.Web = c.port(name+".rpc"), c.port(name+".web")
 	n.localizer, n.shuffle = c.port(name+".localizer"), c.port(name+".shuffle")
 	n.collector, n.proxy = c.port(name+".collector"), c.port(name+".proxy")
+	if c.Spark {
+		n.serveSpark()
+	}
 	for _, d := range []string{"local", "logs", "recovery"} {
 		c.folder(name, d)
 	}
@@ -55,7 +59,10 @@ func (n *Node) site(s *settings) {
 	s.set(at+"recovery.dir", n.c.path(n.Name, "recovery"))
 	s.set(at+"aux-services", "mapreduce_shuffle")
 	s.set(at+"aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler")
-	s.set(at+"env-whitelist", "JAVA_HOME,PATH,LANG,TZ")
+	s.set(at+"env-whitelist", "JAVA_HOME,PATH,LANG,TZ,"+sparkPort)
+	if n.c.Spark {
+		n.sparkSite(s)
+	}
 	// the containers promise more memory than they use, on any machine
 	s.set(at+"pmem-check-enabled", "false")
 	s.set(at+"vmem-check-enabled", "false")

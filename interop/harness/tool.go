@@ -79,17 +79,23 @@ func (c *Cluster) program(conf string, loud bool, heap string, within time.Durat
 	if !loud {
 		log = c.path("log", fmt.Sprintf("%s-%d.txt", name, c.began[name]))
 	}
+	return c.run(within, append(append(c.jvm(conf, heap, log, true), "-cp", c.classpath(conf), main), args...), args)
+}
+
+// run starts a JVM; args are the part of its command line that a Result shows.
+func (c *Cluster) run(within time.Duration, line, args []string) *Running {
+	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
-	cmd := exec.CommandContext(ctx, c.Java, append(append(c.jvm(conf, heap, log, true), main), args...)...)
+	cmd := exec.CommandContext(ctx, c.Java, line...)
 	r := &Running{args: args, done: make(chan struct{}), cancel: cancel}
-	cmd.Dir, cmd.Env = c.Dir, c.environment()
+	cmd.Dir, cmd.Env = c.Dir, append(c.environment(), "HADOOP_CONF_DIR="+c.ClientConf())
 	cmd.Stdout, cmd.Stderr = &r.out, &r.err
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.WaitDelay = 5 * time.Second
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		cancel()
-		c.t.Fatalf("start %s: %v", main, err)
+		c.t.Fatalf("start java %s: %v", strings.Join(args, " "), err)
 	}
 	go func() {
 		err := cmd.Wait()

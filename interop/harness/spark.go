@@ -1,0 +1,148 @@
+package harness
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// sparkPort is the variable in which a NodeManager tells its containers the port of its shuffle
+// service. Spark expects one port on all nodes; here all nodes are on one host.
+const sparkPort = "INTEROP_SPARK_SHUFFLE_PORT"
+
+// spark is where Spark's jars and the jobs of interop/spark lie.
+var spark = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command(filepath.Join(folder(), "fetch"), "spark")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	return filepath.Join(strings.TrimSpace(string(out)), "spark"), err
+})
+
+// sparkFolder is where Spark lies on this machine.
+func (c *Cluster) sparkFolder() string {
+	c.t.Helper()
+	dir, err := spark()
+	if err != nil {
+		c.t.Fatalf("interop/fetch spark: %v", err)
+	}
+	return dir
+}
+
+// serveSpark gives the NodeManager and its containers the port of its shuffle service.
+func (n *Node) serveSpark() {
+	n.spark = n.c.port(n.Name + ".spark")
+	start := n.start
+	n.start = func() *exec.Cmd {
+		cmd := start()
+		cmd.Env = append(cmd.Env, sparkPort+"="+strconv.Itoa(n.spark))
+		return cmd
+	}
+}
+
+func (n *Node) sparkSite(s *settings) {
+	const at = "yarn.nodemanager.aux-services"
+	s.set(at, "mapreduce_shuffle,spark_shuffle")
+	s.set(at+".spark_shuffle.class", "org.apache.spark.network.yarn.YarnShuffleService")
+	s.set(at+".spark_shuffle.classpath", filepath.Join(n.c.sparkFolder(), "lib", "*"))
+	s.setInt("spark.shuffle.service.port", n.spark)
+}
+
+// Shuffle is a Spark job with a shuffle, rmd.spark.Shuffle. Its reducers read the output of its maps
+// twice: at once, and after Go.
+type Shuffle struct {
+	Queue         string // default
+	Maps, Reduces int
+	Map, Reduce   time.Duration // how long each task takes; Reduce after Go
+	Executors     int           // at most; each has 1 GB
+	More          []string      // settings such as "spark.task.maxFailures=1"
+}
+
+// RunningShuffle is a Shuffle under way.
+type RunningShuffle struct {
+	*Running
+	c      *Cluster
+	folder string
+}
+
+// StartShuffle submits the job in cluster mode. It takes executors as it needs them, and gives those
+// back that have been idle for a few seconds.
+func (c *Cluster) StartShuffle(j Shuffle, within time.Duration) *RunningShuffle {
+	c.t.Helper()
+	if j.Queue == "" {
+		j.Queue = "default"
+	}
+	dir := c.sparkFolder()
+	c.began["shuffle"]++
+	out := c.folder("tmp", "shuffle"+strconv.Itoa(c.began["shuffle"]))
+	classes := filepath.Join(dir, "classes")
+	line := append(c.jvm("client", "256m", "", true), "-cp", c.conf("client")+":"+classes+":"+filepath.Join(dir, "lib", "*"), "org.apache.spark.deploy.SparkSubmit")
+	args := []string{"--master", "yarn", "--deploy-mode", "cluster", "--name", "shuffle", "--queue", j.Queue, "--class", "rmd.spark.Shuffle",
+		"--driver-memory", "512m", "--executor-memory", "512m"}
+	for _, s := range append([]string{
+		"spark.yarn.jars=local:" + filepath.Join(dir, "lib", "*"),
+		"spark.driver.extraClassPath=" + classes, "spark.executor.extraClassPath=" + classes,
+		"spark.driver.extraJavaOptions=-XX:+UseSerialGC", "spark.executor.extraJavaOptions=-XX:+UseSerialGC",
+		"spark.yarn.stagingDir=file://" + c.path("staging"),
+		"spark.ui.enabled=false",
+		"spark.shuffle.service.enabled=true",
+		"spark.dynamicAllocation.enabled=true",
+		"spark.dynamicAllocation.maxExecutors=" + strconv.Itoa(j.Executors),
+		"spark.dynamicAllocation.executorIdleTimeout=3s",
+		// all nodes are on one host, with a shuffle service each
+		"spark.locality.wait=0s", "spark.shuffle.readHostLocalDisk=false",
+	}, j.More...) {
+		args = append(args, "--conf", s)
+	}
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	args = append(args, "spark-internal", out, strconv.Itoa(j.Maps), strconv.Itoa(j.Reduces), ms(j.Map), ms(j.Reduce))
+	return &RunningShuffle{c.run(within, append(line, args...), args), c, out}
+}
+
+// AwaitMapped waits until the output of the maps has been read for the first time.
+func (r *RunningShuffle) AwaitMapped() {
+	r.c.t.Helper()
+	Await(r.c.t, "the first reading of the shuffle", 3*time.Minute, func() bool {
+		select {
+		case <-r.done:
+			r.c.t.Fatal(r.result.Last())
+		default:
+		}
+		_, err := os.Stat(filepath.Join(r.folder, "mapped"))
+		return err == nil
+	})
+}
+
+// Go lets the reducers read once more.
+func (r *RunningShuffle) Go() {
+	r.c.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.folder, "go"), nil, 0o600); err != nil {
+		r.c.t.Fatal(err)
+	}
+}
+
+// Shuffled is what a Shuffle says of itself at its end.
+type Shuffled struct {
+	Sum       int64
+	Stages    int      // that were submitted
+	Succeeded int      // tasks
+	Failures  []string // of tasks
+	Removed   []string // executors: why
+}
+
+// Result is that of a job that has ended.
+func (r *RunningShuffle) Result() (s Shuffled) {
+	r.c.t.Helper()
+	b, err := os.ReadFile(filepath.Join(r.folder, "result"))
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	return s
+}
