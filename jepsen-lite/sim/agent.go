@@ -18,8 +18,9 @@ type agent struct {
 	id    yarn.NodeID
 	total yarn.Resource
 
-	number  uint32      // its own, once it has registered
-	retired atomic.Bool // an operator drains it
+	number  uint32       // its own, once it has registered
+	retired atomic.Bool  // an operator drains it
+	drains  atomic.Int32 // that operators have begun
 
 	mu      sync.Mutex
 	manager workload.NodeManager[*container]
@@ -71,12 +72,13 @@ func (n *agent) register() bool {
 	n.mu.Lock()
 	in.Containers = n.manager.Registration(n.manager.Report())
 	n.mu.Unlock()
-	retired := n.retired.Load() // the operator may take the node back before the refusal arrives
+	// A whole drain may begin and end between this call and its refusal.
+	retired, drains := n.retired.Load(), n.drains.Load()
 	reply, ok := n.c.call(n.l.ctx, input.Request{Input: in})
 	if !ok {
 		return false
 	}
-	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && (retired || n.retired.Load()) {
+	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && (retired || n.drains.Load() != drains) {
 		return false
 	} else if f != nil {
 		n.l.w.check.fail("registration of %s is refused: %v", n.id, f)

@@ -108,6 +108,7 @@ func (d *driver) retire(what string, then func(context.Context, *caller, *agent)
 	if !n.retired.CompareAndSwap(false, true) {
 		return
 	}
+	n.drains.Add(1)
 	w := d.w
 	d.changes++
 	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
