@@ -45,6 +45,9 @@ const LevelNodeTimes = 3
 // LevelKeyOwners is the level from which idempotency keys are remembered with their owners.
 const LevelKeyOwners = 3
 
+// LevelLengths is the level from which the state keeps how long containers ran.
+const LevelLengths = 3
+
 // LevelImport is the level from which a cluster may take applications over from another
 // ResourceManager.
 const LevelImport = 3

@@ -46,9 +46,10 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	user := s.intern(e.User)
 	slot, a := s.Apps.alloc()
 	*a = App{
-		ID:      yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
-		details: pack(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces}),
-		User:    user, Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
+		ID:       yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
+		details:  pack(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces}),
+		nameHash: hashOfAppName(e.Name),
+		User:     user, Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
 		Unmanaged: e.Unmanaged, KeepContainers: e.KeepContainers, MaxAttempts: e.MaxAttempts,
 		AM: e.AM, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
 	}

@@ -287,6 +287,7 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 		s.addUndelivered(slot, a)
 	}
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
+	s.recordLength(a, c)
 	s.Meta.Completed++
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 	s.foldResource(a.ResourceSeconds)

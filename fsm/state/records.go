@@ -112,6 +112,7 @@ const (
 type App struct {
 	ID             yarn.ApplicationID
 	details        packed   // see Details
+	nameHash       uint64   // see hashOfAppName; not in snapshots: follows from the name
 	Blacklist      []NameID // hosts and racks, sorted; replaced whole, never written in place
 	User           NameID
 	Queue          uint32 // the leaf; 0 when it has ended and the queue was removed

@@ -133,6 +133,7 @@ func Sections() []Section {
 		single(34, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
 		more(35, "preempted-for", func(s *State) *Table[Reservation] { return &s.Reservations },
 			func(r *Reservation) bool { return r.Preempted != 0 }, (*Reservation).codePreempted),
+		table(36, "lengths", func(s *State) *Table[Lengths] { return &s.Lengths }, (*Lengths).code),
 	}
 }
 

@@ -46,6 +46,7 @@ type State struct {
 	Preemptions      Table[Preemption] // by the slot of a Container: the warning that it is to end
 	Preempted        Table[Preempted]  // by the slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
+	Lengths          Table[Lengths] // see lengths.go
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -101,6 +102,7 @@ func (s *State) Fork() *State {
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
+		Lengths:    s.Lengths.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),

@@ -1,0 +1,162 @@
+package state
+
+import (
+	"math/bits"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// The state keeps how long containers ran, so that any replica can estimate when those that run
+// will end. A history belongs to all containers, to a queue, to a user in a queue, or to
+// applications of one name of a user in a queue. There are at most lengthSets*lengthWays histories.
+// The key of a history chooses its set. When a set is full, a new history replaces the one that
+// has been unused for longest.
+const (
+	lengthSets = 1024
+	lengthWays = 4
+)
+
+// Lengths are counted in two buckets for each doubling, up to 77 days. When a count would exceed
+// maxLengthCount, all counts of the history are halved, so that recent lengths weigh more.
+const (
+	LengthBuckets  = 54
+	lengthUnit     = 50 // milliseconds; all below two units is in the first bucket
+	maxLengthCount = 100
+	enoughLengths  = 10 // with fewer, a wider history is better
+)
+
+// Lengths is the history of the lengths of some containers.
+type Lengths struct {
+	Key    uint64 // a hash of whose containers they are; see lengthKeys
+	Used   uint64 // Meta.Completed when it was last used
+	Counts [LengthBuckets]uint8
+}
+
+// Total is the number of lengths that the history counts.
+func (l *Lengths) Total() (n int) {
+	for _, c := range l.Counts {
+		n += int(c)
+	}
+	return n
+}
+
+// LengthBucket is the bucket of a length.
+func LengthBucket(millis int64) int {
+	v := uint64(max(millis, 0)) / lengthUnit
+	if v < 2 {
+		return 0
+	}
+	n := bits.Len64(v)
+	return min(2*(n-2)+int(v>>(n-2)&1)+1, LengthBuckets-1)
+}
+
+// LengthBounds are the shortest length in a bucket and the shortest beyond it.
+func LengthBounds(bucket int) (from, to int64) { return lengthFrom(bucket), lengthFrom(bucket + 1) }
+
+func lengthFrom(bucket int) int64 {
+	if bucket == 0 {
+		return 0
+	}
+	return lengthUnit * int64(2+(bucket-1)%2) << ((bucket - 1) / 2)
+}
+
+// LengthsOf is the narrowest history that says enough of an application's containers; nil if the
+// cluster has none yet.
+func (s *State) LengthsOf(a *App) (best *Lengths) {
+	for _, key := range s.lengthKeys(a) {
+		if slot := s.findLengths(key); slot != 0 {
+			if l := s.Lengths.Get(slot); best == nil || l.Total() >= enoughLengths {
+				best = l
+			}
+		}
+	}
+	return best
+}
+
+// lengthKeys are the keys of an application's histories, the widest first.
+func (s *State) lengthKeys(a *App) [4]uint64 {
+	queue := hash64(s.hashOfQueue(a.Queue))
+	user := hash64(queue ^ uint64(a.User))
+	return [...]uint64{1, queue, user, hash64(user ^ a.nameHash)}
+}
+
+// hashOfAppName hashes an application's name without its digits: names of a job that runs again
+// and again often differ by a date or a number.
+func hashOfAppName(name string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c < '0' || c > '9' {
+			h = (h ^ uint64(c)) * 1099511628211
+		}
+	}
+	return h
+}
+
+// findLengths returns the slot of a history; 0 when there is none.
+func (s *State) findLengths(key uint64) uint32 {
+	first := firstLengths(key)
+	for slot := first; slot < first+lengthWays; slot++ {
+		if s.Lengths.Has(slot) && s.Lengths.Get(slot).Key == key {
+			return slot
+		}
+	}
+	return 0
+}
+
+func firstLengths(key uint64) uint32 { return 1 + uint32(key%lengthSets)*lengthWays }
+
+// recordLength enters the length of a container that ends now. An AM runs as long as its
+// application has something to do, a container that its AM never had did not run, and a preempted
+// one would have run on.
+func (s *State) recordLength(a *App, c *Container) {
+	if s.Meta.Level < event.LevelLengths || c.AM || c.GrantedIn == 0 || a.Queue == 0 || c.ExitStatus == yarn.ExitPreempted {
+		return
+	}
+	bucket := LengthBucket(s.Meta.NowMillis - c.AllocatedMillis)
+	for _, key := range s.lengthKeys(a) {
+		slot := s.findLengths(key)
+		if slot == 0 {
+			slot = s.addLengths(key)
+		}
+		l := s.Lengths.mut(slot)
+		l.Used = s.Meta.Completed
+		l.count(bucket)
+		s.fold(uint64(slot)<<32 | uint64(bucket)<<8 | uint64(l.Counts[bucket]))
+	}
+}
+
+func (l *Lengths) count(bucket int) {
+	if l.Counts[bucket] >= maxLengthCount {
+		for i := range l.Counts {
+			l.Counts[i] /= 2
+		}
+	}
+	l.Counts[bucket]++
+}
+
+// addLengths begins a history, and returns its slot.
+func (s *State) addLengths(key uint64) uint32 {
+	first := firstLengths(key)
+	oldest := first
+	for slot := first; slot < first+lengthWays; slot++ {
+		if !s.Lengths.Has(slot) {
+			s.Lengths.place(slot).Key = key
+			return slot
+		}
+		if s.Lengths.Get(slot).Used < s.Lengths.Get(oldest).Used {
+			oldest = slot
+		}
+	}
+	*s.Lengths.mut(oldest) = Lengths{Key: key}
+	return oldest
+}
+
+func (l *Lengths) code(c *codec.Coder) {
+	c.U64(&l.Key)
+	c.U64(&l.Used)
+	for i := range l.Counts {
+		c.U8(&l.Counts[i])
+	}
+}

@@ -1,0 +1,103 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// TestLengthBuckets: the buckets cover all lengths, without gaps.
+func TestLengthBuckets(t *testing.T) {
+	for bucket := range LengthBuckets {
+		from, to := LengthBounds(bucket)
+		if from >= to || LengthBucket(from) != bucket || LengthBucket(to-1) != bucket {
+			t.Errorf("bucket %d is from %d to %d", bucket, from, to)
+		}
+	}
+	if _, to := LengthBounds(LengthBuckets - 1); to < 70*24*3600*1000 || LengthBucket(1<<62) != LengthBuckets-1 || LengthBucket(-1) != 0 {
+		t.Errorf("the last bucket ends at %d", to)
+	}
+}
+
+// runs has application 1 run a container for so long, to such an end.
+func runs(t failer, s *State, millis int64, exit int32) {
+	n := s.NextNumber(s.Apps.Get(s.App(1)))
+	a := s.Apps.Get(s.App(1))
+	apply(t, s, ask(1, k1, 1, 1), allocated(1, n, k1, 1), &event.ResponseRecorded{App: 1, Response: a.Response + 1},
+		&event.TimeAdvanced{NowMillis: s.Meta.NowMillis + millis}, &event.ContainerCompleted{Container: ref(1, n), ExitStatus: exit},
+		&event.ResponseRecorded{App: 1, Response: a.Response + 2}, &event.ResponseRecorded{App: 1, Response: a.Response + 3})
+}
+
+// TestLengths: how long containers ran is kept for their application's name, user and queue. It is
+// in snapshots and in the digest. Recent lengths count more.
+func TestLengths(t *testing.T) {
+	s := world(t)
+	runs(t, s, 5000, yarn.ExitSuccess)
+	if s.Lengths.Len() != 0 {
+		t.Fatal("lengths are kept below their feature level")
+	}
+	apply(t, s, &event.LevelRaised{Level: event.LevelLengths})
+	runs(t, s, 5000, yarn.ExitPreempted)
+	if s.LengthsOf(s.Apps.Get(s.App(1))) != nil {
+		t.Fatal("the length of a preempted container is kept")
+	}
+	for range 10 {
+		runs(t, s, 5000, yarn.ExitSuccess)
+	}
+	l := s.LengthsOf(s.Apps.Get(s.App(1)))
+	if s.Lengths.Len() != 4 || l == nil || l.Total() != 10 || l.Counts[LengthBucket(5000)] != 10 || l.Key != s.lengthKeys(s.Apps.Get(s.App(1)))[3] {
+		t.Fatalf("%d histories, %+v", s.Lengths.Len(), l)
+	}
+	if other := s.LengthsOf(s.Apps.Get(s.App(2))); other == nil || other.Total() != 10 || other == l {
+		t.Errorf("another application is judged by %+v", other)
+	}
+	back, err := decode(encode(s))
+	if err != nil || !bytes.Equal(encode(back), encode(s)) {
+		t.Fatalf("from a snapshot: %v", err)
+	}
+	f := s.Fork()
+	runs(t, s, 5000, yarn.ExitSuccess)
+	runs(t, back, 5000, yarn.ExitSuccess)
+	runs(t, f, 90_000, yarn.ExitSuccess)
+	if s.Digest() != back.Digest() || s.Digest() == f.Digest() {
+		t.Error("the digest does not say what is kept")
+	}
+	if s.LengthsOf(s.Apps.Get(s.App(1))).Counts[LengthBucket(90_000)] != 0 {
+		t.Error("a fork has written into its origin")
+	}
+	for range maxLengthCount {
+		runs(t, s, 90_000, yarn.ExitSuccess)
+	}
+	runs(t, s, 90_000, yarn.ExitSuccess)
+	if l := s.LengthsOf(s.Apps.Get(s.App(1))); l.Counts[LengthBucket(90_000)] != maxLengthCount/2+1 || l.Counts[LengthBucket(5000)] != 5 {
+		t.Errorf("old lengths count as much as new ones: %+v", l)
+	}
+}
+
+// TestLengthsAreBounded: many names take the places of those unused for longest, and not those of
+// what is used all the time.
+func TestLengthsAreBounded(t *testing.T) {
+	s := world(t)
+	apply(t, s, &event.LevelRaised{Level: event.LevelLengths})
+	a := *s.Apps.Get(s.App(1))
+	c := Container{GrantedIn: 1}
+	for i := range 20_000 {
+		a.nameHash = hashOfAppName(fmt.Sprintf("job %c%c%c", 'a'+i%26, 'a'+i/26%26, 'a'+i/676))
+		s.Meta.Completed++
+		s.recordLength(&a, &c)
+	}
+	if n := s.Lengths.Len(); n > lengthSets*lengthWays || n < lengthSets*lengthWays*9/10 {
+		t.Errorf("%d histories", n)
+	}
+	for _, key := range s.lengthKeys(&a) {
+		if s.findLengths(key) == 0 {
+			t.Errorf("history %x is not kept", key)
+		}
+	}
+	if hashOfAppName("etl 2026-11-24") != hashOfAppName("etl 2026-11-25") || hashOfAppName("etl") == hashOfAppName("web") {
+		t.Error("the digits of a name count, or nothing else")
+	}
+}
