@@ -27,6 +27,7 @@ import (
 const (
 	noReservations    = "no-reservations"
 	comparePreemption = "preemption"
+	compareForecasts  = "forecasts"
 )
 
 func (p *program) replay() verb {
@@ -47,7 +48,8 @@ func (p *program) replay() verb {
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of applications", DefaultText: "all"},
 			&cli.IntFlag{Name: "replicas", Usage: "replicas of the private cluster", Value: 3},
 			&cli.StringFlag{Name: "compare", Usage: noReservations + ": also run without reservations; " + comparePreemption +
-				": run without preemption and with each selector of containers"},
+				": run without preemption and with each selector of containers; " +
+				compareForecasts + ": forecast when what waits will start, and compare that with when it starts"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
 			reportFlag(), yesFlag(),
 		},
@@ -67,6 +69,9 @@ func runReplay(c *call) error {
 	}
 	if c.String("compare") == comparePreemption {
 		return c.comparePreemption(o)
+	}
+	if c.String("compare") == compareForecasts {
+		return c.compareForecasts(o)
 	}
 	page, err := c.openReport()
 	if err != nil {
@@ -113,6 +118,24 @@ func (c *call) comparePreemption(o replay.Options) error {
 		func(w io.Writer) error { return report.WritePreemptionJSON(w, runs) })
 }
 
+// compareForecasts replays in virtual time and forecasts when what waits will start.
+func (c *call) compareForecasts(o replay.Options) error {
+	bar := c.progressBar(o)
+	if bar != nil {
+		o.Progress = bar.show
+	}
+	methods, err := replay.MeasureForecasts(c.ctx(), o)
+	if bar != nil {
+		bar.end()
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeRuns(
+		func(w io.Writer) error { return report.WriteForecastText(w, methods) },
+		func(w io.Writer) error { return report.WriteForecastJSON(w, methods) })
+}
+
 // writeRuns writes what was replayed as text, or as the document in another form.
 func (c *call) writeRuns(text, document func(io.Writer) error) error {
 	switch f := c.format(); f {
@@ -145,14 +168,14 @@ func (c *call) replayOptions() (replay.Options, error) {
 	case "":
 	case noReservations:
 		o.Without = true
-	case comparePreemption:
+	case comparePreemption, compareForecasts:
 		for _, flag := range []string{"addr", "speed", "replicas", "report"} {
 			if c.IsSet(flag) {
-				return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", comparePreemption)
+				return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", c.String("compare"))
 			}
 		}
 	default:
-		return o, clierr.Usagef("write --compare "+noReservations+" or "+comparePreemption, "cannot compare with %q", c.String("compare"))
+		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+" or "+compareForecasts, "cannot compare with %q", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {

@@ -1,0 +1,34 @@
+package replay
+
+import (
+	"reflect"
+	"testing"
+
+	"rmd/workload/trace"
+)
+
+// TestMeasureForecasts replays the demo trace: nine in ten starts are in their intervals, forecasts
+// are half as far off as with declared limits, and the same options give the same figures.
+func TestMeasureForecasts(t *testing.T) {
+	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, _, err := NodesFor("", trace.Demo, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Trace: tr, Nodes: nodes, Scheduling: "eager", AM: true, Seed: 1}
+	methods, err := MeasureForecasts(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, declared := methods[0], methods[1]
+	if ours.Made < 100 || ours.Held < 0.85 || ours.Held > 0.95 || 2*ours.ErrorP50Millis > declared.ErrorP50Millis {
+		t.Errorf("%+v; with declared limits: %+v", ours, declared)
+	}
+	again, err := MeasureForecasts(t.Context(), o)
+	if err != nil || !reflect.DeepEqual(again, methods) {
+		t.Errorf("once more: %+v, %v", again, err)
+	}
+}

@@ -1,0 +1,38 @@
+package forecast
+
+import (
+	"math/rand/v2"
+
+	"rmd/fsm/state"
+)
+
+// unknownLength is how long a container runs of which nothing is known, in milliseconds.
+const unknownLength = 60_000
+
+// draw takes a length from a history, of those that are longer than age.
+func draw(random *rand.Rand, l *state.Lengths, age int64) int64 {
+	var weights [state.LengthBuckets]int64
+	var sum int64
+	if l != nil {
+		for i, n := range l.Counts {
+			from, to := state.LengthBounds(i)
+			if to > age {
+				// Of the bucket that age is in, only the part beyond age is left.
+				weights[i] = max(int64(n)*1024*(to-max(from, age))/(to-from), 0)
+				sum += weights[i]
+			}
+		}
+	}
+	if sum == 0 { // it is older than all of them: it may be anywhere in its life
+		return max(age, unknownLength/2) + random.Int64N(max(age, unknownLength))
+	}
+	at := random.Int64N(sum)
+	for i, w := range weights {
+		if at -= w; at < 0 {
+			from, to := state.LengthBounds(i)
+			from = max(from, age)
+			return from + random.Int64N(to-from)
+		}
+	}
+	panic("forecast: weights do not add up")
+}

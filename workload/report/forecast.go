@@ -1,0 +1,80 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"rmd/internal/quantile"
+)
+
+// Forecasts says how one way to forecast starts did on a trace.
+type Forecasts struct {
+	Method string `json:"method"`
+	// Made counts forecasts that have been compared with what happened; the others, Open, were for
+	// what nobody waited for any more, or for what had not started at the end. For None no start
+	// was foreseen.
+	Made int `json:"made"`
+	Open int `json:"open"`
+	None int `json:"none"`
+	// Held is the part of the intervals, which should be 90 %, in which the starts were. It is 0
+	// for a method without intervals.
+	Held float64 `json:"interval_held,omitempty"`
+	// WidthMillis is the median width of the intervals.
+	WidthMillis int64 `json:"interval_p50_millis,omitempty"`
+	// ErrorP50Millis and ErrorP95Millis are quantiles of how far forecasts were off.
+	ErrorP50Millis int64 `json:"error_p50_millis"`
+	ErrorP95Millis int64 `json:"error_p95_millis"`
+	WaitP50Millis  int64 `json:"wait_p50_millis"` // from the forecasts to the starts
+}
+
+// SetErrors takes the errors and waits in milliseconds, in any order.
+func (f *Forecasts) SetErrors(errors, waits, widths []int64) {
+	for _, list := range [][]int64{errors, waits, widths} {
+		slices.Sort(list)
+	}
+	f.ErrorP50Millis, f.ErrorP95Millis = quantile.Of(errors, 0.5), quantile.Of(errors, 0.95)
+	f.WaitP50Millis, f.WidthMillis = quantile.Of(waits, 0.5), quantile.Of(widths, 0.5)
+}
+
+// WriteForecastText prints methods side by side.
+func WriteForecastText(w io.Writer, methods []Forecasts) error {
+	var b strings.Builder
+	row := func(label string, of func(*Forecasts) string) {
+		line := fmt.Sprintf("%-25s", label)
+		for i := range methods {
+			line += fmt.Sprintf(" %-17s", of(&methods[i]))
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	row("", func(f *Forecasts) string { return strings.ToUpper(f.Method) })
+	row("forecasts that came due", func(f *Forecasts) string { return fmt.Sprint(f.Made) })
+	row("left open/none foreseen", func(f *Forecasts) string { return fmt.Sprintf("%d/%d", f.Open, f.None) })
+	row("90 % interval held", func(f *Forecasts) string {
+		if f.Held == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.1f %%", 100*f.Held)
+	})
+	row("interval width p50", func(f *Forecasts) string {
+		if f.Held == 0 {
+			return "-"
+		}
+		return Duration(f.WidthMillis)
+	})
+	row("error p50/p95", func(f *Forecasts) string { return pair(f.ErrorP50Millis, f.ErrorP95Millis) })
+	row("wait p50", func(f *Forecasts) string { return Duration(f.WaitP50Millis) })
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteForecastJSON writes {"methods": […]}.
+func WriteForecastJSON(w io.Writer, methods []Forecasts) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Methods []Forecasts `json:"methods"`
+	}{methods})
+}
