@@ -106,6 +106,7 @@ func (r *Replica) planner() v1.Planner {
 			return explain.Submission(p, in)
 		},
 		WhatIf:          whatIf,
+		Forecast:        forecastNow,
 		Preemption:      preemption,
 		Try:             try,
 		Why:             r.causes.of,

@@ -123,6 +123,9 @@ func TestWhatIfOneAtATime(t *testing.T) {
 	go func() { done <- b.ask("POST", "/v1/whatif", body).Code }()
 	<-entered
 	b.fails(503, "BUSY", "POST", "/v1/whatif", body)
+	if e := b.fails(503, "BUSY", "GET", "/v1/preemption", ""); e.Message != "this replica is busy answering a what-if" {
+		t.Errorf("%+v", e)
+	}
 	close(leave)
 	if code := <-done; code != http.StatusOK {
 		t.Errorf("status %d", code)

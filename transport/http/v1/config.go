@@ -68,6 +68,9 @@ type Planner struct {
 	// ExplainSubmission explains an application that would be submitted; an *input.Fault where it would be refused. It is given a fork of
 	// its own, one call at a time.
 	ExplainSubmission func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error)
+	// Forecast says when what an application waits for will start. It forks the state that it is given, and is
+	// called once at a time.
+	Forecast func(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error)
 	// Preemption says what preemption does, and what its next round would decide. It is given a fork
 	// of its own, one call at a time.
 	Preemption func(st *state.State) (*api.Preemption, error)

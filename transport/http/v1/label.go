@@ -170,7 +170,7 @@ func (s *API) tryLabels(c *route.Call, in input.Input) (d api.LabelChange, err e
 	}
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()
-	if err := s.takeWhatIf(ctx); err != nil {
+	if err := s.takeWhatIf(ctx, "planning a change of labels"); err != nil {
 		return d, err
 	}
 	defer s.giveWhatIf()

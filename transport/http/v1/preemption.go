@@ -20,7 +20,7 @@ func (s *API) preemption(c *route.Call) error {
 	if s.cfg.Planner.Preemption == nil {
 		return problem.NotAvailable("planning ahead")
 	}
-	return s.planAhead(c, func(_ context.Context, v *view.View) (any, error) {
+	return s.planAhead(c, "planning a round of preemption", func(_ context.Context, v *view.View) (any, error) {
 		return s.cfg.Planner.Preemption(s.privateFork(v.State))
 	})
 }

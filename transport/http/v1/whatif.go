@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"rmd/scheduler/capacity"
@@ -23,7 +24,7 @@ func (s *API) whatIf(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	return s.planAhead(c, func(ctx context.Context, v *view.View) (any, error) {
+	return s.planAhead(c, "answering a what-if", func(ctx context.Context, v *view.View) (any, error) {
 		if v.State.Version() == nil {
 			return nil, problem.NoQueues()
 		}
@@ -57,11 +58,12 @@ func invalidConf(err error) error {
 	return e
 }
 
-// planAhead answers with what f plans: one question at a time, at most for ReadTimeout.
-func (s *API) planAhead(c *route.Call, f func(ctx context.Context, v *view.View) (any, error)) error {
+// planAhead answers with what f plans: one question at a time, at most for ReadTimeout. Doing says
+// what it does to those it keeps waiting.
+func (s *API) planAhead(c *route.Call, doing string, f func(ctx context.Context, v *view.View) (any, error)) error {
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()
-	if err := s.takeWhatIf(ctx); err != nil {
+	if err := s.takeWhatIf(ctx, doing); err != nil {
 		return err
 	}
 	defer s.giveWhatIf()
@@ -77,12 +79,13 @@ func (s *API) planAhead(c *route.Call, f func(ctx context.Context, v *view.View)
 }
 
 // takeWhatIf waits for the right to plan ahead, which one call has at a time.
-func (s *API) takeWhatIf(ctx context.Context) error {
+func (s *API) takeWhatIf(ctx context.Context, doing string) error {
 	select {
 	case s.whatIfs <- struct{}{}:
+		s.planning.Store(doing)
 		return nil
 	case <-ctx.Done():
-		e := problem.New(api.CodeBusy, "another what-if is being answered", "ask again")
+		e := problem.New(api.CodeBusy, fmt.Sprintf("this replica is busy %s", s.planning.Load()), "ask again")
 		e.RetryAfterMillis = 1000
 		return e
 	}

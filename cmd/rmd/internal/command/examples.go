@@ -17,6 +17,7 @@ var examples = map[string][]string{
 	"app submit":     {"rmd app submit --queue root.batch --name nightly", "rmd app submit --queue root.train --am memory=4096,vcores=2 --dry-run"},
 	"app list":       {"rmd app list --queue root.train --sort -wait", "rmd app list --all --state FAILED -o wide", "rmd app list --filter user=ann -o name"},
 	"app status":     {"rmd app status application_1780000000000_0107", "rmd app status application_1780000000000_0107 -o yaml"},
+	"app forecast":   {"rmd app forecast application_1780000000000_0107"},
 	"app explain":    {"rmd app explain application_1780000000000_0107", "rmd app explain application_1780000000000_0107 --watch"},
 	"app wait":       {"rmd app wait application_1780000000000_0107 --for running --timeout 5m"},
 	"app kill":       {"rmd app kill application_1780000000000_0107 --reason \"wrong input\""},

@@ -30,6 +30,7 @@
 //	POST   /v1/apps[?dry_run][?explain]         Submit       →  Submitted
 //	GET    /v1/apps/{id}                                        App
 //	GET    /v1/apps/{id}/explain                                Explanation
+//	GET    /v1/apps/{id}/forecast                               Forecast
 //	GET    /v1/apps/{id}/containers?limit&after                 Containers
 //	GET    /v1/apps/{id}/attempts                               Attempts
 //	GET    /v1/apps/{id}/asks                                   Asks

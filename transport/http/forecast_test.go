@@ -1,0 +1,34 @@
+package httpserver
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// TestForecast: the planner is asked with a private fork and the application's id; what is not
+// there has no forecast, and a replica that cannot plan says so.
+func TestForecast(t *testing.T) {
+	var asked string
+	b := newBench(t, func(c *Config) {
+		c.Planner.Forecast = func(_ context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
+			if asked = id.String(); st.AppByID(id) == 0 {
+				t.Errorf("%s is not in the state", id)
+			}
+			return &api.Forecast{ID: asked, Asks: []api.ForecastAsk{}}, nil
+		}
+	})
+	var id string
+	st, _ := b.h.Fork()
+	st.Apps.Each(func(_ uint32, a *state.App) bool { id = a.ID.String(); return false })
+	if r := b.ask("GET", "/v1/apps/"+id+"/forecast", ""); r.Code != http.StatusOK || asked != id {
+		t.Errorf("status %d, asked for %q instead of %q", r.Code, asked, id)
+	}
+	b.fails(404, "NO_SUCH_APPLICATION", "GET", "/v1/apps/application_1_9999/forecast", "")
+	none := newBench(t, func(c *Config) { c.Planner.Forecast = nil })
+	none.fails(501, "NOT_AVAILABLE", "GET", "/v1/apps/"+id+"/forecast", "")
+}
