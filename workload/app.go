@@ -298,6 +298,9 @@ func (a *app) finish() {
 	call(a.w, in, func(r *input.Done, err error) {
 		a.calls = false
 		switch {
+		case err == nil && r.Fault == nil:
+			// The node may have ended the AM's container before this answer came.
+			a.end(in.Final == yarn.FinalSucceeded)
 		case life != a.life || a.phase != phaseFinishing || err != nil:
 			a.answered()
 		case r.Fault != nil && !gone(r.Fault):

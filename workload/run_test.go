@@ -63,6 +63,30 @@ func TestRunAllJobsFinish(t *testing.T) {
 	}
 }
 
+// TestRunFinishAnsweredAfterTheAMEnded answers the last call of an AM after its node has ended the container.
+func TestRunFinishAnsweredAfterTheAMEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, jobs := newFakeRM(), mixedJobs(8)
+		cfg := liveConfig(f, 4, jobs)
+		cfg.AM, cfg.Prompt = true, true
+		cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
+			r, err := f.Do(ctx, in)
+			if _, ok := in.(*input.FinishAttempt); ok {
+				time.Sleep(5 * time.Second)
+			}
+			return r, err
+		})
+		var last Progress
+		cfg.OnProgress = func(p Progress) { last = p }
+		if _, err := Run(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		if last.Finished != 8 || last.Failed != 0 {
+			t.Errorf("last progress %+v", last)
+		}
+	})
+}
+
 func TestRunHeartbeatsAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
