@@ -50,7 +50,7 @@ func (s *Scheduler) rebuild() error {
 	if v == nil {
 		return nil
 	}
-	cfg, err := capacity.Parse(propertiesOf(v.Properties))
+	cfg, err := capacity.ParseStored(propertiesOf(v.Properties))
 	if err != nil {
 		return err
 	}

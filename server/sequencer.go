@@ -63,7 +63,7 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failover.version != v.Version {
-		cfg, err := capacity.Parse(frontend.Properties(v))
+		cfg, err := capacity.ParseStored(frontend.Properties(v))
 		if err != nil {
 			return builtIn
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/placement"
 	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
@@ -48,12 +49,11 @@ type Config struct {
 
 	UserMaxParallelApps   int64       // −1: unlimited; for users not listed below
 	UserMaxParallelAppsOf []UserCount // sorted by user
-	QueueMappings         []Mapping   // first match wins
-	MappingsOverride      bool        // mappings win over the queue the user named
-	ACLEnabled            bool        // yarn.acl.enable
-	AdminACL              ACL         // yarn.admin.acl
-	AMMaxAttempts         int64       // of an application that names no number
-	AMGlobalMaxAttempts   int64       // of any application
+	Placement             placement.Rules
+	ACLEnabled            bool  // yarn.acl.enable
+	AdminACL              ACL   // yarn.admin.acl
+	AMMaxAttempts         int64 // of an application that names no number
+	AMGlobalMaxAttempts   int64 // of any application
 	MaxCompletedApps      int64
 
 	NodeExpiryMillis                int64

@@ -63,11 +63,15 @@ var refusals = []struct{ text, want string }{
 	{twoQueues + "yarn.nm.liveness-monitor.expiry-interval-ms = soon", "is not a duration; write milliseconds"},
 	{twoQueues + "queue-mappings = u:bob", `"u:bob" does not have three parts; write u:user:queue or g:group:queue`},
 	{twoQueues + "queue-mappings = x:bob:a", "begins with neither u nor g"},
-	{twoQueues + "queue-mappings = u::a", "has an empty part"},
-	{twoQueues + "queue-mappings = g:%user:a", "only u:%user may stand for every source"},
-	{twoQueues + "queue-mappings = u:%user:%group", "holds a placeholder that is not one of %user, %primary_group, %secondary_group"},
-	{twoQueues + "queue-mappings = u:bob:c", `no such queue: "c"; name an existing leaf`},
-	{twoQueues + "queue-mappings = u:bob:root", "root is not a leaf; name a leaf queue"},
+	{twoQueues + "queue-mappings = u::a", "does not have three parts"},
+	{twoQueues + "queue-mappings = u:%user:%group", `rule 1: there is no queue "%group"; a variable must be a whole part of a path`},
+	{twoQueues + "queue-mappings = u:bob:c", `rule 1: there is no queue "c"; write u:user:queue`},
+	{twoQueues + "queue-mappings = u:bob:root", "rule 1: root is not a leaf; write u:user:queue"},
+	{twoQueues + "queue-mappings = u:bob:a,u:ann:root.a.%user", "rule 2: root.a is a leaf, so there is no queue below it"},
+	{twoQueues + "mapping-rule-format = xml", "is no format of rules; write legacy or json"},
+	{twoQueues + "mapping-rule-format = json\nmapping-rule-json-file = /etc/rules.json", "the contents of the file are not in " + jsonKey},
+	{twoQueues + "mapping-rule-format = json\nmapping-rule-json = {\"rules\":[{\"policy\":\"x\",\"type\":\"user\",\"matches\":\"*\"}]}", `rule 1: the policy "x" is not specified`},
+	{twoQueues + "yarn.scheduler.queue-placement-rules = user-group,user-group", `names "user-group" twice`},
 }
 
 func TestFaults(t *testing.T) {
@@ -126,7 +130,7 @@ root.b.acl_application_max_priority = [user=bob max_priority=3]
 schedule-asynchronously.enable = true
 schedule-asynchronously.maximum-threads = 1
 lazy-preemption-enabled = false
-mapping-rule-format = json
+workflow-priority-mappings = a:b:1
 yarn.resourcemanager.scheduler.monitor.enable = true
 yarn.resourcemanager.monitor.capacity.preemption.observe_only = true
 yarn.scheduler.skip.node.multiplier = 3
@@ -160,7 +164,7 @@ yarn.web-proxy.address = y`)
 		"root.a.accessible-node-labels: not honored; yarn.node-labels.enabled is not true", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honored; time-based",
 		"root.a.reservation-window",
 		"root.b.auto-create-child-queue.enabled", "root.b.acl_application_max_priority", "schedule-asynchronously.enable: not honored; passes are driven",
-		"mapping-rule-format", "yarn.scheduler.skip.node.multiplier",
+		"workflow-priority-mappings: not honored; workflows", "yarn.scheduler.skip.node.multiplier",
 	} {
 		if !strings.Contains(ignored, want) {
 			t.Errorf("%q is not listed as not honored", want)

@@ -47,12 +47,17 @@ var siteKeys = []string{
 	"yarn.scheduler.maximum-allocation-vcores",
 	"yarn.scheduler.minimum-allocation-mb",
 	"yarn.scheduler.minimum-allocation-vcores",
+	placementKey,
+	appNamesKey,
 }
 
 // globalKeys are the honored keys right under the prefix.
 var globalKeys = []string{
 	"global-queue-max-application",
 	"legacy-queue-mode.enabled",
+	"mapping-rule-format",
+	"mapping-rule-json",
+	"mapping-rule-json-file",
 	"max-parallel-apps",
 	"maximum-am-resource-percent",
 	"maximum-applications",
@@ -117,7 +122,7 @@ const (
 	whyAsync     = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
 	whyAuto      = "queues are not created automatically; list the queue under its parent"
 	whyLabels    = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
-	whyMapping   = "only queue-mappings in the legacy format places applications"
+	whyWorkflow  = "workflows have no priorities"
 	whyMultiNode = "each pass looks at one node; there is no multi-node lookup"
 	whyPlans     = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
 	whyLazy      = "a container whose time is up is killed at once"
@@ -129,9 +134,6 @@ const (
 var ignoredGlobal = []unhonored{
 	{"application.fail-fast", "false", whyRecovery},
 	{"lazy-preemption-enabled", "false", whyLazy},
-	{"mapping-rule-file", "", whyMapping},
-	{"mapping-rule-format", "legacy", whyMapping},
-	{"mapping-rule-json", "", whyMapping},
 	{"multi-node-placement-enabled", "false", whyMultiNode},
 	{"multi-node-sorting.", "", whyMultiNode},
 	{"schedule-asynchronously.enable", "false", whyAsync},
@@ -140,8 +142,8 @@ var ignoredGlobal = []unhonored{
 	{"schedule-asynchronously.scheduling-interval-ms", "5", whyAsync},
 	{"skip-allocate-on-nodes-with-reserved-containers", "false", whyMultiNode},
 	{"user-metrics.enable", "false", whyOther},
-	{"workflow-priority-mappings", "", whyMapping},
-	{"workflow-priority-mappings-override.enable", "false", whyMapping},
+	{"workflow-priority-mappings", "", whyWorkflow},
+	{"workflow-priority-mappings-override.enable", "false", whyWorkflow},
 	{"maximum-am-resource-percent.", "", whyOther},
 	{"queue-management-policy.", "", whyAuto},
 	{"auto-queue-creation-v2.", "", whyAuto},
@@ -176,8 +178,6 @@ var ignoredSite = []unhonored{
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther},
 	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyRecovery},
 	{"yarn.scheduler.include-port-in-node-name", "false", whyOther},
-	{"yarn.scheduler.queue-placement-rules", "", whyMapping},
-	{"yarn.scheduler.queue-placement-rules.", "", whyMapping},
 	{"yarn.scheduler.skip.node.multiplier", "2", whyAsync},
 }
 

@@ -17,8 +17,14 @@ const (
 // Parse reads a queue configuration from properties. Of several with one name
 // the last counts. Keys that are not of the queue configuration are passed
 // over, with a warning when they look as if they were meant to be. A configuration that cannot be used gives an *Invalid with all faults.
-func Parse(props []Property) (*Config, error) {
-	r := &reader{values: map[string]Property{}, seen: map[string]bool{}}
+func Parse(props []Property) (*Config, error) { return parseAs(props, false) }
+
+// ParseStored reads a configuration that a cluster has taken. What Parse refuses of its placement
+// rules is a warning.
+func ParseStored(props []Property) (*Config, error) { return parseAs(props, true) }
+
+func parseAs(props []Property, stored bool) (*Config, error) {
+	r := &reader{values: map[string]Property{}, seen: map[string]bool{}, stored: stored}
 	for _, p := range props {
 		if !Relevant(p.Name) {
 			r.warnStray(p)
@@ -40,7 +46,7 @@ func Parse(props []Property) (*Config, error) {
 	r.buildQueues(c)
 	if len(c.Queues) > 1 {
 		r.readQueues(c)
-		r.readMappings(c)
+		r.readPlacement(c)
 		r.checkQueues(c)
 	}
 	r.classify(c)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/scheduler/placement"
 	"rmd/yarn"
 )
 
@@ -153,24 +154,48 @@ func TestEveryValueIsRead(t *testing.T) {
 }
 
 func TestPlacement(t *testing.T) {
-	c := parse(t, `queue-mappings = u:bob:a,g:dev:root.p.b,u:%user:%user,u:%user:p.%primary_group,u:%user:root.p.%secondary_group
-root.queues = a,p,eve_dot_x
+	const queues = `
+root.queues = a,p,default
 root.a.capacity = 50
 root.p.capacity = 50
-root.eve_dot_x.capacity = 0
+root.default.capacity = 0
 root.p.queues = b,ops
 root.p.b.capacity = 50
-root.p.ops.capacity = 50`)
-	for _, tc := range []struct {
-		user, groups, want string
-	}{
-		{"bob", "dev", "root.a"}, {"ann", "x dev", "root.p.b"}, {"eve.x", "", "root.eve_dot_x"},
-		{"ann", "x ops", "root.p.ops"}, {"ann", "ops", ""}, {"p", "", ""},
+root.p.ops.capacity = 50
+`
+	for _, tc := range []struct{ text, want string }{
+		{"queue-mappings = u:ann:a", "root.a"},
+		{"queue-mappings = g:x:p.b", "root.p.b"},
+		{"queue-mappings = u:%user:root.p.%secondary_group", "root.p.ops"},
+		{"queue-mappings = u:%user:root.p.%user,u:ann:a", "root.default"},
+		{"yarn.scheduler.queue-placement-rules.app-name = etl:root.p.b", "root.p.b"},
+		{"queue-mappings = u:ann:a\nyarn.scheduler.queue-placement-rules = app-name,user-group", "root.a"},
+		{"queue-mappings = u:ann:a\nyarn.scheduler.queue-placement-rules = org.example.Rule", ""},
+		{`mapping-rule-format = json
+mapping-rule-json = {"rules":[{"type":"user","matches":"*","policy":"custom","customPlacement":"root.p.%secondary_group"}]}`, "root.p.ops"},
+		{"mapping-rule-format = json\nqueue-mappings = u:ann:a", ""},
+		{"mapping-rule-json = {}\nqueue-mappings = u:ann:a", "root.a"},
 	} {
-		i, ok := c.Place(tc.user, strings.Fields(tc.groups))
-		if ok != (tc.want != "") || ok && c.Queues[i].Path != tc.want {
-			t.Errorf("%s in %s: %d %v, want %q", tc.user, tc.groups, i, ok, tc.want)
+		c := parse(t, tc.text+queues)
+		got := c.Place(placement.Submission{User: "ann", Groups: []string{"x", "ops"}, Application: "etl"})
+		if got.Queue != tc.want {
+			t.Errorf("%s: %+v, want %q", tc.text, got, tc.want)
 		}
+	}
+}
+
+// TestStoredPlacement loads a configuration that an earlier version took and this one refuses.
+func TestStoredPlacement(t *testing.T) {
+	text := "root.queues = a,default\nroot.a.capacity = 50\nroot.default.capacity = 50\nqueue-mappings = u:%user:root.a%user"
+	if _, err := Parse(props(text)); err == nil {
+		t.Error("a rule whose queue can never exist was taken")
+	}
+	c, err := ParseStored(props(text))
+	if err != nil || len(c.Warnings) != 1 {
+		t.Fatal(err)
+	}
+	if got := c.Place(placement.Submission{User: "ann"}); got.Queue != "root.default" {
+		t.Errorf("%+v", got)
 	}
 }
 

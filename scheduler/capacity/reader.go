@@ -17,7 +17,8 @@ type reader struct {
 	faults   []Fault
 	warnings []Fault
 	ignored  []Fault
-	strays   int // keys passed over that were warned of
+	stored   bool // the configuration is in force; see ruleFault
+	strays   int  // keys passed over that were warned of
 }
 
 // get returns a value, trimmed, and whether it is set. An empty value is not.

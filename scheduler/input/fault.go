@@ -50,6 +50,7 @@ const (
 	InvalidLabel      Code = "INVALID_LABEL"
 	LabelInUse        Code = "LABEL_IN_USE"
 	LabelsOff         Code = "LABELS_OFF"
+	PlacementRejected Code = "PLACEMENT_REJECTED"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

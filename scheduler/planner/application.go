@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/placement"
 	"rmd/yarn"
 )
 
@@ -101,15 +102,16 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 	return leaf, nil
 }
 
-// leafFor places an application: the mappings, or the queue it names.
+// leafFor places an application: the placement rules, or the queue it names.
 func (p *Planner) leafFor(in *input.SubmitApplication) (int, *input.Fault) {
-	if in.Queue == "" || in.Queue == "default" || p.Config().MappingsOverride {
-		if i, ok := p.Config().Place(in.User, in.Groups); ok {
-			return i, nil
-		}
-	}
+	placed := p.Config().Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue})
 	name := in.Queue
-	if name == "" {
+	switch {
+	case placed.Rejected:
+		return 0, input.Faultf(input.PlacementRejected, "see the placement rules: \"rmd conf get\"", "a placement rule rejects the application")
+	case placed.Queue != "":
+		name = placed.Queue
+	case name == "":
 		name = "default"
 	}
 	return p.leafNamed(name)

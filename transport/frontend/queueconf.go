@@ -37,7 +37,7 @@ func (q *QueueConf) of(st *state.State) *capacity.Config {
 		return nil
 	}
 	if q.conf == nil || q.version != v.Version || q.cluster != st.Meta.ClusterID {
-		conf, err := capacity.Parse(Properties(v))
+		conf, err := capacity.ParseStored(Properties(v))
 		if err != nil {
 			return nil // it was valid when it was proposed
 		}

@@ -196,6 +196,8 @@ func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication) erro
 		return failed("%s: %s, cannot accept submission of application: %s", ipc.ClassAccessControl, capital(f.What), in.ID)
 	case input.NotAllowed:
 		return denied("User %s does not have permission to submit %s to queue %s", in.User, in.ID, in.Queue)
+	case input.PlacementRejected:
+		return yarnException("Application submission have been rejected by a mapping rule. Please see the logs for details")
 	case input.NeverFits:
 		return s.tooLarge(f, in)
 	case input.NoSuchLabel, input.InvalidLabel, input.LabelsOff:

@@ -15,11 +15,11 @@ import (
 
 // diffVersions lists what differs between two versions of the queue configuration.
 func diffVersions(from, to *state.QueueVersion) ([]api.Change, error) {
-	a, err := capacity.Parse(frontend.Properties(from))
+	a, err := capacity.ParseStored(frontend.Properties(from))
 	if err != nil {
 		return nil, fmt.Errorf("configuration version %d: %w", from.Version, err)
 	}
-	b, err := capacity.Parse(frontend.Properties(to))
+	b, err := capacity.ParseStored(frontend.Properties(to))
 	if err != nil {
 		return nil, fmt.Errorf("configuration version %d: %w", to.Version, err)
 	}

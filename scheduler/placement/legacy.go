@@ -1,0 +1,96 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MaxRules bounds the rules of a cluster.
+const MaxRules = 10_000
+
+// ParseLegacy reads the values of yarn.scheduler.capacity.queue-mappings (u:USER:QUEUE, g:GROUP:QUEUE)
+// and yarn.scheduler.queue-placement-rules.app-name (NAME:QUEUE), which come behind. As in YARN each
+// of these rules falls back to %default, a rule that is there twice counts once, and u:%user matches
+// everybody. Problems name rules by their place among both values.
+func ParseLegacy(mappings, appNames string) ([]Rule, []Problem) {
+	var out []Rule
+	var problems []Problem
+	add := func(item string, parse func([]string) (Rule, string)) {
+		rule, what := parse(fields(item))
+		rule.Text, rule.Action, rule.Create, rule.Fallback = item, Place, true, FallbackDefault
+		out = append(out, rule)
+		if what != "" {
+			problems = append(problems, Problem{len(out), fmt.Sprintf("%q %s", clip(item), what)})
+		}
+	}
+	for _, item := range Items(mappings) {
+		add(item, parseMapping)
+	}
+	for _, item := range Items(appNames) {
+		add(item, parseAppName)
+	}
+	if len(out) > MaxRules {
+		return nil, []Problem{{0, fmt.Sprintf("there are %d rules, more than %d", len(out), MaxRules)}}
+	}
+	return out, problems
+}
+
+func parseMapping(f []string) (r Rule, what string) {
+	if len(f) != 3 {
+		return r, "does not have three parts; write u:user:queue or g:group:queue"
+	}
+	r.Name, r.Target = f[1], f[2]
+	switch f[0] {
+	case "u":
+		r.Match = MatchUser
+		if f[1] == varUser {
+			r.Match = MatchAll
+		}
+	case "g":
+		r.Match = MatchGroup
+	default:
+		return r, "begins with neither u nor g"
+	}
+	return r, ""
+}
+
+func parseAppName(f []string) (r Rule, what string) {
+	if len(f) != 2 {
+		return r, "does not have two parts; write application:queue"
+	}
+	return Rule{Match: MatchApplication, Name: f[0], Target: f[1]}, ""
+}
+
+// Items cuts a list at commas and line ends, as Hadoop's getTrimmedStringCollection does: without
+// blanks around items, without empty items, and with each item once.
+func Items(list string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '\n' }) {
+		if item = trim(item); item != "" && !seen[item] {
+			seen[item] = true
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// fields cuts an item at its colons; empty fields vanish, as in YARN.
+func fields(item string) []string {
+	var out []string
+	for _, f := range strings.Split(item, ":") {
+		if f = trim(f); f != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// clip shortens a text of the configuration for a message.
+func clip(s string) string {
+	const most = 80
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

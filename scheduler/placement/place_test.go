@@ -1,0 +1,225 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// paths is a tree made of the paths of all its queues.
+type paths []string
+
+func (p paths) Find(name string) (Queue, bool) {
+	var found []string
+	for _, path := range p {
+		if path == name {
+			return p.queue(path), true
+		}
+		if short(path) == name {
+			found = append(found, path)
+		}
+	}
+	if len(found) == 1 {
+		return p.queue(found[0]), true
+	}
+	return Queue{}, false
+}
+
+func (p paths) Ambiguous(name string) bool {
+	n := 0
+	for _, path := range p {
+		if short(path) == name {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func (p paths) queue(path string) Queue {
+	for _, q := range p {
+		if strings.HasPrefix(q, path+".") {
+			return Queue{Path: path}
+		}
+	}
+	return Queue{Path: path, Leaf: true}
+}
+
+func short(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+var queues = paths{"root", "root.default", "root.a", "root.users", "root.users.ann", "root.users.bob_dot_x", "root.users.dev", "root.teams", "root.teams.dev",
+	"root.teams.ops", "root.teams.ops.ann", "root.teams.qa", "root.teams.qa.ann", "root.teams.qa.bob_dot_x", "root.apps", "root.apps.etl", "root.only"}
+
+var ann = Submission{User: "ann", Groups: []string{"staff", "ops", "qa"}, Application: "etl"}
+
+func rulesOf(t *testing.T, text string) []Rule {
+	t.Helper()
+	rules, warnings, problems := ParseJSON(`{"rules":[` + text + `]}`)
+	if len(warnings)+len(problems) > 0 {
+		t.Fatalf("%s: %v %v", text, warnings, problems)
+	}
+	return rules
+}
+
+// outcome writes a result as the queue, "rejected", or "-" if no rule decided, with the rule's number.
+func outcome(r Result) string {
+	switch {
+	case r.Rejected:
+		return fmt.Sprintf("rejected %d", r.Rule)
+	case r.Queue == "":
+		return "-"
+	}
+	return fmt.Sprintf("%s %d", r.Queue, r.Rule)
+}
+
+// TestPoliciesAndFallbacks tries each policy with a queue that can be used and one that cannot, with
+// each fallback, before a rule that places in root.only.
+func TestPoliciesAndFallbacks(t *testing.T) {
+	for _, tc := range []struct {
+		rule string // without type, matches and fallbackResult
+		s    Submission
+		want string // "" if its queue cannot be used
+	}{
+		{`"policy":"user","parentQueue":"root.users"`, ann, "root.users.ann 1"},
+		{`"policy":"user","parentQueue":"users"`, ann, "root.users.ann 1"},
+		{`"policy":"user","parentQueue":"root.users"`, Submission{User: "bob.x"}, "root.users.bob_dot_x 1"},
+		{`"policy":"user"`, ann, ""}, // three queues are named ann
+		{`"policy":"user"`, Submission{User: "a"}, "root.a 1"},
+		{`"policy":"user","parentQueue":"root.none"`, ann, ""},
+		{`"policy":"user","parentQueue":"root.users"`, Submission{User: "eve"}, ""},
+		{`"policy":"user","parentQueue":"root.users","create":false`, Submission{User: "eve"}, ""},
+		{`"policy":"primaryGroup"`, Submission{User: "u", Groups: []string{"a"}}, "root.a 1"},
+		{`"policy":"primaryGroup"`, Submission{User: "u", Groups: []string{"dev"}}, ""}, // ambiguous
+		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev"}}, "root.teams.dev 1"},
+		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"ops"}}, ""}, // a parent
+		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u"}, ""},
+		{`"policy":"primaryGroupUser","parentQueue":"root.teams"`, Submission{User: "ann", Groups: []string{"qa"}}, "root.teams.qa.ann 1"},
+		{`"policy":"primaryGroupUser"`, Submission{User: "ann", Groups: []string{"qa"}}, "root.teams.qa.ann 1"},
+		{`"policy":"primaryGroupUser"`, Submission{User: "eve", Groups: []string{"qa"}}, ""},
+		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"ops", "x", "dev"}}, "root.teams.dev 1"},
+		{`"policy":"secondaryGroup"`, Submission{User: "u", Groups: []string{"x", "dev", "a"}}, "root.a 1"},
+		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev"}}, ""},
+		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "dev"}}, ""},
+		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "ops"}}, ""}, // the first found is a parent
+		{`"policy":"secondaryGroupUser","parentQueue":"root.teams"`, ann, "root.teams.ops.ann 1"},
+		{`"policy":"secondaryGroupUser","parentQueue":"root.teams"`, Submission{User: "bob.x", Groups: []string{"s", "ops", "qa"}}, ""},
+		{`"policy":"applicationName","parentQueue":"root.apps"`, ann, "root.apps.etl 1"},
+		{`"policy":"applicationName"`, Submission{User: "u", Application: "root.apps.etl"}, "root.apps.etl 1"}, // a name may have dots
+		{`"policy":"applicationName","parentQueue":"root.apps"`, Submission{User: "u", Application: "x"}, ""},
+		{`"policy":"applicationName","parentQueue":"root.apps"`, Submission{User: "u"}, ""},
+		{`"policy":"specified"`, Submission{User: "u", Queue: "root.teams.dev"}, "root.teams.dev 1"},
+		{`"policy":"specified"`, Submission{User: "u", Queue: "a"}, "root.a 1"},
+		{`"policy":"specified"`, Submission{User: "u", Queue: "dev"}, ""},
+		{`"policy":"specified"`, Submission{User: "u", Queue: "root.teams"}, ""},
+		{`"policy":"specified"`, Submission{User: "u", Queue: "default"}, ""},
+		{`"policy":"specified"`, Submission{User: "u"}, ""},
+		{`"policy":"defaultQueue"`, ann, "root.default 1"},
+		{`"policy":"custom","customPlacement":"root.teams.%secondary_group.%user"`, ann, "root.teams.ops.ann 1"},
+		{`"policy":"custom","customPlacement":"%default"`, ann, "root.default 1"},
+		{`"policy":"custom","customPlacement":"apps.%application"`, ann, "root.apps.etl 1"},
+		{`"policy":"custom","customPlacement":"root.users.x%user"`, ann, ""},
+		{`"policy":"custom","customPlacement":"root.a."`, ann, "root.a 1"}, // as Java splits
+		{`"policy":"custom","customPlacement":""`, ann, ""},
+	} {
+		for fallback, other := range map[string]string{`"skip"`: "root.only 2", `null`: "root.only 2", `"reject"`: "rejected 1", `"placeDefault"`: "root.default 1"} {
+			rules := rulesOf(t, fmt.Sprintf(`{"type":"user","matches":"*","fallbackResult":%s,%s},{"type":"user","matches":"*","policy":"custom","customPlacement":"only"}`, fallback, tc.rule))
+			want := tc.want
+			if want == "" {
+				want = other
+			}
+			got := (&Rules{List: rules, Override: true}).Place(queues, tc.s)
+			if outcome(got) != want {
+				t.Errorf("%s, fallback %s, of %+v: %s, want %s", tc.rule, fallback, tc.s, outcome(got), want)
+			}
+			if step := got.Steps[0]; (step.Why != "") != (tc.want == "") {
+				t.Errorf("%s, fallback %s: %+v", tc.rule, fallback, step)
+			}
+		}
+	}
+}
+
+func TestMatching(t *testing.T) {
+	for _, tc := range []struct {
+		kind, matches string
+		s             Submission
+		want          bool
+	}{
+		{"user", "*", ann, true}, {"user", "ann", ann, true}, {"user", "an", ann, false},
+		{"user", "bob.x", Submission{User: "bob.x"}, true}, {"user", "bob_dot_x", Submission{User: "bob.x"}, false},
+		{"user", "%primary_group", Submission{User: "ann", Groups: []string{"ann"}}, true},
+		{"user", "%primary_group", Submission{User: "ann"}, false},
+		{"user", "%specified", Submission{User: "a", Queue: "a"}, true},
+		{"group", "qa", ann, true}, {"group", "staff", ann, true}, {"group", "no", ann, false}, {"group", "x", Submission{User: "x"}, false},
+		{"group", "g-%user", Submission{User: "ann", Groups: []string{"g-ann"}}, true},
+		{"group", "a.b", Submission{User: "ann", Groups: []string{"a.b"}}, true},
+		{"application", "etl", ann, true}, {"application", "*", ann, false}, {"application", "*", Submission{User: "u", Application: "*"}, true},
+		{"application", "%user-job", Submission{User: "ann", Application: "ann-job"}, true},
+	} {
+		rules := rulesOf(t, fmt.Sprintf(`{"type":%q,"matches":%q,"policy":"reject"}`, tc.kind, tc.matches))
+		if got := (&Rules{List: rules, Override: true}).Place(queues, tc.s); got.Rejected != tc.want {
+			t.Errorf("%s %s of %+v: %+v, want a match: %v", tc.kind, tc.matches, tc.s, got, tc.want)
+		}
+	}
+}
+
+func TestDefaultQueue(t *testing.T) {
+	all := func(rest string) string { return `{"type":"user","matches":"*",` + rest + `}` }
+	set := func(value string) string { return all(`"policy":"setDefaultQueue","value":"` + value + `"`) }
+	lost := all(`"policy":"user","parentQueue":"root.none","fallbackResult":"placeDefault"`)
+	for _, tc := range []struct{ rules, want string }{
+		{lost, "root.default 1"},
+		{set("root.a") + "," + lost, "root.a 2"},
+		{set("root.users.%user") + "," + lost, "root.users.ann 2"},
+		{set("a") + "," + set("root.only") + "," + all(`"policy":"defaultQueue"`), "root.only 3"},
+		{set("root.gone") + "," + lost, "rejected 2"},
+		{set("root.teams") + "," + all(`"policy":"defaultQueue"`), "-"},
+		{set("root.a"), "-"},
+		{strings.Replace(set("root.a"), "*", "eve", 1) + "," + lost, "root.default 2"},
+	} {
+		if got := (&Rules{List: rulesOf(t, tc.rules)}).Place(queues, ann); outcome(got) != tc.want {
+			t.Errorf("%s: %s, want %s; %+v", tc.rules, outcome(got), tc.want, got.Steps)
+		}
+	}
+}
+
+// TestLegacyFirstMatchDecides shows what differs from trying one rule after the other.
+func TestLegacyFirstMatchDecides(t *testing.T) {
+	for _, tc := range []struct {
+		mappings, apps string
+		s              Submission
+		override       bool
+		want           string
+	}{
+		{"u:ann:root.a,u:%user:root.only", "", ann, false, "root.a 1"},
+		{"u:eve:root.a , g:qa:root.only", "", ann, false, "root.only 2"},
+		{"u:%user:root.users.%user,u:%user:root.only", "", Submission{User: "eve"}, false, "root.default 1"},
+		{"u:%user:root.teams.%primary_group", "", Submission{User: "u", Groups: []string{"dev"}}, false, "root.teams.dev 1"},
+		{"u:%user:root.teams.%secondary_group,g:dev:root.a", "", Submission{User: "u", Groups: []string{"dev"}}, false, "root.default 1"},
+		{"u:%user:%user", "", Submission{User: "a"}, false, "root.a 1"},
+		{"u:eve:root.a", "etl:root.apps.etl", ann, false, "root.apps.etl 2"},
+		{"u:eve:root.a", "x:root.only,etl:root.apps.%application", ann, false, "root.apps.etl 3"},
+		{"u:eve:root.a", "", ann, false, "-"},
+		{"u:%user:root.a", "", Submission{User: "ann", Queue: "root.only"}, false, "-"},
+		{"u:%user:root.a", "", Submission{User: "ann", Queue: "root.default"}, false, "-"},
+		{"u:%user:root.a", "", Submission{User: "ann", Queue: "default"}, false, "root.a 1"},
+		{"u:%user:root.a", "", Submission{User: "ann", Queue: "root.only"}, true, "root.a 1"},
+		{"u::ann:root.a", "", ann, false, "root.a 1"}, // empty fields vanish
+		{"u:eve:root.a,\nu:eve:root.a,u:ann:root.only", "", ann, false, "root.only 2"},
+	} {
+		rules, problems := ParseLegacy(tc.mappings, tc.apps)
+		if len(problems) > 0 {
+			t.Fatal(tc.mappings, problems)
+		}
+		got := (&Rules{List: rules, Override: tc.override}).Place(queues, tc.s)
+		if outcome(got) != tc.want {
+			t.Errorf("%s %s of %+v: %s, want %s", tc.mappings, tc.apps, tc.s, outcome(got), tc.want)
+		}
+		if named := tc.s.Queue != "" && tc.s.Queue != "default" && !tc.override; got.PassedOver != named {
+			t.Errorf("%s: passed over %v", tc.mappings, got.PassedOver)
+		}
+	}
+	bare := paths{"root", "root.a"}
+	rules, _ := ParseLegacy("u:%user:root.%user", "")
+	if got := (&Rules{List: rules}).Place(bare, ann); !got.Rejected {
+		t.Errorf("without root.default: %+v", got)
+	}
+}
