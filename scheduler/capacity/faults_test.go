@@ -69,7 +69,7 @@ var refusals = []struct{ text, want string }{
 	{twoQueues + "queue-mappings = u:bob:root", "rule 1: root is not a leaf; write u:user:queue"},
 	{twoQueues + "queue-mappings = u:bob:a,u:ann:root.a.%user", "rule 2: root.a is a leaf, so there is no queue below it"},
 	{twoQueues + "mapping-rule-format = xml", "is no format of rules; write legacy or json"},
-	{twoQueues + "mapping-rule-format = json\nmapping-rule-json-file = /etc/rules.json", "the contents of the file are not in " + jsonKey},
+	{twoQueues + "mapping-rule-format = json\nmapping-rule-json-file = /etc/rules.json", "the contents of the file are not in " + RulesKey},
 	{twoQueues + "mapping-rule-format = json\nmapping-rule-json = {\"rules\":[{\"policy\":\"x\",\"type\":\"user\",\"matches\":\"*\"}]}", `rule 1: the policy "x" is not specified`},
 	{twoQueues + "yarn.scheduler.queue-placement-rules = user-group,user-group", `names "user-group" twice`},
 }

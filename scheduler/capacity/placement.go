@@ -7,14 +7,17 @@ import (
 	"rmd/scheduler/placement"
 )
 
-// Keys of placement. jsonKey has the contents of the file that jsonFileKey names: the replica or
+// Keys of JSON rules. RulesKey has the contents of the file that RulesFileKey names: the replica or
 // command that reads the Hadoop files puts them there, so that every replica has them.
+const (
+	RulesFormatKey = Prefix + "mapping-rule-format"
+	RulesKey       = Prefix + "mapping-rule-json"
+	RulesFileKey   = Prefix + "mapping-rule-json-file"
+)
+
 const (
 	mappingsKey  = Prefix + "queue-mappings"
 	overrideKey  = Prefix + "queue-mappings-override.enable"
-	formatKey    = Prefix + "mapping-rule-format"
-	jsonKey      = Prefix + "mapping-rule-json"
-	jsonFileKey  = Prefix + "mapping-rule-json-file"
 	placementKey = "yarn.scheduler.queue-placement-rules"
 	appNamesKey  = placementKey + ".app-name"
 )
@@ -40,35 +43,35 @@ func (r *reader) readPlacement(c *Config) {
 	c.Placement.Override = r.bool(overrideKey, false)
 	mappings, _ := r.get(mappingsKey)
 	appNames, _ := r.get(appNamesKey)
-	text, _ := r.get(jsonKey)
-	file, _ := r.get(jsonFileKey)
+	text, _ := r.get(RulesKey)
+	file, _ := r.get(RulesFileKey)
 	var list []placement.Rule
 	var warnings, problems []placement.Problem
 	name, do := mappingsKey, "write u:user:queue or g:group:queue with an existing leaf, separated by commas"
-	switch format, _ := r.get(formatKey); format {
+	switch format, _ := r.get(RulesFormatKey); format {
 	case "", "legacy":
 		if mappings == "" {
 			name = appNamesKey
 		}
 		list, problems = placement.ParseLegacy(mappings, appNames)
 	case "json":
-		name, do = jsonKey, "correct the rule; \"rmd conf validate\" checks a file"
+		name, do = RulesKey, "correct the rule; \"rmd conf validate\" checks a file"
 		switch {
 		case text != "":
 			list, warnings, problems = placement.ParseJSON(text)
 		case file != "":
-			r.ruleFault(jsonFileKey, "the contents of the file are not in "+jsonKey,
-				"apply the Hadoop files with \"rmd conf apply\", which reads the file, or set "+jsonKey+" to its contents")
+			r.ruleFault(RulesFileKey, "the contents of the file are not in "+RulesKey,
+				"apply the Hadoop files with \"rmd conf apply\", which reads the file, or set "+RulesKey+" to its contents")
 		default:
-			r.warn(formatKey, "there are no rules", "set "+jsonKey+" or "+jsonFileKey)
+			r.warn(RulesFormatKey, "there are no rules", "set "+RulesKey+" or "+RulesFileKey)
 		}
 		for _, key := range []string{mappingsKey, appNamesKey} {
 			if r.set(key) {
-				r.warn(key, "has no effect, since "+formatKey+" is json", "remove it, or write its rules as JSON")
+				r.warn(key, "has no effect, since "+RulesFormatKey+" is json", "remove it, or write its rules as JSON")
 			}
 		}
 	default:
-		r.ruleFault(formatKey, "is no format of rules", "write legacy or json")
+		r.ruleFault(RulesFormatKey, "is no format of rules", "write legacy or json")
 	}
 	for _, w := range warnings {
 		r.warn(name, w.String(), "correct the key, or remove it")

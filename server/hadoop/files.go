@@ -174,7 +174,8 @@ func QueuesOf(dir string) ([]capacity.Property, error) {
 	return Properties(conf), nil
 }
 
-// Properties are the keys of a Hadoop configuration that the planner reads.
+// Properties are the keys of a Hadoop configuration that the planner reads, with the contents of the
+// file of placement rules, if rules are in one.
 func Properties(conf *hadoopconf.Config) []capacity.Property {
 	var out []capacity.Property
 	for _, p := range conf.Properties() {
@@ -182,7 +183,7 @@ func Properties(conf *hadoopconf.Config) []capacity.Property {
 			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
 		}
 	}
-	return out
+	return withRules(conf, out)
 }
 
 // settings shows the last reading to /conf.
