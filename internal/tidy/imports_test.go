@@ -91,7 +91,7 @@ var places = map[string]place{
 	"transport/http/auth": {ours: []string{"yarn", "fsm/state", "scheduler/input", "transport/caller", "transport/http/problem", "transport/http/v1/api", "transport/http/view"}, why: "it knows callers and none of the folders that serve them"},
 	"transport/http/route": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "transport/http/auth", "transport/http/problem", "transport/http/v1/api", "transport/http/view", "transport/frontend"},
 		outside: []string{hclog}, why: "every folder of transport/http uses it, so it imports none of them"},
-	"transport/http/v1": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/capacity", "internal/hadoopconf", "transport/http/auth", "transport/http/problem", "transport/http/route",
+	"transport/http/v1": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/capacity", "scheduler/placement", "internal/hadoopconf", "transport/http/auth", "transport/http/problem", "transport/http/route",
 		"transport/http/summary", "transport/http/v1/api", "transport/http/view"}, outside: []string{hclog}, why: "it must not import the other folders of transport/http; " + edgeWhy},
 	"transport/http/v1/api": {ours: []string{"scheduler/explain", "yarn"}, why: "a client needs nothing else, and explanations are the planner's own documents"},
 	"transport/http/yarn": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/capacity", "transport/http/auth", "transport/http/problem", "transport/http/route", "transport/http/summary",

@@ -50,6 +50,7 @@ type Config struct {
 	UserMaxParallelApps   int64       // −1: unlimited; for users not listed below
 	UserMaxParallelAppsOf []UserCount // sorted by user
 	Placement             placement.Rules
+	TagPlacement          TagPlacement
 	ACLEnabled            bool  // yarn.acl.enable
 	AdminACL              ACL   // yarn.admin.acl
 	AMMaxAttempts         int64 // of an application that names no number

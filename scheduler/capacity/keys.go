@@ -28,6 +28,8 @@ var siteKeys = []string{
 	"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs",
 	"yarn.resourcemanager.am.global.max-attempts",
 	"yarn.resourcemanager.am.max-attempts",
+	tagPrefix + "enable",
+	tagPrefix + "username.whitelist",
 	"yarn.resourcemanager.container-tokens.master-key-rolling-interval-secs",
 	"yarn.resourcemanager.delegation.key.update-interval",
 	"yarn.resourcemanager.delegation.token.max-lifetime",

@@ -184,6 +184,47 @@ mapping-rule-json = {"rules":[{"type":"user","matches":"*","policy":"custom","cu
 	}
 }
 
+// TestTagPlacement places for the user that a tag names, if the submitting user is listed and may
+// submit to that user's queue.
+func TestTagPlacement(t *testing.T) {
+	const text = `
+root.queues = ann,bob,default,teams
+root.acl_submit_applications =
+root.ann.capacity = 25
+root.bob.capacity = 25
+root.default.capacity = 25
+root.teams.capacity = 25
+root.teams.queues = etl
+root.teams.etl.capacity = 100
+root.ann.acl_submit_applications = hive
+root.teams.acl_submit_applications = hive
+queue-mappings = g:etl:root.teams.%primary_group,u:%user:root.%user
+`
+	c := parse(t, "yarn.resourcemanager.application-tag-based-placement.enable = true\nyarn.resourcemanager.application-tag-based-placement.username.whitelist = hive, root"+
+		text)
+	for _, tc := range []struct{ user, tag, groups, want, as string }{
+		{"hive", "userid=ann", "", "root.ann", "ann"},
+		{"hive", "userid=ann=", "", "root.ann", "ann"},
+		{"hive", "userid=bob", "", "root.default", ""}, // hive may not submit to root.bob
+		{"hive", "userid=eve", "", "root.default", ""}, // nor to root.default, where eve's would go
+		{"hive", "userid=eve", "etl", "root.teams.etl", "eve"},
+		{"hive", "userid=", "", "root.default", ""},
+		{"hive", "userid=a=b", "", "root.default", ""},
+		{"hive", "user=ann", "", "root.default", ""},
+		{"root", "userid=ann", "", "root.default", ""},
+		{"bob", "userid=ann", "", "root.bob", ""},
+	} {
+		got := c.Place(placement.Submission{User: tc.user, Tags: []string{"x", tc.tag}, TagGroups: strings.Fields(tc.groups)})
+		if got.Queue != tc.want || got.TagUser != tc.as {
+			t.Errorf("%s with %s: %+v, want %s for %q", tc.user, tc.tag, got, tc.want, tc.as)
+		}
+	}
+	off := parse(t, "yarn.resourcemanager.application-tag-based-placement.username.whitelist = hive"+text)
+	if got := off.Place(placement.Submission{User: "hive", Tags: []string{"userid=ann"}}); got.Queue != "root.default" {
+		t.Errorf("off: %+v", got)
+	}
+}
+
 // TestStoredPlacement loads a configuration that an earlier version took and this one refuses.
 func TestStoredPlacement(t *testing.T) {
 	text := "root.queues = a,default\nroot.a.capacity = 50\nroot.default.capacity = 50\nqueue-mappings = u:%user:root.a%user"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
 )
 
@@ -18,6 +19,7 @@ const (
 const (
 	mappingsKey  = Prefix + "queue-mappings"
 	overrideKey  = Prefix + "queue-mappings-override.enable"
+	tagPrefix    = "yarn.resourcemanager.application-tag-based-placement."
 	placementKey = "yarn.scheduler.queue-placement-rules"
 	appNamesKey  = placementKey + ".app-name"
 )
@@ -35,11 +37,56 @@ func (t tree) Find(pathOrName string) (placement.Queue, bool) {
 
 func (t tree) Ambiguous(name string) bool { return name != "root" && len(t.c.byName[name]) > 1 }
 
-// Place runs the placement rules for a submission.
-func (c *Config) Place(s placement.Submission) placement.Result { return c.Placement.Place(tree{c}, s) }
+// TagPlacement places the applications of some users for the users that their tags name.
+type TagPlacement struct {
+	Enabled bool
+	Users   []string // who may submit such applications
+}
+
+// Place runs the placement rules for a submission. If its user may place for others and a tag names
+// one, the rules are run for that one, and count if its own user may submit to the queue.
+func (c *Config) Place(s placement.Submission) placement.Result {
+	if user := c.tagUser(s); user != "" {
+		as := s
+		as.User, as.Groups = user, s.TagGroups
+		got := c.Placement.Place(tree{c}, as)
+		got.TagUser = user
+		if got.Rejected {
+			return got
+		}
+		if i, ok := c.byPath[got.Queue]; ok && c.mayPlaceIn(i, s.User, s.Groups) {
+			return got
+		}
+	}
+	return c.Placement.Place(tree{c}, s)
+}
+
+// tagUser is the user that the tags of a submission name to place for, if tags count.
+func (c *Config) tagUser(s placement.Submission) string {
+	if !c.TagPlacement.Enabled || !slices.Contains(c.TagPlacement.Users, s.User) {
+		return ""
+	}
+	return input.TagUser(s.Tags)
+}
+
+// mayPlaceIn says whether the lists of a queue and of those above it let a user submit. As in YARN they
+// are asked also where yarn.acl.enable is false, and administrators have no right of their own here.
+func (c *Config) mayPlaceIn(i int, user string, groups []string) bool {
+	for ; i >= 0; i = c.Queues[i].Parent {
+		if c.Queues[i].SubmitACL.Allows(user, groups...) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) readTagPlacement(c *Config) {
+	c.TagPlacement = TagPlacement{Enabled: r.bool(tagPrefix+"enable", false), Users: r.names(tagPrefix + "username.whitelist")}
+}
 
 // readPlacement reads the placement rules and checks that their queues can exist.
 func (r *reader) readPlacement(c *Config) {
+	r.readTagPlacement(c)
 	c.Placement.Override = r.bool(overrideKey, false)
 	mappings, _ := r.get(mappingsKey)
 	appNames, _ := r.get(appNamesKey)

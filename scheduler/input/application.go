@@ -33,6 +33,8 @@ type SubmitApplication struct {
 	// Label is the label of asks that name none; empty: the queue's default; yarn.NoLabel: nodes
 	// without a label. AMLabel is that of the AM; empty: the cluster's default for AMs, else Label.
 	Label, AMLabel string
+	// TagGroups are the groups of the user that a tag userid=NAME names, the primary one first.
+	TagGroups []string
 }
 
 // SubmitApplicationReply tells the id and the leaf queue it went to.
@@ -156,9 +158,13 @@ func (i *SubmitApplication) Code(c *codec.Coder) {
 		c.Bool(&p.Relax)
 	})
 	c.Bool(&i.AMStrict)
-	if further(c, i.Label != "" || i.AMLabel != "") {
+	tagged := len(i.TagGroups) > 0
+	if further(c, i.Label != "" || i.AMLabel != "" || tagged) {
 		c.String(&i.Label)
 		c.String(&i.AMLabel)
+	}
+	if further(c, tagged) {
+		texts(c, &i.TagGroups)
 	}
 }
 

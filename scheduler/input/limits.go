@@ -107,6 +107,8 @@ var limits = map[string]limit{
 	"SubmitApplication.User":           upTo(MaxName),
 	"SubmitApplication.Groups":         upTo(10_000),
 	"SubmitApplication.Groups[]":       upTo(MaxName),
+	"SubmitApplication.TagGroups":      upTo(10_000),
+	"SubmitApplication.TagGroups[]":    upTo(MaxName),
 	"SubmitApplication.Queue":          upTo(MaxPath),
 	"SubmitApplication.Type":           start(MaxName),
 	"SubmitApplication.Tags":           upTo(100),

@@ -11,14 +11,16 @@ type Submission struct {
 	Groups      []string // the primary one first
 	Application string   // its name
 	Queue       string   // as the client named it; empty or "default": none
+	Tags        []string
+	TagGroups   []string // of the user that a tag userid=NAME names
 }
 
 // Step is a rule that matched, and what came of it.
 type Step struct {
 	Rule   int    // from 1
 	Text   string // the rule
-	Queue  string // the queue it led to, or would have led to
 	Result string // placed, rejected, skipped or default; "set" if it set %default
+	Queue  string // the queue it led to, or would have led to
 	Why    string // why its queue could not be used, if so
 }
 
@@ -31,6 +33,7 @@ type Result struct {
 	Text       string // that rule
 	PassedOver bool   // no rule was asked: the client named a queue, and rules do not override that
 	Steps      []Step // the rules that matched, in their order
+	TagUser    string // the user of the tag, for whom it was placed; empty: for its own user
 }
 
 // Place runs the rules. As in YARN, a client that names the queue "default" has named none.

@@ -104,11 +104,11 @@ func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
 
 // leafFor places an application: the placement rules, or the queue it names.
 func (p *Planner) leafFor(in *input.SubmitApplication) (int, *input.Fault) {
-	placed := p.Config().Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue})
+	placed := p.Config().Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue, Tags: in.Tags, TagGroups: in.TagGroups})
 	name := in.Queue
 	switch {
 	case placed.Rejected:
-		return 0, input.Faultf(input.PlacementRejected, "see the placement rules: \"rmd conf get\"", "a placement rule rejects the application")
+		return 0, input.Faultf(input.PlacementRejected, "\"rmd queue place\" says which rule, and why", "a placement rule rejects the application")
 	case placed.Queue != "":
 		name = placed.Queue
 	case name == "":

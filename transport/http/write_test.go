@@ -26,8 +26,8 @@ var writes = []struct {
 	method, path, body string
 	want               input.Input
 }{
-	{"POST", "/v1/apps", `{"name":"n","user":"u","queue":"q","am":{"memory-mb":1024,"vcores":1,"yarn.io/gpu":2},"priority":3,"tags":["a"],"label":"gpu","am_label":" "}`,
-		&input.SubmitApplication{Name: "n", User: "u", Queue: "q", Type: "YARN", AM: gpu(1024, 1, 2), Priority: 3, PrioritySet: true, Tags: []string{"a"}, Label: "gpu", AMLabel: " "}},
+	{"POST", "/v1/apps", `{"name":"n","user":"u","queue":"q","am":{"memory-mb":1024,"vcores":1,"yarn.io/gpu":2},"priority":3,"tags":["a"],"tag_groups":["g"],"label":"gpu","am_label":" "}`,
+		&input.SubmitApplication{Name: "n", User: "u", Queue: "q", Type: "YARN", AM: gpu(1024, 1, 2), Priority: 3, PrioritySet: true, Tags: []string{"a"}, TagGroups: []string{"g"}, Label: "gpu", AMLabel: " "}},
 	{"POST", "/v1/apps?dry_run", `{"id":"` + app1 + `","user":"u"}`, &input.SubmitApplication{ID: id1, User: "u", Type: "YARN", DryRun: true}},
 	{"POST", "/v1/apps/" + app1 + ":kill", `{"diagnostics":"enough"}`, &input.KillApplication{ID: id1, User: "op", Diagnostics: "Application " + app1 + " was killed by user op at 127.0.0.1 with diagnostic message: enough"}},
 	{"POST", "/v1/apps/" + app1 + ":kill", ``, &input.KillApplication{ID: id1, User: "op", Diagnostics: "Application " + app1 + " was killed by user op at 127.0.0.1"}},
@@ -420,6 +420,38 @@ func TestSnapshots(t *testing.T) {
 	b.fails(422, "SNAPSHOT_DAMAGED", "PUT", "/v1/snapshot", "BYTES")
 	b = newBench(t, func(c *Config) { c.Snapshots = nil })
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/snapshots", "")
+}
+
+// TestPlace asks where submissions would go: with the rules in force, of which there are none, and
+// with those of a candidate.
+func TestPlace(t *testing.T) {
+	b := newBench(t, nil)
+	ask := func(body string) (d api.QueuePlacement) {
+		t.Helper()
+		w := b.ask("POST", "/v1/queues:place", body)
+		if strict(t, w.Body.Bytes(), &d); w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		return d
+	}
+	if d := ask(`{"user":"ann","queue":"root.batch"}`); d.Queue != "root.batch" || d.Rule != 0 || !d.NotAsked {
+		t.Errorf("%+v", d)
+	}
+	if d := ask(`{"user":"ann","queue":"root"}`); d.Queue != "" || d.Refused != "root is a parent queue" {
+		t.Errorf("%+v", d)
+	}
+	candidate := `,"properties":{"yarn.scheduler.capacity.root.queues":"a,default","yarn.scheduler.capacity.root.a.capacity":"50","yarn.scheduler.capacity.root.default.capacity":"50",
+		"yarn.scheduler.capacity.queue-mappings":"u:eve:root.a,g:etl:root.%primary_group,u:%user:root.a"`
+	if d := ask(`{"user":"ann","groups":["x","etl"]` + candidate + `}}`); d.Queue != "root.default" || d.Rule != 2 || d.Rules != 3 ||
+		len(d.Steps) != 1 || d.Steps[0].Result != "default" || !strings.Contains(d.Steps[0].Why, `there is no queue "root.x"`) {
+		t.Errorf("%+v", d)
+	}
+	if d := ask(`{"user":"ann"` + candidate + `,"yarn.scheduler.capacity.mapping-rule-format":"json",
+		"yarn.scheduler.capacity.mapping-rule-json":"{\"rules\":[{\"type\":\"user\",\"matches\":\"ann\",\"policy\":\"reject\"}]}"}}`); d.Refused == "" || d.Rule != 1 || d.Text != "user ann: reject" {
+		t.Errorf("%+v", d)
+	}
+	b.fails(400, "INVALID_REQUEST", "POST", "/v1/queues:place", `{}`)
+	b.fails(422, "INVALID_QUEUES", "POST", "/v1/queues:place", `{"user":"ann","properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`)
 }
 
 func TestConf(t *testing.T) {

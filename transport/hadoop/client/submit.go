@@ -65,6 +65,9 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 		return nil, err
 	}
 	in.Context, in.Groups = raw, s.cfg.Access.Groups(in.User)
+	if user := input.TagUser(in.Tags); user != "" {
+		in.TagGroups = s.cfg.Access.Groups(user)
+	}
 	f, err := s.change(ctx, c, in)
 	if err != nil {
 		return nil, err

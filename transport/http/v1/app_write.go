@@ -19,7 +19,7 @@ func (s *API) submitApp(c *route.Call) error {
 	}
 	v := s.cfg.Views.Now()
 	in := &input.SubmitApplication{
-		Name: doc.Name, User: doc.User, Groups: doc.Groups, Queue: doc.Queue, Type: doc.Type, Tags: doc.Tags,
+		Name: doc.Name, User: doc.User, Groups: doc.Groups, Queue: doc.Queue, Type: doc.Type, Tags: doc.Tags, TagGroups: doc.TagGroups,
 		Unmanaged: doc.Unmanaged, KeepContainers: doc.KeepContainers, MaxAttempts: doc.MaxAttempts,
 		LifetimeMillis: doc.LifetimeMillis, Label: doc.Label, AMLabel: doc.AMLabel, Context: doc.Context, DryRun: doc.DryRun || c.Flag("dry_run"),
 	}

@@ -1,9 +1,16 @@
 package v1
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
+	"strings"
 
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/placement"
+	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -13,6 +20,7 @@ func (s *API) queueRoutes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/queues", "", s.listQueues).Doc("Show the queue tree", nil, api.Queues{}),
 		route.Get("/v1/queues/{path}", "", s.showQueue).Doc("Show a queue with its subtree", nil, api.Queue{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/queues:place", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.place}.Doc("Say where the placement rules send a submission", api.PlaceInQueue{}, api.QueuePlacement{}),
 		route.Post("/v1/queues/{path}:stop", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueStopped) }).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
 		route.Post("/v1/queues/{path}:start", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueRunning) }).Doc("Start a stopped queue", nil, api.Done{}),
 	}
@@ -45,4 +53,60 @@ func (s *API) setQueueState(c *route.Call, to yarn.QueueState) error {
 		path = st.Queues.Get(slot).Path
 	}
 	return c.Done(&input.SetQueueState{Queue: path, State: to})
+}
+
+// place answers where a submission would go. It looks at rules and queues alone: limits and lists of
+// who may submit come after.
+func (s *API) place(c *route.Call) error {
+	var doc api.PlaceInQueue
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	if doc.User == "" {
+		return problem.Invalid("user is missing", `send {"user":"NAME"}`, "user")
+	}
+	v, err := c.View()
+	if err != nil {
+		return err
+	}
+	conf := v.Conf
+	if len(doc.Properties) > 0 {
+		if conf, err = capacity.Parse(propertiesOf(doc.Properties)); err != nil {
+			return invalidConf(err)
+		}
+	}
+	if conf == nil {
+		return problem.NoQueues()
+	}
+	got := conf.Place(placement.Submission{User: doc.User, Groups: doc.Groups, Application: doc.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups})
+	d := api.QueuePlacement{Rule: got.Rule, Text: got.Text, TagUser: got.TagUser, NotAsked: got.PassedOver, Rules: len(conf.Placement.List), Steps: []api.QueuePlacementStep{}}
+	for _, step := range got.Steps {
+		d.Steps = append(d.Steps, api.QueuePlacementStep(step))
+	}
+	if got.Rejected {
+		d.Refused = "a placement rule rejects the application"
+	} else {
+		d.Queue, d.Refused = leafNamed(conf, cmp.Or(got.Queue, doc.Queue, "default"))
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+func leafNamed(conf *capacity.Config, name string) (path, why string) {
+	i, err := conf.Lookup(name)
+	switch {
+	case err != nil:
+		return "", err.Error()
+	case !conf.Queues[i].Leaf:
+		return "", conf.Queues[i].Path + " is a parent queue"
+	}
+	return conf.Queues[i].Path, ""
+}
+
+func propertiesOf(values map[string]string) []capacity.Property {
+	out := make([]capacity.Property, 0, len(values))
+	for name, value := range values { // sorted below
+		out = append(out, capacity.Property{Name: name, Value: value})
+	}
+	slices.SortFunc(out, func(a, b capacity.Property) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }

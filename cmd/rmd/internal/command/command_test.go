@@ -120,7 +120,7 @@ var calls = []string{
 	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app attempts " + anApp, "app containers " + anApp,
 	"node list", "node status n1:1", "node status never:-1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
 	"label list", "label status gpu", "label nodes", "label add gpu", "label remove gpu --yes", "label map n1=gpu", "label map n1 --label gpu",
-	"queue list", "queue tree", "queue status root.a", "queue stop root.a", "queue start root.a",
+	"queue list", "queue tree", "queue status root.a", "queue place --user ann", "queue stop root.a", "queue start root.a",
 	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes", "preempt --dry-run",
 	"conf get", "conf get --ignored", "conf get --xml", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",
 	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2", "cluster demote rm2",

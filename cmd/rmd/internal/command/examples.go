@@ -41,6 +41,7 @@ var examples = map[string][]string{
 	"queue list":   {"rmd queue list --sort -used", "rmd queue list -o wide"},
 	"queue tree":   {"rmd queue tree --watch"},
 	"queue status": {"rmd queue status root.train"},
+	"queue place":  {"rmd queue place --user ann --groups staff,etl --name nightly", "rmd queue place --user ann --file capacity-scheduler.xml"},
 	"queue stop":   {"rmd queue stop root.adhoc"},
 	"queue start":  {"rmd queue start root.adhoc"},
 

@@ -16,7 +16,7 @@ import (
 func (p *program) queues() *cli.Command {
 	return noun("queue", "the queues and their usage",
 		p.command(p.queueList("list", "list the queues", false)), p.command(p.queueList("tree", "show the queues as a tree", true)),
-		p.command(p.queueStatus()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")))
+		p.command(p.queueStatus()), p.command(p.queuePlace()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")))
 }
 
 // flatQueue is a queue in a list; Indent is its depth in the tree.
@@ -123,4 +123,84 @@ func (p *program) queueState(name, usage string) verb {
 		done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
 		return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)
 	}}
+}
+
+func (p *program) queuePlace() verb {
+	return verb{
+		name: "place", usage: "show where the placement rules send a submission",
+		long: "It says which rule decides, and which rules matched before it and could not place. " +
+			"Nothing is submitted. The limits of the queue, and who may submit to it, are not looked at.",
+		flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "user", Usage: "user who submits", DefaultText: "who runs the command"},
+			&cli.StringFlag{Name: "groups", Usage: "groups of the user, the primary one first, separated by commas"},
+			&cli.StringFlag{Name: "name", Usage: "name of the application", Value: "N/A"},
+			&cli.StringFlag{Name: "queue", Usage: "queue that the client names"},
+			&cli.StringSliceFlag{Name: "tag", Usage: "tag of the application; repeatable"},
+			&cli.StringFlag{Name: "tag-groups", Usage: "groups of the user that a tag userid=NAME names"},
+			&cli.StringFlag{Name: "file", Usage: "queue configuration to look at, in place of the one in force"},
+		}, watchFlags()...),
+		run: func(c *call) error {
+			ask := api.PlaceInQueue{User: c.String("user"), Groups: commaList(c.String("groups")), Name: c.String("name"), Queue: c.String("queue"),
+				Tags: c.StringSlice("tag"), TagGroups: commaList(c.String("tag-groups"))}
+			if ask.User == "" {
+				ask.User = loginName()
+			}
+			if file := c.String("file"); file != "" {
+				props, err := readProperties(file)
+				if err != nil {
+					return err
+				}
+				ask.Properties = asMap(props)
+			}
+			var d api.QueuePlacement
+			return showFacts(c, func() string { return d.Queue }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				cl, err := c.client()
+				if err != nil {
+					return nil, nil, err
+				}
+				a, err := cl.Post(ctx, "/v1/queues:place", ask)
+				if err != nil {
+					return nil, nil, err
+				}
+				d = api.QueuePlacement{}
+				err = a.Decode(&d)
+				return a.Body, placementFacts(d), err
+			})
+		},
+	}
+}
+
+func commaList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
+}
+
+func placementFacts(d api.QueuePlacement) []output.Fact {
+	by := "the queue that the client named; no rule decided"
+	switch {
+	case d.NotAsked:
+		by = "the queue that the client named; rules do not override it"
+	case d.Rule > 0:
+		by = fmt.Sprintf("rule %d of %d: %s", d.Rule, d.Rules, d.Text)
+	}
+	facts := []output.Fact{{Name: "queue", Value: dashed(d.Queue)}, {Name: "by", Value: by}}
+	if d.Refused != "" {
+		facts = append(facts, output.Fact{Name: "refused", Value: d.Refused})
+	}
+	if d.TagUser != "" {
+		facts = append(facts, output.Fact{Name: "for", Value: d.TagUser + ", whom a tag names"})
+	}
+	return append(facts, factsOf("matched", d.Steps, stepText)...)
+}
+
+func stepText(s api.QueuePlacementStep) string {
+	text := fmt.Sprintf("rule %d (%s): ", s.Rule, s.Text)
+	switch {
+	case s.Result == "set":
+		return text + "%default is " + s.Queue + " for the rules behind"
+	case s.Why == "" && s.Queue != "":
+		return text + "placed in " + s.Queue
+	case s.Why == "":
+		return text + s.Result
+	}
+	return text + map[string]string{"skipped": "fell back to the next rule", "rejected": "rejected", "default": "fell back to " + s.Queue}[s.Result] + ": " + s.Why
 }

@@ -61,6 +61,7 @@ type Submit struct {
 	Name           string   `json:"name,omitempty"`
 	User           string   `json:"user,omitempty"`
 	Groups         []string `json:"groups,omitempty"`
+	TagGroups      []string `json:"tag_groups,omitempty"` // of the user that a tag userid=NAME names
 	Queue          string   `json:"queue,omitempty"`
 	Type           string   `json:"type,omitempty"` // YARN unless given
 	Tags           []string `json:"tags,omitempty"`

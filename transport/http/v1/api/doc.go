@@ -59,6 +59,7 @@
 //
 //	GET    /v1/queues                                           Queues (a tree)
 //	GET    /v1/queues/{path}                                    Queue (with its subtree)
+//	POST   /v1/queues:place                     PlaceInQueue → QueuePlacement
 //	POST   /v1/queues/{path}:stop|start                         Done
 //
 //	GET    /v1/reservations?node&app&queue&limit&after          Reservations

@@ -71,3 +71,37 @@ type User struct {
 	PendingApps int32    `json:"pending_apps"`
 	Active      bool     `json:"active"` // counts in the user limit now
 }
+
+// PlaceInQueue asks where a submission would go: in the configuration in force, or in the one that
+// Properties are.
+type PlaceInQueue struct {
+	User       string            `json:"user"`
+	Groups     []string          `json:"groups,omitempty"` // the primary one first
+	Name       string            `json:"name,omitempty"`   // of the application
+	Queue      string            `json:"queue,omitempty"`  // as the client names it
+	Tags       []string          `json:"tags,omitempty"`
+	TagGroups  []string          `json:"tag_groups,omitempty"` // of the user that a tag userid=NAME names
+	Properties map[string]string `json:"properties,omitempty"`
+}
+
+// QueuePlacement says where a submission goes, and what each rule that matched did.
+type QueuePlacement struct {
+	Queue    string               `json:"queue,omitempty"`    // the leaf; empty if it is refused
+	Refused  string               `json:"refused,omitempty"`  // why it is
+	Rule     int                  `json:"rule,omitempty"`     // the rule that decided, from 1; 0: the queue that the client named
+	Text     string               `json:"text,omitempty"`     // that rule
+	TagUser  string               `json:"tag_user,omitempty"` // the user of the tag, for whom it is placed
+	NotAsked bool                 `json:"not_asked"`          // the client named a queue, and rules do not override that
+	Rules    int                  `json:"rules"`              // how many there are
+	Steps    []QueuePlacementStep `json:"steps"`              // the rules that matched, in their order
+}
+
+// QueuePlacementStep is a rule that matched. Result is placed, default (placed by its fallback), rejected,
+// skipped, or set (it set %default).
+type QueuePlacementStep struct {
+	Rule   int    `json:"rule"`
+	Text   string `json:"text"`
+	Result string `json:"result"`
+	Queue  string `json:"queue,omitempty"` // what its path meant
+	Why    string `json:"why,omitempty"`   // why its queue could not be used
+}

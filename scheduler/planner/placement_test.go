@@ -1,0 +1,48 @@
+package planner
+
+import (
+	"testing"
+
+	"rmd/scheduler/input"
+)
+
+// TestPlacement submits by the rules: the first that matches decides, a rejection has its own code,
+// and a tag places for another user.
+func TestPlacement(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`
+conf queues=(a:40, b:30, default:30) queue-mappings=u:ann:a,g:etl:root.%primary_group,u:%user:root.%user yarn.resourcemanager.application-tag-based-placement.enable=true yarn.resourcemanager.application-tag-based-placement.username.whitelist=hive
+node add n1 80G`)
+	submit := func(in input.SubmitApplication) input.Reply {
+		in.Name, in.Unmanaged = "x", true
+		return w.plan(&in)
+	}
+	for _, tc := range []struct {
+		in   input.SubmitApplication
+		want string
+	}{
+		{input.SubmitApplication{User: "ann"}, "root.a"},
+		{input.SubmitApplication{User: "ann", Queue: "default"}, "root.a"},
+		{input.SubmitApplication{User: "ann", Queue: "root.b"}, "root.b"},
+		{input.SubmitApplication{User: "b"}, "root.b"},
+		{input.SubmitApplication{User: "b", Groups: []string{"x", "etl"}}, "root.default"}, // not to root.b by the rule behind
+		{input.SubmitApplication{User: "hive", Tags: []string{"userid=ann"}}, "root.a"},
+		{input.SubmitApplication{User: "hive", Tags: []string{"userid=eve"}, TagGroups: []string{"b", "etl"}}, "root.b"},
+		{input.SubmitApplication{User: "eve", Tags: []string{"userid=ann"}}, "root.default"},
+	} {
+		r := submit(tc.in)
+		if r.Refused() != nil || r.(*input.SubmitApplicationReply).Queue != tc.want {
+			t.Errorf("%+v: %+v, want %s", tc.in, r, tc.want)
+		}
+		if slot := w.p.st.App(r.(*input.SubmitApplicationReply).ID.Seq); w.p.st.NameOf(w.p.st.Apps.Get(slot).User) != tc.in.User {
+			t.Errorf("%+v does not run for its own user", tc.in)
+		}
+	}
+	w.tellAll(`conf queues=(a:40, b:30, default:30) mapping-rule-format=json mapping-rule-json={"rules":[{"type":"user","matches":"*","policy":"user","fallbackResult":"reject"}]}`)
+	if r := submit(input.SubmitApplication{User: "eve"}); r.Refused() == nil || r.Refused().Reason != input.PlacementRejected {
+		t.Errorf("%+v", r)
+	}
+	if r := submit(input.SubmitApplication{User: "b"}); r.Refused() != nil || r.(*input.SubmitApplicationReply).Queue != "root.b" {
+		t.Errorf("%+v", r)
+	}
+}
