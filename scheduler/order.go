@@ -87,10 +87,11 @@ func (s *Scheduler) removeApp(list []uint32, slot uint32) []uint32 {
 // childLess orders two children of one parent: those that may use the label, YARN's order, then the
 // order of the configuration.
 func (s *Scheduler) childLess(p *partition, a, b int32) bool {
-	if p.queues[a].barred != p.queues[b].barred {
-		return p.queues[b].barred
+	qa, qb := &p.queues[a], &p.queues[b]
+	if qa.barred != qb.barred {
+		return qb.barred
 	}
-	if d := capacity.CompareQueues(s.queues[a].order, p.queues[a].key, p.queues[b].key); d != 0 {
+	if d := capacity.CompareQueues(s.queues[a].order, &qa.key, &qb.key); d != 0 {
 		return d < 0
 	}
 	return a < b

@@ -1,8 +1,10 @@
 package yarn
 
 import (
+	"cmp"
 	"math/big"
 	"math/bits"
+	"slices"
 )
 
 // Ratio is an exact quotient of two products of non-negative numbers, as one
@@ -16,10 +18,7 @@ func NewRatio(a, b, c, d int64) Ratio {
 	if a <= 0 || b <= 0 || c <= 0 || d <= 0 {
 		return Ratio{}
 	}
-	var r Ratio
-	r.num.hi, r.num.lo = bits.Mul64(uint64(a), uint64(b))
-	r.den.hi, r.den.lo = bits.Mul64(uint64(c), uint64(d))
-	return r
+	return Ratio{mul64(uint64(a), uint64(b)), mul64(uint64(c), uint64(d))}
 }
 
 func (r Ratio) isZero() bool { return r.den == uint128{} }
@@ -27,28 +26,23 @@ func (r Ratio) isZero() bool { return r.den == uint128{} }
 // Cmp compares two ratios by their cross products.
 func (r Ratio) Cmp(o Ratio) int {
 	switch {
-	case r.isZero() && o.isZero():
-		return 0
+	case r.den == o.den: // as of siblings with equal guarantees
+		return r.num.cmp(o.num)
 	case r.isZero():
 		return -1
 	case o.isZero():
 		return 1
 	}
-	a, b := r.num.mul(o.den), o.num.mul(r.den)
-	for i := range a {
-		if a[i] != b[i] {
-			if a[i] < b[i] {
-				return -1
-			}
-			return 1
-		}
+	if r.num.hi|r.den.hi|o.num.hi|o.den.hi == 0 { // as with one dominant kind
+		return mul64(r.num.lo, o.den.lo).cmp(mul64(o.num.lo, r.den.lo))
 	}
-	return 0
+	a, b := r.num.mul(o.den), o.num.mul(r.den)
+	return slices.Compare(a[:], b[:])
 }
 
 // BelowOne says whether the ratio is less than 1.
 func (r Ratio) BelowOne() bool {
-	return r.isZero() || r.num.hi < r.den.hi || (r.num.hi == r.den.hi && r.num.lo < r.den.lo)
+	return r.isZero() || r.num.cmp(r.den) < 0
 }
 
 // Fixed returns the ratio in parts of 2^32, rounded down and saturated.
@@ -66,6 +60,18 @@ func (r Ratio) Fixed() uint64 {
 func (a uint128) big() *big.Int {
 	n := new(big.Int).SetUint64(a.hi)
 	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(a.lo))
+}
+
+func mul64(a, b uint64) (p uint128) {
+	p.hi, p.lo = bits.Mul64(a, b)
+	return p
+}
+
+func (a uint128) cmp(b uint128) int {
+	if a.hi != b.hi {
+		return cmp.Compare(a.hi, b.hi)
+	}
+	return cmp.Compare(a.lo, b.lo)
 }
 
 // mul returns the product, the highest word first.

@@ -40,23 +40,23 @@ func AbsUsedShare(calc yarn.Calculator, total, used yarn.Resource) uint64 {
 // CompareQueues orders two children of a parent: negative when a is served
 // first. Ties that remain are 0; a stable sort in the configured order resolves
 // them. (Access to a label comes before this; without labels all have it.)
-func CompareQueues(policy ParentPolicy, a, b OrderKey) int {
+func CompareQueues(policy ParentPolicy, a, b *OrderKey) int {
 	if (a.AbsCapacity > 0) != (b.AbsCapacity > 0) {
 		if a.AbsCapacity > 0 {
 			return -1
 		}
 		return 1
 	}
-	ua, ub := a.Used, b.Used
+	ua, ub := &a.Used, &b.Used
 	if a.AbsCapacity == 0 {
-		ua, ub = a.AbsUsed, b.AbsUsed
+		ua, ub = &a.AbsUsed, &b.AbsUsed
 	}
 	if policy == PriorityUtilization {
 		if d := comparePriority(ua, ub, a.Priority, b.Priority); d != 0 {
 			return d
 		}
 	}
-	if d := ua.Cmp(ub); d != 0 {
+	if d := ua.Cmp(*ub); d != 0 {
 		return d
 	}
 	if !a.ConfiguredMin.IsZero() || !b.ConfiguredMin.IsZero() {
@@ -67,7 +67,7 @@ func CompareQueues(policy ParentPolicy, a, b OrderKey) int {
 
 // comparePriority puts the under-used queue before the satisfied one, and among
 // queues on the same side the one of higher priority.
-func comparePriority(ua, ub yarn.Ratio, pa, pb int32) int {
+func comparePriority(ua, ub *yarn.Ratio, pa, pb int32) int {
 	if under := ua.BelowOne(); under != ub.BelowOne() {
 		if under {
 			return -1
@@ -88,4 +88,4 @@ func compareComponents(a, b yarn.Resource) int {
 }
 
 // QueueLess says whether a is served before b.
-func QueueLess(policy ParentPolicy, a, b OrderKey) bool { return CompareQueues(policy, a, b) < 0 }
+func QueueLess(policy ParentPolicy, a, b OrderKey) bool { return CompareQueues(policy, &a, &b) < 0 }

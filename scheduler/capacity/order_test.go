@@ -67,7 +67,7 @@ func TestQueueOrderTies(t *testing.T) {
 	if large.ConfiguredMin = (yarn.Resource{}); !QueueLess(Utilization, small, large) {
 		t.Error("equal use: a configured minimum comes before none")
 	}
-	if CompareQueues(Utilization, small, small) != 0 {
+	if CompareQueues(Utilization, &small, &small) != 0 {
 		t.Error("a queue is not equal to itself")
 	}
 	none, some := key(0, 0, 20, 0), key(30, 5, 20, 0)
@@ -105,7 +105,7 @@ func TestEqualUseRatios(t *testing.T) {
 					cluster := yarn.Resource{total, 1000}
 					return OrderKey{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}), AbsCapacity: NewShare(times*guarantee, total).Fixed()}
 				}
-				if small, large := of(1), of(2); CompareQueues(Utilization, large, small) >= 0 {
+				if small, large := of(1), of(2); CompareQueues(Utilization, &large, &small) >= 0 {
 					t.Fatalf("%d of %d and twice that, of %d in all: %+v before %+v", used, guarantee, total, small, large)
 				}
 			}
