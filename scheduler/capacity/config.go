@@ -51,6 +51,7 @@ type Config struct {
 	UserMaxParallelAppsOf []UserCount // sorted by user
 	Placement             placement.Rules
 	TagPlacement          TagPlacement
+	Workflows             WorkflowPriorities
 	ACLEnabled            bool  // yarn.acl.enable
 	AdminACL              ACL   // yarn.admin.acl
 	AMMaxAttempts         int64 // of an application that names no number
@@ -155,6 +156,7 @@ type Queue struct {
 	ChildOrder         ParentPolicy    // parents only
 	Priority           int32
 	DefaultAppPriority int32
+	PriorityACLs       []PriorityACL // leaves only; by falling maximum; none: every user may have every priority
 
 	SubmitACL, AdministerACL ACL
 	DisablePreemption        bool // inherited: nothing is taken from it for other queues

@@ -71,6 +71,15 @@ var refusals = []struct{ text, want string }{
 	{twoQueues + "mapping-rule-format = xml", "is no format of rules; write legacy or json"},
 	{twoQueues + "mapping-rule-format = json\nmapping-rule-json-file = /etc/rules.json", "the contents of the file are not in " + RulesKey},
 	{twoQueues + "mapping-rule-format = json\nmapping-rule-json = {\"rules\":[{\"policy\":\"x\",\"type\":\"user\",\"matches\":\"*\"}]}", `rule 1: the policy "x" is not specified`},
+	{twoQueues + "root.a.acl_application_max_priority = [user=ann]", "there is no max_priority in [user=ann]; write [user=u1,u2 group=g1 max_priority=7 default_priority=4]"},
+	{twoQueues + "root.a.acl_application_max_priority = [max_priority=3]", "there is no user and no group in [max_priority=3]"},
+	{twoQueues + "root.a.acl_application_max_priority = [user= max_priority=3]", "there is no user and no group"},
+	{twoQueues + "root.a.acl_application_max_priority = [user=ann max_priority=high]", `max_priority "high" is not a whole number in [user=ann max_priority=high]`},
+	{twoQueues + "root.a.acl_application_max_priority = [user=ann max_priority=1 default_priority=]", `default_priority "" is not a whole number`},
+	{twoQueues + "root.a.acl_application_max_priority = [user=ann max-priority=1]", `"max-priority=1" is none of user, group, max_priority and default_priority`},
+	{twoQueues + "root.a.acl_application_max_priority = user=ann max_priority=1", `"user=ann max_priority=1" is in no brackets`},
+	{twoQueues + "workflow-priority-mappings = etl:root.a", "Illegal workflow priority mapping etl:root.a; write workflow-id:root.full.path.of.the.queue:priority"},
+	{twoQueues + "workflow-priority-mappings = etl:root.a:3,x:root.b:high", "Illegal workflow priority for mapping x:root.b:high"},
 	{twoQueues + "yarn.scheduler.queue-placement-rules = user-group,user-group", `names "user-group" twice`},
 }
 
@@ -155,6 +164,9 @@ yarn.web-proxy.address = y`)
 		`maximum-am-resource-percent: is more than the whole queue`,
 		`yarn.resource-types.disk.units: unknown key`,
 		`root.b.disable_preemption.x: `,
+		`root.b.acl_application_max_priority: max_priority 3 is above the cluster's maximum of 0`,
+		`workflow-priority-mappings: there is no queue "b"`,
+		`workflow-priority-mappings: has no effect`,
 	} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("no warning %q", want)
@@ -163,14 +175,14 @@ yarn.web-proxy.address = y`)
 	for _, want := range []string{
 		"root.a.accessible-node-labels: not honored; yarn.node-labels.enabled is not true", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honored; time-based",
 		"root.a.reservation-window",
-		"root.b.auto-create-child-queue.enabled", "root.b.acl_application_max_priority", "schedule-asynchronously.enable: not honored; passes are driven",
-		"workflow-priority-mappings: not honored; workflows", "yarn.scheduler.skip.node.multiplier",
+		"root.b.auto-create-child-queue.enabled", "schedule-asynchronously.enable: not honored; passes are driven",
+		"yarn.scheduler.skip.node.multiplier",
 	} {
 		if !strings.Contains(ignored, want) {
 			t.Errorf("%q is not listed as not honored", want)
 		}
 	}
-	if len(c.Warnings) != 10 || len(c.Ignored) != 9 {
+	if len(c.Warnings) != 13 || len(c.Ignored) != 7 {
 		t.Errorf("%d warnings, %d ignored:\n%s\n%s", len(c.Warnings), len(c.Ignored), warnings, ignored)
 	}
 	for _, p := range c.Properties() {

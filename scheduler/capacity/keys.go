@@ -51,6 +51,7 @@ var siteKeys = []string{
 	"yarn.scheduler.minimum-allocation-vcores",
 	placementKey,
 	appNamesKey,
+	workflowTagKey,
 }
 
 // globalKeys are the honored keys right under the prefix.
@@ -85,12 +86,15 @@ var globalKeys = []string{
 	"resource-calculator",
 	"user-limit-factor",
 	"user.max-parallel-apps",
+	"workflow-priority-mappings",
+	"workflow-priority-mappings-override.enable",
 }
 
 // queueKeys are the keys of a queue that a misspelled key is compared with, sorted. A key is
 // honored because queue.go reads it.
 var queueKeys = []string{
 	"acl_administer_queue",
+	"acl_application_max_priority",
 	"acl_submit_applications",
 	"allow-zero-capacity-sum",
 	"capacity",
@@ -124,7 +128,6 @@ const (
 	whyAsync     = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
 	whyAuto      = "queues are not created automatically; list the queue under its parent"
 	whyLabels    = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
-	whyWorkflow  = "workflows have no priorities"
 	whyMultiNode = "each pass looks at one node; there is no multi-node lookup"
 	whyPlans     = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
 	whyLazy      = "a container whose time is up is killed at once"
@@ -144,8 +147,6 @@ var ignoredGlobal = []unhonored{
 	{"schedule-asynchronously.scheduling-interval-ms", "5", whyAsync},
 	{"skip-allocate-on-nodes-with-reserved-containers", "false", whyMultiNode},
 	{"user-metrics.enable", "false", whyOther},
-	{"workflow-priority-mappings", "", whyWorkflow},
-	{"workflow-priority-mappings-override.enable", "false", whyWorkflow},
 	{"maximum-am-resource-percent.", "", whyOther},
 	{"queue-management-policy.", "", whyAuto},
 	{"auto-queue-creation-v2.", "", whyAuto},
@@ -157,7 +158,6 @@ var ignoredQueue = []unhonored{
 	{"accessible-node-labels", "*", whyLabels},
 	{"accessible-node-labels.", "", whyLabels},
 	{"acl_administer_reservations", "", whyPlans},
-	{"acl_application_max_priority", "*", "priorities are bounded by yarn.cluster.max-application-priority only"},
 	{"acl_list_reservations", "", whyPlans},
 	{"acl_submit_reservations", "", whyPlans},
 	{"auto-create-child-queue.", "false", whyAuto},

@@ -47,6 +47,7 @@ func parseAs(props []Property, stored bool) (*Config, error) {
 	if len(c.Queues) > 1 {
 		r.readQueues(c)
 		r.readPlacement(c)
+		r.readWorkflows(c)
 		r.checkQueues(c)
 	}
 	r.classify(c)

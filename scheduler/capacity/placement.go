@@ -153,8 +153,8 @@ func (r *reader) mappingRulesRun() bool {
 	return run
 }
 
-// ruleFault refuses a configuration because of its placement rules. One that is stored was once taken,
-// perhaps by a version that had fewer rules; it is kept, and its rule falls back or never matches.
+// ruleFault refuses a configuration because of rules that older versions passed over. One that is
+// stored was once taken, perhaps by such a version; it is kept, without the rule's effect.
 func (r *reader) ruleFault(name, what, do string) {
 	if r.stored {
 		r.warn(name, what, do)

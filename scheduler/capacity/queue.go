@@ -22,6 +22,7 @@ func (r *reader) readQueues(c *Config) {
 		r.readState(c, q, key)
 		r.readOrder(c, q, key)
 		r.readQueueACLs(q, key)
+		r.readPriorityACLs(c, q, key)
 		r.readLabels(c, q, key)
 		r.readQueuePreemption(c, q, key)
 	}

@@ -93,6 +93,8 @@ type MoveApplication struct {
 type SetPriority struct {
 	ID       yarn.ApplicationID
 	Priority int32
+	User     string // who asks; empty: an administrator
+	Groups   []string
 }
 
 // SetPriorityReply tells the priority after the cluster's maximum.
@@ -222,6 +224,10 @@ func (i *SignalContainer) Code(c *codec.Coder) {
 func (i *SetPriority) Code(c *codec.Coder) {
 	c.ApplicationID(&i.ID)
 	c.I32(&i.Priority)
+	if further(c, i.User != "" || len(i.Groups) > 0) {
+		c.String(&i.User)
+		texts(c, &i.Groups)
+	}
 }
 
 // Code implements Reply.

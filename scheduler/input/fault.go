@@ -51,6 +51,7 @@ const (
 	LabelInUse        Code = "LABEL_IN_USE"
 	LabelsOff         Code = "LABELS_OFF"
 	PlacementRejected Code = "PLACEMENT_REJECTED"
+	PriorityTooHigh   Code = "PRIORITY_TOO_HIGH"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

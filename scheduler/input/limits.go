@@ -128,6 +128,9 @@ var limits = map[string]limit{
 	"MoveApplication.User":             upTo(MaxName),
 	"MoveApplication.Groups":           upTo(10_000),
 	"MoveApplication.Groups[]":         upTo(MaxName),
+	"SetPriority.User":                 upTo(MaxName),
+	"SetPriority.Groups":               upTo(10_000),
+	"SetPriority.Groups[]":             upTo(MaxName),
 
 	"RegisterAttempt.Host":            upTo(MaxName),
 	"RegisterAttempt.TrackingURL":     upTo(MaxAddress),

@@ -22,6 +22,10 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
+	priority, fault := p.priority(in, leaf)
+	if fault != nil {
+		return input.Refuse(in, fault)
+	}
 	reply := &input.SubmitApplicationReply{Queue: p.Config().Queues[leaf].Path}
 	seq, reserved := p.nextID()
 	if in.ID.Seq != 0 {
@@ -37,7 +41,7 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if reserved {
 		p.ids.next++
 	}
-	p.sched.Emit(p.submitted(in, leaf, seq))
+	p.sched.Emit(p.submitted(in, leaf, seq, priority))
 	if e := p.applicationLabelled(in, leaf, seq); e.Label != "" || e.AMLabel != "" {
 		p.sched.Emit(e)
 	}
@@ -47,10 +51,10 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	return reply
 }
 
-func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationSubmitted {
+func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, priority int32) *event.ApplicationSubmitted {
 	e := &event.ApplicationSubmitted{
 		App: seq, Name: in.Name, User: in.User, Queue: p.Config().Queues[leaf].Path, Type: in.Type, Tags: in.Tags,
-		Priority: p.priority(in.Priority, in.PrioritySet, leaf), Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers,
+		Priority: priority, Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers,
 		MaxAttempts: p.maxAttempts(in.MaxAttempts), LifetimeMillis: p.lifetime(in.LifetimeMillis, leaf),
 		ValidityMillis: max(in.ValidityMillis, 0), Context: in.Context,
 	}
@@ -172,13 +176,32 @@ func (p *Planner) normalize(size yarn.Resource, leaf int) yarn.Resource {
 	return p.Config().Calculator.Normalize(size, p.Config().MinAlloc, p.Config().Queues[leaf].MaxAlloc)
 }
 
-// priority clamps what was asked to the cluster's maximum; unset takes the
-// leaf's default.
-func (p *Planner) priority(asked int32, set bool, leaf int) int32 {
-	if !set {
-		asked = p.Config().Queues[leaf].DefaultAppPriority
+// priority is that of a submission: the one it asks, else its user's default in the leaf. That of its
+// workflow wins. As in YARN, both must be allowed.
+func (p *Planner) priority(in *input.SubmitApplication, leaf int) (int32, *input.Fault) {
+	asked := in.Priority
+	if !in.PrioritySet {
+		asked = p.Config().DefaultPriority(leaf, in.User, in.Groups...)
 	}
-	return min(asked, p.Config().MaxPriority)
+	granted, fault := p.mayHavePriority(in.ID, leaf, asked, in.User, in.Groups)
+	if mapped, ok := p.Config().WorkflowPriority(leaf, in.Tags); ok && fault == nil {
+		return p.mayHavePriority(in.ID, leaf, mapped, in.User, in.Groups)
+	}
+	return granted, fault
+}
+
+// mayHavePriority cuts a priority to the cluster's maximum and checks that the user may have it.
+func (p *Planner) mayHavePriority(id yarn.ApplicationID, leaf int, asked int32, user string, groups []string) (int32, *input.Fault) {
+	granted := min(asked, p.Config().MaxPriority)
+	if p.Config().MayHavePriority(leaf, granted, user, groups...) {
+		return granted, nil
+	}
+	name := "an application"
+	if id.Seq != 0 {
+		name = id.String()
+	}
+	return 0, input.Faultf(input.PriorityTooHigh, "ask for a lower priority, or for acl_application_max_priority of "+p.Config().Queues[leaf].Path,
+		"user %s does not have permission to submit/update %s for {Priority: %d}", user, name, granted)
 }
 
 func (p *Planner) maxAttempts(asked uint32) uint32 {
@@ -315,6 +338,12 @@ func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
 		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "application %s is %s", in.ID, a.State))
 	}
 	granted := min(in.Priority, p.Config().MaxPriority)
+	if in.User != "" {
+		var fault *input.Fault
+		if granted, fault = p.mayHavePriority(in.ID, int(p.sched.LeafOf(a)), in.Priority, in.User, in.Groups); fault != nil {
+			return input.Refuse(in, fault)
+		}
+	}
 	if granted != a.Priority {
 		p.sched.Emit(&event.ApplicationReprioritized{App: a.ID.Seq, Priority: granted})
 	}

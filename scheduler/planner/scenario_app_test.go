@@ -20,7 +20,7 @@ func (w *world) app(name string) (uint32, *state.App) {
 	return slot, w.p.st.Apps.Get(slot)
 }
 
-// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N] [label=X] [amlabel=X]
+// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N] [label=X] [amlabel=X] [group=G] [tag=T]
 //
 // submits an application; the label "none" is yarn.NoLabel. Without am it is unmanaged and registers at once; with
 // on= its AM is allocated by heartbeats of that node, launched and registered.
@@ -34,7 +34,8 @@ func doApp(w *world, a args, out *strings.Builder) {
 		return
 	}
 	in := &input.SubmitApplication{Name: name, User: a.get("user", "u"), Queue: a.get("queue", "a"), Unmanaged: !a.has("am"),
-		KeepContainers: a.has("keep"), MaxAttempts: 2, Label: a.label("label"), AMLabel: a.label("amlabel")}
+		KeepContainers: a.has("keep"), MaxAttempts: 2, Label: a.label("label"), AMLabel: a.label("amlabel"),
+		Groups: strings.Fields(a.get("group", "")), Tags: strings.Fields(a.get("tag", ""))}
 	if a.has("am") {
 		in.AM = parseSize(a.get("am", ""))
 	}
@@ -269,10 +270,15 @@ func (w *world) reservationsOf(a *state.App) []*state.Reservation {
 	return list
 }
 
-// priority NAME N
+// priority NAME [N [user=U]]: shows the priority, or changes it; an administrator asks unless a user does
 func doPriority(w *world, a args, out *strings.Builder) {
+	if a.word(1) == "" {
+		_, app := w.app(a.need(0))
+		fmt.Fprintf(out, "priority %d\n", app.Priority)
+		return
+	}
 	n, _ := strconv.Atoi(a.need(1))
-	r := w.plan(&input.SetPriority{ID: w.apps[a.need(0)], Priority: int32(n)})
+	r := w.plan(&input.SetPriority{ID: w.apps[a.need(0)], Priority: int32(n), User: a.get("user", "")})
 	if !w.refused(out, r) {
 		fmt.Fprintf(out, "priority %d\n", r.(*input.SetPriorityReply).Priority)
 	}

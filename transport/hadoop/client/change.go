@@ -188,7 +188,7 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 	if a.State == yarn.AppSubmitted {
 		return nil, yarnException("Application in %s state cannot update priority.", stateName(a))
 	}
-	reply, err := s.do(ctx, c, &input.SetPriority{ID: id, Priority: wire.Priority(req.GetApplicationPriority())})
+	reply, err := s.do(ctx, c, &input.SetPriority{ID: id, Priority: wire.Priority(req.GetApplicationPriority()), User: v.user, Groups: s.cfg.Access.Groups(v.user)})
 	if err != nil {
 		return nil, err
 	}
@@ -198,6 +198,8 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 		return priorityOf(a), nil
 	case f.Reason == input.NoSuchApplication:
 		return nil, noApplication(id)
+	case f.Reason == input.PriorityTooHigh:
+		return nil, priorityDenied(f, v.user, c.Caller)
 	default:
 		return nil, refusal(f)
 	}
@@ -206,6 +208,16 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 		return nil, yarnException("the leader answered with %T", reply)
 	}
 	return &proto.UpdateApplicationPriorityResponseProto{ApplicationPriority: wire.PriorityProto(r.Priority)}, nil
+}
+
+// priorityDenied is YARN's refusal of a priority, which names the caller with the way in which it has
+// proved who it is.
+func priorityDenied(f *input.Fault, user string, c *ipc.Caller) error {
+	who := c.User + " (auth:" + c.Kind + ")"
+	if c.RealUser != "" {
+		who = c.User + " (auth:PROXY) via " + c.RealUser + " (auth:" + c.Kind + ")"
+	}
+	return denied("User %s%s", who, strings.TrimPrefix(f.What, "user "+user))
 }
 
 func priorityOf(a *state.App) *proto.UpdateApplicationPriorityResponseProto {

@@ -224,6 +224,40 @@ func TestPriority(t *testing.T) {
 	refused(t, err, classAppNotFound, noApplication(noApp).(*ipc.Error).Message)
 }
 
+// TestPriorityACLs asks for priorities at submission and later; refusals have YARN's words.
+func TestPriorityACLs(t *testing.T) {
+	h := newHouse(t, "yarn.cluster.max-application-priority", "9", "yarn.acl.enable", "true",
+		confPrefix+"root.default.acl_application_max_priority", "[user=ann max_priority=5 default_priority=2] [group=ops max_priority=8 default_priority=7]")
+	h.groups = map[string][]string{"ann": {"users"}, "bob": {"users", "ops"}}
+	const head = "org.apache.hadoop.security.AccessControlException: User "
+	id := h.newID(t)
+	sub := func(p int32) *proto.ApplicationSubmissionContextProto {
+		return &proto.ApplicationSubmissionContextProto{ApplicationId: wire.ApplicationIDProto(id), Priority: wire.PriorityProto(p), Resource: &proto.ResourceProto{Memory: new(int64(1024)), VirtualCores: new(int32(1))}}
+	}
+	refused(t, h.submit(t, "ann", sub(6)), ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 6}")
+	refused(t, h.submit(t, "eve", sub(0)), ipc.ClassYarn, head+"eve (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 0}")
+	if err := h.submit(t, "bob", sub(8)); err != nil {
+		t.Error(err)
+	}
+	id = h.app(t, "ann", nil)
+	if p := h.record(t, id).Priority; p != 2 {
+		t.Errorf("ann's default is %d", p)
+	}
+	set := func(c *ipc.Call, p int32) (int32, error) {
+		r, err := h.svc.updatePriority(context.Background(), c, &proto.UpdateApplicationPriorityRequestProto{ApplicationId: wire.ApplicationIDProto(id), ApplicationPriority: wire.PriorityProto(p)})
+		return wire.Priority(r.GetApplicationPriority()), err
+	}
+	if got, err := set(as("ann"), 5); got != 5 || err != nil {
+		t.Errorf("priority %d, %v", got, err)
+	}
+	_, err := set(as("ann"), 6)
+	refused(t, err, ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 6}")
+	via := as("ann")
+	via.Caller.RealUser = "oozie"
+	_, err = set(via, 9)
+	refused(t, err, ipc.ClassYarn, head+"ann (auth:PROXY) via oozie (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 9}")
+}
+
 func TestTimeouts(t *testing.T) {
 	h := newHouse(t, confPrefix+"root.default.maximum-application-lifetime", "7200")
 	id := h.app(t, "ann", nil)

@@ -73,7 +73,7 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 		return nil, err
 	}
 	if f != nil {
-		return nil, s.notSubmitted(f, in)
+		return nil, s.notSubmitted(f, in, c.Caller)
 	}
 	s.cfg.Logger.Info("application submitted", "application", in.ID, "user", in.User, "queue", in.Queue, "type", in.Type)
 	return nil, nil // the response has no fields
@@ -182,7 +182,7 @@ func (s *Service) tags(list []string) ([]string, error) {
 
 // notSubmitted is a refused submission. Where YARN takes an application and
 // fails it at once, its client ends with the text that is sent here.
-func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication) error {
+func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication, c *ipc.Caller) error {
 	failed := func(format string, args ...any) error {
 		return yarnException("Failed to submit %s to YARN : "+format, append([]any{in.ID}, args...)...)
 	}
@@ -199,6 +199,8 @@ func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication) erro
 		return failed("%s: %s, cannot accept submission of application: %s", ipc.ClassAccessControl, capital(f.What), in.ID)
 	case input.NotAllowed:
 		return denied("User %s does not have permission to submit %s to queue %s", in.User, in.ID, in.Queue)
+	case input.PriorityTooHigh:
+		return priorityDenied(f, in.User, c)
 	case input.PlacementRejected:
 		return yarnException("Application submission have been rejected by a mapping rule. Please see the logs for details")
 	case input.NeverFits:

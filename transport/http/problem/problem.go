@@ -55,6 +55,7 @@ var statuses = map[string]int{
 	string(input.InvalidQueues):     http.StatusUnprocessableEntity,
 	string(input.NeverFits):         http.StatusUnprocessableEntity,
 	string(input.VersionConflict):   http.StatusPreconditionFailed,
+	string(input.PriorityTooHigh):   http.StatusForbidden,
 	string(input.TokenInvalid):      http.StatusForbidden,
 	string(input.TokenUsed):         http.StatusForbidden,
 	string(input.TokenExpired):      http.StatusForbidden,

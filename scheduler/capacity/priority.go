@@ -1,0 +1,192 @@
+package capacity
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	workflowKey       = Prefix + "workflow-priority-mappings"
+	workflowEnableKey = Prefix + "workflow-priority-mappings-override.enable"
+	workflowTagKey    = "yarn.workflow-id.tag-prefix"
+	priorityACLKey    = "acl_application_max_priority"
+)
+
+// PriorityACL lets some users have priorities up to Max in a leaf. Default is that of their
+// applications that name none, if HasDefault.
+type PriorityACL struct {
+	ACL        ACL
+	Max        int32
+	Default    int32
+	HasDefault bool
+}
+
+// MayHavePriority says whether a user's application may have a priority in leaf i.
+func (c *Config) MayHavePriority(i int, priority int32, user string, groups ...string) bool {
+	list := c.Queues[i].PriorityACLs
+	return !c.ACLEnabled || len(list) == 0 || slices.ContainsFunc(list, func(p PriorityACL) bool {
+		return priority <= p.Max && p.ACL.Allows(user, groups...)
+	})
+}
+
+// DefaultPriority is that of a user's applications in leaf i that name none: the one of the entry with
+// the lowest maximum that has the user, else the queue's.
+func (c *Config) DefaultPriority(i int, user string, groups ...string) int32 {
+	q := &c.Queues[i]
+	if c.ACLEnabled {
+		for _, p := range slices.Backward(q.PriorityACLs) {
+			if !p.ACL.Allows(user, groups...) {
+				continue
+			}
+			if p.HasDefault {
+				return p.Default
+			}
+			break
+		}
+	}
+	return q.DefaultAppPriority
+}
+
+var (
+	priorityEntry = regexp.MustCompile(`\[([^\]]*)(\]|$)`)
+	betweenWords  = " \t\r\n"
+)
+
+// readPriorityACLs reads the entries of a leaf: [user=u1,u2 group=g1 max_priority=7 default_priority=4].
+// They are ordered by falling maximum, as YARN orders them.
+func (r *reader) readPriorityACLs(c *Config, q *Queue, key func(string) string) {
+	name := key(priorityACLKey)
+	text, _ := r.get(name)
+	if text == "" || text == "*" || !q.Leaf {
+		return
+	}
+	const do = "write [user=u1,u2 group=g1 max_priority=7 default_priority=4]"
+	if rest := strings.Trim(priorityEntry.ReplaceAllString(text, ""), betweenWords); rest != "" {
+		r.ruleFault(name, fmt.Sprintf("%q is in no brackets", clip(rest)), do)
+	}
+	for _, m := range priorityEntry.FindAllStringSubmatch(text, -1) {
+		if strings.Trim(m[1], betweenWords) == "" {
+			continue
+		}
+		p, problem := parsePriorityACL(m[1])
+		if problem != "" {
+			r.ruleFault(name, fmt.Sprintf("%s in [%s]", problem, clip(m[1])), do)
+			continue
+		}
+		if p.Max > c.MaxPriority {
+			r.warn(name, fmt.Sprintf("max_priority %d is above the cluster's maximum of %d, which counts", p.Max, c.MaxPriority),
+				"lower it, or raise yarn.cluster.max-application-priority")
+			p.Max = c.MaxPriority
+		}
+		q.PriorityACLs = append(q.PriorityACLs, p)
+	}
+	slices.SortStableFunc(q.PriorityACLs, func(a, b PriorityACL) int { return cmp.Compare(b.Max, a.Max) })
+}
+
+func parsePriorityACL(text string) (p PriorityACL, problem string) {
+	hasMax := false
+	for _, word := range strings.Fields(text) {
+		name, value, _ := strings.Cut(word, "=")
+		switch name = strings.ToLower(name); name {
+		case "user":
+			p.ACL.All, p.ACL.Users = p.ACL.All || value == "*", names(value)
+		case "group":
+			p.ACL.All, p.ACL.Groups = p.ACL.All || value == "*", names(value)
+		case "max_priority", "default_priority":
+			n, err := strconv.ParseInt(value, 10, 32)
+			switch {
+			case err != nil:
+				return p, fmt.Sprintf("%s %q is not a whole number", name, clip(value))
+			case name == "max_priority":
+				p.Max, hasMax = int32(n), true
+			default:
+				p.Default, p.HasDefault = int32(max(n, 0)), true
+			}
+		default:
+			return p, fmt.Sprintf("%q is none of user, group, max_priority and default_priority", clip(word))
+		}
+	}
+	switch {
+	case !p.ACL.All && len(p.ACL.Users)+len(p.ACL.Groups) == 0:
+		return p, "there is no user and no group"
+	case !hasMax:
+		return p, "there is no max_priority"
+	}
+	return p, ""
+}
+
+// Workflow is a workflow in a queue or below it.
+type Workflow struct{ Queue, ID string }
+
+// WorkflowPriorities are the priorities of the applications that are part of a workflow.
+type WorkflowPriorities struct {
+	tagPrefix string
+	of        map[Workflow]int32
+}
+
+// WorkflowPriority is the priority that an application in leaf i has because of the workflow that one
+// of its tags names. The leaf's own mapping wins over those of the queues above it, without root.
+func (c *Config) WorkflowPriority(i int, tags []string) (int32, bool) {
+	if len(c.Workflows.of) == 0 {
+		return 0, false
+	}
+	id := ""
+	for _, t := range tags {
+		if after, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(t)), c.Workflows.tagPrefix); ok {
+			id = after
+		}
+	}
+	for ; id != "" && c.Queues[i].Parent >= 0; i = c.Queues[i].Parent {
+		if p, ok := c.Workflows.of[Workflow{c.Queues[i].Path, id}]; ok {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+// readWorkflows reads id:queue:priority,…
+func (r *reader) readWorkflows(c *Config) {
+	enabled := r.bool(workflowEnableKey, false)
+	prefix, ok := r.get(workflowTagKey)
+	if !ok {
+		prefix = "workflowid:"
+	}
+	of := map[Workflow]int32{}
+	for _, text := range r.names(workflowKey) {
+		w, priority, problem := parseWorkflow(text)
+		if problem != "" {
+			r.ruleFault(workflowKey, problem+" "+clip(text), "write workflow-id:root.full.path.of.the.queue:priority, separated by commas")
+			continue
+		}
+		if _, known := c.byPath[w.Queue]; !known {
+			r.warn(workflowKey, fmt.Sprintf("there is no queue %q", clip(w.Queue)), "write the full path of a queue")
+		}
+		of[w] = priority
+	}
+	if enabled {
+		c.Workflows = WorkflowPriorities{tagPrefix: strings.ToLower(prefix), of: of}
+	} else if len(of) > 0 {
+		r.warn(workflowKey, "has no effect, since "+workflowEnableKey+" is not true", "set it to true, or remove the mappings")
+	}
+}
+
+func parseWorkflow(text string) (w Workflow, priority int32, problem string) {
+	var parts []string
+	for _, p := range strings.Split(text, ":") {
+		if p = strings.TrimSpace(p); p != "" {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) != 3 {
+		return w, 0, "Illegal workflow priority mapping"
+	}
+	n, err := strconv.ParseInt(parts[2], 10, 32)
+	if err != nil {
+		return w, 0, "Illegal workflow priority for mapping"
+	}
+	return Workflow{Queue: parts[1], ID: strings.ToLower(parts[0])}, int32(n), ""
+}
