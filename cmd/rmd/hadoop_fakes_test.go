@@ -51,7 +51,7 @@ root.a.user-limit-factor=10 root.b.user-limit-factor=10 maximum-am-resource-perc
 
 // newHadoop writes the files of n replicas with Hadoop's ports; site are further
 // keys and values of yarn-site.xml.
-func newHadoop(t *testing.T, n int, more string, site ...string) *hadoopCluster {
+func newHadoop(t testing.TB, n int, more string, site ...string) *hadoopCluster {
 	t.Helper()
 	dir := t.TempDir()
 	h := &hadoopCluster{at: map[*process]ports{}, conf: dir}

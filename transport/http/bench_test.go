@@ -45,3 +45,25 @@ func BenchmarkReads(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPage is the page of applications after a change, in a cluster with many and in one with
+// little more than the page shows.
+func BenchmarkPage(b *testing.B) {
+	for _, n := range []uint32{200, 100_000} {
+		b.Run(fmt.Sprintf("apps=%d", n), func(b *testing.B) {
+			w := newBench(b, nil)
+			crowd(b, w.h, n)
+			for i := uint32(0); b.Loop(); i++ {
+				b.StopTimer()
+				w.h.apply(b, &event.ApplicationSubmitted{App: 5 + n + i, Name: "new", User: "u1", Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
+				b.StartTimer()
+				r := httptest.NewRequest("GET", "/ui/apps", nil)
+				r.Host = "127.0.0.1"
+				answer := httptest.NewRecorder()
+				if w.s.Handler().ServeHTTP(answer, r); answer.Code != http.StatusOK {
+					b.Fatal(answer.Code, answer.Body)
+				}
+			}
+		})
+	}
+}

@@ -149,7 +149,10 @@ func decide(b *testing.B, lead *server.Replica) {
 		do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
 	}
 	machine := lead.Machine()
-	count := func() uint64 { st, _ := machine.Fork(); return st.Meta.Allocated + st.Meta.Completed }
+	count := func() (decisions, entries uint64) {
+		st, index := machine.Fork()
+		return st.Meta.Allocated + st.Meta.Completed, index
+	}
 	running := func(n int) []input.ContainerStatus {
 		st, _ := machine.Fork()
 		var out []input.ContainerStatus
@@ -162,7 +165,7 @@ func decide(b *testing.B, lead *server.Replica) {
 	for i := range nodes { // fill
 		do(&input.NodeHeartbeat{ID: nodeID(i)})
 	}
-	before := count()
+	before, from := count()
 	b.ResetTimer()
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -176,5 +179,7 @@ func decide(b *testing.B, lead *server.Replica) {
 	}
 	wg.Wait()
 	b.StopTimer()
-	b.ReportMetric(float64(count()-before)/b.Elapsed().Seconds(), "decisions/s")
+	after, to := count()
+	b.ReportMetric(float64(after-before)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(float64(after-before)/float64(to-from), "decisions/entry")
 }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	got, err := parse("goos: linux\nBenchmarkBolt-2   \t  100\t 5000 ns/op\t 81.5 decisions/s\nPASS\n")
+	if want := map[string]float64{"ns/op": 5000, "decisions/s": 81.5}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if _, err := parse("PASS\n"); err == nil {
+		t.Error("a run without a result is taken")
+	}
+}
+
+// TestLine holds which way a ratio goes: always by how many times the limit is better.
+func TestLine(t *testing.T) {
+	m := measured{rmd: []float64{30, 20, 10}, limit: []float64{10, 10, 10}}
+	if got := (row{work: "cost"}).line(m); !strings.Contains(got, " 2  1 to 3 ") {
+		t.Error(got)
+	}
+	m = measured{rmd: []float64{10, 10, 10}, limit: []float64{30, 20, 10}}
+	if got := (row{work: "rate", more: true}).line(m); !strings.Contains(got, " 2  1 to 3 ") {
+		t.Error(got)
+	}
+}
+
+// TestRows holds that a unit that a limit is measured with is handed to it.
+func TestRows(t *testing.T) {
+	for _, r := range rows {
+		for _, f := range append(r.limit, r.rmd) {
+			if f.pkg == "" || f.bench == "" || f.unit == "" || f.time == "" {
+				t.Errorf("%s: %+v", r.work, f)
+			}
+		}
+	}
+}
