@@ -39,6 +39,7 @@ const (
 	progress  = "github.com/schollz/progressbar"
 	wazero    = "github.com/tetratelabs/wazero"
 	zk        = "github.com/go-zookeeper/zk"
+	ldap      = "github.com/go-ldap/ldap/v3"
 )
 
 const (
@@ -65,17 +66,18 @@ var places = map[string]place{
 	"scheduler/placement": {why: pureWhy + "; it knows no state: its caller hands it queues and submissions"},
 	"scheduler/...": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/placement", "scheduler/preempt", "internal/invariant"},
 		why: pureWhy + "; what two folders of the planner share belongs to its root"},
-	"snapshot":              {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/codec"}, why: "a snapshot is a format and knows neither Raft nor planner"},
-	"fsm":                   {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec", "internal/failpoint", "internal/exitcode"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
-	"cluster":               {ours: []string{"cluster/...", "internal/thousands", "internal/exitcode", "internal/failpoint", "internal/outcome", "internal/leadership"}, outside: []string{raft, hclog, pilot}, why: "it is Raft alone and knows nothing of YARN"},
-	"cluster/identity":      {outside: []string{raft}, why: "it says who a replica is and does nothing"},
-	"cluster/succession":    {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it starts elections and knows neither disk nor commands"},
-	"cluster/rafttransport": {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it carries Raft's requests and knows neither disk nor membership commands"},
-	"cluster/raftstore":     {ours: []string{"cluster/identity", "internal/exitcode", "internal/failpoint"}, outside: []string{raft, boltdb, bbolt, hclog, xsys}, why: "it keeps bytes on disk and knows no other replica"},
-	"leader":                {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "internal/failpoint", "internal/exitcode", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
-	"transport/peer":        {ours: []string{"internal/share", "internal/sleep"}, outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
-	"transport/caller":      {ours: []string{"scheduler/input"}, why: "it carries a name through contexts"},
-	"transport/forward":     {ours: []string{"yarn", "scheduler/input", "transport/caller", "transport/peer", "internal/codec", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: edgeWhy},
+	"snapshot":                {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/codec"}, why: "a snapshot is a format and knows neither Raft nor planner"},
+	"fsm":                     {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec", "internal/failpoint", "internal/exitcode"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
+	"cluster":                 {ours: []string{"cluster/...", "internal/thousands", "internal/exitcode", "internal/failpoint", "internal/outcome", "internal/leadership"}, outside: []string{raft, hclog, pilot}, why: "it is Raft alone and knows nothing of YARN"},
+	"cluster/identity":        {outside: []string{raft}, why: "it says who a replica is and does nothing"},
+	"cluster/succession":      {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it starts elections and knows neither disk nor commands"},
+	"cluster/rafttransport":   {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it carries Raft's requests and knows neither disk nor membership commands"},
+	"cluster/raftstore":       {ours: []string{"cluster/identity", "internal/exitcode", "internal/failpoint"}, outside: []string{raft, boltdb, bbolt, hclog, xsys}, why: "it keeps bytes on disk and knows no other replica"},
+	"leader":                  {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "internal/failpoint", "internal/exitcode", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
+	"transport/peer":          {ours: []string{"internal/share", "internal/sleep"}, outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
+	"transport/caller":        {ours: []string{"scheduler/input"}, why: "it carries a name through contexts"},
+	"transport/forward":       {ours: []string{"yarn", "scheduler/input", "transport/caller", "transport/peer", "internal/codec", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: edgeWhy},
+	"transport/hadoop/groups": {ours: []string{"internal/hadoopconf"}, outside: []string{hclog, ldap}, why: "it asks directories and keeps nothing"},
 	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "transport/caller", "transport/hadoop/...", "internal/leadership", "transport/frontend"},
 		outside: []string{protobuf, hclog}, why: edgeWhy},
 	"transport/hadoop/statestore": {ours: []string{"yarn", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, zk},

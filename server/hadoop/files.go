@@ -72,10 +72,12 @@ func (f *files) Reload() error {
 	if err != nil {
 		return err
 	}
+	if err := f.access.Load(conf, f.owner); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	f.conf = conf
 	f.mu.Unlock()
-	f.access.Load(conf, f.owner)
 	return f.racks.Reload()
 }
 

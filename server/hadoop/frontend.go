@@ -91,7 +91,9 @@ func Open(cfg Config) (*Frontend, error) {
 	if u, err := user.Current(); err == nil {
 		owner = u.Username
 	}
-	f.access = access.New(conf, access.NewGroups(), owner)
+	if f.access, err = access.New(conf, access.NewGroups(f.logger("groups")), owner); err != nil {
+		return nil, fmt.Errorf("hadoop's files: %w", err)
+	}
 	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf}
 	for _, step := range []func() error{f.openTracker, f.openMaster, f.openClient, f.openAdmin, f.openWeb, f.openLauncher} {
 		if err := step(); err != nil {

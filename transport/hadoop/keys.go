@@ -13,6 +13,9 @@ import (
 var honored = []string{
 	"hadoop.proxyuser.",
 	"hadoop.security.authorization",
+	"hadoop.security.group.mapping",
+	"hadoop.security.group.mapping.",
+	"hadoop.security.groups.",
 	"hadoop.security.token.service.use_ip",
 	"hadoop.user.group.static.mapping.overrides",
 	"ipc.maximum.data.length",
@@ -74,7 +77,6 @@ var concerns = []part{
 	{"hadoop.security.authentication", "only simple is offered: callers say who they are, or hold a token"},
 	{"hadoop.security.credential.", ""},
 	{"hadoop.security.crypto.", ""},
-	{"hadoop.security.groups.cache.secs", "groups are kept for 5 minutes"},
 	{"hadoop.security.key.provider.", ""},
 	{"hadoop.security.random.", ""},
 	{"ipc.server.", "rmd has its own bounds of connections, calls and times"},

@@ -61,6 +61,7 @@ func TestKeysAreThoseOfTheSources(t *testing.T) {
 		"yarn.resourcemanager.nodes.": {"include-path", "exclude-path"},
 		"hadoop.proxyuser.":           {""},
 	}
+	found["hadoop.security.group.mapping."] = "put together in package groups"
 	delete(found, "hadoop.conf_dir") // rmd's own
 	delete(found, "hadoop.connections")
 	delete(found, "hadoop.connections_per_address")

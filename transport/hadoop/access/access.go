@@ -38,14 +38,16 @@ type proxy struct {
 
 // New reads the rules. owner, the user that this process runs as, is always an
 // administrator, as in YARN.
-func New(conf *hadoopconf.Config, groups *Groups, owner string) *Access {
+func New(conf *hadoopconf.Config, groups *Groups, owner string) (*Access, error) {
 	a := &Access{groups: groups}
-	a.Load(conf, owner)
-	return a
+	return a, a.Load(conf, owner)
 }
 
-// Load puts another reading of the files in force.
-func (a *Access) Load(conf *hadoopconf.Config, owner string) {
+// Load puts another reading of the files in force. One that cannot be used changes nothing.
+func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
+	if err := a.groups.Load(conf); err != nil {
+		return err
+	}
 	r := &rules{enabled: strings.EqualFold(conf.Value("yarn.acl.enable", "false"), "true"), proxies: map[string]proxy{}}
 	admins := "*"
 	if p, ok := conf.Get("yarn.admin.acl"); ok {
@@ -76,7 +78,7 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) {
 		r.proxies[rest[:dot]] = who
 	}
 	a.rules.Store(r)
-	a.groups.Load(conf)
+	return nil
 }
 
 // Enabled says whether ACLs are checked at all.

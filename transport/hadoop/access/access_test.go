@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
 	"rmd/internal/hadoopconf"
 	"rmd/transport/hadoop/ipc"
 )
@@ -23,6 +25,15 @@ func conf(t testing.TB, pairs ...string) *hadoopconf.Config {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func load(t testing.TB, owner string, pairs ...string) *Access {
+	t.Helper()
+	a, err := New(conf(t, pairs...), NewGroups(hclog.NewNullLogger()), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 func TestACL(t *testing.T) {
@@ -52,8 +63,7 @@ func TestACL(t *testing.T) {
 }
 
 func TestAdmins(t *testing.T) {
-	g := NewGroups()
-	a := New(conf(t, "yarn.admin.acl", "root wheel", "hadoop.user.group.static.mapping.overrides", "eve=wheel;bob=users"), g, "rmd")
+	a := load(t, "rmd", "yarn.admin.acl", "root wheel", "hadoop.user.group.static.mapping.overrides", "eve=wheel;bob=users")
 	for user, want := range map[string]bool{"root": true, "rmd": true, "eve": true, "bob": false, "no-such-user": false} {
 		if a.Admin(user) != want {
 			t.Errorf("%s is an administrator: %v", user, !want)
@@ -62,20 +72,22 @@ func TestAdmins(t *testing.T) {
 	if a.Enabled() {
 		t.Error("ACLs are on without yarn.acl.enable")
 	}
-	a.Load(conf(t, "yarn.acl.enable", "true", "yarn.admin.acl", " "), "")
+	if err := a.Load(conf(t, "yarn.acl.enable", "true", "yarn.admin.acl", " "), ""); err != nil {
+		t.Fatal(err)
+	}
 	if a.Admin("root") || a.Admin("eve") || !a.Enabled() {
 		t.Error("the second reading is not in force")
 	}
 }
 
 func TestImpersonation(t *testing.T) {
-	a := New(conf(t,
+	a := load(t, "",
 		"hadoop.proxyuser.oozie.hosts", "10.0.0.1,10.1.0.0/16", "hadoop.proxyuser.oozie.groups", "users",
 		"hadoop.proxyuser.knox.hosts", "*", "hadoop.proxyuser.knox.users", "ann",
 		"hadoop.proxyuser.half.users", "*",
 		"hadoop.proxyuser.hue.hosts", "localhost,nowhere.invalid", "hadoop.proxyuser.hue.groups", "*", "hadoop.proxyuser.hue.users", "ann",
 		"hadoop.proxyuser.a.b.hosts", "*", "hadoop.proxyuser.a.b.users", "bob", "hadoop.proxyuser.odd.color", "red",
-		"hadoop.user.group.static.mapping.overrides", "bob=users;eve="), NewGroups(), "")
+		"hadoop.user.group.static.mapping.overrides", "bob=users;eve=")
 	for _, c := range []struct {
 		superuser, user, from, says string
 	}{
@@ -99,21 +111,8 @@ func TestImpersonation(t *testing.T) {
 	}
 }
 
-func TestGroupsAreAskedOnce(t *testing.T) {
-	asked := 0
-	g := &Groups{known: map[string]answer{}, lookup: func(string) []string { asked++; return []string{"a"} }}
-	g.Of("x")
-	if got := g.Of("x"); asked != 1 || len(got) != 1 {
-		t.Errorf("asked %d times, %v", asked, got)
-	}
-	g.Load(conf(t))
-	if g.Of("x"); asked != 2 {
-		t.Error("a new configuration keeps old answers")
-	}
-}
-
 func TestAdmit(t *testing.T) {
-	a := New(conf(t, "yarn.admin.acl", "root"), NewGroups(), "rmd")
+	a := load(t, "rmd", "yarn.admin.acl", "root")
 	if err := a.Admit(&ipc.Caller{User: "root"}, "refreshQueues"); err != nil {
 		t.Error(err)
 	}
@@ -122,22 +121,5 @@ func TestAdmit(t *testing.T) {
 	want := "org.apache.hadoop.security.AccessControlException: User eve doesn't have permission to call 'refreshQueues'"
 	if !errors.As(err, &e) || e.Class != ipc.ClassYarn || e.Message != want {
 		t.Errorf("refused with %v", err)
-	}
-}
-
-// TestSystemGroups asks this machine, and for a name that hides another one.
-func TestSystemGroups(t *testing.T) {
-	g := NewGroups()
-	g.Load(conf(t))
-	if got := g.Of("root"); len(got) == 0 || got[0] != "root" {
-		t.Errorf("root's groups are %v", got)
-	}
-	for _, name := range []string{"root\x00x", "no-such-user", ""} {
-		if got := g.Of(name); len(got) != 0 {
-			t.Errorf("%q has the groups %v", name, got)
-		}
-	}
-	if got := g.Of("dr.who"); len(got) != 0 {
-		t.Errorf("the static user has the groups %v", got)
 	}
 }

@@ -1,100 +1,205 @@
 package access
 
 import (
-	"os/user"
-	"slices"
+	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"rmd/internal/hadoopconf"
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/groups"
 )
 
-// Groups finds the groups of users: those that
-// hadoop.user.group.static.mapping.overrides names, else those of the operating
-// system (Hadoop's default). Answers are kept for groupsTime.
+// Groups finds the groups of users: those that hadoop.user.group.static.mapping.overrides names,
+// else those of the provider that hadoop.security.group.mapping names. It keeps answers as Hadoop
+// does. Who asks waits groupsWait at most; a provider that takes longer goes on without them.
 type Groups struct {
-	lookup func(name string) []string
+	log  hclog.Logger
+	open func(*hadoopconf.Config, hclog.Logger) (groups.Provider, error)
+	wait time.Duration
 
-	mu     sync.Mutex
-	static map[string][]string
-	known  map[string]answer
+	mu      sync.Mutex
+	set     *groupSettings // in force; a lookup that another one began is forgotten
+	known   map[string]answer
+	lookups map[string]*lookup
 }
 
+// groupSettings is one reading of the files.
+type groupSettings struct {
+	static        map[string][]string
+	provider      groups.Provider
+	keep          time.Duration // hadoop.security.groups.cache.secs
+	keepNone      time.Duration // hadoop.security.groups.negative-cache.secs
+	slow          time.Duration // hadoop.security.groups.cache.warn.after.ms
+	background    bool          // nobody waits while an old answer is renewed
+	slots, renews chan struct{} // lookups that somebody waits for; renewals in the background
+}
+
+// answer is what a lookup said. Nobody asks again before until. Later the old answer counts while a new
+// one is looked for, and while the provider fails, for ten times the time that it is kept.
 type answer struct {
-	groups []string
-	until  time.Time
+	groups    []string
+	at, until time.Time
+}
+
+func (a answer) counts(set *groupSettings, now time.Time) bool {
+	return len(a.groups) > 0 && now.Sub(a.at) < 10*set.keep
+}
+
+// lookup is one that is under way.
+type lookup struct {
+	began time.Time
+	done  chan struct{}
 }
 
 const (
-	groupsTime  = 5 * time.Minute // hadoop.security.groups.cache.secs' default
+	groupsKeys  = "hadoop.security.groups."
 	groupsKnown = 10_000
+	groupsWait  = 10 * time.Second
+	groupsTime  = 10 * time.Minute // until a lookup is given up
+	groupsSlots = 16
+	maxGroups   = 10_000 // of one user, as an input may have
 )
 
-// NewGroups asks the operating system.
-func NewGroups() *Groups { return &Groups{lookup: system, known: map[string]answer{}} }
+// NewGroups makes the groups of a configuration.
+func NewGroups(log hclog.Logger) *Groups {
+	return &Groups{log: log, open: groups.Open, wait: groupsWait, set: &groupSettings{}, known: map[string]answer{}, lookups: map[string]*lookup{}}
+}
 
-// Load takes the static mapping of a configuration and forgets what is known.
-func (g *Groups) Load(conf *hadoopconf.Config) {
-	static := map[string][]string{}
-	for _, entry := range strings.Split(conf.Value("hadoop.user.group.static.mapping.overrides", "dr.who=;"), ";") {
+// Load takes the provider, the times and the static mapping of a configuration, and forgets what is
+// known. If they cannot be used, what was in force stays.
+func (g *Groups) Load(conf *hadoopconf.Config) error {
+	set := &groupSettings{static: map[string][]string{}, background: strings.EqualFold(conf.Value(groupsKeys+"cache.background.reload", ""), "true"),
+		slots: make(chan struct{}, groupsSlots)}
+	const overrides = "hadoop.user.group.static.mapping.overrides"
+	for _, entry := range strings.Split(conf.Value(overrides, "dr.who=;"), ";") {
 		if name, groups, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && name != "" {
-			static[name] = list(groups)
+			set.static[name] = list(groups)
 		}
+	}
+	seconds, err1 := number(conf, groupsKeys+"cache.secs", 300, 1)
+	none, err2 := number(conf, groupsKeys+"negative-cache.secs", 30, 0)
+	slow, err3 := number(conf, groupsKeys+"cache.warn.after.ms", 5000, 0)
+	threads, err4 := number(conf, groupsKeys+"cache.background.reload.threads", 3, 1)
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			return err
+		}
+	}
+	set.keep, set.keepNone, set.slow = time.Duration(seconds)*time.Second, time.Duration(none)*time.Second, time.Duration(slow)*time.Millisecond
+	set.renews = make(chan struct{}, min(threads, groupsSlots))
+	var err error
+	if set.provider, err = g.open(conf, g.log); err != nil {
+		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.static = static
+	g.set = set
 	clear(g.known)
+	clear(g.lookups)
+	return nil
 }
 
-// Of returns a user's groups, the primary one first; none for a user that is
-// not known here.
+func number(conf *hadoopconf.Config, name string, def, least int) (int, error) {
+	p, ok := conf.Get(name)
+	text := strings.TrimSpace(p.Value)
+	if !ok || text == "" {
+		return def, nil
+	}
+	const most = 10_000_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s: %s: %q is not a number from %d to %d", p.Origin(), name, text, least, most)
+	}
+	return n, nil
+}
+
+// Of returns a user's groups, the primary one first; none for a user that is not known here.
 func (g *Groups) Of(name string) []string {
 	now := time.Now()
 	g.mu.Lock()
-	groups, ok := g.static[name]
-	a, asked := g.known[name]
-	g.mu.Unlock()
-	if ok {
+	set := g.set
+	if groups, ok := set.static[name]; ok {
+		g.mu.Unlock()
 		return groups
 	}
-	if asked && now.Before(a.until) {
+	a := g.known[name]
+	if now.Before(a.until) || set.provider == nil {
+		g.mu.Unlock()
 		return a.groups
 	}
-	groups = g.lookup(name)
+	old := a.counts(set, now)
+	if !old {
+		a.groups = nil
+	}
+	l, running := g.lookups[name]
+	if !running {
+		l = &lookup{began: now, done: make(chan struct{})}
+		g.lookups[name] = l
+		go g.look(set, l, name, old && set.background)
+	}
+	g.mu.Unlock()
+	if old && (running || set.background) {
+		return a.groups
+	}
+	select {
+	case <-l.done:
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.known[name].groups
+	case <-time.After(time.Until(l.began.Add(g.wait))):
+		return a.groups
+	}
+}
+
+// look asks the provider and keeps what it says.
+func (g *Groups) look(set *groupSettings, l *lookup, name string, renewal bool) {
+	defer close(l.done)
+	slots := set.slots
+	if renewal {
+		slots = set.renews
+	}
+	slots <- struct{}{}
+	defer func() { <-slots }()
+	ctx, cancel := context.WithTimeout(context.Background(), groupsTime)
+	defer cancel()
+	found, err := set.provider.Groups(ctx, name)
+	took := time.Since(l.began)
+	if err != nil {
+		g.log.Error("the groups of a user cannot be found", "user", name, "error", err)
+	} else if took > set.slow {
+		g.log.Warn("groups were found slowly", "user", name, "took", took.Round(time.Millisecond))
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.lookups[name] != l {
+		return // another configuration is in force
+	}
+	delete(g.lookups, name)
+	now := time.Now()
+	a := answer{groups: fit(found), at: now, until: now.Add(set.keep)}
+	if before := g.known[name]; err != nil && before.counts(set, now) {
+		a = before
+	}
+	if err != nil || len(a.groups) == 0 {
+		a.until = now.Add(set.keepNone)
+	}
 	if len(g.known) >= groupsKnown {
 		clear(g.known)
 	}
-	g.known[name] = answer{groups, now.Add(groupsTime)}
-	return groups
+	g.known[name] = a
 }
 
-// system asks the operating system.
-func system(name string) []string {
-	if strings.ContainsRune(name, 0) {
-		return nil // the system would look for what is before it
-	}
-	u, err := user.Lookup(name)
-	if err != nil {
-		return nil
-	}
-	ids, err := u.GroupIds()
-	if err != nil {
-		ids = []string{u.Gid}
-	}
-	var out []string
-	for _, id := range ids {
-		g, err := user.LookupGroupId(id)
-		if err != nil || slices.Contains(out, g.Name) {
-			continue
-		}
-		if id == u.Gid {
-			out = append([]string{g.Name}, out...)
-		} else {
-			out = append(out, g.Name)
+// fit leaves out what no input may have.
+func fit(found []string) (out []string) {
+	for _, name := range found {
+		if name != "" && len(name) <= input.MaxName && len(out) < maxGroups {
+			out = append(out, name)
 		}
 	}
 	return out

@@ -1,0 +1,160 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/internal/hadoopconf"
+	"rmd/transport/hadoop/groups"
+)
+
+// provider answers as a test says.
+type provider func(ctx context.Context, user string) ([]string, error)
+
+func (p provider) Groups(ctx context.Context, user string) ([]string, error) { return p(ctx, user) }
+
+func groupsBy(t *testing.T, p provider, pairs ...string) *Groups {
+	t.Helper()
+	g := NewGroups(hclog.NewNullLogger())
+	g.open = func(*hadoopconf.Config, hclog.Logger) (groups.Provider, error) { return p, nil }
+	if err := g.Load(conf(t, pairs...)); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestGroupsAreKept asks over and over, while time passes and the provider changes its mind.
+func TestGroupsAreKept(t *testing.T) {
+	for _, background := range []string{"false", "true"} {
+		synctest.Test(t, func(t *testing.T) {
+			asked, say := 0, func() ([]string, error) { return []string{"a"}, nil }
+			g := groupsBy(t, func(context.Context, string) ([]string, error) { asked++; return say() },
+				groupsKeys+"cache.secs", "100", groupsKeys+"negative-cache.secs", "10", groupsKeys+"cache.background.reload", background)
+			step := func(after time.Duration, want string, times int) {
+				t.Helper()
+				time.Sleep(after)
+				got := strings.Join(g.Of("ann"), ",")
+				synctest.Wait()
+				if got != want || asked != times {
+					t.Errorf("background %s: %q after %d lookups, want %q after %d", background, got, asked, want, times)
+				}
+			}
+			step(0, "a", 1)
+			step(99*time.Second, "a", 1)
+			say = func() ([]string, error) { return []string{"b"}, nil }
+			if background == "true" { // the old answer counts while the new one is looked for
+				step(2*time.Second, "a", 2)
+				step(0, "b", 2)
+			} else {
+				step(2*time.Second, "b", 2)
+			}
+			say = func() ([]string, error) { return nil, errors.New("no server") }
+			step(101*time.Second, "b", 3)
+			step(9*time.Second, "b", 3)
+			step(2*time.Second, "b", 4)
+			step(900*time.Second, "", 5) // too old
+			step(9*time.Second, "", 5)
+			say = func() ([]string, error) { return nil, nil }
+			step(2*time.Second, "", 6)
+			step(9*time.Second, "", 6)
+			say = func() ([]string, error) { return []string{"", strings.Repeat("x", 300), "c"}, nil }
+			step(2*time.Second, "c", 7)
+			if err := g.Load(conf(t)); err != nil {
+				t.Fatal(err)
+			}
+			step(0, "c", 8)
+		})
+	}
+}
+
+// TestHangingProvider has callers wait for a bounded time only, and others not at all.
+func TestHangingProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked, stopped atomic.Int32
+		g := groupsBy(t, func(ctx context.Context, user string) ([]string, error) {
+			asked.Add(1)
+			if user == "ann" {
+				return []string{"a"}, nil
+			}
+			<-ctx.Done()
+			stopped.Add(1)
+			return nil, ctx.Err()
+		}, "hadoop.user.group.static.mapping.overrides", "eve=wheel")
+		began := time.Now()
+		took := func(user, want string, most time.Duration) {
+			t.Helper()
+			from := time.Now()
+			if got := strings.Join(g.Of(user), ","); got != want || time.Since(from) > most {
+				t.Errorf("%s has the groups %q after %s", user, got, time.Since(from))
+			}
+		}
+		for range 3 * groupsSlots {
+			go g.Of("bob")
+		}
+		synctest.Wait()
+		took("eve", "wheel", 0)
+		took("ann", "a", 0)
+		took("bob", "", groupsWait)
+		took("bob", "", 0) // the lookup is old
+		took("ann", "a", 0)
+		if asked.Load() != 2 {
+			t.Errorf("%d lookups, want one of each", asked.Load())
+		}
+		for _, user := range strings.Split("bcdefghijklmnopqrstuvw", "") {
+			go g.Of(user)
+		}
+		synctest.Wait()
+		if n := asked.Load(); n != 1+groupsSlots {
+			t.Errorf("%d lookups at once", n-1)
+		}
+		took("zoe", "", groupsWait) // no slot is free
+		took("ann", "a", 0)
+		for range 3 {
+			time.Sleep(groupsTime)
+		}
+		synctest.Wait()
+		if n := stopped.Load(); n != asked.Load()-1 {
+			t.Errorf("%d of %d lookups have stopped after %s", n, asked.Load()-1, time.Since(began))
+		}
+	})
+}
+
+func TestGroupFaults(t *testing.T) {
+	a := load(t, "", "hadoop.user.group.static.mapping.overrides", "eve=wheel", "yarn.admin.acl", " wheel")
+	for _, tc := range []struct{ name, value, want string }{
+		{groupsKeys + "cache.secs", "0", `core-site.xml:1: hadoop.security.groups.cache.secs: "0" is not a number from 1 to`},
+		{groupsKeys + "negative-cache.secs", "some", `"some" is not a number from 0`},
+		{groups.Key, "org.apache.hadoop.security.LdapGroupsMapping", "hadoop.security.group.mapping.ldap.url: is missing"},
+	} {
+		err := a.Load(conf(t, tc.name, tc.value), "")
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s=%s: %v, want %s", tc.name, tc.value, err, tc.want)
+		}
+		if !a.Admin("eve") || a.Admin("bob") {
+			t.Errorf("%s=%s: what was in force is not", tc.name, tc.value)
+		}
+	}
+}
+
+// TestSystemGroups asks this machine, and for a name that hides another one.
+func TestSystemGroups(t *testing.T) {
+	g := NewGroups(hclog.NewNullLogger())
+	if err := g.Load(conf(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Of("root"); len(got) == 0 || got[0] != "root" {
+		t.Errorf("root's groups are %v", got)
+	}
+	for _, name := range []string{"root\x00x", "no-such-user", "", "dr.who"} {
+		if got := g.Of(name); len(got) != 0 {
+			t.Errorf("%q has the groups %v", name, got)
+		}
+	}
+}
