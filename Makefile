@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-limits bench-peers preemption longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-limits bench-peers preemption longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -153,6 +153,10 @@ TREES ?= 10000
 twin-preempt: ## what queues and applications must give to others, beside Hadoop's classes (needs a JDK 17 and Maven): TREES=n random queue trees, and leaves, from FIRST on
 	$(GO) run ./twin/run -entitlements $(TREES) -first $(FIRST)
 	$(GO) run ./twin/run -leaves $(TREES) -first $(FIRST)
+
+WORLDS ?= 1000
+twin-placement: ## how placement rules are read, and where they send submissions, beside Hadoop's classes (needs a JDK 17 and Maven): WORLDS=n random queue trees, with 100 submissions each, from FIRST on
+	$(GO) run ./twin/run -placements $(WORLDS) -first $(FIRST)
 
 SUITES ?= .
 hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part

@@ -56,6 +56,8 @@ func checkPath(q Queues, path string) string {
 	}
 	found, ok := q.Find(full)
 	switch {
+	case !ok && fixed > 1 && createdBelow(q, full):
+		return ""
 	case !ok:
 		return fmt.Sprintf("there is no queue %q", full)
 	case found.Leaf:
@@ -64,9 +66,15 @@ func checkPath(q Queues, path string) string {
 	return ""
 }
 
+// createdBelow says whether the queue above a path creates queues.
+func createdBelow(q Queues, path string) bool {
+	p, ok := q.Find(above(path))
+	return ok && p.creates()
+}
+
 func checkFixed(q Queues, path string) string {
 	parent, leaf, nested := cut(path)
-	found, why := find(q, parent, leaf, nested)
+	found, _, why := find(q, parent, leaf, nested)
 	switch {
 	case why != "" && strings.Contains(path, "%"):
 		return why + "; a variable must be a whole part of a path"

@@ -21,6 +21,7 @@ type Step struct {
 	Text   string // the rule
 	Result string // placed, rejected, skipped or default; "set" if it set %default
 	Queue  string // the queue it led to, or would have led to
+	Create bool   // which is yet to be created
 	Why    string // why its queue could not be used, if so
 }
 
@@ -28,6 +29,7 @@ type Step struct {
 // client named.
 type Result struct {
 	Queue      string // path of a leaf
+	Create     bool   // the leaf does not exist yet; a parent above it creates it
 	Rejected   bool
 	Rule       int    // the rule that decided, from 1; 0: none
 	Text       string // that rule
@@ -54,7 +56,7 @@ func (r *Rules) Place(q Queues, s Submission) Result {
 		out.Steps = append(out.Steps, step)
 		switch step.Result {
 		case "placed", "default":
-			out.Queue = step.Queue
+			out.Queue, out.Create = step.Queue, step.Create
 		case "rejected":
 			out.Rejected = true
 		default:
@@ -76,9 +78,9 @@ func (r *Rule) run(q Queues, v *variables) Step {
 		return Step{Result: "set", Queue: v.replace(varDefault)}
 	}
 	target := v.replacePath(q, r.Target)
-	path, why := resolve(q, target, r.Create)
+	path, created, why := resolve(q, target, r.Create)
 	if why == "" {
-		return Step{Result: "placed", Queue: path}
+		return Step{Result: "placed", Queue: path, Create: created}
 	}
 	switch r.Fallback {
 	case FallbackSkip:
@@ -87,50 +89,68 @@ func (r *Rule) run(q Queues, v *variables) Step {
 		return Step{Result: "rejected", Queue: target, Why: why}
 	}
 	def := v.replacePath(q, varDefault)
-	path, no := resolve(q, def, false)
+	path, _, no := resolve(q, def, false)
 	if no != "" {
 		return Step{Result: "rejected", Queue: target, Why: fmt.Sprintf("%s; nor can %%default be used: %s", why, no)}
 	}
 	return Step{Result: "default", Queue: path, Why: why}
 }
 
-// resolve returns the path of the leaf that a target means, or why it means none.
-func resolve(q Queues, target string, create bool) (path, why string) {
+// resolve returns the leaf that a target means, or why it means none, and whether it is yet to be
+// created.
+func resolve(q Queues, target string, create bool) (path string, created bool, why string) {
 	parent, leaf, nested := cut(target)
 	if emptyPart(parent, leaf, nested) {
-		return "", fmt.Sprintf("the path %q has an empty part", target)
+		return "", false, fmt.Sprintf("the path %q has an empty part", target)
 	}
-	found, why := find(q, parent, leaf, nested)
+	found, created, why := find(q, parent, leaf, nested)
+	switch {
+	case why != "" && nested && create:
+		why += ", and its parent does not create queues"
+	case created && !create:
+		why = fmt.Sprintf("there is no queue %q, and the rule may not create it", found.Path)
+	case why == "" && !found.Leaf:
+		why = fmt.Sprintf("%s is not a leaf", found.Path)
+	}
 	if why != "" {
-		if nested && create {
-			why += ", and its parent does not create queues"
-		}
-		return "", why
+		return "", false, why
 	}
-	if !found.Leaf {
-		return "", fmt.Sprintf("%s is not a leaf", found.Path)
-	}
-	return found.Path, ""
+	return found.Path, created, ""
 }
 
-func find(q Queues, parent, leaf string, nested bool) (Queue, string) {
+// find returns the queue of a path, which may be one that queues above it can create.
+func find(q Queues, parent, leaf string, nested bool) (found Queue, created bool, why string) {
 	name := leaf
 	if nested {
-		full, why := normalize(q, parent+"."+leaf)
-		if why != "" {
-			return Queue{}, why
+		if name, why = normalize(q, parent+"."+leaf); why != "" {
+			return Queue{}, false, why
 		}
-		name = full
 	}
 	found, ok := q.Find(name)
 	switch {
 	case ok:
-		return found, ""
+		return found, false, ""
 	case q.Ambiguous(name):
-		return Queue{}, fmt.Sprintf("several queues are named %q", name)
+		return Queue{}, false, fmt.Sprintf("several queues are named %q", name)
+	case nested && creatable(q, name):
+		return Queue{Path: name, Leaf: true}, true, ""
 	}
-	return Queue{}, fmt.Sprintf("there is no queue %q", name)
+	return Queue{}, false, fmt.Sprintf("there is no queue %q", name)
 }
+
+// creatable says whether the leaf of a full path can be created: by its parent or, where there is none
+// either, by a flexible queue above that. How deep and how many, the queues say when they create it.
+func creatable(q Queues, path string) bool {
+	parent := above(path)
+	if p, ok := q.Find(parent); ok {
+		return p.creates()
+	}
+	p, ok := q.Find(above(parent))
+	return ok && p.Flexible
+}
+
+// above is the path of the parent; empty for root.
+func above(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
 
 // normalize replaces the first part of a path, which may be a short name, by the path of its queue.
 func normalize(q Queues, path string) (full, why string) {

@@ -137,6 +137,74 @@ func TestPoliciesAndFallbacks(t *testing.T) {
 	}
 }
 
+// creating is a tree with a managed parent and flexible ones, beside queues that create nothing.
+type creating struct{ paths }
+
+func (c creating) Find(name string) (Queue, bool) {
+	q, ok := c.paths.Find(name)
+	q.Managed = q.Path == "root.managed"
+	q.Flexible = q.Path == "root.flexible" || q.Path == "root.flexible.ann"
+	q.Leaf = q.Leaf && !q.creates()
+	return q, ok
+}
+
+// TestQueuesToCreate places in queues that do not exist. A parent creates its leaf, a flexible one also
+// the parent of a leaf.
+func TestQueuesToCreate(t *testing.T) {
+	q := creating{paths{"root", "root.default", "root.managed", "root.managed.bob", "root.flexible", "root.flexible.ann", "root.plain", "root.plain.a", "root.x", "root.x.a"}}
+	for _, tc := range []struct {
+		target string
+		want   string // of a rule that may create its queue; "" if it cannot be used
+		create bool
+	}{
+		{"root.managed.%user", "root.managed.ann 1", true},
+		{"managed.%user", "root.managed.ann 1", true},
+		{"root.managed.bob", "root.managed.bob 1", false},
+		{"root.managed", "", false},
+		{"root.managed.%primary_group.%user", "", false},
+		{"root.flexible.%application", "root.flexible.etl 1", true},
+		{"root.flexible.%primary_group.%user", "root.flexible.staff.ann 1", true},
+		{"root.flexible.a.b.c", "", false},
+		{"root.flexible.ann.x", "root.flexible.ann.x 1", true},
+		{"root.flexible.ann", "", false},
+		{"root.flexible.x.%secondary_group", "", false}, // no group has a queue there
+		{"root.plain.b", "", false},
+		{"root.plain.a.b", "", false},
+		{"root.b", "", false},
+		{"b.c", "", false},
+		{"ann", "", false},
+	} {
+		for _, create := range []bool{true, false} {
+			rules := rulesOf(t, fmt.Sprintf(`{"type":"user","matches":"*","policy":"custom","customPlacement":%q,"create":%t}`, tc.target, create))
+			want := tc.want
+			if want == "" || tc.create && !create {
+				want = "-"
+			}
+			got := (&Rules{List: rules}).Place(q, ann)
+			if outcome(got) != want || got.Create != (tc.create && create) {
+				t.Errorf("%s, create %t: %+v, want %s", tc.target, create, got, want)
+			}
+			if tc.create && !create && !strings.Contains(got.Steps[0].Why, "may not create") {
+				t.Errorf("%s: %s", tc.target, got.Steps[0].Why)
+			}
+		}
+		problems := Check([]Rule{{Action: Place, Target: tc.target}}, q)
+		static := !strings.Contains(tc.target, "%")
+		if static && (len(problems) == 0) != (tc.want != "") {
+			t.Errorf("%s: %v", tc.target, problems)
+		}
+	}
+	for target, ok := range map[string]bool{"root.managed.x.%user": true, "root.flexible.x.%user": true, "root.flexible.x.y.%user": false, "root.plain.x.%user": false} {
+		if problems := Check([]Rule{{Action: Place, Target: target}}, q); (len(problems) == 0) != ok {
+			t.Errorf("%s: %v", target, problems)
+		}
+	}
+	lost := rulesOf(t, `{"type":"user","matches":"*","policy":"setDefaultQueue","value":"root.managed.new"},{"type":"user","matches":"*","policy":"custom","customPlacement":"none","fallbackResult":"placeDefault"}`)
+	if got := (&Rules{List: lost}).Place(q, ann); !got.Rejected {
+		t.Errorf("%%default is never created: %+v", got)
+	}
+}
+
 func TestMatching(t *testing.T) {
 	for _, tc := range []struct {
 		kind, matches string

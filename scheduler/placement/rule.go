@@ -64,9 +64,13 @@ type Rules struct {
 
 // Queue is a queue as rules see it.
 type Queue struct {
-	Path string
-	Leaf bool
+	Path     string
+	Leaf     bool
+	Managed  bool // it creates the leaves below it (auto-create-child-queue)
+	Flexible bool // it creates leaves, and parents of leaves, below it (auto-queue-creation-v2)
 }
+
+func (q Queue) creates() bool { return q.Managed || q.Flexible }
 
 // Queues is the queue tree. Find takes a full path, or a short name that one queue has.
 // Ambiguous says whether several have it; "root" is never ambiguous.

@@ -5,6 +5,7 @@
 //	go run ./twin/run -file F             a history in a file
 //	go run ./twin/run -entitlements 10000 what preemption takes, on random queue trees
 //	go run ./twin/run -leaves 10000       what it takes inside a queue, on random leaves
+//	go run ./twin/run -placements 1000    where placement rules send submissions, in random queue trees
 //
 // It exits with 1 when something differs that is not intended, with 2 when it could not run.
 package main
@@ -30,6 +31,7 @@ func main() {
 	flag.Uint64Var(&f.Seeds, "seeds", 0, "play so many seeds")
 	trees := flag.Uint64("entitlements", 0, "compare what queues must give to others on so many queue trees from -first on, and nothing else")
 	leaves := flag.Uint64("leaves", 0, "compare what applications must give to others of their queue in so many leaves from -first on, and nothing else")
+	placements := flag.Uint64("placements", 0, "compare how placement rules are read, and where they send submissions, in so many queue trees from -first on, and nothing else")
 	seed := flag.Uint64("seed", 0, "play this seed alone")
 	flag.StringVar(&families, "only", "", "families of steps, with commas between; empty: all")
 	flag.BoolVar(&f.Labels, "labels", false, "histories with node labels")
@@ -56,6 +58,9 @@ func main() {
 	}
 	if *leaves > 0 {
 		finish(twin.CompareLeaves(cache, f.First, *leaves, os.Stdout))
+	}
+	if *placements > 0 {
+		finish(twin.ComparePlacements(cache, f.First, *placements, os.Stdout))
 	}
 	if *file != "" {
 		text, err := os.ReadFile(*file)

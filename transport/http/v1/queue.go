@@ -83,9 +83,12 @@ func (s *API) place(c *route.Call) error {
 	for _, step := range got.Steps {
 		d.Steps = append(d.Steps, api.QueuePlacementStep(step))
 	}
-	if got.Rejected {
+	switch {
+	case got.Rejected:
 		d.Refused = "a placement rule rejects the application"
-	} else {
+	case got.Create:
+		d.Queue, d.Create = got.Queue, true
+	default:
 		d.Queue, d.Refused = leafNamed(conf, cmp.Or(got.Queue, doc.Queue, "default"))
 	}
 	return c.JSON(http.StatusOK, d)

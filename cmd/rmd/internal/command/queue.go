@@ -183,6 +183,9 @@ func placementFacts(d api.QueuePlacement) []output.Fact {
 		by = fmt.Sprintf("rule %d of %d: %s", d.Rule, d.Rules, d.Text)
 	}
 	facts := []output.Fact{{Name: "queue", Value: dashed(d.Queue)}, {Name: "by", Value: by}}
+	if d.Create {
+		facts = append(facts, output.Fact{Name: "create", Value: "the submission creates the queue"})
+	}
 	if d.Refused != "" {
 		facts = append(facts, output.Fact{Name: "refused", Value: d.Refused})
 	}

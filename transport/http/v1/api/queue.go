@@ -87,6 +87,7 @@ type PlaceInQueue struct {
 // QueuePlacement says where a submission goes, and what each rule that matched did.
 type QueuePlacement struct {
 	Queue    string               `json:"queue,omitempty"`    // the leaf; empty if it is refused
+	Create   bool                 `json:"create,omitempty"`   // it does not exist yet: the submission creates it
 	Refused  string               `json:"refused,omitempty"`  // why it is
 	Rule     int                  `json:"rule,omitempty"`     // the rule that decided, from 1; 0: the queue that the client named
 	Text     string               `json:"text,omitempty"`     // that rule
@@ -102,6 +103,7 @@ type QueuePlacementStep struct {
 	Rule   int    `json:"rule"`
 	Text   string `json:"text"`
 	Result string `json:"result"`
-	Queue  string `json:"queue,omitempty"` // what its path meant
-	Why    string `json:"why,omitempty"`   // why its queue could not be used
+	Queue  string `json:"queue,omitempty"`  // what its path meant
+	Create bool   `json:"create,omitempty"` // which does not exist yet
+	Why    string `json:"why,omitempty"`    // why its queue could not be used
 }
