@@ -52,6 +52,7 @@ type Config struct {
 	Placement             placement.Rules
 	TagPlacement          TagPlacement
 	Workflows             WorkflowPriorities
+	Preprocessor          Preprocessor
 	ACLEnabled            bool  // yarn.acl.enable
 	AdminACL              ACL   // yarn.admin.acl
 	AMMaxAttempts         int64 // of an application that names no number

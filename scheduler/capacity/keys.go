@@ -45,6 +45,9 @@ var siteKeys = []string{
 	"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
 	monitorEnable,
 	monitorPolicies,
+	PreprocessorEnabledKey,
+	PreprocessorKey,
+	PreprocessorFileKey,
 	"yarn.scheduler.maximum-allocation-mb",
 	"yarn.scheduler.maximum-allocation-vcores",
 	"yarn.scheduler.minimum-allocation-mb",
@@ -132,6 +135,7 @@ const (
 	whyPlans     = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
 	whyLazy      = "a container whose time is up is killed at once"
 	whyRecovery  = "the state is replicated, so nothing is recovered after a failover"
+	whyReread    = "the file is read when a configuration is applied, and replicated with it"
 	whyOther     = "not honored yet"
 )
 
@@ -178,6 +182,7 @@ var ignoredQueue = []unhonored{
 var ignoredSite = []unhonored{
 	{"yarn.resourcemanager.monitor.capacity.queue-management.", "", whyAuto},
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther},
+	{preprocessorPrefix + "file-refresh-interval-ms", "0", whyReread},
 	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyRecovery},
 	{"yarn.scheduler.include-port-in-node-name", "false", whyOther},
 	{"yarn.scheduler.skip.node.multiplier", "2", whyAsync},

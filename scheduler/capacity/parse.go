@@ -48,6 +48,7 @@ func parseAs(props []Property, stored bool) (*Config, error) {
 		r.readQueues(c)
 		r.readPlacement(c)
 		r.readWorkflows(c)
+		r.readPreprocessor(c)
 		r.checkQueues(c)
 	}
 	r.classify(c)

@@ -177,7 +177,7 @@ func QueuesOf(dir string) ([]capacity.Property, error) {
 }
 
 // Properties are the keys of a Hadoop configuration that the planner reads, with the contents of the
-// file of placement rules, if rules are in one.
+// files that they name.
 func Properties(conf *hadoopconf.Config) []capacity.Property {
 	var out []capacity.Property
 	for _, p := range conf.Properties() {
@@ -185,7 +185,7 @@ func Properties(conf *hadoopconf.Config) []capacity.Property {
 			out = append(out, capacity.Property{Name: p.Name, Value: p.Value, Origin: p.Origin()})
 		}
 	}
-	return withRules(conf, out)
+	return withFiles(conf, out)
 }
 
 // settings shows the last reading to /conf.

@@ -107,6 +107,16 @@ func (q *queueView) Maximum(st *state.State) yarn.Resource {
 	return yarn.Resource{}
 }
 
+// Preprocess implements client.Queues.
+func (q *queueView) Preprocess(st *state.State, host func() string) (label, queue, tag string) {
+	conf := q.conf.Of(st)
+	if conf == nil || !conf.Preprocessor.Enabled {
+		return "", "", ""
+	}
+	give := conf.Preprocessor.Of(host())
+	return give.Label, give.Queue, give.Tag
+}
+
 func float(r *big.Rat) float32 {
 	f, _ := r.Float32()
 	return f

@@ -11,17 +11,28 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// maxRulesFile bounds the bytes of a file of placement rules, as the value of a key is bounded.
+// maxRulesFile bounds the bytes of such a file, as the value of a key is bounded.
 const maxRulesFile = 1 << 20
 
-// withRules adds the contents of the file of placement rules as the key of inline rules: the
-// configuration is replicated, and other replicas cannot read this machine's file. As in YARN, inline
-// rules win over the file. If the file cannot be read, the origin of its key says why, and the
-// configuration is refused, since it has no rules.
-func withRules(conf *hadoopconf.Config, props []capacity.Property) []capacity.Property {
-	file, named := conf.Get(capacity.RulesFileKey)
+// withFiles adds the contents of the files that a configuration names: of placement rules, and of what
+// submissions get by their hosts. The configuration is replicated, and other replicas cannot read this
+// machine's files. As in YARN, inline rules win over their file.
+func withFiles(conf *hadoopconf.Config, props []capacity.Property) []capacity.Property {
+	if conf.Value(capacity.RulesFormatKey, "") == "json" {
+		props = withFile(conf, props, capacity.RulesFileKey, capacity.RulesKey)
+	}
+	if strings.EqualFold(strings.TrimSpace(conf.Value(capacity.PreprocessorEnabledKey, "")), "true") {
+		props = withFile(conf, props, capacity.PreprocessorFileKey, capacity.PreprocessorKey)
+	}
+	return props
+}
+
+// withFile adds the contents of the file that one key names as another one. If the file cannot be read,
+// the origin of its key says why, and the configuration is refused, since it lacks the contents.
+func withFile(conf *hadoopconf.Config, props []capacity.Property, fileKey, key string) []capacity.Property {
+	file, named := conf.Get(fileKey)
 	path := strings.TrimSpace(file.Value)
-	if !named || path == "" || conf.Value(capacity.RulesFormatKey, "") != "json" || strings.TrimSpace(conf.Value(capacity.RulesKey, "")) != "" {
+	if !named || path == "" || strings.TrimSpace(conf.Value(key, "")) != "" {
 		return props
 	}
 	if !filepath.IsAbs(path) {
@@ -29,10 +40,10 @@ func withRules(conf *hadoopconf.Config, props []capacity.Property) []capacity.Pr
 	}
 	text, err := readRules(path)
 	if err == nil {
-		return append(props, capacity.Property{Name: capacity.RulesKey, Value: text, Origin: path})
+		return append(props, capacity.Property{Name: key, Value: text, Origin: path})
 	}
 	for i := range props {
-		if props[i].Name == capacity.RulesFileKey {
+		if props[i].Name == fileKey {
 			props[i].Origin = fmt.Sprintf("%s: %v", file.Origin(), err)
 		}
 	}

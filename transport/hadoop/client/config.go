@@ -39,6 +39,9 @@ type Queues interface {
 	May(st *state.State, slot uint32, user string, groups []string) (submit, administer bool)
 	// Maximum is the largest container that the cluster's configuration allows.
 	Maximum(st *state.State) yarn.Resource
+	// Preprocess says what a submission gets by the name of its client's host, which is asked for only
+	// if that matters: a label, a queue and a further tag. What is empty stays as it is.
+	Preprocess(st *state.State, host func() string) (label, queue, tag string)
 }
 
 // Queue is what a queue's configuration means. Shares are fractions of one.

@@ -130,6 +130,15 @@ func labelsOf(st *state.State, c *capacity.Config, i int) (out []Partition) {
 	return out
 }
 
+func (h *house) Preprocess(st *state.State, host func() string) (label, queue, tag string) {
+	c, _ := h.conf(st)
+	if !c.Preprocessor.Enabled {
+		return "", "", ""
+	}
+	give := c.Preprocessor.Of(host())
+	return give.Label, give.Queue, give.Tag
+}
+
 func (h *house) May(st *state.State, slot uint32, user string, groups []string) (submit, administer bool) {
 	c, _ := h.conf(st)
 	i, err := c.Lookup(st.Queues.Get(slot).Path)

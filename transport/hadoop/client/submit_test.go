@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,5 +251,33 @@ func TestAMIsAskedAtHostsAndRacks(t *testing.T) {
 	}
 	if err := h.submit(t, "ann", sub); err == nil {
 		t.Error("an AM at 1,001 places is taken")
+	}
+}
+
+// TestPreprocessor changes submissions by the host of their client, before they are placed.
+func TestPreprocessor(t *testing.T) {
+	const key = "yarn.resourcemanager.submission-preprocessor."
+	h := newHouse(t, key+"enabled", "true", key+"file-contents", "^192\\.0\\.2\\. Q=root.batch.day TA=edge\n198.51.100.1 NL=gpu\n")
+	submit := func(from string) (*input.SubmitApplication, error) {
+		c := as("ann")
+		c.Caller.Address = netip.MustParseAddrPort(from)
+		sub := &proto.ApplicationSubmissionContextProto{ApplicationId: wire.ApplicationIDProto(h.newID(t)), Queue: new("root.default"), ApplicationTags: []string{"own"},
+			Resource: &proto.ResourceProto{Memory: new(int64(1024)), VirtualCores: new(int32(1))}}
+		h.inputs = nil
+		err := h.svc.SubmitApplication(context.Background(), c, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: sub})
+		if len(h.inputs) == 0 {
+			t.Fatalf("nothing is planned: %v", err)
+		}
+		return h.inputs[0].(*input.SubmitApplication), err
+	}
+	// These are addresses for documents, which have no names.
+	if in, err := submit("[::ffff:192.0.2.7]:40000"); err != nil || in.Queue != "root.batch.day" || !slices.Equal(in.Tags, []string{"own", "edge"}) {
+		t.Errorf("%+v, %v", in, err)
+	}
+	if in, err := submit("203.0.113.1:40000"); err != nil || in.Queue != "root.default" || !slices.Equal(in.Tags, []string{"own"}) {
+		t.Errorf("%+v, %v", in, err)
+	}
+	if in, err := submit("198.51.100.1:40000"); err == nil || in.Label != "gpu" || in.Queue != "root.default" {
+		t.Errorf("%+v, %v", in, err)
 	}
 }

@@ -1,0 +1,125 @@
+package capacity
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Keys of what a submission gets by its client's host. PreprocessorKey has the contents of the file
+// that PreprocessorFileKey names: the replica or command that reads the Hadoop files puts them there.
+const (
+	preprocessorPrefix     = "yarn.resourcemanager.submission-preprocessor."
+	PreprocessorEnabledKey = preprocessorPrefix + "enabled"
+	PreprocessorKey        = preprocessorPrefix + "file-contents"
+	PreprocessorFileKey    = preprocessorPrefix + "file-path"
+)
+
+const (
+	maxHostRules   = 10_000
+	maxHostPattern = 1000 // bytes
+)
+
+// Preprocessed is what a submission gets: a label, a queue and a further tag; what is empty stays as it is.
+type Preprocessed struct{ Label, Queue, Tag string }
+
+// hostPattern is the first word of a line as a pattern.
+type hostPattern struct {
+	pattern *regexp.Regexp
+	host    string
+}
+
+// Preprocessor has the lines of the file.
+type Preprocessor struct {
+	Enabled  bool
+	hosts    map[string]Preprocessed // by what stands for a host in the file
+	patterns []hostPattern           // in the order of the file
+}
+
+// Of is what a submission from a host gets: that of the line with its name, else of the first line
+// whose pattern is found in the name, else of the line *.
+func (p *Preprocessor) Of(host string) Preprocessed {
+	if give, ok := p.hosts[host]; ok {
+		return give
+	}
+	for _, r := range p.patterns {
+		if r.pattern.MatchString(host) {
+			return p.hosts[r.host]
+		}
+	}
+	return p.hosts["*"]
+}
+
+func (r *reader) readPreprocessor(c *Config) {
+	enabled := r.bool(PreprocessorEnabledKey, false)
+	named := r.set(PreprocessorFileKey)
+	text, ok := r.get(PreprocessorKey)
+	switch {
+	case !enabled:
+		return
+	case !ok && named:
+		r.ruleFault(PreprocessorFileKey, "the contents of the file are not in "+PreprocessorKey,
+			"apply the Hadoop files with \"rmd conf apply\", which reads the file, or set "+PreprocessorKey+" to its contents")
+		return
+	case !ok:
+		r.warn(PreprocessorEnabledKey, "there is no file", "set "+PreprocessorFileKey)
+		return
+	}
+	c.Preprocessor = Preprocessor{Enabled: true, hosts: map[string]Preprocessed{}}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		if err := c.Preprocessor.add(strings.Fields(line)); err != nil {
+			r.ruleFault(PreprocessorKey, fmt.Sprintf("line %d: %v", number, err), "write HOST NL=label Q=queue TA=tag; HOST is a name, a regular expression or *")
+		}
+	}
+}
+
+// add takes the words of a line. A later line for the same host replaces an earlier one.
+func (p *Preprocessor) add(words []string) error {
+	if len(words) < 2 || strings.HasPrefix(words[0], "#") {
+		return nil
+	}
+	host := words[0]
+	give, err := parseActions(words[1:])
+	if err != nil {
+		return err
+	}
+	_, known := p.hosts[host]
+	if !known && len(p.hosts) >= maxHostRules {
+		return fmt.Errorf("there are more than %d hosts", maxHostRules)
+	}
+	p.hosts[host] = give
+	if known || host == "*" {
+		return nil
+	}
+	if len(host) > maxHostPattern {
+		return fmt.Errorf("the host is longer than %d bytes", maxHostPattern)
+	}
+	pattern, err := regexp.Compile(host)
+	if err != nil {
+		return fmt.Errorf("%q is not a regular expression of RE2: %v", clip(host), err)
+	}
+	p.patterns = append(p.patterns, hostPattern{pattern, host})
+	return nil
+}
+
+func parseActions(words []string) (give Preprocessed, err error) {
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || value == "" || strings.Contains(value, "=") {
+			return give, fmt.Errorf("%q is not NL=label, Q=queue or TA=tag", clip(word))
+		}
+		switch name {
+		case "NL":
+			give.Label = value
+		case "Q":
+			give.Queue = value
+		case "TA":
+			give.Tag = value
+		default:
+			return give, fmt.Errorf("%q is none of NL, Q and TA", clip(name))
+		}
+	}
+	return give, nil
+}
