@@ -90,7 +90,8 @@ func withLabels(tb testing.TB, st *state.State) {
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: yarn.NewResource(1<<10, 1), Relax: true}, &event.AskLabelled{App: 1, Key: key, Label: "spot"}, &event.AskMissesUpdated{App: 1, Key: key, Missed: 7},
 		&event.ContainerAllocated{App: 1, Number: st.NextNumber(st.Apps.Get(st.App(1))), Key: key, Node: 3, Locality: yarn.OffSwitch})
 	apply(tb, st, &event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "labelled", User: "ann", Queue: "root.a", MaxAttempts: 2})
-	apply(tb, st, &event.ApplicationLabelled{App: st.Meta.NextApp - 1, Label: "spot", AMLabel: "gpu"})
+	apply(tb, st, &event.ApplicationLabelled{App: st.Meta.NextApp - 1, Label: "spot", AMLabel: "gpu"},
+		&event.ApplicationPlaced{App: st.Meta.NextApp - 1, Rule: 2, Text: "u:%user:root.%user", Why: "there is no queue \"root.ann\"", For: "eve"})
 }
 
 // withPreemptions has ended one container by preemption, another one for a reservation that still

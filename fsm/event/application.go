@@ -29,6 +29,15 @@ type ApplicationSubmitted struct {
 	AMStrict bool
 }
 
+// ApplicationPlaced says which placement rule sent a submitted application to its queue.
+type ApplicationPlaced struct {
+	App  uint32
+	Rule uint32 // from 1, of the configuration in force
+	Text string // that rule
+	Why  string // why the queue of the rule could not be used, if its fallback placed
+	For  string // the user of a tag, for whom it was placed; empty: its own user
+}
+
 // ApplicationEnded ends an application for good. Its attempt has ended before.
 type ApplicationEnded struct {
 	App         uint32
@@ -139,6 +148,7 @@ func (*AttemptReported) Kind() Kind            { return KindAttemptReported }
 func (*ApplicationSubmitted) Kind() Kind       { return KindApplicationSubmitted }
 func (*ApplicationEnded) Kind() Kind           { return KindApplicationEnded }
 func (*ApplicationMoved) Kind() Kind           { return KindApplicationMoved }
+func (*ApplicationPlaced) Kind() Kind          { return KindApplicationPlaced }
 func (*ApplicationReprioritized) Kind() Kind   { return KindApplicationReprioritized }
 func (*ApplicationForgotten) Kind() Kind       { return KindApplicationForgotten }
 func (*AttemptStarted) Kind() Kind             { return KindAttemptStarted }
@@ -182,6 +192,15 @@ func (e *ApplicationEnded) Code(c *codec.Coder) {
 func (e *ApplicationMoved) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.String(&e.Queue)
+}
+
+// Code implements Event.
+func (e *ApplicationPlaced) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.U32(&e.Rule)
+	c.String(&e.Text)
+	c.String(&e.Why)
+	c.String(&e.For)
 }
 
 // Code implements Event.

@@ -48,6 +48,9 @@ const LevelKeyOwners = 3
 // LevelLengths is the level from which the state keeps how long containers ran.
 const LevelLengths = 3
 
+// LevelPlacements is the level from which the state keeps which rule placed an application.
+const LevelPlacements = 3
+
 // LevelImport is the level from which a cluster may take applications over from another
 // ResourceManager.
 const LevelImport = 3

@@ -66,6 +66,7 @@ const (
 	KindAttemptResynced            Kind = 54
 	KindAttemptReported            Kind = 55
 	KindApplicationIDsReserved     Kind = 56 // from LevelIDBlocks on
+	KindApplicationPlaced          Kind = 57 // from LevelPlacements on
 
 	KindAskChanged         Kind = 60
 	KindBlacklistChanged   Kind = 61
@@ -167,6 +168,7 @@ var specs = map[Kind]spec{
 	KindAttemptResynced:            of[AttemptResynced]("AttemptResynced"),
 	KindAttemptReported:            of[AttemptReported]("AttemptReported"),
 	KindApplicationIDsReserved:     of[ApplicationIDsReserved]("ApplicationIDsReserved"),
+	KindApplicationPlaced:          of[ApplicationPlaced]("ApplicationPlaced"),
 	KindAskChanged:                 of[AskChanged]("AskChanged"),
 	KindBlacklistChanged:           of[BlacklistChanged]("BlacklistChanged"),
 	KindAskCountersUpdated:         of[AskCountersUpdated]("AskCountersUpdated"),

@@ -97,6 +97,7 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 		return broken(e, "it cannot go there")
 	}
 	s.touchApp(slot, a)
+	s.dropPlacement(slot)
 	s.detach(a)
 	s.leaveUser(a.UserSlot)
 	a.Queue = to
@@ -145,6 +146,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	}
 	s.touchApp(slot, a)
 	s.dropReservationBans(slot)
+	s.dropPlacement(slot)
 	if s.Preempted.Has(slot) {
 		s.Preempted.release(slot)
 	}

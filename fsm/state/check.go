@@ -12,7 +12,7 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions,
+		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements,
 		s.checkUsers, s.checkTree, s.checkLabels, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
@@ -75,6 +75,7 @@ func (s *State) checkReferences() error {
 	})
 	s.Preemptions.Each(func(slot uint32, _ *Preemption) bool { return s.Containers.Has(slot) || fail("preemption", slot) })
 	s.Preempted.Each(func(slot uint32, _ *Preempted) bool { return s.Apps.Has(slot) || fail("preempted", slot) })
+	s.Placements.Each(func(slot uint32, _ *Placement) bool { return s.Apps.Has(slot) || fail("placement", slot) })
 	s.Removable.Each(func(slot uint32, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
 	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
 		ok := s.Nodes.Has(p.Node) && opt(s.Apps.Has(p.Slot), p.Slot)

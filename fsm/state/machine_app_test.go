@@ -32,6 +32,17 @@ func (m *machine) Submit(t *rapid.T) {
 		AM: drawOf(t, "am", machineSizes), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: true, MaxAttempts: 3, Context: []byte("ctx")})
 }
 
+func (m *machine) Place(t *rapid.T) {
+	if m.s.Meta.Level < event.LevelPlacements {
+		m.apply(t, &event.LevelRaised{Level: event.LevelPlacements})
+	}
+	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
+	if m.s.PlacementOf(slot) != nil {
+		t.Skip("it is placed")
+	}
+	m.apply(t, &event.ApplicationPlaced{App: a.ID.Seq, Rule: rapid.Uint32Range(1, 3).Draw(t, "rule"), Text: "rule"})
+}
+
 func (m *machine) StartAttempt(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
 		return !a.State.Ended() && (a.AttemptState <= AttemptNonRunnable || a.AttemptState == AttemptEnded)

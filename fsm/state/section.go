@@ -134,6 +134,7 @@ func Sections() []Section {
 		more(35, "preempted-for", func(s *State) *Table[Reservation] { return &s.Reservations },
 			func(r *Reservation) bool { return r.Preempted != 0 }, (*Reservation).codePreempted),
 		table(36, "lengths", func(s *State) *Table[Lengths] { return &s.Lengths }, (*Lengths).code),
+		table(37, "placements", func(s *State) *Table[Placement] { return &s.Placements }, (*Placement).code),
 	}
 }
 

@@ -46,7 +46,8 @@ type State struct {
 	Preemptions      Table[Preemption] // by the slot of a Container: the warning that it is to end
 	Preempted        Table[Preempted]  // by the slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	Lengths          Table[Lengths] // see lengths.go
+	Placements       Table[Placement] // by the slot of an App: which rule placed it
+	Lengths          Table[Lengths]   // see lengths.go
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -102,7 +103,7 @@ func (s *State) Fork() *State {
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
-		Lengths:    s.Lengths.fork(),
+		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(),
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
@@ -277,6 +278,8 @@ func (s *State) apply(e event.Event) error {
 		return s.askLabelled(e)
 	case *event.AskMissesUpdated:
 		return s.askMissesUpdated(e)
+	case *event.ApplicationPlaced:
+		return s.applicationPlaced(e)
 	case *event.ApplicationLabelled:
 		return s.applicationLabelled(e)
 	case *event.PreemptionAsked:

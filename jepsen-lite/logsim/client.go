@@ -85,6 +85,9 @@ func (c *client) submit() {
 	if w.rng.IntN(16) == 0 {
 		in.LifetimeMillis = 20_000
 	}
+	if n%8 == 0 {
+		in.Queue = "" // the placement rules know one
+	}
 	in.Label, in.AMLabel = w.label(), w.label()
 	c.sent = in
 	w.wire.send(c, c.keyed(in))

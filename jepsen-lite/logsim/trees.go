@@ -116,7 +116,7 @@ func preempting(tree int) []string {
 func (o Options) properties(tree int, lazy, preempt bool) []input.Property {
 	lines := []string{
 		"yarn.scheduler.maximum-allocation-mb=16384", "yarn.scheduler.maximum-allocation-vcores=16", "yarn.cluster.max-application-priority=5",
-		"yarn.resourcemanager.max-completed-applications=12", prefix + "node-locality-delay=2", prefix + "maximum-applications=200",
+		"yarn.resourcemanager.max-completed-applications=12", prefix + "node-locality-delay=2", prefix + "maximum-applications=200", prefix + "queue-mappings=u:%user:root.b",
 		prefix + fmt.Sprintf("reservation.eager-cancel=%v", !lazy),
 		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs=20", "yarn.nm.liveness-monitor.expiry-interval-ms=10000",
 		"yarn.resourcemanager.delegation.key.update-interval=15000", "yarn.resourcemanager.delegation.token.renew-interval=30000",

@@ -28,9 +28,18 @@ type Explanation struct {
 	WhatIf        []Alternative `json:"what_if,omitempty"`
 	MustEnd       *MustEnd      `json:"must_end,omitempty"`
 
+	Placed     *Placed        `json:"placed,omitempty"` // nil if no placement rule sent it to its queue
 	Preemption *AppPreemption `json:"preemption,omitempty"`
 
 	reason scheduler.Reason
+}
+
+// Placed says which placement rule sent the application to its queue.
+type Placed struct {
+	Rule int    `json:"rule"` // from 1, of the configuration of that time
+	Text string `json:"text"`
+	Why  string `json:"why,omitempty"` // why the rule's queue could not be used, so that it went to %default
+	For  string `json:"for,omitempty"` // the user of its tag, for whom it was placed
 }
 
 // Ask is one outstanding ask.

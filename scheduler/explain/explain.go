@@ -48,13 +48,18 @@ func (v view) ofLabel(id state.LabelID) string {
 	return " of label " + v.st.LabelName(id)
 }
 
-// Application says why an application waits, or that it does not, and what preemption does about it.
+// Application says why an application waits, or that it does not, which rule placed it, and what
+// preemption does about it.
 // The state is only read.
 func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
 	x, err := waiting(s, id)
 	if err == nil {
 		v := viewOf(s)
-		v.explainPreemption(x, v.st.Apps.Get(v.st.AppByID(id)))
+		slot := v.st.AppByID(id)
+		if p := v.st.PlacementOf(slot); p != nil {
+			x.Placed = &Placed{Rule: int(p.Rule), Text: p.Text, Why: p.Why, For: p.For}
+		}
+		v.explainPreemption(x, v.st.Apps.Get(slot))
 	}
 	return x, err
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -18,7 +19,7 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 		a := p.st.Apps.Get(p.st.AppByID(in.ID))
 		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.Queues.Get(a.Queue).Path}
 	}
-	leaf, fault := p.admit(in)
+	leaf, placed, fault := p.admit(in)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
@@ -45,6 +46,9 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if e := p.applicationLabelled(in, leaf, seq); e.Label != "" || e.AMLabel != "" {
 		p.sched.Emit(e)
 	}
+	if e := p.applicationPlaced(placed, seq); e != nil {
+		p.sched.Emit(e)
+	}
 	slot := p.st.App(seq)
 	p.sched.StartAttempt(slot)
 	p.forget()
@@ -64,61 +68,71 @@ func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, p
 	return e
 }
 
-// admit says which leaf an application goes to, or why it may not.
-func (p *Planner) admit(in *input.SubmitApplication) (int, *input.Fault) {
+// admit says which leaf an application goes to and how rules placed it, or why it may not.
+func (p *Planner) admit(in *input.SubmitApplication) (int, placement.Result, *input.Fault) {
 	if in.User == "" {
-		return 0, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
+		return 0, placement.Result{}, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
 	}
 	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.contains(in.ID.Seq)) {
-		return 0, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
+		return 0, placement.Result{}, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
 	if fault := p.roomForNames(in); fault != nil {
-		return 0, fault
+		return 0, placement.Result{}, fault
 	}
-	leaf, fault := p.leafFor(in)
+	leaf, placed, fault := p.leafFor(in)
 	if fault != nil {
-		return 0, fault
+		return 0, placement.Result{}, fault
 	}
 	q := &p.Config().Queues[leaf]
 	if p.Config().ACLEnabled && !p.Config().MaySubmit(leaf, in.User, in.Groups...) {
-		return 0, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, q.Path)
+		return 0, placement.Result{}, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, q.Path)
 	}
 	if most := p.Config().MaximumApplications; int64(p.st.Apps.Len())-int64(p.st.Meta.EndedApps) >= most {
-		return 0, input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
+		return 0, placement.Result{}, input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
 	}
 	if fault := p.roomInQueue(leaf, in.User); fault != nil {
-		return 0, fault
+		return 0, placement.Result{}, fault
 	}
 	if !in.Unmanaged {
 		if in.AM.Negative() || in.AM[yarn.Memory] == 0 {
-			return 0, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.Config().Kinds.Format(in.AM))
+			return 0, placement.Result{}, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.Config().Kinds.Format(in.AM))
 		}
 		if fault := p.neverFits(in.AM, leaf, "the AM"); fault != nil {
-			return 0, fault
+			return 0, placement.Result{}, fault
 		}
 		if fault := checkPlaces(in.AMPlaces); fault != nil {
-			return 0, fault
+			return 0, placement.Result{}, fault
 		}
 		if fault := p.checkAMLabel(in, leaf); fault != nil {
-			return 0, fault
+			return 0, placement.Result{}, fault
 		}
 	}
-	return leaf, nil
+	return leaf, placed, nil
 }
 
 // leafFor places an application: the placement rules, or the queue it names.
-func (p *Planner) leafFor(in *input.SubmitApplication) (int, *input.Fault) {
+func (p *Planner) leafFor(in *input.SubmitApplication) (int, placement.Result, *input.Fault) {
 	placed := p.Config().Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue, Tags: in.Tags, TagGroups: in.TagGroups})
-	name := in.Queue
-	switch {
-	case placed.Rejected:
-		return 0, input.Faultf(input.PlacementRejected, "\"rmd queue place\" says which rule, and why", "a placement rule rejects the application")
-	case placed.Queue != "":
-		name = placed.Queue
-	case name == "":
-		name = "default"
+	if placed.Rejected {
+		return 0, placed, input.Faultf(input.PlacementRejected, "\"rmd queue place\" says which rule, and why", "a placement rule rejects the application")
 	}
-	return p.leafNamed(name)
+	leaf, fault := p.leafNamed(cmp.Or(placed.Queue, in.Queue, "default"))
+	return leaf, placed, fault
+}
+
+// Bytes of what is kept of how an application was placed.
+const (
+	placementTextMax = 200
+	placementUserMax = 100
+)
+
+// applicationPlaced is the event of the rule that placed an application; nil if none did.
+func (p *Planner) applicationPlaced(r placement.Result, seq uint32) *event.ApplicationPlaced {
+	if r.Rule == 0 || p.st.Meta.Level < event.LevelPlacements {
+		return nil
+	}
+	return &event.ApplicationPlaced{App: seq, Rule: uint32(r.Rule), Text: cut(r.Text, placementTextMax),
+		Why: cut(r.Steps[len(r.Steps)-1].Why, placementTextMax), For: cut(r.TagUser, placementUserMax)}
 }
 
 func (p *Planner) leafNamed(name string) (int, *input.Fault) {

@@ -3,6 +3,7 @@ package planner
 import (
 	"testing"
 
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 )
 
@@ -37,6 +38,28 @@ node add n1 80G`)
 		if slot := w.p.st.App(r.(*input.SubmitApplicationReply).ID.Seq); w.p.st.NameOf(w.p.st.Apps.Get(slot).User) != tc.in.User {
 			t.Errorf("%+v does not run for its own user", tc.in)
 		}
+	}
+	explained := func(in input.SubmitApplication) *explain.Placed {
+		x, err := explain.Application(w.p.Scheduler(), submit(in).(*input.SubmitApplicationReply).ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Placed
+	}
+	for _, tc := range []struct {
+		in   input.SubmitApplication
+		want explain.Placed
+	}{
+		{input.SubmitApplication{User: "ann"}, explain.Placed{Rule: 1, Text: "u:ann:a"}},
+		{input.SubmitApplication{User: "b", Groups: []string{"x", "etl"}}, explain.Placed{Rule: 2, Text: "g:etl:root.%primary_group", Why: `there is no queue "root.x", and its parent does not create queues`}},
+		{input.SubmitApplication{User: "hive", Tags: []string{"userid=ann"}}, explain.Placed{Rule: 1, Text: "u:ann:a", For: "ann"}},
+	} {
+		if got := explained(tc.in); got == nil || *got != tc.want {
+			t.Errorf("%+v: explained as %+v", tc.in, got)
+		}
+	}
+	if got := explained(input.SubmitApplication{User: "ann", Queue: "root.b"}); got != nil {
+		t.Errorf("no rule placed it: %+v", got)
 	}
 	w.tellAll(`conf queues=(a:40, b:30, default:30) mapping-rule-format=json mapping-rule-json={"rules":[{"type":"user","matches":"*","policy":"user","fallbackResult":"reject"}]}`)
 	if r := submit(input.SubmitApplication{User: "eve"}); r.Refused() == nil || r.Refused().Reason != input.PlacementRejected {

@@ -85,6 +85,9 @@ func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 	} else {
 		l.fold(x.State+"  ", "in "+x.Queue)
 	}
+	if p := x.Placed; p != nil {
+		l.line("placed", "%s", placedText(p))
+	}
 	if x.Reason != "" {
 		l.line("reason", "%s%s", x.Reason, map[bool]string{true: " (never fits)"}[x.Never])
 	}
@@ -105,6 +108,17 @@ func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 	list(l, "what if", x.WhatIf, alternativeText)
 	_, err := io.WriteString(w, l.b.String())
 	return err
+}
+
+func placedText(p *api.ExplainedPlacement) string {
+	s := fmt.Sprintf("by rule %d: %s", p.Rule, p.Text)
+	if p.For != "" {
+		s += ", for " + p.For + ", whom a tag names"
+	}
+	if p.Why != "" {
+		s += "; it fell back to %default: " + p.Why
+	}
+	return s
 }
 
 func askText(a api.ExplainedAsk) string {

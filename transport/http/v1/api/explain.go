@@ -14,6 +14,7 @@ type (
 	ExplainedReservation = explain.Reservation
 	ExplainedAlternative = explain.Alternative
 	ExplainedMustEnd     = explain.MustEnd
+	ExplainedPlacement   = explain.Placed
 )
 
 // Because is why something was decided, from the state just before it.

@@ -1,0 +1,66 @@
+package state
+
+import (
+	"fmt"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+)
+
+// Placement says which placement rule sent an application to its queue. One that is moved has none.
+type Placement struct {
+	Rule uint32 // from 1, of the configuration of that time
+	Text string // that rule
+	Why  string // why the queue of the rule could not be used, if its fallback placed
+	For  string // the user of a tag, for whom it was placed; empty: its own user
+}
+
+// PlacementOf is how an application was placed; nil if no rule did.
+func (s *State) PlacementOf(app uint32) *Placement {
+	if !s.Placements.Has(app) {
+		return nil
+	}
+	return s.Placements.Get(app)
+}
+
+func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
+	slot := s.App(e.App)
+	switch {
+	case s.Meta.Level < event.LevelPlacements:
+		return broken(e, "the feature level is %d", s.Meta.Level)
+	case slot == 0 || e.Rule == 0:
+		return broken(e, "no application %d, or rule %d", e.App, e.Rule)
+	case s.Placements.Has(slot) || s.Apps.Get(slot).AttemptState != AttemptNone:
+		return broken(e, "it was placed, or has an attempt")
+	}
+	*s.Placements.place(slot) = Placement{Rule: e.Rule, Text: e.Text, Why: e.Why, For: e.For}
+	s.fold(uint64(slot)<<32 | uint64(e.Rule))
+	for _, text := range []string{e.Text, e.Why, e.For} {
+		s.fold(hashString(text))
+	}
+	return nil
+}
+
+// dropPlacement forgets how an application was placed.
+func (s *State) dropPlacement(app uint32) {
+	if s.Placements.Has(app) {
+		s.Placements.release(app)
+	}
+}
+
+func (s *State) checkPlacements() (err error) {
+	s.Placements.Each(func(slot uint32, p *Placement) bool {
+		if p.Rule == 0 {
+			err = fmt.Errorf("application %s was placed by rule 0", s.Apps.Get(slot).ID)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (p *Placement) code(c *codec.Coder) {
+	c.U32(&p.Rule)
+	c.String(&p.Text)
+	c.String(&p.Why)
+	c.String(&p.For)
+}
