@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -9,9 +10,12 @@ import (
 	"rmd/config"
 	"rmd/fsm/state"
 	"rmd/scheduler"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/placement"
 	"rmd/scheduler/planner"
+	"rmd/server/hadoop"
 	"rmd/server/rerun"
 	httpserver "rmd/transport/http"
 	"rmd/transport/http/auth"
@@ -106,6 +110,7 @@ func (r *Replica) planner() v1.Planner {
 			return explain.Submission(p, in)
 		},
 		WhatIf:          whatIf,
+		Landings:        r.landings,
 		Forecast:        forecastNow,
 		Preemption:      preemption,
 		Try:             try,
@@ -137,6 +142,25 @@ func preemption(st *state.State) (*api.Preemption, error) {
 		return nil, err
 	}
 	return explain.PreemptionNow(s), nil
+}
+
+// landings asks where applications would go, with the groups that their users have here now.
+func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func() bool) *api.Landings {
+	groups := map[string][]string{}
+	groupsOf := func(user string) []string {
+		if _, known := groups[user]; !known && user != "" {
+			groups[user] = r.hadoop.Groups(user)
+		}
+		return groups[user]
+	}
+	return explain.CompareLandings(st, from, to, func(slot uint32, a *state.App) placement.Submission {
+		s := explain.SubmissionOf(st, slot, a)
+		if r.hadoop != nil {
+			s.Groups, s.TagGroups = groupsOf(s.User), groupsOf(input.TagUser(s.Tags))
+			s.Queue = cmp.Or(hadoop.NamedQueue(a.Details().Context), s.Queue)
+		}
+		return s
+	}, stop)
 }
 
 // whatIf asks the planner what another queue configuration would change.

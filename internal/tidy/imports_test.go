@@ -61,7 +61,7 @@ var places = map[string]place{
 	"scheduler/preempt": {ours: []string{"yarn"}, why: pureWhy + "; it computes amounts and knows no container"},
 	"scheduler/planner": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input", "scheduler/placement", "scheduler/preempt"},
 		why: pureWhy},
-	"scheduler/explain": {ours: []string{"internal/thousands", "yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input", "scheduler/preempt"},
+	"scheduler/explain": {ours: []string{"internal/thousands", "yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input", "scheduler/placement", "scheduler/preempt"},
 		why: pureWhy + "; it asks the scheduler, and plans through the interface Planner"},
 	"scheduler/placement": {why: pureWhy + "; it knows no state: its caller hands it queues and submissions"},
 	"scheduler/...": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/placement", "scheduler/preempt", "internal/invariant"},

@@ -1,10 +1,14 @@
 package planner
 
 import (
+	"slices"
 	"testing"
 
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/placement"
 )
 
 // TestPlacement submits by the rules: the first that matches decides, a rejection has its own code,
@@ -67,5 +71,59 @@ node add n1 80G`)
 	}
 	if r := submit(input.SubmitApplication{User: "b"}); r.Refused() != nil || r.(*input.SubmitApplicationReply).Queue != "root.b" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestLandings counts who would go elsewhere: by rules, by a queue that is gone, and into a rejection.
+func TestLandings(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`
+conf queues=(a:40, b:30, default:30)
+node add n1 80G`)
+	for _, in := range []input.SubmitApplication{{User: "ann"}, {User: "ann", Name: "etl"}, {User: "bob", Queue: "root.b"}, {User: "eve", Queue: "a"}} {
+		in.Unmanaged = true
+		if r := w.plan(&in); r.Refused() != nil {
+			t.Fatal(r.Refused())
+		}
+	}
+	ofSubmission := func(slot uint32, a *state.App) placement.Submission { return explain.SubmissionOf(w.p.st, slot, a) }
+	compare := func(more ...string) *explain.Landings {
+		var props []capacity.Property
+		for _, p := range w.props {
+			props = append(props, capacity.Property(p))
+		}
+		for i := 0; i < len(more); i += 2 {
+			props = append(props, capacity.Property{Name: confPrefix + more[i], Value: more[i+1]})
+		}
+		to, err := capacity.Parse(props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return explain.CompareLandings(w.p.st, w.p.Config(), to, ofSubmission, func() bool { return false })
+	}
+	if got := compare(); got.Apps != 4 || got.Elsewhere != 0 || !got.Complete {
+		t.Errorf("without a change: %+v", got)
+	}
+	got := compare("queue-mappings", "u:ann:b,u:bob:a,u:eve:a")
+	if want := []explain.Landing{{User: "ann", From: "root.default", To: "root.b", Apps: 2}}; got.Elsewhere != 2 || !slices.Equal(got.Moves, want) {
+		t.Errorf("rules without override: %+v", got)
+	}
+	got = compare("queue-mappings", "u:ann:b,u:bob:a,u:eve:a", "queue-mappings-override.enable", "true")
+	if want := (explain.Landing{User: "bob", From: "root.b", To: "root.a", Apps: 1}); got.Elsewhere != 3 || got.Moves[1] != want {
+		t.Errorf("rules that override: %+v", got)
+	}
+	got = compare("mapping-rule-format", "json", "mapping-rule-json", `{"rules":[{"type":"application","matches":"etl","policy":"reject"}]}`)
+	if want := []explain.Landing{{User: "ann", From: "root.default", Apps: 1}}; !slices.Equal(got.Moves, want) {
+		t.Errorf("a rejection: %+v", got)
+	}
+	to, err := capacity.Parse([]capacity.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := explain.CompareLandings(w.p.st, w.p.Config(), to, ofSubmission, func() bool { return false }); got.Elsewhere != 3 || got.Moves[0].To != "" {
+		t.Errorf("queues that are gone: %+v", got)
+	}
+	if got := explain.CompareLandings(w.p.st, w.p.Config(), to, ofSubmission, func() bool { return true }); got.Complete || got.Apps != 0 {
+		t.Errorf("stopped at once: %+v", got)
 	}
 }

@@ -106,6 +106,18 @@ func Open(cfg Config) (*Frontend, error) {
 // Web answers /proxy/ and what is not a read under /ws/v1/cluster.
 func (f *Frontend) Web() *yarnweb.Service { return f.web }
 
+// Groups are the groups of a user, as this machine knows them.
+func (f *Frontend) Groups(user string) []string { return f.access.Groups(user) }
+
+// NamedQueue is the queue that a submission's context names; empty if it has none that can be read.
+func NamedQueue(context string) string {
+	sub := new(proto.ApplicationSubmissionContextProto)
+	if len(context) == 0 || ipc.Unmarshal([]byte(context), sub) != nil {
+		return ""
+	}
+	return sub.GetQueue()
+}
+
 // Admin says whether a user administers YARN.
 func (f *Frontend) Admin(user string) bool { return f.access.Admin(user) }
 

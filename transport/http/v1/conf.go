@@ -2,6 +2,7 @@ package v1
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -199,18 +200,21 @@ func (s *API) putConf(c *route.Call) error {
 	}
 	d := api.ConfApplied{Version: reply.Version, Index: index, Warnings: reply.Warnings, DryRun: in.DryRun}
 	if in.DryRun {
-		d.Changes = s.changesAgainst(c, props)
+		s.compareWithNow(c, props, &d)
 	}
 	return c.JSON(http.StatusOK, d)
 }
 
-// changesAgainst compares properties with those in force here.
-func (s *API) changesAgainst(c *route.Call, props []capacity.Property) []api.Change {
+// compareWithNow compares properties with those in force here.
+func (s *API) compareWithNow(c *route.Call, props []capacity.Property, d *api.ConfApplied) {
 	to, err := capacity.Parse(props)
 	if err != nil {
-		return nil
+		return
 	}
-	return view.Changes(capacity.Diff(s.cfg.Views.Now().Conf, to))
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
+	defer cancel()
+	v := s.cfg.Views.Now()
+	d.Changes, d.Landings = view.Changes(capacity.Diff(v.Conf, to)), s.landings(ctx, v, to)
 }
 
 // validateConf judges a configuration on this replica; nothing goes to the leader.

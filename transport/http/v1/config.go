@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
@@ -65,6 +66,9 @@ type Planner struct {
 	// WhatIf says what another queue configuration would change; an *input.Fault where that one is refused. It is given a fork of its own, one call
 	// at a time, and asks stop now and then whether it should end early.
 	WhatIf func(st *state.State, properties []input.Property, stop func() bool) (*api.WhatIf, error)
+	// Landings compares where applications would go with one configuration and with another one. It only
+	// reads the state, and asks stop now and then whether it should end early.
+	Landings func(st *state.State, from, to *capacity.Config, stop func() bool) *api.Landings
 	// ExplainSubmission explains an application that would be submitted; an *input.Fault where it would be refused. It is given a fork of
 	// its own, one call at a time.
 	ExplainSubmission func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error)

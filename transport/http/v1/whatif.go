@@ -40,9 +40,17 @@ func (s *API) whatIf(c *route.Call) error {
 		if err != nil {
 			return nil, err
 		}
-		d.Changes = view.Changes(capacity.Diff(v.Conf, conf))
+		d.Changes, d.Landings = view.Changes(capacity.Diff(v.Conf, conf)), s.landings(ctx, v, conf)
 		return d, nil
 	})
+}
+
+// landings says which applications a configuration would send elsewhere; nil where that is not known.
+func (s *API) landings(ctx context.Context, v *view.View, to *capacity.Config) *api.Landings {
+	if s.cfg.Planner.Landings == nil || v.Conf == nil {
+		return nil
+	}
+	return s.cfg.Planner.Landings(v.State, v.Conf, to, func() bool { return ctx.Err() != nil })
 }
 
 // invalidConf is a configuration that cannot be used, with every fault.

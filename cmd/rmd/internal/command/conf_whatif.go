@@ -89,8 +89,28 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 			return err
 		}
 	}
+	if err := writeLandings(w, d.Landings); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintln(w, "\nnothing was changed; a change of queues stops no running container")
 	return err
+}
+
+// writeLandings says whose applications would go elsewhere if they were submitted again.
+func writeLandings(w io.Writer, l *api.Landings) error {
+	if l == nil || l.Elsewhere == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\n%d of %d applications would go elsewhere if they were submitted again\n", l.Elsewhere, l.Apps)
+	if !l.Complete {
+		fmt.Fprintln(w, "incomplete: the time for the answer ended")
+	}
+	for _, m := range l.Moves {
+		if _, err := fmt.Fprintf(w, "%d of %s: %s -> %s\n", m.Apps, m.User, cmp.Or(m.From, "refused"), cmp.Or(m.To, "refused")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var whatIfQueueColumns = output.List[api.WhatIfQueue]{

@@ -260,7 +260,7 @@ func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error
 		return errors.Join(err, showDone(c, a, "", ""))
 	}
 	c.say("valid; these keys would change:")
-	return changeColumns.Write(c.p.Out, d.Changes, o)
+	return errors.Join(changeColumns.Write(c.p.Out, d.Changes, o), writeLandings(c.p.Out, d.Landings))
 }
 
 // unchanged answers an edit that leaves version as it is: none is written.

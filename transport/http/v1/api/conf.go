@@ -54,8 +54,10 @@ type ConfApplied struct {
 	Version  uint64   `json:"version"`
 	Index    uint64   `json:"index"`
 	Warnings []string `json:"warnings,omitempty"`
-	Changes  []Change `json:"changes,omitempty"` // of a dry run
 	DryRun   bool     `json:"dry_run,omitempty"`
+
+	Changes  []Change  `json:"changes,omitempty"`  // of a dry run
+	Landings *Landings `json:"landings,omitempty"` // of a dry run
 }
 
 // Validation is the judgment of a configuration; nothing is written.

@@ -24,11 +24,14 @@ type Because = explain.Decision
 // and nothing that runs is stopped.
 type WhatIf struct {
 	explain.Comparison
-	Changes []Change `json:"changes,omitempty"`
+	Changes  []Change  `json:"changes,omitempty"`
+	Landings *Landings `json:"landings,omitempty"`
 }
 
 // Parts of a WhatIf.
 type (
+	Landings         = explain.Landings
+	Landing          = explain.Landing
 	WhatIfTotals     = explain.Totals
 	WhatIfQueue      = explain.ComparedQueue
 	WhatIfQueueShare = explain.QueueShare
