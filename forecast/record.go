@@ -1,8 +1,13 @@
 package forecast
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+
+	"rmd/internal/quantile"
 )
 
 // Record remembers how the forecasts of a cluster compare with what happened then. From it comes the
@@ -10,35 +15,61 @@ import (
 // factor within it. When fewer or more of the intervals hold, the next ones are wider or narrower
 // (adaptive conformal inference, Gibbs and Candès 2021).
 type Record struct {
-	open    map[Ask]Promise
-	factors []float64 // actual over forecast delay, the newest last
-	// below and above are the parts of the factors that the interval leaves out at either end.
-	below, above float64
+	recorded
+	open map[Ask]Promise
+}
 
-	Due, Held int // promises that came due, and those whose interval held
+// recorded is what a Record keeps beside open promises, as it is saved.
+type recorded struct {
+	Cluster     string    `json:"cluster"`
+	Index       uint64    `json:"index"`    // of the log, up to which it was followed
+	SinceMillis int64     `json:"since_ms"` // the first promise
+	Due         int       `json:"due"`      // promises that came due
+	Held        int       `json:"held"`     // those whose interval held
+	Gone        int       `json:"gone"`     // promises for what nobody waited for any more
+	Newest      []Outcome `json:"newest"`   // at most kept, the newest last
+	// Below and Above are the parts of the factors that the interval leaves out at either end.
+	Below float64 `json:"below"`
+	Above float64 `json:"above"`
 }
 
 // Promise is a forecast start with its interval, in milliseconds after AtMillis.
 type Promise struct {
-	AtMillis int64
-	Forecast int64 // the delay in the runs
-	From     int64
-	Median   int64
-	To       int64
+	AtMillis int64 `json:"at_ms"`
+	Forecast int64 `json:"forecast_ms"` // the delay in the runs
+	From     int64 `json:"from_ms"`
+	Median   int64 `json:"median_ms"`
+	To       int64 `json:"to_ms"`
+	// Number is the application's next container when this was promised.
+	Number uint64 `json:"number"`
 }
 
+// Outcome is a promise with the delay after which it came due.
+type Outcome struct {
+	Promise
+	Delay int64 `json:"delay_ms"`
+}
+
+// Held says whether the start was in the interval.
+func (o *Outcome) Held() bool { return o.From <= o.Delay && o.Delay <= o.To }
+
+func (o *Outcome) off() int64 { return max(o.Delay-o.Median, o.Median-o.Delay) }
+
 const (
-	kept      = 300  // factors
+	kept      = 300  // outcomes
 	enough    = 20   // factors for an interval
 	offFactor = 10   // with fewer, it is this wide on either side
 	miss      = 0.05 // the part of the starts that may be before the interval, and after it
 	adapt     = 0.01 // how fast the interval follows misses
+	maxOpen   = 10_000
 	// addedMillis keeps short delays from being off by large factors.
 	addedMillis = 1000
 )
 
 // NewRecord is the record of a cluster that has forecast nothing.
-func NewRecord() *Record { return &Record{open: map[Ask]Promise{}, below: miss, above: miss} }
+func NewRecord(cluster string) *Record {
+	return &Record{recorded: recorded{Cluster: cluster, Below: miss, Above: miss}, open: map[Ask]Promise{}}
+}
 
 // Open is the promise for an ask that has not started.
 func (r *Record) Open(k Ask) (Promise, bool) { p, ok := r.open[k]; return p, ok }
@@ -46,32 +77,48 @@ func (r *Record) Open(k Ask) (Promise, bool) { p, ok := r.open[k]; return p, ok 
 // Waiting is the number of promises that are not due.
 func (r *Record) Waiting() int { return len(r.open) }
 
+// Enough says whether intervals come from the record. Before that they are only guessed.
+func (r *Record) Enough() bool { return len(r.Newest) >= enough }
+
 // Promise gives a forecast delay its interval and remembers it until the ask starts.
-func (r *Record) Promise(now int64, k Ask, delay int64) Promise {
-	p := Promise{AtMillis: now, Forecast: delay}
-	p.From, p.Median, p.To = r.interval(now, delay)
+func (r *Record) Promise(now int64, k Ask, number uint64, delay int64) Promise {
+	p := Promise{AtMillis: now, Forecast: delay, Number: number}
+	p.From, p.Median, p.To = r.Interval(now, delay)
+	if r.SinceMillis == 0 {
+		r.SinceMillis = now
+	}
 	r.open[k] = p
 	return p
 }
 
 // Started notes that an ask starts, and returns what was promised for it.
-func (r *Record) Started(now int64, k Ask) (Promise, bool) {
+func (r *Record) Started(now int64, k Ask) (Outcome, bool) {
 	p, ok := r.open[k]
 	if !ok {
-		return p, false
+		return Outcome{}, false
 	}
 	delete(r.open, k)
-	delay := now - p.AtMillis
+	o := Outcome{p, now - p.AtMillis}
 	r.Due++
-	if p.From <= delay && delay <= p.To {
+	if o.Held() {
 		r.Held++
 	}
-	r.below += adapt * (miss - one(delay < p.From))
-	r.above += adapt * (miss - one(delay > p.To))
-	if r.factors = append(r.factors, factor(p, delay)); len(r.factors) > kept {
-		r.factors = r.factors[1:]
+	r.Below += adapt * (miss - one(o.Delay < p.From))
+	r.Above += adapt * (miss - one(o.Delay > p.To))
+	if r.Newest = append(r.Newest, o); len(r.Newest) > kept {
+		r.Newest = r.Newest[1:]
 	}
-	return p, true
+	return o, true
+}
+
+// drop forgets the promises that are not to be kept.
+func (r *Record) drop(keep func(Ask, Promise) bool) {
+	for k, p := range r.open { // order is harmless: each is judged alone
+		if !keep(k, p) {
+			delete(r.open, k)
+			r.Gone++
+		}
+	}
 }
 
 func one(b bool) float64 {
@@ -85,9 +132,12 @@ func factor(p Promise, delay int64) float64 {
 	return float64(delay+addedMillis) / float64(p.Forecast+addedMillis)
 }
 
-// interval is where nine in ten starts with such a forecast delay are, and their median.
-func (r *Record) interval(now, delay int64) (from, median, to int64) {
-	factors := slices.Clone(r.factors)
+// Interval is where nine in ten starts with such a forecast delay are, and their median.
+func (r *Record) Interval(now, delay int64) (from, median, to int64) {
+	factors := make([]float64, len(r.Newest), len(r.Newest)+len(r.open))
+	for i := range r.Newest {
+		factors[i] = factor(r.Newest[i].Promise, r.Newest[i].Delay)
+	}
 	for _, p := range r.open { // order is harmless: they are sorted
 		if f := factor(p, now-p.AtMillis); f > 1 { // late: it will be off by this factor at least
 			factors = append(factors, f)
@@ -98,13 +148,87 @@ func (r *Record) interval(now, delay int64) (from, median, to int64) {
 	}
 	slices.Sort(factors)
 	n := float64(len(factors))
-	low := factors[int(clamp(n*r.below, 0, n-1))] * math.Exp(min(r.below, 0)*20)
-	high := factors[int(clamp(math.Ceil(n*(1-r.above)), 0, n-1))] * math.Exp(max(-r.above, 0)*20)
+	low := factors[int(clamp(n*r.Below, 0, n-1))] * math.Exp(min(r.Below, 0)*20)
+	high := factors[int(clamp(math.Ceil(n*(1-r.Above)), 0, n-1))] * math.Exp(max(-r.Above, 0)*20)
 	return off(delay, low), off(delay, factors[len(factors)/2]), off(delay, max(low, high))
 }
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
 
+// off is a delay that is off by a factor. It is at most longest.
 func off(delay int64, factor float64) int64 {
-	return max(int64(float64(delay+addedMillis)*factor)-addedMillis, 0)
+	return int64(clamp(float64(delay+addedMillis)*factor-addedMillis, 0, longest))
+}
+
+// longest is far beyond every horizon: a hundred years.
+const longest = 100 * 365 * 24 * 3600 * 1000
+
+// Summary is what the newest outcomes say together.
+type Summary struct {
+	Outcomes, Held                  int
+	ErrorP50, ErrorP95, Wait, Width int64 // milliseconds; of Wait and Width the medians
+}
+
+// Summary sums up the newest outcomes.
+func (r *Record) Summary() Summary {
+	s := Summary{Outcomes: len(r.Newest)}
+	var errors, waits, widths []int64
+	for i := range r.Newest {
+		o := &r.Newest[i]
+		s.Held += int(one(o.Held()))
+		errors, waits, widths = append(errors, o.off()), append(waits, o.Delay), append(widths, o.To-o.From)
+	}
+	for _, list := range [][]int64{errors, waits, widths} {
+		slices.Sort(list)
+	}
+	s.ErrorP50, s.ErrorP95 = quantile.Of(errors, 0.5), quantile.Of(errors, 0.95)
+	s.Wait, s.Width = quantile.Of(waits, 0.5), quantile.Of(widths, 0.5)
+	return s
+}
+
+// saved is a Record as it is written.
+type saved struct {
+	recorded
+	Open []openPromise `json:"open"`
+}
+
+type openPromise struct {
+	Ask
+	Promise
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r *Record) MarshalJSON() ([]byte, error) {
+	s := saved{recorded: r.recorded, Open: []openPromise{}}
+	for k, p := range r.open { // order is harmless: they are sorted
+		s.Open = append(s.Open, openPromise{k, p})
+	}
+	slices.SortFunc(s.Open, func(a, b openPromise) int { return a.Ask.compare(b.Ask) })
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It refuses what no Record writes.
+func (r *Record) UnmarshalJSON(data []byte) error {
+	var s saved
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	if len(s.Newest) > kept || len(s.Open) > maxOpen || s.Held < 0 || s.Due < s.Held || s.Gone < 0 || math.Abs(s.Below) > 1 || math.Abs(s.Above) > 1 {
+		return errors.New("forecast: a number of the record is out of range")
+	}
+	promises := make([]Promise, 0, len(s.Newest)+len(s.Open))
+	*r = Record{recorded: s.recorded, open: map[Ask]Promise{}}
+	for _, o := range s.Newest {
+		promises = append(promises, o.Promise)
+	}
+	for _, o := range s.Open {
+		promises = append(promises, o.Promise)
+		r.open[o.Ask] = o.Promise
+	}
+	for _, p := range promises {
+		if p.Forecast < 0 || p.From < 0 || p.To < p.From || p.To > longest {
+			return fmt.Errorf("forecast: a promise of the record is out of range: %+v", p)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"math/rand/v2"
@@ -19,27 +20,43 @@ type Ask struct {
 	Key yarn.SchedulerKey
 }
 
+func (a Ask) compare(b Ask) int {
+	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Key.Priority, b.Key.Priority), cmp.Compare(a.Key.AllocationID, b.Key.AllocationID))
+}
+
 // Options say how to forecast.
 type Options struct {
 	Runs int
 	Seed uint64
 	// HorizonMillis is how far a forecast looks ahead.
 	HorizonMillis int64
-	// MaxEnds is the number of ends of containers after which a run stops; so it bounds its time.
+	// MaxEnds bounds the time: no run begins that may exceed this number of ends of containers, those
+	// of the runs before it included, and the first run stops there.
 	MaxEnds int
 	// Stop is asked now and then whether to end early; nil: never.
 	Stop func() bool
 	// Limit is how long a container of an application may run. It is taken for its length, as by
 	// schedulers that plan with declared limits. nil: lengths are drawn from the history.
 	Limit func(*state.App) int64
+	// Before is what the planner is to answer before a run begins: what is supposed. One that it
+	// refuses changes nothing.
+	Before []input.Input
 }
 
-// DefaultOptions are the options when nothing else is wanted.
+// DefaultOptions are the options for somebody who asks and waits for the answer.
 func DefaultOptions() Options {
-	return Options{Runs: 15, Seed: 1, HorizonMillis: 7 * 24 * 3600 * 1000, MaxEnds: 20_000}
+	return Options{Runs: 15, Seed: 1, HorizonMillis: 7 * 24 * 3600 * 1000, MaxEnds: 100_000}
 }
 
-// Never is the delay of an ask that did not start within the horizon.
+// RefreshOptions are the options for what is forecast now and then, for all that waits: about a tenth
+// of a second.
+func RefreshOptions() Options {
+	o := DefaultOptions()
+	o.MaxEnds = 12_000
+	return o
+}
+
+// Never is the delay of an ask that did not start within the horizon, nor within MaxEnds.
 const Never = math.MaxInt64
 
 // Start is when an ask gets its next container.
@@ -47,9 +64,8 @@ type Start struct {
 	Ask
 	// Delays are the milliseconds until then in each run, ascending.
 	Delays []int64
-	// After counts, by the sequence number of an application, the runs in which the start
-	// followed the end of one of its containers.
-	After map[uint32]int
+	// After counts the runs in which the start followed the end of a container.
+	After map[event.ContainerRef]int
 }
 
 // Quantile is the delay that a share of the runs, in percent, does not exceed.
@@ -74,16 +90,19 @@ func Waiting(st *state.State) []Ask {
 func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	out := make([]Start, len(asks))
 	for i, k := range asks {
-		out[i] = Start{Ask: k, After: map[uint32]int{}}
+		out[i] = Start{Ask: k, After: map[event.ContainerRef]int{}}
 	}
-	for n := range o.Runs {
+	left, most := o.MaxEnds, 0
+	for n := 0; n < o.Runs && most <= left; n++ {
 		r, err := newRun(st.Fork(), now, asks, o, uint64(n))
 		if err != nil {
 			return nil, err
 		}
-		if !r.play() {
+		ends, stopped := r.play(left)
+		if stopped {
 			break
 		}
+		left, most = left-ends, max(most, ends)
 		for i := range out {
 			at, ok := r.started[asks[i]]
 			if !ok {
@@ -91,7 +110,7 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 				continue
 			}
 			out[i].Delays = append(out[i].Delays, at.delay)
-			if at.after != 0 {
+			if at.after.App != 0 {
 				out[i].After[at.after]++
 			}
 		}
@@ -117,7 +136,7 @@ type run struct {
 
 type start struct {
 	delay int64
-	after uint32 // the application whose container ended then; 0: none
+	after event.ContainerRef // the container that ended then; zero: none
 }
 
 // grant is a container that is allocated, or for which a node is reserved.
@@ -151,12 +170,16 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 	return r, nil
 }
 
-// play goes on until all that waits has started, or nothing more happens; false: it was stopped.
-func (r *run) play() bool {
+// play goes on until all that waits has started, nothing more happens, or so many containers have
+// ended; it returns how many have.
+func (r *run) play(most int) (n int, stopped bool) {
+	for _, in := range r.o.Before {
+		r.plan(in, event.ContainerRef{})
+	}
 	r.serveAll()
-	for n := 0; len(r.waiting) > 0 && len(r.ends) > 0 && n < r.o.MaxEnds; n++ {
+	for ; len(r.waiting) > 0 && len(r.ends) > 0 && n < most; n++ {
 		if n%64 == 0 && r.o.Stop != nil && r.o.Stop() {
-			return false
+			return n, true
 		}
 		e := heap.Pop(&r.ends).(end)
 		if e.at > r.began+r.o.HorizonMillis {
@@ -165,7 +188,7 @@ func (r *run) play() bool {
 		r.now = e.at
 		r.complete(e.container)
 	}
-	return true
+	return n, false
 }
 
 // serveAll offers all nodes once, as their heartbeats do.
@@ -178,7 +201,7 @@ func (r *run) serveAll() {
 		return true
 	})
 	for _, n := range nodes {
-		r.plan(&input.NodesHeard{Nodes: []uint32{n}}, 0)
+		r.plan(&input.NodesHeard{Nodes: []uint32{n}}, event.ContainerRef{})
 	}
 }
 
@@ -192,23 +215,23 @@ func (r *run) complete(ref event.ContainerRef) {
 	c := st.Containers.Get(slot)
 	app := c.App
 	r.plan(&input.NodeHeartbeat{ID: st.Nodes.Get(c.Node).ID,
-		Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}, ref.App)
+		Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}, ref)
 	a := st.Apps.Get(app)
 	master := st.Container(event.ContainerRef{App: ref.App, Attempt: a.Attempt, Number: a.MasterNumber})
 	if a.AttemptState != state.AttemptRegistered || a.Outstanding > 0 || a.Reserving > 0 || a.Live > 1 || a.Live == 1 && master == 0 {
 		return
 	}
-	r.plan(&input.FinishAttempt{Attempt: a.AttemptID(), Final: yarn.FinalSucceeded}, ref.App)
+	r.plan(&input.FinishAttempt{Attempt: a.AttemptID(), Final: yarn.FinalSucceeded}, ref)
 	if master != 0 && st.Containers.Has(master) && st.Containers.Get(master).OnNode {
 		c := st.Containers.Get(master)
 		r.plan(&input.NodeHeartbeat{ID: st.Nodes.Get(c.Node).ID,
-			Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}, ref.App)
+			Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}, ref)
 	}
 }
 
 // plan has the planner answer an input at the present time, and follows what it decides. after is
-// the application of which a container has ended; 0: none.
-func (r *run) plan(in input.Input, after uint32) {
+// the container that has ended; zero: none.
+func (r *run) plan(in input.Input, after event.ContainerRef) {
 	_, events := r.p.Plan(r.now, input.Request{Input: in})
 	for _, e := range events {
 		switch e := e.(type) {
@@ -227,7 +250,7 @@ func (r *run) plan(in input.Input, after uint32) {
 
 // starts notes that a container is allocated. What an AM will ask for is not known, so an AM that
 // starts here is taken for a container.
-func (r *run) starts(g grant, after uint32) {
+func (r *run) starts(g grant, after event.ContainerRef) {
 	if r.waiting[g.Ask] {
 		delete(r.waiting, g.Ask)
 		r.started[g.Ask] = start{r.now - r.began, after}

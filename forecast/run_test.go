@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -62,6 +63,12 @@ func (c *cluster) take(id yarn.AttemptID) {
 	c.do(&input.Allocate{Attempt: id, Response: st.Apps.Get(st.AppByID(id.App)).Response})
 }
 
+// running is the newest container on the node.
+func (c *cluster) running() event.ContainerRef {
+	st := c.p.State()
+	return st.Ref(st.Containers.Get(st.Nodes.Get(1).Containers))
+}
+
 // end ends the newest container on the node.
 func (c *cluster) end() {
 	c.t.Helper()
@@ -96,8 +103,8 @@ func TestRun(t *testing.T) {
 	if low, high := got[0].Quantile(0), got[0].Quantile(100); low < 21_000 || high > 47_000 || low == high {
 		t.Errorf("it starts after %d to %d ms", low, high)
 	}
-	if n := got[0].After[first.App.Seq]; n != 15 {
-		t.Errorf("%d of 15 starts follow the end of a container of %s", n, first.App)
+	if ends := got[0].After; len(ends) != 1 || ends[c.running()] != 15 {
+		t.Errorf("the starts follow the ends of %+v, not of %+v", ends, c.running())
 	}
 	again, err := Run(st, c.now, asks, DefaultOptions())
 	if err != nil || !reflect.DeepEqual(got, again) || st.Digest() != digest {
@@ -108,6 +115,21 @@ func TestRun(t *testing.T) {
 	if short, err := Run(st, c.now, asks, o); err != nil || short[0].Quantile(50) != Never {
 		t.Errorf("within 10 s: %+v, %v", short, err)
 	}
+	o = DefaultOptions()
+	o.MaxEnds = 0
+	if few, err := Run(st, c.now, asks, o); err != nil || len(few[0].Delays) != 15 || few[0].Quantile(0) != Never {
+		t.Errorf("without an end: %+v, %v", few, err)
+	}
+	o.MaxEnds = 3
+	if few, err := Run(st, c.now, asks, o); err != nil || len(few[0].Delays) != 3 || few[0].Quantile(100) == Never {
+		t.Errorf("with 3 ends: %+v, %v", few, err)
+	}
+	o = DefaultOptions()
+	o.Before = []input.Input{&input.KillApplication{ID: first.App}}
+	if now, err := Run(st, c.now, asks, o); err != nil || now[0].Quantile(100) > 1000 {
+		t.Errorf("if the first application was killed: %+v, %v", now, err)
+	}
+	o = DefaultOptions()
 	o.Stop = func() bool { return true }
 	if none, err := Run(st, c.now, asks, o); err != nil || len(none[0].Delays) != 0 {
 		t.Errorf("stopped: %+v, %v", none, err)
@@ -128,12 +150,12 @@ func TestRunWithLifetime(t *testing.T) {
 // TestRecord: the intervals of forecasts that are off by a factor of 2 to 4 come to hold nine in ten
 // starts, and the median follows.
 func TestRecord(t *testing.T) {
-	r := NewRecord()
+	r := NewRecord("c")
 	now := int64(0)
 	for i := range 2000 {
 		now += 1000
 		k := Ask{App: uint32(i)}
-		r.Promise(now, k, 60_000)
+		r.Promise(now, k, 1, 60_000)
 		if _, ok := r.Started(now+120_000+int64(i*7919%120_000), k); !ok {
 			t.Fatal("the promise is forgotten")
 		}
@@ -141,7 +163,7 @@ func TestRecord(t *testing.T) {
 	if share := float64(r.Held) / float64(r.Due); share < 0.85 || share > 0.95 {
 		t.Errorf("%.3f of the intervals held", share)
 	}
-	p := r.Promise(now, Ask{App: 9999}, 60_000)
+	p := r.Promise(now, Ask{App: 9999}, 1, 60_000)
 	if p.Median < 160_000 || p.Median > 200_000 || p.From < 110_000 || p.To > 250_000 || p.To < p.Median {
 		t.Errorf("%+v", p)
 	}
@@ -150,8 +172,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// BenchmarkRun is one run for 9,900 asks behind 1,600 containers; the budget is 100 ms.
-func BenchmarkRun(b *testing.B) {
+// BenchmarkRefresh forecasts 9,900 asks behind 1,600 containers; the budget is 100 ms.
+func BenchmarkRefresh(b *testing.B) {
 	c := newCluster(b)
 	for n := range 99 {
 		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "m", Port: uint16(n + 1)}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
@@ -160,10 +182,8 @@ func BenchmarkRun(b *testing.B) {
 	for range 9_900 { // a queue has at most 10,000
 		c.app(1, 1024, 0)
 	}
-	o := DefaultOptions()
-	o.Runs = 1
 	for b.Loop() {
-		if _, err := Run(c.p.State(), c.now, Waiting(c.p.State()), o); err != nil {
+		if _, err := Run(c.p.State(), c.now, Waiting(c.p.State()), RefreshOptions()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -3,44 +3,69 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
-	"time"
 
 	"rmd/forecast"
+	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
-// forecastAfter is how many applications an answer names whose containers must end first.
-const forecastAfter = 5
+const (
+	forecastAfter  = 5 // containers, and queues, that an answer names
+	forecastQueues = 3 // other queues that are tried
+	// forecastSooner is by how much a supposition must shorten a wait to be told.
+	forecastSoonerPercent, forecastSoonerMillis = 10, 1000
+)
 
-// forecastOf forecasts the starts of what an application waits for, from a time in Unix milliseconds.
-func forecastOf(ctx context.Context, st *state.State, now int64, id yarn.ApplicationID) (*api.Forecast, error) {
-	d := &api.Forecast{ID: id.String(), AtMillis: now, Asks: []api.ForecastAsk{}}
-	slot := st.AppByID(id)
+// forecaster answers when what an application waits for will start, in a state of its own.
+type forecaster struct {
+	st       *state.State
+	now      int64 // Unix milliseconds
+	interval func(now, delay int64) (from, median, to int64)
+	recorded bool // the interval comes from the record
+	explain  func(*state.State, yarn.ApplicationID) (*api.Explanation, error)
+	options  forecast.Options
+}
+
+// of forecasts the starts of what an application waits for.
+func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast, error) {
+	d := &api.Forecast{ID: id.String(), AtMillis: f.now, Asks: []api.ForecastAsk{}}
+	slot := f.st.AppByID(id)
 	if slot == 0 {
 		return d, nil
 	}
-	a := st.Apps.Get(slot)
-	asks := slices.DeleteFunc(forecast.Waiting(st), func(k forecast.Ask) bool { return k.App != id.Seq })
-	o := forecast.DefaultOptions()
-	o.Stop = func() bool { return ctx.Err() != nil }
-	starts, err := forecast.Run(st, now, asks, o)
+	asks := slices.DeleteFunc(forecast.Waiting(f.st), func(k forecast.Ask) bool { return k.App != id.Seq })
+	if len(asks) == 0 {
+		return d, nil
+	}
+	x, err := f.explain(f.st, id)
+	if err != nil {
+		return nil, err
+	}
+	f.options.Stop = func() bool { return ctx.Err() != nil }
+	starts, err := forecast.Run(f.st, f.now, asks, f.options)
 	if err != nil {
 		return nil, err
 	}
 	for i := range starts {
-		ask := st.Asks.Get(st.Ask(a, asks[i].Key))
-		d.Asks = append(d.Asks, forecastAsk(st, now, ask, &starts[i]))
-		d.Runs = len(starts[i].Delays)
+		ask := f.st.Asks.Get(f.st.Ask(f.st.Apps.Get(slot), asks[i].Key))
+		out := f.ask(ask, &starts[i])
+		if x.Never && ask.Count > 0 { // what is explained is the first ask that is outstanding
+			out.Never = x.Text
+		}
+		x.Never = x.Never && ask.Count == 0
+		d.Asks, d.Runs = append(d.Asks, out), len(starts[i].Delays)
 	}
-	return d, nil
+	return d, f.suppose(d, slot, starts)
 }
 
-func forecastAsk(st *state.State, now int64, ask *state.Ask, s *forecast.Start) api.ForecastAsk {
-	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: st.Kinds().Format(ask.Size), Count: ask.Count}
-	if !anyHolds(st, ask.Size) {
+func (f *forecaster) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
+	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: f.st.Kinds().Format(ask.Size), Count: ask.Count}
+	if !anyHolds(f.st, ask.Size) {
 		out.Never = "no node that is running is as large"
 		return out
 	}
@@ -49,18 +74,27 @@ func forecastAsk(st *state.State, now int64, ask *state.Ask, s *forecast.Start) 
 			out.Started++
 		}
 	}
-	if len(s.Delays) == 0 {
+	if len(s.Delays) == 0 || out.Started == 0 {
 		return out
 	}
-	at := func(percent int) int64 {
-		if delay := s.Quantile(percent); delay != forecast.Never {
-			return now + delay
-		}
-		return 0
-	}
-	out.FromMillis, out.MedianMillis, out.ToMillis = at(5), at(50), at(95)
-	out.After = mostAfter(st, s)
+	f.times(&out, s)
+	out.After, out.Queues = f.mostAfter(s), f.queuesAfter(s)
 	return out
+}
+
+// times sets the median and the interval.
+func (f *forecaster) times(out *api.ForecastAsk, s *forecast.Start) {
+	from, median, to := s.Quantile(5), s.Quantile(50), s.Quantile(95)
+	if out.Recorded = f.recorded && median != forecast.Never; out.Recorded {
+		from, median, to = f.interval(f.now, median)
+	}
+	at := func(delay int64) int64 {
+		if delay == forecast.Never {
+			return 0
+		}
+		return f.now + delay
+	}
+	out.FromMillis, out.MedianMillis, out.ToMillis = at(from), at(median), at(to)
 }
 
 // anyHolds says whether an empty node would hold a container.
@@ -72,17 +106,132 @@ func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 	return holds
 }
 
-func mostAfter(st *state.State, s *forecast.Start) []api.ForecastAfter {
-	var out []api.ForecastAfter
-	for seq, runs := range s.After { // order is harmless: they are sorted
-		a := st.Apps.Get(st.App(seq))
-		out = append(out, api.ForecastAfter{ID: a.ID.String(), Queue: st.Queues.Get(a.Queue).Path, Runs: runs})
+// mostAfter are the containers whose ends most often come right before the start. Those that do not
+// run yet are taken together, by application.
+func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
+	runs := map[api.ForecastAfter]int{}
+	for ref, n := range s.After { // order is harmless: they are summed up and sorted
+		a := f.st.Apps.Get(f.st.App(ref.App))
+		after := api.ForecastAfter{ID: a.ID.String(), Queue: f.st.Queues.Get(a.Queue).Path}
+		if c := f.st.Container(ref); c != 0 {
+			k := f.st.Containers.Get(c)
+			after.Container, after.Node = f.st.ContainerID(k).String(), f.st.Nodes.Get(k.Node).ID.String()
+		}
+		runs[after] += n
 	}
-	slices.SortFunc(out, func(a, b api.ForecastAfter) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.ID, b.ID)) })
+	var out []api.ForecastAfter
+	for after, n := range runs { // order is harmless: they are sorted
+		after.Runs = n
+		out = append(out, after)
+	}
+	slices.SortFunc(out, func(a, b api.ForecastAfter) int {
+		return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Container, b.Container), cmp.Compare(a.ID, b.ID))
+	})
 	return out[:min(len(out), forecastAfter)]
 }
 
-// forecastNow is forecastOf from now on.
-func forecastNow(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
-	return forecastOf(ctx, st, time.Now().UnixMilli(), id)
+func (f *forecaster) queuesAfter(s *forecast.Start) []api.ForecastQueue {
+	runs := map[string]int{}
+	for ref, n := range s.After { // order is harmless: they are summed up and sorted
+		runs[f.st.Queues.Get(f.st.Apps.Get(f.st.App(ref.App)).Queue).Path] += n
+	}
+	var out []api.ForecastQueue
+	for path, n := range runs { // order is harmless: they are sorted
+		out = append(out, api.ForecastQueue{Path: path, Runs: n})
+	}
+	slices.SortFunc(out, func(a, b api.ForecastQueue) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Path, b.Path)) })
+	return out[:min(len(out), forecastAfter)]
+}
+
+// supposition is something that an operator can do.
+type supposition struct {
+	text string
+	in   input.Input
+}
+
+// suppose adds to the first ask that will start what would make it start sooner.
+func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Start) error {
+	i := slices.IndexFunc(d.Asks, func(k api.ForecastAsk) bool { return k.Never == "" && k.Started > 0 })
+	if i < 0 {
+		return nil
+	}
+	usual := starts[i].Quantile(50)
+	for _, s := range f.suppositions(f.st.Apps.Get(slot), &starts[i]) {
+		o := f.options
+		o.Before, o.MaxEnds = []input.Input{s.in}, forecast.RefreshOptions().MaxEnds
+		other, err := forecast.Run(f.st, f.now, []forecast.Ask{starts[i].Ask}, o)
+		if err != nil {
+			return err
+		}
+		if len(other[0].Delays) == 0 {
+			return nil // there is no time for it
+		}
+		delay := other[0].Quantile(50)
+		if delay == forecast.Never || delay > usual-usual/100*forecastSoonerPercent || delay > usual-forecastSoonerMillis {
+			continue
+		}
+		out := api.ForecastAsk{}
+		f.times(&out, &other[0])
+		d.Asks[i].Sooner = append(d.Asks[i].Sooner, api.ForecastSooner{If: s.text, MedianMillis: out.MedianMillis})
+	}
+	slices.SortStableFunc(d.Asks[i].Sooner, func(a, b api.ForecastSooner) int { return cmp.Compare(a.MedianMillis, b.MedianMillis) })
+	return nil
+}
+
+// suppositions are what is tried: the end of the application that is waited for most often, a higher
+// priority, and other queues.
+func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []supposition) {
+	ends := map[event.ContainerRef]int{}
+	for ref, n := range s.After { // order is harmless: they are summed up
+		ends[event.ContainerRef{App: ref.App}] += n
+	}
+	var most uint32
+	for ref, n := range ends { // order is harmless: of equal ones the first application is taken
+		if k := ends[event.ContainerRef{App: most}]; ref.App != a.ID.Seq && (n > k || n == k && ref.App < most) {
+			most = ref.App
+		}
+	}
+	if most != 0 {
+		id := f.st.Apps.Get(f.st.App(most)).ID
+		out = append(out, supposition{id.String() + " ended now", &input.KillApplication{ID: id}})
+	}
+	if highest := f.highestPriority(a); highest >= a.Priority {
+		out = append(out, supposition{fmt.Sprintf("its priority was %d", highest+1), &input.SetPriority{ID: a.ID, Priority: highest + 1}})
+	}
+	for _, q := range f.otherQueues(a) {
+		out = append(out, supposition{"it was in " + q, &input.MoveApplication{ID: a.ID, Queue: q}})
+	}
+	return out
+}
+
+// highestPriority is that of the other applications in the queue that want something; below all
+// if there are none.
+func (f *forecaster) highestPriority(a *state.App) int32 {
+	highest := int32(-1)
+	f.st.Apps.Each(func(_ uint32, b *state.App) bool {
+		if b.ID != a.ID && b.Queue == a.Queue && !b.State.Ended() && b.Outstanding > 0 {
+			highest = max(highest, b.Priority)
+		}
+		return true
+	})
+	return highest
+}
+
+// otherQueues are the leaves that use least.
+func (f *forecaster) otherQueues(a *state.App) []string {
+	var leaves []*state.Queue
+	f.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		if slot != a.Queue && q.Leaf {
+			leaves = append(leaves, q)
+		}
+		return true
+	})
+	slices.SortFunc(leaves, func(a, b *state.Queue) int {
+		return cmp.Or(cmp.Compare(a.Used[yarn.Memory], b.Used[yarn.Memory]), cmp.Compare(a.Path, b.Path))
+	})
+	var out []string
+	for _, q := range leaves[:min(len(leaves), forecastQueues)] {
+		out = append(out, q.Path)
+	}
+	return out
 }

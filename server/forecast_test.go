@@ -3,10 +3,13 @@ package server
 import (
 	"testing"
 
+	"rmd/forecast"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -40,7 +43,12 @@ func TestForecastOf(t *testing.T) {
 		return id.App
 	}
 	first, second, huge := app(16384), app(16384), app(32768)
-	d, err := forecastOf(t.Context(), p.State(), now, second)
+	forecastOf := func(id yarn.ApplicationID) (*api.Forecast, error) {
+		var x explain.Explainer
+		f := &forecaster{st: p.State().Fork(), now: now, explain: x.Explain, options: forecast.DefaultOptions()}
+		return f.of(t.Context(), id)
+	}
+	d, err := forecastOf(second)
 	if err != nil || len(d.Asks) != 1 || d.Runs != 15 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -48,13 +56,17 @@ func TestForecastOf(t *testing.T) {
 	if k.Started != 15 || k.FromMillis <= now || k.MedianMillis < k.FromMillis || k.ToMillis < k.MedianMillis || k.Never != "" {
 		t.Errorf("%+v", k)
 	}
-	if len(k.After) != 1 || k.After[0].ID != first.String() || k.After[0].Queue != "root.a" || k.After[0].Runs != 15 {
+	if len(k.After) != 1 || k.After[0].ID != first.String() || k.After[0].Container == "" || k.After[0].Node != "n1:1" ||
+		k.After[0].Queue != "root.a" || k.After[0].Runs != 15 || len(k.Queues) != 1 || k.Queues[0] != (api.ForecastQueue{Path: "root.a", Runs: 15}) {
 		t.Errorf("it waits for %+v", k.After)
 	}
-	if d, err := forecastOf(t.Context(), p.State(), now, huge); err != nil || len(d.Asks) != 1 || d.Asks[0].Never == "" {
+	if len(k.Sooner) != 1 || k.Sooner[0].If != first.String()+" ended now" || k.Sooner[0].MedianMillis >= k.MedianMillis {
+		t.Errorf("it starts sooner if %+v", k.Sooner)
+	}
+	if d, err := forecastOf(huge); err != nil || len(d.Asks) != 1 || d.Asks[0].Never == "" {
 		t.Errorf("what no node can hold: %+v, %v", d, err)
 	}
-	if d, err := forecastOf(t.Context(), p.State(), now, first); err != nil || len(d.Asks) != 0 {
+	if d, err := forecastOf(first); err != nil || len(d.Asks) != 0 {
 		t.Errorf("what runs: %+v, %v", d, err)
 	}
 }

@@ -25,7 +25,7 @@ func (r *Replica) openMachine() error {
 		return r.cluster.AppliedIndex()
 	}
 	r.machine = fsm.New(c)
-	r.reasons, r.past, r.causes = &reasons{}, &historical{r: r}, newCauseCache(r)
+	r.reasons, r.past, r.causes, r.forecasts = &reasons{}, &historical{r: r}, newCauseCache(r), &forecasts{r: r}
 	return nil
 }
 

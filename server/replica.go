@@ -43,6 +43,7 @@ type Replica struct {
 	reasons     *reasons
 	past        *historical
 	causes      *causeCache
+	forecasts   *forecasts
 	hadoop      *hadoop.Frontend // nil without Hadoop's files
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
@@ -84,6 +85,7 @@ func (r *Replica) open() error {
 	leadership := r.cluster.Leadership()
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // it ends with the context
 	r.wg.Go(func() { r.follow(leadership) })
+	r.wg.Go(func() { r.forecasts.run(r.ctx) })
 	if r.hadoop != nil {
 		if err := r.hadoop.Listen(); err != nil {
 			return err

@@ -134,7 +134,7 @@ var places = map[string]place{
 	"cmd/rmd-chaos":   {ours: []string{"jepsen-lite/...", "internal/nearest", "internal/failpoint"}, outside: []string{yaml}, why: "it reads flags and prints; it starts rmd as an operator does"},
 	"interop/...":     {ours: []string{"interop/...", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
 	"interop/harness": {ours: []string{"internal/portblock"}, outside: []string{zk}, why: "it drives real Hadoop and rmd from outside, and looks into ZooKeeper by itself"},
-	"forecast": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/input"}, without: []string{"os", "net", "time"},
+	"forecast": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/input", "internal/quantile"}, without: []string{"os", "net", "time"},
 		why: "it lets the planner go on with a fork, and touches no replica"},
 	"twin": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/capacity", "scheduler/input", "scheduler/placement", "scheduler/preempt"},
 		why: "it compares the planner, and the rules that place applications, with Hadoop's, and nothing around it"},

@@ -29,6 +29,10 @@ func TestForecast(t *testing.T) {
 		t.Errorf("status %d, asked for %q instead of %q", r.Code, asked, id)
 	}
 	b.fails(404, "NO_SUCH_APPLICATION", "GET", "/v1/apps/application_1_9999/forecast", "")
+	b.fails(400, "INVALID_REQUEST", "GET", "/v1/apps/job_1/forecast", "")
+	b.fails(400, "UNKNOWN_FIELD", "GET", "/v1/apps/"+id+"/forecast?runs=1000000", "")
+	b.fails(405, "METHOD_NOT_ALLOWED", "POST", "/v1/forecast", "")
 	none := newBench(t, func(c *Config) { c.Planner.Forecast = nil })
+	none.fails(501, "NOT_AVAILABLE", "GET", "/v1/forecast", "")
 	none.fails(501, "NOT_AVAILABLE", "GET", "/v1/apps/"+id+"/forecast", "")
 }

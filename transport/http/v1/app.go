@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"context"
 	"net/http"
 
 	"rmd/fsm/state"
@@ -17,7 +16,6 @@ func (s *API) appRoutes() []route.Route {
 		route.Get("/v1/apps", "state queue user type name tag limit after order", s.listApps).Doc("List applications, one page", nil, api.Apps{}),
 		route.Post("/v1/apps", "dry_run explain", s.submitApp).Doc("Submit an application, or with dry_run predict the result", api.Submit{}, route.Answers{http.StatusOK: api.Submitted{}, http.StatusCreated: api.Submitted{}}),
 		route.Get("/v1/apps/{id}", "", ofApp(s.showApp)).Doc("Show an application", nil, api.App{}),
-		route.Get("/v1/apps/{id}/forecast", "", s.forecastApp).Doc("Forecast when what an application waits for will start", nil, api.Forecast{}),
 		route.Get("/v1/apps/{id}/explain", "", ofApp(s.explainApp)).Doc("Explain why an application waits", nil, api.Explanation{}),
 		route.Get("/v1/apps/{id}/containers", "limit after", ofApp(s.appContainers)).Doc("List the live containers of an application, one page", nil, api.Containers{}),
 		route.Get("/v1/apps/{id}/attempts", "", ofApp(s.appAttempts)).Doc("List the attempts of an application", nil, api.Attempts{}),
@@ -97,21 +95,6 @@ func ofApp(h func(c *route.Call, v *view.View, a *state.App) error) route.Handle
 
 func (s *API) showApp(c *route.Call, v *view.View, a *state.App) error {
 	return c.JSON(http.StatusOK, v.App(a))
-}
-
-// forecastApp answers when what an application waits for will start. It plans ahead on a private
-// fork, one question at a time.
-func (s *API) forecastApp(c *route.Call) error {
-	if s.cfg.Planner.Forecast == nil {
-		return problem.NotAvailable("planning ahead")
-	}
-	return s.planAhead(c, "forecasting starts", func(ctx context.Context, v *view.View) (any, error) {
-		id, _, err := v.FindApp(c.Args["id"])
-		if err != nil {
-			return nil, err
-		}
-		return s.cfg.Planner.Forecast(ctx, s.privateFork(v.State), id)
-	})
 }
 
 func (s *API) explainApp(c *route.Call, v *view.View, a *state.App) error {

@@ -75,6 +75,8 @@ type Planner struct {
 	// Forecast says when what an application waits for will start. It forks the state that it is given, and is
 	// called once at a time.
 	Forecast func(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error)
+	// ForecastReport says how well the forecasts of this replica held.
+	ForecastReport func() *api.ForecastReport
 	// Preemption says what preemption does, and what its next round would decide. It is given a fork
 	// of its own, one call at a time.
 	Preemption func(st *state.State) (*api.Preemption, error)

@@ -3,14 +3,11 @@ package replay
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"rmd/forecast"
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
-	"rmd/scheduler/planner"
 	"rmd/workload"
 	"rmd/workload/report"
 	"rmd/workload/trace"
@@ -31,10 +28,10 @@ func MeasureForecasts(ctx context.Context, o Options) ([]report.Forecasts, error
 	if err != nil {
 		return nil, err
 	}
-	declared := forecast.DefaultOptions()
+	st, declared := v.planner.State(), forecast.RefreshOptions()
 	declared.Runs, declared.Limit = 1, limits(o.Trace)
-	f := &forecasts{virtual: v, reserved: map[uint64]forecast.Ask{}, every: every(o),
-		methods: []*method{newMethod("rmd", forecast.DefaultOptions()), newMethod("declared", declared)}}
+	f := &forecasts{virtual: v, every: every(o),
+		methods: []*method{newMethod("rmd", st, forecast.RefreshOptions()), newMethod("declared", st, declared)}}
 	c := o.config("forecasts")
 	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, f, 0
 	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
@@ -73,31 +70,32 @@ func every(o Options) time.Duration {
 	for i := range o.Trace.Jobs {
 		last = max(last, o.Trace.Jobs[i].Submit)
 	}
-	return max(last/forecastParts, time.Minute)
+	return max(last/forecastParts, 100*time.Millisecond)
 }
 
 // forecasts is a virtual cluster where the starts of what waits are forecast.
 type forecasts struct {
 	*virtual
-	methods  []*method
-	every    time.Duration
-	next     time.Duration
-	reserved map[uint64]forecast.Ask
-	err      error
+	methods []*method
+	every   time.Duration
+	next    time.Duration
+	inputs  uint64
+	err     error
 }
 
 // method is one way to forecast, with what became of it.
 type method struct {
-	name    string
-	options forecast.Options
-	record  *forecast.Record
-	none    int
+	*forecast.Keeper
+	name string
+	none int
 
 	errors, waits, widths []int64
 }
 
-func newMethod(name string, o forecast.Options) *method {
-	return &method{name: name, options: o, record: forecast.NewRecord()}
+func newMethod(name string, st *state.State, o forecast.Options) *method {
+	m := &method{Keeper: forecast.NewKeeper(st, 0, nil, o), name: name}
+	m.Due = m.due
+	return m
 }
 
 // Do implements workload.Submitter.
@@ -107,18 +105,9 @@ func (f *forecasts) Do(ctx context.Context, in input.Input) (input.Reply, error)
 	}
 	now := virtualEpoch + f.now.Milliseconds()
 	reply, events := f.planner.Plan(now, input.Request{Input: in})
-	for _, e := range events {
-		switch e := e.(type) {
-		case *event.ContainerAllocated:
-			f.started(now, forecast.Ask{App: e.App, Key: e.Key})
-		case *event.ReservationMade:
-			f.reserved[e.Reservation] = forecast.Ask{App: e.App, Key: e.Key}
-		case *event.ReservationCancelled:
-			delete(f.reserved, e.Reservation)
-		case *event.ReservationFulfilled:
-			f.started(now, f.reserved[e.Reservation])
-			delete(f.reserved, e.Reservation)
-		}
+	f.inputs++
+	for _, m := range f.methods {
+		m.Apply(f.inputs, now, events)
 	}
 	return reply, nil
 }
@@ -128,64 +117,31 @@ func (f *forecasts) advance(to time.Duration) {
 	if f.now >= f.next && f.err == nil {
 		f.next = f.now + f.every
 		for _, m := range f.methods {
-			if err := m.forecast(f.planner, virtualEpoch+f.now.Milliseconds()); err != nil {
-				f.err = err
-			}
+			none, err := m.Forecast(f.planner.State(), virtualEpoch+f.now.Milliseconds())
+			m.none += none
+			f.err = errors.Join(f.err, err)
 		}
 	}
 	f.now = to
 }
 
-func (f *forecasts) started(now int64, k forecast.Ask) {
-	for _, m := range f.methods {
-		m.started(now, k)
-	}
-}
-
 // summary is what became of all forecasts of a method.
 func (m *method) summary() report.Forecasts {
-	out := report.Forecasts{Method: m.name, Made: len(m.errors), Open: m.record.Waiting(), None: m.none}
-	if m.options.Limit == nil && out.Made > 0 {
-		out.Held = float64(m.record.Held) / float64(out.Made)
+	out := report.Forecasts{Method: m.name, Made: len(m.errors), Open: m.Record.Waiting() + m.Record.Gone, None: m.none}
+	if m.Options.Limit == nil && out.Made > 0 {
+		out.Held = float64(m.Record.Held) / float64(out.Made)
 	}
 	out.SetErrors(m.errors, m.waits, m.widths)
 	return out
 }
 
-// started compares the forecast of a start, if there is one, with the present time.
-func (m *method) started(now int64, k forecast.Ask) {
-	p, ok := m.record.Started(now, k)
-	if !ok {
-		return
+// due compares a promise with what happened.
+func (m *method) due(o forecast.Outcome) {
+	guess := o.Median
+	if m.Options.Limit != nil { // such schedulers say what they plan
+		guess = o.Forecast
 	}
-	delay := now - p.AtMillis
-	guess := p.Median
-	if m.options.Limit != nil { // such schedulers say what they plan
-		guess = p.Forecast
-	}
-	m.errors = append(m.errors, max(delay-guess, guess-delay))
-	m.waits = append(m.waits, delay)
-	m.widths = append(m.widths, p.To-p.From)
-}
-
-// forecast forecasts the starts of what waits and has no forecast yet.
-func (m *method) forecast(p *planner.Planner, now int64) error {
-	st := p.State()
-	asks := slices.DeleteFunc(forecast.Waiting(st), func(k forecast.Ask) bool { _, ok := m.record.Open(k); return ok })
-	if len(asks) == 0 {
-		return nil
-	}
-	starts, err := forecast.Run(st, now, asks, m.options)
-	if err != nil {
-		return err
-	}
-	for i := range starts {
-		delay := starts[i].Quantile(50)
-		if delay == forecast.Never {
-			m.none++
-			continue
-		}
-		m.record.Promise(now, starts[i].Ask, delay)
-	}
-	return nil
+	m.errors = append(m.errors, max(o.Delay-guess, guess-o.Delay))
+	m.waits = append(m.waits, o.Delay)
+	m.widths = append(m.widths, o.To-o.From)
 }

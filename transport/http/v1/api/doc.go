@@ -67,6 +67,7 @@
 //	GET    /v1/reservations/{id}/history                        ReservationHistory
 //	DELETE /v1/reservations/{id}?reason=                        Done
 //
+//	GET    /v1/forecast                                         ForecastReport
 //	GET    /v1/preemption                                       Preemption
 //
 //	GET    /v1/conf                                             Conf

@@ -1,0 +1,98 @@
+package forecast
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestKeeper: what waits is promised a start, which comes due when it starts. A record that is saved and
+// read goes on where it was, also if the log comes once more or the start was missed.
+func TestKeeper(t *testing.T) {
+	c := newCluster(t)
+	c.app(1, 16384, 60_000)
+	waits := c.app(1, 16384, 0)
+	k := NewKeeper(c.p.State(), 7, nil, RefreshOptions())
+	if none, err := k.Forecast(c.p.State(), c.now); err != nil || none != 0 || k.Record.Waiting() != 1 {
+		t.Fatalf("%d promises, %d without a start, %v", k.Record.Waiting(), none, err)
+	}
+	before := c.p.State().Fork()
+	saved, err := json.Marshal(k.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() *Record {
+		t.Helper()
+		r := &Record{}
+		if err := json.Unmarshal(saved, r); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := json.Marshal(r); err != nil || !bytes.Equal(again, saved) {
+			t.Fatalf("%v: %s is read as %s", err, saved, again)
+		}
+		return r
+	}
+	c.now += 30_000
+	n := c.p.State().Nodes.Get(1)
+	_, events := c.p.Plan(c.now, input.Request{Input: &input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{
+		{Container: c.p.State().ContainerID(c.p.State().Containers.Get(n.Containers)), State: yarn.ContainerCompleted}}}})
+	start := func(k *Keeper, index uint64) { k.Apply(index, c.now, events) }
+	start(k, 8)
+	if k.Record.Due != 1 || k.Record.Newest[0].Delay != 30_000 || k.Record.Waiting() != 0 {
+		t.Errorf("when %s starts: %+v", waits.App, k.Record.recorded)
+	}
+	start(k, 8) // once more
+	if k.Record.Due != 1 {
+		t.Error("a start counts twice")
+	}
+	older := NewKeeper(before, 5, read(), RefreshOptions())
+	if older.Apply(6, c.now, []event.Event{}) || older.Record.Waiting() != 1 {
+		t.Error("a replica that begins with an older state forgets its promises")
+	}
+	if start(older, 8); older.Record.Due != 1 {
+		t.Error("it does not go on")
+	}
+	if same := NewKeeper(before, 9, read(), RefreshOptions()); same.Record.Waiting() != 1 {
+		t.Error("the promise for what waits still is forgotten")
+	}
+	if missed := NewKeeper(c.p.State(), 9, read(), RefreshOptions()); missed.Record.Waiting() != 0 || missed.Record.Gone != 1 || missed.Record.Due != 0 {
+		t.Errorf("a start that was missed: %+v", missed.Record.recorded)
+	}
+	other := read()
+	other.Cluster = "another"
+	if k := NewKeeper(before, 9, other, RefreshOptions()); k.Record.Cluster != "c" || k.Record.Waiting() != 0 {
+		t.Error("the record of another cluster is kept")
+	}
+	// Who withdraws its ask is not late for ever.
+	gone := NewKeeper(before, 9, read(), RefreshOptions())
+	if _, err := gone.Forecast(c.p.State(), c.now); err != nil || gone.Record.Waiting() != 0 || gone.Record.Gone != 1 {
+		t.Errorf("%d promises wait, %d are gone, %v", gone.Record.Waiting(), gone.Record.Gone, err)
+	}
+}
+
+// TestReadRecord: a file that no record wrote is refused.
+func TestReadRecord(t *testing.T) {
+	good, err := json.Marshal(NewRecord("c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]string{
+		"empty": "", "a list": "[]", "cut": string(good[:len(good)/2]),
+		"more held than due": strings.Replace(string(good), `"held":0`, `"held":1`, 1),
+		"wide":               strings.Replace(string(good), `"below":0.05`, `"below":50`, 1),
+		"negative":           strings.Replace(string(good), `"open":[]`, `"open":[{"App":1,"forecast_ms":-1}]`, 1),
+		"backwards":          strings.Replace(string(good), `"open":[]`, `"open":[{"App":1,"from_ms":5}]`, 1),
+	} {
+		if bad == string(good) {
+			t.Fatalf("%s: nothing is replaced in %s", name, good)
+		}
+		if err := json.Unmarshal([]byte(bad), &Record{}); err == nil {
+			t.Errorf("%s is taken: %s", name, bad)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"rmd/forecast"
+	"rmd/fsm"
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// forecasts keeps this replica's record of how well starts are forecast. Each replica keeps one: it
+// follows what is applied, and forecasts once a minute of the log's time when what waits will start.
+// So the record needs no entry of the log, and no failover ends it. It is saved beside the log and
+// goes on from there after a restart.
+type forecasts struct {
+	r *Replica
+
+	mu     sync.Mutex
+	keeper *forecast.Keeper // nil: nothing is followed yet
+	// What was answered last, for pages that ask again and again.
+	last map[yarn.ApplicationID]*api.Forecast
+}
+
+const (
+	forecastEvery = 60_000 // milliseconds
+	forecastPause = 100 * time.Millisecond
+	forecastFile  = "forecasts.json"
+	// An answer may be so old for a page; so many are kept.
+	forecastKept    = 5_000 // milliseconds
+	forecastAnswers = 100
+)
+
+// run follows the log until the context ends.
+func (f *forecasts) run(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil { // the replica does not end for a forecast
+			f.r.log.Error("the record of forecasts is not kept any more", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	record := f.load()
+	for ctx.Err() == nil {
+		err := f.follow(ctx, record)
+		if ctx.Err() != nil {
+			break
+		}
+		f.r.log.Debug("watch for the forecasts starts again", "error", err)
+		f.mu.Lock()
+		if f.keeper != nil {
+			record, f.keeper = f.keeper.Record, nil
+		}
+		f.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-time.After(forecastPause):
+		}
+	}
+	f.save()
+}
+
+// follow goes on with a record, from the first batch of a cluster that exists.
+func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
+	sub, err := f.r.machine.Watch(0)
+	if err != nil {
+		return err
+	}
+	// A fork to forecast from, when all that leads to it is followed.
+	var fork *state.State
+	var index uint64
+	next := int64(0)
+	for {
+		b, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if fork != nil && b.Index > index {
+			if err := f.forecast(fork); err != nil {
+				return err
+			}
+			fork = nil
+		}
+		if f.apply(record, b) && fork == nil && b.NowMillis >= next {
+			fork, index = f.r.machine.Fork()
+			next = b.NowMillis + forecastEvery
+		}
+	}
+}
+
+// apply follows a batch, as soon as the cluster has its name. True: it is news.
+func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keeper == nil {
+		st, index := f.r.machine.Fork()
+		if st.Meta.ClusterID == "" {
+			return false
+		}
+		f.keeper = forecast.NewKeeper(st, index, record, forecast.RefreshOptions())
+	}
+	return f.keeper.Apply(b.Index, b.NowMillis, b.Events)
+}
+
+func (f *forecasts) forecast(st *state.State) error {
+	if st.Version() == nil {
+		return nil
+	}
+	f.mu.Lock()
+	_, err := f.keeper.Forecast(st, st.Meta.NowMillis)
+	f.mu.Unlock()
+	f.save()
+	return err
+}
+
+// path is where the record is saved; empty: nowhere.
+func (f *forecasts) path() string {
+	if f.r.opt.Config.Data == "" {
+		return ""
+	}
+	return filepath.Join(f.r.opt.Config.Data, forecastFile)
+}
+
+// load reads the record; nil if there is none. One that cannot be read is given up: it says nothing
+// about the cluster's state.
+func (f *forecasts) load() *forecast.Record {
+	if f.path() == "" {
+		return nil
+	}
+	data, err := os.ReadFile(f.path())
+	record := &forecast.Record{}
+	if err == nil {
+		err = json.Unmarshal(data, record)
+	}
+	if err == nil {
+		return record
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		f.r.log.Warn("the record of forecasts cannot be read; a new one begins", "file", f.path(), "error", err)
+	}
+	return nil
+}
+
+// save replaces the file, so that a crash leaves the old or the new one.
+func (f *forecasts) save() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keeper == nil || f.path() == "" {
+		return
+	}
+	if err := replaceFile(f.path(), f.keeper.Record); err != nil {
+		f.r.log.Warn("the record of forecasts is not saved", "error", err)
+	}
+}
+
+// replaceFile writes a document so that a crash leaves the old file or the new one.
+func replaceFile(path string, document any) error {
+	data, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// of answers when what an application waits for will start.
+func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
+	if st.Version() == nil {
+		return &api.Forecast{ID: id.String(), Asks: []api.ForecastAsk{}}, nil
+	}
+	now := max(f.r.parts.Now().UnixMilli(), st.Meta.NowMillis)
+	if d := f.answered(now, id); d != nil {
+		return d, nil
+	}
+	x := &forecaster{st: st, now: now, explain: f.r.reasons.explain, options: forecast.DefaultOptions(), interval: f.interval, recorded: f.enough()}
+	d, err := x.of(ctx, id)
+	if err == nil {
+		f.keep(id, d)
+	}
+	return d, err
+}
+
+// answered is what was answered a moment ago; nil: nothing.
+func (f *forecasts) answered(now int64, id yarn.ApplicationID) *api.Forecast {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.last[id]; d != nil && now-d.AtMillis < forecastKept {
+		return d
+	}
+	return nil
+}
+
+func (f *forecasts) keep(id yarn.ApplicationID, d *api.Forecast) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil || len(f.last) >= forecastAnswers {
+		f.last = map[yarn.ApplicationID]*api.Forecast{}
+	}
+	f.last[id] = d
+}
+
+func (f *forecasts) enough() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.keeper != nil && f.keeper.Record.Enough()
+}
+
+func (f *forecasts) interval(now, delay int64) (from, median, to int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keeper == nil {
+		return delay, delay, delay
+	}
+	return f.keeper.Record.Interval(now, delay)
+}
+
+// report says how well the forecasts of this replica held.
+func (f *forecasts) report() *api.ForecastReport {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := &api.ForecastReport{Replica: f.r.ID()}
+	if f.keeper == nil {
+		return d
+	}
+	r := f.keeper.Record
+	d.SinceMillis, d.Due, d.Held, d.Gone, d.Open, d.Recorded = r.SinceMillis, r.Due, r.Held, r.Gone, r.Waiting(), r.Enough()
+	s := r.Summary()
+	d.Newest = api.ForecastSummary{Due: s.Outcomes, Held: s.Held, ErrorP50Millis: s.ErrorP50, ErrorP95Millis: s.ErrorP95, WaitP50Millis: s.Wait, WidthP50Millis: s.Width}
+	return d
+}
