@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-limits bench-peers preemption longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-limits bench-peers preemption forecasts longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -74,6 +74,12 @@ longrun: ## full rate for DURATION each: a follower away and back; four times to
 
 TRACES ?= ../shared/traces
 COMPARE := $(BIN) replay --compare preemption
+FORECAST := $(BIN) replay --compare forecasts
+forecasts: build ## how well starts are forecast on three traces made tight: TRACES=directory of openb, swim and sls
+	$(FORECAST) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500
+	$(FORECAST) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 600
+	$(FORECAST) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+
 preemption: build ## what preemption costs and gives on three traces made tight, by selector: TRACES=directory of openb, swim and sls
 	$(COMPARE) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100
 	$(COMPARE) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1

@@ -73,6 +73,8 @@ var pagePaths = []struct {
 	{"/ui/conf?from=1&to=2", []string{"From version 1 to 2", "maximum-applications"}},
 	{"/ui/conf/edit", []string{"root.online.maximum-applications = 7"}},
 	{"/ui/conf/rollback?to=1", []string{"Roll back to version 1", "What would change", "maximum-applications"}},
+	{"/ui/forecasts", []string{"<b>273</b> of 300", "91", "These are too few"}},
+	{"/ui/apps/" + appTwo, []string{"When it starts", "9 in 10 between", "a later one", "of 15", "its priority was 4", "never: no node has it", "within 7 days in 3 of 15 runs only", "/ui/forecasts"}},
 	{"/ui/audit", []string{"token ci", "node drain", "sim-01:8041", "NOT_ALLOWED", "10.0.0.9"}},
 	{"/ui/labels", []string{"Node labels are off", "default", `href="/ui/nodes?label=-"`}},
 	{"/ui/replay", []string{"Paused at index 17", "Rewind", "Step back", "Reserved at this index", "…_0002", "rmd replay", "127.0.0.1:8088", "Play it with and without"}},
@@ -89,9 +91,22 @@ func fullyExplained(_ *state.State, id yarn.ApplicationID) (*api.Explanation, er
 		MustEnd: &api.ExplainedMustEnd{Node: "sim-01:8041", Missing: "32768MB", Containers: []string{"container_1780000000000_0001_01_000001"}}}, nil
 }
 
+func fullyForecast(_ context.Context, _ *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
+	return &api.Forecast{ID: id.String(), Runs: 15, Asks: []api.ForecastAsk{
+		{Size: "4096MB 1vc", Count: 2, Started: 15, FromMillis: 1_000, MedianMillis: 2_000, ToMillis: 9_000, Recorded: true,
+			After:  []api.ForecastAfter{{Container: "container_1780000000000_0001_01_000001", Node: "sim-02:8041", ID: appOne, Queue: "root.train", Runs: 12}, {ID: appOne, Queue: "root.train", Runs: 3}},
+			Queues: []api.ForecastQueue{{Path: "root.train", Runs: 15}}, Sooner: []api.ForecastSooner{{If: "its priority was 4", MedianMillis: 1_500}}},
+		{Size: "9GB 1vc", Count: 1, Never: "no node has it"}, {Size: "1GB 1vc", Count: 1, Started: 3}}}, nil
+}
+
+func wellForecast() *api.ForecastReport {
+	return &api.ForecastReport{Replica: "rm1", SinceMillis: 1_000, Due: 400, Held: 360, Newest: api.ForecastSummary{Due: 300, Held: 273}}
+}
+
 func TestPagesSayWhatTheStateSays(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Explain = fullyExplained
+		c.Planner.Forecast, c.Planner.ForecastReport = fullyForecast, wellForecast
 		c.Own = []OwnSetting{{Name: "raft.sync", Value: "always", About: "cannot be turned off", Origin: "default"}, {Name: "id", Value: "rm1", Origin: "rmd.yaml:3"}}
 		c.Hadoop.Settings = func() []yarnweb.Setting {
 			return []yarnweb.Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"}, {Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}

@@ -11,6 +11,8 @@ type appData struct {
 	App        appRow
 	Explain    *api.Explanation
 	NoExplain  *api.Error
+	Forecast   *api.Forecast // nil: it does not wait
+	NoForecast *api.Error
 	Attempts   []api.Attempt
 	Asks       []api.Ask
 	Containers []containerRow
@@ -52,6 +54,11 @@ func application(q *query) (any, error) {
 	if !a.State.Ended() {
 		if d.Explain, err = q.u.cfg.API.Explain(q.v, a.ID); err != nil {
 			d.NoExplain = q.u.cfg.Problems.Of(err, false)
+		}
+		if d.Explain != nil && d.Explain.Waiting {
+			if d.Forecast, err = q.u.cfg.API.Forecast(q.r.Context(), q.v, a.ID); err != nil {
+				d.NoForecast = q.u.cfg.Problems.Of(err, false)
+			}
 		}
 		d.Leaves = q.leafChoices(d.App.Queue)
 	}

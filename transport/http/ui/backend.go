@@ -24,6 +24,10 @@ type API interface {
 	LastHour(v *view.View, queue, node string) (*api.History, error)
 	// Explain says why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
+	// Forecast says when what an application waits for will start.
+	Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID) (*api.Forecast, error)
+	// ForecastReport says how well such forecasts held.
+	ForecastReport() (*api.ForecastReport, error)
 	// Reasons are why the events of some entries were decided, as far as they are at hand
 	// in time; on says that this replica finds them out at all.
 	Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool)

@@ -111,6 +111,7 @@ func (u *UI) routes() {
 		{path: "/ui/conf", name: "conf", title: "Configuration", show: configuration},
 		{path: "/ui/conf/edit", name: "edit", nav: "conf", title: "Edit the configuration", show: editConfiguration},
 		{path: "/ui/conf/rollback", name: "rollback", nav: "conf", title: "Roll back", show: confirmRollback},
+		{path: "/ui/forecasts", name: "forecasts", nav: "apps", title: "Forecasts", show: forecastsPage},
 		{path: "/ui/audit", name: "audit", title: "Audit", show: auditPage},
 		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
 		{path: "/ui/labels/{name}", name: "label", nav: "labels", title: "Label", show: label},

@@ -22,10 +22,18 @@ func (p *program) appExplain() verb {
 			if err != nil {
 				return err
 			}
+			forecastPath, err := c.appPath("/forecast")
+			if err != nil {
+				return err
+			}
 			return showText(c, func(ctx context.Context) ([]byte, func(io.Writer) error, error) {
 				var x api.Explanation
 				doc, err := c.get(ctx, path, nil, &x)
-				return doc, func(w io.Writer) error { return writeExplanation(w, x, c.cut()) }, err
+				starts := ""
+				if err == nil && x.Waiting && c.format() == output.Table {
+					starts = c.forecastLine(ctx, forecastPath)
+				}
+				return doc, func(w io.Writer) error { return writeExplanation(w, x, starts, c.cut()) }, err
 			})
 		}}
 }
@@ -77,8 +85,8 @@ func (l *labelled) fold(lead, text string) {
 	l.b.WriteString(strings.TrimRight(lead, " ") + "\n")
 }
 
-// writeExplanation prints all of the document; width 0 folds nothing.
-func writeExplanation(w io.Writer, x api.Explanation, width int) error {
+// writeExplanation prints all of the document, and when it starts; width 0 folds nothing.
+func writeExplanation(w io.Writer, x api.Explanation, starts string, width int) error {
 	l := &labelled{width: width}
 	if x.Waiting {
 		l.fold("WAITING  ", fmt.Sprintf("%s in %s%s", output.Millis(x.WaitingMillis), x.Queue, place(x)))
@@ -95,6 +103,9 @@ func writeExplanation(w io.Writer, x api.Explanation, width int) error {
 		if text != "" {
 			l.line("", "%s%s", []string{"", "in YARN: "}[i], text)
 		}
+	}
+	if starts != "" {
+		l.line("starts", "%s", starts)
 	}
 	list(l, "asks", x.Asks, askText)
 	list(l, "limits", x.Limits, limitText)

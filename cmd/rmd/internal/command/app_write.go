@@ -87,7 +87,7 @@ func runSubmit(c *call) error {
 		fmt.Fprintf(c.p.Out, "would be submitted to %s\n", d.Queue)
 	}
 	if d.Explain != nil && !c.quiet() {
-		return writeExplanation(c.p.Err, *d.Explain, c.cut())
+		return writeExplanation(c.p.Err, *d.Explain, "", c.cut())
 	}
 	return nil
 }

@@ -49,6 +49,8 @@ var examples = map[string][]string{
 	"reservation status": {"rmd reservation status r41", "rmd reservation status"},
 	"reservation cancel": {"rmd reservation cancel r41 --reason \"node goes to repair\" --yes"},
 
+	"forecast report": {"rmd forecast report", "rmd forecast report -o json"},
+
 	"preempt": {"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --dry-run -o json"},
 
 	"conf get":      {"rmd conf get root.train", "rmd conf get --version 3 -o json", "rmd conf get --xml > queues.xml", "rmd conf get --ignored"},

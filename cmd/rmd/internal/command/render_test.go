@@ -26,7 +26,7 @@ func TestExplanationIsWhole(t *testing.T) {
 		MustEnd: &api.ExplainedMustEnd{Node: "sim-02:45454", Missing: "5gpu", Containers: []string{"container_d"}},
 	}
 	var b bytes.Buffer
-	if err := writeExplanation(&b, x, 0); err != nil {
+	if err := writeExplanation(&b, x, "", 0); err != nil {
 		t.Fatal(err)
 	}
 	want := `WAITING  4m02s in root.train, 2nd of 14 in the queue
@@ -49,7 +49,7 @@ func TestExplanationIsWhole(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := writeExplanation(&b, x, 50); err != nil {
+	if err := writeExplanation(&b, x, "", 50); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {
