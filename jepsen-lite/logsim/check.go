@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"reflect"
 	"strings"
 
+	"rmd/forecast"
 	"rmd/fsm/event"
 	"rmd/jepsen-lite/ledger"
 	"rmd/jepsen-lite/ledger/statediff"
@@ -54,6 +56,8 @@ const (
 	historyMax = 600
 	historyOut = 60
 	checkEvery = 16 // entries between two comparisons of state, ledger and itself
+
+	forecastEvery = 256 // entries between two forecasts
 )
 
 func newChecker(w *world) *checker {
@@ -149,6 +153,29 @@ func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err e
 	if index%checkEvery == 0 {
 		c.compare(r)
 	}
+	if index%forecastEvery == 0 {
+		c.forecast(r)
+	}
+}
+
+// forecast plans ahead from a replica's state. That ends, twice with the same answer, and changes nothing.
+func (c *checker) forecast(r *replica) {
+	st, index := r.m.Fork()
+	if st.Version() == nil {
+		return
+	}
+	digest, asks, o := st.Digest(), forecast.Waiting(st), forecast.RefreshOptions()
+	o.Runs, o.MaxEnds = 2, 200
+	first, err := forecast.Run(st, c.w.now, asks, o)
+	if err != nil {
+		c.fail("S7", "nothing can be forecast from the state at %d: %v", index, err)
+		return
+	}
+	again, err := forecast.Run(st, c.w.now, asks, o)
+	if err != nil || !reflect.DeepEqual(first, again) || st.Digest() != digest {
+		c.fail("S7", "a forecast from the state at %d is another one when it is repeated, or changes the state: %v", index, err)
+	}
+	c.w.counts.Forecast += len(first)
 }
 
 // enter follows a new entry in the ledger.
