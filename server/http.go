@@ -53,7 +53,8 @@ func (r *Replica) openREST() error {
 		c.Own = append(c.Own, httpserver.OwnSetting{Name: s.Path, Value: s.Value, About: s.About, Origin: s.Origin})
 	}
 	if r.hadoop != nil {
-		c.Hadoop.Service, c.Hadoop.Settings, c.Hadoop.Admin = r.hadoop.Web(), r.hadoop.Settings, r.hadoop.Admin
+		c.Hadoop.Service, c.Hadoop.Settings = r.hadoop.Web(), r.hadoop.Settings
+		c.Hadoop.Admin, c.Hadoop.Groups = r.hadoop.Admin, r.hadoop.Groups
 	}
 	var err error
 	if r.rest, err = httpserver.New(c); err != nil {

@@ -72,6 +72,38 @@ func (c *Config) MayAdminister(i int, user string, groups ...string) bool {
 	return false
 }
 
+// MayChange says whether a user may make next of the configuration: the user must administer every
+// queue whose keys change, the nearest existing one for a queue that is new, and the cluster for all
+// other keys. It returns the first key that says no.
+func (c *Config) MayChange(next *Config, user string, groups ...string) (key string, ok bool) {
+	for _, name := range changedKeys(c.properties, next.properties) {
+		rest, _ := strings.CutPrefix(name, Prefix)
+		i, isQueue := c.byPath[longestQueue(c, rest)]
+		if may := c.AdminACL.Allows(user, groups...); !may && !(isQueue && c.MayAdminister(i, user, groups...)) {
+			return name, false
+		}
+	}
+	return "", true
+}
+
+// changedKeys are the names whose values differ in two sorted lists.
+func changedKeys(a, b []Property) (out []string) {
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
+			out, a = append(out, a[0].Name), a[1:]
+		case len(a) == 0 || b[0].Name < a[0].Name:
+			out, b = append(out, b[0].Name), b[1:]
+		default:
+			if a[0].Value != b[0].Value {
+				out = append(out, a[0].Name)
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	return out
+}
+
 // MaySubmit says whether a user may submit to queue i: by the submit list of
 // the queue or of any ancestor, or because the user administers it.
 func (c *Config) MaySubmit(i int, user string, groups ...string) bool {

@@ -55,6 +55,7 @@ type Config struct {
 	Preprocessor          Preprocessor
 	ACLEnabled            bool  // yarn.acl.enable
 	AdminACL              ACL   // yarn.admin.acl
+	QueueAdminsChange     bool  // administrators of a queue may change its keys
 	AMMaxAttempts         int64 // of an application that names no number
 	AMGlobalMaxAttempts   int64 // of any application
 	MaxCompletedApps      int64

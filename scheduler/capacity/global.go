@@ -28,6 +28,7 @@ func (r *reader) readGlobal(c *Config) {
 	if v, ok := r.raw("yarn.admin.acl"); ok {
 		c.AdminACL = ParseACL(v)
 	}
+	r.readMutationPolicy(c)
 	c.AMMaxAttempts = r.int("yarn.resourcemanager.am.max-attempts", 2, 1, math.MaxInt32)
 	c.AMGlobalMaxAttempts = r.int("yarn.resourcemanager.am.global.max-attempts", c.AMMaxAttempts, 1, math.MaxInt32)
 	c.MaxCompletedApps = r.int("yarn.resourcemanager.max-completed-applications", 1000, 0, 1_000_000)
@@ -40,6 +41,20 @@ func (r *reader) readGlobal(c *Config) {
 	c.Tokens = r.readTokens()
 	r.readLabelSettings(c)
 	r.readPreemption(c)
+}
+
+// readMutationPolicy reads who may change the configuration beside operators.
+func (r *reader) readMutationPolicy(c *Config) {
+	class, _ := r.get(MutationPolicyKey)
+	switch class[strings.LastIndexByte(class, '.')+1:] {
+	case "", "DefaultConfigurationMutationACLPolicy":
+	case "QueueAdminConfigurationMutationACLPolicy":
+		if c.QueueAdminsChange = c.ACLEnabled; !c.ACLEnabled {
+			r.warn(MutationPolicyKey, "has no effect, since yarn.acl.enable is not true", "set it to true, or remove the policy")
+		}
+	default:
+		r.ignore(MutationPolicyKey, "DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies")
+	}
 }
 
 // readScheduling reads what steers a pass.

@@ -12,6 +12,9 @@ const Prefix = "yarn.scheduler.capacity."
 // states that kind's unit and bounds.
 const resourceTypes = "yarn.resource-types"
 
+// MutationPolicyKey names the class of YARN that says who may change the queue configuration.
+const MutationPolicyKey = "yarn.scheduler.configuration.mutation.acl-policy.class"
+
 // siteKeys are the keys outside the prefix that the planner reads, sorted: Relevant searches
 // them by halves.
 var siteKeys = []string{
@@ -48,6 +51,7 @@ var siteKeys = []string{
 	PreprocessorEnabledKey,
 	PreprocessorKey,
 	PreprocessorFileKey,
+	MutationPolicyKey,
 	"yarn.scheduler.maximum-allocation-mb",
 	"yarn.scheduler.maximum-allocation-vcores",
 	"yarn.scheduler.minimum-allocation-mb",

@@ -38,6 +38,8 @@ type SetQueues struct {
 	Author     string
 	Comment    string
 	DryRun     bool
+	User       string // who asks, as an administrator of the queues that change; empty: an operator
+	Groups     []string
 }
 
 // SetQueuesReply tells the version in force afterwards and what was noticed.
@@ -148,6 +150,10 @@ func (i *SetQueues) Code(c *codec.Coder) {
 	c.String(&i.Author)
 	c.String(&i.Comment)
 	c.Bool(&i.DryRun)
+	if further(c, i.User != "" || len(i.Groups) > 0) {
+		c.String(&i.User)
+		texts(c, &i.Groups)
+	}
 }
 
 // Code implements Reply.

@@ -97,6 +97,9 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 	}
 	cfg, fault := p.parseQueues(in.Properties)
 	if fault == nil {
+		fault = p.mayChange(cfg, in)
+	}
+	if fault == nil {
 		fault = p.replaceable(cfg)
 	}
 	var states []yarn.QueueState
@@ -115,6 +118,21 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 	p.sched.Emit(p.configured(cfg, states, reply.Version, in.Author, in.Comment))
 	p.reconfigured()
 	return reply
+}
+
+// mayChange refuses an administrator of queues what is an operator's.
+func (p *Planner) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Fault {
+	switch {
+	case in.User == "":
+		return nil
+	case !p.Config().QueueAdminsChange:
+		return input.Faultf(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
+			"user %s may not change the queue configuration", in.User)
+	}
+	if key, ok := p.Config().MayChange(cfg, in.User, in.Groups...); !ok {
+		return input.Faultf(input.NotAllowed, "leave it as it is, or ask for the queue's acl_administer_queue", "user %s does not administer what %s belongs to", in.User, key)
+	}
+	return nil
 }
 
 func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {

@@ -143,7 +143,7 @@ func mayCall(mode string, tokens bool, role yarn.Role, r *route.Route) bool {
 	case mode == auth.Off || probe:
 		return true
 	case role != yarn.RoleNone:
-		return role >= r.Access().Least
+		return role >= r.Access().Least || role == yarn.RoleSubmit && r.Access().Queues
 	case mode == auth.Required && tokens:
 		return false
 	case mode == auth.Required: // nobody can have a token yet

@@ -97,6 +97,7 @@ type Hadoop struct {
 	Service  http.Handler
 	Reason   func(st *state.State, id yarn.ApplicationID) string
 	Admin    func(user string) bool
+	Groups   func(user string) []string
 	Settings func() []yarnweb.Setting
 }
 

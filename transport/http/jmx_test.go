@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	yarnweb "rmd/transport/http/yarn"
 )
@@ -130,6 +133,40 @@ func TestSchedulerConfNeedsAnAdministrator(t *testing.T) {
 		if want == 403 && (!strings.Contains(w.Body.String(), `"exception":"ForbiddenException"`) || !strings.Contains(w.Body.String(), "Only admins can carry out this operation.")) {
 			t.Errorf("%q: %s", user, w.Body)
 		}
+	}
+}
+
+// Administrators of queues may ask where the policy lets them: the planner judges, for whom it was told.
+func TestSchedulerConfByQueueAdministrators(t *testing.T) {
+	b := guardedBench(t, func(c *Config) {
+		c.Hadoop.Admin = func(string) bool { return false }
+		c.Hadoop.Groups = func(user string) []string { return []string{"of-" + user} }
+	})
+	const path, body = "/ws/v1/cluster/scheduler-conf", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`
+	ask := func(method, path, body string, policy bool) (*httptest.ResponseRecorder, *input.SetQueues) {
+		props := capacity.DefaultProperties()
+		if policy {
+			props = append(props, capacity.Property{Name: capacity.MutationPolicyKey, Value: "QueueAdminConfigurationMutationACLPolicy"}, capacity.Property{Name: "yarn.acl.enable", Value: "true"})
+		}
+		b.h.apply(t, configured(t, b.h.st.Version().Version+1, props, "policy"))
+		before := len(b.d.asked())
+		w := b.ask(method, path, body, bearer("submit")...)
+		if len(b.d.asked()) == before {
+			return w, nil
+		}
+		return w, b.d.last(t).Input.(*input.SetQueues)
+	}
+	if w, in := ask("PUT", path+"?user.name=submit", body, false); w.Code != 403 || in != nil || !strings.Contains(w.Body.String(), "Only admins can carry out this operation.") {
+		t.Errorf("without the policy: %d %s", w.Code, w.Body)
+	}
+	if w, in := ask("PUT", path+"?user.name=submit", body, true); w.Code != 200 || in == nil || in.User != "submit" || !slices.Equal(in.Groups, []string{"of-submit"}) {
+		t.Errorf("with the policy: %d %s, %+v", w.Code, w.Body, in)
+	}
+	if w, in := ask("PUT", path+"?user.name=root", body, true); w.Code != 403 || in != nil {
+		t.Errorf("as another user: %d %s", w.Code, w.Body)
+	}
+	if w, in := ask("PUT", "/v1/conf", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`, true); w.Code != 200 || in == nil || in.User != "submit" || !slices.Equal(in.Groups, []string{"of-submit"}) {
+		t.Errorf("by /v1: %d %s, %+v", w.Code, w.Body, in)
 	}
 }
 

@@ -86,13 +86,13 @@ func (s *Server) openRooms() error {
 	if err != nil {
 		return err
 	}
-	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, LastHour: s.sampler,
+	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, LastHour: s.sampler, Groups: cfg.Hadoop.Groups,
 		Snapshots: cfg.Snapshots, Log: cfg.Log, Guard: s.guard, Problems: s.problems, Planner: cfg.Planner, Count: s.metrics.CountInput, Now: cfg.Now, Closing: s.ctx,
 		BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat, MaxInputsBytes: cfg.MaxInputsBytes,
 		MaxInputs: cfg.MaxInputs, InputsInFlight: cfg.InputsInFlight, MaxStreams: cfg.MaxStreams, MaxLogEntries: cfg.MaxLogEntries,
 		LongestJoinToken: cfg.LongestJoinToken, DefaultJoinTokens: cfg.DefaultJoinTokens})
 	hadoop := yarnweb.New(yarnweb.Config{Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Consensus: cfg.Consensus, Explain: s.api.Explain,
-		Reason: cfg.Hadoop.Reason, Admin: cfg.Hadoop.Admin, Settings: cfg.Hadoop.Settings, Proxied: cfg.Hadoop.Service != nil})
+		Reason: cfg.Hadoop.Reason, Admin: cfg.Hadoop.Admin, Groups: cfg.Hadoop.Groups, Settings: cfg.Hadoop.Settings, Proxied: cfg.Hadoop.Service != nil})
 	s.mux.Add(s.api.Routes()...)
 	s.mux.Add(hadoop.Routes()...)
 	s.mux.Add(s.rootRoutes()...)

@@ -83,6 +83,7 @@ func (t *Route) setAccess() {
 	name := t.Method + " " + t.Pattern
 	least, listed := leastRoles[name]
 	t.access.First = firstRoutes[name]
+	t.access.Queues = name == "PUT /v1/conf" || name == "PUT "+hadoopRoot+"/scheduler-conf"
 	switch {
 	case listed:
 		t.access.Least = least

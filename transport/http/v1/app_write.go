@@ -158,7 +158,9 @@ func (s *API) prioritizeApp(c *route.Call) error {
 	if doc.Priority == nil {
 		return problem.Invalid("priority is missing", `send {"priority":3}`, "priority")
 	}
-	reply, index, err := route.Do[*input.SetPriorityReply](c, &input.SetPriority{ID: id, Priority: *doc.Priority})
+	in := &input.SetPriority{ID: id, Priority: *doc.Priority}
+	in.User, in.Groups = s.asUser(c)
+	reply, index, err := route.Do[*input.SetPriorityReply](c, in)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
+	"rmd/yarn"
 )
 
 func (s *API) confRoutes() []route.Route {
@@ -188,6 +189,7 @@ func (s *API) putConf(c *route.Call) error {
 		return err
 	}
 	in := &input.SetQueues{Author: c.Who(), Comment: comment, DryRun: c.Flag("dry_run")}
+	in.User, in.Groups = s.asUser(c)
 	if in.IfVersion, err = s.ifMatch(c); err != nil {
 		return err
 	}
@@ -203,6 +205,19 @@ func (s *API) putConf(c *route.Call) error {
 		s.compareWithNow(c, props, &d)
 	}
 	return c.JSON(http.StatusOK, d)
+}
+
+// asUser is the user that a caller with the role submit is, for whom the planner judges; operators are
+// nobody in particular.
+func (s *API) asUser(c *route.Call) (user string, groups []string) {
+	p := auth.Of(c.R)
+	if p.Role != yarn.RoleSubmit {
+		return "", nil
+	}
+	if s.cfg.Groups != nil {
+		groups = s.cfg.Groups(p.Name)
+	}
+	return p.Name, groups
 }
 
 // compareWithNow compares properties with those in force here.

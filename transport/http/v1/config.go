@@ -35,6 +35,8 @@ type Config struct {
 	Guard     *auth.Guard
 	Problems  *problem.Translator
 	Planner   Planner
+	// Groups are a user's; nil: nobody has any.
+	Groups func(user string) []string
 	// Count notes an input; result is ok, refused or error.
 	Count func(in input.Input, result string)
 	Now   func() time.Time

@@ -27,6 +27,8 @@ type Config struct {
 	Reason func(st *state.State, id yarn.ApplicationID) string
 	// Admin says whether yarn.admin.acl names a user; nil: it names everybody.
 	Admin func(user string) bool
+	// Groups are a user's; nil: nobody has any.
+	Groups func(user string) []string
 	// Settings are the properties of Hadoop's files that this replica read, for
 	// /conf; nil: those of the replicated configuration alone.
 	Settings func() []Setting

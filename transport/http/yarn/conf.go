@@ -18,6 +18,7 @@ import (
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
+	"rmd/yarn"
 )
 
 // schedConf is where YARN's mutable queue configuration lies below wsRoot.
@@ -229,8 +230,29 @@ func (s *API) administrator(c *route.Call) error {
 	return wsForbidden("Only admins can carry out this operation.")
 }
 
+// changer is the user for whom the planner judges a change; empty for administrators of the cluster.
+// As in YARN's documents, and not in its code, administrators of queues need not be such.
+func (s *API) changer(c *route.Call) (user string, groups []string, err error) {
+	user = s.requested(c)
+	if err := auth.MayActAs(c.R, user); err != nil {
+		return "", nil, err
+	}
+	refused := s.administrator(c)
+	if refused == nil && auth.Of(c.R).Role != yarn.RoleSubmit {
+		return "", nil, nil
+	}
+	if conf := s.cfg.Views.Now().Conf; conf == nil || !conf.QueueAdminsChange {
+		return "", nil, wsForbidden("Only admins can carry out this operation.")
+	}
+	if s.cfg.Groups != nil {
+		groups = s.cfg.Groups(user)
+	}
+	return user, groups, nil
+}
+
 func (s *API) wsPutConf(c *route.Call) error {
-	if err := s.administrator(c); err != nil {
+	user, groups, err := s.changer(c)
+	if err != nil {
 		return err
 	}
 	for attempt := 0; ; attempt++ {
@@ -243,13 +265,15 @@ func (s *API) wsPutConf(c *route.Call) error {
 		if err != nil {
 			return err
 		}
-		_, _, err = route.Do[*input.SetQueuesReply](c, &input.SetQueues{Properties: props, IfVersion: version, Author: s.requested(c), Comment: "PUT " + wsRoot + schedConf})
+		_, _, err = route.Do[*input.SetQueuesReply](c, &input.SetQueues{Properties: props, IfVersion: version, User: user, Groups: groups, Author: s.requested(c), Comment: "PUT " + wsRoot + schedConf})
 		var fault *input.Fault
 		switch {
 		case err == nil:
 			return s.plain(c, http.StatusOK, "Configuration change successfully applied.")
 		case !errors.As(err, &fault):
 			return err
+		case fault.Reason == input.NotAllowed:
+			return s.plain(c, http.StatusBadRequest, "User is not admin of all modified queues.")
 		case fault.Reason == input.VersionConflict && attempt < 3 && c.R.Header.Get(api.HeaderKey) == "":
 			continue // somebody else's change came first: make this one on top of it
 		}
