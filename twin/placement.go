@@ -61,7 +61,11 @@ type question []string
 
 func (q question) kind(answer string) string {
 	switch {
-	case q[0] != "submit" && q[0] != "use" && answer != "illegal":
+	case strings.HasPrefix(answer, "illegal"):
+		return "illegal"
+	case strings.HasPrefix(answer, "unusable"):
+		return "unusable"
+	case q[0] != "submit" && q[0] != "use":
 		return q[0]
 	case strings.HasPrefix(answer, "root."):
 		return "placed"
@@ -115,7 +119,7 @@ func (w *placements) answers() (out []string) {
 				}
 			}
 			if !taken {
-				answer = "unusable"
+				answer = "unusable: " + placement.Check(read, w.tree)[0].YARN
 			}
 		case "submit":
 			s := placement.Submission{User: q[1], Application: q[2], Queue: q[3], Groups: q[4:]}
@@ -142,6 +146,9 @@ func placed(r placement.Result) string {
 
 // converted writes rules as Hadoop's toString does.
 func converted(rules []placement.Rule, problems []placement.Problem) ([]placement.Rule, string) {
+	if len(problems) > 0 && problems[0].YARN != "" {
+		return nil, strings.ReplaceAll("illegal: "+problems[0].YARN, "\n", " ")
+	}
 	if len(problems) > 0 {
 		return nil, "illegal"
 	}

@@ -352,3 +352,29 @@ root.p.c.user-limit-factor = -1
 		}
 	}
 }
+
+// TestRulesThatYARNRefuses has what YARN says of rules. Of several it says the first; if queues are
+// wrong, too, it says something else.
+func TestRulesThatYARNRefuses(t *testing.T) {
+	const exception = "org.apache.hadoop.yarn.exceptions.YarnException: "
+	for _, tc := range []struct{ name, value, want string }{
+		{"queue-mappings", "u:ann", "Illegal queue mapping u:ann"},
+		{"queue-mappings", "u:ann:a,x:bob:a", "unknown mapping prefix x"},
+		{"queue-mappings", "u:ann:gone.%user,u:b:p.x", exception + "Path root 'gone' does not exist. Path 'gone' is invalid"},
+		{"queue-mappings", "u:ann:root.gone.%user", exception + "No eligible parent found on path 'root.gone.%user'."},
+		{"queue-mappings", "u:ann:same", exception + "Path root 'same' is ambiguous. Path 'same' is invalid"},
+		{"queue-mappings", "u:ann:root.p", exception + "Target queue 'root.p' but it's not a leaf queue."},
+		{"queue-mappings", "u:ann:root.a.%user", exception + "Queue path 'root.a.%user' is invalid because 'root.a' is a leaf queue, which can have no other queues under it."},
+		{"queue-mappings", "u:ann:root..a", exception + "Path segment cannot be empty 'root..a'."},
+		{"root.a.capacity", "10", ""},
+	} {
+		props := []Property{{Name: Prefix + "root.queues", Value: "a,p,q"}, {Name: Prefix + "root.a.capacity", Value: "50"}, {Name: Prefix + "root.p.capacity", Value: "25"}, {Name: Prefix + "root.q.capacity", Value: "25"},
+			{Name: Prefix + "root.p.queues", Value: "same"}, {Name: Prefix + "root.q.queues", Value: "same"}, {Name: Prefix + "root.p.same.capacity", Value: "100"}, {Name: Prefix + "root.q.same.capacity", Value: "100"},
+			{Name: Prefix + tc.name, Value: tc.value}}
+		_, err := Parse(props)
+		var bad *Invalid
+		if !errors.As(err, &bad) || bad.YARN() != tc.want {
+			t.Errorf("%s = %s: %v, and YARN says %q", tc.name, tc.value, err, bad.YARN())
+		}
+	}
+}

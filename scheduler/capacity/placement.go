@@ -128,6 +128,9 @@ func (r *reader) readPlacement(c *Config) {
 	}
 	for _, p := range problems {
 		r.ruleFault(name, p.String(), do)
+		if !r.stored {
+			r.faults[len(r.faults)-1].YARN = p.YARN
+		}
 	}
 	if r.mappingRulesRun() {
 		c.Placement.List = list

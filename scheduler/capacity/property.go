@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,7 @@ type Property struct {
 type Fault struct {
 	Name, Value, Origin string
 	What, Do            string
+	YARN                string // what YARN says of it; empty: something else
 }
 
 func (f Fault) String() string {
@@ -41,6 +43,14 @@ func (f Fault) String() string {
 // Invalid is the error of a refused configuration. It carries every fault that
 // was found, not only the first.
 type Invalid struct{ Faults []Fault }
+
+// YARN is what YARN says of the first fault; empty if it says something else, of that one or of others.
+func (e *Invalid) YARN() string {
+	if slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.YARN == "" }) {
+		return ""
+	}
+	return e.Faults[0].YARN
+}
 
 func (e *Invalid) Error() string {
 	lines := make([]string, 0, len(e.Faults)+1)

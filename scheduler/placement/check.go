@@ -9,6 +9,7 @@ import (
 type Problem struct {
 	Rule int // from 1; 0: with all of them
 	What string
+	YARN string // what YARN says of it; empty: something else
 }
 
 func (p Problem) String() string {
@@ -26,44 +27,71 @@ func Check(rules []Rule, q Queues) []Problem {
 		if rules[i].Action != Place {
 			continue
 		}
-		if why := checkPath(q, rules[i].Target); why != "" {
-			out = append(out, Problem{i + 1, why})
+		if p := checkPath(q, rules[i].Target); p.What != "" {
+			p.Rule = i + 1
+			if p.YARN != "" {
+				p.YARN = "org.apache.hadoop.yarn.exceptions.YarnException: " + p.YARN
+			}
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-func checkPath(q Queues, path string) string {
+func checkPath(q Queues, path string) Problem {
 	if path == "" {
-		return "names no queue"
+		return Problem{What: "names no queue", YARN: "Queue path is empty."}
 	}
 	parts := split(path)
 	fixed := 0
 	for ; fixed < len(parts) && !contains(Variables, parts[fixed]); fixed++ {
 		if parts[fixed] == "" {
-			return fmt.Sprintf("the path %q has an empty part", path)
+			return Problem{What: fmt.Sprintf("the path %q has an empty part", path), YARN: fmt.Sprintf("Path segment cannot be empty '%s'.", path)}
 		}
 	}
 	switch fixed {
 	case len(parts):
 		return checkFixed(q, path)
 	case 0:
-		return ""
+		return Problem{}
 	}
-	full, why := normalize(q, strings.Join(parts[:fixed], "."))
-	if why != "" {
-		return why
+	return checkFixedPart(q, path, strings.Join(parts[:fixed], "."), fixed)
+}
+
+// checkFixedPart checks the part of a path before its first variable, of so many names.
+func checkFixedPart(q Queues, path, fixed string, names int) Problem {
+	full, p := checkRoot(q, fixed)
+	if p.What != "" {
+		return p
 	}
 	found, ok := q.Find(full)
 	switch {
-	case !ok && fixed > 1 && createdBelow(q, full):
-		return ""
+	case !ok && names > 1 && createdBelow(q, full):
+		return Problem{}
 	case !ok:
-		return fmt.Sprintf("there is no queue %q", full)
+		return Problem{What: fmt.Sprintf("there is no queue %q", full), YARN: fmt.Sprintf("No eligible parent found on path '%s'.", asYARN(path))}
 	case found.Leaf:
-		return fmt.Sprintf("%s is a leaf, so there is no queue below it for %q", found.Path, path)
+		return Problem{What: fmt.Sprintf("%s is a leaf, so there is no queue below it for %q", found.Path, path),
+			YARN: fmt.Sprintf("Queue path '%s' is invalid because '%s' is a leaf queue, which can have no other queues under it.", asYARN(path), full)}
 	}
-	return ""
+	return Problem{}
+}
+
+// checkRoot replaces the first name of a path by the path of its queue.
+func checkRoot(q Queues, path string) (full string, p Problem) {
+	full, why := normalize(q, path)
+	if why == "" {
+		return full, Problem{}
+	}
+	p.What = why
+	if parts := split(path); len(parts) > 0 {
+		state := "does not exist"
+		if q.Ambiguous(parts[0]) {
+			state = "is ambiguous"
+		}
+		p.YARN = fmt.Sprintf("Path root '%s' %s. Path '%s' is invalid", parts[0], state, path)
+	}
+	return full, p
 }
 
 // createdBelow says whether the queue above a path creates queues.
@@ -72,16 +100,31 @@ func createdBelow(q Queues, path string) bool {
 	return ok && p.creates()
 }
 
-func checkFixed(q Queues, path string) string {
+func checkFixed(q Queues, path string) Problem {
 	parent, leaf, nested := cut(path)
 	found, _, why := find(q, parent, leaf, nested)
 	switch {
-	case why != "" && strings.Contains(path, "%"):
-		return why + "; a variable must be a whole part of a path"
 	case why != "":
-		return why
+		if strings.Contains(path, "%") {
+			why += "; a variable must be a whole part of a path"
+		}
+		_, p := checkRoot(q, asYARN(path))
+		if p.What == "" {
+			p.YARN = fmt.Sprintf("Mapping rule specified a parent queue '%s', but it is not a dynamic parent queue, and no queue exists with name '%s' under it.", parent, leaf)
+		}
+		p.What = why
+		return p
 	case !found.Leaf:
-		return fmt.Sprintf("%s is not a leaf", found.Path)
+		return Problem{What: fmt.Sprintf("%s is not a leaf", found.Path), YARN: fmt.Sprintf("Target queue '%s' but it's not a leaf queue.", asYARN(path))}
 	}
-	return ""
+	return Problem{}
+}
+
+// asYARN is a path as YARN's QueuePath writes it: without blanks around its last dot.
+func asYARN(path string) string {
+	parent, leaf, nested := cut(path)
+	if !nested {
+		return leaf
+	}
+	return parent + "." + leaf
 }

@@ -44,28 +44,28 @@ func ParseJSON(text string) (rules []Rule, warnings, problems []Problem) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var top map[string]json.RawMessage
 	if err := dec.Decode(&top); err != nil {
-		return nil, nil, []Problem{{0, syntax(text, err)}}
+		return nil, nil, []Problem{{What: syntax(text, err)}}
 	}
 	var list []json.RawMessage
 	if raw, ok := top["rules"]; ok {
 		if err := json.Unmarshal(raw, &list); err != nil || isNull(raw) {
-			return nil, nil, []Problem{{0, "\"rules\" is not a list"}}
+			return nil, nil, []Problem{{What: "\"rules\" is not a list"}}
 		}
 	}
 	if len(list) > MaxRules {
-		return nil, nil, []Problem{{0, fmt.Sprintf("there are %d rules, more than %d", len(list), MaxRules)}}
+		return nil, nil, []Problem{{What: fmt.Sprintf("there are %d rules, more than %d", len(list), MaxRules)}}
 	}
 	for _, key := range unknown(top, []string{"rules"}) {
-		warnings = append(warnings, Problem{0, fmt.Sprintf("the key %q means nothing; rules are in \"rules\"", clip(key))})
+		warnings = append(warnings, Problem{What: fmt.Sprintf("the key %q means nothing; rules are in \"rules\"", clip(key))})
 	}
 	for i, raw := range list {
 		rule, strange, what := parseRule(raw)
 		rules = append(rules, rule)
 		for _, key := range strange {
-			warnings = append(warnings, Problem{i + 1, fmt.Sprintf("the key %q means nothing; keys are %s", clip(key), strings.Join(ruleKeys, ", "))})
+			warnings = append(warnings, Problem{Rule: i + 1, What: fmt.Sprintf("the key %q means nothing; keys are %s", clip(key), strings.Join(ruleKeys, ", "))})
 		}
 		if what != "" {
-			problems = append(problems, Problem{i + 1, what})
+			problems = append(problems, Problem{Rule: i + 1, What: what})
 		}
 	}
 	return rules, warnings, problems

@@ -20,7 +20,7 @@ func ParseLegacy(mappings, appNames string) ([]Rule, []Problem) {
 		rule.Text, rule.Action, rule.Create, rule.Fallback = item, Place, true, FallbackDefault
 		out = append(out, rule)
 		if what != "" {
-			problems = append(problems, Problem{len(out), fmt.Sprintf("%q %s", clip(item), what)})
+			problems = append(problems, Problem{Rule: len(out), What: fmt.Sprintf("%q %s", clip(item), what), YARN: illegal(item, what)})
 		}
 	}
 	for _, item := range Items(mappings) {
@@ -30,9 +30,19 @@ func ParseLegacy(mappings, appNames string) ([]Rule, []Problem) {
 		add(item, parseAppName)
 	}
 	if len(out) > MaxRules {
-		return nil, []Problem{{0, fmt.Sprintf("there are %d rules, more than %d", len(out), MaxRules)}}
+		return nil, []Problem{{What: fmt.Sprintf("there are %d rules, more than %d", len(out), MaxRules)}}
 	}
 	return out, problems
+}
+
+const unknownPrefix = "begins with neither u nor g"
+
+// illegal is what YARN says of an item.
+func illegal(item, what string) string {
+	if what == unknownPrefix {
+		return "unknown mapping prefix " + fields(item)[0]
+	}
+	return "Illegal queue mapping " + item
 }
 
 func parseMapping(f []string) (r Rule, what string) {
@@ -49,7 +59,7 @@ func parseMapping(f []string) (r Rule, what string) {
 	case "g":
 		r.Match = MatchGroup
 	default:
-		return r, "begins with neither u nor g"
+		return r, unknownPrefix
 	}
 	return r, ""
 }

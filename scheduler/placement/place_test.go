@@ -239,6 +239,8 @@ func TestDefaultQueue(t *testing.T) {
 		{set("root.users.%user") + "," + lost, "root.users.ann 2"},
 		{set("a") + "," + set("root.only") + "," + all(`"policy":"defaultQueue"`), "root.only 3"},
 		{set("root.gone") + "," + lost, "rejected 2"},
+		{set("%default") + "," + lost, "root.default 2"}, // %default is what it was
+		{set("root.%default") + "," + set("%default.%default") + "," + lost, "rejected 3"},
 		{set("root.teams") + "," + all(`"policy":"defaultQueue"`), "-"},
 		{set("root.a"), "-"},
 		{strings.Replace(set("root.a"), "*", "eve", 1) + "," + lost, "root.default 2"},

@@ -51,6 +51,19 @@ func (f *files) Queues() ([]input.Property, error) {
 	return out, nil
 }
 
+// Illegal implements admin.Files.
+func (f *files) Illegal(queues []input.Property) string {
+	props := make([]capacity.Property, len(queues))
+	for i, p := range queues {
+		props[i] = capacity.Property(p)
+	}
+	var bad *capacity.Invalid
+	if _, err := capacity.Parse(props); errors.As(err, &bad) {
+		return bad.YARN()
+	}
+	return ""
+}
+
 // Hosts implements admin.Files.
 func (f *files) Hosts() (*input.SetHosts, error) { return HostsOf(f.dir) }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
 )
 
@@ -52,6 +53,10 @@ func TestRulesFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		conf, err := capacity.Parse(props)
+		if says := (&files{}).Illegal(inputs(props)); (says != "") != (tc.file == "wrong.json") ||
+			says != "" && says != "org.apache.hadoop.yarn.exceptions.YarnException: Mapping rule specified a parent queue 'root', but it is not a dynamic parent queue, and no queue exists with name 'b' under it." {
+			t.Errorf("%s: YARN says %q", tc.file, says)
+		}
 		if tc.refusal != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.refusal) {
 				t.Errorf("%s: %v, want %s", tc.file, err, tc.refusal)
@@ -69,4 +74,11 @@ func TestRulesFile(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", tc.file, got, tc.queue)
 		}
 	}
+}
+
+func inputs(props []capacity.Property) (out []input.Property) {
+	for _, p := range props {
+		out = append(out, input.Property(p))
+	}
+	return out
 }

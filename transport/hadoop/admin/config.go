@@ -16,6 +16,8 @@ type Files interface {
 	// Queues is the content of capacity-scheduler.xml with what the planner reads
 	// of yarn-site.xml.
 	Queues() ([]input.Property, error)
+	// Illegal is what YARN says of queues that cannot be used; empty if rmd has its own words for them.
+	Illegal(queues []input.Property) string
 	// Hosts are the lists that yarn.resourcemanager.nodes.include-path and
 	// exclude-path name, with the times of the latter.
 	Hosts() (*input.SetHosts, error)

@@ -26,6 +26,9 @@ func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.Refre
 		return nil, err
 	}
 	if f := reply.Refused(); f != nil {
+		if says := s.cfg.Files.Illegal(props); f.Reason == input.InvalidQueues && says != "" {
+			return nil, ioException("%s%s", head, says)
+		}
 		return nil, refusal(head, f)
 	}
 	if r, ok := reply.(*input.SetQueuesReply); ok { // Hadoop's answer has no room for them

@@ -34,6 +34,9 @@ func TestRefreshQueues(t *testing.T) {
 	if !errors.As(err, &e) || e.Class != ipc.ClassYarn || !strings.HasPrefix(e.Message, "java.io.IOException: Failed to re-init queues : INVALID_QUEUES: ") || !strings.Contains(e.Message, "\n  ") {
 		t.Errorf("an invalid file: %v", err)
 	}
+	h.illegal = "Illegal queue mapping u:a"
+	_, err = h.refreshQueues(ctx, root, nil)
+	refused(t, err, ipc.ClassYarn, "java.io.IOException: Failed to re-init queues : Illegal queue mapping u:a")
 	if now := h.planner.State().Version(); now.Version != v.Version {
 		t.Error("the invalid file has become a version")
 	}

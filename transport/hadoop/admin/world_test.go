@@ -28,6 +28,7 @@ type house struct {
 	inputs  []input.Input // since they were last looked at
 
 	submitErr, readErr, fileErr error
+	illegal                     string // see admin.Files
 	include, exclude            []string
 	timeouts                    []input.HostTimeout
 	queues                      []input.Property
@@ -56,6 +57,7 @@ func (h *house) Fork() *state.State { return h.planner.State().Fork() }
 func (h *house) Current(context.Context) error { h.caughtUp++; return h.readErr }
 
 // Queues implements Files.
+func (h *house) Illegal([]input.Property) string   { return h.illegal }
 func (h *house) Queues() ([]input.Property, error) { return h.queues, h.fileErr }
 
 // Hosts implements Files.

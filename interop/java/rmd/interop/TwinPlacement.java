@@ -68,11 +68,11 @@ final class TwinPlacement {
         configuration().setMappingRuleFormat("legacy");
         configuration().set("yarn.scheduler.capacity.queue-mappings", w[1]);
         configuration().set("yarn.scheduler.queue-placement-rules.app-name", w[2]);
-        return converted();
+        return converted(true);
       case "json":
         configuration().setMappingRuleFormat("json");
         configuration().setMappingRuleJson(w[1]);
-        return converted();
+        return converted(false);
       case "use":
         configuration().setOverrideWithQueueMappings(w[1].equals("true"));
         return use();
@@ -109,12 +109,12 @@ final class TwinPlacement {
     return "ok";
   }
 
-  /** converted writes the rules as Hadoop reads them, or that they are illegal. */
-  private String converted() {
+  /** converted writes the rules as Hadoop reads them, or that they are illegal, with the message if it is Hadoop's own. */
+  private String converted(boolean message) {
     try {
       return configuration().getMappingRules().stream().map(TwinPlacement::text).collect(Collectors.joining("; "));
     } catch (Exception e) {
-      return "illegal";
+      return message ? "illegal: " + e.getMessage() : "illegal";
     }
   }
 
@@ -127,8 +127,10 @@ final class TwinPlacement {
     String answer = "ok";
     try {
       rules(true);
-    } catch (IOException | IndexOutOfBoundsException e) {
-      answer = "unusable";
+    } catch (IOException e) {
+      answer = "unusable: " + e.getMessage();
+    } catch (IndexOutOfBoundsException e) {
+      answer = "unusable: ";
     }
     rules = rules(false);
     return answer;
