@@ -9,8 +9,8 @@ import (
 // unknownLength is how long a container runs of which nothing is known, in milliseconds.
 const unknownLength = 60_000
 
-// draw takes a length from a history, of those that are longer than age.
-func draw(random *rand.Rand, l *state.Lengths, age int64) int64 {
+// Draw takes a length from a history, of those that are longer than age.
+func Draw(random *rand.Rand, l *state.Lengths, age int64) int64 {
 	var weights [state.LengthBuckets]int64
 	var sum int64
 	if l != nil {

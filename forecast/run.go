@@ -208,25 +208,32 @@ func (r *run) serveAll() {
 // complete ends a container as its node's report does. An application without anything left ends.
 func (r *run) complete(ref event.ContainerRef) {
 	st := r.p.State()
-	slot := st.Container(ref)
-	if slot == 0 || !st.Containers.Get(slot).OnNode {
+	in := Completion(st, ref)
+	if in == nil {
 		return
 	}
-	c := st.Containers.Get(slot)
-	app := c.App
-	r.plan(&input.NodeHeartbeat{ID: st.Nodes.Get(c.Node).ID,
-		Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}, ref)
+	app := st.App(ref.App)
+	r.plan(in, ref)
 	a := st.Apps.Get(app)
 	master := st.Container(event.ContainerRef{App: ref.App, Attempt: a.Attempt, Number: a.MasterNumber})
 	if a.AttemptState != state.AttemptRegistered || a.Outstanding > 0 || a.Reserving > 0 || a.Live > 1 || a.Live == 1 && master == 0 {
 		return
 	}
 	r.plan(&input.FinishAttempt{Attempt: a.AttemptID(), Final: yarn.FinalSucceeded}, ref)
-	if master != 0 && st.Containers.Has(master) && st.Containers.Get(master).OnNode {
-		c := st.Containers.Get(master)
-		r.plan(&input.NodeHeartbeat{ID: st.Nodes.Get(c.Node).ID,
-			Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}, ref)
+	if in := Completion(st, event.ContainerRef{App: ref.App, Attempt: a.Attempt, Number: a.MasterNumber}); in != nil {
+		r.plan(in, ref)
 	}
+}
+
+// Completion is the report by which a node ends a container; nil when no node has it.
+func Completion(st *state.State, ref event.ContainerRef) input.Input {
+	slot := st.Container(ref)
+	if slot == 0 || !st.Containers.Get(slot).OnNode {
+		return nil
+	}
+	c := st.Containers.Get(slot)
+	return &input.NodeHeartbeat{ID: st.Nodes.Get(c.Node).ID,
+		Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}
 }
 
 // plan has the planner answer an input at the present time, and follows what it decides. after is
@@ -285,7 +292,7 @@ func (r *run) length(a *state.App, age int64) int64 {
 	if r.o.Limit != nil {
 		return r.o.Limit(a)
 	}
-	return draw(r.random, r.p.State().LengthsOf(a), age)
+	return Draw(r.random, r.p.State().LengthsOf(a), age)
 }
 
 // end is when a container ends.

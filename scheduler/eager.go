@@ -56,14 +56,22 @@ func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
 	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).Serving() {
 		return false
 	}
-	reserved := s.st.Nodes.Get(node).Reservation
-	granted := s.serve(node) || (reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved)
+	granted := s.EagerPass(node)
 	if granted {
 		b.grants--
 	} else {
 		b.misses--
 	}
 	return granted
+}
+
+// EagerPass serves a node without counting missed offers, and says whether anything was granted.
+func (s *Scheduler) EagerPass(node uint32) bool {
+	if !s.st.Nodes.Get(node).Serving() {
+		return false
+	}
+	reserved := s.st.Nodes.Get(node).Reservation
+	return s.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
 }
 
 // servePending serves nodes with room for what an application asks, the emptiest of each partition

@@ -35,7 +35,7 @@ func (r *Replica) openREST() error {
 	c.ID, c.Version, c.Logger = r.opt.Config.ID, r.opt.Version, r.log.Named("rest")
 	c.Submitter, c.Reader, c.Metrics, c.Now = r.forwarder, reader{r.machine}, r.metrics, r.parts.Now
 	c.Consensus, c.Snapshots, c.Log = consensus{r}, snapshots{r}, history{r}
-	c.Planner = r.planner()
+	c.Planner, c.Shadows = r.planner(), r.shadows
 	c.Past, c.Prefetch, c.Hadoop.Reason = r.past.at, r.reasons.warm, r.reasons.of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember

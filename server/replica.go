@@ -44,6 +44,7 @@ type Replica struct {
 	past        *historical
 	causes      *causeCache
 	forecasts   *forecasts
+	shadows     *shadows
 	hadoop      *hadoop.Frontend // nil without Hadoop's files
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
@@ -68,6 +69,7 @@ func Open(opt Options) (*Replica, error) {
 		metrics:     metrics.New(opt.Version),
 		leaderships: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.shadows = &shadows{r: r}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

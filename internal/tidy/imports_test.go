@@ -128,6 +128,8 @@ var places = map[string]place{
 		why: "it makes a state out of a state store, and opens nothing"},
 	"server/rerun": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/capacity", "scheduler/input", "transport/http/...", "workload/..."}, outside: []string{hclog},
 		why: "it plays a log on planners of its own and touches no replica"},
+	"server/shadow": {ours: []string{"yarn", "forecast", "fsm/event", "fsm/state", "scheduler", "scheduler/planner", "scheduler/capacity", "scheduler/input", "transport/http/v1/api", "transport/http/view"},
+		without: []string{"os", "net", "time"}, why: "it follows a log on planners of its own and touches no replica"},
 	"cmd/internal/...": {ours: []string{"client", "internal/thousands", "cluster", "scheduler/input", "transport/http/v1/api", "internal/nearest", "cmd/internal/...", "internal/exitcode"}, outside: []string{cli, yaml, xterm},
 		why: "it is what the command lines share: words, errors and tables"},
 	"cmd/rmd/...":     {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},

@@ -35,6 +35,7 @@ type Config struct {
 	Snapshots v1.Snapshots
 	Log       view.LogReader
 	Planner   v1.Planner
+	Shadows   v1.Shadows
 	// Past is the state as it was after an index, for reading; a *problem.TooOldError when
 	// what is kept does not reach back so far.
 	Past func(ctx context.Context, index uint64) (*state.State, error)

@@ -38,6 +38,7 @@ var statuses = map[string]int{
 	api.CodeBusy:             http.StatusServiceUnavailable,
 	api.CodeTimedOut:         http.StatusGatewayTimeout,
 	api.CodeTooOld:           http.StatusGone,
+	api.CodeNoShadow:         http.StatusNotFound,
 	api.CodeNotAvailable:     http.StatusNotImplemented,
 	api.CodeInternal:         http.StatusInternalServerError,
 

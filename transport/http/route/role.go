@@ -56,6 +56,8 @@ var leastRoles = map[string]yarn.Role{
 	"POST /v1/upgrade:finalize":             yarn.RoleAdmin,
 	"GET /v1/snapshot":                      yarn.RoleAdmin, // it holds the keys that tokens are signed with
 	"PUT /v1/snapshot":                      yarn.RoleAdmin,
+	"POST /v1/shadow":                       yarn.RoleOperator,
+	"DELETE /v1/shadow":                     yarn.RoleOperator,
 	"POST /v1/replay:rerun":                 yarn.RoleOperator, // it is the most work that a read can make
 	"GET /v1/access/tokens":                 yarn.RoleAdmin,
 	"POST /v1/access/tokens":                yarn.RoleAdmin,

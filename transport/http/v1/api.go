@@ -36,6 +36,6 @@ func New(cfg Config) *API {
 
 // Routes lists every endpoint.
 func (s *API) Routes() []route.Route {
-	return slices.Concat(s.inputRoutes(), s.appRoutes(), s.forecastRoutes(), s.nodeRoutes(), s.labelRoutes(), s.queueRoutes(), s.reservationRoutes(), s.preemptionRoutes(), s.confRoutes(), s.clusterRoutes(),
+	return slices.Concat(s.inputRoutes(), s.appRoutes(), s.forecastRoutes(), s.nodeRoutes(), s.labelRoutes(), s.queueRoutes(), s.reservationRoutes(), s.preemptionRoutes(), s.confRoutes(), s.shadowRoutes(), s.clusterRoutes(),
 		s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.lastHourRoutes(), s.logRoutes(), s.auditRoutes(), s.openAPIRoutes())
 }

@@ -108,24 +108,30 @@ func (s *API) properties(c *route.Call) ([]capacity.Property, string, error) {
 	if err := c.Read(&doc); err != nil {
 		return nil, "", err
 	}
-	out := make([]capacity.Property, 0, len(doc.Properties))
-	for name, value := range doc.Properties { // sorted below
+	if doc.Comment == "" {
+		doc.Comment = c.Query.Get("comment")
+	}
+	out, err := s.unmasked(c, doc.Properties)
+	return out, doc.Comment, err
+}
+
+// unmasked are the properties of a document, in order, with the values of those that are not shown.
+func (s *API) unmasked(c *route.Call, properties map[string]string) ([]capacity.Property, error) {
+	if len(properties) == 0 {
+		return nil, problem.Invalid("there are no properties", `send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
+	}
+	out := make([]capacity.Property, 0, len(properties))
+	for name, value := range properties { // sorted below
 		if value == view.Masked && view.MaskProperty(name, value) == view.Masked {
 			var ok bool
 			if value, ok = s.hidden(c, name); !ok {
-				return nil, "", problem.Invalid(name+" has the value that stands for a hidden one, and has none now", "give its real value, or leave it out", name)
+				return nil, problem.Invalid(name+" has the value that stands for a hidden one, and has none now", "give its real value, or leave it out", name)
 			}
 		}
 		out = append(out, capacity.Property{Name: name, Value: value})
 	}
 	slices.SortFunc(out, func(a, b capacity.Property) int { return strings.Compare(a.Name, b.Name) })
-	if doc.Comment == "" {
-		doc.Comment = c.Query.Get("comment")
-	}
-	if len(out) == 0 {
-		err = problem.Invalid("there are no properties", `send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
-	}
-	return out, doc.Comment, err
+	return out, nil
 }
 
 // hidden is the value in force of a key whose value is not shown: who sends back what it

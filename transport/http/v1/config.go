@@ -18,7 +18,7 @@ import (
 	"rmd/yarn"
 )
 
-// Config is what the API needs. Snapshots, Log and the functions may be missing: their
+// Config is what the API needs. Snapshots, Log, Shadows and the functions may be missing: their
 // endpoints then answer NOT_AVAILABLE.
 type Config struct {
 	ID      string // of this replica
@@ -35,6 +35,7 @@ type Config struct {
 	Guard     *auth.Guard
 	Problems  *problem.Translator
 	Planner   Planner
+	Shadows   Shadows
 	// Groups are a user's; nil: nobody has any.
 	Groups func(user string) []string
 	// Count notes an input; result is ok, refused or error.

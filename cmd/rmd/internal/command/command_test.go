@@ -123,6 +123,7 @@ var calls = []string{
 	"queue list", "queue tree", "queue status root.a", "queue place --user ann", "queue stop root.a", "queue start root.a",
 	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes", "preempt --dry-run", "forecast report",
 	"conf get", "conf get --ignored", "conf get --xml", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",
+	"shadow start QUEUES", "shadow start root.a.capacity=5", "shadow status", "shadow report", "shadow stop",
 	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2", "cluster demote rm2",
 	"cluster remove rm2 --yes", "cluster transfer", "cluster health", "cluster verify",
 	"autopilot get", "autopilot set min_quorum=3", "autopilot state",

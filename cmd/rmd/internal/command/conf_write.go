@@ -163,29 +163,8 @@ func (p *program) confSet() verb {
 		run: func(c *call) error {
 			return c.putConf(func(now api.Conf) (map[string]string, error) {
 				before := maps.Clone(now.Properties)
-				for _, pair := range c.Args().Slice() {
-					key, value, ok := strings.Cut(pair, "=")
-					if !ok || key == "" {
-						return nil, clierr.Usagef("write KEY=VALUE", "%q is not an assignment", pair)
-					}
-					if strings.HasPrefix(key, "root.") {
-						key = capacity.Prefix + key
-					}
-					if _, there := now.Properties[key]; !there && !capacity.Relevant(key) {
-						do := "write its full name; \"rmd conf get\" shows the keys that are set"
-						if capacity.Relevant(capacity.Prefix+key) && !strings.HasPrefix(key, "yarn.") {
-							do = "did you mean " + capacity.Prefix + key + "?"
-						}
-						return nil, clierr.Usagef(do, "%s is not a key of the queue configuration", key)
-					}
-					if value == "" {
-						if _, there := now.Properties[key]; !there {
-							return nil, clierr.New("NO_SUCH_KEY", "see rmd conf get", "%s is not set", key)
-						}
-						delete(now.Properties, key)
-						continue
-					}
-					now.Properties[key] = value
+				if err := assign(now.Properties, c.Args().Slice()); err != nil {
+					return nil, err
 				}
 				asked := !c.IsSet("if-version") || c.Uint64("if-version") == now.Version
 				if asked && maps.Equal(before, now.Properties) && !setsState(c.Args().Slice()) {
@@ -195,6 +174,35 @@ func (p *program) confSet() verb {
 			})
 		},
 	}
+}
+
+// assign changes a configuration by pairs of a key and its value. An empty value deletes the key.
+func assign(properties map[string]string, pairs []string) error {
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return clierr.Usagef("write KEY=VALUE", "%q is not an assignment", pair)
+		}
+		if strings.HasPrefix(key, "root.") {
+			key = capacity.Prefix + key
+		}
+		if _, there := properties[key]; !there && !capacity.Relevant(key) {
+			do := "write its full name; \"rmd conf get\" shows the keys that are set"
+			if capacity.Relevant(capacity.Prefix+key) && !strings.HasPrefix(key, "yarn.") {
+				do = "did you mean " + capacity.Prefix + key + "?"
+			}
+			return clierr.Usagef(do, "%s is not a key of the queue configuration", key)
+		}
+		if value == "" {
+			if _, there := properties[key]; !there {
+				return clierr.New("NO_SUCH_KEY", "see rmd conf get", "%s is not set", key)
+			}
+			delete(properties, key)
+			continue
+		}
+		properties[key] = value
+	}
+	return nil
 }
 
 // setsState says whether an assignment is of a queue's state: "rmd queue stop" changes it

@@ -53,6 +53,11 @@ var examples = map[string][]string{
 
 	"preempt": {"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --dry-run -o json"},
 
+	"shadow start":  {"rmd shadow start capacity-scheduler.xml", "rmd shadow start root.train.capacity=40 root.batch.capacity=10 --behind 1h"},
+	"shadow status": {"rmd shadow status"},
+	"shadow report": {"rmd shadow report --watch", "rmd shadow report -o json"},
+	"shadow stop":   {"rmd shadow stop"},
+
 	"conf get":      {"rmd conf get root.train", "rmd conf get --version 3 -o json", "rmd conf get --xml > queues.xml", "rmd conf get --ignored"},
 	"conf set":      {"rmd conf set root.train.capacity=40 root.batch.capacity=10 -m \"more for train\"", "rmd conf set root.batch.maximum-capacity= --dry-run"},
 	"conf diff":     {"rmd conf diff capacity-scheduler.xml", "rmd conf diff 3 5", "rmd conf diff --whatif capacity-scheduler.xml"},

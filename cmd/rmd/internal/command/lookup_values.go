@@ -21,7 +21,7 @@ var argumentValues = map[string][]source{
 	"label status": {labels}, "label remove": {labels}, "label add": {nothing}, "label map": {nodesAssigned},
 	"queue status": {queues}, "queue stop": {queues}, "queue start": {queues},
 	"reservation status": {reservationIDs}, "reservation cancel": {reservationIDs},
-	"conf get": {confKeys}, "conf set": {confKeysAssigned}, "conf diff": {versionsOrFiles, versions}, "conf validate": {files}, "conf apply": {files}, "conf rollback": {versions},
+	"conf get": {confKeys}, "conf set": {confKeysAssigned}, "shadow start": {confKeysAssigned, files}, "conf diff": {versionsOrFiles, versions}, "conf validate": {files}, "conf apply": {files}, "conf rollback": {versions},
 	"access token revoke": {accessTokens},
 	"cluster promote":     {replicas}, "cluster demote": {replicas}, "cluster remove": {replicas}, "cluster transfer": {replicas},
 	"autopilot set": {nothing}, "snapshot save": {files}, "snapshot inspect": {files}, "snapshot restore": {files},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/replay"
+	"rmd/scheduler/capacity"
 	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/report"
@@ -28,6 +30,7 @@ const (
 	noReservations    = "no-reservations"
 	comparePreemption = "preemption"
 	compareForecasts  = "forecasts"
+	compareShadow     = "shadow"
 )
 
 func (p *program) replay() verb {
@@ -49,7 +52,9 @@ func (p *program) replay() verb {
 			&cli.IntFlag{Name: "replicas", Usage: "replicas of the private cluster", Value: 3},
 			&cli.StringFlag{Name: "compare", Usage: noReservations + ": also run without reservations; " + comparePreemption +
 				": run without preemption and with each selector of containers; " +
-				compareForecasts + ": forecast when what waits will start, and compare that with when it starts"},
+				compareForecasts + ": forecast when what waits will start, and compare that with when it starts; " +
+				compareShadow + ": run --shadow beside the queues, and compare what it says with what happens with these keys"},
+			&cli.StringSliceFlag{Name: "shadow", Usage: "with --compare shadow: KEY=VALUE of the shadow", DefaultText: "the same queues"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
 			reportFlag(), yesFlag(),
 		},
@@ -72,6 +77,9 @@ func runReplay(c *call) error {
 	}
 	if c.String("compare") == compareForecasts {
 		return c.compareForecasts(o)
+	}
+	if c.String("compare") == compareShadow {
+		return c.compareShadow(o)
 	}
 	page, err := c.openReport()
 	if err != nil {
@@ -136,6 +144,52 @@ func (c *call) compareForecasts(o replay.Options) error {
 		func(w io.Writer) error { return report.WriteForecastJSON(w, methods) })
 }
 
+// compareShadow replays in virtual time with a shadow, and again with the shadow's keys.
+func (c *call) compareShadow(o replay.Options) error {
+	keys := map[string]string{}
+	if err := assign(keys, c.StringSlice("shadow")); err != nil {
+		return err
+	}
+	var list []capacity.Property
+	for _, name := range sorted(keys) {
+		list = append(list, capacity.Property{Name: name, Value: keys[name]})
+	}
+	bar := c.progressBar(o)
+	if bar != nil {
+		o.Progress = bar.show
+	}
+	run, err := replay.MeasureShadow(c.ctx(), o, list)
+	if bar != nil {
+		bar.end()
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeRuns(
+		func(w io.Writer) error { return c.writeShadowRun(w, run) },
+		func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(run)
+		})
+}
+
+// writeShadowRun prints the cluster, the shadow and, with other keys, what happens with these.
+func (c *call) writeShadowRun(w io.Writer, run *replay.ShadowRun) error {
+	if run.Actual == nil {
+		return writeShadowReport(c, w, *run.Beside)
+	}
+	if err := writeShadowStatus(c, w, *run.Beside); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	var rows []shadowRow
+	for i, q := range run.Beside.Queues {
+		rows = append(rows, shadowRow{q.Path, "cluster", q.Cluster}, shadowRow{q.Path, "shadow", q.Shadow}, shadowRow{q.Path, "actual", run.Actual.Queues[i].Cluster})
+	}
+	return c.writeShadowRows(w, rows)
+}
+
 // writeRuns writes what was replayed as text, or as the document in another form.
 func (c *call) writeRuns(text, document func(io.Writer) error) error {
 	switch f := c.format(); f {
@@ -168,14 +222,14 @@ func (c *call) replayOptions() (replay.Options, error) {
 	case "":
 	case noReservations:
 		o.Without = true
-	case comparePreemption, compareForecasts:
+	case comparePreemption, compareForecasts, compareShadow:
 		for _, flag := range []string{"addr", "speed", "replicas", "report"} {
 			if c.IsSet(flag) {
 				return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", c.String("compare"))
 			}
 		}
 	default:
-		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+" or "+compareForecasts, "cannot compare with %q", c.String("compare"))
+		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+", "+compareForecasts+" or "+compareShadow, "cannot compare with %q", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {

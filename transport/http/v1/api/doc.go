@@ -77,6 +77,9 @@
 //	POST   /v1/conf:validate                    PutConf or XML → Validation
 //	POST   /v1/whatif                           PutConf or XML → WhatIf
 //	POST   /v1/replay:rerun                     → Rerun: what the log recorded, played with and without reservations
+//	GET    /v1/shadow                                           Shadow: another configuration beside the cluster
+//	POST   /v1/shadow                           StartShadow or XML → Shadow
+//	DELETE /v1/shadow                                           Shadow
 //	POST   /v1/conf:rollback                    Rollback     →  ConfApplied
 //
 //	GET    /v1/events?app&node&queue&kind&after  Server-Sent Events: event "batch", id = log index, data = EventBatch

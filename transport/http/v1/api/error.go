@@ -42,5 +42,8 @@ const (
 	CodeTimedOut         = "TIMED_OUT"          // 504: of a write the outcome is unknown
 	CodeTooOld           = "TOO_OLD"            // 410: details hold the oldest index
 	CodeNotAvailable     = "NOT_AVAILABLE"      // 501: this replica runs without it
+	CodeShadowRuns       = "SHADOW_RUNS"        // 409
+	CodeShadowOnLeader   = "SHADOW_ON_LEADER"   // 409
+	CodeNoShadow         = "NO_SHADOW"          // 404
 	CodeInternal         = "INTERNAL"           // 500
 )

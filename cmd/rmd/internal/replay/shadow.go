@@ -1,0 +1,130 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/server/shadow"
+	"rmd/transport/http/v1/api"
+	"rmd/workload"
+)
+
+// ShadowRun is a trace with one configuration and a shadow with another one, and the same trace with
+// the other configuration itself.
+type ShadowRun struct {
+	Beside *api.Shadow `json:"beside"`
+	// Actual is a shadow with its own configuration beside the second run, whose cluster's side is what
+	// happens with that configuration. It is nil if the two configurations are the same.
+	Actual *api.Shadow `json:"actual,omitempty"`
+}
+
+// MeasureShadow replays the trace on a planner in virtual time, with a shadow that has other keys, and
+// compares what the shadow says with what happens when the cluster has those keys.
+func MeasureShadow(ctx context.Context, o Options, keys []capacity.Property) (*ShadowRun, error) {
+	out := &ShadowRun{}
+	var err error
+	if out.Beside, err = o.shadowed(ctx, "beside", nil, keys); err != nil || len(out.Beside.Changes) == 0 {
+		return out, err
+	}
+	out.Actual, err = o.shadowed(ctx, "actual", keys, keys)
+	return out, err
+}
+
+// shadowed replays the trace with some keys more, and a shadow with others.
+func (o Options) shadowed(ctx context.Context, run string, keys, others []capacity.Property) (*api.Shadow, error) {
+	queues, err := o.queues(keys)
+	if err != nil {
+		return nil, err
+	}
+	other, err := o.queues(others)
+	if err != nil {
+		return nil, err
+	}
+	v, err := newVirtual(queues, o.Scheduling == "eager")
+	if err != nil {
+		return nil, err
+	}
+	so := shadow.DefaultOptions()
+	so.Eager = o.Scheduling == "eager"
+	var properties []input.Property
+	for _, p := range other.Properties() {
+		properties = append(properties, input.Property(p))
+	}
+	s, _, err := shadow.New(v.planner.State().Fork(), 1, properties, so)
+	if err != nil {
+		return nil, err
+	}
+	b := &beside{virtual: v, shadow: s}
+	c := o.config(run)
+	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, b, 0
+	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
+	c.Advance = b.advance
+	c.Granted = func() uint64 { return v.planner.State().Meta.Allocated }
+	if set := &queues.Preemption; set.Enabled {
+		c.RoundEvery = time.Duration(set.IntervalMillis) * time.Millisecond
+		c.Round = func() bool {
+			_, changed := b.plan(&input.PreemptionRound{})
+			return changed
+		}
+	}
+	if _, err := workload.Simulate(ctx, c); err != nil {
+		return nil, errors.Join(err, b.err)
+	}
+	b.flush()
+	for end, n := s.Now()+so.BehindMillis, int64(0); s.Waits() && n < afterHours && b.err == nil; n++ {
+		b.err = s.Advance(end + n*time.Hour.Milliseconds())
+	}
+	if b.err == nil && s.Same() {
+		if cluster, own := s.Digests(); cluster != own || cluster != v.planner.State().Digest() {
+			return s.Report(), fmt.Errorf("the shadow of the same configuration has digest %016x, the cluster %016x", own, v.planner.State().Digest())
+		}
+	}
+	return s.Report(), b.err
+}
+
+// afterHours is how long the shadow goes on at most after the trace, for what still waits there.
+const afterHours = 7 * 24
+
+// beside is a virtual cluster with a shadow. What is planned at one time is one entry of its log.
+type beside struct {
+	*virtual
+	shadow  *shadow.Shadow
+	pending []event.Event
+	index   uint64
+	err     error
+}
+
+// Do implements workload.Submitter.
+func (b *beside) Do(ctx context.Context, in input.Input) (input.Reply, error) {
+	if err := errors.Join(context.Cause(ctx), b.err); err != nil {
+		return nil, errors.Join(errors.New("replay: the run ended early"), err)
+	}
+	reply, _ := b.plan(in)
+	return reply, nil
+}
+
+func (b *beside) plan(in input.Input) (reply input.Reply, changed bool) {
+	reply, events := b.planner.Plan(virtualEpoch+b.now.Milliseconds(), input.Request{Input: in})
+	b.pending = append(b.pending, slices.Clone(events)...)
+	return reply, len(events) > 0
+}
+
+// advance gives the shadow what was planned before the clock moves.
+func (b *beside) advance(to time.Duration) {
+	b.flush()
+	b.now = to
+}
+
+func (b *beside) flush() {
+	if len(b.pending) > 0 && b.err == nil {
+		b.index++
+		b.err = b.shadow.Apply(b.index, b.pending)
+		b.pending = nil
+	}
+}

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"rmd/fsm"
+	"rmd/scheduler/input"
+	"rmd/server/shadow"
+	"rmd/transport/http/v1/api"
+)
+
+// shadows runs another queue configuration beside the cluster, one at a time, while this replica is
+// not the leader. What it does stays here: nothing reaches the log.
+type shadows struct {
+	r *Replica
+
+	mu     sync.Mutex
+	run    *shadow.Shadow // nil: there is none
+	end    context.CancelFunc
+	name   string
+	warns  []string
+	ended  string // why; empty while it runs
+	report *api.Shadow
+}
+
+// shadowQuiet is how long nothing is written before a shadow lets time pass by itself, and how far it
+// stays behind the clock then.
+const shadowQuiet = 2 * time.Second
+
+// Start implements v1.Shadows.
+func (s *shadows) Start(properties []input.Property, in api.StartShadow) (*api.Shadow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil && s.ended == "" {
+		return nil, &api.Error{Code: api.CodeShadowRuns, Message: fmt.Sprintf("a shadow runs on replica %s already", s.r.ID()),
+			Remedy: "stop it with \"rmd shadow stop\", or choose another follower with --addr", Status: http.StatusConflict}
+	}
+	if s.r.cluster.IsLeader() {
+		return nil, &api.Error{Code: api.CodeShadowOnLeader, Message: fmt.Sprintf("replica %s is the leader, which plans for the cluster", s.r.ID()),
+			Remedy: "start the shadow on a follower: --addr with its address", Status: http.StatusConflict}
+	}
+	o := shadow.DefaultOptions()
+	o.Eager = s.r.opt.Config.Scheduling != "heartbeat"
+	if in.BehindMillis != nil {
+		o.BehindMillis = *in.BehindMillis
+	}
+	if in.Seed != 0 {
+		o.Seed = in.Seed
+	}
+	st, index, _ := s.r.machine.Planning(0)
+	run, warns, err := shadow.New(st, index, properties, o)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := s.r.machine.Watch(index)
+	if err != nil {
+		return nil, tooOld(err)
+	}
+	ctx, cancel := context.WithCancel(s.r.ctx)
+	s.run, s.end, s.name, s.warns, s.ended, s.report = run, cancel, in.Name, warns, "", nil
+	s.r.wg.Go(func() { s.follow(ctx, run, sub) })
+	s.r.log.Info("shadow started", "name", in.Name, "index", index)
+	return s.show(), nil
+}
+
+// Show implements v1.Shadows.
+func (s *shadows) Show() *api.Shadow {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.show()
+}
+
+func (s *shadows) show() *api.Shadow {
+	d := s.report
+	switch {
+	case d != nil:
+	case s.run == nil:
+		return &api.Shadow{Replica: s.r.ID(), State: api.ShadowNone, Text: "There is no shadow on this replica."}
+	default:
+		d = s.run.Report()
+	}
+	d.Replica, d.Name, d.Warnings = s.r.ID(), s.name, s.warns
+	if s.ended != "" {
+		d.State, d.Text = api.ShadowEnded, "Ended: "+s.ended+"."
+	}
+	return d
+}
+
+// Stop implements v1.Shadows. The last report is the answer, and is forgotten.
+func (s *shadows) Stop() (*api.Shadow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == nil && s.report == nil {
+		return nil, &api.Error{Code: api.CodeNoShadow, Message: fmt.Sprintf("no shadow runs on replica %s", s.r.ID()),
+			Remedy: "see \"rmd shadow status\" of the other replicas, with --addr", Status: http.StatusNotFound}
+	}
+	if s.ended == "" {
+		s.finish("it was stopped")
+	}
+	d := s.show()
+	s.run, s.report, s.ended = nil, nil, ""
+	return d, nil
+}
+
+// finish ends the shadow and keeps its last report. The lock is held.
+func (s *shadows) finish(why string) {
+	s.end()
+	s.report, s.ended, s.run = s.run.Report(), why, nil
+	s.r.log.Info("shadow ended", "name", s.name, "why", why)
+}
+
+// follow gives a shadow what this replica applies.
+func (s *shadows) follow(ctx context.Context, run *shadow.Shadow, sub *fsm.Subscription) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, shadowQuiet)
+		b, err := sub.Next(wait)
+		quiet := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		s.mu.Lock()
+		if s.run != run {
+			s.mu.Unlock()
+			return
+		}
+		why := s.take(run, b, err, quiet)
+		if why != "" {
+			s.finish(why)
+		}
+		s.mu.Unlock()
+		if why != "" {
+			return
+		}
+	}
+}
+
+// take gives a shadow a batch, or the time, and says why it must end. A fault of the shadow is none of
+// the replica. The lock is held.
+func (s *shadows) take(run *shadow.Shadow, b *fsm.Batch, err error, quiet bool) (why string) {
+	defer func() {
+		if v := recover(); v != nil {
+			why = fmt.Sprintf("a fault of the shadow: %v", v)
+		}
+	}()
+	var old *fsm.TooOldError
+	switch {
+	case s.r.cluster.IsLeader():
+		return "this replica became the leader"
+	case errors.As(err, &old):
+		return fmt.Sprintf("this replica has restored a snapshot, or the shadow fell behind: the events before index %d are gone", old.Oldest)
+	case quiet:
+		err = run.Advance(s.r.parts.Now().Add(-shadowQuiet).UnixMilli())
+	case err == nil:
+		err = run.Apply(b.Index, b.Events)
+		if e, ok := s.r.machine.Entry(b.Index); err == nil && ok && e.Digest != run.LogDigest() {
+			return fmt.Sprintf("its copy of the cluster's state differs at index %d; please report that", b.Index)
+		}
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,411 @@
+package shadow
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"rmd/forecast"
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
+	"rmd/yarn"
+)
+
+// course is the way of a shadow that has left the cluster's: a planner in virtual time.
+type course struct {
+	p      *planner.Planner
+	record *record
+	meter  *meter
+	random *rand.Rand
+
+	now     int64
+	beat    int64 // when nodes are heard next
+	idle    bool  // nothing has changed since they were heard without effect
+	round   int64 // when preemption has its next round
+	alarms  alarms
+	running map[event.ContainerRef]*ownRun
+	held    map[uint64]held
+	dirty   map[uint32]bool // applications with news
+	left    uint64          // submissions and changes that the shadow could not follow
+
+	known, guessed uint64 // ends of containers whose length was known, and not
+}
+
+// own is an application in the shadow.
+type own struct {
+	started    bool // it has been submitted here
+	amStarted  int64
+	am         event.ContainerRef
+	registered int64
+	ended      int
+	lastEnd    int64
+	live       int
+	keys       map[yarn.SchedulerKey]*ownKey
+	asks       []op // to be asked now
+}
+
+// ownKey is what an application asks for under a key in the shadow.
+type ownKey struct {
+	left   int64 // wanted and not started
+	next   int   // the place of the next container that is none of vacant
+	vacant []int
+	last   event.AskChanged // of "*"
+	label  string
+	// running are the containers that run, by place.
+	running map[int]event.ContainerRef
+}
+
+// ownRun is a container that runs in the shadow.
+type ownRun struct {
+	job   *job
+	place place
+	from  int64
+	end   int64 // the alarm that holds
+	sure  bool  // its length is known
+}
+
+const (
+	beatMillis  = 1000
+	neverMillis = math.MaxInt64
+)
+
+func newCourse(p *planner.Planner, r *record, m *meter, random *rand.Rand) *course {
+	now := p.State().Meta.NowMillis
+	r.apart = true
+	c := &course{p: p, record: r, meter: m, random: random, now: now, beat: now, round: now, running: map[event.ContainerRef]*ownRun{},
+		held: map[uint64]held{}, dirty: map[uint32]bool{}}
+	for id, h := range r.held { // order is harmless
+		c.held[id] = h
+	}
+	st := p.State()
+	for _, seq := range sorted(r.jobs) {
+		c.adopt(st, r.jobs[seq])
+	}
+	refs := make([]event.ContainerRef, 0, len(r.running))
+	for ref := range r.running { // order is harmless: they are sorted
+		refs = append(refs, ref)
+	}
+	slices.SortFunc(refs, compareRefs)
+	for _, ref := range refs {
+		j, at := r.jobs[ref.App], r.running[ref]
+		if j != nil {
+			j.own.live++
+			c.runs(ref, &ownRun{job: j, place: at, from: j.keys[at.key].list[at.index].from})
+		}
+	}
+	return c
+}
+
+func compareRefs(a, b event.ContainerRef) int {
+	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Number, b.Number))
+}
+
+// adopt gives an application what it has in the cluster: until now the two were alike.
+func (c *course) adopt(st *state.State, j *job) {
+	j.own.started = true
+	j.own.amStarted, j.own.registered, j.own.ended, j.own.lastEnd = j.amStarted, j.registered, j.ended, j.lastEnd
+	slot := st.App(j.seq)
+	if slot == 0 {
+		return
+	}
+	a := st.Apps.Get(slot)
+	j.own.am = event.ContainerRef{App: j.seq, Attempt: a.Attempt, Number: a.MasterNumber}
+	for _, k := range st.AsksOf(a) {
+		if k.AM || k.IncreaseOf != 0 {
+			continue
+		}
+		o := j.own.key(k.Key)
+		o.left = k.Count
+		o.last = event.AskChanged{App: j.seq, Key: k.Key, Name: yarn.Any, Size: k.Size, Relax: k.Relax}
+	}
+	for key, k := range j.keys { // order is harmless: each is set alike
+		o := j.own.key(key)
+		o.next, o.vacant = len(k.list), slices.Clone(k.vacant)
+	}
+	c.dirty[j.seq] = true
+}
+
+func (o *own) key(k yarn.SchedulerKey) *ownKey {
+	if o.keys[k] == nil {
+		o.keys[k] = &ownKey{running: map[int]event.ContainerRef{}}
+	}
+	return o.keys[k]
+}
+
+// alarm is a time at which something happens: a container ends, or an application is looked at.
+type alarm struct {
+	at  int64
+	ref event.ContainerRef // of an application alone: without attempt and number
+}
+
+type alarms []alarm
+
+func (h alarms) Len() int { return len(h) }
+func (h alarms) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].at, h[j].at), compareRefs(h[i].ref, h[j].ref)) < 0
+}
+func (h alarms) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *alarms) Push(v any)   { *h = append(*h, v.(alarm)) }
+func (h *alarms) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// advance goes on up to a time.
+func (c *course) advance(to int64) {
+	for {
+		c.poll()
+		at := c.next()
+		if at > to {
+			break
+		}
+		c.meter.sample(at)
+		c.now = max(c.now, at)
+		if len(c.alarms) > 0 && c.alarms[0].at <= c.now {
+			c.ring(heap.Pop(&c.alarms).(alarm))
+			continue
+		}
+		c.tick()
+	}
+	c.now = max(c.now, to)
+}
+
+// next is when something happens next.
+func (c *course) next() int64 {
+	at := int64(neverMillis)
+	if len(c.alarms) > 0 {
+		at = c.alarms[0].at
+	}
+	if c.wants() {
+		if !c.idle {
+			at = min(at, c.beat)
+		}
+		if c.p.Config().Preemption.Enabled {
+			at = min(at, c.round)
+		}
+	}
+	return max(at, c.now)
+}
+
+// wants says whether anything waits.
+func (c *course) wants() bool {
+	st := c.p.State()
+	return !st.Queues.Get(st.Root()).Pending.IsZero() || st.Preemptions.Len() > 0
+}
+
+// tick hears the nodes, or has preemption judge.
+func (c *course) tick() {
+	if set := &c.p.Config().Preemption; set.Enabled && c.round <= c.now {
+		c.round = c.now + max(set.IntervalMillis, beatMillis)
+		c.plan(&input.PreemptionRound{})
+	}
+	if c.beat <= c.now && !c.idle {
+		c.beat = c.now + beatMillis
+		c.idle = !c.plan(&input.NodesHeard{Nodes: serving(c.p.Scheduler())})
+	}
+}
+
+// ring is an alarm.
+func (c *course) ring(a alarm) {
+	if a.ref.Number == 0 {
+		c.dirty[a.ref.App] = true
+		return
+	}
+	run := c.running[a.ref]
+	if run == nil || run.end != a.at {
+		return // it has ended, or ends at another time
+	}
+	if k := run.job.keys[run.place.key]; !run.sure && k != nil && run.place.index < len(k.list) {
+		run.end = neverMillis // in the cluster it runs still: its end is to come
+		return
+	}
+	if run.sure {
+		c.known++
+	} else {
+		c.guessed++
+	}
+	run.job.own.ended++
+	run.job.own.lastEnd = c.now
+	c.forget(a.ref, run)
+	c.complete(a.ref)
+}
+
+// forget takes a container from those that run.
+func (c *course) forget(ref event.ContainerRef, run *ownRun) {
+	delete(c.running, ref)
+	delete(run.job.own.key(run.place.key).running, run.place.index)
+	run.job.own.live--
+	c.dirty[ref.App] = true
+}
+
+// complete has a container's node report its end.
+func (c *course) complete(ref event.ContainerRef) {
+	if in := forecast.Completion(c.p.State(), ref); in != nil {
+		c.plan(in)
+	}
+}
+
+// runs gives a container its end.
+func (c *course) runs(ref event.ContainerRef, run *ownRun) {
+	c.running[ref] = run
+	run.job.own.key(run.place.key).running[run.place.index] = ref
+	k := run.job.keys[run.place.key]
+	if k != nil && run.place.index < len(k.list) && k.list[run.place.index].to != 0 {
+		run.sure = true
+		real := k.list[run.place.index]
+		c.endAt(ref, run, run.from+real.to-real.from)
+		return
+	}
+	c.endAt(ref, run, run.from+c.guess(run))
+}
+
+func (c *course) endAt(ref event.ContainerRef, run *ownRun, at int64) {
+	run.end = max(at, c.now)
+	heap.Push(&c.alarms, alarm{run.end, ref})
+}
+
+// guess is how long a container may run whose length is not known: as one of the same application and
+// key, or else of the history.
+func (c *course) guess(run *ownRun) int64 {
+	age := c.now - run.from
+	if k := run.job.keys[run.place.key]; k != nil {
+		var lengths []int64
+		for _, r := range k.list {
+			if r.to != 0 && r.to-r.from > age {
+				lengths = append(lengths, r.to-r.from)
+			}
+		}
+		if len(lengths) > 0 {
+			return lengths[c.random.IntN(len(lengths))]
+		}
+	}
+	st := c.p.State()
+	slot := st.App(run.job.seq)
+	if slot == 0 {
+		return age
+	}
+	return forecast.Draw(c.random, st.LengthsOf(st.Apps.Get(slot)), age)
+}
+
+// plan has the planner answer an input now. It says whether anything was changed.
+func (c *course) plan(in input.Input) bool {
+	reply, events := c.p.Plan(c.now, input.Request{Input: in})
+	if reply.Refused() != nil {
+		c.left++
+	}
+	events = slices.Clone(events)
+	c.took(events)
+	return len(events) > 0 && reply.Refused() == nil
+}
+
+// emit applies events that are no answer to an input.
+func (c *course) emit(f func()) {
+	sched := c.p.Scheduler()
+	sched.Begin(c.now)
+	f()
+	sched.RunEagerPasses()
+	c.took(slices.Clone(sched.Events()))
+}
+
+// took follows what the planner has decided.
+func (c *course) took(events []event.Event) {
+	st := c.p.State()
+	for _, e := range events {
+		c.meter.add(st, e)
+		switch e := e.(type) {
+		case *event.TimeAdvanced, *event.ResponseRecorded:
+			continue
+		case *event.ContainerAllocated:
+			c.starts(held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM})
+		case *event.ReservationMade:
+			c.held[e.Reservation] = held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM}
+		case *event.ReservationCancelled:
+			delete(c.held, e.Reservation)
+		case *event.ReservationFulfilled:
+			if h, ok := c.held[e.Reservation]; ok {
+				delete(c.held, e.Reservation)
+				c.starts(h)
+			}
+		case *event.ContainerReleased:
+			c.lost(e.Container, false)
+			heap.Push(&c.alarms, alarm{c.now + beatMillis, event.ContainerRef{App: e.Container.App}})
+		case *event.ContainerCompleted:
+			c.lost(e.Container, e.Restore)
+		case *event.AttemptEnded:
+			c.attemptEnded(e.App)
+		case *event.AttemptActivated:
+			c.dirty[e.App] = true
+		}
+		c.idle = false
+	}
+}
+
+func (c *course) starts(h held) {
+	j := c.record.jobs[h.ref.App]
+	if j == nil {
+		return
+	}
+	c.dirty[j.seq] = true
+	if h.am {
+		j.own.amStarted, j.own.am = c.now, h.ref
+		return
+	}
+	k := j.own.key(h.key)
+	i := k.next
+	if len(k.vacant) > 0 {
+		i, k.vacant = k.vacant[0], k.vacant[1:]
+	} else {
+		k.next++
+	}
+	k.left = max(k.left-1, 0)
+	j.own.live++
+	c.runs(h.ref, &ownRun{job: j, place: place{h.key, i}, from: c.now})
+}
+
+// lost is a container that the shadow's planner has ended. Its AM asks for another one, unless that has
+// been put back already.
+func (c *course) lost(ref event.ContainerRef, restored bool) {
+	run := c.running[ref]
+	if run == nil {
+		return
+	}
+	c.forget(ref, run)
+	k := run.job.own.key(run.place.key)
+	k.vacant = append(k.vacant, run.place.index)
+	k.left++
+	if !restored {
+		run.job.own.asks = append(run.job.own.asks, op{ask: k.last, label: k.label})
+	}
+}
+
+// attemptEnded has the next attempt ask for all that is missing.
+func (c *course) attemptEnded(app uint32) {
+	j := c.record.jobs[app]
+	if j == nil {
+		return
+	}
+	c.dirty[app] = true
+	j.own.registered, j.own.amStarted, j.own.am = 0, 0, event.ContainerRef{}
+	j.own.asks = nil
+	for _, key := range sortedKeys(j.own.keys) {
+		if k := j.own.keys[key]; k.left > 0 {
+			j.own.asks = append(j.own.asks, op{ask: k.last, label: k.label})
+		}
+	}
+}
+
+func sortedKeys(m map[yarn.SchedulerKey]*ownKey) []yarn.SchedulerKey {
+	out := make([]yarn.SchedulerKey, 0, len(m))
+	for k := range m { // order is harmless: they are sorted
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b yarn.SchedulerKey) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.AllocationID, b.AllocationID))
+	})
+	return out
+}

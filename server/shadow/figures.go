@@ -1,0 +1,125 @@
+package shadow
+
+import (
+	"fmt"
+	"slices"
+
+	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
+)
+
+// Report compares the two sides, from the beginning of the shadow until now.
+func (s *Shadow) Report() *api.Shadow {
+	cluster, own := s.Digests()
+	d := &api.Shadow{State: api.ShadowInStep, Changes: view.Changes(s.changes), BeganMillis: s.began, AtMillis: s.realMeter.at, Index: s.index, Entries: s.entries,
+		Decided: s.decided, ClusterDigest: fmt.Sprintf("%016x", cluster), Digest: fmt.Sprintf("%016x", own), Points: s.series.points()}
+	d.Text = "In step: it has decided what the cluster has decided. The figures of both sides are the same, and none is an estimate."
+	if s.course != nil {
+		d.State, d.Divergence = api.ShadowApart, s.apart
+		d.KnownEnds, d.GuessedEnds, d.NotFollowed, d.BehindMillis = s.course.known, s.course.guessed, s.course.left, max(s.ahead.Meta.NowMillis-s.course.now, 0)
+		d.Text = "Apart: it goes its own way since its first decision that differs. The figures of the shadow are estimates from then on."
+	}
+	paths := append(sorted(s.realMeter.queues), sorted(s.ownMeter.queues)...)
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		d.Queues = append(d.Queues, api.ShadowQueue{Path: path, Cluster: s.realMeter.side(path, s.began), Shadow: s.ownMeter.side(path, s.began)})
+	}
+	return d
+}
+
+func (m *meter) side(path string, began int64) api.ShadowSide {
+	t := m.queues[path]
+	if t == nil {
+		return api.ShadowSide{}
+	}
+	time := float64(max(m.at-began, 1))
+	out := api.ShadowSide{Waits: t.waits.document(), AMs: t.masters.document(), Preempted: t.preempted, Used: t.used / time, Guaranteed: t.guaranteed / time,
+		Wanted: t.wanted / time, Owed: t.owed / time, OwedTime: float64(t.owedMillis) / time}
+	st := m.sched.State()
+	for k, w := range m.asks { // order is harmless: a sum
+		if slot := st.App(k.app); slot != 0 && st.Apps.Get(slot).Queue != 0 && st.Queues.Get(st.Apps.Get(slot).Queue).Path == path {
+			out.Waiting += w.left
+		}
+	}
+	return out
+}
+
+func (w *delays) document() api.ShadowWaits {
+	return api.ShadowWaits{Count: w.count, MeanMillis: w.sum / max(w.count, 1), P50Millis: w.quantile(0.5), P95Millis: w.quantile(0.95), MaxMillis: w.max}
+}
+
+// series are points at equal distances. When there are too many, two become one.
+type series struct {
+	every int64
+	next  int64
+	began int64
+	list  []snap
+}
+
+// snap is the totals at a time.
+type snap struct {
+	at        int64
+	real, own map[string]mark
+}
+
+type mark struct {
+	used    float64
+	started int64
+	waited  int64
+}
+
+const (
+	firstEvery = 10_000
+	mostPoints = 240
+)
+
+func newSeries(began int64) series {
+	return series{every: firstEvery, next: began + firstEvery, began: began}
+}
+
+func (s *series) add(now int64, real, own *meter) {
+	if now < s.next {
+		return
+	}
+	s.next = now + s.every
+	s.list = append(s.list, snap{now, real.marks(), own.marks()})
+	if len(s.list) >= mostPoints {
+		kept := s.list[:0]
+		for i := 1; i < len(s.list); i += 2 {
+			kept = append(kept, s.list[i])
+		}
+		clear(s.list[len(kept):])
+		s.list, s.every = kept, 2*s.every
+	}
+}
+
+func (m *meter) marks() map[string]mark {
+	out := make(map[string]mark, len(m.queues))
+	for path, t := range m.queues { // order is harmless
+		out[path] = mark{t.used, t.waits.count, t.waits.sum}
+	}
+	return out
+}
+
+func (s *series) points() (out []api.ShadowPoint) {
+	before := snap{at: s.began}
+	for _, x := range s.list {
+		p := api.ShadowPoint{AtMillis: x.at, Queues: map[string]api.ShadowPointQueue{}}
+		time := float64(max(x.at-before.at, 1))
+		for _, path := range append(sorted(x.real), sorted(x.own)...) {
+			var q api.ShadowPointQueue
+			q.ClusterUsed, q.ClusterWait, q.ClusterStarts = between(before.real[path], x.real[path], time)
+			q.ShadowUsed, q.ShadowWait, q.ShadowStarts = between(before.own[path], x.own[path], time)
+			p.Queues[path] = q
+		}
+		out = append(out, p)
+		before = x
+	}
+	return out
+}
+
+// between is what was used between two marks, and the mean wait of what started.
+func between(a, b mark, time float64) (used, wait float64, starts int64) {
+	starts = b.started - a.started
+	return (b.used - a.used) / time, float64(b.waited-a.waited) / float64(max(starts, 1)), starts
+}

@@ -1,0 +1,246 @@
+package shadow
+
+import (
+	"reflect"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
+	"rmd/yarn"
+)
+
+// way is one way in which the shadow may come to a decision.
+type way func() []event.Event
+
+// follow takes the next events of an entry to the shadow while it is in step, and says how many they
+// are. What the cluster decided the shadow decides for itself; all else it takes as it is. After a
+// difference it has left, and none are taken.
+func (s *Shadow) follow(events []event.Event) (int, error) {
+	switch e := events[0].(type) {
+	case *event.QueuesConfigured:
+		return 1, nil // the shadow keeps its own
+	case *event.AttemptActivated:
+		slot := s.own.State().App(e.App)
+		if slot == 0 || s.own.State().Apps.Get(slot).Unmanaged { // no limit holds it back
+			return s.take(e)
+		}
+		leaf := s.own.Scheduler().LeafOf(s.own.State().Apps.Get(slot))
+		return s.decide(events, s.pass(func(sched *scheduler.Scheduler) { sched.Activate(leaf) }))
+	case *event.PreemptionAsked, *event.PreemptionWithdrawn:
+		return s.decide(events, s.round)
+	case *event.ContainerReleased:
+		if e.ExitStatus == yarn.ExitPreempted {
+			return s.decide(events, s.round)
+		}
+	case *event.ContainerCompleted:
+		if e.ExitStatus == yarn.ExitPreempted && s.lives(e.Container) {
+			return s.decide(events, s.round)
+		}
+	case *event.ReservationCancelled:
+		if e.Cause == yarn.CancelPreempted {
+			return s.decide(events, s.round)
+		}
+	}
+	node := s.nodeOf(events)
+	if node == 0 {
+		return s.take(events[0])
+	}
+	ways := []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) })}
+	switch events[0].(type) {
+	case *event.ReservationMade, *event.ReservationCancelled:
+		if s.own.Config().Preemption.Enabled {
+			ways = slices.Insert(ways, 0, s.round) // it says more about them
+		}
+	}
+	return s.decide(events, ways...)
+}
+
+// pass is a way by the scheduler alone.
+func (s *Shadow) pass(f func(*scheduler.Scheduler)) way {
+	return func() []event.Event {
+		sched := s.own.Scheduler()
+		sched.Begin(s.Now())
+		f(sched)
+		return sched.Events()
+	}
+}
+
+// round is the way by a round of preemption.
+func (s *Shadow) round() []event.Event {
+	_, events := s.own.Plan(s.Now(), input.Request{Input: &input.PreemptionRound{}})
+	return events
+}
+
+// lives says whether a container still runs in the shadow.
+func (s *Shadow) lives(ref event.ContainerRef) bool {
+	slot := s.own.State().Container(ref)
+	return slot != 0 && s.own.State().Containers.Get(slot).State.Live()
+}
+
+// take applies an event as it is. One that the shadow's state refuses is a difference.
+func (s *Shadow) take(e event.Event) (int, error) {
+	if err := s.own.Scheduler().Apply(e); err != nil {
+		return 0, s.diverge(s.own.State(), describe(e), err.Error())
+	}
+	s.ownMeter.add(s.own.State(), e)
+	return 1, nil
+}
+
+// decide has the shadow decide in each of the ways that may have led to the events, until it decides
+// the first of them.
+func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
+	before := s.own.State().Fork()
+	said := ""
+	for _, decide := range ways {
+		decided := decide()
+		if n := len(decided); n > 0 && n <= len(events) && equal(decided, events[:n]) {
+			s.decided += uint64(n)
+			for _, e := range decided {
+				s.ownMeter.add(s.own.State(), e)
+			}
+			return n, nil
+		}
+		if said == "" {
+			said = firstDifference(decided, events)
+		}
+		if err := s.restore(before); err != nil {
+			return 0, err
+		}
+		before = before.Fork()
+	}
+	switch events[0].(type) {
+	case *event.AskCountersUpdated, *event.AskMissesUpdated, // a pass on another node missed, and granted nothing
+		*event.PreemptionWithdrawn: // what it was for has ended
+		return s.take(events[0])
+	}
+	return 0, s.diverge(before, describe(events[0]), said)
+}
+
+func equal(a, b []event.Event) bool {
+	return slices.EqualFunc(a, b, func(x, y event.Event) bool { return reflect.DeepEqual(x, y) })
+}
+
+func firstDifference(decided, events []event.Event) string {
+	for i, e := range decided {
+		if i >= len(events) || !reflect.DeepEqual(e, events[i]) {
+			return describe(e)
+		}
+	}
+	return "nothing"
+}
+
+// decides says whether an event is a decision of a pass on a node.
+func decides(e event.Event) bool {
+	switch e := e.(type) {
+	case *event.ContainerAllocated, *event.ContainerIncreased, *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled,
+		*event.AskCountersUpdated, *event.AskMissesUpdated:
+		return true
+	case *event.ReservationCancelled:
+		return e.Cause == yarn.CancelExchanged
+	}
+	return false
+}
+
+// nodeOf is the node of the pass that events begin with; 0: they name none.
+func (s *Shadow) nodeOf(events []event.Event) uint32 {
+	st := s.own.State()
+	container := func(ref event.ContainerRef) uint32 {
+		if slot := st.Container(ref); slot != 0 {
+			return st.Containers.Get(slot).Node
+		}
+		return 0
+	}
+	for _, e := range events {
+		switch e := e.(type) {
+		case *event.ContainerAllocated:
+			return e.Node
+		case *event.ReservationMade:
+			return e.Node
+		case *event.ReservationFulfilled:
+			if slot := st.Reservation(e.Reservation); slot != 0 {
+				return st.Reservations.Get(slot).Node
+			}
+			return 0
+		case *event.ContainerIncreased:
+			return container(e.Container)
+		case *event.ResizeReserved:
+			return container(e.Container)
+		default:
+			if !decides(e) {
+				return 0
+			}
+		}
+	}
+	return 0
+}
+
+// probeMillis is how often it is tried, in the log's time, whether the shadow would decide something
+// where the cluster decides nothing.
+const probeMillis = 1000
+
+// probe has the shadow decide all that its configuration allows now. If that is more than the
+// configuration in force would, the shadow leaves.
+func (s *Shadow) probe() error {
+	if len(s.changes) == 0 || s.Now() < s.probed+probeMillis {
+		return nil
+	}
+	s.probed = s.Now()
+	round := s.roundDue()
+	before := s.own.State().Fork()
+	decided := decideAll(s.own, s.Now(), round)
+	if len(decided) == 0 {
+		return nil
+	}
+	cluster, err := planner.New(s.real.State().Fork(), planner.Options{Eager: s.o.Eager})
+	if err != nil {
+		return err
+	}
+	inForce := decideAll(cluster, s.Now(), round)
+	if equal(decided, inForce) {
+		return s.restore(before)
+	}
+	return s.diverge(before, firstDifference(inForce, decided), firstDifference(decided, inForce))
+}
+
+// roundDue says whether a round of preemption is due.
+func (s *Shadow) roundDue() bool {
+	set := &s.own.Config().Preemption
+	if !set.Enabled || s.Now() < s.rounded+set.IntervalMillis {
+		return false
+	}
+	s.rounded = s.Now()
+	return true
+}
+
+// decideAll has a planner activate, serve all nodes and with round preempt, and returns what it decides.
+func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event) {
+	sched := p.Scheduler()
+	if sched.State().Queues.Get(sched.State().Root()).Pending.IsZero() {
+		return nil
+	}
+	sched.Begin(now)
+	sched.ActivateAll()
+	for _, n := range serving(sched) {
+		sched.EagerPass(n)
+	}
+	decided = slices.Clone(sched.Events())
+	if round {
+		_, events := p.Plan(now, input.Request{Input: &input.PreemptionRound{}})
+		decided = append(decided, events...)
+	}
+	return decided
+}
+
+// serving are the nodes that take containers.
+func serving(sched *scheduler.Scheduler) (nodes []uint32) {
+	sched.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.Serving() {
+			nodes = append(nodes, slot)
+		}
+		return true
+	})
+	return nodes
+}

@@ -1,0 +1,346 @@
+package shadow
+
+import (
+	"container/heap"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// poll lets the applications with news do what their AMs do now.
+func (c *course) poll() {
+	for len(c.dirty) > 0 {
+		seqs := sorted(c.dirty)
+		clear(c.dirty)
+		for _, seq := range seqs {
+			if j := c.record.jobs[seq]; j != nil {
+				c.act(j)
+			}
+		}
+	}
+}
+
+// later has an application looked at again.
+func (c *course) later(j *job, at int64) {
+	heap.Push(&c.alarms, alarm{at, event.ContainerRef{App: j.seq}})
+}
+
+// act is the turn of an application's AM.
+func (c *course) act(j *job) {
+	st := c.p.State()
+	slot := st.App(j.seq)
+	if slot != 0 {
+		c.clearAway(slot)
+	}
+	if slot == 0 || st.Apps.Get(slot).State.Ended() {
+		if j.over != overNot && j.own.started {
+			c.leaveApp(j, slot)
+		}
+		return
+	}
+	a := st.Apps.Get(slot)
+	switch {
+	case j.over == overKilled && j.overAt > c.now:
+		c.later(j, j.overAt)
+	case j.over == overKilled:
+		c.plan(&input.KillApplication{ID: a.ID, Diagnostics: "ended in the cluster"})
+		c.dirty[j.seq] = true
+		return
+	}
+	if !a.Activated() || !c.register(j, a) {
+		return
+	}
+	c.ask(j)
+	if j.over == overDone && len(j.ops) == 0 {
+		c.finish(j)
+	}
+}
+
+// leaveApp forgets an application that is over on both sides.
+func (c *course) leaveApp(j *job, slot uint32) {
+	if slot != 0 && j.forgotten {
+		c.emit(func() { c.p.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
+	}
+	c.record.drop(j)
+}
+
+// clearAway has nodes report the ends of containers that the shadow has released.
+func (c *course) clearAway(slot uint32) {
+	st := c.p.State()
+	var refs []event.ContainerRef
+	for _, k := range st.ContainersOf(st.Apps.Get(slot)) {
+		if k.State == yarn.ContainerReleasing && k.OnNode {
+			refs = append(refs, st.Ref(k))
+		}
+	}
+	for _, ref := range refs {
+		c.complete(ref)
+	}
+}
+
+// register has an AM register, as long after its start as in the cluster.
+func (c *course) register(j *job, a *state.App) bool {
+	if a.AttemptState == state.AttemptRegistered {
+		return true
+	}
+	if j.registered == 0 || !j.unmanaged && j.own.amStarted == 0 {
+		return false
+	}
+	due := j.registered // an AM outside the cluster registers when it does
+	if !j.unmanaged {
+		due = j.own.amStarted + max(j.registered-j.amStarted, 0)
+	}
+	if due > c.now {
+		c.later(j, due)
+		return false
+	}
+	c.plan(&input.RegisterAttempt{Attempt: a.AttemptID()})
+	if j.own.registered == 0 {
+		j.own.registered = c.now
+	}
+	return c.p.State().Apps.Get(c.p.State().App(j.seq)).AttemptState == state.AttemptRegistered
+}
+
+// ask takes what was allocated, and asks for what is due.
+func (c *course) ask(j *job) {
+	asks := j.own.asks
+	j.own.asks = nil
+	for len(j.ops) > 0 {
+		o := j.ops[0]
+		if due := j.own.registered + o.after; due > c.now {
+			c.later(j, due)
+			break
+		}
+		if j.own.ended < o.ended && (j.own.live > 0 || c.outstanding(j) > 0) {
+			break // it asks when as many have ended as in the cluster
+		}
+		j.ops = j.ops[1:]
+		if o.black == nil && o.ask.Name == yarn.Any {
+			k := j.own.key(o.ask.Key)
+			k.left, k.last = max(k.left+o.delta, 0), o.ask
+			if o.label != "" {
+				k.label = o.label
+			}
+		}
+		asks = append(asks, o)
+	}
+	if j.over == overDone && len(j.ops) == 0 {
+		asks = append(asks, c.trim(j)...)
+	}
+	st := c.p.State()
+	a := st.Apps.Get(st.App(j.seq))
+	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response, Progress: a.Progress}
+	for _, o := range asks {
+		if o.black != nil {
+			in.BlacklistAdd = append(in.BlacklistAdd, o.black.Add...)
+			in.BlacklistRemove = append(in.BlacklistRemove, o.black.Remove...)
+			continue
+		}
+		x := input.Ask{Key: o.ask.Key, Name: o.ask.Name, Size: o.ask.Size, Relax: o.ask.Relax, Label: o.label}
+		if x.Name == yarn.Any {
+			x.Count = j.own.key(x.Key).left
+		} else {
+			x.Count = max(countOf(st, j.seq, x.Key, x.Name)+o.delta, 0)
+		}
+		in.Asks = append(in.Asks, x)
+	}
+	if len(in.Asks) > 0 || len(in.BlacklistAdd)+len(in.BlacklistRemove) > 0 || a.Undelivered != 0 {
+		c.plan(in)
+	}
+}
+
+// trim takes back what an application had not got in the cluster when it was done there.
+func (c *course) trim(j *job) (asks []op) {
+	for _, key := range sortedKeys(j.own.keys) {
+		k := j.own.keys[key]
+		most := 0
+		if r := j.keys[key]; r != nil {
+			most = len(r.list) - len(r.vacant)
+		}
+		if left := max(int64(most-k.next+len(k.vacant)), 0); k.left > left {
+			k.left = left
+			asks = append(asks, op{ask: k.last, label: k.label})
+		}
+	}
+	return asks
+}
+
+// outstanding is what an application still waits for.
+func (c *course) outstanding(j *job) (n int64) {
+	for _, k := range j.own.keys { // order is harmless: a sum
+		n += k.left
+	}
+	return n
+}
+
+// finish has an AM unregister when its work is done, as long after its last container as in the cluster.
+func (c *course) finish(j *job) {
+	if j.own.live > 0 || c.outstanding(j) > 0 {
+		return
+	}
+	if due := max(j.own.lastEnd, j.own.registered) + j.overAt - max(j.lastEnd, j.registered); due > c.now {
+		c.later(j, due)
+		return
+	}
+	st, am := c.p.State(), j.own.am
+	c.plan(&input.FinishAttempt{Attempt: st.Apps.Get(st.App(j.seq)).AttemptID(), Final: yarn.FinalSucceeded})
+	c.complete(am)
+	c.dirty[j.seq] = true
+}
+
+// hear takes an event of the cluster to the shadow, which goes its own way: what came from outside.
+func (c *course) hear(real *state.State, e event.Event) {
+	if now := real.Meta.NowMillis; now > c.now {
+		c.advance(now)
+	}
+	st := c.p.State()
+	nodeID := func(slot uint32) yarn.NodeID { return real.Nodes.Get(slot).ID }
+	app := func(seq uint32) (yarn.ApplicationID, bool) {
+		slot := st.App(seq)
+		if slot == 0 {
+			return yarn.ApplicationID{}, false
+		}
+		return st.Apps.Get(slot).ID, !st.Apps.Get(slot).State.Ended()
+	}
+	switch e := e.(type) {
+	case *event.ApplicationIDGiven, *event.ApplicationIDsReserved, *event.LabelsSet, *event.LabelsRemoved, *event.NodesLabelled, *event.LevelRaised,
+		*event.ApplicationLabelled, *event.ApplicationLifetimeChanged, *event.NodeListsSet:
+		c.same(e)
+	case *event.ApplicationSubmitted:
+		c.same(e)
+		if st.App(e.App) == 0 { // without its queue it cannot come in
+			delete(c.record.jobs, e.App)
+		}
+	case *event.AttemptStarted:
+		c.start(e.App)
+	case *event.ApplicationMoved:
+		if id, ok := app(e.App); ok {
+			c.plan(&input.MoveApplication{ID: id, Queue: e.Queue})
+		}
+	case *event.ApplicationReprioritized:
+		if id, ok := app(e.App); ok {
+			c.plan(&input.SetPriority{ID: id, Priority: e.Priority})
+		}
+	case *event.NodeRegistered:
+		c.plan(c.registration(e))
+	case *event.NodeStateChanged:
+		if in := nodeChange(nodeID(e.Node), e, st); in != nil {
+			c.plan(in)
+		}
+	case *event.NodeResourceChanged:
+		if real.Nodes.Get(e.Node).State == yarn.NodeRunning {
+			c.plan(&input.SetNodeResource{ID: nodeID(e.Node), Total: e.Total})
+		}
+	case *event.NodeForgotten:
+		if slot := st.Node(e.ID); slot != 0 && st.Nodes.Get(slot).Containers == 0 {
+			c.plan(&input.ForgetNode{ID: e.ID})
+		}
+	case *event.QueueStateChanged:
+		c.same(e)
+	case *event.ApplicationForgotten:
+		if j := c.record.jobs[e.App]; j != nil {
+			j.forgotten = true
+		} else {
+			c.same(e)
+		}
+	}
+}
+
+// news takes what an event of the log says of applications, which may be ahead of the shadow.
+func (c *course) news(e event.Event) {
+	switch e := e.(type) {
+	case *event.ContainerCompleted:
+		c.realEnded(e.Container.App)
+	case *event.ContainerReleased:
+		c.realEnded(e.Container.App)
+	case *event.AskChanged:
+		c.dirty[e.App] = true
+	case *event.BlacklistChanged:
+		c.dirty[e.App] = true
+	case *event.AttemptRegistered:
+		c.dirty[e.App] = true
+	case *event.AttemptUnregistered:
+		c.dirty[e.App] = true
+	case *event.ApplicationEnded:
+		c.dirty[e.App] = true
+	}
+}
+
+// same applies an event of the cluster, unless the shadow's state refuses it.
+func (c *course) same(e event.Event) {
+	sched := c.p.Scheduler()
+	sched.Begin(c.now)
+	sched.Stamp()
+	if sched.Apply(e) != nil {
+		c.left++
+		return
+	}
+	c.took([]event.Event{e})
+}
+
+// start begins the first attempt of an application. Later ones the shadow begins by itself.
+func (c *course) start(seq uint32) {
+	slot, j := c.p.State().App(seq), c.record.jobs[seq]
+	if slot == 0 || j == nil || j.own.started {
+		return
+	}
+	j.own.started = true
+	c.emit(func() { c.p.Scheduler().StartAttempt(slot) })
+	c.dirty[seq] = true
+}
+
+// registration brings a node in, with the containers that the shadow has there.
+func (c *course) registration(e *event.NodeRegistered) input.Input {
+	st := c.p.State()
+	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
+	if slot := st.Node(e.ID); slot != 0 {
+		for _, k := range st.ContainersOn(st.Nodes.Get(slot)) {
+			in.Containers = append(in.Containers, input.ContainerStatus{Container: st.ContainerID(k), State: yarn.ContainerRunning})
+		}
+	}
+	return in
+}
+
+// nodeChange is the input that brings a node to a state.
+func nodeChange(id yarn.NodeID, e *event.NodeStateChanged, st *state.State) input.Input {
+	slot := st.Node(id)
+	if slot == 0 || st.Nodes.Get(slot).State == e.State && e.State != yarn.NodeDecommissioning {
+		return nil
+	}
+	switch e.State {
+	case yarn.NodeLost:
+		return &input.ExpireNode{ID: id}
+	case yarn.NodeUnhealthy:
+		return &input.NodeHeartbeat{ID: id, Unhealthy: true, Report: e.Report}
+	case yarn.NodeShutdown:
+		return &input.UnregisterNode{ID: id}
+	case yarn.NodeDecommissioning:
+		return &input.DrainNode{ID: id, DeadlineMillis: e.DeadlineMillis}
+	case yarn.NodeDecommissioned:
+		return &input.DrainNode{ID: id, Now: true}
+	case yarn.NodeRunning, yarn.NodeRebooted:
+		if st.Nodes.Get(slot).State == yarn.NodeUnhealthy {
+			return &input.NodeHeartbeat{ID: id}
+		}
+		return &input.DrainNode{ID: id, Back: true}
+	}
+	return nil
+}
+
+// realEnded tells a container of the shadow how long it runs, once the cluster's has ended.
+func (c *course) realEnded(app uint32) {
+	j, p := c.record.jobs[app], c.record.last
+	if j == nil || p.index < 0 {
+		return
+	}
+	k := j.own.key(p.key)
+	ref, ok := k.running[p.index]
+	if !ok {
+		return
+	}
+	run, real := c.running[ref], j.keys[p.key].list[p.index]
+	run.sure = true
+	c.endAt(ref, run, run.from+real.to-real.from)
+}

@@ -1,0 +1,264 @@
+package shadow
+
+import (
+	"math"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
+	"rmd/yarn"
+)
+
+// meter measures one side, from its events and its state.
+type meter struct {
+	sched     *scheduler.Scheduler
+	asks      map[asker]*waits
+	submitted map[uint32]int64 // of applications whose AM has not started
+	held      map[uint64]held
+	preempted map[event.ContainerRef]bool // and still on their nodes
+	queues    map[string]*totals          // by path of the leaf
+	at        int64                       // of the last sample
+}
+
+// asker is what an application asks for under one key.
+type asker struct {
+	app uint32
+	key yarn.SchedulerKey
+}
+
+// waits are the containers that an asker waits for, the oldest first.
+type waits struct {
+	left  int64
+	since []since
+}
+
+type since struct{ at, n int64 }
+
+// totals are what is measured of a leaf. Shares are of the cluster.
+type totals struct {
+	waits, masters   delays
+	preempted        int64
+	used, wanted     float64 // share times milliseconds
+	guaranteed       float64 // share times milliseconds
+	owed             float64 // part of the guarantee that it waited for, times milliseconds
+	owedMillis       int64
+	nowUsed, nowWant float64 // at the last sample
+	nowGuaranteed    float64
+}
+
+// delays are times until starts.
+type delays struct {
+	count, sum, max int64 // in milliseconds
+	buckets         [delayBuckets]int64
+}
+
+// Delays are counted in buckets that each are a tenth longer than the one before.
+const (
+	delayBuckets = 180
+	delayGrowth  = 1.1
+	delayFirst   = 100 // milliseconds
+)
+
+func (w *delays) add(millis int64) {
+	millis = max(millis, 0)
+	w.count++
+	w.sum += millis
+	w.max = max(w.max, millis)
+	w.buckets[min(int(math.Log1p(float64(millis)/delayFirst)/math.Log(delayGrowth)), delayBuckets-1)]++
+}
+
+// quantile is the delay that a share of them, 0 to 1, does not exceed, within a tenth.
+func (w *delays) quantile(q float64) int64 {
+	rank := int64(math.Ceil(q * float64(w.count)))
+	for i, n := range w.buckets {
+		if rank -= n; rank <= 0 && i == 0 {
+			return 0
+		} else if rank <= 0 {
+			return min(int64(delayFirst*(math.Pow(delayGrowth, float64(i)+0.5)-1)), w.max)
+		}
+	}
+	return w.max
+}
+
+func newMeter(sched *scheduler.Scheduler) *meter {
+	m := &meter{sched: sched, asks: map[asker]*waits{}, submitted: map[uint32]int64{}, held: map[uint64]held{}, preempted: map[event.ContainerRef]bool{}, queues: map[string]*totals{}}
+	st := sched.State()
+	m.at = st.Meta.NowMillis
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		for _, k := range st.AsksOf(a) {
+			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // what waits already waits from now on
+				m.asks[asker{a.ID.Seq, k.Key}] = &waits{k.Count, []since{{m.at, k.Count}}}
+			}
+		}
+		return true
+	})
+	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
+		m.held[v.Number] = held{ref: event.ContainerRef{App: st.Apps.Get(v.App).ID.Seq}, key: v.Key, am: v.AM}
+		return true
+	})
+	m.sample(m.at)
+	return m
+}
+
+// queueOf is what is measured of an application's queue.
+func (m *meter) queueOf(st *state.State, app uint32) *totals {
+	slot := st.App(app)
+	if slot == 0 || st.Apps.Get(slot).Queue == 0 {
+		return &totals{}
+	}
+	return m.queue(st.Queues.Get(st.Apps.Get(slot).Queue).Path)
+}
+
+func (m *meter) queue(path string) *totals {
+	q := m.queues[path]
+	if q == nil {
+		q = &totals{}
+		m.queues[path] = q
+	}
+	return q
+}
+
+// add takes an event that the state has applied.
+func (m *meter) add(st *state.State, e event.Event) {
+	now := st.Meta.NowMillis
+	switch e := e.(type) {
+	case *event.ApplicationSubmitted:
+		if !e.Unmanaged {
+			m.submitted[e.App] = now
+		}
+	case *event.AskChanged:
+		m.asked(now, st, e)
+	case *event.ContainerAllocated:
+		m.started(now, st, held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM})
+	case *event.ReservationMade:
+		m.held[e.Reservation] = held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM}
+	case *event.ReservationCancelled:
+		delete(m.held, e.Reservation)
+	case *event.ReservationFulfilled:
+		if h, ok := m.held[e.Reservation]; ok {
+			delete(m.held, e.Reservation)
+			m.started(now, st, h)
+		}
+	case *event.ContainerReleased:
+		if e.ExitStatus == yarn.ExitPreempted {
+			m.queueOf(st, e.Container.App).preempted++
+			m.preempted[e.Container] = true
+		}
+	case *event.ContainerCompleted:
+		if e.ExitStatus == yarn.ExitPreempted && !m.preempted[e.Container] {
+			m.queueOf(st, e.Container.App).preempted++
+		}
+		delete(m.preempted, e.Container)
+	case *event.AttemptEnded:
+		m.drop(e.App)
+	case *event.ApplicationEnded:
+		delete(m.submitted, e.App)
+	}
+}
+
+// drop forgets what an attempt asked for.
+func (m *meter) drop(app uint32) {
+	for k := range m.asks { // order is harmless: each is deleted
+		if k.app == app {
+			delete(m.asks, k)
+		}
+	}
+}
+
+func (m *meter) asked(now int64, st *state.State, e *event.AskChanged) {
+	slot := st.App(e.App)
+	if e.Name != yarn.Any || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
+		return // a place, or the ask for the AM
+	}
+	k := asker{e.App, e.Key}
+	w := m.asks[k]
+	if w == nil {
+		if e.Count == 0 {
+			return
+		}
+		w = &waits{}
+		m.asks[k] = w
+	}
+	if n := e.Count - w.left; n > 0 {
+		w.since = append(w.since, since{now, n})
+	} else {
+		w.cut(-n)
+	}
+	if w.left = e.Count; w.left == 0 {
+		delete(m.asks, k)
+	}
+}
+
+// cut takes the newest containers back.
+func (w *waits) cut(n int64) {
+	for n > 0 && len(w.since) > 0 {
+		last := &w.since[len(w.since)-1]
+		cut := min(n, last.n)
+		n -= cut
+		if last.n -= cut; last.n == 0 {
+			w.since = w.since[:len(w.since)-1]
+		}
+	}
+}
+
+func (m *meter) started(now int64, st *state.State, h held) {
+	q := m.queueOf(st, h.ref.App)
+	if h.am {
+		if at, ok := m.submitted[h.ref.App]; ok {
+			q.masters.add(now - at)
+			delete(m.submitted, h.ref.App)
+		}
+		return
+	}
+	k := asker{h.ref.App, h.key}
+	w := m.asks[k]
+	if w == nil || len(w.since) == 0 {
+		return
+	}
+	q.waits.add(now - w.since[0].at)
+	w.left--
+	if w.since[0].n--; w.since[0].n == 0 {
+		w.since = w.since[1:]
+	}
+	if w.left <= 0 {
+		delete(m.asks, k)
+	}
+}
+
+// sampleMillis is the least time between two samples.
+const sampleMillis = 1000
+
+// sample adds up what queues have used since the last sample, and notes what they use now.
+func (m *meter) sample(now int64) {
+	cfg, st := m.sched.Config(), m.sched.State()
+	past := now - m.at
+	if past != 0 && past < sampleMillis || cfg == nil {
+		return
+	}
+	m.at = now
+	tree := m.sched.Tree()
+	for i := range cfg.Queues {
+		if !cfg.Queues[i].Leaf {
+			continue
+		}
+		q, t := m.sched.Queue(int32(i)), m.queue(cfg.Queues[i].Path)
+		t.used += t.nowUsed * float64(past)
+		t.wanted += t.nowWant * float64(past)
+		t.guaranteed += t.nowGuaranteed * float64(past)
+		if owed := min(t.nowGuaranteed-t.nowUsed, t.nowWant); owed > 0.001 {
+			t.owed += owed * float64(past)
+			t.owedMillis += past
+		}
+		t.nowUsed, t.nowWant, t.nowGuaranteed = share(st, q.Used.Sub(q.Reserved)), share(st, q.Pending), share(st, tree.Capacities[i].EffMin)
+	}
+}
+
+// share is the largest part of the cluster, over all kinds, that an amount is.
+func share(st *state.State, r yarn.Resource) (most float64) {
+	for i, n := range r {
+		if total := st.Meta.Cluster[i]; total > 0 {
+			most = max(most, float64(n)/float64(total))
+		}
+	}
+	return most
+}

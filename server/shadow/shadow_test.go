@@ -1,0 +1,282 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
+	"rmd/transport/http/v1/api"
+	"rmd/workload"
+	"rmd/workload/trace"
+)
+
+const epoch = 1_700_000_000_000
+
+// cluster is a planner in virtual time whose events go to a shadow.
+type cluster struct {
+	t       *testing.T
+	p       *planner.Planner
+	now     time.Duration
+	index   uint64
+	pending []event.Event
+	shadow  *Shadow
+	each    func()
+}
+
+func newCluster(t *testing.T, keys ...string) *cluster {
+	t.Helper()
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t, p: p, index: 1}
+	if reply, _ := p.Plan(epoch, input.Request{Input: &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024), Properties: queues(t, keys...)}}); reply.Refused() != nil {
+		t.Fatal(reply.Refused())
+	}
+	return c
+}
+
+// queues are two queues that may grow, with some keys more.
+func queues(t *testing.T, keys ...string) (out []input.Property) {
+	t.Helper()
+	list := append(capacity.QueuesFor([]string{"root.a", "root.b"}),
+		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "100"}, capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "100"},
+		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"})
+	for _, k := range keys {
+		name, value, _ := strings.Cut(k, "=")
+		list = append(list, capacity.Property{Name: name, Value: value})
+	}
+	cfg, err := capacity.Parse(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range cfg.Properties() {
+		out = append(out, input.Property(p))
+	}
+	return out
+}
+
+// start begins a shadow with some keys more.
+func (c *cluster) start(o Options, keys ...string) {
+	c.t.Helper()
+	c.flush()
+	s, _, err := New(c.p.State().Fork(), c.index, queues(c.t, keys...), o)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.shadow = s
+}
+
+// Do implements workload.Submitter.
+func (c *cluster) Do(_ context.Context, in input.Input) (input.Reply, error) {
+	return c.plan(in), nil
+}
+
+func (c *cluster) plan(in input.Input) input.Reply {
+	reply, events := c.p.Plan(epoch+c.now.Milliseconds(), input.Request{Input: in})
+	c.pending = append(c.pending, slices.Clone(events)...)
+	return reply
+}
+
+// flush gives the shadow what was planned.
+func (c *cluster) flush() {
+	if len(c.pending) == 0 {
+		return
+	}
+	c.index++
+	if c.shadow != nil {
+		if err := c.shadow.Apply(c.index, c.pending); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.pending = nil
+	if c.each != nil {
+		c.each()
+	}
+}
+
+// run plays so many jobs of containers of all sizes and lengths on four nodes.
+func (c *cluster) run(seed uint64, jobs int) {
+	c.t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	t := &trace.Trace{Format: trace.FormatRMD}
+	at := time.Duration(0)
+	for i := range jobs {
+		at += time.Duration(random.IntN(20)) * time.Second
+		g := trace.TaskGroup{Count: 1 + random.IntN(6), MemoryMB: int64(1+random.IntN(14)) * 1024, VCores: 1, After: -1}
+		for range g.Count {
+			g.Durations = append(g.Durations, time.Duration(5+random.IntN(100))*time.Second)
+		}
+		g.Duration = g.Durations[0]
+		t.Jobs = append(t.Jobs, trace.Job{Name: fmt.Sprintf("j%d", i%5), User: fmt.Sprintf("u%d", i%3), Queue: []string{"root.a", "root.b"}[i%2], Submit: at, Tasks: []trace.TaskGroup{g}})
+	}
+	w := workload.DefaultConfig()
+	for i := range 4 {
+		w.Nodes = append(w.Nodes, trace.Node{Name: fmt.Sprintf("n%d", i), Rack: "/r", MemoryMB: 16384, VCores: 16})
+	}
+	w.Jobs, w.AM, w.Seed, w.Logger, w.Kinds = workload.FromTrace(t), true, int64(seed), hclog.NewNullLogger(), c.p.State().Kinds()
+	w.Submitter, w.Heartbeat, w.SampleEvery, w.ProgressEvery = c, time.Second, time.Minute, time.Minute
+	w.Advance = func(to time.Duration) { c.flush(); c.now = to }
+	w.Granted = func() uint64 { return c.p.State().Meta.Allocated }
+	if set := &c.p.Config().Preemption; set.Enabled {
+		w.RoundEvery = time.Duration(set.IntervalMillis) * time.Millisecond
+		w.Round = func() bool { c.plan(&input.PreemptionRound{}); return len(c.pending) > 0 }
+	}
+	if _, err := workload.Simulate(c.t.Context(), w); err != nil {
+		c.t.Fatal(err)
+	}
+	c.flush()
+}
+
+// preemption are keys that have queues preempt each other.
+var preemption = []string{"yarn.resourcemanager.scheduler.monitor.enable=true", "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval=1000",
+	"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill=2000", "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round=1"}
+
+// TestSameConfiguration: a shadow with the configuration in force decides all that the cluster decides,
+// and has its digest after every entry.
+func TestSameConfiguration(t *testing.T) {
+	for name, keys := range map[string][]string{"plain": nil, "preemption": preemption} {
+		for seed := range uint64(4) {
+			t.Run(fmt.Sprintf("%s %d", name, seed), func(t *testing.T) {
+				c := newCluster(t, keys...)
+				c.start(DefaultOptions(), keys...)
+				c.each = func() {
+					if real, own := c.shadow.Digests(); real != own || real != c.p.State().Digest() {
+						t.Fatalf("at index %d the shadow has digest %016x, its cluster %016x, the cluster %016x: %+v", c.index, own, real, c.p.State().Digest(), c.shadow.Report().Divergence)
+					}
+				}
+				c.run(seed, 60)
+				d := c.shadow.Report()
+				if d.State != api.ShadowInStep || d.Decided < 200 || len(d.Changes) != 0 {
+					t.Errorf("%+v", d)
+				}
+				for _, q := range d.Queues {
+					if !reflect.DeepEqual(q.Cluster, q.Shadow) || q.Cluster.Waits.Count == 0 {
+						t.Errorf("%+v", q)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestKeyWithoutEffect: a key that decides nothing here leaves the shadow in step.
+func TestKeyWithoutEffect(t *testing.T) {
+	c := newCluster(t)
+	c.start(DefaultOptions(), "yarn.scheduler.capacity.root.a.maximum-applications=5000")
+	c.run(1, 40)
+	if d := c.shadow.Report(); d.State != api.ShadowInStep || len(d.Changes) != 1 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestOtherConfiguration: what the shadow says of a configuration is what then happens with it, but for
+// a part; the cluster is not touched, and the same seed gives the same report.
+func TestOtherConfiguration(t *testing.T) {
+	lower := "yarn.scheduler.capacity.root.b.maximum-capacity=50"
+	play := func(inForce, other []string) *api.Shadow {
+		c := newCluster(t, inForce...)
+		c.start(DefaultOptions(), other...)
+		c.run(2, 150)
+		for n := int64(0); c.shadow.Waits() && n < 100; n++ {
+			if err := c.shadow.Advance(epoch + c.now.Milliseconds() + DefaultOptions().BehindMillis + n*60_000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.shadow.LogDigest() != c.p.State().Digest() {
+			t.Error("it has changed its copy of the cluster")
+		}
+		return c.shadow.Report()
+	}
+	beside := play(nil, []string{lower})
+	if again := play(nil, []string{lower}); !reflect.DeepEqual(beside, again) {
+		t.Error("once more it differs")
+	}
+	actual := play([]string{lower}, []string{lower})
+	if beside.State != api.ShadowApart || beside.Divergence == nil || beside.NotFollowed != 0 || actual.State != api.ShadowInStep {
+		t.Fatalf("%+v", beside)
+	}
+	var saidAll, thenAll float64
+	for i, q := range beside.Queues {
+		before, said, then := q.Cluster.Waits, q.Shadow.Waits, actual.Queues[i].Cluster.Waits
+		t.Logf("%s: mean wait %d ms of %d, said %d of %d, then %d of %d", q.Path, before.MeanMillis, before.Count, said.MeanMillis, said.Count, then.MeanMillis, then.Count)
+		if said.Count != then.Count || q.Shadow.Waiting != 0 {
+			t.Errorf("%s: %d containers start and %d wait, and then %d start", q.Path, said.Count, q.Shadow.Waiting, then.Count)
+		}
+		sum, in := float64(said.MeanMillis*said.Count), float64(then.MeanMillis*then.Count)
+		if far := sum / in; far < 0.8 || far > 1.2 {
+			t.Errorf("%s waits %d ms, and then %d", q.Path, said.MeanMillis, then.MeanMillis)
+		}
+		saidAll, thenAll = saidAll+sum, thenAll+in
+	}
+	if far := saidAll / thenAll; far < 0.9 || far > 1.1 {
+		t.Errorf("all wait %.2f times as long as then", far)
+	}
+	if b := beside.Queues[1]; 2*b.Shadow.Waits.MeanMillis < 3*b.Cluster.Waits.MeanMillis {
+		t.Errorf("root.b does not wait longer: %+v", b)
+	}
+}
+
+// TestRefused: a configuration with faults, or without a queue that has applications, is refused.
+func TestRefused(t *testing.T) {
+	c := newCluster(t)
+	c.plan(&input.SubmitApplication{User: "u", Queue: "root.b", Unmanaged: true})
+	for name, properties := range map[string][]input.Property{
+		"faults": {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "many"}},
+		"queue":  {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}},
+	} {
+		var f *input.Fault
+		if s, _, err := New(c.p.State().Fork(), 1, properties, DefaultOptions()); s != nil || !errors.As(err, &f) || f.Reason != input.InvalidQueues {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	empty := state.New()
+	var f *input.Fault
+	if _, _, err := New(empty, 1, queues(t), DefaultOptions()); !errors.As(err, &f) || f.Reason != input.NotInitialized {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBounds: a shadow that would remember more than it may ends, and one that may keep few events is
+// less far behind.
+func TestBounds(t *testing.T) {
+	c := newCluster(t)
+	o := DefaultOptions()
+	o.MaxHeld = 50
+	c.start(o, "yarn.scheduler.capacity.root.b.maximum-capacity=50")
+	c.each = func() {
+		if c.shadow.heldEvents > o.MaxHeld {
+			t.Fatalf("%d events are kept", c.shadow.heldEvents)
+		}
+	}
+	c.run(2, 40)
+	if d := c.shadow.Report(); d.State != api.ShadowApart {
+		t.Errorf("%+v", d)
+	}
+	few := newCluster(t)
+	o = DefaultOptions()
+	o.MaxApps = 3
+	few.start(o)
+	var err error
+	for i := range uint64(5) {
+		few.plan(&input.SubmitApplication{User: "u", Queue: "root.b", Unmanaged: true})
+		err = errors.Join(err, few.shadow.Apply(few.index+1+i, few.pending))
+		few.pending = nil
+	}
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+}

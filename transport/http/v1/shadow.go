@@ -1,0 +1,88 @@
+package v1
+
+import (
+	"net/http"
+
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/route"
+	"rmd/transport/http/v1/api"
+)
+
+// Shadows runs another queue configuration beside the cluster on this replica.
+type Shadows interface {
+	// Start starts one; an *input.Fault where the configuration would be refused.
+	Start(properties []input.Property, in api.StartShadow) (*api.Shadow, error)
+	Show() *api.Shadow
+	// Stop ends it and returns its last report.
+	Stop() (*api.Shadow, error)
+}
+
+// maxBehindMillis is the most that a shadow may stay behind the log.
+const maxBehindMillis = 24 * 3600 * 1000
+
+func (s *API) shadowRoutes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/shadow", "", s.shadow).Doc("Compare the cluster with the other queue configuration that runs beside it on this replica", nil, api.Shadow{}),
+		route.Post("/v1/shadow", "", s.startShadow).Doc("Run another queue configuration beside the cluster on this replica; it allocates nothing", route.Takes{api.StartShadow{}, route.Media("application/xml")}, api.Shadow{}),
+		route.Delete("/v1/shadow", "", s.stopShadow).Doc("End the other queue configuration; the answer is its last report", nil, api.Shadow{}),
+	}
+}
+
+func (s *API) shadow(c *route.Call) error {
+	if s.cfg.Shadows == nil {
+		return problem.NotAvailable("shadows")
+	}
+	return c.JSON(http.StatusOK, s.cfg.Shadows.Show())
+}
+
+func (s *API) startShadow(c *route.Call) error {
+	if s.cfg.Shadows == nil {
+		return problem.NotAvailable("shadows")
+	}
+	in, props, err := s.shadowProperties(c)
+	if err != nil {
+		return err
+	}
+	if in.BehindMillis != nil && (*in.BehindMillis < 0 || *in.BehindMillis > maxBehindMillis) {
+		return problem.Invalid("behind_ms is not 0 to 86400000", "give the milliseconds of at most a day", "behind_ms")
+	}
+	d, err := s.cfg.Shadows.Start(props, in)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// shadowProperties reads the request, and the configuration in it as PUT /v1/conf does.
+func (s *API) shadowProperties(c *route.Call) (in api.StartShadow, out []input.Property, err error) {
+	b, err := c.Raw()
+	if err != nil {
+		return in, nil, err
+	}
+	var props []capacity.Property
+	switch c.Media() {
+	case "application/xml", "text/xml":
+		props, err = xmlProperties(b)
+	default:
+		if err = c.Read(&in); err == nil {
+			props, err = s.unmasked(c, in.Properties)
+		}
+	}
+	for _, p := range props {
+		out = append(out, input.Property(p))
+	}
+	return in, out, err
+}
+
+func (s *API) stopShadow(c *route.Call) error {
+	if s.cfg.Shadows == nil {
+		return problem.NotAvailable("shadows")
+	}
+	d, err := s.cfg.Shadows.Stop()
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
