@@ -204,7 +204,7 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
 	}
-	play(t, stage0.ready(t), filepath.Join("testdata", "script"))
+	play(t, stage0.ready(t), scriptsIn(t, "")...)
 }
 
 // TestScriptsAlone plays scripts that change what others look at, on a cluster of their own.
@@ -214,14 +214,26 @@ func TestScriptsAlone(t *testing.T) {
 	}
 	s := &stage{}
 	t.Cleanup(s.stop)
-	play(t, s.ready(t), filepath.Join("testdata", "script", "alone"))
+	for _, script := range scriptsIn(t, "alone") { // side by side they would change each other's configuration
+		t.Run(strings.TrimSuffix(filepath.Base(script), ".txtar"), func(t *testing.T) { play(t, s.ready(t), script) })
+	}
 }
 
-// play runs the scripts of a directory.
-func play(t *testing.T, s *stage, dir string) {
+// scriptsIn are the scripts of a directory.
+func scriptsIn(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "script", dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts in %q, %v", len(files), dir, err)
+	}
+	return files
+}
+
+// play runs scripts, side by side.
+func play(t *testing.T, s *stage, files ...string) {
 	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
+		Files: files, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			for name, v := range s.env {
 				e.Setenv(name, v)
