@@ -31,7 +31,7 @@ func below(dir string) fs.FS {
 // Pages are the names of the templates that are pages.
 func Pages() []string {
 	return []string{"overview", "apps", "app", "queues", "queue", "nodes", "node", "reservations", "reservation", "cluster",
-		"decisions", "audit", "forecasts", "conf", "edit", "stage", "rollback", "labels", "label", "about", "replay", "search", "user", "error"}
+		"decisions", "audit", "forecasts", "conf", "edit", "stage", "rollback", "labels", "label", "about", "replay", "shadow", "search", "user", "error"}
 }
 
 // Version names the static files as they are: addresses that carry it may be

@@ -28,6 +28,8 @@ type API interface {
 	Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID) (*api.Forecast, error)
 	// ForecastReport says how well such forecasts held.
 	ForecastReport() (*api.ForecastReport, error)
+	// Shadow compares the cluster with the configuration that runs beside it; nil: this replica runs none.
+	Shadow() *api.Shadow
 	// Reasons are why the events of some entries were decided, as far as they are at hand
 	// in time; on says that this replica finds them out at all.
 	Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool)

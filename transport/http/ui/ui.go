@@ -117,6 +117,7 @@ func (u *UI) routes() {
 		{path: "/ui/labels/{name}", name: "label", nav: "labels", title: "Label", show: label},
 		{path: "/ui/about", name: "about", title: "About", show: about},
 		{path: "/ui/search", name: "search", title: "Search", show: search},
+		{path: "/ui/shadow", name: "shadow", title: "Shadow", show: shadowPage},
 		{path: "/ui/replay", name: "replay", title: "Replay", show: replay},
 	} {
 		if p.nav == "" {

@@ -30,6 +30,14 @@ func (s *API) shadowRoutes() []route.Route {
 	}
 }
 
+// Shadow compares the cluster with the configuration that runs beside it on this replica; nil: it runs none.
+func (s *API) Shadow() *api.Shadow {
+	if s.cfg.Shadows == nil {
+		return nil
+	}
+	return s.cfg.Shadows.Show()
+}
+
 func (s *API) shadow(c *route.Call) error {
 	if s.cfg.Shadows == nil {
 		return problem.NotAvailable("shadows")

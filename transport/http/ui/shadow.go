@@ -1,0 +1,85 @@
+package ui
+
+import (
+	"rmd/internal/plot"
+	"rmd/transport/http/v1/api"
+)
+
+// shadowData compares the cluster with the other configuration that runs beside it on this replica.
+type shadowData struct {
+	*api.Shadow
+	Unavailable bool
+	Index       uint64
+	Figures     []shadowFigures
+}
+
+// shadowFigures are the plots of a queue.
+type shadowFigures struct {
+	Path   string
+	Charts []plot.Chart
+}
+
+// shadowQueues is of how many queues there are plots: of those that started most in the cluster.
+const shadowQueues = 8
+
+func shadowPage(q *query) (any, error) {
+	d := shadowData{Shadow: q.u.cfg.API.Shadow(), Index: q.v.Index}
+	if d.Shadow == nil {
+		d.Shadow, d.Unavailable = &api.Shadow{}, true
+		return d, nil
+	}
+	if len(d.Points) < 2 {
+		return d, nil
+	}
+	x := plot.Clock(float64(d.BeganMillis), float64(d.Points[len(d.Points)-1].AtMillis))
+	var marks []plot.Mark
+	if v := d.Divergence; v != nil {
+		marks = append(marks, plot.Mark{At: float64(v.AtMillis), Text: clockText(v.AtMillis) + " UTC: the first decision that differs"})
+	}
+	for _, queue := range busiest(d.Queues) {
+		p := shadowPlots{d.Points, queue, x, marks}
+		d.Figures = append(d.Figures, shadowFigures{queue, []plot.Chart{
+			p.chart("Used", plot.Shares, func(q api.ShadowPointQueue) (float64, float64) { return q.ClusterUsed, q.ShadowUsed }),
+			p.chart("Wait of what started", func(most float64) plot.Axis { return plot.Waits("", most, span) },
+				func(q api.ShadowPointQueue) (float64, float64) { return q.ClusterWait, q.ShadowWait }),
+		}})
+	}
+	return d, nil
+}
+
+// busiest are the paths of the queues that started most, in the order of the report.
+func busiest(queues []api.ShadowQueue) []string {
+	var out []string
+	for _, q := range queues {
+		more := 0
+		for _, other := range queues {
+			if other.Cluster.Waits.Count > q.Cluster.Waits.Count {
+				more++
+			}
+		}
+		if more < shadowQueues && len(out) < shadowQueues && q.Cluster.Waits.Count+q.Shadow.Waits.Count > 0 {
+			out = append(out, q.Path)
+		}
+	}
+	return out
+}
+
+// shadowPlots makes the plots of a queue, which share their axis of time.
+type shadowPlots struct {
+	points []api.ShadowPoint
+	queue  string
+	x      plot.Axis
+	marks  []plot.Mark
+}
+
+func (p *shadowPlots) chart(title string, y func(most float64) plot.Axis, value func(api.ShadowPointQueue) (cluster, shadow float64)) plot.Chart {
+	cluster, shadow := plot.Line{Name: "cluster", Ink: plot.Blue}, plot.Line{Name: "shadow", Ink: plot.Orange, Dashed: true}
+	most := 0.0
+	for _, at := range p.points {
+		c, s := value(at.Queues[p.queue])
+		cluster.Points = append(cluster.Points, plot.Point{X: float64(at.AtMillis), Y: c})
+		shadow.Points = append(shadow.Points, plot.Point{X: float64(at.AtMillis), Y: s})
+		most = max(most, c, s)
+	}
+	return plot.Chart{Title: title, X: p.x, Y: y(most), Lines: []plot.Line{cluster, shadow}, Marks: p.marks, Width: 2 * plotWidth, Height: plotHeight}
+}
