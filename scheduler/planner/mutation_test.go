@@ -56,6 +56,7 @@ func TestQueueAdminsChange(t *testing.T) {
 		{policy, "eve", "", "", ""}, // nothing changes
 		{policy, "eve", "", "root.a.x.user-limit-factor=3", "root.a.x.user-limit-factor"},
 		{"", "ann", "", "root.a.x.user-limit-factor=3", "user ann may not change the queue configuration"},
+		{"", "ann", "", "root.a.capacity=0", "user ann may not change the queue configuration"}, // before it is read
 		{policy + " yarn.acl.enable=false", "ann", "", "root.a.x.user-limit-factor=3", "user ann may not change the queue configuration"},
 	} {
 		w := newWorld(t)

@@ -90,6 +90,10 @@ func (p *Planner) holdsApps(path string) bool {
 }
 
 func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
+	if in.User != "" && !p.Config().QueueAdminsChange { // before its configuration is read
+		return input.Refuse(in, input.Faultf(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
+			"user %s may not change the queue configuration", in.User))
+	}
 	v := p.st.Version()
 	if in.IfVersion != 0 && in.IfVersion != v.Version {
 		return input.Refuse(in, input.Faultf(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
@@ -122,12 +126,8 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 
 // mayChange refuses an administrator of queues what is an operator's.
 func (p *Planner) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Fault {
-	switch {
-	case in.User == "":
+	if in.User == "" {
 		return nil
-	case !p.Config().QueueAdminsChange:
-		return input.Faultf(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
-			"user %s may not change the queue configuration", in.User)
 	}
 	if key, ok := p.Config().MayChange(cfg, in.User, in.Groups...); !ok {
 		return input.Faultf(input.NotAllowed, "leave it as it is, or ask for the queue's acl_administer_queue", "user %s does not administer what %s belongs to", in.User, key)
