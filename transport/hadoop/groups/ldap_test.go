@@ -205,7 +205,7 @@ func forest() *server {
 			"(&(objectClass=posixAccount)(uid=bob))":                             {{"uid=bob,dc=x", nil}},
 			"(&(objectClass=posixGroup)(|(gidNumber=8)(memberUid=7)))":           {group("posix")},
 			"(&(objectClass=group)(|(a=uid=ann,dc=x)(b=ann@x)))":                 {group("custom")},
-			`(&(objectClass=user)(sAMAccountName=\2a\29\28uid=\2a))`:             nil,
+			"(&(objectClass=user)(sAMAccountName=*)(uid=*))":                     {{"uid=ann,dc=x", nil}}, // what a name that is not escaped finds
 			"(&(objectClass=group)(member=uid=nameless,dc=x))":                   {{"cn=nameless,dc=x", nil}},
 			"(&(objectClass=user)(sAMAccountName=nameless))":                     {{"uid=nameless,dc=x", nil}},
 		},
