@@ -74,7 +74,7 @@ func (r *Replica) noteRecovery() {
 }
 
 // firstQueues are the properties of an explicit init, of Options, of Hadoop's
-// files, or the built-in ones.
+// files, or root.default.
 func (r *Replica) firstQueues() ([]input.Property, error) {
 	var props []capacity.Property
 	select {

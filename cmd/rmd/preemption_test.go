@@ -77,7 +77,7 @@ func borrow(c *caller) *borrowing {
 	c.t.Helper()
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	set := &input.SetQueues{Author: "test"}
-	for _, p := range capacity.DefaultProperties() {
+	for _, p := range capacity.DemoProperties() {
 		set.Properties = append(set.Properties, input.Property{Name: p.Name, Value: p.Value})
 	}
 	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"}, {monitor + "monitoring_interval", "200"},

@@ -19,6 +19,7 @@ import (
 
 	"rmd/cmd/rmd/internal/command"
 	"rmd/internal/portblock"
+	"rmd/scheduler/capacity"
 	"rmd/transport/http/v1/api"
 )
 
@@ -37,7 +38,8 @@ func TestMain(m *testing.M) {
 type process struct {
 	id, dir, peer, http string
 	config              string
-	files               int // its limit of open files, if it is not the test's
+	queues              string // the file with the first queue configuration, if that is not in Hadoop's
+	files               int    // its limit of open files, if it is not the test's
 
 	cmd   *exec.Cmd
 	mu    sync.Mutex
@@ -115,8 +117,12 @@ func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes 
 		peers = append(peers, fmt.Sprintf("127.0.0.1:%d", ports[i]))
 	}
 	dir := t.TempDir()
+	queues := ""
+	if !strings.Contains(more, "conf_dir") { // Hadoop's files have queues
+		queues = demoQueues(t, dir)
+	}
 	for i := range n {
-		p := &process{id: fmt.Sprintf("rm%d", i+1), peer: peers[i], http: fmt.Sprintf("127.0.0.1:%d", ports[n+i])}
+		p := &process{queues: queues, id: fmt.Sprintf("rm%d", i+1), peer: peers[i], http: fmt.Sprintf("127.0.0.1:%d", ports[n+i])}
 		p.dir = filepath.Join(dir, p.id)
 		p.config = filepath.Join(dir, p.id+".yaml")
 		text := fmt.Sprintf("id: %s\ncluster: test\ndata: %s\nhttp:\n  listen: %s\nraft:\n  listen: %s\n  join: [%s]\n  heartbeat: %s\n  election: %s\n  lease: %s\n%s%s",
@@ -133,15 +139,37 @@ func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes 
 	return c
 }
 
+// demoQueues writes the queues of rmd dev into a file, for clusters that have several.
+func demoQueues(t testing.TB, dir string) string {
+	t.Helper()
+	doc := api.PutConf{Properties: map[string]string{}}
+	for _, p := range capacity.DemoProperties() {
+		doc.Properties[p.Name] = p.Value
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "queues.json")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func (c *processes) start(p *process) {
 	c.t.Helper()
 	p.mu.Lock()
 	p.began = p.err.Len()
 	p.mu.Unlock()
-	p.cmd = exec.Command(os.Args[0], "server", "--config", p.config)
-	if p.files > 0 {
-		p.cmd = exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d && exec \"$0\" server --config \"$1\"", p.files), os.Args[0], p.config)
+	args := []string{os.Args[0], "server", "--config", p.config}
+	if p.queues != "" {
+		args = append(args, "--queues", p.queues)
 	}
+	if p.files > 0 {
+		args = append([]string{"sh", "-c", fmt.Sprintf("ulimit -n %d && exec \"$0\" \"$@\"", p.files)}, args...)
+	}
+	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	if err := p.cmd.Start(); err != nil {

@@ -8,7 +8,13 @@ import (
 // dominant is the class of the calculator that looks at every kind.
 const dominant = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 
-// baseProperties are the global values of the built-in configurations: GPUs are
+// DefaultProperties are the queues of a cluster without any configuration, and of a new Hadoop
+// installation: root.default has everything. All else has YARN's defaults.
+func DefaultProperties() []Property {
+	return []Property{{Name: Prefix + "root.queues", Value: "default"}, {Name: Prefix + "root.default.capacity", Value: "100"}}
+}
+
+// baseProperties are the global values of demonstrations and replays: GPUs are
 // countable, and a container may fill a node of 96 cores, 384 GiB and 8 GPUs.
 func baseProperties() []Property {
 	return []Property{
@@ -25,9 +31,9 @@ func baseProperties() []Property {
 	}
 }
 
-// DefaultProperties is the configuration when no file is given: four queues,
-// each of which may grow to the whole cluster when the others leave it idle.
-func DefaultProperties() []Property {
+// DemoProperties are the queues of rmd dev: four, each of which may grow to the whole cluster when the
+// others leave it idle.
+func DemoProperties() []Property {
 	out := append(baseProperties(), Property{Name: Prefix + "root.queues", Value: "online,train,batch,adhoc"})
 	for _, q := range []struct{ name, percent string }{{"online", "40"}, {"train", "30"}, {"batch", "20"}, {"adhoc", "10"}} {
 		out = append(out, elastic("root."+q.name, q.percent)...)

@@ -195,7 +195,7 @@ yarn.web-proxy.address = y`)
 // Keys without the prefix have no effect, which is worth a warning unless another
 // part of Hadoop has them; however many there are.
 func TestStrayKeys(t *testing.T) {
-	props := DefaultProperties()
+	props := DemoProperties()
 	for _, name := range []string{"root.online.capacity", "yarn.schedular.capacity.root.online.capacity", "yarn.scheduler.capcity.root.online.maximum-capacity", "node-locality-delay", "zzz",
 		"yarn.scheduler.maximum-allocation-mbs", "yarn.nodemanager.address", "fs.defaultFS"} {
 		props = append(props, Property{Name: name, Value: "1", Origin: "file:1"})

@@ -95,10 +95,26 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDefaultProperties: the built-in queues, without a warning, with room for
-// a container that fills a node of 96 cores, 384 GiB and 8 GPUs.
+// TestDefaultProperties: one queue, which has what YARN gives to root.default.
 func TestDefaultProperties(t *testing.T) {
 	c, err := Parse(DefaultProperties())
+	if err != nil || len(c.Warnings)+len(c.Ignored) != 0 || len(c.Queues) != 2 {
+		t.Fatalf("%v: %+v", err, c)
+	}
+	q := c.Queues[1]
+	if q.Path != "root.default" || c.MaxAlloc != yarn.NewResource(8192, 4) || c.Calculator.Dominant || c.MaxPriority != 0 ||
+		q.UserLimitFactor != yarn.One || q.MaxAMPercent != yarn.NewFraction(1, 10) || !c.MaySubmit(1, "anybody") {
+		t.Errorf("%+v", q)
+	}
+	if e := c.Compute(yarn.NewResource(4096, 4)).Capacities[1]; e.EffMin != yarn.NewResource(4096, 4) || e.EffMax != e.EffMin {
+		t.Errorf("root.default has %v to %v", e.EffMin, e.EffMax)
+	}
+}
+
+// TestDemoProperties: the queues of rmd dev, without a warning, with room for
+// a container that fills a node of 96 cores, 384 GiB and 8 GPUs.
+func TestDemoProperties(t *testing.T) {
+	c, err := Parse(DemoProperties())
 	if err != nil {
 		t.Fatal(err)
 	}

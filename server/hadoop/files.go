@@ -177,7 +177,7 @@ func drainMillis(seconds int64) int64 {
 }
 
 // QueuesOf reads the queue configuration of a Hadoop configuration directory;
-// an empty one gives the built-in queues.
+// without one there is root.default.
 func QueuesOf(dir string) ([]capacity.Property, error) {
 	if dir == "" {
 		return capacity.DefaultProperties(), nil

@@ -144,7 +144,7 @@ func TestSchedulerConfByQueueAdministrators(t *testing.T) {
 	})
 	const path, body = "/ws/v1/cluster/scheduler-conf", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`
 	ask := func(method, path, body string, policy bool) (*httptest.ResponseRecorder, *input.SetQueues) {
-		props := capacity.DefaultProperties()
+		props := capacity.DemoProperties()
 		if policy {
 			props = append(props, capacity.Property{Name: capacity.MutationPolicyKey, Value: "QueueAdminConfigurationMutationACLPolicy"}, capacity.Property{Name: "yarn.acl.enable", Value: "true"})
 		}

@@ -20,7 +20,7 @@ import (
 // host that never registered. Application 5 waits for more of gpu than there is.
 func labelled(t testing.TB, h *history) {
 	t.Helper()
-	props := append(capacity.DefaultProperties(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"})
+	props := append(capacity.DemoProperties(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"})
 	for _, q := range []struct{ queue, labels, gpu string }{{"root", "", "100"}, {"root.online", "gpu,spot", "40"}, {"root.train", "gpu", "60"}, {"root.batch", " ", ""}, {"root.adhoc", " ", ""}} {
 		key := capacity.Prefix + q.queue + ".accessible-node-labels"
 		if q.labels != "" {

@@ -296,7 +296,7 @@ func TestLogTellsTheTimeOfEveryBatch(t *testing.T) {
 // Secrets do not leave: neither values of secret keys nor bytes.
 func TestSecretsAreMasked(t *testing.T) {
 	b := newBench(t, nil)
-	props := append(capacity.DefaultProperties(), capacity.Property{Name: "yarn.resource-types.yarn.io/gpu.units", Value: ""})
+	props := append(capacity.DemoProperties(), capacity.Property{Name: "yarn.resource-types.yarn.io/gpu.units", Value: ""})
 	e := configured(t, 3, props[:len(props)-1], "")
 	e.Properties = append(e.Properties, event.Property{Name: "ssl.keystore.password", Value: "hunter2"})
 	b.h.apply(t, e, &event.JoinTokenCreated{Hash: []byte("hash-of-token"), Voter: true, ExpiresMillis: clusterTime + 1e6, CreatedBy: "root"})

@@ -26,7 +26,7 @@ func TestSubjectIsTheDocuments(t *testing.T) {
 		}
 		story = append(story, list...)
 	}
-	conf, err := capacity.Parse(capacity.DefaultProperties())
+	conf, err := capacity.Parse(capacity.DemoProperties())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,12 +139,12 @@ func (d *devCluster) plan() (err error) {
 	return nil
 }
 
-// queues are those that the trace names, or the built-in ones.
+// queues are those that the trace names, or those of a demonstration.
 func (d *devCluster) queues() []capacity.Property {
 	if len(d.trace.Queues) > 0 {
 		return capacity.QueuesFor(d.trace.Queues)
 	}
-	return capacity.DefaultProperties()
+	return capacity.DemoProperties()
 }
 
 // start makes the directory and the cluster.

@@ -19,6 +19,7 @@ import (
 	"rmd/contrib"
 	"rmd/internal/certificate"
 	"rmd/internal/hadoopconf"
+	"rmd/scheduler/capacity"
 )
 
 // Ports of a replica where nothing else is said. The others are YARN's.
@@ -237,7 +238,7 @@ func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 	if err := hadoopconf.Write(&site, f.yarnSite()); err != nil {
 		return err
 	}
-	if err := hadoopconf.Write(&queues, oneQueue); err != nil {
+	if err := hadoopconf.Write(&queues, oneQueue()); err != nil {
 		return err
 	}
 	files := map[string][]byte{
@@ -328,9 +329,11 @@ func (f *clusterFiles) yarnSite() []hadoopconf.Property {
 }
 
 // oneQueue is the capacity-scheduler.xml of a new Hadoop installation, in short.
-var oneQueue = []hadoopconf.Property{
-	{Name: "yarn.scheduler.capacity.root.queues", Value: "default"},
-	{Name: "yarn.scheduler.capacity.root.default.capacity", Value: "100"},
+func oneQueue() (out []hadoopconf.Property) {
+	for _, p := range capacity.DefaultProperties() {
+		out = append(out, hadoopconf.Property{Name: p.Name, Value: p.Value})
+	}
+	return out
 }
 
 // showReplicas says what to do with the directories, and prints them.

@@ -12,6 +12,7 @@ import (
 
 	"rmd/cmd/rmd/internal/local"
 	"rmd/internal/exitcode"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -22,7 +23,7 @@ import (
 func TestReplayLeavesARunningClusterAlone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Version: "test", Logger: hclog.NewNullLogger()})
+	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Queues: capacity.DemoProperties(), Version: "test", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

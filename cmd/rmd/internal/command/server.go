@@ -47,6 +47,7 @@ func (p *program) server() verb {
 			&cli.StringFlag{Name: "data", Usage: "key data"}, &cli.StringFlag{Name: "listen", Usage: "key raft.listen"},
 			&cli.StringFlag{Name: "advertise", Usage: "key raft.advertise"}, &cli.StringFlag{Name: "http", Usage: "key http.listen"},
 			&cli.StringSliceFlag{Name: "set", Usage: "any other key, for instance raft.heartbeat=1s; repeatable"},
+			&cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queue configuration of a new cluster", DefaultText: "the files of hadoop.conf_dir, else root.default"},
 			&cli.BoolFlag{Name: "print-config", Usage: "print the configuration and the origin of each value, and exit"},
 			&cli.BoolFlag{Name: "failpoints", Usage: "read on standard input where to crash or wait; for rmd-chaos", Hidden: true},
 		},
@@ -142,6 +143,11 @@ func runServer(c *call) error {
 	if loaded.Hadoop != nil {
 		opt.Queues = hadoopserver.Properties(loaded.Hadoop)
 	}
+	if file := c.String("queues"); file != "" {
+		if opt.Queues, err = firstQueues(file); err != nil {
+			return err
+		}
+	}
 	r, err := server.Open(opt)
 	if err != nil {
 		return openError(err)
@@ -149,6 +155,23 @@ func runServer(c *call) error {
 	log.Info("replica is up", "id", r.ID(), "version", Version(), "peers", r.PeerAddr(), "rest", r.HTTPAddr(), "data", loaded.Data)
 	c.untilStopped(src, log, r)
 	return stop(r, log)
+}
+
+// firstQueues reads and checks the queue configuration of a new cluster.
+func firstQueues(file string) ([]capacity.Property, error) {
+	props, err := readProperties(file)
+	if err != nil {
+		return nil, err
+	}
+	var bad *capacity.Invalid
+	if _, err = capacity.Parse(props); errors.As(err, &bad) {
+		e := clierr.New(clierr.CodeConfig, "correct it; nothing was started", "the queue configuration of %s is invalid", file)
+		for _, f := range bad.Faults {
+			e.Details = append(e.Details, f.String())
+		}
+		return nil, e
+	}
+	return props, err
 }
 
 // openError adds what to do to the usual reasons why a replica does not start.
