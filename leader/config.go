@@ -57,6 +57,8 @@ type Expiry struct {
 	UntrackedMillis int64
 	// PreemptionMillis is between two rounds of preemption; 0: there are none.
 	PreemptionMillis int64
+	// QueueMillis is until a dynamic queue that nobody uses is removed; 0: never.
+	QueueMillis int64
 }
 
 // Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,

@@ -28,6 +28,8 @@ type timers struct {
 	tickDue   bool  // an input.Tick is due
 	round     int64 // when the next round of preemption is
 	roundDue  bool  // an input.PreemptionRound is due
+	idleLook  int64 // when the dynamic queues are looked at next
+	idleDue   bool  // an input.RemoveIdleQueues is due
 }
 
 // due is a timer that ran out.
@@ -178,6 +180,10 @@ func (t *timers) next(st *state.State) input.Input {
 		t.roundDue = false
 		return &input.PreemptionRound{}
 	}
+	if t.idleDue {
+		t.idleDue = false
+		return &input.RemoveIdleQueues{}
+	}
 	return t.unstarted.take()
 }
 
@@ -231,6 +237,7 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 	}
 	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
 	t.collectRound(st, nowMillis)
+	t.collectIdle(st, nowMillis)
 	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
 }
 
@@ -241,6 +248,27 @@ func (t *timers) collectRound(st *state.State, nowMillis int64) {
 		return
 	}
 	t.roundDue, t.round = true, t.now+t.expiry.PreemptionMillis
+}
+
+// idleLooks is how often dynamic queues are looked at in the time in which they expire.
+const idleLooks = 10
+
+// collectIdle makes the removal of idle queues due. The state says since when they are idle, so a new
+// leader removes them when the old one would have.
+func (t *timers) collectIdle(st *state.State, nowMillis int64) {
+	if t.expiry.QueueMillis == 0 || t.now < t.idleLook {
+		return
+	}
+	idle := 0
+	st.DynamicQueues.Each(func(_ uint32, d *state.DynamicQueue) bool {
+		if d.IdleMillis != 0 && nowMillis-d.IdleMillis >= t.expiry.QueueMillis {
+			idle++
+		}
+		return idle <= input.MaxQueuesRemoved
+	})
+	if t.idleDue = idle > 0; idle <= input.MaxQueuesRemoved {
+		t.idleLook = t.now + t.expiry.QueueMillis/idleLooks
+	}
 }
 
 func preemptionDue(st *state.State, nowMillis int64) (due bool) {

@@ -14,7 +14,7 @@ type Scheduler struct {
 	st    *state.State
 	eager bool             // run passes beyond those of node heartbeats
 	cfg   *capacity.Config // nil before the cluster is initialized
-	stale bool             // the trees of partitions are older than the cluster's resources
+	stale bool             // the trees of partitions are older than the cluster's resources or queues
 
 	queues     []queueView  // parallel to cfg.Queues
 	indexOf    []int32      // queue slot → index in queues
@@ -77,6 +77,9 @@ func (s *Scheduler) TreeOf(label string) *capacity.Tree {
 
 // LeafOf is the index in the configuration of an application's queue.
 func (s *Scheduler) LeafOf(a *state.App) int32 { return s.indexOf[a.Queue] }
+
+// IndexOf is the index in the configuration of the queue at a slot.
+func (s *Scheduler) IndexOf(slot uint32) int32 { return s.indexOf[slot] }
 
 // Queue is the record of the i-th queue of the configuration.
 func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queues[i].slot) }

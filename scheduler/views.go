@@ -54,6 +54,9 @@ func (s *Scheduler) rebuild() error {
 	if err != nil {
 		return err
 	}
+	if cfg, err = cfg.WithDynamic(s.st.DynamicQueueList()); err != nil {
+		return err
+	}
 	s.cfg = cfg
 	s.queues = make([]queueView, len(cfg.Queues))
 	s.indexOf = make([]int32, s.st.Queues.Cap())
@@ -62,11 +65,7 @@ func (s *Scheduler) rebuild() error {
 		depth = max(depth, cfg.Queues[i].Depth)
 		slot := s.st.Queue(cfg.Queues[i].Path)
 		s.indexOf[slot] = int32(i)
-		order := capacity.ParentPolicy(0)
-		if parent := cfg.Queues[i].Parent; parent >= 0 {
-			order = cfg.Queues[parent].ChildOrder
-		}
-		s.queues[i] = queueView{slot: slot, order: order, parent: int32(cfg.Queues[i].Parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}}
+		s.queues[i] = s.viewOf(i, slot)
 	}
 	s.levelLimits = make([]Limits, depth+1)
 	s.apps, s.users, s.runnable = nil, nil, nil
@@ -83,6 +82,43 @@ func (s *Scheduler) rebuild() error {
 	s.refreshQueues()
 	s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { s.refreshNode(slot); return true })
 	return nil
+}
+
+// addQueue is rebuild for one new dynamic queue. What its siblings have changes with the capacities.
+func (s *Scheduler) addQueue(slot uint32) {
+	q := s.st.Queues.Get(slot)
+	i, err := s.cfg.Add(yarn.DynamicQueue{Path: q.Path, Leaf: q.Leaf})
+	if err != nil {
+		panic("scheduler: " + err.Error())
+	}
+	for int(slot) >= len(s.indexOf) {
+		s.indexOf = append(s.indexOf, 0)
+	}
+	s.indexOf[slot] = int32(i)
+	s.queues = append(s.queues, s.viewOf(i, slot))
+	for len(s.levelLimits) <= s.cfg.Queues[i].Depth {
+		s.levelLimits = append(s.levelLimits, Limits{})
+	}
+	for _, p := range s.partitions {
+		if p.cfg != s.cfg {
+			p.cfg.AddFrom(s.cfg)
+			p.uses = append(p.uses, 0)
+		}
+		p.queues = append(p.queues, queueShare{barred: !s.cfg.Queues[i].MayUse(p.name)})
+		p.tree.Capacities = append(p.tree.Capacities, capacity.Capacity{})
+		p.queues[i].key = s.orderKey(p, int32(i))
+	}
+	s.stale = true
+}
+
+// viewOf is the view of a queue before anything is counted.
+func (s *Scheduler) viewOf(i int, slot uint32) queueView {
+	order := capacity.ParentPolicy(0)
+	parent := s.cfg.Queues[i].Parent
+	if parent >= 0 {
+		order = s.cfg.Queues[parent].ChildOrder
+	}
+	return queueView{slot: slot, order: order, parent: int32(parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}}
 }
 
 func propertiesOf(in []state.Property) []capacity.Property {
@@ -102,6 +138,9 @@ func (s *Scheduler) follow(t state.Touched) {
 		return
 	}
 	s.setChanged(t.Uses)
+	if t.Created != 0 {
+		s.addQueue(t.Created)
+	}
 	if t.Cluster {
 		s.stale = true
 		for _, p := range s.partitions {
@@ -429,7 +468,8 @@ func (s *Scheduler) refreshCapacities() {
 func (s *Scheduler) Rebase(st *state.State) {
 	old := s.st
 	s.st = st
-	if len(s.partitions) > 1 || st.Labels.Len() > 0 { // nodes may have other labels
+	other := old.DynamicQueueSet() != st.DynamicQueueSet()
+	if other || len(s.partitions) > 1 || st.Labels.Len() > 0 { // nodes may have other labels
 		if err := s.rebuild(); err != nil {
 			panic("scheduler: the configuration in force cannot be read: " + err.Error())
 		}

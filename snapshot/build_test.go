@@ -77,7 +77,17 @@ func small(tb testing.TB) *state.State {
 		&event.Audited{Who: "mallory", From: "10.0.0.8:4", Action: "node drain", Target: "host-1:45454", Result: "NOT_ALLOWED"})
 	withLabels(tb, st)
 	withPreemptions(tb, st)
+	withDynamicQueues(tb, st)
 	return st
+}
+
+// withDynamicQueues makes a queue for a user, with an application, and one that is idle.
+func withDynamicQueues(tb testing.TB, st *state.State) {
+	apply(tb, st,
+		&event.QueueCreated{Path: "root.users", State: yarn.QueueRunning},
+		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},
+		&event.QueueCreated{Path: "root.users.bob", Leaf: true, State: yarn.QueueRunning},
+		&event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "own queue", User: "ann", Queue: "root.users.ann", MaxAttempts: 2})
 }
 
 // withLabels labels the node of a running container, and has applications ask for labels.

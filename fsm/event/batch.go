@@ -51,6 +51,9 @@ const LevelLengths = 3
 // LevelPlacements is the level from which the state keeps which rule placed an application.
 const LevelPlacements = 3
 
+// LevelDynamicQueues is the level from which submissions create queues.
+const LevelDynamicQueues = 3
+
 // LevelImport is the level from which a cluster may take applications over from another
 // ResourceManager.
 const LevelImport = 3

@@ -40,6 +40,8 @@ const (
 
 	KindQueuesConfigured  Kind = 20
 	KindQueueStateChanged Kind = 21
+	KindQueueCreated      Kind = 22 // from LevelDynamicQueues on
+	KindQueuesRemoved     Kind = 23 // from LevelDynamicQueues on
 
 	KindNodeRegistered      Kind = 30
 	KindNodeStateChanged    Kind = 31
@@ -143,6 +145,8 @@ var specs = map[Kind]spec{
 	KindAccessTokenRevoked:         of[AccessTokenRevoked]("AccessTokenRevoked"),
 	KindAutopilotSet:               of[AutopilotSet]("AutopilotSet"),
 	KindQueuesConfigured:           of[QueuesConfigured]("QueuesConfigured"),
+	KindQueueCreated:               of[QueueCreated]("QueueCreated"),
+	KindQueuesRemoved:              of[QueuesRemoved]("QueuesRemoved"),
 	KindQueueStateChanged:          of[QueueStateChanged]("QueueStateChanged"),
 	KindNodeRegistered:             of[NodeRegistered]("NodeRegistered"),
 	KindNodeStateChanged:           of[NodeStateChanged]("NodeStateChanged"),

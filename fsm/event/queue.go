@@ -18,7 +18,8 @@ type QueueDefinition struct {
 
 // QueuesConfigured replaces the whole queue configuration. Queues lists the
 // tree depth first, parents before children; queues that are kept keep their
-// use, queues left out must be empty.
+// use, queues left out must be empty. Dynamic queues stay if their parents do; one that is listed
+// becomes a queue of the configuration.
 type QueuesConfigured struct {
 	Version    uint64
 	Properties []Property
@@ -36,6 +37,22 @@ type QueueStateChanged struct {
 	State yarn.QueueState
 }
 
+// QueueCreated creates a dynamic queue: one that the configuration does not list. Its settings are
+// those of the templates in the configuration.
+type QueueCreated struct {
+	Path  string
+	Leaf  bool
+	State yarn.QueueState
+}
+
+// QueuesRemoved removes dynamic queues that have neither applications nor, but for those that are
+// removed with them, queues below. A queue stands after those below it.
+type QueuesRemoved struct {
+	Paths []string
+}
+
+func (*QueueCreated) Kind() Kind      { return KindQueueCreated }
+func (*QueuesRemoved) Kind() Kind     { return KindQueuesRemoved }
 func (*QueuesConfigured) Kind() Kind  { return KindQueuesConfigured }
 func (*QueueStateChanged) Kind() Kind { return KindQueueStateChanged }
 
@@ -55,6 +72,18 @@ func (e *QueuesConfigured) Code(c *codec.Coder) {
 	c.Bool(&e.Dominant)
 	c.String(&e.Author)
 	c.String(&e.Comment)
+}
+
+// Code implements Event.
+func (e *QueueCreated) Code(c *codec.Coder) {
+	c.String(&e.Path)
+	c.Bool(&e.Leaf)
+	codec.Enum(c, &e.State)
+}
+
+// Code implements Event.
+func (e *QueuesRemoved) Code(c *codec.Coder) {
+	codec.List(c, &e.Paths, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
 // Code implements Event.

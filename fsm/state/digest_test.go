@@ -43,6 +43,9 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 		{"configuration queue kind", tree2(nothing), tree2(func(e *event.QueuesConfigured) { e.Queues = append(e.Queues, leaf("root.c")) })},
 		{"queue state", &event.QueueStateChanged{Path: "root.a", State: yarn.QueueRunning}, &event.QueueStateChanged{Path: "root.a", State: yarn.QueueDraining}},
 		{"queue", &event.QueueStateChanged{Path: "root.a", State: yarn.QueueDraining}, &event.QueueStateChanged{Path: "root", State: yarn.QueueDraining}},
+		{"created queue", made("root.b.u", true), made("root.b.v", true)},
+		{"created queue's kind", made("root.b.u", true), made("root.b.u", false)},
+		{"created queue's state", made("root.b.u", true), &event.QueueCreated{Path: "root.b.u", Leaf: true, State: yarn.QueueStopped}},
 		{"node total", nodeUp(5, "h5", gb(1)), nodeUp(5, "h5", gb(2))},
 		{"node host", nodeUp(5, "h5", gb(1)), nodeUp(5, "h6", gb(1))},
 		{"node state", &event.NodeStateChanged{Node: 3, State: yarn.NodeLost}, &event.NodeStateChanged{Node: 3, State: yarn.NodeShutdown}},
@@ -79,6 +82,9 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := refusable(t)
+			if c.a.Kind() == event.KindQueueCreated {
+				apply(t, s, &event.LevelRaised{Level: event.LevelDynamicQueues})
+			}
 			a, b := s.Fork(), s.Fork()
 			apply(t, a, c.a)
 			apply(t, b, c.b)
@@ -132,4 +138,8 @@ func TestDigestKnowsWhoAndWhen(t *testing.T) {
 	if a.Digest() == b.Digest() {
 		t.Error("reservations of two applications have one digest")
 	}
+}
+
+func made(path string, leaf bool) *event.QueueCreated {
+	return &event.QueueCreated{Path: path, Leaf: leaf, State: yarn.QueueRunning}
 }

@@ -213,6 +213,7 @@ func (m *machine) Configure(t *rapid.T) {
 	for _, path := range []string{"root.b.x", "root.b.y", "root.c"} {
 		add(path)
 	}
+	e.Queues = m.keepDynamic(t, e.Queues, used)
 	m.apply(t, e)
 }
 

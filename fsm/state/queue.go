@@ -37,6 +37,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	}
 	s.touched.Tree = true
 	keep := make([]bool, s.Queues.Cap())
+	dynamic := s.listedDynamic(e)
 	children := make([][]uint32, 0, len(e.Queues))
 	slots := make([]uint32, 0, len(e.Queues))
 	parents := map[uint32]int{} // looked up by key only
@@ -52,6 +53,12 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 			children[i] = append(children[i], slot)
 		}
 	}
+	for _, slot := range dynamic { // those that stay
+		keep[slot] = true
+		if i, ok := parents[s.Queues.Get(slot).Parent]; ok {
+			children[i] = append(children[i], slot)
+		}
+	}
 	for i, slot := range slots {
 		s.Queues.mut(slot).Children = children[i]
 	}
@@ -59,6 +66,24 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	s.addVersion(e)
 	s.foldQueues(e, slots)
 	return nil
+}
+
+// listedDynamic makes dynamic queues that are listed queues of the configuration, and returns the
+// others in their order. The caller makes the lists of children.
+func (s *State) listedDynamic(e *event.QueuesConfigured) (others []uint32) {
+	listed := make(map[string]bool, len(e.Queues)) // looked up by key only
+	for _, d := range e.Queues {
+		listed[d.Path] = true
+	}
+	for slot := range s.DynamicQueuesOf() {
+		if listed[s.Queues.Get(slot).Path] {
+			s.endDynamic(slot)
+		} else {
+			others = append(others, slot)
+		}
+	}
+	s.findNewestDynamic()
+	return others
 }
 
 func (s *State) foldQueues(e *event.QueuesConfigured, slots []uint32) {
@@ -101,7 +126,11 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 	}
 	var err error
 	s.Queues.Each(func(slot uint32, q *Queue) bool {
-		if !named[q.Path] && used[slot] {
+		switch dynamic := s.DynamicQueues.Has(slot); {
+		case named[q.Path]:
+		case dynamic && !parents[parentPath(q.Path)] && (named[parentPath(q.Path)] || !s.DynamicQueues.Has(q.Parent)):
+			err = broken(e, "dynamic queue %s has no parent any more", q.Path)
+		case !dynamic && used[slot]:
 			err = broken(e, "queue %s is in use", q.Path)
 		}
 		return err == nil

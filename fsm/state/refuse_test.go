@@ -65,6 +65,9 @@ func TestRefusals(t *testing.T) {
 		{"leaf in use becomes a parent", tree(2, parent("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y"))},
 		{"leaf of an application between attempts becomes a parent", tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), parent("root.b.y"))},
 		{"too many kinds", &event.QueuesConfigured{Version: 2, Queues: tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")).Queues, Kinds: make([]string, yarn.MaxKinds+1)}},
+		{"queue created at an older level", made("root.b.u", true)},
+		{"queue removed that is not dynamic", &event.QueuesRemoved{Paths: []string{"root.b.x"}}},
+		{"unknown queue removed", &event.QueuesRemoved{Paths: []string{"root.b.u"}}},
 		{"state of an unknown queue", &event.QueueStateChanged{Path: "root.z", State: yarn.QueueStopped}},
 		{"unknown queue state", &event.QueueStateChanged{Path: "root.a", State: 9}},
 		{"queue in use stopped", &event.QueueStateChanged{Path: "root.a", State: yarn.QueueStopped}},
@@ -175,6 +178,8 @@ func TestRefusals(t *testing.T) {
 
 // TestRefusalsThatNeedAStory are those for which the world must change first.
 func TestRefusalsThatNeedAStory(t *testing.T) {
+	dynamic := []event.Event{&event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.g", false), made("root.b.g.u", true), made("root.b.g.v", true)}
+	inUse := append(dynamic, submit(7, "ann", "root.b.g.u"))
 	free := []event.Event{&event.ContainerCompleted{Container: ref(1, 2)}}
 	full := []event.Event{ask(2, k2, 1, 6), allocated(2, first+1, k2, 2)}
 	waiting := []event.Event{submit(6, "ann", "root.a"), &event.AttemptStarted{App: 6, Attempt: 1}, ask(6, k1, 1, 3)}
@@ -183,6 +188,17 @@ func TestRefusalsThatNeedAStory(t *testing.T) {
 		first []event.Event
 		e     event.Event
 	}{
+		{"queue created twice", dynamic, made("root.b.g.u", true)},
+		{"queue created below nothing", dynamic, made("root.b.z.u", true)},
+		{"queue created below a leaf", dynamic, made("root.b.g.u.k", true)},
+		{"queue created without a name", dynamic, made("root.b.", true)},
+		{"queue created in an unknown state", dynamic, &event.QueueCreated{Path: "root.b.w", State: 9}},
+		{"queue removed twice", dynamic, &event.QueuesRemoved{Paths: []string{"root.b.g.u", "root.b.g.u"}}},
+		{"queue removed with queues below", dynamic, &event.QueuesRemoved{Paths: []string{"root.b.g.u", "root.b.g"}}},
+		{"queue removed before those below", dynamic, &event.QueuesRemoved{Paths: []string{"root.b.g", "root.b.g.v", "root.b.g.u"}}},
+		{"queue removed with applications", inUse, &event.QueuesRemoved{Paths: []string{"root.b.g.u"}}},
+		{"dynamic queue loses the queue above", dynamic, tree(2, leaf("root.a"), parent("root.c"), leaf("root.c.x"))},
+		{"dynamic queue below a leaf", dynamic, tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y"), leaf("root.b.g"))},
 		{"completed twice", []event.Event{&event.ContainerCompleted{Container: ref(1, 1)}}, &event.ContainerCompleted{Container: ref(1, 1)}},
 		{"completed container launched", []event.Event{&event.ContainerCompleted{Container: ref(1, 1)}}, &event.ContainerLaunched{Container: ref(1, 1)}},
 		{"launched twice", []event.Event{&event.ContainerLaunched{Container: ref(1, 1)}}, &event.ContainerLaunched{Container: ref(1, 1)}},

@@ -135,6 +135,7 @@ func Sections() []Section {
 			func(r *Reservation) bool { return r.Preempted != 0 }, (*Reservation).codePreempted),
 		table(36, "lengths", func(s *State) *Table[Lengths] { return &s.Lengths }, (*Lengths).code),
 		table(37, "placements", func(s *State) *Table[Placement] { return &s.Placements }, (*Placement).code),
+		table(38, "dynamic-queues", func(s *State) *Table[DynamicQueue] { return &s.DynamicQueues }, (*DynamicQueue).code),
 	}
 }
 
@@ -195,6 +196,7 @@ func (s *State) Reindex() error {
 		return true
 	})
 	s.linkLabels()
+	s.linkDynamicQueues()
 	s.unwrapCluster()
 	return s.Check()
 }

@@ -46,8 +46,9 @@ type State struct {
 	Preemptions      Table[Preemption] // by the slot of a Container: the warning that it is to end
 	Preempted        Table[Preempted]  // by the slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	Placements       Table[Placement] // by the slot of an App: which rule placed it
-	Lengths          Table[Lengths]   // see lengths.go
+	Placements       Table[Placement]    // by the slot of an App: which rule placed it
+	Lengths          Table[Lengths]      // see lengths.go
+	DynamicQueues    Table[DynamicQueue] // by the slot of a Queue: what it has because it is dynamic
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -73,6 +74,9 @@ type State struct {
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
+
+	newestDynamic uint64 // the highest DynamicQueue.Number
+	dynamicSet    uint64 // see DynamicQueueSet
 
 	touched Touched // by the last event
 }
@@ -104,6 +108,7 @@ func (s *State) Fork() *State {
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
 		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(),
+		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
@@ -252,6 +257,10 @@ func (s *State) apply(e event.Event) error {
 		return s.nodeForgotten(e)
 	case *event.QueuesConfigured:
 		return s.queuesConfigured(e)
+	case *event.QueueCreated:
+		return s.queueCreated(e)
+	case *event.QueuesRemoved:
+		return s.queuesRemoved(e)
 	case *event.QueueStateChanged:
 		return s.queueStateChanged(e)
 	case *event.ClusterInitialized:

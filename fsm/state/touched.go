@@ -8,7 +8,8 @@ type Touched struct {
 	User, Queue uint32 // the user and the leaf that it had before the event
 	Node        uint32 // a node: what is free on it, or whether it is usable
 	Cluster     bool   // the sum of the usable nodes may have changed
-	Tree        bool   // the queues were configured
+	Tree        bool   // the queues were configured, or dynamic ones removed
+	Created     uint32 // a dynamic queue that was created
 	Labels      bool   // labels, or labels of nodes with what is charged for them
 	Uses        uint64 // what queues and users have of partitions: bit n%64 of label n, bit 0 of none
 }

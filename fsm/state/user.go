@@ -25,6 +25,7 @@ func (s *State) joinUser(queue uint32, name NameID) uint32 {
 		slot, u = s.Users.alloc()
 		u.Queue, u.Name = queue, name
 		s.byUser.insert(hashUser(queue, name), slot, s.hashOfUser)
+		s.countUsers(queue, 1)
 	}
 	s.Users.mut(slot).Apps++
 	return slot
@@ -36,6 +37,7 @@ func (s *State) leaveUser(slot uint32) {
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
 		s.byUser.remove(hashUser(u.Queue, u.Name), slot, s.hashOfUser)
+		s.countUsers(u.Queue, -1)
 		s.Users.release(slot)
 	}
 }

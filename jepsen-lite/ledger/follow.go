@@ -80,6 +80,10 @@ func (l *Ledger) followRest(e event.Event) {
 		l.renumber()
 	case *event.QueuesConfigured:
 		l.configure(e)
+	case *event.QueueCreated:
+		l.createQueue(e)
+	case *event.QueuesRemoved:
+		l.removeQueues(e)
 	case *event.QueueStateChanged:
 		l.queueState(e)
 	case *event.RequestRecorded:

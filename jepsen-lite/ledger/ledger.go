@@ -52,6 +52,7 @@ type Ledger struct {
 	dominant   bool
 	kinds      yarn.Kinds
 	rules      rules
+	properties []event.Property // of the configuration
 	preemption preemptionRules
 
 	apps  []app

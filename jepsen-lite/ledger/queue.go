@@ -12,6 +12,7 @@ type queue struct {
 	path       string
 	parent     int32 // -1 of the root
 	leaf, gone bool
+	dynamic    bool // a submission created it
 	state      yarn.QueueState
 	share      // of nodes without a label
 	labels     map[string]*share
@@ -54,6 +55,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 	if len(e.Kinds) > 0 {
 		l.kinds = e.Kinds
 	}
+	l.properties = e.Properties
 	l.rules, l.preemption = readRules(e.Properties), readPreemptionRules(e.Properties)
 	kept := make([]bool, len(l.queues))
 	for _, d := range e.Queues {
@@ -65,15 +67,18 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 		}
 		kept[i] = true
 		q := &l.queues[i]
+		q.dynamic = false
 		if !d.Leaf && q.apps > 0 {
 			l.violate("S9", nil, "leaf %s holds %d applications and becomes a parent", q.path, q.apps)
 		}
 		q.leaf, q.state, q.parent = d.Leaf, d.State, l.queue(parentOf(d.Path))
-		q.max = readMaximumCapacity(propertyOf(e.Properties, "yarn.scheduler.capacity."+d.Path+".maximum-capacity"), l.kinds)
-		l.readLabels(q, e.Properties)
-		l.readCapacities(q, e.Properties)
-		l.readPreemption(q, e.Properties)
-		q.bounded = false
+		l.readQueue(q, e.Properties)
+	}
+	for i := range kept { // parents come before their children
+		if q := &l.queues[i]; q.dynamic && !q.gone && kept[q.parent] && !l.queues[q.parent].leaf {
+			kept[i] = true
+			l.readQueue(q, l.settings(q))
+		}
 	}
 	for i := range kept {
 		q := &l.queues[i]
@@ -88,6 +93,71 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 	for i := range l.queues {
 		l.queues[i].bounded = false
 	}
+}
+
+func (l *Ledger) readQueue(q *queue, properties []event.Property) {
+	q.max = readMaximumCapacity(propertyOf(properties, "yarn.scheduler.capacity."+q.path+".maximum-capacity"), l.kinds)
+	l.readLabels(q, properties)
+	l.readCapacities(q, properties)
+	l.readPreemption(q, properties)
+	q.bounded = false
+}
+
+// settings are the properties of a dynamic queue: those of the configuration and of the templates of the
+// queue above it that has some. A queue weighs 1 if nothing says otherwise, of each label too.
+func (l *Ledger) settings(q *queue) []event.Property {
+	own := "yarn.scheduler.capacity." + q.path + "."
+	out := []event.Property{{Name: own + "capacity", Value: "1w"}}
+	for label := range l.queues[q.parent].maxOf { // each of another name
+		out = append(out, event.Property{Name: own + "accessible-node-labels." + label + ".capacity", Value: "1w"})
+	}
+	kinds := []string{"template.", "parent-template."}
+	if q.leaf {
+		kinds[1] = "leaf-template."
+	}
+	for _, kind := range kinds { // of two the last counts
+		prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".auto-queue-creation-v2." + kind
+		for _, p := range l.properties {
+			if key, ok := strings.CutPrefix(p.Name, prefix); ok {
+				out = append(out, event.Property{Name: own + key, Value: p.Value})
+			}
+		}
+	}
+	return append(out, l.properties...)
+}
+
+func (l *Ledger) createQueue(e *event.QueueCreated) {
+	parent := l.queue(parentOf(e.Path))
+	if parent < 0 || l.queues[parent].leaf || l.queue(e.Path) >= 0 {
+		l.violate(Audit, nil, "queue %s is created, though it is there or has no parent", e.Path)
+		return
+	}
+	q := queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true}
+	l.queues = append(l.queues, q)
+	at := &l.queues[len(l.queues)-1]
+	l.readQueue(at, l.settings(at))
+	l.configured = true // what its siblings have is less now
+}
+
+func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
+	for _, path := range e.Paths {
+		i := l.queue(path)
+		if i < 0 || !l.queues[i].dynamic {
+			l.violate(Audit, nil, "queue %s is removed, which is not a dynamic one", path)
+			continue
+		}
+		q := &l.queues[i]
+		q.gone = true
+		if q.apps > 0 || !q.used.IsZero() || q.usesLabels() {
+			l.violate("S9", nil, "queue %s is removed with %d applications that use %s", q.path, q.apps, q.used)
+		}
+		for k := range l.queues {
+			if below := &l.queues[k]; !below.gone && below.parent == i {
+				l.violate(Audit, nil, "queue %s is removed, and %s is below it", q.path, below.path)
+			}
+		}
+	}
+	l.configured = true
 }
 
 // queueState stops, drains or starts a queue; none stands still with applications

@@ -70,6 +70,18 @@ func (c *client) act() {
 	}
 }
 
+// userQueue is a queue that a submission creates, or refuses: some lie too deep, and there may be too
+// many.
+func (w *world) userQueue(user string) string {
+	switch n := w.rng.IntN(8); {
+	case n < 4:
+		return "root.users." + user
+	case n < 7:
+		return fmt.Sprintf("root.users.g%d.%s", w.rng.IntN(2), user)
+	}
+	return "root.users.g0.deep." + user
+}
+
 // submit submits a new application under a name that is used once.
 func (c *client) submit() {
 	w := c.w
@@ -79,6 +91,9 @@ func (c *client) submit() {
 	in := &input.SubmitApplication{Name: j.name, User: fmt.Sprintf("u%d", w.rng.IntN(3)), Queue: leaves[w.rng.IntN(len(leaves))],
 		Unmanaged: j.unmanaged, KeepContainers: w.rng.IntN(2) == 0, MaxAttempts: 1 + w.rng.Uint32N(3), Priority: int32(w.rng.IntN(7)), PrioritySet: true,
 		AM: yarn.NewResource(512, 1), Context: j.context(n)}
+	if w.opt.has(LoadUsers) && w.rng.IntN(2) == 0 {
+		in.Queue = w.userQueue(in.User)
+	}
 	if w.rng.IntN(8) == 0 {
 		in.ValidityMillis = 5000
 	}

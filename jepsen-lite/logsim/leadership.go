@@ -38,6 +38,9 @@ func (w *world) core(p *planner.Planner) leader.CoreConfig {
 	return leader.CoreConfig{
 		Expiry: func(*state.State) leader.Expiry {
 			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
+			if c := p.Config(); c != nil {
+				e.QueueMillis = c.QueueExpirationMillis
+			}
 			if c := p.Config(); c != nil && c.Preemption.Enabled {
 				e.PreemptionMillis = c.Preemption.IntervalMillis
 			}

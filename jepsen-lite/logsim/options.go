@@ -55,9 +55,10 @@ const (
 	LoadAdmin    Load = "admin"    // tokens, hosts, levels, audits, epochs
 	LoadLabels   Load = "labels"   // labels come and go, nodes get others, applications ask for them
 	LoadPreempt  Load = "preempt"  // queues take back what others have borrowed
+	LoadUsers    Load = "users"    // users have queues of their own, which come and go
 )
 
-var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels, LoadPreempt}
+var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels, LoadPreempt, LoadUsers}
 
 // DefaultSteps is how many inputs a run plans before its faults end.
 const DefaultSteps = 5000

@@ -74,6 +74,9 @@ func (o Options) labelled(tree int) []string {
 	if tree != 4 {
 		lines = append(lines, prefix+"root.c.accessible-node-labels= ")
 	}
+	if o.has(LoadUsers) {
+		lines = append(lines, prefix+"root.users.accessible-node-labels= ")
+	}
 	return lines
 }
 
@@ -112,6 +115,23 @@ func preempting(tree int) []string {
 	return lines
 }
 
+// users is a queue below which users have queues of their own. Where capacities are amounts, none is
+// created, and the tree cannot replace one with such queues.
+func users(tree int) []string {
+	const auto = prefix + "root.users.auto-queue-creation-v2."
+	lines := []string{prefix + "auto-queue-creation-v2.queue-expiration-time=5", auto + "enabled=true", auto + "max-queues=3",
+		auto + "leaf-template.maximum-applications=4", auto + fmt.Sprintf("template.capacity=%dw", 1+tree)}
+	switch tree {
+	case 2:
+		lines = append(lines, prefix+"root.users.capacity=1w", auto+"leaf-template.user-limit-factor=2")
+	case 3:
+		lines = append(lines, prefix+"root.users.capacity=[memory=1024,vcores=1]")
+	default:
+		lines = append(lines, prefix+"root.users.capacity=0")
+	}
+	return lines
+}
+
 // properties writes a tree with what all of them have.
 func (o Options) properties(tree int, lazy, preempt bool) []input.Property {
 	lines := []string{
@@ -132,7 +152,13 @@ func (o Options) properties(tree int, lazy, preempt bool) []input.Property {
 		lines = append(lines, prefix+"maximum-am-resource-percent=0.5")
 	}
 	for _, l := range trees[tree] {
+		if o.has(LoadUsers) && strings.HasPrefix(l, "root.queues=") {
+			l += ",users"
+		}
 		lines = append(lines, prefix+l)
+	}
+	if o.has(LoadUsers) {
+		lines = append(lines, users(tree)...)
 	}
 	if o.has(LoadLabels) {
 		lines = append(lines, o.labelled(tree)...)

@@ -75,6 +75,9 @@ func unitsOf(c *Config, q *Queue) (units []Unit, users map[Unit]string) {
 
 // checkChildren holds the rules of legacy mode for the children of one parent.
 func (r *reader) checkChildren(c *Config, q *Queue) {
+	if len(q.Children) == 0 {
+		return // submissions create them
+	}
 	units, users := unitsOf(c, q)
 	if len(units) > 1 {
 		var parts []string

@@ -33,6 +33,9 @@ type queueShares struct {
 
 // Compute returns the effective capacities for a cluster resource.
 func (c *Config) Compute(cluster yarn.Resource) *Tree {
+	if c.stale {
+		c.computeShares()
+	}
 	t := &Tree{Cluster: cluster, Capacities: make([]Capacity, len(c.Queues))}
 	t.Capacities[0] = Capacity{
 		Capacity: yarn.One, MaxCapacity: yarn.One, AbsCapacity: Whole, AbsMax: Whole,
@@ -59,8 +62,12 @@ func (c *Config) Compute(cluster yarn.Resource) *Tree {
 func (c *Config) computeChildren(t *Tree, parent int) {
 	scale := c.scaleDown(t, parent)
 	p := &t.Capacities[parent]
-	for _, i := range c.Queues[parent].Children {
+	for n, i := range c.Queues[parent].Children {
 		q, s, e := &c.Queues[i], &c.shares[i], &t.Capacities[i]
+		if n > 0 && c.alike(i, c.Queues[parent].Children[n-1]) {
+			*e = t.Capacities[c.Queues[parent].Children[n-1]]
+			continue
+		}
 		e.ConfiguredMin, e.ConfiguredMax = q.Capacity.Absolute(), q.MaxCapacity.Absolute()
 		c.effectiveMax(t, i)
 		if q.Capacity.Unit == UnitAbsolute {
@@ -188,7 +195,7 @@ func percentOf(f yarn.Fraction) yarn.Fraction {
 
 // computeShares fills in what does not depend on the cluster's size.
 func (c *Config) computeShares() {
-	c.shares = make([]queueShares, len(c.Queues))
+	c.stale, c.shares = false, make([]queueShares, len(c.Queues))
 	c.shares[0] = queueShares{capacity: Whole, max: Whole, abs: Whole, absMax: Whole, fixedMin: true, fixedMax: true}
 	for i := range c.Queues {
 		q := &c.Queues[i]
@@ -198,13 +205,24 @@ func (c *Config) computeShares() {
 				weights = weights.Add(ShareOf(a.Value))
 			}
 		}
-		for _, k := range q.Children {
+		for n, k := range q.Children {
+			if n > 0 && c.alike(k, q.Children[n-1]) {
+				c.shares[k] = c.shares[q.Children[n-1]]
+				continue
+			}
 			c.shares[k] = sharesUnder(&c.shares[i], &c.Queues[k], weights)
 		}
 	}
 	if c.label == "" {
 		c.computeLabelShares()
 	}
+}
+
+// alike says whether two children of a parent divide it alike, as most dynamic queues do: then what
+// was computed for one is true of the other.
+func (c *Config) alike(i, k int) bool {
+	a, b := &c.Queues[i], &c.Queues[k]
+	return a.Capacity == b.Capacity && a.MaxCapacity == b.MaxCapacity
 }
 
 func sharesUnder(p *queueShares, q *Queue, weights Share) queueShares {

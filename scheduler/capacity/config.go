@@ -67,6 +67,7 @@ type Config struct {
 	NodeUntrackedMillis             int64    // until an inactive node that no list names is forgotten
 	UntrackedStates                 []string // the states in which it is forgotten; empty: all
 	UntrackWithoutInclude           bool     // also where no list says which hosts may register
+	QueueExpirationMillis           int64    // until a dynamic queue that nobody uses is removed
 	Tokens                          TokenTimes
 	LabelSettings                   LabelSettings
 	Preemption                      preempt.Settings
@@ -76,9 +77,12 @@ type Config struct {
 	Ignored  []Fault // keys of Hadoop that are known and not honored yet
 
 	properties []Property
+	values     map[string]Property // properties with their origins, by name
+	templates  bool                // there is a template of dynamic queues
 	byPath     map[string]int
 	byName     map[string][]int
 	shares     []queueShares // what does not depend on the cluster, parallel to Queues
+	stale      bool          // shares are older than Queues
 	label      string        // that the capacities are of; see Partition
 }
 
@@ -164,6 +168,10 @@ type Queue struct {
 	DisablePreemption        bool // inherited: nothing is taken from it for other queues
 	DisableIntraPreemption   bool // inherited: nor for its own applications
 	AllowZeroCapacitySum     bool
+
+	Creation   Creation
+	AutoCreate *AutoCreate // of a parent that may create queues, or has templates; nil for others
+	AutoRemove bool        // of a dynamic queue: it is removed when nobody has used it for a while
 }
 
 // Weight returns a user's weight in the queue, 1 unless configured.

@@ -63,6 +63,8 @@ var siteKeys = []string{
 
 // globalKeys are the honored keys right under the prefix.
 var globalKeys = []string{
+	"auto-queue-creation-v2.maximum-queue-depth",
+	"auto-queue-creation-v2.queue-expiration-time",
 	"global-queue-max-application",
 	"legacy-queue-mode.enabled",
 	"mapping-rule-format",
@@ -104,6 +106,10 @@ var queueKeys = []string{
 	"acl_application_max_priority",
 	"acl_submit_applications",
 	"allow-zero-capacity-sum",
+	"auto-queue-creation-v2.enabled",
+	"auto-queue-creation-v2.max-queues",
+	"auto-queue-creation-v2.maximum-queue-depth",
+	"auto-queue-creation-v2.queue-auto-removal.enable",
 	"capacity",
 	"default-application-lifetime",
 	"default-application-priority",
@@ -157,7 +163,6 @@ var ignoredGlobal = []unhonored{
 	{"user-metrics.enable", "false", whyOther},
 	{"maximum-am-resource-percent.", "", whyOther},
 	{"queue-management-policy.", "", whyAuto},
-	{"auto-queue-creation-v2.", "", whyAuto},
 	{"autoqueuecreation.", "", whyAuto},
 }
 
@@ -169,7 +174,6 @@ var ignoredQueue = []unhonored{
 	{"acl_list_reservations", "", whyPlans},
 	{"acl_submit_reservations", "", whyPlans},
 	{"auto-create-child-queue.", "false", whyAuto},
-	{"auto-queue-creation-v2.", "false", whyAuto},
 	{"average-capacity", "", whyPlans},
 	{"default-node-label-expression", "", whyLabels},
 	{"instantaneous-max-capacity", "", whyPlans},

@@ -104,17 +104,35 @@ func (c *Config) Partition(label string) *Config {
 func (c *Config) partition(label string) *Config {
 	p := *c
 	p.label, p.Queues = label, slices.Clone(c.Queues)
-	nothing := uniform(UnitPercent, yarn.Fraction{Num: 0, Den: 1})
 	for i := range p.Queues {
-		q := &p.Queues[i]
-		if k, ok := q.findLabel(label); ok {
-			l := &q.Labels[k]
-			q.Capacity, q.MaxCapacity, q.MaxAMPercent = l.Capacity, l.MaxCapacity, l.MaxAMPercent
-		} else if q.Parent >= 0 {
-			q.Capacity, q.MaxCapacity = nothing, nothing
-		}
+		p.Queues[i].useLabel(label)
 	}
 	return &p
+}
+
+// useLabel puts the capacities of a label in the place of the queue's usual ones. A queue that
+// auto-queue-creation-v2 has created weighs 1 for every label that it may use, as in YARN.
+func (q *Queue) useLabel(label string) {
+	switch k, ok := q.findLabel(label); {
+	case ok:
+		l := &q.Labels[k]
+		q.Capacity, q.MaxCapacity, q.MaxAMPercent = l.Capacity, l.MaxCapacity, l.MaxAMPercent
+	case q.Creation == Flexible && q.MayUse(label):
+		q.Capacity, q.MaxCapacity = uniform(UnitWeight, yarn.One), Amount{}
+	case q.Parent >= 0:
+		q.Capacity = uniform(UnitPercent, yarn.Fraction{Num: 0, Den: 1})
+		q.MaxCapacity = q.Capacity
+	}
+}
+
+// AddFrom brings a label's configuration up to date after Add to the one that it was made of.
+func (c *Config) AddFrom(whole *Config) {
+	for i := len(c.Queues); i < len(whole.Queues); i++ {
+		q := whole.Queues[i]
+		q.useLabel(c.label)
+		c.Queues, c.stale = append(c.Queues, q), true
+		c.Queues[q.Parent].Children = whole.Queues[q.Parent].Children
+	}
 }
 
 // computeLabelShares fills in the shares of labels that do not depend on the cluster's size.
@@ -156,7 +174,7 @@ func (c *Config) enforcedLabel(ofApp, asked string) string {
 // its AM. The default for AMs is before that of the application, as in YARN.
 //
 // Source: Hadoop 3.4.2, RMAppManager.validateAndCreateResourceRequest.
-func (c *Config) ApplicationLabels(leaf int, asked, ofAM string, unmanaged bool) (label, am string) {
+func (c *Config) ApplicationLabels(q *Queue, asked, ofAM string, unmanaged bool) (label, am string) {
 	if !c.LabelSettings.Enabled {
 		return "", ""
 	}
@@ -165,7 +183,7 @@ func (c *Config) ApplicationLabels(leaf int, asked, ofAM string, unmanaged bool)
 	}
 	if !unmanaged {
 		ofAM = strings.TrimSpace(c.enforcedLabel(asked, ofAM))
-		am = strings.TrimSpace(cmp.Or(ofAM, c.LabelSettings.AMDefault, asked, c.Queues[leaf].DefaultLabel))
+		am = strings.TrimSpace(cmp.Or(ofAM, c.LabelSettings.AMDefault, asked, q.DefaultLabel))
 	}
 	return label, am
 }
@@ -242,17 +260,12 @@ func (r *reader) readLabels(c *Config, q *Queue, key func(string) string) {
 	r.readAccessible(c, q, key)
 	r.readDefaultLabel(c, q, key)
 	prefix := key(accessible) + "."
-	from, _ := slices.BinarySearchFunc(c.properties, prefix, func(p Property, n string) int { return strings.Compare(p.Name, n) })
-	for _, p := range c.properties[from:] {
-		rest, ok := strings.CutPrefix(p.Name, prefix)
-		if !ok {
-			break
-		}
-		label, name, _ := strings.Cut(rest, ".")
+	for _, p := range r.under(c, prefix) {
+		label, name, _ := strings.Cut(p.Name, ".")
 		if !slices.Contains(labelKeys, name) {
-			r.seen[p.Name] = true
-			r.warnUnknown(p.Name, name, labelKeys, prefix+label+".")
-		} else if _, known := q.findLabel(label); !known && r.labelName(p.Name, label) != "" {
+			r.seen[prefix+p.Name] = true
+			r.warnUnknown(prefix+p.Name, name, labelKeys, prefix+label+".")
+		} else if _, known := q.findLabel(label); !known && r.labelName(prefix+p.Name, label) != "" {
 			r.readLabelCapacity(c, q, label)
 		}
 	}

@@ -19,7 +19,11 @@ func (c *Config) MaxApplications(i int, treeOf func(label string) *Tree) int64 {
 			return most
 		}
 	}
-	return c.largestOfLabels(i, treeOf).MulFloor(most)
+	most = c.largestOfLabels(i, treeOf).MulFloor(most)
+	if q.Creation != Static {
+		most = max(most, 1) // for the application that it was created for
+	}
+	return most
 }
 
 // largestOfLabels is the largest share that a leaf has of the nodes of a label. A share that follows

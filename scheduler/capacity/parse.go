@@ -41,15 +41,18 @@ func parseAs(props []Property, stored bool) (*Config, error) {
 		return nil, &Invalid{[]Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.values), maxProperties), Do: "remove queues"}}}
 	}
 	c := &Config{byPath: map[string]int{}, byName: map[string][]int{}}
-	c.properties = sortedProperties(r.values)
+	c.properties, c.values = sortedProperties(r.values), r.values
+	c.templates = slices.ContainsFunc(c.properties, isTemplate)
+	r.templates = c.templates
 	r.readGlobal(c)
 	r.buildQueues(c)
-	if len(c.Queues) > 1 {
+	if len(c.Queues) > 0 && !c.Queues[0].Leaf {
 		r.readQueues(c)
 		r.readPlacement(c)
 		r.readWorkflows(c)
 		r.readPreprocessor(c)
 		r.checkQueues(c)
+		r.checkTemplates(c)
 	}
 	r.classify(c)
 	if len(r.faults) > 0 {
@@ -74,7 +77,7 @@ func sortedProperties(values map[string]Property) []Property {
 // buildQueues makes the tree from the lists of children, depth first.
 func (r *reader) buildQueues(c *Config) {
 	name := Prefix + "root.queues"
-	if !r.set(name) {
+	if !r.set(name) && !r.creates("root") {
 		r.fault(name, "is missing: root has no queues", "list the queues under root, for example \"default\"")
 		return
 	}
@@ -95,8 +98,13 @@ func (r *reader) addQueue(c *Config, path, short string, parent, depth int) int 
 		}
 		children = append(children, r.addQueue(c, path+"."+child, child, i, depth+1))
 	}
-	c.Queues[i].Children, c.Queues[i].Leaf = children, len(children) == 0
+	c.Queues[i].Children, c.Queues[i].Leaf = children, len(children) == 0 && !r.creates(path)
 	return i
+}
+
+// creates says whether queues are created below a queue, which is a parent then.
+func (r *reader) creates(path string) bool {
+	return r.bool(Prefix+path+"."+flexible+"enabled", false)
 }
 
 // childNames reads one list of children and refuses names no path could hold.
@@ -106,13 +114,18 @@ func (r *reader) childNames(key string) []string {
 		switch {
 		case slices.Contains(out, n):
 			r.fault(key, fmt.Sprintf("names %q twice", clip(n)), "name each queue once")
-		case strings.ContainsAny(n, ". \t\r\n\"<>&") || len(n) > 255:
+		case !queueName(n):
 			r.fault(key, fmt.Sprintf("%q is not a queue name", clip(n)), "use no dot, blank, quote or angle bracket, and at most 255 letters")
 		default:
 			out = append(out, n)
 		}
 	}
 	return out
+}
+
+// queueName says whether a part of a path can be the name of a queue.
+func queueName(n string) bool {
+	return n != "" && len(n) <= 255 && !strings.ContainsAny(n, ". \t\r\n\"<>&")
 }
 
 // classify sorts every key that nobody asked for into those of Hadoop that are
@@ -162,8 +175,11 @@ func (r *reader) classifyQueueKey(c *Config, name, rest string) {
 		r.warn(name, "unknown key", fmt.Sprintf("did you mean %q?", Prefix+path+".user-settings."+user+".weight"))
 		return
 	}
-	if r.ignoreUnless(name, key, ignoredQueue) {
+	if r.ignoreUnless(name, key, ignoredQueue) || isTemplate(Property{Name: name}) {
 		return
+	}
+	if a := c.Queues[c.byPath[path]].AutoCreate; a != nil && a.By != Static && strings.Contains(key, ".") && !strings.HasPrefix(key, flexible) {
+		return // of a queue that is not created yet
 	}
 	if child, below, _ := strings.Cut(key, "."); knownBelow(below) {
 		r.warn(name, fmt.Sprintf("queue %s.%s does not exist", path, child), fmt.Sprintf("add %q to %s%s.queues, or remove the key", child, Prefix, path))

@@ -32,7 +32,12 @@ func (t tree) Find(pathOrName string) (placement.Queue, bool) {
 	if err != nil {
 		return placement.Queue{}, false
 	}
-	return placement.Queue{Path: t.c.Queues[i].Path, Leaf: t.c.Queues[i].Leaf}, true
+	q := &t.c.Queues[i]
+	found := placement.Queue{Path: q.Path, Leaf: q.Leaf}
+	if a := q.AutoCreate; a != nil {
+		found.Managed, found.Flexible = a.By == Legacy, a.By == Flexible
+	}
+	return found, true
 }
 
 func (t tree) Ambiguous(name string) bool { return name != "root" && len(t.c.byName[name]) > 1 }
@@ -54,7 +59,7 @@ func (c *Config) Place(s placement.Submission) placement.Result {
 		if got.Rejected {
 			return got
 		}
-		if i, ok := c.byPath[got.Queue]; ok && c.mayPlaceIn(i, s.User, s.Groups) {
+		if got.Queue != "" && c.mayPlaceIn(got.Queue, s.User, s.Groups) {
 			return got
 		}
 	}
@@ -71,7 +76,20 @@ func (c *Config) tagUser(s placement.Submission) string {
 
 // mayPlaceIn says whether the lists of a queue and of those above it let a user submit. As in YARN they
 // are asked also where yarn.acl.enable is false, and administrators have no right of their own here.
-func (c *Config) mayPlaceIn(i int, user string, groups []string) bool {
+func (c *Config) mayPlaceIn(path string, user string, groups []string) bool {
+	i, ok := c.byPath[path]
+	if !ok {
+		create, err := c.Creatable(path)
+		if err != nil {
+			return false
+		}
+		for _, q := range c.Candidates(create) {
+			if q.SubmitACL.Allows(user, groups...) {
+				return true
+			}
+		}
+		i = c.byPath[parentOf(create[0].Path)]
+	}
 	for ; i >= 0; i = c.Queues[i].Parent {
 		if c.Queues[i].SubmitACL.Allows(user, groups...) {
 			return true

@@ -25,18 +25,17 @@ type PriorityACL struct {
 	HasDefault bool
 }
 
-// MayHavePriority says whether a user's application may have a priority in leaf i.
-func (c *Config) MayHavePriority(i int, priority int32, user string, groups ...string) bool {
-	list := c.Queues[i].PriorityACLs
+// MayHavePriority says whether a user's application may have a priority in a leaf.
+func (c *Config) MayHavePriority(q *Queue, priority int32, user string, groups ...string) bool {
+	list := q.PriorityACLs
 	return !c.ACLEnabled || len(list) == 0 || slices.ContainsFunc(list, func(p PriorityACL) bool {
 		return priority <= p.Max && p.ACL.Allows(user, groups...)
 	})
 }
 
-// DefaultPriority is that of a user's applications in leaf i that name none: the one of the entry with
+// DefaultPriority is that of a user's applications in a leaf that name none: the one of the entry with
 // the lowest maximum that has the user, else the queue's.
-func (c *Config) DefaultPriority(i int, user string, groups ...string) int32 {
-	q := &c.Queues[i]
+func (c *Config) DefaultPriority(q *Queue, user string, groups ...string) int32 {
 	if c.ACLEnabled {
 		for _, p := range slices.Backward(q.PriorityACLs) {
 			if !p.ACL.Allows(user, groups...) {
@@ -128,9 +127,9 @@ type WorkflowPriorities struct {
 	of        map[Workflow]int32
 }
 
-// WorkflowPriority is the priority that an application in leaf i has because of the workflow that one
+// WorkflowPriority is the priority that an application in a leaf has because of the workflow that one
 // of its tags names. The leaf's own mapping wins over those of the queues above it, without root.
-func (c *Config) WorkflowPriority(i int, tags []string) (int32, bool) {
+func (c *Config) WorkflowPriority(q *Queue, tags []string) (int32, bool) {
 	if len(c.Workflows.of) == 0 {
 		return 0, false
 	}
@@ -140,8 +139,8 @@ func (c *Config) WorkflowPriority(i int, tags []string) (int32, bool) {
 			id = after
 		}
 	}
-	for ; id != "" && c.Queues[i].Parent >= 0; i = c.Queues[i].Parent {
-		if p, ok := c.Workflows.of[Workflow{c.Queues[i].Path, id}]; ok {
+	for ; id != "" && q.Parent >= 0; q = &c.Queues[q.Parent] {
+		if p, ok := c.Workflows.of[Workflow{q.Path, id}]; ok {
 			return p, true
 		}
 	}

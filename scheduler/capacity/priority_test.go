@@ -39,23 +39,23 @@ func TestPriorityACLs(t *testing.T) {
 		groups := strings.Fields(tc.groups)
 		most := int32(-1)
 		for p := range int32(10) {
-			if c.MayHavePriority(leaf, p, tc.user, groups...) {
+			if c.MayHavePriority(&c.Queues[leaf], p, tc.user, groups...) {
 				most = p
 			}
 		}
-		if def := c.DefaultPriority(leaf, tc.user, groups...); most != tc.most || def != tc.def {
+		if def := c.DefaultPriority(&c.Queues[leaf], tc.user, groups...); most != tc.most || def != tc.def {
 			t.Errorf("%s: %s of %q has at most %d and by default %d", tc.acl, tc.user, tc.groups, most, def)
 		}
 	}
 	c, err := Parse(props(strings.Replace(head, "enable = true", "enable = false", 1) + key + "[user=ann max_priority=5 default_priority=3]"))
-	if err != nil || !c.MayHavePriority(1, 9, "eve") || c.DefaultPriority(1, "ann") != 1 {
+	if err != nil || !c.MayHavePriority(&c.Queues[1], 9, "eve") || c.DefaultPriority(&c.Queues[1], "ann") != 1 {
 		t.Errorf("the list counts without yarn.acl.enable: %v", err)
 	}
 	c, err = Parse(props(head + key + "[user=ann max_priority=50]"))
 	if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].What, "above the cluster's maximum of 9") {
 		t.Errorf("%v, %v", err, c)
 	}
-	if c, err = ParseStored(props(head + key + "[user=ann]")); err != nil || len(c.Warnings) != 1 || !c.MayHavePriority(1, 9, "eve") {
+	if c, err = ParseStored(props(head + key + "[user=ann]")); err != nil || len(c.Warnings) != 1 || !c.MayHavePriority(&c.Queues[1], 9, "eve") {
 		t.Errorf("a stored configuration that an older version took: %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestWorkflowPriority(t *testing.T) {
 			t.Fatal(err)
 		}
 		leaf, _ := c.Lookup(tc.leaf)
-		got, ok := c.WorkflowPriority(leaf, strings.Fields(tc.tags))
+		got, ok := c.WorkflowPriority(&c.Queues[leaf], strings.Fields(tc.tags))
 		if !ok {
 			got = -1
 		}

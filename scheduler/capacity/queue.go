@@ -13,19 +13,23 @@ import (
 // inherit.
 func (r *reader) readQueues(c *Config) {
 	for i := range c.Queues {
-		q := &c.Queues[i]
-		key := func(name string) string { return Prefix + q.Path + "." + name }
-		r.readCapacity(c, q, key)
-		r.readUserLimits(c, q, key)
-		r.readQueueCounts(c, q, key)
-		r.readMaxAlloc(c, q, key)
-		r.readState(c, q, key)
-		r.readOrder(c, q, key)
-		r.readQueueACLs(q, key)
-		r.readPriorityACLs(c, q, key)
-		r.readLabels(c, q, key)
-		r.readQueuePreemption(c, q, key)
+		r.readQueue(c, &c.Queues[i])
 	}
+}
+
+func (r *reader) readQueue(c *Config, q *Queue) {
+	key := func(name string) string { return Prefix + q.Path + "." + name }
+	r.readCapacity(c, q, key)
+	r.readUserLimits(c, q, key)
+	r.readQueueCounts(c, q, key)
+	r.readMaxAlloc(c, q, key)
+	r.readState(c, q, key)
+	r.readOrder(c, q, key)
+	r.readQueueACLs(q, key)
+	r.readPriorityACLs(c, q, key)
+	r.readLabels(c, q, key)
+	r.readQueuePreemption(c, q, key)
+	r.readAutoCreate(c, q, key)
 }
 
 func (c *Config) parentOf(q *Queue) *Queue {
@@ -109,14 +113,9 @@ func (r *reader) readUserLimits(c *Config, q *Queue, key func(string) string) {
 		q.UserWeights = slices.Clone(p.UserWeights)
 	}
 	prefix, suffix := key("user-settings."), ".weight"
-	from, _ := slices.BinarySearchFunc(c.properties, prefix, func(p Property, n string) int { return strings.Compare(p.Name, n) })
-	for _, p := range c.properties[from:] {
-		user, ok := strings.CutPrefix(p.Name, prefix)
-		if !ok {
-			break
-		}
-		if user, ok = cutSuffix(user, suffix, ok); ok {
-			q.setWeight(user, r.fraction(p.Name, yarn.One, 1000))
+	for _, p := range r.under(c, prefix) {
+		if user, ok := cutSuffix(p.Name, suffix, true); ok {
+			q.setWeight(user, r.fraction(prefix+p.Name, yarn.One, 1000))
 		}
 	}
 }

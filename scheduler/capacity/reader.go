@@ -13,25 +13,38 @@ import (
 // was asked for counts as known.
 type reader struct {
 	values   map[string]Property
+	overlay  []Property // of the dynamic queue that is read: what the configuration does not state; sorted
 	seen     map[string]bool
 	faults   []Fault
 	warnings []Fault
 	ignored  []Fault
 	stored   bool // the configuration is in force; see ruleFault
 	strays   int  // keys passed over that were warned of
+	// templates says whether there is a template of dynamic queues.
+	templates bool
+}
+
+// value is a property as it was written.
+func (r *reader) value(name string) (Property, bool) {
+	if i, ok := findProperty(r.overlay, name); ok {
+		return r.overlay[i], true
+	}
+	p, ok := r.values[name]
+	return p, ok
 }
 
 // get returns a value, trimmed, and whether it is set. An empty value is not.
 func (r *reader) get(name string) (string, bool) {
 	r.seen[name] = true
-	v := strings.TrimSpace(r.values[name].Value)
+	p, _ := r.value(name)
+	v := strings.TrimSpace(p.Value)
 	return v, v != ""
 }
 
 // raw returns a value as written.
 func (r *reader) raw(name string) (string, bool) {
 	r.seen[name] = true
-	p, ok := r.values[name]
+	p, ok := r.value(name)
 	return p.Value, ok
 }
 
@@ -41,17 +54,17 @@ func (r *reader) set(name string) bool {
 }
 
 func (r *reader) fault(name, what, do string) {
-	p := r.values[name]
+	p, _ := r.value(name)
 	r.faults = append(r.faults, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: what, Do: do})
 }
 
 func (r *reader) warn(name, what, do string) {
-	p := r.values[name]
+	p, _ := r.value(name)
 	r.warnings = append(r.warnings, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: what, Do: do})
 }
 
 func (r *reader) ignore(name, why string) {
-	p := r.values[name]
+	p, _ := r.value(name)
 	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honored", Do: why})
 }
 

@@ -20,6 +20,9 @@ func (c *Config) Validate(old *Config, queueHasApps, stopped func(path string) b
 	for i := range old.Queues {
 		was := &old.Queues[i]
 		k, ok := c.byPath[was.Path]
+		if !ok && was.Creation != Static {
+			continue // it may stay, see WithDynamic
+		}
 		if !ok {
 			validateRemoval(was, queueHasApps, stopped, add)
 			continue

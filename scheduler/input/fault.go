@@ -52,6 +52,7 @@ const (
 	LabelsOff         Code = "LABELS_OFF"
 	PlacementRejected Code = "PLACEMENT_REJECTED"
 	PriorityTooHigh   Code = "PRIORITY_TOO_HIGH"
+	QueueNotCreated   Code = "QUEUE_NOT_CREATED"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

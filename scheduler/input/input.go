@@ -128,10 +128,11 @@ const (
 	KindLabelNodes
 	KindDrainNodes
 	KindPreemptionRound
+	KindRemoveIdleQueues
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindPreemptionRound + 1
+const KindsEnd = KindRemoveIdleQueues + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -188,6 +189,7 @@ var makers = map[Kind]func() Input{
 	KindRemoveLabels:          func() Input { return new(RemoveLabels) },
 	KindLabelNodes:            func() Input { return new(LabelNodes) },
 	KindPreemptionRound:       func() Input { return new(PreemptionRound) },
+	KindRemoveIdleQueues:      func() Input { return new(RemoveIdleQueues) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -19,15 +20,15 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 		a := p.st.Apps.Get(p.st.AppByID(in.ID))
 		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.Queues.Get(a.Queue).Path}
 	}
-	leaf, placed, fault := p.admit(in)
+	to, fault := p.admit(in)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	priority, fault := p.priority(in, leaf)
+	priority, fault := p.priority(in, to.queue)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	reply := &input.SubmitApplicationReply{Queue: p.Config().Queues[leaf].Path}
+	reply := &input.SubmitApplicationReply{Queue: to.queue.Path}
 	seq, reserved := p.nextID()
 	if in.ID.Seq != 0 {
 		seq, reserved = in.ID.Seq, false
@@ -42,11 +43,12 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if reserved {
 		p.ids.next++
 	}
+	leaf := p.createQueues(to)
 	p.sched.Emit(p.submitted(in, leaf, seq, priority))
 	if e := p.applicationLabelled(in, leaf, seq); e.Label != "" || e.AMLabel != "" {
 		p.sched.Emit(e)
 	}
-	if e := p.applicationPlaced(placed, seq); e != nil {
+	if e := p.applicationPlaced(to.placed, seq); e != nil {
 		p.sched.Emit(e)
 	}
 	slot := p.st.App(seq)
@@ -68,56 +70,61 @@ func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, p
 	return e
 }
 
-// admit says which leaf an application goes to and how rules placed it, or why it may not.
-func (p *Planner) admit(in *input.SubmitApplication) (int, placement.Result, *input.Fault) {
+// admit says which leaf an application goes to, or why it may not.
+func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *input.Fault) {
 	if in.User == "" {
-		return 0, placement.Result{}, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
+		return to, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
 	}
 	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.contains(in.ID.Seq)) {
-		return 0, placement.Result{}, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
+		return to, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
 	if fault := p.roomForNames(in); fault != nil {
-		return 0, placement.Result{}, fault
+		return to, fault
 	}
-	leaf, placed, fault := p.leafFor(in)
-	if fault != nil {
-		return 0, placement.Result{}, fault
+	if to, fault = p.destinationOf(in); fault != nil {
+		return to, fault
 	}
-	q := &p.Config().Queues[leaf]
-	if p.Config().ACLEnabled && !p.Config().MaySubmit(leaf, in.User, in.Groups...) {
-		return 0, placement.Result{}, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, q.Path)
+	if p.Config().ACLEnabled && !p.maySubmit(to, in.User, in.Groups) {
+		return to, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, to.queue.Path)
 	}
 	if most := p.Config().MaximumApplications; int64(p.st.Apps.Len())-int64(p.st.Meta.EndedApps) >= most {
-		return 0, placement.Result{}, input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
+		return to, input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
 	}
-	if fault := p.roomInQueue(leaf, in.User); fault != nil {
-		return 0, placement.Result{}, fault
+	if fault := p.roomAt(to, in.User); fault != nil {
+		return to, fault
 	}
 	if !in.Unmanaged {
 		if in.AM.Negative() || in.AM[yarn.Memory] == 0 {
-			return 0, placement.Result{}, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.Config().Kinds.Format(in.AM))
+			return to, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.Config().Kinds.Format(in.AM))
 		}
-		if fault := p.neverFits(in.AM, leaf, "the AM"); fault != nil {
-			return 0, placement.Result{}, fault
+		if fault := p.neverFits(in.AM, to.queue, "the AM"); fault != nil {
+			return to, fault
 		}
 		if fault := checkPlaces(in.AMPlaces); fault != nil {
-			return 0, placement.Result{}, fault
+			return to, fault
 		}
-		if fault := p.checkAMLabel(in, leaf); fault != nil {
-			return 0, placement.Result{}, fault
+		if fault := p.checkAMLabel(in, to.queue); fault != nil {
+			return to, fault
 		}
 	}
-	return leaf, placed, nil
+	return to, nil
 }
 
-// leafFor places an application: the placement rules, or the queue it names.
-func (p *Planner) leafFor(in *input.SubmitApplication) (int, placement.Result, *input.Fault) {
+// destinationOf places an application: the placement rules, or the queue it names.
+func (p *Planner) destinationOf(in *input.SubmitApplication) (destination, *input.Fault) {
 	placed := p.Config().Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue, Tags: in.Tags, TagGroups: in.TagGroups})
 	if placed.Rejected {
-		return 0, placed, input.Faultf(input.PlacementRejected, "\"rmd queue place\" says which rule, and why", "a placement rule rejects the application")
+		return destination{}, input.Faultf(input.PlacementRejected, "\"rmd queue place\" says which rule, and why", "a placement rule rejects the application")
 	}
-	leaf, fault := p.leafNamed(cmp.Or(placed.Queue, in.Queue, "default"))
-	return leaf, placed, fault
+	name := cmp.Or(placed.Queue, in.Queue, "default")
+	if _, err := p.Config().Lookup(name); errors.Is(err, capacity.ErrNoSuchQueue) && strings.Contains(name, ".") {
+		name = p.Config().FullPath(name)
+		if _, err := p.Config().Lookup(name); err != nil {
+			return p.newQueue(name, placed)
+		}
+	}
+	leaf, fault := p.leafNamed(name)
+	return destination{leaf: leaf, queue: &p.Config().Queues[leaf], placed: placed}, fault
 }
 
 // Bytes of what is kept of how an application was placed.
@@ -151,10 +158,8 @@ func (p *Planner) leafNamed(name string) (int, *input.Fault) {
 // roomInQueue checks the state of the queue and its maxima of applications.
 func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	q := p.sched.Queue(int32(leaf))
-	for i := int32(leaf); i >= 0; i = int32(p.Config().Queues[i].Parent) {
-		if a := p.sched.Queue(i); a.State != yarn.QueueRunning {
-			return input.Faultf(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
-		}
+	if fault := p.running(int32(leaf)); fault != nil {
+		return fault
 	}
 	if most := p.Config().MaxApplications(leaf, p.sched.TreeOf); int64(q.Apps()) >= most {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
@@ -170,11 +175,21 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	return nil
 }
 
+// running refuses a queue if it, or one above it, is stopped.
+func (p *Planner) running(i int32) *input.Fault {
+	for ; i >= 0; i = int32(p.Config().Queues[i].Parent) {
+		if a := p.sched.Queue(i); a.State != yarn.QueueRunning {
+			return input.Faultf(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
+		}
+	}
+	return nil
+}
+
 // neverFits says so when a size is above the largest container of a queue.
-func (p *Planner) neverFits(size yarn.Resource, leaf int, who string) *input.Fault {
-	if most := p.Config().Queues[leaf].MaxAlloc; !p.withinMaximum(size, most) {
+func (p *Planner) neverFits(size yarn.Resource, q *capacity.Queue, who string) *input.Fault {
+	if most := q.MaxAlloc; !p.withinMaximum(size, most) {
 		return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
-			who, p.Config().Kinds.Format(size), p.Config().Queues[leaf].Path, p.Config().Kinds.Format(most))
+			who, p.Config().Kinds.Format(size), q.Path, p.Config().Kinds.Format(most))
 	}
 	return nil
 }
@@ -192,29 +207,29 @@ func (p *Planner) normalize(size yarn.Resource, leaf int) yarn.Resource {
 
 // priority is that of a submission: the one it asks, else its user's default in the leaf. That of its
 // workflow wins. As in YARN, both must be allowed.
-func (p *Planner) priority(in *input.SubmitApplication, leaf int) (int32, *input.Fault) {
+func (p *Planner) priority(in *input.SubmitApplication, q *capacity.Queue) (int32, *input.Fault) {
 	asked := in.Priority
 	if !in.PrioritySet {
-		asked = p.Config().DefaultPriority(leaf, in.User, in.Groups...)
+		asked = p.Config().DefaultPriority(q, in.User, in.Groups...)
 	}
-	granted, fault := p.mayHavePriority(in.ID, leaf, asked, in.User, in.Groups)
-	if mapped, ok := p.Config().WorkflowPriority(leaf, in.Tags); ok && fault == nil {
-		return p.mayHavePriority(in.ID, leaf, mapped, in.User, in.Groups)
+	granted, fault := p.mayHavePriority(in.ID, q, asked, in.User, in.Groups)
+	if mapped, ok := p.Config().WorkflowPriority(q, in.Tags); ok && fault == nil {
+		return p.mayHavePriority(in.ID, q, mapped, in.User, in.Groups)
 	}
 	return granted, fault
 }
 
 // mayHavePriority cuts a priority to the cluster's maximum and checks that the user may have it.
-func (p *Planner) mayHavePriority(id yarn.ApplicationID, leaf int, asked int32, user string, groups []string) (int32, *input.Fault) {
+func (p *Planner) mayHavePriority(id yarn.ApplicationID, q *capacity.Queue, asked int32, user string, groups []string) (int32, *input.Fault) {
 	granted := min(asked, p.Config().MaxPriority)
-	if p.Config().MayHavePriority(leaf, granted, user, groups...) {
+	if p.Config().MayHavePriority(q, granted, user, groups...) {
 		return granted, nil
 	}
 	name := "an application"
 	if id.Seq != 0 {
 		name = id.String()
 	}
-	return 0, input.Faultf(input.PriorityTooHigh, "ask for a lower priority, or for acl_application_max_priority of "+p.Config().Queues[leaf].Path,
+	return 0, input.Faultf(input.PriorityTooHigh, "ask for a lower priority, or for acl_application_max_priority of "+q.Path,
 		"user %s does not have permission to submit/update %s for {Priority: %d}", user, name, granted)
 }
 
@@ -354,7 +369,7 @@ func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
 	granted := min(in.Priority, p.Config().MaxPriority)
 	if in.User != "" {
 		var fault *input.Fault
-		if granted, fault = p.mayHavePriority(in.ID, int(p.sched.LeafOf(a)), in.Priority, in.User, in.Groups); fault != nil {
+		if granted, fault = p.mayHavePriority(in.ID, &p.Config().Queues[p.sched.LeafOf(a)], in.Priority, in.User, in.Groups); fault != nil {
 			return input.Refuse(in, fault)
 		}
 	}

@@ -41,7 +41,7 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && p.st.Ask(a, k.Key) == 0:
 			return input.Faultf(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
 		}
-		if fault := p.neverFits(k.Size, leaf, "ask "+k.Name); fault != nil {
+		if fault := p.neverFits(k.Size, &p.Config().Queues[leaf], "ask "+k.Name); fault != nil {
 			fault.Reason = input.InvalidAsk
 			return fault
 		}

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -15,36 +16,36 @@ import (
 // applicationLabelled is the event of an application's labels; with none it need not be written.
 func (p *Planner) applicationLabelled(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationLabelled {
 	e := &event.ApplicationLabelled{App: seq}
-	e.Label, e.AMLabel = p.Config().ApplicationLabels(leaf, in.Label, in.AMLabel, in.Unmanaged)
+	e.Label, e.AMLabel = p.Config().ApplicationLabels(&p.Config().Queues[leaf], in.Label, in.AMLabel, in.Unmanaged)
 	return e
 }
 
-func (p *Planner) checkAMLabel(in *input.SubmitApplication, leaf int) *input.Fault {
+func (p *Planner) checkAMLabel(in *input.SubmitApplication, q *capacity.Queue) *input.Fault {
 	if !p.Config().LabelSettings.Enabled {
-		return p.checkLabel(leaf, strings.TrimSpace(in.Label+in.AMLabel))
+		return p.checkLabel(q, strings.TrimSpace(in.Label+in.AMLabel))
 	}
-	_, am := p.Config().ApplicationLabels(leaf, in.Label, in.AMLabel, false)
-	return p.checkLabel(leaf, am)
+	_, am := p.Config().ApplicationLabels(q, in.Label, in.AMLabel, false)
+	return p.checkLabel(q, am)
 }
 
 // checkAskedLabel checks the label of an ask, the one that it names and the one that it gets.
 func (p *Planner) checkAskedLabel(a *state.App, leaf int, k *input.Ask) *input.Fault {
-	asked := strings.TrimSpace(k.Label)
+	q, asked := &p.Config().Queues[leaf], strings.TrimSpace(k.Label)
 	if !p.Config().LabelSettings.Enabled {
-		return p.checkLabel(leaf, asked)
+		return p.checkLabel(q, asked)
 	}
 	if k.Name != yarn.Any {
 		if asked == "" {
 			return nil
 		}
 		return input.Faultf(input.InvalidLabel, "name the label beside \"*\"",
-			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s", p.leafName(leaf), k.Name)
+			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s", q.Name, k.Name)
 	}
-	return p.checkLabel(leaf, p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label))
+	return p.checkLabel(q, p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label))
 }
 
 // checkLabel says why what is asked in a queue may not be of a label.
-func (p *Planner) checkLabel(leaf int, label string) *input.Fault {
+func (p *Planner) checkLabel(q *capacity.Queue, label string) *input.Fault {
 	if label == "" {
 		return nil
 	}
@@ -54,23 +55,17 @@ func (p *Planner) checkLabel(leaf int, label string) *input.Fault {
 	}
 	if strings.Contains(label, "&&") {
 		return input.Faultf(input.InvalidLabel, "name one label",
-			"Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s", p.leafName(leaf), label)
+			"Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s", q.Name, label)
 	}
-	if q := &p.Config().Queues[leaf]; !q.MayUse(label) {
+	if !q.MayUse(label) {
 		return input.Faultf(input.InvalidLabel, "use another label or queue, or add the label to accessible-node-labels of the queue",
 			"Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s. Queue labels=%s",
-			p.leafName(leaf), label, q.AccessibleText())
+			q.Name, label, q.AccessibleText())
 	}
 	if _, listed := p.st.ListedLabel(label); !listed {
 		return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Invalid label resource request, cluster do not contain , label= %s", label)
 	}
 	return nil
-}
-
-// leafName is the last part of a queue's path, by which YARN's messages name it.
-func (p *Planner) leafName(leaf int) string {
-	path := p.Config().Queues[leaf].Path
-	return path[strings.LastIndexByte(path, '.')+1:]
 }
 
 // labelAsk has a key that is asked for wait for nodes of its label.

@@ -109,6 +109,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.confirmRefusal(p.allocate(in))
 	case *input.PreemptionRound:
 		return p.preemptionRound(in)
+	case *input.RemoveIdleQueues:
+		return p.removeIdleQueues(in)
 	case *input.NodesHeard:
 		return p.nodesHeard(in)
 	case *input.RegisterNode:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -63,6 +64,13 @@ func (m *machine) properties() []input.Property {
 		i := slices.Index([]byte(line), '=')
 		set[confPrefix+line[:i]] = line[i+1:]
 	}
+	set[confPrefix+"root.queues"] += ",users"
+	set[confPrefix+"root.users.capacity"] = map[bool]string{true: "1w", false: "0"}[strings.HasSuffix(set[confPrefix+"root.b.capacity"], "w")]
+	if strings.HasPrefix(set[confPrefix+"root.b.capacity"], "[") {
+		set[confPrefix+"root.users.capacity"] = "[memory=1024,vcores=1]"
+	}
+	set[confPrefix+"root.users.auto-queue-creation-v2.enabled"] = "true"
+	set[confPrefix+"auto-queue-creation-v2.queue-expiration-time"] = "1"
 	var out []input.Property
 	for _, k := range slices.Sorted(maps.Keys(set)) {
 		out = append(out, input.Property{Name: k, Value: set[k]})
@@ -76,7 +84,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 func (m *machine) actions() map[string]func(*rapid.T) {
 	a := map[string]func(*rapid.T){
 		"registerNode": m.registerNode, "nodeGone": m.nodeGone, "drain": m.drain, "resize": m.resize, "unhealthy": m.unhealthy,
-		"submit": m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice, "end": m.end, "move": m.move, "priority": m.priority,
+		"submit": m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice, "removeIdle": m.removeIdle, "end": m.end, "move": m.move, "priority": m.priority,
 		"queueState": m.queueState, "configure": m.configure, "cancel": m.cancel, "tick": m.tick, "nonsense": m.nonsense, "repeat": m.repeat,
 		"runAM": m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist,
 		"heard": m.heard, "heard2": m.heard, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists, "labels": m.labels,
@@ -205,6 +213,9 @@ func (m *machine) submit(t *rapid.T) {
 		Priority: rapid.Int32Range(0, 9).Draw(t, "priority"), PrioritySet: true, MaxAttempts: rapid.Uint32Range(0, 3).Draw(t, "attempts"),
 		AM: m.size(t, 2), LifetimeMillis: rapid.SampledFrom([]int64{0, 0, 0, 5000}).Draw(t, "lifetime")}
 	in.Label, in.AMLabel = m.askedLabel(t), m.askedLabel(t)
+	if rapid.IntRange(0, 3).Draw(t, "own queue") == 0 {
+		in.Queue = "root.users." + rapid.SampledFrom([]string{"", "g.", "g.h."}).Draw(t, "group") + in.User
+	}
 	if rapid.IntRange(0, 3).Draw(t, "places") == 0 {
 		host := rapid.SampledFrom(hosts).Draw(t, "AM host")
 		in.AMPlaces = []yarn.Place{{Name: host, Relax: rapid.Bool().Draw(t, "relax host")}, {Name: rackOf(host), Relax: rapid.Bool().Draw(t, "relax rack")}}
@@ -215,6 +226,12 @@ func (m *machine) submit(t *rapid.T) {
 		m.apps = append(m.apps, r.ID)
 		m.registerAttempt(r.ID)
 	}
+}
+
+// removeIdle removes queues that nobody has used for a second.
+func (m *machine) removeIdle(t *rapid.T) {
+	m.now += rapid.SampledFrom([]int64{0, 500, 2000}).Draw(t, "later")
+	m.plan(&input.RemoveIdleQueues{})
 }
 
 // submitTwice submits with an idempotency key, and again: one application.

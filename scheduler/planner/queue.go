@@ -71,6 +71,9 @@ func (p *Planner) configured(cfg *capacity.Config, states []yarn.QueueState, ver
 	}
 	for i := range cfg.Queues {
 		q := &cfg.Queues[i]
+		if q.Creation != capacity.Static {
+			continue // it stays with its parent
+		}
 		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: states[i]})
 	}
 	return e
@@ -100,6 +103,10 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 			"version %d is in force, not %d", v.Version, in.IfVersion))
 	}
 	cfg, fault := p.parseQueues(in.Properties)
+	var removed []string
+	if fault == nil {
+		cfg, removed, fault = p.withDynamic(cfg)
+	}
 	if fault == nil {
 		fault = p.mayChange(cfg, in)
 	}
@@ -114,12 +121,17 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
+	notes = append(notes, p.dynamicNotes(cfg, removed)...)
 	reply := &input.SetQueuesReply{Version: v.Version, Warnings: append(notes, warningsOf(cfg)...)}
 	if in.DryRun {
 		return reply
 	}
 	reply.Version++
+	if len(removed) > 0 {
+		p.sched.Emit(&event.QueuesRemoved{Paths: removed})
+	}
 	p.sched.Emit(p.configured(cfg, states, reply.Version, in.Author, in.Comment))
+	p.stateDynamic(cfg, states)
 	p.reconfigured()
 	return reply
 }
@@ -133,6 +145,15 @@ func (p *Planner) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Fa
 		return input.Faultf(input.NotAllowed, "leave it as it is, or ask for the queue's acl_administer_queue", "user %s does not administer what %s belongs to", in.User, key)
 	}
 	return nil
+}
+
+// stateDynamic gives dynamic queues the states that a new configuration means for them.
+func (p *Planner) stateDynamic(cfg *capacity.Config, states []yarn.QueueState) {
+	for i := range cfg.Queues {
+		if q := &cfg.Queues[i]; q.Creation != capacity.Static && p.st.Queues.Get(p.st.Queue(q.Path)).State != states[i] {
+			p.sched.Emit(&event.QueueStateChanged{Path: q.Path, State: states[i]})
+		}
+	}
 }
 
 func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {

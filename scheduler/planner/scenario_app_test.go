@@ -45,6 +45,9 @@ func doApp(w *world, a args, out *strings.Builder) {
 	}
 	r := w.plan(in)
 	if w.refused(out, r) {
+		if a.has("says") {
+			fmt.Fprintln(out, r.Refused().What)
+		}
 		return
 	}
 	id := r.(*input.SubmitApplicationReply).ID

@@ -13,7 +13,9 @@ type QueueConf struct {
 	mu         sync.Mutex
 	cluster    string
 	version    uint64
-	conf       *capacity.Config
+	dynamic    uint64 // State.DynamicQueueSet
+	static     *capacity.Config
+	conf       *capacity.Config     // with the dynamic queues
 	partitions map[string]Partition // by the name of the label
 }
 
@@ -36,12 +38,20 @@ func (q *QueueConf) of(st *state.State) *capacity.Config {
 	if v == nil {
 		return nil
 	}
-	if q.conf == nil || q.version != v.Version || q.cluster != st.Meta.ClusterID {
+	changed := q.static == nil || q.version != v.Version || q.cluster != st.Meta.ClusterID
+	if changed {
 		conf, err := capacity.ParseStored(Properties(v))
 		if err != nil {
 			return nil // it was valid when it was proposed
 		}
-		q.conf, q.version, q.cluster = conf, v.Version, st.Meta.ClusterID
+		q.static, q.version, q.cluster = conf, v.Version, st.Meta.ClusterID
+	}
+	if changed || q.dynamic != st.DynamicQueueSet() {
+		conf, err := q.static.WithDynamic(st.DynamicQueueList())
+		if err != nil {
+			return nil // they fitted when they were created
+		}
+		q.conf, q.dynamic = conf, st.DynamicQueueSet()
 		q.partitions = map[string]Partition{"": {Conf: conf}}
 	}
 	return q.conf

@@ -16,6 +16,7 @@ const (
 	classContainerNotFound = "org.apache.hadoop.yarn.exceptions.ContainerNotFoundException"
 	classInvalidResource   = "org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException"
 	classInvalidLabel      = "org.apache.hadoop.yarn.exceptions.InvalidLabelResourceRequestException"
+	classDynamicEdit       = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException"
 	classNotEnabled        = "org.apache.hadoop.yarn.exceptions.YARNFeatureNotEnabledException"
 
 	javaIllegalArgument = "java.lang.IllegalArgumentException"

@@ -190,6 +190,8 @@ func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication, c *i
 	switch f.Reason {
 	case input.NoSuchQueue:
 		return failed("Application %s submitted by user %s to unknown queue: %s", in.ID, in.User, in.Queue)
+	case input.QueueNotCreated:
+		return failed("Application %s submission by user : %s to  queue : %s failed : %s: %s", in.ID, in.User, in.Queue, classDynamicEdit, f.What)
 	case input.QueueAmbiguous:
 		return failed("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", in.ID, in.User, in.Queue)
 	case input.QueueNotLeaf:

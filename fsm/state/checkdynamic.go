@@ -1,0 +1,53 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+)
+
+// checkDynamicQueues counts the users of dynamic queues again, and holds their order.
+func (s *State) checkDynamicQueues() error {
+	users := make([]int32, s.Queues.Cap())
+	s.Users.Each(func(_ uint32, u *User) bool { users[u.Queue]++; return true })
+	var newest, set uint64
+	var err error
+	numbers := map[uint64]bool{} // looked up by key only
+	s.DynamicQueues.Each(func(slot uint32, d *DynamicQueue) bool {
+		if !s.Queues.Has(slot) || s.Queues.Get(slot).Parent == 0 {
+			err = fmt.Errorf("the dynamic queue at slot %d is not there, or is root", slot)
+			return false
+		}
+		q := s.Queues.Get(slot)
+		idle := users[slot] == 0 && len(q.Children) == 0
+		switch {
+		case d.users != users[slot] || d.Number == 0 || numbers[d.Number]:
+			err = fmt.Errorf("dynamic queue %s, number %d, says %d users; there are %d", q.Path, d.Number, d.users, users[slot])
+		case idle != (d.IdleMillis != 0):
+			err = fmt.Errorf("dynamic queue %s is idle since %d; idle: %v", q.Path, d.IdleMillis, idle)
+		}
+		numbers[d.Number] = true
+		newest, set = max(newest, d.Number), set^s.hashOfDynamic(slot)
+		return err == nil
+	})
+	if err == nil && (newest != s.newestDynamic || set != s.dynamicSet) {
+		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.newestDynamic, s.dynamicSet)
+	}
+	s.Queues.Each(func(slot uint32, q *Queue) bool {
+		if err == nil && !slices.IsSortedFunc(q.Children, s.compareChildren) {
+			err = fmt.Errorf("dynamic queues below %s are out of order", q.Path)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// compareChildren has dynamic queues behind others, in the order of their creation.
+func (s *State) compareChildren(a, b uint32) int {
+	number := func(slot uint32) int {
+		if s.DynamicQueues.Has(slot) {
+			return int(s.DynamicQueues.Get(slot).Number)
+		}
+		return 0
+	}
+	return number(a) - number(b)
+}

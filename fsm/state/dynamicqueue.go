@@ -1,0 +1,187 @@
+package state
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// DynamicQueue is what a queue has that a submission created and the configuration does not list. It
+// is at the slot of its Queue.
+type DynamicQueue struct {
+	Number        uint64 // in the order of creation
+	CreatedMillis int64
+	IdleMillis    int64 // since when it has no applications and no queues below; 0: it has some
+	users         int32 // of a leaf: how many have applications there; follows from Users
+}
+
+// DynamicQueuesOf are the dynamic queues in the order of their creation, by slot: parents come before
+// their children.
+func (s *State) DynamicQueuesOf() iter.Seq2[uint32, *DynamicQueue] {
+	slots := make([]uint32, 0, s.DynamicQueues.Len())
+	s.DynamicQueues.Each(func(slot uint32, _ *DynamicQueue) bool { slots = append(slots, slot); return true })
+	slices.SortFunc(slots, func(a, b uint32) int {
+		return cmp.Compare(s.DynamicQueues.Get(a).Number, s.DynamicQueues.Get(b).Number)
+	})
+	return func(yield func(uint32, *DynamicQueue) bool) {
+		for _, slot := range slots {
+			if !yield(slot, s.DynamicQueues.Get(slot)) {
+				return
+			}
+		}
+	}
+}
+
+// DynamicQueueList is what the configuration of queues must know of them, in the same order.
+func (s *State) DynamicQueueList() []yarn.DynamicQueue {
+	out := make([]yarn.DynamicQueue, 0, s.DynamicQueues.Len())
+	for slot := range s.DynamicQueuesOf() {
+		q := s.Queues.Get(slot)
+		out = append(out, yarn.DynamicQueue{Path: q.Path, Leaf: q.Leaf})
+	}
+	return out
+}
+
+// DynamicQueueSet tells sets of dynamic queues apart: equal ones have equal numbers.
+func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
+
+func (s *State) queueCreated(e *event.QueueCreated) error {
+	parent := s.Queue(parentPath(e.Path))
+	switch {
+	case s.Meta.Level < event.LevelDynamicQueues:
+		return broken(e, "the cluster is at level %d", s.Meta.Level)
+	case s.Queue(e.Path) != 0:
+		return broken(e, "the queue is there")
+	case parent == 0 || s.Queues.Get(parent).Leaf || strings.HasSuffix(e.Path, "."):
+		return broken(e, "no such parent")
+	case e.State < yarn.QueueRunning || e.State > yarn.QueueStopped:
+		return broken(e, "no such state")
+	}
+	slot := s.placeQueue(event.QueueDefinition{Path: e.Path, Leaf: e.Leaf, State: e.State})
+	above := s.Queues.mut(parent)
+	above.Children = append(slices.Clip(above.Children), slot)
+	s.setIdle(parent, 0)
+	d := s.DynamicQueues.place(slot)
+	s.newestDynamic++
+	d.Number, d.CreatedMillis, d.IdleMillis = s.newestDynamic, s.Meta.NowMillis, s.idleNow()
+	s.dynamicSet ^= s.hashOfDynamic(slot)
+	s.touched.Created = slot
+	s.fold(uint64(slot)<<32 | uint64(parent))
+	s.fold(s.hashOfQueue(slot))
+	s.fold(d.Number<<8 | uint64(e.State)<<1 | uint64(count(e.Leaf)))
+	return nil
+}
+
+func (s *State) hashOfDynamic(slot uint32) uint64 { return hash64(s.hashOfQueue(slot)) }
+
+// setIdle notes since when a dynamic queue is idle; of another queue nothing.
+func (s *State) setIdle(slot uint32, millis int64) {
+	if s.DynamicQueues.Has(slot) && s.DynamicQueues.Get(slot).IdleMillis != millis {
+		s.DynamicQueues.mut(slot).IdleMillis = millis
+		s.fold(uint64(slot)<<32 ^ uint64(millis))
+	}
+}
+
+// idleNow is the time for IdleMillis, where 0 means that the queue is in use.
+func (s *State) idleNow() int64 { return max(s.Meta.NowMillis, 1) }
+
+// countUsers counts users of a dynamic leaf.
+func (s *State) countUsers(slot uint32, by int32) {
+	if !s.DynamicQueues.Has(slot) {
+		return
+	}
+	d := s.DynamicQueues.mut(slot)
+	d.users += by
+	idle := int64(0)
+	if d.users == 0 {
+		idle = s.idleNow()
+	}
+	s.setIdle(slot, idle)
+}
+
+func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
+	gone := make([]bool, s.Queues.Cap())
+	for _, path := range e.Paths {
+		slot := s.Queue(path)
+		switch {
+		case slot == 0 || !s.DynamicQueues.Has(slot) || gone[slot]:
+			return broken(e, "%s is not a dynamic queue, or stands there twice", path)
+		case s.DynamicQueues.Get(slot).users != 0:
+			return broken(e, "%s has applications", path)
+		case slices.ContainsFunc(s.Queues.Get(slot).Children, func(c uint32) bool { return !gone[c] }):
+			return broken(e, "there are queues below %s", path)
+		}
+		gone[slot] = true
+	}
+	s.touched.Tree = true
+	s.removeDynamic(gone)
+	return nil
+}
+
+// removeDynamic removes dynamic queues. A parent that is left without queues is idle from now on.
+func (s *State) removeDynamic(gone []bool) {
+	parents := make([]bool, len(gone))
+	for slot := range gone {
+		if gone[slot] {
+			parents[s.Queues.Get(uint32(slot)).Parent] = true
+			s.endDynamic(uint32(slot))
+			s.fold(uint64(slot))
+		}
+	}
+	s.findNewestDynamic()
+	for slot := range parents {
+		if !parents[slot] || gone[slot] {
+			continue
+		}
+		q := s.Queues.mut(uint32(slot))
+		q.Children = slices.DeleteFunc(slices.Clone(q.Children), func(c uint32) bool { return gone[c] })
+		if len(q.Children) == 0 {
+			s.setIdle(uint32(slot), s.idleNow())
+		}
+	}
+	keep := make([]bool, len(gone))
+	for slot := range keep {
+		keep[slot] = !gone[slot]
+	}
+	s.dropQueues(keep)
+}
+
+// endDynamic makes a queue one that is not dynamic, because it is removed or the configuration lists
+// it. After the last of several, findNewestDynamic must follow.
+func (s *State) endDynamic(slot uint32) {
+	s.dynamicSet ^= s.hashOfDynamic(slot)
+	s.DynamicQueues.release(slot)
+}
+
+func (s *State) findNewestDynamic() {
+	s.newestDynamic = 0
+	s.DynamicQueues.Each(func(_ uint32, d *DynamicQueue) bool { s.newestDynamic = max(s.newestDynamic, d.Number); return true })
+}
+
+// linkDynamicQueues makes what follows from the dynamic queues in a state from a snapshot.
+func (s *State) linkDynamicQueues() {
+	s.DynamicQueues.Each(func(slot uint32, d *DynamicQueue) bool {
+		s.newestDynamic = max(s.newestDynamic, d.Number)
+		if s.Queues.Has(slot) {
+			s.dynamicSet ^= s.hashOfDynamic(slot)
+		}
+		return true
+	})
+	s.Users.Each(func(_ uint32, u *User) bool {
+		if s.DynamicQueues.Has(u.Queue) {
+			s.DynamicQueues.mut(u.Queue).users++
+		}
+		return true
+	})
+}
+
+func (d *DynamicQueue) code(c *codec.Coder) {
+	c.U64(&d.Number)
+	c.I64(&d.CreatedMillis)
+	c.I64(&d.IdleMillis)
+}

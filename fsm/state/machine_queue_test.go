@@ -1,0 +1,102 @@
+package state
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Actions of the machine about dynamic queues.
+
+func (m *machine) CreateQueue(t *rapid.T) {
+	if m.s.Meta.Level < event.LevelDynamicQueues {
+		m.apply(t, &event.LevelRaised{Level: event.LevelDynamicQueues})
+	}
+	_, parent := pick(t, "parent", &m.s.Queues, func(q *Queue) bool { return !q.Leaf && len(q.Path) < 30 })
+	path := parent.Path + "." + drawOf(t, "name", []string{"u1", "u2", "u3"})
+	if m.s.Queue(path) != 0 {
+		t.Skip("it is there")
+	}
+	m.apply(t, &event.QueueCreated{Path: path, Leaf: rapid.IntRange(0, 2).Draw(t, "leaf") > 0, State: yarn.QueueRunning})
+}
+
+func (m *machine) SubmitToDynamicQueue(t *rapid.T) {
+	slot, _ := pick(t, "queue", &m.s.DynamicQueues, func(*DynamicQueue) bool { return true })
+	if q := m.s.Queues.Get(slot); q.Leaf {
+		m.apply(t, &event.ApplicationSubmitted{App: m.s.Meta.NextApp + 1, User: drawOf(t, "user", []string{"ann", "bob"}), Queue: q.Path, MaxAttempts: 1})
+	}
+}
+
+func (m *machine) RemoveQueues(t *rapid.T) {
+	if m.s.DynamicQueues.Len() == 0 {
+		t.Skip("no dynamic queue")
+	}
+	var gone []string
+	for slot, d := range m.s.DynamicQueuesOf() {
+		if q := m.s.Queues.Get(slot); d.IdleMillis != 0 && len(q.Children) == 0 && rapid.Bool().Draw(t, "remove") {
+			gone = append(gone, q.Path)
+		}
+	}
+	if len(gone) > 0 {
+		m.apply(t, &event.QueuesRemoved{Paths: gone})
+	}
+}
+
+// RemoveSubtree removes a parent with all that is below it.
+func (m *machine) RemoveSubtree(t *rapid.T) {
+	slot, _ := pick(t, "queue", &m.s.DynamicQueues, func(*DynamicQueue) bool { return true })
+	var paths []string
+	var used bool
+	var walk func(slot uint32)
+	walk = func(slot uint32) {
+		q := m.s.Queues.Get(slot)
+		paths, used = append(paths, q.Path), used || m.s.DynamicQueues.Get(slot).users > 0
+		for _, c := range q.Children {
+			walk(c)
+		}
+	}
+	walk(slot)
+	slices.Reverse(paths)
+	if !used {
+		m.apply(t, &event.QueuesRemoved{Paths: paths})
+	}
+}
+
+// keepDynamic lists those queues too above which a configuration leaves nothing, which makes them its
+// own, and some more. Queues that it has made its own before are listed while they are used. With a queue
+// the whole chain above it is listed.
+func (m *machine) keepDynamic(t *rapid.T, list []event.QueueDefinition, used map[string]bool) []event.QueueDefinition {
+	at := map[string]int{}
+	for i, d := range list {
+		at[d.Path] = i
+	}
+	var add func(path string, leaf bool)
+	add = func(path string, leaf bool) {
+		if i, there := at[path]; there {
+			list[i].Leaf = list[i].Leaf && leaf
+			return
+		}
+		add(parentPath(path), false)
+		at[path] = len(list)
+		list = append(list, event.QueueDefinition{Path: path, Leaf: leaf, State: yarn.QueueRunning})
+	}
+	m.s.Queues.Each(func(slot uint32, q *Queue) bool {
+		if used[q.Path] && !m.s.DynamicQueues.Has(slot) {
+			add(q.Path, true)
+		}
+		return true
+	})
+	for slot := range m.s.DynamicQueuesOf() { // parents first
+		q := m.s.Queues.Get(slot)
+		i, listed := at[parentPath(q.Path)]
+		switch {
+		case !listed && m.s.DynamicQueues.Has(q.Parent): // it stays with its parent
+		case !listed || list[i].Leaf || rapid.Bool().Draw(t, "adopt "+q.Path):
+			add(q.Path, q.Leaf)
+		}
+	}
+	return list
+}

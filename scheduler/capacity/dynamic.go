@@ -1,0 +1,484 @@
+package capacity
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rmd/yarn"
+)
+
+// MaxDynamicQueues bounds the dynamic queues of a cluster.
+const MaxDynamicQueues = 200_000
+
+// Creation says how a queue came to be.
+type Creation uint8
+
+// Ways in which queues come to be; append only.
+const (
+	Static   Creation = iota // the configuration lists it
+	Flexible                 // a submission created it, by auto-queue-creation-v2
+	Legacy                   // a submission created it, by auto-create-child-queue
+)
+
+// String is YARN's name of the way.
+func (k Creation) String() string { return pick(int(k), "static", "dynamicFlexible", "dynamicLegacy") }
+
+// Eligibility is YARN's name for a parent whose children are created so.
+func (k Creation) Eligibility() string { return pick(int(k), "off", "flexible", "legacy") }
+
+// AutoCreate says how queues below a parent are created.
+type AutoCreate struct {
+	By        Creation // Static: not at all
+	MaxQueues int64    // children that the parent may have
+	MaxDepth  int64    // how far below a static parent a leaf may be
+	Templates Templates
+}
+
+// Templates are the keys that dynamic children of a parent have unless the configuration states them.
+// Names are without the path of the queue.
+type Templates struct {
+	All, Leaf, Parent []Property // sorted by name
+}
+
+const (
+	flexible       = "auto-queue-creation-v2."
+	depthKey       = flexible + "maximum-queue-depth"
+	autoRemoveKey  = flexible + "queue-auto-removal.enable"
+	ExpirationKey  = Prefix + flexible + "queue-expiration-time"
+	anyQueue       = "*" // stands for a part of a path in the keys of templates
+	allTemplate    = flexible + "template."
+	leafTemplate   = flexible + "leaf-template."
+	parentTemplate = flexible + "parent-template."
+)
+
+// readAutoCreate reads how queues below a parent are created.
+func (r *reader) readAutoCreate(c *Config, q *Queue, key func(string) string) {
+	remove := r.bool(key(autoRemoveKey), true)
+	q.AutoRemove = remove && q.Creation != Static
+	if q.Leaf {
+		return
+	}
+	a := &AutoCreate{
+		MaxQueues: r.int(key(flexible+"max-queues"), 1000, 0, MaxDynamicQueues),
+		MaxDepth:  r.int(key(depthKey), r.int(Prefix+depthKey, 2, 0, maxDepth), 0, maxDepth),
+	}
+	if r.bool(key(flexible+"enabled"), false) || q.Creation == Flexible {
+		a.By = Flexible
+	}
+	a.Templates = r.readTemplates(c, q, a.MaxDepth)
+	if a.By == Static && len(a.Templates.All)+len(a.Templates.Leaf)+len(a.Templates.Parent) == 0 {
+		return
+	}
+	q.AutoCreate = a
+}
+
+// isTemplate says whether a key is of a template, perhaps of queues that do not exist yet.
+func isTemplate(p Property) bool {
+	for _, k := range []string{allTemplate, leafTemplate, parentTemplate} {
+		if strings.Contains(p.Name, "."+k) {
+			return true
+		}
+	}
+	return false
+}
+
+// readTemplates gathers the templates of a parent: those of its own path, then those of paths whose
+// last parts are wildcards, as many as queues may be deep.
+//
+// Source: Hadoop 3.4.2, AutoCreatedQueueTemplate.setTemplateConfigEntries.
+func (r *reader) readTemplates(c *Config, q *Queue, depth int64) (t Templates) {
+	if !r.templates {
+		return t
+	}
+	parts := strings.Split(q.Path, ".")
+	for level := range min(len(parts)-1, int(depth)) + 1 {
+		if level > 0 {
+			parts[len(parts)-level] = anyQueue
+		}
+		prefix := Prefix + strings.Join(parts, ".") + "."
+		for _, k := range []struct {
+			name string
+			to   *[]Property
+		}{{allTemplate, &t.All}, {leafTemplate, &t.Leaf}, {parentTemplate, &t.Parent}} {
+			for _, p := range r.under(c, prefix+k.name) {
+				p.Origin = prefix + k.name + p.Name
+				r.seen[p.Origin] = true
+				addMissing(k.to, p)
+			}
+		}
+	}
+	return t
+}
+
+// addMissing adds a property to a sorted list unless one of its name is there.
+func addMissing(list *[]Property, p Property) {
+	i, ok := findProperty(*list, p.Name)
+	if !ok {
+		*list = slices.Insert(*list, i, p)
+	}
+}
+
+func findProperty(list []Property, name string) (int, bool) {
+	return slices.BinarySearchFunc(list, name, func(p Property, n string) int { return strings.Compare(p.Name, n) })
+}
+
+// below are the properties whose names begin with a prefix.
+func below(list []Property, prefix string) []Property {
+	from, _ := findProperty(list, prefix)
+	to := from
+	for to < len(list) && strings.HasPrefix(list[to].Name, prefix) {
+		to++
+	}
+	return list[from:to]
+}
+
+// under are the properties below a prefix, by the rest of their names: those of the configuration, and
+// those that the queue that is read has of templates.
+func (r *reader) under(c *Config, prefix string) []Property {
+	var out []Property
+	for _, list := range [][]Property{c.properties, r.overlay} {
+		for _, p := range below(list, prefix) {
+			p.Name = p.Name[len(prefix):]
+			addMissing(&out, p)
+		}
+	}
+	return out
+}
+
+// Settings are the keys of a queue below a parent that templates state, or YARN's defaults for dynamic
+// queues, and that the configuration does not: with their full names, sorted.
+func (c *Config) Settings(parent *Queue, path string, leaf bool) []Property {
+	var out []Property
+	own := below(c.properties, Prefix+path+".")
+	add := func(list []Property) {
+		for _, p := range list {
+			p.Name = Prefix + path + "." + p.Name
+			if _, stated := findProperty(own, p.Name); !stated {
+				addMissing(&out, p)
+			}
+		}
+	}
+	t := &parent.AutoCreate.Templates
+	if leaf {
+		add(t.Leaf)
+	} else {
+		add(t.Parent)
+	}
+	add(t.All)
+	add([]Property{{Name: "capacity", Value: "1w"}})
+	if leaf {
+		add([]Property{{Name: "maximum-am-resource-percent", Value: "1"}, {Name: "user-limit-factor", Value: "-1"}})
+	}
+	return out
+}
+
+// readDynamic reads a queue that is not in the configuration. Its path, parent and kind are set.
+func (r *reader) readDynamic(c *Config, q *Queue) {
+	parent := &c.Queues[q.Parent]
+	r.overlay = c.Settings(parent, q.Path, q.Leaf)
+	r.readQueue(c, q)
+	r.overlay = nil
+	if c.LegacyQueueMode && q.Creation == Flexible && q.Capacity.Unit != UnitWeight {
+		r.fault(Prefix+q.Path+".capacity", "a queue that is created by auto-queue-creation-v2 needs a weight", "write a weight such as 1w, or set "+Prefix+"legacy-queue-mode.enabled = false")
+	}
+}
+
+// newDynamic is a queue below a parent, without the settings of its own.
+func (c *Config) newDynamic(parent int, path string, leaf bool) Queue {
+	p := &c.Queues[parent]
+	by := p.AutoCreate.By
+	if by == Static {
+		by = Flexible // the parent does not create queues any more
+	}
+	return Queue{Path: path, Name: path[strings.LastIndexByte(path, '.')+1:], Parent: parent, Depth: p.Depth + 1, Leaf: leaf, Creation: by}
+}
+
+// checkTemplates reads a leaf and a parent below each queue that creates some, so that faults in
+// templates are found before the first queue is created.
+func (r *reader) checkTemplates(c *Config) {
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		if q.AutoCreate == nil || q.AutoCreate.By != Flexible {
+			continue
+		}
+		path := q.Path + "." + anyQueue
+		for _, leaf := range []bool{true, false} {
+			like := c.newDynamic(i, path, leaf)
+			r.readDynamic(c, &like)
+		}
+		t := &q.AutoCreate.Templates
+		for _, p := range slices.Concat(t.All, t.Leaf, t.Parent) {
+			if !r.seen[Prefix+path+"."+p.Name] {
+				r.warnUnknown(p.Origin, p.Name, queueKeys, strings.TrimSuffix(p.Origin, p.Name))
+			}
+		}
+	}
+}
+
+// WithDynamic is the configuration with dynamic queues, parents before their children, which c must not
+// have yet. It fails with an
+// *Invalid if they do not fit.
+func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
+	if len(list) == 0 {
+		return c, nil
+	}
+	n := *c
+	n.Queues = slices.Grow(slices.Clone(c.Queues), len(list))
+	n.byPath, n.byName = make(map[string]int, len(c.byPath)+len(list)), make(map[string][]int, len(c.byName)+len(list))
+	for i := range c.Queues {
+		n.index(i)
+		n.Queues[i].Children, n.Queues[i].Labels = slices.Clone(c.Queues[i].Children), slices.Clone(c.Queues[i].Labels)
+	}
+	r := n.newReader()
+	like := map[kindOfQueue]int{} // looked up by key only
+	var faults []Fault
+	for _, d := range list {
+		at := strings.LastIndexByte(d.Path, '.')
+		parent, ok := n.byPath[d.Path[:max(at, 0)]]
+		switch _, there := n.byPath[d.Path]; {
+		case there:
+			return nil, fmt.Errorf("queue %s is in the configuration", d.Path)
+		case !ok:
+			faults = append(faults, Fault{Name: Prefix + d.Path, What: "the dynamic queue has no parent any more"})
+			continue
+		case n.Queues[parent].Leaf:
+			faults = append(faults, Fault{Name: Prefix + n.Queues[parent].Path, What: fmt.Sprintf("the queue becomes a leaf, and the dynamic queue %s is below it", d.Path)})
+			continue
+		}
+		n.addDynamic(r, parent, d, like)
+	}
+	if faults = append(faults, r.faults...); len(faults) > 0 {
+		return nil, &Invalid{Faults: faults}
+	}
+	if c.LegacyQueueMode {
+		check := n.newReader()
+		for i := range n.Queues {
+			if q := &n.Queues[i]; !q.Leaf && q.Creation == Static && len(q.Children) > len(c.Queues[i].Children) {
+				check.checkChildren(&n, q)
+			}
+		}
+		if len(check.faults) > 0 {
+			return nil, &Invalid{Faults: check.faults}
+		}
+	}
+	n.computeShares()
+	return &n, nil
+}
+
+// kindOfQueue names dynamic queues that differ in their names alone.
+type kindOfQueue struct {
+	parent int
+	leaf   bool
+}
+
+// addDynamic appends a dynamic queue. Another one of the same kind, if it is known, has the same
+// settings.
+func (c *Config) addDynamic(r *reader, parent int, d yarn.DynamicQueue, like map[kindOfQueue]int) int {
+	if c.Queues[parent].AutoCreate == nil {
+		c.Queues[parent].AutoCreate = &AutoCreate{}
+	}
+	q, kind := c.newDynamic(parent, d.Path, d.Leaf), kindOfQueue{parent, d.Leaf}
+	own := len(below(c.properties, Prefix+d.Path+".")) > 0
+	if k, ok := like[kind]; ok && !own {
+		path, name := q.Path, q.Name
+		q = c.Queues[k]
+		q.Path, q.Name, q.Children = path, name, nil
+	} else {
+		r.readDynamic(c, &q)
+		if !own {
+			like[kind] = len(c.Queues)
+		}
+	}
+	i := len(c.Queues)
+	c.Queues = append(c.Queues, q)
+	c.Queues[parent].Children = append(c.Queues[parent].Children, i)
+	c.index(i)
+	return i
+}
+
+func (c *Config) index(i int) {
+	q := &c.Queues[i]
+	c.byPath[q.Path] = i
+	c.byName[q.Name] = append(c.byName[q.Name], i)
+}
+
+// newReader reads more of a configuration that was parsed.
+func (c *Config) newReader() *reader {
+	return &reader{values: c.values, templates: c.templates, seen: map[string]bool{}, stored: true}
+}
+
+// Add appends a dynamic queue in place and returns its index. Only the owner of a configuration, who
+// shares it with nobody, may call it.
+func (c *Config) Add(d yarn.DynamicQueue) (int, error) {
+	at := strings.LastIndexByte(d.Path, '.')
+	parent, ok := c.byPath[d.Path[:max(at, 0)]]
+	if !ok || c.Queues[parent].Leaf {
+		return 0, fmt.Errorf("%s has no parent", d.Path)
+	}
+	r := c.newReader()
+	i := c.addDynamic(r, parent, d, map[kindOfQueue]int{})
+	c.stale = true
+	if len(r.faults) > 0 {
+		return 0, &Invalid{Faults: r.faults}
+	}
+	return i, nil
+}
+
+// Creatable lists the queues to be created so that a leaf of a path exists, parents first. The error
+// says in YARN's words why it cannot be created.
+//
+// Source: Hadoop 3.4.2, CapacitySchedulerQueueManager.determineMissingParents and
+// ParentQueue.addDynamicChildQueue.
+func (c *Config) Creatable(path string) ([]yarn.DynamicQueue, error) {
+	parts := strings.Split(path, ".")
+	if len(parts) < 2 {
+		return nil, fmt.Errorf("Can not auto create queue %s due to missing ParentQueue path.", path)
+	}
+	for _, part := range parts {
+		if !queueName(part) {
+			return nil, fmt.Errorf("Could not auto-create queue %s, since %q is not a queue name.", path, clip(part))
+		}
+	}
+	_, err := c.Lookup(parts[0])
+	if errors.Is(err, ErrAmbiguousQueue) {
+		return nil, fmt.Errorf("Could not auto-create queue %s due to ParentQueue %s being ambiguous.", path, strings.Join(parts[:len(parts)-1], "."))
+	} else if err != nil {
+		return nil, fmt.Errorf("Could not auto-create queue %s parent queue does not exist.", path)
+	}
+	return c.missing(c.FullPath(path))
+}
+
+// FullPath is a path whose first part may be the short name of a queue, with that queue's path.
+func (c *Config) FullPath(path string) string {
+	first, rest, nested := strings.Cut(path, ".")
+	if i, err := c.Lookup(first); err == nil && nested {
+		return c.Queues[i].Path + "." + rest
+	}
+	return path
+}
+
+func (c *Config) missing(path string) ([]yarn.DynamicQueue, error) {
+	create := []yarn.DynamicQueue{{Path: path, Leaf: true}}
+	at := parentOf(path)
+	parent, ok := c.byPath[at]
+	for ; !ok; parent, ok = c.byPath[at] {
+		create = append(create, yarn.DynamicQueue{Path: at})
+		at = parentOf(at)
+	}
+	slices.Reverse(create)
+	fixed, distance := parent, len(create)
+	for ; c.Queues[fixed].Creation != Static; fixed = c.Queues[fixed].Parent {
+		distance++
+	}
+	p := &c.Queues[parent]
+	most := int64(2)
+	if a := c.Queues[fixed].AutoCreate; a != nil {
+		most = a.MaxDepth
+	}
+	switch {
+	case int64(distance) > most:
+		return nil, fmt.Errorf("Could not auto create queue %s. The distance of the LeafQueue from the first static ParentQueue is %d, which is above the limit.", path, distance)
+	case p.Leaf:
+		return nil, fmt.Errorf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.", path, parentOf(path))
+	case p.AutoCreate == nil || p.AutoCreate.By == Static:
+		return nil, fmt.Errorf("Auto creation of queue %s is not enabled under parent %s", path, p.Path)
+	}
+	return create, c.roomForChild(p, create[0].Path)
+}
+
+// roomForChild says why a parent can have no further child.
+func (c *Config) roomForChild(p *Queue, path string) error {
+	if n := int64(len(p.Children)); n >= p.AutoCreate.MaxQueues {
+		return fmt.Errorf("Cannot auto create queue %s. Max Child Queue limit exceeded which is configured as: %d and number of child queues is: %d",
+			path, p.AutoCreate.MaxQueues, n)
+	}
+	if len(c.Queues) >= MaxDynamicQueues {
+		return fmt.Errorf("Cannot auto create queue %s. The cluster has its maximum of %d queues", path, MaxDynamicQueues)
+	}
+	if c.LegacyQueueMode && !c.weighted(p) {
+		return fmt.Errorf("Trying to create new queue=%s but not all the queues under parent=%s are using weight-based capacity. Failed to created queue", path, p.Path)
+	}
+	return nil
+}
+
+// weighted says whether all children of a parent have weights. Amounts divide only an amount.
+func (c *Config) weighted(p *Queue) bool {
+	if p.Capacity.Unit == UnitAbsolute {
+		return false
+	}
+	for _, i := range p.Children {
+		if c.Queues[i].Capacity.Unit != UnitWeight {
+			return false
+		}
+	}
+	return true
+}
+
+// Candidates are queues as they would be if they were created, each below the one before, for checks
+// before that. Their parent is the lowest queue above them that exists.
+func (c *Config) Candidates(create []yarn.DynamicQueue) []Queue {
+	n := *c
+	n.byPath, n.byName = map[string]int{}, map[string][]int{}
+	parent := c.byPath[parentOf(create[0].Path)]
+	n.Queues = []Queue{c.Queues[parent]}
+	n.Queues[0].Children = nil
+	r := n.newReader()
+	for i, d := range create {
+		n.addDynamic(r, i, d, map[kindOfQueue]int{})
+	}
+	for i := range create {
+		n.Queues[i+1].Parent = parent
+	}
+	return n.Queues[1:]
+}
+
+// MaySubmitToNew is MaySubmit for the last of queues that do not exist yet; see Candidates.
+func (c *Config) MaySubmitToNew(created []Queue, user string, groups ...string) bool {
+	return c.MaySubmit(created[0].Parent, user, groups...) || slices.ContainsFunc(created, func(q Queue) bool {
+		return q.SubmitACL.Allows(user, groups...) || q.AdministerACL.Allows(user, groups...)
+	})
+}
+
+func parentOf(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
+
+// Changes names what is different for a queue in another configuration, where its index is k.
+func (c *Config) Changes(i int, to *Config, k int) (names []string) {
+	a, b := &c.Queues[i], &to.Queues[k]
+	for _, x := range []struct {
+		name string
+		same bool
+	}{
+		{"capacity", a.Capacity == b.Capacity},
+		{"maximum-capacity", a.MaxCapacity == b.MaxCapacity},
+		{"user-limit-factor", a.UserLimitFactor == b.UserLimitFactor && a.UserLimitOff == b.UserLimitOff},
+		{"minimum-user-limit-percent", a.MinUserLimitPercent == b.MinUserLimitPercent},
+		{"user-settings", slices.Equal(a.UserWeights, b.UserWeights)},
+		{"maximum-applications", a.MaximumApplications == b.MaximumApplications},
+		{"maximum-am-resource-percent", a.MaxAMPercent == b.MaxAMPercent},
+		{"max-parallel-apps", a.MaxParallelApps == b.MaxParallelApps},
+		{"maximum-allocation", a.MaxAlloc == b.MaxAlloc},
+		{"application lifetimes", a.MaxLifetime == b.MaxLifetime && a.DefaultLifetime == b.DefaultLifetime},
+		{"ordering-policy", a.LeafOrder == b.LeafOrder && a.ChildOrder == b.ChildOrder && a.SizeBasedWeight == b.SizeBasedWeight},
+		{"priority", a.Priority == b.Priority && a.DefaultAppPriority == b.DefaultAppPriority},
+		{"access", a.SubmitACL.String() == b.SubmitACL.String() && a.AdministerACL.String() == b.AdministerACL.String()},
+		{"labels", slices.Equal(a.Accessible, b.Accessible) && a.DefaultLabel == b.DefaultLabel && slices.Equal(labelled(a), labelled(b))},
+		{"preemption", a.DisablePreemption == b.DisablePreemption && a.DisableIntraPreemption == b.DisableIntraPreemption},
+		{"removal", a.AutoRemove == b.AutoRemove},
+	} {
+		if !x.same {
+			names = append(names, x.name)
+		}
+	}
+	return names
+}
+
+// labelled is what a queue has of labels, without what follows from the queues beside it.
+func labelled(q *Queue) []LabelCapacity {
+	out := slices.Clone(q.Labels)
+	for i := range out {
+		out[i].abs = Share{}
+	}
+	return out
+}

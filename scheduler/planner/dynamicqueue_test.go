@@ -1,0 +1,141 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// usersConf has root.users, below which users have queues of their own.
+func usersConf(lines ...string) []input.Property {
+	props := []input.Property{{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"}}
+	for _, l := range append([]string{"root.queues=users", "root.users.capacity=1w", "maximum-am-resource-percent=1",
+		"root.users.auto-queue-creation-v2.enabled=true", "root.users.auto-queue-creation-v2.max-queues=100000"}, lines...) {
+		k, v, _ := cutProperty(l)
+		props = append(props, input.Property{Name: confPrefix + k, Value: v})
+	}
+	return props
+}
+
+func cutProperty(l string) (string, string, bool) {
+	for i := range l {
+		if l[i] == '=' {
+			return l[:i], l[i+1:], true
+		}
+	}
+	return l, "", false
+}
+
+// sizes are the records of each table and their bytes, of what does not count events.
+func sizes(st *state.State) map[string][2]int {
+	out := map[string][2]int{}
+	for _, s := range state.Sections() {
+		n := 0
+		s.Each(st, func(slot uint32) bool {
+			enc := codec.NewEncoder(nil)
+			s.Code(st, slot, enc)
+			n += len(enc.Bytes())
+			return true
+		})
+		if s.Name != "meta" {
+			out[s.Name] = [2]int{s.Len(st), n}
+		}
+	}
+	return out
+}
+
+// TestManyQueues: 10,000 queues come and go, 500 at a time, and leave the state as small as it was. The
+// share of each is too small for an application; it takes one all the same.
+func TestManyQueues(t *testing.T) {
+	const waves, users = 20, 500
+	w := newWorld(t)
+	w.props = usersConf("maximum-applications=600", "root.users.auto-queue-creation-v2.template.capacity=3w")
+	if r := w.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: w.props}); r.Refused() != nil {
+		t.Fatal(r.Refused())
+	}
+	var before map[string][2]int
+	for wave := range waves {
+		var ids []yarn.ApplicationID
+		for i := range users {
+			r := w.plan(&input.SubmitApplication{Name: "a", User: fmt.Sprintf("u%d", i), Queue: fmt.Sprintf("root.users.g%02d.u%d", wave, i), Unmanaged: true}).(*input.SubmitApplicationReply)
+			if r.Refused() != nil {
+				t.Fatalf("queue %d of wave %d: %v", i, wave, r.Refused())
+			}
+			ids = append(ids, r.ID)
+		}
+		if n := w.p.st.DynamicQueues.Len(); n != users+1 {
+			t.Fatalf("%d dynamic queues", n)
+		}
+		for _, id := range ids {
+			w.plan(&input.KillApplication{ID: id, Diagnostics: "k"})
+		}
+		for range 2 { // leaves, then their parent
+			w.now += 301_000
+			w.plan(&input.RemoveIdleQueues{})
+		}
+		w.plan(&input.SubmitApplication{Name: "a", User: "u0", Queue: "root.users.u0", Unmanaged: true, DryRun: true})
+		if n := w.p.st.DynamicQueues.Len(); n != 0 {
+			t.Fatalf("%d queues are left after wave %d", n, wave)
+		}
+		if err := w.p.st.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if now := sizes(w.p.st); before == nil {
+			before = now
+		} else {
+			for name, n := range now {
+				if n[0] != before[name][0] {
+					t.Errorf("after wave %d there are %d records of %s, not %d", wave, n[0], name, before[name][0])
+				}
+			}
+		}
+	}
+	w.finish()
+}
+
+// BenchmarkDynamicLeaves is the planner's rate, containers granted by heartbeats, in a cluster with
+// dynamic leaves of which ten have applications that ask. It must not fall with the number of leaves:
+// with 10,000 at least 80 % of that with 10.
+func BenchmarkDynamicLeaves(b *testing.B) {
+	for _, leaves := range []int{10, 10_000} {
+		b.Run(fmt.Sprint(leaves), func(b *testing.B) { benchLeaves(b, leaves) })
+	}
+}
+
+func benchLeaves(b *testing.B, leaves int) {
+	w := newWorld(b)
+	w.props = usersConf("maximum-applications=20000", "node-locality-delay=-1")
+	w.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: w.props})
+	nodes := make([]yarn.NodeID, 100)
+	for i := range nodes {
+		nodes[i] = yarn.NodeID{Host: fmt.Sprintf("n%d", i), Port: 1}
+		w.plan(&input.RegisterNode{ID: nodes[i], Rack: "/r", Total: yarn.NewResource(1<<30, 1<<20)})
+	}
+	w.direct(func(p *Planner) {
+		for i := range leaves {
+			p.sched.Emit(&event.QueueCreated{Path: fmt.Sprintf("root.users.u%05d", i), Leaf: true, State: yarn.QueueRunning})
+		}
+	})
+	for i := range 10 {
+		r := w.plan(&input.SubmitApplication{Name: "a", User: "u", Queue: fmt.Sprintf("root.users.u%05d", i*(leaves/10)), Unmanaged: true}).(*input.SubmitApplicationReply)
+		id := yarn.AttemptID{App: r.ID, Attempt: 1}
+		w.plan(&input.RegisterAttempt{Attempt: id})
+		asked := w.plan(&input.Allocate{Attempt: id, Asks: []input.Ask{{Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
+		if asked.Refused() != nil {
+			b.Fatal(asked.Refused())
+		}
+	}
+	granted := w.p.st.Meta.Allocated
+	n := 0
+	for b.Loop() {
+		w.now++
+		w.p.Plan(w.now, input.Request{Input: &input.NodeHeartbeat{ID: nodes[n%len(nodes)]}})
+		n++
+	}
+	b.ReportMetric(float64(w.p.st.Meta.Allocated-granted)/b.Elapsed().Seconds(), "containers/s")
+}

@@ -1,0 +1,50 @@
+package planner
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/scheduler/input"
+)
+
+// idle [after=SECONDS]: the leader asks to remove idle queues.
+func doIdle(w *world, a args, out *strings.Builder) {
+	seconds, _ := strconv.ParseInt(a.get("after", "0"), 10, 64)
+	w.now += seconds * 1000
+	w.plan(&input.RemoveIdleQueues{})
+	for _, e := range w.events {
+		if e, ok := e.(*event.QueuesRemoved); ok {
+			fmt.Fprintf(out, "removed %s\n", strings.Join(e.Paths, " "))
+		}
+	}
+	w.sameViews()
+}
+
+// refresh KEY=VALUE … [dry]: another configuration, with what it says of dynamic queues. An empty value
+// leaves the key out.
+func doRefresh(w *world, a args, out *strings.Builder) {
+	props := append([]input.Property(nil), w.props...)
+	for _, x := range a.list {
+		if len(x.Vals) > 0 {
+			w.set(x.Key, strings.ReplaceAll(strings.Join(x.Vals, ","), ";", ","))
+		}
+	}
+	set := make([]input.Property, 0, len(w.props))
+	for _, p := range w.props {
+		if p.Value != "-" {
+			set = append(set, p)
+		}
+	}
+	r := w.plan(&input.SetQueues{Properties: set, DryRun: a.has("dry")})
+	if w.refused(out, r) || a.has("dry") {
+		w.props = props
+	}
+	if r, ok := r.(*input.SetQueuesReply); ok {
+		for _, text := range r.Warnings {
+			fmt.Fprintln(out, text)
+		}
+	}
+	w.sameViews()
+}
