@@ -31,8 +31,10 @@ type decision struct {
 	// exchanged is the reservation given up for it, reservation its number.
 	exchanged   uint32
 	reservation uint64
-	increaseOf  uint32 // the container that it makes larger; 0: it makes a new one
-	delayed     bool   // this rack would do, after more visits
+	increaseOf  uint32        // the container that it makes larger; 0: it makes a new one
+	delayed     bool          // this rack would do, after more visits
+	gang        []gangMembers // where the members of a gang go together; nil: it is of no gang
+	expected    int64         // when a gang that holds them is expected to start
 	why         Reason
 }
 
@@ -63,6 +65,8 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	switch {
 	case k.Count == 0 || k.Label != s.LabelServed(n):
 		return refuse(statePrioritySkipped, NoAsks)
+	case s.st.HoldsBack(k):
+		return s.offerGang(app, ask, node, l)
 	case s.lending && !s.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():

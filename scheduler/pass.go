@@ -180,6 +180,9 @@ func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 		case stateQueueSkipped:
 			return outcome{queueLimit: true}
 		default:
+			if d.gang != nil {
+				return s.commitGang(&d)
+			}
 			if !s.accept(&d) {
 				return outcome{}
 			}

@@ -120,7 +120,7 @@ func (r *preemptionRound) gives(leaf int32) bool {
 func (r *preemptionRound) droppable(slot uint32) bool {
 	res := r.s.st.Reservations.Get(slot)
 	leaf := r.s.LeafOf(r.s.st.Apps.Get(res.App))
-	return r.gives(leaf) && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
+	return res.Members == 0 && r.gives(leaf) && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
 }
 
 // awaited says whether containers were asked to end for a reservation, or have just ended for it.

@@ -50,7 +50,7 @@ func (r *preemptionRound) chooseForApp(leaf int32, app uint32) {
 		return
 	}
 	for slot, k := range r.s.st.AsksOf(a) {
-		if k.Count > 0 && k.Label == r.p.label && !r.spent() {
+		if k.Count > 0 && k.Label == r.p.label && !r.spent() && !r.s.st.HoldsBack(k) {
 			w := beneficiary{leaf: leaf, app: app, ask: slot}
 			r.chooseForReservations(w)
 			r.chooseForAsk(w)

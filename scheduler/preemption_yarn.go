@@ -193,7 +193,7 @@ func (r *yarnRound) newer(a, b uint32) int {
 // reservedNodes are the nodes with a reservation, in the order of their slots.
 func (r *yarnRound) reservedNodes() (nodes []uint32) {
 	r.s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Reservation != 0 && n.Serving() {
+		if n.Reservation != 0 && n.Serving() && r.s.st.Reservations.Get(n.Reservation).Members == 0 {
 			nodes = append(nodes, slot)
 		}
 		return true

@@ -109,7 +109,11 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 	}
 	slices.Sort(reservations)
 	for _, number := range reservations {
-		res := st.Reservations.Get(st.Reservation(number))
+		slot := st.Reservation(number)
+		if slot == 0 {
+			continue // it went with another one of its gang
+		}
+		res := st.Reservations.Get(slot)
 		if f.takes(f.partitionOf(res.Node), res.Size) {
 			f.budget = f.budget.Sub(res.Size)
 			f.dropped = append(f.dropped, droppedReservation{f.partitionOf(res.Node), f.leaf, res.Size})

@@ -136,6 +136,10 @@ func (s *Scheduler) here(r *state.Reservation) bool {
 func (s *Scheduler) fulfill(node uint32) {
 	n := s.st.Nodes.Get(node)
 	r := s.st.Reservations.Get(n.Reservation)
+	if r.Members != 0 {
+		s.fulfillGang(r)
+		return
+	}
 	a := s.st.Apps.Get(r.App)
 	ask := s.st.AskFor(a, r.Key, r.IncreaseOf)
 	if !s.wanted(ask, node) {
@@ -175,17 +179,22 @@ func (s *Scheduler) wanted(ask, node uint32) bool {
 		return false
 	}
 	k := s.st.Asks.Get(ask)
-	return k.Count > 0 && s.reachOf(k, node).usable()
+	return k.Count > 0 && s.reachOf(k, node).usable() && s.gangComplete(k)
 }
 
 // cancel ends a reservation. Its node has room again.
 func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
-	if slot := s.st.Reservation(number); slot != 0 {
-		r := s.st.Reservations.Get(slot)
-		s.NodeFreed(r.Node)
-		s.withdrawFor(r, yarn.WithdrawCancelled)
+	slot := s.st.Reservation(number)
+	if slot == 0 {
+		return // it went with another one of its gang
 	}
+	r := *s.st.Reservations.Get(slot)
+	s.NodeFreed(r.Node)
+	s.withdrawFor(&r, yarn.WithdrawCancelled)
 	s.Emit(&event.ReservationCancelled{Reservation: number, Cause: cause})
+	if r.Members != 0 {
+		s.breakGang(r.App, cause)
+	}
 }
 
 // CancelReservation cancels a reservation by an operator's wish. The state keeps its key from
@@ -214,7 +223,13 @@ func (s *Scheduler) CancelAll(app uint32, cause yarn.CancelCause) {
 // which they go. With eager-cancel off they wait for their nodes' heartbeats, as in YARN.
 func (s *Scheduler) CancelUnwanted(app uint32) {
 	a := s.st.Apps.Get(app)
-	if s.cfg.EagerCancel && a.Reservations != 0 {
+	if a.Reservations == 0 {
+		return
+	}
+	if g := s.st.Gangs; g.Len() > 0 && g.Has(app) && g.Get(app).State != state.GangWaiting {
+		s.cancelGang(app, yarn.CancelAskGone)
+	}
+	if s.cfg.EagerCancel {
 		s.cancelWhere(app, yarn.CancelAskGone, func(r *state.Reservation) bool {
 			return !s.wanted(s.st.AskFor(a, r.Key, r.IncreaseOf), r.Node)
 		})
@@ -224,7 +239,7 @@ func (s *Scheduler) CancelUnwanted(app uint32) {
 // CancelOtherSizes cancels the reservations of an ask that is for another size now.
 func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, increaseOf uint32, size yarn.Resource) {
 	s.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
-		return r.Key == key && r.IncreaseOf == increaseOf && r.Size != size
+		return r.Key == key && r.IncreaseOf == increaseOf && s.sizeFor(r) != size
 	})
 }
 
@@ -257,7 +272,7 @@ func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
 		return false
 	}
 	r := s.st.Reservations.Get(n.Reservation)
-	if s.cfg.Calculator.FitsIn(r.Size, total) {
+	if s.cfg.Calculator.FitsIn(s.sizeFor(r).Times(max(int64(r.Members), 1)), total) {
 		return false
 	}
 	s.cancel(r.Number, yarn.CancelLargerThanNode)

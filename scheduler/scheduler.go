@@ -37,6 +37,8 @@ type Scheduler struct {
 	events   []event.Event
 	freed    []uint32 // nodes that got room back by this input
 	asking   []uint32 // applications that ask for something new
+
+	gangsCompared int64 // comparisons for gangs in this input
 }
 
 // New makes a scheduler that takes st over. With eager, passes also run when an ask arrives and when
@@ -88,7 +90,7 @@ func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queue
 func (s *Scheduler) Begin(now int64) {
 	s.now, s.stamped, s.counting = max(now, s.st.Meta.NowMillis), false, false
 	s.events = s.events[:0]
-	s.freed, s.asking = s.freed[:0], s.asking[:0]
+	s.freed, s.asking, s.gangsCompared = s.freed[:0], s.asking[:0], 0
 }
 
 // Events are those of the input so far. The slice is good until the next Begin.

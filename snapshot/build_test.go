@@ -78,6 +78,7 @@ func small(tb testing.TB) *state.State {
 	withLabels(tb, st)
 	withPreemptions(tb, st)
 	withDynamicQueues(tb, st)
+	withGang(tb, st)
 	return st
 }
 
@@ -88,6 +89,15 @@ func withDynamicQueues(tb testing.TB, st *state.State) {
 		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},
 		&event.QueueCreated{Path: "root.users.bob", Leaf: true, State: yarn.QueueRunning},
 		&event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "own queue", User: "ann", Queue: "root.users.ann", MaxAttempts: 2})
+}
+
+// withGang has the gang of an application hold a node.
+func withGang(tb testing.TB, st *state.State) {
+	gang := yarn.SchedulerKey{Priority: 8}
+	apply(tb, st, &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: 8, AnyRequest: true, Count: 2, TimeoutMillis: 60_000}},
+		&event.AskChanged{App: 1, Key: gang, Name: yarn.Any, Count: 2, Size: yarn.NewResource(1<<10, 1), Relax: true},
+		&event.GangReserved{Reservation: st.Meta.NextReservation + 1, App: 1, Number: st.NextNumber(st.Apps.Get(st.App(1))), Node: 3,
+			Members: 2, ExpectedMillis: st.Meta.NowMillis + 1000})
 }
 
 // withLabels labels the node of a running container, and has applications ask for labels.

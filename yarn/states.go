@@ -159,6 +159,9 @@ const (
 	CancelBlacklisted    CancelCause = 9
 	CancelSizeChanged    CancelCause = 10
 	CancelOperator       CancelCause = 11
+	CancelGangStarted    CancelCause = 12 // its gang has started
+	CancelGangBroken     CancelCause = 13 // its gang has lost another reservation, or has ended
+	CancelGangLate       CancelCause = 14 // its gang has not started when it was expected to
 )
 
 // cancelCauses are the causes by number; 0 is none.
@@ -174,6 +177,9 @@ var cancelCauses = [...]string{
 	CancelBlacklisted:    "BLACKLISTED",
 	CancelSizeChanged:    "SIZE_CHANGED",
 	CancelOperator:       "OPERATOR",
+	CancelGangStarted:    "GANG_STARTED",
+	CancelGangBroken:     "GANG_BROKEN",
+	CancelGangLate:       "GANG_LATE",
 }
 
 // Known says whether c is one of the causes.

@@ -54,6 +54,9 @@ const LevelPlacements = 3
 // LevelDynamicQueues is the level from which submissions create queues.
 const LevelDynamicQueues = 3
 
+// LevelGangs is the level from which applications have gangs.
+const LevelGangs = 3
+
 // LevelImport is the level from which a cluster may take applications over from another
 // ResourceManager.
 const LevelImport = 3

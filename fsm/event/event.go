@@ -108,6 +108,12 @@ const (
 	KindAttemptRecovered         Kind = 100
 	KindContainerRecovered       Kind = 101
 	KindNodeApplicationRecovered Kind = 102
+
+	// From LevelGangs on.
+	KindGangDeclared Kind = 110
+	KindGangReserved Kind = 111
+	KindGangStarted  Kind = 112
+	KindGangEnded    Kind = 113
 )
 
 // spec ties a number to its name and type; one table, no registration.
@@ -201,6 +207,10 @@ var specs = map[Kind]spec{
 	KindAttemptRecovered:           of[AttemptRecovered]("AttemptRecovered"),
 	KindContainerRecovered:         of[ContainerRecovered]("ContainerRecovered"),
 	KindNodeApplicationRecovered:   of[NodeApplicationRecovered]("NodeApplicationRecovered"),
+	KindGangDeclared:               of[GangDeclared]("GangDeclared"),
+	KindGangReserved:               of[GangReserved]("GangReserved"),
+	KindGangStarted:                of[GangStarted]("GangStarted"),
+	KindGangEnded:                  of[GangEnded]("GangEnded"),
 }
 
 // String is the event type's name.

@@ -107,6 +107,7 @@ func (s *State) setAsk(slot uint32, a *App, count int64, size yarn.Resource) {
 	before := a.Outstanding
 	a.Outstanding += count - k.Count
 	k.Count, k.Size = count, size
+	s.followGang(k)
 	s.addPending(a, k.Label, delta)
 	s.demandChanged(a, before)
 }
@@ -203,6 +204,8 @@ func (s *State) dropAsks(a *App) {
 	s.demandChanged(a, before)
 	for slot := range s.AsksOf(a) {
 		k := s.Asks.mut(slot)
+		k.Count = 0
+		s.followGang(k)
 		s.leaveResize(k)
 		s.dropLocations(k)
 		s.Asks.release(slot)

@@ -125,6 +125,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	}
 	s.touchApp(slot, a)
 	s.dropAsks(a)
+	s.gangAttemptEnded(slot, a)
 	s.dropUndelivered(a)
 	s.forgetResponses(a)
 	s.setAttempt(a, AttemptEnded)

@@ -91,6 +91,8 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 		return broken(e, "node %s is reserved", n.ID)
 	case !s.fits(k.Size, n.Unallocated()):
 		return broken(e, "%s does not fit the %s free on %s", k.Size, n.Unallocated(), n.ID)
+	case s.HoldsBack(k):
+		return broken(e, "its gang has not started")
 	}
 	s.touchApp(app, a)
 	s.touchNode(e.Node)

@@ -75,11 +75,22 @@ func (s *State) LengthsOf(a *App) (best *Lengths) {
 	return best
 }
 
+// LengthsOfAll is the history of all containers; nil if the cluster has none yet.
+func (s *State) LengthsOfAll() *Lengths {
+	if slot := s.findLengths(lengthsOfAll); slot != 0 {
+		return s.Lengths.Get(slot)
+	}
+	return nil
+}
+
+// lengthsOfAll is the key of the history of all containers.
+const lengthsOfAll = 1
+
 // lengthKeys are the keys of an application's histories, the widest first.
 func (s *State) lengthKeys(a *App) [4]uint64 {
 	queue := hash64(s.hashOfQueue(a.Queue))
 	user := hash64(queue ^ uint64(a.User))
-	return [...]uint64{1, queue, user, hash64(user ^ a.nameHash)}
+	return [...]uint64{lengthsOfAll, queue, user, hash64(user ^ a.nameHash)}
 }
 
 // hashOfAppName hashes an application's name without its digits: names of a job that runs again

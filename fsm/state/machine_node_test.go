@@ -72,7 +72,9 @@ func (m *machine) ResizeNode(t *rapid.T) {
 
 // wanting draws an ask that may be served, with its application.
 func (m *machine) wanting(t *rapid.T) (*App, *Ask) {
-	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.IncreaseOf == 0 && k.Count > 0 && m.s.Apps.Get(k.App).Activated() })
+	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool {
+		return k.IncreaseOf == 0 && k.Count > 0 && !m.s.HoldsBack(k) && m.s.Apps.Get(k.App).Activated()
+	})
 	return m.s.Apps.Get(k.App), k
 }
 

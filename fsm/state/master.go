@@ -192,6 +192,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	}
 	s.touchApp(slot, a)
 	s.dropAsks(a)
+	s.gangAttemptEnded(slot, a)
 	s.redeliver(a)
 	a.Response, a.Blacklist = 0, nil
 	s.fold(uint64(e.App)<<32 | uint64(a.Undelivered))

@@ -361,6 +361,7 @@ type Reservation struct {
 	MadeMillis int64
 	IncreaseOf uint32 // slot of the container that it makes larger, else 0; not in snapshots
 	Preempted  uint32 // containers that were preempted to make room for it
+	Members    uint32 // of the gang that it holds the node for, then Size is 0; 0: it is of no gang
 
 	prevApp, nextApp uint32
 }

@@ -86,6 +86,9 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	if why := s.unreservable(n, size); why != nil {
 		return broken(e, "%v", why)
 	}
+	if s.HoldsBack(s.Asks.Get(ask)) {
+		return broken(e, "its gang is served at once")
+	}
 	s.touchApp(app, a)
 	s.touchNode(e.Node)
 	s.Meta.NextReservation = e.Reservation
@@ -175,6 +178,9 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	}
 	if s.awaitsPreemption(r) {
 		return broken(e, "containers are still to end for it")
+	}
+	if s.HoldsBack(s.Asks.Get(ask)) {
+		return broken(e, "its gang is served at once")
 	}
 	s.touchApp(res.App, a)
 	s.touchNode(res.Node)

@@ -136,6 +136,9 @@ func Sections() []Section {
 		table(36, "lengths", func(s *State) *Table[Lengths] { return &s.Lengths }, (*Lengths).code),
 		table(37, "placements", func(s *State) *Table[Placement] { return &s.Placements }, (*Placement).code),
 		table(38, "dynamic-queues", func(s *State) *Table[DynamicQueue] { return &s.DynamicQueues }, (*DynamicQueue).code),
+		table(39, "gangs", func(s *State) *Table[Gang] { return &s.Gangs }, (*Gang).code),
+		more(40, "gang-reservations", func(s *State) *Table[Reservation] { return &s.Reservations },
+			func(r *Reservation) bool { return r.Members != 0 }, (*Reservation).codeMembers),
 	}
 }
 

@@ -49,6 +49,7 @@ type State struct {
 	Placements       Table[Placement]    // by the slot of an App: which rule placed it
 	Lengths          Table[Lengths]      // see lengths.go
 	DynamicQueues    Table[DynamicQueue] // by the slot of a Queue: what it has because it is dynamic
+	Gangs            Table[Gang]         // by the slot of an App that has not ended; see gang.go
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -107,7 +108,7 @@ func (s *State) Fork() *State {
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
-		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(),
+		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), Gangs: s.Gangs.fork(),
 		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
@@ -301,6 +302,14 @@ func (s *State) apply(e event.Event) error {
 		return s.containerRecovered(e)
 	case *event.NodeApplicationRecovered:
 		return s.nodeApplicationRecovered(e)
+	case *event.GangDeclared:
+		return s.gangDeclared(e)
+	case *event.GangReserved:
+		return s.gangReserved(e)
+	case *event.GangStarted:
+		return s.gangStarted(e)
+	case *event.GangEnded:
+		return s.gangEnded(e)
 	}
 	return s.applySecurity(e)
 }

@@ -32,3 +32,15 @@ func (c *Coder) Key(v *yarn.SchedulerKey) {
 	c.I32(&v.Priority)
 	c.I64(&v.AllocationID)
 }
+
+// Gang encodes or decodes a gang.
+func (c *Coder) Gang(v *yarn.Gang) {
+	c.I32(&v.Priority)
+	c.I64(&v.Request)
+	c.Bool(&v.AnyRequest)
+	c.I64(&v.Count)
+	c.I64(&v.PerNode)
+	c.Bool(&v.OneRack)
+	c.I64(&v.TimeoutMillis)
+	c.Bool(&v.Ordinary)
+}

@@ -44,6 +44,7 @@ type app struct {
 	holds       int32 // reservations
 	forgotten   bool
 	amLabel     string
+	gang        *gang // nil: it has none
 	transitions []Transition
 }
 

@@ -61,6 +61,7 @@ func (l *Ledger) attemptEnded(e *event.AttemptEnded) {
 		l.violate(Audit, a.chain(l), "attempt %d of application %d ends with %d live containers that it does not keep", a.attempt, e.App, a.live)
 	}
 	a.dropAsks()
+	a.dropGang()
 	a.stage = over
 }
 

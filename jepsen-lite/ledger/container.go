@@ -94,6 +94,7 @@ func (l *Ledger) allocated(e *event.ContainerAllocated) {
 	}
 	l.auditPlace(a, k, n, e.Locality, id)
 	l.auditLabel(a, k, n, id.String(), e.AM)
+	l.gangMember(a, k, e)
 	size, asked := k.size, k.label
 	a.use(k, n, e.Locality)
 	l.changed(a)

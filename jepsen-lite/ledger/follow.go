@@ -132,6 +132,7 @@ func (l *Ledger) followApp(e event.Event) {
 	case *event.AttemptResynced:
 		if a := l.goingOn(e.App, "starts over"); a != nil {
 			a.dropAsks()
+			a.dropGang()
 			a.black = nil
 			a.response = 0
 			a.resyncs++
@@ -147,6 +148,14 @@ func (l *Ledger) followApp(e event.Event) {
 		l.askLabelled(e)
 	case *event.ApplicationLabelled:
 		l.applicationLabelled(e)
+	case *event.GangDeclared:
+		l.gangDeclared(e)
+	case *event.GangReserved:
+		l.gangReserved(e)
+	case *event.GangStarted:
+		l.gangStarted(e)
+	case *event.GangEnded:
+		l.gangEnded(e)
 	}
 }
 

@@ -78,6 +78,7 @@ type Ledger struct {
 	labels     labels
 	configured bool               // the entry brought a configuration
 	given      []yarn.ContainerID // ids that the entry gives, those that reservations promise too
+	gangs      []int32            // applications whose gangs the entry changes
 	doubtful   []int32            // applications with reservations whose asks changed in it
 	grown      []grown            // leaves that took something in the entry
 	lent       []string           // labels of which nodes were lent in it
@@ -175,6 +176,7 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	l.balanceWarnings()
 	l.balance()
 	l.needless()
+	l.allOrNothing()
 	return nil
 }
 

@@ -59,11 +59,11 @@ func (l *Ledger) needless() {
 		switch {
 		case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 			l.violate("S8", r.chain(l), "r%d goes on holding %s, which its application refuses", r.number, n.id)
-		case k != nil && k.count > 0 && k.size != r.size:
+		case r.members == 0 && k != nil && k.count > 0 && k.size != r.size:
 			l.violate("S8", r.chain(l), "r%d of %s goes on holding %s, its ask is of %s", r.number, r.size, n.id, k.size)
 		case l.rules.eager && !r.grows && k != nil && !l.labels.serves(n.label, k.label):
 			l.violate("S8", r.chain(l), "r%d goes on holding %s%s, its ask is%s", r.number, n.id, ofLabel(n.label), ofLabel(k.label))
-		case l.rules.eager && (k == nil || k.count == 0):
+		case (l.rules.eager || r.members > 0) && (k == nil || k.count == 0):
 			l.violate("S8", r.chain(l), "r%d goes on holding %s, nothing is asked for it any more", r.number, n.id)
 		}
 	}

@@ -280,7 +280,7 @@ func (l *Ledger) Stuck() []Step {
 	for i := range l.reservations {
 		r := &l.reservations[i]
 		n := &l.nodes[r.node]
-		if room := n.total.Sub(n.used); n.state.Usable() && l.fits(r.size, room) {
+		if room := n.total.Sub(n.used); r.members == 0 && n.state.Usable() && l.fits(r.size, room) {
 			out = append(out, l.step(r.made, "r%d waits on %s for %s, and %s is free there", r.number, n.id, r.size, room))
 		}
 	}
@@ -299,6 +299,16 @@ func (l *Ledger) Waiting() (sure, unsure []Step) {
 			continue
 		}
 		for k := range a.asks {
+			if a.isGang(&a.asks[k]) {
+				if l.gangRoom(a, &a.asks[k]) {
+					unsure = append(unsure, l.step(l.index, "application %d waits with its gang of %d of %s, and all of them have room", a.seq, a.gang.spec.Count, a.asks[k].size))
+					if q := &l.queues[a.queue]; q.apps == 1 && a.live <= 1 {
+						sure = append(sure, unsure[len(unsure)-1])
+						unsure = unsure[:len(unsure)-1]
+					}
+				}
+				continue
+			}
 			n := l.roomFor(a, &a.asks[k])
 			if n == nil {
 				continue

@@ -20,7 +20,8 @@ type reservation struct {
 	size      yarn.Resource
 	am        bool
 	made      uint64
-	grows     bool // its container runs, and is to grow
+	grows     bool  // its container runs, and is to grow
+	members   int64 // of a gang that it holds the node for, which is not charged; 0: it is of no gang
 }
 
 // end is how a reservation ended.
@@ -172,6 +173,9 @@ func (l *Ledger) cancelled(e *event.ReservationCancelled) {
 		a.prune(k)
 	}
 	l.charge(a, &l.nodes[r.node], zero.Sub(r.size), zero.Sub(r.size))
+	if r.members > 0 {
+		l.ganged(a)
+	}
 }
 
 // leave takes a reservation off its node; nil, and a violation, when it is not

@@ -55,3 +55,13 @@ func (w *world) newJob(name string) *job {
 }
 
 func (j *job) context(n int) []byte { return fmt.Appendf(nil, "job %d", n) }
+
+// gang is the tag of every third job: the containers of its first group start together, or after a
+// while one by one.
+func (j *job) gang(n int) []string {
+	if n%3 != 0 {
+		return nil
+	}
+	shape := [...]string{"", ",rack=one", ",per-node=1"}[n/3%3]
+	return []string{fmt.Sprintf("%spriority=1,request=0,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].count, shape, 3+n%20)}
+}

@@ -39,6 +39,10 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	v.explainLimits(x, i, a, k)
 	all := v.survey(slot, ask, without{})
 	x.tellNodes(v, &all)
+	if v.st.HoldsBack(k) && v.judgeLabel(i, k) == scheduler.NoReason {
+		v.explainGang(x, slot, ask)
+		return
+	}
 	j := v.judge(slot, ask, without{}, &all)
 	x.Never = j.never
 	size, of := v.cfg.Kinds.Format(k.Size), v.ofLabel(k.Label)
@@ -190,13 +194,8 @@ func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 
 // judgeLimits runs the checks that have to do with no node.
 func (v view) judgeLimits(leaf int32, a *state.App, k *state.Ask, w without) judgment {
-	if name := v.st.LabelName(k.Label); name != "" {
-		if _, listed := v.st.ListedLabel(name); !listed {
-			return judgment{reason: scheduler.LabelUnknown}
-		}
-		if !v.cfg.Queues[leaf].MayUse(name) {
-			return judgment{reason: scheduler.LabelNotAccessible}
-		}
+	if r := v.judgeLabel(leaf, k); r != scheduler.NoReason {
+		return judgment{reason: r}
 	}
 	if _, r := v.capping(leaf, k.Size); r != scheduler.NoReason && !w.maximum {
 		return judgment{reason: r, never: v.neverUnder(leaf, k.Size)}
@@ -205,6 +204,19 @@ func (v view) judgeLimits(leaf int32, a *state.App, k *state.Ask, w without) jud
 		return judgment{reason: scheduler.UserLimit}
 	}
 	return judgment{}
+}
+
+// judgeLabel says what keeps a queue from nodes of the label that is asked for.
+func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
+	if name := v.st.LabelName(k.Label); name != "" {
+		if _, listed := v.st.ListedLabel(name); !listed {
+			return scheduler.LabelUnknown
+		}
+		if !v.cfg.Queues[leaf].MayUse(name) {
+			return scheduler.LabelNotAccessible
+		}
+	}
+	return scheduler.NoReason
 }
 
 // anyRuns says whether some node takes containers. One that drains is usable, and takes none.
@@ -286,6 +298,9 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.QueueMaxCapacity:    "at the queue's maximum",
 	scheduler.ParentMaxCapacity:   "at a parent queue's maximum",
 	scheduler.UserLimit:           "at the user's limit",
+	scheduler.GangIncomplete:      "asks for fewer than its gang has",
+	scheduler.GangWaits:           "has no room for the whole gang",
+	scheduler.GangNever:           "can never run the whole gang",
 	scheduler.NoAsks:              "asks for nothing",
 }
 

@@ -30,6 +30,7 @@ type Explanation struct {
 
 	Placed     *Placed        `json:"placed,omitempty"` // nil if no placement rule sent it to its queue
 	Preemption *AppPreemption `json:"preemption,omitempty"`
+	Gang       *Gang          `json:"gang,omitempty"`
 
 	reason scheduler.Reason
 }

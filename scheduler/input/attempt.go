@@ -77,6 +77,8 @@ type Allocate struct {
 	FromAM      bool
 	// Updates are containers to be changed.
 	Updates []Update
+	// Gang declares the application's gang, as SetGang does; empty: no change.
+	Gang string
 }
 
 // AllocateReply carries what was granted and what ended since the response
@@ -192,13 +194,17 @@ func (i *Allocate) Code(c *codec.Coder) {
 	c.String(&i.TrackingURL)
 	c.Bool(&i.FromAM)
 	labelled := slices.ContainsFunc(i.Asks, func(a Ask) bool { return a.Label != "" })
-	if further(c, len(i.Updates) > 0 || labelled) {
+	gang := i.Gang != ""
+	if further(c, len(i.Updates) > 0 || labelled || gang) {
 		codec.List(c, &i.Updates, func(c *codec.Coder, u *Update) { u.code(c) })
 	}
-	if further(c, labelled) {
+	if further(c, labelled || gang) {
 		for k := range i.Asks {
 			c.String(&i.Asks[k].Label)
 		}
+	}
+	if further(c, gang) {
+		c.String(&i.Gang)
 	}
 }
 

@@ -48,6 +48,7 @@ var operations = map[Kind]string{
 	KindMoveApplication:   "app move",
 	KindSetPriority:       "app priority",
 	KindSetLifetime:       "app lifetime",
+	KindSetGang:           "app gang",
 	KindFailAttempt:       "attempt fail",
 	KindSignalContainer:   "container signal",
 	KindSetQueues:         "conf set",

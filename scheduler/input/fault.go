@@ -53,6 +53,7 @@ const (
 	PlacementRejected Code = "PLACEMENT_REJECTED"
 	PriorityTooHigh   Code = "PRIORITY_TOO_HIGH"
 	QueueNotCreated   Code = "QUEUE_NOT_CREATED"
+	InvalidGang       Code = "INVALID_GANG"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

@@ -129,10 +129,11 @@ const (
 	KindDrainNodes
 	KindPreemptionRound
 	KindRemoveIdleQueues
+	KindSetGang
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindRemoveIdleQueues + 1
+const KindsEnd = KindSetGang + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -171,6 +172,7 @@ var makers = map[Kind]func() Input{
 	KindAudit:                 func() Input { return new(Audit) },
 	KindRollbackQueues:        func() Input { return new(RollbackQueues) },
 	KindNewApplication:        func() Input { return new(NewApplication) },
+	KindSetGang:               func() Input { return new(SetGang) },
 	KindSetLifetime:           func() Input { return new(SetLifetime) },
 	KindFailAttempt:           func() Input { return new(FailAttempt) },
 	KindSignalContainer:       func() Input { return new(SignalContainer) },

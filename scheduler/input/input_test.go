@@ -36,8 +36,8 @@ func sampleReply(in Input) Reply {
 }
 
 func TestEveryKindMakesItsType(t *testing.T) {
-	if len(kinds()) != int(KindRemoveIdleQueues) {
-		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindRemoveIdleQueues)
+	if len(kinds()) != int(KindSetGang) {
+		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindSetGang)
 	}
 	for _, k := range kinds() {
 		if got := makers[k]().Kind(); got != k {
@@ -53,7 +53,7 @@ func TestNumbersAreFixed(t *testing.T) {
 		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14, KindRegisterAttempt: 15,
 		KindAllocate: 16, KindFinishAttempt: 17, KindExpireAttempt: 18, KindCancelReservation: 19, KindCreateJoinToken: 20,
 		KindUseJoinToken: 21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25, KindSetHosts: 37,
-		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42, KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47} {
+		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42, KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47, KindSetGang: 48} {
 		if k != want {
 			t.Errorf("%d was %d: append only", k, want)
 		}
@@ -151,15 +151,19 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+	beforeGang := *sample(KindAllocate).(*Allocate)
+	beforeGang.Gang = ""
+	beforeGangs := len(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: &beforeGang}))
 	older := *sample(KindAllocate).(*Allocate) // what a replica before labels, or before updates, would write ends where they begin
 	for i := range older.Asks {
 		older.Asks[i].Label = ""
 	}
+	older.Gang = ""
 	beforeLabels := len(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: &older}))
 	older.Updates = nil
 	beforeUpdates := len(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: &older}))
 	for n := range good {
-		if _, err := DecodeRequest(good[:n]); err == nil && n != beforeUpdates && n != beforeLabels {
+		if _, err := DecodeRequest(good[:n]); err == nil && n != beforeUpdates && n != beforeLabels && n != beforeGangs {
 			t.Errorf("the first %d of %d bytes were taken", n, len(good))
 		}
 	}

@@ -148,6 +148,8 @@ var limits = map[string]limit{
 	"Allocate.BlacklistRemove[]":      upTo(MaxName),
 	"Allocate.TrackingURL":            upTo(MaxAddress),
 	"Allocate.Updates":                upTo(MaxEntries),
+	"Allocate.Gang":                   upTo(MaxName),
+	"SetGang.Gang":                    upTo(MaxName),
 	"FinishAttempt.Diagnostics":       end(MaxText),
 	"FinishAttempt.TrackingURL":       upTo(MaxAddress),
 	"AttemptLaunched.Container":       any64,

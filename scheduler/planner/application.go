@@ -52,6 +52,7 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 		p.sched.Emit(e)
 	}
 	slot := p.st.App(seq)
+	p.declareTagged(slot, in.Tags)
 	p.sched.StartAttempt(slot)
 	p.forget()
 	return reply
@@ -91,6 +92,9 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 		return to, input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
 	}
 	if fault := p.roomAt(to, in.User); fault != nil {
+		return to, fault
+	}
+	if fault := p.checkTaggedGang(in.Tags, to); fault != nil {
 		return to, fault
 	}
 	if !in.Unmanaged {

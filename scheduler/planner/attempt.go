@@ -87,6 +87,11 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	if fault := p.checkAsks(slot, in); fault != nil {
 		return input.Refuse(in, fault)
 	}
+	if in.Gang != "" {
+		if fault := p.declareGang(slot, in.Gang); fault != nil {
+			return input.Refuse(in, fault)
+		}
+	}
 	p.report(slot, in)
 	errs := p.update(slot, in, false)
 	p.release(slot, in.Releases)

@@ -68,6 +68,8 @@ func (p *Planner) targetOf(in input.Input) string {
 		return p.appTarget(in.ID, "priority", func(a *state.App) string { return strconv.Itoa(int(a.Priority)) }, strconv.Itoa(int(in.Priority)))
 	case *input.SetLifetime:
 		return p.appTarget(in.ID, "lifetime", func(a *state.App) string { return lifetimeText(a.LifetimeMillis) }, lifetimeText(in.LifetimeMillis))
+	case *input.SetGang:
+		return p.gangTarget(in)
 	case *input.FailAttempt:
 		return in.Attempt.String()
 	case *input.SignalContainer:

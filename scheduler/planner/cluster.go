@@ -14,6 +14,7 @@ func (p *Planner) tick(in *input.Tick) input.Reply {
 	p.shrinkHuge()
 	p.drainsDue()
 	p.lifetimesDue()
+	p.gangsDue()
 	p.tokensDue() // before the keys: a token that goes may let its key go
 	p.rollKeys(in.Entropy)
 	// What other queues use decides how much AMs may take, and nothing else looks

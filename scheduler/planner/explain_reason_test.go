@@ -216,6 +216,26 @@ app app1 user=u1
 ask app1 1x1G@1
 label ask app1 1 x
 label remove x`},
+		{reason: scheduler.GangIncomplete, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together, and it asks for 2 so far", still: "hb n1 times=3 quiet", remedy: "ask app1 3x1G@1\nhb n1 quiet", setup: `
+conf queues=(a:100)
+node add n1 4G
+app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
+ask app1 2x1G@1`},
+		{reason: scheduler.GangWaits, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together: 2 have room now", still: "hb n1 n2 times=3 quiet", remedy: "kill app0\nhb n1 n2 n1 n2 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10 reservation.eager-cancel=true
+node add n1 2G
+node add n2 2G
+app app0 user=u1
+ask app0 1x2G
+hb n1 quiet
+app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
+ask app1 3x1G@1`},
+		{reason: scheduler.GangNever, app: "app1", never: true, text: "its 3 containers of 1 GiB · 1 vc start together: the nodes or the maximum of root.a are too small for that, so they can never start", still: "hb n1 n2 times=3 quiet", remedy: "node add n3 4G\nhb n3 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10
+node add n1 2G
+node add n2 2G
+app app1 user=u1 tag=(rmd.gang:priority=1,count=3,rack=one,per-node=3)
+ask app1 3x1G@1`},
 		{reason: scheduler.LabelNotAccessible, app: "app1", text: "it asks for nodes of label x, which root.a may not use any more", still: "hb n1 times=3 quiet",
 			remedy: "conf a.accessible-node-labels=x\nhb n1 quiet", setup: `
 conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100

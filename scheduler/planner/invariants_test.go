@@ -30,7 +30,7 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 	for _, e := range events {
 		w.step(e)
 	}
-	for _, check := range []func() error{m.checkNodes, m.checkReservations, m.checkQueues, m.checkUsers, m.checkApps, m.checkStates, m.checkCapacities} {
+	for _, check := range []func() error{m.checkNodes, m.checkReservations, m.checkGangs, m.checkQueues, m.checkUsers, m.checkApps, m.checkStates, m.checkCapacities} {
 		if err := check(); err != nil {
 			m.fail("%v", err)
 		}
@@ -93,7 +93,7 @@ func (m *machine) checkReservations() error {
 			err = fmt.Errorf("9: r%d has no ask", r.Number)
 		case m.p.Config().EagerCancel && st.Asks.Get(ask).Count < 1:
 			err = fmt.Errorf("9: nothing is outstanding under the key of r%d", r.Number)
-		case st.Asks.Get(ask).Count > 0 && st.Asks.Get(ask).Size != r.Size:
+		case r.Members == 0 && st.Asks.Get(ask).Count > 0 && st.Asks.Get(ask).Size != r.Size:
 			err = fmt.Errorf("10: r%d is for %v, %v is asked", r.Number, r.Size, st.Asks.Get(ask).Size)
 		case m.p.Config().EagerCancel && st.Asks.Get(ask).Label != n.Label && (st.Asks.Get(ask).Label != 0 || st.Labels.Get(uint32(n.Label)).Exclusive):
 			err = fmt.Errorf("r%d is on a node of label %q, %q is asked", r.Number, st.LabelName(n.Label), st.LabelName(st.Asks.Get(ask).Label))
@@ -371,7 +371,7 @@ func (m *machine) checkServed(id yarn.NodeID) {
 	if ask := st.AskFor(a, r.Key, r.IncreaseOf); (ask == 0 || st.Asks.Get(ask).Count == 0) && !m.servedElsewhere(a, r) {
 		m.fail("9: %s has had its turn and is still reserved by r%d, whose ask is gone", id, r.Number)
 	}
-	if m.p.Config().Calculator.FitsIn(r.Size, n.Unallocated()) {
+	if r.Members == 0 && m.p.Config().Calculator.FitsIn(r.Size, n.Unallocated()) {
 		m.fail("38: %s has had its turn, has room for r%d and did not fulfill it", id, r.Number)
 	}
 }

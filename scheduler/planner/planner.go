@@ -137,6 +137,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.attemptLaunchFailed(in)
 	case *input.SetLifetime:
 		return p.setLifetime(in)
+	case *input.SetGang:
+		return p.setGang(in)
 	case *input.FailAttempt:
 		return p.failAttempt(in)
 	case *input.IssueDelegationToken:

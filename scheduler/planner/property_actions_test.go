@@ -86,7 +86,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"registerNode": m.registerNode, "nodeGone": m.nodeGone, "drain": m.drain, "resize": m.resize, "unhealthy": m.unhealthy,
 		"submit": m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice, "removeIdle": m.removeIdle, "end": m.end, "move": m.move, "priority": m.priority,
 		"queueState": m.queueState, "configure": m.configure, "cancel": m.cancel, "tick": m.tick, "nonsense": m.nonsense, "repeat": m.repeat,
-		"runAM": m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist,
+		"runAM": m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist, "gang": m.declareGang,
 		"heard": m.heard, "heard2": m.heard, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists, "labels": m.labels,
 	}
 	maps.Copy(a, m.masterActions())
@@ -106,6 +106,7 @@ func (m *machine) reservingActions() map[string]func(*rapid.T) {
 	}
 	a := map[string]func(*rapid.T){
 		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize, "repeat": m.repeat, "end": m.end,
+		"gang": m.declareGang, "tick": m.tick,
 		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "heard": m.heard, "heard2": m.heard,
 	}
 	maps.Copy(a, m.labelActions())
@@ -220,6 +221,9 @@ func (m *machine) submit(t *rapid.T) {
 		host := rapid.SampledFrom(hosts).Draw(t, "AM host")
 		in.AMPlaces = []yarn.Place{{Name: host, Relax: rapid.Bool().Draw(t, "relax host")}, {Name: rackOf(host), Relax: rapid.Bool().Draw(t, "relax rack")}}
 		in.AMStrict = rapid.Bool().Draw(t, "strict")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "gang") == 0 {
+		in.Tags = []string{yarn.GangTag + m.gang(t)}
 	}
 	r := m.plan(in).(*input.SubmitApplicationReply)
 	if r.Refused() == nil {

@@ -198,7 +198,7 @@ func payloadChanged(in *input.Allocate, body uint64) bool {
 // payloadOf tells what two calls of the same number ask from one another; 0 when it
 // is nothing.
 func payloadOf(in *input.Allocate) uint64 {
-	if len(in.Asks)+len(in.Releases)+len(in.BlacklistAdd)+len(in.BlacklistRemove)+len(in.Updates) == 0 {
+	if len(in.Asks)+len(in.Releases)+len(in.BlacklistAdd)+len(in.BlacklistRemove)+len(in.Updates)+len(in.Gang) == 0 {
 		return 0
 	}
 	h := uint64(14695981039346656037)
@@ -219,6 +219,7 @@ func payloadOf(in *input.Allocate) uint64 {
 		text(a.Label)
 	}
 	number(uint64(len(in.Asks)))
+	text(in.Gang)
 	for _, id := range in.Releases {
 		number(id.Number)
 	}

@@ -91,6 +91,12 @@ func (w *world) tellOne(e event.Event) string {
 		return fmt.Sprintf("%s #%d allocated %son %s %s\n", w.names[e.App], e.Number, size, w.p.st.Nodes.Get(e.Node).ID.Host, e.Locality)
 	case *event.ReservationMade:
 		return fmt.Sprintf("%s r%d reserved on %s\n", w.names[e.App], e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host)
+	case *event.GangReserved:
+		return fmt.Sprintf("%s r%d reserved on %s for %d\n", w.names[e.App], e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host, e.Members)
+	case *event.GangStarted:
+		return fmt.Sprintf("%s starts its gang\n", w.names[e.App])
+	case *event.GangEnded:
+		return fmt.Sprintf("the gang of %s is over: %s\n", w.names[e.App], e.Cause)
 	case *event.ReservationFulfilled:
 		return fmt.Sprintf("r%d fulfilled %s\n", e.Reservation, e.Locality)
 	case *event.ReservationCancelled:

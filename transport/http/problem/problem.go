@@ -53,6 +53,7 @@ var statuses = map[string]int{
 	string(input.NoSuchLabel):       http.StatusNotFound,
 	string(input.InvalidAsk):        http.StatusBadRequest,
 	string(input.InvalidLabel):      http.StatusBadRequest,
+	string(input.InvalidGang):       http.StatusBadRequest,
 	string(input.InvalidQueues):     http.StatusUnprocessableEntity,
 	string(input.NeverFits):         http.StatusUnprocessableEntity,
 	string(input.VersionConflict):   http.StatusPreconditionFailed,

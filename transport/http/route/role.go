@@ -25,6 +25,7 @@ var leastRoles = map[string]yarn.Role{
 	"POST /v1/apps":                       yarn.RoleSubmit,
 	"POST /v1/apps/{id}:kill":             yarn.RoleSubmit,
 	"POST /v1/apps/{id}:move":             yarn.RoleSubmit,
+	"POST /v1/apps/{id}:gang":             yarn.RoleSubmit,
 	"POST /v1/apps/{id}:priority":         yarn.RoleSubmit,
 	"POST /v1/apps/{id}/attempt:register": yarn.RoleSubmit,
 	"POST /v1/apps/{id}/attempt:allocate": yarn.RoleSubmit,

@@ -240,6 +240,9 @@ var causes = map[string]string{
 	"BLACKLISTED":      "the application does not want the node any more",
 	"SIZE_CHANGED":     "the application asks for another size",
 	"OPERATOR":         "an operator cancelled it",
+	"GANG_STARTED":     "its gang has started",
+	"GANG_BROKEN":      "its gang has lost another node, or is over",
+	"GANG_LATE":        "its gang looks for other nodes",
 }
 
 var localities = map[string]string{"NODE_LOCAL": "on a node it asked for", "RACK_LOCAL": "on a rack it asked for", "OFF_SWITCH": ""}

@@ -22,6 +22,7 @@ func (s *API) appRoutes() []route.Route {
 		route.Get("/v1/apps/{id}/asks", "", ofApp(s.appAsks)).Doc("List what an application asks for", nil, api.Asks{}),
 		route.Post("/v1/apps/{id}:kill", "", s.killApp).Doc("Kill an application", api.Kill{}, api.Done{}),
 		route.Post("/v1/apps/{id}:move", "", s.moveApp).Doc("Move an application to another leaf queue", api.Move{}, api.Done{}),
+		route.Post("/v1/apps/{id}:gang", "", s.gangApp).Doc("Declare the containers of an application that start together or not at all", api.Gang{}, api.Done{}),
 		route.Post("/v1/apps/{id}:priority", "", s.prioritizeApp).Doc("Change the priority of an application", api.Priority{}, api.Priority{}),
 		route.Post("/v1/apps/{id}/attempt:register", "", s.registerAttempt).Doc("Register the ApplicationMaster of an attempt", api.Register{}, api.Registered{}),
 		route.Post("/v1/apps/{id}/attempt:allocate", "", s.allocate).Doc("Send an ApplicationMaster's heartbeat with its asks and releases", api.Allocate{}, api.Allocated{}),

@@ -144,6 +144,21 @@ func (s *API) moveApp(c *route.Call) error {
 	return c.Done(&input.MoveApplication{ID: id, Queue: doc.Queue})
 }
 
+func (s *API) gangApp(c *route.Call) error {
+	var doc api.Gang
+	if err := c.Read(&doc); err != nil {
+		return err
+	}
+	id, err := s.appID(c)
+	if err != nil {
+		return err
+	}
+	if doc.Gang == nil {
+		return problem.Invalid("gang is missing", `send {"gang":"priority=1,count=4"}, or "" to withdraw it`, "gang")
+	}
+	return c.Done(&input.SetGang{ID: id, Gang: *doc.Gang})
+}
+
 func (s *API) prioritizeApp(c *route.Call) error {
 	doc := struct {
 		Priority *int32 `json:"priority"`

@@ -71,7 +71,7 @@ func (s *API) allocate(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	in := &input.Allocate{Attempt: id, Response: a.Response, BlacklistAdd: doc.BlacklistAdd, BlacklistRemove: doc.BlacklistRemove}
+	in := &input.Allocate{Attempt: id, Response: a.Response, BlacklistAdd: doc.BlacklistAdd, BlacklistRemove: doc.BlacklistRemove, Gang: doc.Gang}
 	if doc.Response != nil {
 		in.Response, in.FromAM = *doc.Response, true
 	}

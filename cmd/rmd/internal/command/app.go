@@ -18,7 +18,7 @@ import (
 func (p *program) applications() *cli.Command {
 	return noun("app", "submit, inspect, move and end applications",
 		p.command(p.appSubmit()), p.command(p.appList()), p.command(p.appStatus()), p.command(p.appExplain()), p.command(p.appForecast()),
-		p.command(p.appWait()), p.command(p.appKill()), p.command(p.appMove()), p.command(p.appPriority()),
+		p.command(p.appWait()), p.command(p.appKill()), p.command(p.appMove()), p.command(p.appPriority()), p.command(p.appGang()),
 		p.command(p.appAttempts()), p.command(p.appContainers()))
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -215,6 +216,17 @@ func (p *program) appMove() verb {
 			return err
 		}
 		return c.post(path, c.arg(0), api.Move{Queue: c.arg(1)}, "moved %s to %s", c.arg(0), c.arg(1))
+	}}
+}
+
+func (p *program) appGang() verb {
+	return verb{name: "gang", usage: "declare containers that start together or not at all, or \"none\"", args: "ID GANG", min: 2, max: 2, run: func(c *call) error {
+		path, err := c.appPath(":gang")
+		if err != nil {
+			return err
+		}
+		gang := strings.TrimPrefix(c.arg(1), "none")
+		return c.post(path, c.arg(0), api.Gang{Gang: &gang}, "%s has the gang %s", c.arg(0), c.arg(1))
 	}}
 }
 

@@ -117,7 +117,7 @@ const anApp = "application_1780000000000_0107"
 // calls are command lines that ask a cluster, each as short as it may be.
 var calls = []string{
 	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app forecast " + anApp, "app wait " + anApp, "app kill " + anApp,
-	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app attempts " + anApp, "app containers " + anApp,
+	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app gang " + anApp + " priority=1,count=4", "app attempts " + anApp, "app containers " + anApp,
 	"node list", "node status n1:1", "node status never:-1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
 	"label list", "label status gpu", "label nodes", "label add gpu", "label remove gpu --yes", "label map n1=gpu", "label map n1 --label gpu",
 	"queue list", "queue tree", "queue status root.a", "queue place --user ann", "queue stop root.a", "queue start root.a",

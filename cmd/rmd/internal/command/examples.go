@@ -22,6 +22,7 @@ var examples = map[string][]string{
 	"app wait":       {"rmd app wait application_1780000000000_0107 --for running --timeout 5m"},
 	"app kill":       {"rmd app kill application_1780000000000_0107 --reason \"wrong input\""},
 	"app move":       {"rmd app move application_1780000000000_0107 root.adhoc"},
+	"app gang":       {"rmd app gang application_1780000000000_0107 priority=1,count=4,rack=one"},
 	"app priority":   {"rmd app priority application_1780000000000_0107 5"},
 	"app attempts":   {"rmd app attempts application_1780000000000_0107 -o wide"},
 	"app containers": {"rmd app containers application_1780000000000_0107 --sort -size"},

@@ -16,7 +16,7 @@ import (
 // takes arguments and is not here takes free text.
 var argumentValues = map[string][]source{
 	"app status": {apps}, "app explain": {apps}, "app forecast": {apps}, "app wait": {apps}, "app attempts": {apps}, "app containers": {apps},
-	"app kill": {liveApps}, "app move": {liveApps, leafQueues}, "app priority": {liveApps},
+	"app kill": {liveApps}, "app move": {liveApps, leafQueues}, "app priority": {liveApps}, "app gang": {liveApps},
 	"node status": {nodes}, "node drain": {nodes}, "node forget": {nodes}, "node resource": {nodes},
 	"label status": {labels}, "label remove": {labels}, "label add": {nothing}, "label map": {nodesAssigned},
 	"queue status": {queues}, "queue stop": {queues}, "queue start": {queues},

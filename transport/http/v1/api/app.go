@@ -106,6 +106,11 @@ type Priority struct {
 	Index    uint64 `json:"index,omitempty"`
 }
 
+// Gang declares which containers of an application start together or not at all; "" withdraws that.
+type Gang struct {
+	Gang *string `json:"gang"` // as behind the tag rmd.gang:
+}
+
 // Attempts lists the attempts that the state remembers, the oldest first.
 type Attempts struct {
 	Attempts []Attempt `json:"attempts"`
@@ -216,6 +221,7 @@ type Allocate struct {
 	Releases        []string `json:"releases,omitempty"` // container ids
 	BlacklistAdd    []string `json:"blacklist_add,omitempty"`
 	BlacklistRemove []string `json:"blacklist_remove,omitempty"`
+	Gang            string   `json:"gang,omitempty"` // declares the application's gang
 }
 
 // Allocated is the answer to a heartbeat.

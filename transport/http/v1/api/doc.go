@@ -36,6 +36,7 @@
 //	GET    /v1/apps/{id}/asks                                   Asks
 //	POST   /v1/apps/{id}:kill                   Kill         →  Done
 //	POST   /v1/apps/{id}:move                   Move         →  Done
+//	POST   /v1/apps/{id}:gang                   Gang         →  Done
 //	POST   /v1/apps/{id}:priority               Priority     →  Priority
 //	POST   /v1/apps/{id}/attempt:register       Register     →  Registered
 //	POST   /v1/apps/{id}/attempt:allocate       Allocate     →  Allocated

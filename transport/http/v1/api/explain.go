@@ -14,6 +14,7 @@ type (
 	ExplainedReservation = explain.Reservation
 	ExplainedAlternative = explain.Alternative
 	ExplainedMustEnd     = explain.MustEnd
+	ExplainedGang        = explain.Gang
 	ExplainedPlacement   = explain.Placed
 )
 

@@ -1,0 +1,42 @@
+package state
+
+import (
+	"fmt"
+)
+
+// checkGangs makes sure that gangs are those of applications that have not ended, that what they say
+// of their asks is so, and that reservations of several members are those of gangs.
+func (s *State) checkGangs() (err error) {
+	s.Gangs.Each(func(app uint32, g *Gang) bool {
+		if !s.Apps.Has(app) || s.Apps.Get(app).State.Ended() {
+			err = fmt.Errorf("slot %d has a gang and no application that may have one", app)
+			return false
+		}
+		err = s.checkGang(app, g)
+		return err == nil
+	})
+	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
+		if r.Members != 0 && !s.Gangs.Has(r.App) {
+			err = fmt.Errorf("reservation r%d is for %d members of no gang", r.Number, r.Members)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (s *State) checkGang(app uint32, g *Gang) error {
+	a := s.Apps.Get(app)
+	asked := int64(0)
+	if ask := s.Ask(a, g.Key); g.Bound && ask != 0 {
+		asked = s.Asks.Get(ask).Count
+	}
+	switch {
+	case !g.Spec.Valid() || g.State > GangOver || (g.Left > 0) != (g.State == GangStarting) || g.Left > g.Spec.Count:
+		return fmt.Errorf("the gang of %s is %+v", a.ID, g)
+	case g.HoldsBack() && (g.Bound != (asked > 0) || (g.State == GangWaiting) != (g.Bound && asked >= g.Spec.Count)):
+		return fmt.Errorf("the gang of %s is in state %d with %d asked", a.ID, g.State, asked)
+	case (g.State == GangWaiting) != (g.SinceMillis != 0) && g.HoldsBack():
+		return fmt.Errorf("the gang of %s waits since %d in state %d", a.ID, g.SinceMillis, g.State)
+	}
+	return nil
+}

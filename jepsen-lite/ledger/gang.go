@@ -1,0 +1,218 @@
+package ledger
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// gang is what the log says of the containers of an application that start together or not at all.
+type gang struct {
+	spec    yarn.Gang
+	left    int64    // members that are still to be allocated in this entry
+	nodes   []uint32 // of the members that were
+	served  bool
+	unclear bool // members of an earlier attempt may run on
+}
+
+// dropGang forgets what an attempt got of its gang.
+func (a *app) dropGang() {
+	if a.gang != nil {
+		*a.gang = gang{spec: a.gang.spec, unclear: (a.gang.served || a.gang.unclear) && a.live > 0}
+	}
+}
+
+// gangAsk is the ask of a gang that has not started; nil when there is none. Where several asks may be
+// the gang's it is not known which one is.
+func (a *app) gangAsk() *ask {
+	if a.gang == nil || a.gang.served || a.gang.unclear {
+		return nil
+	}
+	var found *ask
+	for i := range a.asks {
+		if a.gang.spec.IsOf(a.asks[i].key) {
+			if found != nil {
+				return nil
+			}
+			found = &a.asks[i]
+		}
+	}
+	return found
+}
+
+// isGang says whether an ask is of a gang that has not started.
+func (a *app) isGang(k *ask) bool {
+	g := a.gangAsk()
+	return g != nil && g.key == k.key && (a.stage == registered || a.stage == finishing)
+}
+
+func (l *Ledger) gangDeclared(e *event.GangDeclared) {
+	if a := l.goingOn(e.App, "has a gang declared"); a != nil {
+		a.gang = &gang{spec: e.Gang, unclear: a.live > 1}
+	}
+}
+
+func (l *Ledger) gangEnded(e *event.GangEnded) {
+	if a := l.goingOn(e.App, "has its gang ended"); a != nil && a.gang != nil {
+		if e.Cause == yarn.GangWithdrawn {
+			a.gang = nil
+		} else {
+			a.gang.served = true // what it waits for is ordinary
+		}
+	}
+}
+
+// gangReserved enters a node that is held for members of a gang: S8.
+func (l *Ledger) gangReserved(e *event.GangReserved) {
+	a := l.app(e.App)
+	if a == nil || !l.takeNumber(a, e.Number) {
+		return
+	}
+	l.Counts.Reservations++
+	n, ok := l.node(e.Node)
+	switch {
+	case !ok || n.reservation != 0 || !n.state.Usable():
+		l.violate("S8", nil, "r%d reserves node %d for a gang, which is not there, is reserved, or is not usable", e.Reservation, e.Node)
+		return
+	case e.Reservation <= l.lastReserved:
+		l.violate("S6", nil, "reservation r%d is made after r%d", e.Reservation, l.lastReserved)
+		return
+	case a.gang == nil:
+		l.violate(Audit, a.chain(l), "r%d reserves node %s for a gang that there is not", e.Reservation, n.id)
+		return
+	}
+	var k *ask
+	for i := range a.asks {
+		if c := &a.asks[i]; a.gang.spec.IsOf(c.key) && c.count >= a.gang.spec.Count {
+			k = c
+			break
+		}
+	}
+	switch {
+	case k == nil:
+		l.violate(Audit, a.chain(l), "r%d reserves node %s for a gang that asks for fewer than its %d members", e.Reservation, n.id, a.gang.spec.Count)
+		return
+	case !l.fits(k.size.Times(int64(e.Members)), n.total):
+		l.violate(Audit, nil, "r%d reserves %s of %s for %d of %s", e.Reservation, n.id, n.total, e.Members, k.size)
+	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
+		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", e.Reservation, n.id)
+	}
+	l.lastReserved = e.Reservation
+	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.App), node: e.Node, attempt: a.attempt,
+		container: e.Number, key: k.key, members: int64(e.Members), made: l.index})
+	n.reservation = e.Reservation
+	k.holds++
+	a.holds++
+	l.ganged(a)
+}
+
+func (l *Ledger) gangStarted(e *event.GangStarted) {
+	a := l.goingOn(e.App, "starts its gang")
+	switch {
+	case a == nil:
+	case a.gang == nil || a.gang.served:
+		l.violate(Audit, a.chain(l), "application %d starts a gang that it does not have", e.App)
+	default:
+		a.gang.left, a.gang.nodes, a.gang.unclear = a.gang.spec.Count, nil, false
+		l.ganged(a)
+	}
+}
+
+// gangMember enters an allocation that is a gang's, and holds that none is one by one.
+func (l *Ledger) gangMember(a *app, k *ask, e *event.ContainerAllocated) {
+	switch g := a.gang; {
+	case e.AM || g == nil || !g.spec.IsOf(e.Key):
+	case g.left > 0:
+		g.nodes = append(g.nodes, e.Node)
+		if g.left--; g.left == 0 {
+			g.served = true
+			l.gangShape(a, e.Node)
+		}
+	case a.isGang(k):
+		l.violate(Audit, a.chain(l), "container %d of application %d is allocated alone, it is of a gang of %d", e.Number, e.App, g.spec.Count)
+	}
+}
+
+// gangShape holds that the members of a gang are on nodes as it asks.
+func (l *Ledger) gangShape(a *app, last uint32) {
+	g := a.gang
+	on := map[uint32]int64{} // order is harmless: every node is judged alone
+	for _, n := range g.nodes {
+		on[n]++
+		if g.spec.OneRack && l.nodes[n].rack != l.nodes[last].rack {
+			l.violate(Audit, a.chain(l), "the gang of application %d starts on nodes of racks %s and %s", a.seq, l.nodes[n].rack, l.nodes[last].rack)
+		}
+	}
+	for n, count := range on {
+		if g.spec.PerNode != 0 && count != g.spec.PerNode {
+			l.violate(Audit, a.chain(l), "the gang of application %d has %d members on %s, not %d", a.seq, count, l.nodes[n].id, g.spec.PerNode)
+		}
+	}
+}
+
+// ganged remembers an application whose gang this entry changes.
+func (l *Ledger) ganged(a *app) {
+	if i := l.find(a.seq); !slices.Contains(l.gangs, i) {
+		l.gangs = append(l.gangs, i)
+	}
+}
+
+// allOrNothing holds, at the end of an entry, that the members of a gang were all allocated or none, and
+// that it holds nodes for all of them or none.
+func (l *Ledger) allOrNothing() {
+	for _, i := range l.gangs {
+		a := &l.apps[i]
+		if a.gang != nil && a.gang.left > 0 {
+			l.violate(Audit, a.chain(l), "the gang of application %d starts without %d of its %d members", a.seq, a.gang.left, a.gang.spec.Count)
+		}
+		held := int64(0)
+		for k := range l.reservations {
+			if l.reservations[k].app == i {
+				held += l.reservations[k].members
+			}
+		}
+		if held != 0 && (a.gang == nil || held != a.gang.spec.Count) {
+			l.violate(Audit, a.chain(l), "the gang of application %d holds nodes for %d members", a.seq, held)
+		}
+	}
+	l.gangs = l.gangs[:0]
+}
+
+// gangRoom says whether all members of a gang fit together on usable nodes that are free or its own.
+// Where the ask prefers or names places it does not say so.
+func (l *Ledger) gangRoom(a *app, k *ask) bool {
+	g := a.gang
+	if k.count < g.spec.Count || len(k.where) > 0 {
+		return false
+	}
+	size := k.size.Times(g.spec.Count)
+	for i := a.queue; i >= 0; i = l.queues[i].parent {
+		used, _ := l.sum(i, k.label)
+		if !l.mayUse(i, k.label) || !l.fits(used.Add(size), l.maximum(i, k.label, l.size(k.label).now)) {
+			return false
+		}
+	}
+	byRack := map[string]int64{} // looked up and summed only
+	for i := 1; i < len(l.nodes); i++ {
+		n := &l.nodes[i]
+		r := l.reservation(n.reservation)
+		if n.state != yarn.NodeRunning || n.label != k.label || slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack) ||
+			r != nil && (r.members == 0 || &l.apps[r.app] != a) {
+			continue
+		}
+		fit := int64(0)
+		for fit < g.spec.Count && l.fits(k.size.Times(fit+1), n.total.Sub(n.used)) {
+			fit++
+		}
+		rack := ""
+		if g.spec.OneRack {
+			rack = n.rack
+		}
+		byRack[rack] += g.spec.OnNode(fit, g.spec.Count)
+		if byRack[rack] >= g.spec.Count {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+package explain
+
+import (
+	"fmt"
+
+	"rmd/fsm/state"
+	"rmd/internal/thousands"
+	"rmd/scheduler"
+)
+
+// Gang is an application's gang: containers that start together or not at all.
+type Gang struct {
+	Gang      string `json:"gang"` // as it is declared
+	State     string `json:"state"`
+	Members   int64  `json:"members"`
+	Asked     int64  `json:"asked"`                 // containers under its key
+	Fit       int64  `json:"fit"`                   // members that have room now
+	AgeMillis int64  `json:"age_ms,omitempty"`      // since all were asked for
+	Held      int64  `json:"held,omitempty"`        // members that nodes are reserved for
+	Nodes     int64  `json:"nodes,omitempty"`       // that are reserved
+	InMillis  int64  `json:"start_in_ms,omitempty"` // until these are expected to have room
+}
+
+var gangStates = [...]string{state.GangAsking: "ASKING", state.GangWaiting: "WAITING", state.GangStarting: "STARTING", state.GangServed: "STARTED", state.GangOver: "TIMED_OUT"}
+
+// explainGang tells what the gang of an application's first ask waits for.
+func (v view) explainGang(x *Explanation, slot, ask uint32) {
+	g, k := v.st.Gangs.Get(slot), v.st.Asks.Get(ask)
+	w := v.WhyGangWaits(slot, ask)
+	held, nodes := v.st.GangReserved(slot)
+	x.Gang = &Gang{Gang: g.Spec.String(), State: gangStates[g.State], Members: g.Spec.Count, Asked: k.Count, Fit: w.Fit, Held: held, Nodes: nodes}
+	if g.SinceMillis > 0 {
+		x.Gang.AgeMillis = v.st.Meta.NowMillis - g.SinceMillis
+	}
+	if held > 0 {
+		x.Gang.InMillis = max(g.ExpectedMillis-v.st.Meta.NowMillis, 0)
+	}
+	x.Never = w.Never
+	of := fmt.Sprintf("its %s of %s start together", thousands.Count(int(g.Spec.Count), "container"), v.cfg.Kinds.Format(k.Size))
+	switch w.Reason {
+	case scheduler.GangIncomplete:
+		x.because(w.Reason, "%s, and it asks for %d so far", of, k.Count)
+	case scheduler.GangNever:
+		x.because(w.Reason, "%s: the nodes or the maximum of %s are too small for that, so they can never start", of, x.Queue)
+	case scheduler.QueueMaxCapacity, scheduler.UserLimit:
+		x.because(w.Reason, "%s: %s has too little room for all of them under its limits", of, x.Queue)
+	case scheduler.NoReason:
+		x.because(scheduler.BehindFIFO, "%s: there is room, the next pass starts them, unless another queue comes first", of)
+	default:
+		x.because(w.Reason, "%s: %d have room now%s", of, w.Fit, holds(x.Gang))
+	}
+}
+
+// holds says what a gang has reserved.
+func holds(g *Gang) string {
+	if g.Held == 0 {
+		return ", and it holds no node yet"
+	}
+	return fmt.Sprintf("; %s reserved for it", are(int(g.Nodes)))
+}

@@ -1,0 +1,310 @@
+package scheduler
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// A gang starts as a whole or not at all. Its ask is held back from ordinary allocation. When a pass
+// offers a node to it, one of three things happens:
+//
+//	start  room is free for all members, within the limits: all are allocated in one batch
+//	hold   it would start late otherwise: nodes that will have room for all members are reserved
+//	wait   nothing
+//
+// A gang has reservations for all of its members or none: when it loses one, it gives the others up.
+// So a gang with reservations waits for containers that run on its nodes and never for a node that
+// another gang has, and a gang without reservations keeps nothing from anybody. Two gangs cannot
+// block each other.
+//
+// gang_room.go says where members fit, gang_hold.go which nodes to hold, and from when.
+
+// Searches for a gang take time, and most find nothing. So one input compares no more gangs once there
+// were gangComparisons comparisons of nodes and containers, and in large clusters a node's pass searches
+// in some seconds alone: about as many passes a second as the constants say, if each node heartbeats
+// once a second. Which nodes and seconds these are follows from the state and the time, so a new leader
+// decides as the one before it.
+const (
+	gangComparisons = 8192
+	gangFitPasses   = 100 // for room for all members
+	gangHoldPasses  = 4   // for nodes to hold
+)
+
+// mayCompareGangs says whether the pass on a node may search for a gang, so that about as many passes a
+// second do.
+func (s *Scheduler) mayCompareGangs(node uint32, passes int) bool {
+	every := int64(s.st.Nodes.Len() / passes)
+	return s.gangsCompared < gangComparisons && (every <= 1 || (int64(node)+s.now/1000)%every == 0)
+}
+
+// offerGang is offerKey for a gang's ask.
+func (s *Scheduler) offerGang(app, ask, node uint32, l *Limits) decision {
+	g := s.st.Gangs.Get(app)
+	skip := func(state allocationState, why Reason) decision {
+		return decision{state: state, app: app, ask: ask, key: g.Key, why: why}
+	}
+	switch {
+	case s.lending:
+		return skip(statePrioritySkipped, OwnPartitionFirst)
+	case g.State == state.GangAsking:
+		return skip(statePrioritySkipped, GangIncomplete)
+	}
+	d := s.demandOf(app, ask)
+	switch why := s.gangLimit(&d); {
+	case why == QueueMaxCapacity && s.now-g.SinceMillis >= s.usualLength() && s.gangFitsQueue(&d):
+		return skip(stateQueueSkipped, why) // as for any ask: what the queue gets back is for it
+	case why != NoReason:
+		return skip(statePrioritySkipped, why)
+	}
+	if s.mayCompareGangs(node, gangFitPasses) && s.gangFitsIn(0, &d) && s.cfg.Calculator.FitsIn(d.size, l.headroom) {
+		if members := s.gangRoom(app, ask); members != nil {
+			return decision{state: stateAllocated, app: app, ask: ask, key: g.Key, gang: members}
+		}
+	}
+	if members, _ := s.st.GangReserved(app); members == 0 && s.mayCompareGangs(node, gangHoldPasses) && s.gangMayReserve(&d) {
+		if h := s.gangHold(app, ask); h.due(s.now, g.SinceMillis, s.usualLength()) && s.moreReservations(app, ask, len(h.members)) {
+			return decision{state: stateReserved, app: app, ask: ask, key: g.Key, gang: h.members, expected: h.at}
+		}
+	}
+	return skip(statePrioritySkipped, GangWaits)
+}
+
+// gangDemand is what the members of a gang take together, and whose limits count.
+type gangDemand struct {
+	app    uint32
+	leaf   int32
+	user   uint32
+	member yarn.Resource
+	size   yarn.Resource // of all members
+}
+
+func (s *Scheduler) demandOf(app, ask uint32) gangDemand {
+	a, member := s.st.Apps.Get(app), s.st.Asks.Get(ask).Size
+	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.st.Gangs.Get(app).Spec.Count)}
+}
+
+// gangLimit is the limit of the user or of a queue that keeps all members of a gang from starting
+// together, however much room there is; NoReason if none does.
+func (s *Scheduler) gangLimit(d *gangDemand) Reason {
+	last := s.userUsed(d.user).Add(d.size).Sub(d.member) // as the last member finds it
+	if s.cfg.Calculator.Compare(s.st.Meta.Cluster, last, s.UserLimit(d.leaf, d.user)) > 0 {
+		return UserLimit
+	}
+	for i := d.leaf; i >= 0; i = s.queues[i].parent {
+		if !s.mayHaveAll(i) && !s.gangFitsIn(i, d) {
+			return QueueMaxCapacity
+		}
+	}
+	return NoReason
+}
+
+// mayHaveAll says whether a queue may use all nodes of the partition, as root may. Then the room on the
+// nodes is its limit.
+func (s *Scheduler) mayHaveAll(queue int32) bool {
+	return s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[queue].EffMax)
+}
+
+// gangFitsIn says whether all members fit in a queue beside what it uses.
+func (s *Scheduler) gangFitsIn(queue int32, d *gangDemand) bool {
+	return s.cfg.Calculator.FitsIn(s.used(queue).Add(d.size), s.at.tree.Capacities[queue].EffMax)
+}
+
+// gangFitsQueue says whether the queues may ever use what the members take together.
+func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
+	for i := d.leaf; i >= 0; i = s.queues[i].parent {
+		if !s.cfg.Calculator.FitsIn(d.size, s.at.tree.Capacities[i].EffMax) {
+			return false
+		}
+	}
+	return true
+}
+
+// gangMayReserve says whether the queues have room for a gang beside the gangs that hold nodes. Those
+// are charged when they start.
+func (s *Scheduler) gangMayReserve(d *gangDemand) bool {
+	held := make([]yarn.Resource, len(s.queues))
+	s.st.Gangs.Each(func(app uint32, g *state.Gang) bool {
+		if members, _ := s.st.GangReserved(app); members > 0 {
+			a := s.st.Apps.Get(app)
+			k := s.st.Asks.Get(s.st.Ask(a, g.Key))
+			for i := s.LeafOf(a); i >= 0 && k.Label == s.at.label; i = s.queues[i].parent {
+				held[i] = held[i].Add(k.Size.Times(members))
+			}
+		}
+		return true
+	})
+	for i := d.leaf; i >= 0; i = s.queues[i].parent {
+		charged := held[i].Add(d.size)
+		if !s.mayHaveAll(i) {
+			charged = charged.Add(*s.used(i))
+		}
+		if !s.cfg.Calculator.FitsIn(charged, s.at.tree.Capacities[i].EffMax) {
+			return false
+		}
+	}
+	return true
+}
+
+// moreReservations checks the limits on reservations for those of a gang, as mayReserve does for one.
+func (s *Scheduler) moreReservations(app, ask uint32, more int) bool {
+	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
+	within := func(count, limit int64) bool { return limit < 0 || count+int64(more) <= limit }
+	return within(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
+		within(int64(s.queues[s.LeafOf(a)].reserving), s.cfg.MaxReservationsPerQueue) &&
+		within(int64(s.st.Reservations.Len()), s.cfg.MaxReservationsPerCluster)
+}
+
+// commitGang turns a decision about a gang into events.
+func (s *Scheduler) commitGang(d *decision) outcome {
+	if d.state == stateReserved {
+		for _, m := range d.gang {
+			a := s.st.Apps.Get(d.app)
+			s.Emit(&event.GangReserved{Reservation: s.st.Meta.NextReservation + 1, App: a.ID.Seq, Number: s.st.NextNumber(a),
+				Node: m.node, Members: uint32(m.count), ExpectedMillis: d.expected})
+		}
+		return outcome{granted: true, reserved: true}
+	}
+	s.cancelGang(d.app, yarn.CancelGangStarted)
+	s.Emit(&event.GangStarted{App: s.st.Apps.Get(d.app).ID.Seq})
+	for _, m := range d.gang {
+		for range m.count {
+			s.startMember(d.app, d.key, m.node)
+		}
+	}
+	s.CancelUnwanted(d.app)
+	return outcome{granted: true}
+}
+
+// startMember allocates one member of a gang.
+func (s *Scheduler) startMember(app uint32, key yarn.SchedulerKey, node uint32) {
+	a := s.st.Apps.Get(app)
+	s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: key, Node: node,
+		Locality: s.localityOn(s.st.Asks.Get(s.st.Ask(a, key)), node)})
+}
+
+// localityOn is the locality at which an ask may use a node next.
+func (s *Scheduler) localityOn(k *state.Ask, node uint32) yarn.Locality {
+	switch at := s.reachOf(k, node); {
+	case at.host:
+		return yarn.NodeLocal
+	case at.rack:
+		return yarn.RackLocal
+	}
+	return yarn.OffSwitch
+}
+
+// fulfillGang is the pass on a node that a gang has reserved: when all its nodes have the room, all
+// members start.
+func (s *Scheduler) fulfillGang(r *state.Reservation) {
+	app := r.App
+	ask := s.st.Ask(s.st.Apps.Get(app), r.Key)
+	if !s.wanted(ask, r.Node) {
+		s.cancel(r.Number, yarn.CancelAskGone)
+		return
+	}
+	g, d := s.st.Gangs.Get(app), s.demandOf(app, ask)
+	switch made := r.MadeMillis; {
+	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has come back in another rack
+		s.cancelGang(app, yarn.CancelGangBroken)
+	case s.heldMembers(app, d.member) == g.Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d):
+		s.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: s.heldRoom(app)})
+	case s.now-g.ExpectedMillis > max(gangPatienceMillis, g.ExpectedMillis-made):
+		s.cancelGang(app, yarn.CancelGangLate)
+	}
+}
+
+// gangPatienceMillis is how late a gang may be, at least, before it looks for other nodes to hold. If
+// its nodes were to be free after a longer time, it waits for as long again.
+const gangPatienceMillis = 10_000
+
+// heldRacks counts the racks of the nodes that a gang holds.
+func (s *Scheduler) heldRacks(app uint32) int {
+	var racks []state.NameID
+	for _, r := range s.st.GangReservations(app) {
+		racks = append(racks, s.st.Nodes.Get(r.Node).RackID)
+	}
+	slices.Sort(racks)
+	return len(slices.Compact(racks))
+}
+
+// heldMembers counts the members that have room on the nodes that a gang holds.
+func (s *Scheduler) heldMembers(app uint32, size yarn.Resource) (n int64) {
+	a := s.st.Apps.Get(app)
+	for _, r := range s.st.GangReservations(app) {
+		if s.wanted(s.st.Ask(a, r.Key), r.Node) && s.cfg.Calculator.FitsIn(size.Times(int64(r.Members)), s.st.Nodes.Get(r.Node).Unallocated()) {
+			n += int64(r.Members)
+		}
+	}
+	return n
+}
+
+// heldRoom is where members go that start on the nodes that their gang holds.
+func (s *Scheduler) heldRoom(app uint32) (members []gangMembers) {
+	for _, r := range s.st.GangReservations(app) {
+		members = append(members, gangMembers{node: r.Node, count: int64(r.Members)})
+	}
+	return members
+}
+
+// cancelGang cancels all reservations of a gang.
+func (s *Scheduler) cancelGang(app uint32, cause yarn.CancelCause) {
+	s.cancelWhere(app, cause, func(r *state.Reservation) bool { return r.Members != 0 })
+}
+
+// breakGang has a gang give up its other reservations when it has lost one.
+func (s *Scheduler) breakGang(app uint32, cause yarn.CancelCause) {
+	if cause != yarn.CancelGangStarted && cause != yarn.CancelGangBroken && cause != yarn.CancelGangLate {
+		s.cancelGang(app, yarn.CancelGangBroken)
+	}
+}
+
+// EndGang ends an application's gang. What it asks for is served one by one.
+func (s *Scheduler) EndGang(app uint32, cause yarn.GangEnd) {
+	s.cancelGang(app, yarn.CancelGangBroken)
+	s.Emit(&event.GangEnded{App: s.st.Apps.Get(app).ID.Seq, Cause: cause})
+	s.AsksMore(app)
+}
+
+// DeclareGang gives an application a gang, in place of the one that it has.
+func (s *Scheduler) DeclareGang(app uint32, g yarn.Gang) {
+	s.cancelWhere(app, yarn.CancelGangBroken, func(r *state.Reservation) bool { return r.Members != 0 || r.IncreaseOf == 0 && g.IsOf(r.Key) })
+	s.Emit(&event.GangDeclared{App: s.st.Apps.Get(app).ID.Seq, Gang: g})
+	s.AsksMore(app)
+}
+
+// gangComplete says whether an ask is of no gang that waits, or for all members of one.
+func (s *Scheduler) gangComplete(k *state.Ask) bool {
+	g := s.st.GangOf(k)
+	return g == nil || g.State != state.GangAsking
+}
+
+// GangMayFit says whether a queue may ever run a number of the smallest containers together, with the
+// nodes that the cluster has. It is true while there are none.
+func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
+	s.refreshCapacities()
+	size, nodes := s.cfg.MinAlloc.Times(count), false
+	for _, p := range s.partitions {
+		if p.total.IsZero() {
+			continue
+		}
+		nodes = true
+		if s.cfg.Calculator.FitsIn(size, p.tree.Capacities[leaf].EffMax) {
+			return true
+		}
+	}
+	return !nodes
+}
+
+// sizeFor is the size of a container that a reservation is for.
+func (s *Scheduler) sizeFor(r *state.Reservation) yarn.Resource {
+	if r.Members == 0 {
+		return r.Size
+	}
+	if ask := s.st.Ask(s.st.Apps.Get(r.App), r.Key); ask != 0 {
+		return s.st.Asks.Get(ask).Size
+	}
+	return r.Size
+}

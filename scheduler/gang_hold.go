@@ -1,0 +1,199 @@
+package scheduler
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// gangSet is the nodes that a gang would hold.
+type gangSet struct {
+	members []gangMembers // nil: it finds too little room, however long it waits
+	at      int64         // when they are expected to have room for all members
+}
+
+// due says whether a gang that waits since a time is to hold its nodes now. Before that, what starts on
+// them instead is expected to end before all nodes have room, so nothing is lost by letting it start.
+// A gang that has waited for as long as its nodes would have taken holds them in any case.
+func (h gangSet) due(now, since, usual int64) bool {
+	wait := h.at - now
+	return h.members != nil && (wait <= usual || wait <= now-since)
+}
+
+const (
+	// gangNodes bounds the nodes whose containers are looked at for a gang. Further nodes are looked at
+	// only until those found can hold twice the members.
+	gangNodes    = 256
+	gangNodesMax = 4096
+	// unknownLengthMillis is how long containers run of which nothing is known.
+	unknownLengthMillis = 60_000
+)
+
+const never = math.MaxInt64
+
+// roomAt says that from a time on a node has room for more members.
+type roomAt struct {
+	at   int64
+	room gangMembers
+}
+
+// gangHold looks for the nodes that will have room for all members of a gang first, if nothing starts
+// on them any more.
+func (s *Scheduler) gangHold(app, ask uint32) gangSet {
+	r := s.roomsFor(app, ask)
+	ends := lengthGuesses{s: s}
+	var rooms []roomAt
+	compared := int64(0)
+	for node := uint32(1); node < s.st.Nodes.Cap() && compared < gangNodesMax && (compared < gangNodes || r.found < 2*r.g.Count); node++ {
+		if s.mayHoldNode(app, ask, node) {
+			compared++
+			r.rooms = r.rooms[:0]
+			if r.add(node, s.st.Nodes.Get(node).Total); len(r.rooms) > 0 {
+				rooms = ends.roomsOn(rooms, r.rooms[0], r)
+			}
+		}
+	}
+	s.gangsCompared += compared + ends.compared
+	return firstSet(&r.g, rooms)
+}
+
+// mayHoldNode says whether a gang may hold a node, as far as the node is concerned.
+func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
+	if !s.st.Nodes.Has(node) {
+		return false
+	}
+	n, k := s.st.Nodes.Get(node), s.st.Asks.Get(ask)
+	return n.Serving() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBanned(n, app, k.Key)
+}
+
+// firstSet is the set of nodes that has room for all members first.
+func firstSet(g *yarn.Gang, rooms []roomAt) gangSet {
+	slices.SortStableFunc(rooms, func(x, y roomAt) int { return cmp.Compare(x.at, y.at) })
+	var found []rackCounts // members by rack; by rack 0 if the rack does not matter
+	for i := range rooms {
+		m := &rooms[i].room
+		rack := state.NameID(0)
+		if g.OneRack {
+			rack = m.rack
+		}
+		k := slices.IndexFunc(found, func(c rackCounts) bool { return c.rack == rack })
+		if k < 0 {
+			k = len(found)
+			found = append(found, rackCounts{rack: rack})
+		}
+		if found[k].left += m.count; found[k].left >= g.Count {
+			return gangSet{members: takeMembers(g, until(rooms[:i+1], rack)), at: rooms[i].at}
+		}
+	}
+	return gangSet{}
+}
+
+// until adds the room up that nodes of a rack get; rack 0: of any.
+func until(rooms []roomAt, rack state.NameID) (sum []gangMembers) {
+	at := map[uint32]int{} // looked up by node only
+	for _, r := range rooms {
+		if rack != 0 && r.room.rack != rack {
+			continue
+		}
+		i, known := at[r.room.node]
+		if !known {
+			at[r.room.node] = len(sum)
+			sum = append(sum, r.room)
+			continue
+		}
+		sum[i].count += r.room.count
+	}
+	return sum
+}
+
+// lengthGuesses guesses when containers end. It remembers the guesses for an application.
+type lengthGuesses struct {
+	s        *Scheduler
+	compared int64 // containers
+	app      uint32
+	lengths  *state.Lengths
+	ends     []containerEnd // of the node at hand
+}
+
+type containerEnd struct {
+	at   int64
+	size yarn.Resource
+}
+
+// roomsOn appends from when on a node has room for how many members, up to a number that may go there.
+func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) []roomAt {
+	n := e.s.st.Nodes.Get(most.node)
+	e.ends = e.ends[:0]
+	for _, c := range e.s.st.ContainersOn(n) {
+		e.compared++
+		if at := e.endOf(c); at != never {
+			e.ends = append(e.ends, containerEnd{at, c.Size})
+		}
+	}
+	slices.SortStableFunc(e.ends, func(x, y containerEnd) int { return cmp.Compare(x.at, y.at) })
+	free, have := n.Unallocated(), int64(0)
+	for i, at := 0, e.s.now; ; i++ {
+		if fit := r.g.OnNode(min(e.s.membersIn(free, r.size), most.count), most.count); fit > have {
+			m := most
+			m.count = fit - have
+			rooms, have = append(rooms, roomAt{at, m}), fit
+		}
+		if i == len(e.ends) || have == most.count {
+			return rooms
+		}
+		at, free = max(e.ends[i].at, at), free.Add(e.ends[i].size)
+	}
+}
+
+// endOf guesses when a container ends: in the middle of what containers like it had left at its age, at
+// the end of its application's lifetime at the latest. It is never for an AM without one.
+func (e *lengthGuesses) endOf(c *state.Container) int64 {
+	a := e.s.st.Apps.Get(c.App)
+	end := int64(never)
+	switch {
+	case !c.State.Live():
+		return e.s.now
+	case c.AM:
+	default:
+		if e.app != c.App {
+			e.app, e.lengths = c.App, e.s.st.LengthsOf(a)
+		}
+		end = c.AllocatedMillis + medianLength(e.lengths, e.s.now-c.AllocatedMillis)
+	}
+	if a.LifetimeMillis > 0 {
+		end = min(end, a.SubmittedMillis+a.LifetimeMillis)
+	}
+	return max(end, e.s.now)
+}
+
+// usualLength is how long a container runs that starts now, whatever it is.
+func (s *Scheduler) usualLength() int64 { return medianLength(s.st.LengthsOfAll(), 0) }
+
+// medianLength is the median of the lengths in a history that are longer than age. Without one, a
+// container runs for as long again as it has run, at least for unknownLengthMillis.
+func medianLength(l *state.Lengths, age int64) int64 {
+	var weights [state.LengthBuckets]int64
+	var sum int64
+	if l != nil {
+		for i, n := range l.Counts {
+			if from, to := state.LengthBounds(i); to > age {
+				weights[i] = int64(n) * 1024 * (to - max(from, age)) / (to - from)
+				sum += weights[i]
+			}
+		}
+	}
+	if sum == 0 {
+		return max(2*age, unknownLengthMillis)
+	}
+	left := (sum + 1) / 2
+	for i, w := range weights {
+		if left -= w; left <= 0 {
+			from, to := state.LengthBounds(i)
+			return (max(from, age) + to) / 2
+		}
+	}
+	return never // not reached: the weights add up to sum
+}

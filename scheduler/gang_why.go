@@ -1,0 +1,45 @@
+package scheduler
+
+import (
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// GangWait says what an application's gang waits for.
+type GangWait struct {
+	Reason Reason // NoReason: the next pass starts it, unless another queue comes first
+	Never  bool   // its members can never run together with the nodes and queues that there are
+	Fit    int64  // members that have room now, without regard to each other
+}
+
+// WhyGangWaits says why the gang of an ask has not started. The partition at hand is the ask's.
+func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
+	d := s.demandOf(app, ask)
+	now := s.gangRoomIf(app, ask, func(n *state.Node) yarn.Resource { return n.Unallocated() })
+	w := GangWait{Reason: GangWaits, Fit: now.found}
+	ever := s.gangRoomIf(app, ask, func(n *state.Node) yarn.Resource { return n.Total })
+	switch {
+	case s.st.Gangs.Get(app).State == state.GangAsking:
+		w.Reason = GangIncomplete
+	case !s.gangFitsQueue(&d) || chooseMembers(&ever.g, ever.rooms) == nil:
+		w.Reason, w.Never = GangNever, true
+	case s.gangLimit(&d) != NoReason:
+		w.Reason = s.gangLimit(&d)
+	case s.gangFitsIn(0, &d) && chooseMembers(&now.g, now.rooms) != nil:
+		w.Reason = NoReason
+	}
+	return w
+}
+
+// gangRoomIf gathers the room for members on all nodes that no other application has reserved.
+func (s *Scheduler) gangRoomIf(app, ask uint32, free func(*state.Node) yarn.Resource) *gangRooms {
+	r := s.roomsFor(app, ask)
+	k := s.st.Asks.Get(ask)
+	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.Label == k.Label && (n.Reservation == 0 || s.st.Reservations.Get(n.Reservation).App == app) {
+			r.add(slot, free(n))
+		}
+		return true
+	})
+	return r
+}

@@ -1,0 +1,156 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+const gangGrammar = "write priority=P,count=N, or priority=P,per-node=K,nodes=M; docs/operations/gangs.md has all keys"
+
+// taggedGang is the gang that the tags of an application declare; nil if they declare none.
+func taggedGang(tags []string) (*yarn.Gang, *input.Fault) {
+	var found *yarn.Gang
+	for _, t := range tags {
+		text, is := strings.CutPrefix(t, yarn.GangTag)
+		if !is {
+			continue
+		}
+		if found != nil {
+			return nil, input.Faultf(input.InvalidGang, "leave all but one out", "the application has two tags %s", yarn.GangTag)
+		}
+		g, fault := parseGang(text)
+		if fault != nil {
+			return nil, fault
+		}
+		found = g
+	}
+	return found, nil
+}
+
+func parseGang(text string) (*yarn.Gang, *input.Fault) {
+	g, err := yarn.ParseGang(text)
+	if err != nil {
+		return nil, input.Faultf(input.InvalidGang, gangGrammar, "the gang %q cannot be: %v", text, err)
+	}
+	return &g, nil
+}
+
+// checkGang refuses a gang that could never start in or below a queue, whatever the size of its members.
+func (p *Planner) checkGang(g *yarn.Gang, queue int32) *input.Fault {
+	if !p.sched.GangMayFit(queue, g.Count) {
+		return input.Faultf(input.NeverFits, "ask for fewer containers, or raise the queue's maximum-capacity",
+			"%d containers of at least %s can never run together in %s", g.Count, p.Config().Kinds.Format(p.Config().MinAlloc), p.Config().Queues[queue].Path)
+	}
+	return nil
+}
+
+// checkTaggedGang refuses a submission for the gang in its tags. A leaf that is to be created has at
+// most what the queue above it has.
+func (p *Planner) checkTaggedGang(tags []string, to destination) *input.Fault {
+	g, fault := taggedGang(tags)
+	if fault != nil || g == nil {
+		return fault
+	}
+	if len(to.create) > 0 {
+		return p.checkGang(g, int32(to.create[0].Parent))
+	}
+	return p.checkGang(g, int32(to.leaf))
+}
+
+// declareTagged gives an application that was just submitted the gang of its tags, which were checked.
+func (p *Planner) declareTagged(slot uint32, tags []string) {
+	if g, _ := taggedGang(tags); g != nil && p.st.Meta.Level >= event.LevelGangs {
+		p.sched.DeclareGang(slot, *g)
+	}
+}
+
+// setGang declares an application's gang, or withdraws it.
+func (p *Planner) setGang(in *input.SetGang) input.Reply {
+	slot := p.st.AppByID(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, input.NoSuchApp(in.ID))
+	}
+	if a := p.st.Apps.Get(slot); a.Shown().Ended() {
+		return input.Refuse(in, alreadyEnded(a))
+	}
+	if in.Gang == "" {
+		if p.st.Gangs.Has(slot) {
+			p.sched.EndGang(slot, yarn.GangWithdrawn)
+		}
+		return in.NewReply()
+	}
+	if fault := p.declareGang(slot, in.Gang); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	return in.NewReply()
+}
+
+// declareGang declares an application's gang. To declare the same again changes nothing.
+func (p *Planner) declareGang(slot uint32, text string) *input.Fault {
+	g, fault := p.readGang(slot, text)
+	if fault == nil && !(p.st.Gangs.Has(slot) && p.st.Gangs.Get(slot).Spec == *g) {
+		p.sched.DeclareGang(slot, *g)
+	}
+	return fault
+}
+
+func (p *Planner) readGang(slot uint32, text string) (*yarn.Gang, *input.Fault) {
+	if p.st.Meta.Level < event.LevelGangs {
+		return nil, input.Faultf(input.InvalidRequest, "upgrade all replicas first", "gangs need feature level %d, the cluster has %d", event.LevelGangs, p.st.Meta.Level)
+	}
+	g, fault := parseGang(text)
+	if fault == nil {
+		fault = p.checkGang(g, p.sched.LeafOf(p.st.Apps.Get(slot)))
+	}
+	return g, fault
+}
+
+// gangsDue ends gangs that have waited for too long.
+func (p *Planner) gangsDue() {
+	var due []uint32
+	p.st.Gangs.Each(func(app uint32, g *state.Gang) bool {
+		if g.HoldsBack() && g.Spec.TimeoutMillis > 0 && g.AskedMillis > 0 && p.now-g.AskedMillis >= g.Spec.TimeoutMillis {
+			due = append(due, app)
+		}
+		return true
+	})
+	for _, app := range due {
+		p.gangTimedOut(app)
+	}
+}
+
+func (p *Planner) gangTimedOut(app uint32) {
+	if g := p.st.Gangs.Get(app); !g.Spec.Ordinary {
+		text := timedOut(g)
+		p.endAttempt(app, yarn.FinalFailed, text, "", false, false)
+		p.endApplication(app, yarn.AppFailed, yarn.FinalFailed, text)
+		return
+	}
+	p.sched.EndGang(app, yarn.GangTimedOut)
+}
+
+func timedOut(g *state.Gang) string {
+	why := "there was no room for all of them at once"
+	if g.State == state.GangAsking {
+		why = "not all of them were asked for"
+	}
+	return fmt.Sprintf("The gang of %d containers at priority %d did not start within %d s: %s.",
+		g.Spec.Count, g.Spec.Priority, g.Spec.TimeoutMillis/1000, why)
+}
+
+// gangTarget is what the audit says of a change of an application's gang.
+func (p *Planner) gangTarget(in *input.SetGang) string {
+	before, after := "none", in.Gang
+	if slot := p.st.AppByID(in.ID); slot != 0 && p.st.Gangs.Has(slot) {
+		before = p.st.Gangs.Get(slot).Spec.String()
+	}
+	if after == "" {
+		after = "none"
+	}
+	return p.appTarget(in.ID, "gang", func(*state.App) string { return before }, after)
+}
