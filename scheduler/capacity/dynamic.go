@@ -1,5 +1,7 @@
 package capacity
 
+//lint:file-ignore ST1005 the sentences of Creatable are YARN's
+
 import (
 	"errors"
 	"fmt"

@@ -26,7 +26,7 @@ type destination struct {
 func (p *Planner) newQueue(name string, placed placement.Result) (destination, *input.Fault) {
 	create, err := p.Config().Creatable(name)
 	if err == nil && p.st.Meta.Level < event.LevelDynamicQueues {
-		err = fmt.Errorf("Could not auto create queue %s. The cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
+		err = fmt.Errorf("queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
 	}
 	switch {
 	case err == nil:
