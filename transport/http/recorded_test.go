@@ -127,14 +127,20 @@ func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 // newPlanned is a cluster with the queues of the recorded one, and further keys of queues.
 func newPlanned(t *testing.T, more string) *planned {
 	t.Helper()
+	return plannedWith(t, `root.queues=default,batch root.default.capacity=60 root.default.maximum-capacity=100 root.default.user-limit-factor=10
+		root.batch.capacity=40 root.batch.maximum-capacity=100 root.batch.user-limit-factor=10 `+more)
+}
+
+// plannedWith is a cluster with keys of queues.
+func plannedWith(t *testing.T, keys string) *planned {
+	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &planned{t: t, h: newHistory(), p: p, now: recordedTime}
 	conf := &input.InitCluster{ClusterID: "c1", ClusterTimestamp: recordedTime}
-	for _, kv := range strings.Fields(`root.queues=default,batch root.default.capacity=60 root.default.maximum-capacity=100 root.default.user-limit-factor=10
-		root.batch.capacity=40 root.batch.maximum-capacity=100 root.batch.user-limit-factor=10 maximum-am-resource-percent=0.5 node-locality-delay=-1 ` + more) {
+	for _, kv := range strings.Fields("maximum-am-resource-percent=0.5 node-locality-delay=-1 " + keys) {
 		name, value, _ := strings.Cut(kv, "=")
 		if !strings.HasPrefix(name, "yarn.") {
 			name = capacity.Prefix + name

@@ -60,17 +60,21 @@ func (v *docs) partitionsOf(slot uint32) []*view.Partition {
 	return slices.DeleteFunc(v.Partitions(), func(p *view.Partition) bool { return !p.Shows(slot) })
 }
 
+// wsChildren are the queues below a parent, leaves first, as YARN lists them.
 func (v *docs) wsChildren(q *state.Queue, n *view.QueueSums) []obj {
 	out := make([]obj, 0, len(q.Children))
-	for _, slot := range q.Children {
-		if i := v.Configured(v.QueuePath(slot)); i >= 0 {
-			out = append(out, v.wsQueue(slot, i, n))
+	for _, leaf := range []bool{true, false} {
+		for _, slot := range q.Children {
+			if i := v.Configured(v.QueuePath(slot)); i >= 0 && v.Conf.Queues[i].Leaf == leaf {
+				out = append(out, v.wsQueue(slot, i, n))
+			}
 		}
 	}
 	return out
 }
 
-// wsQueueKind says how a queue's capacity is given, in YARN's words.
+// wsQueueKind says how a queue's capacity is given, how it came to be, and how queues below it do, in
+// YARN's words.
 func (v *docs) wsQueueKind(i int) obj {
 	q := &v.Conf.Queues[i]
 	mode := "percentage"
@@ -84,11 +88,38 @@ func (v *docs) wsQueueKind(i int) obj {
 	if q.Leaf {
 		kind = "leaf"
 	}
-	d := obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", "static"}, {"autoCreationEligibility", "off"}}
+	var below capacity.AutoCreate
+	if q.AutoCreate != nil {
+		below = *q.AutoCreate
+	}
+	d := obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", q.Creation.String()}, {"autoCreationEligibility", below.By.Eligibility()}}
 	if q.DefaultLabel != "" && q.Parent >= 0 {
 		d = append(d, field{"defaultNodeLabelExpression", q.DefaultLabel})
 	}
-	return append(d, obj{{"autoQueueTemplateProperties", obj{}}, {"autoQueueParentTemplateProperties", obj{}}, {"autoQueueLeafTemplateProperties", obj{}}}...)
+	t := &below.Templates
+	return append(d, obj{{"autoQueueTemplateProperties", wsProperties(t.All)}, {"autoQueueParentTemplateProperties", wsProperties(t.Parent)}, {"autoQueueLeafTemplateProperties", wsProperties(t.Leaf)}}...)
+}
+
+func wsProperties(list []capacity.Property) obj {
+	if len(list) == 0 {
+		return obj{}
+	}
+	items := make([]obj, len(list))
+	for i, p := range list {
+		items[i] = obj{{"name", p.Name}, {"value", p.Value}}
+	}
+	return obj{{"property", items}}
+}
+
+// wsWeight is the weight of a queue, its part of the weights beside it, and its capacity in percent of
+// its parent, which YARN gives only to a queue without a weight.
+func wsWeight(conf *capacity.Queue, eff *capacity.Capacity) (weight, normalized, percent float64) {
+	if conf.Capacity.Unit != capacity.UnitWeight {
+		return -1, 0, view.Percent(eff.Capacity.Rat())
+	}
+	weight, _ = conf.Capacity.Value.Rat().Float64()
+	normalized, _ = eff.Capacity.Rat().Float64()
+	return weight, normalized, 0
 }
 
 // wsQueue shows a queue below root.
@@ -99,13 +130,9 @@ func (v *docs) wsQueue(slot uint32, i int, n *view.QueueSums) obj {
 		d = obj{{"type", typed("capacitySchedulerLeafQueueInfo")}}
 	}
 	absUsed := view.FixedPercent(capacity.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))
-	weight, normalized := -1.0, 0.0
-	if conf.Capacity.Unit == capacity.UnitWeight {
-		weight, _ = conf.Capacity.Value.Rat().Float64()
-		normalized, _ = eff.Capacity.Rat().Float64()
-	}
+	weight, normalized, percent := wsWeight(conf, eff)
 	d = append(d, obj{
-		{"queuePath", q.Path}, {"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", usedPercent(v.Partition(0), slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+		{"queuePath", q.Path}, {"capacity", percent}, {"usedCapacity", usedPercent(v.Partition(0), slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
 		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())}, {"absoluteUsedCapacity", absUsed}, {"weight", weight}, {"normalizedWeight", normalized},
 		{"numApplications", n.Apps[slot]}, {"maxParallelApps", parallel(conf.MaxParallelApps)}, {"queueName", q.Name}, {"isAbsoluteResource", conf.Capacity.Unit == capacity.UnitAbsolute}, {"state", q.State.String()},
 	}...)
@@ -139,11 +166,12 @@ func (v *docs) wsCapacities(slot uint32, i int) obj {
 	var list []obj
 	for _, p := range v.partitionsOf(slot) {
 		eff, conf := &p.Tree.Capacities[i], &p.Conf.Queues[i]
+		weight, normalized, percent := wsWeight(conf, eff)
 		list = append(list, obj{
 			{"partitionName", p.Name()}, {"queueCapacityVectorInfo", v.wsVector(conf)},
-			{"capacity", view.Percent(eff.Capacity.Rat())}, {"usedCapacity", usedPercent(p, slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+			{"capacity", percent}, {"usedCapacity", usedPercent(p, slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
 			{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", view.FixedPercent(capacity.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used))}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
-			{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", -1.0}, {"normalizedWeight", 0.0},
+			{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", weight}, {"normalizedWeight", normalized},
 			{"configuredMinResource", v.wsResource(eff.ConfiguredMin)}, {"configuredMaxResource", v.wsResource(eff.ConfiguredMax)},
 			{"effectiveMinResource", v.wsResource(eff.EffMin)}, {"effectiveMaxResource", v.wsResource(eff.EffMax)},
 		})
