@@ -1,11 +1,13 @@
 package forecast
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"rmd/internal/quantile"
 )
@@ -58,12 +60,14 @@ func (o *Outcome) off() int64 { return max(o.Delay-o.Median, o.Median-o.Delay) }
 const (
 	kept      = 300  // outcomes
 	enough    = 20   // factors for an interval
-	offFactor = 10   // with fewer, it is this wide on either side
+	near      = 60   // factors of the most similar forecasts, from which an interval comes
+	offFactor = 20   // with fewer than enough, it is this wide on either side
 	miss      = 0.05 // the part of the starts that may be before the interval, and after it
 	adapt     = 0.01 // how fast the interval follows misses
 	maxOpen   = 10_000
-	// addedMillis keeps short delays from being off by large factors.
-	addedMillis = 1000
+	// heartbeatMillis is how often a node usually asks for containers. No start can be promised more
+	// exactly. So intervals consist of whole heartbeats, and no short delay is off by a large factor.
+	heartbeatMillis = 1000
 )
 
 // NewRecord is the record of a cluster that has forecast nothing.
@@ -82,8 +86,12 @@ func (r *Record) Enough() bool { return len(r.Newest) >= enough }
 
 // Promise gives a forecast delay its interval and remembers it until the ask starts.
 func (r *Record) Promise(now int64, k Ask, number uint64, delay int64) Promise {
+	return r.promise(r.samples(now), now, k, number, delay)
+}
+
+func (r *Record) promise(samples []sample, now int64, k Ask, number uint64, delay int64) Promise {
 	p := Promise{AtMillis: now, Forecast: delay, Number: number}
-	p.From, p.Median, p.To = r.Interval(now, delay)
+	p.From, p.Median, p.To = r.interval(samples, delay)
 	if r.SinceMillis == 0 {
 		r.SinceMillis = now
 	}
@@ -128,36 +136,77 @@ func one(b bool) float64 {
 	return 0
 }
 
-func factor(p Promise, delay int64) float64 {
-	return float64(delay+addedMillis) / float64(p.Forecast+addedMillis)
+// sample is by what factor a start was later than forecast. If it has not come, it is at least this.
+type sample struct {
+	forecast int64 // milliseconds
+	factor   float64
+}
+
+func (p *Promise) sample(delay int64) sample {
+	return sample{p.Forecast, ratio(delay, p.Forecast)}
+}
+
+func ratio(a, b int64) float64 { return float64(a+heartbeatMillis) / float64(b+heartbeatMillis) }
+
+// samples are those of the newest outcomes, and of forecasts that are late already, in the order of
+// what was forecast; of equal ones the newest are the last.
+func (r *Record) samples(now int64) []sample {
+	samples := make([]sample, 0, len(r.Newest)+len(r.open))
+	for i := range r.Newest {
+		samples = append(samples, r.Newest[i].sample(r.Newest[i].Delay))
+	}
+	for _, p := range r.open { // order is harmless: they are sorted
+		if s := p.sample(now - p.AtMillis); s.factor > 1 {
+			samples = append(samples, s)
+		}
+	}
+	slices.SortFunc(samples[len(r.Newest):], func(a, b sample) int { return cmp.Compare(a.factor, b.factor) })
+	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.forecast, b.forecast) })
+	return samples
+}
+
+// nearest are the factors of the forecasts that are the most similar to a delay, in ascending order.
+func nearest(samples []sample, delay int64) []float64 {
+	high := sort.Search(len(samples), func(i int) bool { return samples[i].forecast > delay })
+	low := high
+	for high-low < min(near, len(samples)) {
+		if low == 0 || high < len(samples) && ratio(samples[high].forecast, delay) < ratio(delay, samples[low-1].forecast) {
+			high++
+		} else {
+			low--
+		}
+	}
+	factors := make([]float64, 0, near)
+	for _, s := range samples[low:high] {
+		factors = append(factors, s.factor)
+	}
+	slices.Sort(factors)
+	return factors
 }
 
 // Interval is where nine in ten starts with such a forecast delay are, and their median.
 func (r *Record) Interval(now, delay int64) (from, median, to int64) {
-	factors := make([]float64, len(r.Newest), len(r.Newest)+len(r.open))
-	for i := range r.Newest {
-		factors[i] = factor(r.Newest[i].Promise, r.Newest[i].Delay)
+	return r.interval(r.samples(now), delay)
+}
+
+func (r *Record) interval(samples []sample, delay int64) (from, median, to int64) {
+	low, middle, high := 1.0/offFactor, 1.0, float64(offFactor)
+	if len(samples) >= enough {
+		factors := nearest(samples, delay)
+		n := float64(len(factors))
+		low = factors[int(clamp(n*r.Below, 0, n-1))] * math.Exp(min(r.Below, 0)*20)
+		middle = factors[len(factors)/2]
+		high = factors[int(clamp(math.Ceil(n*(1-r.Above)), 0, n-1))] * math.Exp(max(-r.Above, 0)*20)
 	}
-	for _, p := range r.open { // order is harmless: they are sorted
-		if f := factor(p, now-p.AtMillis); f > 1 { // late: it will be off by this factor at least
-			factors = append(factors, f)
-		}
-	}
-	if len(factors) < enough {
-		return off(delay, 1.0/offFactor), delay, off(delay, offFactor)
-	}
-	slices.Sort(factors)
-	n := float64(len(factors))
-	low := factors[int(clamp(n*r.Below, 0, n-1))] * math.Exp(min(r.Below, 0)*20)
-	high := factors[int(clamp(math.Ceil(n*(1-r.Above)), 0, n-1))] * math.Exp(max(-r.Above, 0)*20)
-	return off(delay, low), off(delay, factors[len(factors)/2]), off(delay, max(low, high))
+	from, to = off(delay, low), off(delay, max(low, high))
+	return from - from%heartbeatMillis, off(delay, middle), to + (heartbeatMillis-to%heartbeatMillis)%heartbeatMillis
 }
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
 
 // off is a delay that is off by a factor. It is at most longest.
 func off(delay int64, factor float64) int64 {
-	return int64(clamp(float64(delay+addedMillis)*factor-addedMillis, 0, longest))
+	return int64(clamp(float64(delay+heartbeatMillis)*factor-heartbeatMillis, 0, longest))
 }
 
 // longest is far beyond every horizon: a hundred years.

@@ -172,6 +172,27 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestIntervalOfSimilarForecasts: short waits become an hour where long ones are forecast well. The
+// interval of a forecast comes from those like it, and consists of whole heartbeats.
+func TestIntervalOfSimilarForecasts(t *testing.T) {
+	r := NewRecord("c")
+	now := int64(0)
+	for i := range 100 {
+		now += 10_000_000
+		short, long := Ask{App: uint32(2 * i)}, Ask{App: uint32(2*i + 1)}
+		r.Promise(now, short, 1, 1_500)
+		r.Promise(now, long, 1, 3_600_000)
+		r.Started(now+3_600_000, short)
+		r.Started(now+3_600_500, long)
+	}
+	for forecast, far := range map[int64]int64{1_600: 3_599_000, 3_000_000: 2_999_000} {
+		from, median, to := r.Interval(now, forecast)
+		if median < far || from > median || to < median || to-from > 500_000 || from%1000 != 0 || to%1000 != 0 {
+			t.Errorf("forecast %d: from %d, median %d, to %d", forecast, from, median, to)
+		}
+	}
+}
+
 // BenchmarkRefresh forecasts 9,900 asks behind 1,600 containers; the budget is 100 ms.
 func BenchmarkRefresh(b *testing.B) {
 	c := newCluster(b)
