@@ -38,6 +38,14 @@ type AutoCreate struct {
 	Templates Templates
 }
 
+// ChildrenBy says how queues below a queue are created.
+func (q *Queue) ChildrenBy() Creation {
+	if q.AutoCreate == nil {
+		return Static
+	}
+	return q.AutoCreate.By
+}
+
 // Templates are the keys that dynamic children of a parent have unless the configuration states them.
 // Names are without the path of the queue.
 type Templates struct {
@@ -202,7 +210,7 @@ func (c *Config) newDynamic(parent int, path string, leaf bool) Queue {
 func (r *reader) checkTemplates(c *Config) {
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		if q.AutoCreate == nil || q.AutoCreate.By != Flexible {
+		if q.ChildrenBy() != Flexible {
 			continue
 		}
 		path := q.Path + "." + anyQueue
@@ -384,7 +392,7 @@ func (c *Config) missing(path string) ([]yarn.DynamicQueue, error) {
 		return nil, fmt.Errorf("Could not auto create queue %s. The distance of the LeafQueue from the first static ParentQueue is %d, which is above the limit.", path, distance)
 	case p.Leaf:
 		return nil, fmt.Errorf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.", path, parentOf(path))
-	case p.AutoCreate == nil || p.AutoCreate.By == Static:
+	case p.ChildrenBy() == Static:
 		return nil, fmt.Errorf("Auto creation of queue %s is not enabled under parent %s", path, p.Path)
 	}
 	return create, c.roomForChild(p, create[0].Path)

@@ -42,8 +42,7 @@ func (p *Planner) newQueue(name string, placed placement.Result) (destination, *
 func (p *Planner) createsBelow(path string) bool {
 	for path != "" {
 		if i, err := p.Config().Lookup(path); err == nil {
-			a := p.Config().Queues[i].AutoCreate
-			return a != nil && a.By != capacity.Static
+			return p.Config().Queues[i].ChildrenBy() != capacity.Static
 		}
 		path = path[:max(strings.LastIndexByte(path, '.'), 0)]
 	}

@@ -164,51 +164,109 @@ func waitingFor(t *summary.Tally) map[string]int32 {
 }
 
 func (g *gauges) apps() {
+	tallies := map[string]*summary.Tally{}
 	for slot := range g.v.State.Queues.Cap() { // 0: of queues that are gone
-		t, path := g.v.Summary().Queue(slot), g.v.QueuePath(slot)
+		t, name := g.v.Summary().Queue(slot), queueName(g.v.State, slot)
+		if tallies[name] == nil {
+			tallies[name] = new(summary.Tally)
+		}
+		tallies[name].Add(&t)
+	}
+	for name, t := range tallies { // the registry sorts
 		for s := yarn.AppSubmitted; s <= yarn.AppKilled; s++ {
 			if n := t.ByState[s]; n > 0 {
-				g.set(descApps, float64(n), path, s.String())
+				g.set(descApps, float64(n), name, s.String())
 			}
 		}
-		for what, n := range waitingFor(&t) { // the registry sorts
+		for what, n := range waitingFor(t) {
 			if n > 0 {
-				g.set(descWaiting, float64(n), path, what)
+				g.set(descWaiting, float64(n), name, what)
 			}
 		}
 	}
+}
+
+// queueName is the name of a queue in metrics. Dynamic queues share that of the queue of the
+// configuration that they are below, with .* behind it: there may be very many, and they come and go.
+func queueName(st *state.State, slot uint32) string {
+	if !st.Queues.Has(slot) {
+		return "" // an ended application's queue may be gone
+	}
+	dynamic := ""
+	for ; st.DynamicQueues.Has(slot); slot = st.Queues.Get(slot).Parent {
+		dynamic = ".*"
+	}
+	return st.Queues.Get(slot).Path + dynamic
 }
 
 func (g *gauges) queues() {
 	for _, p := range g.v.Partitions() {
+		below := map[string]*queueFigures{} // of dynamic leaves
 		g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
-			if p.Shows(slot) {
-				g.queue(p, slot, q)
+			dynamic := g.v.State.DynamicQueues.Has(slot)
+			switch name := queueName(g.v.State, slot); {
+			case !p.Shows(slot):
+			case !dynamic:
+				g.queue(p, name, g.figures(p, slot, q))
+			case q.Leaf:
+				if below[name] == nil {
+					below[name] = &queueFigures{}
+				}
+				below[name].add(g.figures(p, slot, q))
 			}
 			return true
 		})
+		for name, f := range below { // the registry sorts
+			g.queue(p, name, *f)
+		}
 	}
 }
 
+// queueFigures are what a queue, or dynamic leaves together, have of a partition.
+type queueFigures struct {
+	used, reserved, pending yarn.Resource
+	configured              bool
+	guaranteed, most        yarn.Resource
+	leaf                    bool
+	amRatio                 float64
+}
+
+func (g *gauges) figures(p *view.Partition, slot uint32, q *state.Queue) queueFigures {
+	use := p.Use(slot)
+	f := queueFigures{used: use.Used, reserved: use.Reserved, pending: use.Pending}
+	i := g.v.Configured(q.Path)
+	if f.configured, f.leaf = i >= 0, i >= 0 && q.Leaf; f.configured {
+		f.guaranteed, f.most = p.Tree.Capacities[i].EffMin, p.Tree.Capacities[i].EffMax
+	}
+	if f.leaf {
+		f.amRatio = amRatio(p, use.AMUsed, p.AMLimit(slot, i))
+	}
+	return f
+}
+
+// add sums amounts up. Of maxima and ratios the largest counts.
+func (f *queueFigures) add(o queueFigures) {
+	f.used, f.reserved, f.pending = f.used.Add(o.used), f.reserved.Add(o.reserved), f.pending.Add(o.pending)
+	f.guaranteed, f.most = f.guaranteed.Add(o.guaranteed), yarn.ComponentMax(f.most, o.most)
+	f.configured, f.leaf, f.amRatio = f.configured || o.configured, f.leaf || o.leaf, max(f.amRatio, o.amRatio)
+}
+
 // queue shows what a queue has of a partition.
-func (g *gauges) queue(p *view.Partition, slot uint32, q *state.Queue) {
+func (g *gauges) queue(p *view.Partition, name string, f queueFigures) {
 	set := func(kind string, r yarn.Resource) {
-		for i, name := range g.v.Kinds {
-			g.set(descQueue, float64(r[i]), q.Path, p.Name(), name, kind)
+		for i, resource := range g.v.Kinds {
+			g.set(descQueue, float64(r[i]), name, p.Name(), resource, kind)
 		}
 	}
-	use := p.Use(slot)
-	set("used", use.Used)
-	set("reserved", use.Reserved)
-	set("pending", use.Pending)
-	i := g.v.Configured(q.Path)
-	if i < 0 {
-		return
+	set("used", f.used)
+	set("reserved", f.reserved)
+	set("pending", f.pending)
+	if f.configured {
+		set("guaranteed", f.guaranteed)
+		set("max", f.most)
 	}
-	set("guaranteed", p.Tree.Capacities[i].EffMin)
-	set("max", p.Tree.Capacities[i].EffMax)
-	if q.Leaf {
-		g.set(descAMRatio, amRatio(p, use.AMUsed, p.AMLimit(slot, i)), q.Path, p.Name())
+	if f.leaf {
+		g.set(descAMRatio, f.amRatio, name, p.Name())
 	}
 }
 
@@ -244,7 +302,7 @@ func (g *gauges) reservations() {
 	var sum float64
 	var idle yarn.Resource
 	g.v.State.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
-		byQueue[g.v.QueuePath(g.v.State.Apps.Get(r.App).Queue)]++
+		byQueue[queueName(g.v.State, g.v.State.Apps.Get(r.App).Queue)]++
 		age := float64(max(g.v.State.Meta.NowMillis-r.MadeMillis, 0)) / 1000
 		sum += age
 		for _, b := range ageBuckets {
@@ -255,12 +313,7 @@ func (g *gauges) reservations() {
 		idle = idle.Add(yarn.ComponentMax(g.v.State.Nodes.Get(r.Node).Unallocated(), yarn.Resource{}))
 		return true
 	})
-	g.v.State.Queues.Each(func(_ uint32, q *state.Queue) bool {
-		if q.Leaf {
-			g.set(descReserved, float64(byQueue[q.Path]), q.Path)
-		}
-		return true
-	})
+	g.byLeaf(descReserved, byQueue)
 	g.out <- prometheus.MustNewConstHistogram(descAge, uint64(g.v.State.Reservations.Len()), sum, buckets)
 	for i, name := range g.v.Kinds {
 		g.set(descIdle, float64(idle[i]), name)
@@ -290,14 +343,21 @@ func (g *gauges) preemption() {
 	for i, name := range g.v.Kinds {
 		g.count(descLost, float64(t.ResourceSeconds[i]), name)
 	}
-	warned := map[uint32]int{} // by queue
+	warned := map[string]int{} // by queue
 	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
-		warned[st.Apps.Get(st.Containers.Get(slot).App).Queue]++
+		warned[queueName(st, st.Apps.Get(st.Containers.Get(slot).App).Queue)]++
 		return true
 	})
-	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
-		if q.Leaf {
-			g.set(descWarnings, float64(warned[slot]), q.Path)
+	g.byLeaf(descWarnings, warned)
+}
+
+// byLeaf shows a count of each leaf, also where it is 0.
+func (g *gauges) byLeaf(d *prometheus.Desc, counts map[string]int) {
+	shown := map[string]bool{}
+	g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		if name := queueName(g.v.State, slot); q.Leaf && !shown[name] {
+			shown[name] = true
+			g.set(d, float64(counts[name]), name)
 		}
 		return true
 	})

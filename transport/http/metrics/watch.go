@@ -77,12 +77,7 @@ func heldOf(st *state.State, app uint32, number uint64) held {
 	return held{queue: queueOf(st, a), app: a.ID.Seq, first: firstContainer(a.Attempt, number)}
 }
 
-func queueOf(st *state.State, a *state.App) string {
-	if !st.Queues.Has(a.Queue) {
-		return ""
-	}
-	return st.Queues.Get(a.Queue).Path
-}
+func queueOf(st *state.State, a *state.App) string { return queueName(st, a.Queue) }
 
 // firstContainer says whether a number is the first of an application's first
 // attempt; the epoch stands above the sequence.

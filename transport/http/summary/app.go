@@ -119,7 +119,7 @@ func (t *Tally) count(a *App, sign int32) {
 }
 
 // add adds another tally.
-func (t *Tally) add(o *Tally) {
+func (t *Tally) Add(o *Tally) {
 	for i := range t.ByState {
 		t.ByState[i] += o.ByState[i]
 		t.ByShown[i] += o.ByShown[i]

@@ -57,7 +57,7 @@ func (c *Summary) Tree() []Tally {
 		out[slot] = c.Queue(slot)
 		for _, k := range c.st.Queues.Get(slot).Children {
 			walk(k)
-			out[slot].add(&out[k])
+			out[slot].Add(&out[k])
 		}
 	}
 	if root := c.st.Root(); root != 0 {

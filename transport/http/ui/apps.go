@@ -198,30 +198,35 @@ func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 	d.Queues = q.queueChoices(q.q.Get("queue"))
 }
 
-// queueChoices are the paths of all queues, in order.
-func (q *query) queueChoices(chosen string) []choice { return choices(q.queuePaths(), chosen) }
+// maxDynamicChoices is from how many dynamic queues on a form offers only the others.
+const maxDynamicChoices = 200
 
-func (q *query) queuePaths() []string {
+// queueChoices are the paths of queues, in order.
+func (q *query) queueChoices(chosen string) []choice {
+	return choices(q.queuePaths(func(slot uint32, k *state.Queue) bool { return k.Path == chosen || q.offered(slot) }), chosen)
+}
+
+// offered says whether a form offers a queue.
+func (q *query) offered(slot uint32) bool {
+	return q.v.State.DynamicQueues.Len() <= maxDynamicChoices || !q.v.State.DynamicQueues.Has(slot)
+}
+
+// queuePaths are the paths of some queues, in order.
+func (q *query) queuePaths(wanted func(slot uint32, k *state.Queue) bool) []string {
 	var paths []string
-	q.v.State.Queues.Each(func(_ uint32, k *state.Queue) bool {
-		paths = append(paths, k.Path)
+	q.v.State.Queues.Each(func(slot uint32, k *state.Queue) bool {
+		if wanted(slot, k) {
+			paths = append(paths, k.Path)
+		}
 		return true
 	})
 	slices.Sort(paths)
 	return paths
 }
 
-// leafChoices are the paths of the queues that take applications.
+// leafChoices are the paths of queues that take applications.
 func (q *query) leafChoices(but string) []choice {
-	var paths []string
-	q.v.State.Queues.Each(func(_ uint32, k *state.Queue) bool {
-		if k.Leaf && k.Path != but {
-			paths = append(paths, k.Path)
-		}
-		return true
-	})
-	slices.Sort(paths)
-	return choices(paths, "")
+	return choices(q.queuePaths(func(slot uint32, k *state.Queue) bool { return k.Leaf && k.Path != but && q.offered(slot) }), "")
 }
 
 func (q *query) appHeads(sorted string, desc, all bool) []column {

@@ -4,6 +4,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -44,7 +45,7 @@ func overview(q *query) (any, error) {
 		}
 	}
 	d.Waiting, d.MoreWaits, d.Waits = q.longestWaits(overviewWaiting)
-	if queues := q.v.Queues(); queues.Root != nil {
+	if queues := q.v.Queues(view.SomeQueues); queues.Root != nil {
 		for _, r := range q.queueRows(queues.Root, q.v.Size(q.v.State.PartitionTotal(0)), asConfigured) {
 			if r.Leaf {
 				d.Leaves = append(d.Leaves, r)

@@ -7,6 +7,7 @@ import (
 
 	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -108,7 +109,7 @@ type queuesData struct {
 }
 
 func queues(q *query) (any, error) {
-	doc := q.v.Queues()
+	doc := q.v.Queues(view.SomeQueues)
 	d := queuesData{Index: q.v.Index, Version: doc.Version}
 	heads, compare, err := orderOf(q, "queue", queueColumns)
 	if err != nil {
@@ -172,13 +173,10 @@ func queue(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := q.v.Queues()
-	k := findQueue(doc.Root, q.v.QueuePath(slot))
-	if k == nil {
-		return nil, bad("the queue is not in the tree", "see the queues")
-	}
+	of := q.v.Queue(slot, view.SomeQueues)
+	k := &of
 	total := q.v.Size(q.v.State.PartitionTotal(0))
-	d := queueData{Index: q.v.Index, Version: doc.Version, Queue: newQueueRow(k, 0, total)}
+	d := queueData{Index: q.v.Index, Version: q.v.State.Version().Version, Queue: newQueueRow(k, 0, total)}
 	q.title = k.Path
 	if len(k.Children) > 0 {
 		d.Below = q.queueRows(k, total, asConfigured)[1:]
@@ -190,7 +188,7 @@ func queue(q *query) (any, error) {
 		return nil, err
 	}
 	d.Labelled, d.Labels = len(q.v.Partitions()) > 1, q.labelShares(k)
-	d.Settings, d.Siblings = q.settings(k), q.siblingsOf(k, doc.Version)
+	d.Settings, d.Siblings = q.settings(k), q.siblingsOf(k, d.Version)
 	d.Apps, d.More = q.appsOf(slot)
 	d.Hour, err = q.lastHour(k.Path, "")
 	return d, err
@@ -206,18 +204,6 @@ func newQueueUsage(k *api.Queue, kind string, total int64) queueUsage {
 	}
 	u.Bar = b.done(kindName(kind) + ": " + sentence(kindValue(kind, u.Used)+" used", kindValue(kind, u.Reserved)+" reserved", kindValue(kind, u.Own)+" guaranteed"))
 	return u
-}
-
-func findQueue(k *api.Queue, path string) *api.Queue {
-	if k == nil || k.Path == path {
-		return k
-	}
-	for i := range k.Children {
-		if c := &k.Children[i]; path == c.Path || strings.HasPrefix(path, c.Path+".") {
-			return findQueue(c, path)
-		}
-	}
-	return nil
 }
 
 // queueApps is how many applications the page of a queue shows.

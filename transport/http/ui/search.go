@@ -35,7 +35,7 @@ func search(q *query) (any, error) {
 		return d, nil
 	}
 	d.Apps, d.More.Apps = q.searchApps(text)
-	d.Queues, d.More.Queues = found(text, q.queuePaths())
+	d.Queues, d.More.Queues = found(text, q.queuePaths(func(uint32, *state.Queue) bool { return true }))
 	d.Users, d.More.Users = found(text, q.userNames())
 	d.Nodes, d.More.Nodes = q.searchNodes(text)
 	if number, err := view.ReservationNumber(text); err == nil && q.v.State.Reservation(number) != 0 {

@@ -21,7 +21,8 @@ type siblings struct {
 	Sum    capacitySum
 }
 
-// siblingsOf is the form with the capacities in force; nil for a queue without children.
+// siblingsOf is the form with the capacities in force; nil for a queue without children of the
+// configuration.
 func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 	if len(k.Children) == 0 {
 		return nil
@@ -35,7 +36,13 @@ func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 	s := &siblings{Parent: k.Path, Base: version}
 	for i := range k.Children {
 		c := &k.Children[i]
+		if c.Dynamic() {
+			continue // its capacity is that of a template
+		}
 		s.Rows = append(s.Rows, sibling{Path: c.Path, Name: c.Name, Value: written[capacityKey(c.Path)], Now: c.Configured})
+	}
+	if len(s.Rows) == 0 {
+		return nil
 	}
 	s.sum()
 	return s
@@ -56,8 +63,8 @@ func siblingProperties(v *view.View, r *http.Request, parent string) (map[string
 	}
 	now := view.ConfDoc(ver)
 	s := &siblings{Parent: v.QueuePath(slot), Base: now.Version}
-	v.State.Queues.Each(func(_ uint32, k *state.Queue) bool {
-		if k.Parent != slot {
+	v.State.Queues.Each(func(own uint32, k *state.Queue) bool {
+		if k.Parent != slot || v.State.DynamicQueues.Has(own) {
 			return true
 		}
 		key := capacityKey(k.Path)

@@ -13,13 +13,14 @@ import (
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
 func (s *API) queueRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/queues", "", s.listQueues).Doc("Show the queue tree", nil, api.Queues{}),
-		route.Get("/v1/queues/{path}", "", s.showQueue).Doc("Show a queue with its subtree", nil, api.Queue{}),
+		route.Get("/v1/queues", "dynamic", s.listQueues).Doc("Show the queue tree", nil, api.Queues{}),
+		route.Get("/v1/queues/{path}", "dynamic", s.showQueue).Doc("Show a queue with its subtree", nil, api.Queue{}),
 		route.Route{Method: http.MethodPost, Pattern: "/v1/queues:place", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.place}.Doc("Say where the placement rules send a submission", api.PlaceInQueue{}, api.QueuePlacement{}),
 		route.Post("/v1/queues/{path}:stop", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueStopped) }).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
 		route.Post("/v1/queues/{path}:start", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueRunning) }).Doc("Start a stopped queue", nil, api.Done{}),
@@ -31,7 +32,11 @@ func (s *API) listQueues(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, v.Queues())
+	most, err := mostDynamic(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v.Queues(most))
 }
 
 func (s *API) showQueue(c *route.Call) error {
@@ -43,7 +48,20 @@ func (s *API) showQueue(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, v.Queue(slot))
+	most, err := mostDynamic(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v.Queue(slot, most))
+}
+
+// mostDynamic is how many dynamic children of a queue are wanted.
+func mostDynamic(c *route.Call) (int, error) {
+	if !c.Query.Has("dynamic") {
+		return view.AllQueues, nil
+	}
+	n, err := c.Number("dynamic", 0)
+	return int(min(n, capacity.MaxDynamicQueues)), err
 }
 
 func (s *API) setQueueState(c *route.Call, to yarn.QueueState) error {

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"math"
 	"math/big"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
@@ -16,17 +18,25 @@ type QueueSums struct {
 	// Reservations and outstanding containers, in the whole subtree too.
 	Reservations, Outstanding []int64
 	Waiting                   []int32 // applications that wait for something
+	MostDynamic               int     // dynamic children of a queue that are listed, those with the most applications
 }
 
-// Queue shows a queue with everything below it.
-func (v *View) Queue(slot uint32) api.Queue {
+// AllQueues lists dynamic queues too, however many there are.
+const AllQueues = math.MaxInt
+
+// SomeQueues is how many dynamic children of a queue are listed for people.
+const SomeQueues = 20
+
+// Queue shows a queue with what is below it.
+func (v *View) Queue(slot uint32, mostDynamic int) api.Queue {
 	n := v.QueueSums()
+	n.MostDynamic = mostDynamic
 	return v.QueueOf(slot, n)
 }
 
 func (v *View) QueueSums() *QueueSums {
 	most := v.State.Queues.Cap()
-	n := &QueueSums{Users: make([][]uint32, most), Apps: make([]int32, most),
+	n := &QueueSums{MostDynamic: AllQueues, Users: make([][]uint32, most), Apps: make([]int32, most),
 		Reservations: make([]int64, most), Outstanding: make([]int64, most), Waiting: make([]int32, most)}
 	for slot, t := range v.Summary().Tree() {
 		n.Reservations[slot], n.Outstanding[slot], n.Waiting[slot] = t.Reserving, t.Outstanding, t.Waits
@@ -82,10 +92,31 @@ func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 			d.Labels = append(d.Labels, v.labelShare(p, slot, n))
 		}
 	}
-	for _, k := range q.Children {
+	var listed []uint32
+	listed, d.MoreDynamic = v.listed(q.Children, n)
+	for _, k := range listed {
 		d.Children = append(d.Children, v.QueueOf(k, n))
 	}
 	return d
+}
+
+// listed are the children of a queue without the least busy of many dynamic ones, and how many those are.
+func (v *View) listed(children []uint32, n *QueueSums) (listed []uint32, more int) {
+	var dynamic []uint32
+	for _, k := range children {
+		if v.State.DynamicQueues.Has(k) {
+			dynamic = append(dynamic, k)
+		}
+	}
+	if more = len(dynamic) - n.MostDynamic; more <= 0 {
+		return children, 0
+	}
+	slices.SortStableFunc(dynamic, func(a, b uint32) int { return cmp.Compare(n.Apps[b], n.Apps[a]) })
+	left := make(map[uint32]bool, more)
+	for _, k := range dynamic[n.MostDynamic:] {
+		left[k] = true
+	}
+	return slices.DeleteFunc(slices.Clone(children), func(k uint32) bool { return left[k] }), more
 }
 
 // share is what a queue has of a partition: by the configuration, and now.
@@ -117,6 +148,7 @@ func (v *View) addSettings(d *api.Queue, i int) {
 		d.Order = conf.LeafOrder.String()
 	}
 	d.AccessibleLabels, d.DefaultLabel = conf.Accessible, conf.DefaultLabel
+	d.Creation, d.AutoCreate = conf.Creation.String(), conf.ChildrenBy().Eligibility()
 }
 
 // addLimits fills in a leaf's limits and its users.
@@ -149,14 +181,14 @@ func FixedPercent(fixed uint64) float64 {
 
 func Round(f float64) float64 { return math.Round(f*1e4) / 1e4 }
 
-// Queues shows the whole tree.
-func (v *View) Queues() api.Queues {
+// Queues shows the tree.
+func (v *View) Queues(mostDynamic int) api.Queues {
 	var d api.Queues
 	if ver := v.State.Version(); ver != nil {
 		d.Version = ver.Version
 	}
 	if root := v.State.Root(); root != 0 {
-		q := v.Queue(root)
+		q := v.Queue(root, mostDynamic)
 		d.Root = &q
 	}
 	return d

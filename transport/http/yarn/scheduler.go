@@ -88,15 +88,14 @@ func (v *docs) wsQueueKind(i int) obj {
 	if q.Leaf {
 		kind = "leaf"
 	}
-	var below capacity.AutoCreate
+	var t capacity.Templates
 	if q.AutoCreate != nil {
-		below = *q.AutoCreate
+		t = q.AutoCreate.Templates
 	}
-	d := obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", q.Creation.String()}, {"autoCreationEligibility", below.By.Eligibility()}}
+	d := obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", q.Creation.String()}, {"autoCreationEligibility", q.ChildrenBy().Eligibility()}}
 	if q.DefaultLabel != "" && q.Parent >= 0 {
 		d = append(d, field{"defaultNodeLabelExpression", q.DefaultLabel})
 	}
-	t := &below.Templates
 	return append(d, obj{{"autoQueueTemplateProperties", wsProperties(t.All)}, {"autoQueueParentTemplateProperties", wsProperties(t.Parent)}, {"autoQueueLeafTemplateProperties", wsProperties(t.Leaf)}}...)
 }
 

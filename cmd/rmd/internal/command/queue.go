@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/output"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 )
 
 func (p *program) queues() *cli.Command {
@@ -43,6 +45,16 @@ func flatten(q *api.Queue, depth int) []flatQueue {
 	return out
 }
 
+func (q flatQueue) kind() string {
+	switch {
+	case q.Dynamic():
+		return "dynamic"
+	case q.Leaf:
+		return "leaf"
+	}
+	return "parent"
+}
+
 func queueColumns(tree bool) output.List[flatQueue] {
 	name := func(q flatQueue) string { return q.Path }
 	if tree {
@@ -60,6 +72,7 @@ func queueColumns(tree bool) output.List[flatQueue] {
 			{Head: "USED", Text: func(q flatQueue) string { return output.Percent(q.AbsUsed) }, Key: number(func(q flatQueue) float64 { return q.AbsUsed }), Right: true},
 			{Head: "APPS", Text: func(q flatQueue) string { return output.Number(q.Apps) }, Key: number(func(q flatQueue) float64 { return float64(q.Apps) }), Right: true},
 			{Head: "WAIT", Text: func(q flatQueue) string { return output.Number(q.WaitingApps) }, Key: number(func(q flatQueue) float64 { return float64(q.WaitingApps) }), Right: true},
+			{Head: "KIND", Text: flatQueue.kind},
 			{Head: "PENDING", Text: func(q flatQueue) string { return q.Pending.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }), Shrink: true},
 			{Head: "RESERVED", Wide: true, Text: func(q flatQueue) string { return q.Reserved.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Reserved[api.MemoryMB]) })},
 			{Head: "GUARANTEED", Wide: true, Text: func(q flatQueue) string { return q.Guaranteed.String() }, Key: number(func(q flatQueue) float64 { return float64(q.Guaranteed[api.MemoryMB]) })},
@@ -72,11 +85,23 @@ func queueColumns(tree bool) output.List[flatQueue] {
 }
 
 func (p *program) queueList(name, usage string, tree bool) verb {
-	return verb{name: name, usage: usage, flags: listFlags(), run: func(c *call) error {
+	long := fmt.Sprintf("Of the dynamic queues below a queue, which submissions created, a table has the %d with the most applications. "+
+		"With --all or --filter, and with -o name, jsonl, json or yaml, it has all.", view.SomeQueues)
+	flags := append([]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "show all dynamic queues"}}, listFlags()...)
+	return verb{name: name, usage: usage, long: long, flags: flags, run: func(c *call) error {
+		ask := url.Values{}
+		if f := c.format(); !c.Bool("all") && !c.IsSet("filter") && (f == output.Table || f == output.Wide) {
+			ask.Set("dynamic", strconv.Itoa(view.SomeQueues))
+		}
 		return showList(c, queueColumns(tree), func(ctx context.Context) (f fetched[flatQueue], err error) {
 			var d api.Queues
-			f.doc, err = c.get(ctx, "/v1/queues", nil, &d)
+			f.doc, err = c.get(ctx, "/v1/queues", ask, &d)
 			f.things = flatten(d.Root, 0)
+			for _, q := range f.things {
+				if q.MoreDynamic > 0 {
+					c.say("%s more dynamic queues below %s have no more applications than those that are shown; --all shows them", output.Number(q.MoreDynamic), q.Path)
+				}
+			}
 			return f, err
 		})
 	}}
@@ -86,7 +111,7 @@ func (p *program) queueStatus() verb {
 	return verb{name: "status", usage: "show the details of a queue", args: "QUEUE", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
 		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
 			var q api.Queue
-			doc, err := c.get(ctx, "/v1/queues/"+url.PathEscape(c.arg(0)), nil, &q)
+			doc, err := c.get(ctx, "/v1/queues/"+url.PathEscape(c.arg(0)), url.Values{"dynamic": {strconv.Itoa(view.SomeQueues)}}, &q)
 			return doc, queueFacts(q), err
 		})
 	}}
@@ -94,7 +119,7 @@ func (p *program) queueStatus() verb {
 
 func queueFacts(q api.Queue) []output.Fact {
 	facts := []output.Fact{
-		{Name: "queue", Value: q.Path}, {Name: "state", Value: q.State}, {Name: "order", Value: q.Order},
+		{Name: "queue", Value: q.Path}, {Name: "state", Value: q.State}, {Name: "creation", Value: q.Creation}, {Name: "creates queues", Value: q.AutoCreate}, {Name: "order", Value: q.Order},
 		{Name: "capacity", Value: fmt.Sprintf("%s configured, %s of the cluster: %s", q.Configured, output.Percent(q.AbsCapacity), q.Guaranteed)},
 		{Name: "maximum", Value: fmt.Sprintf("%s of the cluster: %s", output.Percent(q.AbsMax), q.Max)},
 		{Name: "used", Value: fmt.Sprintf("%s of its capacity, %s of the cluster: %s", output.Percent(q.UsedPercent), output.Percent(q.AbsUsed), q.Used)},
@@ -112,9 +137,13 @@ func queueFacts(q api.Queue) []output.Fact {
 	facts = append(facts, factsOf("users", q.Users, func(u api.User) string {
 		return fmt.Sprintf("%s: %s of %s, %d apps, %d pending", u.Name, u.Used, u.Limit, u.Apps, u.PendingApps)
 	})...)
-	return append(facts, factsOf("below it", q.Children, func(k api.Queue) string {
+	facts = append(facts, factsOf("below it", q.Children, func(k api.Queue) string {
 		return fmt.Sprintf("%s: %s of the cluster in use", k.Path, output.Percent(k.AbsUsed))
 	})...)
+	if q.MoreDynamic > 0 {
+		facts = append(facts, output.Fact{Name: "more below it", Value: output.Number(q.MoreDynamic) + " dynamic queues without more applications"})
+	}
+	return facts
 }
 
 func (p *program) queueState(name, usage string) verb {

@@ -15,6 +15,11 @@ type Queue struct {
 	Leaf   bool   `json:"leaf"`
 	State  string `json:"state"`
 	Order  string `json:"order"` // fifo, fair; of a parent utilization, …
+	// Creation is static for a queue of the configuration, else how a submission created it:
+	// dynamicFlexible or dynamicLegacy.
+	Creation string `json:"creation"`
+	// AutoCreate says how submissions create queues below it: off, flexible or legacy.
+	AutoCreate string `json:"auto_create"`
 
 	QueueShare // of the nodes without a label
 
@@ -37,6 +42,13 @@ type Queue struct {
 	UserLimitFactor string  `json:"user_limit_factor,omitempty"`
 	Users           []User  `json:"users,omitempty"`
 	Children        []Queue `json:"children,omitempty"`
+	// MoreDynamic counts further dynamic children, with no more applications than those that are listed.
+	MoreDynamic int `json:"more_dynamic,omitempty"`
+}
+
+// Dynamic says whether a submission created the queue, so that no configuration lists it.
+func (q Queue) Dynamic() bool {
+	return q.Creation == "dynamicFlexible" || q.Creation == "dynamicLegacy"
 }
 
 // QueueShare is what a queue has of the nodes of one label, or of those without one. Percentages are
