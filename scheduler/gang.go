@@ -22,10 +22,10 @@ import (
 //
 // gang_room.go says where members fit, gang_hold.go which nodes to hold, and from when.
 
-// Searches for a gang take time, and most find nothing. So one input compares no more gangs once there
-// were gangComparisons comparisons of nodes and containers, and in large clusters a node's pass searches
-// in some seconds alone: about as many passes a second as the constants say, if each node heartbeats
-// once a second. Which nodes and seconds these are follows from the state and the time, so a new leader
+// Searches for a gang take time, and most find nothing. So an input begins no search once its searches
+// have compared gangComparisons nodes and containers. In large clusters a pass on a node searches only
+// in some seconds: about as many passes a second as the constants say, if each node heartbeats once a
+// second. Which nodes and seconds these are follows from the state and the time, so a new leader
 // decides as the one before it.
 const (
 	gangComparisons = 8192
@@ -33,8 +33,8 @@ const (
 	gangHoldPasses  = 4   // for nodes to hold
 )
 
-// mayCompareGangs says whether the pass on a node may search for a gang, so that about as many passes a
-// second do.
+// mayCompareGangs says whether a pass on a node may search for a gang now, so that about so many passes
+// a second do.
 func (s *Scheduler) mayCompareGangs(node uint32, passes int) bool {
 	every := int64(s.st.Nodes.Len() / passes)
 	return s.gangsCompared < gangComparisons && (every <= 1 || (int64(node)+s.now/1000)%every == 0)
@@ -59,17 +59,67 @@ func (s *Scheduler) offerGang(app, ask, node uint32, l *Limits) decision {
 	case why != NoReason:
 		return skip(statePrioritySkipped, why)
 	}
-	if s.mayCompareGangs(node, gangFitPasses) && s.gangFitsIn(0, &d) && s.cfg.Calculator.FitsIn(d.size, l.headroom) {
-		if members := s.gangRoom(app, ask); members != nil {
-			return decision{state: stateAllocated, app: app, ask: ask, key: g.Key, gang: members}
+	if s.mayCompareGangs(node, gangFitPasses) {
+		if d, ok := s.startGang(&d, ask, l); ok {
+			return d
 		}
 	}
-	if members, _ := s.st.GangReserved(app); members == 0 && s.mayCompareGangs(node, gangHoldPasses) && s.gangMayReserve(&d) {
-		if h := s.gangHold(app, ask); h.due(s.now, g.SinceMillis, s.usualLength()) && s.moreReservations(app, ask, len(h.members)) {
-			return decision{state: stateReserved, app: app, ask: ask, key: g.Key, gang: h.members, expected: h.at}
+	if s.mayCompareGangs(node, gangHoldPasses) {
+		if d, ok := s.holdGang(&d, ask); ok {
+			return d
 		}
 	}
 	return skip(statePrioritySkipped, GangWaits)
+}
+
+// startGang looks for room for all members of a gang that no limit keeps from starting.
+func (s *Scheduler) startGang(d *gangDemand, ask uint32, l *Limits) (decision, bool) {
+	if !s.gangFitsIn(0, d) || !s.cfg.Calculator.FitsIn(d.size, l.headroom) {
+		return decision{}, false
+	}
+	members := s.gangRoom(d.app, ask)
+	return decision{state: stateAllocated, app: d.app, ask: ask, key: s.st.Gangs.Get(d.app).Key, gang: members}, members != nil
+}
+
+// holdGang looks for nodes to hold for such a gang, if it has none and it is time to hold them.
+func (s *Scheduler) holdGang(d *gangDemand, ask uint32) (decision, bool) {
+	if members, _ := s.st.GangReserved(d.app); members > 0 || !s.gangMayReserve(d) {
+		return decision{}, false
+	}
+	g, h := s.st.Gangs.Get(d.app), s.gangHold(d.app, ask)
+	return decision{state: stateReserved, app: d.app, ask: ask, key: g.Key, gang: h.members, expected: h.at},
+		h.due(s.now, g.SinceMillis, s.usualLength()) && s.moreReservations(d.app, ask, len(h.members))
+}
+
+// GangPass starts the waiting gang of an application, or has it hold nodes, if the pass on some node
+// would when its turn comes. It does not ask whether it is another application's turn.
+func (s *Scheduler) GangPass(app uint32, start bool) {
+	a, g := s.st.Apps.Get(app), s.st.Gangs.Get(app)
+	if g.State != state.GangWaiting {
+		return
+	}
+	ask, leaf := s.st.Ask(a, g.Key), s.LeafOf(a)
+	s.refreshCapacities()
+	s.at = s.partitions[s.st.Asks.Get(ask).Label]
+	defer func() { s.at = s.partitions[0] }()
+	l := Limits{limit: s.currentLimit(leaf)}
+	var ok bool
+	if ok, l.headroom = s.queueLimit(leaf, l.limit, s.reservedIn(a)); !ok {
+		return
+	}
+	d := s.demandOf(app, ask)
+	if s.gangLimit(&d) != NoReason {
+		return
+	}
+	var is decision
+	if start {
+		is, ok = s.startGang(&d, ask, &l)
+	} else {
+		is, ok = s.holdGang(&d, ask)
+	}
+	if ok {
+		s.commitGang(&is)
+	}
 }
 
 // gangDemand is what the members of a gang take together, and whose limits count.

@@ -40,9 +40,16 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 			return s.decide(events, s.round)
 		}
 	case *event.ReservationCancelled:
-		if e.Cause == yarn.CancelPreempted {
+		switch e.Cause {
+		case yarn.CancelPreempted:
 			return s.decide(events, s.round)
+		case yarn.CancelGangStarted, yarn.CancelGangLate:
+			return s.decide(events, s.gangs(s.holder(e.Reservation), true)...)
 		}
+	case *event.GangStarted:
+		return s.decide(events, s.gangs(s.own.State().App(e.App), true)...)
+	case *event.GangReserved:
+		return s.decide(events, s.gangs(s.own.State().App(e.App), false)...)
 	}
 	node := s.nodeOf(events)
 	if node == 0 {
@@ -50,12 +57,36 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	}
 	ways := []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) })}
 	switch events[0].(type) {
-	case *event.ReservationMade, *event.ReservationCancelled:
+	case *event.ReservationMade, *event.ResizeReserved, *event.ReservationCancelled:
 		if s.own.Config().Preemption.Enabled {
 			ways = slices.Insert(ways, 0, s.round) // it says more about them
 		}
 	}
 	return s.decide(events, ways...)
+}
+
+// gangs are the ways in which a gang starts, gives its nodes up or comes to hold some: by a pass on a
+// node that it holds, or on any other.
+func (s *Shadow) gangs(app uint32, start bool) (ways []way) {
+	st := s.own.State()
+	if app == 0 || !st.Gangs.Has(app) {
+		return nil
+	}
+	for _, r := range st.GangReservations(app) {
+		node := r.Node
+		ways = append(ways, s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }))
+		break // the others would decide alike
+	}
+	return append(ways, s.pass(func(sched *scheduler.Scheduler) { sched.GangPass(app, start) }))
+}
+
+// holder is the application that has a reservation; 0: there is none.
+func (s *Shadow) holder(reservation uint64) uint32 {
+	st := s.own.State()
+	if slot := st.Reservation(reservation); slot != 0 {
+		return st.Reservations.Get(slot).App
+	}
+	return 0
 }
 
 // pass is a way by the scheduler alone.

@@ -223,6 +223,14 @@ func (c *course) hear(real *state.State, e event.Event) {
 		if id, ok := app(e.App); ok {
 			c.plan(&input.SetPriority{ID: id, Priority: e.Priority})
 		}
+	case *event.GangDeclared:
+		if id, ok := app(e.App); ok {
+			c.plan(&input.SetGang{ID: id, Gang: e.Gang.String()})
+		}
+	case *event.GangEnded:
+		if slot := st.App(e.App); slot != 0 && st.Gangs.Has(slot) && st.Gangs.Get(slot).HoldsBack() {
+			c.emit(func() { c.p.Scheduler().EndGang(slot, e.Cause) })
+		}
 	case *event.NodeRegistered:
 		c.plan(c.registration(e))
 	case *event.NodeStateChanged:

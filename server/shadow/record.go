@@ -84,8 +84,9 @@ func newRecord(st *state.State, o Options) *record {
 		return true
 	})
 	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		a := st.Apps.Get(v.App)
-		r.held[v.Number] = held{event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: v.Container}, v.Key, v.AM}
+		if a := st.Apps.Get(v.App); v.IncreaseOf == 0 && v.Members == 0 { // else it becomes no container
+			r.held[v.Number] = held{event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: v.Container}, v.Key, v.AM}
+		}
 		return true
 	})
 	return r
