@@ -11,12 +11,14 @@ import (
 	"rmd/fsm/event"
 	"rmd/jepsen-lite/ledger"
 	"rmd/jepsen-lite/ledger/statediff"
+	"rmd/server/shadow"
 	"rmd/snapshot"
 	"rmd/yarn"
 )
 
 // checker judges a run by the ledger of its log, and by what all replicas must see at an index.
 type checker struct {
+	beside  *shadow.Shadow
 	w       *world
 	faults  []string
 	history []line
@@ -156,6 +158,7 @@ func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err e
 	if index%forecastEvery == 0 {
 		c.forecast(r)
 	}
+	c.shadow(r, index, rec)
 }
 
 // forecast plans ahead from a replica's state. That ends, twice with the same answer, and changes nothing.
