@@ -81,5 +81,5 @@ func (p *shadowPlots) chart(title string, y func(most float64) plot.Axis, value 
 		shadow.Points = append(shadow.Points, plot.Point{X: float64(at.AtMillis), Y: s})
 		most = max(most, c, s)
 	}
-	return plot.Chart{Title: title, X: p.x, Y: y(most), Lines: []plot.Line{cluster, shadow}, Marks: p.marks, Width: 2 * plotWidth, Height: plotHeight}
+	return plot.Chart{Title: title, X: p.x, Y: y(most), Lines: []plot.Line{cluster, shadow}, Marks: p.marks, Width: plotWidth, Height: plotHeight}
 }
