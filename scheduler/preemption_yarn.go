@@ -142,8 +142,14 @@ func (r *yarnRound) toTake(m preempt.Mode) [][]yarn.Resource {
 	out := make([][]yarn.Resource, len(r.partitions))
 	for i, p := range r.partitions {
 		out[i] = make([]yarn.Resource, len(p.Queues))
+		var wanted yarn.Resource
+		for q := range p.Queues {
+			wanted = wanted.Add(p.Queues[q].Wanted())
+		}
 		for q, share := range p.Entitlements(r.set, m) {
-			out[i][q] = share.ToTake
+			if !p.ForNobody(q, wanted) {
+				out[i][q] = share.ToTake
+			}
 			r.needy[i][q] = r.needy[i][q] || share.Needy
 		}
 	}

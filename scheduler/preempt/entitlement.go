@@ -72,6 +72,29 @@ func (p *Partition) Entitlements(s *Settings, m Mode) []Share {
 	return c.shares
 }
 
+// Wanted is what a leaf waits for.
+func (q *Queue) Wanted() yarn.Resource {
+	if !q.Leaf {
+		return yarn.Resource{}
+	}
+	return q.Pending.Add(q.Reserved)
+}
+
+// ForNobody says whether no other leaf waits for what a leaf gives, and neither it nor a queue above it
+// uses more than it may. wanted is what all leaves wait for. YARN's roundings may make a leaf give some
+// MiB then, which would cost it a container.
+func (p *Partition) ForNobody(leaf int, wanted yarn.Resource) bool {
+	if !wanted.Sub(p.Queues[leaf].Wanted()).IsZero() {
+		return false
+	}
+	for i := int32(leaf); i >= 0; i = p.Queues[i].Parent {
+		if q := &p.Queues[i]; !p.Calculator.FitsIn(q.Used, q.Max) {
+			return false
+		}
+	}
+	return true
+}
+
 // Budget is how much of all partitions together may be taken in one round.
 func (p *Partition) Budget(s *Settings) yarn.Resource {
 	return MultiplyFloat(p.Cluster, s.TotalPerRound)

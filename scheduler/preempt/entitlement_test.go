@@ -188,3 +188,45 @@ func TestRoundsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingForNobody: roundings take a MiB of leaf y, which would cost it a container. It gives only
+// while another leaf wants something, or when it uses more than it may.
+func TestNothingForNobody(t *testing.T) {
+	rows := func() []row {
+		return []row{
+			{name: "root", parent: -1, guaranteed: 13_312, used: 12_288},
+			{name: "a", guaranteed: 6389, used: 12_288},
+			{name: "b", guaranteed: 6923},
+			{name: "x", parent: 1, guaranteed: 4259, used: 8192, max: 10_240},
+			{name: "y", parent: 1, guaranteed: 2129, used: 4096},
+		}
+	}
+	const y = 4
+	for _, c := range []struct {
+		name   string
+		change func(rows []row)
+		want   bool
+	}{
+		{"nobody waits", func([]row) {}, true},
+		{"it waits itself", func(rows []row) { rows[y].pending, rows[y].reserved = 1024, 1024 }, true},
+		{"another one waits", func(rows []row) { rows[2].pending = 1024 }, false},
+		{"another one waits for a node", func(rows []row) { rows[2].reserved = 1024 }, false},
+		{"more than it may", func(rows []row) { rows[y].max = 4095 }, false},
+		{"more than those above may", func(rows []row) { rows[1].max = 12_287 }, false},
+	} {
+		all := rows()
+		c.change(all)
+		p := partitionOf(all)
+		var wanted yarn.Resource
+		for i := range p.Queues {
+			wanted = wanted.Add(p.Queues[i].Wanted())
+		}
+		if got := p.ForNobody(y, wanted); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	set := allAtOnce()
+	if got := partitionOf(rows()).Entitlements(&set, Mode{})[y].ToTake; got[yarn.Memory] != 1 {
+		t.Errorf("%s is to be taken: does the calculation still lose a MiB to rounding?", got)
+	}
+}
