@@ -82,7 +82,7 @@ var prefixes = []string{"app/", "container/", "node/", "queue/", "reservation/"}
 func (l *Ledger) Recount() []string {
 	var out []string
 	nodes := make([]yarn.Resource, len(l.nodes))
-	queues := map[grown]share{}
+	queues := map[leafPartition]share{}
 	for i := range l.apps {
 		a := &l.apps[i]
 		for k := range a.containers {
@@ -93,7 +93,7 @@ func (l *Ledger) Recount() []string {
 		}
 		if !a.state.Ended() {
 			a.uses(l, func(label string, used, held yarn.Resource) {
-				at := grown{a.queue, label}
+				at := leafPartition{a.queue, label}
 				s := queues[at]
 				s.take(used, held)
 				queues[at] = s
@@ -119,7 +119,7 @@ func (l *Ledger) Recount() []string {
 		}
 		for i := range l.queues {
 			q := &l.queues[i]
-			have, want := q.of(label), queues[grown{int32(i), label}]
+			have, want := q.of(label), queues[leafPartition{int32(i), label}]
 			if q.leaf && !q.gone && (have.used != want.used || have.held != want.held) {
 				out = append(out, fmt.Sprintf("queue %s uses %s (%s reserved)%s, its applications sum to %s (%s)", q.path, have.used, have.held, ofPartition(label), want.used, want.held))
 			}

@@ -70,22 +70,24 @@ type Ledger struct {
 	requests     []string // remembered calls, oldest first
 	requestSet   map[string]uint64
 
-	dropped    int              // applications that are forgotten
-	live       int              // containers that count in their queue
-	placed     int              // containers that count on their node
-	cluster    size             // of nodes without a label
-	clusters   map[string]*size // of those with one
-	labels     labels
-	configured bool               // the entry brought a configuration
-	given      []yarn.ContainerID // ids that the entry gives, those that reservations promise too
-	gangs      []int32            // applications whose gangs the entry changes
-	doubtful   []int32            // applications with reservations whose asks changed in it
-	grown      []grown            // leaves that took something in the entry
-	lent       []string           // labels of which nodes were lent in it
-	moved      bool               // an application changed its queue in it, or a node its label
-	withdrawn  []warning          // in it
-	awaited    []uint64           // reservations for which containers were warned in it
-	full       []fullNode         // reservations made in it
+	dropped      int              // applications that are forgotten
+	live         int              // containers that count in their queue
+	placed       int              // containers that count on their node
+	cluster      size             // of nodes without a label
+	clusters     map[string]*size // of those with one
+	labels       labels
+	configured   bool               // the entry brought a configuration
+	given        []yarn.ContainerID // ids that the entry gives, those that reservations promise too
+	gangs        []int32            // applications whose gangs the entry changes
+	doubtful     []int32            // applications with reservations whose asks changed in it
+	grown        []leafPartition    // leaves that took something in the entry
+	lent         []string           // labels of which nodes were lent in it
+	moved        bool               // an application changed its queue in it, or a node its label
+	withdrawn    []warning          // in it
+	preemptedNow []loss             // what leaves lost in it by preemption
+	takenFrom    []leafPartition    // leaves of which a round chooses without reservations
+	awaited      []uint64           // reservations for which containers were warned in it
+	full         []fullNode         // reservations made in it
 
 	violations []Violation
 	notes      []Violation
@@ -165,14 +167,17 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	}
 	l.configured, l.moved, l.grown, l.lent, l.doubtful, l.given = false, false, l.grown[:0], l.lent[:0], l.doubtful[:0], l.given[:0]
 	l.withdrawn, l.awaited, l.full = l.withdrawn[:0], l.awaited[:0], l.full[:0]
+	l.preemptedNow, l.takenFrom = l.preemptedNow[:0], l.takenFrom[:0]
 	l.cluster.peak = l.cluster.now
 	for _, s := range l.clusters {
 		s.peak = s.now
 	}
 	for _, e := range b.Events {
 		l.Counts.Events++
+		l.endOfChoice(e)
 		l.follow(e)
 	}
+	l.endOfChoice(nil)
 	l.balanceWarnings()
 	l.balance()
 	l.needless()

@@ -16,16 +16,22 @@ type warning struct {
 	ref         event.ContainerRef
 	reservation uint64
 	queue       string // that gains
-	inside      bool   // of one queue: what its applications take from each other
+	cause       yarn.PreemptionCause
 	deadline    int64
 	index       uint64
 }
 
+// inside says whether it is what applications of one queue take from each other.
+func (w *warning) inside() bool {
+	return w.cause == yarn.PreemptUserLimit || w.cause == yarn.PreemptPriority
+}
+
 // spared is when a container's warning was withdrawn, by the state's clock, since its end was not
-// needed any more, and for which reservation.
+// needed any more, for which reservation, and whether it was one for balance, which has a time of its own.
 type spared struct {
 	millis      int64
 	reservation uint64
+	balance     bool
 }
 
 // preemptionRules are what a queue configuration says about preemption as such.
@@ -33,6 +39,9 @@ type preemptionRules struct {
 	on         bool
 	reserves   bool  // what room is made for is reserved first
 	waitMillis int64 // from a warning to the end
+	inside     bool  // applications of a queue take from each other
+	byPriority bool  // queues take from those of a lower priority, whatever those use
+	moves      bool  // their reservations go to nodes where somebody can end
 }
 
 const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
@@ -47,18 +56,31 @@ func readPreemptionRules(properties []event.Property) preemptionRules {
 			r.reserves = p.Value != "yarn"
 		case preemptionPrefix + "max_wait_before_kill":
 			r.waitMillis = readCount(p.Value)
+		case preemptionPrefix + "intra-queue-preemption.enabled":
+			r.inside = strings.EqualFold(strings.TrimSpace(p.Value), "true")
+		case "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.enabled":
+			r.byPriority = strings.EqualFold(strings.TrimSpace(p.Value), "true")
+		case "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation":
+			r.moves = strings.EqualFold(strings.TrimSpace(p.Value), "true")
 		}
 	}
 	return r
 }
 
-// readPreemption reads whether other queues may take something from a queue. One that does not say
-// is as its parent is.
+// readPreemption reads whether other queues may take something from a queue, and its applications from
+// each other. One that does not say is as its parent is.
 func (l *Ledger) readPreemption(q *queue, properties []event.Property) {
-	q.disabled = q.parent >= 0 && l.queues[q.parent].disabled
-	if text := propertyOf(properties, "yarn.scheduler.capacity."+q.path+".disable_preemption"); text != "" {
-		q.disabled = strings.EqualFold(strings.TrimSpace(text), "true")
+	q.disabled, q.disabledInside = false, false
+	if q.parent >= 0 {
+		q.disabled, q.disabledInside = l.queues[q.parent].disabled, l.queues[q.parent].disabledInside
 	}
+	read := func(into *bool, key string) {
+		if text := propertyOf(properties, "yarn.scheduler.capacity."+q.path+"."+key); text != "" {
+			*into = strings.EqualFold(strings.TrimSpace(text), "true")
+		}
+	}
+	read(&q.disabled, "disable_preemption")
+	read(&q.disabledInside, "intra-queue-preemption.disable_preemption")
 }
 
 func (l *Ledger) warned(e *event.PreemptionAsked) {
@@ -68,8 +90,7 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 	}
 	l.Counts.Warned++
 	id := a.id(c.attempt, c.number)
-	w := warning{app: l.find(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue, deadline: e.DeadlineMillis, index: l.index,
-		inside: e.Cause == yarn.PreemptUserLimit || e.Cause == yarn.PreemptPriority}
+	w := warning{app: l.find(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue, cause: e.Cause, deadline: e.DeadlineMillis, index: l.index}
 	switch {
 	case !c.live:
 		l.violate("S17", a.life(l, c), "%s is warned after its end", id)
@@ -81,7 +102,7 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 		l.violate("S17", nil, "%s is warned while nothing is to be preempted", id)
 	case e.DeadlineMillis < l.now+l.preemption.waitMillis:
 		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, l.preemption.waitMillis)
-	case c.spared == (spared{l.now, e.Reservation}):
+	case c.spared == (spared{l.now, e.Reservation, e.Cause == yarn.PreemptBalance}):
 		l.violate("S17", nil, "the time of %s starts again: its warning for r%d was withdrawn, and is given again at once", id, e.Reservation)
 	}
 	c.deadlines = append(c.deadlines, e.DeadlineMillis)
@@ -102,7 +123,12 @@ func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 			l.violate("S18", r.chain(l), "%s is to make room for r%d in the name of %s, it is of %s", id, r.number, w.queue, l.queues[l.apps[r.app].queue].path)
 		}
 	}
-	if w.inside {
+	if w.inside() {
+		l.auditInside(a, c, w)
+		return
+	}
+	if !l.preemption.reserves {
+		l.auditUnreserved(a, c, w)
 		return
 	}
 	if q := &l.queues[a.queue]; q.disabled || q.path == w.queue {
@@ -161,7 +187,7 @@ func (l *Ledger) warningWithdrawn(e *event.PreemptionWithdrawn) {
 		return
 	}
 	if e.Cause == yarn.WithdrawNotChosen {
-		c.spared = spared{l.now, l.warnings[i].reservation}
+		c.spared = spared{l.now, l.warnings[i].reservation, l.warnings[i].cause == yarn.PreemptBalance}
 	}
 	l.withdrawn = append(l.withdrawn, l.warnings[i])
 	l.warnings = slices.Delete(l.warnings, i, i+1)
@@ -200,9 +226,13 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 	if w.reservation != 0 {
 		l.auditRoom(w, id)
 	}
-	if !w.inside {
+	switch {
+	case l.preemption.reserves && !w.inside():
 		l.aboveGuarantee(a, c, "is preempted")
+	case !l.preemption.reserves && l.onlyByGuarantee():
+		l.usesTooMuch(a, c, "is preempted")
 	}
+	l.preemptedNow = append(l.preemptedNow, loss{a.queue, l.nodes[c.node].label, c.size})
 }
 
 // auditRoom holds that a reservation has room on its node when all containers have ended that were
@@ -272,7 +302,7 @@ func (l *Ledger) balanceWarnings() {
 		l.violate("S17", l.warnings[0].chain(l), "preemption is switched off, and %s is still to end", l.warnings[0].name(l))
 	}
 	for _, f := range l.full {
-		if !slices.Contains(l.awaited, f.number) {
+		if !slices.Contains(l.awaited, f.number) && (l.preemption.reserves || !l.preemption.moves) {
 			l.violations = append(l.violations, f.violation)
 		}
 	}

@@ -144,7 +144,7 @@ func TestPreemptionViolations(t *testing.T) {
 			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.disable_preemption", Value: "true"}, yarnSelector))
 			l.entry(warn(1, 1, 0, 11_000))
 		}},
-		{"below the guarantee", "S18", "is warned, and root.a uses 16384MB 4vc of the 4096MB 4vc", func(l *logbook) {
+		{"below the guarantee", "S18", "root.a uses 16384MB 4vc of the 4096MB 4vc that it is guaranteed, 0MB 0vc when all", func(l *logbook) {
 			l.entry(preemption(3, yarnSelector))
 			l.entry(warn(1, 1, 0, 11_000), warn(1, 2, 0, 11_000), warn(1, 3, 0, 11_000), warn(1, 4, 0, 11_000))
 		}},

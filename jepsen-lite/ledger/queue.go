@@ -25,6 +25,8 @@ type queue struct {
 	bounded    bool
 	min        map[string]capacityOf // by label; one that is not there guarantees nothing
 	disabled   bool                  // other queues take nothing from it
+	// disabledInside says that its applications take nothing from each other.
+	disabledInside bool
 }
 
 // queue finds a queue in force by its path; -1 when there is none.
@@ -190,7 +192,7 @@ func (l *Ledger) charge(a *app, n *node, used, held yarn.Resource) {
 	s := l.queues[a.queue].of(n.label)
 	if s.seen != l.index {
 		s.seen, s.before = l.index, s.used
-		l.grown = append(l.grown, grown{a.queue, n.label})
+		l.grown = append(l.grown, leafPartition{a.queue, n.label})
 	}
 	s.take(used, held)
 }
@@ -206,8 +208,8 @@ func (s *share) take(used, held yarn.Resource) {
 	s.used, s.held = s.used.Add(used), s.held.Add(held)
 }
 
-// grown is a leaf that took something of a partition in the entry.
-type grown struct {
+// leafPartition is a leaf on the nodes of a label.
+type leafPartition struct {
 	leaf  int32
 	label string
 }

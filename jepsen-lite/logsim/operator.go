@@ -55,8 +55,11 @@ func (p *operator) queues() input.Input {
 	case 0, 1:
 		p.wanted = w.rng.IntN(len(trees))
 		p.lazy = w.rng.IntN(2) == 0
-		preempt := w.opt.has(LoadPreempt) && w.rng.IntN(4) > 0
-		return &input.SetQueues{Properties: w.opt.properties(p.wanted, p.lazy, preempt), Author: "op"}
+		selector := ""
+		if w.opt.has(LoadPreempt) && w.rng.IntN(4) > 0 {
+			selector = pick(w.rng, append(selectors, w.opt.Selector)...)
+		}
+		return &input.SetQueues{Properties: w.opt.properties(p.wanted, p.lazy, selector), Author: "op"}
 	case 2:
 		return &input.SetQueueState{Queue: w.queue(), State: yarn.QueueStopped}
 	case 3:

@@ -22,6 +22,8 @@ type Options struct {
 	Kinds int
 	// Tree is the first queue configuration, an index into the known ones.
 	Tree int
+	// Selector is how queues take back what others have borrowed at first; empty: they do not.
+	Selector string
 	// InFlight is how many batches the log may have in hand.
 	InFlight int
 	// BatchEvents closes a batch.
@@ -60,6 +62,9 @@ const (
 
 var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels, LoadPreempt, LoadUsers}
 
+// selectors are the ways to choose what is preempted.
+var selectors = []string{"planned", "yarn"}
+
 // DefaultSteps is how many inputs a run plans before its faults end.
 const DefaultSteps = 5000
 
@@ -93,6 +98,9 @@ func Draw(seed uint64) Options {
 		if rng.IntN(3) == 0 {
 			o.Loads = append(o.Loads, l)
 		}
+	}
+	if o.has(LoadPreempt) {
+		o.Selector = pick(rng, selectors...)
 	}
 	return o
 }

@@ -56,7 +56,7 @@ func (w *world) makeRoom() {
 	if w.leads == nil {
 		return
 	}
-	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false, w.opt.has(LoadPreempt)), Author: "recovery"}}
+	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false, w.opt.Selector), Author: "recovery"}}
 	for _, q := range append([]string{"root", "root.a"}, leaves...) {
 		ins = append(ins, &input.SetQueueState{Queue: q, State: yarn.QueueRunning})
 	}

@@ -98,19 +98,28 @@ func labelCapacities(tree int) []labelCapacity {
 	return append(all, labelCapacity{"a.x:y.capacity", 100, 10}, labelCapacity{"b:x.maximum-capacity", 70, 14})
 }
 
-// preempting is how queues take back what others have borrowed. The waits are short, or the load would
-// be over before them.
-func preempting(tree int) []string {
+// preempting is how queues take back what others have borrowed, by a selector. The waits are short, or
+// the load would be over before them.
+func preempting(tree int, selector string) []string {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
-	lines := []string{"yarn.resourcemanager.scheduler.monitor.enable=true", monitor + "monitoring_interval=1000", monitor + "max_wait_before_kill=3000"}
+	lines := []string{"yarn.resourcemanager.scheduler.monitor.enable=true", monitor + "monitoring_interval=1000", monitor + "max_wait_before_kill=3000",
+		prefix + "preemption.selector=" + selector}
 	if tree != 3 { // else Hadoop's bounds hold
 		lines = append(lines, monitor+"total_preemption_per_round=1", monitor+"natural_termination_factor=1", monitor+"max_ignored_over_capacity=0")
 	}
+	const inside, underutilized = monitor + "intra-queue-preemption.", prefix + "ordering-policy.priority-utilization.underutilized-preemption."
 	switch tree {
+	case 0:
+		lines = append(lines, inside+"enabled=true", inside+"max-allowable-limit=1", inside+"minimum-threshold=0.2", inside+"preemption-order-policy=priority_first",
+			prefix+"root.c.intra-queue-preemption.disable_preemption=true")
 	case 1:
-		lines = append(lines, monitor+"conservative-drf=true", prefix+"root.b.disable_preemption=true")
+		lines = append(lines, monitor+"conservative-drf=true", prefix+"root.b.disable_preemption=true", inside+"enabled=true", inside+"max-allowable-limit=1",
+			monitor+"preemption-to-balance-queue-after-satisfied.enabled=true", monitor+"preemption-to-balance-queue-after-satisfied.max-wait-before-kill=6000")
 	case 2:
-		lines = append(lines, prefix+"preemption.reservation-wait-ms=4000", prefix+"root.a.disable_preemption=true", prefix+"root.a.x.disable_preemption=false")
+		lines = append(lines, prefix+"preemption.reservation-wait-ms=4000", prefix+"root.a.disable_preemption=true", prefix+"root.a.x.disable_preemption=false",
+			underutilized+"enabled=true", underutilized+"reserved-container-delay-ms=2000", underutilized+"allow-move-reservation=true")
+	case 3:
+		lines = append(lines, monitor+"select_based_on_reserved_containers=true", monitor+"additional_res_balance_based_on_reserved_containers=true")
 	}
 	return lines
 }
@@ -132,8 +141,8 @@ func users(tree int) []string {
 	return lines
 }
 
-// properties writes a tree with what all of them have.
-func (o Options) properties(tree int, lazy, preempt bool) []input.Property {
+// properties writes a tree with what all of them have. Without a selector nothing is preempted.
+func (o Options) properties(tree int, lazy bool, selector string) []input.Property {
 	lines := []string{
 		"yarn.scheduler.maximum-allocation-mb=16384", "yarn.scheduler.maximum-allocation-vcores=16", "yarn.cluster.max-application-priority=5",
 		"yarn.resourcemanager.max-completed-applications=12", prefix + "node-locality-delay=2", prefix + "maximum-applications=200", prefix + "queue-mappings=u:%user:root.b",
@@ -163,8 +172,8 @@ func (o Options) properties(tree int, lazy, preempt bool) []input.Property {
 	if o.has(LoadLabels) {
 		lines = append(lines, o.labelled(tree)...)
 	}
-	if preempt {
-		lines = append(lines, preempting(tree)...)
+	if selector != "" {
+		lines = append(lines, preempting(tree, selector)...)
 	}
 	out := make([]input.Property, 0, len(lines))
 	for _, l := range lines {

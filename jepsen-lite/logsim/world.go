@@ -160,7 +160,7 @@ func (w *world) boot() {
 	}
 	w.beginLeadership(w.rs[0])
 	w.leads.step(nil, input.Request{Input: &input.InitCluster{ClusterID: "logsim", ClusterTimestamp: epochMillis,
-		Properties: w.opt.properties(w.opt.Tree, w.opt.Lazy, w.opt.has(LoadPreempt)), Entropy: w.entropy()}})
+		Properties: w.opt.properties(w.opt.Tree, w.opt.Lazy, w.opt.Selector), Entropy: w.entropy()}})
 	if w.leads.planner.Config() == nil {
 		w.check.fail("S1", "the first queues are refused")
 		return

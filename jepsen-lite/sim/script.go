@@ -16,6 +16,9 @@ func Draw(seed int64, opt Options) script.Script {
 	s := script.Script{Seed: seed, Schedule: seed, Cluster: written(drawSettings(rng)),
 		Load: script.Load{Nodes: 4, Clients: 4, Readers: readers}, Length: script.Duration(opt.Faults)}
 	s.Cluster.Preempt = seed%2 == 0
+	if seed%8 == 0 {
+		s.Cluster.Selector = "yarn"
+	}
 	between := func(least, more time.Duration) script.Duration {
 		return script.Duration(least + time.Duration(rng.Int63n(int64(more))))
 	}
@@ -58,7 +61,7 @@ func drawKinds(rng *rand.Rand, p Profile) []string {
 // written are settings as a script has them.
 func written(o settings) script.Cluster {
 	c := script.Cluster{Replicas: o.replicas, Eager: o.eager, Dominant: o.dominant, InFlight: o.inFlight, SnapshotAfter: o.snapshotAfter,
-		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath, Preempt: o.preempt}
+		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath, Preempt: o.preempt, Selector: o.selector}
 	for _, q := range o.queues {
 		c.Queues = append(c.Queues, script.Queue{Name: q.name, Capacity: q.capacity})
 	}
@@ -68,7 +71,7 @@ func written(o settings) script.Cluster {
 // read is the way back.
 func read(c script.Cluster) settings {
 	o := settings{replicas: c.Replicas, eager: c.Eager, dominant: c.Dominant, inFlight: c.InFlight, snapshotAfter: c.SnapshotAfter,
-		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath, preempt: c.Preempt}
+		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath, preempt: c.Preempt, selector: c.Selector}
 	for _, q := range c.Queues {
 		o.queues = append(o.queues, queue{q.Name, q.Capacity})
 	}

@@ -36,6 +36,7 @@ type settings struct {
 	pipelined     bool // Raft's entries are sent on before they are answered
 	fastPath      bool // without the guard against hashicorp/raft #695
 	preempt       bool // queues take back what others have borrowed
+	selector      string
 	queues        []queue
 }
 
@@ -172,6 +173,11 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 		set(monitor+"max_ignored_over_capacity", "0")
 		set(monitor+"total_preemption_per_round", "1")
 		set(monitor+"natural_termination_factor", "1")
+		if w.opt.selector != "" {
+			set(prefix+"preemption.selector", w.opt.selector)
+			set(monitor+"intra-queue-preemption.enabled", "true")
+			set(monitor+"intra-queue-preemption.max-allowable-limit", "1")
+		}
 	}
 	if w.opt.lazyCancel {
 		set(prefix+"reservation.eager-cancel", "false")

@@ -42,6 +42,7 @@ type Cluster struct {
 	Pipelined     bool    `json:"pipelined,omitempty"`
 	FastPath      bool    `json:"fast_path,omitempty"` // without the guard against hashicorp/raft #695
 	Preempt       bool    `json:"preempt,omitempty"`   // queues take back what others have borrowed
+	Selector      string  `json:"selector,omitempty"`  // who chooses what is preempted; empty: rmd's
 	Queues        []Queue `json:"queues"`
 }
 

@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Preemption with the selector "yarn" reserves nothing: each round chooses again whom to end. And what
+// applications of one queue take from each other leaves the queue what it has. So S18 says something
+// else of both: somebody waits that may take it.
+
+// loss is what preemption took of a leaf on the nodes of a label: a container or a reservation.
+type loss struct {
+	leaf  int32
+	label string
+	size  yarn.Resource
+}
+
+// auditUnreserved holds a new warning without a reservation to its cause: S18. A queue of a higher
+// priority takes whatever a lower one uses, as long as it lacks something of its guarantee itself.
+// Else the leaf uses too much, and some other one wants something, or a maximum has shrunk. YARN frees a
+// reserved node from containers of the reservation's own queue too.
+func (l *Ledger) auditUnreserved(a *app, c *container, w *warning) {
+	if w.cause == yarn.PreemptQueuePriority {
+		l.auditPriority(a, c, w)
+		return
+	}
+	if q := &l.queues[a.queue]; q.disabled || q.path == w.queue && w.cause != yarn.PreemptReservation {
+		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", a.id(c.attempt, c.number), q.path, w.queue)
+	}
+	l.usesTooMuch(a, c, "is warned")
+	if !l.beyondMaximum(a.queue, l.nodes[c.node].label) && !slices.ContainsFunc(l.apps, func(b app) bool { return b.queue != a.queue && b.wants() }) {
+		l.violate("S18", a.life(l, c), "%s of %s is to end, and no other queue wants anything", a.id(c.attempt, c.number), l.queues[a.queue].path)
+	}
+	if from := (leafPartition{a.queue, l.nodes[c.node].label}); !slices.Contains(l.takenFrom, from) {
+		l.takenFrom = append(l.takenFrom, from)
+	}
+}
+
+// beyondMaximum says whether a queue, or one above it, uses more of a partition than it may: nodes went,
+// or its maximum was lowered.
+func (l *Ledger) beyondMaximum(i int32, label string) bool {
+	for ; i >= 0; i = l.queues[i].parent {
+		used, _ := l.sum(i, label)
+		if slices.Contains(l.kindsBelow(l.maximum(i, label, l.size(label).now), used), true) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Ledger) auditPriority(a *app, c *container, w *warning) {
+	label, i := l.nodes[c.node].label, l.queue(w.queue)
+	held := slices.ContainsFunc(l.reservations, func(r reservation) bool { return r.node == c.node && l.apps[r.app].queue == i })
+	if i < 0 || !held {
+		l.violate("S18", a.life(l, c), "%s is to end for %s, which holds no reservation on %s", a.id(c.attempt, c.number), w.queue, l.nodeName(c.node))
+		return
+	}
+	used, reserved := l.sum(i, label)
+	if !slices.Contains(l.kindsBelow(used.Sub(reserved), l.guarantee(i, label)), true) {
+		l.violate("S18", a.life(l, c), "%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", a.id(c.attempt, c.number), w.queue, used, reserved)
+	}
+}
+
+// kindsBelow says of each kind that decides whether a has less of it than b.
+func (l *Ledger) kindsBelow(a, b yarn.Resource) (below []bool) {
+	for k := range a {
+		if k == yarn.Memory || l.dominant {
+			below = append(below, a[k] < b[k])
+		}
+	}
+	return below
+}
+
+// usesTooMuch holds that a leaf used more than its guarantee of some kind before the entry took anything
+// of it.
+func (l *Ledger) usesTooMuch(a *app, c *container, what string) {
+	label := l.nodes[c.node].label
+	used, _ := l.sum(a.queue, label)
+	for _, lost := range l.lossesOf(a.queue, label) {
+		used = used.Add(lost)
+	}
+	if keep := l.guarantee(a.queue, label); !slices.Contains(l.kindsBelow(keep, used), true) {
+		l.violate("S18", a.life(l, c), "%s %s, and %s uses %s, not more than the %s that it is guaranteed%s",
+			a.id(c.attempt, c.number), what, l.queues[a.queue].path, used, keep, ofPartition(label))
+	}
+}
+
+// onlyByGuarantee says whether nothing is taken but from leaves that use too much. Where there are more
+// causes, a container may end for another one than it was warned for.
+func (l *Ledger) onlyByGuarantee() bool { return !l.preemption.inside && !l.preemption.byPriority }
+
+// endOfChoice holds, before the first event that is not of a choice, that leaves of which containers
+// were warned without reservations lose as much as they use too much, and less than one container beyond
+// that: S18.
+func (l *Ledger) endOfChoice(next event.Event) {
+	switch next.(type) {
+	case *event.PreemptionAsked, *event.PreemptionWithdrawn:
+		return
+	}
+	from := l.takenFrom
+	l.takenFrom = l.takenFrom[:0]
+	if !l.onlyByGuarantee() {
+		return
+	}
+	for _, from := range from {
+		used, _ := l.sum(from.leaf, from.label)
+		keep, left := l.guarantee(from.leaf, from.label), used.Sub(l.warnedOf(from.leaf, from.label))
+		all := l.lossesOf(from.leaf, from.label)
+		for _, w := range l.warnings {
+			all = append(all, l.sizesOf([]warning{w}, from.leaf, from.label))
+		}
+		needed := func(size yarn.Resource) bool { // beside all others
+			return !size.IsZero() && slices.Contains(l.kindsBelow(keep, left.Add(size)), true)
+		}
+		if !slices.ContainsFunc(all, needed) {
+			l.violate("S18", nil, "%s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned: any of them could stay",
+				l.queues[from.leaf].path, used, keep, ofPartition(from.label), left)
+		}
+	}
+}
+
+// lossesOf are what the entry took of a leaf by preemption.
+func (l *Ledger) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
+	for _, lost := range l.preemptedNow {
+		if lost.leaf == leaf && lost.label == label {
+			sizes = append(sizes, lost.size)
+		}
+	}
+	return sizes
+}
+
+// auditInside holds a new warning inside a queue to what its applications may take from each other:
+// one that wants something takes it, of a higher priority, or of another user. No AM ends.
+func (l *Ledger) auditInside(a *app, c *container, w *warning) {
+	id, q := a.id(c.attempt, c.number), &l.queues[a.queue]
+	if !l.preemption.inside || q.disabled || q.disabledInside || q.path != w.queue || c.am {
+		l.violate("S18", a.life(l, c), "%s of %s (AM: %v) is to end for %s for cause %s: nothing is to be taken so", id, q.path, c.am, w.queue, w.cause)
+		return
+	}
+	gains := func(b app) bool {
+		if b.seq == a.seq || b.queue != a.queue || !b.wants() {
+			return false
+		}
+		return b.priority() > a.priority() || b.user != a.user
+	}
+	if !slices.ContainsFunc(l.apps, gains) {
+		l.violate("S18", a.life(l, c), "%s of %s is to end for cause %s, and no application of the queue may take it", id, q.path, w.cause)
+	}
+}
+
+func (a *app) priority() int32 { return a.priorities[len(a.priorities)-1].Priority }
+
+// wants says whether it asks for containers or larger ones, holds nodes for some, or waits for its AM.
+func (a *app) wants() bool {
+	return a.stage == active || a.holds > 0 || slices.ContainsFunc(a.asks, func(k ask) bool { return k.count > 0 }) ||
+		slices.ContainsFunc(a.containers, func(c container) bool { return c.live && !c.more.IsZero() })
+}
