@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"rmd/yarn"
 )
 
 const twoQueues = "root.queues = a,b\nroot.a.capacity = 40\nroot.b.capacity = 60\n"
@@ -113,6 +115,18 @@ func TestAllFaultsAtOnceWithPlaces(t *testing.T) {
 	}
 	if got[0].Origin != "f:5" || got[1].Origin != "f:3" || got[2].Origin != "f:4" {
 		t.Errorf("origins %+v", got)
+	}
+}
+
+// TestRootWeight: the converter of Fair Scheduler's files and Cloudera give root a weight. It is shown,
+// and root still has the whole cluster.
+func TestRootWeight(t *testing.T) {
+	c := parse(t, twoQueues+"root.capacity = 2w")
+	if root := &c.Queues[0]; root.Capacity.Unit != UnitWeight || root.MaxCapacity.Unit != UnitPercent || len(c.Warnings) > 0 {
+		t.Errorf("%+v %+v", root.Capacity, c.Warnings)
+	}
+	if got := c.Compute(yarn.NewResource(1000, 10)).Capacities[0].EffMin; got != yarn.NewResource(1000, 10) {
+		t.Errorf("root is guaranteed %v", got)
 	}
 }
 

@@ -44,7 +44,11 @@ func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 	if q.Parent < 0 {
 		q.Capacity, q.MaxCapacity = uniform(UnitPercent, yarn.Fraction{Num: 100, Den: 1}), uniform(UnitPercent, yarn.Fraction{Num: 100, Den: 1})
 		for _, n := range []string{"capacity", "maximum-capacity"} {
-			if a, err := parseAmount(r.trimmed(key(n)), c.Kinds, c.LegacyQueueMode); r.set(key(n)) && (err != nil || a != q.Capacity) {
+			a, err := parseAmount(r.trimmed(key(n)), c.Kinds, c.LegacyQueueMode)
+			switch {
+			case n == "capacity" && err == nil && a.Unit == UnitWeight: // fs2cs and Cloudera write it
+				q.Capacity = a
+			case r.set(key(n)) && (err != nil || a != q.MaxCapacity):
 				r.warn(key(n), "root always has the whole cluster", "remove it")
 			}
 		}

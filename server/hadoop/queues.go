@@ -81,8 +81,12 @@ func (q *queueView) labels(st *state.State, slot uint32, i int) (out []client.Pa
 // show is what queue i has of a partition.
 func show(p frontend.Partition, label string, i int) client.Partition {
 	c, e := &p.Conf.Queues[i], &p.Tree.Capacities[i]
+	guarantee := float(e.Capacity.Rat())
+	if c.Capacity.Unit == capacity.UnitWeight && c.Parent >= 0 {
+		guarantee = 0 // as YARN says of a queue that has a weight
+	}
 	return client.Partition{Label: label,
-		Capacity: float(e.Capacity.Rat()), MaxCapacity: float(e.MaxCapacity.Rat()), AbsoluteCapacity: float(e.AbsCapacity.Rat()), AbsoluteMax: float(e.AbsMax.Rat()),
+		Capacity: guarantee, MaxCapacity: float(e.MaxCapacity.Rat()), AbsoluteCapacity: float(e.AbsCapacity.Rat()), AbsoluteMax: float(e.AbsMax.Rat()),
 		MaxAMShare: float(c.MaxAMPercent.Rat()), ConfiguredMin: e.ConfiguredMin, ConfiguredMax: e.ConfiguredMax, EffectiveMin: e.EffMin, EffectiveMax: e.EffMax}
 }
 

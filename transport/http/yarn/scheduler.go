@@ -32,8 +32,9 @@ func (s *API) wsScheduler(c *route.Call) error {
 	n := v.QueueSums()
 	i := v.Configured("root")
 	q := v.State.Queues.Get(root)
+	weight, normalized, _ := wsWeight(&v.Conf.Queues[i], &v.Tree.Capacities[i])
 	d := obj{
-		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", usedPercent(v.Partition(0), root, i)}, {"maxCapacity", 100.0}, {"weight", -1.0}, {"normalizedWeight", 0.0}, {"queueCapacityVectorInfo", v.wsVector(&v.Conf.Queues[i])},
+		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", usedPercent(v.Partition(0), root, i)}, {"maxCapacity", 100.0}, {"weight", weight}, {"normalizedWeight", normalized}, {"queueCapacityVectorInfo", v.wsVector(&v.Conf.Queues[i])},
 		{"queueName", "root"}, {"queuePath", "root"}, {"maxParallelApps", parallel(v.Conf.Queues[i].MaxParallelApps)}, {"isAbsoluteResource", false},
 		{"queues", filled("queue", v.wsChildren(q, n))},
 		{"capacities", v.wsCapacities(root, i)}, {"health", v.wsHealth()},
