@@ -43,6 +43,8 @@ type Options struct {
 	// Extra is a folder with files of Hadoop whose properties are added to those of every process, and,
 	// in folders with the names of processes, of one.
 	Extra string
+	// OwnQueues has the queues of Extra stand alone, without those of the harness.
+	OwnQueues bool
 }
 
 func (o Options) filled() Options {

@@ -214,6 +214,9 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 // capacityScheduler has two leaf queues that may each take the whole cluster.
 func (c *Cluster) capacityScheduler() *settings {
 	s := &settings{}
+	if c.OwnQueues {
+		return s
+	}
 	const at = "yarn.scheduler.capacity."
 	s.set(at+"root.queues", "default,batch")
 	for queue, share := range map[string]int{"default": 60, "batch": 40} {

@@ -145,3 +145,16 @@ func (m *Master) NextContainer(after time.Time) (Reply, bool) {
 	}
 	return Reply{}, false
 }
+
+// Place submits unmanaged applications and says which queue each goes to, or why it is refused. Each has
+// a user, a name, the queue that its client names, and a tag; "-" is none.
+func (c *Cluster) Place(submissions []string) []string {
+	c.t.Helper()
+	c.file(strings.ReplaceAll(strings.Join(submissions, "\n"), " ", "\t")+"\n", "tmp", "submissions")
+	r := c.client(false, "200m", toolTime+time.Duration(len(submissions))*5*time.Second, "rmd.interop.Place", c.path("tmp", "submissions")).Wait()
+	placed := strings.Split(strings.TrimSpace(r.Out), "\n")
+	if r.Code != 0 || len(placed) != len(submissions) {
+		c.t.Fatalf("place: exit %d:\n%s", r.Code, r.Text())
+	}
+	return placed
+}

@@ -1,0 +1,140 @@
+//go:build interop
+
+package interop
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rmd/interop/harness"
+)
+
+// placements are submissions: user, name, queue and tag; "-" is none.
+var placements = []string{
+	"ann nightly - -", "ann x - -", "ann x default -", "ann x root.default -", "ann x etl -", "ann x root.none.x -", "ann x nosuch -",
+	"bob x - -", "bea x - -", "carl.x x - -", "etl x - -", "etl x root.users -", "eve x - -", "charlie x - -",
+	"mallory x - -", "hive x - userid=ann", "hive x - userid=carl.x", "bob x - userid=ann",
+	"ann x root.bi.adhoc -", "ann x adhoc -", "ann x root.users.eve -", "ann x root.production.reports -",
+}
+
+// TestPlacement runs files that "yarn fs2cs" makes of Fair Scheduler's, and one as CDP 7.1 writes it, on
+// rmd and on the Java ResourceManager. What the command line and REST say of queues, and where
+// submissions go, must be equal.
+func TestPlacement(t *testing.T) {
+	for _, name := range []string{"fs2cs/documented", "fs2cs/cdh", "cdp"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			extra := configuration(t, name)
+			var want, got map[string]string
+			t.Run(string(harness.Java), func(t *testing.T) { want = placed(t, harness.Java, extra) })
+			t.Run(string(harness.DefaultKind()), func(t *testing.T) { got = placed(t, harness.DefaultKind(), extra) })
+			if len(want) == 0 || len(got) == 0 {
+				t.FailNow() // why was said
+			}
+			for _, key := range slices.Sorted(maps.Keys(want)) {
+				if d := harness.Diff(want[key], got[key]); d != "" {
+					t.Errorf("%s\n%s", key, d)
+				}
+			}
+		})
+	}
+}
+
+// configuration is a folder with Hadoop's files: those of testdata, or what the converter of Hadoop
+// makes of the Fair Scheduler's file there, as it is.
+func configuration(t *testing.T, name string) string {
+	from, to := filepath.Join("testdata", name), t.TempDir()
+	if fair := filepath.Join(from, "fair-scheduler.xml"); exists(fair) {
+		in := harness.Fetch(t)
+		cmd := exec.Command(in.Java, "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", in.Jars+"/*",
+			"org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.converter.FSConfigToCSConfigConverterMain",
+			"-y", absolute(t, "testdata/fs2cs/fair-yarn-site.xml"), "-f", absolute(t, fair), "-o", to)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("fs2cs: %v\n%s", err, out)
+		}
+	} else if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	groups, err := os.ReadFile("testdata/groups.xml")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to, "core-site.xml"), groups, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func absolute(t *testing.T, path string) string {
+	p, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// queueFields are what REST says of a queue that does not depend on what runs there.
+var queueFields = []string{"queuePath", "queueName", "state", "capacity", "maxCapacity", "absoluteCapacity", "absoluteMaxCapacity", "weight", "normalizedWeight",
+	"mode", "queueType", "creationMethod", "autoCreationEligibility", "orderingPolicyInfo", "userLimitFactor", "userLimit", "maxApplications", "maxParallelApps"}
+
+// placed is what a cluster says, by question.
+func placed(t *testing.T, kind harness.Kind, extra string) map[string]string {
+	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true, Site: map[string]string{"yarn.acl.enable": "false"}})
+	out := map[string]string{}
+	var doc struct {
+		Scheduler struct {
+			Info map[string]any `json:"schedulerInfo"`
+		} `json:"scheduler"`
+	}
+	c.Read("/ws/v1/cluster/scheduler", &doc)
+	var paths []string
+	describe(doc.Scheduler.Info, func(path, text string) {
+		out["REST "+path] = text
+		paths = append(paths, path)
+	})
+	var commands []string
+	for _, p := range paths {
+		commands = append(commands, "queue -status "+p)
+	}
+	for i, r := range c.Batch(commands...) {
+		out[commands[i]] = shown(c, r, "")
+	}
+	for i, queue := range c.Place(placements) {
+		out["submission "+placements[i]] = c.Normal(queue)
+		t.Logf("%s: %s", placements[i], queue)
+	}
+	return out
+}
+
+// describe calls f with what a document of REST says of each queue.
+func describe(queue map[string]any, f func(path, text string)) {
+	path, _ := queue["queuePath"].(string)
+	var b strings.Builder
+	for _, key := range queueFields {
+		switch v := queue[key].(type) {
+		case nil:
+		case float64: // Java's are inexact beyond this
+			fmt.Fprintf(&b, "%s = %.4f\n", key, v)
+		default:
+			fmt.Fprintf(&b, "%s = %v\n", key, v)
+		}
+	}
+	f(path, b.String())
+	below, _ := queue["queues"].(map[string]any)
+	list, _ := below["queue"].([]any)
+	for _, q := range list {
+		if q, ok := q.(map[string]any); ok {
+			describe(q, f)
+		}
+	}
+}
