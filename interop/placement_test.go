@@ -15,12 +15,21 @@ import (
 	"rmd/interop/harness"
 )
 
-// placements are submissions: user, name, queue and tag; "-" is none.
+// placements are submissions: user, name, queue, tag and priority; "-" is none.
 var placements = []string{
-	"ann nightly - -", "ann x - -", "ann x default -", "ann x root.default -", "ann x etl -", "ann x root.none.x -", "ann x nosuch -",
-	"bob x - -", "bea x - -", "carl.x x - -", "etl x - -", "etl x root.users -", "eve x - -", "charlie x - -",
-	"mallory x - -", "hive x - userid=ann", "hive x - userid=carl.x", "bob x - userid=ann",
-	"ann x root.bi.adhoc -", "ann x adhoc -", "ann x root.users.eve -", "ann x root.production.reports -",
+	"ann nightly - - -", "ann x - - -", "ann x default - -", "ann x root.default - -", "ann x etl - -", "ann x root.none.x - -", "ann x nosuch - -",
+	"bob x - - -", "bea x - - -", "carl.x x - - -", "etl x - - -", "etl x root.users - -", "eve x - - -", "charlie x - - -",
+	"mallory x - - -", "hive x - userid=ann -", "hive x - userid=carl.x -", "bob x - userid=ann -",
+	"ann x root.bi.adhoc - -", "ann x adhoc - -", "ann x root.users.eve - -", "ann x root.production.reports - -",
+}
+
+// priorities are submissions to queues of testdata/priorities. The differences from YARN in
+// docs/design/differences-from-yarn.md are not among them.
+var priorities = []string{
+	"ann x root.etl - -", "ann x root.etl - 7", "ann x root.etl - 8", "ann x root.etl - 99", "bea x root.etl - -", "bea x root.etl - 7",
+	"bob x root.etl - -", "bob x root.etl - 3", "bob x root.etl - 4", "eve x root.etl - -", "eve x root.etl - 1", "eve x root.etl - 2", "eve x root.etl - -3",
+	"eve x root.adhoc - -", "eve x root.adhoc - 99", "eve x root.adhoc - 0", "eve x root.open - -", "eve x root.open - 0", "ann x root.open - -", "ann x root.open - 10", "ann x root.open - 99",
+	"ann x root.etl workflowid:nightly -", "ann x root.etl workflowid:NIGHTLY 1", "eve x root.adhoc workflowid:report 1", "eve x root.adhoc workflowid:nightly 1", "ann x root.etl workflowid:nightly 9",
 }
 
 // TestPlacement runs files that "yarn fs2cs" makes of Fair Scheduler's, and one as CDP 7.1 writes it, on
@@ -28,20 +37,26 @@ var placements = []string{
 // submissions go, must be equal.
 func TestPlacement(t *testing.T) {
 	for _, name := range []string{"fs2cs/documented", "fs2cs/cdh", "cdp"} {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			extra := configuration(t, name)
-			var want, got map[string]string
-			t.Run(string(harness.Java), func(t *testing.T) { want = placed(t, harness.Java, extra) })
-			t.Run(string(harness.DefaultKind()), func(t *testing.T) { got = placed(t, harness.DefaultKind(), extra) })
-			if len(want) == 0 || len(got) == 0 {
-				t.FailNow() // why was said
-			}
-			for _, key := range slices.Sorted(maps.Keys(want)) {
-				if d := harness.Diff(want[key], got[key]); d != "" {
-					t.Errorf("%s\n%s", key, d)
-				}
-			}
-		})
+		t.Run(filepath.Base(name), func(t *testing.T) { compareSubmissions(t, name, placements, "false") })
+	}
+}
+
+// TestPriorities has lists of who may have which priority, and workflows, in the same way.
+func TestPriorities(t *testing.T) { compareSubmissions(t, "priorities", priorities, "true") }
+
+// compareSubmissions compares what rmd and the Java ResourceManager say with a configuration.
+func compareSubmissions(t *testing.T, name string, submissions []string, acls string) {
+	extra := configuration(t, name)
+	var want, got map[string]string
+	t.Run(string(harness.Java), func(t *testing.T) { want = placed(t, harness.Java, extra, submissions, acls) })
+	t.Run(string(harness.DefaultKind()), func(t *testing.T) { got = placed(t, harness.DefaultKind(), extra, submissions, acls) })
+	if len(want) == 0 || len(got) == 0 {
+		t.FailNow() // why was said
+	}
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if d := harness.Diff(want[key], got[key]); d != "" {
+			t.Errorf("%s\n%s", key, d)
+		}
 	}
 }
 
@@ -88,8 +103,8 @@ var queueFields = []string{"queuePath", "queueName", "state", "capacity", "maxCa
 	"mode", "queueType", "creationMethod", "autoCreationEligibility", "orderingPolicyInfo", "userLimitFactor", "userLimit", "maxApplications", "maxParallelApps"}
 
 // placed is what a cluster says, by question.
-func placed(t *testing.T, kind harness.Kind, extra string) map[string]string {
-	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true, Site: map[string]string{"yarn.acl.enable": "false"}})
+func placed(t *testing.T, kind harness.Kind, extra string, submissions []string, acls string) map[string]string {
+	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true, Site: map[string]string{"yarn.acl.enable": acls, "yarn.admin.acl": "root"}})
 	out := map[string]string{}
 	var doc struct {
 		Scheduler struct {
@@ -109,9 +124,9 @@ func placed(t *testing.T, kind harness.Kind, extra string) map[string]string {
 	for i, r := range c.Batch(commands...) {
 		out[commands[i]] = shown(c, r, "")
 	}
-	for i, queue := range c.Place(placements) {
-		out["submission "+placements[i]] = c.Normal(queue)
-		t.Logf("%s: %s", placements[i], queue)
+	for i, queue := range c.Place(submissions) {
+		out["submission "+submissions[i]] = c.Normal(queue)
+		t.Logf("%s: %s", submissions[i], queue)
 	}
 	return out
 }

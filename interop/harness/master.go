@@ -146,8 +146,8 @@ func (m *Master) NextContainer(after time.Time) (Reply, bool) {
 	return Reply{}, false
 }
 
-// Place submits unmanaged applications and says which queue each goes to, or why it is refused. Each has
-// a user, a name, the queue that its client names, and a tag; "-" is none.
+// Place submits unmanaged applications and says which queue and priority each gets, or why it is refused.
+// Each has a user, a name, the queue that its client names, a tag and a priority; "-" is none.
 func (c *Cluster) Place(submissions []string) []string {
 	c.t.Helper()
 	c.file(strings.ReplaceAll(strings.Join(submissions, "\n"), " ", "\t")+"\n", "tmp", "submissions")

@@ -234,7 +234,7 @@ func (p *Planner) mayHavePriority(id yarn.ApplicationID, q *capacity.Queue, aske
 		name = id.String()
 	}
 	return 0, input.Faultf(input.PriorityTooHigh, "ask for a lower priority, or for acl_application_max_priority of "+q.Path,
-		"user %s does not have permission to submit/update %s for {Priority: %d}", user, name, granted)
+		"user %s does not have permission to submit/update %s for %d", user, name, granted)
 }
 
 func (p *Planner) maxAttempts(asked uint32) uint32 {

@@ -234,8 +234,8 @@ func TestPriorityACLs(t *testing.T) {
 	sub := func(p int32) *proto.ApplicationSubmissionContextProto {
 		return &proto.ApplicationSubmissionContextProto{ApplicationId: wire.ApplicationIDProto(id), Priority: wire.PriorityProto(p), Resource: &proto.ResourceProto{Memory: new(int64(1024)), VirtualCores: new(int32(1))}}
 	}
-	refused(t, h.submit(t, "ann", sub(6)), ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 6}")
-	refused(t, h.submit(t, "eve", sub(0)), ipc.ClassYarn, head+"eve (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 0}")
+	refused(t, h.submit(t, "ann", sub(6)), ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 6")
+	refused(t, h.submit(t, "eve", sub(0)), ipc.ClassYarn, head+"eve (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 0")
 	if err := h.submit(t, "bob", sub(8)); err != nil {
 		t.Error(err)
 	}
@@ -251,11 +251,11 @@ func TestPriorityACLs(t *testing.T) {
 		t.Errorf("priority %d, %v", got, err)
 	}
 	_, err := set(as("ann"), 6)
-	refused(t, err, ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 6}")
+	refused(t, err, ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 6")
 	via := as("ann")
 	via.Caller.RealUser = "oozie"
 	_, err = set(via, 9)
-	refused(t, err, ipc.ClassYarn, head+"ann (auth:PROXY) via oozie (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for {Priority: 9}")
+	refused(t, err, ipc.ClassYarn, head+"ann (auth:PROXY) via oozie (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 9")
 }
 
 func TestTimeouts(t *testing.T) {

@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.Set;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationReport;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.api.records.Priority;
@@ -17,19 +18,19 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
  * Place submits unmanaged applications and says which queue each goes to. args: a file whose lines have a user, the
- * application's name, the queue that its client names ("-": none) and a tag ("-": none), with tabs between. For each it
- * prints the queue, or the message of the refusal.
+ * application's name, the queue that its client names, a tag and a priority ("-": none), with tabs between. For each it
+ * prints the queue and the priority that it has there, or the message of the refusal.
  */
 public final class Place {
   public static void main(String[] args) throws Exception {
     for (String line : Files.readAllLines(Paths.get(args[0]))) {
       String[] w = line.split("\t");
       UserGroupInformation user = UserGroupInformation.createRemoteUser(w[0]);
-      System.out.println(user.doAs((PrivilegedExceptionAction<String>) () -> place(w[1], w[2], w[3])));
+      System.out.println(user.doAs((PrivilegedExceptionAction<String>) () -> place(w[1], w[2], w[3], w[4])));
     }
   }
 
-  private static String place(String name, String queue, String tag) throws Exception {
+  private static String place(String name, String queue, String tag, String priority) throws Exception {
     YarnClient client = YarnClient.createYarnClient();
     client.init(new YarnConfiguration());
     client.start();
@@ -47,11 +48,14 @@ public final class Place {
       }
       app.setUnmanagedAM(true);
       app.setResource(Resource.newInstance(256, 1));
-      app.setPriority(Priority.newInstance(0));
+      if (!priority.equals("-")) {
+        app.setPriority(Priority.newInstance(Integer.parseInt(priority)));
+      }
       app.setAMContainerSpec(ContainerLaunchContext.newInstance(Collections.emptyMap(), Collections.emptyMap(),
           Collections.emptyList(), null, null, null));
       client.submitApplication(app);
-      String placed = client.getApplicationReport(id).getQueue();
+      ApplicationReport report = client.getApplicationReport(id);
+      String placed = report.getQueue() + " priority " + report.getPriority().getPriority();
       client.killApplication(id);
       return placed;
     } catch (Exception e) {
