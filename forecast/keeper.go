@@ -44,6 +44,8 @@ func (k *Keeper) Apply(index uint64, now int64, events []event.Event) bool {
 		switch e := e.(type) {
 		case *event.ContainerAllocated:
 			k.started(index, now, Ask{e.App, e.Key})
+		case *event.ContainerLent:
+			k.started(index, now, Ask{e.App, e.Key})
 		case *event.ReservationMade:
 			k.reserved[e.Reservation] = Ask{e.App, e.Key}
 		case *event.ReservationCancelled:

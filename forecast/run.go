@@ -244,6 +244,8 @@ func (r *run) plan(in input.Input, after event.ContainerRef) {
 		switch e := e.(type) {
 		case *event.ContainerAllocated:
 			r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
+		case *event.ContainerLent:
+			r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
 		case *event.ReservationMade:
 			r.reserved[e.Reservation] = grant{Ask{e.App, e.Key}, e.Number, e.AM}
 		case *event.ReservationCancelled:

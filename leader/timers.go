@@ -242,9 +242,11 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 }
 
 // collectRound makes a round of preemption due after its interval, and when the deadline of a warning
-// has passed: with the state's deadlines a new leader ends containers when the old one would have.
+// or of a lease has passed: with the state's deadlines a new leader ends containers when the old one
+// would have. Without preemption only leases make one due.
 func (t *timers) collectRound(st *state.State, nowMillis int64) {
-	if t.expiry.PreemptionMillis == 0 || (t.now < t.round && !preemptionDue(st, nowMillis)) {
+	inTurn := t.expiry.PreemptionMillis != 0 && t.now >= t.round
+	if !inTurn && !leaseDue(st, nowMillis) && (t.expiry.PreemptionMillis == 0 || !preemptionDue(st, nowMillis)) {
 		return
 	}
 	t.roundDue, t.round = true, t.now+t.expiry.PreemptionMillis
@@ -274,6 +276,19 @@ func (t *timers) collectIdle(st *state.State, nowMillis int64) {
 func preemptionDue(st *state.State, nowMillis int64) (due bool) {
 	st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
 		due = p.DeadlineMillis <= nowMillis
+		return !due
+	})
+	return due
+}
+
+// leaseDue reports whether a container has had borrowed room for as long as it may.
+func leaseDue(st *state.State, nowMillis int64) (due bool) {
+	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
+		deadline := l.DeadlineMillis
+		if st.Preemptions.Has(slot) {
+			deadline = st.Preemptions.Get(slot).DeadlineMillis
+		}
+		due = deadline != 0 && deadline <= nowMillis
 		return !due
 	})
 	return due

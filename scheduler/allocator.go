@@ -65,6 +65,8 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	switch {
 	case k.Count == 0 || k.Label != s.LabelServed(n):
 		return refuse(statePrioritySkipped, NoAsks)
+	case s.loan.lends() && !s.mayLease(a, k, n):
+		return refuse(statePrioritySkipped, NodeReservedByOther)
 	case s.st.HoldsBack(k):
 		return s.offerGang(app, ask, node, l)
 	case s.lending && !s.borrower(k):
@@ -118,6 +120,9 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	more := fulfillment || s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
 		if !fulfillment && s.cfg.ContinueLooking && (!more || mustFree) {
+			if s.loan.lends() { // a reservation is not given up for room that may be asked back
+				return skip(NodeReservedByOther)
+			}
 			if !mustFree {
 				need = k.Size
 			}
@@ -136,6 +141,13 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved
+	if s.backfills && !fulfillment && !s.withinLimits(&d, yarn.Resource{}) { // what passes see leaves out what is reserved
+		d.state = stateLocalitySkipped
+		return skip(NodeTooSmallFree)
+	}
+	if s.cfg.ReserveEarliest && !fulfillment && k.IncreaseOf == 0 {
+		d.node = s.earliestNode(a, ask, node, at)
+	}
 	return d
 }
 

@@ -13,7 +13,7 @@ func (s *Scheduler) accept(d *decision) bool {
 	}
 	a, n := s.st.Apps.Get(d.app), s.st.Nodes.Get(d.node)
 	ask := s.st.AskFor(a, d.key, d.increaseOf)
-	if !n.Serving() || n.Reservation != 0 || ask == 0 || ask != d.ask {
+	if !n.Serving() || (n.Reservation != 0) != s.loan.lends() || ask == 0 || ask != d.ask {
 		return false
 	}
 	k := s.st.Asks.Get(ask)
@@ -50,8 +50,7 @@ func (s *Scheduler) commit(d *decision) {
 	case d.increaseOf != 0:
 		s.Emit(&event.ContainerIncreased{Container: s.st.Ref(s.st.Containers.Get(d.increaseOf))})
 	default:
-		a := s.st.Apps.Get(d.app)
-		s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am})
+		s.allocate(d, am)
 	}
 	if d.increaseOf == 0 { // the ask of an increase waits for one node alone, so nothing is counted
 		s.counted(d, opportunities, counts)
@@ -60,6 +59,18 @@ func (s *Scheduler) commit(d *decision) {
 	if d.state == stateAllocated {
 		s.CancelUnwanted(d.app)
 	}
+}
+
+// allocate makes a new container, with a lease when the pass lends.
+func (s *Scheduler) allocate(d *decision, am bool) {
+	a := s.st.Apps.Get(d.app)
+	e := event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am}
+	if !s.loan.lends() {
+		s.Emit(&e)
+		return
+	}
+	deadline, _ := s.lease(a, s.st.Asks.Get(d.ask), s.st.Nodes.Get(d.node))
+	s.Emit(&event.ContainerLent{ContainerAllocated: e, Reservation: s.loan.reservation, DeadlineMillis: deadline})
 }
 
 // counted keeps the count of missed offers after a grant: one near enough

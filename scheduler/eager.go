@@ -82,14 +82,22 @@ func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
 	}
 }
 
+// servePendingOn serves nodes of a partition, after those that are not reserved those that lend.
 func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) {
+	s.servePendingIn(&p.nodes, p, app, b)
+	if s.backfills {
+		s.servePendingIn(&p.lent, p, app, b)
+	}
+}
+
+func (s *Scheduler) servePendingIn(nodes *nodeIndex, p *partition, app uint32, b *eagerBudget) {
 	for !b.spent() {
 		size, ok := s.smallestAsk(app, p)
 		if !ok {
 			return
 		}
 		var granted bool
-		for bucket, node := p.nodes.next(0, 0, size); node != 0 && !b.spent(); bucket, node = p.nodes.next(bucket, node, size) {
+		for bucket, node := nodes.next(0, 0, size); node != 0 && !b.spent(); bucket, node = nodes.next(bucket, node, size) {
 			if s.eagerPass(node, b) {
 				granted = true
 				break // the index has changed: start again at the emptiest

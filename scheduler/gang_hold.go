@@ -148,8 +148,9 @@ func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) 
 	}
 }
 
-// endOf guesses when a container ends: in the middle of what containers like it had left at its age, at
-// the end of its application's lifetime at the latest. It is never for an AM without one.
+// endOf guesses when a container ends: when its application has declared, else in the middle of what containers like it
+// had left at its age, at the end of its application's lifetime at the latest. It is never for an AM
+// without one.
 func (e *lengthGuesses) endOf(c *state.Container) int64 {
 	a := e.s.st.Apps.Get(c.App)
 	end := int64(never)
@@ -157,6 +158,8 @@ func (e *lengthGuesses) endOf(c *state.Container) int64 {
 	case !c.State.Live():
 		return e.s.now
 	case c.AM:
+	case a.DeclaredLifetime() > e.s.now-c.AllocatedMillis:
+		end = c.AllocatedMillis + a.DeclaredLifetime()
 	default:
 		if e.app != c.App {
 			e.app, e.lengths = c.App, e.s.st.LengthsOf(a)

@@ -14,11 +14,38 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 		Label:           s.at.total,
 		EffMax:          s.at.tree.Capacities[i].EffMax,
 		Limit:           limit,
-		Used:            *s.used(i),
+		Used:            s.usedNow(i),
 		Unreservable:    unreservable,
 		ContinueLooking: s.cfg.ContinueLooking,
 		IgnoreExclusive: s.lending,
 	})
+}
+
+// usedNow is what a queue uses as passes see it. In YARN that is what its containers and reservations
+// have, though a reservation has nothing yet. With backfill the room of reserved nodes is not counted
+// twice: a queue that may use all nodes does not use what is reserved, for only the nodes bound what it
+// uses, and in a pass that lends room of a reservation the queues that are charged for it do not use it.
+func (s *Scheduler) usedNow(i int32) yarn.Resource {
+	used := *s.used(i)
+	switch {
+	case !s.backfills || !s.loan.lends() && s.cfg.Queues[i].Backfill == capacity.BackfillOff:
+		return used
+	case s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax):
+		return used.Sub(s.reservedOf(i))
+	case s.loan.lends() && s.holds(i, s.loan.leaf):
+		return used.Sub(s.loan.size)
+	}
+	return used
+}
+
+// holds says whether a leaf is queue i, or below it.
+func (s *Scheduler) holds(i, leaf int32) bool {
+	for ; leaf >= 0; leaf = s.queues[leaf].parent {
+		if leaf == i {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
@@ -28,7 +55,7 @@ func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 		Limit:      l.limit,
 		EffMax:     s.at.tree.Capacities[parent].EffMax,
 		Blocked:    l.blocked,
-		Used:       *s.used(parent),
+		Used:       s.usedNow(parent),
 		ChildUsed:  *s.used(child),
 		MinAlloc:   s.cfg.MinAlloc,
 	})
@@ -124,7 +151,11 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 		if s.lending {
 			most = &s.at.total
 		}
-		if !calc.FitsIn(s.used(i).Add(d.size).Sub(released), *most) {
+		used := *s.used(i)
+		if d.state == stateAllocated {
+			used = s.usedNow(i)
+		}
+		if !calc.FitsIn(used.Add(d.size).Sub(released), *most) {
 			return false
 		}
 	}

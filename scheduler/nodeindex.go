@@ -88,13 +88,20 @@ func nextBit(words []uint64, from uint32) uint32 {
 	return 0
 }
 
-// refreshNode puts a node where its free room belongs; reserved and unusable
-// nodes are in no bucket.
+// refreshNode puts a node where its free room belongs; unusable nodes are in no bucket, and neither are
+// reserved ones that may not lend.
 func (s *Scheduler) refreshNode(slot uint32) {
 	n := s.st.Nodes.Get(slot) // a zero record, which serves nothing, when it was forgotten
-	var bucket uint8
-	if n.Serving() && n.Reservation == 0 && s.hasRoom(n) {
+	var bucket, lent uint8
+	if n.Serving() && (n.Reservation == 0 || s.backfills) && s.hasRoom(n) {
 		bucket = bucketOf(n.Unallocated()[yarn.Memory])
 	}
-	s.partitionOf(n).nodes.set(slot, bucket)
+	p := s.partitionOf(n)
+	if n.Reservation != 0 {
+		bucket, lent = 0, bucket
+	}
+	p.nodes.set(slot, bucket)
+	if s.backfills {
+		p.lent.set(slot, lent)
+	}
 }

@@ -19,7 +19,8 @@ type partition struct {
 	users  []userShare   // by slot
 	apps   []bool        // by slot: listed in its leaf; of a label's partition
 	nodes  nodeIndex
-	lends  bool // its nodes may serve asks without a label
+	lent   nodeIndex // reserved nodes that may lend their room
+	lends  bool      // its nodes may serve asks without a label
 }
 
 // queueShare is what the planner derives for one queue in one partition.
@@ -118,6 +119,14 @@ func (s *Scheduler) used(i int32) *yarn.Resource {
 		return &s.labelUse(s.at.uses[i]).Used
 	}
 	return &s.Queue(i).Used
+}
+
+// reservedOf is the part of what a queue uses of the partition at hand that is reserved.
+func (s *Scheduler) reservedOf(i int32) yarn.Resource {
+	if s.at.label != 0 {
+		return s.labelUse(s.at.uses[i]).Reserved
+	}
+	return s.Queue(i).Reserved
 }
 
 // userUsed is what a user uses of the partition at hand.

@@ -46,11 +46,17 @@ func (s *Scheduler) serve(node uint32) bool {
 	return granted
 }
 
-// servePartition is serve for a node of the partition at hand.
+// servePartition is serve for a node of the partition at hand. A reserved node is looked at for its
+// reservation first, whatever comes of it. Then there are only passes that lend what it leaves idle.
 func (s *Scheduler) servePartition(node uint32) bool {
 	var grants, offSwitch int64
+	pass := s.passOnNode
+	if s.st.Nodes.Get(node).Reservation != 0 {
+		s.fulfill(node)
+		pass = s.lendReserved
+	}
 	for {
-		a := s.passOnNode(node)
+		a := pass(node)
 		if !a.granted {
 			return grants > 0
 		}
@@ -65,18 +71,10 @@ func (s *Scheduler) servePartition(node uint32) bool {
 	}
 }
 
-// passOnNode is one pass. A reserved node is looked at for its reservation
-// alone, whatever comes of it.
+// passOnNode is one pass on a node that is not reserved.
 func (s *Scheduler) passOnNode(node uint32) outcome {
 	n := s.st.Nodes.Get(node)
-	if !n.Serving() {
-		return outcome{}
-	}
-	if n.Reservation != 0 {
-		s.fulfill(node)
-		return outcome{}
-	}
-	if !s.hasRoom(n) {
+	if !n.Serving() || !s.hasRoom(n) {
 		return outcome{}
 	}
 	s.levelLimits[0] = Limits{limit: s.at.total}

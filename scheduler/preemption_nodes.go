@@ -83,7 +83,7 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 		o.reservation, o.taken = n.Reservation, !r.droppable(n.Reservation)
 	}
 	for c, k := range st.ContainersOn(n) {
-		if !k.State.Live() {
+		if !k.State.Live() || st.Leases.Has(c) {
 			o.room = o.room.Add(k.Size)
 			continue
 		}
@@ -116,10 +116,14 @@ func (r *preemptionRound) gives(leaf int32) bool {
 	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
 }
 
-// droppable says whether a reservation counts toward what its leaf has too much of, and may go.
+// droppable says whether a reservation counts toward what its leaf has too much of, and may go. One that
+// has lent room may not.
 func (r *preemptionRound) droppable(slot uint32) bool {
 	res := r.s.st.Reservations.Get(slot)
 	leaf := r.s.LeafOf(r.s.st.Apps.Get(res.App))
+	for range r.s.st.LeasedFrom(res) {
+		return false // without it they would be ordinary containers
+	}
 	return res.Members == 0 && r.gives(leaf) && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
 }
 

@@ -37,7 +37,7 @@ func (r *preemptionRound) judge() {
 func (r *preemptionRound) standing() []standingSet {
 	var sets []standingSet
 	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
-		if w.Reservation != 0 && r.s.st.Nodes.Get(r.s.st.Containers.Get(slot).Node).Label == r.p.label {
+		if w.Reservation != 0 && w.Cause != yarn.PreemptLease && r.s.st.Nodes.Get(r.s.st.Containers.Get(slot).Node).Label == r.p.label {
 			sets = append(sets, standingSet{w.Reservation, []uint32{slot}})
 		}
 		return true
@@ -143,12 +143,12 @@ func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 }
 
 // roomOn is what is free on a node, or will be when the containers have ended that its NodeManager has
-// still to end.
+// still to end, and those that have borrowed room of its reservation.
 func (s *Scheduler) roomOn(node uint32) yarn.Resource {
 	n := s.st.Nodes.Get(node)
 	room := n.Unallocated()
-	for _, c := range s.st.ContainersOn(n) {
-		if !c.State.Live() {
+	for slot, c := range s.st.ContainersOn(n) {
+		if !c.State.Live() || s.st.Leases.Has(slot) {
 			room = room.Add(c.Size)
 		}
 	}

@@ -77,8 +77,8 @@ func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
 // for the first time, and returns those whose deadline has passed.
 func (r *yarnRound) carryOut() (kill []uint32) {
 	var spared []uint32
-	r.s.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
-		if !r.isChosen[slot] {
+	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+		if !r.isChosen[slot] && w.Cause != yarn.PreemptLease {
 			spared = append(spared, slot)
 		}
 		return true

@@ -11,7 +11,7 @@ import (
 // A reservation keeps a node for an ask that does not fit there yet. Its whole life is in this file:
 //
 //	made          reserve      a pass finds the node too full and nothing forbids to reserve it
-//	re-reserved   fulfill      the node's heartbeat finds it still too full
+//	re-reserved   fulfill      the node's heartbeat finds it still too full; backfill.go may lend what is idle
 //	fulfilled     fulfill      the node has room: the reservation becomes a container
 //	exchanged     exchanged    its application is served elsewhere and gives it up
 //	cancelled     cancel…      by blacklist, node, ask, size, attempt, operator or limit
@@ -164,6 +164,9 @@ func (s *Scheduler) fulfill(node uint32) {
 		reReservations = 0
 	case d.state == stateReserved && s.counting:
 		reReservations++
+	}
+	if d.state == stateReserved {
+		s.recall(r)
 	}
 	if increaseOf == 0 {
 		s.UpdateCounts(d.app, d.key, opportunities, reReservations)

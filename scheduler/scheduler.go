@@ -21,6 +21,7 @@ type Scheduler struct {
 	partitions []*partition // by label; the first is the default one
 	at         *partition   // the one that limits and passes are for: the default one but in a pass
 	lends      bool         // some label is not exclusive
+	backfills  bool         // some queue may borrow room of reserved nodes
 	uses       uint64       // Touched.Uses of the present event
 	changed    []*partition // whose views the present event may have changed; see setChanged
 	apps       []appView    // by slot
@@ -34,9 +35,12 @@ type Scheduler struct {
 	stamped  bool // the input's time is among its events
 	counting bool // the pass is a node's own heartbeat: delays count
 	lending  bool // the pass offers a node of a label to asks without one
+	loan     loan // the pass offers room of a reserved node
 	events   []event.Event
-	freed    []uint32 // nodes that got room back by this input
-	asking   []uint32 // applications that ask for something new
+	freed    []uint32       // nodes that got room back by this input
+	asking   []uint32       // applications that ask for something new
+	recalled []uint32       // containers that are to end now for room that they have borrowed
+	ends     []containerEnd // of enoughAt; reused
 
 	gangsCompared int64 // comparisons for gangs in this input
 }
@@ -90,7 +94,7 @@ func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queue
 func (s *Scheduler) Begin(now int64) {
 	s.now, s.stamped, s.counting = max(now, s.st.Meta.NowMillis), false, false
 	s.events = s.events[:0]
-	s.freed, s.asking, s.gangsCompared = s.freed[:0], s.asking[:0], 0
+	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
 }
 
 // Events are those of the input so far. The slice is good until the next Begin.

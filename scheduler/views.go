@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/yarn"
@@ -58,6 +60,7 @@ func (s *Scheduler) rebuild() error {
 		return err
 	}
 	s.cfg = cfg
+	s.backfills = slices.ContainsFunc(cfg.Queues, func(q capacity.Queue) bool { return q.Leaf && q.Backfill != capacity.BackfillOff })
 	s.queues = make([]queueView, len(cfg.Queues))
 	s.indexOf = make([]int32, s.st.Queues.Cap())
 	depth := 0

@@ -45,15 +45,16 @@ func (s *Scheduler) WithdrawMoved(app uint32) {
 	})
 }
 
-// WithdrawAll takes all warnings back.
+// WithdrawAll takes all warnings back, those of leases apart.
 func (s *Scheduler) WithdrawAll(cause yarn.WithdrawalCause) {
 	s.withdrawWhere(cause, func(*state.Container, *state.Preemption) bool { return true })
 }
 
+// withdrawWhere leaves the warnings of leases alone: they have nothing to do with what queues are owed.
 func (s *Scheduler) withdrawWhere(cause yarn.WithdrawalCause, when func(c *state.Container, p *state.Preemption) bool) {
 	var warned []uint32
 	s.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
-		if when(s.st.Containers.Get(slot), p) {
+		if p.Cause != yarn.PreemptLease && when(s.st.Containers.Get(slot), p) {
 			warned = append(warned, slot)
 		}
 		return true

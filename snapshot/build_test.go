@@ -79,6 +79,7 @@ func small(tb testing.TB) *state.State {
 	withPreemptions(tb, st)
 	withDynamicQueues(tb, st)
 	withGang(tb, st)
+	withLease(tb, st)
 	return st
 }
 
@@ -131,6 +132,15 @@ func withPreemptions(tb testing.TB, st *state.State) {
 	ref := event.ContainerRef{App: 1, Attempt: 1, Number: 4} // on the reserved node
 	apply(tb, st, &event.PreemptionAsked{Container: ref, Reservation: 2, Queue: "root.b", Cause: yarn.PreemptReservation, DeadlineMillis: st.Meta.NowMillis},
 		&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted})
+}
+
+// withLease has a container run in room that the reserved node lends.
+func withLease(tb testing.TB, st *state.State) {
+	key := yarn.SchedulerKey{Priority: 7}
+	apply(tb, st,
+		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(512, 1), Relax: true},
+		&event.ContainerLent{ContainerAllocated: event.ContainerAllocated{App: 1, Number: st.NextNumber(st.Apps.Get(st.App(1))), Key: key,
+			Node: st.Reservations.Get(st.Reservation(2)).Node, Locality: yarn.OffSwitch}, Reservation: 2, DeadlineMillis: st.Meta.NowMillis + 60_000})
 }
 
 // smallResized is small as it was in format 2.

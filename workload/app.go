@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"time"
 
 	"rmd/scheduler/input"
 	"rmd/workload/report"
@@ -118,6 +119,25 @@ func (a *app) step() {
 	}
 }
 
+// tags declare the lifetime of the longest container, if the configuration says so.
+func (a *app) tags() []string {
+	if !a.w.cfg.Declare {
+		return nil
+	}
+	var longest time.Duration
+	for i := range a.job.Tasks {
+		t := &a.job.Tasks[i]
+		for _, d := range append(t.Durations, t.Duration) {
+			longest = max(longest, d)
+		}
+	}
+	seconds := (longest.Milliseconds() + a.w.cfg.StartMillis + 999) / 1000
+	if seconds < 1 || seconds > yarn.MaxLifetimeSeconds {
+		return nil
+	}
+	return []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, seconds)}
+}
+
 // answered ends a turn: at once another one when something came up, else when the pace says so.
 func (a *app) answered() {
 	defer a.account()
@@ -179,7 +199,7 @@ func (a *app) submit() {
 	}
 	in := &input.SubmitApplication{Name: a.job.Name, User: a.job.User, Queue: a.job.Queue, Type: appType,
 		Priority: int32(a.job.Priority), PrioritySet: a.job.Priority != 0, AM: a.w.cfg.AMSize,
-		Unmanaged: !a.w.cfg.AM, MaxAttempts: maxAttempts}
+		Unmanaged: !a.w.cfg.AM, MaxAttempts: maxAttempts, Tags: a.tags()}
 	a.calls = true
 	call(a.w, in, func(r *input.SubmitApplicationReply, err error) {
 		a.calls = false

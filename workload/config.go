@@ -42,6 +42,10 @@ type Config struct {
 
 	AM     bool          // applications have an AM container; else they are unmanaged
 	AMSize yarn.Resource // of the AM container
+	// Declare has applications declare how long their containers run. The time counts from the allocation, so
+	// StartMillis is added for the time until they start.
+	Declare     bool
+	StartMillis int64
 
 	MaxApps     int // applications alive at one time; further submissions wait, late
 	MaxCalls    int // calls under way at one time (Run)

@@ -11,6 +11,7 @@ const (
 	PreemptBalance       PreemptionCause = 4 // queues over their guarantee share evenly
 	PreemptUserLimit     PreemptionCause = 5 // another user of the queue is under its limit
 	PreemptPriority      PreemptionCause = 6 // an application of the queue has a higher priority
+	PreemptLease         PreemptionCause = 7 // the reservation needs the room that it has lent
 )
 
 var preemptionCauses = [...]string{
@@ -20,6 +21,7 @@ var preemptionCauses = [...]string{
 	PreemptBalance:       "BALANCE",
 	PreemptUserLimit:     "USER_LIMIT",
 	PreemptPriority:      "PRIORITY",
+	PreemptLease:         "LEASE",
 }
 
 // Known says whether c is one of the causes.

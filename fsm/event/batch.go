@@ -57,6 +57,9 @@ const LevelDynamicQueues = 3
 // LevelGangs is the level from which applications have gangs.
 const LevelGangs = 3
 
+// LevelLeases is the level from which the idle room of reserved nodes is lent.
+const LevelLeases = 3
+
 // LevelImport is the level from which a cluster may take applications over from another
 // ResourceManager.
 const LevelImport = 3

@@ -31,6 +31,17 @@ type ContainerAllocated struct {
 	AM       bool
 }
 
+// ContainerLent grants a container in the idle room of a reserved node. The reservation may ask for the
+// room back, unless the container has NoLease.
+type ContainerLent struct {
+	ContainerAllocated
+	Reservation    uint64
+	DeadlineMillis int64 // when the container ends at the latest; 0: whenever the room is needed
+}
+
+// NoLease stands for the deadline of a container that takes nothing which the reservation waits for.
+const NoLease = -1
+
 // ContainerLaunched says that the node has reported the container running.
 type ContainerLaunched struct{ Container ContainerRef }
 
@@ -100,6 +111,7 @@ func (*ResizeAcked) Kind() Kind           { return KindResizeAcked }
 
 func (*ContainerSignalled) Kind() Kind { return KindContainerSignalled }
 func (*ContainerAllocated) Kind() Kind { return KindContainerAllocated }
+func (*ContainerLent) Kind() Kind      { return KindContainerLent }
 func (*ContainerLaunched) Kind() Kind  { return KindContainerLaunched }
 func (*ContainerReleased) Kind() Kind  { return KindContainerReleased }
 func (*ContainerCompleted) Kind() Kind { return KindContainerCompleted }
@@ -112,6 +124,13 @@ func (e *ContainerAllocated) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	codec.Enum(c, &e.Locality)
 	c.Bool(&e.AM)
+}
+
+// Code implements Event.
+func (e *ContainerLent) Code(c *codec.Coder) {
+	e.ContainerAllocated.Code(c)
+	c.U64(&e.Reservation)
+	c.I64(&e.DeadlineMillis)
 }
 
 // Code implements Event.

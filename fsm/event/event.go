@@ -96,6 +96,8 @@ const (
 	KindPreemptionAsked     Kind = 84
 	KindPreemptionWithdrawn Kind = 85
 
+	KindContainerLent Kind = 86 // from LevelLeases on
+
 	// From LevelLabels on.
 	KindLabelsSet           Kind = 90
 	KindLabelsRemoved       Kind = 91
@@ -183,6 +185,7 @@ var specs = map[Kind]spec{
 	KindBlacklistChanged:           of[BlacklistChanged]("BlacklistChanged"),
 	KindAskCountersUpdated:         of[AskCountersUpdated]("AskCountersUpdated"),
 	KindContainerAllocated:         of[ContainerAllocated]("ContainerAllocated"),
+	KindContainerLent:              of[ContainerLent]("ContainerLent"),
 	KindContainerLaunched:          of[ContainerLaunched]("ContainerLaunched"),
 	KindContainerReleased:          of[ContainerReleased]("ContainerReleased"),
 	KindContainerCompleted:         of[ContainerCompleted]("ContainerCompleted"),

@@ -48,8 +48,8 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	*a = App{
 		ID:       yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
 		details:  pack(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces}),
-		nameHash: hashOfAppName(e.Name),
-		User:     user, Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
+		nameHash: hashOfAppName(e.Name), declaredMillis: declaredLifetime(e.Tags),
+		User: user, Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
 		Unmanaged: e.Unmanaged, KeepContainers: e.KeepContainers, MaxAttempts: e.MaxAttempts,
 		AM: e.AM, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
 	}

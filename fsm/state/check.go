@@ -12,7 +12,7 @@ import (
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
-		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkGangs,
+		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkGangs, s.checkLeases,
 		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
@@ -74,6 +74,7 @@ func (s *State) checkReferences() error {
 		return s.Containers.Has(slot) && *l != 0 && label(*l) || fail("label of a container", slot)
 	})
 	s.Preemptions.Each(func(slot uint32, _ *Preemption) bool { return s.Containers.Has(slot) || fail("preemption", slot) })
+	s.Leases.Each(func(slot uint32, _ *Lease) bool { return s.Containers.Has(slot) || fail("lease", slot) })
 	s.Preempted.Each(func(slot uint32, _ *Preempted) bool { return s.Apps.Has(slot) || fail("preempted", slot) })
 	s.Placements.Each(func(slot uint32, _ *Placement) bool { return s.Apps.Has(slot) || fail("placement", slot) })
 	s.Removable.Each(func(slot uint32, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })

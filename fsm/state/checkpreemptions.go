@@ -1,6 +1,10 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+
+	"rmd/yarn"
+)
 
 // checkPreemptions makes sure that only live containers are warned, for reservations of their own
 // node, and that an AM which has not heard of a warning will.
@@ -13,6 +17,8 @@ func (s *State) checkPreemptions() error {
 			err = fmt.Errorf("container %s is %s and warned for %s until %d", s.ContainerID(c), c.State, p.Cause, p.DeadlineMillis)
 		case p.Reservation != 0 && !s.makesRoom(slot, c, p.Reservation):
 			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.ContainerID(c), p.Reservation)
+		case p.Cause == yarn.PreemptLease && !s.leasedFrom(slot, p.Reservation):
+			err = fmt.Errorf("container %s is to give back what r%d has not lent it", s.ContainerID(c), p.Reservation)
 		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == AttemptRegistered && !c.undelivered:
 			err = fmt.Errorf("the warning of container %s is in no undelivered list", s.ContainerID(c))
 		}

@@ -68,7 +68,7 @@ func (a *App) code(c *codec.Coder) {
 	c.Bool(&a.AMStrict)
 	a.codeAttempt(c, &d)
 	if c.Decoding() {
-		a.details, a.nameHash = pack(d), hashOfAppName(d.Name)
+		a.details, a.nameHash, a.declaredMillis = pack(d), hashOfAppName(d.Name), declaredLifetime(d.Tags)
 	}
 }
 

@@ -70,29 +70,36 @@ func (s *State) fits(size, free yarn.Resource) bool {
 }
 
 func (s *State) containerAllocated(e *event.ContainerAllocated) error {
-	app, a, err := s.appOf(e, e.App)
+	_, err := s.allocate(e, e, 0)
+	return err
+}
+
+// allocate applies a grant, in the room of a reservation or, with 0, on a node without one. It returns
+// the container's slot. The event is what failures are reported of.
+func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservation uint32) (uint32, error) {
+	app, a, err := s.appOf(of, e.App)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	ask := s.Ask(a, e.Key)
 	switch {
 	case !a.Activated() || ask == 0 || s.Asks.Get(ask).Count <= 0:
-		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
+		return 0, broken(of, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
 	case e.Number != s.NextNumber(a):
-		return broken(e, "the next container number is %d", s.NextNumber(a))
+		return 0, broken(of, "the next container number is %d", s.NextNumber(a))
 	case !s.Nodes.Has(e.Node) || e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch:
-		return broken(e, "no such node or locality")
+		return 0, broken(of, "no such node or locality")
 	}
 	n, k := s.Nodes.Get(e.Node), s.Asks.Get(ask)
 	switch {
 	case !n.State.Usable():
-		return broken(e, "node %s is %s", n.ID, n.State)
-	case n.Reservation != 0:
-		return broken(e, "node %s is reserved", n.ID)
+		return 0, broken(of, "node %s is %s", n.ID, n.State)
+	case n.Reservation != reservation:
+		return 0, broken(of, "node %s is reserved", n.ID)
 	case !s.fits(k.Size, n.Unallocated()):
-		return broken(e, "%s does not fit the %s free on %s", k.Size, n.Unallocated(), n.ID)
+		return 0, broken(of, "%s does not fit the %s free on %s", k.Size, n.Unallocated(), n.ID)
 	case s.HoldsBack(k):
-		return broken(e, "its gang has not started")
+		return 0, broken(of, "its gang has not started")
 	}
 	s.touchApp(app, a)
 	s.touchNode(e.Node)
@@ -109,7 +116,7 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 	}
 	s.occupy(e.Node, slot)
 	s.Meta.Allocated++
-	return nil
+	return slot, nil
 }
 
 // addContainer enters a container in the tables; ledgers are the caller's.
@@ -282,6 +289,7 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 	}
 	a := s.Apps.mut(c.App)
 	s.endPreemption(slot, c, exit)
+	s.endLease(slot)
 	switch {
 	case c.AM:
 		s.removeUndelivered(slot, a) // its AM is this container

@@ -61,6 +61,8 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 		return broken(e, "no such cause, a deadline in the past, or a negative amount")
 	case e.Reservation != 0 && !s.makesRoom(slot, c, e.Reservation):
 		return broken(e, "its end makes no room for the reservation")
+	case e.Cause == yarn.PreemptLease && !s.leasedFrom(slot, e.Reservation):
+		return broken(e, "the reservation has lent it nothing")
 	}
 	*s.Preemptions.place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}

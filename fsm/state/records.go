@@ -113,6 +113,7 @@ type App struct {
 	ID             yarn.ApplicationID
 	details        packed   // see Details
 	nameHash       uint64   // see hashOfAppName; not in snapshots: follows from the name
+	declaredMillis int64    // see yarn.DeclaredLifetime; not in snapshots: follows from the tags
 	Blacklist      []NameID // hosts and racks, sorted; replaced whole, never written in place
 	User           NameID
 	Queue          uint32 // the leaf; 0 when it has ended and the queue was removed
@@ -380,6 +381,13 @@ type Preemption struct {
 	Under, Over yarn.Resource
 	Sets        uint32
 	Cost        uint64
+}
+
+// Lease says that a container runs in room that its node's reservation has lent. It ends with the
+// container or the reservation, whichever is first.
+type Lease struct {
+	Reservation    uint64 // its number
+	DeadlineMillis int64  // when the container ends at the latest; 0: whenever the room is needed
 }
 
 // Preempted is what an application has lost by preemption. Size and ResourceSeconds are sums over

@@ -275,6 +275,7 @@ func (s *State) leaveReservation(slot uint32, a *App) {
 	if r.IncreaseOf != 0 {
 		s.Resizes.mut(s.Containers.Get(r.IncreaseOf).resize).Reservation = 0
 	}
+	s.endLeases(r)
 	s.fold(r.Number)
 	s.Reservations.release(slot)
 }

@@ -139,6 +139,7 @@ func Sections() []Section {
 		table(39, "gangs", func(s *State) *Table[Gang] { return &s.Gangs }, (*Gang).code),
 		more(40, "gang-reservations", func(s *State) *Table[Reservation] { return &s.Reservations },
 			func(r *Reservation) bool { return r.Members != 0 }, (*Reservation).codeMembers),
+		table(41, "leases", func(s *State) *Table[Lease] { return &s.Leases }, (*Lease).code),
 	}
 }
 

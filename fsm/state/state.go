@@ -50,6 +50,7 @@ type State struct {
 	Lengths          Table[Lengths]      // see lengths.go
 	DynamicQueues    Table[DynamicQueue] // by the slot of a Queue: what it has because it is dynamic
 	Gangs            Table[Gang]         // by the slot of an App that has not ended; see gang.go
+	Leases           Table[Lease]        // by the slot of a Container: that it runs in room of a reservation
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -108,7 +109,7 @@ func (s *State) Fork() *State {
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
-		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), Gangs: s.Gangs.fork(),
+		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(),
 		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
@@ -170,6 +171,8 @@ func (s *State) apply(e event.Event) error {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
 		return s.containerAllocated(e)
+	case *event.ContainerLent:
+		return s.containerLent(e)
 	case *event.ContainerCompleted:
 		return s.containerCompleted(e)
 	case *event.ContainerLaunched:

@@ -10,7 +10,7 @@ import (
 // followLog follows the committed log through the ledger and takes over
 // what it finds.
 func (j *judge) followLog() (notes []string) {
-	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", "S17", "S18", ledger.Audit}
+	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", "S17", "S18", "S20", ledger.Audit}
 	if j.renewed {
 		for _, id := range ids {
 			j.found[id].Why = "a restore or recovery replaced the log, so the log alone does not explain the state"
@@ -56,7 +56,7 @@ func (j *judge) take(m *ledger.Ledger) {
 		n        uint64
 	}{
 		{"S5", "requests", 0}, {"S6", "containers", c.Containers}, {"S7", "placements", c.Decisions}, {"S8", "reservations", c.Reservations},
-		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {"S17", "warnings", c.Warned}, {"S18", "warnings", c.Warned}, {ledger.Audit, "decisions", c.Decisions},
+		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {"S17", "warnings", c.Warned}, {"S18", "warnings", c.Warned}, {"S20", "containers lent", c.Lent}, {ledger.Audit, "decisions", c.Decisions},
 	} {
 		f := j.found[x.id]
 		f.Unit = x.unit

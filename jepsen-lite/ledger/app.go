@@ -45,6 +45,9 @@ type app struct {
 	forgotten   bool
 	amLabel     string
 	gang        *gang // nil: it has none
+	submitted   int64
+	lifetime    int64 // of the application; 0: no limit
+	declared    int64 // of its containers; 0: not declared
 	transitions []Transition
 }
 
@@ -131,7 +134,8 @@ func (l *Ledger) submitted(e *event.ApplicationSubmitted) {
 		l.violate(Audit, nil, "application %d is submitted to %s, which is stopped", e.App, e.Queue)
 	}
 	at := int32(len(l.apps))
-	l.apps = append(l.apps, app{seq: e.App, timestamp: l.timestamp, name: e.Name, user: e.User, queue: q, priorities: []Priority{{l.index, e.Priority}}})
+	l.apps = append(l.apps, app{seq: e.App, timestamp: l.timestamp, name: e.Name, user: e.User, queue: q, priorities: []Priority{{l.index, e.Priority}},
+		submitted: l.now, lifetime: e.LifetimeMillis, declared: declaredBy(e.Tags)})
 	i, _ := slices.BinarySearchFunc(l.seqs, e.App, func(s seqAt, seq uint32) int { return cmp.Compare(s.seq, seq) })
 	l.seqs = slices.Insert(l.seqs, i, seqAt{e.App, at})
 	l.queues[q].apps++

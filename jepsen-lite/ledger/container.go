@@ -22,7 +22,9 @@ type container struct {
 	live     bool // counts in its queue
 	onNode   bool // counts on its node
 	launched bool
-	restored bool // lost before its AM had it, and asked for again
+	lease    lease
+	since    int64 // when it was allocated, by the state's clock
+	restored bool  // lost before its AM had it, and asked for again
 	// deadlines of the warnings that it ever had; the last may stand
 	deadlines []int64
 	spared    spared
@@ -74,7 +76,8 @@ func (l *Ledger) container(r event.ContainerRef, what string) (*app, *container)
 	return nil, nil
 }
 
-func (l *Ledger) allocated(e *event.ContainerAllocated) {
+// allocated enters a new container: on a node without a reservation, or in room that one lends.
+func (l *Ledger) allocated(e *event.ContainerAllocated, lender uint64) {
 	a := l.app(e.App)
 	if a == nil || !l.takeNumber(a, e.Number) {
 		return
@@ -89,7 +92,7 @@ func (l *Ledger) allocated(e *event.ContainerAllocated) {
 	if k == nil {
 		return
 	}
-	if n.reservation != 0 {
+	if n.reservation != lender {
 		l.violate("S8", l.reservation(n.reservation).chain(l), "container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
 	}
 	l.auditPlace(a, k, n, e.Locality, id)
@@ -165,7 +168,7 @@ func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.
 
 // place enters a new container.
 func (l *Ledger) place(a *app, number uint32, c container) {
-	c.made, c.live, c.onNode = l.index, true, true
+	c.made, c.since, c.live, c.onNode = l.index, l.now, true, true
 	at, _ := a.place(c.attempt, c.number)
 	a.containers = slices.Insert(a.containers, at, c)
 	a.live++

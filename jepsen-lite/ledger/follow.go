@@ -12,7 +12,9 @@ import (
 func (l *Ledger) follow(e event.Event) {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
-		l.allocated(e)
+		l.allocated(e, 0)
+	case *event.ContainerLent:
+		l.borrowed(e)
 	case *event.ContainerLaunched:
 		l.launched(e.Container)
 	case *event.ContainerReleased:
@@ -102,6 +104,10 @@ func (l *Ledger) followApp(e event.Event) {
 	switch e := e.(type) {
 	case *event.ApplicationSubmitted:
 		l.submitted(e)
+	case *event.ApplicationLifetimeChanged:
+		if i := l.find(e.App); i >= 0 {
+			l.apps[i].lifetime = e.LifetimeMillis
+		}
 	case *event.ApplicationEnded:
 		l.ended(e)
 	case *event.ApplicationMoved:

@@ -106,6 +106,7 @@ type Counts struct {
 	Resubmitted                  uint64 // names submitted again after such a call was dropped
 	Lost                         uint64 // containers that ended by themselves, and not with success
 	Warned, Withdrawn, Preempted uint64 // containers
+	Lent                         uint64 // containers in room of reserved nodes
 }
 
 type termStart struct{ index, term uint64 }

@@ -21,6 +21,9 @@ type warning struct {
 	index       uint64
 }
 
+// lease says that the container is to give back what it has borrowed of the reserved node.
+func (w *warning) lease() bool { return w.cause == yarn.PreemptLease }
+
 // inside says whether it is what applications of one queue take from each other.
 func (w *warning) inside() bool {
 	return w.cause == yarn.PreemptUserLimit || w.cause == yarn.PreemptPriority
@@ -86,6 +89,10 @@ func (l *Ledger) readPreemption(q *queue, properties []event.Property) {
 func (l *Ledger) warned(e *event.PreemptionAsked) {
 	a, c := l.container(e.Container, "warned")
 	if c == nil {
+		return
+	}
+	if e.Cause == yarn.PreemptLease {
+		l.recalled(a, c, e)
 		return
 	}
 	l.Counts.Warned++
@@ -168,7 +175,7 @@ func (l *Ledger) sizesOf(list []warning, i int32, label string) (sum yarn.Resour
 	for k := range list {
 		a := &l.apps[list[k].app]
 		at, _ := a.place(list[k].ref.Attempt, list[k].ref.Number)
-		if c := &a.containers[at]; l.below(a.queue, i) && l.nodes[c.node].label == label {
+		if c := &a.containers[at]; !list[k].lease() && l.below(a.queue, i) && l.nodes[c.node].label == label {
 			sum = sum.Add(c.size)
 		}
 	}
@@ -218,6 +225,9 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 	}
 	w := &l.warnings[at]
 	switch {
+	case w.lease():
+		l.leaseEnded(a, c, w)
+		return
 	case !l.preemption.on:
 		l.violate("S17", w.chain(l), "%s is preempted while nothing is to be preempted", id)
 	case l.now < w.deadline:
@@ -236,7 +246,7 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 }
 
 // auditRoom holds that a reservation has room on its node when all containers have ended that were
-// warned for it, and those that are about to end: S18.
+// warned for it, and those that are about to end or have borrowed its room: S18.
 func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
 	r := l.reservation(w.reservation)
 	if r == nil {
@@ -249,7 +259,7 @@ func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
 		a := &l.apps[i]
 		for k := range a.containers {
 			c := &a.containers[k]
-			if c.onNode && c.node == r.node && (!c.live || l.warnedFor(a, c) == r.number) {
+			if c.onNode && c.node == r.node && (!c.live || c.lease != (lease{}) || l.warnedFor(a, c) == r.number) {
 				room = room.Add(c.size)
 			}
 		}
@@ -289,7 +299,9 @@ func (l *Ledger) noWarningsFor(r *reservation, what string) {
 func (l *Ledger) noWarningsOf(app int32) {
 	for i := range l.warnings {
 		w := &l.warnings[i]
-		if r := l.reservation(w.reservation); w.app == app || r != nil && r.app == app {
+		if r := l.reservation(w.reservation); w.lease() {
+			continue
+		} else if w.app == app || r != nil && r.app == app {
 			l.violate("S18", w.chain(l), "application %d moves to another queue, and %s is still to end", l.apps[app].seq, w.name(l))
 		}
 	}
@@ -298,8 +310,8 @@ func (l *Ledger) noWarningsOf(app int32) {
 // balanceWarnings judges at the end of an entry what no event may leave behind: warnings without preemption
 // (S17), and reservations of full nodes for which nobody is to end (audit).
 func (l *Ledger) balanceWarnings() {
-	if l.configured && !l.preemption.on && len(l.warnings) > 0 {
-		l.violate("S17", l.warnings[0].chain(l), "preemption is switched off, and %s is still to end", l.warnings[0].name(l))
+	if i := slices.IndexFunc(l.warnings, func(w warning) bool { return !w.lease() }); l.configured && !l.preemption.on && i >= 0 {
+		l.violate("S17", l.warnings[i].chain(l), "preemption is switched off, and %s is still to end", l.warnings[i].name(l))
 	}
 	for _, f := range l.full {
 		if !slices.Contains(l.awaited, f.number) && (l.preemption.reserves || !l.preemption.moves) {
@@ -362,5 +374,5 @@ func (l *Ledger) Overdue(millis int64) []Step {
 			out = append(out, w.chain(l)...)
 		}
 	}
-	return out
+	return append(out, l.overdueLeases(millis)...)
 }

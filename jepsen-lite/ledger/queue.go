@@ -27,6 +27,7 @@ type queue struct {
 	disabled   bool                  // other queues take nothing from it
 	// disabledInside says that its applications take nothing from each other.
 	disabledInside bool
+	backfill       string // which of its containers may borrow room of reserved nodes; empty: none
 }
 
 // queue finds a queue in force by its path; -1 when there is none.
@@ -102,6 +103,7 @@ func (l *Ledger) readQueue(q *queue, properties []event.Property) {
 	l.readLabels(q, properties)
 	l.readCapacities(q, properties)
 	l.readPreemption(q, properties)
+	l.readBackfill(q, properties)
 	q.bounded = false
 }
 
@@ -262,7 +264,10 @@ func (l *Ledger) balance() {
 // moves an application, gives a node another label or lends one is passed over; the largest cluster within the entry is taken for its limits.
 // What was warned counts as gone.
 func (l *Ledger) underMaximum(i int32, label string) {
-	used, _ := l.sum(i, label)
+	used, held := l.sum(i, label)
+	if slices.ContainsFunc(l.queues, func(q queue) bool { return !q.gone && q.backfill != "" }) { // what is reserved is not used yet
+		used = used.Sub(held)
+	}
 	most := l.maximum(i, label, l.size(label).peak)
 	if l.fits(used, most) {
 		return

@@ -191,6 +191,7 @@ func (l *Ledger) leave(number uint64, what string) *reservation {
 	}
 	r := l.reservations[i]
 	l.noWarningsFor(&r, what)
+	l.endLeases(&r)
 	l.reservations = slices.Delete(l.reservations, i, i+1)
 	l.ends = append(l.ends, end{number, l.index})
 	l.apps[r.app].holds--

@@ -218,6 +218,8 @@ func (c *checker) count(e event.Event) {
 		n.Submitted++
 	case *event.ContainerAllocated:
 		n.Allocated++
+	case *event.ContainerLent:
+		n.Allocated++
 	case *event.ReservationMade:
 		n.Made++
 	case *event.ReservationFulfilled:

@@ -100,6 +100,9 @@ func (c *client) submit() {
 	if w.rng.IntN(16) == 0 {
 		in.LifetimeMillis = 20_000
 	}
+	if n%3 != 0 { // how long containers run is another matter
+		in.Tags = []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, 1+n%20)}
+	}
 	if n%8 == 0 {
 		in.Queue = "" // the placement rules know one
 	}

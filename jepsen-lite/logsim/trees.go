@@ -169,6 +169,12 @@ func (o Options) properties(tree int, lazy bool, selector string) []input.Proper
 	if o.has(LoadUsers) {
 		lines = append(lines, users(tree)...)
 	}
+	switch tree {
+	case 1:
+		lines = append(lines, prefix+"root.backfill=preemptable", prefix+"root.b.backfill=declared")
+	case 2:
+		lines = append(lines, prefix+"root.backfill=declared", prefix+"reservation.node=earliest")
+	}
 	if o.has(LoadLabels) {
 		lines = append(lines, o.labelled(tree)...)
 	}

@@ -46,7 +46,7 @@ func (r *run) judge() error {
 
 // replayed are the invariants that are held against the checker's own model of the
 // log.
-var replayed = []string{"S6", "S7", "S8", "S9", "S10", "S11", "S17", "S18", "audit"}
+var replayed = []string{"S6", "S7", "S8", "S9", "S10", "S11", "S17", "S18", "S20", "audit"}
 
 // judgeReplayed judges, of a run whose log was replaced or lost, the part before.
 func (r *run) judgeReplayed(h *history.History, opt check.Options) error {

@@ -368,6 +368,8 @@ func (c *checker) count(e event.Event) {
 		}
 	case *event.ContainerAllocated:
 		n.allocated++
+	case *event.ContainerLent:
+		n.allocated++
 	case *event.ReservationMade:
 		n.made++
 	case *event.ReservationFulfilled:

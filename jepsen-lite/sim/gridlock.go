@@ -66,7 +66,7 @@ func begins(st *state.State, eager bool) bool {
 			_, events := p.Plan(now, input.Request{Input: &input.NodeHeartbeat{ID: id}})
 			for _, e := range events {
 				switch e.(type) {
-				case *event.ContainerAllocated, *event.ReservationFulfilled:
+				case *event.ContainerAllocated, *event.ContainerLent, *event.ReservationFulfilled:
 					return true
 				}
 			}

@@ -107,7 +107,7 @@ func (s *Summary) verdicts() string {
 		{"S1", fmt.Sprintf("%d digests", c.digests)}, {"S2", fmt.Sprintf("%d terms", c.terms)}, {"S3", ""}, {"S4", ""}, {"S5", ""}, {"S6", ""},
 		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", registeredAgain(c.again)}, {"S13", fmt.Sprintf("%d reads", c.reads)},
 		{"S14", fmt.Sprintf("%d votes", c.votes)}, {"S15", fmt.Sprintf("%d restores", c.restores)}, {"S16", ""},
-		{"S17", fmt.Sprintf("%d warnings", c.warned)}, {"S18", ""}, {"S19", ""},
+		{"S17", fmt.Sprintf("%d warnings", c.warned)}, {"S18", ""}, {"S19", ""}, {"S20", ""},
 		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))}, {"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
 		{"L3", ""}, {"L4", ""}, {"L5", ""}, {"L6", ""}} {
 		state := "ok"

@@ -46,6 +46,7 @@ type Config struct {
 	MaxReservationsPerKey     int64 // −1: unlimited, as YARN
 	MaxReservationsPerQueue   int64
 	MaxReservationsPerCluster int64
+	ReserveEarliest           bool // the node where the container is expected to start first, not the first one found
 
 	UserMaxParallelApps   int64       // −1: unlimited; for users not listed below
 	UserMaxParallelAppsOf []UserCount // sorted by user
@@ -172,7 +173,20 @@ type Queue struct {
 	Creation   Creation
 	AutoCreate *AutoCreate // of a parent that may create queues, or has templates; nil for others
 	AutoRemove bool        // of a dynamic queue: it is removed when nobody has used it for a while
+	Backfill   Backfill    // inherited: which of its containers may borrow room of reserved nodes
 }
+
+// Backfill says which containers of a queue may run in the idle room of reserved nodes.
+type Backfill uint8
+
+// The values; append only.
+const (
+	BackfillOff         Backfill = iota // none, as in YARN
+	BackfillDeclared                    // those that end in time, by the lifetime that they declare
+	BackfillPreemptable                 // all; those that may not end in time are ended when the room is needed
+)
+
+func (b Backfill) String() string { return pick(int(b), "off", "declared", "preemptable") }
 
 // Weight returns a user's weight in the queue, 1 unless configured.
 func (q *Queue) Weight(user string) yarn.Fraction {

@@ -71,6 +71,19 @@ func (r *reader) readScheduling(c *Config) {
 	c.MaxReservationsPerKey = r.bound(Prefix+"reservation.maximum-per-key", Unlimited)
 	c.MaxReservationsPerQueue = r.bound(Prefix+"reservation.maximum-per-queue", Unlimited)
 	c.MaxReservationsPerCluster = r.bound(Prefix+"reservation.maximum-per-cluster", Unlimited)
+	c.ReserveEarliest = r.reservedNode(Prefix + "reservation.node")
+}
+
+// reservedNode reads which node is reserved.
+func (r *reader) reservedNode(name string) (earliest bool) {
+	switch v, ok := r.get(name); {
+	case !ok || v == "first":
+	case v == "earliest":
+		return true
+	default:
+		r.fault(name, "is not a way to choose the node of a reservation", "write first or earliest")
+	}
+	return false
 }
 
 // readKinds reads the resource kinds; memory-mb and vcores always come first.

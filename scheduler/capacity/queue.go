@@ -30,6 +30,26 @@ func (r *reader) readQueue(c *Config, q *Queue) {
 	r.readLabels(c, q, key)
 	r.readQueuePreemption(c, q, key)
 	r.readAutoCreate(c, q, key)
+	r.readBackfill(c, q, key)
+}
+
+// readBackfill reads which containers of a queue may borrow. A queue that does not say has its parent's
+// value.
+func (r *reader) readBackfill(c *Config, q *Queue, key func(string) string) {
+	if p := c.parentOf(q); p != nil {
+		q.Backfill = p.Backfill
+	}
+	switch v, ok := r.get(key("backfill")); {
+	case !ok:
+	case v == "off":
+		q.Backfill = BackfillOff
+	case v == "declared":
+		q.Backfill = BackfillDeclared
+	case v == "preemptable":
+		q.Backfill = BackfillPreemptable
+	default:
+		r.fault(key("backfill"), "does not say which containers may use idle room of reserved nodes", "write off, declared or preemptable")
+	}
 }
 
 func (c *Config) parentOf(q *Queue) *Queue {

@@ -46,6 +46,8 @@ func (v view) because(e event.Event) Decision {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
 		return v.becauseAllocated(e)
+	case *event.ContainerLent:
+		return v.becauseLent(e)
 	case *event.ReservationMade:
 		return v.becauseReserved(e)
 	case *event.ContainerIncreased:
@@ -89,6 +91,27 @@ func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
 		line = fmt.Sprintf("no ask for label %s could use the node, so it is lent; %s", v.st.LabelName(n.Label), line)
 	}
 	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
+}
+
+// becauseLent says which room a container borrows, and how long it may have it.
+func (v view) becauseLent(e *event.ContainerLent) Decision {
+	d := v.becauseAllocated(&e.ContainerAllocated)
+	if d.Text == "" {
+		return d
+	}
+	d.Text = fmt.Sprintf("in idle room of the node of reservation r%d: %s; %s", e.Reservation, LeaseText(e.DeadlineMillis, v.st.Meta.NowMillis), d.Text)
+	return d
+}
+
+// LeaseText says how long a container may have room of a reserved node.
+func LeaseText(deadlineMillis, nowMillis int64) string {
+	switch deadlineMillis {
+	case event.NoLease:
+		return "it takes nothing that the reservation waits for"
+	case 0:
+		return "it ends when the reservation needs the room"
+	}
+	return fmt.Sprintf("the reservation cannot be fulfilled for another %d s, by the lifetimes declared, and it declares to end before", (deadlineMillis-nowMillis)/1000)
 }
 
 // line tells what came before an application in the order in which a node is

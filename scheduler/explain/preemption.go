@@ -300,6 +300,9 @@ func (v view) becausePreempted(ref event.ContainerRef, exit int32) Decision {
 	}
 	p := v.st.Preemptions.Get(slot)
 	c := v.preemptionContainer(slot)
+	if p.Cause == yarn.PreemptLease {
+		return Decision{p.Cause.String(), fmt.Sprintf("ended %s, which had lent it the room; it had run for %d s", v.preemptionFor(p.Reservation), c.RunMillis/1000)}
+	}
 	return Decision{p.Cause.String(), fmt.Sprintf("preempted %s; %s; it had run for %d s", v.preemptionFor(p.Reservation), v.preemptionWhy(slot, p), c.RunMillis/1000)}
 }
 
@@ -316,6 +319,9 @@ func (v view) becauseAsked(e *event.PreemptionAsked) Decision {
 	slot := v.st.Container(e.Container)
 	if slot == 0 {
 		return Decision{}
+	}
+	if e.Cause == yarn.PreemptLease {
+		return Decision{e.Cause.String(), fmt.Sprintf("%s, which has lent it the room and needs it now; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionContainer(slot).RunMillis/1000)}
 	}
 	p := &state.Preemption{Queue: e.Queue, Under: e.Under, Over: e.Over, Sets: e.Sets}
 	return Decision{e.Cause.String(), fmt.Sprintf("%s: %s; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionWhy(slot, p), v.preemptionContainer(slot).RunMillis/1000)}

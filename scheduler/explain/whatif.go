@@ -86,7 +86,7 @@ func serveAll(p Planner, now int64, lim WhatIfLimits) (turns int, whole bool) {
 
 func places(e event.Event) bool {
 	switch e.(type) {
-	case *event.ContainerAllocated, *event.ReservationMade, *event.ResizeReserved, *event.GangReserved, *event.ReservationFulfilled:
+	case *event.ContainerAllocated, *event.ContainerLent, *event.ReservationMade, *event.ResizeReserved, *event.GangReserved, *event.ReservationFulfilled:
 		return true
 	}
 	return false

@@ -79,6 +79,9 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.contains(in.ID.Seq)) {
 		return to, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
+	if _, err := yarn.DeclaredLifetime(in.Tags); err != nil {
+		return to, input.Faultf(input.InvalidRequest, "write "+yarn.LifetimeTag+"seconds=90, once, or leave the tag out", "%v", err)
+	}
 	if fault := p.roomForNames(in); fault != nil {
 		return to, fault
 	}

@@ -127,7 +127,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 // Whatever happens, an explainer of the log comes to the planner's state, and every
 // grant, reservation and activation has a reason.
 func TestLogExplainerFollows(t *testing.T) {
-	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
+	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindContainerLent, event.KindPreemptionAsked, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, rapid.Bool().Draw(t, "labels"))
 		x, seen := must(explain.NewLogExplainer(state.New())), 0
@@ -135,7 +135,7 @@ func TestLogExplainerFollows(t *testing.T) {
 		do["explain"] = func(t *rapid.T) {
 			why := must(x.Follow(m.log[seen:], true))
 			for i, e := range m.log[seen:] {
-				if slices.Contains(reasoned, e.Kind()) != (why[i].Text != "") && e.Kind() != event.KindAttemptStarted {
+				if slices.Contains(reasoned, e.Kind()) != (why[i].Text != "") && e.Kind() != event.KindAttemptStarted && why[i].Reason != yarn.PreemptLease.String() {
 					t.Fatalf("%s %+v: %+v", e.Kind(), e, why[i])
 				}
 			}

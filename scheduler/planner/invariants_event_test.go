@@ -24,6 +24,8 @@ func (w *walk) step(e event.Event) {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
 		w.allocated(e)
+	case *event.ContainerLent:
+		w.lent(e)
 	case *event.ReservationMade:
 		w.reserved(e)
 	case *event.ContainerIncreased:

@@ -69,6 +69,9 @@ func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event
 	}
 	reply := p.planFor(req.Caller, req.Input)
 	p.sched.RunEagerPasses()
+	for p.endRecalled() {
+		p.sched.RunEagerPasses()
+	}
 	if req.Key != "" && len(p.sched.Events()) > 0 && reply.Refused() == nil {
 		p.remember(req, reply)
 	}

@@ -51,10 +51,23 @@ func (p *Planner) unitsOfPreempted(r *input.AllocateReply) {
 	r.PreemptedUnits = int32(min((p.Config().Calculator.DivideShare(p.st.Meta.Cluster, total, r.PreemptedUnit)+one-1)/one, math.MaxInt32))
 }
 
+// endRecalled ends the containers that must give back now what they have borrowed of a reserved node. It
+// says whether there were any.
+func (p *Planner) endRecalled() bool {
+	recalled := p.sched.TakeRecalled()
+	for _, slot := range recalled {
+		if p.st.Preemptions.Has(slot) { // it may have ended, or the reservation
+			p.killPreempted(slot)
+		}
+	}
+	return len(recalled) > 0
+}
+
 // preemptionRound judges the warnings that stand, ends the containers whose deadline has passed, and
 // warns others.
 func (p *Planner) preemptionRound(in *input.PreemptionRound) input.Reply {
 	if p.st.Meta.Level >= event.LevelPreemption {
+		p.sched.EndLeases()
 		for _, slot := range p.sched.PreemptionRound() {
 			if p.st.Preemptions.Has(slot) { // an AM may have ended with those whose room was for it
 				p.killPreempted(slot)

@@ -57,6 +57,12 @@ func (m *machine) properties() []input.Property {
 	if m.dominant {
 		set[confPrefix+"resource-calculator"] = dominantClass
 	}
+	switch m.variant % 3 {
+	case 1:
+		set[confPrefix+"root.backfill"], set[confPrefix+"root.b.backfill"] = "preemptable", "declared"
+	case 2:
+		set[confPrefix+"root.backfill"], set[confPrefix+"reservation.node"] = "declared", "earliest"
+	}
 	if m.kinds == 3 {
 		set["yarn.resource-types"], set["yarn.resource-types.yarn.io/gpu.maximum-allocation"] = "yarn.io/gpu", "2"
 	}
@@ -213,6 +219,9 @@ func (m *machine) submit(t *rapid.T) {
 		Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: rapid.Bool().Draw(t, "keep"),
 		Priority: rapid.Int32Range(0, 9).Draw(t, "priority"), PrioritySet: true, MaxAttempts: rapid.Uint32Range(0, 3).Draw(t, "attempts"),
 		AM: m.size(t, 2), LifetimeMillis: rapid.SampledFrom([]int64{0, 0, 0, 5000}).Draw(t, "lifetime")}
+	if rapid.Bool().Draw(t, "declares") {
+		in.Tags = []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, rapid.IntRange(1, 9).Draw(t, "seconds"))}
+	}
 	in.Label, in.AMLabel = m.askedLabel(t), m.askedLabel(t)
 	if rapid.IntRange(0, 3).Draw(t, "own queue") == 0 {
 		in.Queue = "root.users." + rapid.SampledFrom([]string{"", "g.", "g.h."}).Draw(t, "group") + in.User

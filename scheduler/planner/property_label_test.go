@@ -225,6 +225,9 @@ func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
 		}
 		queue := w.st.Queue(path)
 		used := w.st.QueueUse(queue, n.Label).Used.Add(k.Size)
+		if cfg.Queues[i].Backfill != capacity.BackfillOff { // what is reserved is not used yet
+			used = used.Sub(w.st.QueueUse(queue, n.Label).Reserved)
+		}
 		if w.asked != nil {
 			used = used.Sub(w.asked(queue))
 		}

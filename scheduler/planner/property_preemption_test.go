@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -108,7 +109,9 @@ func (m *machine) checkPreempted(before *state.State, events []event.Event) {
 		case *event.ContainerCompleted:
 			m.preempted(before, e.Container, e.ExitStatus)
 		case *event.PreemptionAsked:
-			m.warned(before, e)
+			if e.Cause != yarn.PreemptLease {
+				m.warned(before, e)
+			}
 		case *event.ReservationFulfilled:
 			delete(m.killed, e.Reservation)
 		case *event.ReservationCancelled:
@@ -117,8 +120,22 @@ func (m *machine) checkPreempted(before *state.State, events []event.Event) {
 	}
 }
 
+// recalled says whether a container was to give back what it has borrowed.
+func (m *machine) recalled(before *state.State, slot uint32, ref event.ContainerRef) bool {
+	if slot != 0 && before.Preemptions.Has(slot) && before.Preemptions.Get(slot).Cause == yarn.PreemptLease {
+		return true
+	}
+	return slices.ContainsFunc(m.events, func(e event.Event) bool {
+		w, ok := e.(*event.PreemptionAsked)
+		return ok && w.Cause == yarn.PreemptLease && w.Container == ref
+	})
+}
+
 func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit int32) {
 	slot := before.Container(ref)
+	if m.recalled(before, slot, ref) {
+		return
+	}
 	if exit != yarn.ExitPreempted || slot == 0 || !before.Containers.Get(slot).State.Live() {
 		return
 	}
@@ -140,8 +157,8 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 
 func (m *machine) roomOn(node uint32) yarn.Resource {
 	room := m.p.st.Nodes.Get(node).Unallocated()
-	for _, c := range m.p.st.ContainersOn(m.p.st.Nodes.Get(node)) {
-		if !c.State.Live() {
+	for slot, c := range m.p.st.ContainersOn(m.p.st.Nodes.Get(node)) {
+		if !c.State.Live() || m.p.st.Leases.Has(slot) {
 			room = room.Add(c.Size)
 		}
 	}
@@ -185,7 +202,10 @@ func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.
 
 // askedOf is what was asked to end in a queue and all below it.
 func (m *machine) askedOf(st *state.State, queue uint32) (asked yarn.Resource) {
-	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+	st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+		if p.Cause == yarn.PreemptLease {
+			return true
+		}
 		c := st.Containers.Get(slot)
 		for q := st.Apps.Get(c.App).Queue; q != 0; q = st.Queues.Get(q).Parent {
 			if q == queue {
@@ -206,7 +226,7 @@ func (w *walk) asked(queue uint32) (asked yarn.Resource) {
 	asked = w.m.askedOf(w.st, queue)
 	for _, e := range w.m.events {
 		e, ok := e.(*event.PreemptionAsked)
-		if !ok {
+		if !ok || e.Cause == yarn.PreemptLease {
 			continue
 		}
 		slot := w.st.Container(e.Container)

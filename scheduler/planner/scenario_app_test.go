@@ -20,7 +20,7 @@ func (w *world) app(name string) (uint32, *state.App) {
 	return slot, w.p.st.Apps.Get(slot)
 }
 
-// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N] [label=X] [amlabel=X] [group=G] [tag=T]
+// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N] [label=X] [amlabel=X] [group=G] [tag=T] [lifetime=S] [timeout=S]
 //
 // submits an application; the label "none" is yarn.NoLabel. Without am it is unmanaged and registers at once; with
 // on= its AM is allocated by heartbeats of that node, launched and registered.
@@ -39,6 +39,10 @@ func doApp(w *world, a args, out *strings.Builder) {
 	if a.has("am") {
 		in.AM = parseSize(a.get("am", ""))
 	}
+	if seconds := a.get("lifetime", ""); seconds != "" {
+		in.Tags = []string{yarn.LifetimeTag + "seconds=" + seconds}
+	}
+	in.LifetimeMillis = 1000 * must(strconv.ParseInt(a.get("timeout", "0"), 10, 64))
 	if p := a.get("priority", ""); p != "" {
 		n, _ := strconv.Atoi(p)
 		in.Priority, in.PrioritySet = int32(n), true

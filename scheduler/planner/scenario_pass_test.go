@@ -89,6 +89,15 @@ func (w *world) tellOne(e event.Event) string {
 	case *event.ContainerAllocated:
 		size := w.sizeOf(e.App, e.Number)
 		return fmt.Sprintf("%s #%d allocated %son %s %s\n", w.names[e.App], e.Number, size, w.p.st.Nodes.Get(e.Node).ID.Host, e.Locality)
+	case *event.ContainerLent:
+		until := fmt.Sprintf("until %d s from now", (e.DeadlineMillis-w.now+500)/1000)
+		switch e.DeadlineMillis {
+		case event.NoLease:
+			until = "for ever"
+		case 0:
+			until = "until its room is needed"
+		}
+		return fmt.Sprintf("%s #%d borrows %sof r%d on %s %s\n", w.names[e.App], e.Number, w.sizeOf(e.App, e.Number), e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host, until)
 	case *event.ReservationMade:
 		return fmt.Sprintf("%s r%d reserved on %s\n", w.names[e.App], e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host)
 	case *event.GangReserved:

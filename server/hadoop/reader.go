@@ -49,6 +49,10 @@ func (w masterWatch) Next(ctx context.Context) error {
 				if e.AM {
 					return nil
 				}
+			case *event.ContainerLent:
+				if e.AM {
+					return nil
+				}
 			case *event.ReservationFulfilled, *event.AttemptEnded, *event.AttemptLaunched, *event.NodeRegistered:
 				return nil
 			}

@@ -77,6 +77,10 @@ func (r *recording) add(e event.Event) {
 		if !e.AM {
 			r.started(container{e.App, e.Number, e.Key})
 		}
+	case *event.ContainerLent:
+		if !e.AM {
+			r.started(container{e.App, e.Number, e.Key})
+		}
 	case *event.ReservationMade:
 		if !e.AM {
 			r.held[e.Reservation] = container{e.App, e.Number, e.Key}

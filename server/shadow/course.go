@@ -322,6 +322,8 @@ func (c *course) took(events []event.Event) {
 			continue
 		case *event.ContainerAllocated:
 			c.starts(held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM})
+		case *event.ContainerLent:
+			c.starts(held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM})
 		case *event.ReservationMade:
 			c.held[e.Reservation] = held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM}
 		case *event.ReservationCancelled:

@@ -29,14 +29,18 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		}
 		leaf := s.own.Scheduler().LeafOf(s.own.State().Apps.Get(slot))
 		return s.decide(events, s.pass(func(sched *scheduler.Scheduler) { sched.Activate(leaf) }))
-	case *event.PreemptionAsked, *event.PreemptionWithdrawn:
+	case *event.PreemptionAsked:
+		if e.Cause != yarn.PreemptLease {
+			return s.decide(events, s.round)
+		}
+	case *event.PreemptionWithdrawn:
 		return s.decide(events, s.round)
 	case *event.ContainerReleased:
-		if e.ExitStatus == yarn.ExitPreempted {
+		if e.ExitStatus == yarn.ExitPreempted && !s.recalled(e.Container) {
 			return s.decide(events, s.round)
 		}
 	case *event.ContainerCompleted:
-		if e.ExitStatus == yarn.ExitPreempted && s.lives(e.Container) {
+		if e.ExitStatus == yarn.ExitPreempted && s.lives(e.Container) && !s.recalled(e.Container) {
 			return s.decide(events, s.round)
 		}
 	case *event.ReservationCancelled:
@@ -57,6 +61,8 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	}
 	ways := []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) })}
 	switch events[0].(type) {
+	case *event.PreemptionAsked:
+		ways = append(ways, s.pass((*scheduler.Scheduler).EndLeases))
 	case *event.ReservationMade, *event.ResizeReserved, *event.ReservationCancelled:
 		if s.own.Config().Preemption.Enabled {
 			ways = slices.Insert(ways, 0, s.round) // it says more about them
@@ -111,6 +117,14 @@ func (s *Shadow) lives(ref event.ContainerRef) bool {
 	return slot != 0 && s.own.State().Containers.Get(slot).State.Live()
 }
 
+// recalled says whether a container was to give back what it has borrowed of a reserved node: then its
+// end follows.
+func (s *Shadow) recalled(ref event.ContainerRef) bool {
+	st := s.own.State()
+	slot := st.Container(ref)
+	return slot != 0 && st.Preemptions.Has(slot) && st.Preemptions.Get(slot).Cause == yarn.PreemptLease
+}
+
 // take applies an event as it is. One that the shadow's state refuses is a difference.
 func (s *Shadow) take(e event.Event) (int, error) {
 	if err := s.own.Scheduler().Apply(e); err != nil {
@@ -146,6 +160,10 @@ func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 	case *event.AskCountersUpdated, *event.AskMissesUpdated, // a pass on another node missed, and granted nothing
 		*event.PreemptionWithdrawn: // what it was for has ended
 		return s.take(events[0])
+	case *event.ReservationMade:
+		if s.own.Config().ReserveEarliest { // of a pass on another node
+			return s.take(events[0])
+		}
 	}
 	return 0, s.diverge(before, describe(events[0]), said)
 }
@@ -166,11 +184,13 @@ func firstDifference(decided, events []event.Event) string {
 // decides says whether an event is a decision of a pass on a node.
 func decides(e event.Event) bool {
 	switch e := e.(type) {
-	case *event.ContainerAllocated, *event.ContainerIncreased, *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled,
+	case *event.ContainerAllocated, *event.ContainerLent, *event.ContainerIncreased, *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled,
 		*event.AskCountersUpdated, *event.AskMissesUpdated:
 		return true
 	case *event.ReservationCancelled:
 		return e.Cause == yarn.CancelExchanged
+	case *event.PreemptionAsked:
+		return e.Cause == yarn.PreemptLease
 	}
 	return false
 }
@@ -188,6 +208,8 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 		switch e := e.(type) {
 		case *event.ContainerAllocated:
 			return e.Node
+		case *event.ContainerLent:
+			return e.Node
 		case *event.ReservationMade:
 			return e.Node
 		case *event.ReservationFulfilled:
@@ -196,6 +218,8 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 			}
 			return 0
 		case *event.ContainerIncreased:
+			return container(e.Container)
+		case *event.PreemptionAsked: // that gives a lease back
 			return container(e.Container)
 		case *event.ResizeReserved:
 			return container(e.Container)

@@ -130,6 +130,8 @@ func (m *meter) add(st *state.State, e event.Event) {
 		m.asked(now, st, e)
 	case *event.ContainerAllocated:
 		m.started(now, st, held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM})
+	case *event.ContainerLent:
+		m.started(now, st, held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM})
 	case *event.ReservationMade:
 		m.held[e.Reservation] = held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM}
 	case *event.ReservationCancelled:

@@ -160,6 +160,8 @@ func (r *record) add(st *state.State, e event.Event) {
 		}
 	case *event.ContainerAllocated:
 		r.started(held{r.refOf(st, e.App, e.Number), e.Key, e.AM}, now)
+	case *event.ContainerLent:
+		r.started(held{r.refOf(st, e.App, e.Number), e.Key, e.AM}, now)
 	case *event.ReservationMade:
 		r.held[e.Reservation] = held{r.refOf(st, e.App, e.Number), e.Key, e.AM}
 	case *event.ReservationCancelled:

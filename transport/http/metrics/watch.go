@@ -113,6 +113,10 @@ func (t *tally) count(b view.Batch) {
 			if firstContainer(1, e.Number) { // or of a later attempt
 				t.allocated(e, b.NowMillis)
 			}
+		case *event.ContainerLent:
+			if firstContainer(1, e.Number) {
+				t.allocated(&e.ContainerAllocated, b.NowMillis)
+			}
 		case *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled, *event.ReservationCancelled:
 			t.reserved(e, b.NowMillis)
 		}

@@ -30,7 +30,7 @@ type decisionFilter struct {
 // Kinds of events that are decisions, or that people follow. The others keep
 // books: clocks, answers, idempotency keys.
 var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
-	"ContainerAllocated", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled", "PreemptionAsked", "PreemptionWithdrawn",
+	"ContainerAllocated", "ContainerLent", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled", "PreemptionAsked", "PreemptionWithdrawn",
 	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeForgotten", "LabelsSet", "LabelsRemoved", "NodesLabelled", "ClusterInitialized", "LevelRaised", "Audited"}
 
 var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
@@ -127,7 +127,7 @@ func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, 
 		switch e.Kind {
 		case "ReservationMade":
 			made[e.Reservation] = e.Event
-		case "ContainerAllocated":
+		case "ContainerAllocated", "ContainerLent":
 			put[e.Container] = e.Node
 		}
 	}
@@ -173,6 +173,8 @@ func tell(e *api.Event) string {
 		return reasoned(sentence("attempt ended", word(text("final"))), text("diagnostics"))
 	case "ContainerAllocated":
 		return sentence("container granted", localities[text("locality")])
+	case "ContainerLent":
+		return sentence("container granted in idle room of a reserved node", localities[text("locality")])
 	case "ContainerReleased":
 		return reasoned("container released", text("diagnostics"))
 	case "ContainerCompleted":

@@ -84,6 +84,8 @@ func subject(v *view.View, e event.Event, atMillis int64) Subject {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
 		return placed(e.App, e.Node)
+	case *event.ContainerLent:
+		return placed(e.App, e.Node)
 	case *event.ReservationMade:
 		return placed(e.App, e.Node)
 	case *event.ContainerLaunched:

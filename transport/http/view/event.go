@@ -17,14 +17,18 @@ import (
 func (v *View) Event(e event.Event, atMillis int64) api.Event {
 	d := api.Event{Kind: e.Kind().String(), Data: map[string]any{}}
 	r := reflect.ValueOf(e).Elem()
-	for i := range r.NumField() {
-		v.eventField(&d, r.Type().Field(i).Name, r.Field(i))
+	for _, f := range reflect.VisibleFields(r.Type()) {
+		if !f.Anonymous { // the fields of an embedded event follow it
+			v.eventField(&d, f.Name, r.FieldByIndex(f.Index))
+		}
 	}
 	if f := r.FieldByName("Node"); f.IsValid() && !r.FieldByName("ID").IsValid() && v.Renumbered(uint32(f.Uint()), atMillis) {
 		d.Node = ""
 	}
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
+		d.Container = v.containerName(e.App, e.Number)
+	case *event.ContainerLent:
 		d.Container = v.containerName(e.App, e.Number)
 	case *event.ReservationMade:
 		d.Container = v.containerName(e.App, e.Number)

@@ -31,6 +31,7 @@ const (
 	comparePreemption = "preemption"
 	compareForecasts  = "forecasts"
 	compareShadow     = "shadow"
+	compareBackfill   = "backfill"
 )
 
 func (p *program) replay() verb {
@@ -53,7 +54,8 @@ func (p *program) replay() verb {
 			&cli.StringFlag{Name: "compare", Usage: noReservations + ": also run without reservations; " + comparePreemption +
 				": run without preemption and with each selector of containers; " +
 				compareForecasts + ": forecast when what waits will start, and compare that with when it starts; " +
-				compareShadow + ": run --shadow beside the queues, and compare what it says with what happens with these keys"},
+				compareShadow + ": run --shadow beside the queues, and compare what it says with what happens with these keys; " +
+				compareBackfill + ": run with and without lending the idle room of reserved nodes"},
 			&cli.StringSliceFlag{Name: "shadow", Usage: "with --compare shadow: KEY=VALUE of the shadow", DefaultText: "the same queues"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
 			reportFlag(), yesFlag(),
@@ -80,6 +82,9 @@ func runReplay(c *call) error {
 	}
 	if c.String("compare") == compareShadow {
 		return c.compareShadow(o)
+	}
+	if c.String("compare") == compareBackfill {
+		return c.compareBackfill(o)
 	}
 	page, err := c.openReport()
 	if err != nil {
@@ -124,6 +129,24 @@ func (c *call) comparePreemption(o replay.Options) error {
 	return c.writeRuns(
 		func(w io.Writer) error { return report.WritePreemptionText(w, runs) },
 		func(w io.Writer) error { return report.WritePreemptionJSON(w, runs) })
+}
+
+// compareBackfill replays in virtual time with backfill and without.
+func (c *call) compareBackfill(o replay.Options) error {
+	bar := c.progressBar(o)
+	if bar != nil {
+		o.Progress = bar.show
+	}
+	runs, err := replay.CompareBackfill(c.ctx(), o)
+	if bar != nil {
+		bar.end()
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeRuns(
+		func(w io.Writer) error { return report.WriteBackfillText(w, runs) },
+		func(w io.Writer) error { return report.WriteBackfillJSON(w, runs) })
 }
 
 // compareForecasts replays in virtual time and forecasts when what waits will start.
@@ -222,14 +245,14 @@ func (c *call) replayOptions() (replay.Options, error) {
 	case "":
 	case noReservations:
 		o.Without = true
-	case comparePreemption, compareForecasts, compareShadow:
+	case comparePreemption, compareForecasts, compareShadow, compareBackfill:
 		for _, flag := range []string{"addr", "speed", "replicas", "report"} {
 			if c.IsSet(flag) {
 				return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", c.String("compare"))
 			}
 		}
 	default:
-		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+", "+compareForecasts+" or "+compareShadow, "cannot compare with %q", c.String("compare"))
+		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+", "+compareForecasts+", "+compareShadow+" or "+compareBackfill, "cannot compare with %q", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/cmd/rmd/internal/local"
+	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/server"
@@ -201,28 +202,33 @@ func largest(nodes []trace.Node) []capacity.Property {
 func observer(r *server.Replica) func(context.Context) (workload.Observation, error) {
 	return func(context.Context) (workload.Observation, error) {
 		st, _ := r.Machine().Fork()
-		var out workload.Observation
-		out.Outcomes = report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}
-		for cause, n := range st.Meta.Cancelled {
-			if n > 0 {
-				out.Outcomes.Cancelled += int64(n)
-				out.Outcomes.Causes[yarn.CancelCause(cause).String()] = int64(n)
-			}
-		}
-		var held, idle yarn.Resource
-		for slot := uint32(1); slot < st.Nodes.Cap(); slot++ {
-			if !st.Nodes.Has(slot) || st.Nodes.Get(slot).Reservation == 0 {
-				continue
-			}
-			n := st.Nodes.Get(slot)
-			size := st.Reservations.Get(n.Reservation).Size
-			held = held.Add(size)
-			idle = idle.Add(yarn.ComponentMax(yarn.ComponentMin(size, n.Unallocated()), yarn.Resource{}))
-		}
-		kinds := st.Kinds()
-		out.Reserved, out.ReservedIdle = resource(kinds, held), resource(kinds, idle)
-		return out, nil
+		return observe(st), nil
 	}
+}
+
+// observe reads reservations from a state.
+func observe(st *state.State) workload.Observation {
+	var out workload.Observation
+	out.Outcomes = report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}
+	for cause, n := range st.Meta.Cancelled {
+		if n > 0 {
+			out.Outcomes.Cancelled += int64(n)
+			out.Outcomes.Causes[yarn.CancelCause(cause).String()] = int64(n)
+		}
+	}
+	var held, idle yarn.Resource
+	for slot := uint32(1); slot < st.Nodes.Cap(); slot++ {
+		if !st.Nodes.Has(slot) || st.Nodes.Get(slot).Reservation == 0 {
+			continue
+		}
+		n := st.Nodes.Get(slot)
+		size := st.Reservations.Get(n.Reservation).Size
+		held = held.Add(size)
+		idle = idle.Add(yarn.ComponentMax(yarn.ComponentMin(size, n.Unallocated()), yarn.Resource{}))
+	}
+	kinds := st.Kinds()
+	out.Reserved, out.ReservedIdle = resource(kinds, held), resource(kinds, idle)
+	return out
 }
 
 func resource(kinds yarn.Kinds, r yarn.Resource) report.Resource {

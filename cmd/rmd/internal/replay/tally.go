@@ -87,6 +87,8 @@ func (t *tally) after(now int64, in input.Input, reply input.Reply, events []eve
 			delete(t.reserved, e.Reservation)
 		case *event.ContainerAllocated:
 			t.granted(now, grant{e.App, e.Number, e.Key, e.Node, e.AM})
+		case *event.ContainerLent:
+			t.granted(now, grant{e.App, e.Number, e.Key, e.Node, e.AM})
 		}
 	}
 	t.forgetTaken()

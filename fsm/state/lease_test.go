@@ -1,0 +1,129 @@
+package state
+
+import (
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// lending is reserved, with an ask of application 1 for small containers.
+func lending(t failer) *State {
+	s := reserved(t)
+	apply(t, s, ask(1, k2, 4, 1))
+	return s
+}
+
+// lent lends room of the reservation of node 1 to application 1.
+func lent(number uint64, deadline int64) *event.ContainerLent {
+	return &event.ContainerLent{ContainerAllocated: *allocated(1, number, k2, 1), Reservation: 1, DeadlineMillis: deadline}
+}
+
+// recall asks for a container's room back.
+func recall(number uint64) *event.PreemptionAsked {
+	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptLease, DeadlineMillis: 2000}
+}
+
+// TestLease: a container has a lease as long as it lives and the reservation stands.
+func TestLease(t *testing.T) {
+	s := lending(t)
+	apply(t, s, lent(3, 9000), lent(4, event.NoLease))
+	slot := s.Container(ref(1, 3))
+	if s.Leases.Len() != 1 || *s.Leases.Get(slot) != (Lease{Reservation: 1, DeadlineMillis: 9000}) {
+		t.Fatalf("%d leases", s.Leases.Len())
+	}
+	if back, err := decode(encode(s)); err != nil || back.Leases.Len() != 1 || *back.Leases.Get(slot) != *s.Leases.Get(slot) {
+		t.Errorf("from a snapshot: %v", err)
+	}
+	f := s.Fork()
+	apply(t, f, recall(3), &event.ContainerReleased{Container: ref(1, 3), ExitStatus: yarn.ExitPreempted})
+	if f.Leases.Len() != 0 || f.PreemptionTotals.Preempted[yarn.PreemptLease] != 1 {
+		t.Errorf("the container has ended, and has %d leases", f.Leases.Len())
+	}
+	f = s.Fork()
+	apply(t, f, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelAskGone})
+	if f.Leases.Len() != 0 || !f.Containers.Get(slot).State.Live() {
+		t.Errorf("the reservation has ended, and there are %d leases", f.Leases.Len())
+	}
+	if s.Leases.Len() != 1 {
+		t.Error("a fork has changed its origin")
+	}
+}
+
+// TestLeaseRefusals: only room of the node's own reservation is lent, for a time to come, and only what
+// is lent is asked back.
+func TestLeaseRefusals(t *testing.T) {
+	with := func(change func(e *event.ContainerLent)) event.Event {
+		e := lent(3, 9000)
+		change(e)
+		return e
+	}
+	for name, c := range map[string]struct {
+		first []event.Event
+		e     event.Event
+	}{
+		"node of no reservation":   {nil, with(func(e *event.ContainerLent) { e.Node = 2 })},
+		"unknown reservation":      {nil, with(func(e *event.ContainerLent) { e.Reservation = 2 })},
+		"no reservation":           {nil, with(func(e *event.ContainerLent) { e.Reservation = 0 })},
+		"deadline passed":          {nil, lent(3, 1000)},
+		"no such deadline":         {nil, lent(3, -2)},
+		"an AM":                    {nil, with(func(e *event.ContainerLent) { e.AM = true })},
+		"not asked":                {nil, with(func(e *event.ContainerLent) { e.Key.Priority = 99 })},
+		"another number":           {nil, lent(4, 9000)},
+		"larger than what is free": {[]event.Event{ask(1, k2, 4, 3)}, lent(3, 9000)},
+		"no lease":                 {nil, allocated(1, 3, k2, 1)},
+		"asked back from others":   {nil, recall(1)},
+		"asked back of NoLease":    {[]event.Event{lent(3, event.NoLease)}, recall(3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := lending(t)
+			apply(t, s, c.first...)
+			refuse(t, s, c.e)
+		})
+	}
+	s := lending(t)
+	s.Meta.Level = event.LevelLeases - 1
+	refuse(t, s, lent(3, 9000))
+	s = ganged(t)
+	apply(t, s, gangReserved(1, 1, 1, 2), ask(2, k2, 1, 1))
+	refuse(t, s, &event.ContainerLent{ContainerAllocated: *allocated(2, 1, k2, 1), Reservation: 1, DeadlineMillis: 9000})
+}
+
+// TestDigestTellsLeasesApart: a replica that lends otherwise is found out.
+func TestDigestTellsLeasesApart(t *testing.T) {
+	seen := map[uint64]string{}
+	for name, e := range map[string]event.Event{
+		"for a time":       lent(3, 9000),
+		"for another time": lent(3, 9001),
+		"until recalled":   lent(3, 0),
+		"for ever":         lent(3, event.NoLease),
+	} {
+		s := lending(t)
+		apply(t, s, e)
+		if other := seen[s.Digest()]; other != "" {
+			t.Errorf("%s and %s have one digest", name, other)
+		}
+		seen[s.Digest()] = name
+	}
+}
+
+// TestDamagedLeasesAreSeen has a damage for every rule of checkLeases.
+func TestDamagedLeasesAreSeen(t *testing.T) {
+	for name, spoil := range map[string]func(s *State, slot uint32, l *Lease){
+		"no container":       func(s *State, _ uint32, l *Lease) { *s.Leases.place(99) = *l },
+		"reservation":        func(_ *State, _ uint32, l *Lease) { l.Reservation = 7 },
+		"deadline":           func(_ *State, _ uint32, l *Lease) { l.DeadlineMillis = event.NoLease },
+		"recalled, no lease": func(s *State, slot uint32, _ *Lease) { s.Leases.release(slot) },
+	} {
+		s := lending(t)
+		apply(t, s, lent(3, 9000), recall(3))
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
+		}
+		slot := s.Container(ref(1, 3))
+		spoil(s, slot, s.Leases.mut(slot))
+		if s.Check() == nil {
+			t.Errorf("%s: nothing is seen", name)
+		}
+	}
+}

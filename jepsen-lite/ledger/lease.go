@@ -1,0 +1,197 @@
+package ledger
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// Leases: reserved nodes lend their idle room, and no reservation waits longer for it (S20).
+
+// lease is what a container has borrowed; the zero value is nothing.
+type lease struct {
+	reservation uint64
+	deadline    int64 // 0: whenever the room is needed
+}
+
+func declaredBy(tags []string) int64 {
+	millis, err := yarn.DeclaredLifetime(tags)
+	if err != nil {
+		return 0
+	}
+	return millis
+}
+
+// readBackfill reads which containers of a queue may borrow. One that does not say is as its parent is.
+func (l *Ledger) readBackfill(q *queue, properties []event.Property) {
+	q.backfill = ""
+	if q.parent >= 0 {
+		q.backfill = l.queues[q.parent].backfill
+	}
+	switch text := propertyOf(properties, "yarn.scheduler.capacity."+q.path+".backfill"); text {
+	case "":
+	case "off":
+		q.backfill = ""
+	default:
+		q.backfill = text
+	}
+}
+
+// endOf is when a container of an application ends at the latest by what is declared; 0: nothing is.
+func (a *app) endOf(allocated int64, am bool) int64 {
+	end := int64(math.MaxInt64)
+	if a.declared > 0 && !am {
+		end = allocated + a.declared
+	}
+	if a.lifetime > 0 {
+		end = min(end, a.submitted+a.lifetime)
+	}
+	if end == math.MaxInt64 {
+		return 0
+	}
+	return end
+}
+
+// borrowed enters a container that borrows, and holds it to what its reservation waits for: S20.
+func (l *Ledger) borrowed(e *event.ContainerLent) {
+	a, n := l.app(e.App), (*node)(nil)
+	if found, ok := l.node(e.Node); ok {
+		n = found
+	}
+	r := l.reservation(e.Reservation)
+	if a == nil || n == nil || r == nil || r.node != e.Node {
+		l.violate("S8", nil, "container %d of application %d borrows room of r%d, which does not hold node %d", e.Number, e.App, e.Reservation, e.Node)
+		return
+	}
+	id := a.id(a.attempt, e.Number)
+	l.Counts.Lent++
+	switch k := a.ask(e.Key); {
+	case k == nil: // what follows reports it
+	case l.queues[a.queue].backfill == "":
+		l.violate("S20", r.chain(l), "%s borrows room of r%d, and its queue %s may not", id, r.number, l.queues[a.queue].path)
+	case e.DeadlineMillis == event.NoLease:
+		l.takesNothing(r, n, k.size, id)
+	case e.AM:
+		l.violate("S20", r.chain(l), "%s, an AM, borrows room that it may have to give back", id)
+	case e.DeadlineMillis == 0:
+		if l.queues[a.queue].backfill != "preemptable" {
+			l.violate("S20", r.chain(l), "%s has declared no end, and its queue %s lends to such containers not", id, l.queues[a.queue].path)
+		}
+	default:
+		if end, soonest := a.endOf(l.now, false), l.soonest(r, n); end == 0 || end > e.DeadlineMillis || e.DeadlineMillis > soonest {
+			l.violate("S20", r.chain(l), "%s declares to end at %d and has room of r%d until %d, which can be fulfilled at %d", id, end, r.number, e.DeadlineMillis, soonest)
+		}
+	}
+	l.allocated(&e.ContainerAllocated, e.Reservation)
+	if at, ok := a.place(a.attempt, e.Number); ok && e.DeadlineMillis != event.NoLease {
+		a.containers[at].lease = lease{e.Reservation, e.DeadlineMillis}
+	}
+}
+
+// takesNothing holds that a container without a lease leaves, of each kind that it has, what the
+// reservation needs: S20.
+func (l *Ledger) takesNothing(r *reservation, n *node, size yarn.Resource, id yarn.ContainerID) {
+	left := n.total.Sub(n.used).Sub(size)
+	for k := range left {
+		if k != yarn.Memory && !l.dominant {
+			break
+		}
+		if size[k] > 0 && left[k] < r.size[k] {
+			l.violate("S20", r.chain(l), "%s of %s takes room that r%d waits for: %s is left of the %s that it needs", id, size, r.number, left, r.size)
+			return
+		}
+	}
+}
+
+// soonest is when a reservation can be fulfilled at the earliest by the declared ends of the containers
+// of its node that have no lease.
+func (l *Ledger) soonest(r *reservation, n *node) int64 {
+	type end struct {
+		at   int64
+		size yarn.Resource
+	}
+	var ends []end
+	room := n.total.Sub(n.used)
+	for i := range l.apps {
+		a := &l.apps[i]
+		for k := range a.containers {
+			c := &a.containers[k]
+			switch {
+			case !c.onNode || c.node != r.node:
+			case !c.live || c.lease != lease{}:
+				room = room.Add(c.size)
+			case r.grows && r.app == int32(i) && r.container == c.number:
+			case l.warnedFor(a, c) != 0:
+				ends = append(ends, end{l.now, c.size})
+			default:
+				ends = append(ends, end{max(a.endOf(c.since, c.am), l.now), c.size})
+			}
+		}
+	}
+	slices.SortFunc(ends, func(x, y end) int { return cmp.Compare(x.at, y.at) })
+	for _, e := range ends {
+		if l.fits(r.size, room) {
+			break
+		}
+		if room = room.Add(e.size); l.fits(r.size, room) {
+			return e.at
+		}
+	}
+	return l.now
+}
+
+// recalled enters that a container is to give back what it has borrowed: S20.
+func (l *Ledger) recalled(a *app, c *container, e *event.PreemptionAsked) {
+	id := a.id(c.attempt, c.number)
+	switch {
+	case !c.live || c.lease.reservation != e.Reservation || e.Reservation == 0:
+		l.violate("S20", a.life(l, c), "%s is to give back room of r%d that it does not have", id, e.Reservation)
+		return
+	case l.warning(e.Container) >= 0:
+		l.violate("S20", a.life(l, c), "%s is asked again to give back its room", id)
+		return
+	case c.lease.deadline == 0 && e.DeadlineMillis > l.now:
+		l.violate("S20", a.life(l, c), "%s has declared no end, and may stay until %d in room that is needed", id, e.DeadlineMillis)
+	case e.DeadlineMillis > l.now+l.preemption.waitMillis:
+		l.violate("S20", a.life(l, c), "%s may stay %d ms in room that is needed, configured are %d", id, e.DeadlineMillis-l.now, l.preemption.waitMillis)
+	}
+	c.deadlines = append(c.deadlines, e.DeadlineMillis)
+	l.warnings = append(l.warnings, warning{app: l.find(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue,
+		cause: yarn.PreemptLease, deadline: e.DeadlineMillis, index: l.index})
+	l.awaited = append(l.awaited, e.Reservation)
+}
+
+// leaseEnded judges the end of a container that borrowed: S20.
+func (l *Ledger) leaseEnded(a *app, c *container, w *warning) {
+	if l.now < w.deadline {
+		l.violate("S20", w.chain(l), "%s ends %d ms before it was to give back its room", a.id(c.attempt, c.number), w.deadline-l.now)
+	}
+}
+
+// endLeases makes what has borrowed room of a reservation that ends ordinary containers.
+func (l *Ledger) endLeases(r *reservation) {
+	for i := range l.apps {
+		for k := range l.apps[i].containers {
+			if c := &l.apps[i].containers[k]; c.lease.reservation == r.number {
+				c.lease = lease{}
+			}
+		}
+	}
+}
+
+// overdueLeases are the live containers that have had borrowed room for longer than they may.
+func (l *Ledger) overdueLeases(millis int64) []Step {
+	var out []Step
+	for i := range l.apps {
+		a := &l.apps[i]
+		for k := range a.containers {
+			if c := &a.containers[k]; c.live && c.lease.deadline != 0 && c.lease.deadline+millis < l.now {
+				out = append(out, l.step(c.made, "%s may have room of r%d until %d", a.id(c.attempt, c.number), c.lease.reservation, c.lease.deadline))
+			}
+		}
+	}
+	return out
+}

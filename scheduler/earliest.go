@@ -1,0 +1,58 @@
+package scheduler
+
+import (
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// With reservation.node=earliest an ask does not reserve the node that a pass happens to be on, but the
+// one where its container is expected to start first.
+
+// reservableNodes bounds the nodes that are compared for one reservation.
+const reservableNodes = 256
+
+// earliestNode is the node that an ask is to reserve instead of a node at a locality: of the nodes that
+// it may use at that locality, and that are not reserved, the one where there is room for it first. The
+// node itself is preferred, then those that follow it.
+func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
+	best, first := node, s.expectedRoom(s.st.Asks.Get(ask), node)
+	cells := s.st.Nodes.Cap()
+	for i, compared := uint32(1), 1; i < cells && compared < reservableNodes; i++ {
+		other := (node + i) % cells
+		if !s.mayReserveAt(a, ask, other, at) {
+			continue
+		}
+		compared++
+		if t := s.expectedRoom(s.st.Asks.Get(ask), other); t < first {
+			best, first = other, t
+		}
+	}
+	return best
+}
+
+// mayReserveAt says whether an ask may reserve a node of the partition at hand, and would be served there
+// at a locality at least as good as the one given.
+func (s *Scheduler) mayReserveAt(a *state.App, ask, node uint32, at yarn.Locality) bool {
+	if !s.st.Nodes.Has(node) {
+		return false
+	}
+	k, n, calc := s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
+	if !n.Serving() || n.Reservation != 0 || n.Label != s.at.label || a.Blacklisted(n) || !s.hasRoom(n) ||
+		!calc.FitsIn(k.Size, n.Total) || calc.FitsIn(k.Size, n.Unallocated()) || !s.mayReserve(a, k, n) {
+		return false
+	}
+	r := s.reachOf(k, node)
+	return r.host || at >= yarn.RackLocal && r.rack || at == yarn.OffSwitch && r.any
+}
+
+// expectedRoom is when a node is expected to have room for an ask.
+func (s *Scheduler) expectedRoom(k *state.Ask, node uint32) int64 {
+	guesses := lengthGuesses{s: s}
+	n := s.st.Nodes.Get(node)
+	ends := s.ends[:0]
+	for _, c := range s.st.ContainersOn(n) {
+		ends = append(ends, containerEnd{guesses.endOf(c), c.Size})
+	}
+	s.ends = ends
+	return s.enough(k.Size, n.Unallocated(), ends)
+}
