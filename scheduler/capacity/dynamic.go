@@ -195,6 +195,32 @@ func (r *reader) readDynamic(c *Config, q *Queue) {
 	}
 }
 
+// Adopt is the configuration with a dynamic queue, and the dynamic queues above it, among its own: it
+// lists them, and states what templates and defaults gave them.
+func (c *Config) Adopt(i int) ([]Property, error) {
+	switch q := &c.Queues[i]; q.Creation {
+	case Static:
+		return nil, fmt.Errorf("queue %s is in the configuration already", q.Path)
+	case Legacy:
+		return nil, fmt.Errorf("queue %s is below a parent with auto-create-child-queue, which has no queues of the configuration", q.Path)
+	}
+	out := c.Properties()
+	for ; c.Queues[i].Creation != Static; i = c.Queues[i].Parent {
+		q := &c.Queues[i]
+		parent := &c.Queues[q.Parent]
+		children := c.values[Prefix+parent.Path+".queues"].Value
+		if children != "" {
+			children += ","
+		}
+		out = append(out, Property{Name: Prefix + parent.Path + ".queues", Value: children + q.Name})
+		if !q.Leaf {
+			out = append(out, Property{Name: Prefix + q.Path + "." + flexible + "enabled", Value: "true"})
+		}
+		out = append(out, c.Settings(parent, q.Path, q.Leaf)...)
+	}
+	return out, nil
+}
+
 // newDynamic is a queue below a parent, without the settings of its own.
 func (c *Config) newDynamic(parent int, path string, leaf bool) Queue {
 	p := &c.Queues[parent]
@@ -225,6 +251,25 @@ func (r *reader) checkTemplates(c *Config) {
 			}
 		}
 	}
+}
+
+// Remaining are those of another configuration's dynamic queues that have a place here, and those that
+// lose the queue above them. Queues that this configuration lists are neither.
+func (c *Config) Remaining(list []yarn.DynamicQueue) (keep, gone []yarn.DynamicQueue) {
+	stays := map[string]bool{} // looked up by key only
+	for _, d := range list {
+		above := parentOf(d.Path)
+		parent, there := c.byPath[above]
+		_, listed := c.byPath[d.Path]
+		switch {
+		case listed:
+		case stays[above] || there && !c.Queues[parent].Leaf:
+			keep, stays[d.Path] = append(keep, d), true
+		default:
+			gone = append(gone, d)
+		}
+	}
+	return keep, gone
 }
 
 // WithDynamic is the configuration with dynamic queues, parents before their children, which c must not

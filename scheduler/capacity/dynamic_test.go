@@ -153,3 +153,60 @@ func BenchmarkAdd(b *testing.B) {
 		c.Compute(cluster)
 	}
 }
+
+// TestAdopt: a queue that is adopted has what it had, whatever gave it that, and so do those above it.
+func TestAdopt(t *testing.T) {
+	all := []string{"root.queues=a,users", "root.a.capacity=1w", "root.users.capacity=3w", autoConf + "enabled=true", autoConf + "maximum-queue-depth=4",
+		autoConf + "template.capacity=2w", autoConf + "template.acl_submit_applications=ann etl", autoConf + "leaf-template.user-limit-factor=3",
+		"root.users.*.auto-queue-creation-v2.leaf-template.maximum-capacity=50", "root.users.*.auto-queue-creation-v2.leaf-template.user-settings.ann.weight=2", "root.users.*.auto-queue-creation-v2.leaf-template.minimum-user-limit-percent=50",
+		"root.users.x.y.ordering-policy=fair", "root.users.x.priority=4", autoConf + "parent-template.auto-queue-creation-v2.max-queues=5"}
+	static, err := Parse(lineProperties(all...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), {Path: "root.users.x"}, leafQueue("root.users.x.y"), leafQueue("root.users.x.z")}
+	before, err := static.WithDynamic(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		path  string
+		stays []yarn.DynamicQueue
+	}{{"root.users.ann", list[1:]}, {"root.users.x", []yarn.DynamicQueue{list[0], list[2], list[3]}}, {"root.users.x.y", []yarn.DynamicQueue{list[0], list[3]}}} {
+		props, err := before.Adopt(before.byPath[tc.path])
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := Parse(props)
+		if err == nil {
+			after, err = after.WithDynamic(tc.stays)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", tc.path, err)
+		}
+		if len(after.Warnings) > 0 {
+			t.Errorf("%s: %v", tc.path, after.Warnings)
+		}
+		if q := &after.Queues[after.byPath[tc.path]]; q.Creation != Static {
+			t.Errorf("%s is %s", tc.path, q.Creation)
+		}
+		cluster := yarn.NewResource(1_000_000, 1000)
+		was, is := before.Compute(cluster), after.Compute(cluster)
+		for i := range before.Queues {
+			k := after.byPath[before.Queues[i].Path]
+			what := before.Changes(i, after, k)
+			if after.Queues[k].Creation == Static {
+				what = slices.DeleteFunc(what, func(name string) bool { return name == "removal" })
+			}
+			if len(what) > 0 || was.Capacities[i] != is.Capacities[k] {
+				t.Errorf("%s adopted: of %s changes %v: %v → %v", tc.path, before.Queues[i].Path, what, was.Capacities[i], is.Capacities[k])
+			}
+			if a, b := before.Queues[i].AutoCreate, after.Queues[k].AutoCreate; (a == nil) != (b == nil) || a != nil && (a.By != b.By || a.MaxQueues != b.MaxQueues || a.MaxDepth != b.MaxDepth) {
+				t.Errorf("%s adopted: %s creates queues as %v, not %v", tc.path, before.Queues[i].Path, b, a)
+			}
+		}
+	}
+	if _, err := before.Adopt(before.byPath["root.a"]); err == nil || !strings.Contains(err.Error(), "root.a is in the configuration already") {
+		t.Errorf("of a queue of the configuration: %v", err)
+	}
+}

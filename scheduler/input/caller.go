@@ -29,6 +29,10 @@ func Operation(in Input) string {
 		if in.DryRun {
 			return ""
 		}
+	case *AdoptQueue:
+		if in.DryRun {
+			return ""
+		}
 	case *SetQueueState:
 		return "queue " + in.State.String()
 	case *DrainNode:
@@ -53,6 +57,7 @@ var operations = map[Kind]string{
 	KindSignalContainer:   "container signal",
 	KindSetQueues:         "conf set",
 	KindRollbackQueues:    "conf rollback",
+	KindAdoptQueue:        "queue adopt",
 	KindCancelReservation: "reservation cancel",
 	KindDrainNode:         "node drain",
 	KindDrainNodes:        "node drain",

@@ -130,10 +130,11 @@ const (
 	KindPreemptionRound
 	KindRemoveIdleQueues
 	KindSetGang
+	KindAdoptQueue
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindSetGang + 1
+const KindsEnd = KindAdoptQueue + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -192,6 +193,7 @@ var makers = map[Kind]func() Input{
 	KindLabelNodes:            func() Input { return new(LabelNodes) },
 	KindPreemptionRound:       func() Input { return new(PreemptionRound) },
 	KindRemoveIdleQueues:      func() Input { return new(RemoveIdleQueues) },
+	KindAdoptQueue:            func() Input { return new(AdoptQueue) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

@@ -36,8 +36,8 @@ func sampleReply(in Input) Reply {
 }
 
 func TestEveryKindMakesItsType(t *testing.T) {
-	if len(kinds()) != int(KindSetGang) {
-		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindSetGang)
+	if len(kinds()) != int(KindsEnd)-1 {
+		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindsEnd-1)
 	}
 	for _, k := range kinds() {
 		if got := makers[k]().Kind(); got != k {
@@ -53,7 +53,7 @@ func TestNumbersAreFixed(t *testing.T) {
 		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14, KindRegisterAttempt: 15,
 		KindAllocate: 16, KindFinishAttempt: 17, KindExpireAttempt: 18, KindCancelReservation: 19, KindCreateJoinToken: 20,
 		KindUseJoinToken: 21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25, KindSetHosts: 37,
-		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42, KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47, KindSetGang: 48} {
+		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42, KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47, KindSetGang: 48, KindAdoptQueue: 49} {
 		if k != want {
 			t.Errorf("%d was %d: append only", k, want)
 		}

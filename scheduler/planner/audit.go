@@ -129,6 +129,8 @@ func (p *Planner) clusterTarget(in input.Input) string {
 		return strings.TrimSpace(fmt.Sprintf("to version %d %s", in.To, in.Comment))
 	case *input.SetQueueState:
 		return in.Queue
+	case *input.AdoptQueue:
+		return in.Queue
 	case *input.SetHosts:
 		return fmt.Sprintf("include %d → %d, exclude %d → %d hosts", len(p.st.Hosts.Include), len(in.Include), len(p.st.Hosts.Exclude), len(in.Exclude))
 	case *input.CreateJoinToken:

@@ -105,20 +105,12 @@ func (p *Planner) removeIdleQueues(in *input.RemoveIdleQueues) input.Reply {
 // own. Those that have no place there are removed, deepest first, which is refused while any has
 // applications.
 func (p *Planner) withDynamic(cfg *capacity.Config) (full *capacity.Config, removed []string, fault *input.Fault) {
-	var keep []yarn.DynamicQueue
-	stays := map[string]bool{} // looked up by key only
+	keep, gone := cfg.Remaining(p.st.DynamicQueueList())
 	var used []string
-	for _, d := range p.st.DynamicQueueList() {
-		parent := d.Path[:strings.LastIndexByte(d.Path, '.')]
-		i, err := cfg.Lookup(parent)
-		_, listed := cfg.Lookup(d.Path)
-		switch {
-		case listed == nil:
-		case stays[parent] || err == nil && cfg.Queues[i].Path == parent && !cfg.Queues[i].Leaf:
-			keep, stays[d.Path] = append(keep, d), true
-		case p.holdsApps(d.Path):
+	for _, d := range gone {
+		if p.holdsApps(d.Path) {
 			used = append(used, d.Path)
-		default:
+		} else {
 			removed = append(removed, d.Path)
 		}
 	}
@@ -133,6 +125,23 @@ func (p *Planner) withDynamic(cfg *capacity.Config) (full *capacity.Config, remo
 		return nil, nil, invalidQueues(err)
 	}
 	return full, removed, nil
+}
+
+// adoptQueue makes a dynamic queue one of the configuration. What it has stays as it is.
+func (p *Planner) adoptQueue(in *input.AdoptQueue) input.Reply {
+	i, err := p.Config().Lookup(in.Queue)
+	if err != nil {
+		return input.Refuse(in, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "%v", err))
+	}
+	props, err := p.Config().Adopt(i)
+	if err != nil {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "only a queue that auto-queue-creation-v2 created can be adopted", "%v", err))
+	}
+	set := &input.SetQueues{IfVersion: in.IfVersion, Author: in.Author, Comment: cmp.Or(in.Comment, "adopt "+p.Config().Queues[i].Path), DryRun: in.DryRun}
+	for _, q := range props {
+		set.Properties = append(set.Properties, input.Property{Name: q.Name, Value: q.Value})
+	}
+	return p.setQueues(set)
 }
 
 // few lists the first of many queues.

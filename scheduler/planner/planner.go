@@ -180,6 +180,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.setQueues(in)
 	case *input.RollbackQueues:
 		return p.rollbackQueues(in)
+	case *input.AdoptQueue:
+		return p.adoptQueue(in)
 	case *input.SetQueueState:
 		return p.setQueueState(in)
 	case *input.Tick:

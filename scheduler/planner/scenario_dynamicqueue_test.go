@@ -41,6 +41,24 @@ func doRefresh(w *world, a args, out *strings.Builder) {
 	if w.refused(out, r) || a.has("dry") {
 		w.props = props
 	}
+	w.tellWarnings(out, r)
+}
+
+// adopt QUEUE [dry]: a dynamic queue becomes one of the configuration.
+func doAdopt(w *world, a args, out *strings.Builder) {
+	r := w.plan(&input.AdoptQueue{Queue: a.need(0), DryRun: a.has("dry")})
+	if f := r.Refused(); f != nil {
+		fmt.Fprintf(out, "refused: %v\n", f)
+	}
+	w.tellWarnings(out, r)
+	if w.props = nil; w.p.st.Version() != nil {
+		for _, p := range w.p.st.Version().Properties {
+			w.props = append(w.props, input.Property{Name: p.Name, Value: p.Value})
+		}
+	}
+}
+
+func (w *world) tellWarnings(out *strings.Builder, r input.Reply) {
 	if r, ok := r.(*input.SetQueuesReply); ok {
 		for _, text := range r.Warnings {
 			fmt.Fprintln(out, text)

@@ -56,6 +56,7 @@ var writes = []struct {
 		&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "sim-01"}, Labels: []string{"gpu"}}, {ID: yarn.NodeID{Host: "sim-02", Port: 8041}}}, KnownOnly: true}},
 	{"POST", "/v1/queues/root.batch:stop", ``, &input.SetQueueState{Queue: "root.batch", State: yarn.QueueStopped}},
 	{"POST", "/v1/queues/batch:start", ``, &input.SetQueueState{Queue: "root.batch", State: yarn.QueueRunning}},
+	{"POST", "/v1/queues/batch:adopt?comment=c&dry_run=true", ``, &input.AdoptQueue{Queue: "root.batch", Author: "op", Comment: "c", IfVersion: 2, DryRun: true}},
 	{"DELETE", "/v1/reservations/r1?reason=too+old", ``, &input.CancelReservation{Number: 1, Who: "op", Reason: "too old"}},
 	{"PUT", "/v1/conf", `{"properties":{"b":"2","a":"1"},"comment":"c"}`, &input.SetQueues{Properties: []input.Property{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}, Author: "op", Comment: "c", IfVersion: 2}},
 	{"POST", "/v1/conf:rollback", `{"to":1}`, &input.RollbackQueues{To: 1, Author: "op"}},

@@ -41,6 +41,7 @@ var leastRoles = map[string]yarn.Role{
 	"POST /v1/labels:map":          yarn.RoleOperator,
 	"POST /v1/queues/{path}:stop":  yarn.RoleOperator,
 	"POST /v1/queues/{path}:start": yarn.RoleOperator,
+	"POST /v1/queues/{path}:adopt": yarn.RoleOperator,
 	"DELETE /v1/reservations/{id}": yarn.RoleOperator,
 	"PUT /v1/conf":                 yarn.RoleOperator,
 	"POST /v1/conf:rollback":       yarn.RoleOperator,

@@ -235,7 +235,16 @@ func (s *API) compareWithNow(c *route.Call, props []capacity.Property, d *api.Co
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()
 	v := s.cfg.Views.Now()
+	if to, err = withDynamic(v, to); err != nil {
+		return
+	}
 	d.Changes, d.Landings = view.Changes(capacity.Diff(v.Conf, to)), s.landings(ctx, v, to)
+}
+
+// withDynamic adds the dynamic queues that remain with another configuration.
+func withDynamic(v *view.View, to *capacity.Config) (*capacity.Config, error) {
+	keep, _ := to.Remaining(v.State.DynamicQueueList())
+	return to.WithDynamic(keep)
 }
 
 // validateConf judges a configuration on this replica; nothing goes to the leader.
@@ -248,6 +257,9 @@ func (s *API) validateConf(c *route.Call) error {
 	c.ReadHeaders(v.Index)
 	d := api.Validation{Valid: true}
 	conf, err := capacity.Parse(props)
+	if err == nil {
+		conf, err = withDynamic(v, conf)
+	}
 	if err == nil {
 		old, st := v.Conf, v.State
 		d.Warnings, d.Ignored, d.Changes = faultsOf(conf.Warnings), faultsOf(conf.Ignored), view.Changes(capacity.Diff(old, conf))

@@ -24,6 +24,7 @@ func (s *API) queueRoutes() []route.Route {
 		route.Route{Method: http.MethodPost, Pattern: "/v1/queues:place", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.place}.Doc("Say where the placement rules send a submission", api.PlaceInQueue{}, api.QueuePlacement{}),
 		route.Post("/v1/queues/{path}:stop", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueStopped) }).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
 		route.Post("/v1/queues/{path}:start", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueRunning) }).Doc("Start a stopped queue", nil, api.Done{}),
+		route.Post("/v1/queues/{path}:adopt", "dry_run comment", s.adoptQueue).Doc("Make a dynamic queue, and those above it, queues of the configuration; If-Match makes it conditional", nil, api.ConfApplied{}),
 	}
 }
 
@@ -65,12 +66,43 @@ func mostDynamic(c *route.Call) (int, error) {
 }
 
 func (s *API) setQueueState(c *route.Call, to yarn.QueueState) error {
-	st, index := s.cfg.Reader.Fork()
-	path := c.Args["path"]
-	if slot, err := s.cfg.Views.At(st, index).FindQueue(path); err == nil {
-		path = st.Queues.Get(slot).Path
+	return c.Done(&input.SetQueueState{Queue: s.pathOf(c.Args["path"]), State: to})
+}
+
+func (s *API) adoptQueue(c *route.Call) error {
+	in := &input.AdoptQueue{Queue: s.pathOf(c.Args["path"]), Author: c.Who(), Comment: c.Query.Get("comment"), DryRun: c.Flag("dry_run")}
+	var err error
+	if in.IfVersion, err = s.ifMatch(c); err != nil {
+		return err
 	}
-	return c.Done(&input.SetQueueState{Queue: path, State: to})
+	reply, index, err := route.Do[*input.SetQueuesReply](c, in)
+	if err != nil {
+		return err
+	}
+	d := api.ConfApplied{Version: reply.Version, Index: index, Warnings: reply.Warnings, DryRun: in.DryRun}
+	if in.DryRun {
+		s.compareAdopted(c, in.Queue, &d)
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// compareAdopted compares the configuration in force here with one that has a queue that it adopts.
+func (s *API) compareAdopted(c *route.Call, path string, d *api.ConfApplied) {
+	v := s.cfg.Views.Now()
+	if i := v.Configured(path); i >= 0 {
+		if props, err := v.Conf.Adopt(i); err == nil {
+			s.compareWithNow(c, props, d)
+		}
+	}
+}
+
+// pathOf is the path of a queue that may be given by a short name.
+func (s *API) pathOf(name string) string {
+	st, index := s.cfg.Reader.Fork()
+	if slot, err := s.cfg.Views.At(st, index).FindQueue(name); err == nil {
+		return st.Queues.Get(slot).Path
+	}
+	return name
 }
 
 // place answers where a submission would go. It looks at rules and queues alone: limits and lists of

@@ -244,13 +244,20 @@ func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error
 	if err != nil {
 		return err
 	}
-	q := url.Values{}
+	return c.sendConf(cl, client.Request{Method: http.MethodPut, Path: "/v1/conf", Query: url.Values{}, Body: body, ContentType: "application/json"}, version)
+}
+
+// sendConf sends a change of the configuration in force, if that has a version (0: whichever), and shows
+// the outcome.
+func (c *call) sendConf(cl *client.Client, r client.Request, version uint64) error {
 	if c.Bool("dry-run") {
-		q.Set("dry_run", "true")
+		r.Query.Set("dry_run", "true")
 	}
-	r := client.Request{Method: http.MethodPut, Path: "/v1/conf", Query: q, Body: body, ContentType: "application/json", Header: http.Header{}}
-	r.Header.Set("If-Match", `"`+strconv.FormatUint(version, 10)+`"`)
-	if a, err = cl.Do(c.ctx(), r); err != nil {
+	if version != 0 || c.IsSet("if-version") {
+		r.Header = http.Header{"If-Match": {`"` + strconv.FormatUint(version, 10) + `"`}}
+	}
+	a, err := cl.Do(c.ctx(), r)
+	if err != nil {
 		return err
 	}
 	var d api.ConfApplied

@@ -43,6 +43,7 @@ var examples = map[string][]string{
 	"queue tree":   {"rmd queue tree --watch"},
 	"queue status": {"rmd queue status root.train"},
 	"queue place":  {"rmd queue place --user ann --groups staff,etl --name nightly", "rmd queue place --user ann --file capacity-scheduler.xml"},
+	"queue adopt":  {"rmd queue adopt root.users.ann --dry-run", "rmd queue adopt root.users.ann"},
 	"queue stop":   {"rmd queue stop root.adhoc"},
 	"queue start":  {"rmd queue start root.adhoc"},
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/client"
 	"rmd/cmd/internal/output"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
@@ -18,7 +20,7 @@ import (
 func (p *program) queues() *cli.Command {
 	return noun("queue", "the queues and their usage",
 		p.command(p.queueList("list", "list the queues", false)), p.command(p.queueList("tree", "show the queues as a tree", true)),
-		p.command(p.queueStatus()), p.command(p.queuePlace()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")))
+		p.command(p.queueStatus()), p.command(p.queuePlace()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")), p.command(p.queueAdopt()))
 }
 
 // flatQueue is a queue in a list; Indent is its depth in the tree.
@@ -151,6 +153,22 @@ func (p *program) queueState(name, usage string) verb {
 	return verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1, run: func(c *call) error {
 		done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
 		return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)
+	}}
+}
+
+func (p *program) queueAdopt() verb {
+	long := "A submission created the queue, and it is removed when it is idle. Adopted, it is in the configuration with the properties that it has now, and stays. " +
+		"Dynamic queues above it are adopted with it; those below it stay dynamic."
+	return verb{name: "adopt", usage: "make a dynamic queue one of the configuration", long: long, args: "QUEUE", min: 1, max: 1, flags: applyFlags(), run: func(c *call) error {
+		cl, err := c.client()
+		if err != nil {
+			return err
+		}
+		q := url.Values{}
+		if text := c.String("comment"); text != "" {
+			q.Set("comment", text)
+		}
+		return c.sendConf(cl, client.Request{Method: http.MethodPost, Path: "/v1/queues/" + url.PathEscape(c.arg(0)) + ":adopt", Query: q}, c.Uint64("if-version"))
 	}}
 }
 

@@ -62,6 +62,7 @@
 //	GET    /v1/queues/{path}                                    Queue (with its subtree)
 //	POST   /v1/queues:place                     PlaceInQueue → QueuePlacement
 //	POST   /v1/queues/{path}:stop|start                         Done
+//	POST   /v1/queues/{path}:adopt?dry_run      If-Match         ConfApplied
 //
 //	GET    /v1/reservations?node&app&queue&limit&after          Reservations
 //	GET    /v1/reservations/{id}                                Reservation
