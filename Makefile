@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-limits bench-peers preemption forecasts longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-limits bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -84,6 +84,10 @@ preemption: build ## what preemption costs and gives on three traces made tight,
 	$(COMPARE) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100
 	$(COMPARE) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1
 	$(COMPARE) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+
+PAIRS ?= 1000000
+gangs: ## play PAIRS random pairs of gangs to their ends, and a day of jobs as gangs and one container after the other
+	RMD_GANG_PAIRS=$(PAIRS) RMD_GANG_HOURS=24 $(GO) test -count=1 -v -timeout 120m -run '^TestGang(Pairs|sHoldLittle)$$' ./scheduler/planner
 
 bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
 	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
@@ -12,7 +13,7 @@ import (
 // offers a node to it, one of three things happens:
 //
 //	start  room is free for all members, within the limits: all are allocated in one batch
-//	hold   it would start late otherwise: nodes that will have room for all members are reserved
+//	hold   nodes that will soon have room for all members are reserved
 //	wait   nothing
 //
 // A gang has reservations for all of its members or none: when it loses one, it gives the others up.
@@ -139,8 +140,7 @@ func (s *Scheduler) demandOf(app, ask uint32) gangDemand {
 // gangLimit is the limit of the user or of a queue that keeps all members of a gang from starting
 // together, however much room there is; NoReason if none does.
 func (s *Scheduler) gangLimit(d *gangDemand) Reason {
-	last := s.userUsed(d.user).Add(d.size).Sub(d.member) // as the last member finds it
-	if s.cfg.Calculator.Compare(s.st.Meta.Cluster, last, s.UserLimit(d.leaf, d.user)) > 0 {
+	if !s.gangFitsUser(d) {
 		return UserLimit
 	}
 	for i := d.leaf; i >= 0; i = s.queues[i].parent {
@@ -149,6 +149,16 @@ func (s *Scheduler) gangLimit(d *gangDemand) Reason {
 		}
 	}
 	return NoReason
+}
+
+// gangFitsUser says whether the last member is within the limit of its user, which grows with what the
+// members before it take.
+func (s *Scheduler) gangFitsUser(d *gangDemand) bool {
+	calc, before, used := s.cfg.Calculator, d.size.Sub(d.member), *s.userUsed(d.user)
+	in := s.userLimitInput(d.leaf)
+	in.ActiveUsed = in.ActiveUsed.Add(before)
+	in.DominantUsed = in.DominantUsed.Sub(capacity.DominantPart(calc, in.Label, used)).Add(capacity.DominantPart(calc, in.Label, used.Add(before)))
+	return calc.Compare(s.st.Meta.Cluster, used.Add(before), s.weighted(capacity.UserLimit(in), d.user)) <= 0
 }
 
 // mayHaveAll says whether a queue may use all nodes of the partition, as root may. Then the room on the

@@ -15,13 +15,16 @@ type gangSet struct {
 	at      int64         // when they are expected to have room for all members
 }
 
-// due says whether a gang that waits since a time is to hold its nodes now. Before that, what starts on
-// them instead is expected to end before all nodes have room, so nothing is lost by letting it start.
-// A gang that has waited for as long as its nodes would have taken holds them in any case.
+// due says whether a gang that waits since a time is to hold its nodes now. To hold them costs room that
+// nobody uses, so it is to be for a short time: short beside how long a container usually runs, or
+// beside how long the gang has waited.
 func (h gangSet) due(now, since, usual int64) bool {
-	wait := h.at - now
-	return h.members != nil && (wait <= usual || wait <= now-since)
+	return h.members != nil && gangHoldPart*(h.at-now) <= max(usual, now-since)
 }
+
+// gangHoldPart is the part of these times for which a gang may hold nodes. Twice the time holds about
+// twice as much idle, and starts gangs little earlier (TestGangsHoldLittle).
+const gangHoldPart = 8
 
 const (
 	// gangNodes bounds the nodes whose containers are looked at for a gang. Further nodes are looked at

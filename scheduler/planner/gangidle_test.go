@@ -1,0 +1,185 @@
+package planner
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// idleDay is a workload: small containers that come one by one, and jobs that can only work when all
+// their containers have started.
+type idleDay struct {
+	seconds int64
+	small   []arrival
+	jobs    []arrival
+}
+
+// arrival is what comes at a time and works for some seconds.
+type arrival struct {
+	at, works int64
+	count     int
+}
+
+const (
+	idleNodes    = 8
+	idleMemoryMB = 16 << 10
+	smallMB      = 2 << 10
+	memberMB     = 4 << 10
+)
+
+// drawDay draws a workload for about 85 % of a floor: small containers take 60 % of it.
+func drawDay(seed uint64, seconds int64) *idleDay {
+	rng := rand.New(rand.NewPCG(seed, 24))
+	d := &idleDay{seconds: seconds}
+	for at := int64(0); at < seconds; at++ {
+		if rng.IntN(100) < 19 {
+			d.small = append(d.small, arrival{at, 30 + rng.Int64N(341), 1})
+		}
+		if rng.IntN(300) == 0 {
+			d.jobs = append(d.jobs, arrival{at, 100 + rng.Int64N(401), 4 + rng.IntN(9)})
+		}
+	}
+	return d
+}
+
+// idleCost is what a workload cost, in MB times seconds, and how long it waited, in seconds.
+type idleCost struct {
+	idle, worked         int64
+	jobWaits, smallWaits []int64
+}
+
+// idlePlay is a workload on a floor.
+type idlePlay struct {
+	*idleDay
+	f     *floor
+	gangs bool
+	cost  idleCost
+	small *work
+	ends  []int64 // of the containers that small has
+	jobs  []*idleJob
+}
+
+type idleJob struct {
+	*work
+	arrival
+	ends int64 // 0: it has not started
+}
+
+// play plays a workload, its jobs declared as gangs or served one container after the other.
+func (d *idleDay) play(tb testing.TB, gangs bool) idleCost {
+	p := &idlePlay{idleDay: d, f: newFloor(tb, idleNodes, idleMemoryMB), gangs: gangs}
+	p.small = p.f.start("root.a", "", 0, yarn.NewResource(smallMB, 1))
+	for now, nextSmall, nextJob := int64(0), 0, 0; now < d.seconds || len(p.jobs) > 0; now++ {
+		if now > 2*d.seconds {
+			tb.Fatalf("%d jobs do not start", len(p.jobs))
+		}
+		for ; nextSmall < len(d.small) && d.small[nextSmall].at <= now; nextSmall++ {
+			p.small.want++
+			p.small.ask()
+		}
+		for ; nextJob < len(d.jobs) && d.jobs[nextJob].at <= now; nextJob++ {
+			p.begin(d.jobs[nextJob])
+		}
+		p.f.pass(1000)
+		p.serveSmall(now)
+		p.serveJobs(now)
+		p.measure()
+	}
+	return p.cost
+}
+
+func (p *idlePlay) begin(a arrival) {
+	g := yarn.Gang{Priority: 1, AnyRequest: true, Count: int64(a.count)}
+	text := g.String()
+	if !p.gangs {
+		text = ""
+	}
+	p.jobs = append(p.jobs, &idleJob{work: p.f.start("root.b", text, a.count, yarn.NewResource(memberMB, 1)), arrival: a})
+}
+
+// serveSmall ends small containers whose time is over and begins those that were granted.
+func (p *idlePlay) serveSmall(now int64) {
+	p.small.poll()
+	p.begun(now)
+	for i := len(p.ends) - 1; i >= 0; i-- {
+		if p.ends[i] <= now {
+			p.small.has[0], p.small.has[i] = p.small.has[i], p.small.has[0]
+			p.ends[i] = p.ends[0]
+			p.ends = p.ends[1:]
+			p.small.giveBack(1)
+			p.begun(now)
+			i = len(p.ends)
+		}
+	}
+}
+
+func (p *idlePlay) begun(now int64) {
+	for len(p.ends) < len(p.small.has) {
+		a := p.idleDay.small[len(p.cost.smallWaits)]
+		p.ends = append(p.ends, now+a.works)
+		p.cost.smallWaits = append(p.cost.smallWaits, now-a.at)
+	}
+}
+
+func (p *idlePlay) serveJobs(now int64) {
+	for _, j := range p.jobs {
+		j.poll()
+		switch {
+		case len(j.has) < j.count:
+		case j.ends == 0:
+			j.ends = now + j.works
+			p.cost.jobWaits = append(p.cost.jobWaits, now-j.at)
+		case j.ends <= now:
+			j.finish()
+		}
+	}
+	p.jobs = slices.DeleteFunc(p.jobs, func(j *idleJob) bool { return j.ends != 0 && j.ends <= now && len(j.has) == j.count })
+}
+
+// measure adds what is held and does not work in this second: containers of a job that waits for
+// others, and the room that reserved nodes keep free.
+func (p *idlePlay) measure() {
+	for _, j := range p.jobs {
+		held := int64(len(j.has)) * memberMB
+		if j.ends == 0 {
+			p.cost.idle += held
+		} else {
+			p.cost.worked += held
+		}
+	}
+	p.f.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if n.Reservation != 0 {
+			p.cost.idle += n.Unallocated()[yarn.Memory]
+		}
+		return true
+	})
+}
+
+// TestGangsHoldLittle: the same workload holds at most a fifth as much idle when its jobs are gangs as
+// when their containers start one after the other and wait for each other. It plays 6 hours;
+// RMD_GANG_HOURS says how many others.
+func TestGangsHoldLittle(t *testing.T) {
+	day := drawDay(1, 3600*int64(amount(t, "RMD_GANG_HOURS", 6)))
+	one, together := day.play(t, false), day.play(t, true)
+	for _, c := range []struct {
+		how string
+		idleCost
+	}{{"one by one", one}, {"as gangs", together}} {
+		t.Logf("%-10s: %6.1f GB-hours held idle, %6.1f worked; %d jobs waited %d s, %d small containers %d s (mean)", c.how,
+			float64(c.idle)/1024/3600, float64(c.worked)/1024/3600, len(c.jobWaits), mean(c.jobWaits), len(c.smallWaits), mean(c.smallWaits))
+	}
+	t.Logf("gangs hold %.1f %% of it", 100*float64(together.idle)/float64(one.idle))
+	if 5*together.idle > one.idle || one.worked != together.worked {
+		t.Errorf("as gangs %d MB·s are held idle, one by one %d; they worked %d and %d", together.idle, one.idle, together.worked, one.worked)
+	}
+}
+
+func mean(all []int64) (sum int64) {
+	for _, v := range all {
+		sum += v
+	}
+	return sum / int64(max(1, len(all)))
+}
