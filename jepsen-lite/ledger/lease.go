@@ -132,15 +132,15 @@ func (l *Ledger) soonest(r *reservation, n *node) int64 {
 		}
 	}
 	slices.SortFunc(ends, func(x, y end) int { return cmp.Compare(x.at, y.at) })
+	if l.fits(r.size, room) {
+		return l.now
+	}
 	for _, e := range ends {
-		if l.fits(r.size, room) {
-			break
-		}
 		if room = room.Add(e.size); l.fits(r.size, room) {
 			return e.at
 		}
 	}
-	return l.now
+	return math.MaxInt64 // an increase of a container beside which there is too little room
 }
 
 // recalled enters that a container is to give back what it has borrowed: S20.
