@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// TestKillLeaderOfGang kills the leader while a gang holds nodes, again and again. The gang keeps its
+// members, its age and the nodes that it holds, and all members start together in the end.
+func TestKillLeaderOfGang(t *testing.T) {
+	c := startProcesses(t, 3, lowest, "")
+	g := waitWithGang(c, newCaller(t, c.addrs()))
+	late := 0
+	rounds := kills(t)
+	for range rounds {
+		before := g.hold()
+		victim := c.leader()
+		c.kill(victim)
+		if !g.same(before, g.look(c.others(victim)[0])) {
+			late++
+		}
+		c.start(victim)
+		c.awaitReady(victim)
+		c.awaitInStep()
+	}
+	g.start()
+	t.Logf("%d leaders were killed; a gang of %d that held 2 nodes was the same after each, %d times so late that it may have given them up", rounds, gangMembers, late)
+	if 2*late > rounds {
+		t.Errorf("it was late %d times of %d: does the test still meet what it is there for?", late, rounds)
+	}
+}
+
+const (
+	gangMembers  = 4
+	gangHoldsFor = 6 * time.Second // less than an eighth of how long a container runs of which nothing is known
+)
+
+// waitingGang is a gang of two members on each of two nodes, of which a container uses one.
+type waitingGang struct {
+	*caller
+	c       *processes
+	nodes   []yarn.NodeID
+	blocker yarn.AttemptID // its lifetime says when there is room
+	block   input.Granted
+	began   time.Time // before the blocker was submitted
+	id      yarn.AttemptID
+	since   time.Time // when all members had been asked for
+}
+
+func waitWithGang(c *processes, call *caller) *waitingGang {
+	call.t.Helper()
+	call.node("spare", 64<<10, "/spare") // so that queues have room
+	g := &waitingGang{caller: call, c: c, nodes: []yarn.NodeID{call.node("g1", 8<<10, "/held"), call.node("g2", 8<<10, "/held")}, began: time.Now()}
+	g.blocker = call.application("u1", "root.online")
+	got := must[*input.AllocateReply](call, &input.Allocate{Attempt: g.blocker, Asks: asks(1, 6<<10, "g1", "/held")})
+	c.await("the blocker runs", patience, func() bool {
+		if len(got.Granted) == 0 {
+			g.heartbeat()
+			got = must[*input.AllocateReply](call, &input.Allocate{Attempt: g.blocker, Response: got.Response})
+		}
+		return len(got.Granted) == 1
+	})
+	g.block = got.Granted[0]
+	g.id = call.application("u2", "root.train")
+	key := yarn.SchedulerKey{Priority: 1}
+	must[*input.AllocateReply](call, &input.Allocate{Attempt: g.id, Gang: fmt.Sprintf("priority=1,count=%d,nodes=2", gangMembers), Asks: []input.Ask{
+		{Key: key, Name: yarn.Any, Count: gangMembers, Size: yarn.NewResource(3<<10, 1)},
+		{Key: key, Name: "/held", Count: gangMembers, Size: yarn.NewResource(3<<10, 1), Relax: true}}})
+	g.since = time.Now()
+	return g
+}
+
+func (g *waitingGang) heartbeat() {
+	g.t.Helper()
+	for _, id := range g.nodes {
+		must[*input.NodeHeartbeatReply](g.caller, &input.NodeHeartbeat{ID: id})
+	}
+}
+
+// endsIn has the blocker declare when it ends.
+func (g *waitingGang) endsIn(d time.Duration) {
+	g.t.Helper()
+	must[*input.Done](g.caller, &input.SetLifetime{ID: g.blocker.App, LifetimeMillis: (time.Since(g.began) + d).Milliseconds()})
+}
+
+// seen is what a replica says of the gang.
+type seen struct {
+	held []api.Reservation
+	gang api.ExplainedGang
+	at   time.Time
+}
+
+func (g *waitingGang) look(p *process) (s seen) {
+	g.t.Helper()
+	s.held = g.c.reservations(p)
+	var doc api.Explanation
+	g.c.await("the gang is explained", patience, func() bool {
+		return g.c.get(p, "/v1/apps/"+g.id.App.String()+"/explain?consistent", &doc) && doc.Gang != nil
+	})
+	s.gang, s.at = *doc.Gang, time.Now()
+	return s
+}
+
+// hold has the gang hold its nodes since a short time.
+func (g *waitingGang) hold() (s seen) {
+	g.t.Helper()
+	g.c.await("the gang holds nodes", patience, func() bool {
+		g.endsIn(gangHoldsFor)
+		g.heartbeat()
+		s = g.look(g.c.leader())
+		return len(s.held) == 2 && s.held[0].AgeMillis < gangHoldsFor.Milliseconds()
+	})
+	g.endsIn(time.Hour)
+	return s
+}
+
+// same compares the gang with what it was. It is false when so much time has passed that the gang may
+// have given up its nodes, as it is late.
+func (g *waitingGang) same(was, is seen) bool {
+	g.t.Helper()
+	if is.gang.Gang != was.gang.Gang || is.gang.Members != was.gang.Members || is.gang.Asked != was.gang.Asked || is.gang.State != "WAITING" {
+		g.t.Fatalf("the gang was %+v and is %+v", was.gang, is.gang)
+	}
+	// Its age is by the log's time, which stands still while nothing is written.
+	if age := time.Duration(is.gang.AgeMillis) * time.Millisecond; is.gang.AgeMillis < was.gang.AgeMillis || age > is.at.Sub(g.since)+time.Second {
+		g.t.Fatalf("the gang is %s old; it was %d ms old, and waits for %s", age, was.gang.AgeMillis, is.at.Sub(g.since))
+	}
+	if is.at.Sub(was.at) > gangHoldsFor { // the 10 s for which it may be late have begun
+		return false
+	}
+	if len(is.held) != len(was.held) {
+		g.t.Fatalf("the gang held %d nodes and holds %d", len(was.held), len(is.held))
+	}
+	for i, r := range is.held {
+		if w := was.held[i]; r.ID != w.ID || r.Node != w.Node || r.App != w.App || r.Container != w.Container || r.MadeMillis != w.MadeMillis {
+			g.t.Fatalf("the gang held %+v and holds %+v", w, r)
+		}
+	}
+	return true
+}
+
+// start ends the blocker, and sees all members start in one answer.
+func (g *waitingGang) start() {
+	g.t.Helper()
+	must[*input.NodeHeartbeatReply](g.caller, &input.NodeHeartbeat{ID: g.nodes[0], Statuses: []input.ContainerStatus{{Container: g.block.Container, State: yarn.ContainerCompleted}}})
+	on, response := map[yarn.NodeID]int{}, int32(1)
+	g.c.await("the gang starts", patience, func() bool {
+		g.heartbeat()
+		got := must[*input.AllocateReply](g.caller, &input.Allocate{Attempt: g.id, Response: response})
+		response = got.Response
+		for _, c := range got.Granted {
+			on[c.Node]++
+		}
+		if n := len(got.Granted); n != 0 && n != gangMembers {
+			g.t.Fatalf("%d of %d members start", n, gangMembers)
+		}
+		return len(got.Granted) == gangMembers
+	})
+	if on[g.nodes[0]] != 2 || on[g.nodes[1]] != 2 {
+		g.t.Errorf("the members are on %v", on)
+	}
+}
