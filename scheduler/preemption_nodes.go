@@ -22,7 +22,7 @@ type offeringNode struct {
 	room        yarn.Resource // free, or about to be
 	potential   yarn.Resource // what its offers have
 	cheapest    uint64        // the least work of an offer, by what it uses
-	reservation uint32        // of another queue that is over its entitlement
+	reservation uint32        // of a queue that is over its guarantee by as much
 	taken       bool          // a reservation holds it that stays
 
 	asked    yarn.Resource // what atBest was asked last, and its answer
@@ -116,15 +116,22 @@ func (r *preemptionRound) gives(leaf int32) bool {
 	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
 }
 
-// droppable says whether a reservation counts toward what its leaf has too much of, and may go. One that
-// has lent room may not.
+// droppable says whether a reservation counts toward what its leaf has above its guarantee, and may go.
+// One that has lent room may not.
 func (r *preemptionRound) droppable(slot uint32) bool {
 	res := r.s.st.Reservations.Get(slot)
 	leaf := r.s.LeafOf(r.s.st.Apps.Get(res.App))
 	for range r.s.st.LeasedFrom(res) {
 		return false // without it they would be ordinary containers
 	}
-	return res.Members == 0 && r.gives(leaf) && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
+	return res.Members == 0 && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
+}
+
+// mayDrop says whether a droppable reservation may go for an ask: its leaf is to give something, or
+// that of the ask is below its guarantee. The second needs no entitlement, since no work is lost.
+func (r *preemptionRound) mayDrop(slot uint32, w beneficiary) bool {
+	leaf := r.s.LeafOf(r.s.st.Apps.Get(r.s.st.Reservations.Get(slot).App))
+	return leaf != w.leaf && (r.gives(leaf) || r.covers(r.leaves[w.leaf].under, r.s.st.Asks.Get(w.ask).Size))
 }
 
 // awaited says whether containers were asked to end for a reservation, or have just ended for it.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"rmd/fsm/state"
@@ -16,7 +17,7 @@ const nodesCompared = 32
 // least of their guarantee first, their applications in serving order, the asks of each in key order.
 func (r *preemptionRound) choose() {
 	var gaining []int32
-	giving := false
+	giving := r.s.st.Reservations.Len() > 0
 	for i := range r.leaves {
 		giving = giving || r.gives(int32(i))
 		if len(r.p.queues[i].active) > 0 && r.mayGain(int32(i), yarn.Resource{}) {
@@ -110,19 +111,45 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 	if !atHome && len(others) == 0 {
 		own, atHome = r.cheapest(home, w, true)
 	}
-	if len(others) > 0 && (!atHome || others[0].cost < own.cost/dearerBy) {
+	most := r.mostWork(w)
+	if len(others) > 0 && others[0].cost <= most && (!atHome || others[0].cost < own.cost/dearerBy) {
 		others[0].compared += own.compared
 		if r.reserveFor(w, &others[0], res) {
 			return true
 		}
 	}
-	if atHome {
-		for i := range others {
-			own.compared += others[i].compared
-		}
-		r.warn(w, &own, res.Number, yarn.PreemptReservation)
+	if !atHome || own.cost > most {
+		return false
 	}
-	return atHome
+	for i := range others {
+		own.compared += others[i].compared
+	}
+	r.warn(w, &own, res.Number, yarn.PreemptReservation)
+	return true
+}
+
+// mostWork is the work that may be lost for one container of an ask: what that container would do in
+// a configured time, and waitWorth times what it could have done since its application got the last
+// one. While every set loses more, natural ends and younger containers have to make room.
+func (r *preemptionRound) mostWork(w beneficiary) uint64 {
+	if r.set.MaxLostMillis < 0 {
+		return math.MaxUint64
+	}
+	millis := satAdd(uint64(r.set.MaxLostMillis), waitWorth*uint64(max(r.waited(w), 0)))
+	return r.cost(millis, r.s.st.Asks.Get(w.ask).Size)
+}
+
+// waitWorth is how many times its wait must be worth what a set loses. It is above 1 because what runs
+// grows older while an ask waits.
+const waitWorth = 4
+
+// waited is for how long an application has got no container.
+func (r *preemptionRound) waited(w beneficiary) int64 {
+	a := r.s.st.Apps.Get(w.app)
+	for _, newest := range r.s.st.ContainersOf(a) {
+		return r.s.now - newest.AllocatedMillis
+	}
+	return r.s.now - a.SubmittedMillis
 }
 
 // chooseForAsk reserves nodes for what an ask wants beside its reservations, as far as its queue is
@@ -136,8 +163,12 @@ func (r *preemptionRound) chooseForAsk(w beneficiary) {
 		}
 		r.lookAtNodes()
 		sets, free := r.compare(w, int(min(max(2*more, nodesCompared), preemptionSets)), masters)
+		if free > 0 {
+			r.unblock(w)
+		}
+		most := r.mostWork(w)
 		for _, set := range sets {
-			if free >= more || r.spent() || !r.mayGain(w.leaf, k.Size) {
+			if set.cost > most || free >= more || r.spent() || !r.mayGain(w.leaf, k.Size) {
 				return
 			}
 			// Its queues may have given something since it was compared.
@@ -146,10 +177,47 @@ func (r *preemptionRound) chooseForAsk(w beneficiary) {
 				more--
 			}
 		}
-		if free > 0 {
+		if dear := len(sets) > 0 && sets[0].cost > most; free > 0 || dear {
 			return
 		}
 	}
+}
+
+// unblock drops a reservation, the newest that will do, if what is reserved for queues above their
+// guarantee counts so much in the queues above that an ask may not take the room that is free for it.
+func (r *preemptionRound) unblock(w beneficiary) {
+	size := r.s.st.Asks.Get(w.ask).Size
+	if r.withinMaxima(w.leaf, size) {
+		return
+	}
+	var newest *state.Reservation
+	for i := range r.nodes {
+		slot := r.nodes[i].reservation
+		if slot == 0 || r.nodes[i].taken || !r.mayDrop(slot, w) {
+			continue
+		}
+		if res := r.s.st.Reservations.Get(slot); (newest == nil || res.Number > newest.Number) && r.wouldUnblock(res, w.leaf, size) {
+			newest = res
+		}
+	}
+	if newest != nil {
+		o := &r.nodes[r.nodeAt(newest.Node)]
+		r.drop(o.reservation)
+		o.reservation = 0
+		r.leaves[w.leaf].gain = r.leaves[w.leaf].gain.Sub(size)
+	}
+}
+
+// wouldUnblock says whether a queue and those above it are within their maxima with a size more, when a
+// reservation has gone.
+func (r *preemptionRound) wouldUnblock(res *state.Reservation, leaf int32, size yarn.Resource) bool {
+	from := r.s.LeafOf(r.s.st.Apps.Get(res.App))
+	if !r.mayLose([]victim{{leaf: from, loses: res.Size}}) {
+		return false
+	}
+	r.ask(from, res.Size, 1)
+	defer r.ask(from, res.Size, -1)
+	return r.withinMaxima(leaf, size)
 }
 
 // compare finds the cheapest set of each of the nodes that promise most for an ask, the cheapest
@@ -160,7 +228,7 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 	hopes := hopefulNodes{most: most}
 	for i := range r.nodes {
 		o := &r.nodes[i]
-		if o.taken {
+		if o.taken || o.reservation != 0 && !r.mayDrop(o.reservation, w) {
 			continue
 		}
 		if o.reservation == 0 && r.covers(o.room, k.Size) {

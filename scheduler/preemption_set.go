@@ -42,6 +42,9 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 		return cmp.Compare(a.work, b.work)
 	})
 	best := preemptionSet{node: node}
+	if r.covers(yarn.Resource{}, lacks) { // only a reservation holds the room
+		return best, true
+	}
 	found := false
 	if set := r.cover(offers, lacks); set != nil {
 		best.victims, best.cost, best.compared, found = set, costOf(set), 1, true

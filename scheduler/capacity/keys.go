@@ -81,6 +81,7 @@ var globalKeys = []string{
 	"per-node-heartbeat.maximum-container-assignments",
 	"per-node-heartbeat.maximum-offswitch-assignments",
 	"per-node-heartbeat.multiple-assignments-enabled",
+	"preemption.max-lost-work-ms",
 	"preemption.reservation-wait-ms",
 	"preemption.selector",
 	"queue-mappings",

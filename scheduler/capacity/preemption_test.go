@@ -15,7 +15,7 @@ func TestPreemptionDefaults(t *testing.T) {
 		IntervalMillis: 3000, MaxWaitMillis: 15_000, TotalPerRound: yarn.NewFraction(1, 10), MaxIgnoredOverCapacity: yarn.NewFraction(1, 10),
 		NaturalTermination: yarn.NewFraction(1, 5), BalanceMaxWaitMillis: 300_000, QueuePriority: preempt.QueuePriority{ReservedDelayMillis: 60_000},
 		Intra:    preempt.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5), ConservativeDRF: true, Order: preempt.UserLimitFirst},
-		Selector: preempt.Planned,
+		Selector: preempt.Planned, MaxLostMillis: 60_000,
 	}
 	if c.Preemption != want {
 		t.Errorf("%+v\nwant %+v", c.Preemption, want)
@@ -49,13 +49,14 @@ ordering-policy.priority-utilization.underutilized-preemption.enabled = true
 ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms = 9
 ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation = true
 preemption.selector = yarn
-preemption.reservation-wait-ms = 60000`, "M.", preemptionPrefix))
+preemption.reservation-wait-ms = 60000
+preemption.max-lost-work-ms = 600000`, "M.", preemptionPrefix))
 	want := preempt.Settings{
 		Enabled: true, ObserveOnly: true, IntervalMillis: 1000, TotalPerRound: yarn.NewFraction(3, 10), MaxIgnoredOverCapacity: yarn.NewFraction(3, 2),
 		NaturalTermination: yarn.One, ConservativeDRF: true, SelectReserved: true, CountReserved: true, Balance: true, BalanceMaxWaitMillis: 7,
 		QueuePriority: preempt.QueuePriority{Enabled: true, ReservedDelayMillis: 9, MoveReservation: true},
 		Intra:         preempt.Intra{Enabled: true, MinThreshold: yarn.NewFraction(3, 5), MaxAllowable: yarn.NewFraction(7, 10), Order: preempt.PriorityFirst},
-		Selector:      preempt.YARN, ReservationWaitMillis: 60_000,
+		Selector:      preempt.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000,
 	}
 	if c.Preemption != want {
 		t.Errorf("%+v\nwant %+v", c.Preemption, want)
@@ -75,6 +76,7 @@ func TestPreemptionFaults(t *testing.T) {
 		preemptionPrefix + "monitoring_interval = 0":                                               "is out of bounds",
 		preemptionPrefix + "intra-queue-preemption.preemption-order-policy = x":                    "write userlimit_first or priority_first",
 		"preemption.selector = fifo":                                                               "write planned or yarn",
+		"preemption.max-lost-work-ms = -2":                                                         "is out of bounds",
 		"preemption.reservation-wait-ms = -2":                                                      "is out of bounds",
 		"root.a.disable_preemption = maybe":                                                        "write true or false",
 		"ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation = 1": "write true or false",

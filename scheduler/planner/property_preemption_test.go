@@ -68,6 +68,7 @@ func (m *machine) preempt(t *rapid.T) {
 	props := append(m.properties(),
 		input.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"},
 		input.Property{Name: confPrefix + "preemption.reservation-wait-ms", Value: "0"},
+		input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: rapid.SampledFrom([]string{"-1", "0", "10000"}).Draw(t, "most")},
 		input.Property{Name: monitor + "total_preemption_per_round", Value: "1"},
 		input.Property{Name: monitor + "natural_termination_factor", Value: rapid.SampledFrom([]string{"1", "0.5"}).Draw(t, "natural")},
 		input.Property{Name: monitor + "conservative-drf", Value: fmt.Sprint(rapid.Bool().Draw(t, "conservative"))},

@@ -8,11 +8,13 @@ import (
 	"rmd/yarn"
 )
 
-// setPreemption switches preemption on: all at once, and 15 seconds after the warning.
+// setPreemption switches preemption on: all at once, 15 seconds after the warning, and however much
+// work is lost.
 func (w *world) setPreemption() {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	w.set("yarn.resourcemanager.scheduler.monitor.enable", "true")
 	w.set("preemption.reservation-wait-ms", "0")
+	w.set("preemption.max-lost-work-ms", "-1")
 	w.set(monitor+"total_preemption_per_round", "1")
 	w.set(monitor+"natural_termination_factor", "1")
 }

@@ -28,6 +28,9 @@ type Settings struct {
 	// ReservationWaitMillis is how long a reservation waits before it may ask for preemption; −1: it
 	// never does.
 	ReservationWaitMillis int64
+	// MaxLostMillis is for how long the container that gains must run to do the work that may be lost
+	// for it at first; −1: however much is lost. Its wait raises the limit.
+	MaxLostMillis int64
 }
 
 // QueuePriority is how queues with a higher priority get what lower ones use on the nodes that they
