@@ -83,13 +83,18 @@ func small(tb testing.TB) *state.State {
 	return st
 }
 
-// withDynamicQueues makes a queue for a user, with an application, and one that is idle.
+// withDynamicQueues makes a queue for a user, with an application, one that is idle, and one that is
+// removed after its application.
 func withDynamicQueues(tb testing.TB, st *state.State) {
 	apply(tb, st,
 		&event.QueueCreated{Path: "root.users", State: yarn.QueueRunning},
 		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},
 		&event.QueueCreated{Path: "root.users.bob", Leaf: true, State: yarn.QueueRunning},
 		&event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "own queue", User: "ann", Queue: "root.users.ann", MaxAttempts: 2})
+	ended := st.Meta.NextApp
+	apply(tb, st, &event.QueueCreated{Path: "root.users.cid", Leaf: true, State: yarn.QueueRunning},
+		&event.ApplicationSubmitted{App: ended, Name: "over", User: "cid", Queue: "root.users.cid", MaxAttempts: 2},
+		&event.ApplicationEnded{App: ended, State: yarn.AppKilled}, &event.QueuesRemoved{Paths: []string{"root.users.cid"}})
 }
 
 // withGang has the gang of an application hold a node.

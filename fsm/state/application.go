@@ -148,6 +148,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	s.touchApp(slot, a)
 	s.dropReservationBans(slot)
 	s.dropPlacement(slot)
+	s.dropFormerQueue(slot)
 	if s.Preempted.Has(slot) {
 		s.Preempted.release(slot)
 	}

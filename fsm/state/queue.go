@@ -162,27 +162,21 @@ func (s *State) placeQueue(d event.QueueDefinition) uint32 {
 	return slot
 }
 
-// dropQueues drops every queue not kept. Ended applications that ran in one name
-// no queue afterwards: the slot may come to mean another.
+// dropQueues drops every queue not kept. Ended applications that ran in one keep its path.
 func (s *State) dropQueues(keep []bool) {
-	dropped := false
+	s.Apps.Each(func(slot uint32, a *App) bool {
+		if a.State.Ended() && int(a.Queue) < len(keep) && !keep[a.Queue] && s.Queues.Has(a.Queue) {
+			s.leaveQueue(slot)
+		}
+		return true
+	})
 	for slot := range keep {
 		if keep[slot] || !s.Queues.Has(uint32(slot)) {
 			continue
 		}
 		s.byPath.remove(hashString(s.Queues.Get(uint32(slot)).Path), uint32(slot), s.hashOfQueue)
 		s.Queues.release(uint32(slot))
-		dropped = true
 	}
-	if !dropped {
-		return
-	}
-	s.Apps.Each(func(slot uint32, a *App) bool {
-		if a.State.Ended() && int(a.Queue) < len(keep) && !keep[a.Queue] {
-			s.Apps.mut(slot).Queue = 0
-		}
-		return true
-	})
 }
 
 func (s *State) addVersion(e *event.QueuesConfigured) {

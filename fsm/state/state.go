@@ -46,6 +46,7 @@ type State struct {
 	Preemptions      Table[Preemption] // by the slot of a Container: the warning that it is to end
 	Preempted        Table[Preempted]  // by the slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
+	FormerQueues     Table[FormerQueue]  // by the slot of an App that ended in a queue which was removed
 	Placements       Table[Placement]    // by the slot of an App: which rule placed it
 	Lengths          Table[Lengths]      // see lengths.go
 	DynamicQueues    Table[DynamicQueue] // by the slot of a Queue: what it has because it is dynamic
@@ -109,7 +110,7 @@ func (s *State) Fork() *State {
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
-		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(),
+		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), FormerQueues: s.FormerQueues.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(),
 		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
 		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),

@@ -73,7 +73,7 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 	}
 	defer s.Look(0, false)
 	a := v.st.Apps.Get(slot)
-	x := &Explanation{ID: id.String(), State: a.Shown().String(), Queue: v.st.Queues.Get(a.Queue).Path}
+	x := &Explanation{ID: id.String(), State: a.Shown().String(), Queue: v.st.QueueOf(a)}
 	if a.State.Ended() {
 		x.Text = fmt.Sprintf("it has ended: %s", a.State)
 		return x, nil

@@ -18,7 +18,7 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if in.ID != (yarn.ApplicationID{}) && p.st.AppByID(in.ID) != 0 {
 		// YARN's submit is harmless to repeat: the id makes it single.
 		a := p.st.Apps.Get(p.st.AppByID(in.ID))
-		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.Queues.Get(a.Queue).Path}
+		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.QueueOf(a)}
 	}
 	to, fault := p.admit(in)
 	if fault != nil {

@@ -150,7 +150,7 @@ func (f *filter) pass(v *view, a *state.App) bool {
 		}
 	}
 	if f.queues != nil {
-		return (scheduled(a) && f.queues.under[a.Queue]) || f.queues.paths[v.queuePath(a.Queue)]
+		return (scheduled(a) && f.queues.under[a.Queue]) || f.queues.paths[v.st.QueueOf(a)]
 	}
 	return true
 }

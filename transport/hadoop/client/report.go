@@ -48,7 +48,7 @@ func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 	r := &proto.ApplicationReportProto{
 		ApplicationId:          wire.ApplicationIDProto(a.ID),
 		User:                   new(user),
-		Queue:                  new(v.queuePath(a.Queue)),
+		Queue:                  new(v.st.QueueOf(a)),
 		Name:                   new(about.Name),
 		YarnApplicationState:   wire.ApplicationState(a).Enum(),
 		FinalApplicationStatus: wire.AppFinalStatus(a).Enum(),

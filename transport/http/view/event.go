@@ -167,7 +167,7 @@ func (v *View) queueOfApp(text string) string {
 		return ""
 	}
 	if slot := v.State.AppByID(id); slot != 0 {
-		return v.QueuePath(v.State.Apps.Get(slot).Queue)
+		return v.State.QueueOf(v.State.Apps.Get(slot))
 	}
 	return ""
 }

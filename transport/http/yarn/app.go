@@ -78,7 +78,7 @@ func (s *API) wsAppPriority(c *route.Call, _ *docs, a *state.App) error {
 }
 
 func (s *API) wsAppQueue(c *route.Call, v *docs, a *state.App) error {
-	return s.writeBare(c, "appqueue", obj{{"queue", v.QueuePath(a.Queue)}})
+	return s.writeBare(c, "appqueue", obj{{"queue", v.State.QueueOf(a)}})
 }
 
 func (s *API) wsAppTimeouts(c *route.Call, v *docs, a *state.App) error {
@@ -170,7 +170,7 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 	about := a.Details()
 	ui, url := s.tracking(c, a, about.TrackingURL)
 	d := obj{
-		{"id", a.ID.String()}, {"user", v.State.NameOf(a.User)}, {"name", about.Name}, {"queue", v.QueuePath(a.Queue)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
+		{"id", a.ID.String()}, {"user", v.State.NameOf(a.User)}, {"name", about.Name}, {"queue", v.State.QueueOf(a)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
 		{"progress", progress(a)}, {"trackingUI", ui},
 	}
 	if url != "" {

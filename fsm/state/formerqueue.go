@@ -1,0 +1,52 @@
+package state
+
+import (
+	"fmt"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+)
+
+// FormerQueue is the queue in which an application ended, once that is removed, as a dynamic queue is
+// when it is idle. It is at the slot of its App.
+type FormerQueue struct{ Path string }
+
+// QueueOf is the path of an application's queue, or of the one in which it ended. It is empty if that was
+// removed at a feature level below LevelDynamicQueues.
+func (s *State) QueueOf(a *App) string {
+	if s.Queues.Has(a.Queue) {
+		return s.Queues.Get(a.Queue).Path
+	}
+	if slot := s.App(a.ID.Seq); s.FormerQueues.Has(slot) {
+		return s.FormerQueues.Get(slot).Path
+	}
+	return ""
+}
+
+// leaveQueue keeps the path of an ended application's queue, which is removed: its slot may come to mean
+// another.
+func (s *State) leaveQueue(slot uint32) {
+	a := s.Apps.mut(slot)
+	if s.Meta.Level >= event.LevelDynamicQueues {
+		s.FormerQueues.place(slot).Path = s.Queues.Get(a.Queue).Path
+	}
+	a.Queue = 0
+}
+
+func (s *State) dropFormerQueue(app uint32) {
+	if s.FormerQueues.Has(app) {
+		s.FormerQueues.release(app)
+	}
+}
+
+func (s *State) checkFormerQueues() (err error) {
+	s.FormerQueues.Each(func(slot uint32, f *FormerQueue) bool {
+		if !s.Apps.Has(slot) || s.Apps.Get(slot).Queue != 0 || f.Path == "" {
+			err = fmt.Errorf("%w: former queue %q at slot %d", ErrInconsistent, f.Path, slot)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (f *FormerQueue) code(c *codec.Coder) { c.String(&f.Path) }

@@ -1,0 +1,33 @@
+package state
+
+import (
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// TestFormerQueue: an application keeps the name of the queue that it ended in, also when another queue
+// takes the slot of that one, and until it is forgotten.
+func TestFormerQueue(t *testing.T) {
+	s := New()
+	apply(t, s, &event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.LevelDynamicQueues},
+		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}}},
+		&event.QueueCreated{Path: "root.ann", Leaf: true, State: yarn.QueueRunning}, &event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.ann"},
+		&event.ApplicationEnded{App: 1, State: yarn.AppKilled})
+	queue := func() string { return s.QueueOf(s.Apps.Get(s.App(1))) }
+	if q := queue(); q != "root.ann" || s.FormerQueues.Len() != 0 {
+		t.Errorf("it is in %q, and %d former queues are kept", q, s.FormerQueues.Len())
+	}
+	apply(t, s, &event.QueuesRemoved{Paths: []string{"root.ann"}}, &event.QueueCreated{Path: "root.bob", Leaf: true, State: yarn.QueueRunning})
+	if q := queue(); q != "root.ann" {
+		t.Errorf("its queue was removed, and it is in %q", q)
+	}
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+	apply(t, s, &event.ApplicationForgotten{App: 1})
+	if s.FormerQueues.Len() != 0 {
+		t.Error("the former queue of a forgotten application is kept")
+	}
+}
