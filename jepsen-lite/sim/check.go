@@ -64,6 +64,7 @@ type entry struct {
 type counts struct {
 	entries, skipped, terms, restores, acked, unknown int
 	made, fulfilled, cancelled, exchanged             int
+	gangs, gangNodes                                  int
 	allocated, lost, expired                          int
 	members, votes, reads, refused, digests           int
 	submitted, over                                   int // applications
@@ -79,6 +80,8 @@ func (c *counts) add(o counts) {
 	c.acked += o.acked
 	c.unknown += o.unknown
 	c.made += o.made
+	c.gangs += o.gangs
+	c.gangNodes += o.gangNodes
 	c.fulfilled += o.fulfilled
 	c.cancelled += o.cancelled
 	c.exchanged += o.exchanged
@@ -370,6 +373,10 @@ func (c *checker) count(e event.Event) {
 		n.allocated++
 	case *event.ContainerLent:
 		n.allocated++
+	case *event.GangReserved:
+		n.gangNodes++
+	case *event.GangStarted:
+		n.gangs++
 	case *event.ReservationMade:
 		n.made++
 	case *event.ReservationFulfilled:

@@ -126,6 +126,7 @@ func (l *load) client(c *caller) {
 		l.mu.Unlock()
 		q := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
 		in := &input.SubmitApplication{Name: name, User: "u" + c.name[6:], Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
+		in.Tags = j.gang(n)
 		if n%5 == 0 {
 			in.LifetimeMillis = lifetime.Milliseconds()
 		}
@@ -141,7 +142,11 @@ func (l *load) client(c *caller) {
 		if !ok {
 			return
 		}
-		if f := reply.Refused(); f != nil {
+		switch f := reply.Refused(); {
+		case f == nil:
+		case f.Reason == input.NeverFits && in.Tags != nil:
+			continue // too few nodes are left for its gang
+		default:
 			l.w.check.fail("submission of %s is refused: %v", name, f)
 			return
 		}
@@ -221,6 +226,16 @@ func (l *load) draw(rng *rand.Rand) job {
 		j.groups = append(j.groups, g)
 	}
 	return j
+}
+
+// gang is the tag of every third job: the containers of its first group start together, or after a
+// while one by one.
+func (j *job) gang(n int) []string {
+	if j.seed%3 != 0 { // without a draw of its own, so that a seed goes on as without gangs
+		return nil
+	}
+	shape := [...]string{"", ",rack=one", ",per-node=1"}[n%3]
+	return []string{fmt.Sprintf("%spriority=%d,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].Priority, j.groups[0].Count, shape, 3+n%20)}
 }
 
 // startMaster starts an application's AM; node is where its container runs.

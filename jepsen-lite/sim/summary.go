@@ -92,6 +92,7 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored   raft restarted in place %d times", c.entries, c.skipped, c.members, s.installs, c.restores, s.restarts)
 	line("containers allocated %d, lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
 	line("containers warned %d, warnings told %d and withdrawn %d, containers preempted %d", c.warned, c.told, c.withdrawn, c.preempted)
+	line("gangs started %d, nodes held for them %d", c.gangs, c.gangNodes)
 	line("%s", s.verdicts())
 	line("points hit %s   fault kinds that never ran: %s", s.points(), s.missing())
 	for _, r := range s.failed {
