@@ -19,26 +19,55 @@ type leafApps struct {
 }
 
 // leafForPreemption is a leaf of the partition at hand. chosen says what of an application is to end
-// already.
+// already, and awaited what it has reserved that does not count.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
-func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, chosen func(app uint32) yarn.Resource) *leafApps {
+func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, chosen, awaited func(app uint32) yarn.Resource) *leafApps {
 	l := &leafApps{Leaf: preempt.Leaf{Calculator: s.cfg.Calculator, Cluster: s.st.Meta.Cluster, MinAlloc: s.cfg.MinAlloc,
 		Guaranteed: s.at.tree.Capacities[i].EffMin, Used: *s.used(i), AMUsed: s.amUsed(i), ToTake: toTake}, apps: slices.Clone(apps)}
 	s.sortForPreemption(i, l.apps)
-	limit := s.limitOfAllUsers(i)
+	places := map[uint32]int{} // in l.users
 	for _, slot := range l.apps {
 		a := s.st.Apps.Get(slot)
-		user := slices.Index(l.users, a.UserSlot)
-		if user < 0 {
+		user, ok := places[a.UserSlot]
+		if !ok {
 			user = len(l.users)
+			places[a.UserSlot] = user
 			l.users = append(l.users, a.UserSlot)
-			l.Users = append(l.Users, preempt.LeafUser{Limit: s.weighted(limit, a.UserSlot), Used: *s.userUsed(a.UserSlot), AMUsed: s.userAMUsed(a.UserSlot)})
+			l.Users = append(l.Users, preempt.LeafUser{Used: *s.userUsed(a.UserSlot), AMUsed: s.userAMUsed(a.UserSlot)})
 		}
 		used, am := s.usedOf(a)
-		l.Apps = append(l.Apps, preempt.LeafApp{User: user, Priority: a.Priority, Used: used, AMUsed: am, Pending: s.pendingOf(a), Chosen: chosen(slot)})
+		less := awaited(slot)
+		l.Used, l.Users[user].Used = l.Used.Sub(less), l.Users[user].Used.Sub(less)
+		l.Apps = append(l.Apps, preempt.LeafApp{User: user, Priority: a.Priority, Used: used.Sub(less), AMUsed: am, Pending: s.pendingOf(a), Chosen: chosen(slot)})
+	}
+	limit := s.limitOfAllUsers(i, l)
+	for k := range l.Users {
+		l.Users[k].Limit = s.weighted(limit, l.users[k])
 	}
 	return l
+}
+
+// nothing is for rounds in which nothing is awaited.
+func nothing(uint32) (none yarn.Resource) { return none }
+
+// appsOfLeaves are the applications of each leaf, also those that are not activated.
+func (s *Scheduler) appsOfLeaves() [][]uint32 {
+	apps := make([][]uint32, len(s.cfg.Queues))
+	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
+		if v := &s.apps[slot]; v.activated || v.pending {
+			apps[v.leaf] = append(apps[v.leaf], slot)
+		}
+		return true
+	})
+	return apps
+}
+
+// usesEnough says whether a leaf uses as much of its guarantee that its applications may take from
+// each other.
+func (s *Scheduler) usesEnough(leaf int32, set *preempt.Settings) bool {
+	const one = 1 << 32
+	return s.UseRatio(leaf) >= uint64(set.Intra.MinThreshold.MulFloor(one))
 }
 
 // sortForPreemption puts the applications with the highest priority first, and then the oldest. In a
@@ -71,8 +100,17 @@ func (s *Scheduler) sortForPreemption(i int32, apps []uint32) {
 
 // limitOfAllUsers is the limit of a user of a leaf in the partition at hand, if those that want nothing
 // count too.
-func (s *Scheduler) limitOfAllUsers(i int32) yarn.Resource {
+func (s *Scheduler) limitOfAllUsers(i int32, l *leafApps) yarn.Resource {
 	in := s.userLimitInput(i)
+	in.ActiveUsed = in.ActiveUsed.Sub(s.used(i).Sub(l.Used)) // who awaits something is active
+	for k, slot := range l.users {
+		if used := *s.userUsed(slot); used != l.Users[k].Used {
+			part := func(used yarn.Resource) yarn.Resource {
+				return capacity.DominantPart(s.cfg.Calculator, s.at.total, used)
+			}
+			in.DominantUsed = in.DominantUsed.Sub(part(used)).Add(part(l.Users[k].Used))
+		}
+	}
 	in.AllUsers, in.AllWeight = true, yarn.Fraction{Num: 0, Den: 1}
 	for slot := range s.users {
 		if u := &s.users[slot]; u.known && u.leaf == i {

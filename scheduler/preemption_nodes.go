@@ -52,8 +52,7 @@ func (r *preemptionRound) lookAtNodes() {
 	end := nodes.Cap()
 	first := uint32(0)
 	if r.s.st.Containers.Len() > offersOfAll {
-		const spread = 2654435761 // Knuth's: neighboring rounds begin far apart
-		first = uint32(uint64(r.s.now/max(r.set.IntervalMillis, 1)) * spread % uint64(end))
+		first = uint32(r.beginAt(int(end)))
 	}
 	for i := range end {
 		slot := (first + i) % end
@@ -66,11 +65,23 @@ func (r *preemptionRound) lookAtNodes() {
 	}
 }
 
+// beginAt is where a round begins that may not look at all n of something: neighboring rounds begin
+// far apart.
+func (r *preemptionRound) beginAt(n int) int {
+	const spread = 2654435761 // Knuth's
+	return int(uint64(r.s.now/max(r.set.IntervalMillis, 1)) * spread % uint64(n))
+}
+
 // nodeAt is the index of a node in the round's nodes.
 func (r *preemptionRound) nodeAt(node uint32) int {
 	i := slices.IndexFunc(r.nodes, func(o offeringNode) bool { return o.node == node })
-	if i < 0 {
-		i = len(r.nodes)
+	if i >= 0 {
+		return i
+	}
+	i = len(r.nodes)
+	if r.inside != nil {
+		r.addNode(node, len(r.offers))
+	} else {
 		r.lookAt(node, r.s.st.Nodes.Get(node))
 	}
 	return i

@@ -124,6 +124,7 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 	for i := range others {
 		own.compared += others[i].compared
 	}
+	r.gain(w.leaf, res.Size, yarn.Resource{})
 	r.warn(w, &own, res.Number, yarn.PreemptReservation)
 	return true
 }

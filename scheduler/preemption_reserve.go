@@ -32,9 +32,8 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	if exchanged != nil {
 		cause = yarn.PreemptReservation
 		r.s.cancel(exchanged.Number, yarn.CancelExchanged)
-	} else {
-		r.leaves[w.leaf].gain = r.leaves[w.leaf].gain.Sub(k.Size)
 	}
+	r.gain(w.leaf, k.Size, k.Size.Sub(released))
 	o.taken = true
 	if d.state == stateAllocated {
 		return true // it was reserved for another queue alone: the next pass on it allocates
@@ -56,7 +55,7 @@ func (r *preemptionRound) within(leaf int32, size yarn.Resource, set *preemption
 	for _, v := range victims {
 		r.ask(v.leaf, v.size, 1)
 	}
-	ok := r.mayLose(victims) && r.withinMaxima(leaf, size)
+	ok := r.mayLose(victims) && r.withinMaxima(leaf, size) && (r.inside == nil || r.inside.withinUserLimit(r.s, victims))
 	for _, v := range victims {
 		r.ask(v.leaf, v.size, -1)
 	}
@@ -91,14 +90,17 @@ func (r *preemptionRound) drop(slot uint32) {
 
 // warn asks the containers of a set to end.
 func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation uint64, cause yarn.PreemptionCause) {
+	if r.inside != nil {
+		cause = r.inside.cause(r.s, set.victims)
+	}
 	for _, v := range set.victims {
 		r.s.AskPreemption(v.container, event.PreemptionAsked{
 			Reservation:    reservation,
 			Queue:          r.s.cfg.Queues[w.leaf].Path,
 			Cause:          cause,
 			DeadlineMillis: r.s.now + r.set.MaxWaitMillis,
-			Under:          r.leaves[w.leaf].under,
-			Over:           yarn.ComponentMax(r.leaves[v.leaf].over, yarn.Resource{}),
+			Under:          r.underOf(w.leaf),
+			Over:           r.overOf(v.leaf),
 			Sets:           set.compared,
 			Cost:           set.cost,
 		})
@@ -108,10 +110,29 @@ func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation ui
 	}
 }
 
+// underOf and overOf are what an AM is told of two queues. Inside one there is nothing of that kind.
+func (r *preemptionRound) underOf(leaf int32) (none yarn.Resource) {
+	if r.inside != nil {
+		return none
+	}
+	return r.leaves[leaf].under
+}
+
+func (r *preemptionRound) overOf(leaf int32) (none yarn.Resource) {
+	if r.inside != nil {
+		return none
+	}
+	return yarn.ComponentMax(r.leaves[leaf].over, none)
+}
+
 // charge notes that a container is to end.
 func (r *preemptionRound) charge(v victim) {
 	r.ask(v.leaf, v.size, 1)
-	r.lose(v.leaf, v.loses)
+	if r.inside != nil {
+		r.inside.lose(r.s, v)
+	} else {
+		r.lose(v.leaf, v.loses)
+	}
 	*r.budget = r.budget.Sub(v.size)
 }
 
@@ -121,8 +142,21 @@ func (r *preemptionRound) lose(leaf int32, size yarn.Resource) {
 	b.over, b.take = b.over.Sub(size), b.take.Sub(size)
 }
 
-// mayGain says whether a leaf is entitled to a size more.
+// gain notes that a leaf gets a size, of which reserved is reserved newly. What was reserved before
+// counts as used.
+func (r *preemptionRound) gain(leaf int32, size, reserved yarn.Resource) {
+	if r.inside != nil {
+		r.inside.gain(size, reserved)
+		return
+	}
+	r.leaves[leaf].gain = r.leaves[leaf].gain.Sub(reserved)
+}
+
+// mayGain says whether a leaf, or the application that takes inside it, is entitled to a size more.
 func (r *preemptionRound) mayGain(leaf int32, size yarn.Resource) bool {
+	if r.inside != nil {
+		return r.inside.mayGain(r.s.cfg.Calculator, size)
+	}
 	return r.s.cfg.Calculator.FitsIn(size, r.leaves[leaf].gain)
 }
 

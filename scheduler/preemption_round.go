@@ -15,6 +15,7 @@ import (
 //	chosen        preemption_planned.go   which asks get room, and on which node
 //	              preemption_nodes.go     what each node has to give
 //	              preemption_set.go       the cheapest set of containers of a node
+//	              preemption_inside.go    the same between applications of one queue
 //
 // Whatever is chosen is reserved first: the batch that warns a container also makes the reservation
 // that its room is for. Nobody else can take that room, and when the reservation ends for another
@@ -29,11 +30,14 @@ type preemptionRound struct {
 	asked  []yarn.Resource   // parallel to cfg.Queues: what warned containers of the whole subtree have
 	budget *yarn.Resource    // what the round may still take
 	kill   []uint32
-	nodes  []offeringNode
-	offers []victim // of all nodes; each node has a part of them
-	mayEnd []victim // those of the node at hand that may end for an ask; reused
-	scans  int      // asks for which all nodes may still be compared
-	sets   int      // sets that may still be chosen
+	inside *insideLeaf // in which it chooses; nil: between queues
+	// standsInside are the sets that applications of one leaf take from each other, until they are judged.
+	standsInside []standingSet
+	nodes        []offeringNode
+	offers       []victim // of all nodes; each node has a part of them
+	mayEnd       []victim // those of the node at hand that may end for an ask; reused
+	scans        int      // asks for which all nodes may still be compared
+	sets         int      // sets that may still be chosen
 }
 
 // preemptionShare is what a leaf gives or gets.
@@ -42,6 +46,8 @@ type preemptionShare struct {
 	take  yarn.Resource // the part of over that this round is to take
 	gain  yarn.Resource // what it may still be given
 	under yarn.Resource // by which it is below its guarantee
+	// inside says that its applications may take from each other: they want more than they get.
+	inside bool
 }
 
 // Bounds on what one round looks at. What is left over waits for the next round.
@@ -78,9 +84,11 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 			budget = queues.Budget(set)
 		}
 		s.at = p
+		s.withoutInside(queues.Queues)
 		r := s.newPreemptionRound(p, queues, set, &budget)
 		r.judge()
 		r.choose()
+		r.chooseInsideLeaves()
 		kill = append(kill, r.kill...)
 	}
 	s.at = s.partitions[0]
@@ -105,8 +113,9 @@ func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, 
 // containers that are larger would never end.
 func (r *preemptionRound) shareOf(q *preempt.Queue, share *preempt.Share) preemptionShare {
 	v := preemptionShare{
-		gain:  yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // YARN's roundings may leave Ideal below
-		under: yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
+		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // YARN's roundings may leave Ideal below
+		under:  yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
+		inside: share.Needy && !q.DisabledIntra,
 	}
 	if !q.Disabled {
 		keep := r.s.cfg.Calculator.Min(r.p.total, q.Used.Add(q.Pending), q.Guaranteed)

@@ -30,7 +30,7 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 	lacks := k.Size.Sub(o.room)
 	offers := r.mayEnd[:0]
 	for _, v := range r.offers[o.first:o.end] {
-		if v.leaf != w.leaf && (masters || !v.am) && !r.s.st.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
+		if (v.leaf != w.leaf || r.inside != nil) && (masters || !v.am) && !r.s.st.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
 			offers = append(offers, v)
 		}
 	}
@@ -107,6 +107,9 @@ func (r *preemptionRound) helps(size, lacks yarn.Resource) bool {
 // kind of which it uses that much; of other kinds it has less than its part anyway. With
 // conservative-drf it loses only what it has too much of.
 func (r *preemptionRound) mayLose(set []victim) bool {
+	if r.inside != nil {
+		return r.inside.mayLose(r.s, set)
+	}
 	for i, v := range set {
 		if slices.ContainsFunc(set[:i], func(w victim) bool { return w.leaf == v.leaf }) {
 			continue

@@ -19,17 +19,29 @@ type standingSet struct {
 // not needed or not allowed any more is withdrawn; one whose deadline has passed ends.
 func (r *preemptionRound) judge() {
 	for _, set := range r.standing() {
-		if cause := r.judgeSet(&set); cause != 0 {
-			r.withdraw(set, cause)
-			continue
+		if r.s.st.Preemptions.Get(set.victims[0]).Cause.InsideQueue() {
+			r.collectInside(set)
+		} else {
+			r.judgeOne(set)
 		}
-		r.spare(&set)
-		for _, c := range set.victims {
-			r.charge(r.victimOf(c))
-		}
-		if len(set.victims) > 0 && r.s.st.Preemptions.Get(set.victims[0]).DeadlineMillis <= r.s.now {
-			r.kill = append(r.kill, set.victims...)
-		}
+	}
+}
+
+func (r *preemptionRound) judgeOne(set standingSet) {
+	if cause := r.judgeSet(&set); cause != 0 {
+		r.withdraw(set, cause)
+		return
+	}
+	r.spare(&set)
+	for _, c := range set.victims {
+		r.charge(r.victimOf(c))
+	}
+	if r.inside != nil {
+		size := r.reservationOf(&set).Size
+		r.inside.gain(size, size)
+	}
+	if len(set.victims) > 0 && r.s.st.Preemptions.Get(set.victims[0]).DeadlineMillis <= r.s.now {
+		r.kill = append(r.kill, set.victims...)
 	}
 }
 
@@ -66,7 +78,7 @@ func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 	}
 	for _, c := range set.victims {
 		room = room.Add(st.Containers.Get(c).Size)
-		if r.s.apps[st.Containers.Get(c).App].leaf == leaf {
+		if (r.s.apps[st.Containers.Get(c).App].leaf == leaf) != (r.inside != nil) {
 			return yarn.WithdrawMoved
 		}
 	}
@@ -75,10 +87,19 @@ func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 		return yarn.WithdrawNoRoom
 	case r.s.cfg.Queues[leaf].Path != st.Preemptions.Get(set.victims[0]).Queue:
 		return yarn.WithdrawMoved
-	case !r.mayGain(leaf, yarn.Resource{}) || !r.mayLose(r.victimsOf(set.victims)):
+	case !r.mayGain(leaf, r.stillGains(res)) || !r.mayLose(r.victimsOf(set.victims)):
 		return yarn.WithdrawNotEntitled
 	}
 	return 0
+}
+
+// stillGains is what the owner of a reservation must still be entitled to: between queues it counts as
+// used already.
+func (r *preemptionRound) stillGains(res *state.Reservation) yarn.Resource {
+	if r.inside != nil {
+		return res.Size
+	}
+	return yarn.Resource{}
 }
 
 // withdraw takes a set's warnings back. A reservation that only their end made room for in the limits

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"rmd/fsm/state"
 	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
@@ -26,38 +25,19 @@ type leafDemand struct {
 }
 
 func (r *yarnRound) insideLeaves() (demands []leafDemand) {
-	apps := r.leafApps()
+	apps := r.s.appsOfLeaves()
 	for i, p := range r.s.partitions {
 		r.s.at = p
 		for leaf := range r.needy[i] {
-			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] || !r.usesEnough(int32(leaf)) {
+			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] || !r.s.usesEnough(int32(leaf), r.set) {
 				continue
 			}
-			l := r.s.leafForPreemption(int32(leaf), apps[leaf], r.owed[i][leaf], r.chosenOf)
+			l := r.s.leafForPreemption(int32(leaf), apps[leaf], r.owed[i][leaf], r.chosenOf, nothing)
 			demands = append(demands, leafDemand{l, int32(leaf), i, l.AppShares(r.set, r.budget)})
 		}
 	}
 	r.s.at = r.s.partitions[0]
 	return demands
-}
-
-// leafApps are the applications of each leaf, also those that are not activated.
-func (r *yarnRound) leafApps() [][]uint32 {
-	apps := make([][]uint32, len(r.s.cfg.Queues))
-	r.s.st.Apps.Each(func(slot uint32, a *state.App) bool {
-		if v := &r.s.apps[slot]; v.activated || v.pending {
-			apps[v.leaf] = append(apps[v.leaf], slot)
-		}
-		return true
-	})
-	return apps
-}
-
-// usesEnough says whether a leaf uses as much of its guarantee that its applications may take from
-// each other.
-func (r *yarnRound) usesEnough(leaf int32) bool {
-	const one = 1 << 32
-	return r.s.UseRatio(leaf) >= uint64(r.set.Intra.MinThreshold.MulFloor(one))
 }
 
 // chosenOf is what is chosen of an application in the partition at hand.

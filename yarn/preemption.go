@@ -24,6 +24,9 @@ var preemptionCauses = [...]string{
 	PreemptLease:         "LEASE",
 }
 
+// InsideQueue says whether applications of one queue take from each other.
+func (c PreemptionCause) InsideQueue() bool { return c == PreemptUserLimit || c == PreemptPriority }
+
 // Known says whether c is one of the causes.
 func (c PreemptionCause) Known() bool { return c > 0 && int(c) < len(preemptionCauses) }
 

@@ -146,12 +146,14 @@ func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 
 // aboveGuarantee holds that a queue keeps its guarantee when all that it has been asked to end has
 // ended: S18. Of a kind of which it uses less than its guarantee it may lose something, if it uses
-// more than that of another.
+// more than that of another. What its applications take from each other does not count.
 func (l *Ledger) aboveGuarantee(a *app, c *container, what string) {
 	label := l.nodes[c.node].label
 	keep := l.guarantee(a.queue, label)
 	used, _ := l.sum(a.queue, label)
-	left := used.Sub(l.warnedOf(a.queue, label))
+	between, held := l.betweenQueues(a.queue, label)
+	used = used.Sub(held)
+	left := used.Sub(l.sizesOf(between, a.queue, label))
 	tooMuch, below := false, false
 	for k := range used {
 		if k != yarn.Memory && !l.dominant {
@@ -164,6 +166,23 @@ func (l *Ledger) aboveGuarantee(a *app, c *container, what string) {
 		l.violate("S18", a.life(l, c), "%s %s, and %s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned",
 			a.id(c.attempt, c.number), what, l.queues[a.queue].path, used, keep, ofPartition(label), left)
 	}
+}
+
+// betweenQueues are the warnings that are not inside a queue, and what a queue has reserved for those
+// that are.
+func (l *Ledger) betweenQueues(i int32, label string) (between []warning, held yarn.Resource) {
+	var counted []uint64
+	for _, w := range l.warnings {
+		if !w.inside() {
+			between = append(between, w)
+			continue
+		}
+		r := l.reservation(w.reservation)
+		if r != nil && l.apps[r.app].queue == i && l.nodes[r.node].label == label && !slices.Contains(counted, w.reservation) {
+			counted, held = append(counted, w.reservation), held.Add(r.size)
+		}
+	}
+	return between, held
 }
 
 // warnedOf is what warned containers of a queue, and of all below it, have of the nodes of a label.

@@ -148,6 +148,34 @@ func TestPreemptionViolations(t *testing.T) {
 			l.entry(preemption(3, yarnSelector))
 			l.entry(warn(1, 1, 0, 11_000), warn(1, 2, 0, 11_000), warn(1, 3, 0, 11_000), warn(1, 4, 0, 11_000))
 		}},
+		{"while nobody wants anything", "S18", "no other queue wants anything", func(l *logbook) {
+			l.entry(preemption(3, yarnSelector), want(2, large, 0))
+			l.entry(warn(1, 1, 0, 11_000))
+		}},
+		{"for a priority without a reservation", "S18", "which holds no reservation on n1", func(l *logbook) {
+			e := warn(1, 1, 0, 11_000)
+			e.Cause = yarn.PreemptQueuePriority
+			l.entry(preemption(3, yarnSelector))
+			l.entry(e)
+		}},
+		{"for a priority that has its guarantee", "S18", "it lacks nothing of its guarantee", func(l *logbook) {
+			e := warn(1, 1, 0, 11_000)
+			e.Cause = yarn.PreemptQueuePriority
+			l.entry(preemption(3, yarnSelector, event.Property{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}, event.Property{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "0"}))
+			l.entry(hold(1, 2, 1, 1), e)
+		}},
+		{"inside a queue, switched off", "S18", "for cause PRIORITY: nothing is to be taken so", func(l *logbook) {
+			e := warn(1, 1, 0, 11_000)
+			e.Cause, e.Queue = yarn.PreemptPriority, "root.a"
+			l.entry(preemption(3, yarnSelector))
+			l.entry(e)
+		}},
+		{"inside a queue for nobody", "S18", "no application of the queue may take it", func(l *logbook) {
+			e := warn(1, 1, 0, 11_000)
+			e.Cause, e.Queue = yarn.PreemptPriority, "root.a"
+			l.entry(preemption(3, yarnSelector, event.Property{Name: preemptionPrefix + "intra-queue-preemption.enabled", Value: "true"}))
+			l.entry(e)
+		}},
 		{"at the guarantee when it ends", "S18", "is preempted, and root.a uses", func(l *logbook) {
 			l.reserve()
 			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "75"}, event.Property{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "25"}))

@@ -233,6 +233,7 @@ func (c *checker) count(e event.Event) {
 		n.Preempted += one(e.ExitStatus == yarn.ExitPreempted)
 	case *event.PreemptionAsked:
 		n.Warned++
+		n.Inside += one(e.Cause.InsideQueue() && e.Reservation != 0)
 	case *event.PreemptionWithdrawn:
 		n.Withdrawn++
 	case *event.NodeStateChanged:

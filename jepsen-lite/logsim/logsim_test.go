@@ -73,7 +73,7 @@ func TestSeeds(t *testing.T) {
 		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks, "unknown outcomes": all.Unknown, "reservations": all.Made,
 		"fulfillments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
 		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused,
-		"warnings": all.Warned, "withdrawn warnings": all.Withdrawn, "warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast, "entries of shadows": all.Shadowed,
+		"warnings": all.Warned, "warnings inside queues": all.Inside, "withdrawn warnings": all.Withdrawn, "warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast, "entries of shadows": all.Shadowed,
 		"nodes held for gangs": events[event.KindGangReserved], "gangs started": events[event.KindGangStarted]} {
 		if n < 3 {
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)

@@ -30,6 +30,8 @@ func (p *operator) act() {
 	switch n := w.rng.IntN(100); {
 	case w.opt.has(LoadLabels) && n%3 == 0:
 		in = p.labels()
+	case w.opt.has(LoadPreempt) && n%10 == 5:
+		in = p.shrink()
 	case w.opt.has(LoadQueues) && n < 30:
 		in = p.queues()
 	case w.opt.has(LoadChurn) && n < 60:
@@ -92,6 +94,21 @@ func (p *operator) nodes() input.Input {
 		return &input.SetNodeResource{ID: a.id, Total: w.size(10)}
 	}
 	return &input.SetNodeResource{ID: a.id, Total: a.own}
+}
+
+// shrink makes a node smaller on which a container is to end: that may not make enough room any more.
+func (p *operator) shrink() input.Input {
+	if p.w.leads == nil {
+		return nil
+	}
+	st := p.w.leads.core.State()
+	var in input.Input
+	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+		n := st.Nodes.Get(st.Containers.Get(slot).Node)
+		in = &input.SetNodeResource{ID: n.ID, Total: n.Total.Sub(yarn.NewResource(min(2048, n.Total[yarn.Memory]/2), 0))}
+		return false
+	})
+	return in
 }
 
 // labels adds, changes and removes labels, and gives nodes others. Many of these are refused.

@@ -52,7 +52,7 @@ type Counts struct {
 	Acked, Lost, Doubled, Unknown, Twins                                      int
 	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated     int
 	NodesLost, Finished, Killed, Failed, KeysReused, Released, Again, Resyncs int
-	Warned, Withdrawn, Preempted, Told, Forecast, Shadowed                    int
+	Warned, Inside, Withdrawn, Preempted, Told, Forecast, Shadowed            int
 }
 
 // Add sums counts.
@@ -67,7 +67,7 @@ func (c *Counts) Add(o Counts) {
 		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
 		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
 		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs},
-		{&c.Warned, o.Warned}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted}, {&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed}} {
+		{&c.Warned, o.Warned}, {&c.Inside, o.Inside}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted}, {&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed}} {
 		*p.to += p.from
 	}
 }

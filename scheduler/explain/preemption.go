@@ -278,9 +278,14 @@ func (v view) preemptionContainer(slot uint32) PreemptionContainer {
 // preemptionWhy says why a container was warned.
 func (v view) preemptionWhy(slot uint32, p *state.Preemption) string {
 	text := p.Queue
-	if p.Under.IsZero() {
+	switch {
+	case p.Cause == yarn.PreemptUserLimit:
+		text = "another user of " + text + " has less than its part"
+	case p.Cause == yarn.PreemptPriority:
+		text = "an application of " + text + " has a higher priority"
+	case p.Under.IsZero():
 		text += " is owed more"
-	} else {
+	default:
 		text += " was " + v.cfg.Kinds.Format(p.Under) + " under its guarantee"
 	}
 	if !p.Over.IsZero() {
@@ -323,7 +328,7 @@ func (v view) becauseAsked(e *event.PreemptionAsked) Decision {
 	if e.Cause == yarn.PreemptLease {
 		return Decision{e.Cause.String(), fmt.Sprintf("%s, which has lent it the room and needs it now; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionContainer(slot).RunMillis/1000)}
 	}
-	p := &state.Preemption{Queue: e.Queue, Under: e.Under, Over: e.Over, Sets: e.Sets}
+	p := &state.Preemption{Queue: e.Queue, Cause: e.Cause, Under: e.Under, Over: e.Over, Sets: e.Sets}
 	return Decision{e.Cause.String(), fmt.Sprintf("%s: %s; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionWhy(slot, p), v.preemptionContainer(slot).RunMillis/1000)}
 }
 

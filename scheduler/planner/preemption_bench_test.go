@@ -14,29 +14,51 @@ import (
 func BenchmarkPreemptionRound(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
 	w.enablePreemption(b)
-	ask := func(which int, count int64) {
-		for i, at := range w.apps {
-			if i%2 == which {
-				w.must(b, &input.Allocate{Attempt: at, Response: w.p.st.Apps.Get(w.p.st.AppByID(at.App)).Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1},
-					Name: yarn.Any, Count: count, Size: yarn.NewResource(2048, 1), Relax: true}}})
-			}
-		}
-	}
-	ask(0, 16)
-	for range 2 {
-		for _, id := range w.nodes {
-			w.must(b, &input.NodeHeartbeat{ID: id})
-		}
-	}
-	w.now += 3_600_000
+	w.ask(b, 16, func(i int) bool { return i%2 == 0 })
+	w.fill(b)
 	b.Run("idle", func(b *testing.B) { w.rounds(b, 0) })
-	ask(1, 16)
+	w.ask(b, 16, func(i int) bool { return i%2 == 1 })
 	b.Run("first", func(b *testing.B) { w.rounds(b, 0) })
 	b.Run("later", func(b *testing.B) { w.rounds(b, 3) })
 }
 
-func (w *plant) enablePreemption(tb testing.TB) {
-	in := &input.SetQueues{Properties: []input.Property{{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"}}}
+// BenchmarkPreemptionInside is a round in a cluster of the same size where half of the applications of
+// each leaf have all, and the older half wants it. The budget is 20 ms.
+func BenchmarkPreemptionInside(b *testing.B) {
+	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
+	const inside = "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption."
+	w.enablePreemption(b, input.Property{Name: inside + "enabled", Value: "true"}, input.Property{Name: inside + "preemption-order-policy", Value: "priority_first"})
+	w.ask(b, 16, func(i int) bool { return i >= 5000 })
+	w.fill(b)
+	b.Run("idle", func(b *testing.B) { w.rounds(b, 0) })
+	w.ask(b, 16, func(i int) bool { return i < 5000 })
+	b.Run("first", func(b *testing.B) { w.rounds(b, 0) })
+	b.Run("later", func(b *testing.B) { w.rounds(b, 3) })
+}
+
+// ask has some of the applications ask for containers.
+func (w *plant) ask(tb testing.TB, count int64, of func(i int) bool) {
+	for i, at := range w.apps {
+		if of(i) {
+			w.must(tb, &input.Allocate{Attempt: at, Response: w.p.st.Apps.Get(w.p.st.AppByID(at.App)).Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1},
+				Name: yarn.Any, Count: count, Size: yarn.NewResource(2048, 1), Relax: true}}})
+		}
+	}
+}
+
+// fill fills all nodes, and has what runs there run for an hour.
+func (w *plant) fill(tb testing.TB) {
+	for range 2 {
+		for _, id := range w.nodes {
+			w.must(tb, &input.NodeHeartbeat{ID: id})
+		}
+	}
+	w.now += 3_600_000
+}
+
+func (w *plant) enablePreemption(tb testing.TB, more ...input.Property) {
+	in := &input.SetQueues{Properties: append(more, input.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"},
+		input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: "-1"})}
 	for _, q := range w.p.Config().Properties() {
 		in.Properties = append(in.Properties, input.Property{Name: q.Name, Value: q.Value})
 	}

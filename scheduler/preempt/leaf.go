@@ -33,9 +33,10 @@ type LeafApp struct {
 	Chosen   yarn.Resource // the part of Used that is to end already
 }
 
-// AppShare is what an application must give to others of its leaf.
+// AppShare is what an application must give to others of its leaf, or lacks.
 type AppShare struct {
 	ToTake yarn.Resource
+	Lacks  yarn.Resource // of what it should have, before others give
 	// ForPriority says that the first that it gives to has a higher priority; else its user is above
 	// the limit.
 	ForPriority bool
@@ -55,6 +56,9 @@ func (l *Leaf) AppShares(s *Settings, budget yarn.Resource) []AppShare {
 		c.users[i].limit, c.users[i].used = u.Limit.Sub(u.AMUsed), u.Used.Sub(u.AMUsed)
 	}
 	c.distribute(s.Intra.ConservativeDRF)
+	for i := range c.apps {
+		c.apps[i].share.Lacks = c.apps[i].lacks
+	}
 	c.offer(c.budget(s, budget))
 	c.takeFromOthers()
 	shares := make([]AppShare, len(l.Apps))
@@ -151,23 +155,26 @@ func (c *leafCalculation) takeFromOthers() {
 	}
 }
 
-// mayTake says whether one application may take from another: from those of its own user only if they
-// have a lower priority.
+// mayTake says whether one application may take from another that has something to give still.
 func (c *leafCalculation) mayTake(high, low int) bool {
-	a, b, gives := &c.Apps[high], &c.Apps[low], &c.apps[low]
-	switch {
-	case !c.above(gives.gives) || c.compare(gives.gives, gives.share.ToTake) <= 0:
-		return false
-	case a.User == b.User:
-		return b.Priority < a.Priority
-	}
-	return c.order != UserLimitFirst || c.aboveLimit(b.User)
+	gives := &c.apps[low]
+	return c.above(gives.gives) && c.compare(gives.gives, gives.share.ToTake) > 0 && c.MayTake(high, low, c.order)
 }
 
-// aboveLimit says whether a user uses more than its limit.
-func (c *leafCalculation) aboveLimit(user int) bool {
-	u := &c.users[user]
-	return c.compare(u.used, u.limit) > 0
+// MayTake says whether one application may take from another: from those of its own user only if they
+// have a lower priority, and if limits of users come first from those of users above theirs alone.
+func (l *Leaf) MayTake(high, low int, order IntraOrder) bool {
+	a, b := &l.Apps[high], &l.Apps[low]
+	if a.User == b.User {
+		return b.Priority < a.Priority
+	}
+	return order != UserLimitFirst || l.aboveLimit(b.User)
+}
+
+// aboveLimit says whether a user uses more than its limit. The limit counts AMs, as the use does.
+func (l *Leaf) aboveLimit(user int) bool {
+	u := &l.Users[user]
+	return l.Calculator.Compare(l.Cluster, u.Used.Sub(u.AMUsed), u.Limit.Sub(u.AMUsed)) > 0
 }
 
 func (c *leafCalculation) take(high, low int) {

@@ -1,0 +1,289 @@
+package scheduler
+
+import (
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// insideLeaf is a leaf whose applications take from each other. Package preempt computes how much, as
+// YARN does; the choice is as between queues. A round has one while it chooses inside a leaf: then
+// nodes and offers are only those of the applications that must give.
+type insideLeaf struct {
+	*leafApps
+	leaf   int32
+	index  map[uint32]int // in apps
+	shares []preempt.AppShare
+	uses   []yarn.Resource // by user: when all has ended that is to end, and all reservations are fulfilled
+	gains  int             // the application that takes; −1: none
+}
+
+// collectInside collects a set that stands inside a leaf. Its containers count as gone until it is judged.
+func (r *preemptionRound) collectInside(set standingSet) {
+	r.standsInside = append(r.standsInside, set)
+	r.askAll(&set, 1)
+}
+
+func (r *preemptionRound) askAll(set *standingSet, sign int64) {
+	for _, v := range r.victimsOf(set.victims) {
+		r.ask(v.leaf, v.size, sign)
+	}
+}
+
+// chooseInsideLeaves judges what stands inside leaves, and has their applications take from each other.
+// What it may look at is bounded, so each round begins at another leaf.
+func (r *preemptionRound) chooseInsideLeaves() {
+	if !r.set.Intra.Enabled && len(r.standsInside) == 0 {
+		return
+	}
+	sets := make([][]standingSet, len(r.leaves)) // by leaf
+	for _, set := range r.standsInside {
+		leaf := r.s.LeafOf(r.s.st.Apps.Get(r.reservationOf(&set).App))
+		sets[leaf] = append(sets[leaf], set)
+	}
+	apps := r.s.appsOfLeaves()
+	first := r.beginAt(len(r.leaves))
+	for i := range r.leaves {
+		leaf := int32((first + i) % len(r.leaves))
+		if !r.set.Intra.Enabled || !r.leaves[leaf].inside || !r.s.usesEnough(leaf, r.set) {
+			for k := range sets[leaf] {
+				r.askAll(&sets[leaf][k], -1)
+				r.withdraw(sets[leaf][k], yarn.WithdrawNotEntitled)
+			}
+			continue
+		}
+		if len(sets[leaf]) > 0 || !r.spent() {
+			r.chooseInside(leaf, apps[leaf], sets[leaf])
+		}
+	}
+}
+
+func (r *preemptionRound) reservationOf(set *standingSet) *state.Reservation {
+	return r.s.st.Reservations.Get(r.s.st.Reservation(set.number))
+}
+
+func (r *preemptionRound) chooseInside(leaf int32, apps []uint32, sets []standingSet) {
+	in := r.insideOf(leaf, apps, sets)
+	here := *r
+	here.inside, here.kill = in, nil
+	for i := range sets {
+		here.askAll(&sets[i], -1)
+		in.aim(here.reservationOf(&sets[i]).App)
+		here.judgeOne(sets[i])
+	}
+	here.offerInside()
+	for _, app := range in.apps {
+		if here.spent() {
+			break
+		}
+		if in.aim(app); r.s.apps[app].activated && r.s.cfg.Calculator.AnyAboveZero(in.shares[in.gains].Lacks) {
+			here.chooseForAppInside(r, app)
+		}
+	}
+	r.kill = append(r.kill, here.kill...)
+	r.scans, r.sets = here.scans, here.sets
+}
+
+// insideOf computes what the applications of a leaf owe each other, as if there were no reservations
+// that warned containers make room for: what those get is still to be taken.
+func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet) *insideLeaf {
+	awaited := func(app uint32) (sum yarn.Resource) {
+		for i := range sets {
+			if res := r.reservationOf(&sets[i]); res.App == app {
+				sum = sum.Add(res.Size)
+			}
+		}
+		return sum
+	}
+	in := &insideLeaf{leaf: leaf, index: map[uint32]int{}, gains: -1}
+	in.leafApps = r.s.leafForPreemption(leaf, apps, yarn.ComponentMax(r.leaves[leaf].take, yarn.Resource{}), r.endsOf, awaited)
+	in.shares = in.AppShares(r.set, *r.budget)
+	for i, app := range in.apps {
+		in.index[app] = i
+	}
+	for i := range in.Users {
+		in.uses = append(in.uses, in.Users[i].Used)
+	}
+	return in
+}
+
+// withoutInside takes the reservations off that containers of the same leaf make room for: their leaf
+// uses as much once those have ended.
+func (s *Scheduler) withoutInside(queues []preempt.Queue) {
+	var seen []uint64
+	s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+		if w.Reservation == 0 || !w.Cause.InsideQueue() || s.st.Nodes.Get(s.st.Containers.Get(slot).Node).Label != s.at.label || slices.Contains(seen, w.Reservation) {
+			return true
+		}
+		seen = append(seen, w.Reservation)
+		res := s.st.Reservations.Get(s.st.Reservation(w.Reservation))
+		for i := s.LeafOf(s.st.Apps.Get(res.App)); i >= 0; i = queues[i].Parent {
+			q := &queues[i]
+			q.Used, q.Reserved = q.Used.Sub(res.Size), q.Reserved.Sub(res.Size)
+		}
+		return true
+	})
+}
+
+// endsOf is what of an application is to end for other queues, on nodes of the partition.
+func (r *preemptionRound) endsOf(app uint32) (sum yarn.Resource) {
+	st := r.s.st
+	if st.Preemptions.Len() == 0 {
+		return sum
+	}
+	for slot, c := range st.ContainersOf(st.Apps.Get(app)) {
+		if st.Preemptions.Has(slot) && !st.Preemptions.Get(slot).Cause.InsideQueue() && st.Nodes.Get(c.Node).Label == r.p.label {
+			sum = sum.Add(c.Size)
+		}
+	}
+	return sum
+}
+
+// aim makes an application the one that takes.
+func (in *insideLeaf) aim(app uint32) {
+	in.gains = -1
+	if i, ok := in.index[app]; ok {
+		in.gains = i
+	}
+}
+
+// offerInside collects the containers of the applications that must give, by node. AMs stay.
+func (r *preemptionRound) offerInside() {
+	st := r.s.st
+	r.nodes, r.offers = []offeringNode{}, nil
+	for i, app := range r.inside.apps {
+		if !r.s.cfg.Calculator.AnyAboveZero(r.inside.shares[i].ToTake) {
+			continue
+		}
+		for slot, c := range st.ContainersOf(st.Apps.Get(app)) {
+			n := st.Nodes.Get(c.Node)
+			if c.State.Live() && !c.AM && !st.Preemptions.Has(slot) && !st.Leases.Has(slot) && n.Label == r.p.label && n.Serving() && len(r.offers) < offersOfAll {
+				r.offers = append(r.offers, r.victimOf(slot))
+			}
+		}
+	}
+	nodeOf := func(v victim) uint32 { return st.Containers.Get(v.container).Node }
+	slices.SortStableFunc(r.offers, func(a, b victim) int { return int(nodeOf(a)) - int(nodeOf(b)) })
+	for i := range r.offers {
+		if n := len(r.nodes); n == 0 || r.nodes[n-1].node != nodeOf(r.offers[i]) {
+			r.addNode(nodeOf(r.offers[i]), i)
+		}
+		o := &r.nodes[len(r.nodes)-1]
+		o.end = i + 1
+		o.potential, o.cheapest = o.potential.Add(r.offers[i].size), min(o.cheapest, r.offers[i].work)
+	}
+}
+
+// addNode adds a node whose offers begin at an index. Inside a leaf no reservation of another one goes.
+func (r *preemptionRound) addNode(node uint32, first int) {
+	r.nodes = append(r.nodes, offeringNode{node: node, first: first, end: first, room: r.s.roomOn(node), cheapest: 1<<64 - 1,
+		taken: r.s.st.Nodes.Get(node).Reservation != 0})
+}
+
+// chooseForAppInside finds sets for what an application asks, unless room is free that it may have:
+// the next passes give it that. whole is the round with all nodes.
+func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app uint32) {
+	st := r.s.st
+	a := st.Apps.Get(app)
+	for slot, k := range st.AsksOf(a) {
+		if k.Count == 0 || k.Label != r.p.label || st.HoldsBack(k) || !r.mayGain(r.inside.leaf, k.Size) {
+			continue
+		}
+		if r.spent() {
+			return
+		}
+		w := beneficiary{leaf: r.inside.leaf, app: app, ask: slot}
+		if ok, _ := r.s.userCheck(w.leaf, a); ok && r.withinMaxima(w.leaf, k.Size) && whole.roomFor(w) {
+			continue
+		}
+		r.chooseForReservations(w)
+		r.chooseForAsk(w)
+	}
+}
+
+// roomFor says whether a node has room for an ask.
+func (r *preemptionRound) roomFor(w beneficiary) bool {
+	r.lookAtNodes()
+	size := r.s.st.Asks.Get(w.ask).Size
+	return slices.ContainsFunc(r.nodes, func(o offeringNode) bool {
+		return !o.taken && o.reservation == 0 && r.covers(o.room, size) && r.usable(&o, w)
+	})
+}
+
+// mayGain says whether the application that takes lacks a size.
+func (in *insideLeaf) mayGain(calc yarn.Calculator, size yarn.Resource) bool {
+	return in.gains >= 0 && calc.FitsIn(size, in.shares[in.gains].Lacks)
+}
+
+// mayLose says whether the applications of containers may lose them all to the one that takes. Each
+// loses what it must give, and less than one container beyond that. If limits of users come first, no
+// user gets to its limit.
+func (in *insideLeaf) mayLose(s *Scheduler, set []victim) bool {
+	intra := &s.cfg.Preemption.Intra
+	calc := s.cfg.Calculator
+	for _, v := range set {
+		i, known := in.index[s.st.Containers.Get(v.container).App]
+		if !known || in.gains < 0 || !in.MayTake(in.gains, i, intra.Order) {
+			return false
+		}
+		var app, user yarn.Resource // what they lose beside it
+		for _, w := range set {
+			k := in.index[s.st.Containers.Get(w.container).App]
+			if k == i && w.container != v.container {
+				app = app.Add(w.size)
+			}
+			if in.Apps[k].User == in.Apps[i].User {
+				user = user.Add(w.size)
+			}
+		}
+		left, last := in.shares[i].ToTake.Sub(app), calc.AnyAboveZero
+		if intra.ConservativeDRF {
+			last = calc.AllAboveZero
+		}
+		if !last(left) {
+			return false
+		}
+		u := in.Apps[i].User
+		if intra.Order == preempt.UserLimitFirst && calc.Compare(in.Cluster, in.uses[u].Sub(user), in.Users[u].Limit) <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// lose notes that a container is to end.
+func (in *insideLeaf) lose(s *Scheduler, v victim) {
+	i := in.index[s.st.Containers.Get(v.container).App]
+	u := &in.uses[in.Apps[i].User]
+	in.shares[i].ToTake, *u = in.shares[i].ToTake.Sub(v.size), u.Sub(v.size)
+}
+
+// gain notes that the application that takes gets a size, of which reserved is reserved newly.
+func (in *insideLeaf) gain(size, reserved yarn.Resource) {
+	u := &in.uses[in.Apps[in.gains].User]
+	in.shares[in.gains].Lacks, *u = in.shares[in.gains].Lacks.Sub(size), u.Add(reserved)
+}
+
+// withinUserLimit says whether the user of the application that takes may get more once a set has ended.
+func (in *insideLeaf) withinUserLimit(s *Scheduler, set []victim) bool {
+	u := in.Apps[in.gains].User
+	used := in.uses[u]
+	for _, v := range set {
+		if in.Apps[in.index[s.st.Containers.Get(v.container).App]].User == u {
+			used = used.Sub(v.size)
+		}
+	}
+	return s.cfg.Calculator.Compare(in.Cluster, used, s.UserLimit(in.leaf, in.users[u])) <= 0
+}
+
+// cause is why a set ends.
+func (in *insideLeaf) cause(s *Scheduler, set []victim) yarn.PreemptionCause {
+	for _, v := range set {
+		if in.Apps[in.index[s.st.Containers.Get(v.container).App]].Priority >= in.Apps[in.gains].Priority {
+			return yarn.PreemptUserLimit
+		}
+	}
+	return yarn.PreemptPriority
+}
