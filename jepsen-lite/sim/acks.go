@@ -198,7 +198,7 @@ func (c *checker) acknowledged(id string, st *state.State) {
 			continue
 		}
 		a := st.Apps.Get(slot)
-		if got := (submission{a.Details().Name, st.Names.Get(a.User).Text, st.Queues.Get(a.Queue).Path}); got != want {
+		if got := (submission{a.Details().Name, st.Names.Get(a.User).Text, st.QueueOf(a)}); got != want {
 			c.bad("S4: %s has %s as %+v, acknowledged was %+v", id, app, got, want)
 		}
 		if p, ok := c.acks.priorities[app.Seq]; ok && a.Priority != p {

@@ -70,6 +70,7 @@ type counts struct {
 	submitted, over                                   int // applications
 	again                                             int // AMs that had to register again
 	warned, withdrawn, preempted, told                int // containers
+	created, removed                                  int // queues
 }
 
 func (c *counts) add(o counts) {
@@ -99,6 +100,8 @@ func (c *counts) add(o counts) {
 	c.withdrawn += o.withdrawn
 	c.preempted += o.preempted
 	c.told += o.told
+	c.created += o.created
+	c.removed += o.removed
 	c.digests += o.digests
 }
 
@@ -369,6 +372,10 @@ func (c *checker) count(e event.Event) {
 		if e.State == yarn.NodeLost {
 			n.expired++
 		}
+	case *event.QueueCreated:
+		n.created++
+	case *event.QueuesRemoved:
+		n.removed += len(e.Paths)
 	case *event.ContainerAllocated:
 		n.allocated++
 	case *event.ContainerLent:

@@ -37,6 +37,7 @@ type settings struct {
 	fastPath      bool // without the guard against hashicorp/raft #695
 	preempt       bool // queues take back what others have borrowed
 	selector      string
+	users         bool // users have queues of their own, which come and go
 	queues        []queue
 }
 
@@ -151,6 +152,18 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 		for _, label := range nodeLabels {
 			set(prefix+"root."+q.name+".accessible-node-labels."+label.Name+".capacity", q.capacity)
 		}
+	}
+	if w.opt.users {
+		const users, auto = prefix + "root.users.", prefix + "root.users.auto-queue-creation-v2."
+		names += ",users"
+		set(users+"capacity", "0")
+		for _, label := range nodeLabels {
+			set(users+"accessible-node-labels."+label.Name+".capacity", "0")
+		}
+		set(auto+"enabled", "true")
+		set(auto+"template.maximum-applications", "1000")
+		set(users+"*.auto-queue-creation-v2.template.maximum-applications", "1000")
+		set(prefix+"auto-queue-creation-v2.queue-expiration-time", "3")
 	}
 	set("yarn.node-labels.enabled", "true")
 	set(prefix+"root.queues", names)
