@@ -80,7 +80,8 @@ forecasts: build ## how well starts are forecast on three traces made tight: TRA
 	$(FORECAST) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 600
 	$(FORECAST) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
 
-preemption: build ## what preemption costs and gives on three traces made tight, by selector: TRACES=directory of openb, swim and sls
+preemption: build ## what preemption costs and gives on traces made tight, by selector: TRACES=directory of openb, swim and sls
+	$(COMPARE) demo --nodes 3
 	$(COMPARE) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100
 	$(COMPARE) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1
 	$(COMPARE) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
