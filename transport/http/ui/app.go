@@ -28,7 +28,8 @@ type appData struct {
 // containerRow is a container with where its log is.
 type containerRow struct {
 	api.Container
-	Log string
+	Log            string
+	DeadlineMillis int64 // when it is to end for others; 0: it is not warned
 }
 
 // moment is one point in an application's life.
@@ -104,7 +105,7 @@ func (q *query) containersOf(a *state.App, d *appData) error {
 	}
 	rows, next := t.page()
 	for _, r := range rows {
-		d.Containers = append(d.Containers, withLog(q.v.Container(q.v.State.Containers.Get(r.slot)), d.App.User))
+		d.Containers = append(d.Containers, q.containerRow(r.slot))
 	}
 	d.Pager = q.pager("container", t.all, len(rows), next)
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
@@ -113,11 +114,16 @@ func (q *query) containersOf(a *state.App, d *appData) error {
 	return nil
 }
 
-// withLog adds the address of the container's log at its NodeManager.
-func withLog(c api.Container, user string) containerRow {
-	r := containerRow{Container: c}
-	if c.NodeHTTPAddress != "" {
-		r.Log = "http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID + "/" + user
+// containerRow is a container with the address of its log at its NodeManager.
+func (q *query) containerRow(slot uint32) containerRow {
+	st := q.v.State
+	c := st.Containers.Get(slot)
+	r := containerRow{Container: q.v.Container(c)}
+	if st.Preemptions.Has(slot) {
+		r.DeadlineMillis = st.Preemptions.Get(slot).DeadlineMillis
+	}
+	if r.NodeHTTPAddress != "" {
+		r.Log = "http://" + r.NodeHTTPAddress + "/node/containerlogs/" + r.ID + "/" + st.NameOf(st.Apps.Get(c.App).User)
 	}
 	return r
 }

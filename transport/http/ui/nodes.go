@@ -135,6 +135,7 @@ type nodeData struct {
 	Heads       []column // of the containers
 	More        int
 	Reservation *reservationRow
+	Warned      warnings
 	NowMillis   int64
 	Decisions   []decisionRow
 	Hour        lastHour
@@ -164,10 +165,11 @@ func node(q *query) (any, error) {
 	if d.Unknown = n.NeverRegistered(); d.Unknown {
 		return d, nil
 	}
-	for _, c := range st.ContainersOn(n) {
-		d.Containers = append(d.Containers, withLog(q.v.Container(c), st.NameOf(st.Apps.Get(c.App).User)))
+	for slot := range st.ContainersOn(n) {
+		d.Containers = append(d.Containers, q.containerRow(slot))
 	}
 	slices.SortFunc(d.Containers, func(a, b containerRow) int { return cmp.Or(compareSizes(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
+	d.Warned = q.warnings(func(c *state.Container, _ *state.Preemption) bool { return st.Nodes.Get(c.Node) == n })
 	if n.Reservation != 0 {
 		r := q.reservationRow(n.Reservation)
 		d.Reservation = &r

@@ -148,6 +148,8 @@ type queueData struct {
 	Siblings *siblings // nil: it has no children
 	Apps     []appRow
 	More     bool
+	// Loses are the warned containers of its applications, Gains those of others whose room it gets.
+	Loses, Gains warnings
 }
 
 var queueUserColumns = []sortable[api.User]{
@@ -190,6 +192,7 @@ func queue(q *query) (any, error) {
 	d.Labelled, d.Labels = len(q.v.Partitions()) > 1, q.labelShares(k)
 	d.Settings, d.Siblings = q.settings(k), q.siblingsOf(k, d.Version)
 	d.Apps, d.More = q.appsOf(slot)
+	d.Loses, d.Gains = q.warnedOf(k.Path)
 	d.Hour, err = q.lastHour(k.Path, "")
 	return d, err
 }
