@@ -87,14 +87,14 @@ func (k *Keeper) Forecast(st *state.State, now int64) (none int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	samples := k.Record.samples(now)
+	factors := k.Record.factorsAt(now)
 	for i := range starts {
 		s := &starts[i]
 		if len(s.Delays) == 0 || s.Quantile(50) == Never {
 			none++
 			continue
 		}
-		k.Record.promise(samples, now, s.Ask, nextNumber(st, s.Ask), s.Quantile(50))
+		k.Record.promise(factors, now, s.Ask, nextNumber(st, s.Ask), s.Quantile(50))
 	}
 	return none, nil
 }

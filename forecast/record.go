@@ -60,7 +60,8 @@ func (o *Outcome) off() int64 { return max(o.Delay-o.Median, o.Median-o.Delay) }
 const (
 	kept      = 300  // outcomes
 	enough    = 20   // factors for an interval
-	near      = 60   // factors of the most similar forecasts, from which an interval comes
+	near      = 60   // outcomes of the most similar forecasts, from which an interval comes
+	nearMax   = 300  // with the open promises between them
 	offFactor = 20   // with fewer than enough, it is this wide on either side
 	miss      = 0.05 // the part of the starts that may be before the interval, and after it
 	adapt     = 0.01 // how fast the interval follows misses
@@ -86,12 +87,12 @@ func (r *Record) Enough() bool { return len(r.Newest) >= enough }
 
 // Promise gives a forecast delay its interval and remembers it until the ask starts.
 func (r *Record) Promise(now int64, k Ask, number uint64, delay int64) Promise {
-	return r.promise(r.samples(now), now, k, number, delay)
+	return r.promise(r.factorsAt(now), now, k, number, delay)
 }
 
-func (r *Record) promise(samples []sample, now int64, k Ask, number uint64, delay int64) Promise {
+func (r *Record) promise(f *factors, now int64, k Ask, number uint64, delay int64) Promise {
 	p := Promise{AtMillis: now, Forecast: delay, Number: number}
-	p.From, p.Median, p.To = r.interval(samples, delay)
+	p.From, p.Median, p.To = f.interval(delay)
 	if r.SinceMillis == 0 {
 		r.SinceMillis = now
 	}
@@ -136,70 +137,107 @@ func one(b bool) float64 {
 	return 0
 }
 
-// sample is by what factor a start was later than forecast. If it has not come, it is at least this.
+// sample is by what factor a start was later than forecast, or, if it is still open, is at least.
 type sample struct {
 	forecast int64 // milliseconds
 	factor   float64
+	open     bool
 }
 
-func (p *Promise) sample(delay int64) sample {
-	return sample{p.Forecast, ratio(delay, p.Forecast)}
+func (p *Promise) sample(delay int64, open bool) sample {
+	return sample{p.Forecast, ratio(delay, p.Forecast), open}
 }
 
 func ratio(a, b int64) float64 { return float64(a+heartbeatMillis) / float64(b+heartbeatMillis) }
 
-// samples are those of the newest outcomes, and of forecasts that are late already, in the order of
-// what was forecast; of equal ones the newest are the last.
-func (r *Record) samples(now int64) []sample {
-	samples := make([]sample, 0, len(r.Newest)+len(r.open))
-	for i := range r.Newest {
-		samples = append(samples, r.Newest[i].sample(r.Newest[i].Delay))
-	}
-	for _, p := range r.open { // order is harmless: they are sorted
-		if s := p.sample(now - p.AtMillis); s.factor > 1 {
-			samples = append(samples, s)
-		}
-	}
-	slices.SortFunc(samples[len(r.Newest):], func(a, b sample) int { return cmp.Compare(a.factor, b.factor) })
-	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.forecast, b.forecast) })
-	return samples
+// factors are those by which forecasts are off at some time, for each class of forecast delays.
+type factors struct {
+	record  *Record
+	samples []sample // in the order of what was forecast; of equal ones the newest outcomes are the last
+	classes map[int]interval
 }
 
-// nearest are the factors of the forecasts that are the most similar to a delay, in ascending order.
-func nearest(samples []sample, delay int64) []float64 {
+type interval struct{ low, median, high float64 }
+
+// classesPerDouble is how finely forecast delays are told apart: 16 classes from a delay to its double.
+const classesPerDouble = 16
+
+// factorsAt are those of the newest outcomes and of all open promises.
+func (r *Record) factorsAt(now int64) *factors {
+	samples := make([]sample, 0, len(r.open)+len(r.Newest))
+	for _, p := range r.open { // order is harmless: they are sorted
+		samples = append(samples, p.sample(now-p.AtMillis, true))
+	}
+	slices.SortFunc(samples, func(a, b sample) int { return cmp.Compare(a.factor, b.factor) })
+	for i := range r.Newest {
+		samples = append(samples, r.Newest[i].sample(r.Newest[i].Delay, false))
+	}
+	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.forecast, b.forecast) })
+	return &factors{r, samples, map[int]interval{}}
+}
+
+// nearest are the samples of the forecasts that are the most similar to a delay: near outcomes and the
+// open promises between them, in the order of their factors.
+func nearest(samples []sample, delay int64) []sample {
 	high := sort.Search(len(samples), func(i int) bool { return samples[i].forecast > delay })
 	low := high
-	for high-low < min(near, len(samples)) {
+	for outcomes := 0; outcomes < near && high-low < min(nearMax, len(samples)); {
+		next := low - 1
 		if low == 0 || high < len(samples) && ratio(samples[high].forecast, delay) < ratio(delay, samples[low-1].forecast) {
+			next = high
 			high++
 		} else {
 			low--
 		}
+		if !samples[next].open {
+			outcomes++
+		}
 	}
-	factors := make([]float64, 0, near)
-	for _, s := range samples[low:high] {
-		factors = append(factors, s.factor)
+	list := slices.Clone(samples[low:high])
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.factor, b.factor) })
+	return list
+}
+
+// factorAt is the factor below which a part of the starts is. What is open may still come at any later
+// factor (Kaplan and Meier's estimate).
+func factorAt(list []sample, part float64) float64 {
+	later := 1.0
+	for i, s := range list {
+		if !s.open {
+			later *= 1 - 1/float64(len(list)-i)
+		}
+		if 1-later > part {
+			return s.factor
+		}
 	}
-	slices.Sort(factors)
-	return factors
+	return list[len(list)-1].factor
 }
 
 // Interval is where nine in ten starts with such a forecast delay are, and their median.
 func (r *Record) Interval(now, delay int64) (from, median, to int64) {
-	return r.interval(r.samples(now), delay)
+	return r.factorsAt(now).interval(delay)
 }
 
-func (r *Record) interval(samples []sample, delay int64) (from, median, to int64) {
-	low, middle, high := 1.0/offFactor, 1.0, float64(offFactor)
-	if len(samples) >= enough {
-		factors := nearest(samples, delay)
-		n := float64(len(factors))
-		low = factors[int(clamp(n*r.Below, 0, n-1))] * math.Exp(min(r.Below, 0)*20)
-		middle = factors[len(factors)/2]
-		high = factors[int(clamp(math.Ceil(n*(1-r.Above)), 0, n-1))] * math.Exp(max(-r.Above, 0)*20)
+func (f *factors) interval(delay int64) (from, median, to int64) {
+	class := int(math.Round(math.Log2(float64(delay+heartbeatMillis)) * classesPerDouble))
+	i, ok := f.classes[class]
+	if !ok {
+		i = f.compute(int64(math.Exp2(float64(class)/classesPerDouble)) - heartbeatMillis)
+		f.classes[class] = i
 	}
-	from, to = off(delay, low), off(delay, max(low, high))
-	return from - from%heartbeatMillis, off(delay, middle), to + (heartbeatMillis-to%heartbeatMillis)%heartbeatMillis
+	from, to = off(delay, i.low), off(delay, i.high)
+	return from - from%heartbeatMillis, off(delay, i.median), to + (heartbeatMillis-to%heartbeatMillis)%heartbeatMillis
+}
+
+func (f *factors) compute(delay int64) interval {
+	r := f.record
+	if !r.Enough() {
+		return interval{1.0 / offFactor, 1, offFactor}
+	}
+	list := nearest(f.samples, delay)
+	low := factorAt(list, max(r.Below, 0)) * math.Exp(min(r.Below, 0)*20)
+	high := factorAt(list, min(1-r.Above, 1)) * math.Exp(max(-r.Above, 0)*20)
+	return interval{low, factorAt(list, 0.5), max(low, high)}
 }
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }

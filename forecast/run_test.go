@@ -193,6 +193,42 @@ func TestIntervalOfSimilarForecasts(t *testing.T) {
 	}
 }
 
+// TestIntervalWhileNothingStarts: forecasts held, and then nothing starts any more. What waits counts
+// with the time that it waits already, at any age, so the interval grows with it.
+func TestIntervalWhileNothingStarts(t *testing.T) {
+	r := NewRecord("c")
+	for i := range uint32(60) {
+		r.Promise(0, Ask{App: i}, 1, 60_000)
+		r.Started(60_000, Ask{App: i})
+	}
+	for i := range uint32(240) {
+		r.Promise(60_000, Ask{App: 100 + i}, 1, 60_000)
+	}
+	if _, median, to := r.Interval(61_000, 60_000); median != 60_000 || to != 60_000 {
+		t.Errorf("before any is late: median %d, to %d", median, to)
+	}
+	if _, median, to := r.Interval(660_000, 60_000); median < 600_000 || to < 600_000 {
+		t.Errorf("ten minutes later: median %d, to %d", median, to)
+	}
+}
+
+// BenchmarkPromises gives 9,900 forecasts their intervals.
+func BenchmarkPromises(b *testing.B) {
+	for b.Loop() {
+		r := NewRecord("c")
+		for i := range uint32(kept) {
+			r.Promise(0, Ask{App: i}, 1, int64(i*7919%100_000))
+			r.Started(int64(i*104_729%200_000), Ask{App: i})
+		}
+		for range 2 {
+			factors := r.factorsAt(100_000)
+			for i := range uint32(9_900) {
+				r.promise(factors, 100_000, Ask{App: kept + i}, 1, int64(i*7919%100_000))
+			}
+		}
+	}
+}
+
 // BenchmarkRefresh forecasts 9,900 asks behind 1,600 containers; the budget is 100 ms.
 func BenchmarkRefresh(b *testing.B) {
 	c := newCluster(b)
