@@ -30,6 +30,7 @@ var (
 	descPartition   = desc("rmd_partition_resource", "Resources of the nodes of one label; partition is empty for nodes without a label; kind is total, used, reserved or pending.", "partition", "resource", "kind")
 	descAMRatio     = desc("rmd_queue_am_used_ratio", "Used part of a leaf queue's limit for AMs.", "queue", "partition")
 	descReserved    = desc("rmd_reservations", "Current reservations.", "queue")
+	descLeases      = desc("rmd_leases", "Containers that run in room which reservations have lent.")
 	descAge         = desc("rmd_reservation_age_seconds", "Ages of the current reservations.")
 	descIdle        = desc("rmd_reserved_idle_resource", "Free resources on reserved nodes.", "resource")
 	descCancelled   = desc("rmd_reservation_cancelled_total", "Cancelled reservations since the cluster was created.", "cause")
@@ -46,7 +47,7 @@ var (
 )
 
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue, descPartition,
-	descAMRatio, descCanLose, descVoters, descReserved, descAge, descIdle, descCancelled,
+	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
 	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descLargest, descIdempotency}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -314,6 +315,7 @@ func (g *gauges) reservations() {
 		return true
 	})
 	g.byLeaf(descReserved, byQueue)
+	g.set(descLeases, float64(g.v.State.Leases.Len()))
 	g.out <- prometheus.MustNewConstHistogram(descAge, uint64(g.v.State.Reservations.Len()), sum, buckets)
 	for i, name := range g.v.Kinds {
 		g.set(descIdle, float64(idle[i]), name)

@@ -108,5 +108,8 @@ func (v *View) Reservation(r *state.Reservation) api.Reservation {
 	if ask := v.State.Ask(a, r.Key); ask != 0 {
 		d.ReReservations = v.State.Asks.Get(ask).ReReservations
 	}
+	for range v.State.LeasedFrom(r) {
+		d.Lent++
+	}
 	return d
 }

@@ -33,6 +33,7 @@ type Reservation struct {
 	// Blocks counts other applications with an ask that would fit the node's
 	// free room, which the reservation keeps for its own.
 	Blocks int `json:"blocks"`
+	Lent   int `json:"lent,omitempty"` // containers that run in room which it has lent
 }
 
 // ReservationHistory is a reservation's life as the log tells it, oldest first.
