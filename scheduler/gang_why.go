@@ -15,9 +15,10 @@ type GangWait struct {
 // WhyGangWaits says why the gang of an ask has not started. The partition at hand is the ask's.
 func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 	d := s.demandOf(app, ask)
-	now := s.gangRoomIf(app, ask, func(n *state.Node) yarn.Resource { return n.Unallocated() })
+	mine := func(n *state.Node) bool { return n.Reservation == 0 || s.st.Reservations.Get(n.Reservation).App == app }
+	now := s.gangRoomIf(app, ask, mine, func(n *state.Node) yarn.Resource { return n.Unallocated() })
 	w := GangWait{Reason: GangWaits, Fit: now.found}
-	ever := s.gangRoomIf(app, ask, func(n *state.Node) yarn.Resource { return n.Total })
+	ever := s.gangRoomIf(app, ask, func(*state.Node) bool { return true }, func(n *state.Node) yarn.Resource { return n.Total })
 	switch {
 	case s.st.Gangs.Get(app).State == state.GangAsking:
 		w.Reason = GangIncomplete
@@ -31,12 +32,12 @@ func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 	return w
 }
 
-// gangRoomIf gathers the room for members on all nodes that no other application has reserved.
-func (s *Scheduler) gangRoomIf(app, ask uint32, free func(*state.Node) yarn.Resource) *gangRooms {
+// gangRoomIf gathers the room for members on all nodes that may be used.
+func (s *Scheduler) gangRoomIf(app, ask uint32, may func(*state.Node) bool, free func(*state.Node) yarn.Resource) *gangRooms {
 	r := s.roomsFor(app, ask)
 	k := s.st.Asks.Get(ask)
 	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Label == k.Label && (n.Reservation == 0 || s.st.Reservations.Get(n.Reservation).App == app) {
+		if n.Label == k.Label && may(n) {
 			r.add(slot, free(n))
 		}
 		return true
