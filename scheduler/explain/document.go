@@ -31,8 +31,20 @@ type Explanation struct {
 	Placed     *Placed        `json:"placed,omitempty"` // nil if no placement rule sent it to its queue
 	Preemption *AppPreemption `json:"preemption,omitempty"`
 	Gang       *Gang          `json:"gang,omitempty"`
+	Leases     []Lease        `json:"leases,omitempty"`
 
 	reason scheduler.Reason
+}
+
+// Lease says that a container runs in idle room of a reserved node: one of the application, or, if it
+// lends, of another one in room of its reservation.
+type Lease struct {
+	Container      string `json:"container"`
+	Node           string `json:"node"`
+	Reservation    string `json:"reservation"`
+	Lends          bool   `json:"lends,omitempty"`
+	DeadlineMillis int64  `json:"deadline_ms,omitempty"` // 0: it ends when the reservation needs the room
+	Text           string `json:"text"`
 }
 
 // Placed says which placement rule sent the application to its queue.

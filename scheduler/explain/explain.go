@@ -60,6 +60,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 			x.Placed = &Placed{Rule: int(p.Rule), Text: p.Text, Why: p.Why, For: p.For}
 		}
 		v.explainPreemption(x, v.st.Apps.Get(slot))
+		v.explainLeases(x, v.st.Apps.Get(slot))
 	}
 	return x, err
 }

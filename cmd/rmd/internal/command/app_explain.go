@@ -112,6 +112,7 @@ func writeExplanation(w io.Writer, x api.Explanation, starts string, width int) 
 	list(l, "nodes", x.Nodes, nodesText)
 	explainReservations(l, x)
 	explainPreemption(l, x.Preemption)
+	list(l, "leases", x.Leases, leaseText)
 	if x.Waiting && x.Of > 0 {
 		l.line("ahead", "%s", neighbors(x.Ahead, x.Position-1))
 		l.line("behind", "%s", neighbors(x.Behind, x.Of-x.Position))
@@ -119,6 +120,13 @@ func writeExplanation(w io.Writer, x api.Explanation, starts string, width int) 
 	list(l, "what if", x.WhatIf, alternativeText)
 	_, err := io.WriteString(w, l.b.String())
 	return err
+}
+
+func leaseText(x api.ExplainedLease) string {
+	if x.Lends {
+		return fmt.Sprintf("%s on %s has room that reservation %s has lent: %s", x.Container, x.Node, x.Reservation, x.Text)
+	}
+	return fmt.Sprintf("%s on %s borrows room of reservation %s: %s", x.Container, x.Node, x.Reservation, x.Text)
 }
 
 func placedText(p *api.ExplainedPlacement) string {

@@ -16,6 +16,7 @@ type (
 	ExplainedMustEnd     = explain.MustEnd
 	ExplainedGang        = explain.Gang
 	ExplainedPlacement   = explain.Placed
+	ExplainedLease       = explain.Lease
 )
 
 // Because is why something was decided, from the state just before it.

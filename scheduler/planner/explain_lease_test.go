@@ -1,0 +1,45 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/explain"
+)
+
+// TestExplainLeases: the borrower is told until when it has the room, and the application of the
+// reservation who has it.
+func TestExplainLeases(t *testing.T) {
+	seen := map[bool]int{} // by whether the lease has a deadline
+	var r *lendingRun
+	for step := range 8 * twinSteps {
+		if step%twinSteps == 0 {
+			r = newLendingRun(uint64(step/twinSteps), "preemptable", false)
+		}
+		r.step()
+		st := r.p.State()
+		st.Leases.Each(func(slot uint32, l *state.Lease) bool {
+			c, holder := st.Containers.Get(slot), st.Reservations.Get(st.Reservation(l.Reservation)).App
+			borrows := must(explain.Application(r.p.sched, st.Apps.Get(c.App).ID)).Leases
+			lends := must(explain.Application(r.p.sched, st.Apps.Get(holder).ID)).Leases
+			if !hasLease(borrows, st.ContainerID(c).String(), false, l.DeadlineMillis) || !hasLease(lends, st.ContainerID(c).String(), true, l.DeadlineMillis) {
+				t.Fatalf("%s has %+v: %+v and %+v", st.ContainerID(c), *l, borrows, lends)
+			}
+			seen[l.DeadlineMillis != 0]++
+			return true
+		})
+	}
+	if seen[true] == 0 || seen[false] == 0 {
+		t.Errorf("seen are %v", seen)
+	}
+}
+
+func hasLease(leases []explain.Lease, container string, lends bool, deadline int64) bool {
+	for _, l := range leases {
+		if l.Container == container && l.Lends == lends {
+			return l.DeadlineMillis == deadline && strings.Contains(l.Text, "in ") == (deadline != 0)
+		}
+	}
+	return false
+}
