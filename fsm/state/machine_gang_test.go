@@ -33,18 +33,20 @@ func (m *machine) AskForGang(t *rapid.T) {
 	m.apply(t, &event.AskChanged{App: a.ID.Seq, Key: machineGang, Name: yarn.Any, Count: rapid.Int64Range(0, 5).Draw(t, "count"), Size: gb(1), Relax: true})
 }
 
-// waiting picks a gang that waits, and a node with room for so many of its members.
-func (m *machine) waiting(t *rapid.T, ok func(n *Node, g *Gang) bool) (app uint32, g *Gang, node uint32) {
+// waiting picks a gang that waits, and a node whose room is enough for all members. A member is as large
+// as what returned to the ask last, which may have grown.
+func (m *machine) waiting(t *rapid.T, room func(n *Node) yarn.Resource) (app uint32, g *Gang, node uint32) {
 	app, g = pick(t, "waiting gang", &m.s.Gangs, func(g *Gang) bool { return g.State == GangWaiting })
 	if !m.s.Apps.Get(app).Activated() {
 		t.Skip("it is not active")
 	}
-	node, _ = pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && n.Reservation == 0 && ok(n, g) })
+	size := m.s.Asks.Get(m.s.Ask(m.s.Apps.Get(app), machineGang)).Size.Times(g.Spec.Count)
+	node, _ = pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && n.Reservation == 0 && m.within(size, room(n)) })
 	return app, g, node
 }
 
 func (m *machine) ReserveForGang(t *rapid.T) {
-	app, g, node := m.waiting(t, func(n *Node, g *Gang) bool { return m.within(gb(int64(g.Spec.Count)), n.Total) })
+	app, g, node := m.waiting(t, func(n *Node) yarn.Resource { return n.Total })
 	a := m.s.Apps.Get(app)
 	m.apply(t, &event.GangReserved{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq, Number: m.s.NextNumber(a), Node: node,
 		Members: uint32(g.Spec.Count), ExpectedMillis: m.s.Meta.NowMillis + 7})
@@ -54,7 +56,7 @@ func (m *machine) ReserveForGang(t *rapid.T) {
 }
 
 func (m *machine) StartGang(t *rapid.T) {
-	app, g, node := m.waiting(t, func(n *Node, g *Gang) bool { return m.within(gb(int64(g.Spec.Count)), n.Unallocated()) })
+	app, g, node := m.waiting(t, func(n *Node) yarn.Resource { return n.Unallocated() })
 	if m.s.gangReserves(app) {
 		t.Skip("it holds nodes")
 	}
