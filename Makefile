@@ -45,7 +45,7 @@ lint: ## vet, staticcheck and the house's own rules
 
 # The tests left out start processes one after the other, only to see them refuse or finish: test runs them.
 race: ## run the tests of everything concurrent under the race detector
-	$(GOTEST) -race -parallel 2 -timeout 20m -skip '^(TestDemo|TestDamage|TestRefusals)$$' ./cmd/rmd ./cluster $(CONCURRENT)
+	GORACE=atexit_sleep_ms=0 $(GOTEST) -race -parallel 2 -timeout 20m -skip '^(TestDemo|TestDamage|TestRefusals)$$' ./cmd/rmd ./cluster $(CONCURRENT)
 
 FUZZTIME ?= 20s
 fuzz: ## run every fuzz target for FUZZTIME

@@ -207,15 +207,18 @@ func TestScripts(t *testing.T) {
 	play(t, stage0.ready(t), scriptsIn(t, "")...)
 }
 
-// TestScriptsAlone plays scripts that change what others look at, on a cluster of their own.
+// TestScriptsAlone plays scripts that change what others look at, or that expect exact figures, each on
+// a cluster of its own.
 func TestScriptsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
 	}
-	s := &stage{}
-	t.Cleanup(s.stop)
-	for _, script := range scriptsIn(t, "alone") { // side by side they would change each other's configuration
-		t.Run(strings.TrimSuffix(filepath.Base(script), ".txtar"), func(t *testing.T) { play(t, s.ready(t), script) })
+	for _, script := range scriptsIn(t, "alone") {
+		t.Run(strings.TrimSuffix(filepath.Base(script), ".txtar"), func(t *testing.T) {
+			s := &stage{}
+			t.Cleanup(s.stop)
+			play(t, s.ready(t), script)
+		})
 	}
 }
 
