@@ -8,7 +8,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
 /** TwinCalculator looks at queues in a given order; Hadoop's own order is that of a HashSet. */
-final class TwinCalculator extends PreemptableResourceCalculator {
+class TwinCalculator extends PreemptableResourceCalculator {
   private final Comparator<TempQueuePerPartition> order;
   private final boolean countAll;
 

@@ -20,6 +20,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.util.SystemClock;
+import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
  * TwinPreemption has Hadoop's policy choose containers, and ends none. It is in this package because the selectors are
@@ -114,7 +115,33 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
   private void inOrder(PreemptionCandidatesSelector s, boolean reserved, boolean balance) throws ReflectiveOperationException {
     Field field = s.getClass().getDeclaredField("preemptableAmountCalculator");
     field.setAccessible(true);
-    field.set(s, new TwinCalculator(this, reserved, balance, Comparator.comparing(q -> q.queueName), true));
+    field.set(s, new TwinCalculator(this, reserved, balance, Comparator.comparing(q -> q.queueName), true) {
+      @Override
+      public void computeIdealAllocation(Resource cluster, Resource allowed) {
+        super.computeIdealAllocation(cluster, allowed);
+        getLeafQueueNames().forEach(leaf -> getQueuePartitions(leaf).forEach(TwinPreemption.this::spareForNobody));
+      }
+    });
+  }
+
+  /** spareForNobody takes nothing from a leaf while no other one waits and no queue above it uses more than its maximum. */
+  private void spareForNobody(TempQueuePerPartition leaf) {
+    if (leaf.getActuallyToBePreempted().equals(Resources.none())) {
+      return;
+    }
+    for (String name : getLeafQueueNames()) {
+      TempQueuePerPartition other = getQueueByPartition(name, leaf.partition);
+      if (other != null && other != leaf && !(other.pending.equals(Resources.none()) && other.reserved.equals(Resources.none()))) {
+        return;
+      }
+    }
+    for (TempQueuePerPartition q = leaf; q != null; q = q.parent) {
+      if (!Resources.fitsIn(getResourceCalculator(), q.getUsed(), q.getMax())) {
+        return;
+      }
+    }
+    intended.add("for nobody");
+    leaf.setActuallyToBePreempted(Resources.none());
   }
 
   @Override
