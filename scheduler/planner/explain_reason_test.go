@@ -230,6 +230,22 @@ ask app0 1x2G
 hb n1 quiet
 app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
 ask app1 3x1G@1`},
+		// Reservations of others are not for ever.
+		{reason: scheduler.GangWaits, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together: 1 have room now", still: "hb n1 n2 times=3 quiet", remedy: "kill app2\nkill app3\nkill app0\nhb n1 n2 n1 n2 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10 reservation.eager-cancel=true
+node add n1 2G
+node add n2 2G
+app app0 user=u1
+ask app0 2x1G
+hb n1 n2 quiet
+app app2 user=u2
+ask app2 1x2G
+hb n1 quiet
+app app3 user=u3
+ask app3 1x2G
+hb n2 quiet
+app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
+ask app1 3x1G@1`},
 		{reason: scheduler.GangNever, app: "app1", never: true, text: "its 3 containers of 1 GiB · 1 vc start together: the nodes or the maximum of root.a are too small for that, so they can never start", still: "hb n1 n2 times=3 quiet", remedy: "node add n3 4G\nhb n3 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 2G
