@@ -103,6 +103,19 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
+// TestSubmitBadLifetime: a tag that declares no lifetime that a container can have is refused by name.
+func TestSubmitBadLifetime(t *testing.T) {
+	h := newHouse(t)
+	for _, seconds := range []string{"0", "3153600000", "soon"} {
+		name := h.newID()
+		text := strings.NewReplacer("ID", name, "TOKEN", urlToken(), "<tag>b</tag>", "<tag>rmd.lifetime:seconds="+seconds+"</tag>").Replace(submissionXML)
+		h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", text, "Content-Type", asXML).want(t, http.StatusBadRequest, "declares no lifetime of 1 to 31536000 seconds")
+		if id, err := yarn.ParseApplicationID(name); err != nil || h.planner.State().AppByID(id) != 0 {
+			t.Errorf("%s seconds: it was submitted all the same (%v)", seconds, err)
+		}
+	}
+}
+
 // checkContext looks at what the AM's node will be given.
 func checkContext(t *testing.T, b []byte) {
 	t.Helper()

@@ -1,0 +1,42 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+// TestBadLifetimeIsRefused: a submission that declares a lifetime that no container can have is refused
+// by name, also as a dry run, and nothing of it is kept: no application, no name, and the next id is as
+// it was.
+func TestBadLifetimeIsRefused(t *testing.T) {
+	r := newRig(t)
+	before := r.p.st.Digest()
+	submit := func(dry bool, tags ...string) *input.SubmitApplication {
+		return &input.SubmitApplication{Name: "never", User: "nobody", Queue: "root.a", AM: yarn.NewResource(1024, 1), Tags: tags, DryRun: dry}
+	}
+	for _, tags := range [][]string{
+		{"etl", yarn.LifetimeTag + "seconds=0"}, {yarn.LifetimeTag + "seconds=-60"}, {yarn.LifetimeTag + "seconds=3153600000"},
+		{yarn.LifetimeTag + "seconds=99999999999999999999"}, {yarn.LifetimeTag + "seconds=soon"}, {yarn.LifetimeTag + "90"}, {yarn.LifetimeTag},
+		{yarn.LifetimeTag + "seconds=60", yarn.LifetimeTag + "seconds=90"},
+	} {
+		for _, dry := range []bool{false, true} {
+			reply, events := r.do(submit(dry, tags...))
+			f := reply.Refused()
+			if f == nil || f.Reason != input.InvalidRequest || !strings.Contains(f.What, tags[len(tags)-1]) || !strings.Contains(f.Do, yarn.LifetimeTag+"seconds=90") {
+				t.Errorf("%q: %v", tags, f)
+			}
+			if len(events) > 0 || r.p.st.Digest() != before {
+				t.Fatalf("%q: %d events of a submission that is refused", tags, len(events))
+			}
+		}
+	}
+	if id := r.ok(submit(false, yarn.LifetimeTag+"seconds=31536000")).(*input.SubmitApplicationReply).ID; id.Seq != 1 {
+		t.Errorf("the first application is %s", id)
+	}
+	if got := r.p.st.Apps.Get(r.p.st.App(1)).DeclaredLifetime(); got != 365*86_400_000 {
+		t.Errorf("it declares %d ms", got)
+	}
+}
