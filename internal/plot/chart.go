@@ -63,6 +63,7 @@ const (
 	padRight    = 14
 	padBottom   = 36
 	headLine    = 18
+	tickLine    = 13 // texts of an axis that are closer would touch
 )
 
 // plane is the rectangle that the axes span.
@@ -115,13 +116,17 @@ const Wide = wholeWidth
 
 // grid draws the lines and texts of both axes.
 func (s *sheet) grid(p plane) {
+	above := math.Inf(1) // the last text
 	for _, v := range p.y.Ticks {
 		if v > p.y.Max*(1+1e-9) {
 			continue
 		}
 		y := p.py(v)
 		s.addf(`<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, p.left, p.right, y, y)
-		s.right(p.left-6, y+4, "tick", p.y.text(v))
+		if above-y >= tickLine {
+			s.right(p.left-6, y+4, "tick", p.y.text(v))
+			above = y
+		}
 	}
 	last := -100.0
 	for _, v := range p.x.Ticks {

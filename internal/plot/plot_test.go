@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -39,6 +41,26 @@ func TestAxisStaysInside(t *testing.T) {
 	}
 	if got := Shares(1).text(0.125); got != "12.5%" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestTicksDoNotTouch: where the axis of a low chart has no room for two texts, only one of them stands.
+func TestTicksDoNotTouch(t *testing.T) {
+	y := regexp.MustCompile(`<text class="tick" x="46.0" y="([0-9.]+)"`)
+	for _, most := range []float64{800, 70_000, 4e6, 9e7, 5e8} {
+		svg := string(Chart{Title: "t", X: Linear(10), Y: Waits("", most, func(millis int64) string { return fmt.Sprint(millis) }), Lines: []Line{{Name: "a"}}, Height: 160}.SVG())
+		found := y.FindAllStringSubmatch(svg, -1)
+		if len(found) < 2 || !strings.Contains(svg, ">0</text>") {
+			t.Fatalf("up to %v: %d texts", most, len(found))
+		}
+		last := math.Inf(1)
+		for _, m := range found {
+			at, _ := strconv.ParseFloat(m[1], 64)
+			if last-at < 12 { // the height of a text
+				t.Errorf("up to %v: texts at %v and %v", most, last, at)
+			}
+			last = at
+		}
 	}
 }
 
