@@ -23,8 +23,8 @@ func (h gangSet) due(now, since, usual int64) bool {
 }
 
 // gangHoldPart is the part of these times for which a gang may hold nodes. Twice the time holds about
-// twice as much idle, and starts gangs little earlier (TestGangsHoldLittle).
-const gangHoldPart = 8
+// twice as much idle, and starts gangs a sixth earlier at most (TestGangsHoldLittle).
+const gangHoldPart = 16
 
 const (
 	// gangNodes bounds the nodes whose containers are looked at for a gang. Further nodes are looked at

@@ -37,7 +37,8 @@ func TestKillLeaderOfGang(t *testing.T) {
 
 const (
 	gangMembers  = 4
-	gangHoldsFor = 6 * time.Second // less than an eighth of how long a container runs of which nothing is known
+	gangHoldsFor = 3 * time.Second // less than a sixteenth of how long a container runs of which nothing is known
+	gangLate     = 9 * time.Second // less than the time by which it may be late before it gives its nodes up
 )
 
 // waitingGang is a gang of two members on each of two nodes, of which a container uses one.
@@ -106,16 +107,16 @@ func (g *waitingGang) look(p *process) (s seen) {
 	return s
 }
 
-// hold has the gang hold its nodes since a short time.
+// hold has the gang hold its nodes since a short time. The blocker has time again before it ends.
 func (g *waitingGang) hold() (s seen) {
 	g.t.Helper()
 	g.c.await("the gang holds nodes", patience, func() bool {
 		g.endsIn(gangHoldsFor)
 		g.heartbeat()
+		g.endsIn(time.Hour)
 		s = g.look(g.c.leader())
 		return len(s.held) == 2 && s.held[0].AgeMillis < gangHoldsFor.Milliseconds()
 	})
-	g.endsIn(time.Hour)
 	return s
 }
 
@@ -130,7 +131,7 @@ func (g *waitingGang) same(was, is seen) bool {
 	if age := time.Duration(is.gang.AgeMillis) * time.Millisecond; is.gang.AgeMillis < was.gang.AgeMillis || age > is.at.Sub(g.since)+time.Second {
 		g.t.Fatalf("the gang is %s old; it was %d ms old, and waits for %s", age, was.gang.AgeMillis, is.at.Sub(g.since))
 	}
-	if is.at.Sub(was.at) > gangHoldsFor { // the 10 s for which it may be late have begun
+	if is.at.Sub(was.at) > gangLate {
 		return false
 	}
 	if len(is.held) != len(was.held) {

@@ -146,8 +146,8 @@ func (f *floor) pair(rng *rand.Rand) (beats, held int, ok bool) {
 		}
 		f.pass(1000 * int64(1+rng.IntN(10)))
 		small.poll()
-		if n := len(small.has); n > 0 && rng.IntN(2) == 0 {
-			small.giveBack(1 + rng.IntN(n))
+		if n := len(small.has); n > 0 && rng.IntN(4) == 0 {
+			small.giveBack(1 + rng.IntN(min(n, 3)))
 		}
 		if beats < 20 && rng.IntN(4) == 0 { // others come
 			small.want = min(small.want+1+rng.IntN(6), 40)
