@@ -103,8 +103,22 @@ type PreemptionTotals struct {
 // AppPreemption is what preemption does for an application and to it.
 type AppPreemption struct {
 	Text  string          `json:"text,omitempty"`  // why no container ends for it, though its queue is under its guarantee
+	Dear  *PreemptionDear `json:"dear,omitempty"`  // what would end, if that lost less work
 	Gains []PreemptionSet `json:"gains,omitempty"` // containers that are warned to make room for it
 	Loses []PreemptionSet `json:"loses,omitempty"` // sets of warned containers with some of its own
+}
+
+// PreemptionDear is the cheapest set of containers whose end would make room, where it does not end since
+// it loses more work than the wait is worth. Work is the time in which the container that waits does as
+// much.
+type PreemptionDear struct {
+	Node         string   `json:"node"`
+	Containers   []string `json:"containers"`
+	LostMillis   int64    `json:"lost_ms"`
+	MostMillis   int64    `json:"most_ms"`   // that it may lose now
+	WaitedMillis int64    `json:"waited_ms"` // since the application's last container
+	// EndsMillis is when a set becomes acceptable if nothing else changes; absent: not foreseen.
+	EndsMillis int64 `json:"ends_ms,omitempty"`
 }
 
 // Modes of preemption.
@@ -384,7 +398,7 @@ func (v view) explainPreemption(x *Explanation, a *state.App) {
 		}
 	}
 	if (x.reason == scheduler.NodeTooSmallFree || x.reason == scheduler.NodeReservedByOther) && len(p.Gains) == 0 {
-		p.Text = v.whyNoPreemption(x.Queue, a)
+		p.Text, p.Dear = v.whyNoPreemption(x.Queue, a)
 	}
 	if p.Text != "" || len(p.Gains)+len(p.Loses) > 0 {
 		x.Preemption = p
@@ -393,9 +407,10 @@ func (v view) explainPreemption(x *Explanation, a *state.App) {
 
 // whyNoPreemption says why no container is warned for an application that waits for room; nothing if
 // its queue has its guarantee.
-func (v view) whyNoPreemption(path string, a *state.App) string {
+func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDear) {
 	var label state.LabelID
-	if ask := v.firstAsk(a); ask != 0 {
+	ask := v.firstAsk(a)
+	if ask != 0 {
 		label = v.st.Asks.Get(ask).Label
 	}
 	partition := v.PreemptionPartition(label)
@@ -415,19 +430,56 @@ func (v view) whyNoPreemption(path string, a *state.App) string {
 		}
 	}
 	if !calc.AnyAboveZero(under) {
-		return ""
+		return "", nil
 	}
 	text := fmt.Sprintf("%s is %s under its guarantee; ", path, v.cfg.Kinds.Format(under))
 	mode, why := v.preemptionMode()
 	switch {
 	case mode != PreemptionOn:
-		return text + why
+		return text + why, nil
 	case !over:
-		return text + "no other queue uses more than its own"
+		return text + "no other queue uses more than its own", nil
 	case !open:
-		return text + "disable_preemption protects all queues that use more than their own"
+		return text + "disable_preemption protects all queues that use more than their own", nil
 	case !give:
-		return text + "no other queue is over its own by more than max_ignored_over_capacity"
+		return text + "no other queue is over its own by more than max_ignored_over_capacity", nil
 	}
-	return text + "other queues must give, and the next rounds choose containers if some free enough on one node"
+	if ask != 0 {
+		if dear, ok := v.TooDear(v.st.AppByID(a.ID), ask); ok {
+			return text + v.dearText(&dear, v.st.Asks.Get(ask).Size), v.dear(&dear)
+		}
+	}
+	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
+}
+
+// dearText says that no set ends since all are too dear.
+func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
+	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and a wait of %s is worth %s (preemption.max-lost-work-ms); ",
+		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.WaitedMillis), span(d.MostMillis))
+	if d.EndsMillis == 0 {
+		return text + "what runs there grows dearer as fast as the wait, so containers that end by themselves, or younger ones, must make room"
+	}
+	return text + fmt.Sprintf("if nothing else changes, a wait of %s is worth a choice", span(d.WaitedMillis+d.EndsMillis-v.st.Meta.NowMillis))
+}
+
+func (v view) dear(d *scheduler.DearSet) *PreemptionDear {
+	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, EndsMillis: d.EndsMillis}
+	for _, slot := range d.Containers {
+		out.Containers = append(out.Containers, v.st.ContainerID(v.st.Containers.Get(slot)).String())
+	}
+	return out
+}
+
+// span writes a time in at most two units: 12s, 4m02s, 3h12m, 3d04h.
+func span(millis int64) string {
+	switch s := millis / 1000; {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case s < 48*3600:
+		return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
+	default:
+		return fmt.Sprintf("%dd%02dh", s/86400, s%86400/3600)
+	}
 }

@@ -119,6 +119,72 @@ ask app1 1x2G,1c`)
 	}
 }
 
+// TestExplainTooDear: while all sets lose more work than the wait is worth, the application hears so, and
+// when one will be worth it.
+func TestExplainTooDear(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=600000
+node add n1 8G
+app app1 user=u1 queue=a
+fill app1 4G n1=2
+wait 3600
+app app2 user=u2 queue=b
+ask app2 1x4G
+wait 400
+round quiet
+app app3 user=u3 queue=a`)
+	digest, now := w.p.st.Digest(), w.p.st.Meta.NowMillis
+	p := w.explained("app2").Preemption
+	if w.p.st.Digest() != digest {
+		t.Fatal("the question changed the state")
+	}
+	if p == nil || p.Dear == nil || len(p.Gains) != 0 {
+		t.Fatalf("%+v", p)
+	}
+	d := *p.Dear
+	waited := d.WaitedMillis
+	if ran := d.LostMillis - waited; waited < 399_000 || waited > 410_000 || ran < 3_600_000 || ran > 3_601_000 || d.MostMillis != 600_000+4*waited || len(d.Containers) != 1 || d.Node != "n1:1" {
+		t.Errorf("%+v", d)
+	}
+	if wait := waited + d.EndsMillis - now; wait < 1_000_000 || wait > 1_002_000 {
+		t.Errorf("worth a wait of %d ms: %+v", wait, d)
+	}
+	for _, part := range []string{"root.b is 4 GiB", "nothing is killed: the cheapest choice (1 container on n1:1) would lose as much work as a container of 4 GiB", "does in 1h06m", "a wait of 6m4", "a wait of 16m4"} {
+		if !strings.Contains(p.Text, part) {
+			t.Errorf("%q is not in %q", part, p.Text)
+		}
+	}
+	w.now = d.EndsMillis - 2000
+	if w.tellAll("round quiet"); w.explained("app2").Preemption.Dear == nil {
+		t.Error("it ends before the time that was told")
+	}
+	w.now = d.EndsMillis + 1000
+	w.tellAll("round quiet")
+	if p := w.explained("app2").Preemption; len(p.Gains) != 1 || p.Dear != nil {
+		t.Errorf("at the time that was told: %+v", p)
+	}
+}
+
+// TestExplainAlwaysTooDear: a container that is four times as large grows dearer as fast as the wait.
+func TestExplainAlwaysTooDear(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`conf queues=(a:20, b:80) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=60000
+node add n1 9G
+node add n2 9G
+app app1 user=u1 queue=a
+fill app1 8G n1=1 n2=1
+wait 3600
+app app2 user=u2 queue=b
+ask app2 4x2G
+wait 60
+round quiet
+app app3 user=u3 queue=a`)
+	p := w.explained("app2").Preemption
+	if p == nil || p.Dear == nil || p.Dear.EndsMillis != 0 || p.Dear.LostMillis < 4*3_600_000 || !strings.Contains(p.Text, "grows dearer as fast as the wait") {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestListsLeavePreemptionOut: it looks at all applications and queues, so a list of many must not ask.
 func TestListsLeavePreemptionOut(t *testing.T) {
 	w := newWorld(t)

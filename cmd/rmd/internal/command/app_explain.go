@@ -183,6 +183,9 @@ func explainPreemption(l *labelled, p *api.AppPreemption) {
 	if p.Text != "" {
 		l.line("preempt", "%s", p.Text)
 	}
+	if p.Dear != nil && p.Dear.EndsMillis > 0 {
+		l.line("", "that is at %s", output.Time(p.Dear.EndsMillis))
+	}
 	for _, s := range p.Gains {
 		l.line("preempt", "%d containers on %s are warned for it; they end at %s", len(s.Containers), s.Node, output.Time(s.DeadlineMillis))
 		l.line("", "%s", s.Text)

@@ -14,4 +14,5 @@ type (
 	PreemptionWithdrawal = explain.PreemptionWithdrawal
 	PreemptionTotals     = explain.PreemptionTotals
 	AppPreemption        = explain.AppPreemption
+	PreemptionDear       = explain.PreemptionDear
 )
