@@ -236,16 +236,17 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 // where the cluster decides nothing.
 const probeMillis = 1000
 
-// probe has the shadow decide all that its configuration allows now. If that is more than the
-// configuration in force would, the shadow leaves.
-func (s *Shadow) probe() error {
-	if len(s.changes) == 0 || s.Now() < s.probed+probeMillis {
+// probe has the shadow decide all that its configuration allows at a time, which may be later than that
+// of the last entry. If that is more than the configuration in force would, the shadow leaves, from what
+// the last entry left.
+func (s *Shadow) probe(now int64) error {
+	if len(s.changes) == 0 || now < s.probed+probeMillis {
 		return nil
 	}
-	s.probed = s.Now()
-	round := s.roundDue()
+	s.probed = now
+	round := s.roundDue(now)
 	before := s.own.State().Fork()
-	decided := decideAll(s.own, s.Now(), round)
+	decided := decideAll(s.own, now, round)
 	if len(decided) == 0 {
 		return nil
 	}
@@ -253,7 +254,7 @@ func (s *Shadow) probe() error {
 	if err != nil {
 		return err
 	}
-	inForce := decideAll(cluster, s.Now(), round)
+	inForce := decideAll(cluster, now, round)
 	if equal(decided, inForce) {
 		return s.restore(before)
 	}
@@ -261,13 +262,23 @@ func (s *Shadow) probe() error {
 }
 
 // roundDue says whether a round of preemption is due.
-func (s *Shadow) roundDue() bool {
+func (s *Shadow) roundDue(now int64) bool {
 	set := &s.own.Config().Preemption
-	if !set.Enabled || s.Now() < s.rounded+set.IntervalMillis {
+	if !set.Enabled || now < s.rounded+set.IntervalMillis {
 		return false
 	}
-	s.rounded = s.Now()
+	s.rounded = now
 	return true
+}
+
+// timeIn is the time to which the events of an entry bring the clock; 0: they do not.
+func timeIn(events []event.Event) (now int64) {
+	for _, e := range events {
+		if t, ok := e.(*event.TimeAdvanced); ok {
+			now = t.NowMillis
+		}
+	}
+	return now
 }
 
 // decideAll has a planner activate, serve all nodes and with round preempt, and returns what it decides.

@@ -120,6 +120,11 @@ func (s *Shadow) configure(properties []input.Property) ([]string, error) {
 func (s *Shadow) Apply(index uint64, events []event.Event) error {
 	s.index = index
 	s.entries++
+	if s.course == nil { // what it would have decided since the last entry
+		if err := s.probe(timeIn(events)); err != nil {
+			return err
+		}
+	}
 	for len(events) > 0 && s.course == nil {
 		n, err := s.follow(events)
 		if err != nil {
@@ -134,7 +139,7 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 		events = events[n:]
 	}
 	if s.course == nil {
-		if err := s.probe(); err != nil {
+		if err := s.probe(s.Now()); err != nil {
 			return err
 		}
 		s.sample()
