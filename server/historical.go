@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster"
 	"rmd/fsm"
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
@@ -58,6 +59,17 @@ func (p *historical) at(ctx context.Context, index uint64) (*state.State, error)
 	return st, nil
 }
 
+// forkAt is the state after an index, for a caller who changes it.
+func (p *historical) forkAt(ctx context.Context, index uint64) (*state.State, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.reach(ctx, index); err != nil {
+		return nil, err
+	}
+	st, _, _ := p.machine.Planning(0)
+	return st, nil
+}
+
 // reach brings it to an index. The lock is held.
 func (p *historical) reach(ctx context.Context, index uint64) error {
 	if p.idle == nil {
@@ -99,19 +111,12 @@ func (p *historical) begin(index uint64) error {
 	if p.began != nil {
 		p.began()
 	}
-	list, err := p.r.cluster.SnapshotList()
-	if err != nil {
-		return err
-	}
-	_, first, _, err := p.r.cluster.Entries(0, 1)
+	kept, first, err := p.kept()
 	if err != nil {
 		return err
 	}
 	oldest := uint64(0)
-	for _, s := range list { // the newest first
-		if first > s.Index+1 {
-			break
-		}
+	for _, s := range kept {
 		if oldest = s.Index; s.Index <= index {
 			return p.restore(s.ID, s.Index)
 		}
@@ -122,6 +127,23 @@ func (p *historical) begin(index uint64) error {
 			Remedy: fmt.Sprintf("choose an index from %d on", oldest), Status: http.StatusGone}
 	}
 	return nil
+}
+
+// kept are the snapshots, the newest first, from each of which the log goes on, and the first entry of
+// the log.
+func (p *historical) kept() (list []cluster.SnapshotInfo, first uint64, err error) {
+	if list, err = p.r.cluster.SnapshotList(); err != nil {
+		return nil, 0, err
+	}
+	if _, first, _, err = p.r.cluster.Entries(0, 1); err != nil {
+		return nil, 0, err
+	}
+	for i, s := range list {
+		if first > s.Index+1 {
+			return list[:i], first, nil
+		}
+	}
+	return list, first, nil
 }
 
 func (p *historical) restore(id string, index uint64) error {

@@ -115,6 +115,7 @@ func (r *Replica) planner() v1.Planner {
 		Forecast:        r.forecasts.of,
 		ForecastReport:  r.forecasts.report,
 		Preemption:      preemption,
+		Preview:         r.preview,
 		Try:             try,
 		Why:             r.causes.of,
 		CheapestToDrain: explain.CheapestToDrain,

@@ -16,8 +16,10 @@ type meter struct {
 	submitted map[uint32]int64 // of applications whose AM has not started
 	held      map[uint64]held
 	preempted map[event.ContainerRef]bool // and still on their nodes
-	queues    map[string]*totals          // by path of the leaf
-	at        int64                       // of the last sample
+	warned    map[event.ContainerRef]warned
+	masters   map[uint32]int64   // when an application's AM was preempted
+	queues    map[string]*totals // by path of the leaf
+	at        int64              // of the last sample
 }
 
 // asker is what an application asks for under one key.
@@ -32,12 +34,17 @@ type waits struct {
 	since []since
 }
 
-type since struct{ at, n int64 }
+type since struct {
+	at, n int64
+	owed  bool // their queue asked for them within its guarantee
+}
 
 // totals are what is measured of a leaf. Shares are of the cluster.
 type totals struct {
 	waits, masters   delays
+	owedWaits        delays // those of waits that the queue asked for within its guarantee
 	preempted        int64
+	cost             cost
 	used, wanted     float64 // share times milliseconds
 	guaranteed       float64 // share times milliseconds
 	owed             float64 // part of the guarantee that it waited for, times milliseconds
@@ -59,12 +66,15 @@ const (
 	delayFirst   = 100 // milliseconds
 )
 
-func (w *delays) add(millis int64) {
+func (w *delays) add(millis int64) { w.addSame(millis, 1) }
+
+// addSame adds n equal delays.
+func (w *delays) addSame(millis, n int64) {
 	millis = max(millis, 0)
-	w.count++
-	w.sum += millis
+	w.count += n
+	w.sum += n * millis
 	w.max = max(w.max, millis)
-	w.buckets[min(int(math.Log1p(float64(millis)/delayFirst)/math.Log(delayGrowth)), delayBuckets-1)]++
+	w.buckets[min(int(math.Log1p(float64(millis)/delayFirst)/math.Log(delayGrowth)), delayBuckets-1)] += n
 }
 
 // quantile is the delay that a share of them, 0 to 1, does not exceed, within a tenth.
@@ -81,19 +91,27 @@ func (w *delays) quantile(q float64) int64 {
 }
 
 func newMeter(sched *scheduler.Scheduler) *meter {
-	m := &meter{sched: sched, asks: map[asker]*waits{}, submitted: map[uint32]int64{}, held: map[uint64]held{}, preempted: map[event.ContainerRef]bool{}, queues: map[string]*totals{}}
+	m := &meter{sched: sched, asks: map[asker]*waits{}, submitted: map[uint32]int64{}, held: map[uint64]held{}, preempted: map[event.ContainerRef]bool{}, queues: map[string]*totals{},
+		warned: map[event.ContainerRef]warned{}, masters: map[uint32]int64{}}
 	st := sched.State()
 	m.at = st.Meta.NowMillis
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		for _, k := range st.AsksOf(a) {
 			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // what waits already waits from now on
-				m.asks[asker{a.ID.Seq, k.Key}] = &waits{k.Count, []since{{m.at, k.Count}}}
+				m.asks[asker{a.ID.Seq, k.Key}] = &waits{left: k.Count}
+				m.await(m.at, st, a, asker{a.ID.Seq, k.Key}, k.Size, k.Count)
 			}
 		}
 		return true
 	})
 	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
 		m.held[v.Number] = held{ref: event.ContainerRef{App: st.Apps.Get(v.App).ID.Seq}, key: v.Key, am: v.AM}
+		return true
+	})
+	st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+		if p.Cause != yarn.PreemptLease {
+			m.warn(st, st.Ref(st.Containers.Get(slot)))
+		}
 		return true
 	})
 	m.sample(m.at)
@@ -141,12 +159,24 @@ func (m *meter) add(st *state.State, e event.Event) {
 			delete(m.held, e.Reservation)
 			m.started(now, st, h)
 		}
+	case *event.PreemptionAsked:
+		if e.Cause != yarn.PreemptLease {
+			m.queueOf(st, e.Container.App).cost.warned++
+			m.warn(st, e.Container)
+		}
+	case *event.PreemptionWithdrawn:
+		if _, ok := m.warned[e.Container]; ok {
+			m.queueOf(st, e.Container.App).cost.withdrawn++
+			delete(m.warned, e.Container)
+		}
 	case *event.ContainerReleased:
+		m.ended(now, st, e.Container, e.ExitStatus)
 		if e.ExitStatus == yarn.ExitPreempted {
 			m.queueOf(st, e.Container.App).preempted++
 			m.preempted[e.Container] = true
 		}
 	case *event.ContainerCompleted:
+		m.ended(now, st, e.Container, e.ExitStatus)
 		if e.ExitStatus == yarn.ExitPreempted && !m.preempted[e.Container] {
 			m.queueOf(st, e.Container.App).preempted++
 		}
@@ -182,7 +212,7 @@ func (m *meter) asked(now int64, st *state.State, e *event.AskChanged) {
 		m.asks[k] = w
 	}
 	if n := e.Count - w.left; n > 0 {
-		w.since = append(w.since, since{now, n})
+		m.await(now, st, st.Apps.Get(slot), k, e.Size, n)
 	} else {
 		w.cut(-n)
 	}
@@ -218,6 +248,9 @@ func (m *meter) started(now int64, st *state.State, h held) {
 		return
 	}
 	q.waits.add(now - w.since[0].at)
+	if w.since[0].owed {
+		q.owedWaits.add(now - w.since[0].at)
+	}
 	w.left--
 	if w.since[0].n--; w.since[0].n == 0 {
 		w.since = w.since[1:]

@@ -34,6 +34,7 @@ type cluster struct {
 	pending []event.Event
 	shadow  *Shadow
 	each    func()
+	tap     func(events []event.Event) // hears of each entry
 }
 
 func newCluster(t *testing.T, keys ...string) *cluster {
@@ -97,6 +98,9 @@ func (c *cluster) flush() {
 		return
 	}
 	c.index++
+	if c.tap != nil {
+		c.tap(c.pending)
+	}
 	if c.shadow != nil {
 		if err := c.shadow.Apply(c.index, c.pending); err != nil {
 			c.t.Fatal(err)

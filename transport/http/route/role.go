@@ -61,6 +61,7 @@ var leastRoles = map[string]yarn.Role{
 	"POST /v1/shadow":                       yarn.RoleOperator,
 	"DELETE /v1/shadow":                     yarn.RoleOperator,
 	"POST /v1/replay:rerun":                 yarn.RoleOperator, // it is the most work that a read can make
+	"POST /v1/preemption:preview":           yarn.RoleOperator, // as much work
 	"GET /v1/access/tokens":                 yarn.RoleAdmin,
 	"POST /v1/access/tokens":                yarn.RoleAdmin,
 	"DELETE /v1/access/tokens/{name}":       yarn.RoleAdmin,

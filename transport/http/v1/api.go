@@ -15,15 +15,16 @@ import (
 
 // API answers under /v1.
 type API struct {
-	cfg      Config
-	log      hclog.Logger
-	leader   leaderClock
-	explain  sync.Mutex    // one explanation at a time: it costs a core
-	forking  sync.Mutex    // of a shared state
-	whatIfs  chan struct{} // taken by the one question that plans ahead
-	planning atomic.Value  // what that question does, for a refusal of the next: a string
-	inFlight chan struct{} // a slot for each input in flight
-	streams  atomic.Int64
+	cfg        Config
+	log        hclog.Logger
+	leader     leaderClock
+	explain    sync.Mutex    // one explanation at a time: it costs a core
+	forking    sync.Mutex    // of a shared state
+	whatIfs    chan struct{} // taken by the one question that plans ahead
+	planning   atomic.Value  // what that question does, for a refusal of the next: a string
+	previewing sync.Mutex    // one preview at a time
+	inFlight   chan struct{} // a slot for each input in flight
+	streams    atomic.Int64
 }
 
 // New makes the API.

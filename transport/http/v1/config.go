@@ -83,6 +83,9 @@ type Planner struct {
 	// Preemption says what preemption does, and what its next round would decide. It is given a fork
 	// of its own, one call at a time.
 	Preemption func(st *state.State) (*api.Preemption, error)
+	// Preview says what preemption would have done between two times, in Unix milliseconds. It reads the
+	// log itself, and is called once at a time.
+	Preview func(ctx context.Context, from, to int64) (*api.PreemptionPreview, error)
 	// Try plans an input on a fork of its own; an *input.Fault where it is refused.
 	Try func(st *state.State, in input.Input) error
 	// Why says why the events of some entries of the log were decided, from the state just

@@ -2,6 +2,8 @@ package v1
 
 import (
 	"context"
+	"net/http"
+	"time"
 
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
@@ -12,6 +14,7 @@ import (
 func (s *API) preemptionRoutes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/preemption", "", s.preemption).Doc("Show what preemption has decided, and what its next round would decide", nil, api.Preemption{}),
+		route.Post("/v1/preemption:preview", "", s.preview).Doc("Say what preemption would have done between two times; nothing is changed", api.PreviewPreemption{}, api.PreemptionPreview{}),
 	}
 }
 
@@ -23,4 +26,39 @@ func (s *API) preemption(c *route.Call) error {
 	return s.planAhead(c, "planning a round of preemption", func(_ context.Context, v *view.View) (any, error) {
 		return s.cfg.Planner.Preemption(s.privateFork(v.State))
 	})
+}
+
+// previewTimeout is how long a preview may take. It is more than other questions have, so it does not
+// keep them waiting: one preview at a time, and a second one is refused at once.
+const previewTimeout = 2 * time.Minute
+
+// preview answers what preemption would have done. It is a read of the log, on planners of its own.
+func (s *API) preview(c *route.Call) error {
+	if s.cfg.Planner.Preview == nil {
+		return problem.NotAvailable("playing the log again")
+	}
+	var in api.PreviewPreemption
+	if err := c.Read(&in); err != nil {
+		return err
+	}
+	now := s.cfg.Now().UnixMilli()
+	if in.ToMillis == 0 || in.ToMillis > now {
+		in.ToMillis = now
+	}
+	if in.FromMillis <= 0 || in.FromMillis >= in.ToMillis {
+		return problem.Invalid("from_ms is not a time before to_ms and before now", "give the Unix milliseconds at which the time begins", "from_ms")
+	}
+	if !s.previewing.TryLock() {
+		e := problem.New(api.CodeBusy, "this replica is busy with another preview", "ask again, or ask another replica")
+		e.RetryAfterMillis = 1000
+		return e
+	}
+	defer s.previewing.Unlock()
+	ctx, cancel := context.WithTimeout(c.R.Context(), previewTimeout)
+	defer cancel()
+	d, err := s.cfg.Planner.Preview(ctx, in.FromMillis, in.ToMillis)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
 }

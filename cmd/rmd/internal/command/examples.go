@@ -53,7 +53,7 @@ var examples = map[string][]string{
 
 	"forecast report": {"rmd forecast report", "rmd forecast report -o json"},
 
-	"preempt": {"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --dry-run -o json"},
+	"preempt": {"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --over 24h", "rmd preempt --over 14:00 --until 15:30 -o json"},
 
 	"shadow start":  {"rmd shadow start capacity-scheduler.xml", "rmd shadow start root.train.capacity=40 root.batch.capacity=10 --behind 1h"},
 	"shadow status": {"rmd shadow status"},

@@ -14,15 +14,26 @@ import (
 )
 
 func (p *program) preempt() verb {
-	return verb{name: "preempt", usage: "show what preemption would do now, and which warnings stand", flags: append([]cli.Flag{
-		&cli.BoolFlag{Name: "dry-run", Usage: "required: no command preempts, the leader does in its rounds"},
+	return verb{name: "preempt", usage: "show what preemption would do now, or would have done, and which warnings stand", flags: append([]cli.Flag{
+		&cli.BoolFlag{Name: "dry-run", Usage: "what the next round would do; no command preempts, the leader does in its rounds"},
+		&cli.StringFlag{Name: "over", Usage: "what preemption would have done since this age (24h) or time (15:04, 2006-01-02T15:04:05Z)"},
+		&cli.StringFlag{Name: "until", Usage: "with --over: the end, as an age or a time", DefaultText: "now"},
 	}, watchFlags()...),
-		long: "Shows what each leaf queue is guaranteed, uses and is entitled to, and what the next round may take from it; " +
+		long: "--dry-run shows what each leaf queue is guaranteed, uses and is entitled to, and what the next round may take from it; " +
 			"the warnings that stand, with their deadlines; and what a round would decide now: which containers it would warn, for which application, and why. " +
-			"The round runs on a copy of the state and changes nothing. It also runs where preemption is off.",
+			"The round runs on a copy of the state and changes nothing. It also runs where preemption is off.\n" +
+			"--over plays a part of the past again on a copy of the state: what applications asked for then, and how long their containers ran, without preemption, " +
+			"with the selector planned, and with YARN's. A replica can go back as far as its log and snapshots do. This needs the role operator.",
 		run: func(c *call) error {
-			if !c.Bool("dry-run") {
-				return clierr.Usagef("write rmd preempt --dry-run", "no command preempts: the leader does, if preemption is on")
+			switch over := c.String("over") != ""; {
+			case over && (c.Bool("dry-run") || c.Bool("watch")):
+				return clierr.Usagef("leave the other flag out", "--over is about the past, --dry-run and --watch are not")
+			case over:
+				return c.previewPreemption()
+			case c.String("until") != "":
+				return clierr.Usagef("write --over 24h", "--until is the end of what --over begins")
+			case !c.Bool("dry-run"):
+				return clierr.Usagef("write rmd preempt --dry-run, or --over 24h", "no command preempts: the leader does, if preemption is on")
 			}
 			o, err := c.options()
 			if err != nil {

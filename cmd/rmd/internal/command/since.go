@@ -23,10 +23,11 @@ func (c *call) since() (millis int64, err error) {
 	if text == "" {
 		return 0, nil
 	}
-	return parseSince(text, time.Now())
+	return parseSince("--since", text, time.Now())
 }
 
-func parseSince(text string, now time.Time) (int64, error) {
+// parseSince reads an age or a time that a flag has.
+func parseSince(flag, text string, now time.Time) (int64, error) {
 	if d, err := config.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d).UnixMilli(), nil
 	}
@@ -42,9 +43,9 @@ func parseSince(text string, now time.Time) (int64, error) {
 			}
 		}
 		if t.After(now) {
-			return 0, clierr.Usagef("write --since 10m, or a time in the past", "%s is in the future", text)
+			return 0, clierr.Usagef("write "+flag+" 10m, or a time in the past", "%s is in the future", text)
 		}
 		return t.UnixMilli(), nil
 	}
-	return 0, clierr.Usagef("write --since 10m, 15:04 or 2006-01-02T15:04:05Z", "%q is neither a duration nor a time", text)
+	return 0, clierr.Usagef("write "+flag+" 10m, 15:04 or 2006-01-02T15:04:05Z", "%q is neither a duration nor a time", text)
 }

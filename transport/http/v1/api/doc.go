@@ -71,6 +71,7 @@
 //
 //	GET    /v1/forecast                                         ForecastReport
 //	GET    /v1/preemption                                       Preemption
+//	POST   /v1/preemption:preview       PreviewPreemption    →  PreemptionPreview
 //
 //	GET    /v1/conf                                             Conf
 //	PUT    /v1/conf (If-Match: version)[?dry_run&comment]  PutConf or XML → ConfApplied

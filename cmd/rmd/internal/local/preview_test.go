@@ -1,0 +1,92 @@
+package local
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/config"
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// TestPreviewReachesAsFarAsTheLog: a preview of preemption works on every replica from the snapshot on
+// from which the log goes on, and says since when that is.
+func TestPreviewReachesAsFarAsTheLog(t *testing.T) {
+	c := start(t, func(o *Options) { o.Adjust = func(_ int, k *config.Config) { k.Raft.Trailing = 1024 } })
+	lead := c.Leader()
+	register := func(i int) {
+		do[*input.RegisterNodeReply](t, c, lead, &input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4)})
+	}
+	for i := range 1100 { // more than the log has before a snapshot
+		register(i % 50)
+	}
+	hourAgo := time.Now().Add(-time.Hour).UnixMilli()
+	ask := func(i int, from int64) (*api.PreemptionPreview, *api.Error) {
+		t.Helper()
+		body, err := json.Marshal(api.PreviewPreemption{FromMillis: from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.Post("http://"+c.Replicas[i].HTTPAddr()+"/v1/preemption:preview", "application/json", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			e := &api.Error{Status: resp.StatusCode}
+			if err := json.NewDecoder(resp.Body).Decode(e); err != nil {
+				t.Fatal(err)
+			}
+			return nil, e
+		}
+		d := &api.PreemptionPreview{}
+		if err := json.NewDecoder(resp.Body).Decode(d); err != nil {
+			t.Fatal(err)
+		}
+		return d, nil
+	}
+	d, refused := ask(lead, hourAgo)
+	if refused != nil || d.Entries < 1000 || len(d.Runs) != 3 || !d.Runs[0].Exact || d.Text == "" {
+		t.Fatalf("%+v %v", d, refused)
+	}
+	before := time.Now().UnixMilli()
+	time.Sleep(10 * time.Millisecond)
+	for i := range 3 {
+		register(100 + i)
+	}
+	for _, r := range c.Replicas {
+		if err := r.Cluster().Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := time.Now().UnixMilli()
+	time.Sleep(10 * time.Millisecond)
+	for i := range 4 {
+		register(200 + i)
+	}
+	_, index := c.Replicas[lead].Machine().Fork()
+	for i, r := range c.Replicas {
+		if err := r.Machine().WaitApplied(t.Context(), index); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []int64{hourAgo, before} {
+			if _, refused := ask(i, from); refused == nil || refused.Code != api.CodeTooOld || !strings.Contains(refused.Message, "the past is kept since ") || refused.Remedy == "" {
+				t.Errorf("replica %d: %v", i, refused)
+			}
+		}
+		if d, refused := ask(i, after); refused != nil || d.Entries < 4 || d.Entries > 20 {
+			t.Errorf("replica %d: %+v %v", i, d, refused)
+		}
+	}
+	for _, from := range []int64{0, -5, time.Now().Add(time.Hour).UnixMilli()} {
+		if _, refused := ask(lead, from); refused == nil || refused.Code != api.CodeInvalidRequest {
+			t.Errorf("from %d: %v", from, refused)
+		}
+	}
+}

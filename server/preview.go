@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sort"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/server/shadow"
+	"rmd/transport/http/v1/api"
+)
+
+// Bounds on what a preview of preemption plays.
+const (
+	previewEntries = 200_000
+	previewEvents  = 1_000_000
+	previewAtOnce  = 256
+)
+
+// preview says what preemption would have done between two times, in Unix milliseconds. It reads the log,
+// and plays it on a state of its own that is rebuilt as that of the page Replay is.
+func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionPreview, error) {
+	p := preview{r: r, from: from, to: to}
+	if err := p.find(); err != nil {
+		return nil, err
+	}
+	if err := p.read(ctx); err != nil {
+		return nil, err
+	}
+	o := shadow.DefaultOptions()
+	o.Eager, o.MaxHeld = r.opt.Config.Scheduling != "heartbeat", previewEvents
+	d, err := shadow.Preview(shadow.Stretch{State: p.st, Index: p.before, Entries: p.entries, ToMillis: to}, o, func() bool { return ctx.Err() != nil })
+	switch {
+	case errors.Is(err, shadow.ErrStopped):
+		return nil, &api.Error{Code: api.CodeTimedOut, Message: "playing so long a time takes longer than an answer may", Remedy: "choose a shorter time", Status: http.StatusServiceUnavailable}
+	case errors.Is(err, shadow.ErrTooLarge):
+		return nil, tooMuch(err.Error())
+	case err != nil:
+		return nil, err
+	}
+	d.Replica, d.FromMillis, d.ToMillis = r.ID(), from, to
+	return d, nil
+}
+
+// preview is a stretch of the log in the making.
+type preview struct {
+	r        *Replica
+	from, to int64
+	before   uint64 // the last entry before the stretch
+	st       *state.State
+	entries  []shadow.Entry
+}
+
+// find finds the last entry before the time that is asked for, whose state can still be rebuilt.
+func (p *preview) find() error {
+	kept, first, err := p.r.past.kept()
+	if err != nil {
+		return err
+	}
+	_, _, last, err := p.r.cluster.Entries(0, 1)
+	if err != nil {
+		return err
+	}
+	oldest := uint64(0) // an empty state
+	if first > 1 {
+		if len(kept) == 0 {
+			return tooLongAgo("nothing of the past is kept here yet", last)
+		}
+		oldest = kept[len(kept)-1].Index
+	}
+	p.before = oldest + uint64(sort.Search(int(last-min(oldest, last)), func(i int) bool {
+		at, ok := p.timeOf(oldest+1+uint64(i), last)
+		return !ok || at >= p.from
+	}))
+	if p.before > oldest || oldest == 0 {
+		return nil
+	}
+	since, ok := p.timeOf(max(oldest, first), last)
+	if !ok || since <= p.from { // nothing has happened since
+		return nil
+	}
+	return tooLongAgo("the past is kept since "+time.UnixMilli(since).UTC().Format("2006-01-02 15:04:05 UTC"), oldest)
+}
+
+func tooLongAgo(what string, oldest uint64) error {
+	return &api.Error{Code: api.CodeTooOld, Message: fmt.Sprintf("%s: the log and the snapshots begin at index %d", what, oldest),
+		Remedy: "choose a later time; with larger raft.trailing and raft.snapshot_threshold more is kept", Status: http.StatusGone}
+}
+
+func tooMuch(what string) error {
+	return &api.Error{Code: api.CodeTooLarge, Message: what, Remedy: "choose a shorter time", Status: http.StatusRequestEntityTooLarge}
+}
+
+// timeOf is the cluster's time at an entry, or the next one that tells it; false where none does.
+func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
+	for index <= last {
+		entries, _, _, err := p.r.cluster.Entries(index, 16)
+		if err != nil || len(entries) == 0 {
+			return 0, false
+		}
+		for _, e := range entries {
+			if events, err := decoded(e.Type, e.Data); err == nil {
+				if at, ok := timeIn(events); ok {
+					return at, true
+				}
+			}
+		}
+		index = entries[len(entries)-1].Index + 1
+	}
+	return 0, false
+}
+
+// timeIn is the time to which events advance the cluster's clock.
+func timeIn(events []event.Event) (millis int64, ok bool) {
+	for _, e := range events {
+		if t, is := e.(*event.TimeAdvanced); is {
+			millis, ok = t.NowMillis, true
+		}
+	}
+	return millis, ok
+}
+
+// decoded are the events of an entry; none of one that has no events.
+func decoded(kind string, data []byte) ([]event.Event, error) {
+	if kind != "command" {
+		return nil, nil
+	}
+	b, err := event.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return b.Events, nil
+}
+
+// read reads the stretch and rebuilds the state before it. A cluster that was made within the time is
+// looked at from then on.
+func (p *preview) read(ctx context.Context) error {
+	count, made := 0, false
+	for at := p.before + 1; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		list, first, _, err := p.r.cluster.Entries(at, previewAtOnce)
+		if err != nil {
+			return err
+		}
+		if first > at {
+			return tooLongAgo("a snapshot has cut the log meanwhile", first)
+		}
+		if len(list) == 0 {
+			break
+		}
+		at = list[len(list)-1].Index + 1
+		for _, e := range list {
+			events, err := decoded(e.Type, e.Data)
+			if err != nil {
+				return fmt.Errorf("the entry at index %d: %w", e.Index, err)
+			}
+			if now, ok := timeIn(events); ok && now > p.to {
+				return p.rebuild(ctx)
+			}
+			if !made && len(events) > 0 && p.before == 0 && configures(events) {
+				made, count, p.before, p.entries = true, 0, e.Index, nil
+				continue
+			}
+			p.entries = append(p.entries, shadow.Entry{Index: e.Index, Events: events})
+			if count += len(events); count > previewEvents || len(p.entries) > previewEntries {
+				return tooMuch(fmt.Sprintf("this time has more than %d entries or %d events", previewEntries, previewEvents))
+			}
+		}
+	}
+	return p.rebuild(ctx)
+}
+
+// configures says whether events bring the cluster's queues.
+func configures(events []event.Event) bool {
+	for _, e := range events {
+		if e.Kind() == event.KindQueuesConfigured {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *preview) rebuild(ctx context.Context) (err error) {
+	p.st, err = p.r.past.forkAt(ctx, p.before)
+	return err
+}

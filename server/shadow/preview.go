@@ -1,0 +1,221 @@
+package shadow
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// Stretch is a part of the log, with the state before it.
+type Stretch struct {
+	State    *state.State // which Preview forks
+	Index    uint64       // of the last entry that State has
+	Entries  []Entry
+	ToMillis int64 // the end of the time that is looked at
+}
+
+// Entry is an entry of the log.
+type Entry struct {
+	Index  uint64
+	Events []event.Event // which nobody may change
+}
+
+// ErrStopped ends a preview that takes too long.
+var ErrStopped = errors.New("the preview was stopped")
+
+// Keys that switch preemption on and off.
+const (
+	enableKey   = "yarn.resourcemanager.scheduler.monitor.enable"
+	observeKey  = "yarn.resourcemanager.monitor.capacity.preemption.observe_only"
+	selectorKey = capacity.Prefix + "preemption.selector"
+)
+
+// Preview says what preemption would have done in a stretch of the log: it plays the stretch without
+// preemption and with each selector. What was as the cluster was is not played but counted.
+func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, error) {
+	st := s.State
+	if st.Version() == nil {
+		return nil, input.Faultf(input.NotInitialized, "run \"rmd cluster init\" on one replica", "this cluster is not initialized")
+	}
+	if st.Meta.Level < event.LevelPreemption {
+		return nil, &api.Error{Code: api.CodeLevelTooLow, Message: fmt.Sprintf("preemption needs feature level %d, and the cluster had %d then", event.LevelPreemption, st.Meta.Level),
+			Remedy: "see \"rmd upgrade status\"", Status: 409}
+	}
+	d := &api.PreemptionPreview{FromMillis: st.Meta.NowMillis, ToMillis: s.ToMillis, FromIndex: s.Index + 1, ToIndex: s.Index + uint64(len(s.Entries)), Entries: len(s.Entries)}
+	o.BehindMillis = max(s.ToMillis-st.Meta.NowMillis, 0) + 1 // so all that the stretch says is known
+	kinds := st.Kinds()
+	for _, run := range []struct {
+		name string
+		keys map[string]string
+	}{
+		{api.PreviewOff, map[string]string{enableKey: "false"}},
+		{api.PreviewPlanned, map[string]string{enableKey: "true", observeKey: "false", selectorKey: "planned"}},
+		{api.PreviewYARN, map[string]string{enableKey: "true", observeKey: "false", selectorKey: "yarn"}},
+	} {
+		played, err := s.play(run.keys, o, stop)
+		if err != nil {
+			return nil, err
+		}
+		if len(d.Runs) == 0 && !played.same() {
+			d.Runs = append(d.Runs, figures(api.PreviewCluster, played, played.realMeter, s.ToMillis, kinds))
+			d.Runs[0].Exact = true
+		}
+		d.Runs = append(d.Runs, figures(run.name, played, played.ownMeter, s.ToMillis, kinds))
+	}
+	d.Text = previewText(d)
+	return d, nil
+}
+
+// same says whether a shadow has decided all that the cluster has decided.
+func (s *Shadow) same() bool { return s.course == nil }
+
+// play plays the stretch with some keys changed.
+func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Shadow, error) {
+	var properties []input.Property
+	for _, p := range s.State.Version().Properties {
+		if _, other := keys[p.Name]; !other {
+			properties = append(properties, input.Property{Name: p.Name, Value: p.Value})
+		}
+	}
+	for _, name := range sorted(keys) {
+		properties = append(properties, input.Property{Name: name, Value: keys[name]})
+	}
+	run, _, err := New(s.State.Fork(), s.Index, properties, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range s.Entries {
+		if stop() {
+			return nil, ErrStopped
+		}
+		if err := run.Apply(e.Index, e.Events); err != nil {
+			return nil, err
+		}
+	}
+	if err := run.quiet(s.ToMillis); err != nil {
+		return nil, err
+	}
+	for at := run.Now(); run.course != nil && at <= s.ToMillis; at += previewStep {
+		if stop() {
+			return nil, ErrStopped
+		}
+		if err := run.catchUp(min(at, s.ToMillis)); err != nil {
+			return nil, err
+		}
+	}
+	if run.course != nil {
+		err = run.catchUp(s.ToMillis)
+	}
+	return run, err
+}
+
+// quiet has a shadow that is in step decide what it would until a time without entries.
+func (s *Shadow) quiet(to int64) error {
+	if s.course != nil {
+		return nil
+	}
+	return s.probe(to)
+}
+
+// previewStep is the time that is played between two looks at whether to stop.
+const previewStep = 10_000
+
+// figures are those of one side.
+func figures(name string, s *Shadow, m *meter, to int64, kinds yarn.Kinds) api.PreviewRun {
+	d := api.PreviewRun{Name: name, Exact: s.same(), Lost: map[string]int64{}}
+	if s.course != nil && m == s.ownMeter {
+		d.KnownEnds, d.GuessedEnds, d.NotFollowed = s.course.known, s.course.guessed, s.course.left
+	}
+	owed, waiting := m.owedSoFar(to)
+	var all delays
+	for _, path := range sorted(m.queues) {
+		q := m.queues[path]
+		c := &q.cost
+		d.Started += q.waits.count
+		d.Warned, d.Withdrawn, d.Killed, d.AMs = d.Warned+c.warned, d.Withdrawn+c.withdrawn, d.Killed+c.killed, d.AMs+c.ams
+		d.LostMillis += int64(c.lostMillis)
+		for i, kind := range kinds {
+			d.Lost[kind] += c.lost[i]
+		}
+		all.merge(owed[path])
+		d.Waiting += waiting[path]
+		d.Queues = append(d.Queues, api.PreviewQueue{Path: path, Killed: c.killed, LostMillis: int64(c.lostMillis), Owed: owed[path].document(), Waiting: waiting[path]})
+	}
+	d.Owed = all.document()
+	return d
+}
+
+// merge adds other delays.
+func (w *delays) merge(o *delays) {
+	w.count, w.sum, w.max = w.count+o.count, w.sum+o.sum, max(w.max, o.max)
+	for i, n := range o.buckets {
+		w.buckets[i] += n
+	}
+}
+
+// previewText says in a few sentences what the runs come to.
+func previewText(d *api.PreemptionPreview) string {
+	run := func(name string) *api.PreviewRun {
+		for i := range d.Runs {
+			if d.Runs[i].Name == name {
+				return &d.Runs[i]
+			}
+		}
+		return &api.PreviewRun{}
+	}
+	off, planned, yarns := run(api.PreviewOff), run(api.PreviewPlanned), run(api.PreviewYARN)
+	if off.Started == 0 && planned.Started == 0 {
+		return "No container started in this time."
+	}
+	text := fmt.Sprintf("With preemption: %s killed, %s lost; queues under their guarantee wait %s for a container, without preemption %s.",
+		containers(planned.Killed), lost(planned.Lost), span(planned.Owed.MeanMillis), span(off.Owed.MeanMillis))
+	return text + fmt.Sprintf(" With YARN's selectors: %s killed, %s lost, %s.", containers(yarns.Killed), lost(yarns.Lost), span(yarns.Owed.MeanMillis))
+}
+
+func containers(n int64) string {
+	if n == 1 {
+		return "1 container"
+	}
+	return fmt.Sprintf("%d containers", n)
+}
+
+// lost is the work that was lost: GPUs and the like, else vcores and memory.
+func lost(work map[string]int64) string {
+	var parts []string
+	if work[yarn.MemoryName] == 0 {
+		return "nothing"
+	}
+	for _, kind := range sorted(work) {
+		if kind == yarn.MemoryName || kind == yarn.VCoresName || work[kind] == 0 {
+			continue
+		}
+		parts = append(parts, hours(float64(work[kind]), yarn.ShortKind(kind)))
+	}
+	if len(parts) == 0 {
+		parts = []string{hours(float64(work[yarn.VCoresName]), "vcore"), hours(float64(work[yarn.MemoryName])/1024, "GiB")}
+	}
+	return strings.Join(parts, " and ")
+}
+
+func hours(seconds float64, kind string) string {
+	return fmt.Sprintf("%.1f %s-hours", seconds/3600, kind)
+}
+
+// span writes a time: "45s", "3m20s", "2h05m".
+func span(millis int64) string {
+	switch s := (millis + 500) / 1000; {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	default:
+		return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
+	}
+}

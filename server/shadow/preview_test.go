@@ -1,0 +1,106 @@
+package shadow
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/transport/http/v1/api"
+)
+
+// recorded plays a workload on a cluster with some keys more, and keeps the log of it.
+func recorded(t *testing.T, seed uint64, keys ...string) (Stretch, *cluster) {
+	c := newCluster(t, keys...)
+	c.flush()
+	s := Stretch{State: c.p.State().Fork(), Index: c.index}
+	c.tap = func(events []event.Event) { s.Entries = append(s.Entries, Entry{c.index, slices.Clone(events)}) }
+	c.run(seed, 100)
+	s.ToMillis = epoch + c.now.Milliseconds()
+	return s, c
+}
+
+func previewed(t *testing.T, s Stretch) map[string]api.PreviewRun {
+	t.Helper()
+	d, err := Preview(s, DefaultOptions(), func() bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]api.PreviewRun{}
+	for _, r := range d.Runs {
+		out[r.Name] = r
+	}
+	return out
+}
+
+// TestPreview: what the preview says of preemption is about what happens with it. What was is exact.
+func TestPreview(t *testing.T) {
+	keys := preemption[1:] // all but the one that switches it on
+	var said, then struct{ killed, waited, waits int64 }
+	for _, seed := range []uint64{0, 3} {
+		without, c := recorded(t, seed, keys...)
+		digest := c.p.State().Digest()
+		runs := previewed(t, without)
+		if c.p.State().Digest() != digest {
+			t.Error("it has changed the cluster")
+		}
+		if again := previewed(t, without); seed == 0 && !reflect.DeepEqual(runs, again) {
+			t.Error("once more it differs")
+		}
+		with, _ := recorded(t, seed, append(keys, preemption[0])...)
+		off, planned, happened := runs[api.PreviewOff], runs[api.PreviewPlanned], previewed(t, with)[api.PreviewPlanned]
+		if _, more := runs[api.PreviewCluster]; more || !off.Exact || off.Killed+off.Warned+off.LostMillis != 0 || off.Owed.Count == 0 {
+			t.Errorf("as it was: %+v", off)
+		}
+		if planned.Exact || planned.LostMillis == 0 || planned.Lost["memory-mb"] == 0 || runs[api.PreviewYARN].Killed == 0 {
+			t.Errorf("planned: %+v", planned)
+		}
+		if !happened.Exact {
+			t.Errorf("with preemption: %+v", happened)
+		}
+		if planned.Owed.MeanMillis >= off.Owed.MeanMillis {
+			t.Errorf("it waits no less with preemption: %+v, without %+v", planned.Owed, off.Owed)
+		}
+		said.killed, said.waited, said.waits = said.killed+planned.Killed, said.waited+planned.Owed.MeanMillis*planned.Owed.Count, said.waits+planned.Owed.Count
+		then.killed, then.waited, then.waits = then.killed+happened.Killed, then.waited+happened.Owed.MeanMillis*happened.Owed.Count, then.waits+happened.Owed.Count
+	}
+	t.Logf("said %+v, then %+v", said, then)
+	if said.killed == 0 || then.killed == 0 { // they are too few to compare
+		t.Errorf("it said that %d are killed, and then %d were", said.killed, then.killed)
+	}
+	if a, b := said.waited/said.waits, then.waited/then.waits; 2*a < b || a > 2*b {
+		t.Errorf("it said that a queue waits for %d ms, and then %d", a, b)
+	}
+}
+
+// TestPreviewOfQuietTime: nothing is written to the log while rounds would decide.
+func TestPreviewOfQuietTime(t *testing.T) {
+	s, _ := recorded(t, 2, preemption[1:]...)
+	last := slices.IndexFunc(s.Entries, func(e Entry) bool { return e.Index > s.Index+200 })
+	st := s.State.Fork()
+	for _, e := range s.Entries[:last] {
+		for _, x := range e.Events {
+			if err := st.Apply(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.Entries, s.ToMillis = s.Entries[:last], st.Meta.NowMillis+60_000
+	if planned := previewed(t, s)[api.PreviewPlanned]; planned.Killed == 0 {
+		t.Errorf("%+v", planned)
+	}
+}
+
+// TestPreviewRefuses: a state without queues, or of an old level; and it stops when it is told to.
+func TestPreviewRefuses(t *testing.T) {
+	never := func() bool { return false }
+	if _, err := Preview(Stretch{State: state.New()}, DefaultOptions(), never); err == nil {
+		t.Error("a state without queues is played")
+	}
+	s, _ := recorded(t, 1, preemption[1:]...)
+	if _, err := Preview(s, DefaultOptions(), func() bool { return true }); !errors.Is(err, ErrStopped) {
+		t.Errorf("%v", err)
+	}
+}
