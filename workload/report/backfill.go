@@ -4,57 +4,137 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
+	"unicode/utf8"
 )
 
-// Backfill is what lending the idle room of reserved nodes gave and cost in one run of a workload.
+// Backfill is what lending the idle room of reserved nodes gave and cost with some settings, in one run of each copy of
+// a workload.
 type Backfill struct {
-	Name     string   `json:"name"`
-	Lent     int      `json:"lent"`     // containers that borrowed room
-	Recalled int      `json:"recalled"` // of these, those whose room was needed before they had ended
-	Ended    int      `json:"ended"`    // of these, those that were ended for it
-	Summary  *Summary `json:"summary"`
+	Name   string        `json:"name"`
+	Copies []BackfillRun `json:"copies"`
 }
 
-// WriteBackfillText prints runs side by side.
-func WriteBackfillText(w io.Writer, runs []Backfill) error {
-	var b strings.Builder
-	row := func(label string, of func(*Backfill) string) {
-		line := fmt.Sprintf("%-23s", label)
-		for i := range runs {
-			line += fmt.Sprintf(" %-15s", of(&runs[i]))
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+// BackfillRun is one run.
+type BackfillRun struct {
+	Lent     int `json:"lent"`     // containers that borrowed room
+	Recalled int `json:"recalled"` // of these, those whose room was needed before they had ended
+	Ended    int `json:"ended"`    // of these, those that were ended for it
+	// Wanted is the part of the cluster, 0 to 1, that was idle on reserved nodes while a container waited that fits
+	// there. Summary.ReservedIdle has also what nobody wanted.
+	Wanted       float64  `json:"wanted"`
+	AMMeanMillis float64  `json:"amMeanMillis"` // wait of ApplicationMasters from the submission on; Summary leaves them out
+	Summary      *Summary `json:"summary"`
+}
+
+// backfillColumns are the figures of a run that are compared.
+var backfillColumns = []struct {
+	head, name string
+	of         func(*BackfillRun) float64
+	text       func(float64) string
+}{
+	{"LARGE WAIT", "large_mean_ms", func(r *BackfillRun) float64 { return r.Summary.Large.MeanMillis }, duration},
+	{"SMALL WAIT", "small_mean_ms", func(r *BackfillRun) float64 { return r.Summary.Small.MeanMillis }, duration},
+	{"AM WAIT", "am_mean_ms", func(r *BackfillRun) float64 { return r.AMMeanMillis }, duration},
+	{"RESERVED IDLE", "reserved_idle", func(r *BackfillRun) float64 { return r.Summary.ReservedIdle.Dominant }, percent},
+	{"WANTED", "wanted", func(r *BackfillRun) float64 { return r.Wanted }, percent},
+	{"GPUS USED", "used_gpu", func(r *BackfillRun) float64 { return r.Summary.Utilization.GPUs }, percent},
+	{"LENT", "lent", func(r *BackfillRun) float64 { return float64(r.Lent) }, whole},
+	{"RECALLED", "recalled", func(r *BackfillRun) float64 { return float64(r.Recalled) }, whole},
+	{"ENDED", "ended", func(r *BackfillRun) float64 { return float64(r.Ended) }, whole},
+}
+
+func duration(v float64) string { return Duration(int64(v + 0.5)) }
+func whole(v float64) string    { return fmt.Sprintf("%.0f", v) }
+
+// Spread is the mean of a figure over copies, and its standard deviation between them.
+type Spread struct {
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+}
+
+// SpreadOf is the mean and standard deviation of values; the deviation of one value is 0.
+func SpreadOf(values []float64) (s Spread) {
+	for _, v := range values {
+		s.Mean += v / float64(len(values))
 	}
-	row("", func(r *Backfill) string { return strings.ToUpper(r.Name) })
-	row("large wait p50/p95", func(r *Backfill) string { return pair(r.Summary.Large.P50Millis, r.Summary.Large.P95Millis) })
-	row("small wait p50/p95", func(r *Backfill) string { return pair(r.Summary.Small.P50Millis, r.Summary.Small.P95Millis) })
-	row("large wait mean/max", func(r *Backfill) string {
-		return pair(int64(r.Summary.Large.MeanMillis+0.5), r.Summary.Large.MaxMillis)
-	})
-	row("small wait mean/max", func(r *Backfill) string {
-		return pair(int64(r.Summary.Small.MeanMillis+0.5), r.Summary.Small.MaxMillis)
-	})
-	row("still waiting", func(r *Backfill) string {
-		return fmt.Sprintf("%d/%d", r.Summary.Large.Unserved, r.Summary.Small.Unserved)
-	})
-	row("used gpu/vcore/memory", func(r *Backfill) string {
-		u := r.Summary.Utilization
-		return percent(u.GPUs) + "/" + percent(u.VCores) + "/" + percent(u.Memory)
-	})
-	row("reserved idle dom./mem.", func(r *Backfill) string {
-		return percent(r.Summary.ReservedIdle.Dominant) + "/" + percent(r.Summary.ReservedIdle.Memory)
-	})
-	row("lent/recalled/ended", func(r *Backfill) string { return fmt.Sprintf("%d/%d/%d", r.Lent, r.Recalled, r.Ended) })
+	for _, v := range values {
+		s.Deviation += (v - s.Mean) * (v - s.Mean) / float64(max(len(values)-1, 1))
+	}
+	s.Deviation = math.Sqrt(s.Deviation)
+	return s
+}
+
+// Figures are the figures of the copies by name.
+func (b *Backfill) Figures() map[string]Spread {
+	out := map[string]Spread{}
+	for _, c := range backfillColumns {
+		out[c.name] = b.spread(c.of)
+	}
+	return out
+}
+
+func (b *Backfill) spread(of func(*BackfillRun) float64) Spread {
+	var values []float64
+	for i := range b.Copies {
+		values = append(values, of(&b.Copies[i]))
+	}
+	return SpreadOf(values)
+}
+
+// WriteBackfillText prints settings one below the other: the mean of each figure over the copies and, with more than
+// one copy, the standard deviation between them.
+func WriteBackfillText(w io.Writer, all []Backfill) error {
+	var lines [][]string
+	heads := []string{""}
+	for _, c := range backfillColumns {
+		heads = append(heads, c.head)
+	}
+	lines = append(lines, heads)
+	for i := range all {
+		line := []string{all[i].Name}
+		for _, c := range backfillColumns {
+			s := all[i].spread(c.of)
+			text := c.text(s.Mean)
+			if len(all[i].Copies) > 1 {
+				text += " ± " + c.text(s.Deviation)
+			}
+			line = append(line, text)
+		}
+		lines = append(lines, line)
+	}
+	widths := make([]int, len(heads))
+	for _, line := range lines {
+		for i, text := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		text := ""
+		for i := range line {
+			text += fmt.Sprintf("%-*s", widths[i]+2, line[i])
+		}
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// WriteBackfillJSON writes {"runs": […]}.
-func WriteBackfillJSON(w io.Writer, runs []Backfill) error {
+// WriteBackfillJSON writes {"settings": […]}.
+func WriteBackfillJSON(w io.Writer, all []Backfill) error {
+	type settings struct {
+		Backfill
+		Figures map[string]Spread `json:"figures"`
+	}
+	out := struct {
+		Settings []settings `json:"settings"`
+	}{}
+	for i := range all {
+		out.Settings = append(out.Settings, settings{all[i], all[i].Figures()})
+	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
-		Runs []Backfill `json:"runs"`
-	}{runs})
+	return enc.Encode(out)
 }

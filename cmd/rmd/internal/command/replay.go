@@ -34,6 +34,9 @@ const (
 	compareBackfill   = "backfill"
 )
 
+// maxCopies bounds how often a trace is replayed with each setting.
+const maxCopies = 1000
+
 func (p *program) replay() verb {
 	return verb{
 		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "demo|FILE", min: 1, max: 1,
@@ -56,6 +59,7 @@ func (p *program) replay() verb {
 				compareForecasts + ": forecast when what waits will start, and compare that with when it starts; " +
 				compareShadow + ": run --shadow beside the queues, and compare what it says with what happens with these keys; " +
 				compareBackfill + ": run with and without lending the idle room of reserved nodes"},
+			&cli.IntFlag{Name: "copies", Usage: "with --compare backfill: copies of the trace, in which applications arrive a few seconds later, 1 to 1000", Value: 1},
 			&cli.StringSliceFlag{Name: "shadow", Usage: "with --compare shadow: KEY=VALUE of the shadow", DefaultText: "the same queues"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
 			reportFlag(), yesFlag(),
@@ -234,12 +238,15 @@ func (c *call) writeRuns(text, document func(io.Writer) error) error {
 
 // replayOptions reads the flags, the trace and the nodes.
 func (c *call) replayOptions() (replay.Options, error) {
-	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Scheduling: c.String("scheduling"), AM: true, Version: Version()}
+	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Copies: c.Int("copies"), Scheduling: c.String("scheduling"), AM: true, Version: Version()}
 	if o.Replicas < 1 || o.Replicas > 7 {
 		return o, clierr.Usagef("write --replicas 3", "the number of replicas, %d, is not 1 to 7", o.Replicas)
 	}
 	if o.Scheduling != "eager" && o.Scheduling != "heartbeat" {
 		return o, clierr.Usagef("write --scheduling eager or heartbeat", "unknown scheduling mode %q", o.Scheduling)
+	}
+	if o.Copies < 1 || o.Copies > maxCopies || o.Copies > 1 && c.String("compare") != compareBackfill {
+		return o, clierr.Usagef("write --compare backfill --copies 20", "--copies is a number of 1 to %d, and for --compare backfill alone", maxCopies)
 	}
 	switch c.String("compare") {
 	case "":

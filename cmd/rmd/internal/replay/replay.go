@@ -44,6 +44,7 @@ type Options struct {
 	AM         bool
 	Limit      int
 	Seed       int64
+	Copies     int // of the trace, for CompareBackfill; 0 is 1
 	Replicas   int
 	Dir        string // for the private cluster's disks; empty: a temporary one
 	Version    string
