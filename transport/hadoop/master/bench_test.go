@@ -25,18 +25,18 @@ func benchAllocate(b *testing.B, granted int) {
 	r := w.replica()
 	a := r.am(w.app())
 	a.register()
-	given := a.allocate(asks(ask("*", int32(max(granted, 1)), 1024)))
 	var reply *input.AllocateReply
 	w.before = func(in input.Input) input.Reply {
 		if reply == nil {
-			in.(*input.Allocate).Response--
 			got, _ := w.p.Plan(w.now, input.Request{Input: in})
 			reply = got.(*input.AllocateReply)
-			reply.Granted = reply.Granted[:granted]
+			return reply
 		}
 		reply.Response++ // each a new one
 		return reply
 	}
+	given := a.allocate(asks(ask("*", int32(max(granted, 1)), 1024)))
+	reply.Granted = reply.Granted[:granted]
 	r.cfg.Reader = still{r, w.st().Fork()}
 	b.ReportMetric(float64(gproto.Size(given)), "B/response")
 	req, call := asks(ask("*", 0, 1024)), a.call()

@@ -53,7 +53,7 @@ func nodeID(i int) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprintf("n%05d", i
 func BenchmarkAsk(b *testing.B) {
 	_, do := bench(b, nil)
 	do(&input.RegisterNode{ID: nodeID(1), Rack: "/r", Total: yarn.NewResource(1<<20, 1<<10)})
-	app := do(&input.SubmitApplication{User: "u", Queue: "root.online", Unmanaged: true}).(*input.SubmitApplicationReply).ID
+	app := do(&input.SubmitApplication{User: "u", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID
 	id := yarn.AttemptID{App: app, Attempt: 1}
 	do(&input.RegisterAttempt{Attempt: id})
 	response := int32(0)
