@@ -46,9 +46,10 @@ func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
 	return any
 }
 
-// kept says whether a step stays: without room for AMs, unmanaged applications show what is intended.
+// kept says whether a step stays: without room for AMs, unmanaged applications show what is intended,
+// and without YARN's selectors so does each round of preemption.
 func kept(s Step) bool {
-	return s.Is("set") && strings.HasSuffix(s[1], ".maximum-am-resource-percent")
+	return s.Is("set") && (strings.HasSuffix(s[1], ".maximum-am-resource-percent") || strings.HasSuffix(s[1], ".preemption.selector"))
 }
 
 // leaveOutWords tries steps without one of their parts. Asks under one key go together.

@@ -185,6 +185,7 @@ public final class Twin {
   /** preempt writes what Hadoop's policy would end: what its first selector chooses that chooses something. */
   private void preempt(StringBuilder text) throws ReflectiveOperationException {
     boolean balances = conf.getBoolean("yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled", false);
+    forgetShares(cs.getRootQueue()); // a node that got a label has made YARN compute them again
     TwinPreemption policy = new TwinPreemption(context, cs);
     policy.intended.forEach(this::intended);
     Map<String, List<RMContainer>> chosen = policy.chosen;
@@ -1054,6 +1055,8 @@ public final class Twin {
         }
         q.getQueueResourceQuotas().setEffectiveMinResource(label, Resources.none());
         q.getQueueResourceQuotas().setEffectiveMaxResource(label, Resources.none());
+        q.getQueueCapacities().setAbsoluteCapacity(label, 0);
+        q.getQueueCapacities().setAbsoluteMaximumCapacity(label, 0);
       }
     }
     if (q.getChildQueues() != null) {
