@@ -110,13 +110,15 @@ func (r *reader) creates(path string) bool {
 // childNames reads one list of children and refuses names no path could hold.
 func (r *reader) childNames(key string) []string {
 	var out []string
+	named := map[string]bool{}
 	for _, n := range r.names(key) {
 		switch {
-		case slices.Contains(out, n):
+		case named[n]:
 			r.fault(key, fmt.Sprintf("names %q twice", clip(n)), "name each queue once")
 		case !queueName(n):
 			r.fault(key, fmt.Sprintf("%q is not a queue name", clip(n)), "use no dot, blank, quote or angle bracket, and at most 255 letters")
 		default:
+			named[n] = true
 			out = append(out, n)
 		}
 	}
