@@ -135,7 +135,7 @@ func (s *sheet) grid(p plane) {
 		}
 		x := p.px(v)
 		s.addf(`<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x, x, p.bottom, p.bottom+4)
-		if text := p.x.text(v); x-last > 7*float64(len(text))+8 && x+3.5*float64(len(text)) < p.right+padRight {
+		if text := p.x.text(v); x-last > 7*float64(len(text))+8 && x+3.5*float64(len(text)) <= p.right+padRight {
 			s.middle(x, p.bottom+17, "tick", text)
 			last = x
 		}
