@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-failover bench-cluster bench-limits bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -57,6 +57,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 bench: ## decision, commit, fork and snapshot benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./scheduler/planner ./fsm/... ./snapshot ./leader ./cluster ./cmd/rmd/...
 
+LARGEST = BenchmarkGrowth|BenchmarkPlanGrowth|BenchmarkViewers|BenchmarkPage/apps=1000000
+bench-once: ## run every benchmark once, but for the largest: each must still run
+	$(GO) test -run '^$$' -bench . -benchtime 1x -skip '$(LARGEST)' -timeout 30m $(PKGS)
+
 KILLS ?= 50
 failover: ## kill -9 the leader of a real cluster KILLS times with reservations held, as often while a container is warned, and freeze it as often
 	RMD_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 90m -run 'TestKillLeader|TestFreezeLeader' ./cmd/rmd
@@ -96,6 +100,10 @@ bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ra
 ROUNDS ?= 3
 bench-limits: ## rmd beside what the disk, the kernel and the memory allow, as ratios, each pair by turns: ROUNDS=3 ONLY=commit for a part
 	$(GO) run ./bench/limits -rounds $(ROUNDS) -only '$(ONLY)'
+
+bench-growth: ## what larger states and clusters cost, by size, with plots in out/growth.html: ONLY=nodes for a part
+	mkdir -p out
+	$(GO) run ./bench/growth -only '$(ONLY)' -report out/growth.html
 
 WINDOW ?= 3s
 attack: ## hostile inputs at every port of three replicas, beside honest callers; each table goes on for WINDOW at least; PORT=REST for one

@@ -11,15 +11,19 @@ import (
 	"rmd/yarn"
 )
 
-const (
-	benchContainers = 1_000_000
-	perApp, perNode = 5000, 50
-)
+const perApp = 5000 // containers, at most
 
 var key = yarn.SchedulerKey{Priority: 1}
 
+// fullness is how much of each kind a machine has. There is one application with an endless ask at
+// least.
+type fullness struct{ nodes, queues, ended, containers int }
+
 // million is a machine with 1,000,000 containers on 20,000 nodes.
-var million = sync.OnceValue(func() *Machine {
+var million = sync.OnceValue(func() *Machine { return filled(fullness{nodes: 20_000, containers: 1_000_000}) })
+
+// filled makes a machine by entries of its log.
+func filled(f fullness) *Machine {
 	m := New(Config{})
 	index := uint64(0)
 	apply := func(events ...event.Event) {
@@ -28,30 +32,40 @@ var million = sync.OnceValue(func() *Machine {
 			panic(err)
 		}
 	}
-	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1},
-		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
-	for n := range benchContainers / perNode {
-		apply(&event.NodeRegistered{Node: uint32(n + 1), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1},
-			Rack: fmt.Sprintf("/r%d", n/40), Total: yarn.NewResource(100<<10, 100)})
+	queues := []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}
+	for q := range f.queues {
+		queues = append(queues, event.QueueDefinition{Path: fmt.Sprintf("root.q%d", q), Leaf: true})
 	}
-	for a := range benchContainers / perApp {
+	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1}, &event.QueuesConfigured{Version: 1, Queues: queues})
+	for n := range f.nodes {
+		apply(&event.NodeRegistered{Node: uint32(n + 1), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1},
+			Rack: fmt.Sprintf("/r%d", n/40), Total: yarn.NewResource(1<<20, 1<<10)})
+	}
+	apps := max(f.containers/perApp, 1)
+	for a := range apps {
 		app := uint32(a + 1)
 		apply(&event.ApplicationSubmitted{App: app, User: "u", Queue: "root.a", Unmanaged: true},
 			&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app},
 			&event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: perApp + 1<<40, Size: yarn.NewResource(1024, 1)})
-		for i := 0; i < perApp; i += 1000 {
-			apply(granted(app, uint64(i+1), 1000)...)
+		for i := 0; i < f.containers/apps; i += 1000 {
+			apply(granted(app, uint64(i+1), 1000, f.containers/f.nodes)...)
 		}
 	}
+	for a := range f.ended {
+		app := uint32(apps + a + 1)
+		apply(&event.ApplicationSubmitted{App: app, User: fmt.Sprintf("u%d", a%1000), Name: "etl", Type: "MAPREDUCE", Queue: "root.a", Unmanaged: true},
+			&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app}, &event.AttemptEnded{App: app, Final: yarn.FinalSucceeded},
+			&event.ApplicationEnded{App: app, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
+	}
 	return m
-})
+}
 
 // granted is n containers of an application, filling its nodes in order.
-func granted(app uint32, number uint64, n int) []event.Event {
+func granted(app uint32, number uint64, n, perNode int) []event.Event {
 	out := make([]event.Event, n)
 	for i := range out {
 		seq := number + uint64(i)
-		node := uint32(int(app-1)*perApp/perNode + int(seq-1)/perNode + 1)
+		node := uint32((int(app-1)*perApp+int(seq-1))/perNode + 1)
 		out[i] = &event.ContainerAllocated{App: app, Number: seq, Key: key, Node: node, Locality: yarn.OffSwitch}
 	}
 	return out

@@ -1,4 +1,6 @@
-package main
+// Package gotest runs benchmarks of this repository as "go test" does, one at a time, and reads what
+// they report. Programs that compare benchmarks use it.
+package gotest
 
 import (
 	"bytes"
@@ -11,96 +13,41 @@ import (
 	"strings"
 )
 
-// goTests runs benchmarks. It builds the tests of a package once.
-type goTests struct {
-	dir   string            // of the built tests
+// Runner runs benchmarks. It builds the tests of a package once.
+type Runner struct {
+	Dir   string            // where the built tests go
 	built map[string]string // by package
 }
 
-// measure runs the benchmarks of a row by turns.
-func (g *goTests) measure(ctx context.Context, r row, rounds int) (m measured, err error) {
-	for range rounds {
-		mine, err := g.run(ctx, r.rmd, nil)
-		if err != nil {
-			return m, err
-		}
-		var env []string
-		for _, unit := range r.pass {
-			v, err := of(mine, unit)
-			if err != nil {
-				return m, err
-			}
-			env = append(env, variable(unit)+"="+strconv.FormatFloat(v, 'g', -1, 64))
-		}
-		limit, err := g.sum(ctx, r.limit, mine, env)
-		if err != nil {
-			return m, err
-		}
-		v, err := of(mine, r.rmd.unit)
-		if err != nil {
-			return m, err
-		}
-		m.rmd, m.limit = append(m.rmd, v), append(m.limit, limit)
-	}
-	return m, nil
+// Bench is a benchmark, or one of its parts: "BenchmarkPage/apps=200".
+type Bench struct {
+	Package string // from the root of the repository: "./fsm"
+	Name    string
+	Time    string // -test.benchtime
 }
 
-// sum adds the figures of a limit up.
-func (g *goTests) sum(ctx context.Context, parts []figure, mine map[string]float64, env []string) (sum float64, err error) {
-	for _, part := range parts {
-		values, err := g.run(ctx, part, env)
-		if err != nil {
-			return 0, err
-		}
-		v, err := of(values, part.unit)
-		if err != nil {
-			return 0, err
-		}
-		times := 1.0
-		if part.times != "" {
-			if times, err = of(mine, part.times); err != nil {
-				return 0, err
-			}
-		}
-		sum += v * times
-	}
-	return sum, nil
-}
-
-func of(values map[string]float64, unit string) (float64, error) {
-	v, ok := values[unit]
-	if !ok {
-		return 0, fmt.Errorf("the benchmark reports nothing in %s", unit)
-	}
-	return v, nil
-}
-
-// variable is the name of the environment variable that hands a figure on.
-func variable(unit string) string {
-	return "RMD_BENCH_" + strings.ToUpper(strings.ReplaceAll(unit, "/", "_PER_"))
-}
-
-// run runs one benchmark in its package's folder and returns what it reports, by unit.
-func (g *goTests) run(ctx context.Context, f figure, env []string) (map[string]float64, error) {
-	program, err := g.build(ctx, f.pkg)
+// Run runs a benchmark in its package's folder, with further variables of the environment, and returns
+// what it reports, by unit.
+func (g *Runner) Run(ctx context.Context, f Bench, env ...string) (map[string]float64, error) {
+	program, err := g.build(ctx, f.Package)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, "-test.run=^$", "-test.bench=^"+strings.TrimSuffix(f.bench, "$")+"$", "-test.benchtime="+f.time, "-test.benchmem", "-test.timeout=30m")
-	cmd.Dir, cmd.Env = f.pkg, append(os.Environ(), env...)
+	cmd := exec.CommandContext(ctx, program, "-test.run=^$", "-test.bench=^"+strings.TrimSuffix(f.Name, "$")+"$", "-test.benchtime="+f.Time, "-test.benchmem", "-test.timeout=30m")
+	cmd.Dir, cmd.Env = f.Package, append(os.Environ(), env...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s in %s: %w\n%s%s", f.bench, f.pkg, err, out.String(), said.String())
+		return nil, fmt.Errorf("%s in %s: %w\n%s%s", f.Name, f.Package, err, out.String(), said.String())
 	}
 	return parse(out.String())
 }
 
-func (g *goTests) build(ctx context.Context, pkg string) (string, error) {
+func (g *Runner) build(ctx context.Context, pkg string) (string, error) {
 	if program, ok := g.built[pkg]; ok {
 		return program, nil
 	}
-	program := filepath.Join(g.dir, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")+".test")
+	program := filepath.Join(g.Dir, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")+".test")
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", program, pkg)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

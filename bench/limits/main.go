@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+
+	"rmd/bench/gotest"
 )
 
 func main() {
@@ -43,7 +45,7 @@ func run(ctx context.Context, rounds int, only string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	g := &goTests{dir: dir}
+	g := &goTests{gotest.Runner{Dir: dir}}
 	fmt.Print(heading)
 	for _, r := range chosen {
 		m, err := g.measure(ctx, r, rounds)

@@ -29,14 +29,14 @@ func BenchmarkShadow(b *testing.B) {
 	for range 200 { // warm caches
 		ask(&samples{})
 	}
-	const stretch, settle = 1000, 50 // asks; the first of a stretch see a command come and go
+	const stretch, first = 1000, 50 // asks; the first of a stretch see a command come and go
 	n := 0
 	for b.Loop() {
 		with := n / stretch % 2
 		if n%stretch == 0 && with == 1 {
 			c.done("shadow", "start", "root.online.maximum-capacity=90", "--addr", follower.http)
 		}
-		if n%stretch < settle {
+		if n%stretch < first {
 			ask(&samples{})
 		} else {
 			ask(&took[with])

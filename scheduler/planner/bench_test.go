@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
@@ -150,7 +151,7 @@ func (w *plant) benchmark(b *testing.B) {
 	for range 3 * len(w.nodes) {
 		w.turn(b)
 	}
-	before := w.decisions()
+	before, inputs := w.decisions(), w.now
 	b.ReportAllocs()
 	for b.Loop() {
 		w.turn(b)
@@ -158,6 +159,7 @@ func (w *plant) benchmark(b *testing.B) {
 	n := w.decisions() - before
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "decisions/s")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/decision")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(w.now-inputs), "ns/input")
 }
 
 // BenchmarkPlan is a heartbeat that ends 8 containers and allocates 8, AMs'
@@ -183,6 +185,31 @@ func BenchmarkPlanLabels(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1
 func BenchmarkPlanScale(b *testing.B) {
 	for _, s := range []plantSize{{10_000, 100, 1000, 8, false, 0}, {1000, 10, 1000, 8, false, 0}, {1000, 1000, 1000, 8, false, 0}, {1000, 100, 100, 8, false, 0}, {1000, 100, 10_000, 8, false, 0}, {10_000, 1000, 10_000, 8, false, 0}} {
 		b.Run(fmt.Sprintf("nodes=%d/leaves=%d/apps=%d", s.nodes, s.leaves, s.apps), func(b *testing.B) { benchmarkPlan(b, s) })
+	}
+}
+
+// BenchmarkPlanGrowth is BenchmarkPlan with one dimension of the cluster at a time made larger, and
+// what a new leader needs to begin with such a state. Each AM calls once in a round of heartbeats, so
+// with more applications there are more calls for each decision.
+func BenchmarkPlanGrowth(b *testing.B) {
+	for _, kind := range []struct {
+		name  string
+		sizes []int
+		size  func(n int) plantSize
+	}{
+		{"nodes", []int{1000, 10_000, 50_000}, func(n int) plantSize { return plantSize{nodes: n, leaves: 100, apps: 1000, perNode: 8} }},
+		{"queues", []int{100, 1000, 9999}, func(n int) plantSize { return plantSize{nodes: 1000, leaves: n, apps: 10_000, perNode: 8} }},
+		{"applications", []int{1000, 10_000, 100_000}, func(n int) plantSize { return plantSize{nodes: 1000, leaves: 100, apps: n, perNode: 8} }},
+	} {
+		for _, n := range kind.sizes {
+			b.Run(fmt.Sprintf("%s=%d", kind.name, n), func(b *testing.B) {
+				w := newPlant(b, kind.size(n), Options{})
+				w.benchmark(b)
+				began := time.Now()
+				must(New(w.p.st, Options{}))
+				b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "new-leader-ms")
+			})
+		}
 	}
 }
 

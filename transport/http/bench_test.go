@@ -49,7 +49,7 @@ func BenchmarkReads(b *testing.B) {
 // BenchmarkPage is the page of applications after a change, in a cluster with many and in one with
 // little more than the page shows.
 func BenchmarkPage(b *testing.B) {
-	for _, n := range []uint32{200, 100_000} {
+	for _, n := range []uint32{200, 10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("apps=%d", n), func(b *testing.B) {
 			w := newBench(b, nil)
 			crowd(b, w.h, n)
