@@ -15,7 +15,8 @@ import (
 //	lent      lendReserved   to a container that takes nothing which the reservation waits for; to one
 //	                         that ends before the reservation could be fulfilled, by the lifetimes that
 //	                         applications have declared; or to one that may be ended when the room is
-//	                         needed. Only the latter two have a lease
+//	                         needed, and has not declared to need it for longer. Only the latter two
+//	                         have a lease
 //	recalled  recall         other containers have ended earlier than they had declared, so that the
 //	                         leases are all that the reservation waits for
 //	overdue   EndLeases      a deadline has passed: the borrower ends
@@ -102,10 +103,18 @@ func (s *Scheduler) lease(a *state.App, k *state.Ask, n *state.Node) (deadline i
 	case k.AM:
 		return 0, false
 	}
-	if end := a.DeclaredEnd(s.now, false); end > s.now && end <= s.loan.until {
+	end := a.DeclaredEnd(s.now, false)
+	if end > s.now && end <= s.loan.until {
 		return s.loan.until, true
 	}
-	return 0, policy == capacity.BackfillPreemptable
+	return 0, policy == capacity.BackfillPreemptable && !s.tooLong(end)
+}
+
+// tooLong says whether a container that declares to end at a time would be ended for the reservation at
+// hand before, if all end as they have declared. So it would only lose its work. A reservation that may be
+// fulfilled at any moment has none that is too long: nothing is known of what it waits for.
+func (s *Scheduler) tooLong(end int64) bool {
+	return end > s.loan.until && s.loan.until > s.now
 }
 
 // fitsBeside says whether a container takes nothing that the reservation waits for: of every kind that

@@ -22,7 +22,7 @@ func TestCompareBackfill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Trace: tr, Nodes: nodes, Scheduling: "eager", AM: true, Seed: 1, Limit: 300, Copies: 3}
+	o := Options{Trace: tr, Nodes: nodes, Scheduling: "eager", AM: true, Seed: 1, Limit: 200, Copies: 2}
 	all, err := CompareBackfill(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -30,11 +30,11 @@ func TestCompareBackfill(t *testing.T) {
 	byName := map[string]report.Backfill{}
 	for _, b := range all {
 		byName[b.Name] = b
-		if len(b.Copies) != 3 {
+		if len(b.Copies) != 2 {
 			t.Fatalf("%s: %d copies", b.Name, len(b.Copies))
 		}
 		for i, r := range b.Copies {
-			if n := r.Summary.Large.Containers + r.Summary.Small.Containers; n != 300+r.Ended || r.Summary.Large.Unserved+r.Summary.Small.Unserved != 0 {
+			if n := r.Summary.Large.Containers + r.Summary.Small.Containers; n != 200+r.Ended || r.Summary.Large.Unserved+r.Summary.Small.Unserved != 0 {
 				t.Errorf("%s, copy %d: %d containers, large %+v, small %+v", b.Name, i, n, r.Summary.Large, r.Summary.Small)
 			}
 		}
@@ -51,11 +51,11 @@ func TestCompareBackfill(t *testing.T) {
 	if f := figures("preemptable"); f["lent"].Mean == 0 || f["wanted"].Mean >= figures("off")["wanted"].Mean/2 || f["large_mean_ms"].Deviation == 0 || f["reserved_idle"].Mean >= figures("off")["reserved_idle"].Mean {
 		t.Errorf("preemptable: %+v", f)
 	}
-	again, err := o.copied(2).backfilling(t.Context(), "off", nil)
+	again, err := o.copied(1).backfilling(t.Context(), "off", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := byName["off"].Copies[2]
+	first := byName["off"].Copies[1]
 	again.Summary.Run.Elapsed, first.Summary.Run.Elapsed = 0, 0
 	if !reflect.DeepEqual(again, first) {
 		t.Errorf("once more: %+v; the first time %+v", again.Summary, first.Summary)
