@@ -50,6 +50,29 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// TestDeclaredLifetime: an application that another ResourceManager took declares nothing by a tag that no
+// container can keep. It is as before in a snapshot, which has the tags alone.
+func TestDeclaredLifetime(t *testing.T) {
+	s := lending(t)
+	for i, c := range []struct {
+		seconds string
+		want    int64
+	}{{"90", 90_000}, {"0", 0}, {"3153600000", 0}, {"soon", 0}} {
+		e := submit(uint32(6+i), "ann", "root.a")
+		e.Tags = []string{"etl", yarn.LifetimeTag + "seconds=" + c.seconds}
+		apply(t, s, e)
+		back, err := decode(encode(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range []*State{s, back} {
+			if got := st.Apps.Get(st.App(e.App)).DeclaredLifetime(); got != c.want {
+				t.Errorf("%s seconds: it declares %d ms", c.seconds, got)
+			}
+		}
+	}
+}
+
 // TestLeaseRefusals: only room of the node's own reservation is lent, for a time to come, and only what
 // is lent is asked back.
 func TestLeaseRefusals(t *testing.T) {
