@@ -21,9 +21,14 @@ import (
 // bench runs three replicas for a benchmark.
 func bench(b *testing.B, queues []capacity.Property) (*Cluster, func(in input.Input) input.Reply) {
 	b.Helper()
+	return benchOf(b, 3, queues)
+}
+
+func benchOf(b *testing.B, replicas int, queues []capacity.Property) (*Cluster, func(in input.Input) input.Reply) {
+	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
 	defer cancel()
-	c, err := Start(ctx, Options{Replicas: 3, Dir: b.TempDir(), Scheduling: "eager", Queues: queues, Version: "bench", Logger: hclog.NewNullLogger()})
+	c, err := Start(ctx, Options{Replicas: replicas, Dir: b.TempDir(), Scheduling: "eager", Queues: queues, Version: "bench", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -113,6 +118,17 @@ func BenchmarkDecisions(b *testing.B) {
 	decide(b, c.Replicas[c.Leader()])
 }
 
+// BenchmarkReplicas is BenchmarkDecisions with more replicas, and the processor time that a decision
+// takes of all of them together: what a replica more costs is the difference.
+func BenchmarkReplicas(b *testing.B) {
+	for _, n := range []int{1, 3, 5, 7} {
+		b.Run(fmt.Sprintf("replicas=%d", n), func(b *testing.B) {
+			c, _ := benchOf(b, n, manyLeaves())
+			decide(b, c.Replicas[c.Leader()])
+		})
+	}
+}
+
 // BenchmarkDecisionsApart is the same with the replicas in processes of their own:
 // two that follow, and this one, which leads.
 func BenchmarkDecisionsApart(b *testing.B) { decide(b, apart(b, manyLeaves())) }
@@ -166,6 +182,7 @@ func decide(b *testing.B, lead *server.Replica) {
 		do(&input.NodeHeartbeat{ID: nodeID(i)})
 	}
 	before, from := count()
+	cpu := processorTime(b)
 	b.ResetTimer()
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -181,5 +198,6 @@ func decide(b *testing.B, lead *server.Replica) {
 	b.StopTimer()
 	after, to := count()
 	b.ReportMetric(float64(after-before)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(float64((processorTime(b)-cpu).Microseconds())/float64(after-before), "cpu-µs/decision")
 	b.ReportMetric(float64(after-before)/float64(to-from), "decisions/entry")
 }
