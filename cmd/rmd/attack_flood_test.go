@@ -36,6 +36,8 @@ var hostileCrowds = []hostile{
 	{"500 half TLS hellos between replicas", newcomer, crowdOf(500, atPeer, "\x16\x03\x01\x02\x00\x01\x00", newcomerWeb)},
 	{"40 requests to play the log again, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/replay:rerun", "", "{}"))},
 	{"40 requests to play the log again, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|409) `, manyRequests(40, req("POST /v1/replay:rerun", asJSON+"{operator}", "{}"))},
+	{"40 previews of preemption, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/preemption:preview", "", `{"from_ms":1}`))},
+	{"40 previews of preemption, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|410) `, manyRequests(40, req("POST /v1/preemption:preview", asJSON+"{operator}", `{"from_ms":1}`))},
 	{"40 requests for what-if, at once", `of 40 refused`, manyRequests(40, req("POST /v1/whatif", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`))},
 	{"200 guesses of a token, at once", `^200 of 200 refused`, manyRequests(200, req("GET /v1/apps?limit=1", "Authorization: Bearer rmd_guess", ""))},
 }
