@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/preempt"
@@ -17,8 +18,9 @@ type DearSet struct {
 	LostMillis   int64 // that it loses
 	MostMillis   int64 // that it may lose now
 	WaitedMillis int64 // for which the application has got no container
-	// EndsMillis is the time at which a set loses no more than the wait is worth by then, if nothing on
-	// the nodes changes; 0: what runs there grows dearer as fast as the wait.
+	LeftMillis   int64 // until room is expected otherwise; −1: not within a week
+	// EndsMillis is the time at which a set loses no more than is worth it by then, if nothing on the nodes
+	// changes; 0: that is not within a week.
 	EndsMillis int64
 }
 
@@ -38,24 +40,23 @@ func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 	if may, _ := s.userCheck(w.leaf, a); !may || !r.mayGain(w.leaf, yarn.Resource{}) {
 		return dear, false
 	}
-	best, cheapest := preemptionSet{cost: math.MaxUint64}, false
-	for _, c := range r.candidates(w) {
-		if c.cost <= r.mostWork(w) {
-			return dear, false
-		}
-		if at := r.worthAt(w, &c); at != 0 && (dear.EndsMillis == 0 || at < dear.EndsMillis) {
-			dear.EndsMillis = at
-		}
-		if !cheapest || comparePreemptionSets(c, best) < 0 {
-			best, cheapest = c, true
-		}
+	sets := r.candidates(w)
+	if len(sets) == 0 {
+		return dear, false
 	}
-	unit := max(r.cost(1, k.Size), 1)
-	dear.LostMillis, dear.MostMillis, dear.WaitedMillis = int64(min(best.cost/unit, math.MaxInt64)), int64(min(r.mostWork(w)/unit, math.MaxInt64)), r.waited(w)
+	best := slices.MinFunc(sets, comparePreemptionSets)
+	if r.worth(w, best.cost) {
+		return dear, false
+	}
+	lost := best.cost / max(r.cost(1, k.Size), 1)
+	dear = DearSet{LostMillis: int64(min(lost, math.MaxInt64)), MostMillis: r.mostMillis(w), WaitedMillis: r.waited(w), LeftMillis: -1, EndsMillis: r.worthAt(w, sets)}
+	if left := r.left(w); left < weekMillis {
+		dear.LeftMillis = left
+	}
 	for _, v := range best.victims {
 		dear.Node, dear.Containers = s.st.Containers.Get(v.container).Node, append(dear.Containers, v.container)
 	}
-	return dear, cheapest
+	return dear, true
 }
 
 // roundToLookAt is a round on the nodes of a label that decides nothing: what was asked to end counts as
@@ -107,23 +108,28 @@ func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 	return nil
 }
 
-// worthAt is the first time at which a set loses no more work than the wait for it is worth by then; 0:
-// that is not within a week.
-func (r *preemptionRound) worthAt(w beneficiary, set *preemptionSet) int64 {
+// weekMillis bounds what is told of the future.
+const weekMillis = 7 * 24 * 3600 * 1000
+
+// worthAt is a time at which one of some sets loses no more work than is worth it then, the first as far
+// as more is worth it from then on; 0: that is not within a week.
+func (r *preemptionRound) worthAt(w beneficiary, sets []preemptionSet) int64 {
 	now := r.s.now
 	defer func() { r.s.now = now }()
 	worth := func(after int64) bool {
 		r.s.now = now + after
-		var cost uint64
-		for _, v := range set.victims {
-			cost = satAdd(cost, r.victimOf(v.container).cost)
-		}
-		return cost <= r.mostWork(w)
+		r.guesses = nodesGuessed + 1
+		return slices.ContainsFunc(sets, func(set preemptionSet) bool {
+			var cost uint64
+			for _, v := range set.victims {
+				cost = satAdd(cost, r.victimOf(v.container).cost)
+			}
+			return r.worth(w, cost)
+		})
 	}
-	const week = 7 * 24 * 3600 * 1000
 	late := int64(1000)
 	for ; !worth(late); late *= 2 {
-		if late > week {
+		if late > weekMillis {
 			return 0
 		}
 	}

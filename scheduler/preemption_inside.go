@@ -83,7 +83,7 @@ func (r *preemptionRound) chooseInside(leaf int32, apps []uint32, sets []standin
 		}
 	}
 	r.kill = append(r.kill, here.kill...)
-	r.scans, r.sets = here.scans, here.sets
+	r.scans, r.sets, r.guesses = here.scans, here.sets, here.guesses
 }
 
 // insideOf computes what the applications of a leaf owe each other, as if there were no reservations

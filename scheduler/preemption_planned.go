@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"rmd/fsm/state"
@@ -111,14 +110,13 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 	if !atHome && len(others) == 0 {
 		own, atHome = r.cheapest(home, w, true)
 	}
-	most := r.mostWork(w)
-	if len(others) > 0 && others[0].cost <= most && (!atHome || others[0].cost < own.cost/dearerBy) {
+	if len(others) > 0 && r.worth(w, others[0].cost) && (!atHome || others[0].cost < own.cost/dearerBy) {
 		others[0].compared += own.compared
 		if r.reserveFor(w, &others[0], res) {
 			return true
 		}
 	}
-	if !atHome || own.cost > most {
+	if !atHome || !r.worth(w, own.cost) {
 		return false
 	}
 	for i := range others {
@@ -127,30 +125,6 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 	r.gain(w.leaf, res.Size, yarn.Resource{})
 	r.warn(w, &own, res.Number, yarn.PreemptReservation)
 	return true
-}
-
-// mostWork is the work that may be lost for one container of an ask: what that container would do in
-// a configured time, and waitWorth times what it could have done since its application got the last
-// one. While every set loses more, natural ends and younger containers have to make room.
-func (r *preemptionRound) mostWork(w beneficiary) uint64 {
-	if r.set.MaxLostMillis < 0 {
-		return math.MaxUint64
-	}
-	millis := satAdd(uint64(r.set.MaxLostMillis), waitWorth*uint64(max(r.waited(w), 0)))
-	return r.cost(millis, r.s.st.Asks.Get(w.ask).Size)
-}
-
-// waitWorth is how many times its wait must be worth what a set loses. It is above 1 because what runs
-// grows older while an ask waits.
-const waitWorth = 4
-
-// waited is for how long an application has got no container.
-func (r *preemptionRound) waited(w beneficiary) int64 {
-	a := r.s.st.Apps.Get(w.app)
-	for _, newest := range r.s.st.ContainersOf(a) {
-		return r.s.now - newest.AllocatedMillis
-	}
-	return r.s.now - a.SubmittedMillis
 }
 
 // chooseForAsk reserves nodes for what an ask wants beside its reservations, as far as its queue is
@@ -167,9 +141,8 @@ func (r *preemptionRound) chooseForAsk(w beneficiary) {
 		if free > 0 {
 			r.unblock(w)
 		}
-		most := r.mostWork(w)
 		for _, set := range sets {
-			if set.cost > most || free >= more || r.spent() || !r.mayGain(w.leaf, k.Size) {
+			if !r.worth(w, set.cost) || free >= more || r.spent() || !r.mayGain(w.leaf, k.Size) {
 				return
 			}
 			// Its queues may have given something since it was compared.
@@ -178,7 +151,7 @@ func (r *preemptionRound) chooseForAsk(w beneficiary) {
 				more--
 			}
 		}
-		if dear := len(sets) > 0 && sets[0].cost > most; free > 0 || dear {
+		if dear := len(sets) > 0 && !r.worth(w, sets[0].cost); free > 0 || dear {
 			return
 		}
 	}

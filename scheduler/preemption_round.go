@@ -38,6 +38,8 @@ type preemptionRound struct {
 	mayEnd       []victim // those of the node at hand that may end for an ask; reused
 	scans        int      // asks for which all nodes may still be compared
 	sets         int      // sets that may still be chosen
+	guesses      int      // nodes on which it may still be guessed when there is room
+	guess        waitLeft
 }
 
 // preemptionShare is what a leaf gives or gets.
@@ -98,7 +100,7 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 // newPreemptionRound computes what each leaf gives and gets.
 func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *preemptionRound {
 	shares := queues.Entitlements(set, preempt.Mode{Reserved: true})
-	r := &preemptionRound{s: s, p: p, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets,
+	r := &preemptionRound{s: s, p: p, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
 		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares))}
 	for i := range shares {
 		if q := &queues.Queues[i]; q.Leaf {

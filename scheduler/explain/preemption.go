@@ -117,6 +117,7 @@ type PreemptionDear struct {
 	LostMillis   int64    `json:"lost_ms"`
 	MostMillis   int64    `json:"most_ms"`   // that it may lose now
 	WaitedMillis int64    `json:"waited_ms"` // since the application's last container
+	LeftMillis   int64    `json:"left_ms"`   // until room is expected otherwise; -1: not within a week
 	// EndsMillis is when a set becomes acceptable if nothing else changes; absent: not foreseen.
 	EndsMillis int64 `json:"ends_ms,omitempty"`
 }
@@ -454,8 +455,13 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 
 // dearText says that no set ends since all are too dear.
 func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
-	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and a wait of %s is worth %s (preemption.max-lost-work-ms); ",
-		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.WaitedMillis), span(d.MostMillis))
+	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and may lose that of %s (preemption.max-lost-work-ms), after a wait of %s ",
+		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))
+	if d.LeftMillis >= 0 {
+		text += fmt.Sprintf("and with room expected in %s; ", span(d.LeftMillis))
+	} else {
+		text += "and with no room expected otherwise; "
+	}
 	if d.EndsMillis == 0 {
 		return text + "what runs there grows dearer as fast as the wait, so containers that end by themselves, or younger ones, must make room"
 	}
@@ -463,7 +469,7 @@ func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
 }
 
 func (v view) dear(d *scheduler.DearSet) *PreemptionDear {
-	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, EndsMillis: d.EndsMillis}
+	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, LeftMillis: d.LeftMillis, EndsMillis: d.EndsMillis}
 	for _, slot := range d.Containers {
 		out.Containers = append(out.Containers, v.st.ContainerID(v.st.Containers.Get(slot)).String())
 	}

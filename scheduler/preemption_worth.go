@@ -1,0 +1,94 @@
+package scheduler
+
+import (
+	"math"
+
+	"rmd/fsm/state"
+)
+
+// waitWorth is how many times its wait must be worth what a set loses. It is above 1 because what runs
+// grows older while an ask waits.
+const waitWorth = 4
+
+// Bounds on the nodes on which a round guesses when there is room: for one ask, and for all.
+const (
+	nodesGuessed = 64
+	guessesOfAll = 4096
+)
+
+// waitLeft is the last answer of preemptionRound.left.
+type waitLeft struct {
+	ask   uint32
+	now   int64
+	left  int64
+	known bool
+}
+
+// worth says whether a set that loses so much work may end for one container of an ask. It may lose what
+// that container does in a configured time; beyond that, as much as the wait has cost, times waitWorth,
+// but no more than the wait that is left, which is all that the set saves. While every set loses more,
+// natural ends and younger containers have to make room.
+func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
+	if r.set.MaxLostMillis < 0 {
+		return true
+	}
+	size := r.s.st.Asks.Get(w.ask).Size
+	given, waited := uint64(r.set.MaxLostMillis), waitWorth*uint64(max(r.waited(w), 0))
+	switch {
+	case cost <= r.cost(given, size):
+		return true
+	case cost > r.cost(satAdd(given, waited), size):
+		return false
+	}
+	return cost <= r.cost(satAdd(given, uint64(r.left(w))), size)
+}
+
+// mostMillis is for how long a container of an ask works to do what a set may lose for it.
+func (r *preemptionRound) mostMillis(w beneficiary) int64 {
+	return int64(min(satAdd(uint64(r.set.MaxLostMillis), min(waitWorth*uint64(max(r.waited(w), 0)), uint64(r.left(w)))), math.MaxInt64))
+}
+
+// waited is for how long an application has got no container.
+func (r *preemptionRound) waited(w beneficiary) int64 {
+	a := r.s.st.Apps.Get(w.app)
+	for _, newest := range r.s.st.ContainersOf(a) {
+		return r.s.now - newest.AllocatedMillis
+	}
+	return r.s.now - a.SubmittedMillis
+}
+
+// left is how long an ask is expected to wait still if nothing ends for it: until a node has room that it
+// has reserved or may use. It is very long where no end is expected that makes room, and nothing once
+// the round has guessed as often as it may.
+func (r *preemptionRound) left(w beneficiary) int64 {
+	if g := &r.guess; g.known && g.ask == w.ask && g.now == r.s.now {
+		return g.left
+	}
+	st, first := r.s.st, int64(never)
+	k, a := st.Asks.Get(w.ask), st.Apps.Get(w.app)
+	for _, res := range st.ReservationsOf(a) {
+		if res.Key == k.Key && res.IncreaseOf == k.IncreaseOf {
+			first = min(first, r.roomAt(k, res.Node))
+		}
+	}
+	if len(r.nodes) > 0 {
+		begin := r.beginAt(len(r.nodes))
+		for i, seen := 0, 0; i < len(r.nodes) && seen < nodesGuessed; i++ {
+			o := &r.nodes[(begin+i)%len(r.nodes)]
+			if !o.taken && (o.reservation == 0 || r.mayDrop(o.reservation, w)) && r.usable(o, w) {
+				first = min(first, r.roomAt(k, o.node))
+				seen++
+			}
+		}
+	}
+	r.guess = waitLeft{ask: w.ask, now: r.s.now, left: max(first-r.s.now, 0), known: true}
+	return r.guess.left
+}
+
+// roomAt is when a node is expected to have room for an ask.
+func (r *preemptionRound) roomAt(k *state.Ask, node uint32) int64 {
+	if r.guesses--; r.guesses < 0 {
+		return r.s.now
+	}
+	return r.s.expectedRoom(k, node)
+}
