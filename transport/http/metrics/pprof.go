@@ -11,10 +11,9 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Profiles of the running process, in the form of Go's own tools. They show what is
-// in memory and cost while they are taken: they are off unless http.pprof is set,
-// and even then for administrators on this machine alone.
-// Profiles are the routes of the profiles; without on they say that they are off.
+// Profiles are the routes of profiles of the running process, in the form of Go's own tools. They
+// show what is in memory and cost while they are taken. So they are off unless http.pprof is set, and
+// even then for administrators on this machine alone; without on they say that they are off.
 func Profiles(on bool) []route.Route {
 	profile := func(pattern string, h func(c *route.Call) http.HandlerFunc) route.Route {
 		return route.Plain(pattern, func(c *route.Call) error {
