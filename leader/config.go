@@ -59,6 +59,8 @@ type Expiry struct {
 	PreemptionMillis int64
 	// QueueMillis is until a dynamic queue that nobody uses is removed; 0: never.
 	QueueMillis int64
+	// ManageMillis is between two decisions which leaves of managed parents are active; 0: there are none.
+	ManageMillis int64
 }
 
 // Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,

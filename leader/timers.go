@@ -30,6 +30,8 @@ type timers struct {
 	roundDue  bool  // an input.PreemptionRound is due
 	idleLook  int64 // when the dynamic queues are looked at next
 	idleDue   bool  // an input.RemoveIdleQueues is due
+	manage    int64 // when the leaves of managed parents are looked at next
+	manageDue bool  // an input.ManageQueues is due
 }
 
 // due is a timer that ran out.
@@ -49,7 +51,7 @@ const (
 
 // arm gives every node and attempt a full interval.
 func (t *timers) arm(st *state.State, e Expiry) {
-	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}, round: t.now + e.PreemptionMillis}
+	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}, round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
@@ -184,6 +186,10 @@ func (t *timers) next(st *state.State) input.Input {
 		t.idleDue = false
 		return &input.RemoveIdleQueues{}
 	}
+	if t.manageDue {
+		t.manageDue = false
+		return &input.ManageQueues{}
+	}
 	return t.unstarted.take()
 }
 
@@ -238,6 +244,9 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
 	t.collectRound(st, nowMillis)
 	t.collectIdle(st, nowMillis)
+	if t.expiry.ManageMillis != 0 && t.now >= t.manage && st.DynamicQueues.Len() > 0 {
+		t.manageDue, t.manage = true, t.now+t.expiry.ManageMillis
+	}
 	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
 }
 

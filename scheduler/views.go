@@ -398,7 +398,7 @@ func (s *Scheduler) orderKey(p *partition, i int32) capacity.OrderKey {
 	}
 	used := *from
 	return capacity.OrderKey{
-		Used:          capacity.Used(s.cfg.Calculator, p.total, used, e.EffMin, s.cfg.MinAlloc),
+		Used:          capacity.Used(s.cfg.Calculator, p.total, used, e.Measure(), s.cfg.MinAlloc),
 		AbsUsed:       capacity.AbsUsed(s.cfg.Calculator, p.total, used),
 		AbsCapacity:   e.AbsFixed,
 		ConfiguredMin: e.ConfiguredMin,

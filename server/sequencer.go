@@ -69,7 +69,7 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 		}
 		r.failover.version = v.Version
 		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
-			UntrackedMillis: cfg.NodeUntrackedMillis, QueueMillis: cfg.QueueExpirationMillis}
+			UntrackedMillis: cfg.NodeUntrackedMillis, QueueMillis: cfg.QueueExpirationMillis, ManageMillis: cfg.ManageMillis}
 		r.failover.observes = cfg.Preemption.ObserveOnly
 		if cfg.Preemption.Enabled {
 			r.failover.expiry.PreemptionMillis = cfg.Preemption.IntervalMillis

@@ -90,6 +90,7 @@ func withDynamicQueues(tb testing.TB, st *state.State) {
 		&event.QueueCreated{Path: "root.users", State: yarn.QueueRunning},
 		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},
 		&event.QueueCreated{Path: "root.users.bob", Leaf: true, State: yarn.QueueRunning},
+		&event.QueuesActivated{Active: []string{"root.users.bob"}},
 		&event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "own queue", User: "ann", Queue: "root.users.ann", MaxAttempts: 2})
 	ended := st.Meta.NextApp
 	apply(tb, st, &event.QueueCreated{Path: "root.users.cid", Leaf: true, State: yarn.QueueRunning},

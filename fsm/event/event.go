@@ -42,6 +42,7 @@ const (
 	KindQueueStateChanged Kind = 21
 	KindQueueCreated      Kind = 22 // from LevelDynamicQueues on
 	KindQueuesRemoved     Kind = 23 // from LevelDynamicQueues on
+	KindQueuesActivated   Kind = 24 // from LevelDynamicQueues on
 
 	KindNodeRegistered      Kind = 30
 	KindNodeStateChanged    Kind = 31
@@ -155,6 +156,7 @@ var specs = map[Kind]spec{
 	KindQueuesConfigured:           of[QueuesConfigured]("QueuesConfigured"),
 	KindQueueCreated:               of[QueueCreated]("QueueCreated"),
 	KindQueuesRemoved:              of[QueuesRemoved]("QueuesRemoved"),
+	KindQueuesActivated:            of[QueuesActivated]("QueuesActivated"),
 	KindQueueStateChanged:          of[QueueStateChanged]("QueueStateChanged"),
 	KindNodeRegistered:             of[NodeRegistered]("NodeRegistered"),
 	KindNodeStateChanged:           of[NodeStateChanged]("NodeStateChanged"),

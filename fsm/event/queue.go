@@ -51,6 +51,13 @@ type QueuesRemoved struct {
 	Paths []string
 }
 
+// QueuesActivated gives dynamic leaves below parents with auto-create-child-queue the capacity of the
+// template, or takes it from them.
+type QueuesActivated struct {
+	Active, Inactive []string // paths
+}
+
+func (*QueuesActivated) Kind() Kind   { return KindQueuesActivated }
 func (*QueueCreated) Kind() Kind      { return KindQueueCreated }
 func (*QueuesRemoved) Kind() Kind     { return KindQueuesRemoved }
 func (*QueuesConfigured) Kind() Kind  { return KindQueuesConfigured }
@@ -84,6 +91,12 @@ func (e *QueueCreated) Code(c *codec.Coder) {
 // Code implements Event.
 func (e *QueuesRemoved) Code(c *codec.Coder) {
 	codec.List(c, &e.Paths, func(c *codec.Coder, s *string) { c.String(s) })
+}
+
+// Code implements Event.
+func (e *QueuesActivated) Code(c *codec.Coder) {
+	codec.List(c, &e.Active, func(c *codec.Coder, s *string) { c.String(s) })
+	codec.List(c, &e.Inactive, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
 // Code implements Event.

@@ -17,6 +17,7 @@ type DynamicQueue struct {
 	Number        uint64 // in the order of creation
 	CreatedMillis int64
 	IdleMillis    int64 // since when it has no applications and no queues below; 0: it has some
+	Active        bool  // see yarn.DynamicQueue
 	users         int32 // of a leaf: how many have applications there; follows from Users
 }
 
@@ -42,12 +43,13 @@ func (s *State) DynamicQueueList() []yarn.DynamicQueue {
 	out := make([]yarn.DynamicQueue, 0, s.DynamicQueues.Len())
 	for slot := range s.DynamicQueuesOf() {
 		q := s.Queues.Get(slot)
-		out = append(out, yarn.DynamicQueue{Path: q.Path, Leaf: q.Leaf})
+		out = append(out, yarn.DynamicQueue{Path: q.Path, Leaf: q.Leaf, Active: s.DynamicQueues.Get(slot).Active})
 	}
 	return out
 }
 
-// DynamicQueueSet tells sets of dynamic queues apart: equal ones have equal numbers.
+// DynamicQueueSet tells sets of dynamic queues, and which of them are active, apart: equal ones have
+// equal numbers.
 func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
 
 func (s *State) queueCreated(e *event.QueueCreated) error {
@@ -77,7 +79,41 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	return nil
 }
 
-func (s *State) hashOfDynamic(slot uint32) uint64 { return hash64(s.hashOfQueue(slot)) }
+func (s *State) hashOfDynamic(slot uint32) uint64 {
+	return hash64(s.hashOfQueue(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
+}
+
+func (s *State) queuesActivated(e *event.QueuesActivated) error {
+	if s.Meta.Level < event.LevelDynamicQueues {
+		return broken(e, "the cluster is at level %d", s.Meta.Level)
+	}
+	var slots []uint32
+	seen := make([]bool, s.Queues.Cap())
+	for _, list := range []struct {
+		paths  []string
+		active bool
+	}{{e.Active, true}, {e.Inactive, false}} {
+		for _, path := range list.paths {
+			slot := s.Queue(path)
+			switch {
+			case slot == 0 || !s.DynamicQueues.Has(slot) || !s.Queues.Get(slot).Leaf || seen[slot]:
+				return broken(e, "%s is not a dynamic leaf, or stands there twice", path)
+			case s.DynamicQueues.Get(slot).Active == list.active:
+				return broken(e, "active of %s is %v already", path, list.active)
+			}
+			seen[slot], slots = true, append(slots, slot)
+		}
+	}
+	s.touched.Tree = true
+	for _, slot := range slots {
+		s.dynamicSet ^= s.hashOfDynamic(slot)
+		d := s.DynamicQueues.mut(slot)
+		d.Active = !d.Active
+		s.dynamicSet ^= s.hashOfDynamic(slot)
+		s.fold(uint64(slot)<<1 | uint64(count(d.Active)))
+	}
+	return nil
+}
 
 // setIdle notes since when a dynamic queue is idle; of another queue nothing.
 func (s *State) setIdle(slot uint32, millis int64) {
@@ -184,4 +220,5 @@ func (d *DynamicQueue) code(c *codec.Coder) {
 	c.U64(&d.Number)
 	c.I64(&d.CreatedMillis)
 	c.I64(&d.IdleMillis)
+	c.Bool(&d.Active)
 }

@@ -31,3 +31,26 @@ func TestFormerQueue(t *testing.T) {
 		t.Error("the former queue of a forgotten application is kept")
 	}
 }
+
+// TestActiveIsInTheDigest: which leaves of managed parents are active decides what they are guaranteed, so
+// replicas that disagree are found out, and the set of dynamic queues is another one.
+func TestActiveIsInTheDigest(t *testing.T) {
+	s := refusable(t)
+	apply(t, s, &event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.u", true), made("root.b.v", true))
+	a, b := s.Fork(), s.Fork()
+	apply(t, a, &event.QueuesActivated{Active: []string{"root.b.u"}})
+	apply(t, b, &event.QueuesActivated{Active: []string{"root.b.v"}})
+	if a.Digest() == b.Digest() || a.Digest() == s.Digest() {
+		t.Error("which queue is active is not in the digest")
+	}
+	if a.DynamicQueueSet() == b.DynamicQueueSet() || a.DynamicQueueSet() == s.DynamicQueueSet() {
+		t.Error("which queue is active is not in the set of dynamic queues")
+	}
+	apply(t, a, &event.QueuesActivated{Inactive: []string{"root.b.u"}})
+	if a.DynamicQueueSet() != s.DynamicQueueSet() {
+		t.Error("the set of dynamic queues is another one after a change and back")
+	}
+	if err := a.Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -30,6 +30,23 @@ func (m *machine) SubmitToDynamicQueue(t *rapid.T) {
 	}
 }
 
+func (m *machine) ActivateQueues(t *rapid.T) {
+	e := &event.QueuesActivated{}
+	for slot, d := range m.s.DynamicQueuesOf() {
+		q := m.s.Queues.Get(slot)
+		switch {
+		case !q.Leaf || !rapid.Bool().Draw(t, "change"):
+		case d.Active:
+			e.Inactive = append(e.Inactive, q.Path)
+		default:
+			e.Active = append(e.Active, q.Path)
+		}
+	}
+	if len(e.Active)+len(e.Inactive) > 0 {
+		m.apply(t, e)
+	}
+}
+
 func (m *machine) RemoveQueues(t *rapid.T) {
 	if m.s.DynamicQueues.Len() == 0 {
 		t.Skip("no dynamic queue")

@@ -266,6 +266,8 @@ func (s *State) apply(e event.Event) error {
 		return s.queueCreated(e)
 	case *event.QueuesRemoved:
 		return s.queuesRemoved(e)
+	case *event.QueuesActivated:
+		return s.queuesActivated(e)
 	case *event.QueueStateChanged:
 		return s.queueStateChanged(e)
 	case *event.ClusterInitialized:

@@ -86,6 +86,8 @@ func (l *Ledger) followRest(e event.Event) {
 		l.createQueue(e)
 	case *event.QueuesRemoved:
 		l.removeQueues(e)
+	case *event.QueuesActivated:
+		l.activateQueues(e)
 	case *event.QueueStateChanged:
 		l.queueState(e)
 	case *event.RequestRecorded:

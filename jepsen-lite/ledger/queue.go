@@ -13,6 +13,7 @@ type queue struct {
 	parent     int32 // -1 of the root
 	leaf, gone bool
 	dynamic    bool // a submission created it
+	active     bool // of a leaf below a managed parent: it has the capacity of the template
 	state      yarn.QueueState
 	share      // of nodes without a label
 	labels     map[string]*share
@@ -111,6 +112,9 @@ func (l *Ledger) readQueue(q *queue, properties []event.Property) {
 // queue above it that has some. A queue weighs 1 if nothing says otherwise, of each label too.
 func (l *Ledger) settings(q *queue) []event.Property {
 	own := "yarn.scheduler.capacity." + q.path + "."
+	if l.managed(q.parent) {
+		return append(slices.Clip(l.properties), l.managedSettings(q, own)...)
+	}
 	out := []event.Property{{Name: own + "capacity", Value: "1w"}}
 	for label := range l.queues[q.parent].maxOf { // each of another name
 		out = append(out, event.Property{Name: own + "accessible-node-labels." + label + ".capacity", Value: "1w"})

@@ -39,7 +39,7 @@ func (w *world) core(p *planner.Planner) leader.CoreConfig {
 		Expiry: func(*state.State) leader.Expiry {
 			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
 			if c := p.Config(); c != nil {
-				e.QueueMillis = c.QueueExpirationMillis
+				e.QueueMillis, e.ManageMillis = c.QueueExpirationMillis, c.ManageMillis
 			}
 			if c := p.Config(); c != nil && c.Preemption.Enabled {
 				e.PreemptionMillis = c.Preemption.IntervalMillis

@@ -20,6 +20,7 @@ type Capacity struct {
 	EffMin, EffMax        yarn.Resource
 	ConfiguredMin         yarn.Resource // stated absolutely; zero otherwise
 	ConfiguredMax         yarn.Resource
+	usualMin              yarn.Resource // see Config.usualMin
 }
 
 // queueShares are the shares that hold for every cluster size. fixedMin says
@@ -68,7 +69,7 @@ func (c *Config) computeChildren(t *Tree, parent int) {
 			*e = t.Capacities[c.Queues[parent].Children[n-1]]
 			continue
 		}
-		e.ConfiguredMin, e.ConfiguredMax = q.Capacity.Absolute(), q.MaxCapacity.Absolute()
+		e.ConfiguredMin, e.ConfiguredMax, e.usualMin = q.Capacity.Absolute(), q.MaxCapacity.Absolute(), c.usualMin(t, i)
 		c.effectiveMax(t, i)
 		if q.Capacity.Unit == UnitAbsolute {
 			for k, v := range e.ConfiguredMin {
@@ -222,7 +223,7 @@ func (c *Config) computeShares() {
 // was computed for one is true of the other.
 func (c *Config) alike(i, k int) bool {
 	a, b := &c.Queues[i], &c.Queues[k]
-	return a.Capacity == b.Capacity && a.MaxCapacity == b.MaxCapacity
+	return a.Capacity == b.Capacity && a.MaxCapacity == b.MaxCapacity && a.Template == b.Template
 }
 
 func sharesUnder(p *queueShares, q *Queue, weights Share) queueShares {

@@ -69,6 +69,7 @@ type Config struct {
 	UntrackedStates                 []string // the states in which it is forgotten; empty: all
 	UntrackWithoutInclude           bool     // also where no list says which hosts may register
 	QueueExpirationMillis           int64    // until a dynamic queue that nobody uses is removed
+	ManageMillis                    int64    // between two looks at the leaves of managed parents; 0: there are none
 	Tokens                          TokenTimes
 	LabelSettings                   LabelSettings
 	Preemption                      preempt.Settings
@@ -172,6 +173,8 @@ type Queue struct {
 
 	Creation   Creation
 	AutoCreate *AutoCreate // of a parent that may create queues, or has templates; nil for others
+	Active     bool        // of a leaf below a managed parent: it has the capacity of the template
+	Template   Amount      // of one that is not active: that capacity
 	AutoRemove bool        // of a dynamic queue: it is removed when nobody has used it for a while
 	Backfill   Backfill    // inherited: which of its containers may borrow room of reserved nodes
 }

@@ -36,6 +36,11 @@ type AutoCreate struct {
 	MaxQueues int64    // children that the parent may have
 	MaxDepth  int64    // how far below a static parent a leaf may be
 	Templates Templates
+
+	// Of a parent with auto-create-child-queue, a managed parent:
+	LeafTemplate []Property // keys of its leaves, sorted
+	Room         int64      // how many of them may have the capacity of the template at once
+	FailBeyond   bool       // none is created beyond that
 }
 
 // ChildrenBy says how queues below a queue are created.
@@ -77,6 +82,7 @@ func (r *reader) readAutoCreate(c *Config, q *Queue, key func(string) string) {
 	if r.bool(key(flexible+"enabled"), false) || q.Creation == Flexible {
 		a.By = Flexible
 	}
+	r.readManaged(c, q, key, a)
 	a.Templates = r.readTemplates(c, q, a.MaxDepth)
 	if a.By == Static && len(a.Templates.All)+len(a.Templates.Leaf)+len(a.Templates.Parent) == 0 {
 		return
@@ -170,6 +176,9 @@ func (c *Config) Settings(parent *Queue, path string, leaf bool) []Property {
 			}
 		}
 	}
+	if parent.AutoCreate.By == Legacy {
+		return parent.AutoCreate.managedSettings(path)
+	}
 	t := &parent.AutoCreate.Templates
 	if leaf {
 		add(t.Leaf)
@@ -190,6 +199,9 @@ func (r *reader) readDynamic(c *Config, q *Queue) {
 	r.overlay = c.Settings(parent, q.Path, q.Leaf)
 	r.readQueue(c, q)
 	r.overlay = nil
+	if q.Creation == Legacy && !q.Active {
+		q.deactivate()
+	}
 	if c.LegacyQueueMode && q.Creation == Flexible && q.Capacity.Unit != UnitWeight {
 		r.fault(Prefix+q.Path+".capacity", "a queue that is created by auto-queue-creation-v2 needs a weight", "write a weight such as 1w, or set "+Prefix+"legacy-queue-mode.enabled = false")
 	}
@@ -236,7 +248,11 @@ func (c *Config) newDynamic(parent int, path string, leaf bool) Queue {
 func (r *reader) checkTemplates(c *Config) {
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		if q.ChildrenBy() != Flexible {
+		switch q.ChildrenBy() {
+		case Static:
+			continue
+		case Legacy:
+			r.checkManaged(c, i)
 			continue
 		}
 		path := q.Path + "." + anyQueue
@@ -310,7 +326,7 @@ func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
 	if c.LegacyQueueMode {
 		check := n.newReader()
 		for i := range n.Queues {
-			if q := &n.Queues[i]; !q.Leaf && q.Creation == Static && len(q.Children) > len(c.Queues[i].Children) {
+			if q := &n.Queues[i]; !q.Leaf && q.Creation == Static && q.ChildrenBy() != Legacy && len(q.Children) > len(c.Queues[i].Children) {
 				check.checkChildren(&n, q)
 			}
 		}
@@ -324,8 +340,8 @@ func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
 
 // kindOfQueue names dynamic queues that differ in their names alone.
 type kindOfQueue struct {
-	parent int
-	leaf   bool
+	parent       int
+	leaf, active bool
 }
 
 // addDynamic appends a dynamic queue. Another one of the same kind, if it is known, has the same
@@ -334,7 +350,8 @@ func (c *Config) addDynamic(r *reader, parent int, d yarn.DynamicQueue, like map
 	if c.Queues[parent].AutoCreate == nil {
 		c.Queues[parent].AutoCreate = &AutoCreate{}
 	}
-	q, kind := c.newDynamic(parent, d.Path, d.Leaf), kindOfQueue{parent, d.Leaf}
+	q, kind := c.newDynamic(parent, d.Path, d.Leaf), kindOfQueue{parent, d.Leaf, d.Active}
+	q.Active = d.Active
 	own := len(below(c.properties, Prefix+d.Path+".")) > 0
 	if k, ok := like[kind]; ok && !own {
 		path, name := q.Path, q.Name
@@ -437,7 +454,9 @@ func (c *Config) missing(path string) ([]yarn.DynamicQueue, error) {
 		return nil, fmt.Errorf("Could not auto create queue %s. The distance of the LeafQueue from the first static ParentQueue is %d, which is above the limit.", path, distance)
 	case p.Leaf:
 		return nil, fmt.Errorf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.", path, parentOf(path))
-	case p.ChildrenBy() == Static:
+	case p.ChildrenBy() == Legacy && len(create) == 1:
+		return create, c.managedChild(p, path)
+	case p.ChildrenBy() != Flexible:
 		return nil, fmt.Errorf("Auto creation of queue %s is not enabled under parent %s", path, p.Path)
 	}
 	return create, c.roomForChild(p, create[0].Path)

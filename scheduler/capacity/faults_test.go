@@ -148,7 +148,6 @@ root.a.reservation-window = 5
 root.b.disable_preemption = true
 root.b.disable_preemption.x = true
 root.b.ordering-policy = fifo-with-partitions
-root.b.auto-create-child-queue.enabled = true
 root.b.acl_application_max_priority = [user=bob max_priority=3]
 schedule-asynchronously.enable = true
 schedule-asynchronously.maximum-threads = 1
@@ -189,14 +188,14 @@ yarn.web-proxy.address = y`)
 	for _, want := range []string{
 		"root.a.accessible-node-labels: not honored; yarn.node-labels.enabled is not true", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honored; time-based",
 		"root.a.reservation-window",
-		"root.b.auto-create-child-queue.enabled", "schedule-asynchronously.enable: not honored; passes are driven",
+		"schedule-asynchronously.enable: not honored; passes are driven",
 		"yarn.scheduler.skip.node.multiplier",
 	} {
 		if !strings.Contains(ignored, want) {
 			t.Errorf("%q is not listed as not honored", want)
 		}
 	}
-	if len(c.Warnings) != 13 || len(c.Ignored) != 7 {
+	if len(c.Warnings) != 13 || len(c.Ignored) != 6 {
 		t.Errorf("%d warnings, %d ignored:\n%s\n%s", len(c.Warnings), len(c.Ignored), warnings, ignored)
 	}
 	for _, p := range c.Properties() {

@@ -36,6 +36,7 @@ func (r *reader) readGlobal(c *Config) {
 	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", 600_000)
 	c.NodeUntrackedMillis = r.millis("yarn.resourcemanager.node-removal-untracked.timeout-ms", 60_000)
 	c.QueueExpirationMillis = 1000 * r.int(ExpirationKey, 300, 1, 365*86_400)
+	c.ManageMillis = r.millis(manageInterval, 1500)
 	c.UntrackedStates = r.names("yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove")
 	c.UntrackWithoutInclude = r.bool("yarn.resourcemanager.enable-node-untracked-without-include-path", false)
 	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)

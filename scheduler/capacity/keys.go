@@ -39,6 +39,7 @@ var siteKeys = []string{
 	"yarn.resourcemanager.delegation.token.renew-interval",
 	"yarn.resourcemanager.enable-node-untracked-without-include-path",
 	"yarn.resourcemanager.max-completed-applications",
+	manageInterval,
 	"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs",
 	amNonExclusive,
 	amDefaultLabel,
@@ -108,6 +109,10 @@ var queueKeys = []string{
 	"acl_application_max_priority",
 	"acl_submit_applications",
 	"allow-zero-capacity-sum",
+	"auto-create-child-queue.enabled",
+	"auto-create-child-queue.fail-on-exceeding-parent-capacity",
+	"auto-create-child-queue.management-policy",
+	"auto-create-child-queue.max-queues",
 	"auto-queue-creation-v2.enabled",
 	"auto-queue-creation-v2.max-queues",
 	"auto-queue-creation-v2.maximum-queue-depth",
@@ -176,11 +181,9 @@ var ignoredQueue = []unhonored{
 	{"acl_administer_reservations", "", whyPlans},
 	{"acl_list_reservations", "", whyPlans},
 	{"acl_submit_reservations", "", whyPlans},
-	{"auto-create-child-queue.", "false", whyAuto},
 	{"average-capacity", "", whyPlans},
 	{"default-node-label-expression", "", whyLabels},
 	{"instantaneous-max-capacity", "", whyPlans},
-	{"leaf-queue-template.", "", whyAuto},
 	{"multi-node-sorting.policy", "", whyMultiNode},
 	{"multi-node-sorting.", "", whyMultiNode},
 	{"ordering-policy.", "", "the applications of a queue have one order for all partitions"},
@@ -191,7 +194,6 @@ var ignoredQueue = []unhonored{
 
 // ignoredSite are unhonored keys outside the prefix.
 var ignoredSite = []unhonored{
-	{"yarn.resourcemanager.monitor.capacity.queue-management.", "", whyAuto},
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther},
 	{preprocessorPrefix + "file-refresh-interval-ms", "0", whyReread},
 	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyRecovery},

@@ -61,7 +61,8 @@ type LabelCapacity struct {
 	Capacity     Amount
 	MaxCapacity  Amount
 	MaxAMPercent yarn.Fraction
-	abs          Share // of all nodes of the label; none if it depends on how many they are
+	template     Amount // see Queue.Template
+	abs          Share  // of all nodes of the label; none if it depends on how many they are
 }
 
 // MayUse says whether a queue may use nodes of a label. Nodes without a label are for all queues.
@@ -116,7 +117,7 @@ func (q *Queue) useLabel(label string) {
 	switch k, ok := q.findLabel(label); {
 	case ok:
 		l := &q.Labels[k]
-		q.Capacity, q.MaxCapacity, q.MaxAMPercent = l.Capacity, l.MaxCapacity, l.MaxAMPercent
+		q.Capacity, q.MaxCapacity, q.MaxAMPercent, q.Template = l.Capacity, l.MaxCapacity, l.MaxAMPercent, l.template
 	case q.Creation == Flexible && q.MayUse(label):
 		q.Capacity, q.MaxCapacity = uniform(UnitWeight, yarn.One), Amount{}
 	case q.Parent >= 0:

@@ -20,7 +20,7 @@ func (c *Config) MaxApplications(i int, treeOf func(label string) *Tree) int64 {
 		}
 	}
 	most = c.largestOfLabels(i, treeOf).MulFloor(most)
-	if q.Creation != Static {
+	if q.Creation == Flexible {
 		most = max(most, 1) // for the application that it was created for
 	}
 	return most

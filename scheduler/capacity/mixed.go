@@ -18,6 +18,7 @@ func (c *Config) computeMixed(t *Tree, parent int) {
 	for _, i := range children {
 		e := &t.Capacities[i]
 		e.ConfiguredMin, e.ConfiguredMax = c.Queues[i].Capacity.Absolute(), c.Queues[i].MaxCapacity.Absolute()
+		e.usualMin = c.usualMin(t, i)
 		e.EffMax = c.mixedMax(t, i)
 	}
 	left := t.Capacities[parent].EffMin

@@ -53,6 +53,7 @@ func parseAs(props []Property, stored bool) (*Config, error) {
 		r.readPreprocessor(c)
 		r.checkQueues(c)
 		r.checkTemplates(c)
+		c.noteManaged()
 	}
 	r.classify(c)
 	if len(r.faults) > 0 {
@@ -104,7 +105,7 @@ func (r *reader) addQueue(c *Config, path, short string, parent, depth int) int 
 
 // creates says whether queues are created below a queue, which is a parent then.
 func (r *reader) creates(path string) bool {
-	return r.bool(Prefix+path+"."+flexible+"enabled", false)
+	return r.bool(Prefix+path+"."+flexible+"enabled", false) || r.bool(Prefix+path+"."+managed+"enabled", false)
 }
 
 // childNames reads one list of children and refuses names no path could hold.
@@ -180,7 +181,7 @@ func (r *reader) classifyQueueKey(c *Config, name, rest string) {
 	if r.ignoreUnless(name, key, ignoredQueue) || isTemplate(Property{Name: name}) {
 		return
 	}
-	if a := c.Queues[c.byPath[path]].AutoCreate; a != nil && a.By != Static && strings.Contains(key, ".") && !strings.HasPrefix(key, flexible) {
+	if a := c.Queues[c.byPath[path]].AutoCreate; a != nil && a.By != Static && strings.Contains(key, ".") && !strings.HasPrefix(key, flexible) && !strings.HasPrefix(key, managed) {
 		return // of a queue that is not created yet
 	}
 	if child, below, _ := strings.Cut(key, "."); knownBelow(below) {

@@ -89,6 +89,9 @@ func (r *reader) monitorsPreemption() bool {
 			found = true
 			continue
 		}
+		if strings.HasSuffix(class, ".QueueManagementDynamicEditPolicy") || strings.HasSuffix(class, ".AutoCreatedQueueDeletionPolicy") {
+			continue // what they do is always done
+		}
 		r.warn(monitorPolicies, "names "+clip(class)+", which rmd does not have", "name "+preempts+" alone, which preempts")
 	}
 	return found

@@ -27,6 +27,7 @@ func (c *Config) Validate(old *Config, queueHasApps, stopped func(path string) b
 			validateRemoval(was, queueHasApps, stopped, add)
 			continue
 		}
+		c.Queues[k].validateManaged(was, &faults)
 		c.validateKept(&c.Queues[k], was, queueHasApps, stopped, add)
 	}
 	if len(faults) > 0 {

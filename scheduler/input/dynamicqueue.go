@@ -8,6 +8,9 @@ const MaxQueuesRemoved = 1000
 // RemoveIdleQueues removes dynamic queues that nobody has used for the time in which they expire.
 type RemoveIdleQueues struct{}
 
+// ManageQueues decides which leaves below managed parents have the capacity of the template.
+type ManageQueues struct{}
+
 // AdoptQueue makes a dynamic queue, and the dynamic queues above it, queues of the configuration.
 // IfVersion 0 is unconditional; DryRun only validates.
 type AdoptQueue struct {
@@ -20,14 +23,19 @@ type AdoptQueue struct {
 
 // Kind implements Input.
 func (*RemoveIdleQueues) Kind() Kind { return KindRemoveIdleQueues }
+func (*ManageQueues) Kind() Kind     { return KindManageQueues }
 func (*AdoptQueue) Kind() Kind       { return KindAdoptQueue }
 
 // NewReply implements Input.
 func (*RemoveIdleQueues) NewReply() Reply { return new(Done) }
+func (*ManageQueues) NewReply() Reply     { return new(Done) }
 func (*AdoptQueue) NewReply() Reply       { return new(SetQueuesReply) }
 
 // Code implements Input.
 func (*RemoveIdleQueues) Code(*codec.Coder) {}
+
+// Code implements Input.
+func (*ManageQueues) Code(*codec.Coder) {}
 
 // Code implements Input.
 func (i *AdoptQueue) Code(c *codec.Coder) {

@@ -54,6 +54,7 @@ const (
 	PriorityTooHigh   Code = "PRIORITY_TOO_HIGH"
 	QueueNotCreated   Code = "QUEUE_NOT_CREATED"
 	InvalidGang       Code = "INVALID_GANG"
+	QueueNotMapped    Code = "QUEUE_NOT_MAPPED"
 )
 
 // Fault says what was refused and what to do about it. Details lists every

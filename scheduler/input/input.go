@@ -131,10 +131,11 @@ const (
 	KindRemoveIdleQueues
 	KindSetGang
 	KindAdoptQueue
+	KindManageQueues
 )
 
 // KindsEnd is above every kind that this build knows.
-const KindsEnd = KindAdoptQueue + 1
+const KindsEnd = KindManageQueues + 1
 
 // New returns an empty input of a kind; nil when this build does not know it.
 func New(k Kind) Input {
@@ -194,6 +195,7 @@ var makers = map[Kind]func() Input{
 	KindPreemptionRound:       func() Input { return new(PreemptionRound) },
 	KindRemoveIdleQueues:      func() Input { return new(RemoveIdleQueues) },
 	KindAdoptQueue:            func() Input { return new(AdoptQueue) },
+	KindManageQueues:          func() Input { return new(ManageQueues) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

@@ -131,6 +131,9 @@ func (p *Planner) destinationOf(in *input.SubmitApplication) (destination, *inpu
 		}
 	}
 	leaf, fault := p.leafNamed(name)
+	if fault == nil && placed.Queue == "" && p.Config().Queues[leaf].Creation == capacity.Legacy {
+		fault = notMapped(name)
+	}
 	return destination{leaf: leaf, queue: &p.Config().Queues[leaf], placed: placed}, fault
 }
 
@@ -167,6 +170,9 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	q := p.sched.Queue(int32(leaf))
 	if fault := p.running(int32(leaf)); fault != nil {
 		return fault
+	}
+	if p.Config().Queues[leaf].Creation == capacity.Legacy {
+		return nil // YARN counts no applications there
 	}
 	if most := p.Config().MaxApplications(leaf, p.sched.TreeOf); int64(q.Apps()) >= most {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)

@@ -25,6 +25,9 @@ type destination struct {
 // newQueue is the destination of an application in a leaf that does not exist.
 func (p *Planner) newQueue(name string, placed placement.Result) (destination, *input.Fault) {
 	create, err := p.Config().Creatable(name)
+	if p.belowManaged(name) {
+		return p.newManaged(name, create, err, placed)
+	}
 	if err == nil && p.st.Meta.Level < event.LevelDynamicQueues {
 		err = fmt.Errorf("queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
 	}
@@ -42,7 +45,7 @@ func (p *Planner) newQueue(name string, placed placement.Result) (destination, *
 func (p *Planner) createsBelow(path string) bool {
 	for path != "" {
 		if i, err := p.Config().Lookup(path); err == nil {
-			return p.Config().Queues[i].ChildrenBy() != capacity.Static
+			return p.Config().Queues[i].ChildrenBy() == capacity.Flexible
 		}
 		path = path[:max(strings.LastIndexByte(path, '.'), 0)]
 	}
@@ -68,7 +71,7 @@ func (p *Planner) roomAt(to destination, user string) *input.Fault {
 			return input.Faultf(input.QueueStopped, "remove \"state\" from the template", "queue %s would be created %s", q.Path, q.State)
 		}
 	}
-	if to.queue.MaximumApplications == 0 {
+	if to.queue.MaximumApplications == 0 && to.queue.Creation != capacity.Legacy {
 		return input.Faultf(input.QueueFull, "raise maximum-applications in the template", "queue %s holds its maximum of 0 applications", to.queue.Path)
 	}
 	return p.running(int32(to.create[0].Parent))
@@ -80,6 +83,7 @@ func (p *Planner) createQueues(to destination) int {
 		q := &to.create[i]
 		p.sched.Emit(&event.QueueCreated{Path: q.Path, Leaf: q.Leaf, State: yarn.QueueRunning})
 		to.leaf = len(p.Config().Queues) - 1
+		to.leaf = p.activateNew(to.leaf)
 	}
 	return to.leaf
 }

@@ -114,6 +114,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.preemptionRound(in)
 	case *input.RemoveIdleQueues:
 		return p.removeIdleQueues(in)
+	case *input.ManageQueues:
+		return p.manageQueues(in)
 	case *input.NodesHeard:
 		return p.nodesHeard(in)
 	case *input.RegisterNode:

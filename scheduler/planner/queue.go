@@ -178,6 +178,7 @@ func (p *Planner) reconfigured() {
 	if !p.Config().Preemption.Enabled {
 		p.sched.WithdrawAll(yarn.WithdrawDisabled)
 	}
+	p.manageAfresh()
 	p.cancelUnservable()
 	p.sched.ActivateAll()
 	p.sched.StartNonRunnable()

@@ -22,6 +22,22 @@ func doIdle(w *world, a args, out *strings.Builder) {
 	w.sameViews()
 }
 
+// manage: the monitor of managed parents looks.
+func doManage(w *world, _ args, out *strings.Builder) {
+	w.plan(&input.ManageQueues{})
+	w.tellActive(out)
+	w.sameViews()
+}
+
+// tellActive says which leaves of managed parents became active, and which no longer are.
+func (w *world) tellActive(out *strings.Builder) {
+	for _, e := range w.events {
+		if e, ok := e.(*event.QueuesActivated); ok {
+			fmt.Fprintf(out, "active %q, no longer %q\n", e.Active, e.Inactive)
+		}
+	}
+}
+
 // refresh KEY=VALUE … [dry]: another configuration, with what it says of dynamic queues. An empty value
 // leaves the key out.
 func doRefresh(w *world, a args, out *strings.Builder) {
@@ -41,6 +57,7 @@ func doRefresh(w *world, a args, out *strings.Builder) {
 	if w.refused(out, r) || a.has("dry") {
 		w.props = props
 	}
+	w.tellActive(out)
 	w.tellWarnings(out, r)
 }
 

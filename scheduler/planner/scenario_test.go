@@ -196,7 +196,7 @@ func verbs() map[string]verb {
 		"label": doLabel, "use": doUse, // scenario_label_test.go
 		"warn": doWarn, "preempt": doPreempt, "lost": doLost, // scenario_preemption_test.go
 		"round": doRound, "wait": doWait, "fill": doFill, "ended": doEnded, // scenario_round_test.go
-		"idle": doIdle, "refresh": doRefresh, "adopt": doAdopt, // scenario_dynamicqueue_test.go
+		"idle": doIdle, "refresh": doRefresh, "adopt": doAdopt, "manage": doManage, // scenario_dynamicqueue_test.go
 		"gang":     doGang,                       // scenario_gang_test.go
 		"failover": doFailover, "steps": doSteps, // scenario_failover_test.go
 	}

@@ -190,7 +190,12 @@ func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication, c *i
 	switch f.Reason {
 	case input.NoSuchQueue:
 		return failed("Application %s submitted by user %s to unknown queue: %s", in.ID, in.User, in.Queue)
+	case input.QueueNotMapped:
+		return failed("Application %s submission by user : %s to specified queue : %s  is prohibited. Verify automatic queue mapping for user exists in yarn.scheduler.capacity.queue-mappings", in.ID, in.User, in.Queue)
 	case input.QueueNotCreated:
+		if leaf, ok := managedLeaf(f.What); ok {
+			return failed("Application %s submission by user : %s to  queue : %s failed : %s", in.ID, in.User, leaf, f.What)
+		}
 		return failed("Application %s submission by user : %s to  queue : %s failed : %s: %s", in.ID, in.User, in.Queue, classDynamicEdit, f.What)
 	case input.QueueAmbiguous:
 		return failed("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", in.ID, in.User, in.Queue)
@@ -212,6 +217,15 @@ func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication, c *i
 		return exception(classInvalidLabel, "%s", f.What)
 	}
 	return refusal(f)
+}
+
+// managedLeaf is the leaf in a sentence about auto-create-child-queue, of which YARN leaves the class out.
+func managedLeaf(what string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(what, "Cannot auto create leaf queue ")
+	for _, end := range []string{".Max ", ". Child ", ". The "} {
+		rest, _, _ = strings.Cut(rest, end)
+	}
+	return rest, ok
 }
 
 // capital begins a sentence of the planner's as YARN begins it.

@@ -53,7 +53,7 @@ func parallel(n int64) int64 {
 
 // usedPercent is the part of its guarantee that a queue uses of a partition.
 func usedPercent(p *view.Partition, slot uint32, i int) float64 {
-	return view.FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].EffMin, p.Conf.MinAlloc))
+	return view.FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].Measure(), p.Conf.MinAlloc))
 }
 
 // partitionsOf are the partitions that a queue has to do with.
@@ -145,7 +145,7 @@ func (v *docs) wsQueue(slot uint32, i int, n *view.QueueSums) obj {
 		{"capacities", v.wsCapacities(slot, i)}, {"resources", v.wsUsages(slot, i)},
 		{"minEffectiveCapacity", v.wsResource(eff.EffMin)}, {"maxEffectiveCapacity", v.wsResource(eff.EffMax)},
 		{"maximumAllocation", v.wsResource(conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", conf.Priority}, {"orderingPolicyInfo", v.ordering(i)},
-		{"autoCreateChildQueueEnabled", false}, {"leafQueueTemplate", obj{}},
+		{"autoCreateChildQueueEnabled", conf.ChildrenBy() == capacity.Legacy}, {"leafQueueTemplate", wsProperties(v.Conf.LeafQueueTemplate(q.Path))},
 	}...)
 	d = append(d, v.wsQueueKind(i)...)
 	if q.Leaf {
@@ -225,7 +225,7 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 		{"userLimit", userLimit}, {"users", filled("user", users)}, {"userLimitFactor", factor},
 		{"configuredMaxAMResourceLimit", view.Percent(conf.MaxAMPercent.Rat()) / 100},
 		{"AMResourceLimit", am}, {"usedAMResource", v.wsResource(q.AMUsed)}, {"userAMResourceLimit", am},
-		{"preemptionDisabled", disabled}, {"intraQueuePreemptionDisabled", intra}, {"defaultPriority", conf.DefaultAppPriority}, {"isAutoCreatedLeafQueue", false},
+		{"preemptionDisabled", disabled}, {"intraQueuePreemptionDisabled", intra}, {"defaultPriority", conf.DefaultAppPriority}, {"isAutoCreatedLeafQueue", conf.Creation == capacity.Legacy},
 		{"maxApplicationLifetime", conf.MaxLifetime}, {"defaultApplicationLifetime", conf.DefaultLifetime},
 	}
 }

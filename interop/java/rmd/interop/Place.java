@@ -56,7 +56,9 @@ public final class Place {
       client.submitApplication(app);
       ApplicationReport report = client.getApplicationReport(id);
       String placed = report.getQueue() + " priority " + report.getPriority().getPriority();
-      client.killApplication(id);
+      if (!name.startsWith("stay")) {
+        client.killApplication(id);
+      }
       return placed;
     } catch (Exception e) {
       return "refused: " + e.getMessage().replace(id.toString(), "APPLICATION").split("\n")[0];

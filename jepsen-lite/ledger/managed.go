@@ -1,0 +1,70 @@
+package ledger
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"rmd/fsm/event"
+)
+
+// managed says whether submissions create the leaves of a queue by auto-create-child-queue.
+func (l *Ledger) managed(i int32) bool {
+	return propertyOf(l.properties, "yarn.scheduler.capacity."+l.queues[i].path+".auto-create-child-queue.enabled") == "true"
+}
+
+// managedSettings are the properties of a leaf below a managed parent: those of the template, and no
+// capacity while it is not active.
+func (l *Ledger) managedSettings(q *queue, own string) []event.Property {
+	out := []event.Property{{Name: own + "capacity", Value: "0"}}
+	prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".leaf-queue-template."
+	for _, p := range l.properties {
+		key, ok := strings.CutPrefix(p.Name, prefix)
+		if ok && (q.active || key != "capacity" && !strings.HasSuffix(key, ".capacity")) {
+			out = append(out, event.Property{Name: own + key, Value: p.Value})
+		}
+	}
+	return slices.Clip(out)
+}
+
+// activateQueues gives leaves below managed parents the capacity of the template, or takes it. Only a
+// configuration takes it from one with applications. Together they have no more than their parent.
+func (l *Ledger) activateQueues(e *event.QueuesActivated) {
+	configured := l.configured
+	parents := map[int32]bool{}
+	for k, paths := range [][]string{e.Active, e.Inactive} {
+		for _, path := range paths {
+			i := l.queue(path)
+			if i < 0 || !l.queues[i].dynamic || !l.queues[i].leaf || l.queues[i].active == (k == 0) {
+				l.violate(Audit, nil, "%s becomes active: %v, but is no dynamic leaf or was so before", path, k == 0)
+				continue
+			}
+			q := &l.queues[i]
+			if k == 1 && q.apps > 0 && !configured {
+				l.violate(Audit, nil, "queue %s loses its capacity with %d applications", path, q.apps)
+			}
+			q.active, parents[q.parent] = k == 0, true
+			l.readQueue(q, l.settings(q))
+		}
+	}
+	for i := range parents { // any of them: order is harmless
+		l.activeFit(i)
+	}
+	l.configured = true // what they are guaranteed is not what it was
+}
+
+// activeFit holds that the active leaves of a managed parent have no more than it has. YARN allows a
+// ten-thousandth more.
+func (l *Ledger) activeFit(parent int32) {
+	active := 0
+	for i := range l.queues {
+		if q := &l.queues[i]; q.parent == parent && !q.gone && q.active {
+			active++
+		}
+	}
+	path := l.queues[parent].path
+	percent, err := strconv.ParseFloat(propertyOf(l.properties, "yarn.scheduler.capacity."+path+".leaf-queue-template.capacity"), 64)
+	if err == nil && float64(active)*percent > 100.01 {
+		l.violate(Audit, nil, "%d leaves of %s have %g %% of it each", active, path, percent)
+	}
+}

@@ -1,0 +1,142 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/scheduler/placement"
+	"rmd/yarn"
+)
+
+// Leaves below a managed parent, which has auto-create-child-queue: as many of them as its capacity
+// allows have that of its template; the others have none, and live on what others leave.
+//
+// Source: Hadoop 3.4.2, GuaranteedOrZeroCapacityOverTimePolicy. In YARN it runs only if
+// QueueManagementDynamicEditPolicy is among the monitors; here always.
+
+// belowManaged says whether the queue right above a path is a managed parent.
+func (p *Planner) belowManaged(path string) bool {
+	i, err := p.Config().Lookup(path[:max(strings.LastIndexByte(path, '.'), 0)])
+	return err == nil && p.Config().Queues[i].ChildrenBy() == capacity.Legacy
+}
+
+// newManaged is the destination of an application in a leaf below a managed parent that does not exist.
+// Only a placement rule leads there.
+func (p *Planner) newManaged(name string, create []yarn.DynamicQueue, err error, placed placement.Result) (destination, *input.Fault) {
+	switch {
+	case placed.Queue == "" && err != nil:
+		return destination{}, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
+	case placed.Queue == "":
+		return destination{}, notMapped(name)
+	case err != nil:
+		return destination{}, input.Faultf(input.QueueNotCreated, "see \"rmd queue list\", and auto-create-child-queue of the queue above", "%v", err)
+	case p.st.Meta.Level < event.LevelDynamicQueues:
+		return destination{}, input.Faultf(input.QueueNotCreated, "upgrade all replicas, then \"rmd cluster finalize\"",
+			"queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
+	}
+	queues := p.Config().Candidates(create)
+	return destination{create: queues, queue: &queues[0], placed: placed}, nil
+}
+
+func notMapped(name string) *input.Fault {
+	return input.Faultf(input.QueueNotMapped, "add a rule to queue-mappings that leads there, and name no queue",
+		"queue %s is below a parent with auto-create-child-queue, and no placement rule leads to it", name)
+}
+
+// activateNew makes the leaf that was just created active if its managed parent has room.
+func (p *Planner) activateNew(i int) int {
+	q := &p.Config().Queues[i]
+	if q.Creation != capacity.Legacy {
+		return i
+	}
+	if above := &p.Config().Queues[q.Parent]; p.Config().ActiveBelow(above) < above.AutoCreate.Room {
+		path := q.Path
+		p.sched.Emit(&event.QueuesActivated{Active: []string{path}})
+		i, _ = p.Config().Lookup(path) // the configuration was made again
+	}
+	return i
+}
+
+// manageQueues is the monitor's turn. A parent that refuses leaves beyond its capacity is left alone.
+func (p *Planner) manageQueues(in *input.ManageQueues) input.Reply {
+	p.manage(func(q *capacity.Queue) bool { return !q.AutoCreate.FailBeyond }, false)
+	return in.NewReply()
+}
+
+// manageAfresh decides again for all managed parents after a new configuration: leaves without
+// applications have nothing until then.
+func (p *Planner) manageAfresh() {
+	p.manage(func(*capacity.Queue) bool { return true }, true)
+}
+
+func (p *Planner) manage(which func(*capacity.Queue) bool, afresh bool) {
+	if p.st.DynamicQueues.Len() == 0 {
+		return
+	}
+	e := &event.QueuesActivated{}
+	var oldest map[uint32]uint32
+	for i := range p.Config().Queues {
+		q := &p.Config().Queues[i]
+		if q.ChildrenBy() != capacity.Legacy || len(q.Children) == 0 || !which(q) {
+			continue
+		}
+		if oldest == nil {
+			oldest = p.oldestApps()
+		}
+		p.manageBelow(q, afresh, oldest, e)
+	}
+	if len(e.Active)+len(e.Inactive) > 0 {
+		p.sched.Emit(e)
+	}
+}
+
+// oldestApps has the first application of each queue that has some, by slot; looked up by key only.
+func (p *Planner) oldestApps() map[uint32]uint32 {
+	oldest := map[uint32]uint32{}
+	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if first, ok := oldest[a.Queue]; !a.State.Ended() && (!ok || a.ID.Seq < first) {
+			oldest[a.Queue] = a.ID.Seq
+		}
+		return true
+	})
+	return oldest
+}
+
+// manageBelow adds to e what changes below a managed parent: leaves without applications give back what
+// they have, and those that wait get it in the order of their first applications. Afresh, those that
+// have it wait too.
+func (p *Planner) manageBelow(parent *capacity.Queue, afresh bool, oldest map[uint32]uint32, e *event.QueuesActivated) {
+	type leaf struct {
+		path   string
+		first  uint32
+		active bool
+	}
+	var waiting []leaf
+	room := parent.AutoCreate.Room
+	for _, k := range parent.Children {
+		q := &p.Config().Queues[k]
+		first, used := oldest[p.st.Queue(q.Path)]
+		switch {
+		case used && q.Active && !afresh:
+			room--
+		case used:
+			waiting = append(waiting, leaf{q.Path, first, q.Active})
+		case q.Active:
+			e.Inactive = append(e.Inactive, q.Path)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b leaf) int { return cmp.Compare(a.first, b.first) })
+	for i, l := range waiting {
+		switch gets := int64(i) < room; {
+		case gets && !l.active:
+			e.Active = append(e.Active, l.path)
+		case !gets && l.active:
+			e.Inactive = append(e.Inactive, l.path)
+		}
+	}
+}
