@@ -79,15 +79,19 @@ func scaled(r yarn.Resource, by *big.Rat) yarn.Resource {
 }
 
 // partOfWeights is a queue's weight by the weights of its parent's children; none if one of them has
-// no weight that can be read.
+// one that cannot be read. A queue without a capacity of the label has no part of its nodes.
 func (l *Ledger) partOfWeights(q *queue, label string) *big.Rat {
 	sum := new(big.Rat)
 	for i := range l.queues {
 		if s := &l.queues[i]; !s.gone && s.parent == q.parent {
-			if s.min[label].weight == nil {
+			c, has := s.min[label]
+			if !has {
+				continue
+			}
+			if c.weight == nil {
 				return new(big.Rat)
 			}
-			sum.Add(sum, s.min[label].weight)
+			sum.Add(sum, c.weight)
 		}
 	}
 	if sum.Sign() == 0 {
