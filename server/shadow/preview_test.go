@@ -37,7 +37,8 @@ func previewed(t *testing.T, s Stretch) map[string]api.PreviewRun {
 
 // TestPreview: what the preview says of preemption is about what happens with it. What was is exact.
 func TestPreview(t *testing.T) {
-	keys := preemption[1:] // all but the one that switches it on
+	// All keys but the one that switches it on, and no limit on the work that is lost.
+	keys := append(slices.Clone(preemption[1:]), "yarn.scheduler.capacity.preemption.max-lost-work-ms=-1")
 	var said, then struct{ killed, waited, waits int64 }
 	for _, seed := range []uint64{0, 3} {
 		without, c := recorded(t, seed, keys...)
@@ -49,7 +50,7 @@ func TestPreview(t *testing.T) {
 		if again := previewed(t, without); seed == 0 && !reflect.DeepEqual(runs, again) {
 			t.Error("once more it differs")
 		}
-		with, _ := recorded(t, seed, append(keys, preemption[0])...)
+		with, _ := recorded(t, seed, append(slices.Clone(keys), preemption[0])...)
 		off, planned, happened := runs[api.PreviewOff], runs[api.PreviewPlanned], previewed(t, with)[api.PreviewPlanned]
 		if _, more := runs[api.PreviewCluster]; more || !off.Exact || off.Killed+off.Warned+off.LostMillis != 0 || off.Owed.Count == 0 {
 			t.Errorf("as it was: %+v", off)
