@@ -113,7 +113,7 @@ func placed(t *testing.T, kind harness.Kind, extra string, submissions []string,
 	}
 	c.Read("/ws/v1/cluster/scheduler", &doc)
 	var paths []string
-	describe(doc.Scheduler.Info, func(path, text string) {
+	describe(doc.Scheduler.Info, queueFields, func(_ map[string]any, path, text string) {
 		out["REST "+path] = text
 		paths = append(paths, path)
 	})
@@ -132,10 +132,10 @@ func placed(t *testing.T, kind harness.Kind, extra string, submissions []string,
 }
 
 // describe calls f with what a document of REST says of each queue.
-func describe(queue map[string]any, f func(path, text string)) {
+func describe(queue map[string]any, fields []string, f func(queue map[string]any, path, text string)) {
 	path, _ := queue["queuePath"].(string)
 	var b strings.Builder
-	for _, key := range queueFields {
+	for _, key := range fields {
 		switch v := queue[key].(type) {
 		case nil:
 		case float64: // Java's are inexact beyond this
@@ -144,12 +144,12 @@ func describe(queue map[string]any, f func(path, text string)) {
 			fmt.Fprintf(&b, "%s = %v\n", key, v)
 		}
 	}
-	f(path, b.String())
+	f(queue, path, b.String())
 	below, _ := queue["queues"].(map[string]any)
 	list, _ := below["queue"].([]any)
 	for _, q := range list {
 		if q, ok := q.(map[string]any); ok {
-			describe(q, f)
+			describe(q, fields, f)
 		}
 	}
 }

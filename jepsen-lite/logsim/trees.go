@@ -75,7 +75,7 @@ func (o Options) labelled(tree int) []string {
 		lines = append(lines, prefix+"root.c.accessible-node-labels= ")
 	}
 	if o.has(LoadUsers) {
-		lines = append(lines, prefix+"root.users.accessible-node-labels= ")
+		lines = append(lines, prefix+"root.users.accessible-node-labels= ", prefix+"root.m.accessible-node-labels= ")
 	}
 	return lines
 }
@@ -141,11 +141,33 @@ func users(tree int) []string {
 	return lines
 }
 
+// managed is a parent whose leaves placement rules create: one, two or three have its capacity at a time.
+func managed(tree int) []string {
+	const m = prefix + "root.m."
+	lines := []string{m + "auto-create-child-queue.enabled=true", "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval=1000",
+		m + "leaf-queue-template.user-limit-factor=10", m + "leaf-queue-template.maximum-capacity=100"}
+	switch tree {
+	case 2:
+		return append(lines, m+"capacity=1w", m+"leaf-queue-template.capacity=60")
+	case 3:
+		return append(lines, m+"capacity=[memory=1024,vcores=1]", m+"leaf-queue-template.capacity=[memory=512,vcores=0]")
+	}
+	return append(lines, m+"capacity=0", fmt.Sprintf("%sleaf-queue-template.capacity=%d", m, 100/(1+tree)))
+}
+
+// mappings are the rules for applications that name no queue.
+func (o Options) mappings() string {
+	if o.has(LoadUsers) {
+		return "u:%user:root.m.%user"
+	}
+	return "u:%user:root.b"
+}
+
 // properties writes a tree with what all of them have. Without a selector nothing is preempted.
 func (o Options) properties(tree int, lazy bool, selector string) []input.Property {
 	lines := []string{
 		"yarn.scheduler.maximum-allocation-mb=16384", "yarn.scheduler.maximum-allocation-vcores=16", "yarn.cluster.max-application-priority=5",
-		"yarn.resourcemanager.max-completed-applications=12", prefix + "node-locality-delay=2", prefix + "maximum-applications=200", prefix + "queue-mappings=u:%user:root.b",
+		"yarn.resourcemanager.max-completed-applications=12", prefix + "node-locality-delay=2", prefix + "maximum-applications=200", prefix + "queue-mappings=" + o.mappings(),
 		prefix + fmt.Sprintf("reservation.eager-cancel=%v", !lazy),
 		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs=20", "yarn.nm.liveness-monitor.expiry-interval-ms=10000",
 		"yarn.resourcemanager.delegation.key.update-interval=15000", "yarn.resourcemanager.delegation.token.renew-interval=30000",
@@ -162,12 +184,12 @@ func (o Options) properties(tree int, lazy bool, selector string) []input.Proper
 	}
 	for _, l := range trees[tree] {
 		if o.has(LoadUsers) && strings.HasPrefix(l, "root.queues=") {
-			l += ",users"
+			l += ",users,m"
 		}
 		lines = append(lines, prefix+l)
 	}
 	if o.has(LoadUsers) {
-		lines = append(lines, users(tree)...)
+		lines = append(append(lines, users(tree)...), managed(tree)...)
 	}
 	switch tree {
 	case 1:

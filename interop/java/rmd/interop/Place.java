@@ -19,7 +19,8 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 /**
  * Place submits unmanaged applications and says which queue each goes to. args: a file whose lines have a user, the
  * application's name, the queue that its client names, a tag and a priority ("-": none), with tabs between. For each it
- * prints the queue and the priority that it has there, or the message of the refusal.
+ * prints the queue and the priority that it has there, or the message of the refusal. Applications are killed then, but
+ * for those whose names begin with "stay".
  */
 public final class Place {
   public static void main(String[] args) throws Exception {
