@@ -9,8 +9,8 @@ import (
 )
 
 // BenchmarkPreemptionRound is a round on 10,000 nodes, 1,000 leaves and 10,000 applications: the first
-// with half of the leaves owed everything, one later with the sets of the first standing, and one
-// that finds nothing to do. The budget is 20 ms.
+// with half of the leaves owed everything, one later with the sets of the first standing, one that
+// finds nothing to do, and the first with a limit on lost work. The budget is 20 ms.
 func BenchmarkPreemptionRound(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
 	w.enablePreemption(b)
@@ -20,6 +20,8 @@ func BenchmarkPreemptionRound(b *testing.B) {
 	w.ask(b, 16, func(i int) bool { return i%2 == 1 })
 	b.Run("first", func(b *testing.B) { w.rounds(b, 0) })
 	b.Run("later", func(b *testing.B) { w.rounds(b, 3) })
+	w.set(b, input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: "60000"})
+	b.Run("limited", func(b *testing.B) { w.rounds(b, 0) })
 }
 
 // BenchmarkPreemptionInside is a round in a cluster of the same size where half of the applications of
@@ -56,12 +58,19 @@ func (w *plant) fill(tb testing.TB) {
 	w.now += 3_600_000
 }
 
+// enablePreemption lets rounds end containers, whatever work is lost.
 func (w *plant) enablePreemption(tb testing.TB, more ...input.Property) {
-	in := &input.SetQueues{Properties: append(more, input.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"},
-		input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: "-1"})}
+	w.set(tb, append(more, input.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"},
+		input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: "-1"})...)
+}
+
+// set adds keys to the configuration, or changes them: of equal names the last counts.
+func (w *plant) set(tb testing.TB, keys ...input.Property) {
+	in := &input.SetQueues{}
 	for _, q := range w.p.Config().Properties() {
 		in.Properties = append(in.Properties, input.Property{Name: q.Name, Value: q.Value})
 	}
+	in.Properties = append(in.Properties, keys...)
 	w.must(tb, in)
 }
 
