@@ -2,7 +2,10 @@ package planner
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/cockroachdb/datadriven"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -50,7 +53,9 @@ func sizes(st *state.State) map[string][2]int {
 }
 
 // TestManyQueues: 10,000 queues come and go, 500 at a time, and leave the state as small as it was. The
-// share of each is too small for an application; it takes one all the same.
+// share of each is too small for an application; it takes one all the same. In each wave two leaders follow,
+// the first restored from its tables while the queues are full, and a configuration between them; the leader
+// before goes on beside each and must decide the same to the bit.
 func TestManyQueues(t *testing.T) {
 	const waves, users = 20, 500
 	w := newWorld(t)
@@ -59,6 +64,7 @@ func TestManyQueues(t *testing.T) {
 		t.Fatal(r.Refused())
 	}
 	var before map[string][2]int
+	bytes := 0
 	for wave := range waves {
 		var ids []yarn.ApplicationID
 		for i := range users {
@@ -71,7 +77,15 @@ func TestManyQueues(t *testing.T) {
 		if n := w.p.st.DynamicQueues.Len(); n != users+1 {
 			t.Fatalf("%d dynamic queues", n)
 		}
-		for _, id := range ids {
+		w.leaderFollows("snapshot")
+		w.props[len(w.props)-1].Value = fmt.Sprintf("%dw", 1+wave%3)
+		if r := w.plan(&input.SetQueues{Properties: w.props}); r.Refused() != nil {
+			t.Fatal(r.Refused())
+		}
+		for i, id := range ids {
+			if i == users/2 {
+				w.leaderFollows("fork")
+			}
 			w.plan(&input.KillApplication{ID: id, Diagnostics: "k"})
 		}
 		for range 2 { // leaves, then their parent
@@ -85,7 +99,14 @@ func TestManyQueues(t *testing.T) {
 		if err := w.p.st.Check(); err != nil {
 			t.Fatal(err)
 		}
-		if now := sizes(w.p.st); before == nil {
+		now := sizes(w.p.st)
+		switch n := bytesInAll(now); {
+		case wave == 1: // ids have their length
+			bytes = n
+		case wave > 1 && n != bytes:
+			t.Errorf("after wave %d the state has %d bytes beside its configuration, not %d", wave, n, bytes)
+		}
+		if before == nil {
 			before = now
 		} else {
 			for name, n := range now {
@@ -96,6 +117,23 @@ func TestManyQueues(t *testing.T) {
 		}
 	}
 	w.finish()
+}
+
+// bytesInAll are those of all sections but the configuration, of which each refresh adds a version.
+func bytesInAll(sizes map[string][2]int) (n int) {
+	for name, s := range sizes { // a sum: order is harmless
+		if name != "configuration" {
+			n += s[1]
+		}
+	}
+	return n
+}
+
+// leaderFollows has a new leader, and the one before as its only twin.
+func (w *world) leaderFollows(from string) {
+	var out strings.Builder
+	w.twins = nil
+	doFailover(w, args{w: w, list: []datadriven.CmdArg{{Key: from}}}, &out)
 }
 
 // BenchmarkDynamicLeaves is the planner's rate, containers granted by heartbeats, in a cluster with
