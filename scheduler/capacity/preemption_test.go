@@ -87,7 +87,7 @@ func TestPreemptionFaults(t *testing.T) {
 		}
 	}
 	for key, what := range map[string]string{
-		preemptionPrefix + "max_wait_before_kil = 5":                "did you mean \"" + preemptionPrefix + "max_wait_before_kill\"?",
+		preemptionPrefix + "max_wait_before_kil = 5":  "did you mean \"" + preemptionPrefix + "max_wait_before_kill\"?",
 		monitorPolicies + " = a.b.OtherDynamicPolicy": "names a.b.OtherDynamicPolicy, which rmd does not have",
 	} {
 		c := parse(t, twoQueues+monitorEnable+" = true\n"+key)
