@@ -44,9 +44,10 @@ type droppedReservation struct {
 
 // yarnChoice is a container that is to end.
 type yarnChoice struct {
-	container uint32
-	cause     yarn.PreemptionCause
-	queue     string // that gains, where it is known
+	container   uint32
+	cause       yarn.PreemptionCause
+	queue       string // that gains, where it is known
+	reservation uint64 // of a queue of higher priority, that it makes room for; otherwise 0
 }
 
 func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
@@ -76,6 +77,7 @@ func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
 // carryOut withdraws warnings of containers that are not chosen any more, warns those that are chosen
 // for the first time, and returns those whose deadline has passed.
 func (r *yarnRound) carryOut() (kill []uint32) {
+	r.spareForDropped()
 	var spared []uint32
 	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
 		if !r.isChosen[slot] && w.Cause != yarn.PreemptLease {
@@ -92,6 +94,18 @@ func (r *yarnRound) carryOut() (kill []uint32) {
 		}
 	}
 	return kill
+}
+
+// spareForDropped takes back what was chosen for a reservation that a later selector has dropped: it
+// would end for nothing.
+func (r *yarnRound) spareForDropped() {
+	r.chosen = slices.DeleteFunc(r.chosen, func(c yarnChoice) bool {
+		dropped := c.reservation != 0 && r.s.st.Reservation(c.reservation) == 0
+		if dropped {
+			delete(r.isChosen, c.container)
+		}
+		return dropped
+	})
 }
 
 // warned warns a chosen container. It says whether that is done already and the time is up. A container
@@ -127,10 +141,10 @@ func (r *yarnRound) warn(c yarnChoice) {
 }
 
 // choose adds a container and takes it off the budget.
-func (r *yarnRound) choose(slot uint32, cause yarn.PreemptionCause, queue string) {
-	r.isChosen[slot] = true
-	r.chosen = append(r.chosen, yarnChoice{slot, cause, queue})
-	r.budget = r.budget.Sub(r.s.st.Containers.Get(slot).Size)
+func (r *yarnRound) choose(c yarnChoice) {
+	r.isChosen[c.container] = true
+	r.chosen = append(r.chosen, c)
+	r.budget = r.budget.Sub(r.s.st.Containers.Get(c.container).Size)
 }
 
 // toTake computes what each leaf must give of each partition, less what is chosen already. Each entry

@@ -166,7 +166,7 @@ func (f *yarnFirstIn) try(slot uint32) bool {
 	if f.isChosen[slot] || !f.takes(f.partitionOf(c.Node), c.Size) {
 		return false
 	}
-	f.yarnRound.choose(slot, f.cause, f.gains)
+	f.yarnRound.choose(yarnChoice{container: slot, cause: f.cause, queue: f.gains})
 	return true
 }
 

@@ -159,7 +159,7 @@ func (p *yarnPriority) take(res *state.Reservation, leaf int32, victims []uint32
 	of := &p.gained[p.partitionOf(res.Node)][leaf]
 	*of = of.Add(res.Size)
 	for _, slot := range victims {
-		p.choose(slot, yarn.PreemptQueuePriority, p.s.cfg.Queues[leaf].Path)
+		p.choose(yarnChoice{container: slot, cause: yarn.PreemptQueuePriority, queue: p.s.cfg.Queues[leaf].Path, reservation: res.Number})
 	}
 }
 

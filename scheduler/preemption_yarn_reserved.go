@@ -53,7 +53,7 @@ func (r *yarnRound) chooseOnReserved(node uint32, take [][]yarn.Resource) {
 		}
 		of := &take[partition][r.leafOf(slot)]
 		*of = of.Sub(size)
-		r.choose(slot, yarn.PreemptReservation, queue)
+		r.choose(yarnChoice{container: slot, cause: yarn.PreemptReservation, queue: queue})
 		return true
 	})
 	if ok {
