@@ -28,8 +28,8 @@ func (p *Planner) newQueue(name string, placed placement.Result) (destination, *
 	if p.belowManaged(name) {
 		return p.newManaged(name, create, err, placed)
 	}
-	if err == nil && p.st.Meta.Level < event.LevelDynamicQueues {
-		err = fmt.Errorf("queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
+	if err == nil {
+		err = p.levelForQueues(name)
 	}
 	switch {
 	case err == nil:
@@ -39,6 +39,14 @@ func (p *Planner) newQueue(name string, placed placement.Result) (destination, *
 		return destination{}, input.Faultf(input.QueueNotCreated, "see \"rmd queue list\", and auto-queue-creation-v2 of the queue above", "%v", err)
 	}
 	return destination{}, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
+}
+
+// levelForQueues says that the cluster's feature level is too low for a queue that a submission creates.
+func (p *Planner) levelForQueues(name string) error {
+	if p.st.Meta.Level >= event.LevelDynamicQueues {
+		return nil
+	}
+	return fmt.Errorf("queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
 }
 
 // createsBelow says whether the lowest queue of a path that exists creates queues.
@@ -82,8 +90,7 @@ func (p *Planner) createQueues(to destination) int {
 	for i := range to.create {
 		q := &to.create[i]
 		p.sched.Emit(&event.QueueCreated{Path: q.Path, Leaf: q.Leaf, State: yarn.QueueRunning})
-		to.leaf = len(p.Config().Queues) - 1
-		to.leaf = p.activateNew(to.leaf)
+		to.leaf = p.activateNew(len(p.Config().Queues) - 1)
 	}
 	return to.leaf
 }

@@ -28,6 +28,7 @@ func (p *Planner) belowManaged(path string) bool {
 // newManaged is the destination of an application in a leaf below a managed parent that does not exist.
 // Only a placement rule leads there.
 func (p *Planner) newManaged(name string, create []yarn.DynamicQueue, err error, placed placement.Result) (destination, *input.Fault) {
+	low := p.levelForQueues(name)
 	switch {
 	case placed.Queue == "" && err != nil:
 		return destination{}, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
@@ -35,9 +36,8 @@ func (p *Planner) newManaged(name string, create []yarn.DynamicQueue, err error,
 		return destination{}, notMapped(name)
 	case err != nil:
 		return destination{}, input.Faultf(input.QueueNotCreated, "see \"rmd queue list\", and auto-create-child-queue of the queue above", "%v", err)
-	case p.st.Meta.Level < event.LevelDynamicQueues:
-		return destination{}, input.Faultf(input.QueueNotCreated, "upgrade all replicas, then \"rmd cluster finalize\"",
-			"queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
+	case low != nil:
+		return destination{}, input.Faultf(input.QueueNotCreated, "upgrade all replicas, then \"rmd cluster finalize\"", "%v", low)
 	}
 	queues := p.Config().Candidates(create)
 	return destination{create: queues, queue: &queues[0], placed: placed}, nil
