@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,11 +20,13 @@ import (
 )
 
 // forecasts keeps this replica's record of how well starts are forecast. Each replica keeps one: it
-// follows what is applied, and forecasts once a minute of the log's time when what waits will start.
-// So the record needs no entry of the log, and no failover ends it. It is saved beside the log and
-// goes on from there after a restart.
+// follows what is applied, and forecasts when what waits will start: once a minute of the log's time,
+// or as Parts says. So the record needs no entry of the log, and no failover ends it. It is saved
+// beside the log and goes on from there after a restart.
 type forecasts struct {
 	r *Replica
+	// next is when the next forecast is due, in milliseconds of the log's time; 0: not known yet.
+	next int64
 
 	mu     sync.Mutex
 	keeper *forecast.Keeper // nil: nothing is followed yet
@@ -32,7 +35,7 @@ type forecasts struct {
 }
 
 const (
-	forecastEvery = 60_000 // milliseconds
+	forecastEvery = time.Minute
 	forecastPause = 100 * time.Millisecond
 	forecastFile  = "forecasts.json"
 	// An answer may be so old for a page; so many are kept.
@@ -76,7 +79,6 @@ func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 	// A fork to forecast from, when all that leads to it is followed.
 	var fork *state.State
 	var index uint64
-	next := int64(0)
 	for {
 		b, err := sub.Next(ctx)
 		if err != nil {
@@ -88,11 +90,24 @@ func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 			}
 			fork = nil
 		}
-		if f.apply(record, b) && fork == nil && b.NowMillis >= next {
+		if f.apply(record, b) && fork == nil && f.due(b.NowMillis) {
 			fork, index = f.r.machine.Fork()
-			next = b.NowMillis + forecastEvery
 		}
 	}
+}
+
+// due says once per interval that it is time for a forecast. The first interval begins with the
+// replica, and a watch that starts again does not shorten it.
+func (f *forecasts) due(nowMillis int64) bool {
+	every := cmp.Or(f.r.parts.ForecastEvery, forecastEvery).Milliseconds()
+	if f.next == 0 {
+		f.next = nowMillis + every
+	}
+	if nowMillis < f.next {
+		return false
+	}
+	f.next = nowMillis + every
+	return true
 }
 
 // apply follows a batch, as soon as the cluster has its name. True: it is news.

@@ -54,6 +54,8 @@ type Parts struct {
 	Level uint32
 	// MaxInFlight is how many batches may wait for their commit; 0: the sequencer's default.
 	MaxInFlight int
+	// ForecastEvery is the time between two forecasts of all that waits; 0: a minute.
+	ForecastEvery time.Duration
 
 	// FSM, Log and Planner wrap parts of the replica, so that an observer sees what goes through
 	// them: what Raft applies, what the leader proposes, what it plans. Nil: nothing is wrapped.

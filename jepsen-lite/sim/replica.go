@@ -263,7 +263,7 @@ func (l *process) options() server.Options {
 		Peer: l.host,
 		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: snapshots{l.disk}, Transport: l.host,
 			Identity: &who, KeepIdentity: l.disk.keep, FreeSpace: l.disk.space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
-		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.inFlight,
+		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.inFlight, ForecastEvery: forecastEvery,
 		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
 		Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
 		Planner: func(p *planner.Planner) leader.Planner {
@@ -288,6 +288,10 @@ func (d *disk) space(string) (uint64, error) {
 	}
 	return d.free, nil
 }
+
+// forecastEvery is rarer than in the product: a forecast changes no state, and costs more than all
+// else of a small cluster.
+const forecastEvery = 5 * time.Minute
 
 // How long nodes and AMs may be silent, and containers wait to be started.
 const (
