@@ -1,0 +1,74 @@
+package tidy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// shown is a command of the track record: its packages, and the tests that it runs.
+	shown = regexp.MustCompile("`[^`]*go test ([^`]*)-run (?:'([^']*)'|\"([^\"]*)\"|([^` ]+))[^`]*`")
+	// tested is a test function.
+	tested = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
+)
+
+// TestTrackRecordNamesTests: each test that the track record names exists in a package that the same
+// command names. "go test -run" reports no error when it finds no test.
+func TestTrackRecordNamesTests(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "jepsen-lite", "track-record.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range shown.FindAllStringSubmatch(string(text), -1) {
+		for _, name := range strings.Split(m[2]+m[3]+m[4], `\|`) {
+			found++
+			if !hasTest(t, root, strings.Fields(m[1]), name) {
+				t.Errorf("jepsen-lite/track-record.md: %s runs no test %q", m[0], name)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d tests found in the track record", found)
+	}
+}
+
+// hasTest says whether one of the packages has a test of the name, and for TestX/file a file in its
+// testdata.
+func hasTest(t *testing.T, root string, packages []string, name string) bool {
+	t.Helper()
+	name, sub, _ := strings.Cut(name, "/")
+	for _, p := range packages {
+		folder, ok := strings.CutPrefix(p, "./")
+		if !ok {
+			continue // a flag
+		}
+		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := filepath.Glob(filepath.Join(root, folder, "testdata", "*"+sub+"*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sub != "" && len(data) == 0 {
+			continue
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range tested.FindAllStringSubmatch(string(src), -1) {
+				if strings.Contains(f[1], name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
