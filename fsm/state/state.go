@@ -149,7 +149,7 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("event %s %+v does not follow from the state: %s", e.Event.Kind(), e.Event, e.Why)
+	return fmt.Sprintf("event %s does not follow from the state: %s", event.Describe(e.Event), e.Why)
 }
 
 func broken(e event.Event, format string, args ...any) error {

@@ -128,7 +128,7 @@ func (s *Shadow) recalled(ref event.ContainerRef) bool {
 // take applies an event as it is. One that the shadow's state refuses is a difference.
 func (s *Shadow) take(e event.Event) (int, error) {
 	if err := s.own.Scheduler().Apply(e); err != nil {
-		return 0, s.diverge(s.own.State(), describe(e), err.Error())
+		return 0, s.diverge(s.own.State(), event.Describe(e), err.Error())
 	}
 	s.ownMeter.add(s.own.State(), e)
 	return 1, nil
@@ -165,7 +165,7 @@ func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 			return s.take(events[0])
 		}
 	}
-	return 0, s.diverge(before, describe(events[0]), said)
+	return 0, s.diverge(before, event.Describe(events[0]), said)
 }
 
 func equal(a, b []event.Event) bool {
@@ -175,7 +175,7 @@ func equal(a, b []event.Event) bool {
 func firstDifference(decided, events []event.Event) string {
 	for i, e := range decided {
 		if i >= len(events) || !reflect.DeepEqual(e, events[i]) {
-			return describe(e)
+			return event.Describe(e)
 		}
 	}
 	return "nothing"

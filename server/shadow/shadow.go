@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 
 	"rmd/fsm/event"
@@ -109,7 +108,7 @@ func (s *Shadow) configure(properties []input.Property) ([]string, error) {
 	}
 	for _, e := range events {
 		if e.Kind() != event.KindQueuesConfigured {
-			s.apart = &api.ShadowDivergence{Index: s.index, AtMillis: s.began, Cluster: "nothing", Shadow: describe(e)}
+			s.apart = &api.ShadowDivergence{Index: s.index, AtMillis: s.began, Cluster: "nothing", Shadow: event.Describe(e)}
 			break
 		}
 	}
@@ -280,11 +279,6 @@ func (s *Shadow) sample() {
 	s.realMeter.sample(now)
 	s.ownMeter.sample(now)
 	s.series.add(now, s.realMeter, s.ownMeter)
-}
-
-// describe tells an event in short.
-func describe(e event.Event) string {
-	return fmt.Sprintf("%s %+v", e.Kind(), reflect.ValueOf(e).Elem().Interface())
 }
 
 // sorted are the keys of a map in order.

@@ -284,3 +284,26 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestDivergenceShowsNoBytes: an application's submission context holds its user's tokens, and may have
+// 4 MB. The first difference shows neither.
+func TestDivergenceShowsNoBytes(t *testing.T) {
+	c := newCluster(t)
+	c.start(DefaultOptions())
+	var more []input.Property
+	for _, p := range capacity.QueuesFor([]string{"root.a", "root.b", "root.c"}) {
+		more = append(more, input.Property(p))
+	}
+	c.plan(&input.SetQueues{Properties: more})
+	c.plan(&input.SubmitApplication{Name: strings.Repeat("n", 1000), User: "u", Queue: "root.c", Unmanaged: true, Context: []byte("secret")})
+	c.flush()
+	d := c.shadow.Report().Divergence
+	if d == nil || !strings.HasPrefix(d.Cluster, "ApplicationSubmitted {App:1 Name:n") {
+		t.Fatalf("%+v", d)
+	}
+	for _, shown := range []string{d.Cluster, d.Shadow} {
+		if strings.Contains(shown, fmt.Sprint([]byte("secret"))) || len(shown) > 2000 {
+			t.Errorf("the difference shows the context, or too much: %s", shown)
+		}
+	}
+}
