@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/internal/codec"
 	"rmd/yarn"
@@ -14,11 +16,17 @@ import (
 type Removals struct {
 	Node       uint32
 	First      uint64             // number of the first of Containers; numbers begin at 1
-	Containers []yarn.ContainerID // replaced whole, never written in place
+	Containers []yarn.ContainerID // what is there is never overwritten; see writer
+	writer     *writer            // not in snapshots: which state may append in place
 }
 
-// MaxRemovals bounds the list of a node, which is copied with every change. A node keeps the
-// status of a container dropped from the list until the application ends.
+// writer stands for one state in records that forks share. A list that a state has made may grow in
+// place, as forks do not look beyond the length that they know. Any other state copies it first: two
+// that append to one array would overwrite each other's.
+type writer struct{ _ byte } // not empty: the addresses of two must differ
+
+// MaxRemovals bounds the list of a node. A node keeps the status of a container dropped from the list
+// until the application ends.
 const MaxRemovals = 256
 
 // ListsRemovals says whether the cluster's level has lists of removals. Below it a node may forget
@@ -47,8 +55,10 @@ func (s *State) listRemoval(c *Container, a *App) {
 	if len(r.Containers) == MaxRemovals {
 		r.Containers, r.First = r.Containers[1:], r.First+1
 	}
-	list := make([]yarn.ContainerID, 0, len(r.Containers)+1)
-	r.Containers = append(append(list, r.Containers...), s.ContainerID(c))
+	if r.writer != s.writer {
+		r.Containers, r.writer = slices.Clip(r.Containers), s.writer
+	}
+	r.Containers = append(r.Containers, s.ContainerID(c))
 	s.fold(uint64(c.Node)<<32 | uint64(len(r.Containers)))
 	s.fold(r.First)
 }

@@ -83,6 +83,37 @@ func TestRemovalsAreBounded(t *testing.T) {
 	}
 }
 
+// TestRemovalsOfForks: a list grows in place only in the state that made it, so that no fork sees what
+// another one lists.
+func TestRemovalsOfForks(t *testing.T) {
+	s := forgettable(t)
+	list := func(s *State, number uint64) {
+		c := *s.Containers.Get(s.Container(ref(1, 1)))
+		c.Number = number
+		s.listRemoval(&c, s.Apps.mut(s.App(1)))
+	}
+	list(s, 1)
+	list(s, 2)
+	list(s, 3) // the array has room for a fourth
+	a, b := s.Fork(), s.Fork()
+	list(s, 4)
+	list(a, 5)
+	c := a.Fork()
+	list(a, 6)
+	list(b, 7)
+	for _, l := range []struct {
+		of   *State
+		want []uint64
+	}{{s, []uint64{1, 2, 3, 4}}, {a, []uint64{1, 2, 3, 5, 6}}, {b, []uint64{1, 2, 3, 7}}, {c, []uint64{1, 2, 3, 5}}} {
+		if got := removals(l.of, 1); !slices.Equal(got, l.want) {
+			t.Errorf("%v are listed instead of %v", got, l.want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { list(b, 8) }); n > 0.5 {
+		t.Errorf("a further container costs %v allocations", n)
+	}
+}
+
 // TestNoRemovalsAtAnOlderLevel: replicas of an earlier version keep no list.
 func TestNoRemovalsAtAnOlderLevel(t *testing.T) {
 	s := forgettable(t)

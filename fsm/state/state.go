@@ -82,11 +82,13 @@ type State struct {
 	dynamicSet    uint64 // see DynamicQueueSet
 
 	touched Touched // by the last event
+	writer  *writer
 }
 
 // New returns the empty state of a cluster not initialized yet.
 func New() *State {
 	s := &State{
+		writer: new(writer),
 		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
 		byNodeApplication: newIndex(), byDelegation: newIndex(),
@@ -119,6 +121,7 @@ func (s *State) Fork() *State {
 		byNodeApplication: s.byNodeApplication.fork(), byDelegation: s.byDelegation.fork(),
 		byLabel: s.byLabel.fork(), byLabelledHost: s.byLabelledHost.fork(), byLabelUse: s.byLabelUse.fork(),
 		auditNewest: s.auditNewest, auditChanges: s.auditChanges, auditRefusals: s.auditRefusals,
+		writer: new(writer),
 	}
 	return f
 }
