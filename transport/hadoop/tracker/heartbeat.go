@@ -78,28 +78,31 @@ type report struct {
 // read decodes the heartbeat that b was scanned from. The report holds nothing
 // of body.
 func (s *Service) read(b *beat, body []byte) (*report, error) {
+	list, rest, err := cutStatuses(body)
+	if err != nil {
+		return nil, invalid("nodeHeartbeat: %v", err)
+	}
 	var req proto.NodeHeartbeatRequestProto
-	if err := ipc.UnmarshalPartial(body, &req); err != nil {
+	if err := ipc.UnmarshalPartial(rest, &req); err != nil {
 		return nil, invalid("nodeHeartbeat: %v", err)
 	}
 	r := &report{beat: *b, text: s.text(req.GetNodeStatus().GetNodeHealthStatus().GetHealthReport())}
 	r.host, r.labels = nil, req.GetNodeLabels()
-	var err error
 	if r.id, err = wire.NodeID(req.GetNodeStatus().GetNodeId()); err != nil {
 		return nil, invalid("nodeHeartbeat: %v", err)
 	}
-	list := req.GetNodeStatus().GetContainersStatuses()
 	if len(list) > s.cfg.ContainersMax {
 		return nil, invalid("nodeHeartbeat: %d containers of node %s, at most %d are taken", len(list), r.id, s.cfg.ContainersMax)
 	}
 	r.statuses = make([]input.ContainerStatus, len(list))
-	for i, p := range list {
-		if r.statuses[i], err = wire.ContainerStatus(p); err != nil {
+	for i, data := range list {
+		if r.statuses[i], err = s.readStatus(data); err != nil {
 			return nil, invalid("nodeHeartbeat: node %s: %v", r.id, err)
 		}
-		s.trim(&r.statuses[i])
 	}
-	r.sizes = s.sizes(r.id, req.GetNodeStatus())
+	if r.sizes, err = s.sizes(r.id, body); err != nil {
+		return nil, invalid("nodeHeartbeat: node %s: %v", r.id, err)
+	}
 	if r.keepAlive, err = s.keepAlive(req.GetNodeStatus()); err != nil {
 		return nil, invalid("nodeHeartbeat: node %s: %v", r.id, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/hadoop/wire"
@@ -17,14 +18,18 @@ const sizeExpiry = 10 * time.Minute
 
 // sizes are how large a node says that containers are of which the cluster waits
 // to hear that they have grown: by their status, which a node repeats, and by what
-// it lists as increased, once. What the cluster knows already is left out.
-func (s *Service) sizes(id yarn.NodeID, status *proto.NodeStatusProto) []input.ContainerSize {
+// it lists as increased, once. What the cluster knows already is left out. The heartbeat is decoded
+// for it only when the cluster waits for something of the node.
+func (s *Service) sizes(id yarn.NodeID, body []byte) (out []input.ContainerSize, err error) {
 	st := s.fresh(s.now()).st
 	number := st.Node(id)
 	if number == 0 || st.Nodes.Get(number).PendingCommands == 0 {
-		return nil
+		return nil, nil
 	}
-	var out []input.ContainerSize
+	var req proto.NodeHeartbeatRequestProto
+	if err := ipc.UnmarshalPartial(body, &req); err != nil {
+		return nil, err
+	}
 	say := func(p *proto.ContainerIdProto, capability *proto.ResourceProto) {
 		if capability == nil {
 			return
@@ -38,13 +43,13 @@ func (s *Service) sizes(id yarn.NodeID, status *proto.NodeStatusProto) []input.C
 			out = append(out, input.ContainerSize{Container: st.ContainerID(c), Size: size})
 		}
 	}
-	for _, p := range status.GetContainersStatuses() {
+	for _, p := range req.GetNodeStatus().GetContainersStatuses() {
 		say(p.GetContainerId(), p.Capability)
 	}
-	for _, p := range status.GetIncreasedContainers() {
+	for _, p := range req.GetNodeStatus().GetIncreasedContainers() {
 		say(p.GetId(), p.Resource)
 	}
-	return out
+	return out, nil
 }
 
 // containerOf finds a container in a state; nil when it is not there.

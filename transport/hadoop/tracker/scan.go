@@ -175,11 +175,11 @@ func (o *Opportunistic) read(num protowire.Number, v value) error {
 	return nil
 }
 
-// value is one field: a number, or bytes that are not nil.
+// value is one field: a number, or bytes that are not nil. raw is all of it, its tag first.
 type value struct {
-	kind   protowire.Type
-	number uint64
-	bytes  []byte
+	kind       protowire.Type
+	number     uint64
+	bytes, raw []byte
 }
 
 func (v value) int32(to *int32) {
@@ -195,6 +195,7 @@ func fields(data []byte, f func(protowire.Number, value) error) error {
 		if n < 0 {
 			return protowire.ParseError(n)
 		}
+		raw := data
 		data = data[n:]
 		v := value{kind: kind}
 		switch kind {
@@ -216,6 +217,7 @@ func fields(data []byte, f func(protowire.Number, value) error) error {
 			return protowire.ParseError(n)
 		}
 		data = data[n:]
+		v.raw = raw[:len(raw)-len(data)]
 		if err := f(num, v); err != nil {
 			return err
 		}

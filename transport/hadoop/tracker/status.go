@@ -1,0 +1,135 @@
+package tracker
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"rmd/scheduler/input"
+	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/wire"
+	"rmd/yarn"
+)
+
+// cutStatuses parts a heartbeat into its container statuses, which are of body, and everything else,
+// which is a heartbeat again. A busy node reports dozens, and as messages each would take eight
+// allocations.
+func cutStatuses(body []byte) (statuses [][]byte, rest []byte, err error) {
+	var status []byte
+	err = fields(body, func(num protowire.Number, v value) error {
+		if num != 1 || v.bytes == nil {
+			rest = append(rest, v.raw...)
+			return nil
+		}
+		return fields(v.bytes, func(num protowire.Number, v value) error {
+			if num == 3 && v.bytes != nil {
+				statuses = append(statuses, v.bytes)
+			} else {
+				status = append(status, v.raw...)
+			}
+			return nil
+		})
+	})
+	rest = protowire.AppendTag(rest, 1, protowire.BytesType)
+	return statuses, protowire.AppendBytes(rest, status), err
+}
+
+// statusFields gathers the fields of a ContainerStatusProto.
+type statusFields struct {
+	timestamp, number int64
+	app, attempt      int32
+	has               uint8 // which of these there are
+	state             proto.ContainerStateProto
+	exit              int32
+	diagnostics       []byte
+}
+
+// The bits of statusFields.has.
+const (
+	hasTimestamp = 1 << iota
+	hasNumber
+	hasApp
+	hasAttempt
+	hasID = 1<<iota - 1
+)
+
+// readStatus reads a ContainerStatusProto. One without a proper id is left to the generated code, which
+// finds what is wrong.
+func (s *Service) readStatus(data []byte) (out input.ContainerStatus, err error) {
+	c := statusFields{exit: wire.ExitNone}
+	if err := fields(data, c.read); err != nil {
+		return out, err
+	}
+	if c.has != hasID || c.timestamp < 0 || c.number < 0 || c.app < 0 || c.attempt < 0 {
+		var p proto.ContainerStatusProto
+		if err := ipc.Unmarshal(data, &p); err != nil {
+			return out, err
+		}
+		return wire.ContainerStatus(&p)
+	}
+	out.Container = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: c.timestamp, Seq: uint32(c.app)}, Attempt: uint32(c.attempt), Number: uint64(c.number)}
+	out.State = wire.ContainerState(c.state)
+	if out.State == yarn.ContainerCompleted { // of others the cluster keeps neither
+		out.ExitStatus, out.Diagnostics = c.exit, s.text(string(c.diagnostics))
+	}
+	return out, nil
+}
+
+func (c *statusFields) read(num protowire.Number, v value) error {
+	switch num {
+	case 1:
+		return fields(v.bytes, c.containerID)
+	case 2:
+		if v.kind == protowire.VarintType {
+			c.state = proto.ContainerStateProto(v.number)
+		}
+	case 3:
+		if v.bytes != nil {
+			c.diagnostics = v.bytes
+		}
+	case 4:
+		v.int32(&c.exit)
+	}
+	return nil
+}
+
+func (c *statusFields) containerID(num protowire.Number, v value) error {
+	switch num {
+	case 2:
+		return fields(v.bytes, c.attemptID)
+	case 3:
+		c.int64(v, &c.number, hasNumber)
+	}
+	return nil
+}
+
+func (c *statusFields) attemptID(num protowire.Number, v value) error {
+	switch num {
+	case 1:
+		return fields(v.bytes, c.applicationID)
+	case 2:
+		c.int32(v, &c.attempt, hasAttempt)
+	}
+	return nil
+}
+
+func (c *statusFields) applicationID(num protowire.Number, v value) error {
+	switch num {
+	case 1:
+		c.int32(v, &c.app, hasApp)
+	case 2:
+		c.int64(v, &c.timestamp, hasTimestamp)
+	}
+	return nil
+}
+
+func (c *statusFields) int32(v value, to *int32, bit uint8) {
+	if v.kind == protowire.VarintType {
+		*to, c.has = int32(v.number), c.has|bit
+	}
+}
+
+func (c *statusFields) int64(v value, to *int64, bit uint8) {
+	if v.kind == protowire.VarintType {
+		*to, c.has = int64(v.number), c.has|bit
+	}
+}
