@@ -9,6 +9,14 @@ import (
 // opens are packages of the JDK that Hadoop looks into and a JDK 17 hides.
 var opens = []string{"java.lang", "java.util", "java.io", "java.net"}
 
+// opened are the flags that open these packages.
+func opened() (flags []string) {
+	for _, p := range opens {
+		flags = append(flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	return flags
+}
+
 // flags of every JVM; log is where it logs, "" for standard error.
 func (c *Cluster) jvm(conf, heap, log string, quick bool) []string {
 	f := []string{"-Xmx" + heap, "-Djava.net.preferIPv4Stack=true", "-Duser.home=" + c.path("home"), "-Djava.io.tmpdir=" + c.path("tmp"),
@@ -16,9 +24,7 @@ func (c *Cluster) jvm(conf, heap, log string, quick bool) []string {
 	if quick { // for those that do not live long enough for the better compiler
 		f = append(f, "-XX:TieredStopAtLevel=1")
 	}
-	for _, p := range opens {
-		f = append(f, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
-	}
+	f = append(f, opened()...)
 	if log != "" {
 		f = append(f, "-Dlog4j.configuration=file:"+c.path("conf", "log4j.properties"), "-Dinterop.log="+log)
 	}

@@ -83,12 +83,12 @@ func (c *Cluster) program(conf string, loud bool, heap string, within time.Durat
 }
 
 // run starts a JVM; args are the part of its command line that a Result shows.
-func (c *Cluster) run(within time.Duration, line, args []string) *Running {
+func (c *Cluster) run(within time.Duration, line, args []string, env ...string) *Running {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	cmd := exec.CommandContext(ctx, c.Java, line...)
 	r := &Running{args: args, done: make(chan struct{}), cancel: cancel}
-	cmd.Dir, cmd.Env = c.Dir, append(c.environment(), "HADOOP_CONF_DIR="+c.ClientConf())
+	cmd.Dir, cmd.Env = c.Dir, append(append(c.environment(), "HADOOP_CONF_DIR="+c.ClientConf()), env...)
 	cmd.Stdout, cmd.Stderr = &r.out, &r.err
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.WaitDelay = 5 * time.Second

@@ -1,0 +1,102 @@
+package harness
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// flink is where Flink's jars and the jobs of interop/flink lie.
+var flink = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command(filepath.Join(folder(), "fetch"), "flink")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	return filepath.Join(strings.TrimSpace(string(out)), "flink"), err
+})
+
+// Sum is a Flink job that adds the numbers from 1 to Count in the streaming mode, rmd.flink.Sum.
+type Sum struct {
+	Count, PerSecond int
+	Parallelism      int // each task slot is a TaskManager of its own
+}
+
+// RunningSum is a Sum under way.
+type RunningSum struct {
+	*Running
+	c      *Cluster
+	folder string
+}
+
+// StartSum submits the job in application mode: its main method runs in the ApplicationMaster. The
+// client ends when that runs.
+func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
+	c.t.Helper()
+	dir, err := flink()
+	if err != nil {
+		c.t.Fatalf("interop/fetch flink: %v", err)
+	}
+	lib, out, conf := filepath.Join(dir, "lib"), c.folder("tmp", "sum"), c.folder("conf", "flink")
+	// What Flink's own distribution writes there: it needs these packages of the JDK.
+	c.file("env.java.opts.all: -XX:+UseSerialGC "+strings.Join(opened(), " ")+"\n", "conf", "flink", "config.yaml")
+	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath("client"), "org.apache.flink.client.cli.CliFrontend")
+	args := []string{"run", "-t", "yarn-application", "-c", "rmd.flink.Sum", "-p", strconv.Itoa(j.Parallelism)}
+	for _, s := range []string{
+		"yarn.flink-dist-jar=" + c.flinkJar(lib, "flink-yarn"),
+		"yarn.staging-directory=file://" + c.path("staging"),
+		"yarn.application.name=sum",
+		"yarn.heartbeat.container-request-interval=200",
+		"jobmanager.memory.process.size=1000m", "jobmanager.memory.jvm-metaspace.size=160m",
+		"taskmanager.memory.process.size=900m", "taskmanager.memory.managed.size=32m", "taskmanager.memory.jvm-metaspace.size=160m",
+		"taskmanager.numberOfTaskSlots=1",
+		"execution.checkpointing.storage=filesystem", "execution.checkpointing.dir=file://" + c.path("staging", "checkpoints"),
+		"restart-strategy.type=fixed-delay", "restart-strategy.fixed-delay.attempts=5", "restart-strategy.fixed-delay.delay=1s",
+		"heartbeat.timeout=10000", "heartbeat.interval=2000",
+	} {
+		args = append(args, "-D", s)
+	}
+	args = append(args, filepath.Join(dir, "classes", "jobs.jar"), out, strconv.Itoa(j.Count), strconv.Itoa(j.PerSecond))
+	return &RunningSum{c.run(within, append(line, args...), args, "FLINK_CONF_DIR="+conf, "FLINK_LIB_DIR="+lib), c, out}
+}
+
+// flinkJar is the jar of an artifact of Flink.
+func (c *Cluster) flinkJar(lib, name string) string {
+	c.t.Helper()
+	jars, err := filepath.Glob(filepath.Join(lib, name+"-*.jar"))
+	if err != nil || len(jars) != 1 {
+		c.t.Fatalf("%d jars of %s in %s", len(jars), name, lib)
+	}
+	return jars[0]
+}
+
+// Tasks counts the starts of the job's last tasks.
+func (r *RunningSum) Tasks() int { return len(r.lines("tasks")) }
+
+// Sums are the largest sum of each key so far, and how many sums were written.
+func (r *RunningSum) Sums() (largest map[string]int, written int) {
+	r.c.t.Helper()
+	largest = map[string]int{}
+	lines := r.lines("sums")
+	for _, line := range lines {
+		key, sum, _ := strings.Cut(line, " ")
+		n, err := strconv.Atoi(sum)
+		if err != nil {
+			r.c.t.Fatalf("sum %q: %v", line, err)
+		}
+		largest[key] = max(largest[key], n)
+	}
+	return largest, len(lines)
+}
+
+// lines are those of a file of the job that are written whole.
+func (r *RunningSum) lines(name string) []string {
+	b, err := os.ReadFile(filepath.Join(r.folder, name))
+	if err != nil {
+		return nil
+	}
+	all := strings.Split(string(b), "\n")
+	return all[:len(all)-1]
+}
