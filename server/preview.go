@@ -8,6 +8,7 @@ import (
 	"sort"
 	"time"
 
+	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/server/shadow"
@@ -18,7 +19,8 @@ import (
 const (
 	previewEntries = 200_000
 	previewEvents  = 1_000_000
-	previewAtOnce  = 256
+	previewBytes   = 256 << 20 // of entries as the log has them: one submission may have 4 MB
+	previewAtOnce  = 64
 )
 
 // preview says what preemption would have done between two times, in Unix milliseconds. It reads the log,
@@ -53,6 +55,8 @@ type preview struct {
 	before   uint64 // the last entry before the stretch
 	st       *state.State
 	entries  []shadow.Entry
+	events   int // of entries
+	bytes    int
 }
 
 // find finds the last entry before the time that is asked for, whose state can still be rebuilt.
@@ -136,10 +140,8 @@ func decoded(kind string, data []byte) ([]event.Event, error) {
 	return b.Events, nil
 }
 
-// read reads the stretch and rebuilds the state before it. A cluster that was made within the time is
-// looked at from then on.
+// read reads the stretch and rebuilds the state before it.
 func (p *preview) read(ctx context.Context) error {
-	count, made := 0, false
 	for at := p.before + 1; ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -152,28 +154,39 @@ func (p *preview) read(ctx context.Context) error {
 			return tooLongAgo("a snapshot has cut the log meanwhile", first)
 		}
 		if len(list) == 0 {
-			break
+			return p.rebuild(ctx)
 		}
 		at = list[len(list)-1].Index + 1
 		for _, e := range list {
-			events, err := decoded(e.Type, e.Data)
-			if err != nil {
-				return fmt.Errorf("the entry at index %d: %w", e.Index, err)
-			}
-			if now, ok := timeIn(events); ok && now > p.to {
+			if beyond, err := p.add(e); err != nil {
+				return err
+			} else if beyond {
 				return p.rebuild(ctx)
-			}
-			if !made && len(events) > 0 && p.before == 0 && configures(events) {
-				made, count, p.before, p.entries = true, 0, e.Index, nil
-				continue
-			}
-			p.entries = append(p.entries, shadow.Entry{Index: e.Index, Events: events})
-			if count += len(events); count > previewEvents || len(p.entries) > previewEntries {
-				return tooMuch(fmt.Sprintf("this time has more than %d entries or %d events", previewEntries, previewEvents))
 			}
 		}
 	}
-	return p.rebuild(ctx)
+}
+
+// add takes an entry into the stretch, unless it is beyond its end. A cluster that was made within the
+// time is looked at from then on.
+func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
+	events, err := decoded(e.Type, e.Data)
+	if err != nil {
+		return false, fmt.Errorf("the entry at index %d: %w", e.Index, err)
+	}
+	if now, ok := timeIn(events); ok && now > p.to {
+		return true, nil
+	}
+	if p.before == 0 && configures(events) {
+		p.before, p.entries, p.events, p.bytes = e.Index, nil, 0, 0
+		return false, nil
+	}
+	p.entries = append(p.entries, shadow.Entry{Index: e.Index, Events: events})
+	p.events, p.bytes = p.events+len(events), p.bytes+len(e.Data)
+	if len(p.entries) > previewEntries || p.events > previewEvents || p.bytes > previewBytes {
+		return false, tooMuch(fmt.Sprintf("this time has more than %d entries, %d events or %d MB", previewEntries, previewEvents, previewBytes>>20))
+	}
+	return false, nil
 }
 
 // configures says whether events bring the cluster's queues.
