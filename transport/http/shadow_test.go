@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -49,6 +50,10 @@ func TestShadow(t *testing.T) {
 	if r := b.ask("POST", "/v1/shadow", `{"properties":{"b":"2","a":"1"},"name":"x","behind_ms":0,"seed":7}`); r.Code != http.StatusOK || len(f.properties) != 2 || f.properties[0].Name != "a" ||
 		f.in.Name != "x" || f.in.BehindMillis == nil || *f.in.BehindMillis != 0 || f.in.Seed != 7 {
 		t.Errorf("status %d, %+v, %+v", r.Code, f.properties, f.in)
+	}
+	long, _ := json.Marshal(api.StartShadow{Properties: map[string]string{"a": "1"}, Name: "a\x1b[2J" + strings.Repeat("b", 100_000)})
+	if b.ask("POST", "/v1/shadow", string(long)); len(f.in.Name) > 128 || strings.Contains(f.in.Name, "\x1b") {
+		t.Errorf("the name is %q", f.in.Name)
 	}
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/shadow", `{"properties":{}}`)
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/shadow", `{"properties":{"a":"1"},"behind_ms":-1}`)

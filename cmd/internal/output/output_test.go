@@ -122,10 +122,10 @@ func TestWords(t *testing.T) {
 // TestControlCharacters holds that others' text cannot steer the terminal.
 func TestControlCharacters(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteFacts(&b, []Fact{{"name", "a\x1b[2Jb"}, {"empty", ""}}); err != nil {
+	if err := WriteFacts(&b, []Fact{{"name", "a\x1b[2Jb\u009b31m\u202e"}, {"empty", ""}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String() + oneLine("x\ny\x1b"); strings.ContainsAny(got, "\x1b") || strings.Contains(got, "empty") {
+	if got := b.String() + oneLine("x\ny\x1b"); strings.ContainsAny(got, "\x1b\u009b\u202e") || strings.Contains(got, "empty") {
 		t.Errorf("%q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 const (
@@ -69,17 +70,12 @@ func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
 	}
 }
 
-// oneLine keeps control characters of others' text away from the terminal.
+// oneLine is a text for a cell.
 func oneLine(s string) string {
 	if s == "" {
 		return nothing
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
+	return strings.ReplaceAll(Printable(s), "\n", " ")
 }
 
 // layOut prints rows of equal length in columns.
@@ -169,15 +165,16 @@ func WriteFacts(w io.Writer, facts []Fact) error {
 			continue
 		}
 		value := strings.ReplaceAll(strings.TrimRight(f.Value, "\n"), "\n", "\n"+strings.Repeat(" ", most+gap))
-		b.WriteString(f.Name + strings.Repeat(" ", most-width(f.Name)+gap) + clean(value) + "\n")
+		b.WriteString(f.Name + strings.Repeat(" ", most-width(f.Name)+gap) + Printable(value) + "\n")
 	}
 	return b.Flush()
 }
 
-// clean keeps line breaks and takes other control characters away.
-func clean(s string) string {
+// Printable keeps others' text from steering the terminal: but for line breaks it has no control
+// characters, nor those that change the direction of writing.
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && (r < ' ' || r == 0x7f) {
+		if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

@@ -5,6 +5,7 @@ import (
 
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
@@ -56,6 +57,7 @@ func (s *API) startShadow(c *route.Call) error {
 	if in.BehindMillis != nil && (*in.BehindMillis < 0 || *in.BehindMillis > maxBehindMillis) {
 		return problem.Invalid("behind_ms is not 0 to 86400000", "give the milliseconds of at most a day", "behind_ms")
 	}
+	in.Name = auth.Clip(in.Name)
 	d, err := s.cfg.Shadows.Start(props, in)
 	if err != nil {
 		return err

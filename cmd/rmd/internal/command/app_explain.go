@@ -75,7 +75,7 @@ func list[T any](l *labelled, label string, things []T, text func(T) string) {
 // fold breaks a text at blanks.
 func (l *labelled) fold(lead, text string) {
 	pad := strings.Repeat(" ", utf8.RuneCountInString(lead))
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(output.Printable(text)) {
 		if l.width > 0 && strings.TrimSpace(lead) != "" && lead != pad && utf8.RuneCountInString(lead)+utf8.RuneCountInString(word) > l.width {
 			l.b.WriteString(strings.TrimRight(lead, " ") + "\n")
 			lead = pad

@@ -178,7 +178,7 @@ func (c *call) wouldKill(cl *client.Client, ids []string) error {
 		if a.EndedMillis > 0 {
 			what = "has ended already:"
 		}
-		if _, err := fmt.Fprintf(c.p.Out, "%s %s  %s  %s  %s  %s\n", what, a.ID, a.State, a.Queue, a.User, a.Name); err != nil {
+		if _, err := fmt.Fprintf(c.p.Out, "%s %s  %s  %s  %s  %s\n", what, a.ID, a.State, a.Queue, a.User, output.Printable(a.Name)); err != nil {
 			return err
 		}
 	}

@@ -217,11 +217,15 @@ func (c *call) printAudit(entries []api.AuditEntry) error {
 			}
 			continue
 		}
-		if _, err := fmt.Fprintf(c.p.Out, "%s  %-6d %v from %v: %s %v: %s\n", output.Time(e.AtMillis), e.Number, orDash(e.Who), orDash(e.From), e.Action, orDash(e.Target), e.Result); err != nil {
+		if _, err := fmt.Fprintln(c.p.Out, auditLine(e)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func auditLine(e api.AuditEntry) string {
+	return output.Printable(fmt.Sprintf("%s  %-6d %v from %v: %s %v: %s", output.Time(e.AtMillis), e.Number, orDash(e.Who), orDash(e.From), e.Action, orDash(e.Target), e.Result))
 }
 
 func orDash(v any) any {
