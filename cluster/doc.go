@@ -1,6 +1,6 @@
 // Package cluster is one replica's Raft: start and restart, proposals, reads, leadership,
-// membership and the commands that change it. It knows nothing of YARN: it takes a raft.FSM and a
-// Peer, the connections to the other replicas, which *peer.Server of transport/peer is.
+// membership and the commands that change it. It knows nothing of YARN. It takes a raft.FSM, and a
+// Peer for the connections to the other replicas (*peer.Server of transport/peer).
 //
 //	Propose ─▶ raft ─▶ raftstore (guard, log, snapshots) ─▶ disk
 //	            │ ▲
@@ -11,13 +11,16 @@
 //	         the caller's FSM
 //
 // Invariants:
-//   - An error of Propose that Is ErrNotLeader means surely not appended; ErrUnknownOutcome means that
-//     nobody here can know.
-//   - The applied index never goes back while the process lives, restarts of raft in place included.
-//   - One membership change at a time is judged and made.
-//   - Who is no member can neither vote, nor lead, nor be asked for the state of the cluster.
+//   - If an error of Propose is ErrNotLeader, the entry was not appended. If it is
+//     ErrUnknownOutcome, this replica cannot know the outcome.
+//   - The applied index never decreases while the process runs, restarts of Raft in place included.
+//   - One membership change at a time is checked and made.
+//   - A replica that is no member cannot vote or lead, and gets no answers about the cluster's
+//     state.
 //
-// hashicorp/raft v1.8.0 is pinned. What it does wrong is worked around in one file for each
-// behavior, named raft503_… by the library's issue or raft_w1_… by a number of ours; DESIGN.md
-// lists them.
+// hashicorp/raft v1.8.0 is pinned. Each fault of the library has a work-around in a file of its
+// own, named by the library's issue (raft503_…) or by a number of ours (raft_w1_…). DESIGN.md lists
+// them.
+//
+// Begin with cluster.go and propose.go; join.go and change.go have the membership.
 package cluster

@@ -1,13 +1,11 @@
-// Package config reads the configuration of a replica: rmd.yaml, environment
-// and flags, and the few keys of Hadoop's files that it falls back to.
+// Package config reads the configuration of a replica: rmd.yaml, environment variables and flags,
+// and a few keys of Hadoop's files as fallback.
 //
-// The file is strict. Every fault of it, and of the values once all sources are
-// laid over each other, is reported at once: with file, line and column, and
-// where a key is not known with the nearest one that is. Flags win over the
-// environment, that over the file, that over Hadoop's files, those over the
-// defaults; of every value it is known where it came from.
+// The file is strict. All faults of the file and of the merged values are reported at once, with
+// file, line and column. For an unknown key the error names the nearest known key. Flags win over
+// the environment, the environment over the file, the file over Hadoop's files, and these over the
+// defaults. The source of every value is known.
 //
-// One table (settings.go) holds all keys: name, meaning, default, bounds. The
-// parser, the commented file of `rmd init`, `--print-config` and the documentation
-// of bounds are made from it.
+// One table (settings.go) has all keys: name, meaning, default, bounds. The parser, the commented
+// file of `rmd init`, `--print-config` and the documentation of bounds are made from it.
 package config

@@ -1,35 +1,36 @@
-// Package leader is what only the leader does: it plans inputs, replicates what follows from them
+// Package leader has what only the leader does: it plans inputs, replicates the resulting events
 // and releases the replies.
 //
-// Core (core.go) is one leadership as a pure step machine. It owns planner, planning state, open
-// batch and timers, and says which replies may leave. It has no channel, goroutine, lock or clock,
-// so that tests and jepsen-lite/logsim run the rules themselves. Compare RawNode of etcd's Raft.
+// Core (core.go) is one leadership as a deterministic state machine. It owns the planner, the
+// planning state, the open batch and the timers, and says which replies may be sent. It has no
+// channel, goroutine, lock or clock, so tests and jepsen-lite/logsim run the product's own rules.
+// Compare RawNode of etcd's Raft.
 //
 // Sequencer (sequencer.go) takes inputs from many callers while this replica leads. For each
-// leadership it begins a driver (driver.go), whose goroutine alone calls the Core; a second hands
-// batches to the Log in order, a third waits for them in order. Nothing else is shared but the
-// queue.
+// leadership it starts a driver (driver.go). One goroutine of the driver calls the Core. A second
+// one passes batches to the Log in order, and a third one waits for them in order. They share only
+// the queue.
 //
 //	Do ─▶ queue ─▶ Step ─▶ open batch ─▶ Propose ─▶ Log ─▶ applied here ─▶ Committed ─▶ Replies
 //	        ▲                   (fills while one is in flight)
 //	Tick, Due
 //
 // Invariants:
-//   - No reply leaves before the batch that carries its events, and every batch before it, is
-//     applied on this replica. A reply without events was computed on the planning state: it waits
-//     for everything planned before it.
+//   - No reply is sent before this replica has applied the batch with its events and every batch
+//     before it. A reply without events was computed on the planning state: it waits for everything
+//     planned before it.
 //   - The events of one input are in one batch, in the order in which they were planned.
-//   - After the first batch that is not applied as planned nothing more is planned or proposed: the
-//     planning state is dropped, and everybody who waits learns whether nothing happened
-//     (ErrNotLeader) or nobody can know (ErrUnknownOutcome).
-//   - Every batch carries the sequence number that follows from the committed state on which it was
-//     planned, so that every replica skips a batch that Raft appends anywhere else (package fsm,
+//   - After the first batch that is not applied as planned, nothing more is planned or proposed.
+//     The planning state is dropped. Every waiting caller learns that nothing happened
+//     (ErrNotLeader) or that the outcome is unknown (ErrUnknownOutcome).
+//   - Every batch has the sequence number that follows from the committed state on which it was
+//     planned. So every replica skips a batch that Raft appends anywhere else (package fsm,
 //     fence.go).
-//   - The digest of the planning state at the close of a batch is that of the committed state after
-//     it; a difference stops the replica.
+//   - The digest of the planning state when a batch is closed equals that of the committed state
+//     after the batch. A difference stops the replica.
 //   - The stamp never runs backwards, also across leaders. Timers run on the monotonic clock, and
-//     only while the leadership lasts.
-//   - Every queue is bounded: a full one is ErrBusy.
+//     only during the leadership.
+//   - Every queue is bounded: a full one returns ErrBusy.
 //
-// It must not import raft, fsm or transport: it sees Log and a few funcs.
+// The package must not import raft, fsm or transport: it sees Log and a few functions.
 package leader

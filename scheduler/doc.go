@@ -1,12 +1,13 @@
-// Package scheduler allocates containers and reserves nodes, as Hadoop 3.4.2's Capacity Scheduler
-// does. Comments name the rule matched, and say why where we differ.
+// Package scheduler allocates containers and reserves nodes, as the Capacity Scheduler of Hadoop
+// 3.4.2 does. A comment names the rule of YARN that the code follows, and gives the reason where
+// rmd differs.
 //
-// It is pure: it reads no clock, starts no goroutine and does no I/O. It changes its state by the
-// events that it emits, which are the very events that go into the log. What it keeps besides (the
-// orders of queues and applications, sums for the limits, the index of free nodes) follows from that
-// state: a new leader derives it again.
+// The package is deterministic: it reads no clock, starts no goroutine and does no I/O. It changes
+// its state only by the events that it emits, and these events go into the log. All else that it
+// keeps (the orders of queues and applications, sums for the limits, the index of free nodes)
+// follows from the state, so a new leader can derive it again.
 //
-// A pass is one look at one node:
+// A pass offers one node to the queues. Begin reading with these files:
 //
 //	HeartbeatPass, eager passes      pass.go, eager.go   which nodes are served, and how often
 //	assignParent, assignLeaf         pass.go, order.go   down the queues to an application, in order
@@ -14,13 +15,14 @@
 //	offer, offerKey                  allocator.go        the application's keys, in order
 //	reachOf, place                   locality.go         which nodes an ask may use, and when
 //	assignAt                         allocator.go        allocate, reserve, or nothing
-//	fulfill, cancel…                 reservation.go      all that becomes of a reservation
+//	fulfill, cancel…                 reservation.go      the whole life of a reservation
 //	accept, commit                   commit.go           the decision becomes events
 //
-// Package planner turns inputs into events, with a Scheduler for everything above. Package explain
-// says why something waits. Package capacity holds the queue tree and the formulas of its limits.
+// Package planner turns inputs into events and calls a Scheduler for all of the above. Package
+// explain says why an application waits. Package capacity has the queue tree and the formulas of
+// its limits.
 //
-// Each label makes a partition, with views of its own (partition.go). Nodes of a label that is not
-// exclusive are lent to asks without one (lending.go). Preemption runs in rounds of its own
+// Each label makes a partition with views of its own (partition.go). Nodes of a label that is not
+// exclusive are lent to asks without a label (lending.go). Preemption runs in separate rounds
 // (preemption_round.go).
 package scheduler

@@ -1,6 +1,8 @@
-// Package yarn holds the words of the trade: identifiers, resources, states and
-// the exact integer arithmetic that every scheduling decision rests on.
+// Package yarn has the vocabulary of YARN: identifiers, resources, states, and the exact integer
+// arithmetic of scheduling decisions.
 //
-// Values only. The package imports nothing of ours, reads no clock and does no
-// I/O, so the state machine, the planner and every wire may speak it.
+// It has values only. It imports no other package of rmd, reads no clock and does no I/O. So the
+// state, the planner and every port can use it.
+//
+// Begin with id.go and resource.go.
 package yarn

@@ -1,16 +1,18 @@
-// Package raftstore keeps what Raft must not lose: the log, the term and the vote, the snapshots,
-// and the replica's identity, all in one data directory.
+// Package raftstore keeps what Raft must not lose in one data directory: the log, the term and the
+// vote, the snapshots, and the replica's identity.
 //
-// Raft never sees the inner stores. It writes through a Guard, which ends the replica with the
-// first failed write, sync or damaged read:
+// Raft never sees the inner stores. It writes through a Guard, which ends the replica at the first
+// failed write, failed sync or damaged read:
 //
 //	raft ─▶ LogStore, StableStore, SnapshotStore ─▶ Guard ─▶ bbolt, files
 //
 // Invariants:
-//   - An entry is handed out only when its checksum and its place in the log are right.
-//   - After the first failed write or sync nobody uses the stores again: OnFatal is called at once, and
-//     no library code runs on past the failure.
-//   - A snapshot comes into being only when it was verified, and none behind a newer one.
-//   - Inspect reads everything before Raft starts: a directory that lacks something, or holds another
-//     replica's data, is refused.
+//   - An entry is returned only if its checksum and its place in the log are right.
+//   - After the first failed write or sync, the stores are not used again. OnFatal is called at
+//     once, and no code of the library continues after the failure.
+//   - A snapshot becomes visible only after it was verified, and never behind a newer one.
+//   - Inspect reads everything before Raft starts. It refuses a directory that lacks something or
+//     has another replica's data.
+//
+// The package depends on hashicorp/raft and bbolt, and knows no other replicas.
 package raftstore

@@ -1,19 +1,19 @@
-// Package event is what a log entry may say: typed outcomes, their numbers and
-// their bytes.
+// Package event defines the events of the log: their types, their numbers and their bytes.
 //
-// An event is a fact that has been decided: "container 7 of application 12 was
-// allocated on node 3". It is named in the past tense, carries identifiers
-// rather than reasons, and never a time of its own except as TimeAdvanced: the
-// state's clock moves by that event alone, so everything after it in the log
-// happened then.
+// An event is a fact that has been decided: "container 7 of application 12 was allocated on node
+// 3". Its name is in the past tense. It has identifiers, not reasons. No event has a time of its
+// own except TimeAdvanced: only that event moves the state's clock, so everything after it in the
+// log happened at that time.
 //
-// Numbers are append-only and never reused; testdata holds golden bytes of
-// each. Decoding is total: any bytes give events or an error.
+// Numbers are append-only and never reused. testdata has golden bytes of each event. Decoding is
+// total: any bytes give events or an error.
 //
-// A Batch is the events of one log entry:
+// A Batch has the events of one log entry:
 //
 //	magic 'R' 'B' · format · level · sequence · count · records · crc32c
 //
-// where a record is the event's number and its fields. The events of one input
-// are never split over two batches.
+// A record is the event's number and its fields. The events of one input are always in one batch.
+//
+// Begin with event.go (numbers and types) and batch.go. docs/design/adding-an-event.md says how to
+// add an event.
 package event

@@ -1,21 +1,20 @@
-// Package state is the replicated state: tables in copy-on-write pages that
-// change only by applying events.
+// Package state is the replicated state: tables in copy-on-write pages that only events change.
 //
-// One type serves leader, follower, simulation, replay and tests. The
-// committed state is what the log has applied; the planning state is a fork of
-// it that is ahead by the events in flight; reads, snapshots and what-if runs
-// are forks too. Fork copies page tables, never records: both sides copy a page
-// before they first write to it.
+// Leaders, followers, simulations, replays and tests use the same type. The committed state has
+// applied the log. The planning state is a fork of it that is ahead by the events in flight. Reads,
+// snapshots and what-if runs use forks, too. Fork copies page tables, not records: each side copies
+// a page before it first writes to it.
 //
-// Apply checks an event against the state before it changes anything: no node
-// over-committed, one reservation a node, no identity used twice. A check that
-// fails is a bug in the code that emitted the event, and the caller must stop
-// rather than diverge.
+// Apply checks an event against the state before it changes anything: no node is over-committed, a
+// node has one reservation, no identity is used twice. A failed check means a bug in the code that
+// emitted the event. The caller must stop, so that the replica does not diverge.
 //
-// Everything a leader needs is kept current here by Apply, so that a new one
-// starts at once. Records refer to each other by slot; slot 0 is none. Slots
-// are the lowest free ones, so equal histories give equal slots.
+// Apply keeps everything current that a leader needs, so a new leader starts at once. Records refer
+// to each other by slot; slot 0 means none. A new record takes the lowest free slot, so equal
+// histories give equal slots.
 //
-// Pointers that Get-like methods return are for reading and only until the next
-// Apply. Nothing here reads a clock, ranges over a map, or uses a float.
+// A pointer that Get or a similar method returns is for reading, and valid until the next Apply.
+// The package reads no clock, ranges over no map and uses no floats.
+//
+// Begin with state.go (State, Fork, Apply) and records.go. Each table has a file.
 package state

@@ -1,13 +1,13 @@
 // Package planner turns inputs into events and replies: (state, input, time) → (events, reply).
 //
 // Plan is the only entry. Its table leads to one file for each family of inputs: applications and
-// their ids, attempts, an AM's calls (ask.go, resize.go, response.go), nodes and what they report,
-// queues, keys and tokens, the cluster itself. What allocates and reserves is package scheduler; the
-// planner never decides who gets a container.
+// their ids, attempts, an AM's calls (ask.go, resize.go, response.go), nodes and their reports,
+// queues, keys and tokens, the cluster itself. Package scheduler allocates and reserves; the
+// planner does not decide which application gets a container.
 //
-// It is pure, as the scheduler is. Beside the state it remembers only what the answers of this
-// leadership need (response.go, applicationid.go).
+// The package is deterministic, as the scheduler is. Beside the state it remembers only what the
+// answers of the current leadership need (response.go, applicationid.go).
 //
-// The tests tell stories to a planner and look at what it, the scheduler and the explanations make of
-// them: testdata holds one scenario a file.
+// The tests play scenarios, one in each file of testdata. They check the planner, the scheduler and
+// the explanations.
 package planner

@@ -1,11 +1,13 @@
-// Package preempt computes what queues must give to others that are below their guarantee.
+// Package preempt computes how much queues must give to queues below their guarantee.
 //
-// A [Partition] is the queue tree as it stands for the nodes of one label. [Partition.Entitlements]
-// says what each queue may keep and how much must be taken from it. It names no container: who
-// chooses the containers starts from these amounts.
+// A [Partition] is the queue tree with the current use of the nodes of one label.
+// [Partition.Entitlements] says what each queue may keep and how much must be taken from it. It
+// names no containers: package scheduler chooses them from these amounts.
 //
-// The amounts are those of Hadoop 3.4.2, to the unit: classes PreemptableResourceCalculator,
-// AbstractPreemptableResourceCalculator and TempQueuePerPartition. YARN computes them with binary
-// floating point, so that they depend on its roundings; this package does the same roundings with
-// integers. docs/design/differences-from-yarn.md lists where it differs on purpose.
+// The amounts are exactly those of Hadoop 3.4.2 (classes PreemptableResourceCalculator,
+// AbstractPreemptableResourceCalculator and TempQueuePerPartition). YARN computes with binary
+// floating point, so its amounts depend on rounding. This package makes the same roundings with
+// integers. docs/design/differences-from-yarn.md lists the intended differences.
+//
+// Begin with entitlement.go (arguments and results) and ideal.go (the calculation).
 package preempt

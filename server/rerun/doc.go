@@ -1,10 +1,9 @@
-// Package rerun plays what the replicated log of a cluster has recorded once more,
-// on planners of its own, with reservations and without: whether they have paid
-// off is seen side by side. Nothing of the cluster is touched.
+// Package rerun replays what the log of a cluster recorded, on planners of its own, with and
+// without reservations, so that an operator can compare both. It does not touch the cluster.
 //
-//	log ──▶ recording: who asked for what when, and how long it ran
+//	log ──▶ recording: the asks with their times, and how long each container ran
 //	            └──▶ workload.Simulate over a planner, in virtual time, twice
 //
-// What was asked for is what happened then: an application that would have asked
-// for something else, had it been served earlier, is not foreseen.
+// The asks are those of the recording. The replay cannot predict that an application would have
+// asked for something else if it had been served earlier.
 package rerun
