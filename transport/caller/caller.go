@@ -1,5 +1,5 @@
-// Package caller carries through contexts who asks for a change, from the port where
-// a call arrives to where it leaves for the leader.
+// Package caller carries the identity of a caller through contexts, from the port where a call
+// arrives to the point where it leaves for the leader.
 package caller
 
 import (

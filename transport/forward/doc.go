@@ -1,17 +1,18 @@
-// Package forward takes inputs on any replica to the leader's sequencer: to the
-// one here when this replica leads, else over the replicas' own wire; holds them
-// while there is no leader, repeats them when their outcome is unknown, and
-// returns a reply only when this replica has applied what it rests on.
+// Package forward takes inputs on any replica to the leader's sequencer: to this replica's own
+// sequencer if it leads, otherwise to the leader over the replicas' connections. It holds inputs
+// while there is no leader, and repeats them when their outcome is unknown. It returns a reply only
+// after this replica has applied what the reply depends on.
 //
 //	Do ─▶ leader here? ─▶ Sequencer
 //	        │ elsewhere ─▶ Peer.Call ─▶ (leader's) handler ─▶ its Sequencer
-//	        │ nobody ─▶ hold, at most Config.StandbyHold
+//	        │ nowhere ─▶ hold, at most Config.StandbyHold
 //
-// Repeating is sound because every input names what makes its repetition
-// harmless (application, response number, container, idempotency key), and that
-// memory is replicated.
+// Repetition is safe because every input has something that makes it harmless (application,
+// response number, container, idempotency key), and the state remembers it.
 //
-// An input is forwarded once at most: the handler knows no way but its own
-// sequencer. The package sees the sequencer and the wire through interfaces of
-// its own and imports neither leader nor fsm.
+// An input is forwarded at most once: the handler passes it only to its own sequencer. The package
+// sees the sequencer and the connections through interfaces of its own. It imports neither leader
+// nor fsm.
+//
+// Begin with forwarder.go.
 package forward

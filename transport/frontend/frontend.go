@@ -1,5 +1,5 @@
-// Package frontend declares what every port of a replica stands on: a way to the leader, the state
-// that this replica has applied, and the queue configuration that is in force there.
+// Package frontend declares what every port of a replica needs: a way to the leader, the state that
+// this replica has applied, and the queue configuration in force there.
 package frontend
 
 import (

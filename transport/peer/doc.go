@@ -9,16 +9,18 @@
 //	  | liveness  status, listener to dialer    |  Server.Watch
 //	  | rpc       pipelined calls with ids      |  Server.Handle, Server.Call
 //
-// Outside loopback every connection is mutual TLS 1.3; the certificate names cluster and replica
-// (URI SAN rmd://CLUSTER/replica/ID) and both sides check it against the hello. Both prove with a
-// signature over a secret of the connection that they hold the replica's own key (proof.go);
-// whether that is a member's, and what the caller may do, is asked of package cluster (gate.go).
+// Outside loopback every connection is mutual TLS 1.3. The certificate names cluster and replica
+// (URI SAN rmd://CLUSTER/replica/ID), and both sides compare it with the hello. Both sides prove
+// with a signature over a secret of the connection that they hold the replica's own key (proof.go).
+// Package cluster decides whether the key is a member's, and what the caller may do (gate.go).
 //
-// Invariants: a replica of another cluster, a replica that is no member and one that lies about its
-// id get no further than the hello. Every frame, every queue and every number of connections is
-// bounded. A call that fails says whether it was surely not sent (ErrNotSent) or whether its
-// outcome is unknown (ErrOutcomeUnknown).
+// Invariants:
+//   - A replica of another cluster, a replica that is no member, and one with a false id get no
+//     further than the hello.
+//   - Every frame, every queue and every number of connections is bounded.
+//   - A failed call says whether it was not sent (ErrNotSent) or whether its outcome is unknown
+//     (ErrOutcomeUnknown).
 //
-// The package knows nothing of YARN and nothing of what is called through it. Package cluster uses
-// it for Raft, membership and succession; transport/forward sends inputs through it.
+// The package knows nothing of YARN, nor of the contents of calls. Package cluster uses it for
+// Raft, membership and succession; transport/forward sends inputs through it.
 package peer

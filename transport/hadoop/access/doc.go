@@ -1,5 +1,4 @@
-// Package access answers who may do what by Hadoop's own keys: the lists of
-// administrators, who may act for whom (hadoop.proxyuser.*), and the groups of
-// users. Everything is read from the files of this replica and can be replaced
-// while the ports are open.
+// Package access decides by Hadoop's own keys: it knows the administrators, the proxy users
+// (hadoop.proxyuser.*) and the groups of users. It reads everything from the files of this replica,
+// and can replace it while the ports are open.
 package access

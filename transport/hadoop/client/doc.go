@@ -1,25 +1,22 @@
-// Package client serves clients: ApplicationClientProtocol, which
-// the `yarn` command line and the clients of MapReduce, Spark and
-// DistributedShell call on the client port.
+// Package client serves clients: ApplicationClientProtocol, which the `yarn` command line and the
+// clients of MapReduce, Spark and DistributedShell call on the client port.
 //
-// A call that changes something becomes an input for the Submitter; its answer is
-// sent when this replica has applied it. A call that reads first asks the leader
-// how far this replica must be (Reader.Current), since Hadoop's wire has no
-// place to tell how old an answer is: an application that any replica has
-// acknowledged is known here, and "not found" is true.
+// A change becomes an input for the Submitter. Its answer is sent when this replica has applied it.
+// A read first asks the leader how far this replica must have applied the log (Reader.Current),
+// because Hadoop's protocol cannot say how old an answer is. So every application that any replica
+// has acknowledged is found here, and "not found" is true.
 //
 //	message ─▶ check ─▶ input ─▶ Submitter ─▶ reply or fault ─▶ message or Java exception
 //	message ─▶ Reader.Current ─▶ view of one fork ─▶ report
 //
-// Refusals carry the Java class and, where there is one, the very text of YARN's
-// ResourceManager: clients decide by the class and print the text. fault.go has
-// the table from the planner's codes.
+// A refusal has the Java class of YARN's ResourceManager and, if YARN has one, its exact text:
+// clients decide by the class and print the text. fault.go has the table from the planner's codes.
 //
-// Who may see and change what is decided here, by YARN's rules, and only while
-// yarn.acl.enable is on: administrators, the owner, the lists in the submission
-// context, and administrators of the application's queue. Which queues a user
-// may submit to is the planner's to say.
+// The package decides by YARN's rules which applications a user may see and change, and only while
+// yarn.acl.enable is on: administrators, the owner, the lists in the submission context, and the
+// administrators of the application's queue have access. The planner decides to which queues a user
+// may submit.
 //
-// What is not offered answers as YARN does when it is switched off: resource
-// profiles, the reservation system, node attributes.
+// Unsupported features (resource profiles, the reservation system, node attributes) get the answers
+// of YARN where they are off.
 package client

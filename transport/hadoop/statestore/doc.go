@@ -1,7 +1,7 @@
 // Package statestore reads what a Java ResourceManager keeps in ZooKeeper (ZKRMStateStore):
-// applications with their attempts, the keys and delegation tokens that it has issued, and the epoch
-// of its container ids. It reads every layout of Hadoop 3.x and writes nothing.
+// applications with their attempts, the keys and delegation tokens that it has issued, and the
+// epoch of its container ids. It reads every layout of Hadoop 3.x and writes nothing.
 //
-// Everything that is read is bounded. What cannot be decoded is a Problem with the name of the
-// thing that it concerns, so that one damaged application does not hide the others.
+// All reads are bounded. Data that cannot be decoded becomes a Problem with the name of the
+// application or key, so one damaged application does not hide the others.
 package statestore

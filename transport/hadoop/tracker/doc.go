@@ -1,32 +1,32 @@
-// Package tracker serves NodeManagers: ResourceTracker, on the
-// resource-tracker port.
+// Package tracker serves NodeManagers: ResourceTracker, on the resource-tracker port.
 //
-// A node talks to one replica at a time, and to another when that one is gone.
-// What must survive that is in the replicated state; a session is the rest, what
-// this replica needs to go on with a node: the last response id and its answer,
-// what the node has reported so far, what it has been told. A node that comes
-// from another replica is adopted: its response id is taken as it is, and its
-// next report is passed on whole.
+// A node talks to one replica at a time, and moves to another one when that replica fails. What
+// must survive the move is in the replicated state. The rest is in a session, which this replica
+// needs to continue with the node: the last response id and its answer, what the node has reported
+// so far, and what the node was told. A node that arrives from another replica is adopted: the
+// session takes over its response id, and passes its next report on as a whole.
 //
-//	heartbeat ─▶ scan ─▶ says nothing new, nothing to be told? ─▶ answered here, it goes to the leader with the next NodesHeard
+//	heartbeat ─▶ scan ─▶ nothing new, no command pending? ─▶ answered here; the leader hears of it with the next NodesHeard
 //	                └──▶ NodeHeartbeat, with what changed ─▶ committed ─▶ answered
 //
-// What always holds:
+// Invariants:
 //
-//   - A completion is committed before the heartbeat that carried it is answered.
-//     The node keeps the container until its AM has heard of the end; what it may
-//     forget is in the state, for whichever replica serves it then.
-//   - One heartbeat of a node is in work at a time. One that failed leaves the
-//     session as it was, and the next one reports everything.
-//   - Orders are told from the state until they are done; what is told once is
-//     told again when the node says that it had no answer.
-//   - A replica that does not reach a leader for a while does not tell its nodes
-//     that all is well: the leader may be losing them. It passes their heartbeats
-//     on, fails, and so has them go to another replica.
-//   - A report that comes late, after the node was heard by another call, is not
-//     believed: each is a heartbeat session, which the planner knows (input.NodeHeartbeat).
-//   - A call for a node from another address than the one that it registered from
-//     touches neither session nor node.
-//   - Sessions are volatile and bounded: a node that is not heard for two expiry
-//     intervals is forgotten.
+//   - A completion is committed before the heartbeat that reported it is answered. The node keeps
+//     the container until its AM has heard of the end. The state says what the node may forget, so
+//     every replica knows it.
+//   - One heartbeat of a node is processed at a time. A failed heartbeat leaves the session as it
+//     was, and the next one reports everything.
+//   - The state repeats commands to a node until they are done. A command that is sent once is sent
+//     again if the node says that it had no answer.
+//   - A replica that cannot reach a leader for a while does not answer idle heartbeats, because the
+//     leader may be about to expire these nodes. It passes their heartbeats on and fails, so the
+//     nodes move to another replica.
+//   - A report that arrives late, after another call of the node, is refused: each unbroken
+//     sequence of heartbeats is a heartbeat session, which the planner knows (input.NodeHeartbeat).
+//   - A call from another address than that of the node's registration changes neither session nor
+//     node.
+//   - Sessions are volatile and bounded: a node that was silent for two expiry intervals is
+//     forgotten.
+//
+// Begin with heartbeat.go.
 package tracker

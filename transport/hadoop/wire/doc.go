@@ -1,13 +1,12 @@
-// Package wire turns the values of rmd/yarn and the records of fsm/state into
-// Hadoop's messages and back. The services and the launcher share it, so that each
-// value has one form on Hadoop's wire.
+// Package wire converts the values of rmd/yarn and the records of fsm/state to Hadoop's messages
+// and back. The services and the launcher share it, so each value has one form in Hadoop's
+// protocols.
 //
-// A function named after a value reads it (ApplicationID, Resource); the same
-// name with Proto writes it. Reading checks what the type cannot hold: an absent
-// or negative part of an identity is an error that wraps ErrInvalid, and no
-// input makes it panic. What a value means — is the node known, does the ask
-// fit — is not decided here.
+// A function named after a value reads it (ApplicationID, Resource). The same name with Proto
+// writes it. Reading checks what the type cannot hold: an absent or negative part of an identity
+// gives an error that wraps ErrInvalid. No input causes a panic. The package does not check the
+// meaning of a value, for example whether a node is known or an ask fits.
 //
-// States are told as YARN's clients expect them: an application whose AM has
-// unregistered is FINISHED for them while its container still runs.
+// States are those that YARN's clients expect: an application whose AM has unregistered is FINISHED
+// for them while its container still runs.
 package wire

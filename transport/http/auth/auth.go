@@ -1,6 +1,6 @@
-// Package auth says who calls over HTTP and what that caller may do: by access token,
-// by client certificate, on the pages by session. It bounds the requests of each caller,
-// and refuses what crosses a network in the open.
+// Package auth identifies callers over HTTP and says what they may do: by access token, by client
+// certificate, on the pages by session. It limits the requests of each caller, and refuses
+// credentials and changes that cross a network unencrypted.
 package auth
 
 import (

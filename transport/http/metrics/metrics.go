@@ -1,5 +1,5 @@
-// Package metrics measures one replica: Prometheus' figures, how long commits took lately,
-// and the profiles of the running process.
+// Package metrics measures one replica: the metrics for Prometheus, the recent times of commits,
+// and the profiles of the process.
 package metrics
 
 import (

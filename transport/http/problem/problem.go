@@ -1,6 +1,5 @@
-// Package problem turns errors into the answers of the API: a code, what is wrong, what
-// to do about it, and the HTTP status. The table statuses is the one place where codes
-// become statuses.
+// Package problem turns errors into the answers of the API: a code, what is wrong, what to do about
+// it, and the HTTP status. Only its table statuses maps codes to statuses.
 package problem
 
 import (

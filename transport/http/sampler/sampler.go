@@ -1,8 +1,8 @@
-// Package sampler keeps the last hour of a replica: how much of the cluster, of each queue and of
-// each node was in use, how many applications waited, and how much was decided.
+// Package sampler keeps the last hour of a replica: the use of the cluster, of each queue and of
+// each node, the number of waiting applications, and the number of decisions.
 //
-// The history is each replica's own. Nothing of it is replicated or stored, so it begins again when
-// a replica restarts. A sample that could not be taken is missing: nothing stands in for it.
+// Each replica has its own history. It is neither replicated nor stored, so it begins again when a
+// replica restarts. If a sample could not be taken, it is missing and is not replaced.
 //
 //	sample       at, used, reserved, waiting, decided        32 bytes, every step
 //	  └─ detail  queues by slot, 8 bytes each                every step, or every so many

@@ -1,6 +1,6 @@
-// Package v1 is rmd's own API under /v1. A handler decides nothing: it translates a
-// document into an input, or a view of the state into a document. Handlers lie in files by
-// noun; the documents are package api's.
+// Package v1 is rmd's own API under /v1. A handler decides nothing: it translates a document into
+// an input, or a view of the state into a document. Handlers are in files by noun; package api has
+// the documents.
 package v1
 
 import (

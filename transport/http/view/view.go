@@ -1,6 +1,6 @@
 // Package view makes the documents of rmd's API from one fork of the state: a View serves one
-// request, a Source makes them. Handlers, pages and Hadoop's documents share it, so that they
-// show the same. It answers nobody: it knows neither requests' callers nor routes.
+// request, and a Source makes views. Handlers, pages and Hadoop's documents share it, so that they
+// show the same. It knows neither callers nor routes.
 package view
 
 import (
