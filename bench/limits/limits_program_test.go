@@ -21,7 +21,7 @@ func TestLine(t *testing.T) {
 func TestRows(t *testing.T) {
 	for _, r := range rows {
 		for _, f := range append(r.limit, r.rmd) {
-			if f.pkg == "" || f.bench == "" || f.unit == "" || f.time == "" {
+			if f.unit == "" || (f.pkg == "" || f.bench == "" || f.time == "") != f.same {
 				t.Errorf("%s: %+v", r.work, f)
 			}
 		}

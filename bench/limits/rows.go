@@ -13,6 +13,8 @@ type figure struct {
 	time             string // -benchtime
 	// times is a unit of rmd's benchmark: so often the figure counts. Empty is once.
 	times string
+	// same says that rmd's own benchmark reports the figure, which is of the same run.
+	same bool
 }
 
 // row is one kind of work. Its limit is the sum of figures.
@@ -47,6 +49,9 @@ var rows = []row{
 		limit: []figure{{pkg: limitsPkg, bench: "BenchmarkMessages", unit: "µs/container", time: "1s"},
 			{pkg: ipcPkg, bench: "BenchmarkFloor/inflight=32", unit: "cpu-µs/msg", time: "200000x", times: "messages/container"}},
 		of: "its messages decoded, encoded, and sent over bare sockets"},
+	{work: "heartbeat that reports ends, at full load", rmd: figure{pkg: programPkg, bench: "BenchmarkHadoopReports", unit: "ms/report", time: "1x"},
+		limit: []figure{{unit: "ms/commit", same: true}},
+		of:    "a commit of the same run, from proposal to applied"},
 	{work: "planner, per decision", rmd: figure{pkg: "./scheduler/planner", bench: "BenchmarkPlan$", unit: "ns/decision", time: "2s"},
 		limit: []figure{{pkg: "./fsm", bench: "BenchmarkApply", unit: "ns/event", time: "2s"}},
 		of:    "a follower that decodes and applies the event"},

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +15,7 @@ import (
 
 // hadoopLoad drives three replicas in processes of their own through Hadoop's protocols for the time
 // of -benchtime at least.
-func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config)) *hadoop.Result {
+func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config, *hadoopCluster)) *hadoop.Result {
 	b.Helper()
 	h := newHadoop(b, 3, "")
 	h.write("capacity-scheduler.xml", queuesOf("root.queues=default root.default.capacity=100 root.default.user-limit-factor=10 "+
@@ -28,7 +32,7 @@ func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config)) *ha
 		cfg.Addresses.Scheduler = append(cfg.Addresses.Scheduler, h.at[p].scheduler)
 		cfg.Addresses.Client = append(cfg.Addresses.Client, h.at[p].client)
 	}
-	adjust(&cfg)
+	adjust(&cfg, h)
 	var out *hadoop.Result
 	for b.Loop() {
 		r, err := hadoop.Run(b.Context(), cfg)
@@ -43,7 +47,7 @@ func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config)) *ha
 // BenchmarkHadoopHeartbeats is heartbeats of idle NodeManagers, 32 in flight. The time is the
 // processor time of all replicas together.
 func BenchmarkHadoopHeartbeats(b *testing.B) {
-	r := hadoopLoad(b, hadoop.Heartbeats, func(c *hadoop.Config) { c.Interval, c.Parallel = 0, 32 })
+	r := hadoopLoad(b, hadoop.Heartbeats, func(c *hadoop.Config, _ *hadoopCluster) { c.Interval, c.Parallel = 0, 32 })
 	b.ReportMetric(r.CPUPerHeartbeat, "cpu-µs/heartbeat")
 	b.ReportMetric(r.Heartbeats.PerSecond, "heartbeats/s")
 }
@@ -51,8 +55,55 @@ func BenchmarkHadoopHeartbeats(b *testing.B) {
 // BenchmarkHadoopContainers is the whole life of containers: asked for, allocated, started, completed
 // and reported. The time is the processor time of all replicas together.
 func BenchmarkHadoopContainers(b *testing.B) {
-	r := hadoopLoad(b, hadoop.Allocations, func(c *hadoop.Config) { c.Warmup = 5 * time.Second })
+	r := hadoopLoad(b, hadoop.Allocations, func(c *hadoop.Config, _ *hadoopCluster) { c.Warmup = 5 * time.Second })
 	b.ReportMetric(r.CPUPerContainer, "cpu-µs/container")
 	b.ReportMetric(r.Containers.PerSecond, "containers/s")
 	b.ReportMetric((r.Heartbeats.PerSecond+r.Allocates.PerSecond)/r.Containers.PerSecond, "messages/container")
+}
+
+// BenchmarkHadoopReports is the heartbeats that report the end of a container, at full load, with eight
+// heartbeats and as many calls of AMs in flight, and the commits of the same time, from the proposal of
+// an entry until the leader has applied it. With more callers in flight than the cores can serve, it
+// would measure how long their queue is.
+func BenchmarkHadoopReports(b *testing.B) {
+	var at []commits
+	r := hadoopLoad(b, hadoop.Allocations, func(c *hadoop.Config, h *hadoopCluster) {
+		c.Warmup, c.Interval, c.MasterInterval, c.Parallel = 5*time.Second, 0, 0, 8
+		leader := h.leader()
+		c.OnPhase = func(what string) {
+			if strings.HasPrefix(what, "measuring") || len(at) == 1 { // as the measured span begins, and ends
+				at = append(at, commitsOf(b, leader))
+			}
+		}
+	})
+	n := len(at)
+	b.ReportMetric(r.Reports.Mean, "ms/report")
+	b.ReportMetric((at[n-1].seconds-at[n-2].seconds)/(at[n-1].count-at[n-2].count)*1000, "ms/commit")
+	b.ReportMetric(r.Containers.PerSecond, "containers/s")
+}
+
+// commits are those of a replica since it started, and how long they took together.
+type commits struct{ seconds, count float64 }
+
+func commitsOf(b *testing.B, p *process) (c commits) {
+	b.Helper()
+	resp, err := http.Get("http://" + p.http + "/metrics")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		switch name {
+		case "rmd_raft_commit_seconds_sum":
+			c.seconds, err = strconv.ParseFloat(value, 64)
+		case "rmd_raft_commit_seconds_count":
+			c.count, err = strconv.ParseFloat(value, 64)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return c
 }

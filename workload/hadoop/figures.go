@@ -16,8 +16,8 @@ const (
 
 // histogram counts time spans.
 type histogram struct {
-	n, max atomic.Int64
-	counts [octaves * subBuckets]atomic.Int64
+	n, sum, max atomic.Int64
+	counts      [octaves * subBuckets]atomic.Int64
 }
 
 // bucketOf is monotonous: values below subBuckets have buckets of their own.
@@ -40,6 +40,7 @@ func valueOf(bucket int) int64 {
 
 func (h *histogram) add(d time.Duration) {
 	h.n.Add(1)
+	h.sum.Add(int64(d))
 	h.counts[bucketOf(int64(d))].Add(1)
 	for {
 		old := h.max.Load()
@@ -67,7 +68,8 @@ func (h *histogram) quantile(q float64) time.Duration {
 // times gives the figures of a histogram.
 func (h *histogram) times() Times {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	return Times{Count: h.n.Load(), P50: ms(h.quantile(0.5)), P99: ms(h.quantile(0.99)), Max: ms(time.Duration(h.max.Load()))}
+	n := h.n.Load()
+	return Times{Count: n, Mean: ms(time.Duration(h.sum.Load() / max(n, 1))), P50: ms(h.quantile(0.5)), P99: ms(h.quantile(0.99)), Max: ms(time.Duration(h.max.Load()))}
 }
 
 // counters count since the run began.
@@ -85,7 +87,8 @@ type counters struct {
 // times of the calls, measured while measuring is true.
 type measured struct {
 	measuring          atomic.Bool
-	beat, allocate     histogram
+	beat, report       histogram // report: of beat, those that report the end of a container
+	allocate           histogram
 	grant, life, tells histogram
 }
 

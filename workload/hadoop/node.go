@@ -209,16 +209,20 @@ func (n *node) reply(body []byte, err error) {
 	case proto.NodeActionProto_NODE_ACTION_SHUTDOWN:
 		n.r.fail(fmt.Errorf("node %s is told to shut down: %s", n.id, r.diagnostics))
 	}
-	n.take(&r)
+	ended := n.take(&r) > 0
 	n.r.beats.Add(1)
 	if n.r.measuring.Load() {
-		n.r.beat.add(time.Duration(n.r.now() - n.sent))
+		took := time.Duration(n.r.now() - n.sent)
+		n.r.beat.add(took)
+		if ended {
+			n.r.report.add(took)
+		}
 	}
 	n.r.nodes.done(n.number)
 }
 
-// take does what an answer says.
-func (n *node) take(r *beatReply) {
+// take does what an answer says. It returns how many ends of containers the heartbeat reported.
+func (n *node) take(r *beatReply) (ended int) {
 	n.response = r.response
 	if r.told {
 		n.sequence = r.sequence
@@ -234,7 +238,8 @@ func (n *node) take(r *beatReply) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.r.completed.Add(int64(len(n.ending)))
+	ended = len(n.ending)
+	n.r.completed.Add(int64(ended))
 	clear(n.ending)
 	n.ending = n.ending[:0]
 	for _, id := range r.kill {
@@ -244,6 +249,7 @@ func (n *node) take(r *beatReply) {
 			}
 		}
 	}
+	return ended
 }
 
 // again registers again.

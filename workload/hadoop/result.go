@@ -8,6 +8,7 @@ import (
 // Times are figures of time spans, in milliseconds.
 type Times struct {
 	Count int64   `json:"count"`
+	Mean  float64 `json:"meanMillis"`
 	P50   float64 `json:"p50Millis"`
 	P99   float64 `json:"p99Millis"`
 	Max   float64 `json:"maxMillis"`
@@ -77,6 +78,7 @@ type Result struct {
 	Stopped bool `json:"stopped"`
 
 	Heartbeats Calls  `json:"heartbeats"`
+	Reports    *Times `json:"reports,omitempty"` // heartbeats that report the end of a container
 	Allocates  *Calls `json:"allocates,omitempty"`
 	Containers *Lives `json:"containers,omitempty"`
 
@@ -103,6 +105,7 @@ func (r *run) result(a, b sample) *Result {
 		Heartbeats: Calls{Times: r.beat.times(), PerSecond: rate(b.beats - a.beats), Errors: b.beatErrors - a.beatErrors, Late: b.late - a.late},
 		Resyncs:    r.resyncs.Load(), Reregistered: r.reregistered.Load(), Failovers: r.failovers.Load(), LastError: r.lastError()}
 	if r.cfg.Kind != Heartbeats {
+		out.Reports = new(r.report.times())
 		out.Allocates = &Calls{Times: r.allocate.times(), PerSecond: rate(b.allocates - a.allocates), Errors: b.allocateErrors - a.allocateErrors}
 		out.Containers = &Lives{Done: b.done - a.done, PerSecond: rate(b.done - a.done), Granted: b.granted - a.granted,
 			Grant: r.grant.times(), Told: r.tells.times(), Life: r.life.times()}

@@ -106,7 +106,7 @@ func TestContainersLiveTheirWholeLifeOnce(t *testing.T) {
 	for _, kind := range []Kind{Allocations, Latency} {
 		enough := func(out *Result) bool {
 			l := out.Containers
-			return l.Done >= 3 && l.Grant.Count > 0 && l.Told.Count > 0 && l.Life.P50 >= l.Grant.P50
+			return l.Done >= 3 && out.Reports.Count > 0 && out.Reports.Count <= out.Heartbeats.Count && out.Reports.Mean > 0 && l.Grant.Count > 0 && l.Told.Count > 0 && l.Life.P50 >= l.Grant.P50
 		}
 		out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
 			f := newFake(t, 2, nil)
