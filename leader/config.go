@@ -113,10 +113,12 @@ type Observe struct {
 	Wait func(took time.Duration)
 }
 
-// DefaultConfig returns the defaults.
+// DefaultConfig returns the defaults. At full load an entry is as large as it may be. Smaller ones cost
+// more syncs and more copies of pages for each event, larger ones let every reply wait longer; see
+// docs/performance.md.
 func DefaultConfig() Config {
 	return Config{
-		CoreConfig:    CoreConfig{BatchEvents: 1000, BatchBytes: 64 << 10, MaxInFlight: 1, TickInterval: time.Second},
+		CoreConfig:    CoreConfig{BatchEvents: 4000, BatchBytes: 256 << 10, MaxInFlight: 1, TickInterval: time.Second},
 		QueueMax:      8192,
 		RetryInterval: 50 * time.Millisecond,
 		Entropy:       entropy,
