@@ -1,6 +1,8 @@
 package shadow
 
 import (
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/yarn"
@@ -92,6 +94,7 @@ func (m *meter) owedSoFar(now int64) (all map[string]*delays, waiting map[string
 	all, waiting = map[string]*delays{}, map[string]int64{}
 	for path, t := range m.queues { // order is harmless: each is copied
 		d := t.owedWaits
+		d.buckets = slices.Clone(d.buckets)
 		all[path] = &d
 	}
 	st := m.sched.State()

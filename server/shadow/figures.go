@@ -21,35 +21,56 @@ func (s *Shadow) Report() *api.Shadow {
 	}
 	paths := append(sorted(s.realMeter.queues), sorted(s.ownMeter.queues)...)
 	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		d.Queues = append(d.Queues, api.ShadowQueue{Path: path, Cluster: s.realMeter.side(path, s.began), Shadow: s.ownMeter.side(path, s.began)})
+	paths = slices.Compact(paths)
+	many := len(paths) > mostIdle
+	realWaiting, ownWaiting := s.realMeter.waiting(), s.ownMeter.waiting()
+	for _, path := range paths {
+		q := api.ShadowQueue{Path: path, Cluster: s.realMeter.side(path, s.began), Shadow: s.ownMeter.side(path, s.began)}
+		q.Cluster.Waiting, q.Shadow.Waiting = realWaiting[path], ownWaiting[path]
+		if !many || !idle(&q.Cluster) || !idle(&q.Shadow) {
+			d.Queues = append(d.Queues, q)
+		}
 	}
 	return d
 }
 
+// mostIdle is with how many queues a report still lists those that did nothing.
+const mostIdle = 1000
+
+func idle(s *api.ShadowSide) bool {
+	return s.Wanted == 0 && s.Used == 0 && s.Waits.Count == 0 && s.AMs.Count == 0 && s.Waiting == 0
+}
+
+// waiting counts the containers that queues wait for, by path.
+func (m *meter) waiting() map[string]int64 {
+	out, st := map[string]int64{}, m.sched.State()
+	for k, w := range m.asks { // order is harmless: sums
+		if slot := st.App(k.app); slot != 0 && st.Apps.Get(slot).Queue != 0 {
+			out[st.Queues.Get(st.Apps.Get(slot).Queue).Path] += w.left
+		}
+	}
+	return out
+}
+
+// side is what is measured of a queue, but for what waits.
 func (m *meter) side(path string, began int64) api.ShadowSide {
 	t := m.queues[path]
 	if t == nil {
 		return api.ShadowSide{}
 	}
 	time := float64(max(m.at-began, 1))
-	out := api.ShadowSide{Waits: t.waits.document(), AMs: t.masters.document(), Preempted: t.preempted, Used: t.used / time, Guaranteed: t.guaranteed / time,
+	return api.ShadowSide{Waits: t.waits.document(), AMs: t.masters.document(), Preempted: t.preempted, Used: t.used / time, Guaranteed: t.guaranteed / time,
 		Wanted: t.wanted / time, Owed: t.owed / time, OwedTime: float64(t.owedMillis) / time}
-	st := m.sched.State()
-	for k, w := range m.asks { // order is harmless: a sum
-		if slot := st.App(k.app); slot != 0 && st.Apps.Get(slot).Queue != 0 && st.Queues.Get(st.Apps.Get(slot).Queue).Path == path {
-			out.Waiting += w.left
-		}
-	}
-	return out
 }
 
 func (w *delays) document() api.ShadowWaits {
 	return api.ShadowWaits{Count: w.count, MeanMillis: w.sum / max(w.count, 1), P50Millis: w.quantile(0.5), P95Millis: w.quantile(0.95), MaxMillis: w.max}
 }
 
-// series are points at equal distances. When there are too many, two become one.
+// series are points at equal distances, of the first queues that used anything. When there are too many
+// points, two become one.
 type series struct {
+	paths map[string]bool
 	every int64
 	next  int64
 	began int64
@@ -71,10 +92,11 @@ type mark struct {
 const (
 	firstEvery = 10_000
 	mostPoints = 240
+	mostQueues = 100 // that have points
 )
 
 func newSeries(began int64) series {
-	return series{every: firstEvery, next: began + firstEvery, began: began}
+	return series{paths: map[string]bool{}, every: firstEvery, next: began + firstEvery, began: began}
 }
 
 func (s *series) add(now int64, real, own *meter) {
@@ -82,7 +104,9 @@ func (s *series) add(now int64, real, own *meter) {
 		return
 	}
 	s.next = now + s.every
-	s.list = append(s.list, snap{now, real.marks(), own.marks()})
+	s.choose(real)
+	s.choose(own)
+	s.list = append(s.list, snap{now, real.marks(s.paths), own.marks(s.paths)})
 	if len(s.list) >= mostPoints {
 		kept := s.list[:0]
 		for i := 1; i < len(s.list); i += 2 {
@@ -93,10 +117,26 @@ func (s *series) add(now int64, real, own *meter) {
 	}
 }
 
-func (m *meter) marks() map[string]mark {
-	out := make(map[string]mark, len(m.queues))
-	for path, t := range m.queues { // order is harmless
-		out[path] = mark{t.used, t.waits.count, t.waits.sum}
+// choose adds queues that have used something to those that have points.
+func (s *series) choose(m *meter) {
+	var more []string
+	for path, t := range m.queues { // order is harmless: they are sorted
+		if !s.paths[path] && (t.used > 0 || t.waits.count > 0) {
+			more = append(more, path)
+		}
+	}
+	slices.Sort(more)
+	for _, path := range more[:min(len(more), mostQueues-len(s.paths))] {
+		s.paths[path] = true
+	}
+}
+
+func (m *meter) marks(paths map[string]bool) map[string]mark {
+	out := make(map[string]mark, len(paths))
+	for path := range paths { // order is harmless
+		if t := m.queues[path]; t != nil {
+			out[path] = mark{t.used, t.waits.count, t.waits.sum}
+		}
 	}
 	return out
 }

@@ -117,6 +117,7 @@ func (c *course) ask(j *job) {
 			break // it asks when as many have ended as in the cluster
 		}
 		j.ops = j.ops[1:]
+		c.record.ops--
 		if o.black == nil && o.ask.Name == yarn.Any {
 			k := j.own.key(o.ask.Key)
 			k.left, k.last = max(k.left+o.delta, 0), o.ask
@@ -210,8 +211,8 @@ func (c *course) hear(real *state.State, e event.Event) {
 		c.same(e)
 	case *event.ApplicationSubmitted:
 		c.same(e)
-		if st.App(e.App) == 0 { // without its queue it cannot come in
-			delete(c.record.jobs, e.App)
+		if j := c.record.jobs[e.App]; j != nil && st.App(e.App) == 0 { // without its queue it cannot come in
+			c.record.drop(j)
 		}
 	case *event.AttemptStarted:
 		c.start(e.App)

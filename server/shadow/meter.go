@@ -55,8 +55,8 @@ type totals struct {
 
 // delays are times until starts.
 type delays struct {
-	count, sum, max int64 // in milliseconds
-	buckets         [delayBuckets]int64
+	count, sum, max int64   // in milliseconds
+	buckets         []int64 // none before the first: there may be very many queues
 }
 
 // Delays are counted in buckets that each are a tenth longer than the one before.
@@ -74,6 +74,9 @@ func (w *delays) addSame(millis, n int64) {
 	w.count += n
 	w.sum += n * millis
 	w.max = max(w.max, millis)
+	if w.buckets == nil {
+		w.buckets = make([]int64, delayBuckets)
+	}
 	w.buckets[min(int(math.Log1p(float64(millis)/delayFirst)/math.Log(delayGrowth)), delayBuckets-1)] += n
 }
 

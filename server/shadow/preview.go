@@ -155,6 +155,9 @@ func figures(name string, s *Shadow, m *meter, to int64, kinds yarn.Kinds) api.P
 // merge adds other delays.
 func (w *delays) merge(o *delays) {
 	w.count, w.sum, w.max = w.count+o.count, w.sum+o.sum, max(w.max, o.max)
+	if w.buckets == nil {
+		w.buckets = make([]int64, delayBuckets)
+	}
 	for i, n := range o.buckets {
 		w.buckets[i] += n
 	}

@@ -12,6 +12,7 @@ type record struct {
 	running    map[event.ContainerRef]place
 	held       map[uint64]held // by reservation
 	containers int             // remembered, of all jobs
+	ops        int             // that the shadow's AMs have not done, of all jobs
 	apart      bool            // the shadow goes its own way, so it needs what AMs do
 	last       place           // of the container that has ended last
 }
@@ -121,6 +122,7 @@ func (r *record) drop(j *job) {
 	for _, k := range j.keys { // order is harmless: a sum
 		r.containers -= len(k.list)
 	}
+	r.ops -= len(j.ops)
 	delete(r.jobs, j.seq)
 }
 
@@ -232,6 +234,7 @@ func (r *record) does(st *state.State, j *job, o op) {
 	if r.apart {
 		o.after, o.ended = st.Meta.NowMillis-j.registered, j.ended
 		j.ops = append(j.ops, o)
+		r.ops++
 	}
 }
 

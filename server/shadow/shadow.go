@@ -24,14 +24,15 @@ type Options struct {
 	// earlier than the cluster, by at most so much, ends when it should.
 	BehindMillis int64
 	MaxHeld      int // events kept for that; with more it is less far behind
-	// MaxApps and MaxContainers bound what is remembered of applications that have not ended on both
-	// sides. A shadow that needs more ends with ErrTooLarge.
-	MaxApps, MaxContainers int
+	// MaxApps, MaxContainers and MaxOps bound what is remembered of applications that have not ended on
+	// both sides: MaxOps what AMs asked for that the shadow's have not. A shadow that needs more ends
+	// with ErrTooLarge.
+	MaxApps, MaxContainers, MaxOps int
 }
 
 // DefaultOptions are the options when nothing else is wanted.
 func DefaultOptions() Options {
-	return Options{Eager: true, Seed: 1, BehindMillis: 600_000, MaxHeld: 1_000_000, MaxApps: 50_000, MaxContainers: 1_000_000}
+	return Options{Eager: true, Seed: 1, BehindMillis: 600_000, MaxHeld: 1_000_000, MaxApps: 50_000, MaxContainers: 1_000_000, MaxOps: 1_000_000}
 }
 
 // ErrTooLarge ends a shadow that would need more memory than it may take.
@@ -148,8 +149,8 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 			return err
 		}
 	}
-	if apps, n := len(s.record.jobs), s.record.containers; apps > s.o.MaxApps || n > s.o.MaxContainers {
-		return fmt.Errorf("%w: %d applications and %d containers", ErrTooLarge, apps, n)
+	if r := s.record; len(r.jobs) > s.o.MaxApps || r.containers > s.o.MaxContainers || r.ops > s.o.MaxOps {
+		return fmt.Errorf("%w: %d applications, %d containers, %d changes of asks", ErrTooLarge, len(r.jobs), r.containers, r.ops)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/trace"
+	"rmd/yarn"
 )
 
 const epoch = 1_700_000_000_000
@@ -305,5 +306,64 @@ func TestDivergenceShowsNoBytes(t *testing.T) {
 		if strings.Contains(shown, fmt.Sprint([]byte("secret"))) || len(shown) > 2000 {
 			t.Errorf("the difference shows the context, or too much: %s", shown)
 		}
+	}
+}
+
+// TestBoundOfAsks: what an AM asks for again and again is remembered up to a bound where the shadow's AM
+// does not start, and forgotten with the application.
+func TestBoundOfAsks(t *testing.T) {
+	const ams = "yarn.scheduler.capacity.root.b.maximum-am-resource-percent="
+	c := newCluster(t, ams+"1")
+	c.plan(&input.RegisterNode{ID: yarn.NodeID{Host: "n", Port: 1}, Total: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 16}})
+	o := DefaultOptions()
+	o.MaxOps, o.BehindMillis = 100, 0
+	c.start(o, ams+"0") // one AM may run, whatever its size
+	apply := func(in input.Input) error {
+		if reply := c.plan(in); reply.Refused() != nil {
+			t.Fatal(reply.Refused())
+		}
+		c.now += time.Second
+		c.index++
+		events := c.pending
+		c.pending = nil
+		return c.shadow.Apply(c.index, events)
+	}
+	submit := &input.SubmitApplication{User: "u", Queue: "root.b", AM: yarn.Resource{yarn.Memory: 1024, yarn.VCores: 1}}
+	c.plan(submit)
+	reply := c.plan(submit).(*input.SubmitApplicationReply)
+	attempt := yarn.AttemptID{App: reply.ID, Attempt: 1}
+	if err := apply(&input.RegisterAttempt{Attempt: attempt}); err != nil || c.shadow.course == nil {
+		t.Fatalf("%v, %+v", err, c.shadow.Report())
+	}
+	var err error
+	n := int32(0)
+	for ; err == nil && n < 1000; n++ {
+		err = apply(&input.Allocate{Attempt: attempt, Response: n, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Size: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 1}, Count: int64(n%7) + 1, Relax: true}}})
+	}
+	if !errors.Is(err, ErrTooLarge) || c.shadow.record.ops != 101 {
+		t.Errorf("after %d asks %d are remembered: %v", n, c.shadow.record.ops, err)
+	}
+	c.shadow.record.drop(c.shadow.record.jobs[reply.ID.Seq])
+	if r := c.shadow.record; r.ops != 0 || r.containers != 0 {
+		t.Errorf("%d asks and %d containers of no application", r.ops, r.containers)
+	}
+}
+
+// TestManyQueues: with very many queues the report holds those that do something, and points of few.
+func TestManyQueues(t *testing.T) {
+	c := newCluster(t)
+	c.start(DefaultOptions())
+	for i := range mostIdle {
+		c.shadow.realMeter.queue(fmt.Sprintf("root.idle%04d", i))
+	}
+	busy := 150
+	for i := range busy {
+		q := c.shadow.realMeter.queue(fmt.Sprintf("root.busy%04d", i))
+		q.used, q.waits.count = 1, 1
+	}
+	c.shadow.series.add(c.shadow.began+firstEvery, c.shadow.realMeter, c.shadow.ownMeter)
+	d := c.shadow.Report()
+	if len(d.Queues) != busy || len(d.Points) != 1 || len(d.Points[0].Queues) != mostQueues {
+		t.Errorf("%d queues, %d points of %d queues", len(d.Queues), len(d.Points), len(d.Points[0].Queues))
 	}
 }

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"cmp"
+	"slices"
+
 	"rmd/internal/plot"
 	"rmd/transport/http/v1/api"
 )
@@ -48,19 +51,13 @@ func shadowPage(q *query) (any, error) {
 }
 
 // busiest are the paths of the queues that started most, in the order of the report.
-func busiest(queues []api.ShadowQueue) []string {
-	var out []string
-	for _, q := range queues {
-		more := 0
-		for _, other := range queues {
-			if other.Cluster.Waits.Count > q.Cluster.Waits.Count {
-				more++
-			}
-		}
-		if more < shadowQueues && len(out) < shadowQueues && q.Cluster.Waits.Count+q.Shadow.Waits.Count > 0 {
-			out = append(out, q.Path)
-		}
+func busiest(queues []api.ShadowQueue) (out []string) {
+	list := slices.DeleteFunc(slices.Clone(queues), func(q api.ShadowQueue) bool { return q.Cluster.Waits.Count+q.Shadow.Waits.Count == 0 })
+	slices.SortStableFunc(list, func(a, b api.ShadowQueue) int { return cmp.Compare(b.Cluster.Waits.Count, a.Cluster.Waits.Count) })
+	for _, q := range list[:min(len(list), shadowQueues)] {
+		out = append(out, q.Path)
 	}
+	slices.Sort(out)
 	return out
 }
 

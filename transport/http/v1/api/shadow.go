@@ -43,9 +43,9 @@ type Shadow struct {
 	// its own way, GuessedEnds those whose length was not known in time.
 	KnownEnds   uint64        `json:"known_ends"`
 	GuessedEnds uint64        `json:"guessed_ends"`
-	NotFollowed uint64        `json:"not_followed"` // submissions and changes that it had to leave out
-	Queues      []ShadowQueue `json:"queues,omitempty"`
-	Points      []ShadowPoint `json:"points,omitempty"`
+	NotFollowed uint64        `json:"not_followed"`     // submissions and changes that it had to leave out
+	Queues      []ShadowQueue `json:"queues,omitempty"` // of more than 1,000 those that wanted something
+	Points      []ShadowPoint `json:"points,omitempty"` // of the first 100 queues that used something
 }
 
 // ShadowDivergence is the first decision that differs.
