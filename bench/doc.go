@@ -1,8 +1,7 @@
-// Package bench has no code: its test runs rmd beside the Java ResourceManager of
-// Hadoop 3.4.2, both loaded through Hadoop's own wire by the same generator (rmd
-// bench), in alternating runs on the same machine, and prints ratios.
+// Package bench has only a test. It runs rmd and the Java ResourceManager of Hadoop 3.4.2 in turn
+// on the same machine, loads both through Hadoop's protocols with the same generator (rmd bench),
+// and prints ratios.
 //
-// It needs a JDK 17 and Maven and is built with the tag interop; `make
-// bench-peers` runs it. Benchmarks of single parts stay beside their code (make
-// bench).
+// The test needs a JDK 17 and Maven and has the build tag interop; `make bench-peers` runs it.
+// Benchmarks of single parts are beside their code (make bench).
 package bench

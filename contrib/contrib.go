@@ -1,5 +1,5 @@
-// Package contrib holds what an installation needs beside the program. The program contains the unit file, so that
-// "rmd init --replicas" and the packages install the same one.
+// Package contrib has what an installation needs beside the program. The program embeds the unit
+// file, so that "rmd init --replicas" and the packages install the same one.
 package contrib
 
 import _ "embed"

@@ -1,9 +1,8 @@
-// Package certificate makes what a cluster needs for mutual TLS: a CA of its
-// own, and for each replica a certificate that names cluster and replica
-// (URI rmd://CLUSTER/replica/ID), which both sides of a connection check.
+// Package certificate makes the certificates for mutual TLS: a CA for the cluster, and for each
+// replica a certificate that names cluster and replica (URI rmd://CLUSTER/replica/ID). Both sides
+// of a connection check this name.
 //
-// It is a convenience for clusters without a PKI. Files are never overwritten;
-// keys are written with mode 0600.
+// It is for clusters without a PKI. It never overwrites a file, and writes keys with mode 0600.
 package certificate
 
 import (

@@ -1,13 +1,12 @@
-// Package codec is the hand-written binary form that log entries, forwarded
-// inputs and snapshots share: varints, length-prefixed bytes, fixed order.
+// Package codec is the hand-written binary encoding of log entries, forwarded inputs and snapshots:
+// varints, length-prefixed bytes, fixed order.
 //
-// A type describes its fields once, in a method that takes a *Coder; the same
-// description encodes and decodes, so the two cannot drift apart. Decoding is
-// total: any bytes give a value or an error, never a panic, and no length read
-// from the wire is trusted before the bytes are there.
+// A type describes its fields once, in a method that takes a *Coder. The same description encodes
+// and decodes, so both always agree. Decoding is total: any bytes give a value or an error, never a
+// panic. A length is not trusted before the bytes have arrived.
 //
-// Encoding only reads its value, it does not even write the same value back:
-// several goroutines may encode what forks of the state share.
+// Encoding only reads its value; it does not even write the same value back. So several goroutines
+// may encode values that forks of the state share.
 package codec
 
 import (

@@ -1,7 +1,7 @@
-// Package descriptors divides a process's file descriptors. A replica without a free one can neither
-// take a snapshot nor talk to the other replicas, so a part of them is reserved for what the replica
-// itself opens, and the connections of everybody else share the rest: a flood of connections is
-// refused before it takes anything from the log.
+// Package descriptors divides a process's file descriptors. A replica without a free descriptor can
+// neither take a snapshot nor talk to the other replicas. So some descriptors are reserved for the
+// replica itself, and the connections of clients share the rest. A flood of connections is refused
+// before it takes a descriptor from the log.
 package descriptors
 
 import (

@@ -1,6 +1,5 @@
-// Package failpoint marks the places where the fate of a replica is decided: before
-// and after a write is durable, between planning and proposing, between winning
-// an election and acting on it.
+// Package failpoint marks the critical places of a replica's code: before and after a write is
+// durable, between planning and proposing, between winning an election and acting on it.
 //
 //	func (d *driver) propose() {
 //		…
@@ -8,10 +7,9 @@
 //		d.proposed <- entry
 //	}
 //
-// In a running product nobody listens and Hit is a load and a comparison. A
-// simulation, or a program built for breaking, listens with Set: it holds the
-// goroutine back there, or ends the process exactly there.
+// In production nothing listens, and Hit is a load and a comparison. A simulation or a fault
+// injector listens with Set: it pauses the goroutine at the failpoint, or ends the process there.
 //
-// Names are never reused for another place. Hit is called while no mutex is held:
-// a listener may sleep.
+// A name is never reused for another place. Hit is called while no mutex is held, because a
+// listener may sleep.
 package failpoint

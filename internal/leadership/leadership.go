@@ -1,4 +1,5 @@
-// Package leadership declares what consensus tells the other parts of a replica about who leads.
+// Package leadership declares the values by which Raft tells the other parts of a replica which
+// replica leads.
 package leadership
 
 // Leadership is who leads, as one replica knows it.

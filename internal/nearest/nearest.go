@@ -1,4 +1,4 @@
-// Package nearest finds the name that somebody has probably meant.
+// Package nearest finds the known name that is nearest to a mistyped one.
 package nearest
 
 import "strings"

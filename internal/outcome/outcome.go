@@ -1,5 +1,5 @@
-// Package outcome declares what may become of a request that is to be replicated, once for all who
-// pass it on: the log, the leader, the forwarder and the ports.
+// Package outcome declares the possible outcomes of a request that must be replicated. The log, the
+// leader, the forwarder and the ports share them.
 package outcome
 
 import (

@@ -1,5 +1,5 @@
-// Package portblock gives tests TCP ports that stay free while nobody listens on
-// them, so that a process can be started late or come back to its own.
+// Package portblock gives tests TCP ports that stay free while no process listens on them, so that
+// a process can start late or return to its own ports.
 package portblock
 
 import (

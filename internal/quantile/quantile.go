@@ -1,4 +1,4 @@
-// Package quantile takes quantiles of what was measured.
+// Package quantile computes quantiles of measurements.
 package quantile
 
 import "math"

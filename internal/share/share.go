@@ -1,5 +1,5 @@
-// Package share counts the connections of a listener by where they come from, so that
-// one caller's many cannot keep the others out.
+// Package share counts the connections of a listener by their source address, so that the
+// connections of one caller cannot exclude the others.
 package share
 
 import (

@@ -1,4 +1,4 @@
-// Package sleep waits under a context.
+// Package sleep waits for a time, or until a context ends.
 package sleep
 
 import (

@@ -1,4 +1,4 @@
-// Package thousands writes whole numbers for people.
+// Package thousands formats whole numbers with separators of thousands.
 package thousands
 
 import (

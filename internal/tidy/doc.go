@@ -1,10 +1,9 @@
-// Package tidy is the house's own lint: the rules of rmd's design that a
-// compiler does not hold, as tests over the source tree. A finding says what to
-// do instead.
+// Package tidy checks rules of rmd's design that a compiler does not check, as tests over the
+// source tree. A finding says what to do instead.
 //
-// It holds who may import whom; that the core is deterministic (no clock, no
-// chance, no goroutine, no float, no map order that matters); that packages are
-// introduced, and nothing is left for later.
+// It checks which package imports which; that the core is deterministic (no clock, randomness,
+// goroutine or float, and no dependence on map order); that every package has a comment; that
+// documents name what exists; and that words are standard terms.
 //
-// Every rule is proved by sources in testdata that it must find fault with.
+// Sources in testdata prove each rule: the rule must find a fault there.
 package tidy

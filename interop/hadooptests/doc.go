@@ -1,3 +1,3 @@
-// Package hadooptests has no code: its test runs the client tests of Hadoop itself on rmd. They are
-// built with the tag interop; ../README.md says how to run them.
+// Package hadooptests has only a test, which runs Hadoop's own client tests on rmd. It has the
+// build tag interop; ../README.md says how to run it.
 package hadooptests

@@ -1,15 +1,15 @@
-// Package harness runs a throw-away cluster of real rmd processes, and can do to
-// it what machines, networks and disks do: end and stop processes, cut and slow
-// links, cut the power of a disk, fill it, damage files.
+// Package harness runs a throw-away cluster of real rmd processes. It can do to them what machines,
+// networks and disks do: end and pause processes, cut and slow links, cut the power of a disk, fill
+// it, damage files.
 //
 //	            ┌─ Network ─ loopback: a proxy on every link │ namespaces: one a replica, veth, bridge
 //	Cluster ────┼─ Replica ─ one process and its exits, its files, its log
 //	            └─ Disk ──── a directory │ a file system of its own on a loop device
 //
-// Everything is black-box: the program is started by its command line, asked over
-// REST and changed by its own commands. What a machine does not offer is found
-// by Probe before the first process starts, and told by name.
+// The harness treats rmd as a black box: it starts the program by its command line, reads over REST
+// and changes the cluster with the program's own commands. Probe finds and names what the machine
+// does not support, before the first process starts.
 //
-// The package decides nothing about which fault comes when (package nemesis and
-// package scenario) and judges nothing (package check).
+// The package does not choose faults (packages nemesis and scenario do) and judges nothing (package
+// check does).
 package harness

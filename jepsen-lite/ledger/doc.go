@@ -1,21 +1,22 @@
-// Package ledger judges a committed log: it follows every event with accounts of its own, and says
-// where S5 to S10 and S12 are violated. Histories of real processes (check) and both simulations
-// (sim, logsim) are judged by it.
+// Package ledger judges a committed log. It follows every event with accounts of its own, and
+// reports violations of S5 to S10, S12, S17, S18 and S20. Histories of real processes (package
+// check) and both simulations (sim, logsim) are judged by it.
 //
-// It shares no code with the state machine or the planner, and none of their structures:
-// applications, nodes and queues lie in slices, containers in a sorted slice of their application,
-// and the use of a parent queue is summed from its leaves whenever it is asked for. What it has in
-// common with them is only the vocabulary of the log (fsm/event) and of YARN (yarn).
+// It shares no code and no data structures with the state machine or the planner: applications,
+// nodes and queues are in slices, containers in a sorted slice of their application, and the use of
+// a parent queue is summed from its leaves at each question. It shares only the types of the log
+// (fsm/event) and of YARN (yarn).
 //
 //	bytes ─▶ Ledger.Entry ─▶ fence ─▶ follow(event)* ─▶ balance ─▶ Violations
 //
-// An entry is checked as a whole where the rule is about what readers see (queue sums and maxima),
-// and event by event where it is about a decision (a node's room, a reservation's holder, an
-// identity). After a violation the ledger goes on as well as it can; the first is what counts.
+// A rule about what readers see (queue sums and maxima) is checked after the whole entry. A rule
+// about a decision (a node's room, a reservation's holder, an identity) is checked at each event.
+// After a violation the ledger continues as well as it can; the first violation counts.
 //
-// The decision audit is part of it: a decision is held against the accounts just before it. An
-// illegal decision is a violation of its own (Audit), a legal but odd one is a note.
+// The decision audit is part of the ledger: it compares each decision with the accounts just before
+// it. An illegal decision is a violation (Audit), a legal but unusual one is a note.
 //
-// query.go is what callers may look up: what an answer promises must be there. Differ holds a dump
-// of a replica's state against the ledger; package statediff does so with the state itself.
+// query.go answers callers that compare an answer with the ledger. Differ compares a dump of a
+// replica's state with the ledger; package statediff compares the state itself. Begin with
+// ledger.go and follow.go.
 package ledger

@@ -1,11 +1,13 @@
-// Package scenario runs a cluster of real processes under load and faults, and
-// says what came of it: the second tier of the tests.
+// Package scenario runs a cluster of real processes under load and faults, and reports the result:
+// the second tier of the tests.
 //
-//	Probe ─▶ Bootstrap ─▶ load ─▶ fault, fault, fault … ─▶ recovery ─▶ settled ─▶ final ─▶ judge ─▶ report
+//	Probe ─▶ Bootstrap ─▶ load ─▶ fault, fault, fault … ─▶ recovery ─▶ drained ─▶ final ─▶ judge ─▶ report
 //	                       └────────── history.jsonl ───────────────────────────┘
 //
-// A Scenario is a name, how long it lasts, and the faults that it draws from. What
-// the machine does not offer is skipped by name and told; a profile that requires
-// it does not pass. The seed decides which fault comes when and who is hit; real
-// processes do not run alike twice all the same.
+// A Scenario is a name, a duration, and the faults that it draws from. A fault that the machine
+// does not support is skipped and reported by name. A profile that requires it does not pass. The
+// seed decides the order of the faults and their targets. Real processes still do not behave the
+// same in two runs.
+//
+// Begin with scenario.go (the scenarios) and run.go.
 package scenario

@@ -1,25 +1,23 @@
-// Package hadoop loads a ResourceManager over Hadoop's own wire, as fake
-// NodeManagers and unmanaged ApplicationMasters: for `rmd bench`. It speaks to
-// any ResourceManager of that wire, so that two can be measured in one run.
+// Package hadoop loads a ResourceManager through Hadoop's own protocols, as fake NodeManagers and
+// unmanaged ApplicationMasters: for `rmd bench`. It works with every ResourceManager of these
+// protocols, so that two can be measured in one run.
 //
 //	lane ──beat──▶ node   ──nodeHeartbeat──▶ ResourceTracker of any replica
-//	                 ▲ give: a container that its AM was told of
+//	                 ▲ give: a container that its AM received
 //	lane ──beat──▶ master ──allocate───────▶ ApplicationMasterProtocol
 //
-// A container's life is: asked for by its master, granted in an answer, handed
-// to the fake node it is on, reported running in one heartbeat and complete in a
-// later one, told to the master, and acknowledged by the master's next call. It
-// counts when that call is answered.
+// The life of a container: its master asks for it and receives it in an answer. The fake node gets
+// it, reports it running in one heartbeat and complete in a later one. The master hears of the end,
+// and acknowledges it with its next call. The container counts when that call is answered.
 //
-// What always holds:
-//   - Each node and each master has a connection of its own (nodes may be told to
-//     share some) and at most one call under way, whose bytes are kept until it is
-//     answered: what is repeated at another replica is the same call.
-//   - Heartbeats and allocates are encoded and decoded by hand, on the goroutine
-//     that reads the connection: the load shares the machine with what it loads.
-//   - A batch is asked for under a key that has nothing outstanding, so that no
-//     grant is in doubt: every container belongs to one batch.
-//   - What contradicts the protocol is counted, never ignored: a container granted
-//     or told twice, one that nobody asked for, a node that holds too much, a
-//     completion that is never told.
+// Invariants:
+//   - Each node and each master has a connection of its own (nodes may be configured to share some)
+//     and at most one call in flight. The bytes of the call are kept until it is answered, so a
+//     repetition at another replica is the same call.
+//   - Heartbeats and allocates are encoded and decoded by hand, on the goroutine that reads the
+//     connection, because the load shares the machine with the ResourceManager.
+//   - A batch is asked for under a key that has nothing outstanding, so every container belongs to
+//     one batch.
+//   - A violation of the protocol is counted, never ignored: a container granted or reported twice,
+//     one that was not asked for, a node that holds too much, a completion that is never reported.
 package hadoop

@@ -1,19 +1,21 @@
-// Package submit is the workload's way into a cluster: inputs over POST /v1/inputs of any replica.
+// Package submit sends the inputs of the workload to a cluster, over POST /v1/inputs of any
+// replica.
 //
-// A body is a row of requests, each behind its length (uvarint) and in the form of input.EncodeRequest; the answer is a
-// row of the same length and order: length, a status byte (0 a reply, 1 an error), then the reply's bytes or the text
-// of the error.
+// A body is a sequence of requests, each with its length (uvarint) before it and in the form of
+// input.EncodeRequest. The answer has the same length and order: for each request a length, a
+// status byte (0 a reply, 1 an error), then the reply's bytes or the text of the error.
 //
 //	Do ──┐                 ┌─ lane 1 ── one body in flight ──▶ replica 1
 //	Do ──┼─▶ queue (bounded) ─ lane 2 ── one body in flight ──▶ replica 2
 //	Do ──┘                 └─ …
 //
-// A call waits in the queue while a lane is busy, and the lane's next body takes all that has gathered, up to a bound.
-// So bodies grow with the load and a lone call pays one round trip.
+// A call waits in the queue while a lane is busy. The lane's next body takes all waiting calls, up
+// to a limit. So bodies grow with the load, and a single call costs one round trip.
 //
-// A lane that gets no answer goes on to the next address at once and repeats what was open, for as long as the callers'
-// contexts last. Repetition is sound because every input carries what makes it harmless: an identity, a response
-// number, or for a submission without identity the idempotency key that the client gives it.
+// A lane that gets no answer goes to the next address at once and repeats the open calls, as long
+// as the contexts of their callers last. Repetition is safe because every input has something that
+// makes it harmless: an identity, a response number, or for a submission without identity the
+// idempotency key of the client.
 //
-// What a replica refuses in a reply is a reply (input.Fault), not an error of Do.
+// A refusal in a reply is a reply (input.Fault), not an error of Do.
 package submit

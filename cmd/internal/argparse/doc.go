@@ -1,12 +1,11 @@
-// Package argparse puts the words of a command line in the order that the parser
-// wants, and says what is wrong with them before it parses.
+// Package argparse orders the words of a command line for the parser, and reports faults before the
+// parser runs.
 //
-// urfave/cli/v2 stops looking for flags at the first argument: in
-// `rmd app status ID -o json` it would take "-o json" for two more arguments,
-// silently. Arrange walks the command tree instead, takes every flag to the
-// command it belongs to (the global ones to the front), and puts the arguments
-// last, behind "--". So flags may come anywhere.
+// urfave/cli/v2 stops looking for flags at the first argument: in `rmd app status ID -o json` it
+// would silently take "-o json" for two more arguments. Arrange walks the command tree, moves every
+// flag to its command (global flags to the front), and puts the arguments last, after "--". So
+// flags may be anywhere.
 //
-// It also finds what the library says badly: unknown commands and flags, with
-// the nearest name; a flag without its value; a flag given twice with two values.
+// It also reports what the library reports badly: unknown commands and flags, with the nearest
+// name; a flag without its value; a flag given twice with two values.
 package argparse

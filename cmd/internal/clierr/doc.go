@@ -1,7 +1,6 @@
-// Package clierr is the one place where an error becomes a line on stderr and an
-// exit code.
+// Package clierr turns an error into a line on stderr and an exit code. No other package does.
 //
-// Every error a person sees reads "rmd: CODE: what; what to do". The code is
-// stable; the exit code follows from it, from the HTTP status of a refusal, or
-// from the error's type, in this order (package exitcode has the numbers).
+// Every error has the form "rmd: CODE: what; what to do". The code is stable. The exit code follows
+// from the code, from the HTTP status of a refusal, or from the error's type, in this order
+// (package exitcode has the numbers).
 package clierr

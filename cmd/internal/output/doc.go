@@ -1,11 +1,11 @@
-// Package output prints what a command has to say: a table for people, the REST
-// document for programs.
+// Package output prints the result of a command: a table for people, the REST document for
+// programs.
 //
-//	table wide   upper-case heads, no borders, one line a thing
+//	table wide   upper-case heads, no borders, one line for each object
 //	json yaml    the document, unchanged
-//	jsonl        one thing a line
+//	jsonl        one object a line
 //	name         the identifiers alone
 //
-// Data goes to stdout and talk to stderr. On a terminal, columns that may shrink
-// do so until the line fits; into a pipe or a file nothing is ever cut.
+// Data goes to stdout, messages go to stderr. On a terminal, columns that may shrink do so until
+// the line fits. In a pipe or a file nothing is shortened.
 package output

@@ -1,6 +1,5 @@
-// Package codectest fills values for tests of types that the codec carries, so
-// that every field of every type takes part without being named. Only tests
-// import it.
+// Package codectest fills values of types that the codec encodes, so that tests cover every field
+// of every type without naming it. Only tests import it.
 package codectest
 
 import (

@@ -1,10 +1,10 @@
-// Command run explores, replays and shrinks simulated runs bit for bit.
+// Command run explores, replays and shrinks simulated runs, repeatable bit by bit.
 //
 //	go run ./jepsen-lite/exact/run -seed 1411          one seed
-//	go run ./jepsen-lite/exact/run -seeds 100          many, and what fails is made smaller
+//	go run ./jepsen-lite/exact/run -seeds 100          many seeds; failing runs are shrunk
 //	go run ./jepsen-lite/exact/run -script F [-shrink] one script
 //
-// It exits with 1 when something was violated, with 2 when it could not run.
+// It exits with 1 if an invariant was violated, and with 2 if it could not run.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package statediff holds a replica's state against the ledger of the same log. Both simulations use
-// it; the ledger itself knows nothing of the state.
+// Package statediff compares a replica's state with the ledger of the same log. Both simulations
+// use it; the ledger itself does not know the state.
 package statediff
 
 import (

@@ -1,18 +1,17 @@
-// Package script is a simulated run written out: the cluster, its load and every
-// fault with its time.
+// Package script describes a simulated run as a script: the cluster, its load and every fault with
+// its time.
 //
-// A seed is short but means something only to one build. A script says what is done,
-// so it survives changes of the code, can be made smaller (package exact) and can be
-// kept: jepsen-lite/corpus holds those that once found something, and the tests of
-// package sim play them all.
+// A seed is short but valid for one build only. A script names the actions, so it remains valid
+// when the code changes. It can be shrunk (package exact) and kept: jepsen-lite/corpus has the
+// scripts that found a bug, and the tests of package sim play all of them.
 //
 //	seed ─▶ sim draws ─▶ Script ─▶ sim plays ─▶ Outcome
 //	                       ▲                       │
-//	                       └── exact makes less ◀──┘
+//	                       └── exact shrinks  ◀────┘
 //
-// What a fault does in detail (who is hit, how hard) is drawn from its own number, so
-// that taking one fault away does not change what the others are.
+// The details of a fault (its target, its strength) are drawn from the fault's own number. So the
+// removal of one fault does not change the others.
 //
-// The package holds types and their text alone: package sim, which runs under wasm,
-// and its host both read them.
+// The package has only the types and their text form: package sim, which runs under wasm, and its
+// host both read them.
 package script

@@ -1,11 +1,10 @@
-// Package command is the command line of rmd: one file per command or noun.
+// Package command is the command line of rmd, with one file for each command or noun.
 //
-// program.go runs a command line from its words to an exit code; verb.go is what
-// every command is made of; tree.go lists them all. A command reads its flags,
-// asks the cluster through package client, and shows the answer through package
-// output. It decides nothing: what may be done is decided by the cluster.
+// program.go runs a command line and returns its exit code. verb.go has the parts of every command,
+// and tree.go lists all commands. A command reads its flags, calls the cluster through package
+// client, and prints the answer through package output. The cluster decides what is allowed.
 //
-// Rules that hold for all of them are kept in one place each: flags anywhere
-// (package argparse), exit codes and error lines (package clierr), formats (show.go),
-// confirmation of what loses data (confirm.go).
+// Each rule for all commands is in one place: the order of flags (package argparse), exit codes and
+// error lines (package clierr), formats (show.go), confirmation of destructive commands
+// (confirm.go).
 package command

@@ -1,5 +1,5 @@
-// Package replay runs a recorded workload against a cluster: a private one of
-// three replicas in this process, or a running one. It is what `rmd replay` does.
+// Package replay implements `rmd replay`: it runs a recorded workload on a private cluster of three
+// replicas in this process, or on a running cluster.
 package replay
 
 import (
