@@ -12,9 +12,9 @@
 //	                                               ▲ crash, snapshot, restore
 //
 // A run is a function of its seed: Result.Trace hashes every entry, every reply and every fault,
-// and is the same on every machine. The checker judges S1, S3 to S12 and S15 to S20. The recovery
-// phase at the end (recovery.go) judges L3: all remaining work gets done and everything is
-// returned.
+// and is the same on every machine. The checker judges S1, S3 to S12, S15 and
+// S17 to S20. The recovery phase at the end (recovery.go) judges L3: all remaining work gets done
+// and everything is returned.
 //
 // Raft, goroutines and real disks are not simulated here: jepsen-lite/sim does that. Begin with
 // world.go.
