@@ -61,6 +61,7 @@ type Ledger struct {
 	nodes []node            // by number; 0 is none
 	// queues keep their place when the configuration drops them.
 	queues       []queue
+	places       map[string]int32 // of the queues in force, by path
 	version      uint64
 	reservations []reservation // ascending by number; only those held
 	ends         []end         // of reservations, in the order in which they came
@@ -118,7 +119,7 @@ type keyMade struct {
 
 // New returns an empty ledger.
 func New() *Ledger {
-	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, kinds: yarn.DefaultKinds(), rules: readRules(nil), preemption: readPreemptionRules(nil), clusters: map[string]*size{}, labels: newLabels()}
+	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, places: map[string]int32{}, kinds: yarn.DefaultKinds(), rules: readRules(nil), preemption: readPreemptionRules(nil), clusters: map[string]*size{}, labels: newLabels()}
 }
 
 // UniqueNames holds that every application is submitted under a name of its own, as both simulations

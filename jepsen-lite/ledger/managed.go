@@ -20,8 +20,12 @@ func (l *Ledger) managedSettings(q *queue, own string) []event.Property {
 	prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".leaf-queue-template."
 	for _, p := range l.properties {
 		key, ok := strings.CutPrefix(p.Name, prefix)
-		if ok && (q.active || key != "capacity" && !strings.HasSuffix(key, ".capacity")) {
+		switch {
+		case !ok:
+		case q.active || key != "capacity" && !strings.HasSuffix(key, ".capacity"):
 			out = append(out, event.Property{Name: own + key, Value: p.Value})
+		default: // of a label too: it may still use its nodes
+			out = append(out, event.Property{Name: own + key, Value: "0"})
 		}
 	}
 	return slices.Clip(out)

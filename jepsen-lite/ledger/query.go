@@ -205,6 +205,31 @@ func (l *Ledger) Queue(path, label string) (used, held yarn.Resource, ok bool) {
 	return used, held, true
 }
 
+// DynamicQueue is a queue that a submission created.
+type DynamicQueue struct {
+	Path    string
+	Managed bool // it is below a parent with auto-create-child-queue
+	Active  bool // and has the capacity of its template
+	Apps    int  // that have not ended
+}
+
+// DynamicQueues are those in force.
+func (l *Ledger) DynamicQueues() []DynamicQueue {
+	var out []DynamicQueue
+	managed := map[int32]bool{} // by parent
+	for i := range l.queues {
+		q := &l.queues[i]
+		if !q.dynamic || q.gone {
+			continue
+		}
+		if _, known := managed[q.parent]; !known {
+			managed[q.parent] = l.managed(q.parent)
+		}
+		out = append(out, DynamicQueue{Path: q.path, Managed: managed[q.parent], Active: q.active, Apps: q.apps})
+	}
+	return out
+}
+
 // Held is a reservation that has not ended.
 type Held struct {
 	App       yarn.ApplicationID

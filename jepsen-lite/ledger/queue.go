@@ -33,12 +33,24 @@ type queue struct {
 
 // queue finds a queue in force by its path; -1 when there is none.
 func (l *Ledger) queue(path string) int32 {
-	for i := range l.queues {
-		if q := &l.queues[i]; !q.gone && q.path == path {
-			return int32(i)
-		}
+	if i, ok := l.places[path]; ok {
+		return i
 	}
 	return -1
+}
+
+// addQueue adds a queue that is in force from now on. Others were before it, of the same path too, and
+// ended applications name them: so no place is given twice.
+func (l *Ledger) addQueue(q queue) int32 {
+	i := int32(len(l.queues))
+	l.queues = append(l.queues, q)
+	l.places[q.path] = i
+	return i
+}
+
+func (l *Ledger) dropQueue(i int32) {
+	l.queues[i].gone = true
+	delete(l.places, l.queues[i].path)
 }
 
 func parentOf(path string) string {
@@ -65,8 +77,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 	for _, d := range e.Queues {
 		i := l.queue(d.Path)
 		if i < 0 {
-			i = int32(len(l.queues))
-			l.queues = append(l.queues, queue{path: d.Path})
+			i = l.addQueue(queue{path: d.Path})
 			kept = append(kept, false)
 		}
 		kept[i] = true
@@ -89,7 +100,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 		if kept[i] || q.gone {
 			continue
 		}
-		q.gone = true
+		l.dropQueue(int32(i))
 		if q.apps > 0 || !q.used.IsZero() || q.usesLabels() {
 			l.violate("S9", nil, "queue %s is dropped with %d applications that use %s", q.path, q.apps, q.used)
 		}
@@ -140,9 +151,7 @@ func (l *Ledger) createQueue(e *event.QueueCreated) {
 		l.violate(Audit, nil, "queue %s is created, though it is there or has no parent", e.Path)
 		return
 	}
-	q := queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true}
-	l.queues = append(l.queues, q)
-	at := &l.queues[len(l.queues)-1]
+	at := &l.queues[l.addQueue(queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true})]
 	l.readQueue(at, l.settings(at))
 	l.configured = true // what its siblings have is less now
 }
@@ -155,7 +164,7 @@ func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
 			continue
 		}
 		q := &l.queues[i]
-		q.gone = true
+		l.dropQueue(i)
 		if q.apps > 0 || !q.used.IsZero() || q.usesLabels() {
 			l.violate("S9", nil, "queue %s is removed with %d applications that use %s", q.path, q.apps, q.used)
 		}

@@ -23,6 +23,7 @@ func Of(st *state.State, l *ledger.Ledger) []Difference {
 	d.containers()
 	d.nodes()
 	d.queues()
+	d.dynamicQueues()
 	d.reservations()
 	d.warnings()
 	d.asks()
@@ -97,6 +98,23 @@ func (d *differ) queues() {
 		}
 		return true
 	})
+}
+
+// dynamicQueues compares those that submissions created: none is left after its removal, and those of
+// managed parents have their capacity or not.
+func (d *differ) dynamicQueues() {
+	all := d.l.DynamicQueues()
+	for _, want := range all {
+		slot := d.st.Queue(want.Path)
+		if slot == 0 || !d.st.DynamicQueues.Has(slot) {
+			d.say("S9", "the ledger has the dynamic queue %s, the state has none", want.Path)
+		} else if active := d.st.DynamicQueues.Get(slot).Active; active != want.Active {
+			d.say("S9", "the state has the dynamic queue %s active: %v; the ledger: %v", want.Path, active, want.Active)
+		}
+	}
+	if n := d.st.DynamicQueues.Len(); n != len(all) {
+		d.say("S9", "the state has %d dynamic queues, the ledger %d", n, len(all))
+	}
 }
 
 // asks compares the labels of what is asked.

@@ -26,9 +26,10 @@ func cluster() [][]event.Event {
 		return &event.ContainerAllocated{App: app, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 	}
 	log := [][]event.Event{{
-		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.LevelPreemption},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.LevelDynamicQueues},
 		&event.QueuesConfigured{Version: 1, Kinds: yarn.DefaultKinds(), Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
-			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}, {Path: "root.b", Leaf: true, State: yarn.QueueRunning}}},
+			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}, {Path: "root.b", Leaf: true, State: yarn.QueueRunning}, {Path: "root.users", State: yarn.QueueRunning}}},
+		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},
 	}}
 	for n := uint32(1); n <= 2; n++ {
 		log = append(log, []event.Event{&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n", Port: uint16(n)}, Rack: "/r", Total: yarn.NewResource(10240, 8)}})
@@ -60,6 +61,9 @@ func TestOf(t *testing.T) {
 		{"S8", "the state has 0 reservations, the ledger 1", &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator}},
 		{"S17", "the state has container", &event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}, Reservation: 1,
 			Queue: "root.a", Cause: yarn.PreemptReservation, DeadlineMillis: 15_000}},
+		{"S9", "the state has 2 dynamic queues, the ledger 1", &event.QueueCreated{Path: "root.users.bob", Leaf: true, State: yarn.QueueRunning}},
+		{"S9", "the ledger has the dynamic queue root.users.ann, the state has none", &event.QueuesRemoved{Paths: []string{"root.users.ann"}}},
+		{"S9", "queue root.users.ann active: true; the ledger: false", &event.QueuesActivated{Active: []string{"root.users.ann"}}},
 		{"S8", "the state has r2", &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 2}},
 	} {
 		st, l := state.New(), ledger.New()
