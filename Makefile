@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -137,6 +137,10 @@ FIRST ?= 1
 sim: ## whole clusters in virtual time: SEEDS seeds from FIRST on, or SEED=n alone; FOR=1h, MINUTES=2 of faults, PROFILE=disk,net
 	cd jepsen-lite/sim && RMD_SIM_SEEDS=$(SEEDS) RMD_SIM_FIRST=$(FIRST) RMD_SIM_SEED=$(SEED) RMD_SIM_FOR=$(FOR) RMD_SIM_PROFILE=$(PROFILE) RMD_SIM_MINUTES=$(MINUTES) \
 	  GOGC=400 GODEBUG=adaptivestackstart=1 RMD_SIM_COMMIT=$(VERSION) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -timeout 24h -run '^TestSeeds$$'
+
+QUEUES ?= 10000
+sim-queues: ## QUEUES users have queues that come and go in such a cluster, 250 at a time, while leaders are killed and replicas restored
+	RMD_SIM_QUEUES=$(QUEUES) $(GO) test -count=1 -v -timeout 30m -run '^TestManyQueues$$' ./jepsen-lite/sim
 
 sim-sum: ## add up all runs of sim, by commit: cluster-hours, faults, violations, CPU seconds per cluster-hour
 	@cd jepsen-lite/sim && RMD_SIM_SUM=$(CURDIR)/out/sim $(GO) test -count=1 -run '^TestTotals$$'

@@ -192,6 +192,9 @@ func (c *checker) acknowledged(id string, st *state.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for app, want := range c.acks.submitted {
+		if a, ok := c.ledger.AppByID(app); ok && a.Forgotten { // rightly, or the ledger says so
+			continue
+		}
 		slot := st.AppByID(app)
 		if slot == 0 {
 			c.bad("S4: %s has lost %s (%s), whose submission was acknowledged", id, app, want.name)

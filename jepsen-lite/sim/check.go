@@ -70,7 +70,7 @@ type counts struct {
 	submitted, over                                   int // applications
 	again                                             int // AMs that had to register again
 	warned, withdrawn, preempted, told                int // containers
-	created, removed                                  int // queues
+	created, removed, activated, deactivated          int // queues
 }
 
 func (c *counts) add(o counts) {
@@ -102,6 +102,8 @@ func (c *counts) add(o counts) {
 	c.told += o.told
 	c.created += o.created
 	c.removed += o.removed
+	c.activated += o.activated
+	c.deactivated += o.deactivated
 	c.digests += o.digests
 }
 
@@ -376,6 +378,9 @@ func (c *checker) count(e event.Event) {
 		n.created++
 	case *event.QueuesRemoved:
 		n.removed += len(e.Paths)
+	case *event.QueuesActivated:
+		n.activated += len(e.Active)
+		n.deactivated += len(e.Inactive)
 	case *event.ContainerAllocated:
 		n.allocated++
 	case *event.ContainerLent:

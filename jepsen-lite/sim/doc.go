@@ -35,6 +35,7 @@
 //	                 tells a host what the script came to (package exact)
 //	RMD_SIM_OUT      the folder where a failing seed leaves its history, and where each
 //	                 run of TestSeeds adds a line to total.jsonl
+//	RMD_SIM_QUEUES   how many users have queues in TestManyQueues, 250 at a time
 //	RMD_SIM_SUM      TestTotals adds up the runs of that folder
 //	RMD_SIM_COMMIT   what the report calls the commit
 //	RMD_TEST_LOG     not empty: the replicas' own logs, to standard error

@@ -264,5 +264,5 @@ func (d *driver) left() string {
 			return fmt.Sprintf("node %s gives %s to nobody", n.ID, n.Used)
 		}
 	}
-	return ""
+	return idleQueues(c.ledger)
 }

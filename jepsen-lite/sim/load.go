@@ -124,11 +124,8 @@ func (l *load) client(c *caller) {
 		l.mu.Lock()
 		l.jobs[name] = j
 		l.mu.Unlock()
-		q := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
 		user := "u" + c.name[6:]
-		if l.w.opt.users {
-			q = userQueue(c.rng, q, user)
-		}
+		q := l.w.destination(c.rng, user)
 		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
 		in.Tags = j.gang(n)
 		if n%5 == 0 {
@@ -165,17 +162,6 @@ func (l *load) client(c *caller) {
 			return
 		}
 	}
-}
-
-// userQueue is a queue that a submission creates, unless it exists, or another one.
-func userQueue(rng *rand.Rand, other, user string) string {
-	switch rng.Intn(4) {
-	case 0:
-		return "root.users." + user
-	case 1:
-		return fmt.Sprintf("root.users.g%d.%s", rng.Intn(2), user)
-	}
-	return other
 }
 
 // repeat makes a call again under its key: the same call has the same answer, another

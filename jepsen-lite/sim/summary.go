@@ -93,7 +93,8 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("containers allocated %d, lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
 	line("containers warned %d, warnings told %d and withdrawn %d, containers preempted %d", c.warned, c.told, c.withdrawn, c.preempted)
 	line("gangs started %d, nodes held for them %d", c.gangs, c.gangNodes)
-	line("queues created by submissions %d, removed when idle %d", c.created, c.removed)
+	line("queues created by submissions %d, removed when idle %d; leaves of managed parents got their capacity %d times, lost it %d times",
+		c.created, c.removed, c.activated, c.deactivated)
 	line("%s", s.verdicts())
 	line("points hit %s   fault kinds that never ran: %s", s.points(), s.missing())
 	for _, r := range s.failed {

@@ -38,6 +38,7 @@ type settings struct {
 	preempt       bool // queues take back what others have borrowed
 	selector      string
 	users         bool // users have queues of their own, which come and go
+	managed       bool // placement rules give users leaves of a managed parent
 	queues        []queue
 }
 
@@ -141,6 +142,10 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	var props []input.Property
 	set := func(k, v string) { props = append(props, input.Property{Name: k, Value: v}) }
 	names := ""
+	if w.opt.managed {
+		queues = w.managedOf(queues, set)
+		names = managedName + ","
+	}
 	for i, q := range queues {
 		if i > 0 {
 			names += ","
@@ -154,16 +159,8 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 		}
 	}
 	if w.opt.users {
-		const users, auto = prefix + "root.users.", prefix + "root.users.auto-queue-creation-v2."
 		names += ",users"
-		set(users+"capacity", "0")
-		for _, label := range nodeLabels {
-			set(users+"accessible-node-labels."+label.Name+".capacity", "0")
-		}
-		set(auto+"enabled", "true")
-		set(auto+"template.maximum-applications", "1000")
-		set(users+"*.auto-queue-creation-v2.template.maximum-applications", "1000")
-		set(prefix+"auto-queue-creation-v2.queue-expiration-time", "3")
+		usersOf(set)
 	}
 	set("yarn.node-labels.enabled", "true")
 	set(prefix+"root.queues", names)

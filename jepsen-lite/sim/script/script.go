@@ -44,6 +44,7 @@ type Cluster struct {
 	Preempt       bool    `json:"preempt,omitempty"`   // queues take back what others have borrowed
 	Selector      string  `json:"selector,omitempty"`  // who chooses what is preempted; empty: rmd's
 	Users         bool    `json:"users,omitempty"`     // users have queues of their own, which come and go
+	Managed       bool    `json:"managed,omitempty"`   // placement rules give users leaves of a managed parent
 	Queues        []Queue `json:"queues"`
 }
 

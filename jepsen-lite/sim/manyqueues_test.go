@@ -1,0 +1,323 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rmd/fsm/state"
+	"rmd/internal/codec"
+	"rmd/jepsen-lite/sim/script"
+	"rmd/scheduler/input"
+	"rmd/snapshot"
+	workload "rmd/workload/agent"
+	"rmd/yarn"
+)
+
+// Users of TestManyQueues: so many in all without RMD_SIM_QUEUES, and in a wave. Regular ones come in
+// each wave: some have a queue that is made again, some a leaf of a managed parent.
+const (
+	queuesInAll  = 750
+	queuesAtOnce = 250
+	regulars     = 4
+	queueCallers = 8
+)
+
+// TestManyQueues: queues come and go in waves, each of another user. In each wave a leader is killed
+// while submissions create queues, one while their applications end, and one while idle queues are
+// removed; the queues are configured twice; and a replica that is restored from a snapshot leads. After
+// each wave all replicas have the same contents, and no more than after the first, but for the users'
+// names.
+func TestManyQueues(t *testing.T) {
+	users := queuesInAll
+	if text := os.Getenv("RMD_SIM_QUEUES"); text != "" {
+		var err error
+		if users, err = strconv.Atoi(text); err != nil || users < 3*queuesAtOnce {
+			t.Fatalf("RMD_SIM_QUEUES is %q: a number of at least %d", text, 3*queuesAtOnce)
+		}
+	}
+	opt := plainSettings()
+	opt.snapshotAfter, opt.trailing, opt.users, opt.managed = 200, 0, true, true
+	opt.queues = []queue{{"a", "50"}, {"b", "50"}}
+	tellStory(t, opt, func(s *story) {
+		q := &manyQueues{story: s, load: newLoad(s.world, 1)}
+		q.load.begin(script.Load{Nodes: 2})
+		for q.users < users && !t.Failed() && !s.check.broken() {
+			q.wave(min(queuesAtOnce, users-q.users))
+		}
+		q.load.stop()
+		t.Log(q.summary())
+		c := s.check.counts
+		if n := users + q.waves*(regulars+1); c.created != n+regulars || c.removed != n {
+			t.Errorf("%d queues were created and %d removed, not %d and %d", c.created, c.removed, n+regulars, n)
+		}
+		if c.terms < 4*q.waves || c.restores < q.waves || c.activated < q.waves || c.deactivated < q.waves || c.allocated < q.waves {
+			t.Error("the waves do not do what they are there for")
+		}
+	})
+}
+
+// manyQueues plays the waves.
+type manyQueues struct {
+	*story
+	load         *load
+	waves, users int // so far
+
+	records map[string]int // by table, after the first wave
+	bytes   [2]int         // of all tables but the users' names, after the first wave and the last
+	whole   [2]int         // of a snapshot
+}
+
+func (q *manyQueues) summary() string {
+	cpu, _ := usage()
+	c := q.check.counts
+	return fmt.Sprintf("%d users in %d waves: %d queues created, %d removed; leaves of managed parents got their capacity %d times, lost it %d times; "+
+		"%d containers; %d leaders, %d restores, %d configurations; %d entries, %d digests; after the first and the last wave %d bytes in tables, snapshots of %d; %s of virtual time, %.0f CPU seconds",
+		q.users, q.waves, c.created, c.removed, c.activated, c.deactivated, c.allocated, c.terms, c.restores, 2*q.waves, c.entries, c.digests,
+		q.bytes, q.whole, time.Since(q.check.begin).Round(time.Second), cpu.Seconds())
+}
+
+// wave has queues created, used and removed.
+func (q *manyQueues) wave(users int) {
+	first, before := q.users, len(q.dynamic(q.leader(10*election)))
+	q.waves, q.users = q.waves+1, q.users+users
+	q.configure()
+	ids := make([]yarn.ApplicationID, users)
+	q.underFire(users, func(c *caller, i int) {
+		user := fmt.Sprintf("u%05d", first+i)
+		path := "root.users." + user
+		if i%2 == 0 {
+			path = fmt.Sprintf("root.users.g%d.%s", q.waves%3, user)
+		}
+		ids[i] = q.submitAs(c, "of-"+user, user, path)
+	})
+	q.inStep(time.Minute)
+	for _, r := range q.rs {
+		if n := len(q.dynamic(r)) - before; n != users+1 { // with a parent
+			q.t.Errorf("wave %d: %s has %d new queues, not %d", q.waves, r.id, n, users+1)
+		}
+	}
+	behind := q.follower()
+	behind.crash()
+	q.configure()
+	q.regulars()
+	q.restoreAndLead(behind)
+	q.underFire(users, func(c *caller, i int) {
+		reply, ok := c.call(q.ctx, input.Request{Input: &input.KillApplication{ID: ids[i], Diagnostics: "the wave ebbs"}})
+		if f := refusal(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // of a try that was not answered
+			q.check.fail("the end of %s: %s", ids[i], f)
+		}
+	})
+	q.until("applications end", func() string {
+		if n := q.check.running(); n > 0 {
+			return fmt.Sprintf("%d go on", n)
+		}
+		return ""
+	})
+	time.Sleep(time.Duration(q.waves%4) * time.Second)
+	old, _ := q.killLeader()
+	q.restart(old)
+	q.until("idle queues are removed", func() string {
+		q.check.mu.Lock()
+		defer q.check.mu.Unlock()
+		return idleQueues(q.check.ledger)
+	})
+	q.measure()
+}
+
+// configure gives the users' queues other weights. Applications that have ended are forgotten at once,
+// so that nothing but queues may be left of a wave.
+func (q *manyQueues) configure() {
+	weight := 1 + len(q.check.acks.submitted)%3
+	props := append(q.propertiesOf(q.opt.queues, false),
+		input.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"},
+		input.Property{Name: prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
+	q.do(&input.SetQueues{Properties: props, Author: "operator"})
+}
+
+// underFire makes calls from several callers, and kills the leader after half of them.
+func (q *manyQueues) underFire(calls int, call func(c *caller, i int)) {
+	var next, done atomic.Int64
+	var wg sync.WaitGroup
+	shot := make(chan *replica, 1)
+	for k := range queueCallers {
+		wg.Go(func() {
+			c := &caller{w: q.world, name: fmt.Sprintf("caller%d", k), rng: rand.New(rand.NewSource(int64(100*q.waves + k))), at: k}
+			for i := next.Add(1) - 1; i < int64(calls); i = next.Add(1) - 1 {
+				call(c, int(i))
+				if done.Add(1) == int64(calls/2) {
+					old := q.leader(10 * election)
+					old.crash()
+					shot <- old
+				}
+			}
+		})
+	}
+	wg.Wait()
+	q.restart(<-shot)
+}
+
+func (q *manyQueues) restart(r *replica) {
+	if err := r.start(); err != nil {
+		q.t.Fatal(err)
+	}
+	q.inStep(time.Minute)
+}
+
+// submitAs submits an unmanaged application as Hadoop's clients do: under an id that it asked for.
+func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.ApplicationID {
+	reply, ok := c.call(q.ctx, input.Request{Input: &input.NewApplication{}})
+	if f := refusal(reply, ok); f != "" {
+		q.check.fail("an id for %s: %s", name, f)
+		return yarn.ApplicationID{}
+	}
+	id := reply.(*input.NewApplicationReply).ID
+	reply, ok = c.call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
+	if f := refusal(reply, ok); f != "" {
+		q.check.mu.Lock()
+		_, known := q.check.ledger.AppBySeq(id.Seq) // by a try that was not answered
+		q.check.mu.Unlock()
+		if !known {
+			q.check.fail("submission of %s: %s", name, f)
+		}
+	}
+	return id
+}
+
+// refusal says why a call has not done what it is for; empty: it has.
+func refusal(reply input.Reply, answered bool) string {
+	if !answered {
+		return "no answer"
+	}
+	if f := reply.Refused(); f != nil {
+		return fmt.Sprint(f.Reason, ": ", f)
+	}
+	return ""
+}
+
+// regulars run containers, half of them in queues of their own and half in leaves of the managed parent,
+// of which two are active at a time.
+func (q *manyQueues) regulars() {
+	c := q.load.caller("regular")
+	for i := range 2 * regulars {
+		user := fmt.Sprintf("regular%d", i)
+		name, queue := fmt.Sprintf("%s-%d", user, q.waves), "root.users."+user
+		if i < regulars {
+			queue = ""
+		}
+		q.load.mu.Lock()
+		q.load.jobs[name] = job{unmanaged: true, groups: []workload.Group{{Priority: 1, Count: 2, Size: yarn.NewResource(1024, 1)}}}
+		q.load.mu.Unlock()
+		q.load.startMaster(name, yarn.AttemptID{App: q.submitAs(c, name, user, queue), Attempt: 1}, nil)
+	}
+}
+
+// until waits for what takes a short while.
+func (q *manyQueues) until(what string, left func() string) {
+	const within = time.Minute
+	text := left()
+	for end := time.Now().Add(within); text != "" && !q.check.broken(); text = left() {
+		if time.Now().After(end) {
+			q.check.fail("wave %d: %s: after %s still: %s", q.waves, what, within, text)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// dynamic are a replica's dynamic queues.
+func (q *manyQueues) dynamic(r *replica) []yarn.DynamicQueue { return q.state(r).DynamicQueueList() }
+
+// measure compares the replicas, and their contents with those after the first wave.
+func (q *manyQueues) measure() {
+	q.inStep(time.Minute)
+	var same [32]byte
+	for i, r := range q.rs {
+		st := q.state(r)
+		if err := st.Check(); err != nil {
+			q.t.Errorf("wave %d: %s: %v", q.waves, r.id, err)
+		}
+		if sum := contents(st); i == 0 {
+			same = sum
+		} else if sum != same {
+			q.t.Errorf("wave %d: contents of %s and %s differ", q.waves, q.rs[0].id, r.id)
+		}
+	}
+	st := q.state(q.rs[0])
+	records, bytes := tables(st)
+	if len(q.dynamic(q.rs[0])) != regulars {
+		q.t.Errorf("wave %d: dynamic queues are left: %v", q.waves, q.dynamic(q.rs[0]))
+	}
+	if want := q.users + 2*regulars; q.namesOfUsers(st) != want {
+		q.t.Errorf("wave %d: %d names of users, not %d", q.waves, q.namesOfUsers(st), want)
+	}
+	whole := q.snapshotOf(st)
+	if q.records == nil {
+		q.records, q.bytes, q.whole = records, [2]int{bytes, bytes}, [2]int{whole, whole}
+	}
+	q.bytes[1], q.whole[1] = bytes, whole
+	if !maps.Equal(records, q.records) {
+		q.t.Errorf("wave %d: records by table: %v, after the first wave: %v", q.waves, records, q.records)
+	}
+	if most := q.bytes[0] + growth; bytes > most {
+		q.t.Errorf("wave %d: the tables have %d bytes, after the first wave %d", q.waves, bytes, q.bytes[0])
+	}
+}
+
+// growth is what larger ids need more: each is written with as many bytes as it needs, and the
+// applications of a wave are forgotten in the next one.
+const growth = 5 * queuesAtOnce
+
+// tables are the records of each table, and the bytes of all. The users' names stay for ever, the last
+// configurations as well, and how many keys there are depends on the time.
+func tables(st *state.State) (records map[string]int, bytes int) {
+	records = map[string]int{}
+	for _, s := range state.Sections() {
+		if s.Name == "names" || s.Name == "configuration" || s.Name == "meta" {
+			continue
+		}
+		records[s.Name] = s.Len(st)
+		s.Each(st, func(slot uint32) bool {
+			enc := codec.NewEncoder(nil)
+			s.Code(st, slot, enc)
+			bytes += len(enc.Bytes())
+			return true
+		})
+	}
+	return records, bytes
+}
+
+func (q *manyQueues) namesOfUsers(st *state.State) (n int) {
+	st.Names.Each(func(_ uint32, name *state.Name) bool {
+		if strings.HasPrefix(name.Text, "u0") || strings.HasPrefix(name.Text, "regular") {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// snapshotOf is the length of a snapshot.
+func (q *manyQueues) snapshotOf(st *state.State) int {
+	var n counter
+	if err := snapshot.Write(&n, snapshot.HeaderOf(st, 1, 1, 1), st); err != nil {
+		q.t.Fatal(err)
+	}
+	return int(n)
+}
+
+type counter int
+
+// Write implements io.Writer.
+func (n *counter) Write(b []byte) (int, error) {
+	*n += counter(len(b))
+	return len(b), nil
+}
+
