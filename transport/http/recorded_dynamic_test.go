@@ -2,6 +2,8 @@ package httpserver
 
 import (
 	"fmt"
+	"html"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,8 +89,63 @@ func TestManyDynamicQueues(t *testing.T) {
 		if n := strings.Count(page, ">u0"); n > 20 || len(page) > 200_000 {
 			t.Errorf("%s has %d bytes and %d dynamic queues", path, len(page), n)
 		}
-		if strings.HasPrefix(path, "/ui/queues") && !strings.Contains(page, "9,982 more dynamic queues below root.users") {
+		counted := map[string]string{"/ui/queues": "9,982 more dynamic queues below root.users", "/ui/queues/root.users": "50 of 10,002 dynamic queues"}[path]
+		if !strings.Contains(page, counted) {
 			t.Errorf("%s does not count the queues it leaves out:\n%.3000s", path, page)
+		}
+	}
+	b.walkDynamicQueues(t, many+2)
+}
+
+// walkDynamicQueues goes from page to page of the queue root.users, to the last one by the usual order and
+// to the third by others, and to pages that there are not.
+func (b *bench) walkDynamicQueues(t *testing.T, all int) {
+	const path = "/ui/queues/root.users"
+	link := regexp.MustCompile(`href="/ui/queues/(root\.users\.[a-z0-9]+)"`)
+	next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
+	for order, first := range map[string]string{"": "root.users.team", "?sort=created": "root.users.ann", "?sort=-created": "root.users.u09999", "?sort=-used": "root.users.team", "?sort=apps": "root.users.u00000"} {
+		seen := map[string]bool{}
+		pages := 0
+		for at := path + order; at != ""; pages++ {
+			page := b.ask("GET", at, "").Body.String()
+			_, list, _ := strings.Cut(page, `id="dynamic"`)
+			for i, m := range link.FindAllStringSubmatch(list, -1) {
+				if seen[m[1]] {
+					t.Fatalf("%s: %s is on a second page", at, m[1])
+				}
+				if seen[m[1]] = true; pages == 0 && i == 0 && m[1] != first {
+					t.Errorf("%s begins with %s, not %s", at, m[1], first)
+				}
+			}
+			if len(page) > 100_000 || pages > 0 && !strings.Contains(list, `rel="first"`) {
+				t.Errorf("%s has %d bytes", at, len(page))
+			}
+			m := next.FindStringSubmatch(list)
+			if at = ""; m != nil && (order == "" || pages < 2) {
+				at = html.UnescapeString(m[1])
+			}
+		}
+		want := 150
+		if order == "" {
+			want = all
+		}
+		if len(seen) != want || pages != (want+49)/50 {
+			t.Errorf("%q: %d queues on %d pages, not %d", order, len(seen), pages, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"after=odd": "begin at the first page", "after=1": "begin at the first page", "after=-1": "begin at the first page", "after=1.-1": "begin at the first page",
+		"after=1.2.3": "begin at the first page", "after=1e9.1": "begin at the first page", "after=99999999999999999999.1": "begin at the first page",
+		"after=1.99999999999999999999": "begin at the first page", "after=%00": "begin at the first page", "sort=odd": "cannot be sorted", "sort=<script>": "cannot be sorted",
+	} {
+		if r := b.ask("GET", path+"?"+query, ""); r.Code != 400 || !strings.Contains(r.Body.String(), want) || strings.Contains(r.Body.String(), "<script>") {
+			t.Errorf("%s: %d\n%.1500s", query, r.Code, r.Body)
+		}
+	}
+	for _, query := range []string{"after=-9223372036854775808.18446744073709551615", "sort=created&after=0.18446744073709551615"} { // behind the last
+		page := b.ask("GET", path+"?"+query, "").Body.String()
+		if !strings.Contains(page, "0 of 10,002 dynamic queues") || !strings.Contains(page, `rel="first"`) {
+			t.Errorf("%s:\n%.1500s", query, page)
 		}
 	}
 }

@@ -139,7 +139,8 @@ type queueData struct {
 	Version  uint64
 	Queue    queueRow
 	Below    []queueRow
-	Heads    []column // of the users
+	Dynamic  dynamicQueues // its dynamic children, when they are many
+	Heads    []column      // of the users
 	Usages   []queueUsage
 	Labels   []labelShareRow
 	Labelled bool // the cluster has labels
@@ -180,14 +181,22 @@ func queue(q *query) (any, error) {
 	total := q.v.Size(q.v.State.PartitionTotal(0))
 	d := queueData{Index: q.v.Index, Version: q.v.State.Version().Version, Queue: newQueueRow(k, 0, total)}
 	q.title = k.Path
+	if k.MoreDynamic > 0 {
+		if d.Dynamic, err = q.dynamicBelow(slot, total); err != nil {
+			return nil, err
+		}
+		k.Children = slices.DeleteFunc(k.Children, func(c api.Queue) bool { return c.Dynamic() })
+	}
 	if len(k.Children) > 0 {
 		d.Below = q.queueRows(k, total, asConfigured)[1:]
 	}
 	for _, kind := range kindsThere(total) {
 		d.Usages = append(d.Usages, newQueueUsage(k, kind, total[kind]))
 	}
-	if d.Heads, err = sortTable(q, "-used", queueUserColumns, d.Queue.Users); err != nil {
-		return nil, err
+	if len(d.Dynamic.Heads) == 0 { // else the address says how that list is sorted, and only leaves have users
+		if d.Heads, err = sortTable(q, "-used", queueUserColumns, d.Queue.Users); err != nil {
+			return nil, err
+		}
 	}
 	d.Labelled, d.Labels = len(q.v.Partitions()) > 1, q.labelShares(k)
 	d.Settings, d.Siblings = q.settings(k), q.siblingsOf(k, d.Version)

@@ -1,0 +1,55 @@
+package ui
+
+import (
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// dynamicQueues is a page of the dynamic children of a queue.
+type dynamicQueues struct {
+	Heads []column // empty: they are few, and stand with the other children
+	Rows  []queueRow
+	Pager pager
+}
+
+// dynamicKeys are what dynamic queues can be sorted by.
+var dynamicKeys = []string{"apps", "created", "used"}
+
+// dynamicBelow lists the dynamic children of a queue, those with the most applications first. Only those
+// of the page are looked at closely: there may be very many.
+func (q *query) dynamicBelow(parent uint32, total api.Resource) (d dynamicQueues, err error) {
+	sorted, desc, err := q.sorting(dynamicKeys, "-apps")
+	if err != nil {
+		return d, err
+	}
+	after, err := q.cursor()
+	if err != nil {
+		return d, err
+	}
+	st, sums := q.v.State, q.v.QueueSums()
+	sums.MostDynamic = 0
+	t := top{most: q.u.cfg.PageRows, desc: desc}
+	for _, slot := range st.Queues.Get(parent).Children {
+		if !st.DynamicQueues.Has(slot) {
+			continue
+		}
+		r := row{id: st.DynamicQueues.Get(slot).Number, slot: slot}
+		switch sorted {
+		case "apps":
+			r.key = int64(sums.Apps[slot])
+		case "used":
+			r.key = st.Queues.Get(slot).Used[yarn.Memory]
+		}
+		t.add(r, after)
+	}
+	rows, next := t.page()
+	for _, r := range rows {
+		k := q.v.QueueOf(r.slot, sums)
+		d.Rows = append(d.Rows, newQueueRow(&k, 0, total))
+	}
+	d.Pager = q.pager("dynamic queue", t.all, len(rows), next)
+	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
+	d.Heads = []column{c("Queue, by creation", "created", false), c("Share of the cluster", "", false), c("Used", "used", true), c("Guaranteed", "", true),
+		c("Maximum", "", true), c("Applications", "apps", true)}
+	return d, nil
+}
