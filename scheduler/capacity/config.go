@@ -73,6 +73,7 @@ type Config struct {
 	Tokens                          TokenTimes
 	LabelSettings                   LabelSettings
 	Preemption                      preempt.Settings
+	Monitors                        bool // of YARN are on, whichever they are
 
 	Queues   []Queue // depth first, root first
 	Warnings []Fault // unknown keys and clamped values; the configuration is usable

@@ -45,8 +45,9 @@ func (r *reader) readPreemption(c *Config) {
 	share := func(name string, percent int64) yarn.Fraction {
 		return r.fraction(name, yarn.NewFraction(percent, 100), 1)
 	}
+	c.Monitors = r.bool(monitorEnable, false)
 	c.Preemption = preempt.Settings{
-		Enabled:                r.bool(monitorEnable, false) && r.monitorsPreemption(),
+		Enabled:                c.Monitors && r.monitorsPreemption(),
 		ObserveOnly:            r.bool(p+"observe_only", false),
 		IntervalMillis:         millis(p+"monitoring_interval", 3000, 1),
 		MaxWaitMillis:          millis(p+"max_wait_before_kill", 15_000, 0),
@@ -120,10 +121,14 @@ func (r *reader) selector(name string) preempt.Selector {
 }
 
 // PreemptionDisabled says, as YARN shows it, whether other queues take nothing from queue i, and whether
-// its applications take nothing from each other: it is configured so, or preemption is off.
+// its applications take nothing from each other: it is configured so, or there are no monitors. Which
+// monitors there are YARN does not ask.
+//
+// Source: Hadoop 3.4.2, CSQueuePreemptionSettings.
 func (c *Config) PreemptionDisabled(i int) (queue, intra bool) {
-	q, p := &c.Queues[i], &c.Preemption
-	return !p.Enabled || q.DisablePreemption, !p.Enabled || !p.Intra.Enabled || q.DisableIntraPreemption
+	q := &c.Queues[i]
+	queue = !c.Monitors || q.DisablePreemption
+	return queue, queue || !c.Preemption.Intra.Enabled || q.DisableIntraPreemption
 }
 
 // readQueuePreemption reads what may be taken from a queue. A queue that does not say has its

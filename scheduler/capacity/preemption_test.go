@@ -100,6 +100,27 @@ func TestPreemptionFaults(t *testing.T) {
 	}
 }
 
+// TestPreemptionShown: YARN shows of a queue what its keys say as soon as there are monitors, also if none
+// of them preempts; and what nothing is taken from for others, nothing is taken from inside.
+func TestPreemptionShown(t *testing.T) {
+	const on, inside = monitorEnable + " = true\n", preemptionPrefix + "intra-queue-preemption.enabled = true\n"
+	for conf, want := range map[string][2]bool{
+		"": {true, true}, inside: {true, true}, on: {false, true}, on + inside: {false, false},
+		on + inside + monitorPolicies + " = a.b.QueueManagementDynamicEditPolicy": {false, false},
+		on + inside + "root.a.disable_preemption = true":                         {true, true},
+		on + inside + "root.a.intra-queue-preemption.disable_preemption = true":  {false, true},
+	} {
+		c := parse(t, twoQueues+conf)
+		i, err := c.Lookup("root.a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if queue, intra := c.PreemptionDisabled(i); queue != want[0] || intra != want[1] {
+			t.Errorf("%q: disabled %v, inside %v; want %v", conf, queue, intra, want)
+		}
+	}
+}
+
 // TestPreemptionIsInherited down the tree until a queue says otherwise.
 func TestPreemptionIsInherited(t *testing.T) {
 	c := parse(t, `
