@@ -21,6 +21,7 @@ type leadership struct {
 // TestIDsAreUnique: whichever leaders hand ids out, deposed ones too, across restarts, snapshots and
 // restores, no id is handed out twice, and none is that of an application submitted without one.
 func TestIDsAreUnique(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		first := newRig(t).p
 		leaders := []*leadership{{p: first, committed: first.st.Fork()}}

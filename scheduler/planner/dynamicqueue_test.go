@@ -57,6 +57,7 @@ func sizes(st *state.State) map[string][2]int {
 // the first restored from its tables while the queues are full, and a configuration between them; the leader
 // before goes on beside each and must decide the same to the bit.
 func TestManyQueues(t *testing.T) {
+	t.Parallel()
 	const waves, users = 20, 500
 	w := newWorld(t)
 	w.props = usersConf("maximum-applications=600", "root.users.auto-queue-creation-v2.template.capacity=3w")

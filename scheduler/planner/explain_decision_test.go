@@ -127,6 +127,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 // Whatever happens, an explainer of the log comes to the planner's state, and every
 // grant, reservation and activation has a reason.
 func TestLogExplainerFollows(t *testing.T) {
+	t.Parallel()
 	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindContainerLent, event.KindPreemptionAsked, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, rapid.Bool().Draw(t, "labels"))

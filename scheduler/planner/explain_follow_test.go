@@ -16,6 +16,7 @@ import (
 // An explainer that follows the state says what one says that begins with it,
 // whatever happened between, of every application and in either direction.
 func TestExplainerFollows(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, rapid.Bool().Draw(t, "labels"))
 		do := m.actions()

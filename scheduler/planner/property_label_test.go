@@ -18,6 +18,7 @@ import (
 // scheduler's views are those that it would derive again, and every grant was right when it was made:
 // see labelWalk.
 func TestLabelsAtRandom(tb *testing.T) {
+	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {
 		w := newWorld(drawn{tb, t})
 		w.tellAll(`conf queues=(a:60, b:40) yarn.node-labels.enabled=true a.q.maximum-am-resource-percent=0.2 a.user-limit-factor=3 a.queues=p,q a.p.capacity=50 a.q.capacity=50 a.accessible-node-labels=x,y a.accessible-node-labels.x.capacity=100 a.accessible-node-labels.y.capacity=50 b.accessible-node-labels=y b.accessible-node-labels.y.capacity=50 a.p.accessible-node-labels.x.capacity=30 a.q.accessible-node-labels.x.capacity=70 a.p.accessible-node-labels.x.maximum-capacity=60 a.p.accessible-node-labels.y.capacity=100

@@ -16,12 +16,14 @@ import (
 
 // TestRandomPreemption has queues use more than their guarantee, and rounds of preemption.
 func TestRandomPreemption(t *testing.T) {
+	t.Parallel()
 	randomStories(t, false, (*machine).preemptingActions)
 }
 
 // TestQuietPreemption: when nothing else happens, what is preempted is used by whom it was preempted
 // for.
 func TestQuietPreemption(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, false)
 		m.preempt(t)

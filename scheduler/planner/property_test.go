@@ -52,17 +52,20 @@ type machine struct {
 }
 
 func TestRandomInputs(t *testing.T) {
+	t.Parallel()
 	randomStories(t, false, (*machine).actions)
 }
 
 // TestRandomReservations does little but ask, complete and heartbeat on a few
 // nodes that hardly ever fit what is asked: reservations all the time.
 func TestRandomReservations(t *testing.T) {
+	t.Parallel()
 	randomStories(t, false, (*machine).reservingActions)
 }
 
 // TestRandomLabels is both of them, with labels.
 func TestRandomLabels(t *testing.T) {
+	t.Parallel()
 	randomStories(t, true, func(m *machine) map[string]func(*rapid.T) {
 		if rapid.Bool().Draw(m.t, "reserving") {
 			return m.reservingActions()
