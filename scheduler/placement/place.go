@@ -38,6 +38,9 @@ type Result struct {
 	TagUser    string // the user of the tag, for whom it was placed; empty: for its own user
 }
 
+// maxSteps is how many steps a result tells: the first ones, and the last.
+const maxSteps = 1000
+
 // Place runs the rules. As in YARN, a client that names the queue "default" has named none.
 func (r *Rules) Place(q Queues, s Submission) Result {
 	var out Result
@@ -53,6 +56,9 @@ func (r *Rules) Place(q Queues, s Submission) Result {
 		}
 		step := rule.run(q, v)
 		step.Rule, step.Text = i+1, rule.Text
+		if len(out.Steps) == maxSteps { // the last one decides
+			out.Steps = out.Steps[:maxSteps-1]
+		}
 		out.Steps = append(out.Steps, step)
 		switch step.Result {
 		case "placed", "default":
@@ -99,6 +105,9 @@ func (r *Rule) run(q Queues, v *variables) Step {
 // resolve returns the leaf that a target means, or why it means none, and whether it is yet to be
 // created.
 func resolve(q Queues, target string, create bool) (path string, created bool, why string) {
+	if len(target) > maxPath {
+		return "", false, fmt.Sprintf("the path has more than %d bytes", maxPath)
+	}
 	parent, leaf, nested := cut(target)
 	if emptyPart(parent, leaf, nested) {
 		return "", false, fmt.Sprintf("the path %q has an empty part", target)

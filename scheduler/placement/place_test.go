@@ -293,3 +293,37 @@ func TestLegacyFirstMatchDecides(t *testing.T) {
 		t.Errorf("without root.default: %+v", got)
 	}
 }
+
+// TestLongPaths: values of variables make no path longer than it may be, however they multiply.
+func TestLongPaths(t *testing.T) {
+	twice := `{"type":"user","matches":"*","policy":"setDefaultQueue","value":"%default%default"},`
+	long := `{"type":"user","matches":"*","policy":"custom","customPlacement":"root` + strings.Repeat(".%user", 300) + `","fallbackResult":"skip"}`
+	rules := Rules{List: rulesOf(t, strings.Repeat(twice, 60)+long+`,{"type":"user","matches":"*","policy":"defaultQueue","fallbackResult":"reject"}`)}
+	got := rules.Place(queues, Submission{User: strings.Repeat("é", 100)})
+	if !got.Rejected || len(got.Steps) != 62 {
+		t.Fatalf("%d steps, rejected %v", len(got.Steps), got.Rejected)
+	}
+	for _, step := range got.Steps[60:] {
+		if len(step.Queue) <= maxPath || !strings.Contains(step.Why, "more than 2048 bytes") {
+			t.Errorf("%s leads to %d bytes: %q", step.Text[:30], len(step.Queue), step.Why)
+		}
+	}
+	for i, step := range got.Steps {
+		if len(step.Queue) > maxPath+10 {
+			t.Errorf("step %d has %d bytes", i, len(step.Queue))
+		}
+	}
+	full := "root." + strings.Repeat("a", maxPath-len("root."))
+	if _, _, why := resolve(queues, full, false); strings.Contains(why, "more than") {
+		t.Error(why)
+	}
+}
+
+// TestManySteps: of very many rules that match, the first ones and the last are told.
+func TestManySteps(t *testing.T) {
+	rule := `{"type":"user","matches":"*","policy":"custom","customPlacement":"root.no","fallbackResult":"skip"},`
+	rules := Rules{List: rulesOf(t, strings.Repeat(rule, maxSteps+50)+`{"type":"user","matches":"*","policy":"reject"}`)}
+	if got := rules.Place(queues, ann); len(got.Steps) != maxSteps || got.Steps[maxSteps-1].Rule != maxSteps+51 || got.Rule != maxSteps+51 {
+		t.Errorf("%d steps, the last of rule %d", len(got.Steps), got.Steps[len(got.Steps)-1].Rule)
+	}
+}

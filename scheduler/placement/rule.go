@@ -110,9 +110,10 @@ type variables struct {
 func cleanName(name string) string { return strings.ReplaceAll(name, ".", "_dot_") }
 
 func variablesOf(s Submission) *variables {
-	v := &variables{user: s.User}
+	v, seen := &variables{user: s.User}, make(map[string]bool, len(s.Groups)) // looked up by key only
 	for _, g := range s.Groups {
-		if !contains(v.groups, g) {
+		if !seen[g] {
+			seen[g] = true
 			v.groups = append(v.groups, g)
 		}
 	}
@@ -151,34 +152,56 @@ func (v *variables) setDefault(value string) {
 	}
 }
 
+// maxPath is how long a path may become when variables get their values, in bytes. What becomes longer
+// is cut off beyond that: a rule may set %default to twice what it was, and the next rule again.
+const maxPath = 2 << 10
+
 // replace puts the values of variables into a text, wherever their names are.
 func (v *variables) replace(text string) string {
 	for _, x := range v.list {
-		text = strings.ReplaceAll(text, x.name, x.value)
+		text = cutOff(strings.ReplaceAll(text, x.name, x.value))
 	}
 	return text
+}
+
+// cutOff shortens a text so that it is still seen to be too long.
+func cutOff(text string) string {
+	if len(text) <= maxPath {
+		return text
+	}
+	return text[:maxPath] + "…"
 }
 
 // replacePath puts values where a whole part of a path is the name of a variable. The secondary
 // group is the first with a queue below the parts before it.
 func (v *variables) replacePath(q Queues, path string) string {
-	parts := split(path)
+	parts, length := split(path), 0
 	for i, p := range parts {
-		if p == varSecondaryGroup && len(v.secondary) > 0 {
-			parts[i] = v.secondaryGroup(q, parts[:i])
-			continue
-		}
-		for _, x := range v.list {
-			if x.name == p {
-				parts[i] = x.value
-				break
-			}
+		parts[i] = v.part(q, parts[:i], p)
+		if length += len(parts[i]) + 1; length > maxPath+1 {
+			return cutOff(strings.Join(parts[:i+1], "."))
 		}
 	}
 	return strings.Join(parts, ".")
 }
 
+// part is a part of a path below others, or its value if it is the name of a variable.
+func (v *variables) part(q Queues, parents []string, p string) string {
+	if p == varSecondaryGroup && len(v.secondary) > 0 {
+		return v.secondaryGroup(q, parents)
+	}
+	for _, x := range v.list {
+		if x.name == p {
+			return x.value
+		}
+	}
+	return p
+}
+
 func (v *variables) secondaryGroup(q Queues, parents []string) string {
+	if _, ok := q.Find(strings.Join(parents, ".")); !ok && len(parents) > 0 {
+		return "" // nothing is below it
+	}
 	for _, g := range v.secondary {
 		if _, ok := q.Find(strings.Join(append(parents[:len(parents):len(parents)], g), ".")); ok {
 			return g

@@ -454,6 +454,7 @@ func TestPlace(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/queues:place", `{}`)
+	b.fails(413, "TOO_LARGE", "POST", "/v1/queues:place", `{"user":"`+strings.Repeat("a", 257)+`"}`)
 	b.fails(422, "INVALID_QUEUES", "POST", "/v1/queues:place", `{"user":"ann","properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`)
 }
 

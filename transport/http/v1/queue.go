@@ -115,6 +115,10 @@ func (s *API) place(c *route.Call) error {
 	if doc.User == "" {
 		return problem.Invalid("user is missing", `send {"user":"NAME"}`, "user")
 	}
+	like := &input.SubmitApplication{User: doc.User, Groups: doc.Groups, Name: doc.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups}
+	if fault := input.Check(input.Request{Input: like}); fault != nil {
+		return fault
+	}
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -128,7 +132,7 @@ func (s *API) place(c *route.Call) error {
 	if conf == nil {
 		return problem.NoQueues()
 	}
-	got := conf.Place(placement.Submission{User: doc.User, Groups: doc.Groups, Application: doc.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups})
+	got := conf.Place(placement.Submission{User: doc.User, Groups: doc.Groups, Application: like.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups})
 	d := api.QueuePlacement{Rule: got.Rule, Text: got.Text, TagUser: got.TagUser, NotAsked: got.PassedOver, Rules: len(conf.Placement.List), Steps: []api.QueuePlacementStep{}}
 	for _, step := range got.Steps {
 		d.Steps = append(d.Steps, api.QueuePlacementStep(step))
