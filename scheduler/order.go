@@ -97,8 +97,21 @@ func (s *Scheduler) childLess(p *partition, a, b int32) bool {
 	return a < b
 }
 
+// findChild is where a child is in the list, or belongs. Most often it is the first one, which has just
+// been served.
 func (s *Scheduler) findChild(p *partition, list []int32, i int32) int {
-	return sort.Search(len(list), func(k int) bool { return !s.childLess(p, list[k], i) })
+	if len(list) > 0 && list[0] == i {
+		return 0
+	}
+	low, high := 0, len(list)
+	for low < high {
+		if mid := int(uint(low+high) / 2); s.childLess(p, list[mid], i) {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
 }
 
 func (s *Scheduler) insertChild(p *partition, list []int32, i int32) []int32 {

@@ -281,8 +281,10 @@ func (c Calculator) DivideCeilFraction(r Resource, f Fraction) Resource {
 // MultiplyRoundDown returns floor(r·f), component by component, whatever the
 // calculator.
 func (c Calculator) MultiplyRoundDown(r Resource, f Fraction) Resource {
-	for i := range r {
-		r[i] = f.MulFloor(r[i])
+	for i, v := range r {
+		if v != 0 { // most kinds are not in use, and each would cost a division
+			r[i] = f.MulFloor(v)
+		}
 	}
 	return r
 }

@@ -59,6 +59,9 @@ func CompareQueues(policy ParentPolicy, a, b *OrderKey) int {
 	if d := ua.Cmp(*ub); d != 0 {
 		return d
 	}
+	if a.ConfiguredMin == b.ConfiguredMin && a.AbsCapacity == b.AbsCapacity { // as of most siblings
+		return 0
+	}
 	if !a.ConfiguredMin.IsZero() || !b.ConfiguredMin.IsZero() {
 		return compareComponents(b.ConfiguredMin, a.ConfiguredMin)
 	}
