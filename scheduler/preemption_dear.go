@@ -37,13 +37,65 @@ func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 	defer func() { s.now, s.at = now, s.partitions[0] }()
 	r := s.roundToLookAt(k.Label, set)
 	w := beneficiary{leaf: s.LeafOf(a), app: app, ask: ask}
-	if may, _ := s.userCheck(w.leaf, a); !may || !r.mayGain(w.leaf, yarn.Resource{}) {
+	if may, _ := s.userCheck(w.leaf, a); !may {
 		return dear, false
 	}
-	sets := r.candidates(w)
-	if len(sets) == 0 {
-		return dear, false
+	for _, here := range r.rightsOf(w) {
+		if sets := here.candidates(w); len(sets) > 0 {
+			return here.dearest(w, sets)
+		}
 	}
+	return dear, false
+}
+
+// TakesByRank says whether a reservation of an ask has waited long enough to take from leaves of a lower
+// priority, and one of them uses something. The state is only read.
+func (s *Scheduler) TakesByRank(p *preempt.Partition, leaf int32, ask uint32) bool {
+	k := s.st.Asks.Get(ask)
+	set := &s.cfg.Preemption.QueuePriority
+	if !set.Enabled || k.Reservations == 0 {
+		return false
+	}
+	due := false
+	for _, res := range s.st.ReservationsOf(s.st.Apps.Get(k.App)) {
+		due = due || res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && s.st.Meta.NowMillis-res.MadeMillis >= set.ReservedDelayMillis
+	}
+	ranks := newQueueRanks(p.Queues)
+	lower := func(q preempt.Queue) bool { return q.Leaf && !q.Disabled && !q.Used.IsZero() }
+	for i := range p.Queues {
+		if due && lower(p.Queues[i]) && ranks.above(leaf, int32(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rightsOf are rounds in which something may end for an ask: for the guarantee of its queue, for the
+// priority of that, and for its part of what is left.
+func (r *preemptionRound) rightsOf(w beneficiary) (rights []*preemptionRound) {
+	if r.mayGain(w.leaf, yarn.Resource{}) {
+		rights = append(rights, r)
+	}
+	if r.ranks != nil {
+		waits := func(o rankedReservation) bool { return o.ask == w.ask }
+		if waiting := r.waitingByRank(); slices.ContainsFunc(waiting, waits) {
+			r.giveByRank(waiting)
+			if here := r.rankedRound(w.leaf); here.mayGain(w.leaf, yarn.Resource{}) {
+				rights = append(rights, here)
+			}
+		}
+	}
+	if r.balance != nil {
+		if here := r.balanceRound(); here.mayGain(w.leaf, r.s.st.Asks.Get(w.ask).Size) {
+			rights = append(rights, here)
+		}
+	}
+	return rights
+}
+
+// dearest tells of the set that loses the least work, if that is too much.
+func (r *preemptionRound) dearest(w beneficiary, sets []preemptionSet) (dear DearSet, ok bool) {
+	s, k := r.s, r.s.st.Asks.Get(w.ask)
 	best := slices.MinFunc(sets, comparePreemptionSets)
 	if r.worth(w, best.cost) {
 		return dear, false
@@ -65,7 +117,6 @@ func (s *Scheduler) roundToLookAt(label state.LabelID, set *preempt.Settings) *p
 	queues := s.PreemptionPartition(label)
 	budget := queues.Budget(set)
 	s.at = s.partitions[label]
-	s.withoutInside(queues.Queues)
 	r := s.newPreemptionRound(s.at, queues, set, &budget)
 	for _, stands := range r.standing() {
 		if !s.st.Preemptions.Get(stands.victims[0]).Cause.InsideQueue() {
@@ -91,9 +142,12 @@ func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 			if r.awaited(res) {
 				return nil
 			}
-			if due := r.set.ReservationWaitMillis; due >= 0 && res.MadeMillis+due <= r.s.now {
+			if due := r.dueMillis(); due >= 0 && res.MadeMillis+due <= r.s.now {
 				if set, ok := r.cheapest(r.nodeAt(res.Node), w, masters); ok {
 					sets = append(sets, set)
+				}
+				if !r.mayMove(res, k) {
+					return sets
 				}
 			}
 		}
@@ -106,6 +160,14 @@ func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 		}
 	}
 	return nil
+}
+
+// dueMillis is how long a reservation waits before containers may end for it; −1: they never do.
+func (r *preemptionRound) dueMillis() int64 {
+	if r.ranked != nil {
+		return r.set.QueuePriority.ReservedDelayMillis
+	}
+	return r.set.ReservationWaitMillis
 }
 
 // weekMillis bounds what is told of the future.

@@ -20,12 +20,7 @@ type insideLeaf struct {
 	gains  int             // the application that takes; −1: none
 }
 
-// collectInside collects a set that stands inside a leaf. Its containers count as gone until it is judged.
-func (r *preemptionRound) collectInside(set standingSet) {
-	r.standsInside = append(r.standsInside, set)
-	r.askAll(&set, 1)
-}
-
+// askAll notes that a set counts as gone until it is judged, or with −1 that it does not.
 func (r *preemptionRound) askAll(set *standingSet, sign int64) {
 	for _, v := range r.victimsOf(set.victims) {
 		r.ask(v.leaf, v.size, sign)
@@ -109,12 +104,12 @@ func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet
 	return in
 }
 
-// withoutInside takes the reservations off that containers of the same leaf make room for: their leaf
-// uses as much once those have ended.
-func (s *Scheduler) withoutInside(queues []preempt.Queue) {
+// withoutReserved takes the reservations off that containers make room for which are warned for some
+// causes. Inside a leaf, the leaf uses as much once those have ended.
+func (s *Scheduler) withoutReserved(queues []preempt.Queue, of func(yarn.PreemptionCause) bool) {
 	var seen []uint64
 	s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
-		if w.Reservation == 0 || !w.Cause.InsideQueue() || s.st.Nodes.Get(s.st.Containers.Get(slot).Node).Label != s.at.label || slices.Contains(seen, w.Reservation) {
+		if w.Reservation == 0 || !of(w.Cause) || s.st.Nodes.Get(s.st.Containers.Get(slot).Node).Label != s.at.label || slices.Contains(seen, w.Reservation) {
 			return true
 		}
 		seen = append(seen, w.Reservation)

@@ -91,7 +91,7 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 	st := r.s.st
 	o := offeringNode{node: slot, first: len(r.offers), room: n.Unallocated(), cheapest: 1<<64 - 1}
 	if n.Reservation != 0 {
-		o.reservation, o.taken = n.Reservation, !r.droppable(n.Reservation)
+		o.reservation, o.taken = n.Reservation, r.ranked != nil || !r.droppable(n.Reservation)
 	}
 	for c, k := range st.ContainersOn(n) {
 		if !k.State.Live() || st.Leases.Has(c) {
@@ -99,7 +99,7 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 			continue
 		}
 		leaf := r.s.apps[k.App].leaf
-		if len(r.offers)-o.first >= offersOfNode || st.Preemptions.Has(c) || !r.gives(leaf) || k.AM && !r.tooManyMasters(leaf) {
+		if len(r.offers)-o.first >= offersOfNode || st.Preemptions.Has(c) || !r.gives(leaf) || k.AM && (r.ranked != nil || !r.tooManyMasters(leaf)) {
 			continue
 		}
 		v := r.victimOf(c)
@@ -124,6 +124,12 @@ func (r *preemptionRound) tooManyMasters(leaf int32) bool {
 
 // gives says whether anything may be taken from a leaf.
 func (r *preemptionRound) gives(leaf int32) bool {
+	if r.ranked != nil {
+		return r.ranked.gives[leaf]
+	}
+	if r.balances {
+		return r.s.cfg.Calculator.AnyAboveZero(r.balance.take[leaf])
+	}
 	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
 }
 

@@ -106,7 +106,10 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 	r.lookAtNodes()
 	home := r.nodeAt(res.Node)
 	own, atHome := r.cheapest(home, w, false)
-	others, _ := r.compare(w, nodesCompared, false)
+	var others []preemptionSet
+	if r.mayMove(res, r.s.st.Asks.Get(w.ask)) {
+		others, _ = r.compare(w, nodesCompared, false)
+	}
 	if !atHome && len(others) == 0 {
 		own, atHome = r.cheapest(home, w, true)
 	}
@@ -178,7 +181,7 @@ func (r *preemptionRound) unblock(w beneficiary) {
 		o := &r.nodes[r.nodeAt(newest.Node)]
 		r.drop(o.reservation)
 		o.reservation = 0
-		r.leaves[w.leaf].gain = r.leaves[w.leaf].gain.Sub(size)
+		r.gain(w.leaf, size, size)
 	}
 }
 

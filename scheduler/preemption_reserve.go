@@ -90,15 +90,21 @@ func (r *preemptionRound) drop(slot uint32) {
 
 // warn asks the containers of a set to end.
 func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation uint64, cause yarn.PreemptionCause) {
-	if r.inside != nil {
+	deadline := r.s.now + r.set.MaxWaitMillis
+	switch {
+	case r.inside != nil:
 		cause = r.inside.cause(r.s, set.victims)
+	case r.ranked != nil:
+		cause = yarn.PreemptQueuePriority
+	case r.balances:
+		cause, deadline = yarn.PreemptBalance, r.s.now+r.set.BalanceMaxWaitMillis
 	}
 	for _, v := range set.victims {
 		r.s.AskPreemption(v.container, event.PreemptionAsked{
 			Reservation:    reservation,
 			Queue:          r.s.cfg.Queues[w.leaf].Path,
 			Cause:          cause,
-			DeadlineMillis: r.s.now + r.set.MaxWaitMillis,
+			DeadlineMillis: deadline,
 			Under:          r.underOf(w.leaf),
 			Over:           r.overOf(v.leaf),
 			Sets:           set.compared,
@@ -107,6 +113,9 @@ func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation ui
 	}
 	for _, v := range set.victims {
 		r.charge(v)
+	}
+	if r.inside == nil && len(set.victims) > 0 {
+		r.gained(r.s.st.Reservations.Get(r.s.st.Reservation(reservation)))
 	}
 }
 
@@ -122,7 +131,7 @@ func (r *preemptionRound) overOf(leaf int32) (none yarn.Resource) {
 	if r.inside != nil {
 		return none
 	}
-	return yarn.ComponentMax(r.leaves[leaf].over, none)
+	return yarn.ComponentMax(r.leaves[leaf].over.Sub(r.leaves[leaf].lost), none)
 }
 
 // charge notes that a container is to end.
@@ -139,7 +148,10 @@ func (r *preemptionRound) charge(v victim) {
 // lose notes that a leaf loses a size.
 func (r *preemptionRound) lose(leaf int32, size yarn.Resource) {
 	b := &r.leaves[leaf]
-	b.over, b.take = b.over.Sub(size), b.take.Sub(size)
+	b.lost, b.take = b.lost.Add(size), b.take.Sub(size)
+	if r.balance != nil {
+		r.balance.take[leaf] = r.balance.take[leaf].Sub(size)
+	}
 }
 
 // gain notes that a leaf gets a size, of which reserved is reserved newly. What was reserved before
@@ -150,12 +162,21 @@ func (r *preemptionRound) gain(leaf int32, size, reserved yarn.Resource) {
 		return
 	}
 	r.leaves[leaf].gain = r.leaves[leaf].gain.Sub(reserved)
+	if r.balance != nil {
+		r.balance.gain[leaf] = r.balance.gain[leaf].Sub(reserved)
+	}
 }
 
 // mayGain says whether a leaf, or the application that takes inside it, is entitled to a size more.
 func (r *preemptionRound) mayGain(leaf int32, size yarn.Resource) bool {
 	if r.inside != nil {
 		return r.inside.mayGain(r.s.cfg.Calculator, size)
+	}
+	if r.ranked != nil {
+		return !r.ranked.partition.Satisfied(leaf, r.ranked.gained[leaf])
+	}
+	if r.balances {
+		return r.s.cfg.Calculator.FitsIn(size, r.balance.gain[leaf])
 	}
 	return r.s.cfg.Calculator.FitsIn(size, r.leaves[leaf].gain)
 }

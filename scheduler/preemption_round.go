@@ -12,9 +12,11 @@ import (
 //
 //	judged        preemption_standing.go  warnings that are not needed any more are withdrawn
 //	killed        preemption_standing.go  a set whose deadline has passed ends, if it still frees enough
-//	chosen        preemption_planned.go   which asks get room, and on which node
+//	chosen        preemption_ranked.go    for reservations of queues of a higher priority
+//	              preemption_planned.go   which asks get room, and on which node
 //	              preemption_nodes.go     what each node has to give
 //	              preemption_set.go       the cheapest set of containers of a node
+//	              preemption_balance.go   the same between queues that have their guarantee
 //	              preemption_inside.go    the same between applications of one queue
 //
 // Whatever is chosen is reserved first: the batch that warns a container also makes the reservation
@@ -23,14 +25,19 @@ import (
 
 // preemptionRound is one round on the nodes of one label.
 type preemptionRound struct {
-	s      *Scheduler
-	p      *partition
-	set    *preempt.Settings
-	leaves []preemptionShare // parallel to cfg.Queues
-	asked  []yarn.Resource   // parallel to cfg.Queues: what warned containers of the whole subtree have
-	budget *yarn.Resource    // what the round may still take
-	kill   []uint32
-	inside *insideLeaf // in which it chooses; nil: between queues
+	s             *Scheduler
+	p             *partition
+	set           *preempt.Settings
+	leaves        []preemptionShare // parallel to cfg.Queues
+	asked         []yarn.Resource   // parallel to cfg.Queues: what warned containers of the whole subtree have
+	budget        *yarn.Resource    // what the round may still take
+	kill          []uint32
+	ranks         *rankedTaking // nil: queues take nothing by priority
+	ranked        *rankedTaking // by which it chooses now; nil: not by priority
+	balance       *balancing    // nil: queues do not balance
+	balances      bool          // what it does now
+	inside        *insideLeaf   // in which it chooses; nil: between queues
+	standsBalance []standingSet // until they are judged
 	// standsInside are the sets that applications of one leaf take from each other, until they are judged.
 	standsInside []standingSet
 	nodes        []offeringNode
@@ -46,6 +53,7 @@ type preemptionRound struct {
 type preemptionShare struct {
 	over  yarn.Resource // what it uses above its guarantee
 	take  yarn.Resource // the part of over that this round is to take
+	lost  yarn.Resource // what of it is to end
 	gain  yarn.Resource // what it may still be given
 	under yarn.Resource // by which it is below its guarantee
 	// inside says that its applications may take from each other: they want more than they get.
@@ -86,10 +94,12 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 			budget = queues.Budget(set)
 		}
 		s.at = p
-		s.withoutInside(queues.Queues)
 		r := s.newPreemptionRound(p, queues, set, &budget)
 		r.judge()
+		r.judgeBalance()
+		r.chooseByRank()
 		r.choose()
+		r.chooseBalance()
 		r.chooseInsideLeaves()
 		kill = append(kill, r.kill...)
 	}
@@ -97,11 +107,16 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 	return kill
 }
 
-// newPreemptionRound computes what each leaf gives and gets.
+// newPreemptionRound computes what each leaf gives and gets. What is reserved for balance is not part of
+// what a queue is owed before all have their guarantee.
 func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *preemptionRound {
+	s.withoutReserved(queues.Queues, yarn.PreemptionCause.InsideQueue)
+	balance := newBalancing(queues, set)
+	s.withoutReserved(queues.Queues, func(c yarn.PreemptionCause) bool { return c == yarn.PreemptBalance })
 	shares := queues.Entitlements(set, preempt.Mode{Reserved: true})
 	r := &preemptionRound{s: s, p: p, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
-		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares))}
+		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
+		ranks: newRankedTaking(queues, set, budget), balance: balance}
 	for i := range shares {
 		if q := &queues.Queues[i]; q.Leaf {
 			r.leaves[i] = r.shareOf(q, &shares[i])

@@ -110,6 +110,9 @@ func (r *preemptionRound) mayLose(set []victim) bool {
 	if r.inside != nil {
 		return r.inside.mayLose(r.s, set)
 	}
+	if r.ranked != nil {
+		return r.ranked.mayLose(set)
+	}
 	for i, v := range set {
 		if slices.ContainsFunc(set[:i], func(w victim) bool { return w.leaf == v.leaf }) {
 			continue
@@ -120,7 +123,8 @@ func (r *preemptionRound) mayLose(set []victim) bool {
 				loses = loses.Add(w.loses)
 			}
 		}
-		if !r.leafMayLose(&r.leaves[v.leaf], loses) {
+		leaf := &r.leaves[v.leaf]
+		if !r.leafMayLose(leaf, loses) || r.balances && !r.balance.mayLose(v.leaf, leaf.lost, loses, r.set.ConservativeDRF) {
 			return false
 		}
 	}
@@ -130,9 +134,9 @@ func (r *preemptionRound) mayLose(set []victim) bool {
 func (r *preemptionRound) leafMayLose(leaf *preemptionShare, loses yarn.Resource) bool {
 	tooMuch := false
 	for i := range r.s.kindsThatCount() {
-		over, lost := leaf.over[i], loses[i]
-		tooMuch = tooMuch || (over > 0 && lost > 0)
-		if lost > over && (over >= 0 || lost > 0 && r.set.ConservativeDRF) {
+		over, left, lost := leaf.over[i], leaf.over[i]-leaf.lost[i], loses[i]
+		tooMuch = tooMuch || (left > 0 && lost > 0)
+		if lost > 0 && lost > left && (over >= 0 || r.set.ConservativeDRF) {
 			return false
 		}
 	}

@@ -19,9 +19,16 @@ type standingSet struct {
 // not needed or not allowed any more is withdrawn; one whose deadline has passed ends.
 func (r *preemptionRound) judge() {
 	for _, set := range r.standing() {
-		if r.s.st.Preemptions.Get(set.victims[0]).Cause.InsideQueue() {
-			r.collectInside(set)
-		} else {
+		switch cause := r.s.st.Preemptions.Get(set.victims[0]).Cause; {
+		case cause.InsideQueue():
+			r.standsInside = append(r.standsInside, set)
+			r.askAll(&set, 1)
+		case cause == yarn.PreemptBalance:
+			r.standsBalance = append(r.standsBalance, set)
+			r.askAll(&set, 1)
+		case cause == yarn.PreemptQueuePriority:
+			r.judgeRanked(set)
+		default:
 			r.judgeOne(set)
 		}
 	}
@@ -39,6 +46,8 @@ func (r *preemptionRound) judgeOne(set standingSet) {
 	if r.inside != nil {
 		size := r.reservationOf(&set).Size
 		r.inside.gain(size, size)
+	} else {
+		r.gained(r.reservationOf(&set))
 	}
 	if len(set.victims) > 0 && r.s.st.Preemptions.Get(set.victims[0]).DeadlineMillis <= r.s.now {
 		r.kill = append(r.kill, set.victims...)

@@ -209,14 +209,3 @@ func (r *yarnRound) newer(a, b uint32) int {
 	x, y := r.s.st.ContainerID(r.s.st.Containers.Get(a)), r.s.st.ContainerID(r.s.st.Containers.Get(b))
 	return cmp.Or(cmp.Compare(y.App.ClusterTimestamp, x.App.ClusterTimestamp), cmp.Compare(y.App.Seq, x.App.Seq), cmp.Compare(y.Attempt, x.Attempt), cmp.Compare(y.Number, x.Number))
 }
-
-// reservedNodes are the nodes with a reservation, in the order of their slots.
-func (r *yarnRound) reservedNodes() (nodes []uint32) {
-	r.s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Reservation != 0 && n.Serving() && r.s.st.Reservations.Get(n.Reservation).Members == 0 {
-			nodes = append(nodes, slot)
-		}
-		return true
-	})
-	return nodes
-}

@@ -19,7 +19,7 @@ func (r *yarnRound) chooseForReservations() {
 		cost uint64
 	}
 	var nodes []candidate
-	for _, node := range r.reservedNodes() {
+	for _, node := range r.s.reservedNodes() {
 		if size, ok := r.lookAtReserved(node, take); ok {
 			nodes = append(nodes, candidate{node, r.ratio(size, r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation).Size)})
 		}

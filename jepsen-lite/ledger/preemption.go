@@ -39,18 +39,25 @@ type spared struct {
 
 // preemptionRules are what a queue configuration says about preemption as such.
 type preemptionRules struct {
-	on         bool
-	reserves   bool  // what room is made for is reserved first
-	waitMillis int64 // from a warning to the end
-	inside     bool  // applications of a queue take from each other
-	byPriority bool  // queues take from those of a lower priority, whatever those use
-	moves      bool  // their reservations go to nodes where somebody can end
+	on            bool
+	reserves      bool  // what room is made for is reserved first
+	waitMillis    int64 // from a warning to the end
+	inside        bool  // applications of a queue take from each other
+	byPriority    bool  // queues take from those of a lower priority, whatever those use
+	moves         bool  // their reservations go to nodes where somebody can end
+	delayMillis   int64 // age from which their reservations count
+	balance       bool  // queues share evenly what is left when all have their guarantee
+	balanceMillis int64 // from a warning for that to the end
 }
 
 const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 
 func readPreemptionRules(properties []event.Property) preemptionRules {
-	r := preemptionRules{waitMillis: 15_000, reserves: true}
+	r := preemptionRules{waitMillis: 15_000, reserves: true, delayMillis: 60_000, balanceMillis: 300_000}
+	const (
+		underutilized = "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption."
+		balance       = preemptionPrefix + "preemption-to-balance-queue-after-satisfied."
+	)
 	for _, p := range properties {
 		switch p.Name {
 		case "yarn.resourcemanager.scheduler.monitor.enable":
@@ -61,10 +68,16 @@ func readPreemptionRules(properties []event.Property) preemptionRules {
 			r.waitMillis = readCount(p.Value)
 		case preemptionPrefix + "intra-queue-preemption.enabled":
 			r.inside = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.enabled":
+		case underutilized + "enabled":
 			r.byPriority = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation":
+		case underutilized + "allow-move-reservation":
 			r.moves = strings.EqualFold(strings.TrimSpace(p.Value), "true")
+		case underutilized + "reserved-container-delay-ms":
+			r.delayMillis = readCount(p.Value)
+		case balance + "enabled":
+			r.balance = strings.EqualFold(strings.TrimSpace(p.Value), "true")
+		case balance + "max-wait-before-kill":
+			r.balanceMillis = readCount(p.Value)
 		}
 	}
 	return r
@@ -96,6 +109,10 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 		return
 	}
 	l.Counts.Warned++
+	wait := l.preemption.waitMillis
+	if e.Cause == yarn.PreemptBalance {
+		wait = l.preemption.balanceMillis
+	}
 	id := a.id(c.attempt, c.number)
 	w := warning{app: l.find(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue, cause: e.Cause, deadline: e.DeadlineMillis, index: l.index}
 	switch {
@@ -107,8 +124,8 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 		return
 	case !l.preemption.on:
 		l.violate("S17", nil, "%s is warned while nothing is to be preempted", id)
-	case e.DeadlineMillis < l.now+l.preemption.waitMillis:
-		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, l.preemption.waitMillis)
+	case e.DeadlineMillis < l.now+wait:
+		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, wait)
 	case c.spared == (spared{l.now, e.Reservation, e.Cause == yarn.PreemptBalance}):
 		l.violate("S17", nil, "the time of %s starts again: its warning for r%d was withdrawn, and is given again at once", id, e.Reservation)
 	}
@@ -138,20 +155,27 @@ func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 		l.auditUnreserved(a, c, w)
 		return
 	}
+	switch w.cause {
+	case yarn.PreemptQueuePriority:
+		l.auditRanked(a, c, w)
+		return
+	case yarn.PreemptBalance:
+		l.auditBalance(a, c, w)
+	}
 	if q := &l.queues[a.queue]; q.disabled || q.path == w.queue {
 		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", id, q.path, w.queue)
 	}
-	l.aboveGuarantee(a, c, "is warned")
+	l.aboveGuarantee(a, c, l.warnings, "is warned")
 }
 
 // aboveGuarantee holds that a queue keeps its guarantee when all that it has been asked to end has
 // ended: S18. Of a kind of which it uses less than its guarantee it may lose something, if it uses
 // more than that of another. What its applications take from each other does not count.
-func (l *Ledger) aboveGuarantee(a *app, c *container, what string) {
+func (l *Ledger) aboveGuarantee(a *app, c *container, warnings []warning, what string) {
 	label := l.nodes[c.node].label
 	keep := l.guarantee(a.queue, label)
 	used, _ := l.sum(a.queue, label)
-	between, held := l.betweenQueues(a.queue, label)
+	between, held := l.betweenQueues(warnings, a.queue, label)
 	used = used.Sub(held)
 	left := used.Sub(l.sizesOf(between, a.queue, label))
 	tooMuch, below := false, false
@@ -170,9 +194,9 @@ func (l *Ledger) aboveGuarantee(a *app, c *container, what string) {
 
 // betweenQueues are the warnings that are not inside a queue, and what a queue has reserved for those
 // that are.
-func (l *Ledger) betweenQueues(i int32, label string) (between []warning, held yarn.Resource) {
+func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (between []warning, held yarn.Resource) {
 	var counted []uint64
-	for _, w := range l.warnings {
+	for _, w := range warnings {
 		if !w.inside() {
 			between = append(between, w)
 			continue
@@ -256,8 +280,11 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 		l.auditRoom(w, id)
 	}
 	switch {
+	case l.preemption.reserves && w.cause == yarn.PreemptQueuePriority:
+		l.keepsRank(a, c, w, "is preempted")
 	case l.preemption.reserves && !w.inside():
-		l.aboveGuarantee(a, c, "is preempted")
+		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority } // may take beyond that later
+		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.warnings), ranked), "is preempted")
 	case !l.preemption.reserves && l.onlyByGuarantee():
 		l.usesTooMuch(a, c, "is preempted")
 	}

@@ -26,6 +26,7 @@ type queue struct {
 	bounded    bool
 	min        map[string]capacityOf // by label; one that is not there guarantees nothing
 	disabled   bool                  // other queues take nothing from it
+	priority   int32                 // among those below the same queue
 	// disabledInside says that its applications take nothing from each other.
 	disabledInside bool
 	backfill       string // which of its containers may borrow room of reserved nodes; empty: none
@@ -115,6 +116,7 @@ func (l *Ledger) readQueue(q *queue, properties []event.Property) {
 	l.readLabels(q, properties)
 	l.readCapacities(q, properties)
 	l.readPreemption(q, properties)
+	l.readPriority(q, properties)
 	l.readBackfill(q, properties)
 	q.bounded = false
 }

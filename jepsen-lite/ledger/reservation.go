@@ -20,6 +20,7 @@ type reservation struct {
 	size      yarn.Resource
 	am        bool
 	made      uint64
+	since     int64 // by the state's clock
 	grows     bool  // its container runs, and is to grow
 	members   int64 // of a gang that it holds the node for, which is not charged; 0: it is of no gang
 }
@@ -79,7 +80,7 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 	l.auditLabel(a, k, n, fmt.Sprintf("r%d", e.Reservation), e.AM)
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.App), node: e.Node, attempt: a.attempt,
-		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index})
+		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index, since: l.now})
 	n.reservation = e.Reservation
 	k.holds++
 	a.holds++

@@ -129,7 +129,7 @@ func (l *Ledger) reservedToGrow(e *event.ResizeReserved) {
 	l.auditReservation(a, &ask{size: c.more}, n, e.Reservation)
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.Container.App), node: c.node, attempt: c.attempt,
-		container: c.number, key: c.key, size: c.more, am: c.am, made: l.index, grows: true})
+		container: c.number, key: c.key, size: c.more, am: c.am, made: l.index, since: l.now, grows: true})
 	l.lend(c, n)
 	n.reservation = e.Reservation
 	a.holds++

@@ -181,6 +181,7 @@ func (v view) labels() []state.LabelID {
 
 func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
 	p := v.PreemptionPartition(label)
+	balanced := v.balanced(p)
 	for i, share := range p.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true}) {
 		q := &p.Queues[i]
 		if !q.Leaf || label != 0 && q.Guaranteed.IsZero() && q.Used.IsZero() && q.Pending.IsZero() {
@@ -188,13 +189,18 @@ func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
 		}
 		none := yarn.Resource{}
 		gives, entitled := yarn.ComponentMax(share.ToTake, none), yarn.ComponentMax(share.Ideal, none)
+		text := preemptionText(v.cfg, p, q, gives, entitled)
+		if balanced != nil {
+			text = v.balanceText(q, &balanced[i], gives, text)
+			gives, entitled = yarn.ComponentMax(gives, balanced[i].ToTake), yarn.ComponentMax(balanced[i].Ideal, none)
+		}
 		format := v.cfg.Kinds.Format
 		out = append(out, PreemptionQueue{
 			Path: v.cfg.Queues[i].Path, Label: v.st.LabelName(label),
 			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Reserved: format(q.Reserved), Pending: format(q.Pending), Entitled: format(entitled), Gives: format(gives),
 			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), ReservedAmount: v.amount(q.Reserved), PendingAmount: v.amount(q.Pending),
 			EntitledAmount: v.amount(entitled), GivesAmount: v.amount(gives),
-			Text: preemptionText(v.cfg, p, q, gives, entitled),
+			Text: text,
 		})
 	}
 	return out
@@ -298,6 +304,10 @@ func (v view) preemptionWhy(slot uint32, p *state.Preemption) string {
 		text = "another user of " + text + " has less than its part"
 	case p.Cause == yarn.PreemptPriority:
 		text = "an application of " + text + " has a higher priority"
+	case p.Cause == yarn.PreemptQueuePriority:
+		text = v.rankedText(slot, p)
+	case p.Cause == yarn.PreemptBalance:
+		text += " has less of what is left than its part"
 	case p.Under.IsZero():
 		text += " is owed more"
 	default:
@@ -431,13 +441,14 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 		}
 	}
 	if !calc.AnyAboveZero(under) {
-		return "", nil
+		return v.whyNoBalance(path, a, partition, ask)
 	}
 	text := fmt.Sprintf("%s is %s under its guarantee; ", path, v.cfg.Kinds.Format(under))
 	mode, why := v.preemptionMode()
 	switch {
 	case mode != PreemptionOn:
 		return text + why, nil
+	case v.takesByRank(path, partition, ask):
 	case !over:
 		return text + "no other queue uses more than its own", nil
 	case !open:

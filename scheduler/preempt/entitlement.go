@@ -105,3 +105,12 @@ func (p *Partition) Budget(s *Settings) yarn.Resource {
 func MultiplyFloat(r yarn.Resource, by yarn.Fraction) yarn.Resource {
 	return multiply(r, decimal(by, float))
 }
+
+// Satisfied says whether a leaf has its guarantee, or will have it with what it gains: then a higher
+// priority entitles it to nothing. What it has only reserved does not count.
+//
+// Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector.isQueueSatisfied.
+func (p *Partition) Satisfied(leaf int32, gained yarn.Resource) bool {
+	q := &p.Queues[leaf]
+	return p.Calculator.Compare(p.Cluster, q.Used.Sub(q.Reserved).Add(gained), q.Guaranteed) >= 0
+}

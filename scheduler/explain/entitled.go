@@ -1,0 +1,86 @@
+package explain
+
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// What preemption does for queues beyond their guarantees: by priority, and to share what is left.
+
+// balanced is what queues should have if they share evenly what is left when all have their guarantee;
+// nil if they do not balance.
+func (v view) balanced(p *preempt.Partition) []preempt.Share {
+	if !v.cfg.Preemption.Balance {
+		return nil
+	}
+	return p.Entitlements(&v.cfg.Preemption, preempt.Mode{Balance: true})
+}
+
+// balanceText says what follows for a leaf from its part of what is left. gives is what it must give to
+// queues below their guarantee, and text what follows from that.
+func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Resource, text string) string {
+	calc, format := v.cfg.Calculator, v.cfg.Kinds.Format
+	lacks := yarn.ComponentMin(q.Pending, share.Ideal.Sub(q.Used))
+	none := yarn.Resource{}
+	switch {
+	case calc.AnyAboveZero(gives) || calc.AnyAboveZero(q.Guaranteed.Sub(q.Used)):
+	case calc.AnyAboveZero(share.ToTake):
+		return "must give " + format(yarn.ComponentMax(share.ToTake, none)) + ": it has more of what is left than its part"
+	case !lacks.Negative() && calc.AnyAboveZero(lacks):
+		return "has its guarantee; waits for its part of what is left: " + format(lacks) + " more"
+	}
+	return text
+}
+
+// whyNoBalance says why no container is warned for an application of a queue that has its guarantee and
+// waits for its part of what is left; nothing if there is nothing to balance.
+func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask uint32) (string, *PreemptionDear) {
+	if v.cfg.Preemption.Selector == preempt.YARN || ask == 0 {
+		return "", nil
+	}
+	var part yarn.Resource
+	give := false
+	for i, share := range v.balanced(p) {
+		if q := &p.Queues[i]; v.cfg.Queues[i].Path == path {
+			part = share.Ideal.Sub(q.Used)
+		} else {
+			give = give || q.Leaf && v.cfg.Calculator.AnyAboveZero(share.ToTake)
+		}
+	}
+	size := v.st.Asks.Get(ask).Size
+	if !v.cfg.Calculator.AnyAboveZero(part) {
+		return "", nil
+	}
+	text := path + " has its guarantee, and " + v.cfg.Kinds.Format(yarn.ComponentMax(part, yarn.Resource{})) + " less than its part of what is left; "
+	mode, why := v.preemptionMode()
+	switch {
+	case mode != PreemptionOn:
+		return text + why, nil
+	case !v.cfg.Calculator.FitsIn(size, part):
+		return text + "nothing is killed: a container of " + v.cfg.Kinds.Format(size) + " would be more than that", nil
+	case !give:
+		return text + "no other queue must give anything for that", nil
+	}
+	if dear, ok := v.TooDear(v.st.AppByID(a.ID), ask); ok {
+		return text + v.dearText(&dear, size), v.dear(&dear)
+	}
+	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
+}
+
+// takesByRank says whether a reservation of an ask has waited long enough to take from queues of a lower
+// priority, and there are such queues.
+func (v view) takesByRank(path string, p *preempt.Partition, ask uint32) bool {
+	set := &v.cfg.Preemption
+	i, err := v.cfg.Lookup(path)
+	return err == nil && set.Selector != preempt.YARN && ask != 0 && v.TakesByRank(p, int32(i), ask)
+}
+
+// rankedText says by what right a container ends for a reservation of a queue of higher priority.
+func (v view) rankedText(slot uint32, p *state.Preemption) string {
+	text := p.Queue + " has priority over " + v.preemptionContainer(slot).Queue
+	if !p.Under.IsZero() {
+		text += " and was " + v.cfg.Kinds.Format(p.Under) + " under its guarantee"
+	}
+	return text
+}

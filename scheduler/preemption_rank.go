@@ -1,0 +1,114 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
+)
+
+// queueRanks is which leaves have priority over which. Both selectors take containers of leaves below
+// for reservations of those above.
+//
+// Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector.
+type queueRanks struct {
+	queues []preempt.Queue
+	ranks  [][]int32 // by queue: the priorities of the queues from root down to it
+}
+
+func newQueueRanks(queues []preempt.Queue) *queueRanks {
+	k := &queueRanks{queues, make([][]int32, len(queues))}
+	for i := range queues {
+		if up := queues[i].Parent; up >= 0 {
+			k.ranks[i] = append(slices.Clone(k.ranks[up]), queues[i].Priority)
+		}
+	}
+	return k
+}
+
+// compare puts what is of a leaf with priority over the other first, and then the older. Priorities
+// count from root down: that is an order, and to have priority over another leaf alone is not.
+func (k *queueRanks) compare(a, b int32, madeA, madeB int64) int {
+	higher := func(x, y int32) int { return cmp.Compare(y, x) }
+	return cmp.Or(slices.CompareFunc(k.ranks[a], k.ranks[b], higher), cmp.Compare(madeA, madeB))
+}
+
+// above says whether leaf a has priority over leaf b: the priorities of the queues count that are their
+// ancestors, or themselves, right below the last queue above both.
+func (k *queueRanks) above(a, b int32) bool {
+	queues := k.queues
+	x, y := len(k.ranks[a]), len(k.ranks[b]) // how deep they are
+	for ; x > y; x-- {
+		a = queues[a].Parent
+	}
+	for ; y > x; y-- {
+		b = queues[b].Parent
+	}
+	if a == b {
+		return false
+	}
+	for queues[a].Parent != queues[b].Parent {
+		a, b = queues[a].Parent, queues[b].Parent
+	}
+	return queues[a].Priority > queues[b].Priority
+}
+
+func (k *queueRanks) aboveAny(leaf int32) bool {
+	for i := range k.queues {
+		if k.queues[i].Leaf && k.above(leaf, int32(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rankedReservations are the reservations of leaves that have priority over some other leaf, by number:
+// those of leaves with priority over the others' first, then the oldest.
+func (s *Scheduler) rankedReservations(k *queueRanks) (numbers []uint64) {
+	var all []*state.Reservation
+	for _, node := range s.reservedNodes() {
+		res := s.st.Reservations.Get(s.st.Nodes.Get(node).Reservation)
+		if k.aboveAny(s.leafOfReservation(res)) {
+			all = append(all, res)
+		}
+	}
+	slices.SortFunc(all, func(a, b *state.Reservation) int {
+		return cmp.Or(k.compare(s.leafOfReservation(a), s.leafOfReservation(b), a.MadeMillis, b.MadeMillis), cmp.Compare(a.Number, b.Number))
+	})
+	for _, res := range all {
+		numbers = append(numbers, res.Number)
+	}
+	return numbers
+}
+
+// reservedNodes are the nodes with a reservation, in the order of their slots. Those of gangs are not
+// among them.
+func (s *Scheduler) reservedNodes() (nodes []uint32) {
+	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.Reservation != 0 && n.Serving() && s.st.Reservations.Get(n.Reservation).Members == 0 {
+			nodes = append(nodes, slot)
+		}
+		return true
+	})
+	return nodes
+}
+
+func (s *Scheduler) leafOfReservation(res *state.Reservation) int32 {
+	return s.LeafOf(s.st.Apps.Get(res.App))
+}
+
+// askOfReservation is the ask of a reservation; false when it is gone.
+func (s *Scheduler) askOfReservation(res *state.Reservation) (ask uint32, ok bool) {
+	for slot, k := range s.st.AsksOf(s.st.Apps.Get(res.App)) {
+		if k.Key == res.Key && k.IncreaseOf == res.IncreaseOf {
+			return slot, true
+		}
+	}
+	return 0, false
+}
+
+// movable says whether another node of the label may serve what a reservation is for.
+func (s *Scheduler) movable(res *state.Reservation, k *state.Ask) bool {
+	return res.IncreaseOf == 0 && k.Relax && k.Label == s.st.Nodes.Get(res.Node).Label
+}

@@ -1,0 +1,157 @@
+package scheduler
+
+import (
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/preempt"
+	"rmd/yarn"
+)
+
+// rankedTaking is a leaf that takes for its reservations from leaves of a lower priority, whatever those
+// use, as long as it lacks something of its guarantee. A round has one while it chooses so.
+//
+// Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector. YARN takes from queues with
+// disable_preemption too; this does not.
+type rankedTaking struct {
+	*queueRanks
+	partition *preempt.Partition
+	budget    *yarn.Resource
+	leaf      int32           // that takes
+	gives     []bool          // by leaf: a leaf that waits has priority over it
+	gained    []yarn.Resource // by leaf: the reservations that room is made for
+}
+
+// rankedRound is the round while a leaf takes from those of a lower priority; nil if that is off.
+func (r *preemptionRound) rankedRound(leaf int32) *preemptionRound {
+	if r.ranks == nil {
+		return nil
+	}
+	here := *r
+	taking := *r.ranks
+	taking.leaf = leaf
+	here.ranked, here.nodes, here.offers, here.kill = &taking, nil, nil, nil
+	return &here
+}
+
+// newRankedTaking is what all leaves that take by priority have in common; nil if that is off.
+func newRankedTaking(queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *rankedTaking {
+	if !set.QueuePriority.Enabled {
+		return nil
+	}
+	return &rankedTaking{queueRanks: newQueueRanks(queues.Queues), partition: queues, budget: budget, gained: make([]yarn.Resource, len(queues.Queues))}
+}
+
+// mayLose says whether containers are of leaves of a lower priority, and the round may still take them.
+func (k *rankedTaking) mayLose(set []victim) bool {
+	var all yarn.Resource
+	for _, v := range set {
+		if v.am || k.queues[v.leaf].Disabled || !k.above(k.leaf, v.leaf) {
+			return false
+		}
+		all = all.Add(v.size)
+	}
+	return k.partition.Calculator.Compare(k.partition.Cluster, *k.budget, all) >= 0
+}
+
+// chooseByRank makes room for reservations that have waited long enough, of leaves that have priority
+// over others and are below their guarantee. What queues above theirs must give comes first.
+func (r *preemptionRound) chooseByRank() {
+	if r.ranks == nil {
+		return
+	}
+	st, waiting := r.s.st, r.waitingByRank()
+	r.giveByRank(waiting)
+	here := r.rankedRound(-1)
+	for _, w := range waiting {
+		slot := st.Reservation(w.number)
+		if slot == 0 || r.spent() || r.ranks.partition.Satisfied(w.leaf, r.ranks.gained[w.leaf]) {
+			continue
+		}
+		res := st.Reservations.Get(slot)
+		if ok, _ := r.s.userCheck(w.leaf, st.Apps.Get(w.app)); !ok || r.awaited(res) || r.unmet(w.beneficiary) <= 0 {
+			continue
+		}
+		if due := r.set.ReservationWaitMillis; due >= 0 && res.MadeMillis+due <= r.s.now && r.mayGain(w.leaf, yarn.Resource{}) && r.chooseForReservation(w.beneficiary, res) {
+			here.nodes, here.offers = nil, nil
+			continue
+		}
+		here.ranked.leaf, here.scans, here.sets, here.guesses, here.guess = w.leaf, r.scans, r.sets, r.guesses, waitLeft{}
+		if here.chooseForReservation(w.beneficiary, res) {
+			r.nodes, r.offers = nil, nil
+		}
+		r.scans, r.sets, r.guesses = here.scans, here.sets, here.guesses
+	}
+}
+
+// giveByRank notes which leaves have one above them that waits.
+func (r *preemptionRound) giveByRank(waiting []rankedReservation) {
+	r.ranks.gives = make([]bool, len(r.leaves))
+	for i := range r.leaves {
+		r.ranks.gives[i] = r.ranks.queues[i].Leaf && !r.ranks.queues[i].Disabled &&
+			slices.ContainsFunc(waiting, func(w rankedReservation) bool { return r.ranks.above(w.leaf, int32(i)) })
+	}
+}
+
+// mayMove says whether a reservation may move to a node where less work is lost.
+func (r *preemptionRound) mayMove(res *state.Reservation, k *state.Ask) bool {
+	return r.ranked == nil || r.set.QueuePriority.MoveReservation && r.s.movable(res, k)
+}
+
+// rankedReservation is a reservation of a leaf with priority over some other.
+type rankedReservation struct {
+	beneficiary
+	number uint64
+}
+
+// waitingByRank are the reservations on nodes of the partition that are old enough to take by priority, in
+// their order. Those for which nobody has to end any more count as gained.
+func (r *preemptionRound) waitingByRank() (waiting []rankedReservation) {
+	st := r.s.st
+	for _, number := range r.s.rankedReservations(r.ranks.queueRanks) {
+		res := st.Reservations.Get(st.Reservation(number))
+		if st.Nodes.Get(res.Node).Label != r.p.label || r.s.now-res.MadeMillis < r.set.QueuePriority.ReservedDelayMillis {
+			continue
+		}
+		leaf := r.s.leafOfReservation(res)
+		if r.s.cfg.Calculator.FitsIn(res.Size, r.s.roomOn(res.Node)) {
+			r.gained(res)
+			continue
+		}
+		if ask, ok := r.s.askOfReservation(res); ok && !st.HoldsBack(st.Asks.Get(ask)) {
+			waiting = append(waiting, rankedReservation{beneficiary{leaf: leaf, app: res.App, ask: ask}, number})
+		}
+	}
+	return waiting
+}
+
+// gained notes that room is made for a reservation.
+func (r *preemptionRound) gained(res *state.Reservation) {
+	if r.ranks != nil {
+		of := &r.ranks.gained[r.s.leafOfReservation(res)]
+		*of = of.Add(res.Size)
+	}
+}
+
+// unmet is how many containers an ask wants beside those for which room is made.
+func (r *preemptionRound) unmet(w beneficiary) int64 {
+	k := r.s.st.Asks.Get(w.ask)
+	n := k.Count
+	for _, res := range r.s.st.ReservationsOf(r.s.st.Apps.Get(w.app)) {
+		if res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && r.awaited(res) {
+			n--
+		}
+	}
+	return n
+}
+
+// judgeRanked judges a set that stands by priority.
+func (r *preemptionRound) judgeRanked(set standingSet) {
+	here := r.rankedRound(r.s.leafOfReservation(r.reservationOf(&set)))
+	if here == nil {
+		r.withdraw(set, yarn.WithdrawNotEntitled)
+		return
+	}
+	here.judgeOne(set)
+	r.kill = append(r.kill, here.kill...)
+}
