@@ -10,20 +10,19 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
 // TestRandomPreemption has queues use more than their guarantee, and rounds of preemption.
 func TestRandomPreemption(t *testing.T) {
-	t.Parallel()
 	randomStories(t, false, (*machine).preemptingActions)
 }
 
 // TestQuietPreemption: when nothing else happens, what is preempted is used by whom it was preempted
 // for.
 func TestQuietPreemption(t *testing.T) {
-	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, false)
 		m.preempt(t)
@@ -75,6 +74,16 @@ func (m *machine) preempt(t *rapid.T) {
 		input.Property{Name: monitor + "natural_termination_factor", Value: rapid.SampledFrom([]string{"1", "0.5"}).Draw(t, "natural")},
 		input.Property{Name: monitor + "conservative-drf", Value: fmt.Sprint(rapid.Bool().Draw(t, "conservative"))},
 		input.Property{Name: confPrefix + "root.b.disable_preemption", Value: fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "disabled") == 0)})
+	const balance, underutilized = monitor + "preemption-to-balance-queue-after-satisfied.", confPrefix + "ordering-policy.priority-utilization.underutilized-preemption."
+	if rapid.Bool().Draw(t, "balance") {
+		props = append(props, input.Property{Name: balance + "enabled", Value: "true"}, input.Property{Name: balance + "max-wait-before-kill", Value: "20000"})
+	}
+	if rapid.Bool().Draw(t, "ranked") {
+		props = append(props, input.Property{Name: underutilized + "enabled", Value: "true"}, input.Property{Name: underutilized + "reserved-container-delay-ms", Value: "3000"},
+			input.Property{Name: underutilized + "allow-move-reservation", Value: fmt.Sprint(rapid.Bool().Draw(t, "moves"))},
+			input.Property{Name: confPrefix + "root.ordering-policy", Value: "priority-utilization"},
+			input.Property{Name: confPrefix + "root." + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "ranks") + ".priority", Value: "1"})
+	}
 	if f := m.plan(&input.SetQueues{Properties: props}).Refused(); f != nil {
 		m.fail("configuration: %v", f)
 	}
@@ -149,7 +158,11 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 	if w.DeadlineMillis > m.now {
 		m.fail("41: container %+v is preempted %d ms before its deadline", ref, w.DeadlineMillis-m.now)
 	}
-	m.keeps(before, before.Containers.Get(slot), m.p.st.Queues.Get(before.Apps.Get(before.Containers.Get(slot).App).Queue).Used)
+	if w.Cause == yarn.PreemptQueuePriority {
+		m.outranked(before, before.Containers.Get(slot), w.Queue)
+	} else {
+		m.keeps(before, before.Containers.Get(slot), m.ranked(before, before.Apps.Get(before.Containers.Get(slot).App).Queue).Add(m.p.st.Queues.Get(before.Apps.Get(before.Containers.Get(slot).App).Queue).Used))
+	}
 	m.killed[w.Reservation]++
 	if r := m.p.st.Reservation(w.Reservation); r != 0 { // else an eager pass has fulfilled it
 		if res := m.p.st.Reservations.Get(r); !m.p.Config().Calculator.FitsIn(res.Size, m.roomOn(res.Node)) {
@@ -174,11 +187,69 @@ func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 	st := m.p.st
 	victim := before.Containers.Get(before.Container(e.Container))
 	queue := before.Apps.Get(victim.App).Queue
-	m.keeps(before, victim, st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue)))
 	cfg := m.p.Config()
+	wait := cfg.Preemption.MaxWaitMillis
+	switch e.Cause {
+	case yarn.PreemptQueuePriority:
+		m.outranked(before, victim, e.Queue)
+	case yarn.PreemptBalance:
+		wait = cfg.Preemption.BalanceMaxWaitMillis
+		fallthrough
+	default:
+		m.keeps(before, victim, st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue, yarn.PreemptQueuePriority))) // which may take beyond that
+	}
+	if e.DeadlineMillis != m.now+wait {
+		m.fail("41: %+v has %d ms for cause %s, configured are %d", e.Container, e.DeadlineMillis-m.now, e.Cause, wait)
+	}
 	if i := must(cfg.Lookup(before.Queues.Get(queue).Path)); cfg.Queues[i].DisablePreemption {
 		m.fail("41: %s has preemption disabled and is to give %+v", cfg.Queues[i].Path, e.Container)
 	}
+}
+
+// outranked: a container that ends for a queue of higher priority is no AM, and of a queue below it; that
+// queue has less than its guarantee.
+func (m *machine) outranked(before *state.State, victim *state.Container, path string) {
+	cfg := m.p.Config()
+	below := func(path string) *capacity.Queue { // root
+		q := &cfg.Queues[must(cfg.Lookup(path))]
+		for cfg.Queues[q.Parent].Parent >= 0 {
+			q = &cfg.Queues[q.Parent]
+		}
+		return q
+	}
+	own := before.Queues.Get(before.Apps.Get(victim.App).Queue).Path
+	if victim.AM || below(path).Priority <= below(own).Priority || !cfg.Preemption.QueuePriority.Enabled {
+		m.fail("41: %v of %s (AM: %v) is to end for the priority of %s", before.ContainerID(victim), own, victim.AM, path)
+	}
+	i := must(cfg.Lookup(path))
+	var q *state.Queue
+	before.Queues.Each(func(_ uint32, k *state.Queue) bool {
+		if k.Path == path {
+			q = k
+		}
+		return q == nil
+	})
+	if has, keep := q.Used.Sub(q.Reserved), cfg.Compute(m.p.st.Meta.Cluster).Capacities[i].EffMin; cfg.Calculator.Compare(m.p.st.Meta.Cluster, has, keep) >= 0 {
+		m.fail("41: %s has %v of the %v that it is guaranteed, and takes %v by priority", path, has, keep, before.ContainerID(victim))
+	}
+}
+
+// ranked is what a queue has lost by priority in the present batch: others need not give less for it.
+func (m *machine) ranked(before *state.State, queue uint32) (sum yarn.Resource) {
+	for _, e := range m.events {
+		e, ok := e.(*event.ContainerReleased)
+		if !ok || e.ExitStatus != yarn.ExitPreempted {
+			continue
+		}
+		slot := before.Container(e.Container)
+		if slot == 0 || !before.Preemptions.Has(slot) || before.Preemptions.Get(slot).Cause != yarn.PreemptQueuePriority {
+			continue
+		}
+		if c := before.Containers.Get(slot); before.Apps.Get(c.App).Queue == queue {
+			sum = sum.Add(c.Size)
+		}
+	}
+	return sum
 }
 
 // keeps holds that a container's queue used more than its guarantee, and keeps that with what is left.
@@ -203,10 +274,10 @@ func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.
 	}
 }
 
-// askedOf is what was asked to end in a queue and all below it.
-func (m *machine) askedOf(st *state.State, queue uint32) (asked yarn.Resource) {
+// askedOf is what was asked to end in a queue and all below it, but for some causes.
+func (m *machine) askedOf(st *state.State, queue uint32, without ...yarn.PreemptionCause) (asked yarn.Resource) {
 	st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
-		if p.Cause == yarn.PreemptLease {
+		if p.Cause == yarn.PreemptLease || slices.Contains(without, p.Cause) {
 			return true
 		}
 		c := st.Containers.Get(slot)
