@@ -28,14 +28,18 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 func (s *Scheduler) usedNow(i int32) yarn.Resource {
 	used := *s.used(i)
 	switch {
-	case !s.backfills || !s.loan.lends() && s.cfg.Queues[i].Backfill == capacity.BackfillOff:
-		return used
-	case s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax):
+	case s.leavesOutReserved(i):
 		return used.Sub(s.reservedOf(i))
-	case s.loan.lends() && s.holds(i, s.loan.leaf):
+	case s.backfills && s.loan.lends() && s.holds(i, s.loan.leaf):
 		return used.Sub(s.loan.size)
 	}
 	return used
+}
+
+// leavesOutReserved says whether usedNow leaves out what is reserved for a queue.
+func (s *Scheduler) leavesOutReserved(i int32) bool {
+	return s.backfills && (s.loan.lends() || s.cfg.Queues[i].Backfill != capacity.BackfillOff) &&
+		s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax)
 }
 
 // holds says whether a leaf is queue i, or below it.
@@ -151,11 +155,15 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 		if s.lending {
 			most = &s.at.total
 		}
-		used := *s.used(i)
-		if d.state == stateAllocated {
+		used := s.used(i).Sub(released)
+		switch {
+		case d.state != stateAllocated:
+		case s.leavesOutReserved(i): // what is released is left out already
 			used = s.usedNow(i)
+		default:
+			used = s.usedNow(i).Sub(released)
 		}
-		if !calc.FitsIn(used.Add(d.size).Sub(released), *most) {
+		if !calc.FitsIn(used.Add(d.size), *most) {
 			return false
 		}
 	}
