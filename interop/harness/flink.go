@@ -2,21 +2,11 @@ package harness
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
-
-// flink is where Flink's jars and the jobs of interop/flink lie.
-var flink = sync.OnceValues(func() (string, error) {
-	cmd := exec.Command(filepath.Join(folder(), "fetch"), "flink")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	return filepath.Join(strings.TrimSpace(string(out)), "flink"), err
-})
 
 // Sum is a Flink job that adds the numbers from 1 to Count in the streaming mode, rmd.flink.Sum.
 type Sum struct {
@@ -35,10 +25,7 @@ type RunningSum struct {
 // client ends when that runs.
 func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 	c.t.Helper()
-	dir, err := flink()
-	if err != nil {
-		c.t.Fatalf("interop/fetch flink: %v", err)
-	}
+	dir := c.frameworkFolder(flink)
 	lib, out, conf := filepath.Join(dir, "lib"), c.folder("tmp", "sum"), c.folder("conf", "flink")
 	// What Flink's own distribution writes there: it needs these packages of the JDK.
 	c.file("env.java.opts.all: -XX:+UseSerialGC "+strings.Join(opened(), " ")+"\n", "conf", "flink", "config.yaml")

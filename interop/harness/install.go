@@ -34,16 +34,44 @@ func folder() string {
 	return "interop"
 }
 
-var fetched = sync.OnceValues(func() (Install, error) {
+// runFetch runs interop/fetch, and returns the cache folder.
+func runFetch(what ...string) (cache string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(folder(), "fetch"))
+	cmd := exec.CommandContext(ctx, filepath.Join(folder(), "fetch"), what...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return Install{}, fmt.Errorf("interop/fetch: %w", err)
+		return "", fmt.Errorf("interop/fetch %s: %w", strings.Join(what, " "), err)
 	}
-	cache := strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), nil
+}
+
+// Where the jars and the jobs of frameworks beside Hadoop lie.
+var spark, flink = framework("spark"), framework("flink")
+
+func framework(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		cache, err := runFetch(name)
+		return filepath.Join(cache, name), err
+	})
+}
+
+// frameworkFolder is where a framework lies on this machine.
+func (c *Cluster) frameworkFolder(find func() (string, error)) string {
+	c.t.Helper()
+	dir, err := find()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return dir
+}
+
+var fetched = sync.OnceValues(func() (Install, error) {
+	cache, err := runFetch()
+	if err != nil {
+		return Install{}, err
+	}
 	home := os.Getenv("JAVA_HOME")
 	if home == "" {
 		path, err := exec.LookPath("java")

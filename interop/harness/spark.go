@@ -6,32 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 )
 
 // sparkPort is the variable in which a NodeManager tells its containers the port of its shuffle
 // service. Spark expects one port on all nodes; here all nodes are on one host.
 const sparkPort = "INTEROP_SPARK_SHUFFLE_PORT"
-
-// spark is where Spark's jars and the jobs of interop/spark lie.
-var spark = sync.OnceValues(func() (string, error) {
-	cmd := exec.Command(filepath.Join(folder(), "fetch"), "spark")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	return filepath.Join(strings.TrimSpace(string(out)), "spark"), err
-})
-
-// sparkFolder is where Spark lies on this machine.
-func (c *Cluster) sparkFolder() string {
-	c.t.Helper()
-	dir, err := spark()
-	if err != nil {
-		c.t.Fatalf("interop/fetch spark: %v", err)
-	}
-	return dir
-}
 
 // serveSpark gives the NodeManager and its containers the port of its shuffle service.
 func (n *Node) serveSpark() {
@@ -48,7 +28,7 @@ func (n *Node) sparkSite(s *settings) {
 	const at = "yarn.nodemanager.aux-services"
 	s.set(at, "mapreduce_shuffle,spark_shuffle")
 	s.set(at+".spark_shuffle.class", "org.apache.spark.network.yarn.YarnShuffleService")
-	s.set(at+".spark_shuffle.classpath", filepath.Join(n.c.sparkFolder(), "lib", "*"))
+	s.set(at+".spark_shuffle.classpath", filepath.Join(n.c.frameworkFolder(spark), "lib", "*"))
 	s.setInt("spark.shuffle.service.port", n.spark)
 }
 
@@ -76,7 +56,7 @@ func (c *Cluster) StartShuffle(j Shuffle, within time.Duration) *RunningShuffle 
 	if j.Queue == "" {
 		j.Queue = "default"
 	}
-	dir := c.sparkFolder()
+	dir := c.frameworkFolder(spark)
 	c.began["shuffle"]++
 	out := c.folder("tmp", "shuffle"+strconv.Itoa(c.began["shuffle"]))
 	classes := filepath.Join(dir, "classes")
