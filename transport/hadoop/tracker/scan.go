@@ -158,9 +158,7 @@ func (o *Opportunistic) read(num protowire.Number, v value) error {
 	case 1:
 		v.int32(&o.Running)
 	case 2:
-		if v.kind == protowire.VarintType {
-			o.MemoryMB = int64(v.number)
-		}
+		v.int64(&o.MemoryMB)
 	case 3:
 		v.int32(&o.VCores)
 	case 4:
@@ -182,10 +180,22 @@ type value struct {
 	bytes, raw []byte
 }
 
-func (v value) int32(to *int32) {
-	if v.kind == protowire.VarintType {
-		*to = int32(v.number)
+// int32 takes the number of a field that has one, and says whether it does.
+func (v value) int32(to *int32) bool {
+	if v.kind != protowire.VarintType {
+		return false
 	}
+	*to = int32(v.number)
+	return true
+}
+
+// int64 is int32 for larger numbers.
+func (v value) int64(to *int64) bool {
+	if v.kind != protowire.VarintType {
+		return false
+	}
+	*to = int64(v.number)
+	return true
 }
 
 // fields calls f for each field of a message. It makes nothing when f does not.

@@ -97,7 +97,7 @@ func (c *statusFields) containerID(num protowire.Number, v value) error {
 	case 2:
 		return fields(v.bytes, c.attemptID)
 	case 3:
-		c.int64(v, &c.number, hasNumber)
+		c.note(v.int64(&c.number), hasNumber)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (c *statusFields) attemptID(num protowire.Number, v value) error {
 	case 1:
 		return fields(v.bytes, c.applicationID)
 	case 2:
-		c.int32(v, &c.attempt, hasAttempt)
+		c.note(v.int32(&c.attempt), hasAttempt)
 	}
 	return nil
 }
@@ -115,21 +115,16 @@ func (c *statusFields) attemptID(num protowire.Number, v value) error {
 func (c *statusFields) applicationID(num protowire.Number, v value) error {
 	switch num {
 	case 1:
-		c.int32(v, &c.app, hasApp)
+		c.note(v.int32(&c.app), hasApp)
 	case 2:
-		c.int64(v, &c.timestamp, hasTimestamp)
+		c.note(v.int64(&c.timestamp), hasTimestamp)
 	}
 	return nil
 }
 
-func (c *statusFields) int32(v value, to *int32, bit uint8) {
-	if v.kind == protowire.VarintType {
-		*to, c.has = int32(v.number), c.has|bit
-	}
-}
-
-func (c *statusFields) int64(v value, to *int64, bit uint8) {
-	if v.kind == protowire.VarintType {
-		*to, c.has = int64(v.number), c.has|bit
+// note notes a field of the id, if it was there.
+func (c *statusFields) note(there bool, bit uint8) {
+	if there {
+		c.has |= bit
 	}
 }
