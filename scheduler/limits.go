@@ -14,32 +14,28 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 		Label:           s.at.total,
 		EffMax:          s.at.tree.Capacities[i].EffMax,
 		Limit:           limit,
-		Used:            s.usedNow(i),
+		Used:            s.usedNow(i, yarn.Resource{}),
 		Unreservable:    unreservable,
 		ContinueLooking: s.cfg.ContinueLooking,
 		IgnoreExclusive: s.lending,
 	})
 }
 
-// usedNow is what a queue uses as passes see it. In YARN that is what its containers and reservations
-// have, though a reservation has nothing yet. With backfill the room of reserved nodes is not counted
-// twice: a queue that may use all nodes does not use what is reserved, for only the nodes bound what it
-// uses, and in a pass that lends room of a reservation the queues that are charged for it do not use it.
-func (s *Scheduler) usedNow(i int32) yarn.Resource {
+// usedNow is what a queue uses as passes see it, when it has given up what is released of what is
+// reserved for it. In YARN that is what its containers and reservations have, though a reservation has
+// nothing yet. With backfill the room of reserved nodes is not counted twice: a queue that may use all
+// nodes does not use what is reserved, be it given up or not, for only the nodes bound what it uses, and
+// in a pass that lends room of a reservation the queues that are charged for it do not use it.
+func (s *Scheduler) usedNow(i int32, released yarn.Resource) yarn.Resource {
 	used := *s.used(i)
 	switch {
-	case s.leavesOutReserved(i):
+	case !s.backfills || !s.loan.lends() && s.cfg.Queues[i].Backfill == capacity.BackfillOff:
+	case s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax):
 		return used.Sub(s.reservedOf(i))
-	case s.backfills && s.loan.lends() && s.holds(i, s.loan.leaf):
-		return used.Sub(s.loan.size)
+	case s.loan.lends() && s.holds(i, s.loan.leaf):
+		used = used.Sub(s.loan.size)
 	}
-	return used
-}
-
-// leavesOutReserved says whether usedNow leaves out what is reserved for a queue.
-func (s *Scheduler) leavesOutReserved(i int32) bool {
-	return s.backfills && (s.loan.lends() || s.cfg.Queues[i].Backfill != capacity.BackfillOff) &&
-		s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax)
+	return used.Sub(released)
 }
 
 // holds says whether a leaf is queue i, or below it.
@@ -59,7 +55,7 @@ func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 		Limit:      l.limit,
 		EffMax:     s.at.tree.Capacities[parent].EffMax,
 		Blocked:    l.blocked,
-		Used:       s.usedNow(parent),
+		Used:       s.usedNow(parent, yarn.Resource{}),
 		ChildUsed:  *s.used(child),
 		MinAlloc:   s.cfg.MinAlloc,
 	})
@@ -156,12 +152,8 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 			most = &s.at.total
 		}
 		used := s.used(i).Sub(released)
-		switch {
-		case d.state != stateAllocated:
-		case s.leavesOutReserved(i): // what is released is left out already
-			used = s.usedNow(i)
-		default:
-			used = s.usedNow(i).Sub(released)
+		if d.state == stateAllocated {
+			used = s.usedNow(i, released)
 		}
 		if !calc.FitsIn(used.Add(d.size), *most) {
 			return false
