@@ -107,8 +107,8 @@ func TestPreemptionShown(t *testing.T) {
 	for conf, want := range map[string][2]bool{
 		"": {true, true}, inside: {true, true}, on: {false, true}, on + inside: {false, false},
 		on + inside + monitorPolicies + " = a.b.QueueManagementDynamicEditPolicy": {false, false},
-		on + inside + "root.a.disable_preemption = true":                         {true, true},
-		on + inside + "root.a.intra-queue-preemption.disable_preemption = true":  {false, true},
+		on + inside + "root.a.disable_preemption = true":                          {true, true},
+		on + inside + "root.a.intra-queue-preemption.disable_preemption = true":   {false, true},
 	} {
 		c := parse(t, twoQueues+conf)
 		i, err := c.Lookup("root.a")
