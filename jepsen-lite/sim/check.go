@@ -70,6 +70,7 @@ type counts struct {
 	submitted, over                                   int // applications
 	again                                             int // AMs that had to register again
 	warned, withdrawn, preempted, told                int // containers
+	ranked, balanced                                  int // of the warned: for priority, and to share evenly
 	created, removed, activated, deactivated          int // queues
 }
 
@@ -98,6 +99,8 @@ func (c *counts) add(o counts) {
 	c.again += o.again
 	c.warned += o.warned
 	c.withdrawn += o.withdrawn
+	c.ranked += o.ranked
+	c.balanced += o.balanced
 	c.preempted += o.preempted
 	c.told += o.told
 	c.created += o.created
@@ -385,6 +388,13 @@ func (c *checker) count(e event.Event) {
 		n.allocated++
 	case *event.ContainerLent:
 		n.allocated++
+	case *event.PreemptionAsked:
+		switch e.Cause {
+		case yarn.PreemptQueuePriority:
+			n.ranked++
+		case yarn.PreemptBalance:
+			n.balanced++
+		}
 	case *event.GangReserved:
 		n.gangNodes++
 	case *event.GangStarted:

@@ -320,4 +320,3 @@ func (n *counter) Write(b []byte) (int, error) {
 	*n += counter(len(b))
 	return len(b), nil
 }
-

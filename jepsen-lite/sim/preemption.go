@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strconv"
 	"time"
 
 	"rmd/scheduler/input"
@@ -8,6 +9,36 @@ import (
 )
 
 // What callers are told of containers that are to end for others, and what becomes of it.
+
+// preemptionOf sets the keys of preemption. Its waits are short: a run has minutes.
+func (w *world) preemptionOf(queues []queue, set func(k, v string)) {
+	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
+	set("yarn.resourcemanager.scheduler.monitor.enable", "true")
+	set(monitor+"monitoring_interval", "1000")
+	set(monitor+"max_wait_before_kill", "2000")
+	set(monitor+"max_ignored_over_capacity", "0")
+	set(monitor+"total_preemption_per_round", "1")
+	set(monitor+"natural_termination_factor", "1")
+	if w.opt.selector != "" {
+		set(prefix+"preemption.selector", w.opt.selector)
+		set(monitor+"intra-queue-preemption.enabled", "true")
+		set(monitor+"intra-queue-preemption.max-allowable-limit", "1")
+	}
+	if !w.opt.ranked {
+		return
+	}
+	const underutilized = prefix + "ordering-policy.priority-utilization.underutilized-preemption."
+	set(prefix+"root.ordering-policy", "priority-utilization")
+	for i, q := range queues {
+		set(prefix+"root."+q.name+".priority", strconv.Itoa(i))
+	}
+	set(underutilized+"enabled", "true")
+	set(underutilized+"reserved-container-delay-ms", "1000")
+	set(underutilized+"allow-move-reservation", "true")
+	const balance = monitor + "preemption-to-balance-queue-after-satisfied."
+	set(balance+"enabled", "true")
+	set(balance+"max-wait-before-kill", "3000")
+}
 
 // toldWarning is a warning of which an AM was told.
 type toldWarning struct {

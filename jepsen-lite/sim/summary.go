@@ -91,7 +91,8 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("operations acked %d   refused %d   unknown %d   reads %d", c.acked-c.refused, c.refused, c.unknown, c.reads)
 	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored   raft restarted in place %d times", c.entries, c.skipped, c.members, s.installs, c.restores, s.restarts)
 	line("containers allocated %d, lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
-	line("containers warned %d, warnings told %d and withdrawn %d, containers preempted %d", c.warned, c.told, c.withdrawn, c.preempted)
+	line("containers warned %d (for queues of a higher priority %d, to share evenly %d), warnings told %d and withdrawn %d, containers preempted %d",
+		c.warned, c.ranked, c.balanced, c.told, c.withdrawn, c.preempted)
 	line("gangs started %d, nodes held for them %d", c.gangs, c.gangNodes)
 	line("queues created by submissions %d, removed when idle %d; leaves of managed parents got their capacity %d times, lost it %d times",
 		c.created, c.removed, c.activated, c.deactivated)

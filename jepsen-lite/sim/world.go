@@ -37,6 +37,7 @@ type settings struct {
 	fastPath      bool // without the guard against hashicorp/raft #695
 	preempt       bool // queues take back what others have borrowed
 	selector      string
+	ranked        bool // queues have priorities, and share evenly what is left
 	users         bool // users have queues of their own, which come and go
 	managed       bool // placement rules give users leaves of a managed parent
 	queues        []queue
@@ -176,18 +177,7 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	}
 	set("yarn.resourcemanager.delegation.key.update-interval", strconv.FormatInt(keyRoll.Milliseconds(), 10))
 	if preempt {
-		const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
-		set("yarn.resourcemanager.scheduler.monitor.enable", "true")
-		set(monitor+"monitoring_interval", "1000")
-		set(monitor+"max_wait_before_kill", "2000")
-		set(monitor+"max_ignored_over_capacity", "0")
-		set(monitor+"total_preemption_per_round", "1")
-		set(monitor+"natural_termination_factor", "1")
-		if w.opt.selector != "" {
-			set(prefix+"preemption.selector", w.opt.selector)
-			set(monitor+"intra-queue-preemption.enabled", "true")
-			set(monitor+"intra-queue-preemption.max-allowable-limit", "1")
-		}
+		w.preemptionOf(queues, set)
 	}
 	if w.opt.lazyCancel {
 		set(prefix+"reservation.eager-cancel", "false")

@@ -43,6 +43,7 @@ type Cluster struct {
 	FastPath      bool    `json:"fast_path,omitempty"` // without the guard against hashicorp/raft #695
 	Preempt       bool    `json:"preempt,omitempty"`   // queues take back what others have borrowed
 	Selector      string  `json:"selector,omitempty"`  // who chooses what is preempted; empty: rmd's
+	Ranked        bool    `json:"ranked,omitempty"`    // queues have priorities, which preemption serves, and share evenly what is left
 	Users         bool    `json:"users,omitempty"`     // users have queues of their own, which come and go
 	Managed       bool    `json:"managed,omitempty"`   // placement rules give users leaves of a managed parent
 	Queues        []Queue `json:"queues"`
