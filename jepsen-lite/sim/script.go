@@ -19,7 +19,7 @@ func Draw(seed int64, opt Options) script.Script {
 	if seed%8 == 0 {
 		s.Cluster.Selector = "yarn"
 	}
-	s.Cluster.Ranked = seed%4 == 0 || seed%14 == 0
+	s.Cluster.Ranked = s.Cluster.Preempt && seed%6 != 2
 	s.Cluster.Users, s.Cluster.Managed = seed%3 == 0, seed%5 < 2
 	between := func(least, more time.Duration) script.Duration {
 		return script.Duration(least + time.Duration(rng.Int63n(int64(more))))
