@@ -27,8 +27,10 @@ type forecaster struct {
 	now      int64 // Unix milliseconds
 	interval func(now, delay int64) (from, median, to int64)
 	recorded bool // the interval comes from the record
-	explain  func(*state.State, yarn.ApplicationID) (*api.Explanation, error)
-	options  forecast.Options
+	// maxPriority is the cluster's maximum: more is cut to it.
+	maxPriority int32
+	explain     func(*state.State, yarn.ApplicationID) (*api.Explanation, error)
+	options     forecast.Options
 }
 
 // of forecasts the starts of what an application waits for.
@@ -195,8 +197,8 @@ func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []suppos
 		id := f.st.Apps.Get(f.st.App(most)).ID
 		out = append(out, supposition{id.String() + " ended now", &input.KillApplication{ID: id}})
 	}
-	if highest := f.highestPriority(a); highest >= a.Priority {
-		out = append(out, supposition{fmt.Sprintf("its priority was %d", highest+1), &input.SetPriority{ID: a.ID, Priority: highest + 1}})
+	if above, ok := f.priorityAbove(a); ok {
+		out = append(out, supposition{fmt.Sprintf("its priority was %d", above), &input.SetPriority{ID: a.ID, Priority: above}})
 	}
 	for _, q := range f.otherQueues(a) {
 		out = append(out, supposition{"it was in " + q, &input.MoveApplication{ID: a.ID, Queue: q}})
@@ -204,9 +206,9 @@ func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []suppos
 	return out
 }
 
-// highestPriority is that of the other applications in the queue that want something; below all
-// if there are none.
-func (f *forecaster) highestPriority(a *state.App) int32 {
+// priorityAbove is one more than the other applications in the queue have that want something, or the
+// cluster's maximum; false if that is no more than what the application has, or if they all have less.
+func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 	highest := int32(-1)
 	f.st.Apps.Each(func(_ uint32, b *state.App) bool {
 		if b.ID != a.ID && b.Queue == a.Queue && !b.State.Ended() && b.Outstanding > 0 {
@@ -214,7 +216,10 @@ func (f *forecaster) highestPriority(a *state.App) int32 {
 		}
 		return true
 	})
-	return highest
+	if highest < a.Priority || f.maxPriority <= a.Priority {
+		return 0, false
+	}
+	return min(highest, f.maxPriority-1) + 1, true
 }
 
 // otherQueues are the leaves that use least.

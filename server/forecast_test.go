@@ -1,6 +1,8 @@
 package server
 
 import (
+	"math"
+	"strconv"
 	"testing"
 
 	"rmd/forecast"
@@ -13,39 +15,59 @@ import (
 	"rmd/yarn"
 )
 
-// TestForecastOf: what waits for a container that runs has a start and names who must end first;
-// what no node can hold never starts; and who waits for nothing is told nothing.
-func TestForecastOf(t *testing.T) {
+// forecastCluster is a planner with a queue and a node that one application of 16384 MB fills.
+type forecastCluster struct {
+	t   *testing.T
+	p   *planner.Planner
+	now int64
+}
+
+func newForecastCluster(t *testing.T, properties ...input.Property) *forecastCluster {
+	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := int64(1_000_000)
-	do := func(in input.Input) input.Reply {
-		t.Helper()
-		reply, _ := p.Plan(now, input.Request{Input: in})
-		if f := reply.Refused(); f != nil {
-			t.Fatalf("%T: %v", in, f)
-		}
-		return reply
-	}
+	c := &forecastCluster{t, p, 1_000_000}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
 	for _, q := range append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "32768"}) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}
-	do(in)
-	do(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
-	app := func(memory int64) yarn.ApplicationID {
-		id := yarn.AttemptID{App: do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
-		do(&input.RegisterAttempt{Attempt: id})
-		do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(memory, 1), Relax: true}}})
-		return id.App
+	in.Properties = append(in.Properties, properties...)
+	c.do(in)
+	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
+	return c
+}
+
+func (c *forecastCluster) do(in input.Input) input.Reply {
+	c.t.Helper()
+	reply, _ := c.p.Plan(c.now, input.Request{Input: in})
+	if f := reply.Refused(); f != nil {
+		c.t.Fatalf("%T: %v", in, f)
 	}
-	first, second, huge := app(16384), app(16384), app(32768)
+	return reply
+}
+
+// app is an application that asks for one container.
+func (c *forecastCluster) app(memory int64, priority int32) yarn.ApplicationID {
+	c.t.Helper()
+	submit := &input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true, Priority: priority, PrioritySet: true}
+	id := yarn.AttemptID{App: c.do(submit).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	c.do(&input.RegisterAttempt{Attempt: id})
+	c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(memory, 1), Relax: true}}})
+	return id.App
+}
+
+// TestForecastOf: what waits for a container that runs has a start and names who must end first;
+// what no node can hold never starts; and who waits for nothing is told nothing.
+func TestForecastOf(t *testing.T) {
+	c := newForecastCluster(t)
+	first, second, huge := c.app(16384, 0), c.app(16384, 0), c.app(32768, 0)
+	now := c.now
 	forecastOf := func(id yarn.ApplicationID) (*api.Forecast, error) {
 		var x explain.Explainer
-		f := &forecaster{st: p.State().Fork(), now: now, explain: x.Explain, options: forecast.DefaultOptions()}
+		f := &forecaster{st: c.p.State().Fork(), now: now, explain: x.Explain, options: forecast.DefaultOptions()}
 		return f.of(t.Context(), id)
 	}
 	d, err := forecastOf(second)
@@ -68,5 +90,31 @@ func TestForecastOf(t *testing.T) {
 	}
 	if d, err := forecastOf(first); err != nil || len(d.Asks) != 0 {
 		t.Errorf("what runs: %+v, %v", d, err)
+	}
+}
+
+// TestForecastPriority: a higher priority is supposed only as far as the cluster's maximum goes, and
+// only where it is more than the application has.
+func TestForecastPriority(t *testing.T) {
+	const highest = math.MaxInt32
+	for _, x := range []struct {
+		most, others, own int32
+		above             int32 // -1: none
+	}{
+		{10, 3, 0, 4}, {10, 3, 3, 4}, {10, 3, 4, -1}, {10, 10, 0, 10}, {10, 10, 10, -1}, {0, 0, 0, -1},
+		{highest, highest, 0, highest}, {highest, highest, highest, -1}, {highest, highest - 1, 0, highest},
+	} {
+		c := newForecastCluster(t, input.Property{Name: "yarn.cluster.max-application-priority", Value: strconv.Itoa(int(x.most))})
+		c.app(16384, 0)
+		c.app(16384, x.others)
+		id := c.app(16384, x.own)
+		f := &forecasts{}
+		above, ok := f.forecaster(c.p.State(), c.now).priorityAbove(c.p.State().Apps.Get(c.p.State().AppByID(id)))
+		if !ok {
+			above = -1
+		}
+		if above != x.above {
+			t.Errorf("%+v: it is supposed to have priority %d", x, above)
+		}
 	}
 }

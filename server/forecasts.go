@@ -15,6 +15,7 @@ import (
 	"rmd/forecast"
 	"rmd/fsm"
 	"rmd/fsm/state"
+	"rmd/transport/frontend"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -24,7 +25,8 @@ import (
 // or as Parts says. So the record needs no entry of the log, and no failover ends it. It is saved
 // beside the log and goes on from there after a restart.
 type forecasts struct {
-	r *Replica
+	r    *Replica
+	conf frontend.QueueConf
 	// next is when the next forecast is due, in milliseconds of the log's time; 0: not known yet.
 	next int64
 
@@ -201,12 +203,21 @@ func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.Application
 	if d := f.answered(now, id); d != nil {
 		return d, nil
 	}
-	x := &forecaster{st: st, now: now, explain: f.r.reasons.explain, options: forecast.DefaultOptions(), interval: f.interval, recorded: f.enough()}
+	x := f.forecaster(st, now)
+	x.explain = f.r.reasons.explain
 	d, err := x.of(ctx, id)
 	if err == nil {
 		f.keep(id, d)
 	}
 	return d, err
+}
+
+func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
+	x := &forecaster{st: st, now: now, options: forecast.DefaultOptions(), interval: f.interval, recorded: f.enough()}
+	if conf := f.conf.Of(st); conf != nil {
+		x.maxPriority = conf.MaxPriority
+	}
+	return x
 }
 
 // answered is what was answered a moment ago; nil: nothing.
