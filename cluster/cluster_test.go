@@ -77,6 +77,36 @@ func TestFSMErrorIsReturned(t *testing.T) {
 	}
 }
 
+// TestEntriesBounded: a read of the log ends where it has much in bytes, and goes on from there.
+func TestEntriesBounded(t *testing.T) {
+	r := newReplica(t, "rm1", nil).start()
+	leadAlone(t, r)
+	const large = 12
+	for range large {
+		if _, _, err := r.c.Propose(make([]byte, 1<<20)).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, first, last, err := r.c.Entries(0, 1000)
+	if err != nil || len(entries) == 0 {
+		t.Fatal(len(entries), err)
+	}
+	size, next := 0, first
+	for _, e := range entries {
+		if e.Index != next {
+			t.Fatalf("entry %d comes after %d", e.Index, next-1)
+		}
+		size, next = size+len(e.Data), e.Index+1
+	}
+	if next > last || size < entriesBytes || size > entriesBytes+1<<20 {
+		t.Errorf("%d bytes at once, up to %d of %d", size, next-1, last)
+	}
+	rest, _, _, err := r.c.Entries(next, 1000)
+	if err != nil || len(rest) == 0 || rest[0].Index != next || rest[len(rest)-1].Index != last {
+		t.Errorf("%d entries come after %d, not those up to %d: %v", len(rest), next-1, last, err)
+	}
+}
+
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)

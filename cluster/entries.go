@@ -13,15 +13,21 @@ type LogEntry struct {
 	Data        []byte
 }
 
+// entriesBytes is how much Entries returns at once. An entry may have Config.EntryMax, so a count alone
+// bounds little.
+const entriesBytes = 8 << 20
+
 // Entries returns up to count committed entries from an index on, with the
 // oldest index that the log holds and the newest one committed. A from of 0, or
-// one older than the log, begins at the oldest: compare it with first.
+// one older than the log, begins at the oldest: compare it with first. It returns
+// fewer, and one at least, where count of them have more than entriesBytes.
 func (c *Cluster) Entries(from uint64, count int) (entries []LogEntry, first, last uint64, err error) {
 	if first, err = c.stores.Logs.FirstIndex(); err != nil {
 		return nil, 0, 0, err
 	}
 	last = c.CommitIndex()
-	for i := max(from, first); i != 0 && i <= last && len(entries) < count; i++ {
+	size := 0
+	for i := max(from, first); i != 0 && i <= last && len(entries) < count && size < entriesBytes; i++ {
 		var l raft.Log
 		err := c.stores.Logs.Peek(i, &l)
 		if errors.Is(err, raft.ErrLogNotFound) {
@@ -30,6 +36,7 @@ func (c *Cluster) Entries(from uint64, count int) (entries []LogEntry, first, la
 		if err != nil {
 			return nil, first, last, err
 		}
+		size += len(l.Data)
 		entries = append(entries, LogEntry{Index: l.Index, Term: l.Term, Type: entryType(l.Type), Data: l.Data})
 	}
 	return entries, first, last, nil

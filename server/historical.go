@@ -91,11 +91,13 @@ func (p *historical) reach(ctx context.Context, index uint64) error {
 			return err
 		}
 	}
-	for applied := 0; p.index < index && applied < historicalEntries; applied += historicalAtOnce {
-		if err := p.apply(ctx, index); err != nil {
+	for applied := 0; p.index < index && applied < historicalEntries; {
+		n, err := p.apply(ctx, index)
+		if err != nil {
 			p.machine = nil
 			return err
 		}
+		applied += max(n, 1)
 	}
 	if p.index < index {
 		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, historicalEntries)
@@ -159,21 +161,21 @@ func (p *historical) restore(id string, index uint64) error {
 	return nil
 }
 
-// apply applies the next entries, up to an index. The lock is held.
-func (p *historical) apply(ctx context.Context, index uint64) error {
+// apply applies the next entries, up to an index, and says how many it has read. The lock is held.
+func (p *historical) apply(ctx context.Context, index uint64) (read int, err error) {
 	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, historicalAtOnce)))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if first > p.index+1 { // a snapshot has cut away what came next
-		return p.begin(index)
+		return len(entries), p.begin(index)
 	}
 	for _, e := range entries {
 		if e.Index > index {
 			break
 		}
 		if e.Index != p.index+1 { // cut away meanwhile
-			return p.begin(index)
+			return len(entries), p.begin(index)
 		}
 		p.index = e.Index
 		if e.Type != "command" {
@@ -183,22 +185,22 @@ func (p *historical) apply(ctx context.Context, index uint64) error {
 		err, failed := p.machine.Apply(&l).(error)
 		if failed && !errors.Is(err, fsm.ErrStale) {
 			// What stopped that machine is not this replica's end.
-			return &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
+			return 0, &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
 				Remedy: "choose an index after a later snapshot", Status: http.StatusInternalServerError}
 		}
 		if p.each != nil {
 			if err := p.each(e.Index, e.Data, !failed); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
 	if len(entries) == 0 {
 		if last < index {
-			return fmt.Errorf("the state at index %d: %w", index, io.ErrUnexpectedEOF)
+			return 0, fmt.Errorf("the state at index %d: %w", index, io.ErrUnexpectedEOF)
 		}
 		p.index = index // nothing of ours lies there
 	}
-	return ctx.Err()
+	return len(entries), ctx.Err()
 }
 
 // drop lets go of what was rebuilt.

@@ -32,7 +32,7 @@ func (u *UI) recent(ctx context.Context, v *view.View, before uint64, limit, loo
 	step := uint64(recentFirst)
 	for seen := 0; len(out.Events) < limit && out.Next > 1 && seen < look; step = min(2*step, recentMost) {
 		from := max(out.Next, step+1) - step
-		entries, first, _, err := u.cfg.Log.Entries(ctx, from, int(out.Next-from))
+		entries, _, first, err := view.LogBefore(ctx, u.cfg.Log, from, out.Next)
 		if err != nil {
 			var old *problem.TooOldError
 			if !errors.As(err, &old) {
@@ -42,7 +42,7 @@ func (u *UI) recent(ctx context.Context, v *view.View, before uint64, limit, loo
 				out.Next = 0
 				break
 			}
-			if entries, first, _, err = u.cfg.Log.Entries(ctx, first, int(out.Next-first)); err != nil {
+			if entries, _, first, err = view.LogBefore(ctx, u.cfg.Log, first, out.Next); err != nil {
 				return out, err
 			}
 		}

@@ -66,7 +66,7 @@ func (s *API) readHistory(ctx context.Context, v *view.View, number uint64, d *a
 	}
 	for next, read := v.Index+1, 0; next > first && read < historyEntries; read += historyChunk {
 		from := max(first, next-min(next, historyChunk))
-		entries, _, _, err := s.cfg.Log.Entries(ctx, from, int(next-from))
+		entries, from, _, err := view.LogBefore(ctx, s.cfg.Log, from, next)
 		var old *problem.TooOldError
 		if errors.As(err, &old) { // compacted meanwhile
 			return nil

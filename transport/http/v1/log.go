@@ -87,7 +87,7 @@ func (s *API) timeBefore(ctx context.Context, first, index uint64) int64 {
 	const step = 16
 	for end := index; end > first; {
 		from := max(first, end-min(end, step))
-		entries, _, _, err := s.cfg.Log.Entries(ctx, from, int(end-from))
+		entries, from, _, err := view.LogBefore(ctx, s.cfg.Log, from, end)
 		if err != nil {
 			return 0 // a snapshot has cut the log meanwhile
 		}

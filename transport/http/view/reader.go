@@ -46,6 +46,19 @@ type LogEntry struct {
 type LogReader interface {
 	// Entries returns up to count entries from index from on, with the oldest
 	// and newest index there is. A from of 0 is the oldest; one that is not
-	// kept any more is a *problem.TooOldError.
+	// kept any more is a *problem.TooOldError. It returns fewer, and one at
+	// least, where they are large.
 	Entries(ctx context.Context, from uint64, count int) (entries []LogEntry, first, last uint64, err error)
+}
+
+// LogBefore returns the entries of a log from an index on and before another one. Where they are large
+// it returns the last of them; then from is where those begin.
+func LogBefore(ctx context.Context, log LogReader, from, before uint64) (entries []LogEntry, began, first uint64, err error) {
+	for {
+		entries, first, _, err = log.Entries(ctx, from, int(before-from))
+		if err != nil || len(entries) == 0 || entries[len(entries)-1].Index+1 >= before || before-from <= 1 {
+			return entries, from, first, err
+		}
+		from += (before - from + 1) / 2
+	}
 }
