@@ -121,7 +121,7 @@ func (s *series) add(now int64, real, own *meter) {
 func (s *series) choose(m *meter) {
 	var more []string
 	for path, t := range m.queues { // order is harmless: they are sorted
-		if !s.paths[path] && (t.used > 0 || t.waits.count > 0) {
+		if path != api.ShadowRemoved && !s.paths[path] && (t.used > 0 || t.waits.count > 0) {
 			more = append(more, path)
 		}
 	}
@@ -160,6 +160,9 @@ func (s *series) points() (out []api.ShadowPoint) {
 
 // between is what was used between two marks, and the mean wait of what started.
 func between(a, b mark, time float64) (used, wait float64, starts int64) {
+	if b.used < a.used || b.started < a.started {
+		a = mark{} // it was removed, added up with others, and is there again
+	}
 	starts = b.started - a.started
 	return (b.used - a.used) / time, float64(b.waited-a.waited) / float64(max(starts, 1)), starts
 }

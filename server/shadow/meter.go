@@ -19,6 +19,7 @@ type meter struct {
 	warned    map[event.ContainerRef]warned
 	masters   map[uint32]int64   // when an application's AM was preempted
 	queues    map[string]*totals // by path of the leaf
+	leaves    int                // of the configuration, at the last sample
 	at        int64              // of the last sample
 }
 
@@ -51,6 +52,7 @@ type totals struct {
 	owedMillis       int64
 	nowUsed, nowWant float64 // at the last sample
 	nowGuaranteed    float64
+	seen             int64 // the last sample at which the configuration had it
 }
 
 // delays are times until starts.
@@ -273,13 +275,19 @@ func (m *meter) sample(now int64) {
 	if past != 0 && past < sampleMillis || cfg == nil {
 		return
 	}
-	m.at = now
+	before := m.at
+	m.at, m.leaves = now, 0
 	tree := m.sched.Tree()
 	for i := range cfg.Queues {
 		if !cfg.Queues[i].Leaf {
 			continue
 		}
 		q, t := m.sched.Queue(int32(i)), m.queue(cfg.Queues[i].Path)
+		if t.seen != before { // it is new, or was away
+			t.nowUsed, t.nowWant, t.nowGuaranteed = 0, 0, 0
+		}
+		t.seen = now
+		m.leaves++
 		t.used += t.nowUsed * float64(past)
 		t.wanted += t.nowWant * float64(past)
 		t.guaranteed += t.nowGuaranteed * float64(past)

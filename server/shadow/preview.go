@@ -154,6 +154,9 @@ func figures(name string, s *Shadow, m *meter, to int64, kinds yarn.Kinds) api.P
 
 // merge adds other delays.
 func (w *delays) merge(o *delays) {
+	if o.count == 0 {
+		return
+	}
 	w.count, w.sum, w.max = w.count+o.count, w.sum+o.sum, max(w.max, o.max)
 	if w.buckets == nil {
 		w.buckets = make([]int64, delayBuckets)

@@ -279,6 +279,7 @@ func (s *Shadow) sample() {
 	}
 	s.realMeter.sample(now)
 	s.ownMeter.sample(now)
+	s.fold()
 	s.series.add(now, s.realMeter, s.ownMeter)
 }
 

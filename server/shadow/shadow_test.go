@@ -367,3 +367,57 @@ func TestManyQueues(t *testing.T) {
 		t.Errorf("%d queues, %d points of %d queues", len(d.Queues), len(d.Points), len(d.Points[0].Queues))
 	}
 }
+
+// TestRemovedQueues: queues that come and go leave a bounded number of entries, and their sum.
+func TestRemovedQueues(t *testing.T) {
+	c := newCluster(t)
+	c.start(DefaultOptions())
+	const many = 3 * mostGone
+	s := c.shadow
+	for i := range many {
+		path := fmt.Sprintf("root.users.u%d", i)
+		for _, m := range []*meter{s.realMeter, s.ownMeter} {
+			q := m.queue(path)
+			q.seen, q.used = s.began-many+int64(i), 1
+			q.waits.add(1000)
+		}
+		s.realMeter.queue(path).masters.add(50)
+		s.sample()
+	}
+	s.series.add(s.series.next, s.realMeter, s.ownMeter)
+	if n := max(len(s.realMeter.queues), len(s.ownMeter.queues)); n > mostGone+3 {
+		t.Errorf("%d queues are kept", n)
+	}
+	var cluster, own, ams int64
+	d := s.Report()
+	for _, q := range d.Queues {
+		cluster, own, ams = cluster+q.Cluster.Waits.Count, own+q.Shadow.Waits.Count, ams+q.Cluster.AMs.Count
+	}
+	if cluster != many || own != many || ams != many {
+		t.Errorf("the queues that were removed had %d, %d and %d starts", cluster, own, ams)
+	}
+	if x := s.realMeter.queues[api.ShadowRemoved]; x == nil || x.used != float64(x.waits.count) {
+		t.Errorf("added up is %+v", x)
+	}
+	for _, path := range []string{"root.a", "root.b", fmt.Sprintf("root.users.u%d", many-1)} {
+		if s.realMeter.queues[path] == nil {
+			t.Errorf("%s is not kept", path)
+		}
+	}
+	if _, there := d.Points[0].Queues[api.ShadowRemoved]; there {
+		t.Error("there are points of what was removed")
+	}
+}
+
+// TestQueueReturns: a queue that was removed used nothing until it is there again.
+func TestQueueReturns(t *testing.T) {
+	c := newCluster(t)
+	c.start(DefaultOptions())
+	m := c.shadow.realMeter
+	q := m.queue("root.a")
+	q.nowUsed, q.seen = 1, m.at-10*sampleMillis // as if it had been removed then
+	m.sample(m.at + sampleMillis)
+	if q.used != 0 {
+		t.Errorf("it used %v of the time that it was not there", q.used)
+	}
+}

@@ -52,7 +52,9 @@ func shadowPage(q *query) (any, error) {
 
 // busiest are the paths of the queues that started most, in the order of the report.
 func busiest(queues []api.ShadowQueue) (out []string) {
-	list := slices.DeleteFunc(slices.Clone(queues), func(q api.ShadowQueue) bool { return q.Cluster.Waits.Count+q.Shadow.Waits.Count == 0 })
+	list := slices.DeleteFunc(slices.Clone(queues), func(q api.ShadowQueue) bool {
+		return q.Cluster.Waits.Count+q.Shadow.Waits.Count == 0 || q.Path == api.ShadowRemoved // which has no points
+	})
 	slices.SortStableFunc(list, func(a, b api.ShadowQueue) int { return cmp.Compare(b.Cluster.Waits.Count, a.Cluster.Waits.Count) })
 	for _, q := range list[:min(len(list), shadowQueues)] {
 		out = append(out, q.Path)

@@ -44,7 +44,7 @@ type Shadow struct {
 	KnownEnds   uint64        `json:"known_ends"`
 	GuessedEnds uint64        `json:"guessed_ends"`
 	NotFollowed uint64        `json:"not_followed"`     // submissions and changes that it had to leave out
-	Queues      []ShadowQueue `json:"queues,omitempty"` // of more than 1,000 those that wanted something
+	Queues      []ShadowQueue `json:"queues,omitempty"` // of more than 1,000 those that wanted something, and ShadowRemoved
 	Points      []ShadowPoint `json:"points,omitempty"` // of the first 100 queues that used something
 }
 
@@ -55,6 +55,9 @@ type ShadowDivergence struct {
 	Cluster  string `json:"cluster"` // what the cluster decided
 	Shadow   string `json:"shadow"`
 }
+
+// ShadowRemoved is the path under which a report adds up queues that were removed, when they are many.
+const ShadowRemoved = "(removed)"
 
 // ShadowQueue is a leaf queue on both sides.
 type ShadowQueue struct {

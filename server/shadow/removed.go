@@ -1,0 +1,61 @@
+package shadow
+
+import (
+	"cmp"
+	"slices"
+
+	"rmd/transport/http/v1/api"
+)
+
+// mostGone is how many queues that neither side has any more are kept one by one. Submissions may create
+// queues, which are removed when they are idle, without end.
+const mostGone = 1000
+
+// gone is how many of the queues that were measured the configuration does not have now.
+func (m *meter) gone() int { return len(m.queues) - m.leaves }
+
+// has says whether the configuration has a queue now.
+func (m *meter) has(path string) bool { t := m.queues[path]; return t != nil && t.seen == m.at }
+
+// fold adds up the queues that both sides have lost, the earliest first, when there are too many.
+func (s *Shadow) fold() {
+	if max(s.realMeter.gone(), s.ownMeter.gone()) <= mostGone {
+		return
+	}
+	last := map[string]int64{} // when either side had a queue that both have lost
+	for _, m := range []*meter{s.realMeter, s.ownMeter} {
+		for path, t := range m.queues { // order is harmless: the later time is kept
+			if !s.realMeter.has(path) && !s.ownMeter.has(path) && path != api.ShadowRemoved {
+				last[path] = max(last[path], t.seen)
+			}
+		}
+	}
+	paths := sorted(last)
+	slices.SortStableFunc(paths, func(a, b string) int { return cmp.Compare(last[a], last[b]) })
+	for _, path := range paths[:max(len(paths)-mostGone/2, 0)] {
+		s.realMeter.fold(path)
+		s.ownMeter.fold(path)
+		delete(s.series.paths, path)
+	}
+}
+
+// fold adds a queue to those that were removed.
+func (m *meter) fold(path string) {
+	if t := m.queues[path]; t != nil {
+		m.queue(api.ShadowRemoved).merge(t)
+		delete(m.queues, path)
+	}
+}
+
+// merge adds what was measured of another queue.
+func (t *totals) merge(o *totals) {
+	t.waits.merge(&o.waits)
+	t.masters.merge(&o.masters)
+	t.owedWaits.merge(&o.owedWaits)
+	t.preempted += o.preempted
+	t.cost.warned, t.cost.withdrawn = t.cost.warned+o.cost.warned, t.cost.withdrawn+o.cost.withdrawn
+	t.cost.killed, t.cost.ams = t.cost.killed+o.cost.killed, t.cost.ams+o.cost.ams
+	t.cost.lost, t.cost.lostMillis = t.cost.lost.Add(o.cost.lost), t.cost.lostMillis+o.cost.lostMillis
+	t.used, t.wanted, t.guaranteed = t.used+o.used, t.wanted+o.wanted, t.guaranteed+o.guaranteed
+	t.owed, t.owedMillis = t.owed+o.owed, t.owedMillis+o.owedMillis
+}
