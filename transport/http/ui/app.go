@@ -68,8 +68,8 @@ func application(q *query) (any, error) {
 	}
 	d.Held = q.heldBy(a)
 	d.Lifetime = lifetime(q.v.State, a)
-	if events, err := q.decisions(decisionFilter{app: d.App.ID}, 0, overviewDecisions); err == nil {
-		d.Decisions = events.first(overviewDecisions)
+	if events, err := q.decisions(decisionFilter{app: d.App.ID}, Position{}, overviewDecisions); err == nil {
+		d.Decisions = events.Rows
 	}
 	return d, nil
 }

@@ -81,11 +81,17 @@ type About struct {
 // Setting is one key as it is in force.
 type Setting struct{ Name, Value, About, Origin string }
 
-// Recent is a stretch of the log, newest first. Next is the index before which
-// the next stretch goes on; 0 when there is none.
+// Position is a place in the log: in front of the event of an entry that has so many before it in its
+// entry. 0 is the end of the log.
+type Position struct {
+	Index uint64
+	Place int
+}
+
+// Recent is a stretch of the log, newest first. The next stretch ends at Next; 0 when there is none.
 type Recent struct {
 	Events []Decision
-	Next   uint64
+	Next   Position
 }
 
 // Decision is one committed event with its place in the log. An entry that does

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,11 +57,8 @@ func (f *decisionFilter) pass(kind string, s Subject, d func() api.Event) bool {
 // decided is a stretch of decisions in words.
 type decided struct {
 	Rows []decisionRow
-	Next uint64
+	Next Position
 }
-
-// first cuts the list short.
-func (d decided) first(n int) []decisionRow { return d.Rows[:min(len(d.Rows), n)] }
 
 // How many events are looked at for a list: on a page of their own, and on
 // others.
@@ -77,7 +75,7 @@ const whyFar = 20_000
 // renews itself, and has them with the next look; and one of the past, which is
 // made from an earlier state anyhow and does not change.
 const (
-	whyOpened = 25 * time.Millisecond
+	whyOpened = 10 * time.Millisecond
 	whyBehind = 2 * time.Millisecond
 	whyOfPast = time.Second
 )
@@ -102,7 +100,7 @@ func explained(list []Decision) []Decision {
 	return list
 }
 
-func (q *query) decisions(f decisionFilter, before uint64, limit int) (decided, error) {
+func (q *query) decisions(f decisionFilter, before Position, limit int) (decided, error) {
 	look := lookNear
 	if limit > overviewDecisions {
 		look = lookFar
@@ -310,6 +308,35 @@ type decisionsData struct {
 // decisionRows is how many events a page lists.
 const decisionRows = 100
 
+// String is a position as the address of a page has it; empty: the end of the log.
+func (p Position) String() string {
+	switch {
+	case p.Index == 0:
+		return ""
+	case p.Place == 0:
+		return fmt.Sprint(p.Index)
+	}
+	return fmt.Sprintf("%d.%d", p.Index, p.Place)
+}
+
+// readPosition is the way back.
+func readPosition(text string) (p Position, err error) {
+	if text == "" {
+		return p, nil
+	}
+	index, place, within := strings.Cut(text, ".")
+	p.Index, err = strconv.ParseUint(index, 10, 64)
+	if err == nil && within {
+		var n uint64
+		n, err = strconv.ParseUint(place, 10, 31)
+		p.Place = int(n)
+	}
+	if err != nil {
+		return Position{}, bad("the address does not name a page of this list", "begin at the first page")
+	}
+	return p, nil
+}
+
 func decisions(q *query) (any, error) {
 	d := decisionsData{Index: q.v.Index, App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
 	f := decisionFilter{app: d.App}
@@ -338,22 +365,16 @@ func decisions(q *query) (any, error) {
 	if err := f.choose(kind); err != nil {
 		return nil, err
 	}
-	var before uint64
-	if text := q.q.Get("after"); text != "" {
-		if _, err := fmt.Sscanf(text, "%d", &before); err != nil {
-			return nil, bad("the address does not name a page of this list", "begin at the first page")
-		}
+	before, err := readPosition(q.q.Get("after"))
+	if err != nil {
+		return nil, err
 	}
 	list, err := q.decisions(f, before, decisionRows)
 	if err != nil {
 		return nil, err
 	}
-	next := ""
-	if list.Next != 0 {
-		next = fmt.Sprint(list.Next)
-	}
 	d.Lacks = q.lacks
-	d.Rows, d.Pager = list.Rows, q.pager("event", len(list.Rows), len(list.Rows), next)
+	d.Rows, d.Pager = list.Rows, q.pager("event", len(list.Rows), len(list.Rows), list.Next.String())
 	d.Kinds = append([]choice{{Value: "all", Text: "every event", Chosen: kind == "all"}, {Value: "reservations", Text: "reservations", Chosen: kind == "reservations"}}, choices(kindNames(), kind)...)
 	d.Filter = d.App != "" || d.Node != "" || f.queue != "" || kind != ""
 	return d, nil

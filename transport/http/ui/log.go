@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"rmd/fsm/event"
@@ -19,50 +18,47 @@ const (
 	recentMost  = 128
 )
 
-// recent goes back in the log until it has enough, or
-// has looked at as much as it may.
-func (u *UI) recent(ctx context.Context, v *view.View, before uint64, limit, look int, pass Pass) (Recent, error) {
+// recent goes back in the log from a position until it has as many events as a limit, or has looked at
+// as many as it may.
+func (u *UI) recent(ctx context.Context, v *view.View, before Position, limit, look int, pass Pass) (Recent, error) {
 	if u.cfg.Log == nil {
 		return Recent{}, problem.NotAvailable("the log")
 	}
-	if before == 0 || before > v.Index+1 {
-		before = v.Index + 1
+	if before.Index == 0 || before.Index > v.Index {
+		before = Position{Index: v.Index + 1}
 	}
-	out := Recent{Next: before}
-	step := uint64(recentFirst)
-	for seen := 0; len(out.Events) < limit && out.Next > 1 && seen < look; step = min(2*step, recentMost) {
-		from := max(out.Next, step+1) - step
-		entries, _, first, err := view.LogBefore(ctx, u.cfg.Log, from, out.Next)
-		if err != nil {
-			var old *problem.TooOldError
-			if !errors.As(err, &old) {
-				return out, err
-			}
-			if first = old.Oldest; first >= out.Next {
-				out.Next = 0
+	r := recentReader{v: v, limit: limit, look: look, pass: pass, out: Recent{Next: before}}
+	for step := uint64(recentFirst); !r.done(); step = min(2*step, recentMost) {
+		end := r.out.Next.Index // of what is read, exclusive
+		if r.out.Next.Place > 0 {
+			end++
+		}
+		from := max(end, step+1) - step
+		entries, _, first, err := view.LogBefore(ctx, u.cfg.Log, from, end)
+		var old *problem.TooOldError
+		if errors.As(err, &old) {
+			if first = old.Oldest; first >= end {
+				r.out.Next = Position{}
 				break
 			}
-			if entries, _, first, err = view.LogBefore(ctx, u.cfg.Log, first, out.Next); err != nil {
-				return out, err
-			}
+			entries, _, first, err = view.LogBefore(ctx, u.cfg.Log, first, end)
 		}
-		for i := len(entries) - 1; i >= 0 && len(out.Events) < limit && seen < look; i-- {
-			seen += recentEntry(v, entries[i], &out, pass)
-			out.Next = entries[i].Index
+		if err != nil {
+			return r.out, err
 		}
-		if len(entries) == 0 || out.Next <= max(first, 1) {
-			out.Next = 0
+		for i := len(entries) - 1; i >= 0 && !r.done(); i-- {
+			r.entry(entries[i])
 		}
-	}
-	if out.Next <= 1 {
-		out.Next = 0
-	}
-	for i := 1; i < len(out.Events); i++ {
-		if out.Events[i].AtMillis == 0 { // the clock's move is further back than was read
-			out.Events[i].AtMillis = out.Events[i-1].AtMillis
+		if len(entries) == 0 || r.out.Next.Place == 0 && r.out.Next.Index <= max(first, 1) {
+			r.out.Next = Position{}
 		}
 	}
-	return out, nil
+	for i := 1; i < len(r.out.Events); i++ {
+		if r.out.Events[i].AtMillis == 0 { // the clock's move is further back than was read
+			r.out.Events[i].AtMillis = r.out.Events[i-1].AtMillis
+		}
+	}
+	return r.out, nil
 }
 
 // subject is what one of the events is about that there are most of. It says what
@@ -104,30 +100,50 @@ func subject(v *view.View, e event.Event, atMillis int64) Subject {
 	return Subject{}
 }
 
-// recentEntry adds the events of one entry, the last one first.
-func recentEntry(v *view.View, e view.LogEntry, out *Recent, pass Pass) int {
-	if e.Type != "events" || e.Index > v.Index {
-		return 1
+// recentReader takes a list of the newest events from entries, the last one first.
+type recentReader struct {
+	v           *view.View
+	limit, look int // how many events the list has, and how many are looked at for it
+	seen        int
+	pass        Pass
+	out         Recent
+}
+
+func (r *recentReader) done() bool {
+	return len(r.out.Events) >= r.limit || r.seen >= r.look || r.out.Next == Position{}
+}
+
+// entry adds the events of one entry, the last one first. An entry of a busy cluster has thousands of
+// events: the list may end within it.
+func (r *recentReader) entry(e view.LogEntry) {
+	place := r.out.Next.Place
+	if e.Index != r.out.Next.Index {
+		place = 0
+	}
+	r.out.Next = Position{Index: e.Index}
+	r.seen++
+	if e.Type != "events" || e.Index > r.v.Index {
+		return
 	}
 	b, err := event.Decode(e.Data)
 	if err != nil {
-		return 1 // "rmd log show" tells it
+		return // "rmd log show" tells it
 	}
-	var at int64
-	for _, ev := range b.Events {
-		if t, ok := ev.(*event.TimeAdvanced); ok {
-			at = t.NowMillis
+	at := batchTime(b)
+	for i := len(r.out.Events) - 1; at != 0 && i >= 0 && r.out.Events[i].AtMillis == 0; i-- {
+		r.out.Events[i].AtMillis = at
+	}
+	if place <= 0 || place > len(b.Events) {
+		place = len(b.Events)
+	}
+	for ; place > 0 && len(r.out.Events) < r.limit; place-- {
+		ev := b.Events[place-1]
+		r.seen++
+		if r.pass(ev.Kind().String(), subject(r.v, ev, at), func() api.Event { return r.v.Event(ev, at) }) {
+			r.out.Events = append(r.out.Events, Decision{Index: e.Index, Term: e.Term, Place: place - 1, AtMillis: at, Event: r.v.Event(ev, at)})
 		}
 	}
-	for i := len(out.Events) - 1; at != 0 && i >= 0 && out.Events[i].AtMillis == 0; i-- {
-		out.Events[i].AtMillis = at
-	}
-	for place, ev := range slices.Backward(b.Events) {
-		if pass(ev.Kind().String(), subject(v, ev, at), func() api.Event { return v.Event(ev, at) }) {
-			out.Events = append(out.Events, Decision{Index: e.Index, Term: e.Term, Place: place, AtMillis: at, Event: v.Event(ev, at)})
-		}
-	}
-	return len(b.Events)
+	r.out.Next.Place = place
 }
 
 // fillReasons fills in why events of a list, in its order, were decided, and says whether

@@ -183,8 +183,8 @@ func node(q *query) (any, error) {
 	if len(d.Containers) > nodeContainers {
 		d.More, d.Containers = len(d.Containers)-nodeContainers, d.Containers[:nodeContainers]
 	}
-	if events, err := q.decisions(decisionFilter{node: d.Node.ID}, 0, overviewDecisions); err == nil {
-		d.Decisions = events.first(overviewDecisions)
+	if events, err := q.decisions(decisionFilter{node: d.Node.ID}, Position{}, overviewDecisions); err == nil {
+		d.Decisions = events.Rows
 	}
 	d.Hour, err = q.lastHour("", d.Node.ID)
 	return d, err

@@ -53,8 +53,8 @@ func overview(q *query) (any, error) {
 		}
 	}
 	d.HeldMillis, d.Idle = q.held()
-	if events, err := q.decisions(decisionFilter{}, 0, overviewDecisions); err == nil {
-		d.Decisions = events.first(overviewDecisions)
+	if events, err := q.decisions(decisionFilter{}, Position{}, overviewDecisions); err == nil {
+		d.Decisions = events.Rows
 	}
 	return d, nil
 }

@@ -87,11 +87,11 @@ func replay(q *query) (any, error) {
 	}
 	q.playbackControls(&d)
 	d.Live = d.Here != "" || !q.q.Has("at") && !q.q.Has("speed")
-	list, err := q.decisions(decisionFilter{}, f.At+1, playbackRows)
+	list, err := q.decisions(decisionFilter{}, Position{Index: f.At + 1}, playbackRows)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range list.first(playbackRows) {
+	for _, r := range list.Rows {
 		d.Rows = append(d.Rows, playbackRow{r, r.Index == f.At})
 	}
 	if len(d.Rows) > 0 {
@@ -167,7 +167,7 @@ func (q *query) playbackControls(d *replayData) {
 	pass := (&decisionFilter{}).pass
 	if f.At > f.First {
 		d.Begin = pausedAt(f.First)
-		if list, err := q.u.recent(q.r.Context(), q.v, f.At, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
+		if list, err := q.u.recent(q.r.Context(), q.v, Position{Index: f.At}, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
 			d.Back = pausedAt(list.Events[0].Index)
 		}
 	}

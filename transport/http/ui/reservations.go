@@ -160,8 +160,8 @@ func reservations(q *query) (any, error) {
 	slices.SortFunc(d.Cancelled, func(a, b causeCount) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Cause, b.Cause))
 	})
-	if events, err := q.decisions(decisionFilter{kinds: reservationKinds}, 0, overviewDecisions); err == nil {
-		d.History = events.first(overviewDecisions)
+	if events, err := q.decisions(decisionFilter{kinds: reservationKinds}, Position{}, overviewDecisions); err == nil {
+		d.History = events.Rows
 	}
 	return d, nil
 }
