@@ -401,15 +401,24 @@ func (l *Ledger) Warning(ref event.ContainerRef) (Warning, bool) {
 // Warnings counts those that stand.
 func (l *Ledger) Warnings() int { return len(l.warnings) }
 
-// Warned says whether a container was ever warned with a deadline.
-func (l *Ledger) Warned(id yarn.ContainerID, deadlineMillis int64) bool {
+// Warned is how often a container was warned with a deadline: a warning may be withdrawn, and one for
+// another cause that gives less time has the same deadline.
+func (l *Ledger) Warned(id yarn.ContainerID, deadlineMillis int64) (n int) {
 	i := l.findID(id.App)
 	if i < 0 {
-		return false
+		return 0
 	}
 	a := &l.apps[i]
 	at, ok := a.place(id.Attempt, id.Number)
-	return ok && slices.Contains(a.containers[at].deadlines, deadlineMillis)
+	if !ok {
+		return 0
+	}
+	for _, d := range a.containers[at].deadlines {
+		if d == deadlineMillis {
+			n++
+		}
+	}
+	return n
 }
 
 // Overdue are warnings whose deadline passed longer ago than a leader needs to act on it: L6.

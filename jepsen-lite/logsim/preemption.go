@@ -27,7 +27,7 @@ type warningAnswer struct {
 // warned judges what an answer tells of warnings: each is in the log, and is told once: S19.
 func (c *checker) warned(in *input.Allocate, r *input.AllocateReply, a ledger.App) {
 	for _, p := range r.Preempted {
-		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size || !c.ledger.Warned(p.Container, p.DeadlineMillis) {
+		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
 			c.fail("S19", "%s is told that %s of %s is to end at %d, which no entry carries: %+v", in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
 			return
 		}

@@ -17,7 +17,7 @@ type acks struct {
 	released   map[event.ContainerRef]bool
 	granted    map[yarn.ContainerID]grant
 	ended      map[yarn.ContainerID]ending
-	told       map[toldWarning]warningAnswer
+	told       map[toldWarning][]int32
 	again      map[yarn.AttemptID]int // how often an AM has had to register again
 }
 
@@ -40,7 +40,7 @@ type ending struct {
 
 func newAcks() *acks {
 	return &acks{ids: map[yarn.ApplicationID]bool{}, submitted: map[yarn.ApplicationID]submission{}, priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
-		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{}, told: map[toldWarning]warningAnswer{}, again: map[yarn.AttemptID]int{}}
+		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{}, told: map[toldWarning][]int32{}, again: map[yarn.AttemptID]int{}}
 }
 
 func refOf(id yarn.ContainerID) event.ContainerRef {

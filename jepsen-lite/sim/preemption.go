@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,31 +41,29 @@ func (w *world) preemptionOf(queues []queue, set func(k, v string)) {
 	set(balance+"max-wait-before-kill", "3000")
 }
 
-// toldWarning is a warning of which an AM was told.
+// toldWarning is a warning of which an AM was told since it registered last.
 type toldWarning struct {
 	attempt  yarn.AttemptID // that was told
+	again    int            // how often it had registered again
 	of       yarn.ContainerID
 	deadline int64
-}
-
-// warningAnswer is how an AM heard of a warning.
-type warningAnswer struct {
-	again    int
-	response int32
 }
 
 // ackedWarnings holds that each warning of which an AM is told is in the log, and is told once: S19.
 func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.AllocateReply) {
 	for _, p := range r.Preempted {
-		if k, ok := c.ledger.ContainerByRef(refOf(p.Container)); !ok || k.Size != p.Size || !c.ledger.Warned(p.Container, p.DeadlineMillis) {
+		if k, ok := c.ledger.ContainerByRef(refOf(p.Container)); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
 			c.bad("S19: %s tells %s that %s of %s is to end at %d, the ledger has %+v", id, in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
 		}
 		c.counts.told++
-		w, now := toldWarning{in.Attempt, p.Container, p.DeadlineMillis}, warningAnswer{c.acks.again[in.Attempt], r.Response}
-		if before, ok := c.acks.told[w]; ok && before.again == now.again && before != now {
-			c.bad("S19: that %s is to end at %d is told with response %d and again with %d", p.Container, p.DeadlineMillis, before.response, r.Response)
+		w := toldWarning{in.Attempt, c.acks.again[in.Attempt], p.Container, p.DeadlineMillis}
+		if slices.Contains(c.acks.told[w], r.Response) {
+			continue // the same answer, repeated
 		}
-		c.acks.told[w] = now
+		c.acks.told[w] = append(c.acks.told[w], r.Response)
+		if n := c.ledger.Warned(p.Container, p.DeadlineMillis); len(c.acks.told[w]) > n {
+			c.bad("S19: that %s is to end at %d is told with the responses %v, and it was warned %d times", p.Container, p.DeadlineMillis, c.acks.told[w], n)
+		}
 	}
 }
 
