@@ -5,17 +5,17 @@ import (
 	"rmd/yarn"
 )
 
-// balancing is how leaves share what is left when all have their guarantee. Package preempt computes
-// how much each should have, as YARN does. A round has it while it chooses so.
+// balancing distributes the rest among leaves when all have their guarantee. Package preempt
+// computes the ideal share of each leaf as YARN does.
 type balancing struct {
 	partition *preempt.Partition
 	shares    []preempt.Share
 	used      []yarn.Resource // by leaf
-	gain      []yarn.Resource // by leaf: what it may still be given
-	take      []yarn.Resource // by leaf: what is still to be taken
+	gain      []yarn.Resource // by leaf: what it may still get
+	take      []yarn.Resource // by leaf: what it must still give
 }
 
-// newBalancing computes what leaves should have; nil if that is off.
+// newBalancing computes the ideal shares; nil if balance is off.
 func newBalancing(queues *preempt.Partition, set *preempt.Settings) *balancing {
 	if !set.Balance {
 		return nil
@@ -29,8 +29,8 @@ func newBalancing(queues *preempt.Partition, set *preempt.Settings) *balancing {
 	return b
 }
 
-// mayLose says whether a leaf has no less than it should after a loss. lost is what it loses already.
-// With conservative-drf it loses only kinds of which it must give something.
+// mayLose says whether a leaf still has its ideal share after a loss. lost is what the round has
+// already chosen of it. With conservative-drf, each resource of the loss must stay above the ideal.
 func (b *balancing) mayLose(leaf int32, lost, loses yarn.Resource, conservative bool) bool {
 	left := b.used[leaf].Sub(lost).Sub(loses)
 	if conservative {
@@ -43,14 +43,14 @@ func (b *balancing) mayLose(leaf int32, lost, loses yarn.Resource, conservative 
 	return b.partition.Calculator.Compare(b.partition.Total, left, b.shares[leaf].Ideal) >= 0
 }
 
-// balanceRound is the round while leaves balance what they have above their guarantees.
+// balanceRound is a copy of the round that chooses for balance.
 func (r *preemptionRound) balanceRound() *preemptionRound {
 	here := *r
 	here.balances, here.nodes, here.offers, here.kill, here.guess = true, nil, nil, nil, waitLeft{}
 	return &here
 }
 
-// judgeBalance judges the sets that stand for balance, once all others are judged.
+// judgeBalance judges the standing sets for balance, after all other sets.
 func (r *preemptionRound) judgeBalance() {
 	for _, set := range r.standsBalance {
 		r.askAll(&set, -1)
@@ -66,8 +66,8 @@ func (r *preemptionRound) judgeBalance() {
 	}
 }
 
-// hasten warns a set again if its beneficiary is below its guarantee now, and others must give for that: it
-// need not wait as long as balance does. It reports whether it did.
+// hasten warns a set again, with the shorter deadline, if its beneficiary is now below its
+// guarantee and the victims must give for guarantees. It reports whether it did.
 func (r *preemptionRound) hasten(set standingSet) bool {
 	w := r.s.st.Preemptions.Get(set.victims[0])
 	res := r.reservationOf(&set)
@@ -82,13 +82,12 @@ func (r *preemptionRound) hasten(set standingSet) bool {
 		}
 	}
 	r.s.withdrawFor(res, yarn.WithdrawNotChosen)
-	r.leaves[leaf].gain = r.leaves[leaf].gain.Sub(res.Size) // it counts in what is balanced already
+	r.leaves[leaf].gain = r.leaves[leaf].gain.Sub(res.Size) // balance.gain already has it
 	r.warn(beneficiary{leaf: leaf, app: res.App}, &again, res.Number, yarn.PreemptGuarantee)
 	return true
 }
 
-// chooseBalance has leaves that have less of what is left than they should take from those that have
-// more.
+// chooseBalance chooses containers of leaves above their ideal share for leaves below theirs.
 func (r *preemptionRound) chooseBalance() {
 	if r.balance == nil || r.spent() {
 		return

@@ -9,23 +9,23 @@ import (
 	"rmd/yarn"
 )
 
-// DearSet is the set of containers that loses the least work of all that could make room for an ask,
-// where none ends because each loses more than the wait for it is worth. Work is told as the time in
-// which a container of the ask's size does as much.
+// DearSet is the cheapest set of containers that could make room for an ask, if even this set loses
+// more work than the wait is worth. Work is expressed as the time in which a container of the size
+// of the ask does as much.
 type DearSet struct {
 	Node         uint32
 	Containers   []uint32
-	LostMillis   int64 // that it loses
-	MostMillis   int64 // that it may lose now
-	WaitedMillis int64 // for which the application has got no container
-	LeftMillis   int64 // until room is expected otherwise; −1: not within a week
-	// EndsMillis is the time at which a set loses no more than is worth it by then, if nothing on the nodes
-	// changes; 0: that is not within a week.
+	LostMillis   int64 // the work that the set loses
+	MostMillis   int64 // the work that a set may lose now
+	WaitedMillis int64 // since the application got its last container
+	LeftMillis   int64 // until room is expected without preemption; −1: not within a week
+	// EndsMillis is the time at which a set will be cheap enough, if nothing on the nodes changes;
+	// 0: not within a week.
 	EndsMillis int64
 }
 
-// TooDear says why the rounds end nothing for an ask, if that is since all sets are too dear. The state is
-// only read.
+// TooDear says why rounds choose nothing for an ask, if the reason is that all sets lose too much
+// work. It does not change the state.
 func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 	set := &s.cfg.Preemption
 	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
@@ -48,8 +48,8 @@ func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 	return dear, false
 }
 
-// TakesByRank says whether a reservation of an ask has waited long enough to take from leaves of a lower
-// priority, and one of them uses something. The state is only read.
+// TakesByRank says whether a reservation of an ask has waited long enough to take from leaves of a
+// lower priority, and such a leaf uses something. It does not change the state.
 func (s *Scheduler) TakesByRank(p *preempt.Partition, leaf int32, ask uint32) bool {
 	k := s.st.Asks.Get(ask)
 	set := &s.cfg.Preemption.QueuePriority
@@ -70,8 +70,8 @@ func (s *Scheduler) TakesByRank(p *preempt.Partition, leaf int32, ask uint32) bo
 	return false
 }
 
-// rightsOf are rounds in which something may end for an ask: for the guarantee of its queue, for the
-// priority of that, and for its part of what is left.
+// rightsOf returns the rounds that may choose containers for an ask: for the guarantee of its
+// queue, for its priority, and for balance.
 func (r *preemptionRound) rightsOf(w beneficiary) (rights []*preemptionRound) {
 	if r.mayGain(w.leaf, yarn.Resource{}) {
 		rights = append(rights, r)
@@ -93,7 +93,7 @@ func (r *preemptionRound) rightsOf(w beneficiary) (rights []*preemptionRound) {
 	return rights
 }
 
-// dearest tells of the set that loses the least work, if that is too much.
+// dearest describes the cheapest set, if it loses too much work.
 func (r *preemptionRound) dearest(w beneficiary, sets []preemptionSet) (dear DearSet, ok bool) {
 	s, k := r.s, r.s.st.Asks.Get(w.ask)
 	best := slices.MinFunc(sets, comparePreemptionSets)
@@ -111,8 +111,8 @@ func (r *preemptionRound) dearest(w beneficiary, sets []preemptionSet) (dear Dea
 	return dear, true
 }
 
-// roundToLookAt is a round on the nodes of a label that decides nothing: what was asked to end counts as
-// gone.
+// roundToLookAt is a round on the nodes of a label that makes no decisions. Warned containers count
+// as ended.
 func (s *Scheduler) roundToLookAt(label state.LabelID, set *preempt.Settings) *preemptionRound {
 	queues := s.PreemptionPartition(label)
 	budget := queues.Budget(set)
@@ -128,9 +128,9 @@ func (s *Scheduler) roundToLookAt(label state.LabelID, set *preempt.Settings) *p
 	return r
 }
 
-// candidates are the sets of which a round takes the cheapest for an ask: on the nodes that its
-// reservations hold, if these have waited long enough, and on others. Those with AMs are there only if there is
-// no other. There are none if the ask needs no set.
+// candidates are the sets among which a round chooses the cheapest for an ask: sets on nodes that
+// its reservations hold, if they have waited long enough, and sets on other nodes. Sets with AMs
+// are included only if there is no other set. The result is empty if the ask needs no set.
 func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 	st, k := r.s.st, r.s.st.Asks.Get(w.ask)
 	r.lookAtNodes()
@@ -162,7 +162,7 @@ func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 	return nil
 }
 
-// dueMillis is how long a reservation waits before containers may end for it; −1: they never do.
+// dueMillis is how long a reservation waits before containers may end for it; −1: forever.
 func (r *preemptionRound) dueMillis() int64 {
 	if r.ranked != nil {
 		return r.set.QueuePriority.ReservedDelayMillis
@@ -170,11 +170,11 @@ func (r *preemptionRound) dueMillis() int64 {
 	return r.set.ReservationWaitMillis
 }
 
-// weekMillis bounds what is told of the future.
+// weekMillis is how far predictions look ahead.
 const weekMillis = 7 * 24 * 3600 * 1000
 
-// worthAt is a time at which one of some sets loses no more work than is worth it then, the first as far
-// as more is worth it from then on; 0: that is not within a week.
+// worthAt is the first time at which one of the sets is cheap enough; 0: not within a week. It
+// searches by doubling and bisection, so it is exact only if a set stays cheap enough from then on.
 func (r *preemptionRound) worthAt(w beneficiary, sets []preemptionSet) int64 {
 	now := r.s.now
 	defer func() { r.s.now = now }()

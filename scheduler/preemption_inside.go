@@ -8,27 +8,27 @@ import (
 	"rmd/yarn"
 )
 
-// insideLeaf is a leaf whose applications take from each other. Package preempt computes how much, as
-// YARN does; the choice is as between queues. A round has one while it chooses inside a leaf: then
-// nodes and offers are only those of the applications that must give.
+// insideLeaf is a leaf whose applications take from each other. Package preempt computes how much
+// each must give, as YARN does; the choice of containers is the same as between queues. While a
+// round has one, its nodes and offers contain only containers of applications that must give.
 type insideLeaf struct {
 	*leafApps
 	leaf   int32
 	index  map[uint32]int // in apps
 	shares []preempt.AppShare
-	uses   []yarn.Resource // by user: when all has ended that is to end, and all reservations are fulfilled
-	gains  int             // the application that takes; −1: none
+	uses   []yarn.Resource // by user: usage after all chosen containers have ended and all reservations are fulfilled
+	gains  int             // index of the application that takes; −1: none
 }
 
-// askAll notes that a set counts as gone until it is judged, or with −1 that it does not.
+// askAll counts a standing set as ended until it is judged; with sign −1 it undoes this.
 func (r *preemptionRound) askAll(set *standingSet, sign int64) {
 	for _, v := range r.victimsOf(set.victims) {
 		r.ask(v.leaf, v.size, sign)
 	}
 }
 
-// chooseInsideLeaves judges what stands inside leaves, and has their applications take from each other.
-// What it may look at is bounded, so each round begins at another leaf.
+// chooseInsideLeaves judges the standing sets inside leaves, and chooses further ones. Each round
+// begins at another leaf, because the work of a round is bounded.
 func (r *preemptionRound) chooseInsideLeaves() {
 	if !r.set.Intra.Enabled && len(r.standsInside) == 0 {
 		return
@@ -81,8 +81,8 @@ func (r *preemptionRound) chooseInside(leaf int32, apps []uint32, sets []standin
 	r.scans, r.sets, r.guesses = here.scans, here.sets, here.guesses
 }
 
-// insideOf computes what the applications of a leaf owe each other, as if there were no reservations
-// that warned containers make room for: what those get is still to be taken.
+// insideOf computes what the applications of a leaf owe each other. It leaves out the reservations
+// for which warned containers make room, because those containers have not ended yet.
 func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet) *insideLeaf {
 	awaited := func(app uint32) (sum yarn.Resource) {
 		for i := range sets {
@@ -104,8 +104,8 @@ func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet
 	return in
 }
 
-// withoutReserved takes the reservations off that containers make room for which are warned for some
-// causes. Inside a leaf, the leaf uses as much once those have ended.
+// withoutReserved subtracts from the queues the reservations whose warned containers were chosen
+// for certain causes. Inside a leaf, the result is the usage after those containers have ended.
 func (s *Scheduler) withoutReserved(queues []preempt.Queue, of func(yarn.PreemptionCause) bool) {
 	var seen []uint64
 	s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
@@ -122,7 +122,8 @@ func (s *Scheduler) withoutReserved(queues []preempt.Queue, of func(yarn.Preempt
 	})
 }
 
-// endsOf is what of an application is to end for other queues, on nodes of the partition.
+// endsOf is the size of an application's containers on nodes of the partition that were warned for
+// other queues.
 func (r *preemptionRound) endsOf(app uint32) (sum yarn.Resource) {
 	st := r.s.st
 	if st.Preemptions.Len() == 0 {
@@ -136,7 +137,7 @@ func (r *preemptionRound) endsOf(app uint32) (sum yarn.Resource) {
 	return sum
 }
 
-// aim makes an application the one that takes.
+// aim selects the application that takes.
 func (in *insideLeaf) aim(app uint32) {
 	in.gains = -1
 	if i, ok := in.index[app]; ok {
@@ -144,7 +145,8 @@ func (in *insideLeaf) aim(app uint32) {
 	}
 }
 
-// offerInside collects the containers of the applications that must give, by node. AMs stay.
+// offerInside collects the containers of the applications that must give, by node. It leaves out
+// AMs.
 func (r *preemptionRound) offerInside() {
 	st := r.s.st
 	r.nodes, r.offers = []offeringNode{}, nil
@@ -171,14 +173,15 @@ func (r *preemptionRound) offerInside() {
 	}
 }
 
-// addNode adds a node whose offers begin at an index. Inside a leaf no reservation of another one goes.
+// addNode adds a node whose offers begin at an index. A reserved node counts as taken, because
+// inside a leaf no reservation is cancelled.
 func (r *preemptionRound) addNode(node uint32, first int) {
 	r.nodes = append(r.nodes, offeringNode{node: node, first: first, end: first, room: r.s.roomOn(node), cheapest: 1<<64 - 1,
 		taken: r.s.st.Nodes.Get(node).Reservation != 0})
 }
 
-// chooseForAppInside finds sets for what an application asks, unless room is free that it may have:
-// the next passes give it that. whole is the round with all nodes.
+// chooseForAppInside finds sets for the asks of an application, unless a node has free room that
+// the application may use; the next passes give it that room. whole is the round with all nodes.
 func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app uint32) {
 	st := r.s.st
 	a := st.Apps.Get(app)
@@ -207,14 +210,14 @@ func (r *preemptionRound) roomFor(w beneficiary) bool {
 	})
 }
 
-// mayGain says whether the application that takes lacks a size.
+// mayGain says whether the application that takes still lacks this size.
 func (in *insideLeaf) mayGain(calc yarn.Calculator, size yarn.Resource) bool {
 	return in.gains >= 0 && calc.FitsIn(size, in.shares[in.gains].Lacks)
 }
 
-// mayLose says whether the applications of containers may lose them all to the one that takes. Each
-// loses what it must give, and less than one container beyond that. If limits of users come first, no
-// user gets to its limit.
+// mayLose says whether the applications of the containers may lose all of them to the application
+// that takes. The last container may exceed what an application must give. With userlimit_first, no
+// user falls to its limit.
 func (in *insideLeaf) mayLose(s *Scheduler, set []victim) bool {
 	intra := &s.cfg.Preemption.Intra
 	calc := s.cfg.Calculator
@@ -223,7 +226,7 @@ func (in *insideLeaf) mayLose(s *Scheduler, set []victim) bool {
 		if !known || in.gains < 0 || !in.MayTake(in.gains, i, intra.Order) {
 			return false
 		}
-		var app, user yarn.Resource // what they lose beside it
+		var app, user yarn.Resource // the other losses of the same application and user
 		for _, w := range set {
 			k := in.index[s.st.Containers.Get(w.container).App]
 			if k == i && w.container != v.container {
@@ -248,20 +251,22 @@ func (in *insideLeaf) mayLose(s *Scheduler, set []victim) bool {
 	return true
 }
 
-// lose notes that a container is to end.
+// lose records that a container is to end.
 func (in *insideLeaf) lose(s *Scheduler, v victim) {
 	i := in.index[s.st.Containers.Get(v.container).App]
 	u := &in.uses[in.Apps[i].User]
 	in.shares[i].ToTake, *u = in.shares[i].ToTake.Sub(v.size), u.Sub(v.size)
 }
 
-// gain notes that the application that takes gets a size, of which reserved is reserved newly.
+// gain records that the application that takes gets a size. reserved is the part that is not
+// reserved yet.
 func (in *insideLeaf) gain(size, reserved yarn.Resource) {
 	u := &in.uses[in.Apps[in.gains].User]
 	in.shares[in.gains].Lacks, *u = in.shares[in.gains].Lacks.Sub(size), u.Add(reserved)
 }
 
-// withinUserLimit says whether the user of the application that takes may get more once a set has ended.
+// withinUserLimit says whether the user of the application that takes is within its limit after the
+// set has ended.
 func (in *insideLeaf) withinUserLimit(s *Scheduler, set []victim) bool {
 	u := in.Apps[in.gains].User
 	used := in.uses[u]
@@ -273,7 +278,7 @@ func (in *insideLeaf) withinUserLimit(s *Scheduler, set []victim) bool {
 	return s.cfg.Calculator.Compare(in.Cluster, used, s.UserLimit(in.leaf, in.users[u])) <= 0
 }
 
-// cause is why a set ends.
+// cause is the cause in the warnings of a set.
 func (in *insideLeaf) cause(s *Scheduler, set []victim) yarn.PreemptionCause {
 	for _, v := range set {
 		if in.Apps[in.index[s.st.Containers.Get(v.container).App]].Priority >= in.Apps[in.gains].Priority {

@@ -10,16 +10,16 @@ import (
 	"rmd/yarn"
 )
 
-// leafApps is a leaf of a partition, with the applications in the order in which they come first for
-// preemption inside the leaf.
+// leafApps is a leaf of a partition with its applications, in their order for preemption inside the
+// leaf.
 type leafApps struct {
 	preempt.Leaf
 	apps  []uint32 // parallel to Leaf.Apps
 	users []uint32 // parallel to Leaf.Users
 }
 
-// leafForPreemption is a leaf of the partition at hand. chosen says what of an application is to end
-// already, and awaited what it has reserved that does not count.
+// leafForPreemption is a leaf of the current partition. chosen returns what was already chosen of
+// an application. awaited returns the reservations of an application that do not count as usage.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
 func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, chosen, awaited func(app uint32) yarn.Resource) *leafApps {
@@ -48,7 +48,7 @@ func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resour
 	return l
 }
 
-// nothing is for rounds in which nothing is awaited.
+// nothing is the value of awaited when every reservation counts.
 func nothing(uint32) (none yarn.Resource) { return none }
 
 // appsOfLeaves are the applications of each leaf, also those that are not activated.
@@ -63,20 +63,19 @@ func (s *Scheduler) appsOfLeaves() [][]uint32 {
 	return apps
 }
 
-// usesEnough says whether a leaf uses as much of its guarantee that its applications may take from
-// each other.
+// usesEnough says whether a leaf uses enough of its guarantee for preemption inside it.
 func (s *Scheduler) usesEnough(leaf int32, set *preempt.Settings) bool {
 	const one = 1 << 32
 	return s.UseRatio(leaf) >= uint64(set.Intra.MinThreshold.MulFloor(one))
 }
 
-// sortForPreemption puts the applications with the highest priority first, and then the oldest. In a
-// leaf with fair order, if limits of users come first, those of users that use least are first.
+// sortForPreemption sorts applications by priority, highest first, and then by age. In a leaf with
+// fair order and userlimit_first, applications of users that use less come first.
 //
 // Source: Hadoop 3.4.2, IntraQueueCandidatesSelector, TAPriorityComparator and TAFairOrderingComparator.
 func (s *Scheduler) sortForPreemption(i int32, apps []uint32) {
 	fair := s.cfg.Queues[i].LeafOrder == capacity.Fair && s.cfg.Preemption.Intra.Order == preempt.UserLimitFirst
-	first := map[uint32]uint32{} // by user: its oldest application, which decides between users that use equally much
+	first := map[uint32]uint32{} // by user: its oldest application, for users with equal usage
 	for _, slot := range apps {
 		a := s.st.Apps.Get(slot)
 		if seq, ok := first[a.UserSlot]; !ok || a.ID.Seq < seq {
@@ -98,11 +97,11 @@ func (s *Scheduler) sortForPreemption(i int32, apps []uint32) {
 	})
 }
 
-// limitOfAllUsers is the limit of a user of a leaf in the partition at hand, if those that want nothing
+// limitOfAllUsers is the limit of a user of a leaf in the current partition if users without asks
 // count too.
 func (s *Scheduler) limitOfAllUsers(i int32, l *leafApps) yarn.Resource {
 	in := s.userLimitInput(i)
-	in.ActiveUsed = in.ActiveUsed.Sub(s.used(i).Sub(l.Used)) // who awaits something is active
+	in.ActiveUsed = in.ActiveUsed.Sub(s.used(i).Sub(l.Used)) // a user who waits for a reservation is active
 	for k, slot := range l.users {
 		if used := *s.userUsed(slot); used != l.Users[k].Used {
 			part := func(used yarn.Resource) yarn.Resource {
@@ -121,7 +120,7 @@ func (s *Scheduler) limitOfAllUsers(i int32, l *leafApps) yarn.Resource {
 	return capacity.UserLimit(in)
 }
 
-// userAMUsed is what the AMs of a user use of the partition at hand.
+// userAMUsed is the usage of a user's AMs in the current partition.
 func (s *Scheduler) userAMUsed(user uint32) yarn.Resource {
 	if s.at.label != 0 {
 		return s.labelUse(s.at.users[user].use).AMUsed
@@ -129,7 +128,7 @@ func (s *Scheduler) userAMUsed(user uint32) yarn.Resource {
 	return s.st.Users.Get(user).AMUsed
 }
 
-// usedOf is what an application uses of the partition at hand, and its AM of that.
+// usedOf is the usage of an application in the current partition, and the part of its AM.
 func (s *Scheduler) usedOf(a *state.App) (used, am yarn.Resource) {
 	for _, c := range s.st.ContainersOf(a) {
 		if !c.State.Live() || s.st.Nodes.Get(c.Node).Label != s.at.label {

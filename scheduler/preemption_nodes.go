@@ -8,40 +8,41 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds on the containers that one round looks at: the newest of each node, and of all nodes. In a
-// cluster that has more, each round begins at another node.
+// Bounds on the containers that one round looks at: the newest of each node, and in all. If a
+// cluster has more, each round begins at another node.
 const (
 	offersOfNode = 64
 	offersOfAll  = 1 << 14
 )
 
-// offeringNode is what preemption may count on at a node.
+// offeringNode is a node with the containers that may end on it.
 type offeringNode struct {
 	node        uint32
-	first, end  int           // its part of the offers
-	room        yarn.Resource // free, or about to be
-	potential   yarn.Resource // what its offers have
-	cheapest    uint64        // the least work of an offer, by what it uses
-	reservation uint32        // of a queue that is over its guarantee by as much
-	taken       bool          // a reservation holds it that stays
+	first, end  int           // its range in preemptionRound.offers
+	room        yarn.Resource // free, or free soon
+	potential   yarn.Resource // the total size of its offers
+	cheapest    uint64        // the least work of an offer
+	reservation uint32        // a reservation that the round may cancel
+	taken       bool          // a reservation holds the node, and the round may not cancel it
 
-	asked    yarn.Resource // what atBest was asked last, and its answer
+	asked    yarn.Resource // the last size that atBest was called with, and its result
 	work     uint64
 	possible bool
 }
 
-// victim is a container that may end for another's sake.
+// victim is a container that may end.
 type victim struct {
 	container uint32
 	leaf      int32
 	size      yarn.Resource // what its end frees on its node
-	loses     yarn.Resource // what its end takes from its leaf
-	work      uint64        // milliseconds that would be lost, weighed
-	cost      uint64        // the same times its share of the partition
+	loses     yarn.Resource // what its end takes from its leaf; more than size for an AM
+	work      uint64        // lost running time in milliseconds, weighted
+	cost      uint64        // work times its share of the partition
 	am        bool
 }
 
-// lookAtNodes collects what nodes have to give. It runs once a round, when the first ask wants it.
+// lookAtNodes collects the nodes and their offers. It runs once in a round, when the first ask
+// needs it.
 func (r *preemptionRound) lookAtNodes() {
 	if r.nodes != nil {
 		return
@@ -65,10 +66,10 @@ func (r *preemptionRound) lookAtNodes() {
 	}
 }
 
-// beginAt is where a round begins that may not look at all n of something: neighboring rounds begin
-// far apart.
+// beginAt is the index at which a round begins that cannot look at all n items. The indexes of
+// successive rounds are far apart.
 func (r *preemptionRound) beginAt(n int) int {
-	const spread = 2654435761 // Knuth's
+	const spread = 2654435761 // Knuth's multiplicative hash
 	return int(uint64(r.s.now/max(r.set.IntervalMillis, 1)) * spread % uint64(n))
 }
 
@@ -113,8 +114,8 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 	r.nodes = append(r.nodes, o)
 }
 
-// tooManyMasters says whether AMs of a leaf may end: those of the leaf use more than AMs may use of its
-// guarantee. What the leaf borrows beyond that is in other containers.
+// tooManyMasters says whether AMs of a leaf may end: only while its AMs use more than the AM share
+// of its guarantee.
 //
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs alike.
 func (r *preemptionRound) tooManyMasters(leaf int32) bool {
@@ -122,7 +123,7 @@ func (r *preemptionRound) tooManyMasters(leaf int32) bool {
 	return r.s.cfg.Calculator.Compare(r.p.total, r.s.amUsed(leaf), most) > 0
 }
 
-// gives says whether anything may be taken from a leaf.
+// gives says whether the round may take something from a leaf.
 func (r *preemptionRound) gives(leaf int32) bool {
 	if r.ranked != nil {
 		return r.ranked.gives[leaf]
@@ -133,25 +134,26 @@ func (r *preemptionRound) gives(leaf int32) bool {
 	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
 }
 
-// droppable says whether a reservation counts toward what its leaf has above its guarantee, and may go.
-// One that has lent room may not.
+// droppable says whether a reservation counts toward what its leaf uses above its guarantee, and
+// may be cancelled. A reservation with leases may not.
 func (r *preemptionRound) droppable(slot uint32) bool {
 	res := r.s.st.Reservations.Get(slot)
 	leaf := r.s.LeafOf(r.s.st.Apps.Get(res.App))
 	for range r.s.st.LeasedFrom(res) {
-		return false // without it they would be ordinary containers
+		return false // without the reservation, the borrowers would be ordinary containers
 	}
 	return res.Members == 0 && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
 }
 
-// mayDrop says whether a droppable reservation may go for an ask: its leaf is to give something, or
-// that of the ask is below its guarantee. The second needs no entitlement, since no work is lost.
+// mayDrop says whether a droppable reservation may be cancelled for an ask: its leaf must give
+// something, or the leaf of the ask is below its guarantee. The second case needs no entitlement,
+// because no work is lost.
 func (r *preemptionRound) mayDrop(slot uint32, w beneficiary) bool {
 	leaf := r.s.LeafOf(r.s.st.Apps.Get(r.s.st.Reservations.Get(slot).App))
 	return leaf != w.leaf && (r.gives(leaf) || r.covers(r.leaves[w.leaf].under, r.s.st.Asks.Get(w.ask).Size))
 }
 
-// awaited says whether containers were asked to end for a reservation, or have just ended for it.
+// awaited says whether containers were warned for a reservation, or have just ended for it.
 func (r *preemptionRound) awaited(res *state.Reservation) bool {
 	for range r.s.st.PreemptedFor(res) {
 		return true
@@ -159,8 +161,8 @@ func (r *preemptionRound) awaited(res *state.Reservation) bool {
 	return r.s.cfg.Calculator.FitsIn(res.Size, r.s.roomOn(res.Node))
 }
 
-// victimOf weighs a container. The end of an AM ends its application's reservations too, and its other
-// containers, unless they are kept.
+// victimOf computes the cost of a container's end. The end of an AM also ends the reservations of
+// its application, and its other containers unless they are kept.
 func (r *preemptionRound) victimOf(slot uint32) victim {
 	st := r.s.st
 	k := st.Containers.Get(slot)
@@ -180,11 +182,11 @@ func (r *preemptionRound) victimOf(slot uint32) victim {
 	return v
 }
 
-// mostRestarts bounds how much dearer containers become that had to start again before.
+// mostRestarts limits how much earlier losses of an application raise the cost of its containers.
 const mostRestarts = 7
 
-// workOf is how long a container has run, counted once more for each time that its application has
-// lost work before.
+// workOf is the running time of a container, times one plus the number of times that its
+// application lost work before.
 func (r *preemptionRound) workOf(k *state.Container, a *state.App) uint64 {
 	lost := uint64(a.Attempt) - 1
 	p := r.s.st.PreemptedOf(k.App)

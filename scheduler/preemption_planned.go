@@ -8,12 +8,13 @@ import (
 	"rmd/yarn"
 )
 
-// nodesCompared is how many nodes have their cheapest set computed for one ask: those that promise
-// most by a look at their sums.
+// nodesCompared is the number of nodes whose cheapest set is computed for one ask: those with the
+// lowest lower bound of lost work.
 const nodesCompared = 32
 
-// choose finds sets of containers for what leaves below their entitlement wait for: those that use the
-// least of their guarantee first, their applications in serving order, the asks of each in key order.
+// choose finds sets of containers for leaves below their entitlement. The leaves that use the least
+// of their guarantee come first, then their applications in serving order, then the asks of each in
+// key order.
 func (r *preemptionRound) choose() {
 	var gaining []int32
 	giving := r.s.st.Reservations.Len() > 0
@@ -39,7 +40,7 @@ func (r *preemptionRound) choose() {
 	}
 }
 
-// spent says whether the round has done what it may.
+// spent says whether the round has reached one of its bounds.
 func (r *preemptionRound) spent() bool {
 	return r.scans <= 0 || r.sets <= 0 || !r.s.cfg.Calculator.AnyAboveZero(*r.budget)
 }
@@ -58,15 +59,15 @@ func (r *preemptionRound) chooseForApp(leaf int32, app uint32) {
 	}
 }
 
-// beneficiary is the ask that gains.
+// beneficiary is the ask for which the round makes room.
 type beneficiary struct {
 	leaf     int32
 	app, ask uint32
 }
 
 // chooseForReservations makes room for the reservations of an ask that have waited long enough, the
-// oldest first. A starving ask may have more reservations than it wants containers: no more of them get
-// room than it wants.
+// oldest first. A starving ask may have more reservations than it wants containers. Only as many of
+// them get room as it wants containers.
 func (r *preemptionRound) chooseForReservations(w beneficiary) {
 	st, k := r.s.st, r.s.st.Asks.Get(w.ask)
 	if k.Reservations == 0 || r.set.ReservationWaitMillis < 0 {
@@ -96,12 +97,12 @@ func (r *preemptionRound) chooseForReservations(w beneficiary) {
 	}
 }
 
-// dearerBy is how many times the work that a set loses on a reserved node must be that of a set on
-// another node for the reservation to move there.
+// dearerBy is a factor: a reservation moves to another node only if a set there loses less than
+// 1/dearerBy of the work that a set on the reserved node loses.
 const dearerBy = 2
 
-// chooseForReservation makes room on the reserved node, or on another one where much less work is lost.
-// It reports whether it did.
+// chooseForReservation makes room on the reserved node, or on another node where much less work is
+// lost. It reports whether it found a set.
 func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reservation) bool {
 	r.lookAtNodes()
 	home := r.nodeAt(res.Node)
@@ -130,8 +131,9 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 	return true
 }
 
-// chooseForAsk reserves nodes for what an ask wants beside its reservations, as far as its queue is
-// entitled to it and no room is free for it anyway. Sets with AMs are the last resort.
+// chooseForAsk reserves nodes for the containers that an ask wants in addition to its reservations,
+// if its queue is entitled to them and no node has free room for them. It uses sets with AMs only
+// if there is no other set.
 func (r *preemptionRound) chooseForAsk(w beneficiary) {
 	for _, masters := range []bool{false, true} {
 		k := r.s.st.Asks.Get(w.ask)
@@ -148,7 +150,7 @@ func (r *preemptionRound) chooseForAsk(w beneficiary) {
 			if !r.worth(w, set.cost) || free >= more || r.spent() || !r.mayGain(w.leaf, k.Size) {
 				return
 			}
-			// Its queues may have given something since it was compared.
+			// The queues of the victims may have lost containers since the comparison.
 			now, ok := r.cheapest(set.node, w, masters)
 			if now.compared = set.compared; ok && r.reserveFor(w, &now, nil) {
 				more--
@@ -160,8 +162,8 @@ func (r *preemptionRound) chooseForAsk(w beneficiary) {
 	}
 }
 
-// unblock drops a reservation, the newest that will do, if what is reserved for queues above their
-// guarantee counts so much in the queues above that an ask may not take the room that is free for it.
+// unblock cancels a reservation of a queue above its guarantee if an ask may not use free room only
+// because this reservation fills the queues above. It takes the newest such reservation.
 func (r *preemptionRound) unblock(w beneficiary) {
 	size := r.s.st.Asks.Get(w.ask).Size
 	if r.withinMaxima(w.leaf, size) {
@@ -185,8 +187,8 @@ func (r *preemptionRound) unblock(w beneficiary) {
 	}
 }
 
-// wouldUnblock says whether a queue and those above it are within their maxima with a size more, when a
-// reservation has gone.
+// wouldUnblock says whether the leaf and the queues above it would be within their maxima with an
+// additional size after the end of a reservation.
 func (r *preemptionRound) wouldUnblock(res *state.Reservation, leaf int32, size yarn.Resource) bool {
 	from := r.s.LeafOf(r.s.st.Apps.Get(res.App))
 	if !r.mayLose([]victim{{leaf: from, loses: res.Size}}) {
@@ -197,8 +199,8 @@ func (r *preemptionRound) wouldUnblock(res *state.Reservation, leaf int32, size 
 	return r.withinMaxima(leaf, size)
 }
 
-// compare finds the cheapest set of each of the nodes that promise most for an ask, the cheapest
-// first, and counts the containers for which there is room anyway.
+// compare finds the cheapest set on each of the most promising nodes for an ask, the cheapest
+// first. It also counts the containers for which nodes have free room.
 func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets []preemptionSet, free int64) {
 	r.scans--
 	k := r.s.st.Asks.Get(w.ask)
@@ -232,8 +234,9 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 	return sets, free
 }
 
-// atBest is the least work that room for a size could cost on a node; false when there is no way. Most
-// asks of a round are for the same sizes, so the last answer is kept.
+// atBest is a lower bound of the work that is lost to make room for a size on a node; false if the
+// node cannot have the room. It keeps the last answer, because most asks of a round have the same
+// sizes.
 func (r *preemptionRound) atBest(o *offeringNode, size yarn.Resource) (work uint64, ok bool) {
 	if o.asked != size {
 		o.asked, o.possible = size, r.covers(o.room.Add(o.potential), size)
@@ -242,11 +245,11 @@ func (r *preemptionRound) atBest(o *offeringNode, size yarn.Resource) (work uint
 	return o.work, o.possible
 }
 
-// hopefulNodes keeps the nodes with the least work to lose at best.
+// hopefulNodes keeps the nodes with the lowest bounds of lost work.
 type hopefulNodes struct {
 	most  int
 	nodes []hopefulNode
-	worst uint64 // of those kept, once there are enough
+	worst uint64 // the largest bound among the kept nodes, once there are most of them
 }
 
 type hopefulNode struct {

@@ -8,8 +8,8 @@ import (
 	"rmd/scheduler/preempt"
 )
 
-// queueRanks is which leaves have priority over which. Both selectors take containers of leaves below
-// for reservations of those above.
+// queueRanks says which leaves have priority over which. Both selectors use it to take containers
+// for reservations.
 //
 // Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector.
 type queueRanks struct {
@@ -27,18 +27,19 @@ func newQueueRanks(queues []preempt.Queue) *queueRanks {
 	return k
 }
 
-// compare puts what is of a leaf with priority over the other first, and then the older. Priorities
-// count from root down: that is an order, and to have priority over another leaf alone is not.
+// compare orders two reservations or containers by the priorities of their leaves from root
+// downward, and then by age. It is a total order. The relation "above" is not one, because it can
+// have cycles.
 func (k *queueRanks) compare(a, b int32, madeA, madeB int64) int {
 	higher := func(x, y int32) int { return cmp.Compare(y, x) }
 	return cmp.Or(slices.CompareFunc(k.ranks[a], k.ranks[b], higher), cmp.Compare(madeA, madeB))
 }
 
-// above says whether leaf a has priority over leaf b: the priorities of the queues count that are their
-// ancestors, or themselves, right below the last queue above both.
+// above says whether leaf a has priority over leaf b. It compares the two queues directly below the
+// last common ancestor of a and b.
 func (k *queueRanks) above(a, b int32) bool {
 	queues := k.queues
-	x, y := len(k.ranks[a]), len(k.ranks[b]) // how deep they are
+	x, y := len(k.ranks[a]), len(k.ranks[b]) // depths
 	for ; x > y; x-- {
 		a = queues[a].Parent
 	}
@@ -63,8 +64,8 @@ func (k *queueRanks) aboveAny(leaf int32) bool {
 	return false
 }
 
-// rankedReservations are the reservations of leaves that have priority over some other leaf, by number:
-// those of leaves with priority over the others' first, then the oldest.
+// rankedReservations returns the numbers of the reservations of leaves that have priority over
+// another leaf, in the order of compare.
 func (s *Scheduler) rankedReservations(k *queueRanks) (numbers []uint64) {
 	var all []*state.Reservation
 	for _, node := range s.reservedNodes() {
@@ -82,8 +83,8 @@ func (s *Scheduler) rankedReservations(k *queueRanks) (numbers []uint64) {
 	return numbers
 }
 
-// reservedNodes are the nodes with a reservation, in the order of their slots. Those of gangs are not
-// among them.
+// reservedNodes are the serving nodes with a reservation, in the order of their slots, except for
+// reservations of gangs.
 func (s *Scheduler) reservedNodes() (nodes []uint32) {
 	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Reservation != 0 && n.Serving() && s.st.Reservations.Get(n.Reservation).Members == 0 {
@@ -98,7 +99,7 @@ func (s *Scheduler) leafOfReservation(res *state.Reservation) int32 {
 	return s.LeafOf(s.st.Apps.Get(res.App))
 }
 
-// askOfReservation is the ask of a reservation; false when it is gone.
+// askOfReservation is the ask of a reservation; false if the ask does not exist any more.
 func (s *Scheduler) askOfReservation(res *state.Reservation) (ask uint32, ok bool) {
 	for slot, k := range s.st.AsksOf(s.st.Apps.Get(res.App)) {
 		if k.Key == res.Key && k.IncreaseOf == res.IncreaseOf {
@@ -108,7 +109,7 @@ func (s *Scheduler) askOfReservation(res *state.Reservation) (ask uint32, ok boo
 	return 0, false
 }
 
-// movable says whether another node of the label may serve what a reservation is for.
+// movable says whether another node of the label could serve the ask of a reservation.
 func (s *Scheduler) movable(res *state.Reservation, k *state.Ask) bool {
 	return res.IncreaseOf == 0 && k.Relax && k.Label == s.st.Nodes.Get(res.Node).Label
 }

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// rankedTaking is a leaf that takes for its reservations from leaves of a lower priority, whatever those
-// use, as long as it lacks something of its guarantee. A round has one while it chooses so.
+// rankedTaking is preemption by priority: a leaf below its guarantee takes containers of leaves of
+// a lower priority for its reservations, however much those leaves use.
 //
 // Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector. YARN takes from queues with
 // disable_preemption too; this does not.
@@ -17,12 +17,13 @@ type rankedTaking struct {
 	*queueRanks
 	partition *preempt.Partition
 	budget    *yarn.Resource
-	leaf      int32           // that takes
-	gives     []bool          // by leaf: a leaf that waits has priority over it
-	gained    []yarn.Resource // by leaf: the reservations that room is made for
+	leaf      int32           // the leaf that takes
+	gives     []bool          // by leaf: whether a waiting leaf has priority over it
+	gained    []yarn.Resource // by leaf: its reservations for which room is made
 }
 
-// rankedRound is the round while a leaf takes from those of a lower priority; nil if that is off.
+// rankedRound is a copy of the round in which a leaf takes from leaves of a lower priority; nil if
+// this is off.
 func (r *preemptionRound) rankedRound(leaf int32) *preemptionRound {
 	if r.ranks == nil {
 		return nil
@@ -34,7 +35,7 @@ func (r *preemptionRound) rankedRound(leaf int32) *preemptionRound {
 	return &here
 }
 
-// newRankedTaking is what all leaves that take by priority have in common; nil if that is off.
+// newRankedTaking returns the data that is the same for all leaves that take; nil if this is off.
 func newRankedTaking(queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *rankedTaking {
 	if !set.QueuePriority.Enabled {
 		return nil
@@ -42,7 +43,8 @@ func newRankedTaking(queues *preempt.Partition, set *preempt.Settings, budget *y
 	return &rankedTaking{queueRanks: newQueueRanks(queues.Queues), partition: queues, budget: budget, gained: make([]yarn.Resource, len(queues.Queues))}
 }
 
-// mayLose says whether containers are of leaves of a lower priority, and the round may still take them.
+// mayLose says whether the containers belong to leaves of a lower priority, and the limit of the
+// round allows all of them.
 func (k *rankedTaking) mayLose(set []victim) bool {
 	var all yarn.Resource
 	for _, v := range set {
@@ -54,8 +56,9 @@ func (k *rankedTaking) mayLose(set []victim) bool {
 	return k.partition.Calculator.Compare(k.partition.Cluster, *k.budget, all) >= 0
 }
 
-// chooseByRank makes room for reservations that have waited long enough, of leaves that have priority
-// over others and are below their guarantee. What queues above theirs must give comes first.
+// chooseByRank makes room for reservations that have waited long enough, of leaves that have
+// priority over others and are below their guarantee. It first tries containers of queues above
+// their guarantee.
 func (r *preemptionRound) chooseByRank() {
 	if r.ranks == nil {
 		return
@@ -84,7 +87,7 @@ func (r *preemptionRound) chooseByRank() {
 	}
 }
 
-// giveByRank notes which leaves have one above them that waits.
+// giveByRank finds the leaves from which a waiting leaf may take.
 func (r *preemptionRound) giveByRank(waiting []rankedReservation) {
 	r.ranks.gives = make([]bool, len(r.leaves))
 	for i := range r.leaves {
@@ -98,14 +101,14 @@ func (r *preemptionRound) mayMove(res *state.Reservation, k *state.Ask) bool {
 	return r.ranked == nil || r.set.QueuePriority.MoveReservation && r.s.movable(res, k)
 }
 
-// rankedReservation is a reservation of a leaf with priority over some other.
+// rankedReservation is a reservation of a leaf that has priority over another leaf.
 type rankedReservation struct {
 	beneficiary
 	number uint64
 }
 
-// waitingByRank are the reservations on nodes of the partition that are old enough to take by priority, in
-// their order. Those for which nobody has to end any more count as gained.
+// waitingByRank returns the reservations on nodes of the partition that are old enough to take by
+// priority, in the order of ranks. A reservation whose node already has room counts as gained.
 func (r *preemptionRound) waitingByRank() (waiting []rankedReservation) {
 	st := r.s.st
 	for _, number := range r.s.rankedReservations(r.ranks.queueRanks) {
@@ -125,7 +128,7 @@ func (r *preemptionRound) waitingByRank() (waiting []rankedReservation) {
 	return waiting
 }
 
-// gained notes that room is made for a reservation.
+// gained records that room is made for a reservation.
 func (r *preemptionRound) gained(res *state.Reservation) {
 	if r.ranks != nil {
 		of := &r.ranks.gained[r.s.leafOfReservation(res)]
@@ -133,7 +136,8 @@ func (r *preemptionRound) gained(res *state.Reservation) {
 	}
 }
 
-// unmet is how many containers an ask wants beside those for which room is made.
+// unmet is the number of containers that an ask wants, less the reservations for which room is
+// made.
 func (r *preemptionRound) unmet(w beneficiary) int64 {
 	k := r.s.st.Asks.Get(w.ask)
 	n := k.Count
@@ -145,7 +149,7 @@ func (r *preemptionRound) unmet(w beneficiary) int64 {
 	return n
 }
 
-// judgeRanked judges a set that stands by priority.
+// judgeRanked judges a standing set that was chosen by priority.
 func (r *preemptionRound) judgeRanked(set standingSet) {
 	here := r.rankedRound(r.s.leafOfReservation(r.reservationOf(&set)))
 	if here == nil {

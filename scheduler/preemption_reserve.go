@@ -8,9 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// reserveFor reserves a set's node and warns its containers, if the limits of the beneficiary's queues
-// and user allow it once the containers have ended. exchanged is a reservation that the beneficiary
-// gives up for it. It reports whether that was done.
+// reserveFor reserves the node of a set and warns its containers, if the limits of the
+// beneficiary's queues and user allow the container after the set has ended. exchanged is a
+// reservation of the beneficiary that is given up for it. It reports whether it reserved.
 func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchanged *state.Reservation) bool {
 	st, o := r.s.st, &r.nodes[set.node]
 	a, k := st.Apps.Get(w.app), st.Asks.Get(w.ask)
@@ -36,7 +36,7 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	r.gain(w.leaf, k.Size, k.Size.Sub(released))
 	o.taken = true
 	if d.state == stateAllocated {
-		return true // it was reserved for another queue alone: the next pass on it allocates
+		return true // only the cancelled reservation held the room: the next pass on the node allocates
 	}
 	r.s.reserve(&d, k.AM)
 	r.sets--
@@ -44,8 +44,8 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	return true
 }
 
-// within says whether a queue and those above it may reserve a size more when a set has ended, and the
-// node's reservation of a queue that has too much.
+// within says whether a leaf and the queues above it allow a reservation of a size after a set has
+// ended and a reservation was cancelled.
 func (r *preemptionRound) within(leaf int32, size yarn.Resource, set *preemptionSet, dropped uint32) bool {
 	victims := slices.Clone(set.victims)
 	if dropped != 0 {
@@ -62,8 +62,8 @@ func (r *preemptionRound) within(leaf int32, size yarn.Resource, set *preemption
 	return ok
 }
 
-// withinMaxima says whether a queue and those above it are within their maxima with a size more, when
-// everything that was asked to end has ended.
+// withinMaxima says whether a leaf and the queues above it are within their maxima with an
+// additional size, after all warned containers have ended.
 func (r *preemptionRound) withinMaxima(leaf int32, size yarn.Resource) bool {
 	for i := leaf; i >= 0; i = r.s.queues[i].parent {
 		if !r.s.cfg.Calculator.FitsIn(r.s.used(i).Add(size).Sub(r.asked[i]), r.p.tree.Capacities[i].EffMax) {
@@ -73,22 +73,22 @@ func (r *preemptionRound) withinMaxima(leaf int32, size yarn.Resource) bool {
 	return true
 }
 
-// ask notes for a leaf and all queues above that something of theirs is to end, or with −1 that it is
-// not.
+// ask adds a size to what is asked to end of a leaf and the queues above it; with sign −1 it
+// subtracts.
 func (r *preemptionRound) ask(leaf int32, size yarn.Resource, sign int64) {
 	for i := leaf; i >= 0; i = r.s.queues[i].parent {
 		r.asked[i] = r.asked[i].Add(size.Times(sign))
 	}
 }
 
-// drop cancels a reservation of a queue that has too much.
+// drop cancels a reservation of a queue above its guarantee.
 func (r *preemptionRound) drop(slot uint32) {
 	res := r.s.st.Reservations.Get(slot)
 	r.lose(r.s.LeafOf(r.s.st.Apps.Get(res.App)), res.Size)
 	r.s.cancel(res.Number, yarn.CancelPreempted)
 }
 
-// warn asks the containers of a set to end.
+// warn warns the containers of a set.
 func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation uint64, cause yarn.PreemptionCause) {
 	deadline := r.s.now + r.set.MaxWaitMillis
 	switch {
@@ -119,7 +119,8 @@ func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation ui
 	}
 }
 
-// underOf and overOf are what an AM is told of two queues. Inside one there is nothing of that kind.
+// underOf and overOf are the amounts by which the two queues are below and above their guarantees.
+// Inside a queue they are empty.
 func (r *preemptionRound) underOf(leaf int32) (none yarn.Resource) {
 	if r.inside != nil {
 		return none
@@ -134,7 +135,7 @@ func (r *preemptionRound) overOf(leaf int32) (none yarn.Resource) {
 	return yarn.ComponentMax(r.leaves[leaf].over.Sub(r.leaves[leaf].lost), none)
 }
 
-// charge notes that a container is to end.
+// charge records that a container is to end.
 func (r *preemptionRound) charge(v victim) {
 	r.ask(v.leaf, v.size, 1)
 	if r.inside != nil {
@@ -145,7 +146,7 @@ func (r *preemptionRound) charge(v victim) {
 	*r.budget = r.budget.Sub(v.size)
 }
 
-// lose notes that a leaf loses a size.
+// lose records that a leaf loses a size.
 func (r *preemptionRound) lose(leaf int32, size yarn.Resource) {
 	b := &r.leaves[leaf]
 	b.lost, b.take = b.lost.Add(size), b.take.Sub(size)
@@ -154,8 +155,8 @@ func (r *preemptionRound) lose(leaf int32, size yarn.Resource) {
 	}
 }
 
-// gain notes that a leaf gets a size, of which reserved is reserved newly. What was reserved before
-// counts as used.
+// gain records that a leaf gets a size. reserved is the part that is not reserved yet; the rest
+// already counts as used.
 func (r *preemptionRound) gain(leaf int32, size, reserved yarn.Resource) {
 	if r.inside != nil {
 		r.inside.gain(size, reserved)
@@ -167,7 +168,7 @@ func (r *preemptionRound) gain(leaf int32, size, reserved yarn.Resource) {
 	}
 }
 
-// mayGain says whether a leaf, or the application that takes inside it, is entitled to a size more.
+// mayGain says whether the leaf, or inside a leaf the application that takes, may get this size.
 func (r *preemptionRound) mayGain(leaf int32, size yarn.Resource) bool {
 	if r.inside != nil {
 		return r.inside.mayGain(r.s.cfg.Calculator, size)

@@ -7,21 +7,22 @@ import (
 )
 
 // Preemption takes containers from queues that use more than they are entitled to and gives their
-// room to queues that use less. Package preempt computes the entitlements. Which containers end is
-// decided here, in rounds:
+// room to queues that use less. Package preempt computes the entitlements. A round decides which
+// containers end, in these steps:
 //
-//	judged        preemption_standing.go  warnings that are not needed any more are withdrawn
-//	killed        preemption_standing.go  a set whose deadline has passed ends, if it still frees enough
-//	chosen        preemption_ranked.go    for reservations of queues of a higher priority
-//	              preemption_planned.go   which asks get room, and on which node
-//	              preemption_nodes.go     what each node has to give
-//	              preemption_set.go       the cheapest set of containers of a node
-//	              preemption_balance.go   the same between queues that have their guarantee
-//	              preemption_inside.go    the same between applications of one queue
+//	judge   preemption_standing.go  withdraw warnings that are not needed any more; end a set whose
+//	                                deadline has passed, if it still frees enough
+//	choose  preemption_ranked.go    for reservations of queues of a higher priority
+//	        preemption_planned.go   for queues below their entitlement: which ask, which node
+//	        preemption_balance.go   between queues that have their guarantee
+//	        preemption_inside.go    between applications of one queue
 //
-// Whatever is chosen is reserved first: the batch that warns a container also makes the reservation
-// that its room is for. Nobody else can take that room, and when the reservation ends for another
-// reason its warnings end with it.
+// preemption_nodes.go collects the containers of each node that may end, and preemption_set.go
+// finds the cheapest set of them.
+//
+// The batch that warns a container also makes the reservation that gets its room. So no other
+// application can take the room. When the reservation ends for another reason, its warnings end
+// with it.
 
 // preemptionRound is one round on the nodes of one label.
 type preemptionRound struct {
@@ -29,44 +30,45 @@ type preemptionRound struct {
 	p             *partition
 	set           *preempt.Settings
 	leaves        []preemptionShare // parallel to cfg.Queues
-	asked         []yarn.Resource   // parallel to cfg.Queues: what warned containers of the whole subtree have
+	asked         []yarn.Resource   // by queue: the size of the warned containers of its subtree
 	budget        *yarn.Resource    // what the round may still take
 	kill          []uint32
-	ranks         *rankedTaking // nil: queues take nothing by priority
-	ranked        *rankedTaking // by which it chooses now; nil: not by priority
-	balance       *balancing    // nil: queues do not balance
-	balances      bool          // what it does now
-	inside        *insideLeaf   // in which it chooses; nil: between queues
-	standsBalance []standingSet // until they are judged
-	// standsInside are the sets that applications of one leaf take from each other, until they are judged.
+	ranks         *rankedTaking // nil: preemption by priority is off
+	ranked        *rankedTaking // not nil while the round chooses by priority
+	balance       *balancing    // nil: preemption for balance is off
+	balances      bool          // true while the round chooses for balance
+	inside        *insideLeaf   // not nil while the round chooses inside a leaf
+	standsBalance []standingSet // sets for balance that are not judged yet
+	// standsInside are the sets inside leaves that are not judged yet.
 	standsInside []standingSet
 	nodes        []offeringNode
-	offers       []victim // of all nodes; each node has a part of them
-	mayEnd       []victim // those of the node at hand that may end for an ask; reused
+	offers       []victim // of all nodes, grouped by node
+	mayEnd       []victim // scratch space of cheapest
 	scans        int      // asks for which all nodes may still be compared
 	sets         int      // sets that may still be chosen
-	guesses      int      // nodes on which it may still be guessed when there is room
+	guesses      int      // nodes for which the round may still estimate when they have room
 	guess        waitLeft
 }
 
-// preemptionShare is what a leaf gives or gets.
+// preemptionShare is how much a leaf gives and gets in a round.
 type preemptionShare struct {
 	over  yarn.Resource // what it uses above its guarantee
-	take  yarn.Resource // the part of over that this round is to take
-	lost  yarn.Resource // what of it is to end
-	gain  yarn.Resource // what it may still be given
-	under yarn.Resource // by which it is below its guarantee
-	// inside says that its applications may take from each other: they want more than they get.
+	take  yarn.Resource // the part of over that this round may take
+	lost  yarn.Resource // the part of over that the round has chosen
+	gain  yarn.Resource // what the leaf may still get
+	under yarn.Resource // how much it is below its guarantee
+	// inside says that its applications may take from each other, because they want more than they
+	// have.
 	inside bool
 }
 
-// Bounds on what one round looks at. What is left over waits for the next round.
+// Bounds on the work of one round. The rest waits for the next round.
 const (
 	preemptionScans = 64  // asks for which all nodes are compared
 	preemptionSets  = 512 // sets of containers
 )
 
-// PreemptionRound judges what was asked to end, chooses what else is to end, and returns the slots
+// PreemptionRound judges the standing warnings, chooses further containers, and returns the slots
 // of the containers that end now.
 func (s *Scheduler) PreemptionRound() (kill []uint32) {
 	set := &s.cfg.Preemption
@@ -77,8 +79,8 @@ func (s *Scheduler) PreemptionRound() (kill []uint32) {
 	return s.preempt(set)
 }
 
-// ObservePreemption is PreemptionRound for a copy of the state, whatever is switched off. Its events
-// are what a round would decide.
+// ObservePreemption is PreemptionRound on a copy of the state. It runs even if preemption is off.
+// Its events are the decisions that a round would make.
 func (s *Scheduler) ObservePreemption() (kill []uint32) { return s.preempt(&s.cfg.Preemption) }
 
 func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
@@ -107,8 +109,8 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 	return kill
 }
 
-// newPreemptionRound computes what each leaf gives and gets. What is reserved for balance is not part of
-// what a queue is owed before all have their guarantee.
+// newPreemptionRound computes what each leaf gives and gets. Room that is reserved for balance
+// gives no claim to guaranteed room, so it is left out of the usage.
 func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *preemptionRound {
 	s.withoutReserved(queues.Queues, yarn.PreemptionCause.InsideQueue)
 	balance := newBalancing(queues, set)
@@ -125,9 +127,9 @@ func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, 
 	return r
 }
 
-// shareOf is what a leaf gives or gets. It loses nothing of its guarantee that it uses or wants. What
-// it loses may pass what it is to give in this round by a part of a container, as in YARN: else
-// containers that are larger would never end.
+// shareOf is what a leaf gives and gets. A leaf loses nothing of its guarantee that it uses or
+// wants. The last container may exceed what the leaf must give in this round, as in YARN. Otherwise
+// large containers would never end.
 func (r *preemptionRound) shareOf(q *preempt.Queue, share *preempt.Share) preemptionShare {
 	v := preemptionShare{
 		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // YARN's roundings may leave Ideal below

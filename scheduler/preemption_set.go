@@ -9,22 +9,23 @@ import (
 	"rmd/yarn"
 )
 
-// preemptionSet is containers of one node whose end makes room for a container there.
+// preemptionSet is a set of containers on one node. Their end makes room for a container there.
 type preemptionSet struct {
 	node     int // index in the round's nodes
 	victims  []victim
 	cost     uint64
-	compared uint32 // sets that were compared
+	compared uint32 // how many sets were compared to find it
 }
 
-// comparePreemptionSets orders sets: the least work lost, the fewest containers, the first node.
+// comparePreemptionSets orders sets by the work lost, then by the number of containers, then by
+// node.
 func comparePreemptionSets(a, b preemptionSet) int {
 	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.victims), len(b.victims)), cmp.Compare(a.node, b.node))
 }
 
-// cheapest finds containers of a node that free what an ask lacks there, and whose queues may lose
-// them. AMs are among them only if masters says so. It compares the set that takes the containers with
-// the least work first with each single container that does alone.
+// cheapest finds containers of a node that free what an ask lacks there, and that their queues may
+// lose. It considers AMs only if masters is true. It compares a set that is built from the
+// containers with the least work with each single container that frees enough.
 func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preemptionSet, bool) {
 	o, k := &r.nodes[node], r.s.st.Asks.Get(w.ask)
 	lacks := k.Size.Sub(o.room)
@@ -61,8 +62,8 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 	return best, found
 }
 
-// cover takes containers in order until they free what is lacking, and then leaves out those without
-// which the others free enough, the dearest first; nil if they do not free enough.
+// cover takes containers in order until they free what is lacking. Then it removes containers that
+// are not needed, the most expensive first. It returns nil if the containers do not free enough.
 func (r *preemptionRound) cover(offers []victim, lacks yarn.Resource) []victim {
 	var set []victim
 	var freed yarn.Resource
@@ -97,15 +98,16 @@ func (r *preemptionRound) covers(freed, lacks yarn.Resource) bool {
 	return r.s.cfg.Calculator.FitsIn(lacks, freed)
 }
 
-// helps says whether a size has something of what is lacking.
+// helps says whether a size contains some of a lacking resource.
 func (r *preemptionRound) helps(size, lacks yarn.Resource) bool {
 	calc := r.s.cfg.Calculator
 	return calc.AnyAboveZero(yarn.ComponentMin(size, lacks))
 }
 
-// mayLose says whether the leaves of containers may lose them all. A leaf keeps its guarantee in every
-// kind of which it uses that much; of other kinds it has less than its part anyway. With
-// conservative-drf it loses only what it has too much of.
+// mayLose says whether the leaves of the containers may lose all of them. A leaf keeps its
+// guarantee in every resource of which it uses that much. In other resources it is below its
+// guarantee in any case. With conservative-drf it loses only resources of which it has more than
+// its guarantee.
 func (r *preemptionRound) mayLose(set []victim) bool {
 	if r.inside != nil {
 		return r.inside.mayLose(r.s, set)
@@ -151,7 +153,7 @@ func (r *preemptionRound) cost(work uint64, size yarn.Resource) uint64 {
 	return lo
 }
 
-// shareOfPartition is the largest share of a kind, in parts of 2^32.
+// shareOfPartition is the dominant share of a size in the partition, in parts of 2^32.
 func (r *preemptionRound) shareOfPartition(size yarn.Resource) (share uint64) {
 	for i := range r.s.kindsThatCount() {
 		share = max(share, yarn.Share(size[i], r.p.total[i]))
@@ -159,7 +161,7 @@ func (r *preemptionRound) shareOfPartition(size yarn.Resource) (share uint64) {
 	return share
 }
 
-// kindsThatCount is how many kinds decide what fits.
+// kindsThatCount is the number of resource types that the calculator compares.
 func (s *Scheduler) kindsThatCount() int {
 	if !s.cfg.Calculator.Dominant {
 		return 1

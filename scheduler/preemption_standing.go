@@ -8,15 +8,16 @@ import (
 	"rmd/yarn"
 )
 
-// standingSet is the warned containers that are to make room for one reservation. They end together
-// or not at all.
+// standingSet is the warned containers that make room for one reservation. They end together or not
+// at all.
 type standingSet struct {
-	number  uint64 // of the reservation
+	number  uint64 // the number of the reservation
 	victims []uint32
 }
 
-// judge looks at the sets whose warnings stand, those of the oldest reservations first. A set that is
-// not needed or not allowed any more is withdrawn; one whose deadline has passed ends.
+// judge decides about the sets with standing warnings, those of the oldest reservations first. It
+// withdraws a set that is not needed or not allowed any more, and ends a set whose deadline has
+// passed.
 func (r *preemptionRound) judge() {
 	for _, set := range r.standing() {
 		switch cause := r.s.st.Preemptions.Get(set.victims[0]).Cause; {
@@ -54,7 +55,7 @@ func (r *preemptionRound) judgeOne(set standingSet) {
 	}
 }
 
-// standing are the sets on nodes of the partition, in the order of their reservations.
+// standing returns the sets on nodes of the partition, in the order of their reservations.
 func (r *preemptionRound) standing() []standingSet {
 	var sets []standingSet
 	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
@@ -75,7 +76,7 @@ func (r *preemptionRound) standing() []standingSet {
 	return merged
 }
 
-// judgeSet returns why a set is to be withdrawn; 0 when it stands.
+// judgeSet returns the cause for which a set must be withdrawn; 0 if it stands.
 func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 	st, calc := r.s.st, r.s.cfg.Calculator
 	res := st.Reservations.Get(st.Reservation(set.number))
@@ -102,8 +103,8 @@ func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 	return 0
 }
 
-// stillGains is what the owner of a reservation must still be entitled to: between queues it counts as
-// used already.
+// stillGains is what the owner of a reservation must still be entitled to. Between queues this is
+// nothing, because the reservation already counts as used.
 func (r *preemptionRound) stillGains(res *state.Reservation) yarn.Resource {
 	if r.inside != nil {
 		return res.Size
@@ -111,8 +112,8 @@ func (r *preemptionRound) stillGains(res *state.Reservation) yarn.Resource {
 	return yarn.Resource{}
 }
 
-// withdraw takes a set's warnings back. A reservation that only their end made room for in the limits
-// of its queues goes with them.
+// withdraw withdraws the warnings of a set. It also cancels the reservation if the queues are
+// within their maxima only because the set would end.
 func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) {
 	slot := r.s.st.Reservation(set.number)
 	res := r.s.st.Reservations.Get(slot)
@@ -122,8 +123,8 @@ func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) 
 	}
 }
 
-// spare withdraws the warnings of a set that are not needed since room has come otherwise, those of
-// the dearest containers first.
+// spare withdraws the warnings of containers that are not needed any more because other room has
+// appeared, the most expensive first.
 func (r *preemptionRound) spare(set *standingSet) {
 	st := r.s.st
 	res := st.Reservations.Get(st.Reservation(set.number))
@@ -144,9 +145,9 @@ func (r *preemptionRound) spare(set *standingSet) {
 	}
 }
 
-// preemptedFor counts the reservations of an ask for which containers were preempted that have still
-// to end on their nodes. The ask keeps that many of its containers for them: if it took room elsewhere,
-// those containers would have ended in vain.
+// preemptedFor counts the reservations of an ask whose room comes from preempted containers that
+// have not ended on their nodes yet. The ask must not take room elsewhere instead of them, or the
+// containers would have ended for nothing.
 func (s *Scheduler) preemptedFor(a *state.App, k *state.Ask) (n int64) {
 	if k.Reservations == 0 || !s.cfg.Preemption.Enabled {
 		return 0
@@ -159,7 +160,8 @@ func (s *Scheduler) preemptedFor(a *state.App, k *state.Ask) (n int64) {
 	return n
 }
 
-// hasPreempted says whether containers were preempted for a reservation, and have still to end.
+// hasPreempted says whether containers were preempted for a reservation and have not ended on their
+// node yet.
 func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 	if !s.cfg.Preemption.Enabled {
 		return false
@@ -172,8 +174,8 @@ func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 	return false
 }
 
-// roomOn is what is free on a node, or will be when the containers have ended that its NodeManager has
-// still to end, and those that have borrowed room of its reservation.
+// roomOn is the free room of a node, plus the room of containers that the NodeManager has not ended
+// yet, plus the room of leases.
 func (s *Scheduler) roomOn(node uint32) yarn.Resource {
 	n := s.st.Nodes.Get(node)
 	room := n.Unallocated()

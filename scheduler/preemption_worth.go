@@ -6,17 +6,17 @@ import (
 	"rmd/fsm/state"
 )
 
-// waitWorth is how many times its wait must be worth what a set loses. It is above 1 because what runs
-// grows older while an ask waits.
+// waitWorth is how many times the cost of the wait a set may lose. It is above 1 because running
+// containers grow older while an ask waits.
 const waitWorth = 4
 
-// Bounds on the nodes on which a round guesses when there is room: for one ask, and for all.
+// Bounds on the nodes for which a round estimates when they have room: for one ask, and in all.
 const (
 	nodesGuessed = 64
 	guessesOfAll = 4096
 )
 
-// waitLeft is the last answer of preemptionRound.left.
+// waitLeft caches the last result of preemptionRound.left.
 type waitLeft struct {
 	ask   uint32
 	now   int64
@@ -24,10 +24,10 @@ type waitLeft struct {
 	known bool
 }
 
-// worth says whether a set that loses so much work may end for one container of an ask. It may lose what
-// that container does in a configured time; beyond that, as much as the wait has cost, times waitWorth,
-// but no more than the wait that is left, which is all that the set saves. While every set loses more,
-// natural ends and younger containers have to make room.
+// worth says whether a set that loses this much work may end for one container of an ask. It may
+// lose the work that the container does in a configured time. It may lose more if the application
+// has waited long: waitWorth times the cost of the wait, but no more than the rest of the wait,
+// because that is all that the set saves.
 func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 	if r.set.MaxLostMillis < 0 {
 		return true
@@ -43,12 +43,13 @@ func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 	return cost <= r.cost(satAdd(given, uint64(r.left(w))), size)
 }
 
-// mostMillis is for how long a container of an ask works to do what a set may lose for it.
+// mostMillis is the largest loss that worth allows, as the time in which a container of the ask
+// does as much work.
 func (r *preemptionRound) mostMillis(w beneficiary) int64 {
 	return int64(min(satAdd(uint64(r.set.MaxLostMillis), min(waitWorth*uint64(max(r.waited(w), 0)), uint64(r.left(w)))), math.MaxInt64))
 }
 
-// waited is for how long an application has got no container.
+// waited is the time since an application got its newest container, or since its submission.
 func (r *preemptionRound) waited(w beneficiary) int64 {
 	a := r.s.st.Apps.Get(w.app)
 	for _, newest := range r.s.st.ContainersOf(a) {
@@ -57,9 +58,9 @@ func (r *preemptionRound) waited(w beneficiary) int64 {
 	return r.s.now - a.SubmittedMillis
 }
 
-// left is how long an ask is expected to wait still if nothing ends for it: until a node has room that it
-// has reserved or may use. It is very long where no end is expected that makes room, and nothing once
-// the round has guessed as often as it may.
+// left is how long an ask is expected to wait without preemption, until a node that it has reserved
+// or may use has room. It is very long if no expected end makes room. It is 0 when the round has
+// used up its estimates.
 func (r *preemptionRound) left(w beneficiary) int64 {
 	if g := &r.guess; g.known && g.ask == w.ask && g.now == r.s.now {
 		return g.left
@@ -85,7 +86,7 @@ func (r *preemptionRound) left(w beneficiary) int64 {
 	return r.guess.left
 }
 
-// roomAt is when a node is expected to have room for an ask.
+// roomAt is the time at which a node is expected to have room for an ask.
 func (r *preemptionRound) roomAt(k *state.Ask, node uint32) int64 {
 	if r.guesses--; r.guesses < 0 {
 		return r.s.now
