@@ -10,34 +10,33 @@ import (
 	"rmd/yarn"
 )
 
-// Backfill lends the idle room of a reserved node. It delays no reservation:
+// Backfill lends the idle room of a reserved node to other containers. It delays no reservation:
 //
-//	lent      lendReserved   to a container that takes nothing which the reservation waits for; to one
-//	                         that ends before the reservation could be fulfilled, by the lifetimes that
-//	                         applications have declared; or to one that may be ended when the room is
-//	                         needed, and has not declared to need it for longer. Only the latter two
-//	                         have a lease
-//	recalled  recall         other containers have ended earlier than they had declared, so that the
-//	                         leases are all that the reservation waits for
-//	overdue   EndLeases      a deadline has passed: the borrower ends
-//	over      fsm/state      the reservation ends: its leases end too, the containers go on
+//	lendReserved  lends room to a container that takes nothing for which the reservation waits; to one
+//	              that ends before the reservation could be fulfilled, by the lifetimes that
+//	              applications have declared; or to one that may be ended when the room is needed and
+//	              has not declared to need it for longer. Only the latter two get a lease
+//	recall        recalls leases when other containers have ended earlier than they had declared, so
+//	              that the reservation waits only for the leases
+//	EndLeases     ends borrowers whose deadline has passed
+//	fsm/state     ends the leases when the reservation ends; the containers continue
 //
-// The nodes of gangs lend nothing, and gangs borrow nothing.
-// What is lent counts in all limits, as anything else that is allocated does.
+// The nodes of gangs lend nothing, and gangs borrow nothing. Borrowed room counts in all limits, as
+// any other allocation.
 
-// loan is the room that the present pass lends; the zero value lends nothing.
+// loan is the room that the current pass lends; the zero value lends nothing.
 type loan struct {
 	reservation uint64
 	size        yarn.Resource // of the reservation
-	leaf        int32         // that is charged for it
-	until       int64         // when the reservation can be fulfilled at the earliest
+	leaf        int32         // the leaf to which the reservation is charged
+	until       int64         // the earliest time at which the reservation can be fulfilled
 }
 
-// lends says whether the present pass lends room of a reserved node.
+// lends says whether the current pass lends room of a reserved node.
 func (l loan) lends() bool { return l.reservation != 0 }
 
-// lendReserved is a pass that offers the idle room of a reserved node. While the reservation waits for
-// nothing but its own leases and for containers that are to end, no more is lent.
+// lendReserved is a pass that offers the idle room of a reserved node. It lends nothing more while
+// the reservation waits only for its own leases and for containers that are about to end.
 func (s *Scheduler) lendReserved(node uint32) outcome {
 	n := s.st.Nodes.Get(node)
 	if !s.backfills || n.Reservation == 0 || s.st.Meta.Level < event.LevelLeases || !s.hasRoom(n) {
@@ -55,9 +54,9 @@ func (s *Scheduler) lendReserved(node uint32) outcome {
 	return a
 }
 
-// earliest is when a reservation can be fulfilled at the earliest, beginning with a room: by then enough
-// of the other containers of its node may have ended. One that has declared nothing may end at any
-// moment, and so may one that is older than it has declared, or is asked to end.
+// earliest is the earliest time at which a reservation can be fulfilled if its node now has this
+// much room. A container without a declared lifetime may end at any moment. So may a container that
+// is older than it has declared, or that is asked to end.
 func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 	return s.enoughAt(r, room, func(slot uint32, c *state.Container) int64 {
 		if s.st.Preemptions.Has(slot) {
@@ -67,8 +66,9 @@ func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 	})
 }
 
-// enoughAt is when a reservation's node has room for it, if each of the containers that have no lease
-// ends when it is said to. A container that the reservation is to make larger does not end.
+// enoughAt is the time at which the node of a reservation has room for it, if each container
+// without a lease ends at the time that endOf returns. A container that the reservation will
+// enlarge does not end.
 func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf func(slot uint32, c *state.Container) int64) int64 {
 	ends := s.ends[:0]
 	for slot, c := range s.st.ContainersOn(s.st.Nodes.Get(r.Node)) {
@@ -80,7 +80,8 @@ func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf fun
 	return s.enough(r.Size, room, ends)
 }
 
-// enough is when a size fits into what is free and what ends.
+// enough is the time at which a size fits into the free room and the room of the containers that
+// have ended.
 func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 {
 	slices.SortFunc(ends, func(a, b containerEnd) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range ends {
@@ -91,8 +92,8 @@ func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 
 	return never
 }
 
-// lease is the deadline of the lease that an ask would get in the present pass; ok says whether it gets
-// one. An AM borrows nothing: that its room is needed should end no application.
+// lease is the deadline of the lease that an ask would get in the current pass; ok says whether it
+// gets one. AMs never borrow, because the recall of an AM would end its application.
 func (s *Scheduler) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
 	policy := s.cfg.Queues[s.LeafOf(a)].Backfill
 	switch {
@@ -110,15 +111,17 @@ func (s *Scheduler) lease(a *state.App, k *state.Ask, n *state.Node) (deadline i
 	return 0, policy == capacity.BackfillPreemptable && !s.tooLong(end)
 }
 
-// tooLong says whether a container that declares to end at a time would be ended for the reservation at
-// hand before, if all end as they have declared. So it would only lose its work. A reservation that may be
-// fulfilled at any moment has none that is too long: nothing is known of what it waits for.
+// tooLong says whether the reservation would end a container before the end that the container
+// declares, if all containers end as declared. Such a container would only lose its work. If the
+// reservation may be fulfilled at any moment, no container is too long, because nothing is known
+// about the containers for which it waits.
 func (s *Scheduler) tooLong(end int64) bool {
 	return end > s.loan.until && s.loan.until > s.now
 }
 
-// fitsBeside says whether a container takes nothing that the reservation waits for: of every kind that
-// the container has, the node then still has free what the reservation needs. It may stay for ever.
+// fitsBeside says whether a container takes nothing for which the reservation waits: of every
+// resource that the container uses, the node then still has what the reservation needs. Such a
+// container may stay forever.
 func (s *Scheduler) fitsBeside(size yarn.Resource, n *state.Node) bool {
 	left := n.Unallocated().Sub(size)
 	for i := range s.kindsThatCount() {
@@ -134,8 +137,8 @@ func (s *Scheduler) mayLease(a *state.App, k *state.Ask, n *state.Node) bool {
 	return ok
 }
 
-// recall asks for leases back when they are all that a reservation still waits for. Those without a
-// deadline end now, the others have as long as containers have that are preempted.
+// recall recalls leases when the reservation waits only for them. Borrowers without a deadline end
+// now. The others have as long as preempted containers have.
 func (s *Scheduler) recall(r *state.Reservation) {
 	if s.st.Leases.Len() == 0 {
 		return
@@ -150,8 +153,8 @@ func (s *Scheduler) recall(r *state.Reservation) {
 	}
 }
 
-// needed are the leases without which a reservation has no room, and which are not asked for yet. Those
-// with a deadline are spared first, and of these the oldest.
+// needed returns the leases without whose end the reservation has no room, and that are not
+// recalled yet. It spares those with a deadline first, and of these the oldest.
 func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []uint32 {
 	var leased []uint32
 	for slot := range s.st.LeasedFrom(r) {
@@ -175,8 +178,8 @@ func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []uint32 {
 	})
 }
 
-// recallLease warns the container of a lease that it ends, at a time or at its deadline if that is
-// sooner.
+// recallLease warns the container of a lease that it ends, at the given time or at its own deadline
+// if that is earlier.
 func (s *Scheduler) recallLease(slot uint32, queue string, at int64) {
 	l := *s.st.Leases.Get(slot)
 	if l.DeadlineMillis == 0 {
@@ -190,14 +193,15 @@ func (s *Scheduler) recallLease(slot uint32, queue string, at int64) {
 	}
 }
 
-// TakeRecalled returns the containers that are to end now for the room that they have borrowed.
+// TakeRecalled returns the containers that must end now because the room that they borrowed is
+// needed.
 func (s *Scheduler) TakeRecalled() []uint32 {
 	recalled := s.recalled
 	s.recalled = nil
 	return recalled
 }
 
-// EndLeases has the containers end whose leases are over by the clock: TakeRecalled returns them.
+// EndLeases ends the containers whose leases have expired: TakeRecalled returns them.
 func (s *Scheduler) EndLeases() {
 	type due struct {
 		slot   uint32

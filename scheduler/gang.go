@@ -9,33 +9,32 @@ import (
 	"rmd/yarn"
 )
 
-// A gang starts as a whole or not at all. Its ask is held back from ordinary allocation. When a pass
-// offers a node to it, one of three things happens:
+// A gang starts as a whole or not at all. Ordinary allocation skips its ask. When a pass offers a
+// node to it, one of three things happens:
 //
 //	start  room is free for all members, within the limits: all are allocated in one batch
 //	hold   nodes that will soon have room for all members are reserved
 //	wait   nothing
 //
-// A gang has reservations for all of its members or none: when it loses one, it gives the others up.
-// So a gang with reservations waits for containers that run on its nodes and never for a node that
-// another gang has, and a gang without reservations keeps nothing from anybody. Two gangs cannot
-// block each other.
+// A gang has reservations for all of its members or for none. When it loses one, it gives up the
+// others. So a gang with reservations waits only for containers that run on its nodes, and a gang
+// without reservations keeps no room from others. Two gangs cannot block each other.
 //
-// gang_room.go says where members fit, gang_hold.go which nodes to hold, and from when.
+// gang_room.go finds where members fit. gang_hold.go finds which nodes to hold, and when.
 
-// Searches for a gang take time, and most find nothing. So an input begins no search once its searches
-// have compared gangComparisons nodes and containers. In large clusters a pass on a node searches only
-// in some seconds: about as many passes a second as the constants say, if each node heartbeats once a
-// second. Which nodes and seconds these are follows from the state and the time, so a new leader
-// decides as the one before it.
+// Searches for a gang take time, and most find nothing. So an input begins no search after its
+// searches have compared gangComparisons nodes and containers. In large clusters only some passes
+// search, so that about as many passes a second search as the constants say if each node sends a
+// heartbeat once a second. The node and the time determine which passes these are, so a new leader
+// makes the same decisions.
 const (
 	gangComparisons = 8192
-	gangFitPasses   = 100 // for room for all members
-	gangHoldPasses  = 4   // for nodes to hold
+	gangFitPasses   = 100 // that search for room for all members
+	gangHoldPasses  = 4   // that search for nodes to hold
 )
 
-// mayCompareGangs says whether a pass on a node may search for a gang now, so that about so many passes
-// a second do.
+// mayCompareGangs says whether a pass on a node may search for a gang now. It allows about the
+// given number of passes a second.
 func (s *Scheduler) mayCompareGangs(node uint32, passes int) bool {
 	every := int64(s.st.Nodes.Len() / passes)
 	return s.gangsCompared < gangComparisons && (every <= 1 || (int64(node)+s.now/1000)%every == 0)
@@ -56,7 +55,7 @@ func (s *Scheduler) offerGang(app, ask, node uint32, l *Limits) decision {
 	d := s.demandOf(app, ask)
 	switch why := s.gangLimit(&d); {
 	case why == QueueMaxCapacity && s.now-g.SinceMillis >= s.usualLength() && s.gangFitsQueue(&d):
-		return skip(stateQueueSkipped, why) // as for any ask: what the queue gets back is for it
+		return skip(stateQueueSkipped, why) // as for any ask: what the queue gets back goes to this application
 	case why != NoReason:
 		return skip(statePrioritySkipped, why)
 	}
@@ -73,7 +72,7 @@ func (s *Scheduler) offerGang(app, ask, node uint32, l *Limits) decision {
 	return skip(statePrioritySkipped, GangWaits)
 }
 
-// startGang looks for room for all members of a gang that no limit keeps from starting.
+// startGang looks for room for all members of a gang that no limit prevents from starting.
 func (s *Scheduler) startGang(d *gangDemand, ask uint32, l *Limits) (decision, bool) {
 	if !s.gangFitsIn(0, d) || !s.cfg.Calculator.FitsIn(d.size, l.headroom) {
 		return decision{}, false
@@ -82,7 +81,7 @@ func (s *Scheduler) startGang(d *gangDemand, ask uint32, l *Limits) (decision, b
 	return decision{state: stateAllocated, app: d.app, ask: ask, key: s.st.Gangs.Get(d.app).Key, gang: members}, members != nil
 }
 
-// holdGang looks for nodes to hold for such a gang, if it has none and it is time to hold them.
+// holdGang looks for nodes to hold for such a gang, if it has none and it is time.
 func (s *Scheduler) holdGang(d *gangDemand, ask uint32) (decision, bool) {
 	if members, _ := s.st.GangReserved(d.app); members > 0 || !s.gangMayReserve(d) {
 		return decision{}, false
@@ -92,8 +91,8 @@ func (s *Scheduler) holdGang(d *gangDemand, ask uint32) (decision, bool) {
 		h.due(s.now, g.SinceMillis, s.usualLength()) && s.moreReservations(d.app, ask, len(h.members))
 }
 
-// GangPass starts the waiting gang of an application, or has it hold nodes, if the pass on some node
-// would when its turn comes. It does not ask whether it is another application's turn.
+// GangPass starts the waiting gang of an application, or reserves nodes for it, if a pass on some
+// node would do so. It does not check whether another application comes first.
 func (s *Scheduler) GangPass(app uint32, start bool) {
 	a, g := s.st.Apps.Get(app), s.st.Gangs.Get(app)
 	if g.State != state.GangWaiting {
@@ -123,7 +122,8 @@ func (s *Scheduler) GangPass(app uint32, start bool) {
 	}
 }
 
-// gangDemand is what the members of a gang take together, and whose limits count.
+// gangDemand is what the members of a gang use together, with the queues and the user whose limits
+// apply.
 type gangDemand struct {
 	app    uint32
 	leaf   int32
@@ -137,8 +137,8 @@ func (s *Scheduler) demandOf(app, ask uint32) gangDemand {
 	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.st.Gangs.Get(app).Spec.Count)}
 }
 
-// gangLimit is the limit of the user or of a queue that keeps all members of a gang from starting
-// together, however much room there is; NoReason if none does.
+// gangLimit is the limit of the user or of a queue that prevents all members of a gang from
+// starting together, whatever the nodes have free; NoReason if none does.
 func (s *Scheduler) gangLimit(d *gangDemand) Reason {
 	if !s.gangFitsUser(d) {
 		return UserLimit
@@ -151,8 +151,8 @@ func (s *Scheduler) gangLimit(d *gangDemand) Reason {
 	return NoReason
 }
 
-// gangFitsUser says whether the last member is within the limit of its user, which grows with what the
-// members before it take.
+// gangFitsUser says whether the last member is within the limit of its user. The limit grows with
+// what the members before it use.
 func (s *Scheduler) gangFitsUser(d *gangDemand) bool {
 	calc, before, used := s.cfg.Calculator, d.size.Sub(d.member), *s.userUsed(d.user)
 	in := s.userLimitInput(d.leaf)
@@ -161,18 +161,18 @@ func (s *Scheduler) gangFitsUser(d *gangDemand) bool {
 	return calc.Compare(s.st.Meta.Cluster, used.Add(before), s.weighted(capacity.UserLimit(in), d.user)) <= 0
 }
 
-// mayHaveAll says whether a queue may use all nodes of the partition, as root may. Then the room on the
-// nodes is its limit.
+// mayHaveAll says whether a queue may use all nodes of the partition, as root may. Then only the
+// room on the nodes limits it.
 func (s *Scheduler) mayHaveAll(queue int32) bool {
 	return s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[queue].EffMax)
 }
 
-// gangFitsIn says whether all members fit in a queue beside what it uses.
+// gangFitsIn says whether all members fit into the maximum of a queue, in addition to what it uses.
 func (s *Scheduler) gangFitsIn(queue int32, d *gangDemand) bool {
 	return s.cfg.Calculator.FitsIn(s.used(queue).Add(d.size), s.at.tree.Capacities[queue].EffMax)
 }
 
-// gangFitsQueue says whether the queues may ever use what the members take together.
+// gangFitsQueue says whether the maxima of the queues could ever allow all members together.
 func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
 	for i := d.leaf; i >= 0; i = s.queues[i].parent {
 		if !s.cfg.Calculator.FitsIn(d.size, s.at.tree.Capacities[i].EffMax) {
@@ -182,8 +182,8 @@ func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
 	return true
 }
 
-// gangMayReserve says whether the queues have room for a gang beside the gangs that hold nodes. Those
-// are charged when they start.
+// gangMayReserve says whether the queues have room for a gang in addition to the gangs that hold
+// nodes, which do not count as usage before they start.
 func (s *Scheduler) gangMayReserve(d *gangDemand) bool {
 	held := make([]yarn.Resource, len(s.queues))
 	s.st.Gangs.Each(func(app uint32, g *state.Gang) bool {
@@ -208,7 +208,8 @@ func (s *Scheduler) gangMayReserve(d *gangDemand) bool {
 	return true
 }
 
-// moreReservations checks the limits on reservations for those of a gang, as mayReserve does for one.
+// moreReservations checks the limits on reservations for all reservations of a gang, as mayReserve
+// does for one.
 func (s *Scheduler) moreReservations(app, ask uint32, more int) bool {
 	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
 	within := func(count, limit int64) bool { return limit < 0 || count+int64(more) <= limit }
@@ -245,7 +246,7 @@ func (s *Scheduler) startMember(app uint32, key yarn.SchedulerKey, node uint32) 
 		Locality: s.localityOn(s.st.Asks.Get(s.st.Ask(a, key)), node)})
 }
 
-// localityOn is the locality at which an ask may use a node next.
+// localityOn is the locality at which an ask could next use a node.
 func (s *Scheduler) localityOn(k *state.Ask, node uint32) yarn.Locality {
 	switch at := s.reachOf(k, node); {
 	case at.host:
@@ -256,7 +257,7 @@ func (s *Scheduler) localityOn(k *state.Ask, node uint32) yarn.Locality {
 	return yarn.OffSwitch
 }
 
-// fulfillGang is the pass on a node that a gang has reserved: when all its nodes have the room, all
+// fulfillGang is the pass on a node that a gang has reserved. When all its nodes have the room, all
 // members start.
 func (s *Scheduler) fulfillGang(r *state.Reservation) {
 	app := r.App
@@ -267,7 +268,7 @@ func (s *Scheduler) fulfillGang(r *state.Reservation) {
 	}
 	g, d := s.st.Gangs.Get(app), s.demandOf(app, ask)
 	switch made := r.MadeMillis; {
-	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has come back in another rack
+	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has returned in another rack
 		s.cancelGang(app, yarn.CancelGangBroken)
 	case s.heldMembers(app, d.member) == g.Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d):
 		s.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: s.heldRoom(app)})
@@ -276,8 +277,8 @@ func (s *Scheduler) fulfillGang(r *state.Reservation) {
 	}
 }
 
-// gangPatienceMillis is how late a gang may be, at least, before it looks for other nodes to hold. If
-// its nodes were to be free after a longer time, it waits for as long again.
+// gangPatienceMillis is the least delay after which a gang looks for other nodes to hold. If its
+// nodes were expected to be free after a longer time, it waits for as long again.
 const gangPatienceMillis = 10_000
 
 // heldRacks counts the racks of the nodes that a gang holds.
@@ -290,7 +291,7 @@ func (s *Scheduler) heldRacks(app uint32) int {
 	return len(slices.Compact(racks))
 }
 
-// heldMembers counts the members that have room on the nodes that a gang holds.
+// heldMembers counts the members for which the held nodes have room.
 func (s *Scheduler) heldMembers(app uint32, size yarn.Resource) (n int64) {
 	a := s.st.Apps.Get(app)
 	for _, r := range s.st.GangReservations(app) {
@@ -301,7 +302,7 @@ func (s *Scheduler) heldMembers(app uint32, size yarn.Resource) (n int64) {
 	return n
 }
 
-// heldRoom is where members go that start on the nodes that their gang holds.
+// heldRoom is the placement of the members on the held nodes.
 func (s *Scheduler) heldRoom(app uint32) (members []gangMembers) {
 	for _, r := range s.st.GangReservations(app) {
 		members = append(members, gangMembers{node: r.Node, count: int64(r.Members)})
@@ -314,35 +315,36 @@ func (s *Scheduler) cancelGang(app uint32, cause yarn.CancelCause) {
 	s.cancelWhere(app, cause, func(r *state.Reservation) bool { return r.Members != 0 })
 }
 
-// breakGang has a gang give up its other reservations when it has lost one.
+// breakGang cancels the other reservations of a gang that has lost one.
 func (s *Scheduler) breakGang(app uint32, cause yarn.CancelCause) {
 	if cause != yarn.CancelGangStarted && cause != yarn.CancelGangBroken && cause != yarn.CancelGangLate {
 		s.cancelGang(app, yarn.CancelGangBroken)
 	}
 }
 
-// EndGang ends an application's gang. What it asks for is served one by one.
+// EndGang ends an application's gang. After that its ask is served container by container.
 func (s *Scheduler) EndGang(app uint32, cause yarn.GangEnd) {
 	s.cancelGang(app, yarn.CancelGangBroken)
 	s.Emit(&event.GangEnded{App: s.st.Apps.Get(app).ID.Seq, Cause: cause})
 	s.AsksMore(app)
 }
 
-// DeclareGang gives an application a gang, in place of the one that it has.
+// DeclareGang sets the gang of an application. It replaces an earlier one.
 func (s *Scheduler) DeclareGang(app uint32, g yarn.Gang) {
 	s.cancelWhere(app, yarn.CancelGangBroken, func(r *state.Reservation) bool { return r.Members != 0 || r.IncreaseOf == 0 && g.IsOf(r.Key) })
 	s.Emit(&event.GangDeclared{App: s.st.Apps.Get(app).ID.Seq, Gang: g})
 	s.AsksMore(app)
 }
 
-// gangComplete says whether an ask is of no gang that waits, or for all members of one.
+// gangComplete says whether an ask may be served: it belongs to no waiting gang, or it asks for all
+// members of its gang.
 func (s *Scheduler) gangComplete(k *state.Ask) bool {
 	g := s.st.GangOf(k)
 	return g == nil || g.State != state.GangAsking
 }
 
-// GangMayFit says whether a queue may ever run a number of the smallest containers together, with the
-// nodes that the cluster has. It is true while there are none.
+// GangMayFit says whether a queue could ever run this many of the smallest containers together on
+// the nodes of the cluster. It is true while the cluster has no nodes.
 func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
 	s.refreshCapacities()
 	size, nodes := s.cfg.MinAlloc.Times(count), false
@@ -358,7 +360,7 @@ func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
 	return !nodes
 }
 
-// sizeFor is the size of a container that a reservation is for.
+// sizeFor is the size of one container of a reservation.
 func (s *Scheduler) sizeFor(r *state.Reservation) yarn.Resource {
 	if r.Members == 0 {
 		return r.Size

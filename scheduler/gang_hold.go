@@ -9,21 +9,22 @@ import (
 	"rmd/yarn"
 )
 
-// gangSet is the nodes that a gang would hold.
+// gangSet is the nodes that a gang could hold.
 type gangSet struct {
-	members []gangMembers // nil: it finds too little room, however long it waits
+	members []gangMembers // nil: there will never be enough room
 	at      int64         // when they are expected to have room for all members
 }
 
-// due says whether a gang that waits since a time is to hold its nodes now. To hold them costs room that
-// nobody uses, so it is to be for a short time: short beside how long a container usually runs, or
-// beside how long the gang has waited.
+// due says whether a gang that has waited since a time should hold its nodes now. Nobody uses the
+// room of held nodes. So the remaining time must be short, compared with how long a container
+// usually runs, or with how long the gang has waited.
 func (h gangSet) due(now, since, usual int64) bool {
 	return h.members != nil && gangHoldPart*(h.at-now) <= max(usual, now-since)
 }
 
-// gangHoldPart is the part of these times for which a gang may hold nodes. Twice the time holds about
-// twice as much idle, and starts gangs a sixth earlier at most (TestGangsHoldLittle).
+// gangHoldPart limits the time for which a gang holds nodes: to this part of those times. Twice the
+// time holds about twice as much idle room, and starts gangs at most a sixth earlier
+// (TestGangsHoldLittle).
 const gangHoldPart = 16
 
 const (
@@ -37,14 +38,14 @@ const (
 
 const never = math.MaxInt64
 
-// roomAt says that from a time on a node has room for more members.
+// roomAt says that a node has room for more members from a time on.
 type roomAt struct {
 	at   int64
 	room gangMembers
 }
 
-// gangHold looks for the nodes that will have room for all members of a gang first, if nothing starts
-// on them any more.
+// gangHold finds the nodes that will have room for all members of a gang first, if nothing else
+// starts on them.
 func (s *Scheduler) gangHold(app, ask uint32) gangSet {
 	r := s.roomsFor(app, ask)
 	ends := lengthGuesses{s: s}
@@ -63,7 +64,7 @@ func (s *Scheduler) gangHold(app, ask uint32) gangSet {
 	return firstSet(&r.g, rooms)
 }
 
-// mayHoldNode says whether a gang may hold a node, as far as the node is concerned.
+// mayHoldNode says whether the state of a node allows a gang to hold it.
 func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 	if !s.st.Nodes.Has(node) {
 		return false
@@ -75,7 +76,7 @@ func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 // firstSet is the set of nodes that has room for all members first.
 func firstSet(g *yarn.Gang, rooms []roomAt) gangSet {
 	slices.SortStableFunc(rooms, func(x, y roomAt) int { return cmp.Compare(x.at, y.at) })
-	var found []rackCounts // members by rack; by rack 0 if the rack does not matter
+	var found []rackCounts // members by rack; all under rack 0 if the rack does not matter
 	for i := range rooms {
 		m := &rooms[i].room
 		rack := state.NameID(0)
@@ -94,7 +95,7 @@ func firstSet(g *yarn.Gang, rooms []roomAt) gangSet {
 	return gangSet{}
 }
 
-// until adds the room up that nodes of a rack get; rack 0: of any.
+// until sums the room by node for the nodes of a rack; rack 0 stands for all racks.
 func until(rooms []roomAt, rack state.NameID) (sum []gangMembers) {
 	at := map[uint32]int{} // looked up by node only
 	for _, r := range rooms {
@@ -112,13 +113,13 @@ func until(rooms []roomAt, rack state.NameID) (sum []gangMembers) {
 	return sum
 }
 
-// lengthGuesses guesses when containers end. It remembers the guesses for an application.
+// lengthGuesses estimates when containers end. It remembers the estimates for an application.
 type lengthGuesses struct {
 	s        *Scheduler
 	compared int64 // containers
 	app      uint32
 	lengths  *state.Lengths
-	ends     []containerEnd // of the node at hand
+	ends     []containerEnd // of the current node
 }
 
 type containerEnd struct {
@@ -126,7 +127,8 @@ type containerEnd struct {
 	size yarn.Resource
 }
 
-// roomsOn appends from when on a node has room for how many members, up to a number that may go there.
+// roomsOn appends the times from which a node has room for how many members, up to the number that
+// may run there.
 func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) []roomAt {
 	n := e.s.st.Nodes.Get(most.node)
 	e.ends = e.ends[:0]
@@ -151,9 +153,9 @@ func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) 
 	}
 }
 
-// endOf guesses when a container ends: when its application has declared, else in the middle of what containers like it
-// had left at its age, at the end of its application's lifetime at the latest. It is never for an AM
-// without one.
+// endOf estimates when a container ends: at the time that its application has declared, otherwise
+// after the median remaining time of similar containers at its age, and at the latest at the end of
+// its application's lifetime. An AM without a lifetime never ends.
 func (e *lengthGuesses) endOf(c *state.Container) int64 {
 	a := e.s.st.Apps.Get(c.App)
 	end := int64(never)
@@ -175,11 +177,11 @@ func (e *lengthGuesses) endOf(c *state.Container) int64 {
 	return max(end, e.s.now)
 }
 
-// usualLength is how long a container runs that starts now, whatever it is.
+// usualLength is the median length of all containers.
 func (s *Scheduler) usualLength() int64 { return medianLength(s.st.LengthsOfAll(), 0) }
 
-// medianLength is the median of the lengths in a history that are longer than age. Without one, a
-// container runs for as long again as it has run, at least for unknownLengthMillis.
+// medianLength is the median of the lengths in a history that are longer than age. Without such
+// lengths it is twice the age, and at least unknownLengthMillis.
 func medianLength(l *state.Lengths, age int64) int64 {
 	var weights [state.LengthBuckets]int64
 	var sum int64
@@ -201,5 +203,5 @@ func medianLength(l *state.Lengths, age int64) int64 {
 			return (max(from, age) + to) / 2
 		}
 	}
-	return never // not reached: the weights add up to sum
+	return never // not reached: the weights sum to sum
 }

@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// gangMembers says how many members of a gang fit on a node, or go there.
+// gangMembers is the number of members of a gang that fit on a node, or that are placed there.
 type gangMembers struct {
 	node  uint32
 	rack  state.NameID
@@ -15,7 +15,7 @@ type gangMembers struct {
 	local bool // the ask names the node or its rack
 }
 
-// chooseMembers chooses where the members of a gang go, of nodes in the order of preference; nil when
+// chooseMembers places the members of a gang on nodes, which are in the order of preference; nil if
 // there is too little room.
 func chooseMembers(g *yarn.Gang, rooms []gangMembers) []gangMembers {
 	if !g.OneRack {
@@ -40,7 +40,7 @@ func chooseMembers(g *yarn.Gang, rooms []gangMembers) []gangMembers {
 	return nil
 }
 
-// takeMembers fills nodes with members, one after the other; nil when not all members find room.
+// takeMembers fills one node after the other with members; nil if not all members find room.
 func takeMembers(g *yarn.Gang, rooms []gangMembers) (members []gangMembers) {
 	left := g.Count
 	for _, m := range rooms {
@@ -55,8 +55,9 @@ func takeMembers(g *yarn.Gang, rooms []gangMembers) (members []gangMembers) {
 	return nil
 }
 
-// gangRoom is where all members of a gang may start now; nil when there is too little room. Nodes that
-// it holds come first, then those that its ask names, then those with the most memory free.
+// gangRoom returns where all members of a gang can start now; nil if there is too little room. It
+// prefers nodes that the gang holds, then nodes that its ask names, then nodes with the most free
+// memory.
 func (s *Scheduler) gangRoom(app, ask uint32) []gangMembers {
 	r := s.roomsFor(app, ask)
 	for slot := range s.st.GangReservations(app) {
@@ -79,7 +80,7 @@ func (s *Scheduler) gangRoom(app, ask uint32) []gangMembers {
 	return chooseMembers(&r.g, r.rooms)
 }
 
-// gangRooms gathers the nodes on which members of a gang fit.
+// gangRooms collects the nodes on which members of a gang fit.
 type gangRooms struct {
 	s        *Scheduler
 	g        yarn.Gang
@@ -89,10 +90,10 @@ type gangRooms struct {
 	rooms    []gangMembers
 	found    int64        // members that fit on them, up to the count on each
 	compared int64        // nodes
-	racks    []rackCounts // of an ask that may use named places alone
+	racks    []rackCounts // if the ask may use only named places
 }
 
-// rackCounts is what an ask that may use named places alone still wants of a rack.
+// rackCounts is what an ask that may use only named places still wants of a rack.
 type rackCounts struct {
 	rack state.NameID
 	left int64
@@ -103,7 +104,7 @@ func (s *Scheduler) roomsFor(app, ask uint32) *gangRooms {
 	return &gangRooms{s: s, g: s.st.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1}
 }
 
-// add adds a node on which an amount is free, if a member may use it.
+// add adds a node with some free room, if a member may use it.
 func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	r.compared++
 	n, k := r.s.st.Nodes.Get(node), r.s.st.Asks.Get(r.ask)
@@ -121,7 +122,7 @@ func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	}
 }
 
-// wanted is how many members may go to a node by the counts of an ask for named places alone.
+// wanted is the number of members that the ask allows on a node, if it may use only named places.
 func (r *gangRooms) wanted(k *state.Ask, n *state.Node, at reach) int64 {
 	if !at.rack {
 		return r.s.st.Locations.Get(r.s.st.Location(k, n.Host)).Count
@@ -136,8 +137,8 @@ func (r *gangRooms) wanted(k *state.Ask, n *state.Node, at reach) int64 {
 	return fit
 }
 
-// membersIn counts the containers of a size that fit in an amount. Where a kind is over-committed none
-// does, not even of another kind.
+// membersIn counts the containers of a size that fit into an amount. If one resource is
+// over-committed, none fits.
 func (s *Scheduler) membersIn(free, size yarn.Resource) int64 {
 	if !s.cfg.Calculator.FitsIn(yarn.Resource{}, free) {
 		return 0

@@ -5,14 +5,15 @@ import (
 	"rmd/yarn"
 )
 
-// GangWait says what an application's gang waits for.
+// GangWait says why an application's gang waits.
 type GangWait struct {
 	Reason Reason // NoReason: the next pass starts it, unless another queue comes first
-	Never  bool   // its members can never run together with the nodes and queues that there are
-	Fit    int64  // members that have room now, without regard to each other
+	Never  bool   // its members can never run together on the present nodes and in the present queues
+	Fit    int64  // members that have room now, each counted alone
 }
 
-// WhyGangWaits says why the gang of an ask has not started. The partition at hand is the ask's.
+// WhyGangWaits says why the gang of an ask has not started. The current partition must be that of
+// the ask.
 func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 	d := s.demandOf(app, ask)
 	mine := func(n *state.Node) bool { return n.Reservation == 0 || s.st.Reservations.Get(n.Reservation).App == app }

@@ -10,15 +10,16 @@ import (
 	"rmd/yarn"
 )
 
-// yarnRound is a round of preemption that chooses containers as YARN's policy does, for clusters that
-// want the same choices. Each round chooses again from the start. A container is warned when it is
-// chosen, ends when it is still chosen at its deadline, and its warning is withdrawn when it is chosen
-// no more. YARN's defects are left out; docs/design/differences-from-yarn.md names them.
+// yarnRound is a round of preemption that chooses containers as YARN's policy does, for clusters
+// that want the same choices. Each round chooses again from the start. A container is warned when
+// it is chosen first, and ends when it is still chosen at its deadline. When it is not chosen any
+// more, its warning is withdrawn. docs/design/differences-from-yarn.md lists the defects of YARN
+// that it does not have.
 //
 //	queue priority   preemption_yarn_priority.go  for reservations of queues of a higher priority
-//	reserved         preemption_yarn_reserved.go  for reservations on the nodes where they are
-//	first in         preemption_yarn_fifo.go      from queues that use too much, the newest first
-//	inside a queue   preemption_yarn_leaf.go      from applications of a queue for others of it
+//	reserved         preemption_yarn_reserved.go  for reservations, on the reserved nodes
+//	first in         preemption_yarn_fifo.go      from queues above their entitlement, the newest first
+//	inside a queue   preemption_yarn_leaf.go      from applications for others of the same queue
 //
 // Source: Hadoop 3.4.2, ProportionalCapacityPreemptionPolicy.containerBasedPreemptOrKill.
 type yarnRound struct {
@@ -31,8 +32,8 @@ type yarnRound struct {
 	dropped    []droppedReservation
 	calc       yarn.Calculator
 	cluster    yarn.Resource
-	owed       [][]yarn.Resource // what toTake computed last
-	needy      [][]bool          // leaves that want more, by partition, in any computation
+	owed       [][]yarn.Resource // the last result of toTake
+	needy      [][]bool          // by partition and queue: leaves that wanted more in one of the computations
 }
 
 // droppedReservation is a reservation that counted toward what its leaf must give of a partition.
@@ -46,8 +47,8 @@ type droppedReservation struct {
 type yarnChoice struct {
 	container   uint32
 	cause       yarn.PreemptionCause
-	queue       string // that gains, where it is known
-	reservation uint64 // of a queue of higher priority, that it makes room for; otherwise 0
+	queue       string // path of the queue that gains, if it is known
+	reservation uint64 // the reservation that gets the room, if it belongs to a queue of higher priority; otherwise 0
 }
 
 func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
@@ -74,8 +75,8 @@ func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
 	return r.carryOut()
 }
 
-// carryOut withdraws warnings of containers that are not chosen any more, warns those that are chosen
-// for the first time, and returns those whose deadline has passed.
+// carryOut withdraws the warnings of containers that are not chosen any more, warns newly chosen
+// containers, and returns those whose deadline has passed.
 func (r *yarnRound) carryOut() (kill []uint32) {
 	r.spareForDropped()
 	var spared []uint32
@@ -96,8 +97,8 @@ func (r *yarnRound) carryOut() (kill []uint32) {
 	return kill
 }
 
-// spareForDropped takes back what was chosen for a reservation that a later selector has dropped: it
-// would end for nothing.
+// spareForDropped removes the containers that were chosen for a reservation that a later selector
+// cancelled. Their end would be useless.
 func (r *yarnRound) spareForDropped() {
 	r.chosen = slices.DeleteFunc(r.chosen, func(c yarnChoice) bool {
 		dropped := c.reservation != 0 && r.s.st.Reservation(c.reservation) == 0
@@ -108,9 +109,9 @@ func (r *yarnRound) spareForDropped() {
 	})
 }
 
-// warned warns a chosen container. It says whether that is done already and the time is up. A container
-// that was warned for balance and is chosen for another cause, or the other way around, is warned again
-// if it would end too late otherwise, or too soon.
+// warned warns a chosen container, unless it is warned already. It reports whether the deadline has
+// passed. If the cause has changed between balance and another cause, it warns again if the old
+// deadline would be too late or too early.
 func (r *yarnRound) warned(c yarnChoice) (timeIsUp bool) {
 	if r.s.st.Preemptions.Has(c.container) {
 		w := r.s.st.Preemptions.Get(c.container)
@@ -125,7 +126,7 @@ func (r *yarnRound) warned(c yarnChoice) (timeIsUp bool) {
 	return false
 }
 
-// deadline is when a container ends that is warned now.
+// deadline is the deadline of a warning that is given now.
 func (r *yarnRound) deadline(cause yarn.PreemptionCause) int64 {
 	if cause == yarn.PreemptBalance {
 		return r.s.now + r.set.BalanceMaxWaitMillis
@@ -140,15 +141,15 @@ func (r *yarnRound) warn(c yarnChoice) {
 		Over: yarn.ComponentMax(q.Used.Sub(q.Guaranteed), yarn.Resource{})})
 }
 
-// choose adds a container and takes it off the budget.
+// choose adds a container to the chosen ones, and subtracts it from the limit of the round.
 func (r *yarnRound) choose(c yarnChoice) {
 	r.isChosen[c.container] = true
 	r.chosen = append(r.chosen, c)
 	r.budget = r.budget.Sub(r.s.st.Containers.Get(c.container).Size)
 }
 
-// toTake computes what each leaf must give of each partition, less what is chosen already. Each entry
-// is parallel to the queues.
+// toTake computes what each leaf must give of each partition, less what is already chosen. Each
+// entry is parallel to the queues.
 //
 // Source: Hadoop 3.4.2, CapacitySchedulerPreemptionUtils.deductPreemptableResourcesBasedSelectedCandidates
 // and getResToObtainByPartitionForLeafQueue.
@@ -193,7 +194,7 @@ func (r *yarnRound) leafOf(container uint32) int32 {
 // partitionOf is the index of a node's partition.
 func (r *yarnRound) partitionOf(node uint32) int { return int(r.s.st.Nodes.Get(node).Label) }
 
-// liveOn are the containers of a node that have not been told to end, by a given order.
+// liveOn are the live containers of a node in a given order.
 func (r *yarnRound) liveOn(node uint32, compare func(a, b uint32) int) (live []uint32) {
 	for slot, c := range r.s.st.ContainersOn(r.s.st.Nodes.Get(node)) {
 		if c.State.Live() {

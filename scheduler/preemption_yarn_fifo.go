@@ -9,22 +9,23 @@ import (
 	"rmd/yarn"
 )
 
-// yarnFirstIn takes from one leaf what it must give.
+// yarnFirstIn chooses containers of one leaf.
 type yarnFirstIn struct {
 	*yarnRound
 	leaf    int32
 	cause   yarn.PreemptionCause
-	take    []yarn.Resource // by partition; what is below zero in a kind has been given
-	gives   []bool          // by partition
-	masters []uint32        // AMs that were passed over
-	size    yarn.Resource   // of those
+	take    []yarn.Resource // by partition: what it must still give; negative if more was taken
+	gives   []bool          // by partition: whether it must still give something
+	masters []uint32        // AMs that were skipped
+	size    yarn.Resource   // the total size of masters
 
-	conservative bool   // take a container only if the leaf must give some of every kind
-	gains        string // path of the queue that gains, where it is known
+	conservative bool   // take a container only if the leaf must give some of every resource
+	gains        string // path of the queue that gains, if it is known
 }
 
-// chooseFirstIn takes from each leaf that uses too much: first containers on nodes that were lent to
-// it, then those of the application that is served last. AMs are the last resort.
+// chooseFirstIn takes from each leaf what it must give: first containers on nodes of non-exclusive
+// labels that they did not ask for, then containers of the application that is served last. It
+// takes AMs only if the rest does not suffice.
 //
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.
 func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
@@ -43,8 +44,8 @@ func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
 	}
 }
 
-// appsByLeaf are the applications of each leaf that have containers or reservations, those that are
-// served last first.
+// appsByLeaf returns the applications of each leaf that have containers or reservations. Those that
+// are served last come first.
 func (r *yarnRound) appsByLeaf() [][]uint32 {
 	apps := make([][]uint32, len(r.s.cfg.Queues))
 	r.s.st.Apps.Each(func(slot uint32, a *state.App) bool {
@@ -80,8 +81,8 @@ func (f *yarnFirstIn) choose(apps []uint32) {
 	f.chooseMasters()
 }
 
-// lent are the containers that asked for no label and are on nodes that their label lends, the newest
-// first. An AM that may not be lent a node is there since the node got its label.
+// lent returns the containers that asked for no label and run on nodes with a non-exclusive label,
+// the newest first. An AM can run there only if its node got the label later.
 func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 	if len(f.partitions) == 1 {
 		return nil
@@ -98,8 +99,8 @@ func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 	return lent
 }
 
-// chooseOf takes from one application: its reservations, and then its containers by reverse priority,
-// the newest first.
+// chooseOf takes from one application: first its reservations, then its containers, those of the
+// lowest priority first, and of these the newest.
 func (f *yarnFirstIn) chooseOf(app uint32) {
 	st := f.s.st
 	a := st.Apps.Get(app)
@@ -111,7 +112,7 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 	for _, number := range reservations {
 		slot := st.Reservation(number)
 		if slot == 0 {
-			continue // it went with another one of its gang
+			continue // it was cancelled with another reservation of its gang
 		}
 		res := st.Reservations.Get(slot)
 		if f.takes(f.partitionOf(res.Node), res.Size) {
@@ -132,7 +133,8 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 	}
 }
 
-// liveOf are the containers of an application that may be chosen, by reverse priority, the newest first.
+// liveOf returns the containers of an application that may be chosen: those of the lowest priority
+// first, and of these the newest.
 func (f *yarnFirstIn) liveOf(a *state.App) (live []uint32) {
 	st := f.s.st
 	for slot, c := range st.ContainersOf(a) {
@@ -146,7 +148,7 @@ func (f *yarnFirstIn) liveOf(a *state.App) (live []uint32) {
 	return live
 }
 
-// chooseMasters takes AMs that were passed over, while those of the leaf have more than AMs may have.
+// chooseMasters takes skipped AMs while the AMs of the leaf use more than their share.
 func (f *yarnFirstIn) chooseMasters() {
 	q := &f.s.cfg.Queues[f.leaf]
 	most := preempt.MultiplyFloat(f.partitions[0].Queues[f.leaf].Guaranteed, q.MaxAMPercent)
@@ -160,7 +162,7 @@ func (f *yarnFirstIn) chooseMasters() {
 	}
 }
 
-// try chooses a container if that takes something of what its leaf must give.
+// try chooses a container if it counts toward what its leaf must give.
 func (f *yarnFirstIn) try(slot uint32) bool {
 	c := f.s.st.Containers.Get(slot)
 	if f.isChosen[slot] || !f.takes(f.partitionOf(c.Node), c.Size) {
@@ -170,8 +172,8 @@ func (f *yarnFirstIn) try(slot uint32) bool {
 	return true
 }
 
-// takes says whether a size counts toward what the leaf must give of a partition and fits the budget,
-// and takes it off the former.
+// takes says whether a size counts toward what the leaf must give of a partition and fits into the
+// limit of the round. If so, it subtracts the size from what the leaf must give.
 //
 // Source: Hadoop 3.4.2, CapacitySchedulerPreemptionUtils.tryPreemptContainerAndDeductResToObtain.
 func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
@@ -181,7 +183,7 @@ func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
 	}
 	for i, v := range take {
 		if v == 0 {
-			take[i] = -1 // as YARN: a kind of which nothing must be taken does not stop the others
+			take[i] = -1 // as in YARN: a resource of which nothing must be taken does not stop the others
 		}
 	}
 	if !f.calc.AnyAboveZero(*take) || !f.calc.FitsIn(size, f.budget) {

@@ -16,7 +16,7 @@ func (r *yarnRound) chooseInsideLeaves() {
 	}
 }
 
-// leafDemand is what applications of a leaf must give in a partition.
+// leafDemand is what the applications of a leaf must give in a partition.
 type leafDemand struct {
 	*leafApps
 	leaf      int32
@@ -40,7 +40,7 @@ func (r *yarnRound) insideLeaves() (demands []leafDemand) {
 	return demands
 }
 
-// chosenOf is what is chosen of an application in the partition at hand.
+// chosenOf is what is already chosen of an application in the current partition.
 func (r *yarnRound) chosenOf(app uint32) (sum yarn.Resource) {
 	for _, c := range r.chosen {
 		if k := r.s.st.Containers.Get(c.container); k.App == app && r.s.st.Nodes.Get(k.Node).Label == r.s.at.label {
@@ -50,8 +50,8 @@ func (r *yarnRound) chosenOf(app uint32) (sum yarn.Resource) {
 	return sum
 }
 
-// chooseInside takes what the applications of a leaf must give, from those that come last first. If
-// limits of users come first, no user gets below its limit.
+// chooseInside takes what the applications of a leaf must give, beginning with those that are last
+// in the order. With userlimit_first, no user falls below its limit.
 func (r *yarnRound) chooseInside(d *leafDemand) {
 	f := &yarnFirstIn{yarnRound: r, leaf: d.leaf, conservative: r.set.Intra.ConservativeDRF, gains: r.s.cfg.Queues[d.leaf].Path,
 		take: make([]yarn.Resource, len(r.partitions)), gives: make([]bool, len(r.partitions))}
@@ -77,7 +77,7 @@ func (r *yarnRound) chooseInside(d *leafDemand) {
 	}
 }
 
-// chooseAboveLimit takes containers of an application. used is what its user uses without what was
+// chooseAboveLimit takes containers of an application. used is the usage of its user less what was
 // taken.
 func (f *yarnFirstIn) chooseAboveLimit(app uint32, limit yarn.Resource, used *yarn.Resource) {
 	userLimits := f.set.Intra.Order == preempt.UserLimitFirst

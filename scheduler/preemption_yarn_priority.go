@@ -7,15 +7,15 @@ import (
 	"rmd/yarn"
 )
 
-// yarnPriority makes room for reservations of queues below their guarantee on the nodes where they
-// are, at the cost of queues of a lower priority, whatever those use.
+// yarnPriority makes room for reservations of queues below their guarantee, on the reserved nodes.
+// It takes containers of queues of a lower priority, however much those use.
 //
 // Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector.
 type yarnPriority struct {
 	*yarnRound
 	*queueRanks
-	touched map[uint32]bool   // nodes that were decided about
-	gained  [][]yarn.Resource // by partition and leaf: reservations that room was made for
+	touched map[uint32]bool   // nodes that already have a decision
+	gained  [][]yarn.Resource // by partition and leaf: reservations for which room is made
 }
 
 func (r *yarnRound) chooseByQueuePriority() {
@@ -76,7 +76,8 @@ func (p *yarnPriority) take(res *state.Reservation, leaf int32, victims []uint32
 	}
 }
 
-// move reserves another node instead, where enough may end. A later round looks at it there.
+// move reserves another node instead, if enough containers may end there. A later round chooses
+// them.
 func (p *yarnPriority) move(res *state.Reservation, leaf int32) {
 	ask, ok := p.s.askOfReservation(res)
 	if !ok || !p.s.movable(res, p.s.st.Asks.Get(ask)) {

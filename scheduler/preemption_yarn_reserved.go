@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// chooseForReservations ends containers on reserved nodes whose reservation can be fulfilled then, the
-// nodes where the least must end first.
+// chooseForReservations chooses containers on reserved nodes so that their reservations can be
+// fulfilled. Nodes where the least must end come first.
 //
 // Source: Hadoop 3.4.2, ReservedContainerCandidatesSelector.
 func (r *yarnRound) chooseForReservations() {
@@ -30,8 +30,8 @@ func (r *yarnRound) chooseForReservations() {
 	}
 }
 
-// lookAtReserved is the size of what must end on a node for its reservation, each container looked at
-// by itself; false when that does not do, or nothing needs to end.
+// lookAtReserved returns the size of the containers that must end on a node for its reservation;
+// false if they do not suffice, or nothing must end. It checks each container alone.
 func (r *yarnRound) lookAtReserved(node uint32, take [][]yarn.Resource) (size yarn.Resource, ok bool) {
 	return size, r.offerOnReserved(node, func(slot uint32, v yarn.Resource) bool {
 		if !r.mayTake(slot, take) {
@@ -42,7 +42,7 @@ func (r *yarnRound) lookAtReserved(node uint32, take [][]yarn.Resource) (size ya
 	})
 }
 
-// chooseOnReserved chooses containers of a node for its reservation, all that are needed or none.
+// chooseOnReserved chooses containers of a node for its reservation: all that are needed, or none.
 func (r *yarnRound) chooseOnReserved(node uint32, take [][]yarn.Resource) {
 	queue := r.s.cfg.Queues[r.s.LeafOf(r.s.st.Apps.Get(r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation).App))].Path
 	partition := r.partitionOf(node)
@@ -69,7 +69,7 @@ func (r *yarnRound) chooseOnReserved(node uint32, take [][]yarn.Resource) {
 }
 
 // offerOnReserved offers the containers of a reserved node, the newest first, until the reservation
-// fits. It does not offer AMs, nor what is chosen already.
+// fits. It skips AMs, and does not offer containers that are already chosen.
 func (r *yarnRound) offerOnReserved(node uint32, take func(slot uint32, size yarn.Resource) bool) bool {
 	res := r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation)
 	room := r.s.roomOn(node)
@@ -88,14 +88,15 @@ func (r *yarnRound) offerOnReserved(node uint32, take func(slot uint32, size yar
 	return false
 }
 
-// mayTake says whether a container's leaf must give as much, and the budget allows it.
+// mayTake says whether the container's leaf must give at least this much, and the limit of the
+// round allows it.
 func (r *yarnRound) mayTake(slot uint32, take [][]yarn.Resource) bool {
 	c := r.s.st.Containers.Get(slot)
 	gives := take[r.partitionOf(c.Node)][r.leafOf(slot)]
 	return !gives.IsZero() && r.calc.FitsIn(c.Size, gives) && r.calc.FitsIn(c.Size, r.budget)
 }
 
-// ratio is a as a part of b, of the kind where it is largest; in parts of 2^32.
+// ratio is the largest share of a in b over all resources, in parts of 2^32.
 func (r *yarnRound) ratio(a, b yarn.Resource) (most uint64) {
 	for i := range r.s.kindsThatCount() {
 		most = max(most, yarn.Share(a[i], b[i]))

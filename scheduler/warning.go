@@ -6,23 +6,24 @@ import (
 	"rmd/yarn"
 )
 
-// Before a container is preempted its AM is warned, with a deadline. The state has the warnings. Each
-// ends in one of three ways: it is withdrawn, the container ends by itself, or the container is
-// preempted at the deadline. A round of preemption decides which; only the end of a reservation, a
-// move of an application and a configuration without preemption withdraw at once.
+// Before a container is preempted, rmd warns its AM, with a deadline. The state holds the warnings.
+// A warning ends when it is withdrawn, when the container ends by itself, or when the container is
+// preempted at the deadline. A round of preemption decides. Only three things withdraw a warning at
+// once: the end of its reservation, a move of an application, and a configuration without
+// preemption.
 
-// AskPreemption warns a container. The caller leaves e.Container out.
+// AskPreemption warns a container. It sets e.Container.
 func (s *Scheduler) AskPreemption(container uint32, e event.PreemptionAsked) {
 	e.Container = s.st.Ref(s.st.Containers.Get(container))
 	s.Emit(&e)
 }
 
-// WithdrawPreemption takes the warning of a container back.
+// WithdrawPreemption withdraws the warning of a container.
 func (s *Scheduler) WithdrawPreemption(container uint32, cause yarn.WithdrawalCause) {
 	s.Emit(&event.PreemptionWithdrawn{Container: s.st.Ref(s.st.Containers.Get(container)), Cause: cause})
 }
 
-// withdrawFor takes the warnings back that stand for a reservation, which is about to end.
+// withdrawFor withdraws the warnings for a reservation that is about to end.
 func (s *Scheduler) withdrawFor(r *state.Reservation, cause yarn.WithdrawalCause) {
 	var warned []uint32
 	for slot := range s.st.PreemptedFor(r) {
@@ -33,8 +34,8 @@ func (s *Scheduler) withdrawFor(r *state.Reservation, cause yarn.WithdrawalCause
 	}
 }
 
-// WithdrawMoved takes the warnings of an application that moves to another queue back, and those that
-// stand for its reservations: what queues are owed is another thing then.
+// WithdrawMoved withdraws the warnings of the containers of an application that moves to another
+// queue, and the warnings for its reservations, because the entitlements of the queues change.
 func (s *Scheduler) WithdrawMoved(app uint32) {
 	s.withdrawWhere(yarn.WithdrawMoved, func(c *state.Container, p *state.Preemption) bool {
 		if c.App == app {
@@ -45,12 +46,12 @@ func (s *Scheduler) WithdrawMoved(app uint32) {
 	})
 }
 
-// WithdrawAll takes all warnings back, those of leases apart.
+// WithdrawAll withdraws all warnings, except those of leases.
 func (s *Scheduler) WithdrawAll(cause yarn.WithdrawalCause) {
 	s.withdrawWhere(cause, func(*state.Container, *state.Preemption) bool { return true })
 }
 
-// withdrawWhere leaves the warnings of leases alone: they have nothing to do with what queues are owed.
+// withdrawWhere does not touch the warnings of leases, because they do not depend on entitlements.
 func (s *Scheduler) withdrawWhere(cause yarn.WithdrawalCause, when func(c *state.Container, p *state.Preemption) bool) {
 	var warned []uint32
 	s.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
