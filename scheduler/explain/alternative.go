@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// explainIfs adds what would be without what keeps the first ask from being served,
-// and what must end for it to fit.
+// explainIfs adds what would happen without the obstacle of the first ask, and what must end so
+// that the ask fits.
 func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
 	try := func(text string, w without) { x.suppose(text, v.judge(app, ask, w, nil).reason) }
 	switch x.reason {
@@ -32,7 +32,7 @@ func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
 	}
 }
 
-// suppose notes what a supposition comes to.
+// suppose adds the result of one assumption.
 func (x *Explanation) suppose(text string, r scheduler.Reason) {
 	k := Alternative{If: text, Now: r == scheduler.NoReason, Reason: r.String(), Then: "not sooner: " + r.Diagnostic()}
 	if k.Now {
@@ -44,8 +44,8 @@ func (x *Explanation) suppose(text string, r scheduler.Reason) {
 	x.WhatIf = append(x.WhatIf, k)
 }
 
-// explainRoom looks at the nodes that an ask may use for the most of it that would
-// fit now, and, when it is a matter of what is free, for what must end.
+// explainRoom finds the largest part of the ask that would fit on a node now. If only free room is
+// missing, it also finds what must end.
 func (v view) explainRoom(x *Explanation, app, ask uint32) {
 	k := v.st.Asks.Get(ask)
 	var best yarn.Resource
@@ -72,8 +72,8 @@ func (v view) explainRoom(x *Explanation, app, ask uint32) {
 	v.explainEnd(x, k, fullest)
 }
 
-// leastShare is the smallest part, over the kinds that count, that some has of
-// whole; in parts of 2^32.
+// leastShare is the smallest share of some in whole, over the resources that count, in parts of
+// 2^32.
 func (v view) leastShare(some, whole yarn.Resource) uint64 {
 	least := uint64(1) << 32
 	for i := range v.cfg.Kinds {
@@ -84,21 +84,21 @@ func (v view) leastShare(some, whole yarn.Resource) uint64 {
 	return least
 }
 
-// open says whether an ask may use a running node that nobody else has reserved.
+// open says whether an ask may use a running node, and no other application has reserved the node.
 func (v view) open(app, ask, node uint32, n *state.Node) bool {
 	return n.Serving() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
 		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
 
-// ifNoAMLimit supposes an application activated.
+// ifNoAMLimit assumes that the application is activated.
 func (v view) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
 	if ask := v.firstAsk(a); ask != 0 {
 		x.suppose("AMs had no limit", v.judge(slot, ask, without{}, nil).reason)
 	}
 }
 
-// ifNoParallelLimit supposes an application without limits on parallel ones: whether its AM would
-// be activated, and fit.
+// ifNoParallelLimit assumes that no limit on parallel applications applies: it says whether the AM
+// would be activated, and would fit.
 func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
 	r := v.WhyNotActivated(a)
 	if r == scheduler.NoReason && !a.Unmanaged {
@@ -113,18 +113,18 @@ func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
 	x.suppose("no number of parallel applications were set", r)
 }
 
-// endCandidates is how many nodes are looked at closely for what must end.
+// endCandidates is the number of nodes that are examined for what must end.
 const endCandidates = 32
 
-// candidate is a node where an ask would fit if enough ended.
+// candidate is a node where an ask would fit after enough containers end.
 type candidate struct {
 	node     uint32
-	share    uint64 // of the ask that is free already
-	reserved bool   // it is reserved for the application
+	share    uint64 // the part of the ask that is free already
+	reserved bool   // the node is reserved for the application
 }
 
-// before says which of two is the better one: one that is reserved, then the one with
-// more free.
+// before says which of two candidates is better: a reserved node, then the node with more free
+// room.
 func (c candidate) before(o candidate) bool {
 	if c.reserved != o.reserved {
 		return c.reserved
@@ -132,7 +132,7 @@ func (c candidate) before(o candidate) bool {
 	return c.share > o.share
 }
 
-// candidates are the best of those seen, best first; among equals the first seen.
+// candidates keeps the best candidates, the best first; of equal ones the first that was added.
 type candidates struct {
 	list [endCandidates]candidate
 	n    int
@@ -153,8 +153,8 @@ func (l *candidates) add(c candidate) {
 	l.list[at] = c
 }
 
-// explainEnd finds the least that must end on one node for an ask to fit: on the
-// node reserved for it, else on the one where the fewest containers do.
+// explainEnd finds the smallest set of containers on one node whose end makes room for the ask: on
+// the node that is reserved for it, otherwise on the node where the fewest containers suffice.
 func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 	for _, c := range from.list[:from.n] {
 		end := v.endOn(c.node, k.Size)
@@ -167,8 +167,8 @@ func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 	}
 }
 
-// endOn picks containers of a node, those that free the most of what is missing
-// first, until a size fits; nil when it does not even then.
+// endOn picks containers of a node until a size fits, those that free the most of what is missing
+// first; nil if all of them do not suffice.
 func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	n := v.st.Nodes.Get(node)
 	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
@@ -195,7 +195,7 @@ func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	return out
 }
 
-// freeing is how much of what is missing a container's end would free.
+// freeing is how much of what is missing the end of a container would free.
 func (v view) freeing(slot uint32, missing yarn.Resource) uint64 {
 	return v.leastShare(yarn.ComponentMin(v.st.Containers.Get(slot).Size, missing), missing)
 }

@@ -9,14 +9,14 @@ import (
 	"rmd/yarn"
 )
 
-// without says what a judgment leaves out of account.
+// without says which checks a judgment skips.
 type without struct{ maximum, user, reservations, delay, blacklist bool }
 
-// judgment is what the planner's checks come to for one ask.
+// judgment is the result of the planner's checks for one ask.
 type judgment struct {
-	reason scheduler.Reason // scheduler.NoReason: a node would serve it in its next pass
+	reason scheduler.Reason // NoReason: a node would serve it in its next pass
 	never  bool             // it can never be served as asked
-	nodes  int              // that say so
+	nodes  int              // nodes with this reason
 }
 
 // firstAsk is an application's first outstanding ask.
@@ -28,8 +28,8 @@ func (v view) firstAsk(a *state.App) uint32 {
 	return ask
 }
 
-// explainAsk tells why the first outstanding ask is not served, and what would
-// be if it were not for that.
+// explainAsk says why the scheduler does not serve the first outstanding ask, and what would happen
+// without this obstacle.
 func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	i := v.LeafOf(a)
 	ask := v.firstAsk(a)
@@ -88,8 +88,8 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	v.explainIfs(x, slot, ask, &all)
 }
 
-// scarce says which kind of resource no node has enough of free for an ask, and which node has
-// the most of it. Nodes that are reserved for others do not count.
+// scarce says of which resource no node has enough free for an ask, and which node has the most of
+// it. It leaves out nodes that are reserved for others.
 func (v view) scarce(app, ask uint32) string {
 	free := func(n *state.Node) yarn.Resource { return n.Unallocated() }
 	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free, func(slot uint32, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
@@ -98,7 +98,7 @@ func (v view) scarce(app, ask uint32) string {
 	return "no unreserved node has all of it free at once"
 }
 
-// largest says which kind of resource no node has enough of in all, and which node has the most of it.
+// largest says of which resource no node has enough in total, and which node has the most of it.
 func (v view) largest(app, ask uint32) string {
 	total := func(n *state.Node) yarn.Resource { return n.Total }
 	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot uint32, n *state.Node) bool { return n.Serving() && v.MayUse(ask, slot) }); text != "" {
@@ -107,8 +107,8 @@ func (v view) largest(app, ask uint32) string {
 	return "no node that it may use has all of it"
 }
 
-// lacking finds the first kind of resource that an ask needs more of than any node has, and writes with
-// format how much that is, the most that there is, and where.
+// lacking finds the first resource of which an ask needs more than any node has. It formats how
+// much that is, the most that a node has, and which node that is.
 func (v view) lacking(format string, ask uint32, has func(*state.Node) yarn.Resource, counts func(slot uint32, n *state.Node) bool) string {
 	size := v.st.Asks.Get(ask).Size
 	for kind, name := range v.cfg.Kinds {
@@ -141,7 +141,7 @@ func applications(n int) string { return thousands.Count(n, "application") }
 
 func nodes(n int) string { return thousands.Count(n, "node") }
 
-// withLabel is what nodes must have for an ask.
+// withLabel describes the label that nodes must have for an ask.
 func (v view) withLabel(id state.LabelID) string {
 	if id == 0 {
 		return "without a label"
@@ -165,8 +165,8 @@ func verb(n int, one, more string) string {
 	return more
 }
 
-// judge runs the checks of a pass for one ask, in their order, and returns the
-// first that fails. The nodes have said what they say when all is given.
+// judge runs the checks of a pass for one ask in their order, and returns the first that fails. all
+// may contain the results of the nodes, if they are known.
 func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	i := v.LeafOf(a)
@@ -182,7 +182,7 @@ func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	}
 	if own := v.judgeLimits(i, a, k, w); own.reason != scheduler.NoReason {
 		for _, r := range []scheduler.Reason{scheduler.NoReason, scheduler.OwnPartitionFirst} {
-			if all.lent[r] > 0 { // limits of nodes without a label do not bind there
+			if all.lent[r] > 0 { // limits of nodes without a label do not apply there
 				return judgment{reason: r, nodes: all.lent[r]}
 			}
 		}
@@ -192,7 +192,7 @@ func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	return judgment{reason: best, never: best == scheduler.NodeTooSmall, nodes: all.count[best]}
 }
 
-// judgeLimits runs the checks that have to do with no node.
+// judgeLimits runs the checks that do not depend on a node.
 func (v view) judgeLimits(leaf int32, a *state.App, k *state.Ask, w without) judgment {
 	if r := v.judgeLabel(leaf, k); r != scheduler.NoReason {
 		return judgment{reason: r}
@@ -206,7 +206,7 @@ func (v view) judgeLimits(leaf int32, a *state.App, k *state.Ask, w without) jud
 	return judgment{}
 }
 
-// judgeLabel says what keeps a queue from nodes of the label that is asked for.
+// judgeLabel says why a queue may not use nodes of the label of an ask.
 func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 	if name := v.st.LabelName(k.Label); name != "" {
 		if _, listed := v.st.ListedLabel(name); !listed {
@@ -219,7 +219,7 @@ func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 	return scheduler.NoReason
 }
 
-// anyRuns says whether some node takes containers. One that drains is usable, and takes none.
+// anyRuns says whether some node takes containers. A draining node is usable but takes none.
 func (v view) anyRuns() bool { return v.fitsSomewhere(yarn.Resource{}) }
 
 // drains says how many nodes are draining.
@@ -247,7 +247,7 @@ func (v view) fitsSomewhere(size yarn.Resource) bool {
 	return fits
 }
 
-// capping says which queue's maximum an allocation of size would exceed now.
+// capping says which queue's maximum an allocation of this size would exceed now.
 func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.Reason) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		most := v.tree.Capacities[i].EffMax
@@ -255,7 +255,7 @@ func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.
 		case v.cfg.Calculator.FitsIn(v.used(i).Add(size), most):
 			continue
 		case v.cfg.Calculator.FitsIn(v.Total(), most):
-			continue // it may have all of them, which are full: the nodes say so better
+			continue // the queue may use all nodes, and they are full: their own reasons explain more
 		case i == leaf:
 			return i, scheduler.QueueMaxCapacity
 		}
@@ -264,8 +264,8 @@ func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.
 	return -1, scheduler.NoReason
 }
 
-// neverUnder says whether a size is above the maximum of a queue or ancestor
-// even when it is empty.
+// neverUnder says whether a size exceeds the maximum of a queue or ancestor even when the queue is
+// empty.
 func (v view) neverUnder(leaf int32, size yarn.Resource) bool {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		if !v.cfg.Calculator.FitsIn(size, v.tree.Capacities[i].EffMax) {
@@ -283,7 +283,7 @@ func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.A
 	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(a)))
 }
 
-// verdicts are what nodes, queues and users say to an ask, in a few words.
+// verdicts are short texts for the reasons of nodes, queues and users.
 var verdicts = map[scheduler.Reason]string{
 	scheduler.NoReason:            "has room",
 	scheduler.NodeTooSmall:        "too small in all",
@@ -304,21 +304,21 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.NoAsks:              "asks for nothing",
 }
 
-// order of preference when nodes differ: the first that any node says.
+// preference is the order of reasons when nodes differ: the first one that a node has is reported.
 var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall,
 	scheduler.UserLimit, scheduler.OtherLabel}
 
-// survey is what the running nodes that an ask may use say of it, and those that it may not use for
-// their labels.
+// survey has the reasons of the running nodes that an ask may use, and of those that it may not use
+// because of their labels.
 type survey struct {
 	count   [scheduler.Reasons]int
-	lent    [scheduler.Reasons]int    // of these, nodes that are lent to it
-	example [scheduler.Reasons]uint32 // the first node that says so
-	// closed are those that somebody else has reserved.
+	lent    [scheduler.Reasons]int    // of these, nodes that are lent to the ask
+	example [scheduler.Reasons]uint32 // the first node with the reason
+	// closed are the nodes that other applications have reserved.
 	closed []uint32
 }
 
-// survey asks every running node that the ask may use.
+// survey computes the reason of every running node that the ask may use.
 func (v view) survey(app, ask uint32, w without) survey {
 	var out survey
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
@@ -341,7 +341,7 @@ func (v view) survey(app, ask uint32, w without) survey {
 	return out
 }
 
-// verdictLent is what a node says that is lent to an ask.
+// verdictLent is the reason of a node that is lent to an ask.
 func (v view) verdictLent(app, ask, slot uint32, n *state.Node, w without) scheduler.Reason {
 	v.Look(n.Label, true)
 	defer v.Look(v.st.Asks.Get(ask).Label, false)
@@ -351,7 +351,7 @@ func (v view) verdictLent(app, ask, slot uint32, n *state.Node, w without) sched
 	case !w.user && !v.WithinUserLimit(a):
 		return scheduler.UserLimit
 	case !v.cfg.Calculator.FitsIn(k.Size, l.Headroom()):
-		return scheduler.NodeTooSmallFree // what is free there is promised to reservations
+		return scheduler.NodeTooSmallFree // reservations need the free room
 	}
 	return v.verdict(app, ask, slot, n, l, w)
 }
@@ -370,8 +370,7 @@ func (s *survey) add(r scheduler.Reason, node uint32) {
 	}
 }
 
-// nearest is the verdict that is nearest to being served; scheduler.NoNodes when there is
-// no node.
+// nearest is the reason that is nearest to success; scheduler.NoNodes if there is no node.
 func (s *survey) nearest() scheduler.Reason {
 	for _, r := range preference {
 		if s.count[r] > 0 {
@@ -381,8 +380,8 @@ func (s *survey) nearest() scheduler.Reason {
 	return scheduler.NoNodes
 }
 
-// opened is what the nodes would say if none were reserved for others: only those
-// that are have to be asked again.
+// opened is the survey if no node were reserved for others. It only examines the reserved nodes
+// again.
 func (v view) opened(app, ask uint32, all *survey) survey {
 	w := without{reservations: true}
 	l := v.LimitsFor(v.st.Apps.Get(app), w.maximum, w.user)
@@ -398,7 +397,7 @@ func (v view) opened(app, ask uint32, all *survey) survey {
 	return out
 }
 
-// tellNodes groups the verdicts of the nodes.
+// tellNodes adds the nodes, grouped by reason.
 func (x *Explanation) tellNodes(v view, all *survey) {
 	for _, r := range preference {
 		if all.count[r] > 0 {

@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// Cause says why something was decided, where a Reason says why it was not.
-// Like a reason it is derived when somebody asks, and never stored.
+// Cause says why something was decided. (A Reason says why something was not.) It is derived on
+// request and never stored.
 type Cause uint8
 
 // Causes; append only.
@@ -21,11 +21,11 @@ const (
 	FirstInLine          // its queue and the application were first in order
 	AppsHeldBack         // applications before it could not use the node
 	QueuesHeldBack       // queues before its own could not use the node
-	TooLittleFree        // it does not fit yet, so that the node is kept for it
-	RoomFreed            // what it was kept for has become free
+	TooLittleFree        // the container does not fit yet, so the node is reserved
+	RoomFreed            // the room for which the reservation waited has become free
 	WithinAMLimit        // the limits on ApplicationMasters have room for its own
-	FirstAM              // no ApplicationMaster ran in the queue: one may always start
-	NoAM                 // it brings its own ApplicationMaster, which no limit counts
+	FirstAM              // no ApplicationMaster ran in the queue, and one may always start
+	NoAM                 // it brings its own ApplicationMaster, which counts in no limit
 
 	// Causes is how many there are.
 	Causes = iota
@@ -36,8 +36,8 @@ var causeNames = [...]string{"", "FIRST_IN_LINE", "APPS_HELD_BACK", "QUEUES_HELD
 
 func (c Cause) String() string { return causeNames[c] }
 
-// because says why an event is decided in the state just before it. Events that
-// report what others did, and those that carry their own reason, have none.
+// because says why an event was decided, from the state just before it. Events that report
+// something, and events that contain their own reason, have none.
 func (v view) because(e event.Event) Decision {
 	if v.cfg == nil {
 		return Decision{}
@@ -93,7 +93,7 @@ func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
 	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
 }
 
-// becauseLent says which room a container borrows, and how long it may have it.
+// becauseLent says which room a container borrows, and for how long.
 func (v view) becauseLent(e *event.ContainerLent) Decision {
 	d := v.becauseAllocated(&e.ContainerAllocated)
 	if d.Text == "" {
@@ -103,7 +103,7 @@ func (v view) becauseLent(e *event.ContainerLent) Decision {
 	return d
 }
 
-// LeaseText says how long a container may have room of a reserved node.
+// LeaseText says for how long a container may use the room of a reserved node.
 func LeaseText(deadlineMillis, nowMillis int64) string {
 	switch deadlineMillis {
 	case event.NoLease:
@@ -114,8 +114,8 @@ func LeaseText(deadlineMillis, nowMillis int64) string {
 	return fmt.Sprintf("the reservation cannot be fulfilled for another %d s, by the lifetimes declared, and it declares to end before", (deadlineMillis-nowMillis)/1000)
 }
 
-// line tells what came before an application in the order in which a node is
-// offered, and why that could not use it.
+// line says which applications came before this one when the node was offered, and why they could
+// not use it.
 func (v view) line(slot, node uint32) (Cause, string) {
 	a := v.st.Apps.Get(slot)
 	leaf := v.LeafOf(a)
@@ -143,7 +143,7 @@ func (v view) line(slot, node uint32) (Cause, string) {
 	return FirstInLine, line
 }
 
-// named is how many of those that came before are named.
+// named is how many of the earlier applications or queues the text names.
 const named = 2
 
 func (v view) heldBackQueues(before []int32, node uint32) string {
@@ -163,8 +163,8 @@ func (v view) heldBackApps(before []uint32, node uint32) string {
 	})
 }
 
-// heldBack names the first of those that came before, with what kept them from
-// the node as far as one of their asks tells it.
+// heldBack names the first of those that came before, with what prevented them from using the node,
+// if one of their asks shows it.
 func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) string {
 	var parts []string
 	for k := range min(n, named) {
@@ -182,7 +182,7 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 	return strings.Join(parts, ", ")
 }
 
-// refusal is what keeps an application's first ask from a node; scheduler.NoReason when
+// refusal is what prevents the application's first ask from using a node; scheduler.NoReason if
 // nothing of its own does.
 func (v view) refusal(app, node uint32) scheduler.Reason {
 	a, n := v.st.Apps.Get(app), v.st.Nodes.Get(node)
@@ -213,7 +213,7 @@ func (v view) firstAskServed(a *state.App, n *state.Node) uint32 {
 	return 0
 }
 
-// growing finds the container of an event, and the ask for what it is to grow by.
+// growing finds the container of an event and the ask for its increase.
 func (v view) growing(ref event.ContainerRef) (*state.Container, *state.Ask) {
 	slot := v.st.Container(ref)
 	if slot == 0 {
@@ -270,7 +270,7 @@ func (v view) becauseFulfilled(e *event.ReservationFulfilled) Decision {
 	return Decision{RoomFreed.String(), text}
 }
 
-// becauseCancelled tells the cause that the event has, with the facts.
+// becauseCancelled explains the cause that the event contains.
 func (v view) becauseCancelled(e *event.ReservationCancelled) Decision {
 	text, ok := v.heldText(e.Reservation)
 	if !ok {
@@ -279,8 +279,7 @@ func (v view) becauseCancelled(e *event.ReservationCancelled) Decision {
 	return Decision{e.Cause.String(), text}
 }
 
-// heldText says what a reservation needed, what there was, and for how long it was
-// held.
+// heldText says what a reservation needed, what was free, and how long the node was reserved.
 func (v view) heldText(number uint64) (string, bool) {
 	slot := v.st.Reservation(number)
 	if slot == 0 {
@@ -314,7 +313,7 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 		v.st.NameOf(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))}
 }
 
-// becauseNonRunnable tells of an attempt that has to wait for others to end.
+// becauseNonRunnable explains an attempt that must wait for other applications to end.
 func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
 	slot := v.st.App(e.App)
 	if slot == 0 || !e.NonRunnable {

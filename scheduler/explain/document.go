@@ -2,23 +2,23 @@ package explain
 
 import "rmd/scheduler"
 
-// The documents are what REST answers, what the terminal reads and what the pages show. Reasons and
-// states are text in them, so that a client reads those of a later server too.
+// REST, the terminal and the web pages show these documents. Reasons and states are text in them,
+// so a client can also read those of a later server.
 
-// Explanation says why an application waits. The scheduler's own checks on the state at hand tell it;
-// nothing about waiting is stored anywhere.
+// Explanation says why an application waits. It is computed from the current state with the
+// scheduler's own checks.
 type Explanation struct {
 	ID            string        `json:"id"`
 	State         string        `json:"state"`
 	Queue         string        `json:"queue"`
 	Waiting       bool          `json:"waiting"`
-	WaitingMillis int64         `json:"waiting_ms,omitempty"` // as that of the application
-	Position      int           `json:"position,omitempty"`   // among those of its queue that want something, from 1
+	WaitingMillis int64         `json:"waiting_ms,omitempty"` // the wait of the application
+	Position      int           `json:"position,omitempty"`   // among the applications of its queue with pending asks, from 1
 	Of            int           `json:"of,omitempty"`
 	Reason        string        `json:"reason"`
 	Never         bool          `json:"never"` // it can never be served as asked
 	Text          string        `json:"text"`
-	Diagnostic    string        `json:"diagnostic,omitempty"` // YARN's sentence
+	Diagnostic    string        `json:"diagnostic,omitempty"` // YARN's text
 	Asks          []Ask         `json:"asks,omitempty"`
 	Limits        []Limit       `json:"limits,omitempty"`
 	Nodes         []NodeGroup   `json:"nodes,omitempty"`
@@ -28,7 +28,7 @@ type Explanation struct {
 	WhatIf        []Alternative `json:"what_if,omitempty"`
 	MustEnd       *MustEnd      `json:"must_end,omitempty"`
 
-	Placed     *Placed        `json:"placed,omitempty"` // nil if no placement rule sent it to its queue
+	Placed     *Placed        `json:"placed,omitempty"` // nil if no placement rule chose its queue
 	Preemption *AppPreemption `json:"preemption,omitempty"`
 	Gang       *Gang          `json:"gang,omitempty"`
 	Leases     []Lease        `json:"leases,omitempty"`
@@ -36,8 +36,9 @@ type Explanation struct {
 	reason scheduler.Reason
 }
 
-// Lease says that a container runs in idle room of a reserved node: one of the application, or, if it
-// lends, of another one in room of its reservation.
+// Lease says that a container runs in the idle room of a reserved node. With Lends, the reservation
+// belongs to the application and the container to another one. Otherwise the container belongs to
+// the application.
 type Lease struct {
 	Container      string `json:"container"`
 	Node           string `json:"node"`
@@ -47,12 +48,12 @@ type Lease struct {
 	Text           string `json:"text"`
 }
 
-// Placed says which placement rule sent the application to its queue.
+// Placed says which placement rule chose the application's queue.
 type Placed struct {
-	Rule int    `json:"rule"` // from 1, of the configuration of that time
+	Rule int    `json:"rule"` // from 1, in the configuration at that time
 	Text string `json:"text"`
-	Why  string `json:"why,omitempty"` // why the rule's queue could not be used, so that it went to %default
-	For  string `json:"for,omitempty"` // the user of its tag, for whom it was placed
+	Why  string `json:"why,omitempty"` // why the rule's queue could not be used, so that the fallback was %default
+	For  string `json:"for,omitempty"` // the user of the tag userid
 }
 
 // Ask is one outstanding ask.
@@ -61,16 +62,16 @@ type Ask struct {
 	AllocationID int64  `json:"allocation_id,omitempty"`
 	Count        int64  `json:"count"`
 	Size         string `json:"size"`
-	Amount       Amount `json:"amount"` // the size, by kind
+	Amount       Amount `json:"amount"` // the size, by resource
 	Where        string `json:"where"`
 	AM           bool   `json:"am,omitempty"`
 }
 
-// Amount is a quantity of each kind of resource by YARN's name, as every other document has it.
-// The text beside it is what people read.
+// Amount is a quantity of each resource by YARN's name, as in every other document. The field
+// beside it has the text for people.
 type Amount = map[string]int64
 
-// Limit is one limit, what counts against it, and whether that has reached it.
+// Limit is one limit, what counts toward it, and whether it is reached.
 type Limit struct {
 	Name  string `json:"name"`
 	Used  string `json:"used"`
@@ -81,7 +82,7 @@ type Limit struct {
 	MostAmount Amount `json:"most_amount"`
 }
 
-// NodeGroup counts the nodes with one verdict and names one of them.
+// NodeGroup counts the nodes with one reason and names one of them.
 type NodeGroup struct {
 	Reason     string `json:"reason"`
 	Verdict    string `json:"verdict"`
@@ -99,10 +100,10 @@ type Reservation struct {
 	NeedsAmount Amount   `json:"needs_amount"`
 	FreeAmount  Amount   `json:"free_amount"`
 	AgeMillis   int64    `json:"age_ms"`
-	WaitsFor    []string `json:"waits_for"` // containers on the node, any of which may end
+	WaitsFor    []string `json:"waits_for"` // containers on the node; the reservation waits for some of them to end
 }
 
-// Alternative is what would be if one thing were otherwise: the same check without that thing.
+// Alternative is the result of the same check without one obstacle.
 type Alternative struct {
 	If     string `json:"if"`
 	Now    bool   `json:"now"` // a node would serve it at its next heartbeat
@@ -118,26 +119,26 @@ type MustEnd struct {
 	Containers    []string `json:"containers"`
 }
 
-// Decision says why one event was decided: a cause or a reason by its stable name, and the numbers it
-// rests on.
+// Decision says why one event was decided: the stable name of a cause or reason, and a text with
+// the numbers.
 type Decision struct {
 	Reason string `json:"reason"`
 	Text   string `json:"text"`
 }
 
-// Comparison is what another queue configuration would change: the planner has planned with the one
-// in force and with the other on the same state, at the same time, until nothing more could be
-// placed. Nothing that runs is stopped.
+// Comparison is what another queue configuration would change. The planner plans with the current
+// configuration and with the other one, on the same state and at the same time, until it can place
+// nothing more. It stops no running container.
 type Comparison struct {
-	Version uint64 `json:"version"` // in force, which it is compared with
-	// Complete is false when the limits ended the planning before all was placed that could be.
+	Version uint64 `json:"version"` // of the current configuration
+	// Complete is false if a limit ended the planning before everything was placed.
 	Complete bool            `json:"complete"`
 	Turns    int             `json:"turns"` // passes on nodes, with either configuration
 	Warnings []string        `json:"warnings,omitempty"`
 	Queues   []ComparedQueue `json:"queues,omitempty"` // those that differ
-	// Starts are the applications that wait now and would not; Waits those that would wait then and
-	// now would not. Gains and Loses would hold more or less than without the change. Each is a list
-	// of at most 100; Totals counts all.
+	// Starts are the applications that wait now and would start. Waits are those that would start
+	// now and would wait. Gains and Loses would have more or less than without the change. Each
+	// list has at most 100 applications; Totals counts all.
 	Starts []ComparedApp `json:"starts,omitempty"`
 	Waits  []ComparedApp `json:"waits,omitempty"`
 	Gains  []ComparedApp `json:"gains,omitempty"`
@@ -145,14 +146,15 @@ type Comparison struct {
 	Totals Totals        `json:"totals"`
 }
 
-// ComparedGroup is the applications that fare alike: how many there are, and the first of them.
+// ComparedGroup is the applications with the same result: how many there are, and the first of
+// them.
 type ComparedGroup struct {
 	Title string
 	Total int
 	Apps  []ComparedApp
 }
 
-// Groups are the applications that fare differently, for people.
+// Groups returns the groups of applications with a different result, for display.
 func (c *Comparison) Groups() []ComparedGroup {
 	return []ComparedGroup{
 		{"would start at once (wait now)", c.Totals.Starts, c.Starts}, {"would wait (would not wait without the change)", c.Totals.Waits, c.Waits},
@@ -168,16 +170,16 @@ type Totals struct {
 	Loses  int `json:"loses"`
 }
 
-// ComparedQueue is one queue with either configuration. A queue that one of them lacks has empty
-// sizes there.
+// ComparedQueue is one queue under both configurations. If one of them does not have the queue, its
+// sizes are empty.
 type ComparedQueue struct {
 	Path   string     `json:"path"`
 	Before QueueShare `json:"before"`
 	After  QueueShare `json:"after"`
-	Over   bool       `json:"over,omitempty"` // it uses more than its guarantee would be
+	Over   bool       `json:"over,omitempty"` // it uses more than its new guarantee
 }
 
-// QueueShare is what a queue has and may have.
+// QueueShare is what a queue uses and may use.
 type QueueShare struct {
 	Guaranteed string `json:"guaranteed,omitempty"`
 	Max        string `json:"max,omitempty"`
@@ -185,7 +187,7 @@ type QueueShare struct {
 	Pending    string `json:"pending,omitempty"`
 }
 
-// ComparedApp is one application with either configuration.
+// ComparedApp is one application under both configurations.
 type ComparedApp struct {
 	ID     string   `json:"id"`
 	User   string   `json:"user"`
@@ -194,7 +196,7 @@ type ComparedApp struct {
 	After  AppShare `json:"after"`
 }
 
-// AppShare is what an application would have, and why no more.
+// AppShare is what an application would have, and why it would not have more.
 type AppShare struct {
 	Containers  int32  `json:"containers"`
 	Used        string `json:"used"`

@@ -11,26 +11,28 @@ import (
 	"rmd/yarn"
 )
 
-// DrainChoice is a node that may be drained, and what is lost if it goes before its drain ends. Work
-// is the share of the cluster that a container has, in the kind of which it has the largest share,
-// times the time: milliseconds of the whole cluster.
+// DrainChoice is a node that may be drained, and what is lost if the node leaves before its drain
+// ends. The unit of work is a millisecond of the whole cluster: the dominant share of a container
+// times its running time.
 type DrainChoice struct {
 	ID           string `json:"id"`
 	Reason       string `json:"reason"`
 	Containers   int    `json:"containers"`
 	AMs          int    `json:"ams"`          // among the containers
 	Applications int    `json:"applications"` // that run and left data of ended containers there
-	// WorkMillis is of the containers, and of those elsewhere that end with the AMs.
+	// WorkMillis is the work of the containers, and of containers on other nodes that end with the
+	// AMs.
 	WorkMillis int64 `json:"work_ms"`
-	// DataMillis is the work behind the data: each node of an application has an equal part.
+	// DataMillis is the work that produced the data. Each node of an application counts with an
+	// equal part.
 	DataMillis int64 `json:"data_ms"`
 
 	slot       uint32
-	work, data int64 // in millionths of a second
+	work, data int64 // in millionths of a second of the whole cluster
 }
 
-// CheapestToDrain chooses at most n running nodes whose loss costs least, the cheapest first; of
-// nodes that cost the same, those with fewer containers, and then those first by id.
+// CheapestToDrain chooses at most n running nodes whose loss costs least, the cheapest first. Among
+// equal nodes, those with fewer containers come first, then those with the smaller id.
 func CheapestToDrain(st *state.State, n int) []DrainChoice {
 	d := newDrainCosts(st)
 	out := []DrainChoice{}
@@ -50,7 +52,7 @@ func CheapestToDrain(st *state.State, n int) []DrainChoice {
 	return out
 }
 
-// tell fills in what is shown.
+// tell fills in the fields for display.
 func (c *DrainChoice) tell(st *state.State) {
 	c.ID, c.WorkMillis, c.DataMillis = st.Nodes.Get(c.slot).ID.String(), c.work/1000, c.data/1000
 	var parts []string
@@ -68,10 +70,10 @@ func (c *DrainChoice) tell(st *state.State) {
 
 func seconds(millis int64) string { return fmt.Sprintf("%d.%03d s", millis/1000, millis%1000) }
 
-// drainCosts weighs what nodes have.
+// drainCosts computes the costs of nodes.
 type drainCosts struct {
 	st    *state.State
-	scale []yarn.Fraction // by kind: from resource-seconds to work
+	scale []yarn.Fraction // by resource: from resource-seconds to work
 	nodes []int64         // by application: on how many nodes it left data
 }
 
@@ -85,13 +87,13 @@ func newDrainCosts(st *state.State) *drainCosts {
 		d.scale = append(d.scale, f)
 	}
 	st.NodeApplications.Each(func(_ uint32, p *state.NodeApplication) bool {
-		d.nodes[p.Slot]++ // of slot 0, which ended, nobody asks
+		d.nodes[p.Slot]++ // slot 0 belongs to applications that have ended; it is never read
 		return true
 	})
 	return d
 }
 
-// work is a number of resource-seconds as a part of the cluster.
+// work converts resource-seconds to a part of the cluster.
 func (d *drainCosts) work(r yarn.Resource) (most int64) {
 	for k, f := range d.scale {
 		if f.Den != 0 {
@@ -105,8 +107,8 @@ func (d *drainCosts) ofContainer(c *state.Container) int64 {
 	return d.work(d.st.ResourceSecondsOf(c, d.st.Meta.NowMillis))
 }
 
-// of weighs a node. The containers of an application whose AM is there end with it, wherever they
-// are, unless the application keeps them.
+// of computes the cost of a node. If the AM of an application runs there, the application's
+// containers on all nodes end with it, unless the application keeps them.
 func (d *drainCosts) of(slot uint32, n *state.Node) DrainChoice {
 	c := DrainChoice{slot: slot}
 	var ending []uint32

@@ -6,10 +6,9 @@ import (
 	"rmd/yarn"
 )
 
-// What preemption does for queues beyond their guarantees: by priority, and to share what is left.
+// Explanations of preemption beyond guarantees: by priority, and for balance.
 
-// balanced is what queues should have if they share evenly what is left when all have their guarantee;
-// nil if they do not balance.
+// balanced returns the ideal share of each queue for balance; nil if balance is off.
 func (v view) balanced(p *preempt.Partition) []preempt.Share {
 	if !v.cfg.Preemption.Balance {
 		return nil
@@ -17,8 +16,8 @@ func (v view) balanced(p *preempt.Partition) []preempt.Share {
 	return p.Entitlements(&v.cfg.Preemption, preempt.Mode{Balance: true})
 }
 
-// balanceText says what follows for a leaf from its part of what is left. gives is what it must give to
-// queues below their guarantee, and text what follows from that.
+// balanceText says what balance does for a leaf. gives is what the leaf must give to queues below
+// their guarantee, and text describes that.
 func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Resource, text string) string {
 	calc, format := v.cfg.Calculator, v.cfg.Kinds.Format
 	lacks := yarn.ComponentMin(q.Pending, share.Ideal.Sub(q.Used))
@@ -33,8 +32,8 @@ func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Res
 	return text
 }
 
-// whyNoBalance says why no container is warned for an application of a queue that has its guarantee and
-// waits for its part of what is left; nothing if there is nothing to balance.
+// whyNoBalance says why no container is warned for an application whose queue has its guarantee and
+// is below its ideal share; empty if balance does nothing.
 func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask uint32) (string, *PreemptionDear) {
 	if v.cfg.Preemption.Selector == preempt.YARN || ask == 0 {
 		return "", nil
@@ -68,15 +67,15 @@ func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask 
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
 }
 
-// takesByRank says whether a reservation of an ask has waited long enough to take from queues of a lower
-// priority, and there are such queues.
+// takesByRank says whether a reservation of an ask has waited long enough to take from queues of a
+// lower priority, and such queues exist.
 func (v view) takesByRank(path string, p *preempt.Partition, ask uint32) bool {
 	set := &v.cfg.Preemption
 	i, err := v.cfg.Lookup(path)
 	return err == nil && set.Selector != preempt.YARN && ask != 0 && v.TakesByRank(p, int32(i), ask)
 }
 
-// rankedText says by what right a container ends for a reservation of a queue of higher priority.
+// rankedText says why a container may end for a reservation of a queue of higher priority.
 func (v view) rankedText(slot uint32, p *state.Preemption) string {
 	text := p.Queue + " has priority over " + v.preemptionContainer(slot).Queue
 	if !p.Under.IsZero() {

@@ -10,37 +10,37 @@ import (
 	"rmd/yarn"
 )
 
-// neighbors is how many applications ahead and behind are named.
+// neighbors is how many applications ahead and behind an answer names.
 const neighbors = 10
 
-// view is a scheduler as questions read it.
+// view is a scheduler that answers questions.
 type view struct {
 	*scheduler.Scheduler
 	st    *state.State
 	cfg   *capacity.Config
 	tree  *capacity.Tree
-	label state.LabelID // of the nodes that limits and orders are those of
+	label state.LabelID // limits and orders are those of the nodes of this label
 }
 
 func viewOf(s *scheduler.Scheduler) view {
 	return view{Scheduler: s, st: s.State(), cfg: s.Config(), tree: s.Tree()}
 }
 
-// on is the view with the limits and orders of the nodes of a label, until the scheduler looks
-// elsewhere; lent: those for asks to which the nodes are lent.
+// on returns a view for the nodes of a label, valid until the scheduler looks at other nodes. With
+// lent it is for asks to which these nodes are lent.
 func (v view) on(label state.LabelID, lent bool) view {
 	v.label, v.tree = label, v.Look(label, lent)
 	return v
 }
 
-// used is what a queue uses of the nodes of the label.
+// used is the usage of a queue on nodes of the label.
 func (v view) used(i int32) yarn.Resource { return v.use(i).Used }
 
 func (v view) use(i int32) state.Use {
 	return v.st.QueueUse(v.st.Queue(v.cfg.Queues[i].Path), v.label)
 }
 
-// ofLabel ends a sentence about nodes of a label.
+// ofLabel is the end of a sentence about nodes of a label.
 func (v view) ofLabel(id state.LabelID) string {
 	if id == 0 {
 		return ""
@@ -48,9 +48,8 @@ func (v view) ofLabel(id state.LabelID) string {
 	return " of label " + v.st.LabelName(id)
 }
 
-// Application says why an application waits, or that it does not, which rule placed it, and what
-// preemption does about it.
-// The state is only read.
+// Application says why an application waits or that it does not wait, which rule placed it, and
+// what preemption does for it. It does not change the state.
 func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
 	x, err := waiting(s, id)
 	if err == nil {
@@ -65,7 +64,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	return x, err
 }
 
-// waiting is Application without preemption, which looks at all applications and queues.
+// waiting is Application without preemption, which would look at all applications and queues.
 func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
 	v := viewOf(s)
 	slot := v.st.AppByID(id)
@@ -165,7 +164,7 @@ func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
 	v.ifNoAMLimit(x, slot, a)
 }
 
-// parallelLimit says which limit on parallel applications an application waits for.
+// parallelLimit says which limit on parallel applications blocks an application.
 func (v view) parallelLimit(a *state.App) string {
 	switch l, reached := v.ReachedParallelLimit(a); {
 	case !reached:
@@ -206,7 +205,7 @@ func (x *Explanation) place(v view, list []uint32, slot uint32) {
 	}
 }
 
-// explainNoAsk tells what an application without outstanding asks waits for.
+// explainNoAsk says what an application without outstanding asks waits for.
 func (v view) explainNoAsk(x *Explanation, a *state.App) {
 	switch {
 	case a.AttemptState == state.AttemptRegistered:

@@ -6,14 +6,13 @@ import (
 	"rmd/yarn"
 )
 
-// Explainer explains on one version of the state after the other. A scheduler's
-// own lists cost the more the more applications there are; an explainer makes
-// them once, and brings them up to date with what differs from version to
-// version. It is not for concurrent use, and keeps the last version alive.
+// Explainer explains successive versions of the state. It builds a scheduler's lists once, and then
+// updates them with the differences between versions, because building them is expensive with many
+// applications. It is not safe for concurrent use, and keeps the last version in memory.
 type Explainer struct{ s *scheduler.Scheduler }
 
-// Explain says why an application waits in a version of the state, which is only
-// read: it may be one that others read too.
+// Explain says why an application waits in a version of the state. It does not change this version,
+// so others may read it at the same time.
 func (x *Explainer) Explain(st *state.State, id yarn.ApplicationID) (*Explanation, error) {
 	if err := x.Follow(st); err != nil {
 		return nil, err
@@ -21,8 +20,8 @@ func (x *Explainer) Explain(st *state.State, id yarn.ApplicationID) (*Explanatio
 	return Application(x.s, id)
 }
 
-// Last says why an application waits in the version that was explained on last, for lists of many:
-// it leaves preemption out. ok is false before the first.
+// Last says why an application waits in the last version that was explained. It is for long lists,
+// and leaves preemption out. ok is false before the first call of Explain or Follow.
 func (x *Explainer) Last(id yarn.ApplicationID) (doc *Explanation, ok bool, err error) {
 	if x.s == nil {
 		return nil, false, nil
@@ -31,8 +30,7 @@ func (x *Explainer) Last(id yarn.ApplicationID) (doc *Explanation, ok bool, err 
 	return doc, true, err
 }
 
-// Follow brings the explainer to a version of the state, so that the next
-// question finds its lists made.
+// Follow updates the explainer to a version of the state, so that the next question is fast.
 func (x *Explainer) Follow(st *state.State) error {
 	switch {
 	case x.s != nil && x.s.State() == st:
@@ -48,8 +46,8 @@ func (x *Explainer) Follow(st *state.State) error {
 	return err
 }
 
-// sameQueues says whether two versions have the same configuration, of the same
-// cluster: its records are replaced whole, so they are the same ones.
+// sameQueues says whether two versions have the same configuration of the same cluster. A change of
+// the configuration replaces its records, so it compares their addresses.
 func sameQueues(a, b *state.State) bool {
 	return a.Version() != nil && a.Version() == b.Version() && a.Meta.ClusterID == b.Meta.ClusterID
 }

@@ -10,20 +10,20 @@ import (
 
 // Gang is an application's gang: containers that start together or not at all.
 type Gang struct {
-	Gang      string `json:"gang"` // as it is declared
+	Gang      string `json:"gang"` // as declared
 	State     string `json:"state"`
 	Members   int64  `json:"members"`
 	Asked     int64  `json:"asked"`                 // containers under its key
 	Fit       int64  `json:"fit"`                   // members that have room now
 	AgeMillis int64  `json:"age_ms,omitempty"`      // since all were asked for
-	Held      int64  `json:"held,omitempty"`        // members that nodes are reserved for
-	Nodes     int64  `json:"nodes,omitempty"`       // that are reserved
-	InMillis  int64  `json:"start_in_ms,omitempty"` // until these are expected to have room
+	Held      int64  `json:"held,omitempty"`        // members for which nodes are reserved
+	Nodes     int64  `json:"nodes,omitempty"`       // reserved nodes
+	InMillis  int64  `json:"start_in_ms,omitempty"` // until the reserved nodes are expected to have room
 }
 
 var gangStates = [...]string{state.GangAsking: "ASKING", state.GangWaiting: "WAITING", state.GangStarting: "STARTING", state.GangServed: "STARTED", state.GangOver: "TIMED_OUT"}
 
-// explainGang tells what the gang of an application's first ask waits for.
+// explainGang says what the gang of an application's first ask waits for.
 func (v view) explainGang(x *Explanation, slot, ask uint32) {
 	g, k := v.st.Gangs.Get(slot), v.st.Asks.Get(ask)
 	w := v.WhyGangWaits(slot, ask)

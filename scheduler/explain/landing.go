@@ -9,28 +9,28 @@ import (
 	"rmd/scheduler/placement"
 )
 
-// Landings compares where the applications of a state would go, if they were submitted again as they
-// were, with another configuration and with the one in force.
+// Landings compares where two configurations place the applications of a state, if they were
+// submitted again in the same way: another configuration, and the current one.
 type Landings struct {
-	Apps      int       `json:"apps"`      // looked at, with those that have ended
-	Elsewhere int       `json:"elsewhere"` // of them, that would go to another queue or be refused
-	Complete  bool      `json:"complete"`  // false: the time for the answer ended before all were looked at
+	Apps      int       `json:"apps"`      // examined, including ended ones
+	Elsewhere int       `json:"elsewhere"` // of them, those that would go to another queue or be refused
+	Complete  bool      `json:"complete"`  // false: the time limit ended the comparison early
 	Moves     []Landing `json:"moves,omitempty"`
 }
 
-// Landing is the applications of a user that would go from one queue to another; at most 100 are listed,
-// the largest first.
+// Landing is the applications of a user that would go to another queue than now. At most 100 are
+// listed, the largest first.
 type Landing struct {
 	User string `json:"user"`
-	From string `json:"from,omitempty"` // empty: the submission would be refused now
-	To   string `json:"to,omitempty"`   // empty: it would be refused then
+	From string `json:"from,omitempty"` // empty: the current configuration would refuse the submission
+	To   string `json:"to,omitempty"`   // empty: the other configuration would refuse it
 	Apps int    `json:"apps"`
 }
 
 const landings = 100 // listed
 
-// CompareLandings asks submission how each application was submitted. Stop is asked now and then
-// whether to end early.
+// CompareLandings compares two configurations. submission returns how an application was submitted.
+// It calls stop regularly and ends early if stop returns true.
 func CompareLandings(st *state.State, from, to *capacity.Config, submission func(slot uint32, a *state.App) placement.Submission, stop func() bool) *Landings {
 	out := &Landings{Complete: true}
 	moves := map[Landing]int{}
@@ -47,7 +47,7 @@ func CompareLandings(st *state.State, from, to *capacity.Config, submission func
 		}
 		return true
 	})
-	for m, n := range moves { // sorted below
+	for m, n := range moves { // the result is sorted below
 		m.Apps = n
 		out.Moves = append(out.Moves, m)
 	}
@@ -58,7 +58,7 @@ func CompareLandings(st *state.State, from, to *capacity.Config, submission func
 	return out
 }
 
-// land is the leaf that a submission goes to; empty if it is refused.
+// land is the leaf into which a submission is placed; empty if it is refused.
 func land(c *capacity.Config, s placement.Submission) string {
 	placed := c.Place(s)
 	if placed.Rejected || placed.Create {
@@ -71,8 +71,8 @@ func land(c *capacity.Config, s placement.Submission) string {
 	return c.Queues[i].Path
 }
 
-// SubmissionOf is how an application was submitted, as far as the state says. Where no rule placed it, its
-// client is taken to have named its queue, unless that is root.default.
+// SubmissionOf reconstructs how an application was submitted. If no rule placed it, it assumes that
+// the client named the queue, unless that is root.default.
 func SubmissionOf(st *state.State, slot uint32, a *state.App) placement.Submission {
 	d := a.Details()
 	s := placement.Submission{User: st.NameOf(a.User), Application: d.Name, Tags: d.Tags}

@@ -6,8 +6,8 @@ import (
 	"rmd/fsm/state"
 )
 
-// explainLeases says which containers of the application run in room of reserved nodes, and until when,
-// and to which containers its reservations have lent room.
+// explainLeases says which containers of the application run in the room of reserved nodes, and
+// until when. It also says to which containers the application's own reservations have lent room.
 func (v view) explainLeases(x *Explanation, a *state.App) {
 	if v.st.Leases.Len() == 0 {
 		return

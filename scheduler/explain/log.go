@@ -8,11 +8,11 @@ import (
 	"rmd/scheduler"
 )
 
-// LogExplainer follows a log and says why each of its events was decided, from the state just before
-// it. It decides nothing itself. It is not for concurrent use.
+// LogExplainer follows a log and says why each event was decided, from the state just before it. It
+// makes no decisions itself. It is not safe for concurrent use.
 type LogExplainer struct{ s *scheduler.Scheduler }
 
-// NewLogExplainer makes a log explainer that takes st over.
+// NewLogExplainer returns a log explainer that owns st from now on.
 func NewLogExplainer(st *state.State) (*LogExplainer, error) {
 	s, err := scheduler.New(st, false)
 	if err != nil {
@@ -21,11 +21,11 @@ func NewLogExplainer(st *state.State) (*LogExplainer, error) {
 	return &LogExplainer{s}, nil
 }
 
-// State is what the log has come to. It is for reading.
+// State is the state after the last entry. Do not change it.
 func (x *LogExplainer) State() *state.State { return x.s.State() }
 
-// Follow applies the events of one entry. With explain it says why each of them was decided; one that
-// has no reason but its own has an empty one. After an error it must not be used any more.
+// Follow applies the events of one entry. With explain it says why each event was decided; the
+// decision is empty if the event contains its own reason. Do not use the explainer after an error.
 func (x *LogExplainer) Follow(events []event.Event, explain bool) ([]Decision, error) {
 	var out []Decision
 	if explain {

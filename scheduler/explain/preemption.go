@@ -14,8 +14,8 @@ import (
 	"rmd/yarn"
 )
 
-// Preemption says what preemption has decided and what its next round would decide. The round runs on
-// a copy of the state, also where preemption is off.
+// Preemption says what preemption has decided and what its next round would decide. The round runs
+// on a copy of the state, even if preemption is off.
 type Preemption struct {
 	Mode           string `json:"mode"` // ON, OBSERVE_ONLY, OFF, or LEVEL_TOO_LOW: the replicas must be upgraded first
 	Text           string `json:"text"`
@@ -25,22 +25,22 @@ type Preemption struct {
 	MaxWaitMillis  int64  `json:"max_wait_ms"` // from the warning to the kill
 
 	Queues   []PreemptionQueue `json:"queues"`   // leaf queues, for each label
-	Warnings []PreemptionSet   `json:"warnings"` // that stand
+	Warnings []PreemptionSet   `json:"warnings"` // standing warnings
 	Next     PreemptionRound   `json:"next"`
 	Totals   PreemptionTotals  `json:"totals"`
 }
 
-// PreemptionQueue is what a leaf queue must give, or may get, on the nodes of a label.
+// PreemptionQueue is what a leaf queue must give or may get on the nodes of a label.
 type PreemptionQueue struct {
 	Path       string `json:"path"`
 	Label      string `json:"label,omitempty"`
 	Guaranteed string `json:"guaranteed"`
-	Used       string `json:"used"`     // what it has reserved included
-	Reserved   string `json:"reserved"` // that no container uses yet
+	Used       string `json:"used"`     // including its reservations
+	Reserved   string `json:"reserved"` // the part of used that no container uses yet
 	Pending    string `json:"pending"`
-	Entitled   string `json:"entitled"` // what it should have, as demand is now
+	Entitled   string `json:"entitled"` // what it should have with the current demand
 	Gives      string `json:"gives"`    // what the next round may take from it
-	Text       string `json:"text"`     // what follows
+	Text       string `json:"text"`     // what follows from this
 
 	GuaranteedAmount Amount `json:"guaranteed_amount"`
 	UsedAmount       Amount `json:"used_amount"`
@@ -50,18 +50,19 @@ type PreemptionQueue struct {
 	GivesAmount      Amount `json:"gives_amount"`
 }
 
-// PreemptionSet is containers that end together, so that a reservation of the node gets their room.
+// PreemptionSet is a set of containers that end together. A reservation of their node gets the
+// room.
 type PreemptionSet struct {
-	Reservation    string                `json:"reservation,omitempty"` // empty: no node is kept for the room
-	App            string                `json:"app,omitempty"`         // that gets the room
+	Reservation    string                `json:"reservation,omitempty"` // empty: no reservation gets the room
+	App            string                `json:"app,omitempty"`         // the application that gets the room
 	Queue          string                `json:"queue"`                 // of that application
 	Node           string                `json:"node"`
 	Needs          string                `json:"needs,omitempty"`
 	Cause          string                `json:"cause"`
 	AskedMillis    int64                 `json:"asked_ms"`
 	DeadlineMillis int64                 `json:"deadline_ms"`
-	Sets           uint32                `json:"sets"`    // of containers that were compared
-	CostMillis     int64                 `json:"cost_ms"` // work lost: milliseconds of the whole label's nodes
+	Sets           uint32                `json:"sets"`    // how many sets were compared
+	CostMillis     int64                 `json:"cost_ms"` // lost work, in milliseconds of all nodes with the label
 	Containers     []PreemptionContainer `json:"containers"`
 	Text           string                `json:"text"`
 
@@ -75,50 +76,52 @@ type PreemptionContainer struct {
 	Queue     string `json:"queue"`
 	Size      string `json:"size"`
 	AM        bool   `json:"am,omitempty"`
-	RunMillis int64  `json:"run_ms"` // that it has run
+	RunMillis int64  `json:"run_ms"` // how long it has run
 }
 
-// PreemptionRound is what a round decides.
+// PreemptionRound is the decisions of a round.
 type PreemptionRound struct {
 	Warns     []PreemptionSet        `json:"warns"`
 	Kills     []PreemptionContainer  `json:"kills"` // their deadline has passed
 	Withdraws []PreemptionWithdrawal `json:"withdraws"`
 }
 
-// PreemptionWithdrawal is a warning that is taken back.
+// PreemptionWithdrawal is a withdrawn warning.
 type PreemptionWithdrawal struct {
 	PreemptionContainer
 	Cause string `json:"cause"`
 }
 
-// PreemptionTotals count since the cluster began. All but ResourceSeconds count containers, by cause.
+// PreemptionTotals are counts since the cluster was created. All except ResourceSeconds count
+// containers, by cause.
 type PreemptionTotals struct {
 	Preempted map[string]uint64 `json:"preempted"`
 	Withdrawn map[string]uint64 `json:"withdrawn"`
-	// Unused were preempted for a reservation that was cancelled afterwards, by the cause of that.
+	// Unused counts containers that were preempted for a reservation that was cancelled afterwards,
+	// by the cause of the cancellation.
 	Unused          map[string]uint64 `json:"unused"`
 	ResourceSeconds Amount            `json:"resource_seconds"` // that the preempted containers had used
 }
 
-// AppPreemption is what preemption does for an application and to it.
+// AppPreemption is what preemption does for an application and takes from it.
 type AppPreemption struct {
 	Text  string          `json:"text,omitempty"`  // why no container ends for it, though its queue is under its guarantee
-	Dear  *PreemptionDear `json:"dear,omitempty"`  // what would end, if that lost less work
+	Dear  *PreemptionDear `json:"dear,omitempty"`  // the set that would end if it lost less work
 	Gains []PreemptionSet `json:"gains,omitempty"` // containers that are warned to make room for it
-	Loses []PreemptionSet `json:"loses,omitempty"` // sets of warned containers with some of its own
+	Loses []PreemptionSet `json:"loses,omitempty"` // sets of warned containers that include some of its own
 }
 
-// PreemptionDear is the cheapest set of containers whose end would make room, where it does not end since
-// it loses more work than the wait is worth. Work is the time in which the container that waits does as
-// much.
+// PreemptionDear is the cheapest set of containers whose end would make room, if it loses more work
+// than the wait is worth. The unit of work is the time in which the waiting container does as much.
 type PreemptionDear struct {
 	Node         string   `json:"node"`
 	Containers   []string `json:"containers"`
 	LostMillis   int64    `json:"lost_ms"`
-	MostMillis   int64    `json:"most_ms"`   // that it may lose now
+	MostMillis   int64    `json:"most_ms"`   // what a set may lose now
 	WaitedMillis int64    `json:"waited_ms"` // since the application's last container
-	LeftMillis   int64    `json:"left_ms"`   // until room is expected otherwise; -1: not within a week
-	// EndsMillis is when a set becomes acceptable if nothing else changes; absent: not foreseen.
+	LeftMillis   int64    `json:"left_ms"`   // until room is expected without preemption; -1: not within a week
+	// EndsMillis is the time at which a set becomes cheap enough if nothing else changes; absent:
+	// unknown.
 	EndsMillis int64 `json:"ends_ms,omitempty"`
 }
 
@@ -130,8 +133,8 @@ const (
 	preemptionTooOld  = "LEVEL_TOO_LOW"
 )
 
-// PreemptionNow tells what preemption has decided and would decide now. It uses the scheduler's state
-// up, which must be a copy.
+// PreemptionNow returns what preemption has decided and would decide now. It changes the
+// scheduler's state, which must be a copy.
 func PreemptionNow(s *scheduler.Scheduler) *Preemption {
 	v := viewOf(s)
 	d := &Preemption{AtMillis: v.st.Meta.NowMillis, Queues: []PreemptionQueue{}, Totals: v.preemptionTotals()}
@@ -172,7 +175,7 @@ func selectorName(s preempt.Selector) string {
 	return "planned"
 }
 
-// labels are those of all nodes, and 0.
+// labels are the labels of all nodes, and 0.
 func (v view) labels() []state.LabelID {
 	out := []state.LabelID{0}
 	v.st.Labels.Each(func(slot uint32, _ *state.Label) bool { out = append(out, state.LabelID(slot)); return true })
@@ -206,8 +209,8 @@ func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
 	return out
 }
 
-// underGuarantee is by how much a queue is below its guarantee, without what it has only reserved;
-// nothing when it has as much as that, by the kind of which it uses the largest share.
+// underGuarantee is how much a queue is below its guarantee, without its reservations; zero if its
+// dominant share has reached it.
 func underGuarantee(p *preempt.Partition, q *preempt.Queue) yarn.Resource {
 	has := q.Used.Sub(q.Reserved)
 	if p.Calculator.Compare(p.Total, has, q.Guaranteed) >= 0 {
@@ -216,7 +219,7 @@ func underGuarantee(p *preempt.Partition, q *preempt.Queue) yarn.Resource {
 	return yarn.ComponentMax(q.Guaranteed.Sub(has), yarn.Resource{})
 }
 
-// preemptionText says what follows from a leaf's share.
+// preemptionText says what follows from the share of a leaf.
 func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue, gives, entitled yarn.Resource) string {
 	calc, none := cfg.Calculator, yarn.Resource{}
 	under := underGuarantee(p, q)
@@ -236,7 +239,7 @@ func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue
 	return "over its guarantee; nobody is owed what it borrows"
 }
 
-// observe adds what a round would decide. It carries the decisions out on the state, but for the kills.
+// observe adds the decisions of a round. It applies them to the state, except for the kills.
 func (v view) observe(next *PreemptionRound) {
 	known := map[uint32]bool{}
 	v.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool { known[slot] = true; return true })
@@ -252,8 +255,8 @@ func (v view) observe(next *PreemptionRound) {
 	next.Warns = v.warnedSets(func(slot uint32) bool { return !known[slot] })
 }
 
-// warnedSets are the warned containers that pass, grouped by the reservations that they make room for,
-// the oldest warnings first.
+// warnedSets returns the warned containers for which pass is true, grouped by reservation, the
+// oldest warnings first.
 func (v view) warnedSets(pass func(container uint32) bool) []PreemptionSet {
 	sets := []PreemptionSet{}
 	at := map[uint64]int{} // by reservation
@@ -391,8 +394,7 @@ func count(in map[string]uint64, cause fmt.Stringer, n uint64) {
 	}
 }
 
-// explainPreemption adds what preemption does for an application and to it, if there is something to
-// say.
+// explainPreemption adds what preemption does for an application and takes from it.
 func (v view) explainPreemption(x *Explanation, a *state.App) {
 	if a.State.Ended() {
 		return
@@ -416,7 +418,7 @@ func (v view) explainPreemption(x *Explanation, a *state.App) {
 	}
 }
 
-// whyNoPreemption says why no container is warned for an application that waits for room; nothing if
+// whyNoPreemption says why no container is warned for an application that waits for room; empty if
 // its queue has its guarantee.
 func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDear) {
 	var label state.LabelID
@@ -428,7 +430,7 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 	shares := partition.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true})
 	calc := v.cfg.Calculator
 	var under yarn.Resource
-	var over, open, give bool // a queue is over its guarantee; it is not protected; it must give
+	var over, open, give bool // some queue is above its guarantee; such a queue is not protected; it must give
 	for i := range partition.Queues {
 		q := &partition.Queues[i]
 		switch {
@@ -464,7 +466,7 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
 }
 
-// dearText says that no set ends since all are too dear.
+// dearText says that no set ends because all of them lose too much work.
 func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
 	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and may lose that of %s (preemption.max-lost-work-ms), after a wait of %s ",
 		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))

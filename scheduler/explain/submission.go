@@ -2,8 +2,9 @@ package explain
 
 import "rmd/scheduler/input"
 
-// Submission says what an application would wait for if it were submitted now. It is submitted on p,
-// which is used up; nothing is placed there. What would be refused is an *input.Fault.
+// Submission says what an application would wait for if it were submitted now. It submits the
+// application to p and allocates nothing. p cannot be used for anything else afterwards. A refusal
+// is an *input.Fault.
 func Submission(p Planner, in *input.SubmitApplication) (*Explanation, error) {
 	try := *in
 	try.DryRun = false
@@ -13,7 +14,7 @@ func Submission(p Planner, in *input.SubmitApplication) (*Explanation, error) {
 	}
 	x, err := Application(p.Scheduler(), reply.(*input.SubmitApplicationReply).ID)
 	if err == nil && in.ID.Seq == 0 {
-		x.ID = "" // the next one to submit gets it
+		x.ID = "" // the id is not assigned
 	}
 	return x, err
 }

@@ -10,32 +10,32 @@ import (
 	"rmd/scheduler/input"
 )
 
-// WhatIfLimits bound the planning of a what-if.
+// WhatIfLimits limit the work of a what-if.
 type WhatIfLimits struct {
-	// Turns is how many passes on nodes either configuration gets.
+	// Turns is the maximum number of passes on nodes for each configuration.
 	Turns int
-	// Stop is asked now and then whether to end early; nil: never.
+	// Stop is called regularly and says whether to end early; nil: never.
 	Stop func() bool
 }
 
-// DefaultWhatIfLimits are the limits when nothing else is wanted.
+// DefaultWhatIfLimits are the default limits.
 func DefaultWhatIfLimits() WhatIfLimits { return WhatIfLimits{Turns: 50_000} }
 
 // Bounds of an answer.
 const (
-	whatIfApps    = 100 // listed of a kind
-	whatIfReasons = 10  // of which so many with a reason
+	whatIfApps    = 100 // in each list
+	whatIfReasons = 10  // of these, with a reason
 	stopEvery     = 64  // passes
 )
 
-// Planner plans inputs on a state of its own, which a question may use up.
+// Planner plans inputs on its own copy of the state, which a question may change.
 type Planner interface {
 	Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event)
 	Scheduler() *scheduler.Scheduler
 }
 
-// WhatIf compares another queue configuration with the one in force. Both planners stand on forks of
-// one state; other gets the other configuration. One that would be refused is an *input.Fault.
+// WhatIf compares another queue configuration with the current one. Both planners have forks of the
+// same state; WhatIf applies the other configuration to other. A refusal is an *input.Fault.
 func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimits) (*Comparison, error) {
 	st := inForce.Scheduler().State()
 	began := map[uint32]int32{} // live containers, by slot
@@ -58,8 +58,8 @@ func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimit
 	return c, nil
 }
 
-// serveAll has every node send heartbeats until none of them places anything; false when the limits
-// end it before.
+// serveAll sends heartbeats of all nodes until no pass places anything; false if a limit ended it
+// earlier.
 func serveAll(p Planner, now int64, lim WhatIfLimits) (turns int, whole bool) {
 	var nodes []uint32
 	p.Scheduler().State().Nodes.Each(func(slot uint32, n *state.Node) bool {
@@ -109,7 +109,7 @@ func (c *Comparison) compareQueues(old, other view) {
 	}
 }
 
-// shareOf shows a queue; nothing when there is none.
+// shareOf is the share of a queue; empty if the queue does not exist.
 func (v view) shareOf(path string) (QueueShare, bool) {
 	i, err := v.cfg.Lookup(path)
 	slot := v.st.Queue(path)
@@ -151,7 +151,7 @@ func (c *Comparison) compareApps(old, other view, began map[uint32]int32) {
 	}
 }
 
-// shareOfApp shows what an application has and, with why, what it waits for.
+// shareOfApp is what an application has and, with why, what it waits for.
 func (v view) shareOfApp(slot uint32, why bool) AppShare {
 	a := v.st.Apps.Get(slot)
 	h := AppShare{Containers: a.Live, Used: v.cfg.Kinds.Format(a.Used), Outstanding: a.Outstanding}
