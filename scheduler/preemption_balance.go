@@ -1,46 +1,61 @@
 package scheduler
 
 import (
+	"slices"
+
 	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
 
 // balancing distributes the rest among leaves when all have their guarantee. Package preempt
-// computes the ideal share of each leaf as YARN does.
+// computes the ideal share of each leaf as YARN does. It does so when a round first needs one: with
+// many queues this takes as long as the rest of the round, and most rounds need none.
 type balancing struct {
-	partition *preempt.Partition
-	shares    []preempt.Share
-	used      []yarn.Resource // by leaf
-	gain      []yarn.Resource // by leaf: what it may still get
-	take      []yarn.Resource // by leaf: what it must still give
+	partition    *preempt.Partition // when the round began
+	set          *preempt.Settings
+	shares       []preempt.Share
+	gained, lost []yarn.Resource // by leaf: what the round has chosen for it, and of it
 }
 
-// newBalancing computes the ideal shares; nil if balance is off.
+// newBalancing copies the queues as they are when a round begins; nil if balance is off.
 func newBalancing(queues *preempt.Partition, set *preempt.Settings) *balancing {
 	if !set.Balance {
 		return nil
 	}
-	b := &balancing{partition: queues, shares: queues.Entitlements(set, preempt.Mode{Balance: true})}
-	for i := range b.shares {
-		b.used = append(b.used, queues.Queues[i].Used)
-		b.gain = append(b.gain, b.shares[i].Ideal.Sub(queues.Queues[i].Used))
-		b.take = append(b.take, b.shares[i].ToTake)
-	}
-	return b
+	found := *queues
+	found.Queues = slices.Clone(queues.Queues)
+	n := len(found.Queues)
+	return &balancing{partition: &found, set: set, gained: make([]yarn.Resource, n), lost: make([]yarn.Resource, n)}
 }
+
+// share is the ideal share of a leaf.
+func (b *balancing) share(leaf int32) *preempt.Share {
+	if b.shares == nil {
+		b.shares = b.partition.Entitlements(b.set, preempt.Mode{Balance: true})
+	}
+	return &b.shares[leaf]
+}
+
+// gain is what a leaf may still get.
+func (b *balancing) gain(leaf int32) yarn.Resource {
+	return b.share(leaf).Ideal.Sub(b.partition.Queues[leaf].Used).Sub(b.gained[leaf])
+}
+
+// take is what a leaf must still give.
+func (b *balancing) take(leaf int32) yarn.Resource { return b.share(leaf).ToTake.Sub(b.lost[leaf]) }
 
 // mayLose says whether a leaf still has its ideal share after a loss. lost is what the round has
 // already chosen of it. With conservative-drf, each resource of the loss must stay above the ideal.
 func (b *balancing) mayLose(leaf int32, lost, loses yarn.Resource, conservative bool) bool {
-	left := b.used[leaf].Sub(lost).Sub(loses)
+	left, ideal := b.partition.Queues[leaf].Used.Sub(lost).Sub(loses), b.share(leaf).Ideal
 	if conservative {
 		for i := range b.partition.Calculator.Kinds {
-			if loses[i] > 0 && left[i] < b.shares[leaf].Ideal[i] {
+			if loses[i] > 0 && left[i] < ideal[i] {
 				return false
 			}
 		}
 	}
-	return b.partition.Calculator.Compare(b.partition.Total, left, b.shares[leaf].Ideal) >= 0
+	return b.partition.Calculator.Compare(b.partition.Total, left, ideal) >= 0
 }
 
 // balanceRound is a copy of the round that chooses for balance.

@@ -129,7 +129,7 @@ func (r *preemptionRound) gives(leaf int32) bool {
 		return r.ranked.gives[leaf]
 	}
 	if r.balances {
-		return r.s.cfg.Calculator.AnyAboveZero(r.balance.take[leaf])
+		return r.s.cfg.Calculator.AnyAboveZero(r.balance.take(leaf))
 	}
 	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
 }

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"cmp"
+	"iter"
+	"math"
 	"slices"
 
 	"rmd/fsm/state"
@@ -15,13 +17,20 @@ import (
 type queueRanks struct {
 	queues []preempt.Queue
 	ranks  [][]int32 // by queue: the priorities of the queues from root down to it
+	least  []int32   // by parent: the lowest priority of its children with leaves
 }
 
 func newQueueRanks(queues []preempt.Queue) *queueRanks {
-	k := &queueRanks{queues, make([][]int32, len(queues))}
+	k := &queueRanks{queues, make([][]int32, len(queues)), make([]int32, len(queues))}
+	leaves := make([]bool, len(queues)) // whether there are any in a queue
 	for i := range queues {
-		if up := queues[i].Parent; up >= 0 {
-			k.ranks[i] = append(slices.Clone(k.ranks[up]), queues[i].Priority)
+		if k.least[i] = math.MaxInt32; queues[i].Parent >= 0 {
+			k.ranks[i] = append(slices.Clone(k.ranks[queues[i].Parent]), queues[i].Priority)
+		}
+	}
+	for i := len(queues) - 1; i > 0; i-- { // those below a queue come after it
+		if q := &queues[i]; q.Leaf || leaves[i] {
+			leaves[q.Parent], k.least[q.Parent] = true, min(k.least[q.Parent], q.Priority)
 		}
 	}
 	return k
@@ -55,13 +64,36 @@ func (k *queueRanks) above(a, b int32) bool {
 	return queues[a].Priority > queues[b].Priority
 }
 
+// aboveAny says whether a leaf has priority over some other.
 func (k *queueRanks) aboveAny(leaf int32) bool {
-	for i := range k.queues {
-		if k.queues[i].Leaf && k.above(leaf, int32(i)) {
+	for i := leaf; k.queues[i].Parent >= 0; i = k.queues[i].Parent {
+		if k.queues[i].Priority > k.least[k.queues[i].Parent] {
 			return true
 		}
 	}
 	return false
+}
+
+// belowAny says for each leaf whether at least one of some leaves has priority over it. The result is
+// parallel to the queues.
+func (k *queueRanks) belowAny(leaves iter.Seq[int32]) []bool {
+	most := make([]int32, len(k.queues)) // by parent: the highest priority of its children with one of these leaves
+	for i := range most {
+		most[i] = math.MinInt32
+	}
+	for leaf := range leaves {
+		for i := leaf; k.queues[i].Parent >= 0; i = k.queues[i].Parent {
+			up := k.queues[i].Parent
+			most[up] = max(most[up], k.queues[i].Priority)
+		}
+	}
+	below := make([]bool, len(k.queues))
+	for i := range below {
+		if up := k.queues[i].Parent; up >= 0 {
+			below[i] = below[up] || most[up] > k.queues[i].Priority
+		}
+	}
+	return below
 }
 
 // rankedReservations returns the numbers of the reservations of leaves that have priority over

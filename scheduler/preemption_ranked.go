@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"slices"
-
 	"rmd/fsm/state"
 	"rmd/scheduler/preempt"
 	"rmd/yarn"
@@ -89,10 +87,15 @@ func (r *preemptionRound) chooseByRank() {
 
 // giveByRank finds the leaves from which a waiting leaf may take.
 func (r *preemptionRound) giveByRank(waiting []rankedReservation) {
-	r.ranks.gives = make([]bool, len(r.leaves))
-	for i := range r.leaves {
-		r.ranks.gives[i] = r.ranks.queues[i].Leaf && !r.ranks.queues[i].Disabled &&
-			slices.ContainsFunc(waiting, func(w rankedReservation) bool { return r.ranks.above(w.leaf, int32(i)) })
+	r.ranks.gives = r.ranks.belowAny(func(yield func(int32) bool) {
+		for _, w := range waiting {
+			if !yield(w.leaf) {
+				return
+			}
+		}
+	})
+	for i, q := range r.ranks.queues {
+		r.ranks.gives[i] = r.ranks.gives[i] && q.Leaf && !q.Disabled
 	}
 }
 

@@ -151,7 +151,7 @@ func (r *preemptionRound) lose(leaf int32, size yarn.Resource) {
 	b := &r.leaves[leaf]
 	b.lost, b.take = b.lost.Add(size), b.take.Sub(size)
 	if r.balance != nil {
-		r.balance.take[leaf] = r.balance.take[leaf].Sub(size)
+		r.balance.lost[leaf] = r.balance.lost[leaf].Add(size)
 	}
 }
 
@@ -164,7 +164,7 @@ func (r *preemptionRound) gain(leaf int32, size, reserved yarn.Resource) {
 	}
 	r.leaves[leaf].gain = r.leaves[leaf].gain.Sub(reserved)
 	if r.balance != nil {
-		r.balance.gain[leaf] = r.balance.gain[leaf].Sub(reserved)
+		r.balance.gained[leaf] = r.balance.gained[leaf].Add(reserved)
 	}
 }
 
@@ -177,7 +177,7 @@ func (r *preemptionRound) mayGain(leaf int32, size yarn.Resource) bool {
 		return !r.ranked.partition.Satisfied(leaf, r.ranked.gained[leaf])
 	}
 	if r.balances {
-		return r.s.cfg.Calculator.FitsIn(size, r.balance.gain[leaf])
+		return r.s.cfg.Calculator.FitsIn(size, r.balance.gain(leaf))
 	}
 	return r.s.cfg.Calculator.FitsIn(size, r.leaves[leaf].gain)
 }

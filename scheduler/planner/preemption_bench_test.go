@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -10,7 +11,8 @@ import (
 
 // BenchmarkPreemptionRound is a round on 10,000 nodes, 1,000 leaves and 10,000 applications: the first
 // with half of the leaves owed everything, one later with the sets of the first standing, one that
-// finds nothing to do, and the first with a limit on lost work. The budget is 20 ms.
+// finds nothing to do, the first with a limit on lost work, and a later one where queues have priorities
+// and share evenly what is left. The budget is 20 ms.
 func BenchmarkPreemptionRound(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
 	w.enablePreemption(b)
@@ -22,6 +24,22 @@ func BenchmarkPreemptionRound(b *testing.B) {
 	b.Run("later", func(b *testing.B) { w.rounds(b, 3) })
 	w.set(b, input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: "60000"})
 	b.Run("limited", func(b *testing.B) { w.rounds(b, 0) })
+	w.set(b, ranked(1000)...)
+	b.Run("ranked", func(b *testing.B) { w.rounds(b, 3) })
+}
+
+// ranked gives each of so many queues below root one of three priorities, which rounds serve at once,
+// and has those that have their guarantee share evenly what is left.
+func ranked(queues int) []input.Property {
+	const underutilized = confPrefix + "ordering-policy.priority-utilization.underutilized-preemption."
+	const balance = "yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied."
+	keys := []input.Property{{Name: confPrefix + "root.ordering-policy", Value: "priority-utilization"}, {Name: underutilized + "enabled", Value: "true"},
+		{Name: underutilized + "reserved-container-delay-ms", Value: "0"}, {Name: underutilized + "allow-move-reservation", Value: "true"},
+		{Name: balance + "enabled", Value: "true"}, {Name: confPrefix + "preemption.max-lost-work-ms", Value: "-1"}}
+	for i := range queues {
+		keys = append(keys, input.Property{Name: fmt.Sprintf("%sroot.q%d.priority", confPrefix, i), Value: fmt.Sprint(i % 3)})
+	}
+	return keys
 }
 
 // BenchmarkPreemptionInside is a round in a cluster of the same size where half of the applications of

@@ -125,6 +125,16 @@ func (x number) compare(y number) int {
 	return compare(x.m<<(a-1), y.m<<(b-1))
 }
 
+// order is a key that orders numbers that are not negative and have up to 32 significant bits, as
+// compare does.
+func (x number) order() uint64 {
+	if x.m == 0 {
+		return 0
+	}
+	size := bits.Len64(uint64(x.m))
+	return uint64(x.e+size+1<<20)<<32 | uint64(x.m)<<(64-size)>>32
+}
+
 func compare(a, b int64) int {
 	switch {
 	case a < b:

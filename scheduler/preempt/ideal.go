@@ -1,6 +1,7 @@
 package preempt
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 
@@ -18,12 +19,13 @@ type calculation struct {
 
 // node is what the calculation derives for a queue.
 type node struct {
+	index    int32 // of the queue
 	children []int32
 	pending  yarn.Resource // of its leaves
 	offered  yarn.Resource // the part of pending that is offered something
 	takeable yarn.Resource // used above guarantees, and not untouchable
 	capacity number        // AbsCapacity
-	filled   number        // Ideal as a part of Guaranteed
+	filled   uint64        // the order of Ideal as a part of Guaranteed
 }
 
 // newCalculation sums up what the leaves want and may lose.
@@ -31,6 +33,7 @@ func newCalculation(p *Partition, budget yarn.Resource, m Mode) *calculation {
 	c := &calculation{Partition: p, mode: m, budget: budget, shares: make([]Share, len(p.Queues)), nodes: make([]node, len(p.Queues))}
 	for i := len(p.Queues) - 1; i >= 0; i-- {
 		q, n := &p.Queues[i], &c.nodes[i]
+		n.index = int32(i)
 		n.pending, n.offered = n.pending.Add(q.Pending), n.offered.Add(q.PendingLessReserved)
 		c.splitExtra(i)
 		if q.Parent >= 0 {
@@ -107,7 +110,8 @@ func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly boo
 	for len(needy.queues) > 0 && c.above(total, left) {
 		weights := c.weigh(needy)
 		round := left
-		for _, i := range needy.popNeediest() {
+		for _, n := range needy.popNeediest() {
+			i := n.index
 			if !c.Calculator.AnyAboveZero(left) {
 				break
 			}
@@ -228,8 +232,8 @@ func (c *calculation) weigh(needy *needyQueues) weights {
 	w := needy.weights
 	for k := range c.Calculator.Kinds {
 		if w.byCapacity(k) {
-			for _, i := range needy.queues {
-				w.capacity = w.capacity.plus(c.nodes[i].capacity, float)
+			for _, n := range needy.queues {
+				w.capacity = w.capacity.plus(n.capacity, float)
 			}
 			break
 		}
@@ -264,46 +268,49 @@ func (w *weights) part(c *calculation, i int32, offer yarn.Resource) yarn.Resour
 // binary heap, which decides who comes first of queues that are equally needy.
 type needyQueues struct {
 	c       *calculation
-	queues  []int32
+	queues  []*node
 	weights weights // of the queues
 }
 
 func (h *needyQueues) Len() int           { return len(h.queues) }
 func (h *needyQueues) Less(i, j int) bool { return h.compare(h.queues[i], h.queues[j]) < 0 }
 func (h *needyQueues) Swap(i, j int)      { h.queues[i], h.queues[j] = h.queues[j], h.queues[i] }
-func (h *needyQueues) Push(x any)         { h.queues = append(h.queues, x.(int32)) }
+func (h *needyQueues) Push(x any)         { h.queues = append(h.queues, x.(*node)) }
 func (h *needyQueues) Pop() any {
 	last := h.queues[len(h.queues)-1]
 	h.queues = h.queues[:len(h.queues)-1]
 	return last
 }
 
-func (h *needyQueues) compare(i, j int32) int {
-	a, b := h.c.nodes[i].filled, h.c.nodes[j].filled
-	p, q := h.c.Queues[i].Priority, h.c.Queues[j].Priority
-	one := integer(1)
-	if p != q && (a.compare(one) < 0) == (b.compare(one) < 0) {
-		return compare(int64(q), int64(p))
+// satisfied is the order of queues that have their guarantee.
+var satisfied = integer(1).order()
+
+func (h *needyQueues) compare(a, b *node) int {
+	p, q := h.c.Queues[a.index].Priority, h.c.Queues[b.index].Priority
+	if p != q && (a.filled < satisfied) == (b.filled < satisfied) {
+		return cmp.Compare(q, p)
 	}
-	return a.compare(b)
+	return cmp.Compare(a.filled, b.filled)
 }
 
 // add takes in a queue whose ideal has changed.
 func (h *needyQueues) add(total yarn.Resource, i int32) {
-	h.c.nodes[i].filled = integer(math.MaxInt32) // without a guarantee it comes last
-	if q := &h.c.Queues[i]; h.c.above(total, q.Guaranteed) {
-		h.c.nodes[i].filled = h.c.divide(total, h.c.shares[i].Ideal, q.Guaranteed)
+	q, filled := &h.c.Queues[i], integer(math.MaxInt32) // without a guarantee it comes last
+	if h.c.above(total, q.Guaranteed) {
+		filled = h.c.divide(total, h.c.shares[i].Ideal, q.Guaranteed)
 	}
-	h.weights.change(&h.c.Queues[i], 1)
-	heap.Push(h, i)
+	n := &h.c.nodes[i]
+	n.filled = filled.order()
+	h.weights.change(q, 1)
+	heap.Push(h, n)
 }
 
 // popNeediest removes the neediest queue and those that are equally needy.
-func (h *needyQueues) popNeediest() (out []int32) {
+func (h *needyQueues) popNeediest() (out []*node) {
 	for len(out) == 0 || len(h.queues) > 0 && h.compare(out[len(out)-1], h.queues[0]) >= 0 {
-		i := heap.Pop(h).(int32)
-		h.weights.change(&h.c.Queues[i], -1)
-		out = append(out, i)
+		n := heap.Pop(h).(*node)
+		h.weights.change(&h.c.Queues[n.index], -1)
+		out = append(out, n)
 	}
 	return out
 }
