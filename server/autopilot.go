@@ -10,7 +10,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Autopilot implements v1.Consensus: only the leader judges.
+// Autopilot implements v1.Consensus. Only the leader knows the health of the replicas.
 func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	_, addr := c.r.cluster.Leader()
 	if addr == "" {
@@ -38,8 +38,8 @@ func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	return s, nil
 }
 
-// SetAutopilot implements v1.Consensus: the settings are in the log, and every
-// replica that may lead has them.
+// SetAutopilot implements v1.Consensus. The settings are in the log, so every later leader has
+// them.
 func (c consensus) SetAutopilot(ctx context.Context, doc api.Autopilot) error {
 	conf := cluster.AutopilotConfig{CleanupDeadServers: doc.CleanupDeadServers, MinQuorum: doc.MinQuorum, MaxTrailingLogs: doc.MaxTrailingLogs,
 		DeadServerLastContactThreshold: time.Duration(doc.DeadServerLastContactThreshold), LastContactThreshold: time.Duration(doc.LastContactThreshold),
@@ -60,7 +60,7 @@ func (c consensus) SetAutopilot(ctx context.Context, doc api.Autopilot) error {
 	return nil
 }
 
-// autopilot are the settings that the state has, once somebody has set them.
+// autopilot returns the settings in the state; false if they were never set there.
 func (r *Replica) autopilot() (cluster.AutopilotConfig, bool) {
 	st, _ := r.machine.Fork()
 	a := st.Autopilot

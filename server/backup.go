@@ -21,8 +21,8 @@ import (
 // snapshots saves and restores the whole state for REST.
 type snapshots struct{ r *Replica }
 
-// Save implements v1.Snapshots: a fork is written to a temporary file, read
-// back and verified before its first byte leaves.
+// Save implements v1.Snapshots. It writes a fork of the state to a temporary file, and verifies the
+// file before it sends the first byte.
 func (s snapshots) Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadCloser, error) {
 	if !stale {
 		index, err := s.r.cluster.ReadIndex(ctx)
@@ -62,7 +62,7 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // the descriptor keeps it; nothing is left behind
+	_ = os.Remove(f.Name()) // the open descriptor keeps the file; nothing is left behind
 	w := bufio.NewWriterSize(f, 1<<20)
 	if err = write(w); err == nil {
 		err = w.Flush()
@@ -76,10 +76,9 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 	return f, nil
 }
 
-// Restore implements v1.Snapshots. The whole file is decoded first. Its epoch
-// is raised before the cluster sees it, and the sequencer is closed meanwhile, so
-// that no decision is planned on the state that goes away. A snapshot without
-// access tokens leaves the cluster's own in force.
+// Restore implements v1.Snapshots. It decodes the whole file first, and raises the epoch before the
+// cluster gets the state. The sequencer is closed meanwhile, so that no decision is planned on the
+// old state. If the snapshot has no access tokens, those of the cluster stay in force.
 func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool) (api.Restored, error) {
 	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
 	if errors.Is(err, snapshot.ErrFormat) {
@@ -106,7 +105,7 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 		return api.Restored{}, err
 	}
 	now, _ = s.r.machine.Fork()
-	out.TokensKept += st.KeepAccess(now) // the first one may have been made meanwhile
+	out.TokensKept += st.KeepAccess(now) // the first token may have been created meanwhile
 	st.KeepAudit(now)
 	running := now.Meta
 	running.ClusterID = s.r.cluster.ClusterID()
@@ -121,9 +120,8 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 	return out, ctx.Err()
 }
 
-// lastState closes the sequencer until resume is called, and waits until what it
-// has proposed is applied here: nothing is committed between the state that this
-// replica shows then and the restore.
+// lastState closes the sequencer until resume is called, and waits until everything that it has
+// proposed is applied here. So nothing is committed between the current state and the restore.
 func (s snapshots) lastState(ctx context.Context) (resume func(), err error) {
 	resume = s.r.pause()
 	for {
@@ -136,7 +134,8 @@ func (s snapshots) lastState(ctx context.Context) (resume func(), err error) {
 	}
 }
 
-// mayReplace refuses what would overwrite a running cluster's state unasked.
+// mayReplace refuses a restore that would overwrite the state of a running cluster without the
+// user's consent.
 func (s snapshots) mayReplace(h snapshot.Header, replaceState string) error {
 	if err := h.Within(event.Level); err != nil {
 		return versionTooOld(err)
@@ -157,9 +156,9 @@ func versionTooOld(err error) error {
 	return &api.Error{Code: "VERSION_TOO_OLD", Message: "the snapshot was " + err.Error(), Remedy: "upgrade rmd first; nothing was changed", Status: 409}
 }
 
-// RaiseEpoch makes a state safe to go on with elsewhere or again, in place of
-// the running one: identifiers given from here on can meet neither its own nor
-// those that the running cluster has given, however often a file is restored.
+// RaiseEpoch prepares a state for use in place of the running one. Identifiers that are assigned
+// from now on differ from those in the state and from those that the running cluster has assigned,
+// however often a file is restored.
 func RaiseEpoch(st *state.State, running state.Meta, why string, now time.Time) error {
 	st.Meta.ClusterID = running.ClusterID
 	return st.Apply(&event.EpochRaised{

@@ -9,8 +9,7 @@ import (
 	"rmd/server/hadoop"
 )
 
-// seed gives a new cluster its identity and first queues, as soon as it has a
-// leader: this one.
+// seed gives a new cluster its identity and its first queues. The first leader calls it.
 func (r *Replica) seed(term uint64) {
 	for r.ctx.Err() == nil && r.cluster.IsLeader() && r.cluster.Term() == term {
 		if _, ok := r.seq.Leading(); !ok {
@@ -56,8 +55,8 @@ func (r *Replica) firstHosts() *input.SetHosts {
 	return hosts
 }
 
-// noteRecovery writes a recovery by hand, which no log could take when it was
-// done, into the audit.
+// noteRecovery adds a recovery by "rmd recover" to the audit. The recovery itself could not,
+// because it ran offline.
 func (r *Replica) noteRecovery() {
 	id := r.cluster.Identity()
 	if id.Recovered == nil {
@@ -73,7 +72,7 @@ func (r *Replica) noteRecovery() {
 	}
 }
 
-// firstQueues are the properties of an explicit init, of Options, of Hadoop's
+// firstQueues are the properties of an explicit init, otherwise those of Options, of Hadoop's
 // files, or root.default.
 func (r *Replica) firstQueues() ([]input.Property, error) {
 	var props []capacity.Property

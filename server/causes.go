@@ -13,20 +13,20 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// causeCache knows why the decisions in the log were made. A log explainer follows the log on a
-// state of its own, which is rebuilt as that of the page Replay is, and dropped when it is not
-// used for a while. One piece of work is done at a time, in the background: callers wait as long
-// as they like, and get the causes that are known by then.
+// causeCache finds out why the decisions in the log were made. A log explainer follows the log on
+// its own state, which is rebuilt as for the page Replay and dropped when it is not used for a
+// while. One piece of work runs at a time, in the background. Callers wait as long as they like,
+// and get the causes that are known by then.
 type causeCache struct {
-	past historical // the explainer's own
+	past historical // of the explainer
 
 	mu    sync.Mutex
 	kept  map[uint64][]api.Because // by index of the entry
-	count int                      // of what is kept
-	done  chan struct{}            // closed at the end of the work in hand; nil: there is none
-	free  time.Time                // from when on there may be more
+	count int                      // number of kept causes
+	done  chan struct{}            // closed when the current work ends; nil: no work is running
+	free  time.Time                // when the next work may begin
 
-	// Of the work alone.
+	// Only the work uses these fields.
 	explainer *explain.LogExplainer
 	want      map[uint64]bool
 
@@ -37,18 +37,18 @@ type causeCache struct {
 }
 
 const (
-	causesKept = 50_000 // events whose reasons are remembered
-	// causesShare bounds the work that is done for open pages: one part in so many of
-	// the time. Unused time is saved up, so that a page after a pause gets its answer soon.
+	causesKept = 50_000 // events whose causes are kept
+	// causesShare limits the work for open pages: to one part in this many of the time. Unused time
+	// accumulates, so a page that opens after a pause gets its answer soon.
 	causesShare = 25
 	causesSaved = time.Second
-	causesLong  = 10 * time.Second      // that one piece of work may take
-	causesLeast = 50 * time.Millisecond // between two of them
-	// causesFar is how many entries the explainer follows rather than start over: a
-	// state alone is brought forward faster.
+	causesLong  = 10 * time.Second      // the longest time of one piece of work
+	causesLeast = 50 * time.Millisecond // the shortest time between two of them
+	// causesFar is the number of entries that the explainer follows. If more are missing,
+	// rebuilding the state is faster.
 	causesFar = 2_000
-	// causesLarge is how many applications, nodes and containers make a state that is
-	// not rebuilt for an open page.
+	// causesLarge is the number of applications, nodes and containers above which the state is not
+	// rebuilt for an open page.
 	causesLarge = 20_000
 )
 
@@ -59,10 +59,9 @@ func newCauseCache(r *Replica) *causeCache {
 	return w
 }
 
-// of is why the events of some entries were decided, as far as it is known when
-// the context ends. At once, work is begun even where its share of the time is
-// spent, and where a large state has to be rebuilt for it: an open page has that
-// only while somebody asks who waits for it.
+// of returns the causes of the events of some entries, as far as they are known when the context
+// ends. With atOnce, work begins even if its share of the time is used up or a large state must be
+// rebuilt. Open pages do not set atOnce.
 func (w *causeCache) of(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
 	out := map[uint64][]api.Because{}
 	for range 2 {
@@ -89,7 +88,8 @@ func (w *causeCache) of(ctx context.Context, indexes []uint64, atOnce bool) map[
 	return out
 }
 
-// take copies what is kept, and returns what is not. The lock is held.
+// take copies the known causes to out, and returns the indexes that are missing. The caller holds
+// the lock.
 func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missing []uint64) {
 	for _, i := range indexes {
 		if have, ok := w.kept[i]; ok {
@@ -102,8 +102,8 @@ func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missi
 	return slices.Compact(missing)
 }
 
-// work finds out about entries, in order. What it cannot, the next one who asks
-// will ask for again.
+// work finds the causes of entries, in order. If it fails for an entry, the next caller asks for
+// the entry again.
 func (w *causeCache) work(indexes []uint64, again bool) {
 	began := time.Now()
 	err := w.find(indexes, again)
@@ -124,19 +124,19 @@ func (w *causeCache) work(indexes []uint64, again bool) {
 	w.done = nil
 }
 
-// errNotNow says that the state would have to be rebuilt.
+// errNotNow says that the state must be rebuilt first.
 var errNotNow = errors.New("not now")
 
-// large says whether rebuilding the state takes what pages should have.
+// large says whether the state is too large to rebuild it for a page.
 func (w *causeCache) large() bool {
 	st, _ := w.past.r.machine.Fork()
 	return st.Apps.Len()+st.Nodes.Len()+st.Containers.Len() > causesLarge
 }
 
-// find finds out about entries; again, the state may be rebuilt for it.
+// find finds the causes of entries. With again, it may rebuild the state.
 func (w *causeCache) find(indexes []uint64, again bool) (err error) {
 	defer func() {
-		if r := recover(); r != nil { // the replica does not end for a question about the past
+		if r := recover(); r != nil { // a failed explanation must not stop the replica
 			err = fmt.Errorf("follow the log: %v", r)
 			w.past.drop()
 		}
@@ -154,7 +154,7 @@ func (w *causeCache) find(indexes []uint64, again bool) (err error) {
 	return err
 }
 
-// begin brings the explainer to the state just before an entry, or to an earlier one.
+// begin brings the explainer to the state just before an entry, or to an earlier state.
 func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error {
 	p := &w.past
 	p.mu.Lock()
@@ -175,7 +175,7 @@ func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error 
 	return err
 }
 
-// follow hears of every entry that the past applies.
+// follow is called for every entry that past applies.
 func (w *causeCache) follow(index uint64, data []byte, applied bool) error {
 	if w.explainer == nil {
 		return nil
@@ -209,7 +209,7 @@ func (w *causeCache) keep(index uint64, told []api.Because) {
 	w.count += 1 + len(told)
 }
 
-// close ends the work in hand.
+// close cancels the current work.
 func (w *causeCache) close() {
 	w.mu.Lock()
 	w.closed = true

@@ -75,7 +75,7 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
 			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem})
 	}
-	for id, addr := range c.r.aboutAll(ctx, members) { // each goes to its own place: order is harmless
+	for id, addr := range c.r.aboutAll(ctx, members) { // each is written to its own place, so the order does not matter
 		for i := range out {
 			if out[i].ID == id {
 				out[i].HTTPAddress = addr
@@ -86,8 +86,7 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 	return out, nil
 }
 
-// addDigests fills in the digests that the replicas tell of one index; those
-// that do not answer stay empty.
+// addDigests adds the digests of the replicas at one index. Replicas that do not answer have none.
 func (c consensus) addDigests(ctx context.Context, members []api.Member) {
 	reports, err := c.r.cluster.CompareDigests(ctx)
 	if err != nil {

@@ -8,13 +8,12 @@ import (
 	"rmd/internal/sleep"
 )
 
-// currentPause is the time between two questions for the leader's commit index
-// while there is no leader.
+// currentPause is the time between two requests for the leader's commit index while there is no
+// leader.
 const currentPause = 20 * time.Millisecond
 
-// current returns once this replica has applied what the leader had committed at
-// the time of the call. While there is no leader it waits, for as long as calls
-// are held.
+// current returns after this replica has applied what the leader had committed at the time of the
+// call. Without a leader it waits for one, at most the hold time.
 func (r *Replica) current(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(r.opt.Config.StandbyHold, time.Second))
 	defer cancel()

@@ -20,8 +20,7 @@ var (
 	diskFull = api.Error{Code: "DISK_FULL", Message: "the leader's disk is full, writes are refused", Remedy: "free space on it; leadership moves when another replica has some", Status: http.StatusInsufficientStorage}
 )
 
-// known are the errors of the parts, with what is answered; the first that
-// matches counts.
+// known maps errors of the packages to answers. The first match counts.
 var known = []struct {
 	err error
 	doc api.Error
@@ -36,8 +35,7 @@ var known = []struct {
 	{cluster.ErrClosed, stopping},
 }
 
-// refusalOf turns errors of the parts into answers; nil for those that REST
-// knows itself.
+// refusalOf converts an error to an answer; nil for errors that package http converts itself.
 func refusalOf(err error) *api.Error {
 	for _, k := range known {
 		if errors.Is(err, k.err) {

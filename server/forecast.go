@@ -15,25 +15,26 @@ import (
 )
 
 const (
-	forecastAfter  = 5 // containers, and queues, that an answer names
+	forecastAfter  = 5 // containers and queues that an answer names
 	forecastQueues = 3 // other queues that are tried
-	// forecastSooner is by how much a supposition must shorten a wait to be told.
+	// A change is reported only if it shortens the wait by this much.
 	forecastSoonerPercent, forecastSoonerMillis = 10, 1000
 )
 
-// forecaster answers when what an application waits for will start, in a state of its own.
+// forecaster forecasts when the containers for which an application waits will start. It has its
+// own copy of the state.
 type forecaster struct {
 	st       *state.State
 	now      int64 // Unix milliseconds
 	interval func(now, delay int64) (from, median, to int64)
 	recorded bool // the interval comes from the record
-	// maxPriority is the cluster's maximum: more is cut to it.
+	// maxPriority is the highest priority in the cluster. Higher ones are reduced to it.
 	maxPriority int32
 	explain     func(*state.State, yarn.ApplicationID) (*api.Explanation, error)
 	options     forecast.Options
 }
 
-// of forecasts the starts of what an application waits for.
+// of forecasts the starts of the containers for which an application waits.
 func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast, error) {
 	d := &api.Forecast{ID: id.String(), AtMillis: f.now, Asks: []api.ForecastAsk{}}
 	slot := f.st.AppByID(id)
@@ -56,7 +57,7 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 	for i := range starts {
 		ask := f.st.Asks.Get(f.st.Ask(f.st.Apps.Get(slot), asks[i].Key))
 		out := f.ask(ask, &starts[i])
-		if x.Never && ask.Count > 0 { // what is explained is the first ask that is outstanding
+		if x.Never && ask.Count > 0 { // the explanation is about the first outstanding ask
 			out.Never = x.Text
 		}
 		x.Never = x.Never && ask.Count == 0
@@ -99,7 +100,7 @@ func (f *forecaster) times(out *api.ForecastAsk, s *forecast.Start) {
 	out.FromMillis, out.MedianMillis, out.ToMillis = at(from), at(median), at(to)
 }
 
-// anyHolds says whether an empty node would hold a container.
+// anyHolds says whether some empty node has room for a container of this size.
 func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
 		holds = n.Serving() && size.Within(n.Total)
@@ -108,8 +109,8 @@ func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 	return holds
 }
 
-// mostAfter are the containers whose ends most often come right before the start. Those that do not
-// run yet are taken together, by application.
+// mostAfter are the containers after whose end the start follows most often. Containers that do not
+// run yet are combined by application.
 func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
 	runs := map[api.ForecastAfter]int{}
 	for ref, n := range s.After { // order is harmless: they are summed up and sorted
@@ -145,13 +146,13 @@ func (f *forecaster) queuesAfter(s *forecast.Start) []api.ForecastQueue {
 	return out[:min(len(out), forecastAfter)]
 }
 
-// supposition is something that an operator can do.
+// supposition is a change that an operator can make.
 type supposition struct {
 	text string
 	in   input.Input
 }
 
-// suppose adds to the first ask that will start what would make it start sooner.
+// suppose adds to the first ask which changes would make it start sooner.
 func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Start) error {
 	i := slices.IndexFunc(d.Asks, func(k api.ForecastAsk) bool { return k.Never == "" && k.Started > 0 })
 	if i < 0 {
@@ -166,7 +167,7 @@ func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Sta
 			return err
 		}
 		if len(other[0].Delays) == 0 {
-			return nil // there is no time for it
+			return nil // out of time
 		}
 		delay := other[0].Quantile(50)
 		if delay == forecast.Never || delay > usual-usual/100*forecastSoonerPercent || delay > usual-forecastSoonerMillis {
@@ -180,8 +181,8 @@ func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Sta
 	return nil
 }
 
-// suppositions are what is tried: the end of the application that is waited for most often, a higher
-// priority, and other queues.
+// suppositions are the changes that are tried: the end of the application for which this one waits
+// most often, a higher priority, and other queues.
 func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []supposition) {
 	ends := map[event.ContainerRef]int{}
 	for ref, n := range s.After { // order is harmless: they are summed up
@@ -206,8 +207,9 @@ func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []suppos
 	return out
 }
 
-// priorityAbove is one more than the other applications in the queue have that want something, or the
-// cluster's maximum; false if that is no more than what the application has, or if they all have less.
+// priorityAbove is one more than the highest priority of the other waiting applications in the
+// queue, at most the maximum of the cluster; false if the application already has that priority or
+// a higher one.
 func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 	highest := int32(-1)
 	f.st.Apps.Each(func(_ uint32, b *state.App) bool {
@@ -222,7 +224,7 @@ func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 	return min(highest, f.maxPriority-1) + 1, true
 }
 
-// otherQueues are the leaves that use least.
+// otherQueues are the leaves with the least usage.
 func (f *forecaster) otherQueues(a *state.App) []string {
 	var leaves []*state.Queue
 	f.st.Queues.Each(func(slot uint32, q *state.Queue) bool {

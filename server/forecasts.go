@@ -20,10 +20,10 @@ import (
 	"rmd/yarn"
 )
 
-// forecasts keeps this replica's record of how well starts are forecast. Each replica keeps one: it
-// follows what is applied, and forecasts when what waits will start: once a minute of the log's time,
-// or as Parts says. So the record needs no entry of the log, and no failover ends it. It is saved
-// beside the log and goes on from there after a restart.
+// forecasts keeps this replica's record of how accurate forecasts of starts are. It follows the
+// applied log, and forecasts the starts of everything that waits once a minute of the log's time,
+// or as Parts says. Every replica keeps its own record, so it needs no log entry and survives
+// failovers. The record is saved in the data directory, and continues after a restart.
 type forecasts struct {
 	r    *Replica
 	conf frontend.QueueConf
@@ -31,8 +31,8 @@ type forecasts struct {
 	next int64
 
 	mu     sync.Mutex
-	keeper *forecast.Keeper // nil: nothing is followed yet
-	// What was answered last, for pages that ask again and again.
+	keeper *forecast.Keeper // nil: no record yet
+	// The last answers, for pages that ask repeatedly.
 	last map[yarn.ApplicationID]*api.Forecast
 }
 
@@ -48,7 +48,7 @@ const (
 // run follows the log until the context ends.
 func (f *forecasts) run(ctx context.Context) {
 	defer func() {
-		if p := recover(); p != nil { // the replica does not end for a forecast
+		if p := recover(); p != nil { // a failed forecast must not stop the replica
 			f.r.log.Error("the record of forecasts is not kept any more", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
@@ -72,13 +72,13 @@ func (f *forecasts) run(ctx context.Context) {
 	f.save()
 }
 
-// follow goes on with a record, from the first batch of a cluster that exists.
+// follow continues a record, from the first batch of an existing cluster.
 func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 	sub, err := f.r.machine.Watch(0)
 	if err != nil {
 		return err
 	}
-	// A fork to forecast from, when all that leads to it is followed.
+	// A fork for a forecast, after everything before it is followed.
 	var fork *state.State
 	var index uint64
 	for {
@@ -98,8 +98,8 @@ func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 	}
 }
 
-// due says once per interval that it is time for a forecast. The first interval begins with the
-// replica, and a watch that starts again does not shorten it.
+// due says once in each interval that it is time for a forecast. The first interval begins with the
+// replica. A restarted watch does not shorten it.
 func (f *forecasts) due(nowMillis int64) bool {
 	every := cmp.Or(f.r.parts.ForecastEvery, forecastEvery).Milliseconds()
 	if f.next == 0 {
@@ -112,7 +112,7 @@ func (f *forecasts) due(nowMillis int64) bool {
 	return true
 }
 
-// apply follows a batch, as soon as the cluster has its name. True: it is news.
+// apply follows a batch, as soon as the cluster has an id. It reports whether the batch was new.
 func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +137,7 @@ func (f *forecasts) forecast(st *state.State) error {
 	return err
 }
 
-// path is where the record is saved; empty: nowhere.
+// path is the file of the record; empty: none.
 func (f *forecasts) path() string {
 	if f.r.opt.Config.Data == "" {
 		return ""
@@ -145,8 +145,8 @@ func (f *forecasts) path() string {
 	return filepath.Join(f.r.opt.Config.Data, forecastFile)
 }
 
-// load reads the record; nil if there is none. One that cannot be read is given up: it says nothing
-// about the cluster's state.
+// load reads the record; nil if there is none. An unreadable record is dropped, because the state
+// of the cluster does not depend on it.
 func (f *forecasts) load() *forecast.Record {
 	if f.path() == "" {
 		return nil
@@ -194,7 +194,7 @@ func replaceFile(path string, document any) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// of answers when what an application waits for will start.
+// of returns the forecast for an application.
 func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
 	if st.Version() == nil {
 		return &api.Forecast{ID: id.String(), Asks: []api.ForecastAsk{}}, nil
@@ -220,7 +220,7 @@ func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
 	return x
 }
 
-// answered is what was answered a moment ago; nil: nothing.
+// answered is the last answer for an application, if it is recent enough; otherwise nil.
 func (f *forecasts) answered(now int64, id yarn.ApplicationID) *api.Forecast {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -254,7 +254,7 @@ func (f *forecasts) interval(now, delay int64) (from, median, to int64) {
 	return f.keeper.Record.Interval(now, delay)
 }
 
-// report says how well the forecasts of this replica held.
+// report says how accurate the forecasts of this replica were.
 func (f *forecasts) report() *api.ForecastReport {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"rmd/server/hadoop"
 )
 
-// openHadoop makes Hadoop's frontend when a directory with Hadoop's files is configured. Its ports
-// open last, when everything behind them is there.
+// openHadoop creates Hadoop's frontend if a directory with Hadoop's files is configured. Its ports
+// open last, after everything that they need.
 func (r *Replica) openHadoop() error {
 	if r.opt.Config.HadoopConfDir == "" {
 		return nil
@@ -30,9 +30,8 @@ func (r *Replica) listens() []string {
 	return out
 }
 
-// ReloadHadoop reads again what may change of Hadoop's files while the replica
-// runs: who may administer and act for whom, groups, and racks. The queues stay:
-// they are replicated.
+// ReloadHadoop reads those parts of Hadoop's files again that may change while the replica runs:
+// administrators, proxy users, groups and racks. The queues are replicated, so they do not change.
 func (r *Replica) ReloadHadoop() error {
 	if r.hadoop == nil {
 		return nil

@@ -18,25 +18,25 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// historical rebuilds the state as it was after an index: from the newest snapshot
-// before it, or from nothing, with the log from there on. What was rebuilt last is
-// kept for a while, since the next question is mostly about what came next.
+// historical rebuilds the state as of an earlier index, from the newest snapshot before it or from
+// the empty state, and the log after that. It keeps the last result for a while, because the next
+// question is usually about a slightly later index.
 type historical struct {
 	r *Replica
-	// each hears of every entry of events that is applied, or was skipped; began,
-	// that what was rebuilt is gone. Both may be nil, and are called with the lock held.
+	// each is called for every entry of events, applied or skipped. began is called when the
+	// rebuilt state was dropped. Both may be nil; the lock is held.
 	each  func(index uint64, data []byte, applied bool) error
 	began func()
 
 	mu      sync.Mutex
 	machine *fsm.Machine // nil: nothing is kept
-	index   uint64       // applied to it
+	index   uint64       // the last index that machine has applied
 	idle    *time.Timer
-	free    time.Time // from when on it may be rebuilt from the beginning again
+	free    time.Time // when it may be rebuilt from the beginning again
 }
 
-// Rebuilding from the beginning reads a whole snapshot. Where that takes long,
-// it has a fifth of the time at most, for all callers together.
+// Rebuilding from the beginning reads a whole snapshot. If that takes long, it gets at most a fifth
+// of the time, for all callers together.
 const (
 	historicalCheap = 250 * time.Millisecond
 	historicalShare = 4
@@ -45,10 +45,10 @@ const (
 const (
 	historicalIdle    = time.Minute
 	historicalAtOnce  = 256
-	historicalEntries = 200_000 // that one answer may apply
+	historicalEntries = 200_000 // the most that one answer may apply
 )
 
-// at is the state after an index, for reading.
+// at is the state as of an index. The caller must not change it.
 func (p *historical) at(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *historical) at(ctx context.Context, index uint64) (*state.State, error)
 	return st, nil
 }
 
-// forkAt is the state after an index, for a caller who changes it.
+// forkAt is the state as of an index, as a copy that the caller may change.
 func (p *historical) forkAt(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *historical) forkAt(ctx context.Context, index uint64) (*state.State, er
 	return st, nil
 }
 
-// reach brings it to an index. The lock is held.
+// reach brings machine to an index. The caller holds the lock.
 func (p *historical) reach(ctx context.Context, index uint64) error {
 	if p.idle == nil {
 		p.idle = time.AfterFunc(historicalIdle, p.drop)
@@ -131,8 +131,8 @@ func (p *historical) begin(index uint64) error {
 	return nil
 }
 
-// kept are the snapshots, the newest first, from each of which the log goes on, and the first entry of
-// the log.
+// kept returns the usable snapshots, the newest first, and the first entry of the log. A snapshot
+// is usable if the log continues after it.
 func (p *historical) kept() (list []cluster.SnapshotInfo, first uint64, err error) {
 	if list, err = p.r.cluster.SnapshotList(); err != nil {
 		return nil, 0, err
@@ -161,20 +161,21 @@ func (p *historical) restore(id string, index uint64) error {
 	return nil
 }
 
-// apply applies the next entries, up to an index, and says how many it has read. The lock is held.
+// apply applies the next entries up to an index, and says how many it has read. The caller holds
+// the lock.
 func (p *historical) apply(ctx context.Context, index uint64) (read int, err error) {
 	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, historicalAtOnce)))
 	if err != nil {
 		return 0, err
 	}
-	if first > p.index+1 { // a snapshot has cut away what came next
+	if first > p.index+1 { // a snapshot has removed the next entry from the log
 		return len(entries), p.begin(index)
 	}
 	for _, e := range entries {
 		if e.Index > index {
 			break
 		}
-		if e.Index != p.index+1 { // cut away meanwhile
+		if e.Index != p.index+1 { // removed meanwhile
 			return len(entries), p.begin(index)
 		}
 		p.index = e.Index
@@ -184,7 +185,7 @@ func (p *historical) apply(ctx context.Context, index uint64) (read int, err err
 		l := raft.Log{Index: e.Index, Term: e.Term, Type: raft.LogCommand, Data: e.Data}
 		err, failed := p.machine.Apply(&l).(error)
 		if failed && !errors.Is(err, fsm.ErrStale) {
-			// What stopped that machine is not this replica's end.
+			// A fault of this machine does not stop the replica.
 			return 0, &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
 				Remedy: "choose an index after a later snapshot", Status: http.StatusInternalServerError}
 		}
@@ -198,12 +199,12 @@ func (p *historical) apply(ctx context.Context, index uint64) (read int, err err
 		if last < index {
 			return 0, fmt.Errorf("the state at index %d: %w", index, io.ErrUnexpectedEOF)
 		}
-		p.index = index // nothing of ours lies there
+		p.index = index // there are no entries of events up to here
 	}
 	return len(entries), ctx.Err()
 }
 
-// drop lets go of what was rebuilt.
+// drop drops the rebuilt state.
 func (p *historical) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

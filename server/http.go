@@ -26,7 +26,7 @@ import (
 // off turns plain REST off in http.listen.
 const off = "none"
 
-// openREST makes the HTTP server, when it is to listen anywhere.
+// openREST creates the HTTP server, if it has a port.
 func (r *Replica) openREST() error {
 	if h := r.opt.Config.HTTP; (h.Listen == "" || h.Listen == off) && h.ListenTLS == "" {
 		return nil
@@ -85,20 +85,20 @@ func (r *Replica) listenHTTP() error {
 	return nil
 }
 
-// serveHTTP answers on one of the ports until the end.
+// serveHTTP serves one of the ports until the replica closes.
 func (r *Replica) serveHTTP(l net.Listener) {
 	if l == r.secure {
-		_ = r.rest.ServeTLS(l, r.certs.HTTP()) // it ends with Close
+		_ = r.rest.ServeTLS(l, r.certs.HTTP()) // returns after Close
 		return
 	}
-	_ = r.rest.Serve(l) // it ends with Close
+	_ = r.rest.Serve(l) // returns after Close
 }
 
-// admitOpen takes what carries a role over plain HTTP from other machines too,
-// because the operator said so.
+// admitOpen also admits callers with a role over plain HTTP from other machines
+// (http.public_writes).
 func admitOpen(*http.Request, auth.Class) error { return nil }
 
-// planner answers what the planner says of states.
+// planner has the functions by which REST asks the planner about a state.
 func (r *Replica) planner() v1.Planner {
 	return v1.Planner{
 		Private: func() *state.State { st, _, _ := r.machine.Planning(0); return st },
@@ -147,7 +147,8 @@ func preemption(st *state.State) (*api.Preemption, error) {
 	return explain.PreemptionNow(s), nil
 }
 
-// landings asks where applications would go, with the groups that their users have here now.
+// landings compares where applications would be placed, with the groups that their users have on
+// this replica now.
 func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func() bool) *api.Landings {
 	groups := map[string][]string{}
 	groupsOf := func(user string) []string {

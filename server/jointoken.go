@@ -9,13 +9,13 @@ import (
 	"rmd/scheduler/input"
 )
 
-// tokenUnknown is said of a token that is wrong, and of one that has expired: the
-// state forgets it then.
+// tokenUnknown is the text for a wrong token and for an expired one, which the state does not have
+// any more.
 const tokenUnknown = "the join token is not known, or has expired"
 
-// checkToken spends a join token, or, dry, says whether it could be spent. It
-// runs on the leader. The token remembers which replica it was spent on: that
-// one may ask again when the answer was lost, another may not.
+// checkToken uses a join token, or with dry says whether it could be used. It runs on the leader.
+// The token records the replica for which it was used. So this replica may ask again if the answer
+// was lost, and no other replica may use the token.
 func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
 	defer cancel()
@@ -39,7 +39,7 @@ func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 	return cluster.RoleNonvoter, nil
 }
 
-// lookAtToken judges a token by the committed state.
+// lookAtToken checks a token with the committed state.
 func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
 	const again = "create one with \"rmd cluster token create\""
 	st, _ := r.machine.Fork()

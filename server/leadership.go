@@ -15,7 +15,7 @@ import (
 // barrierTimeout bounds how long a new leader waits for what is in the log.
 const barrierTimeout = 30 * time.Second
 
-// follow carries changes of leadership to the parts that act on them.
+// follow passes changes of leadership to the parts of the replica.
 func (r *Replica) follow(changes <-chan cluster.Leadership) {
 	for l := range changes {
 		r.tracker.Set(l)
@@ -38,7 +38,7 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 	}
 }
 
-// lead tells the sequencer who leads; during a restore, that this replica does not.
+// lead tells the sequencer who leads. During a restore it says that this replica does not lead.
 func (r *Replica) lead(l cluster.Leadership) {
 	r.mu.Lock()
 	r.led = l
@@ -52,7 +52,7 @@ func (r *Replica) lead(l cluster.Leadership) {
 	}
 }
 
-// pause ends planning here until the func returned is called.
+// pause stops planning on this replica until resume is called.
 func (r *Replica) pause() (resume func()) {
 	r.mu.Lock()
 	r.paused = true
@@ -68,17 +68,16 @@ func (r *Replica) pause() (resume func()) {
 	}
 }
 
-// failoversKept is how many elections are remembered, for those who look later.
+// failoversKept is the number of elections that are kept for queries.
 const failoversKept = 16
 
-// failoverClock measures how long the cluster was without a leader, as this
-// replica saw it.
+// failoverClock measures how long the cluster had no leader, as seen by this replica.
 type failoverClock struct {
 	old     string // the last leader known
 	lost    time.Time
 	last    *api.Failover
 	seen    []api.Failover // the last failoversKept, oldest first
-	since   time.Time      // the present leader's
+	since   time.Time      // when the current leader began
 	version uint64
 	expiry  leader.Expiry
 
@@ -112,7 +111,7 @@ func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failove
 	return out
 }
 
-// errNoLeader is what a wait for a leader ends with.
+// errNoLeader is the result of a wait for a leader that ends without one.
 var errNoLeader = errors.New("no leader")
 
 // AwaitLeader returns once a leader is known to this replica and the cluster is

@@ -6,7 +6,7 @@ import (
 	"rmd/cluster"
 )
 
-// measure hands the consensus part's measurements to the metrics.
+// measure passes measurements of the cluster package to the metrics.
 func (r *Replica) measure(what cluster.Measure, d time.Duration) {
 	switch what {
 	case cluster.MeasureSync:

@@ -13,11 +13,11 @@ import (
 	"rmd/scheduler/input"
 )
 
-// planned notes that the leader has planned an input. With a round of preemption that only observes it
-// also logs what the round would have decided.
+// planned is called after the leader has planned an input. After a round of preemption with
+// observe_only it logs what the round would have decided.
 func (r *Replica) planned(kind input.Kind, took time.Duration) {
 	r.metrics.ObservePlan(kind, took)
-	if kind != input.KindPreemptionRound || !r.observesPreemption() || !r.observer.mu.TryLock() { // locked: the last round is still looked at
+	if kind != input.KindPreemptionRound || !r.observesPreemption() || !r.observer.mu.TryLock() { // locked: the previous round is still being examined
 		return
 	}
 	r.wg.Go(func() {
@@ -49,7 +49,7 @@ func (o *preemptionObserver) look(st *state.State, log hclog.Logger) {
 	}
 }
 
-// news are the sets that the last round would not have chosen.
+// news returns the sets that the previous round would not have chosen.
 func (o *preemptionObserver) news(sets []explain.PreemptionSet) (out []explain.PreemptionSet) {
 	now := map[string]bool{}
 	for _, s := range sets {

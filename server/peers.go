@@ -13,7 +13,7 @@ import (
 	"rmd/transport/peer"
 )
 
-// openPeer opens the wire to the other replicas.
+// openPeer opens the port for the other replicas.
 func (r *Replica) openPeer() error {
 	if r.peer = r.parts.Peer; r.peer != nil {
 		return nil
@@ -22,7 +22,7 @@ func (r *Replica) openPeer() error {
 	p := peer.DefaultConfig()
 	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
 	p.ConnsMax, p.PendingMax = min(p.ConnsMax, r.files.Members), min(p.PendingMax, r.files.Unknown)
-	p.FrameMax = entryMax // an input is smaller than what follows from it
+	p.FrameMax = entryMax // an input is smaller than the entry that it leads to
 	if c.TLS.On() {
 		certs, err := config.OpenCertificates(c.TLS, c.Cluster, c.ID)
 		if err != nil {
@@ -42,11 +42,11 @@ func (r *Replica) openPeer() error {
 	return nil
 }
 
-// methodReplica is this package's method on the replicas' wire: small questions
-// that are not the consensus part's. Numbers are part of the wire.
+// methodReplica is this package's method between replicas, for small requests that do not concern
+// Raft. Its number is part of the protocol.
 const methodReplica byte = 33
 
-// The questions.
+// The requests.
 const (
 	opAbout     = "about"
 	opAutopilot = "autopilot"
@@ -67,7 +67,7 @@ type answer struct {
 	Health   cluster.Health          `json:"health,omitzero"`
 }
 
-// serveQuestions answers the other replicas.
+// serveQuestions answers requests of other replicas.
 func (r *Replica) serveQuestions() {
 	r.peer.Handle(methodReplica, func(_ context.Context, _ string, req []byte) ([]byte, error) {
 		var q question
@@ -92,8 +92,8 @@ func (r *Replica) answer(q question) (answer, error) {
 	return answer{}, fmt.Errorf("unknown question %q", q.Op)
 }
 
-// dialable is the address of a port as clients dial it. A port that is open on all addresses of the
-// machine has no host of its own: it gets the one that the replica advertises.
+// dialable is the address under which clients reach a port. If the port is open on all addresses of
+// the machine, the result has the host that the replica advertises.
 func dialable(listens, advertised string) string {
 	host, port, err := net.SplitHostPort(listens)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
@@ -105,7 +105,7 @@ func dialable(listens, advertised string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// ask puts a question to the replica at an address, which may be this one.
+// ask sends a request to the replica at an address, which may be this one.
 func (r *Replica) ask(ctx context.Context, addr string, q question) (answer, error) {
 	if addr == r.PeerAddr() {
 		return r.answer(q)
@@ -124,14 +124,14 @@ func (r *Replica) ask(ctx context.Context, addr string, q question) (answer, err
 	return a, json.Unmarshal(b, &a)
 }
 
-// aboutCache keeps the others' REST addresses for a while.
+// aboutCache caches the REST addresses of the other replicas.
 type aboutCache struct {
 	mu   sync.Mutex
 	http map[string]string
 	at   map[string]time.Time
 }
 
-// aboutAll returns the REST addresses of those that are alive.
+// aboutAll returns the REST addresses of the live replicas.
 func (r *Replica) aboutAll(ctx context.Context, members []cluster.Member) map[string]string {
 	out := map[string]string{}
 	var mu sync.Mutex
@@ -172,8 +172,8 @@ func (r *Replica) about(ctx context.Context, m cluster.Member) string {
 	return a.HTTP
 }
 
-// isMember says whether a replica is in the membership that this one knows. One
-// that is in none yet knows itself.
+// isMember says whether a replica is in the membership that this one knows. A replica that is not
+// in a cluster yet knows only itself.
 func (r *Replica) isMember(id string) bool {
 	if id == r.ID() {
 		return true

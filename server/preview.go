@@ -15,16 +15,16 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Bounds on what a preview of preemption plays.
+// Bounds on a preview of preemption.
 const (
 	previewEntries = 200_000
 	previewEvents  = 1_000_000
-	previewBytes   = 256 << 20 // of entries as the log has them: one submission may have 4 MB
+	previewBytes   = 256 << 20 // encoded size of entries: one submission may have 4 MB
 	previewAtOnce  = 64
 )
 
-// preview says what preemption would have done between two times, in Unix milliseconds. It reads the log,
-// and plays it on a state of its own that is rebuilt as that of the page Replay is.
+// preview says what preemption would have done between two times, in Unix milliseconds. It reads
+// the log and plays it on its own state, which is rebuilt as for the page Replay.
 func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionPreview, error) {
 	p := preview{r: r, from: from, to: to}
 	if err := p.find(); err != nil {
@@ -48,18 +48,18 @@ func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionP
 	return d, nil
 }
 
-// preview is a stretch of the log in the making.
+// preview collects a part of the log.
 type preview struct {
 	r        *Replica
 	from, to int64
-	before   uint64 // the last entry before the stretch
+	before   uint64 // the last entry before this part
 	st       *state.State
 	entries  []shadow.Entry
-	events   int // of entries
+	events   int // in the entries
 	bytes    int
 }
 
-// find finds the last entry before the time that is asked for, whose state can still be rebuilt.
+// find finds the last entry before the requested time whose state can still be rebuilt.
 func (p *preview) find() error {
 	kept, first, err := p.r.past.kept()
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *preview) find() error {
 		return nil
 	}
 	since, ok := p.timeOf(max(oldest, first), last)
-	if !ok || since <= p.from { // nothing has happened since
+	if !ok || since <= p.from { // nothing happened after that
 		return nil
 	}
 	return tooLongAgo("the past is kept since "+time.UnixMilli(since).UTC().Format("2006-01-02 15:04:05 UTC"), oldest)
@@ -99,7 +99,8 @@ func tooMuch(what string) error {
 	return &api.Error{Code: api.CodeTooLarge, Message: what, Remedy: "choose a shorter time", Status: http.StatusRequestEntityTooLarge}
 }
 
-// timeOf is the cluster's time at an entry, or the next one that tells it; false where none does.
+// timeOf is the cluster's time at an entry, or at the next entry that has a time; false if none
+// has.
 func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
 	for index <= last {
 		entries, _, _, err := p.r.cluster.Entries(index, 16)
@@ -118,7 +119,7 @@ func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
 	return 0, false
 }
 
-// timeIn is the time to which events advance the cluster's clock.
+// timeIn is the time to which the events advance the cluster's clock.
 func timeIn(events []event.Event) (millis int64, ok bool) {
 	for _, e := range events {
 		if t, is := e.(*event.TimeAdvanced); is {
@@ -128,7 +129,7 @@ func timeIn(events []event.Event) (millis int64, ok bool) {
 	return millis, ok
 }
 
-// decoded are the events of an entry; none of one that has no events.
+// decoded returns the events of an entry; nil if it has none.
 func decoded(kind string, data []byte) ([]event.Event, error) {
 	if kind != "command" {
 		return nil, nil
@@ -140,7 +141,7 @@ func decoded(kind string, data []byte) ([]event.Event, error) {
 	return b.Events, nil
 }
 
-// read reads the stretch and rebuilds the state before it.
+// read reads this part of the log, and rebuilds the state before it.
 func (p *preview) read(ctx context.Context) error {
 	for at := p.before + 1; ; {
 		if err := ctx.Err(); err != nil {
@@ -167,8 +168,8 @@ func (p *preview) read(ctx context.Context) error {
 	}
 }
 
-// add takes an entry into the stretch, unless it is beyond its end. A cluster that was made within the
-// time is looked at from then on.
+// add adds an entry, unless it is after the end. If the cluster was created within the requested
+// time, the preview begins there.
 func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
 	events, err := decoded(e.Type, e.Data)
 	if err != nil {
@@ -189,7 +190,7 @@ func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
 	return false, nil
 }
 
-// configures says whether events bring the cluster's queues.
+// configures says whether the events contain a queue configuration.
 func configures(events []event.Event) bool {
 	for _, e := range events {
 		if e.Kind() == event.KindQueuesConfigured {

@@ -14,7 +14,8 @@ import (
 	"rmd/snapshot"
 )
 
-// openMachine makes the state machine, empty until Raft restores and replays it.
+// openMachine creates the state machine. It is empty until Raft restores a snapshot and replays the
+// log.
 func (r *Replica) openMachine() error {
 	c := fsm.DefaultConfig()
 	c.Logger, c.OnFatal, c.Level = r.log.Named("fsm"), r.fatal, r.parts.Level
@@ -52,11 +53,11 @@ func (r *Replica) openCluster() error {
 	return nil
 }
 
-// entryMax bounds one entry. Inputs are bounded at the ports; what follows from
-// one (a lost node with thousands of containers) must still fit.
+// entryMax limits the size of one entry. The ports limit inputs, but the entry of an input can be
+// larger, for instance when a node with thousands of containers is lost.
 const entryMax = 16 << 20
 
-// clusterConfig carries the keys of rmd.yaml over to the consensus part.
+// clusterConfig converts the keys of rmd.yaml to the configuration of package cluster.
 func clusterConfig(c config.Config) cluster.Config {
 	k := cluster.DefaultConfig()
 	k.ID, k.ClusterName, k.DataDir, k.Advertise = c.ID, c.Cluster, c.Data, c.Raft.Advertise
@@ -76,10 +77,10 @@ func (r *Replica) digest(index uint64) (uint64, []byte, bool) {
 	return at, binary.BigEndian.AppendUint64(nil, d), ok
 }
 
-// VerifySnapshot reads a whole snapshot, as before anything is replaced by it.
+// VerifySnapshot reads and verifies a whole snapshot.
 func VerifySnapshot(r io.Reader) error { return verifySnapshot(event.Level)(r) }
 
-// verifySnapshot is VerifySnapshot for a program that knows a feature level.
+// verifySnapshot is VerifySnapshot for a program that knows feature levels up to level.
 func verifySnapshot(level uint32) func(io.Reader) error {
 	return func(r io.Reader) error {
 		info, err := snapshot.Verify(r)
@@ -93,7 +94,7 @@ func verifySnapshot(level uint32) func(io.Reader) error {
 	}
 }
 
-// raftLog shows the consensus part to the sequencer.
+// raftLog adapts package cluster to leader.Log.
 type raftLog struct{ c *cluster.Cluster }
 
 // Propose implements leader.Log.
@@ -101,8 +102,8 @@ func (l raftLog) Propose(entry []byte) leader.Future { return raftFuture{l.c.Pro
 
 type raftFuture struct{ f cluster.Future }
 
-// Wait implements leader.Future. What else the log and the state machine say of an entry without
-// effect is put into the sequencer's words.
+// Wait implements leader.Future. It converts errors of the log and of the state machine to errors
+// of package leader.
 func (f raftFuture) Wait() (uint64, error) {
 	index, _, err := f.f.Wait()
 	switch {

@@ -9,7 +9,7 @@ import (
 	"rmd/transport/http/view"
 )
 
-// reader shows the committed state to REST.
+// reader adapts the committed state to package view.
 type reader struct{ *fsm.Machine }
 
 // Watch implements view.Reader.
@@ -32,11 +32,10 @@ func (s subscription) Next(ctx context.Context) (view.Batch, error) {
 	return view.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
 }
 
-// Close implements view.Subscription; a subscription of the machine holds
-// nothing.
+// Close implements view.Subscription. A subscription of the machine holds no resources.
 func (subscription) Close() {}
 
-// history shows the log to REST.
+// history adapts the log to package view.
 type history struct{ r *Replica }
 
 // Entries implements view.LogReader.

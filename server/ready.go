@@ -11,33 +11,34 @@ import (
 )
 
 const (
-	readyTimeout = 2 * time.Second // of one question to the leader
+	readyTimeout = 2 * time.Second // of one request to the leader
 	readyPause   = 20 * time.Millisecond
 )
 
-// readiness says whether this replica has applied what its leader had committed when it came to follow it. A
-// replica that starts replays its log from its last snapshot on: before it is through, it shows a state that was,
-// though it knows a leader. Each leadership is asked again, so that a replica which was cut off does not count as
-// ready when it hears of a leader again. While no leader can prove that it leads, a follower is not ready.
+// readiness says whether this replica has applied what its leader had committed when the replica
+// began to follow it. A replica that starts replays its log from its last snapshot. Until it has
+// finished, its state is outdated, although it knows a leader. It asks again for each leadership,
+// so a replica that was cut off is not ready as soon as it hears from a leader again. While no
+// leader can prove its leadership, a follower is not ready.
 type readiness struct {
 	committed func(context.Context) (uint64, error) // the leader's commit index, after it proved to lead
 	reached   func(context.Context, uint64) error   // waits until an index is applied here
 	applied   func() uint64
-	spawn     func(func()) // its owner waits for what it starts
+	spawn     func(func()) // starts a goroutine for which the replica waits
 
 	mu     sync.Mutex
-	cancel context.CancelFunc // ends the search under way; nil: there is none
-	target uint64             // what must be applied; 0: the leader has not told
+	cancel context.CancelFunc // ends the current search; nil: none is running
+	target uint64             // the index that must be applied; 0: unknown
 	done   bool
 }
 
-// newReadiness is that of a replica whose parts are open.
+// newReadiness returns the readiness of an open replica.
 func (r *Replica) newReadiness() *readiness {
 	return &readiness{committed: r.cluster.ReadIndex, reached: r.machine.WaitApplied,
 		applied: func() uint64 { index, _ := r.machine.Applied(); return index }, spawn: func(f func()) { r.wg.Go(f) }}
 }
 
-// follow starts over with a leadership. ctx ends the search with the replica.
+// follow starts again for a leadership. ctx ends the search when the replica closes.
 func (y *readiness) follow(ctx context.Context, l cluster.Leadership) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -52,7 +53,8 @@ func (y *readiness) follow(ctx context.Context, l cluster.Leadership) {
 	y.spawn(func() { y.search(ctx) })
 }
 
-// search asks the leader what is committed until it says, and waits until that is applied here.
+// search asks the leader for its commit index until it answers, and waits until this index is
+// applied here.
 func (y *readiness) search(ctx context.Context) {
 	for ctx.Err() == nil {
 		asking, cancel := context.WithTimeout(ctx, readyTimeout)
@@ -66,7 +68,8 @@ func (y *readiness) search(ctx context.Context) {
 	}
 }
 
-// found notes what a search has found, unless another leadership has begun; it says whether it did.
+// found records the result of a search, unless another leadership has begun; it says whether it
+// did.
 func (y *readiness) found(ctx context.Context, index uint64, done bool) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -77,7 +80,7 @@ func (y *readiness) found(ctx context.Context, index uint64, done bool) bool {
 	return true
 }
 
-// verdict says whether a follower is ready; if not, why.
+// verdict says whether a follower is ready, and otherwise why not.
 func (y *readiness) verdict() (ok bool, why string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -9,26 +9,24 @@ import (
 	"rmd/yarn"
 )
 
-// reasons says why applications wait. The planner's lists for it cost more the
-// larger the state is, so that one explainer serves everybody and follows the
-// state from question to question, and now and then while nobody asks. It keeps
-// the version of the state alive that it has come to.
+// reasons says why applications wait. The planner's lists for this are expensive in a large state.
+// So one explainer serves all callers. It follows the state from question to question, and
+// regularly in between. It keeps its last version of the state in memory.
 type reasons struct {
 	mu      sync.Mutex
-	planner *explain.Explainer // nil when nobody asked for a while
-	at      time.Time          // when it was given a newer state
+	planner *explain.Explainer // nil if nobody has asked for a while
+	at      time.Time          // when it got its last version
 	idle    *time.Timer
 }
 
-// Clients poll for the sentence in their reports, so that one is told from a
-// state that may be so old; an explanation is of the state that is asked about.
+// reasonsKept is how old the state may be for the text in reports, because clients poll for these.
+// Explanations use the current state.
 const reasonsKept = time.Second
 
-// reasonsIdle is how long an explainer is kept that nobody asks.
+// reasonsIdle is how long an unused explainer is kept.
 const reasonsIdle = 30 * time.Second
 
-// explain is the planner's whole explanation in a version of the state, which is
-// only read.
+// explain is the full explanation in a version of the state, which it does not change.
 func (r *reasons) explain(st *state.State, id yarn.ApplicationID) (*explain.Explanation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +35,7 @@ func (r *reasons) explain(st *state.State, id yarn.ApplicationID) (*explain.Expl
 	return r.planner.Explain(st, id)
 }
 
-// of is YARN's sentence for an application; empty when there is nothing to say.
+// of is YARN's text for an application; empty if there is none.
 func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +46,7 @@ func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	if now.Sub(r.at) <= reasonsKept {
 		x, told, err = r.planner.Last(id)
 	}
-	if !told || err != nil { // it may have been submitted after that
+	if !told || err != nil { // the application may have been submitted later
 		r.at = now
 		if err = r.planner.Follow(st); err == nil {
 			x, _, err = r.planner.Last(id)
@@ -63,8 +61,8 @@ func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	return x.Text
 }
 
-// warm follows the state while nobody asks, so that nobody who asks has to wait
-// for the planner's lists to be made. A state without a configuration has none.
+// warm follows the state between questions, so that a question need not wait for the planner's
+// lists. It does nothing without a configuration.
 func (r *reasons) warm(st *state.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +72,7 @@ func (r *reasons) warm(st *state.State) {
 	}
 }
 
-// wake makes sure that there is an explainer. The lock is held.
+// wake creates the explainer if there is none. The caller holds the lock.
 func (r *reasons) wake() {
 	if r.planner == nil {
 		r.planner = &explain.Explainer{}
@@ -86,14 +84,14 @@ func (r *reasons) wake() {
 	r.idle.Reset(reasonsIdle)
 }
 
-// rest lets the explainer go.
+// rest drops the explainer.
 func (r *reasons) rest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.planner = nil
 }
 
-// close stops the clock.
+// close stops the timer.
 func (r *reasons) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

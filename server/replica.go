@@ -27,17 +27,17 @@ type Replica struct {
 	opt         Options
 	parts       Parts
 	log         hclog.Logger
-	certs       *config.Certificates // nil without tls
+	certs       *config.Certificates // nil without TLS
 	peer        Peer
 	files       descriptors.Plan
-	budget      *descriptors.Budget // of the connections of everybody but the other replicas
+	budget      *descriptors.Budget // for all connections except those of replicas
 	cluster     *cluster.Cluster
 	machine     *fsm.Machine
 	seq         *leader.Sequencer
 	forwarder   *forward.Forwarder
 	rest        *httpserver.Server
 	http        []net.Listener // plain first
-	secure      net.Listener   // the one of http with TLS, when there is one
+	secure      net.Listener   // the one of http with TLS; may be nil
 	metrics     *metrics.Metrics
 	ready       *readiness
 	reasons     *reasons
@@ -48,7 +48,7 @@ type Replica struct {
 	hadoop      *hadoop.Frontend // nil without Hadoop's files
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
-	seeds       chan []capacity.Property // of an explicit init, ahead of Options.Queues
+	seeds       chan []capacity.Property // from an explicit init; preferred to Options.Queues
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -57,13 +57,13 @@ type Replica struct {
 
 	mu       sync.Mutex
 	failover *failoverClock
-	paused   bool // nothing is planned while a backup is restored
+	paused   bool // true while a backup is restored: nothing is planned
 	led      cluster.Leadership
 	abouts   aboutCache
 	observer preemptionObserver
 }
 
-// Open starts a replica. Everything it started is stopped again on an error.
+// Open starts a replica. On an error it stops everything that it has started.
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
 		metrics:     metrics.New(opt.Version),
@@ -76,7 +76,7 @@ func Open(opt Options) (*Replica, error) {
 	return r, nil
 }
 
-// open starts the parts, each resting on those before it.
+// open starts the parts. Each needs those before it.
 func (r *Replica) open() error {
 	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openForwarder, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
@@ -85,7 +85,7 @@ func (r *Replica) open() error {
 	}
 	r.serveQuestions()
 	leadership := r.cluster.Leadership()
-	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // it ends with the context
+	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // returns when the context ends
 	r.wg.Go(func() { r.follow(leadership) })
 	r.wg.Go(func() { r.forecasts.run(r.ctx) })
 	if r.hadoop != nil {
@@ -100,7 +100,7 @@ func (r *Replica) open() error {
 	return nil
 }
 
-// fatal ends what this replica must not do any more, and tells its owner.
+// fatal stops the replica's work and calls OnFatal.
 func (r *Replica) fatal(code int, err error) {
 	if code == exitcode.Diverged {
 		r.metrics.CountDivergence()
@@ -113,7 +113,7 @@ func (r *Replica) fatal(code int, err error) {
 // ID is the replica's configured id.
 func (r *Replica) ID() string { return r.opt.Config.ID }
 
-// HTTPAddr is where REST listens, plain if it does; empty when it is turned off.
+// HTTPAddr is the address of REST, the plain port if there is one; empty if REST is off.
 func (r *Replica) HTTPAddr() string {
 	if len(r.http) == 0 {
 		return ""
@@ -133,15 +133,15 @@ func (r *Replica) Leading() (term uint64, ok bool) { return r.seq.Leading() }
 // Machine is the committed state.
 func (r *Replica) Machine() *fsm.Machine { return r.machine }
 
-// Past is the state as it was after an index, for reading.
+// Past is the state as of an earlier index. Do not change it.
 func (r *Replica) Past(ctx context.Context, index uint64) (*state.State, error) {
 	return r.past.at(ctx, index)
 }
 
-// Forwarder takes inputs to the leader, as the ports of this replica do.
+// Forwarder sends inputs to the leader, as the ports of this replica do.
 func (r *Replica) Forwarder() *forward.Forwarder { return r.forwarder }
 
-// HandOver gives leadership away, when this replica has it, within the context.
+// HandOver transfers leadership to another replica, if this one leads.
 func (r *Replica) HandOver(ctx context.Context) error {
 	if !r.cluster.IsLeader() {
 		return nil
@@ -156,7 +156,8 @@ func (r *Replica) HandOver(ctx context.Context) error {
 	}
 }
 
-// closePorts ends the ports of REST and of YARN side by side: each gives calls in flight a moment.
+// closePorts closes the ports of REST and of YARN at the same time. Each gives calls in flight a
+// moment.
 func (r *Replica) closePorts() error {
 	var yarn, rest error
 	var wg sync.WaitGroup
@@ -170,8 +171,8 @@ func (r *Replica) closePorts() error {
 	return errors.Join(yarn, rest)
 }
 
-// Close stops the replica. Membership is left alone; leadership is not handed
-// over (HandOver does).
+// Close stops the replica. It does not change the membership and does not transfer leadership
+// (HandOver does).
 func (r *Replica) Close() error {
 	var errs []error
 	r.once.Do(func() {
@@ -193,7 +194,7 @@ func (r *Replica) Close() error {
 	return errors.Join(errs...)
 }
 
-// divideFiles plans the file descriptors of this replica before anything takes one.
+// divideFiles divides the file descriptors of this replica before anything is opened.
 func (r *Replica) divideFiles() error {
 	limit := r.opt.Files
 	if limit == 0 {

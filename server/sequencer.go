@@ -12,7 +12,7 @@ import (
 	"rmd/transport/frontend"
 )
 
-// openSequencer makes what plans and proposes while this replica leads.
+// openSequencer creates the sequencer, which plans and proposes while this replica leads.
 func (r *Replica) openSequencer() error {
 	c := leader.DefaultConfig()
 	c.Logger, c.Log, c.OnFatal = r.log.Named("leader"), r.parts.Log(raftLog{r.cluster}), r.fatal
@@ -42,7 +42,7 @@ func (r *Replica) openSequencer() error {
 	return err
 }
 
-// observeSequencer hands the sequencer's measurements to the metrics.
+// observeSequencer passes measurements of the sequencer to the metrics.
 func (r *Replica) observeSequencer() leader.Observe {
 	return leader.Observe{
 		Batch:  r.metrics.ObserveBatch,
@@ -52,8 +52,7 @@ func (r *Replica) observeSequencer() leader.Observe {
 	}
 }
 
-// expiry reads how long nodes and AMs may be silent, and containers unused, from
-// the configuration in force.
+// expiry returns the timeouts of nodes, AMs and unused containers in the current configuration.
 func (r *Replica) expiry(st *state.State) leader.Expiry {
 	v := st.Version()
 	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000}
@@ -78,8 +77,8 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 	return r.failover.expiry
 }
 
-// tickDue says whether the planner has something to do for the passing of time
-// alone that the leader's own timers do not look at.
+// tickDue says whether time alone gives the planner something to do that has no timer of the
+// leader.
 func tickDue(st *state.State, now int64) bool {
 	return lifetimesDue(st, now) || planner.KeysDue(st, now)
 }
@@ -94,9 +93,9 @@ func lifetimesDue(st *state.State, now int64) bool {
 	return due
 }
 
-// callersKnown says whether the cluster's feature level lets requests say who asks. A
-// replica that has not applied the rise of the level yet asks the leader how far the log is
-// first, and waits until it is there.
+// callersKnown says whether the feature level allows requests that name their caller. A replica
+// that has not applied the rise of the level yet asks the leader for its commit index, and waits
+// until it has applied that.
 func (r *Replica) callersKnown(ctx context.Context) (bool, error) {
 	known := func() bool {
 		st, _ := r.machine.Fork()
@@ -111,7 +110,7 @@ func (r *Replica) callersKnown(ctx context.Context) (bool, error) {
 	return known(), nil
 }
 
-// openForwarder makes the way to the leader, whichever replica leads.
+// openForwarder creates the forwarder to the leader.
 func (r *Replica) openForwarder() error {
 	c := forward.DefaultConfig()
 	c.Logger, c.Sequencer, c.Peer = r.log.Named("forward"), r.seq, r.peer

@@ -15,21 +15,21 @@ import (
 )
 
 // shadows runs another queue configuration beside the cluster, one at a time, while this replica is
-// not the leader. What it does stays here: nothing reaches the log.
+// a follower. It writes nothing to the log.
 type shadows struct {
 	r *Replica
 
 	mu     sync.Mutex
-	run    *shadow.Shadow // nil: there is none
+	run    *shadow.Shadow // nil: no shadow runs
 	end    context.CancelFunc
 	name   string
 	warns  []string
-	ended  string // why; empty while it runs
+	ended  string // why it ended; empty while it runs
 	report *api.Shadow
 }
 
-// shadowQuiet is how long nothing is written before a shadow lets time pass by itself, and how far it
-// stays behind the clock then.
+// shadowQuiet is how long nothing is committed before a shadow advances its time by itself, and how
+// far its time then stays behind the clock.
 const shadowQuiet = 2 * time.Second
 
 // Start implements v1.Shadows.
@@ -91,7 +91,7 @@ func (s *shadows) show() *api.Shadow {
 	return d
 }
 
-// Stop implements v1.Shadows. The last report is the answer, and is forgotten.
+// Stop implements v1.Shadows. It returns the last report and forgets it.
 func (s *shadows) Stop() (*api.Shadow, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,14 +107,14 @@ func (s *shadows) Stop() (*api.Shadow, error) {
 	return d, nil
 }
 
-// finish ends the shadow and keeps its last report. The lock is held.
+// finish ends the shadow and keeps its last report. The caller holds the lock.
 func (s *shadows) finish(why string) {
 	s.end()
 	s.report, s.ended, s.run = s.run.Report(), why, nil
 	s.r.log.Info("shadow ended", "name", s.name, "why", why)
 }
 
-// follow gives a shadow what this replica applies.
+// follow passes the batches that this replica applies to a shadow.
 func (s *shadows) follow(ctx context.Context, run *shadow.Shadow, sub *fsm.Subscription) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, shadowQuiet)
@@ -140,8 +140,8 @@ func (s *shadows) follow(ctx context.Context, run *shadow.Shadow, sub *fsm.Subsc
 	}
 }
 
-// take gives a shadow a batch, or the time, and says why it must end. A fault of the shadow is none of
-// the replica. The lock is held.
+// take passes a batch or the time to a shadow, and says why the shadow must end. A fault of the
+// shadow does not affect the replica. The caller holds the lock.
 func (s *shadows) take(run *shadow.Shadow, b *fsm.Batch, err error, quiet bool) (why string) {
 	defer func() {
 		if v := recover(); v != nil {
