@@ -7,24 +7,24 @@ import (
 	"rmd/yarn"
 )
 
-// gang is what the log says of the containers of an application that start together or not at all.
+// gang is the state of an application's gang according to the log.
 type gang struct {
 	spec    yarn.Gang
-	left    int64    // members that are still to be allocated in this entry
-	nodes   []uint32 // of the members that were
+	left    int64    // members that must still be allocated in this entry
+	nodes   []uint32 // of the allocated members
 	served  bool
-	unclear bool // members of an earlier attempt may run on
+	unclear bool // members of an earlier attempt may still run
 }
 
-// dropGang forgets what an attempt got of its gang.
+// dropGang forgets the members that an attempt has got.
 func (a *app) dropGang() {
 	if a.gang != nil {
 		*a.gang = gang{spec: a.gang.spec, unclear: (a.gang.served || a.gang.unclear) && a.live > 0}
 	}
 }
 
-// gangAsk is the ask of a gang that has not started; nil when there is none. Where several asks may be
-// the gang's it is not known which one is.
+// gangAsk is the ask of a gang that has not started; nil if there is none, or if several asks could
+// be the one.
 func (a *app) gangAsk() *ask {
 	if a.gang == nil || a.gang.served || a.gang.unclear {
 		return nil
@@ -58,12 +58,12 @@ func (l *Ledger) gangEnded(e *event.GangEnded) {
 		if e.Cause == yarn.GangWithdrawn {
 			a.gang = nil
 		} else {
-			a.gang.served = true // what it waits for is ordinary
+			a.gang.served = true // the rest of the ask is served as an ordinary ask
 		}
 	}
 }
 
-// gangReserved enters a node that is held for members of a gang: S8.
+// gangReserved records a node that is reserved for members of a gang: S8.
 func (l *Ledger) gangReserved(e *event.GangReserved) {
 	a := l.app(e.App)
 	if a == nil || !l.takeNumber(a, e.Number) {
@@ -119,7 +119,8 @@ func (l *Ledger) gangStarted(e *event.GangStarted) {
 	}
 }
 
-// gangMember enters an allocation that is a gang's, and holds that none is one by one.
+// gangMember records the allocation of a member, and checks that members are not allocated one by
+// one.
 func (l *Ledger) gangMember(a *app, k *ask, e *event.ContainerAllocated) {
 	switch g := a.gang; {
 	case e.AM || g == nil || !g.spec.IsOf(e.Key):
@@ -134,10 +135,10 @@ func (l *Ledger) gangMember(a *app, k *ask, e *event.ContainerAllocated) {
 	}
 }
 
-// gangShape holds that the members of a gang are on nodes as it asks.
+// gangShape checks that the members of a gang are on nodes that match its declaration.
 func (l *Ledger) gangShape(a *app, last uint32) {
 	g := a.gang
-	on := map[uint32]int64{} // order is harmless: every node is judged alone
+	on := map[uint32]int64{} // the order does not matter: each node is checked alone
 	for _, n := range g.nodes {
 		on[n]++
 		if g.spec.OneRack && l.nodes[n].rack != l.nodes[last].rack {
@@ -151,15 +152,15 @@ func (l *Ledger) gangShape(a *app, last uint32) {
 	}
 }
 
-// ganged remembers an application whose gang this entry changes.
+// ganged records that this entry changes the gang of an application.
 func (l *Ledger) ganged(a *app) {
 	if i := l.find(a.seq); !slices.Contains(l.gangs, i) {
 		l.gangs = append(l.gangs, i)
 	}
 }
 
-// allOrNothing holds, at the end of an entry, that the members of a gang were all allocated or none, and
-// that it holds nodes for all of them or none.
+// allOrNothing checks at the end of an entry that all members of a gang were allocated or none, and
+// that it has nodes reserved for all of them or none.
 func (l *Ledger) allOrNothing() {
 	for _, i := range l.gangs {
 		a := &l.apps[i]
@@ -179,8 +180,8 @@ func (l *Ledger) allOrNothing() {
 	l.gangs = l.gangs[:0]
 }
 
-// gangRoom says whether all members of a gang fit together on usable nodes that are free or its own.
-// Where the ask prefers or names places it does not say so.
+// gangRoom says whether all members of a gang fit together on usable nodes that are free or
+// reserved for it. It returns false if the ask prefers or names places.
 func (l *Ledger) gangRoom(a *app, k *ask) bool {
 	g := a.gang
 	if k.count < g.spec.Count || len(k.where) > 0 {

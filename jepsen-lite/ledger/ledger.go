@@ -8,17 +8,16 @@ import (
 	"rmd/yarn"
 )
 
-// Audit is the identity of a violation that no numbered invariant names: a
-// decision that was not legal.
+// Audit is the id of a violation that no numbered invariant covers: an illegal decision.
 const Audit = "audit"
 
-// Errors of a log that cannot be followed.
+// Errors of a log that the ledger cannot follow.
 var (
 	ErrNoBeginning = errors.New("the log does not begin with the cluster's first entry")
 	ErrOrder       = errors.New("the log's indexes do not ascend")
 )
 
-// Step is one event of a chain.
+// Step is one event that led to a violation.
 type Step struct {
 	Index, Term uint64
 	Text        string
@@ -36,17 +35,17 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s at index %d (term %d): %s", v.ID, v.Index, v.Term, v.Text)
 }
 
-// violationsMax bounds how many violations and notes are kept.
+// violationsMax is the maximum number of violations and of notes that are kept.
 const violationsMax = 32
 
-// Ledger is what happened in a whole cluster as of an index.
+// Ledger is the state of a whole cluster according to its log, up to an index.
 type Ledger struct {
 	index, term uint64
 	sequence    uint64 // of the last fenced batch followed
 	begun       bool
 	terms       []termStart
 
-	timestamp  int64 // in application ids
+	timestamp  int64 // of application ids
 	epoch      uint32
 	now        int64
 	dominant   bool
@@ -57,57 +56,57 @@ type Ledger struct {
 
 	apps  []app
 	seqs  []seqAt           // ascending by sequence
-	names map[string]uint32 // of applications, to their number; nil: they may be the same
+	names map[string]uint32 // from the names of applications to their numbers; nil: names need not be unique
 	nodes []node            // by number; 0 is none
-	// queues keep their place when the configuration drops them.
+	// queues keep their index when the configuration removes them.
 	queues       []queue
-	places       map[string]int32 // of the queues in force, by path
+	places       map[string]int32 // from the paths of the current queues to their index
 	version      uint64
-	reservations []reservation // ascending by number; only those held
-	ends         []end         // of reservations, in the order in which they came
+	reservations []reservation // ascending by number; without those that have ended
+	ends         []end         // ends of reservations, in order
 	lastReserved uint64
-	warnings     []warning // in the order in which they came; only those that stand
+	warnings     []warning // standing warnings, in order
 	keys         []keyMade
 	requests     []string // remembered calls, oldest first
 	requestSet   map[string]uint64
 
-	dropped      int              // applications that are forgotten
-	live         int              // containers that count in their queue
-	placed       int              // containers that count on their node
-	cluster      size             // of nodes without a label
-	clusters     map[string]*size // of those with one
+	dropped      int              // number of forgotten applications
+	live         int              // number of containers that count in their queue
+	placed       int              // number of containers that count on their node
+	cluster      size             // total of the nodes without a label
+	clusters     map[string]*size // totals of the nodes with a label
 	labels       labels
 	configured   bool               // the entry brought a configuration
-	given        []yarn.ContainerID // ids that the entry gives, those that reservations promise too
+	given        []yarn.ContainerID // ids that the entry assigns, including those of reservations
 	gangs        []int32            // applications whose gangs the entry changes
-	doubtful     []int32            // applications with reservations whose asks changed in it
-	grown        []leafPartition    // leaves that took something in the entry
-	lent         []string           // labels of which nodes were lent in it
-	moved        bool               // an application changed its queue in it, or a node its label
-	withdrawn    []warning          // in it
-	preemptedNow []loss             // what leaves lost in it by preemption
-	takenFrom    []leafPartition    // leaves of which a round chooses without reservations
-	awaited      []uint64           // reservations for which containers were warned in it
-	full         []fullNode         // reservations made in it
+	doubtful     []int32            // applications with reservations whose asks changed in the entry
+	grown        []leafPartition    // leaves whose usage grew in the entry
+	lent         []string           // labels whose nodes were lent in the entry
+	moved        bool               // in the entry an application changed its queue, or a node its label
+	withdrawn    []warning          // withdrawn in the entry
+	preemptedNow []loss             // what leaves lost by preemption in the entry
+	takenFrom    []leafPartition    // leaves from which a selector without reservations chooses
+	awaited      []uint64           // reservations for which containers were warned in the entry
+	full         []fullNode         // reservations of full nodes made in the entry
 
 	violations []Violation
 	notes      []Violation
 	Counts     Counts
 }
 
-// Counts say how much was looked at.
+// Counts say how much was checked.
 type Counts struct {
 	Entries, Skipped, Events     uint64
-	Containers                   uint64 // ids handed out
+	Containers                   uint64 // assigned ids
 	Reservations                 uint64
 	Decisions                    uint64 // audited
 	Terminal                     uint64 // ends of applications and containers
-	Balances                     uint64 // sums of a queue held against its limits
+	Balances                     uint64 // comparisons of a queue's usage with its limits
 	Forgotten                    uint64 // remembered calls that were dropped
 	Resubmitted                  uint64 // names submitted again after such a call was dropped
-	Lost                         uint64 // containers that ended by themselves, and not with success
+	Lost                         uint64 // containers that ended by themselves and failed
 	Warned, Withdrawn, Preempted uint64 // containers
-	Lent                         uint64 // containers in room of reserved nodes
+	Lent                         uint64 // containers in the room of reserved nodes
 }
 
 type termStart struct{ index, term uint64 }
@@ -122,24 +121,24 @@ func New() *Ledger {
 	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, places: map[string]int32{}, kinds: yarn.DefaultKinds(), rules: readRules(nil), preemption: readPreemptionRules(nil), clusters: map[string]*size{}, labels: newLabels()}
 }
 
-// UniqueNames holds that every application is submitted under a name of its own, as both simulations
-// do it: S5 without idempotency keys. It must be called before the first entry.
+// UniqueNames makes the ledger check that every application has a unique name, as in both
+// simulations: S5 without idempotency keys. Call it before the first entry.
 func (l *Ledger) UniqueNames() *Ledger {
 	l.names = map[string]uint32{}
 	return l
 }
 
-// Violations are those found, the first one first; at most 32 are kept.
+// Violations returns the violations in order, at most 32.
 func (l *Ledger) Violations() []Violation { return l.violations }
 
-// Notes are decisions that are legal and odd.
+// Notes returns decisions that are legal but unusual.
 func (l *Ledger) Notes() []Violation { return l.notes }
 
-// Index is that of the last entry.
+// Index is the index of the last entry.
 func (l *Ledger) Index() uint64 { return l.index }
 
-// Entry follows a committed command. An error means that the log itself cannot
-// be followed; what is wrong with its content is in Violations.
+// Entry follows a committed entry. An error means that the ledger cannot follow the log. Violations
+// has the faults of its content.
 func (l *Ledger) Entry(index, term uint64, data []byte) error {
 	if index <= l.index {
 		return fmt.Errorf("%w: %d after %d", ErrOrder, index, l.index)
@@ -151,7 +150,7 @@ func (l *Ledger) Entry(index, term uint64, data []byte) error {
 	return l.Batch(index, term, b)
 }
 
-// Batch follows a decoded command.
+// Batch follows a decoded entry.
 func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	if !l.begun {
 		if !begins(b) {
@@ -197,9 +196,9 @@ func begins(b *event.Batch) bool {
 	return false
 }
 
-// fence says whether a batch counts. Its number is the term it was planned in
-// and its place among the batches of that term; one that is not the next of the
-// entry's own term was planned on another log, and every replica passes it over.
+// fence says whether a batch counts. Its number is the term in which it was planned, and its
+// position among the batches of that term. A batch that is not the next one of its entry's term was
+// planned on another log, and every replica skips it.
 func (l *Ledger) fence(term, sequence uint64) bool {
 	if sequence == 0 {
 		return true
@@ -238,14 +237,14 @@ func (l *Ledger) termOf(index uint64) uint64 {
 	return term
 }
 
-// violate records a violation at the present index.
+// violate records a violation at the current index.
 func (l *Ledger) violate(id string, chain []Step, format string, args ...any) {
 	if len(l.violations) < violationsMax {
 		l.violations = append(l.violations, l.finding(id, chain, format, args...))
 	}
 }
 
-// note records a legal decision that a reader may want to look at.
+// note records a legal decision that a reader may want to see.
 func (l *Ledger) note(format string, args ...any) {
 	if len(l.notes) < violationsMax {
 		l.notes = append(l.notes, l.finding(Audit, nil, format, args...))
@@ -262,7 +261,7 @@ func (l *Ledger) step(index uint64, format string, args ...any) Step {
 	return Step{Index: index, Term: l.termOf(index), Text: fmt.Sprintf(format, args...)}
 }
 
-// fits says whether a size fits into room by the kinds that decide.
+// fits says whether a size fits into room, for the resources that count.
 func (l *Ledger) fits(size, room yarn.Resource) bool {
 	if !l.dominant {
 		return size[yarn.Memory] <= room[yarn.Memory]

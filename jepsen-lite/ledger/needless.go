@@ -8,11 +8,11 @@ import (
 	"rmd/yarn"
 )
 
-// rules are what a queue configuration says about decisions as such.
+// rules are the cluster-wide keys of scheduling decisions.
 type rules struct {
-	eager   bool          // a needless reservation is cancelled at once, not at its node's next heartbeat
+	eager   bool          // an unneeded reservation is cancelled at once, not at the next heartbeat of its node
 	minimum yarn.Resource // the smallest container
-	lendAMs bool          // nodes may be lent to AMs
+	lendAMs bool          // AMs may run on lent nodes
 }
 
 func readRules(properties []event.Property) rules {
@@ -32,8 +32,7 @@ func readRules(properties []event.Property) rules {
 	return r
 }
 
-// changed remembers an application whose asks or refusals changed while it holds
-// reservations.
+// changed records an application with reservations whose asks or blacklist changed.
 func (l *Ledger) changed(a *app) {
 	if a.holds > 0 {
 		if i := l.find(a.seq); !slices.Contains(l.doubtful, i) {
@@ -42,9 +41,8 @@ func (l *Ledger) changed(a *app) {
 	}
 }
 
-// needless holds, at the end of an entry, that no reservation is left that its
-// demand does not need any more: its ask is gone or of another size, or its
-// application refuses the node. S8.
+// needless checks at the end of an entry that every reservation is still needed: its ask exists and
+// has the same size, and its application accepts the node. S8.
 func (l *Ledger) needless() {
 	if len(l.doubtful) == 0 {
 		return

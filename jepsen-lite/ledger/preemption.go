@@ -8,46 +8,46 @@ import (
 	"rmd/yarn"
 )
 
-// Preemption: containers are warned, and end at their deadlines for the sake of reservations.
+// Preemption: containers are warned for a reservation, and end at their deadlines.
 
-// warning is one that stands.
+// warning is a standing warning.
 type warning struct {
 	app         int32
 	ref         event.ContainerRef
 	reservation uint64
-	queue       string // that gains
+	queue       string // the queue that gains
 	cause       yarn.PreemptionCause
 	deadline    int64
 	index       uint64
 }
 
-// lease says that the container is to give back what it has borrowed of the reserved node.
+// lease says whether the container must return room of the reserved node that it has borrowed.
 func (w *warning) lease() bool { return w.cause == yarn.PreemptLease }
 
-// inside says whether it is what applications of one queue take from each other.
+// inside says whether the warning is for another application of the same queue.
 func (w *warning) inside() bool {
 	return w.cause == yarn.PreemptUserLimit || w.cause == yarn.PreemptPriority
 }
 
-// spared is when a container's warning was withdrawn, by the state's clock, since its end was not
-// needed any more, for which reservation, and whether it was one for balance, which has a time of its own.
+// spared records the withdrawal of a warning that was not needed any more: the state's time, the
+// reservation, and whether the warning was for balance, which has its own deadline.
 type spared struct {
 	millis      int64
 	reservation uint64
 	balance     bool
 }
 
-// preemptionRules are what a queue configuration says about preemption as such.
+// preemptionRules are the cluster-wide keys of preemption.
 type preemptionRules struct {
 	on            bool
-	reserves      bool  // what room is made for is reserved first
+	reserves      bool  // the selector reserves the room of the containers
 	waitMillis    int64 // from a warning to the end
-	inside        bool  // applications of a queue take from each other
-	byPriority    bool  // queues take from those of a lower priority, whatever those use
-	moves         bool  // their reservations go to nodes where somebody can end
-	delayMillis   int64 // age from which their reservations count
-	balance       bool  // queues share evenly what is left when all have their guarantee
-	balanceMillis int64 // from a warning for that to the end
+	inside        bool  // preemption inside queues is on
+	byPriority    bool  // queues take from queues of a lower priority
+	moves         bool  // their reservations may move to other nodes
+	delayMillis   int64 // the age at which their reservations count
+	balance       bool  // preemption for balance is on
+	balanceMillis int64 // from a warning for balance to the end
 }
 
 const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
@@ -83,8 +83,8 @@ func readPreemptionRules(properties []event.Property) preemptionRules {
 	return r
 }
 
-// readPreemption reads whether other queues may take something from a queue, and its applications from
-// each other. One that does not say is as its parent is.
+// readPreemption reads whether other queues may take containers of a queue, and whether its
+// applications may take from each other. A queue without the keys inherits them from its parent.
 func (l *Ledger) readPreemption(q *queue, properties []event.Property) {
 	q.disabled, q.disabledInside = false, false
 	if q.parent >= 0 {
@@ -134,7 +134,7 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 	l.auditWarning(a, c, &w)
 }
 
-// auditWarning holds a new warning to whom it serves and from whom it takes: S18.
+// auditWarning checks for whom a new warning is, and from whom it takes: S18.
 func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 	id := a.id(c.attempt, c.number)
 	if r := l.reservation(w.reservation); w.reservation != 0 || l.preemption.reserves {
@@ -168,9 +168,9 @@ func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 	l.aboveGuarantee(a, c, l.warnings, "is warned")
 }
 
-// aboveGuarantee holds that a queue keeps its guarantee when all that it has been asked to end has
-// ended: S18. Of a kind of which it uses less than its guarantee it may lose something, if it uses
-// more than that of another. What its applications take from each other does not count.
+// aboveGuarantee checks that a queue keeps its guarantee after all its warned containers have
+// ended: S18. If the queue uses more than its guarantee of one resource, it may lose some of
+// another resource of which it uses less. Warnings inside the queue do not count.
 func (l *Ledger) aboveGuarantee(a *app, c *container, warnings []warning, what string) {
 	label := l.nodes[c.node].label
 	keep := l.guarantee(a.queue, label)
@@ -192,8 +192,8 @@ func (l *Ledger) aboveGuarantee(a *app, c *container, warnings []warning, what s
 	}
 }
 
-// betweenQueues are the warnings that are not inside a queue, and what a queue has reserved for those
-// that are.
+// betweenQueues returns the warnings that are not inside a queue, and what a queue has reserved for
+// those that are.
 func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (between []warning, held yarn.Resource) {
 	var counted []uint64
 	for _, w := range warnings {
@@ -209,7 +209,7 @@ func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (betwe
 	return between, held
 }
 
-// warnedOf is what warned containers of a queue, and of all below it, have of the nodes of a label.
+// warnedOf is the size of the warned containers of a queue and its descendants on nodes of a label.
 func (l *Ledger) warnedOf(i int32, label string) yarn.Resource {
 	return l.sizesOf(l.warnings, i, label)
 }
@@ -243,7 +243,7 @@ func (l *Ledger) warningWithdrawn(e *event.PreemptionWithdrawn) {
 	l.warnings = slices.Delete(l.warnings, i, i+1)
 }
 
-// endWarning judges the end of a live container by its exit status, and drops its warning.
+// endWarning checks the end of a live container by its exit status, and removes its warning.
 func (l *Ledger) endWarning(a *app, c *container, exit int32) {
 	ref := event.ContainerRef{App: a.seq, Attempt: c.attempt, Number: c.number}
 	i := -1
@@ -258,7 +258,7 @@ func (l *Ledger) endWarning(a *app, c *container, exit int32) {
 	}
 }
 
-// preempted judges that a container is preempted: S17, and S18.
+// preempted checks that a container may be preempted: S17 and S18.
 func (l *Ledger) preempted(a *app, c *container, at int) {
 	l.Counts.Preempted++
 	id := a.id(c.attempt, c.number)
@@ -283,7 +283,7 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 	case l.preemption.reserves && w.cause == yarn.PreemptQueuePriority:
 		l.keepsRank(a, c, w, "is preempted")
 	case l.preemption.reserves && !w.inside():
-		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority } // may take beyond that later
+		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority } // these may take below the guarantee later
 		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.warnings), ranked), "is preempted")
 	case !l.preemption.reserves && l.onlyByGuarantee():
 		l.usesTooMuch(a, c, "is preempted")
@@ -291,8 +291,8 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 	l.preemptedNow = append(l.preemptedNow, loss{a.queue, l.nodes[c.node].label, c.size})
 }
 
-// auditRoom holds that a reservation has room on its node when all containers have ended that were
-// warned for it, and those that are about to end or have borrowed its room: S18.
+// auditRoom checks that a reservation has room on its node after the end of all containers that
+// were warned for it, that are ending, or that have borrowed its room: S18.
 func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
 	r := l.reservation(w.reservation)
 	if r == nil {
@@ -315,7 +315,7 @@ func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
 	}
 }
 
-// warnedFor is the reservation for which a container is to end; 0 when it is not.
+// warnedFor is the reservation for which a container is warned; 0 if it is not warned.
 func (l *Ledger) warnedFor(a *app, c *container) uint64 {
 	if len(c.deadlines) == 0 {
 		return 0
@@ -326,12 +326,12 @@ func (l *Ledger) warnedFor(a *app, c *container) uint64 {
 	return 0
 }
 
-// warning finds the place of a container's warning; -1 when none stands.
+// warning is the index of a container's standing warning; -1 if there is none.
 func (l *Ledger) warning(ref event.ContainerRef) int {
 	return slices.IndexFunc(l.warnings, func(w warning) bool { return w.ref == ref })
 }
 
-// noWarningsFor holds that no warning outlives the reservation that it is for: S18.
+// noWarningsFor checks that no warning remains after the end of its reservation: S18.
 func (l *Ledger) noWarningsFor(r *reservation, what string) {
 	for i := range l.warnings {
 		if w := &l.warnings[i]; w.reservation == r.number {
@@ -340,8 +340,8 @@ func (l *Ledger) noWarningsFor(r *reservation, what string) {
 	}
 }
 
-// noWarningsOf holds that neither what moves to another queue nor its reservations are part of a
-// warning: what queues are owed is another thing then. S18.
+// noWarningsOf checks that there is no warning of an application that moves to another queue, nor
+// for one of its reservations, because the move changes entitlements: S18.
 func (l *Ledger) noWarningsOf(app int32) {
 	for i := range l.warnings {
 		w := &l.warnings[i]
@@ -353,8 +353,8 @@ func (l *Ledger) noWarningsOf(app int32) {
 	}
 }
 
-// balanceWarnings judges at the end of an entry what no event may leave behind: warnings without preemption
-// (S17), and reservations of full nodes for which nobody is to end (audit).
+// balanceWarnings checks at the end of an entry what holds only then: there are no warnings while
+// preemption is off (S17), and no reservations of full nodes without warnings (audit).
 func (l *Ledger) balanceWarnings() {
 	if i := slices.IndexFunc(l.warnings, func(w warning) bool { return !w.lease() }); l.configured && !l.preemption.on && i >= 0 {
 		l.violate("S17", l.warnings[i].chain(l), "preemption is switched off, and %s is still to end", l.warnings[i].name(l))
@@ -366,8 +366,8 @@ func (l *Ledger) balanceWarnings() {
 	}
 }
 
-// fullNode is a reservation of a node on which not even the smallest container has room, and what is
-// wrong with it unless containers are warned for it in the same entry.
+// fullNode is a reservation of a node that has no room even for the smallest container, and the
+// violation that it is unless containers are warned for it in the same entry.
 type fullNode struct {
 	number    uint64
 	violation Violation
@@ -381,14 +381,14 @@ func (w *warning) chain(l *Ledger) []Step {
 	return []Step{l.step(w.index, "%s is warned until %d for r%d of %s", w.name(l), w.deadline, w.reservation, w.queue)}
 }
 
-// Warning is one that stands.
+// Warning is a standing warning.
 type Warning struct {
 	Reservation    uint64
 	Queue          string
 	DeadlineMillis int64
 }
 
-// Warning is that of a container; false when none stands.
+// Warning returns the warning of a container; false if none stands.
 func (l *Ledger) Warning(ref event.ContainerRef) (Warning, bool) {
 	i := l.warning(ref)
 	if i < 0 {
@@ -398,11 +398,11 @@ func (l *Ledger) Warning(ref event.ContainerRef) (Warning, bool) {
 	return Warning{w.reservation, w.queue, w.deadline}, true
 }
 
-// Warnings counts those that stand.
+// Warnings counts the standing warnings.
 func (l *Ledger) Warnings() int { return len(l.warnings) }
 
-// Warned is how often a container was warned with a deadline: a warning may be withdrawn, and one for
-// another cause that gives less time has the same deadline.
+// Warned counts the warnings of a container with this deadline. There can be several, because a
+// warning may be withdrawn and given again.
 func (l *Ledger) Warned(id yarn.ContainerID, deadlineMillis int64) (n int) {
 	i := l.findID(id.App)
 	if i < 0 {
@@ -421,7 +421,8 @@ func (l *Ledger) Warned(id yarn.ContainerID, deadlineMillis int64) (n int) {
 	return n
 }
 
-// Overdue are warnings whose deadline passed longer ago than a leader needs to act on it: L6.
+// Overdue returns the warnings whose deadline has passed for longer than a leader needs to act on
+// it: L6.
 func (l *Ledger) Overdue(millis int64) []Step {
 	var out []Step
 	for i := range l.warnings {

@@ -14,8 +14,7 @@ func sortSteps(s []Step) {
 	slices.SortStableFunc(s, func(a, b Step) int { return cmp.Compare(a.Index, b.Index) })
 }
 
-// Fact is what the log says of a container. Indexes are 0 for what has not
-// happened.
+// Fact is what the log says of a container. An index is 0 if the event has not happened.
 type Fact struct {
 	ID                                   yarn.ContainerID
 	Node                                 yarn.NodeID
@@ -23,11 +22,11 @@ type Fact struct {
 	AM                                   bool
 	Live                                 bool // it counts in its queue
 	OnNode                               bool // it counts on its node
-	Restored                             bool // lost before its AM had it, and asked for again
+	Restored                             bool // lost before its AM received it; its ask was restored
 	Made, Released, Completed, Signalled uint64
 }
 
-// Ended is the index of the container's end; 0 while it lives.
+// Ended is the index of the container's end; 0 while it is live.
 func (f Fact) Ended() uint64 {
 	if f.Released != 0 {
 		return f.Released
@@ -35,7 +34,7 @@ func (f Fact) Ended() uint64 {
 	return f.Completed
 }
 
-// Container is what the log says of a container by its id's text.
+// Container finds a container by the text of its id.
 func (l *Ledger) Container(name string) (Fact, bool) {
 	id, err := yarn.ParseContainerID(name)
 	if err != nil {
@@ -44,8 +43,7 @@ func (l *Ledger) Container(name string) (Fact, bool) {
 	return l.ContainerByID(id)
 }
 
-// ContainerByID is what the log says of a container. One that a reservation only promises is not
-// there yet.
+// ContainerByID finds a container by its id. The container of a reservation does not exist yet.
 func (l *Ledger) ContainerByID(id yarn.ContainerID) (Fact, bool) {
 	if l.findID(id.App) < 0 {
 		return Fact{}, false
@@ -53,7 +51,7 @@ func (l *Ledger) ContainerByID(id yarn.ContainerID) (Fact, bool) {
 	return l.ContainerByRef(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 }
 
-// ContainerByRef is the same by the name that events use.
+// ContainerByRef finds a container by the reference that events use.
 func (l *Ledger) ContainerByRef(ref event.ContainerRef) (Fact, bool) {
 	i := l.find(ref.App)
 	if i < 0 {
@@ -77,17 +75,16 @@ type App struct {
 	ID                yarn.ApplicationID
 	Name, User, Queue string
 	State             yarn.ApplicationState
-	Finishing         bool // its AM has unregistered: readers see it FINISHED
+	Finishing         bool // its AM has unregistered; readers see FINISHED
 	Attempt           uint32
 	Resyncs           int
 	Forgotten         bool
 	Transitions       []Transition
-	Priorities        []Priority // the first is the submission's, the last holds
-	Ended             uint64     // index; 0 while it goes on
+	Priorities        []Priority // the first is that of the submission, the last is current
+	Ended             uint64     // index; 0 while it has not ended
 }
 
-// At is the application's state and queue as of an index; false before its
-// submission.
+// At is the state and queue of the application as of an index; false before its submission.
 func (a App) At(index uint64) (Transition, bool) {
 	var out Transition
 	for _, t := range a.Transitions {
@@ -99,10 +96,10 @@ func (a App) At(index uint64) (Transition, bool) {
 	return out, out.Index != 0
 }
 
-// Priority is the one that holds.
+// Priority is the current priority.
 func (a App) Priority() int32 { return a.Priorities[len(a.Priorities)-1].Priority }
 
-// App is an application by its id's text; a forgotten one too.
+// App finds an application by the text of its id, even a forgotten one.
 func (l *Ledger) App(name string) (App, bool) {
 	id, err := yarn.ParseApplicationID(name)
 	if err != nil {
@@ -111,7 +108,7 @@ func (l *Ledger) App(name string) (App, bool) {
 	return l.AppByID(id)
 }
 
-// AppByID is an application by its id; a forgotten one too.
+// AppByID finds an application by its id, even a forgotten one.
 func (l *Ledger) AppByID(id yarn.ApplicationID) (App, bool) {
 	i := l.findID(id)
 	if i < 0 {
@@ -120,7 +117,7 @@ func (l *Ledger) AppByID(id yarn.ApplicationID) (App, bool) {
 	return l.show(&l.apps[i]), true
 }
 
-// findID is the place of an application by its id; -1 when there is none.
+// findID is the index of an application; -1 if there is none.
 func (l *Ledger) findID(id yarn.ApplicationID) int32 {
 	if i := l.find(id.Seq); i >= 0 && l.apps[i].timestamp == id.ClusterTimestamp {
 		return i
@@ -128,7 +125,7 @@ func (l *Ledger) findID(id yarn.ApplicationID) int32 {
 	return -1
 }
 
-// AppBySeq is an application by its number.
+// AppBySeq finds an application by its number.
 func (l *Ledger) AppBySeq(seq uint32) (App, bool) {
 	i := l.find(seq)
 	if i < 0 {
@@ -137,11 +134,11 @@ func (l *Ledger) AppBySeq(seq uint32) (App, bool) {
 	return l.show(&l.apps[i]), true
 }
 
-// Submitted is the number of the application that was submitted last under a name; 0 when none was.
-// Names are kept only with UniqueNames.
+// Submitted is the number of the last application that was submitted under a name; 0 if there is
+// none. It needs UniqueNames.
 func (l *Ledger) Submitted(name string) uint32 { return l.names[name] }
 
-// Apps are all applications ever, in the order of their submission.
+// Apps returns all applications, also ended ones, in the order of their submission.
 func (l *Ledger) Apps() []App {
 	out := make([]App, 0, len(l.apps))
 	for i := range l.apps {
@@ -169,7 +166,7 @@ type Node struct {
 	ID          yarn.NodeID
 	Label       string
 	Total, Used yarn.Resource
-	Reservation uint64 // that holds it; 0: none
+	Reservation uint64 // of this node; 0: none
 }
 
 // Node is a node by its number.
@@ -181,7 +178,7 @@ func (l *Ledger) Node(number uint32) (Node, bool) {
 	return n.show(), true
 }
 
-// Nodes are all nodes ever, in the order of their numbers.
+// Nodes returns all nodes, also those that have left, by number.
 func (l *Ledger) Nodes() []Node {
 	var out []Node
 	for i := 1; i < len(l.nodes); i++ {
@@ -194,8 +191,8 @@ func (n *node) show() Node {
 	return Node{ID: n.id, Label: n.label, Total: n.total, Used: n.used, Reservation: n.reservation}
 }
 
-// Queue is what a queue uses of the nodes of a label, what is reserved for it included, and what of it
-// is reserved.
+// Queue is the usage of a queue on nodes of a label, including its reservations, and the part of
+// its reservations.
 func (l *Ledger) Queue(path, label string) (used, held yarn.Resource, ok bool) {
 	i := l.queue(path)
 	if i < 0 {
@@ -208,12 +205,12 @@ func (l *Ledger) Queue(path, label string) (used, held yarn.Resource, ok bool) {
 // DynamicQueue is a queue that a submission created.
 type DynamicQueue struct {
 	Path    string
-	Managed bool // it is below a parent with auto-create-child-queue
-	Active  bool // and has the capacity of its template
+	Managed bool // its parent has auto-create-child-queue
+	Active  bool // a managed leaf with the capacity of its template
 	Apps    int  // that have not ended
 }
 
-// DynamicQueues are those in force.
+// DynamicQueues returns the current dynamic queues.
 func (l *Ledger) DynamicQueues() []DynamicQueue {
 	var out []DynamicQueue
 	managed := map[int32]bool{} // by parent
@@ -236,10 +233,10 @@ type Held struct {
 	Node      uint32
 	Key       yarn.SchedulerKey
 	Size      yarn.Resource
-	Container yarn.ContainerID // that it promises, or that is to grow
+	Container yarn.ContainerID // that it will become, or that will be enlarged
 }
 
-// Held is a reservation by its number; false when it has ended or was never made.
+// Held finds a reservation by its number; false if it has ended or never existed.
 func (l *Ledger) Held(number uint64) (Held, bool) {
 	r := l.reservation(number)
 	if r == nil {
@@ -250,10 +247,10 @@ func (l *Ledger) Held(number uint64) (Held, bool) {
 	return Held{App: id.App, Node: r.node, Key: r.key, Size: r.size, Container: id}, true
 }
 
-// Reservations counts those that are held.
+// Reservations counts the reservations that have not ended.
 func (l *Ledger) Reservations() int { return len(l.reservations) }
 
-// Applications counts those that are not forgotten.
+// Applications counts the applications that are not forgotten.
 func (l *Ledger) Applications() int { return len(l.apps) - l.dropped }
 
 // Live counts the containers that count in their queue.
@@ -262,11 +259,11 @@ func (l *Ledger) Live() int { return l.live }
 // Placed counts the containers that count on their node.
 func (l *Ledger) Placed() int { return l.placed }
 
-// Given are the container ids that the last entry gives, those that its reservations promise too. It
-// is overwritten by the next entry.
+// Given returns the container ids that the last entry assigns, including those of reservations. The
+// next entry overwrites the slice.
 func (l *Ledger) Given() []yarn.ContainerID { return l.given }
 
-// Key is the index at which a master key was made; false when it never was.
+// Key is the index at which a master key was created; false if it was not.
 func (l *Ledger) Key(id int32) (index uint64, ok bool) {
 	for _, k := range l.keys {
 		if k.id == id {

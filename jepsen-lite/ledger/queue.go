@@ -10,29 +10,29 @@ import (
 
 type queue struct {
 	path       string
-	parent     int32 // -1 of the root
+	parent     int32 // -1: root
 	leaf, gone bool
 	dynamic    bool // a submission created it
-	active     bool // of a leaf below a managed parent: it has the capacity of the template
+	active     bool // a leaf below a managed parent that has the capacity of the template
 	state      yarn.QueueState
 	share      // of nodes without a label
 	labels     map[string]*share
-	apps       int // not ended
+	apps       int // applications that have not ended
 	max        maximumCapacity
-	maxOf      map[string]maximumCapacity // by label; one that is not there allows nothing
+	maxOf      map[string]maximumCapacity // by label; without an entry the queue may use nothing
 	access     []string                   // labels that it may use
-	most       yarn.Resource              // the maximum in force, for the cluster it was computed of
+	most       yarn.Resource              // the current maximum
 	mostOf     yarn.Resource
 	bounded    bool
-	min        map[string]capacityOf // by label; one that is not there guarantees nothing
-	disabled   bool                  // other queues take nothing from it
-	priority   int32                 // among those below the same queue
-	// disabledInside says that its applications take nothing from each other.
+	min        map[string]capacityOf // by label; without an entry the queue has no guarantee
+	disabled   bool                  // other queues may not take its containers
+	priority   int32                 // among its siblings
+	// disabledInside says that its applications may not take from each other.
 	disabledInside bool
 	backfill       string // which of its containers may borrow room of reserved nodes; empty: none
 }
 
-// queue finds a queue in force by its path; -1 when there is none.
+// queue is the index of the current queue with this path; -1 if there is none.
 func (l *Ledger) queue(path string) int32 {
 	if i, ok := l.places[path]; ok {
 		return i
@@ -40,8 +40,8 @@ func (l *Ledger) queue(path string) int32 {
 	return -1
 }
 
-// addQueue adds a queue that is in force from now on. Others were before it, of the same path too, and
-// ended applications name them: so no place is given twice.
+// addQueue adds a queue. It never reuses an index, because ended applications refer to removed
+// queues, which may have had the same path.
 func (l *Ledger) addQueue(q queue) int32 {
 	i := int32(len(l.queues))
 	l.queues = append(l.queues, q)
@@ -62,8 +62,7 @@ func parentOf(path string) string {
 	return path[:i]
 }
 
-// configure replaces the tree. Queues that are kept keep their use; those left
-// out must be empty.
+// configure replaces the tree. Queues that remain keep their usage. Removed queues must be empty.
 func (l *Ledger) configure(e *event.QueuesConfigured) {
 	if e.Version <= l.version {
 		l.violate(Audit, nil, "configuration %d is in force and is followed by %d", l.version, e.Version)
@@ -121,22 +120,23 @@ func (l *Ledger) readQueue(q *queue, properties []event.Property) {
 	q.bounded = false
 }
 
-// settings are the properties of a dynamic queue: those of the configuration and of the templates of the
-// queue above it that has some. A queue weighs 1 if nothing says otherwise, of each label too.
+// settings are the properties of a dynamic queue: those of the configuration, and those of the
+// templates of the nearest ancestor that has some. Without a weight, the queue has the weight 1,
+// also for each label.
 func (l *Ledger) settings(q *queue) []event.Property {
 	own := "yarn.scheduler.capacity." + q.path + "."
 	if l.managed(q.parent) {
 		return append(slices.Clip(l.properties), l.managedSettings(q, own)...)
 	}
 	out := []event.Property{{Name: own + "capacity", Value: "1w"}}
-	for label := range l.queues[q.parent].maxOf { // each of another name
+	for label := range l.queues[q.parent].maxOf { // the order does not matter: each sets another property
 		out = append(out, event.Property{Name: own + "accessible-node-labels." + label + ".capacity", Value: "1w"})
 	}
 	kinds := []string{"template.", "parent-template."}
 	if q.leaf {
 		kinds[1] = "leaf-template."
 	}
-	for _, kind := range kinds { // of two the last counts
+	for _, kind := range kinds { // the last one counts
 		prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".auto-queue-creation-v2." + kind
 		for _, p := range l.properties {
 			if key, ok := strings.CutPrefix(p.Name, prefix); ok {
@@ -155,7 +155,7 @@ func (l *Ledger) createQueue(e *event.QueueCreated) {
 	}
 	at := &l.queues[l.addQueue(queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true})]
 	l.readQueue(at, l.settings(at))
-	l.configured = true // what its siblings have is less now
+	l.configured = true // its siblings have less now
 }
 
 func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
@@ -179,8 +179,7 @@ func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
 	l.configured = true
 }
 
-// queueState stops, drains or starts a queue; none stands still with applications
-// in it.
+// queueState stops, drains or starts a queue. A queue with applications may not be STOPPED.
 func (l *Ledger) queueState(e *event.QueueStateChanged) {
 	i := l.queue(e.Path)
 	if i < 0 {
@@ -194,7 +193,7 @@ func (l *Ledger) queueState(e *event.QueueStateChanged) {
 	}
 }
 
-// propertyOf is the value of a property; the last counts.
+// propertyOf is the value of a property. If it is there twice, the last one counts.
 func propertyOf(properties []event.Property, name string) string {
 	for i := len(properties) - 1; i >= 0; i-- {
 		if properties[i].Name == name {
@@ -204,7 +203,8 @@ func propertyOf(properties []event.Property, name string) string {
 	return ""
 }
 
-// charge adds to what an application's leaf uses of the partition of a node, negative to give back.
+// charge adds to the usage of an application's leaf in the partition of a node. Negative values
+// subtract.
 func (l *Ledger) charge(a *app, n *node, used, held yarn.Resource) {
 	s := l.queues[a.queue].of(n.label)
 	if s.seen != l.index {
@@ -214,11 +214,11 @@ func (l *Ledger) charge(a *app, n *node, used, held yarn.Resource) {
 	s.take(used, held)
 }
 
-// share is what a leaf uses of one partition; a parent's is summed.
+// share is the usage of a leaf in one partition. The usage of a parent is the sum of its leaves.
 type share struct {
 	used, held yarn.Resource
-	before     yarn.Resource // used at the start of the entry
-	seen       uint64        // entry in which before was taken
+	before     yarn.Resource // usage at the start of the entry
+	seen       uint64        // the entry for which before was set
 }
 
 func (s *share) take(used, held yarn.Resource) {
@@ -231,7 +231,7 @@ type leafPartition struct {
 	label string
 }
 
-// sum is what a queue uses of a partition: a leaf its own, a parent what its leaves do.
+// sum is the usage of a queue in a partition.
 func (l *Ledger) sum(i int32, label string) (used, held yarn.Resource) {
 	if q := &l.queues[i]; q.leaf {
 		s := q.of(label)
@@ -255,8 +255,7 @@ func (l *Ledger) below(i, above int32) bool {
 	return false
 }
 
-// balance holds the queues of an entry against their limits, as a reader sees
-// them after it: S9.
+// balance checks the usage of the queues after an entry, when readers can see it: S9.
 func (l *Ledger) balance() {
 	for _, g := range l.grown {
 		q := &l.queues[g.leaf]
@@ -274,20 +273,20 @@ func (l *Ledger) balance() {
 	}
 }
 
-// underMaximum holds that nothing was taken beyond a queue's maximum. What was
-// above it before, for the cluster shrank, is not the entry's doing, and one that
-// moves an application, gives a node another label or lends one is passed over; the largest cluster within the entry is taken for its limits.
-// What was warned counts as gone.
+// underMaximum checks that the entry did not raise the usage of a queue above its maximum. It
+// accepts usage that was above the maximum before the entry, because the cluster may have shrunk.
+// It skips an entry that moves an application, changes the label of a node or lends a node. It
+// computes limits with the largest cluster within the entry. Warned containers count as ended.
 func (l *Ledger) underMaximum(i int32, label string) {
 	used, held := l.sum(i, label)
-	if slices.ContainsFunc(l.queues, func(q queue) bool { return !q.gone && q.backfill != "" }) { // what is reserved is not used yet
+	if slices.ContainsFunc(l.queues, func(q queue) bool { return !q.gone && q.backfill != "" }) { // reservations do not count as usage while their room is lent
 		used = used.Sub(held)
 	}
 	most := l.maximum(i, label, l.size(label).peak)
 	if l.fits(used, most) {
 		return
 	}
-	most = most.Add(l.warnedOf(i, label)).Add(l.sizesOf(l.withdrawn, i, label)) // what is reserved for preemption
+	most = most.Add(l.warnedOf(i, label)).Add(l.sizesOf(l.withdrawn, i, label)) // room of warned containers is reserved and still used
 	var before yarn.Resource
 	for _, g := range l.grown {
 		if s := l.queues[g.leaf].of(label); g.label == label && l.below(g.leaf, i) {
