@@ -20,8 +20,8 @@ type API struct {
 	leader     leaderClock
 	explain    sync.Mutex    // one explanation at a time: it costs a core
 	forking    sync.Mutex    // of a shared state
-	whatIfs    chan struct{} // taken by the one question that plans ahead
-	planning   atomic.Value  // what that question does, for a refusal of the next: a string
+	planning   *turn         // of questions that plan ahead
+	checking   *turn         // of calls that bring a configuration to be checked
 	previewing sync.Mutex    // one preview at a time
 	inFlight   chan struct{} // a slot for each input in flight
 	streams    atomic.Int64
@@ -29,8 +29,7 @@ type API struct {
 
 // New makes the API.
 func New(cfg Config) *API {
-	s := &API{cfg: cfg, log: cfg.Logger, whatIfs: make(chan struct{}, 1), inFlight: make(chan struct{}, cfg.InputsInFlight)}
-	s.planning.Store("planning ahead")
+	s := &API{cfg: cfg, log: cfg.Logger, planning: newTurn(), checking: newTurn(), inFlight: make(chan struct{}, cfg.InputsInFlight)}
 	s.leader.now = cfg.Now
 	return s
 }

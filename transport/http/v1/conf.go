@@ -249,13 +249,39 @@ func withDynamic(v *view.View, to *capacity.Config) (*capacity.Config, error) {
 
 // validateConf judges a configuration on this replica; nothing goes to the leader.
 func (s *API) validateConf(c *route.Call) error {
-	props, _, err := s.properties(c)
+	d := api.Validation{Valid: true}
+	err := s.checked(c, func() error {
+		props, _, err := s.properties(c)
+		if err != nil {
+			return err
+		}
+		v := s.cfg.Views.Now()
+		c.ReadHeaders(v.Index)
+		return validate(v, props, &d)
+	})
 	if err != nil {
 		return err
 	}
-	v := s.cfg.Views.Now()
-	c.ReadHeaders(v.Index)
-	d := api.Validation{Valid: true}
+	return c.JSON(http.StatusOK, d)
+}
+
+// checked calls f, which reads and checks a configuration that the call brings: one call at a time. A
+// configuration of 4 MB takes more than a second, and whoever may read may send it.
+func (s *API) checked(c *route.Call, f func() error) error {
+	if _, err := c.Raw(); err != nil { // the body may come slowly
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
+	defer cancel()
+	if err := s.checking.take(ctx, "checking another configuration"); err != nil {
+		return err
+	}
+	defer s.checking.give()
+	return f()
+}
+
+// validate says what a configuration would change, or which faults it has.
+func validate(v *view.View, props []capacity.Property, d *api.Validation) error {
 	conf, err := capacity.Parse(props)
 	if err == nil {
 		conf, err = withDynamic(v, conf)
@@ -266,13 +292,11 @@ func (s *API) validateConf(c *route.Call) error {
 		err = conf.Validate(old, func(path string) bool { return view.QueueHasApps(st, path) }, func(path string) bool { return view.QueueStopped(st, path) })
 	}
 	var bad *capacity.Invalid
-	switch {
-	case errors.As(err, &bad):
+	if errors.As(err, &bad) {
 		d.Valid, d.Faults = false, faultsOf(bad.Faults)
-	case err != nil:
-		return err
+		return nil
 	}
-	return c.JSON(http.StatusOK, d)
+	return err
 }
 
 func faultsOf(in []capacity.Fault) []api.Fault {

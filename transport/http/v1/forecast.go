@@ -39,10 +39,10 @@ func (s *API) Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
-	if err := s.takeWhatIf(ctx, "forecasting starts"); err != nil {
+	if err := s.planning.take(ctx, "forecasting starts"); err != nil {
 		return nil, err
 	}
-	defer s.giveWhatIf()
+	defer s.planning.give()
 	return s.cfg.Planner.Forecast(ctx, s.privateFork(v.State), id)
 }
 

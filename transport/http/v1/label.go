@@ -170,10 +170,10 @@ func (s *API) tryLabels(c *route.Call, in input.Input) (d api.LabelChange, err e
 	}
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()
-	if err := s.takeWhatIf(ctx, "planning a change of labels"); err != nil {
+	if err := s.planning.take(ctx, "planning a change of labels"); err != nil {
 		return d, err
 	}
-	defer s.giveWhatIf()
+	defer s.planning.give()
 	before := s.privateFork(s.cfg.Views.Now().State)
 	after := before.Fork()
 	if err := s.cfg.Planner.Try(after, in); err != nil {

@@ -48,17 +48,21 @@ func (s *API) preview(c *route.Call) error {
 	if in.FromMillis <= 0 || in.FromMillis >= in.ToMillis {
 		return problem.Invalid("from_ms is not a time before to_ms and before now", "give the Unix milliseconds at which the time begins", "from_ms")
 	}
-	if !s.previewing.TryLock() {
-		e := problem.New(api.CodeBusy, "this replica is busy with another preview", "ask again, or ask another replica")
-		e.RetryAfterMillis = 1000
-		return e
-	}
-	defer s.previewing.Unlock()
-	ctx, cancel := context.WithTimeout(c.R.Context(), previewTimeout)
-	defer cancel()
-	d, err := s.cfg.Planner.Preview(ctx, in.FromMillis, in.ToMillis)
+	d, err := s.previewed(c, in)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, d)
+}
+
+func (s *API) previewed(c *route.Call, in api.PreviewPreemption) (*api.PreemptionPreview, error) {
+	if !s.previewing.TryLock() {
+		e := problem.New(api.CodeBusy, "this replica is busy with another preview", "ask again, or ask another replica")
+		e.RetryAfterMillis = 1000
+		return nil, e
+	}
+	defer s.previewing.Unlock()
+	ctx, cancel := context.WithTimeout(c.R.Context(), previewTimeout)
+	defer cancel()
+	return s.cfg.Planner.Preview(ctx, in.FromMillis, in.ToMillis)
 }

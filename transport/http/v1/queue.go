@@ -119,21 +119,41 @@ func (s *API) place(c *route.Call) error {
 	if fault := input.Check(input.Request{Input: like}); fault != nil {
 		return fault
 	}
+	doc.Name = like.Name // which may have been cut
 	v, err := c.View()
 	if err != nil {
 		return err
 	}
+	var d *api.QueuePlacement
+	place := func() (err error) {
+		d, err = placed(v, &doc)
+		return err
+	}
+	if len(doc.Properties) > 0 {
+		err = s.checked(c, place)
+	} else {
+		err = place()
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// placed says where a submission goes, with the configuration in force or with the one that comes with
+// the question.
+func placed(v *view.View, doc *api.PlaceInQueue) (d *api.QueuePlacement, err error) {
 	conf := v.Conf
 	if len(doc.Properties) > 0 {
 		if conf, err = capacity.Parse(propertiesOf(doc.Properties)); err != nil {
-			return invalidConf(err)
+			return nil, invalidConf(err)
 		}
 	}
 	if conf == nil {
-		return problem.NoQueues()
+		return nil, problem.NoQueues()
 	}
-	got := conf.Place(placement.Submission{User: doc.User, Groups: doc.Groups, Application: like.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups})
-	d := api.QueuePlacement{Rule: got.Rule, Text: got.Text, TagUser: got.TagUser, NotAsked: got.PassedOver, Rules: len(conf.Placement.List), Steps: []api.QueuePlacementStep{}}
+	got := conf.Place(placement.Submission{User: doc.User, Groups: doc.Groups, Application: doc.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups})
+	d = &api.QueuePlacement{Rule: got.Rule, Text: got.Text, TagUser: got.TagUser, NotAsked: got.PassedOver, Rules: len(conf.Placement.List), Steps: []api.QueuePlacementStep{}}
 	for _, step := range got.Steps {
 		d.Steps = append(d.Steps, api.QueuePlacementStep(step))
 	}
@@ -145,7 +165,7 @@ func (s *API) place(c *route.Call) error {
 	default:
 		d.Queue, d.Refused = leafNamed(conf, cmp.Or(got.Queue, doc.Queue, "default"))
 	}
-	return c.JSON(http.StatusOK, d)
+	return d, nil
 }
 
 func leafNamed(conf *capacity.Config, name string) (path, why string) {

@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"rmd/scheduler/capacity"
@@ -71,32 +70,19 @@ func invalidConf(err error) error {
 func (s *API) planAhead(c *route.Call, doing string, f func(ctx context.Context, v *view.View) (any, error)) error {
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()
-	if err := s.takeWhatIf(ctx, doing); err != nil {
-		return err
-	}
-	defer s.giveWhatIf()
-	v, err := c.View()
-	if err != nil {
-		return err
-	}
-	d, err := f(ctx, v)
+	d, err := func() (any, error) {
+		if err := s.planning.take(ctx, doing); err != nil {
+			return nil, err
+		}
+		defer s.planning.give()
+		v, err := c.View()
+		if err != nil {
+			return nil, err
+		}
+		return f(ctx, v)
+	}()
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, d)
 }
-
-// takeWhatIf waits for the right to plan ahead, which one call has at a time.
-func (s *API) takeWhatIf(ctx context.Context, doing string) error {
-	select {
-	case s.whatIfs <- struct{}{}:
-		s.planning.Store(doing)
-		return nil
-	case <-ctx.Done():
-		e := problem.New(api.CodeBusy, fmt.Sprintf("this replica is busy %s", s.planning.Load()), "ask again")
-		e.RetryAfterMillis = 1000
-		return e
-	}
-}
-
-func (s *API) giveWhatIf() { <-s.whatIfs }
