@@ -89,6 +89,21 @@ func BenchmarkBytesPerContainer(b *testing.B) {
 	}
 }
 
+// BenchmarkBytesPerName: budget 64 bytes for a name of 12 bytes.
+func BenchmarkBytesPerName(b *testing.B) {
+	const names = 200_000
+	for b.Loop() {
+		s := New()
+		before := heap()
+		for i := range names {
+			s.intern(fmt.Sprintf("user%08d", i))
+		}
+		full := heap()
+		b.ReportMetric(float64(full-before)/names, "bytes/name")
+		runtime.KeepAlive(s)
+	}
+}
+
 // BenchmarkFork: budget 1 ms at 1,000,000 containers, 10,000 nodes and 100,000
 // applications.
 func BenchmarkFork(b *testing.B) {

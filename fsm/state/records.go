@@ -431,7 +431,7 @@ type Request struct {
 // one, and because containers then hold no pointer, so that garbage collection skips their pages.
 type Diagnostics struct{ Text string }
 
-// Name is an interned host, rack, user or "*". Names are never removed.
+// Name is an interned host, rack, user or "*".
 type Name struct{ Text string }
 
 // JoinToken admits one replica.
