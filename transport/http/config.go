@@ -79,6 +79,7 @@ type Config struct {
 
 	MaxHeaderBytes    int
 	MaxBodyBytes      int64
+	MaxBodiesBytes    int64 // of all bodies together that are being read, or worked on
 	MaxInputsBytes    int64 // of one body of POST /v1/inputs
 	MaxInputs         int   // frames of one body
 	InputsInFlight    int   // of all bodies together
@@ -108,7 +109,7 @@ func DefaultConfig() Config {
 		Auth:          auth.DefaultConfig(),
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, BodyTimeout: 30 * time.Second,
 		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 300 * time.Millisecond, PrefetchPause: 5 * time.Second,
-		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
+		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxBodiesBytes: 16 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
 		MaxConnections: 1024, MaxPerAddress: 64, MaxStreams: 256, MaxLogEntries: 1000,
 		LongestJoinToken: 24 * time.Hour, DefaultJoinTokens: time.Hour,
 	}
@@ -131,7 +132,7 @@ func (c Config) Validate() error {
 		"LongestJoinToken": c.LongestJoinToken, "DefaultJoinTokens": c.DefaultJoinTokens} {
 		need(d > 0, name+" must be above 0")
 	}
-	for name, n := range map[string]int64{"MaxHeaderBytes": int64(c.MaxHeaderBytes), "MaxBodyBytes": c.MaxBodyBytes, "MaxInputsBytes": c.MaxInputsBytes,
+	for name, n := range map[string]int64{"MaxHeaderBytes": int64(c.MaxHeaderBytes), "MaxBodyBytes": c.MaxBodyBytes, "MaxBodiesBytes": c.MaxBodiesBytes, "MaxInputsBytes": c.MaxInputsBytes,
 		"MaxInputs": int64(c.MaxInputs), "InputsInFlight": int64(c.InputsInFlight), "MaxConnections": int64(c.MaxConnections),
 		"MaxPerAddress": int64(c.MaxPerAddress), "MaxStreams": int64(c.MaxStreams), "MaxLogEntries": int64(c.MaxLogEntries)} {
 		need(n > 0, name+" must be above 0")

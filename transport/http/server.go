@@ -40,6 +40,7 @@ type Server struct {
 	timings  *metrics.Timings
 	pages    http.Handler // nil: there are none
 	login    *ui.Login
+	bodies   *bodies
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -61,7 +62,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Metrics = metrics.New(cfg.Version)
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics), views: view.NewSource(cfg.Reader),
-		sampler: sampler.New(cfg.PrefetchPause)}
+		sampler: sampler.New(cfg.PrefetchPause), bodies: newBodies(cfg.MaxBodiesBytes, cfg.MaxBodyBytes)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, Logger: s.log}
 	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,
@@ -203,6 +204,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}
 	secureHeaders(rec.Header())
+	defer s.bodies.count(r)()
 	if !streaming(r.URL.Path) {
 		r = view.WithFork(r, s.isLive(r))
 	}

@@ -85,17 +85,38 @@ func (c *Call) Raw() ([]byte, error) {
 	}
 	rc := http.NewResponseController(c.W)
 	_ = rc.SetReadDeadline(time.Now().Add(c.mux.cfg.BodyTimeout)) // a recorder in tests has none
-	b, err := io.ReadAll(http.MaxBytesReader(c.W, c.R.Body, c.mux.cfg.MaxBodyBytes))
+	b, err := readBody(http.MaxBytesReader(c.W, c.R.Body, c.mux.cfg.MaxBodyBytes), min(c.R.ContentLength, c.mux.cfg.MaxBodyBytes))
 	_ = rc.SetReadDeadline(time.Time{})
 	if err != nil {
 		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		var busy *api.Error
+		if errors.As(err, &large) || errors.As(err, &busy) {
 			return nil, err
 		}
 		return nil, problem.Invalid("the body could not be read: "+err.Error(), "send it whole")
 	}
 	c.body, c.have = b, true
 	return b, nil
+}
+
+// SmallBody is how much of a body is read before room is made for all of it.
+const SmallBody = 64 << 10
+
+// readBody reads a body whose length is declared; -1 is not. It makes room for the whole once: to grow
+// step by step takes several times as much.
+func readBody(body io.Reader, declared int64) ([]byte, error) {
+	var b bytes.Buffer
+	if n, err := io.CopyN(&b, body, SmallBody+1); n <= SmallBody {
+		if err == io.EOF {
+			err = nil
+		}
+		return b.Bytes(), err
+	}
+	if declared > SmallBody {
+		b.Grow(int(declared) - SmallBody + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(body)
+	return b.Bytes(), err
 }
 
 // Media is the content type without its parameters.

@@ -57,7 +57,8 @@ func (u *UI) form(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, u.cfg.MaxBodyBytes)
 	if err := r.ParseForm(); err != nil {
 		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		var busy *api.Error
+		if errors.As(err, &large) || errors.As(err, &busy) {
 			return err
 		}
 		return bad("the form could not be read", "open the page again")

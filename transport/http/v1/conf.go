@@ -266,7 +266,7 @@ func (s *API) validateConf(c *route.Call) error {
 }
 
 // checked calls f, which reads and checks a configuration that the call brings: one call at a time. A
-// configuration of 4 MB takes more than a second, and whoever may read may send it.
+// configuration of 4 MB takes more than a second, and the role read may send it.
 func (s *API) checked(c *route.Call, f func() error) error {
 	if _, err := c.Raw(); err != nil { // the body may come slowly
 		return err

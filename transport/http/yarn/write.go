@@ -17,6 +17,7 @@ import (
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -259,6 +260,9 @@ func (s *Service) setTimeout(ctx context.Context, c *ipc.Call, w http.ResponseWr
 func read(w http.ResponseWriter, r *http.Request, v any) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in tests has none
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMax))
+	if busy := (*api.Error)(nil); errors.As(err, &busy) {
+		return err // which sends Hadoop's clients to another replica
+	}
 	if err != nil {
 		return bad("the body could not be read: %v", err)
 	}
