@@ -22,6 +22,7 @@ var hostileCrowds = []hostile{
 	{"2,000 silent connections to REST", tooMany, crowdOf(2000, (*attack).web, "", nil)},
 	{"500 headers that never end", newcomer, crowdOf(500, (*attack).web, "GET / HTTP/1.1\r\nHost: {host}\r\nX-A: ", newcomerWeb)},
 	{"300 bodies that never come", newcomer, crowdOf(300, (*attack).web, "POST /v1/apps HTTP/1.1\r\nHost: {host}\r\nX-Rmd-Token: {submit}\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n{", newcomerWeb)},
+	{"150 bodies of 4 MB that never end", newcomer, crowdOf(150, (*attack).web, "POST /v1/conf:validate HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n"+strings.Repeat(" ", 3_900_000), newcomerWeb)},
 	{"300 listeners to events that never read", newcomer, crowdOf(300, (*attack).web, "GET /v1/events HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
 	{"200 listeners to the pages that never read", newcomer, crowdOf(200, (*attack).web, "GET /ui/live HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
 	{"100 lists asked for and never read", newcomer, crowdOf(100, (*attack).web, "GET /v1/apps HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
@@ -39,6 +40,8 @@ var hostileCrowds = []hostile{
 	{"40 previews of preemption, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/preemption:preview", "", `{"from_ms":1}`))},
 	{"40 previews of preemption, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|410) `, manyRequests(40, req("POST /v1/preemption:preview", asJSON+"{operator}", `{"from_ms":1}`))},
 	{"40 requests for what-if, at once", `of 40 refused`, manyRequests(40, req("POST /v1/whatif", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`))},
+	{"40 configurations of 3,000 queues checked, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503) `, manyRequests(40, req("POST /v1/conf:validate", asJSON+"{read}", manyQueues()))},
+	{"40 placements by configurations that multiply, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503) `, manyRequests(40, req("POST /v1/queues:place", asJSON+"{read}", doublingRules()))},
 	{"200 guesses of a token, at once", `^200 of 200 refused`, manyRequests(200, req("GET /v1/apps?limit=1", "Authorization: Bearer rmd_guess", ""))},
 }
 

@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // What the REST port may answer to what is wrong.
 const (
@@ -149,6 +152,7 @@ var hostileWeb = []hostile{
 	{"an id below zero", `^HTTP/1\.1 (400|404) `, req("GET /v1/apps/application_-1_-1", "", "")},
 	{"a limit beyond everything", badRequest, req("GET /v1/apps?limit=18446744073709551616", "", "")},
 	{"a log read from beyond the end", `^HTTP/1\.1 (200|400|410) `, req("GET /v1/log?from=18446744073709551615&count=1000000000", "", "")},
+	{"placement rules that double a name 60 times", `"why":"[^"]*more than 2048 bytes`, req("POST /v1/queues:place", asJSON+"{read}", doublingRules())},
 	{"a queue called secret is one like others", served, req("POST /v1/conf:validate", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"secret","yarn.scheduler.capacity.root.secret.capacity":"100"}}`)},
 	{"an idempotency key of 60 KB", badRequest, req("POST /v1/apps", "Idempotency-Key: "+strings.Repeat("k", 60000)+"\n"+asJSON+"{submit}", `{"queue":"root.b","unmanaged":true}`)},
 	{"a queue that is no queue", `^HTTP/1\.1 404 `, req("POST /v1/queues/..%2f..:stop", asJSON+"{operator}", `{}`)},
@@ -168,6 +172,24 @@ func yamlBomb() string {
 		out += "a" + n + ": &a" + n + " [" + strings.TrimSuffix(strings.Repeat("*a"+m+",", 9), ",") + "]\n"
 	}
 	return out
+}
+
+// doublingRules asks for a placement by rules that each double a queue's name, with a name of 256 bytes.
+func doublingRules() string {
+	twice := `{\"type\":\"user\",\"matches\":\"*\",\"policy\":\"setDefaultQueue\",\"value\":\"%default%default\"},`
+	last := `{\"type\":\"user\",\"matches\":\"*\",\"policy\":\"custom\",\"customPlacement\":\"%default.%user\",\"fallbackResult\":\"reject\"}`
+	return `{"user":"` + strings.Repeat("u", 256) + `","properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100",` +
+		`"yarn.scheduler.capacity.mapping-rule-format":"json","yarn.scheduler.capacity.mapping-rule-json":"{\"rules\":[` + strings.Repeat(twice, 60) + last + `]}"}}`
+}
+
+// manyQueues is a configuration of 180 kB.
+func manyQueues() string {
+	var names, more strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&names, ",q%05d", i)
+		fmt.Fprintf(&more, `,"yarn.scheduler.capacity.root.q%05d.capacity":"1"`, i)
+	}
+	return `{"properties":{"yarn.scheduler.capacity.root.queues":"` + names.String()[1:] + `"` + more.String() + `}}`
 }
 
 func xmlBomb() string {
