@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// acks are what callers were told.
+// acks records what callers were told.
 type acks struct {
 	ids        map[yarn.ApplicationID]bool // handed out
 	submitted  map[yarn.ApplicationID]submission
@@ -23,7 +23,7 @@ type acks struct {
 
 type submission struct{ name, user, queue string }
 
-// grant is how an AM heard of a container.
+// grant is how an AM received a container.
 type grant struct {
 	attempt  yarn.AttemptID
 	again    int
@@ -32,7 +32,7 @@ type grant struct {
 	size     yarn.Resource
 }
 
-// ending is how an AM heard of a container's end.
+// ending is how an AM received the end of a container.
 type ending struct {
 	again    int
 	response int32
@@ -47,9 +47,9 @@ func refOf(id yarn.ContainerID) event.ContainerRef {
 	return event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
 }
 
-// acked tells that a caller was answered by a replica, which says that it has
-// applied index. What the answer promises must be in the ledger already: a reply
-// that leaves before its entry is committed is not (S4, S6, S11, S12).
+// acked is called after a replica has answered a caller and named its applied index. What the
+// answer promises must already be in the ledger, because a reply must not leave before its entry is
+// committed (S4, S6, S11, S12).
 func (c *checker) acked(id string, applied uint64, in input.Input, reply input.Reply, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 		c.ackedEnds(id, in.ID, in.Containers)
 	case *input.NodeHeartbeat:
 		r := reply.(*input.NodeHeartbeatReply)
-		if !r.Resync && !r.Late && !r.Shutdown { // else the node says it all again
+		if !r.Resync && !r.Late && !r.Shutdown { // otherwise the node reports everything again
 			c.ackedEnds(id, in.ID, in.Statuses)
 		}
 		for _, l := range r.Launch {
@@ -101,8 +101,8 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 	}
 }
 
-// ackedEnds holds that the end of a container of which a node has reported, and was
-// answered, is in the log: the node will not say it again (S12).
+// ackedEnds checks that the ends of containers in an answered report are in the log, because the
+// node does not report them again (S12).
 func (c *checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerStatus) {
 	for _, s := range all {
 		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); s.State == yarn.ContainerCompleted && ok && k.OnNode && k.Node == node {
@@ -117,7 +117,7 @@ func (c *checker) mustBeOver(id string, in input.Input, app uint32) {
 	}
 }
 
-// ackedID holds that an id that is handed out is nobody else's.
+// ackedID checks that an assigned id is unique.
 func (c *checker) ackedID(replica string, id yarn.ApplicationID) {
 	if _, known := c.ledger.AppBySeq(id.Seq); known || c.acks.ids[id] {
 		c.bad("S6: %s hands out %s, which is somebody's already", replica, id)
@@ -136,7 +136,7 @@ func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.S
 }
 
 func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
-	again := c.acks.again[in.Attempt] // what is told is told again then
+	again := c.acks.again[in.Attempt] // after that, answers may be repeated
 	for _, g := range r.Granted {
 		if k, ok := c.ledger.ContainerByRef(refOf(g.Container)); !ok || k.Node != g.Node || k.Size != g.Size {
 			c.bad("S4: %s grants %s on %s to %s, the ledger has %+v", id, g.Container, g.Node, in.Attempt, k)
@@ -165,9 +165,9 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 	}
 }
 
-// registersAgain says whether an AM whose call is refused may have to register again: it asks something, two leaders
-// have come since it began the call that was answered last, and of that the first may have seen a late copy only (the
-// README's "Found and open").
+// registersAgain says whether an AM whose call is refused may have to register again: the call
+// changes something, and leadership has changed twice since the AM began the call that was answered
+// last (the README's "Found and open").
 func (c *checker) registersAgain(in *input.Allocate, f *input.Fault, since int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,14 +180,14 @@ func (c *checker) registersAgain(in *input.Allocate, f *input.Fault, since int) 
 	return true
 }
 
-// unknown counts a call whose outcome its caller was not told.
+// unknown counts a call with an unknown outcome.
 func (c *checker) unknown() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.unknown++
 }
 
-// acknowledged holds a final state against everything that was acknowledged.
+// acknowledged checks a final state against everything that was acknowledged.
 func (c *checker) acknowledged(id string, st *state.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

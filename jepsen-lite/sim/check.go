@@ -19,40 +19,40 @@ import (
 	"rmd/yarn"
 )
 
-// checker watches every replica and every answer. It is told; it never asks.
+// checker checks every replica and every answer. The simulation calls it; it never asks a replica.
 type checker struct {
 	mu      sync.Mutex
 	begin   time.Time
-	ledger  *ledger.Ledger // S5 to S10, by the log alone
-	judged  int            // violations of the ledger that are told
+	ledger  *ledger.Ledger // S5 to S10, from the log alone
+	judged  int            // how many violations of the ledger are already reported
 	faults  []string
 	history []line
 	trace   trace
-	brokeAt time.Duration // the first violation, since begin
+	brokeAt time.Duration // when the first violation happened, since begin
 
 	entries map[uint64]entry // by index, as first applied anywhere
 	last    uint64           // highest index in entries
 	term    uint64
 	level   uint32            // feature level of the cluster as of last
-	applies map[string]uint64 // replica to the last index of its present process
-	reached map[string]place  // by ID.INCARNATION, over all its lives
+	applies map[string]uint64 // by replica: the last index that its current process has applied
+	reached map[string]place  // by ID.INCARNATION, over all processes
 	leaders map[uint64]string
-	sums    map[uint64][32]byte // content of the state when a snapshot was begun at an index
-	tail    map[uint64]bool     // indexes whose state was compared with the ledger
+	sums    map[uint64][32]byte // by index: hash of the state when a snapshot was begun
+	tail    map[uint64]bool     // indexes at which a state was compared with the ledger
 	acks    *acks
 	counts  counts
 
-	servers map[string]string             // replica to its present ID.INCARNATION
+	servers map[string]string             // by replica: its current ID.INCARNATION
 	votes   map[uint64]map[string]string  // term to voter to candidate
 	confs   map[uint64]raft.Configuration // membership by index, as first applied anywhere
-	confAt  uint64                        // the newest of them
-	floor   uint64                        // everything up to here was shown to somebody
-	lines   []history.Line                // for reports and the other checker
-	lives   map[string]int                // of each replica
-	done    map[string]int                // what operators achieved, and faults by kind
+	confAt  uint64                        // the newest index in confs
+	floor   uint64                        // a client has seen everything up to here
+	lines   []history.Line                // for reports and for package check
+	lives   map[string]int                // processes of each replica
+	done    map[string]int                // completed operations and faults, by kind
 }
 
-// entry is what all replicas must see at an index.
+// entry is what all replicas must apply at an index.
 type entry struct {
 	term    uint64
 	digest  uint64
@@ -60,7 +60,7 @@ type entry struct {
 	skipped bool
 }
 
-// counts tell whether the simulation still meets what it is there for.
+// counts show whether the simulation still covers what it should.
 type counts struct {
 	entries, skipped, terms, restores, acked, unknown int
 	made, fulfilled, cancelled, exchanged             int
@@ -70,7 +70,7 @@ type counts struct {
 	submitted, over                                   int // applications
 	again                                             int // AMs that had to register again
 	warned, withdrawn, preempted, told                int // containers
-	ranked, balanced                                  int // of the warned: for priority, and to share evenly
+	ranked, balanced                                  int // of the warned: by priority, and for balance
 	created, removed, activated, deactivated          int // queues
 }
 
@@ -123,7 +123,7 @@ const (
 	faultsMax  = 10
 )
 
-// note adds a line to the history.
+// note adds a text to the history.
 func (c *checker) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *checker) write(format string, args ...any) {
 	c.keep(line{text: fmt.Sprintf(format, args...)})
 }
 
-// line is one of the history: a text, or an entry that is shown when it must be.
+// line is one line of the history: a text, or an entry that is only formatted when it is printed.
 type line struct {
 	at      time.Duration
 	text    string
@@ -153,7 +153,7 @@ func (c *checker) keep(l line) {
 	}
 }
 
-// String is the line as it is printed.
+// String formats the line.
 func (l line) String() string {
 	at := fmt.Sprintf("%9.3fs ", l.at.Seconds())
 	switch {
@@ -165,7 +165,7 @@ func (l line) String() string {
 	return at + fmt.Sprintf("index %d term %d: %s", l.index, l.term, tell(l.events))
 }
 
-// fail notes a violation.
+// fail records a violation.
 func (c *checker) fail(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,17 +183,17 @@ func (c *checker) bad(format string, args ...any) {
 	}
 }
 
-// broken says whether something was violated.
+// broken says whether there is a violation.
 func (c *checker) broken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.faults) > 0
 }
 
-// report is the violations and the end of the history.
+// report returns the violations and the end of the history.
 func (c *checker) report() string { return c.told(historyOut) }
 
-// told is report with so many lines of history.
+// told is report with a given number of lines of history.
 func (c *checker) told(lines int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,8 +211,8 @@ func (c *checker) head() uint64 {
 	return c.last
 }
 
-// begins tells of a new process of a replica, and where its log ends and which term it
-// has stored: S3, over restarts too.
+// begins is called for a new process of a replica, with the end of its log and its stored term: S3,
+// across restarts.
 func (c *checker) begins(id, server string, last, term uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,7 +227,7 @@ func (c *checker) begins(id, server string, last, term uint64) {
 	c.record(l)
 }
 
-// reach keeps how far a replica's present identity has come.
+// reach records how far a replica's current identity has come.
 func (c *checker) reach(server string, index, term uint64) {
 	r := c.reached[server]
 	c.reached[server] = place{max(r.index, index), max(r.term, term)}
@@ -236,7 +236,7 @@ func (c *checker) reach(server string, index, term uint64) {
 // place is an index and a term.
 type place struct{ index, term uint64 }
 
-// leads tells of leadership in a term: S2.
+// leads is called for each leadership: S2.
 func (c *checker) leads(term uint64, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,14 +255,14 @@ func (c *checker) leads(term uint64, id string) {
 	c.record(l)
 }
 
-// terms is how many leaderships there were.
+// terms is the number of leaderships.
 func (c *checker) terms() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts.terms
 }
 
-// moved counts what work has been done.
+// moved counts the containers that have started or ended.
 func (c *checker) moved() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,10 +276,10 @@ func (c *checker) running() int {
 	return c.counts.submitted - c.counts.over
 }
 
-// compareEvery is how many entries lie between two comparisons of ledger and state.
+// compareEvery is the number of entries between two comparisons of the ledger with a state.
 const compareEvery = 16
 
-// applied tells that a replica has applied a command: S1, S3, and the ledger.
+// applied is called after a replica has applied a command: S1, S3, and the ledger.
 func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	got, _ := m.Entry(l.Index)
 	var st *state.State
@@ -327,7 +327,7 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	}
 }
 
-// follow enters a new entry into the ledger.
+// follow adds a new entry to the ledger.
 func (c *checker) follow(l *raft.Log, skipped bool) {
 	b, err := event.Decode(l.Data)
 	if err != nil {
@@ -363,7 +363,7 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 	}
 }
 
-// count counts what a run meets.
+// count counts events for the report.
 func (c *checker) count(e event.Event) {
 	n := &c.counts
 	switch e := e.(type) {
@@ -411,7 +411,7 @@ func (c *checker) count(e event.Event) {
 	}
 }
 
-// tell shows events briefly.
+// tell formats events briefly.
 func tell(events []event.Event) string {
 	var out []string
 	for _, e := range events {
@@ -425,7 +425,7 @@ func tell(events []event.Event) string {
 	return text[:min(len(text), 600)]
 }
 
-// snapshotted remembers the content of a state that goes into a snapshot.
+// snapshotted records the hash of a state that goes into a snapshot.
 func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	st, index := m.Fork()
 	sum := contents(st)
@@ -440,7 +440,7 @@ func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	}
 }
 
-// restored tells that a replica's state now comes from a snapshot: S15.
+// restored is called after a replica has restored a snapshot: S15.
 func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	if err != nil {
 		c.fail("S15: %s cannot restore a snapshot: %v", id, err)
@@ -472,7 +472,7 @@ func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	}
 }
 
-// compare holds a state against the ledger, when they are at the same index.
+// compare compares a state with the ledger if both are at the same index.
 func (c *checker) compare(id string, st *state.State, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// Profile says which faults a run may draw from: names of kinds or groups with
-// commas between; "all", "calm" for none.
+// Profile says which faults a run may inject: names of kinds or groups, separated by commas; "all",
+// or "calm" for none.
 type Profile string
 
 // kind is one kind of fault.
@@ -22,7 +22,7 @@ type kind struct {
 	do          func(d *driver)
 }
 
-// kinds is every kind.
+// kinds returns all kinds of faults.
 func kinds() []kind {
 	return []kind{
 		{"kill", "crash", (*driver).kill}, {"kill-leader", "crash", (*driver).killLeader},
@@ -43,7 +43,7 @@ func kinds() []kind {
 	}
 }
 
-// Validate refuses names that no kind or group has.
+// Validate refuses names that are neither a kind nor a group.
 func (p Profile) Validate() error {
 	for _, n := range p.names() {
 		if n != "all" && n != "calm" && !slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == n || k.group == n }) {
@@ -64,14 +64,14 @@ func (p Profile) has(k kind) bool {
 type driver struct {
 	w       *world
 	l       *load
-	rng     *rand.Rand // of the present fault
+	rng     *rand.Rand // of the current fault
 	done    map[string]int
-	stuck   uint32 // an application that goes on
-	changes int    // of the queues' configuration
-	raising bool   // an upgrade was, or may have been, made final
+	stuck   uint32 // an application that does not end
+	changes int    // of the queue configuration
+	raising bool   // an upgrade was finalized, or its outcome is unknown
 	played  []script.Played
-	began   time.Time // the first fault may come
-	moved   int       // containers that had begun or ended
+	began   time.Time // when the first fault may come
+	moved   int       // containers that had started or ended at the last look
 	movedAt time.Time
 }
 
@@ -85,14 +85,14 @@ func (d *driver) sleep(least, more time.Duration) {
 
 func (d *driver) oneIn(n int) bool { return d.rng.Intn(n) == 0 }
 
-// any is some replica that is a member.
+// any returns some member.
 func (d *driver) any() *replica {
 	rs := d.w.members()
 	return rs[d.rng.Intn(len(rs))]
 }
 
-// victim is the leader half of the time, a quarter of it the newest replica, else
-// any.
+// victim returns the leader in half of the cases, the newest replica in a quarter, otherwise any
+// member.
 func (d *driver) victim() *replica {
 	switch d.rng.Intn(4) {
 	case 0, 1:
@@ -104,7 +104,7 @@ func (d *driver) victim() *replica {
 	return d.any()
 }
 
-// leading is the leader, or any replica when there is none.
+// leading returns the leader, or any member if there is none.
 func (d *driver) leading() *replica {
 	if r := d.w.leading(); r != nil {
 		return r
@@ -114,15 +114,15 @@ func (d *driver) leading() *replica {
 
 func (d *driver) note(format string, args ...any) { d.w.check.note(format, args...) }
 
-// What the calm may take.
+// Limits of the calm, the phase without faults at the end of a run.
 const (
 	leaderTime = 10 * election
 	stepTime   = 2 * time.Minute
-	drainTime  = 30 * time.Minute // for all the work that is left
-	stallTime  = 2 * time.Minute  // without a container begun or ended
+	drainTime  = 30 * time.Minute // for all remaining work
+	stallTime  = 2 * time.Minute  // without a container that starts or ends
 )
 
-// still says for how long no container has begun or ended.
+// still is the time since a container last started or ended.
 func (d *driver) still() time.Duration {
 	if n := d.w.check.moved(); n != d.moved || d.movedAt.IsZero() {
 		d.moved, d.movedAt = n, time.Now()
@@ -130,8 +130,8 @@ func (d *driver) still() time.Duration {
 	return time.Since(d.movedAt)
 }
 
-// awaitRecovery heals and waits until all is as it should be: L1, L2, L3. It returns how
-// long a leader and all in step took.
+// awaitRecovery ends all faults and waits until the cluster has recovered: L1, L2, L3. It returns
+// the time until there was a leader, and until all replicas were in step.
 func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
@@ -166,29 +166,28 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 			continue
 		}
 		if still > stallTime || time.Since(begin) > drainTime {
-			d.l.stop() // nobody writes what is read now
+			d.l.stop() // nobody may change what is read now
 			w.check.fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.waiting())
 			return leads, step
 		}
 	}
 }
 
-// What may still happen in the calm once all are in step: an election because a
-// message was late by chance, and a snapshot for it; and what a former leader whose
-// disk hung has still to say to each of the others.
+// calmMax is how many elections and snapshots may still happen after all replicas are in step: a
+// message may be late by chance, and a former leader whose disk hung may still send to the others.
 const calmMax = 2
 
-// trailingMax is how many snapshots more may be sent where leaders keep no entries
-// behind their own: each follower that is one message late when the log is cut.
+// trailingMax is how many more snapshots may be sent if leaders keep no entries before their own
+// snapshot: one for each follower that is a message late when the log is truncated.
 const trailingMax = 20
 
-// quiet holds that elections and snapshots have come to an end in the calm: L4.
+// quiet checks that elections and snapshots end in the calm: L4.
 func (w *world) quiet(terms, installs int) {
 	if n := w.check.terms() - terms; n > calmMax {
 		w.check.fail("L4: %d leaders were elected in the calm", n)
 	}
 	most := calmMax + len(w.members()) - 1
-	if w.opt.trailing <= 1 { // a follower that is an entry behind needs one
+	if w.opt.trailing <= 1 { // a follower that is one entry behind needs a snapshot
 		most += trailingMax
 	}
 	if n := w.net.countInstalls() - installs; n > most {
@@ -196,8 +195,7 @@ func (w *world) quiet(terms, installs int) {
 	}
 }
 
-// operatorsDone waits for replacements, joins and removals: in the calm each must
-// come to its end.
+// operatorsDone waits for replacements, joins and removals. In the calm each of them must end.
 func (d *driver) operatorsDone() bool {
 	w := d.w
 	over := make(chan struct{})
@@ -207,7 +205,7 @@ func (d *driver) operatorsDone() bool {
 	}()
 	for end := time.NewTimer(2 * operatorTime); ; {
 		select {
-		case <-time.After(operatorTime / 4): // an operator may have let the leader crash as the calm began
+		case <-time.After(operatorTime / 4): // an operator may have crashed the leader at the start of the calm
 			if d.anyDown() {
 				w.heal()
 			}
@@ -225,10 +223,11 @@ func (d *driver) anyDown() bool {
 	return slices.ContainsFunc(d.w.members(), func(r *replica) bool { return r.is(func(r *replica) bool { return !r.up }) })
 }
 
-// noneLeft starts over what gave up before the calm, and says that nothing was left.
+// noneLeft starts the operations again that were given up before the calm, and reports whether all
+// of them ended.
 func (d *driver) noneLeft() bool {
 	w := d.w
-	for range 3 { // what gave up may give up once more, while those before it come to their end
+	for range 3 { // they may be given up once more while earlier ones end
 		down := d.anyDown()
 		if down {
 			w.heal()
@@ -242,7 +241,7 @@ func (d *driver) noneLeft() bool {
 	return false
 }
 
-// left says what is not done yet; empty when all is.
+// left describes the unfinished operations; empty if there are none.
 func (d *driver) left() string {
 	if n := d.l.clientsLeft(); n > 0 {
 		return fmt.Sprintf("%d clients wait for an answer; %s", n, d.w.where())

@@ -11,7 +11,7 @@ import (
 	"rmd/scheduler/input"
 )
 
-// The faults of processes, network, clocks and membership.
+// Faults of processes, network, clocks and membership.
 
 func (d *driver) kill()       { d.any().crash() }
 func (d *driver) killLeader() { d.leading().crash() }
@@ -31,8 +31,8 @@ func (d *driver) blackout() {
 	d.w.heal()
 }
 
-// crashAtPoint ends the next process that comes to a point, just there; or the one
-// that comes there some times later.
+// crashAtPoint crashes the next process that reaches a failpoint, or the one that reaches it some
+// times later.
 func (d *driver) crashAtPoint() {
 	all := failpoint.All()
 	name, power, after := all[d.rng.Intn(len(all))], d.oneIn(2), d.rng.Intn(3)
@@ -56,7 +56,7 @@ func (d *driver) crashAtPoint() {
 	d.provoke(name)
 }
 
-// provoke does what leads to points that are seldom come to by themselves.
+// provoke causes what leads to failpoints that are rarely reached otherwise.
 func (d *driver) provoke(name failpoint.Name) {
 	switch name {
 	case failpoint.TransferBegun, failpoint.LeadershipEnded, failpoint.LeadershipBarrier, failpoint.LeadershipBegun:
@@ -82,7 +82,7 @@ func (d *driver) isolate() {
 	d.w.net.isolate(r.id, way != 1, way != 0)
 }
 
-// cutLink cuts one way between two replicas; the others reach both.
+// cutLink cuts one direction between two replicas. Both still reach the others.
 func (d *driver) cutLink() {
 	a, b := d.victim(), d.any()
 	if a != b {
@@ -145,7 +145,7 @@ func (d *driver) slowApply() {
 	d.w.slowDown(r.id, time.Duration(1+d.rng.Intn(100))*time.Millisecond)
 }
 
-// late makes batches come to Raft late, so that leadership moves in between.
+// late delays batches before Raft, so that leadership can change in between.
 func (d *driver) late() {
 	d.note("batches come to Raft late")
 	d.w.setTrap(func(string, []byte) { time.Sleep(d.w.drawn(2 * time.Second)) })
@@ -170,7 +170,7 @@ func (d *driver) clockStep() {
 	r.setClock(step, 0)
 }
 
-// clockDrift makes a machine's clock too fast or too slow, by ten per cent at most.
+// clockDrift makes a machine's clock too fast or too slow, by at most ten per cent.
 func (d *driver) clockDrift() {
 	r := d.any()
 	drift := int64(d.rng.Intn(201) - 100)
@@ -178,8 +178,7 @@ func (d *driver) clockDrift() {
 	r.setClock(0, drift)
 }
 
-// transfer hands leadership over; it is refused when the target is not fit, which
-// is all right.
+// transfer transfers leadership. A refusal is allowed if the target is not suitable.
 func (d *driver) transfer() {
 	l, up := d.leading().now()
 	if !up {
@@ -199,7 +198,7 @@ func (d *driver) join() {
 	}
 }
 
-// remove dismisses somebody, as long as enough are left who are well.
+// remove removes a member, if enough healthy members remain.
 func (d *driver) remove() {
 	if voters(d.w.membership()) <= votersMin || d.busy() {
 		return
@@ -209,7 +208,7 @@ func (d *driver) remove() {
 	}
 }
 
-// busy says that some member is leaving or being replaced.
+// busy says that a member is being removed or replaced.
 func (d *driver) busy() bool {
 	d.w.mu.Lock()
 	hurt := d.w.replacing != nil
@@ -220,7 +219,7 @@ func (d *driver) busy() bool {
 	return hurt
 }
 
-// demote takes a vote and gives it back.
+// demote demotes a voter and promotes it again.
 func (d *driver) demote() {
 	if d.busy() || voters(d.w.membership()) <= votersMin {
 		return
@@ -255,7 +254,7 @@ func (d *driver) noteError(what string, err error) {
 	}
 }
 
-// snapshot is refused when there is nothing new.
+// snapshot takes a snapshot. It may be refused if there is nothing new.
 func (d *driver) snapshot() {
 	if l, up := d.any().now(); up {
 		_ = l.snapshot()
@@ -268,7 +267,8 @@ func (d *driver) silence() {
 	n.sleep(time.Duration(1+d.rng.Intn(30)) * time.Second)
 }
 
-// reconfigure gives the queues other shares while they are in use, and switches preemption off and on.
+// reconfigure changes the capacities of the queues while they are in use, and turns preemption on
+// or off.
 func (d *driver) reconfigure() {
 	w := d.w
 	shares := [][]string{{"50", "30", "20"}, {"10", "10", "80"}, {"34", "33", "33"}, {"90", "5", "5"}}

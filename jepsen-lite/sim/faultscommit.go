@@ -8,29 +8,31 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// missesMax is after how many failures to reach a follower raft waits so long before the next try that the leader
-// commits, and the follower comes back, within one wait.
+// missesMax is the number of failed sends after which raft waits long enough before the next try
+// for this scenario: the leader commits and the follower returns within one wait.
 const missesMax = 8
 
-// backoffBegun is when the wait behind the last of those failures has surely begun, backoffLeft what is then
-// surely left of it.
+// backoffBegun is when the wait after the last failure has surely begun. backoffLeft is how much of
+// the wait surely remains then.
 const (
 	backoffBegun = 250 * time.Millisecond
 	backoffLeft  = 300 * time.Millisecond
 )
 
-// late is a leader that cannot store its first entry yet, and how often it missed a follower meanwhile.
+// late is a leader that cannot store its first entry yet, and the number of its failed sends to a
+// follower.
 type late struct {
 	mu     sync.Mutex
 	leader string
 	misses int
 	begun  chan struct{} // closed when it leads
-	enough chan struct{} // closed when it has missed it often enough
+	enough chan struct{} // closed after enough failed sends
 }
 
 func newLate() *late { return &late{begun: make(chan struct{}), enough: make(chan struct{})} }
 
-// logs is told what raft logs: hold keeps the disk of the replica that begins to lead from storing anything.
+// logs is called with what raft logs. hold prevents the disk of the replica that becomes leader
+// from storing anything.
 func (o *late) logs(id, message string, hold func(id string)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,10 +48,11 @@ func (o *late) logs(id, message string, hold func(id string)) {
 	}
 }
 
-// lateFirstEntry brings a follower back with entries that nobody else has, to a leader that looked for its own last entry
-// before it had stored one, and has committed some since: its first request tells of commits that it does not reach,
-// and what the follower has there must not be applied (S1). Heartbeats reach the follower all the while, since the
-// leader waits for one before it counts the next failure (cluster/rafttransport/raft_w4_backoff.go).
+// lateFirstEntry returns a follower with entries that no other replica has to a leader that has
+// committed entries meanwhile. The leader's first request has a commit index above the entries that
+// it proves, and the follower must not apply its own entries up to there (S1). Heartbeats reach the
+// follower all the time, because the leader waits for one before it counts the next failure
+// (cluster/rafttransport/raft_w4_backoff.go).
 func (d *driver) lateFirstEntry() {
 	w, all, first := d.w, d.well(), d.w.leading()
 	if len(all) < 3 || first == nil {
@@ -95,7 +98,8 @@ func (d *driver) lateFirstEntry() {
 	d.sleep(2*backoffLeft, lease)
 }
 
-// missed has a follower hear heartbeats and nothing else, until its leader has missed it often enough.
+// missed lets only heartbeats reach a follower, until the sends of its leader have failed often
+// enough.
 func (d *driver) missed(first *replica, enough <-chan struct{}, end <-chan time.Time) bool {
 	w := d.w
 	w.net.deny(func(to string, msg any) bool {
@@ -118,7 +122,7 @@ func (d *driver) missed(first *replica, enough <-chan struct{}, end <-chan time.
 	}
 }
 
-// named is the member of a name, nil for none.
+// named returns the member with a name; nil for none.
 func (w *world) named(id string) *replica {
 	for _, r := range w.members() {
 		if r.id == id {

@@ -11,18 +11,18 @@ import (
 	"rmd/scheduler/input"
 )
 
-// drainNode drains a node while containers run there, with a deadline or at once, and takes it back
-// some time later, whether or not its drain has ended.
+// drainNode drains a node with containers, with a deadline or at once. Some time later it ends the
+// drain, or takes the node back.
 func (d *driver) drainNode() {
 	d.retire("drained", func(ctx context.Context, c *caller, n *agent) bool {
 		return sleep.For(ctx, time.Duration(c.rng.Intn(40))*time.Second)
 	})
 }
 
-// forgetNode drains a node and has it forgotten: it registers again, and may get another number.
+// forgetNode drains a node and forgets it. The node registers again, possibly under another number.
 func (d *driver) forgetNode() {
 	d.retire("forgotten", func(ctx context.Context, c *caller, n *agent) bool {
-		for range 20 { // its AMs must know first of the containers that ended there
+		for range 20 { // its AMs must first receive the ends of containers there
 			reply, ok := c.call(ctx, c.keyed(&input.ForgetNode{ID: n.id}))
 			if ok && reply.Refused() == nil {
 				return true
@@ -38,8 +38,8 @@ func (d *driver) forgetNode() {
 // nodeLabels are the labels of the cluster, from the first labelNodes on.
 var nodeLabels = []input.Label{{Name: "x", Exclusive: true}, {Name: "y"}}
 
-// labelNodes gives some nodes other labels while containers run there and reservations hold them, and
-// changes which labels are exclusive. The leader may die as soon as that is answered.
+// labelNodes changes the labels of some nodes with containers and reservations, and which labels
+// are exclusive. The leader may crash right after the answer.
 func (d *driver) labelNodes() {
 	in := &input.LabelNodes{}
 	for range 1 + d.rng.Intn(3) {
@@ -58,7 +58,7 @@ func (d *driver) labelNodes() {
 	d.operate("labelled", kill, set, in)
 }
 
-// unlabelNodes takes the labels off all nodes, so that they serve what is left.
+// unlabelNodes removes the labels of all nodes, so that they can serve the remaining asks.
 func (d *driver) unlabelNodes() bool {
 	in := &input.LabelNodes{}
 	for _, n := range d.l.nodes {
@@ -68,8 +68,8 @@ func (d *driver) unlabelNodes() bool {
 	return d.operatorsDone()
 }
 
-// operate makes an operator's calls, which are not to be refused. The leader dies once they are
-// answered, if kill is set.
+// operate makes an operator's calls, which must not be refused. With kill, the leader crashes after
+// the answers.
 func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 	w := d.w
 	d.changes++
@@ -93,16 +93,16 @@ func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 	})
 }
 
-// crashLeading lets the leader crash, but not in the calm, for which the driver
-// has started all replicas.
+// crashLeading crashes the leader, except in the calm, for which the driver has started all
+// replicas.
 func (d *driver) crashLeading() {
 	if !d.l.demandStopped() {
 		d.leading().crash()
 	}
 }
 
-// retire drains a node, lets something happen to it and takes it back. The leader may die as soon
-// as the drain has begun.
+// retire drains a node, calls then, and takes the node back. The leader may crash right after the
+// start of the drain.
 func (d *driver) retire(what string, then func(context.Context, *caller, *agent) bool) {
 	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
 	if !n.retired.CompareAndSwap(false, true) {
@@ -127,6 +127,6 @@ func (d *driver) retire(what string, then func(context.Context, *caller, *agent)
 				w.check.achieved(what)
 			}
 		}
-		c.call(w.ctx, c.keyed(&input.DrainNode{ID: n.id, Back: true})) // refused when it is in service, or not known
+		c.call(w.ctx, c.keyed(&input.DrainNode{ID: n.id, Back: true})) // refused if it is in service or unknown
 	})
 }

@@ -15,14 +15,14 @@ import (
 	"rmd/yarn"
 )
 
-// lockRounds is how many heartbeats of each node are tried: more than any delay for the sake of locality counts.
+// lockRounds is the number of heartbeats of each node that are tried: more than any locality delay.
 const lockRounds = 100
 
-// gridlock says whether nothing that anybody waits for can be had: AMs take the room, or
-// hold by reservations what the queues may use, that the others wait for, and none will
-// end. So it is with YARN, where somebody must kill one of them; it is named here. What a
-// heartbeat of a node would begin now is asked of a planner, so st is used up: that a
-// cluster begins nothing when its planner would is no gridlock.
+// gridlock says whether nothing can progress: AMs use the room for which others wait, or hold it by
+// reservations up to the limits of the queues, and none of them will end. This can also happen in
+// YARN, where somebody must kill an application; victim is such an application. It asks a planner
+// what heartbeats would start, so it changes st. If the planner would start something, there is no
+// gridlock.
 func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bool) {
 	if busy(st) || begins(st, eager) {
 		return victim, false
@@ -36,8 +36,8 @@ func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bo
 	return victim, locked
 }
 
-// busy says whether some container is no AM, or one whose AM has yet to register: it will
-// end, or should have.
+// busy says whether some container is not an AM, or an AM that has not registered. Such a container
+// will end.
 func busy(st *state.State) (found bool) {
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
 		found = c.OnNode && !(c.AM && st.Apps.Get(c.App).AttemptState == state.AttemptRegistered)
@@ -46,7 +46,7 @@ func busy(st *state.State) (found bool) {
 	return found
 }
 
-// begins says whether heartbeats of the nodes would begin a container.
+// begins says whether heartbeats of the nodes would start a container.
 func begins(st *state.State, eager bool) bool {
 	var nodes []yarn.NodeID
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
@@ -57,9 +57,9 @@ func begins(st *state.State, eager bool) bool {
 	})
 	p, err := planner.New(st, planner.Options{Eager: eager})
 	if err != nil {
-		return true // nobody can say, so nobody is killed
+		return true // unknown, so no application is killed
 	}
-	now := st.Meta.NowMillis // planning moves it
+	now := st.Meta.NowMillis // planning changes it
 	for range lockRounds {
 		now += 1000
 		for _, id := range nodes {
@@ -75,7 +75,7 @@ func begins(st *state.State, eager bool) bool {
 	return false
 }
 
-// unlock ends a gridlock, when there is one and somebody answers in time.
+// unlock ends a gridlock, if there is one and a replica answers in time.
 func (d *driver) unlock(patience time.Duration) bool {
 	st := d.led()
 	if st == nil {
@@ -97,7 +97,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 	return killed
 }
 
-// led is a copy of what the leader has applied; nil without one.
+// led is a copy of the state that the leader has applied; nil without a leader.
 func (d *driver) led() *state.State {
 	r := d.w.leading()
 	if r == nil {
@@ -111,7 +111,7 @@ func (d *driver) led() *state.State {
 	return st
 }
 
-// waiting says for a report what each node has, and why each application waits.
+// waiting describes for a report what each node has, and why each application waits.
 func (d *driver) waiting() string {
 	st := d.led()
 	if st == nil {

@@ -26,11 +26,11 @@ type load struct {
 	mu      sync.Mutex
 	masters map[yarn.AttemptID]*master
 	jobs    map[string]job // by application name
-	calm    bool           // nothing new is asked for
-	clients int            // that are still at work
+	calm    bool           // no new work is started
+	clients int            // clients that are still working
 }
 
-// job is what an application wants.
+// job is what an application will ask for.
 type job struct {
 	unmanaged bool
 	groups    []workload.Group
@@ -43,7 +43,7 @@ func newLoad(w *world, seed int64) *load {
 	return l
 }
 
-// caller makes a client of its own.
+// caller returns a new client.
 func (l *load) caller(name string) *caller {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *load) begin(of script.Load) {
 	}
 }
 
-// stopDemand ends new demand; what is under way goes on.
+// stopDemand stops new work. Work in progress continues.
 func (l *load) stopDemand() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,17 +91,16 @@ func (l *load) clientsLeft() int {
 	return l.clients
 }
 
-// stop ends every simulated party.
+// stop stops all nodes, AMs and clients.
 func (l *load) stop() {
 	l.cancel()
 	l.wg.Wait()
 }
 
-// backlogMax bounds the applications that run or wait: more would only make the calm
-// longer.
+// backlogMax limits the applications that run or wait. More would only make the calm longer.
 const backlogMax = 30
 
-// lifetime is how long some applications may take: many of them end before.
+// lifetime is the maximum lifetime of some applications. Many of them end earlier.
 const lifetime = 20 * time.Second
 
 // client submits applications one after another, changes priorities and kills.
@@ -164,8 +163,8 @@ func (l *load) client(c *caller) {
 	}
 }
 
-// repeat makes a call again under its key: the same call has the same answer, another
-// one is refused (S5).
+// repeat sends a call again with its key: the same call must get the same answer, and another call
+// must be refused (S5).
 func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, id yarn.ApplicationID) bool {
 	reply, ok := c.call(l.ctx, req)
 	if !ok {
@@ -182,7 +181,7 @@ func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, 
 	return ok
 }
 
-// attend is what a client does about a running application.
+// attend is what a client does with a running application.
 func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
 		return false
@@ -209,8 +208,8 @@ func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 	return true
 }
 
-// draw makes a job: a few keys with small sizes, now and then one that only fits
-// an empty node, which is what reservations come from.
+// draw returns a random job: a few keys with small sizes, and sometimes one that fits only an empty
+// node, which leads to reservations.
 func (l *load) draw(rng *rand.Rand) job {
 	j := job{unmanaged: rng.Intn(2) == 0, seed: rng.Int63()}
 	for p := range 1 + rng.Intn(3) {
@@ -229,17 +228,17 @@ func (l *load) draw(rng *rand.Rand) job {
 	return j
 }
 
-// gang is the tag of every third job: the containers of its first group start together, or after a
-// while one by one.
+// gang is the tag of every third job: the containers of its first group are a gang, at least for
+// some time.
 func (j *job) gang(n int) []string {
-	if j.seed%3 != 0 { // without a draw of its own, so that a seed goes on as without gangs
+	if j.seed%3 != 0 { // does not use rng, so that the rest of the seed is the same as without gangs
 		return nil
 	}
 	shape := [...]string{"", ",rack=one", ",per-node=1"}[n%3]
 	return []string{fmt.Sprintf("%spriority=%d,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].Priority, j.groups[0].Count, shape, 3+n%20)}
 }
 
-// startMaster starts an application's AM; node is where its container runs.
+// startMaster starts an application's AM. node is the node of its container.
 func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 	l.mu.Lock()
 	j, known := l.jobs[name]
@@ -256,8 +255,8 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 	l.wg.Go(m.run)
 }
 
-// nameOf is the name of an application by its id, from the ledger: what a launch
-// context would carry.
+// nameOf is the name of an application by its id, from the ledger. A real AM gets it in its launch
+// context.
 func (l *load) nameOf(id yarn.ApplicationID) string {
 	l.w.check.mu.Lock()
 	defer l.w.check.mu.Unlock()
@@ -274,7 +273,7 @@ func (l *load) agent(id yarn.NodeID) *agent {
 	return nil
 }
 
-// describe is what the AMs of an application and the nodes believe, for a report.
+// describe reports what the AMs of an application and the nodes believe.
 func (l *load) describe(seq uint32) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,19 +10,19 @@ import (
 	"rmd/yarn"
 )
 
-// master is a simulated AM: it asks for its groups, runs what it is given and
-// finishes when all has run.
+// master is a simulated AM. It asks for its groups, runs the containers that it gets, and finishes
+// when all have run.
 type master struct {
 	l      *load
 	c      *caller
 	id     yarn.AttemptID
 	am     *workload.ApplicationMaster
-	node   *agent // nil when unmanaged
+	node   *agent // nil if unmanaged
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	since int  // how many leaderships there had been when the call began that was answered last
-	again bool // it has had to register again
+	since int  // number of leaderships at the start of the call that was answered last
+	again bool // it had to register again
 
 	unlabelled bool // it asks for nodes without a label
 }
@@ -80,8 +80,8 @@ func (m *master) register() bool {
 	}
 }
 
-// over says that the attempt has ended, from the ledger: an AM of the real world is
-// told by its client or node.
+// over says that the attempt has ended, according to the ledger. A real AM learns this from its
+// client or node.
 func (m *master) over() bool {
 	c := m.l.w.check
 	c.mu.Lock()
@@ -92,7 +92,7 @@ func (m *master) over() bool {
 
 // allocate is the AM's heartbeat; false when the attempt is over.
 func (m *master) allocate() bool {
-	if m.l.demandStopped() && !m.unlabelled { // no node has a label then
+	if m.l.demandStopped() && !m.unlabelled { // no node has a label any more
 		m.unlabel()
 	}
 	in := m.am.Allocate()
@@ -133,11 +133,10 @@ func (m *master) unlabel() {
 	m.am.Relabel(yarn.NoLabel)
 }
 
-// granted runs a container; now and then one is given back at once and asked for
-// again.
+// granted runs a container. Some containers are released at once and asked for again.
 func (m *master) granted(g input.Granted) {
 	if m.am.Granted(g) != workload.Taken {
-		return // what is told again the checker judges
+		return // the checker checks repeated answers
 	}
 	if m.c.rng.Intn(8) == 0 && !m.l.demandStopped() {
 		m.am.Release(g.Container)
@@ -145,7 +144,7 @@ func (m *master) granted(g input.Granted) {
 	}
 	if n := m.l.agent(g.Node); n != nil {
 		most := 6000
-		if m.l.w.opt.preempt { // long enough to be in another's way
+		if m.l.w.opt.preempt { // long enough to block others
 			most = 40_000
 		}
 		n.start(g.Container, time.Duration(500+m.c.rng.Intn(most))*time.Millisecond)

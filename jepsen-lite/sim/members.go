@@ -16,7 +16,7 @@ import (
 	"rmd/scheduler/input"
 )
 
-// What operators give themselves time for, and the pause between tries.
+// How long operators try, and the pause between tries.
 const (
 	operatorTime  = 3 * time.Minute
 	operatorPause = 500 * time.Millisecond
@@ -25,11 +25,11 @@ const (
 // operation is what an operator does, step by step.
 type operation struct {
 	what string
-	done func() bool // does the next step, and says whether it was the last
+	done func() bool // does the next step; true after the last one
 }
 
-// operate runs an operation beside everything else until it is done. An operator who has no time
-// left gives up, until the calm.
+// operate runs an operation in the background until it is done. If it runs out of time, it is given
+// up until the calm.
 func (w *world) operate(op operation) {
 	w.operators.Add(1)
 	w.ops.Go(func() {
@@ -45,7 +45,7 @@ func (w *world) operate(op operation) {
 	})
 }
 
-// resume starts over what operators gave up, and says whether there was any.
+// resume starts the operations again that were given up, and says whether there were any.
 func (w *world) resume() bool {
 	w.mu.Lock()
 	again := w.gaveUp
@@ -57,7 +57,7 @@ func (w *world) resume() bool {
 	return len(again) > 0
 }
 
-// undone names the operations that operators gave up.
+// undone lists the operations that were given up.
 func (w *world) undone() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *world) undone() string {
 	return strings.Join(out, ", ")
 }
 
-// membership is what the leader says of all members, nil while there is none.
+// membership returns the members according to the leader; nil without a leader.
 func (w *world) membership() []cluster.Member {
 	r := w.leading()
 	if r == nil {
@@ -89,7 +89,7 @@ func memberOf(all []cluster.Member, id string) (cluster.Member, bool) {
 	return all[i], true
 }
 
-// beside is some running replica other than r, for a command.
+// beside returns a running replica other than r, for a command.
 func (w *world) beside(r *replica) *process {
 	for _, o := range w.members() {
 		if l, up := o.now(); o != r && up {
@@ -99,7 +99,7 @@ func (w *world) beside(r *replica) *process {
 	return nil
 }
 
-// voters counts them, as the leader sees it.
+// voters counts the voters according to the leader.
 func voters(all []cluster.Member) int {
 	n := 0
 	for _, m := range all {
@@ -110,8 +110,8 @@ func voters(all []cluster.Member) int {
 	return n
 }
 
-// replace brings a replica whose disk is lost, or refused, back as another: a new
-// disk, the old identity removed, the new one let in and promoted.
+// replace brings a replica back whose disk is lost or refused: with a new disk, after its old
+// identity is removed. The new identity joins and is promoted.
 func (w *world) replace(r *replica) {
 	w.mu.Lock()
 	busy := w.replacing != nil && w.replacing != r
@@ -129,10 +129,10 @@ func (w *world) replace(r *replica) {
 	w.operate(operation{"replace " + r.id, func() bool { return w.replaced(r) }})
 }
 
-// replaced does the next step of a replacement and says whether all are done.
+// replaced does the next step of a replacement; true after the last one.
 func (w *world) replaced(r *replica) bool {
 	if r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) }) {
-		return true // hurt again: another replacement runs
+		return true // damaged again: another replacement runs
 	}
 	if err := r.start(); errors.Is(err, errDisk) {
 		return true // hurt again
@@ -140,7 +140,7 @@ func (w *world) replaced(r *replica) bool {
 		w.check.fail("start on an empty disk: %v", err)
 		return true
 	}
-	if r.is(func(r *replica) bool { return r.out }) { // who dismissed it removed the new one too
+	if r.is(func(r *replica) bool { return r.out }) { // a removal has also removed the new identity
 		w.healed()
 		return true
 	}
@@ -168,14 +168,14 @@ func (w *world) replaced(r *replica) bool {
 	return false
 }
 
-// healed says that nobody is being replaced any more.
+// healed records that the replacement has ended.
 func (w *world) healed() {
 	w.mu.Lock()
 	w.replacing = nil
 	w.mu.Unlock()
 }
 
-// join asks others to be let in.
+// join asks other replicas to admit a process.
 func (w *world) join(l *process, addrs []string) {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
@@ -185,13 +185,13 @@ func (w *world) join(l *process, addrs []string) {
 	}
 	w.check.note("%s is not let in: %v", l.r.id, err)
 	if errors.Is(err, &cluster.Refusal{Code: cluster.CodeRemoved}) && l.r.is(func(r *replica) bool { return r.leaving }) {
-		// It was let in and removed before it heard of either. Its process says so and ends.
+		// It was admitted and removed before it learned of either. Its process logs this and stops.
 		l.r.set(func(r *replica) { r.out = true })
 		l.r.crash()
 	}
 }
 
-// joinWithToken has the leader make a token for a voter, and asks with it to be let in.
+// joinWithToken gets a token for a voter from the leader and joins with it.
 func (w *world) joinWithToken(ctx context.Context, l *process, addrs []string) error {
 	r := w.leading()
 	if r == nil {
@@ -211,13 +211,13 @@ func (w *world) joinWithToken(ctx context.Context, l *process, addrs []string) e
 	return l.within(func() error { return l.cluster.Join(ctx, addrs, token, false) })
 }
 
-// The bounds of a cluster's size.
+// Limits on the number of members.
 const (
 	votersMin  = 3
 	membersMax = 5
 )
 
-// enlarge lets another machine join; autopilot makes it a voter.
+// enlarge adds a replica; autopilot makes it a voter.
 func (w *world) enlarge() bool {
 	w.mu.Lock()
 	var r *replica
@@ -232,7 +232,7 @@ func (w *world) enlarge() bool {
 	w.check.note("%s is new", r.id)
 	w.operate(operation{"add " + r.id, func() bool {
 		if err := r.start(); errors.Is(err, errDisk) {
-			return true // it is to be replaced
+			return true // another operation replaces it
 		} else if err != nil {
 			w.check.fail("start on an empty disk: %v", err)
 			return true
@@ -254,7 +254,7 @@ func (w *world) enlarge() bool {
 	return true
 }
 
-// dismiss removes a member for good.
+// dismiss removes a member permanently.
 func (w *world) dismiss(r *replica) {
 	r.set(func(r *replica) { r.leaving = true })
 	w.check.note("%s is to be removed", r.id)
@@ -270,7 +270,7 @@ func (w *world) dismiss(r *replica) {
 			}
 			return false
 		}
-		if err := r.start(); err != nil { // one that was down when it was removed learns it when it is back
+		if err := r.start(); err != nil { // a replica that was down during its removal learns of it when it starts
 			w.check.note("%v", err)
 		}
 		if r.is(func(r *replica) bool { return r.out }) {
@@ -281,7 +281,7 @@ func (w *world) dismiss(r *replica) {
 	}})
 }
 
-// leads tells of a leadership: S2, and S14 by the votes that were given.
+// leads is called for each leadership: S2, and S14 by the votes.
 func (w *world) leads(l *process, term uint64) {
 	w.check.leads(term, l.r.id)
 	now, before := l.disk.configurations()
@@ -291,7 +291,7 @@ func (w *world) leads(l *process, term uint64) {
 	}
 }
 
-// configurations are the newest membership that a disk holds and the one before it.
+// configurations returns the newest membership on a disk and the one before it.
 func (d *disk) configurations() (now, before raft.Configuration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -317,8 +317,7 @@ func (d *disk) configurations() (now, before raft.Configuration) {
 	return now, before
 }
 
-// configurationOf reads a stored entry: what the guard keeps lies between its head
-// of 22 bytes and its checksum of 4.
+// configurationOf decodes a stored entry. The guard adds a head of 22 bytes and a checksum of 4.
 func configurationOf(l *raft.Log) raft.Configuration {
 	const head, tail = 22, 4
 	if len(l.Data) < head+tail {

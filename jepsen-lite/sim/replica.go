@@ -26,19 +26,19 @@ type replica struct {
 	w  *world
 	id string
 
-	mu       sync.Mutex // held for a look only: a goroutine that waits for it stops the bubble's clock
+	mu       sync.Mutex // held only briefly: a goroutine that waits for it stops the bubble's clock
 	disk     *disk
 	clock    clock
 	level    uint32 // the feature level of the program that runs here
 	born     int    // incarnations so far
 	up       bool
-	leaving  bool // it is being removed: it ends by itself
-	out      bool // it has ended so
-	broken   bool // it refuses its disk: it is to come back as another
+	leaving  bool // it is being removed, and will stop by itself
+	out      bool // it was removed and has stopped
+	broken   bool // it refuses its disk, and must return under another identity
 	starting bool
 	process  *process
-	ended    chan struct{} // closed when a crashed process has been taken down
-	restarts uint64        // of raft in place, in processes before
+	ended    chan struct{} // closed when a crashed process has ended
+	restarts uint64        // of raft in place, in earlier processes
 }
 
 // process is one running process: the product's replica on the world's disk, network and clock.
@@ -59,28 +59,28 @@ type process struct {
 	forwarder *forward.Forwarder
 }
 
-// now is the present process, or the last one; up is false while the process is down.
+// now returns the current process, or the last one; up is false if no process runs.
 func (r *replica) now() (l *process, up bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.process, r.up
 }
 
-// is reads what holds of a replica.
+// is calls f with the lock held.
 func (r *replica) is(f func(*replica) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return f(r)
 }
 
-// set changes what holds of a replica.
+// set calls f with the lock held.
 func (r *replica) set(f func(*replica)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(r)
 }
 
-// restartsInPlace counts those of raft in all processes that have ended.
+// restartsInPlace counts the restarts of raft in all processes that have ended.
 func (r *replica) restartsInPlace() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,18 +93,17 @@ const (
 	lease     = 400 * time.Millisecond
 )
 
-// errDisk says that a replica does not start on its disk, rightly.
+// errDisk says that a replica rightly does not start on its disk.
 var errDisk = errors.New("it refuses its disk")
 
-// start begins a process on what the disk holds. errDisk is what is expected of a
-// damaged one.
+// start starts a process on the disk. errDisk is the expected result on a damaged one.
 func (r *replica) start() error {
 	r.mu.Lock()
 	if r.up || r.starting || r.out || r.broken {
 		r.mu.Unlock()
 		return nil
 	}
-	if r.disk.is(func(f faults) bool { return f.lost }) { // its operator knows that it must come back as another
+	if r.disk.is(func(f faults) bool { return f.lost }) { // its operator knows that it needs another identity
 		r.broken = true
 		r.mu.Unlock()
 		return fmt.Errorf("%s: %w: it has lost what was synced", r.id, errDisk)
@@ -117,11 +116,11 @@ func (r *replica) start() error {
 		return fmt.Errorf("%s: the process before does not end", r.id)
 	}
 	surely, maybe := d.damaged()
-	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // it will start when that is over
+	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // a fault after which it can start
 	l := &process{r: r, disk: d, level: level}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- l.open() }() // its goroutines carry its mark
+	go func() { done <- l.open() }() // the goroutines of open have its mark
 	err := <-done
 	var fatal *exitcode.Error
 	switch {
@@ -143,11 +142,11 @@ func (r *replica) start() error {
 	return err
 }
 
-// endMax is how long a dead process may take to be taken down: everything in it ends
-// with its network and disk.
+// endMax is how long a dead process may take to end. Everything in it ends with its network and
+// disk.
 const endMax = 10 * time.Minute
 
-// over waits until a process has been taken down; false when it does not end.
+// over waits until a process has ended; false if it does not.
 func over(ended <-chan struct{}) bool {
 	if ended == nil {
 		return true
@@ -200,8 +199,8 @@ func (l *process) open() error {
 	return nil
 }
 
-// failedGrace is how long a process may live on after a failed sync: no time, but
-// for the goroutines of one instant.
+// failedGrace is how long a process may continue after a failed sync: only for goroutines of the
+// same instant.
 const failedGrace = time.Millisecond
 
 func (l *process) mustBeOver(why string) {
@@ -210,8 +209,8 @@ func (l *process) mustBeOver(why string) {
 	}
 }
 
-// fatal is the end of the process by its own will. Which ends are right depends on
-// what was done to it.
+// fatal is called when the process stops by itself. Which exit codes are right depends on the
+// faults.
 func (l *process) fatal(code int, err error) {
 	r := l.r
 	r.mu.Lock()
@@ -241,14 +240,14 @@ func (l *process) fatal(code int, err error) {
 	if !right {
 		who := "replica " + r.id
 		if code == exitcode.Diverged || code == exitcode.NotKnown {
-			who = "S1: " + who // what the others have applied does not follow from what it has
+			who = "S1: " + who // the other replicas have applied what does not follow from its state
 		}
 		r.w.check.fail("%s stopped itself with code %d: %v", who, code, err)
 	}
 	r.end(false)
 }
 
-// options are the product's, on the world's parts. It opens no port.
+// options returns the product's options with the parts of the world. It opens no port.
 func (l *process) options() server.Options {
 	w, who := l.r.w, l.disk.identity()
 	c := config.Default()
@@ -289,8 +288,8 @@ func (d *disk) space(string) (uint64, error) {
 	return d.free, nil
 }
 
-// forecastEvery is rarer than in the product: a forecast changes no state, and costs more than all
-// else of a small cluster.
+// forecastEvery is longer than in the product, because a forecast costs more than everything else
+// in a small cluster and does not change the state.
 const forecastEvery = 5 * time.Minute
 
 // How long nodes and AMs may be silent, and containers wait to be started.
@@ -303,11 +302,11 @@ const (
 // keyRoll is how often a leader makes new master keys.
 const keyRoll = time.Minute
 
-// crash kills the process: its disk is what was written, its connections are
-// reset. It returns while the dead process is still taken down.
+// crash kills the process. Its disk keeps what was written, and its connections are reset. It
+// returns before the dead process has ended.
 func (r *replica) crash() { r.end(false) }
 
-// cutPower is a crash that takes what was not synced.
+// cutPower is a crash that loses everything that was not synced.
 func (r *replica) cutPower() { r.end(true) }
 
 func (r *replica) end(power bool) {
@@ -327,7 +326,7 @@ func (r *replica) end(power bool) {
 	go func() {
 		defer close(ended)
 		var restarts uint64
-		if l.cluster.Failure() == nil { // after a failure the guard ends every goroutine that uses it
+		if l.cluster.Failure() == nil { // after a failure the guard ends every goroutine that uses the disk
 			restarts = l.cluster.Stats().Restarts
 		}
 		_ = l.server.Close()
@@ -337,14 +336,13 @@ func (r *replica) end(power bool) {
 	}()
 }
 
-// observed is the machine as Raft sees it, with the checker looking on.
+// observed passes calls of Raft to the machine and reports them to the checker.
 type observed struct {
 	*fsm.Machine
 	l *process
 }
 
-// alive says that the process has not been ended: what a dead one still does, on a
-// disk that nobody will see, is nothing that has happened.
+// alive says that the process has not been killed. What a dead process still does has no effect.
 func (l *process) alive() bool { return l.ctx.Err() == nil }
 
 // Apply implements raft.FSM.
@@ -385,7 +383,7 @@ func (o *observed) Restore(r io.ReadCloser) error {
 	return err
 }
 
-// trapped is the log that a leader proposes to; a scenario may get between.
+// trapped is the log to which a leader proposes. A scenario may intercept proposals.
 type trapped struct {
 	leader.Log
 	w  *world

@@ -18,7 +18,7 @@ type Summary struct {
 	seeds    []int64
 	failed   []Result
 	cluster  time.Duration
-	machine  time.Duration // of one core
+	machine  time.Duration // CPU time
 	counts   counts
 	kinds    map[string]int
 	achieved map[string]int
@@ -30,7 +30,7 @@ type Summary struct {
 	leader   time.Duration // the longest
 	step     time.Duration
 
-	undecided int // judgments that came to no end
+	undecided int // checks without a result
 }
 
 // NewSummary returns an empty one.
@@ -38,11 +38,11 @@ func NewSummary() *Summary {
 	return &Summary{kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 }
 
-// Add adds the result of one seed.
+// Add adds the result of a seed.
 func (s *Summary) Add(r Result) {
 	s.seeds = append(s.seeds, r.Seed)
 	if len(r.Violations) > 0 {
-		r.lines = nil // they are kept in a file, if anywhere: memory stays bounded
+		r.lines = nil // they are in a file; this limits the use of memory
 		s.failed = append(s.failed, r)
 	}
 	s.cluster += r.Virtual
@@ -72,7 +72,7 @@ func addAll[K comparable](to, from map[K]int) {
 // Failed says whether any seed has a violation.
 func (s *Summary) Failed() bool { return len(s.failed) > 0 }
 
-// Report is what a run prints; wall is the time that all seeds took together.
+// Report formats the summary. wall is the real time of all seeds.
 func (s *Summary) Report(wall time.Duration) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -104,7 +104,7 @@ func (s *Summary) Report(wall time.Duration) string {
 	return b.String()
 }
 
-// verdicts is a line for the invariants.
+// verdicts is the line about the invariants.
 func (s *Summary) verdicts() string {
 	c, out := s.counts, []string{}
 	for _, v := range []struct{ id, what string }{
@@ -126,7 +126,7 @@ func (s *Summary) verdicts() string {
 	return strings.Join(out, "   ")
 }
 
-// registeredAgain tells of AMs that had to register again, when there were any.
+// registeredAgain reports AMs that had to register again; empty if there were none.
 func registeredAgain(n int) string {
 	if n == 0 {
 		return ""
@@ -134,7 +134,7 @@ func registeredAgain(n int) string {
 	return fmt.Sprintf("(%d AMs registered again)", n)
 }
 
-// violated counts violations of an invariant; "" those that name none.
+// violated counts the violations of an invariant; "" stands for violations without one.
 func (s *Summary) violated(id string) int {
 	n := 0
 	for _, r := range s.failed {
@@ -149,7 +149,7 @@ func (s *Summary) violated(id string) int {
 	return n
 }
 
-// points tells which points nobody came to.
+// points lists the failpoints that no run reached.
 func (s *Summary) points() string {
 	var never []string
 	for _, n := range failpoint.All() {
@@ -188,7 +188,7 @@ func list[K interface{ ~int | ~string }](m map[K]int) string {
 	return strings.Join(out, ", ")
 }
 
-// commit is the one this was built from, as far as the build or RMD_SIM_COMMIT know.
+// commit is the commit of this build, if the build or RMD_SIM_COMMIT has it.
 func commit() string {
 	if c := os.Getenv("RMD_SIM_COMMIT"); c != "" {
 		return c

@@ -10,19 +10,19 @@ import (
 	"rmd/yarn"
 )
 
-// watched is the planner of one leadership with the checker looking on: whom the leader
-// gives up must have been silent in true time, whatever its machine's clock says. A
-// node that is given up loses what runs on it (S11).
+// watched is the planner of one leadership with a check: if the leader expires a node or an AM, it
+// must have been silent in true time, whatever the clock of the leader's machine says. An expired
+// node loses its containers (S11).
 type watched struct {
 	*planner.Planner
 	l        *process
-	nodes    map[uint32]time.Time // by slot: when this leadership heard of them last
+	nodes    map[uint32]time.Time // by slot: the last heartbeat in this leadership
 	attempts map[yarn.AttemptID]time.Time
 }
 
-// early is how much sooner than its interval says somebody may be given up: the
-// leader's clock is looked at once a second, and the leader may be held back meanwhile
-// (yield.go), so that what it hears then counts as heard before.
+// early is how much before the end of its interval a node or AM may expire. The leader looks at its
+// clock once a second, and may be delayed meanwhile (yield.go), so a late heartbeat may count as
+// earlier.
 const early = 3 * time.Second
 
 // Plan implements leader.Planner.
@@ -56,8 +56,8 @@ func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event
 	return reply, events
 }
 
-// ending says whether an attempt that expires has unregistered: that one has its one
-// interval to end, whatever it still sends.
+// ending says whether an expired attempt has unregistered. Such an attempt has only one interval to
+// end, whatever it still sends.
 func (p *watched) ending(in input.Input) bool {
 	e, ok := in.(*input.ExpireAttempt)
 	if !ok {

@@ -23,7 +23,7 @@ import (
 	"rmd/snapshot"
 )
 
-// settings are what a seed draws of the cluster itself.
+// settings are the properties of the cluster that a seed determines.
 type settings struct {
 	replicas      int
 	eager         bool
@@ -31,15 +31,15 @@ type settings struct {
 	inFlight      int
 	snapshotAfter uint64
 	trailing      uint64
-	yields        dial // how much goroutines are held back where they race
+	yields        dial // how long goroutines are delayed where they race
 	lazyCancel    bool
-	pipelined     bool // Raft's entries are sent on before they are answered
+	pipelined     bool // Raft sends entries before earlier ones are acknowledged
 	fastPath      bool // without the guard against hashicorp/raft #695
-	preempt       bool // queues take back what others have borrowed
+	preempt       bool // preemption is on
 	selector      string
-	ranked        bool // queues have priorities, and share evenly what is left
-	users         bool // users have queues of their own, which come and go
-	managed       bool // placement rules give users leaves of a managed parent
+	ranked        bool // preemption by queue priority and for balance is on
+	users         bool // users have dynamic queues
+	managed       bool // placement rules use leaves of a managed parent
 	queues        []queue
 }
 
@@ -49,7 +49,7 @@ func plainSettings() settings {
 	return settings{replicas: 3, inFlight: 1, snapshotAfter: 8192, trailing: 2048, lazyCancel: true, queues: []queue{{"a", "100"}}}
 }
 
-// world is one simulated cluster. It is made inside a bubble.
+// world is one simulated cluster. It is created inside a bubble of testing/synctest.
 type world struct {
 	t             testing.TB
 	seed          int64
@@ -60,22 +60,22 @@ type world struct {
 	yield         *yielder
 	beforePropose atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
 	atLog         atomic.Pointer[func(id, message string)]              // called where raft logs
-	armed         atomic.Pointer[func(l *process, name failpoint.Name)] // called at each point
+	armed         atomic.Pointer[func(l *process, name failpoint.Name)] // called at each failpoint
 	ctx           context.Context                                       // ends with the world
 	cancel        context.CancelFunc
-	ops           sync.WaitGroup // what operators are about
+	ops           sync.WaitGroup // running operations of operators
 
-	operators atomic.Int32 // who change the membership just now
+	operators atomic.Int32 // that are changing the membership now
 
 	mu        sync.Mutex
 	rng       *rand.Rand
 	calls     int                      // of do
-	newest    uint32                   // feature level of new machines
-	rs        []*replica               // that are or were members
-	slow      map[string]time.Duration // how long one replica takes to apply an entry
+	newest    uint32                   // feature level of programs that are installed now
+	rs        []*replica               // members and former members
+	slow      map[string]time.Duration // by replica: delay of each applied entry
 	thaws     []func()
-	gaveUp    []operation // of operators who had no time left
-	replacing *replica    // its disk has lost something, until it is back under another identity
+	gaveUp    []operation // operations that ran out of time
+	replacing *replica    // a replica with a lost disk that has not returned under another identity yet
 	exits     map[int]int
 	hits      map[failpoint.Name]int
 }
@@ -93,7 +93,7 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 	return w
 }
 
-// newReplica makes a machine with an empty disk that is not started.
+// newReplica creates a replica with an empty disk, without starting it.
 func (w *world) newReplica(id, clusterID, role string) *replica {
 	r := &replica{w: w, id: id, level: w.newest}
 	r.disk = w.emptyDisk(r, clusterID, role)
@@ -128,7 +128,7 @@ func (w *world) boot() {
 
 const prefix = "yarn.scheduler.capacity."
 
-// queues are the first configuration of the queues.
+// queues returns the first queue configuration.
 func (w *world) queues() []capacity.Property {
 	var out []capacity.Property
 	for _, p := range w.propertiesOf(w.opt.queues, w.opt.preempt) {
@@ -137,8 +137,8 @@ func (w *world) queues() []capacity.Property {
 	return out
 }
 
-// propertiesOf configures queues, how long the leader waits for nodes, AMs and containers, and how
-// often it rolls keys.
+// propertiesOf returns properties for queues, timeouts of nodes, AMs and containers, and the
+// interval of new keys.
 func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	var props []input.Property
 	set := func(k, v string) { props = append(props, input.Property{Name: k, Value: v}) }
@@ -188,8 +188,7 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	return props
 }
 
-// do has an input planned, asking one replica after another until it is answered;
-// a refusal fails the test.
+// do plans an input. It asks one replica after another until one answers. A refusal fails the test.
 func (w *world) do(in input.Input) input.Reply {
 	w.t.Helper()
 	w.calls++
@@ -204,13 +203,13 @@ func (w *world) do(in input.Input) input.Reply {
 	if !ok {
 		w.t.Fatalf("%T is not answered within a minute\n%s", in, w.check.report())
 	}
-	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone { // by a try that was not answered
+	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone { // by an earlier try whose answer was lost
 		w.t.Fatalf("%T: %v", in, f)
 	}
 	return reply
 }
 
-// members are the replicas that have not left for good.
+// members returns the replicas that have not left for good.
 func (w *world) members() []*replica {
 	w.mu.Lock()
 	all := slices.Clone(w.rs)
@@ -218,7 +217,7 @@ func (w *world) members() []*replica {
 	return slices.DeleteFunc(all, func(r *replica) bool { return r.is(func(r *replica) bool { return r.out }) })
 }
 
-// leading is the replica that plans and is none of those left out, nil for none.
+// leading returns the replica that plans, except for those in not; nil for none.
 func (w *world) leading(not ...*replica) *replica {
 	for _, r := range w.members() {
 		if slices.Contains(not, r) {
@@ -233,7 +232,7 @@ func (w *world) leading(not ...*replica) *replica {
 	return nil
 }
 
-// await waits for a replica that plans, nil when there is none in time.
+// await waits for a replica that plans; nil if there is none in time.
 func (w *world) await(within time.Duration, not ...*replica) *replica {
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r := w.leading(not...); r != nil {
@@ -243,7 +242,7 @@ func (w *world) await(within time.Duration, not ...*replica) *replica {
 	return nil
 }
 
-// leader is await for tests that cannot go on without.
+// leader is await for tests that need a leader.
 func (w *world) leader(within time.Duration, not ...*replica) *replica {
 	w.t.Helper()
 	r := w.await(within, not...)
@@ -253,7 +252,7 @@ func (w *world) leader(within time.Duration, not ...*replica) *replica {
 	return r
 }
 
-// inStep waits until all running replicas have applied what the leader has.
+// inStep waits until all running replicas have applied as much as the leader.
 func (w *world) inStep(within time.Duration) bool {
 	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
 		head, same := w.check.head(), true
@@ -276,7 +275,7 @@ func (w *world) inStep(within time.Duration) bool {
 	}
 }
 
-// where tells how far each replica is.
+// where describes how far each replica is.
 func (w *world) where() string {
 	out := ""
 	for _, r := range w.members() {
@@ -291,14 +290,13 @@ func (w *world) where() string {
 	return out
 }
 
-// freeze stops a replica as SIGSTOP does, as far as others can see: nothing comes
-// in or goes out and nothing is written.
+// freeze simulates SIGSTOP: the replica sends, receives and writes nothing.
 func (w *world) freeze(r *replica) {
 	l, _ := r.now()
 	w.later(l.host.freeze(), l.disk.freeze())
 }
 
-// later keeps what ends a fault.
+// later records how to end a fault.
 func (w *world) later(thaws ...func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -315,7 +313,7 @@ func (w *world) thaw() {
 	}
 }
 
-// slowDown makes a replica take its time to apply.
+// slowDown delays each entry that a replica applies.
 func (w *world) slowDown(id string, d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -334,14 +332,14 @@ func (w *world) delayApply(id string) {
 	}
 }
 
-// drawn is a time below d.
+// drawn returns a random time below d.
 func (w *world) drawn(d time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Duration(w.rng.Int63n(int64(d)))
 }
 
-// entropy is what keys are made of: the same in each run of a seed.
+// entropy is the source of keys: the same in each run of a seed.
 func (w *world) entropy() []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -350,7 +348,7 @@ func (w *world) entropy() []byte {
 	return b
 }
 
-// exited counts a process that ended by its own will.
+// exited counts a process that stopped by itself.
 func (w *world) exited(id string, code int, err error) {
 	w.mu.Lock()
 	w.exits[code]++
@@ -358,7 +356,7 @@ func (w *world) exited(id string, code int, err error) {
 	w.check.note("%s ends with code %d: %v", id, code, err)
 }
 
-// heal takes every fault away and starts what is down.
+// heal ends every fault and starts stopped replicas.
 func (w *world) heal() {
 	w.net.heal()
 	w.thaw()
@@ -402,7 +400,7 @@ func (w *world) finish() {
 	w.stop()
 }
 
-// stop ends all processes and lets late timers run out.
+// stop ends all processes and waits for late timers.
 func (w *world) stop() {
 	w.cancel()
 	w.net.heal()
