@@ -8,22 +8,22 @@ import (
 	"rmd/yarn"
 )
 
-// cost is what preemption has cost a queue.
+// cost is what preemption has taken from a queue.
 type cost struct {
 	warned, withdrawn int64
-	killed, ams       int64         // containers that have ended with a preempted AM are among the killed
-	lost              yarn.Resource // times seconds
-	lostMillis        float64       // of the whole cluster, by the largest share
+	killed, ams       int64         // killed includes containers that ended with a preempted AM
+	lost              yarn.Resource // in resource-seconds
+	lostMillis        float64       // in milliseconds of the whole cluster, by dominant share
 }
 
-// warned is a container that is to end for another queue or application.
+// warned is a container that must end for another queue or application.
 type warned struct {
 	size yarn.Resource
 	from int64
 	am   bool
 }
 
-// warn notes a container that was warned.
+// warn records a warning.
 func (m *meter) warn(st *state.State, ref event.ContainerRef) {
 	if slot := st.Container(ref); slot != 0 {
 		c := st.Containers.Get(slot)
@@ -31,7 +31,7 @@ func (m *meter) warn(st *state.State, ref event.ContainerRef) {
 	}
 }
 
-// ended counts a container that preemption has ended: a warned one, or one whose AM was one.
+// ended counts a container that preemption has ended: a warned one, or one whose AM was warned.
 func (m *meter) ended(now int64, st *state.State, ref event.ContainerRef, exit int32) {
 	w, known := m.warned[ref]
 	delete(m.warned, ref)
@@ -60,8 +60,8 @@ func (m *meter) ended(now int64, st *state.State, ref event.ContainerRef, exit i
 	}
 }
 
-// await notes containers that an application waits for from now on: first those that its queue asks for
-// within its guarantee, beside what it has and waits for already.
+// await records the containers for which an application waits from now on. Those that its queue
+// wants within its guarantee come first.
 func (m *meter) await(now int64, st *state.State, a *state.App, k asker, size yarn.Resource, n int64) {
 	w, owed := m.asks[k], m.owedOf(st, a, k, size, n)
 	for _, s := range []since{{now, owed, true}, {now, n - owed, false}} {
@@ -71,8 +71,8 @@ func (m *meter) await(now int64, st *state.State, a *state.App, k asker, size ya
 	}
 }
 
-// owedOf says how many of the containers that an application asks for newly its queue asks for within its
-// guarantee. They count as pending, or have started.
+// owedOf says how many of the newly asked containers of an application its queue wants within its
+// guarantee. These containers already count as pending, or have started.
 func (m *meter) owedOf(st *state.State, a *state.App, k asker, size yarn.Resource, n int64) int64 {
 	if ask := st.Ask(a, k.key); ask != 0 {
 		if size = st.Asks.Get(ask).Size; st.Asks.Get(ask).Label != 0 {
@@ -88,17 +88,17 @@ func (m *meter) owedOf(st *state.State, a *state.App, k asker, size yarn.Resourc
 	return min(n, calc.AvailableContainers(left, size))
 }
 
-// owedSoFar are the waits for what queues asked for within their guarantee, by path: those that are
-// over, and those that are not, with what has been waited so far.
+// owedSoFar returns the waits for containers that queues want within their guarantee, by path:
+// those that have ended, and the time that the others have lasted so far.
 func (m *meter) owedSoFar(now int64) (all map[string]*delays, waiting map[string]int64) {
 	all, waiting = map[string]*delays{}, map[string]int64{}
-	for path, t := range m.queues { // order is harmless: each is copied
+	for path, t := range m.queues { // the order does not matter: each is copied
 		d := t.owedWaits
 		d.buckets = slices.Clone(d.buckets)
 		all[path] = &d
 	}
 	st := m.sched.State()
-	for k, w := range m.asks { // order is harmless: a sum
+	for k, w := range m.asks { // the order does not matter: a sum
 		slot := st.App(k.app)
 		if slot == 0 || st.Apps.Get(slot).Queue == 0 {
 			continue

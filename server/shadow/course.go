@@ -15,7 +15,8 @@ import (
 	"rmd/yarn"
 )
 
-// course is the way of a shadow that has left the cluster's: a planner in virtual time.
+// course is a shadow after it has made a different decision from the cluster: a planner in virtual
+// time.
 type course struct {
 	p      *planner.Planner
 	record *record
@@ -23,16 +24,16 @@ type course struct {
 	random *rand.Rand
 
 	now     int64
-	beat    int64 // when nodes are heard next
-	idle    bool  // nothing has changed since they were heard without effect
-	round   int64 // when preemption has its next round
+	beat    int64 // the time of the next heartbeats of all nodes
+	idle    bool  // the last heartbeats had no effect, and nothing has changed since
+	round   int64 // the time of the next round of preemption
 	alarms  alarms
 	running map[event.ContainerRef]*ownRun
 	held    map[uint64]held
-	dirty   map[uint32]bool // applications with news
+	dirty   map[uint32]bool // applications that must be examined
 	left    uint64          // submissions and changes that the shadow could not follow
 
-	known, guessed uint64 // ends of containers whose length was known, and not
+	known, guessed uint64 // ended containers whose length was known, and estimated
 }
 
 // own is an application in the shadow.
@@ -48,14 +49,14 @@ type own struct {
 	asks       []op // to be asked now
 }
 
-// ownKey is what an application asks for under a key in the shadow.
+// ownKey is what an application asks for under one key in the shadow.
 type ownKey struct {
 	left   int64 // wanted and not started
-	next   int   // the place of the next container that is none of vacant
+	next   int   // index of the next container after those in vacant
 	vacant []int
 	last   event.AskChanged // of "*"
 	label  string
-	// running are the containers that run, by place.
+	// running has the running containers by index.
 	running map[int]event.ContainerRef
 }
 
@@ -64,7 +65,7 @@ type ownRun struct {
 	job   *job
 	place place
 	from  int64
-	end   int64 // the alarm that holds
+	end   int64 // when its current alarm is due
 	sure  bool  // its length is known
 }
 
@@ -78,7 +79,7 @@ func newCourse(p *planner.Planner, r *record, m *meter, random *rand.Rand) *cour
 	r.apart = true
 	c := &course{p: p, record: r, meter: m, random: random, now: now, beat: now, round: now, running: map[event.ContainerRef]*ownRun{},
 		held: map[uint64]held{}, dirty: map[uint32]bool{}}
-	for id, h := range r.held { // order is harmless
+	for id, h := range r.held { // the order does not matter
 		c.held[id] = h
 	}
 	st := p.State()
@@ -86,7 +87,7 @@ func newCourse(p *planner.Planner, r *record, m *meter, random *rand.Rand) *cour
 		c.adopt(st, r.jobs[seq])
 	}
 	refs := make([]event.ContainerRef, 0, len(r.running))
-	for ref := range r.running { // order is harmless: they are sorted
+	for ref := range r.running { // the order does not matter: they are sorted
 		refs = append(refs, ref)
 	}
 	slices.SortFunc(refs, compareRefs)
@@ -104,7 +105,7 @@ func compareRefs(a, b event.ContainerRef) int {
 	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Number, b.Number))
 }
 
-// adopt gives an application what it has in the cluster: until now the two were alike.
+// adopt takes over what an application has in the cluster. Until now both sides were equal.
 func (c *course) adopt(st *state.State, j *job) {
 	j.own.started = true
 	j.own.amStarted, j.own.registered, j.own.ended, j.own.lastEnd = j.amStarted, j.registered, j.ended, j.lastEnd
@@ -122,7 +123,7 @@ func (c *course) adopt(st *state.State, j *job) {
 		o.left = k.Count
 		o.last = event.AskChanged{App: j.seq, Key: k.Key, Name: yarn.Any, Size: k.Size, Relax: k.Relax}
 	}
-	for key, k := range j.keys { // order is harmless: each is set alike
+	for key, k := range j.keys { // the order does not matter: each is set alone
 		o := j.own.key(key)
 		o.next, o.vacant = len(k.list), slices.Clone(k.vacant)
 	}
@@ -136,10 +137,10 @@ func (o *own) key(k yarn.SchedulerKey) *ownKey {
 	return o.keys[k]
 }
 
-// alarm is a time at which something happens: a container ends, or an application is looked at.
+// alarm is a time at which a container ends or an application must be examined.
 type alarm struct {
 	at  int64
-	ref event.ContainerRef // of an application alone: without attempt and number
+	ref event.ContainerRef // without attempt and number if only the application is meant
 }
 
 type alarms []alarm
@@ -156,7 +157,7 @@ func (h *alarms) Pop() any {
 	return last
 }
 
-// advance goes on up to a time.
+// advance advances the course to a time.
 func (c *course) advance(to int64) {
 	for {
 		c.poll()
@@ -175,7 +176,7 @@ func (c *course) advance(to int64) {
 	c.now = max(c.now, to)
 }
 
-// next is when something happens next.
+// next is the time of the next action.
 func (c *course) next() int64 {
 	at := int64(neverMillis)
 	if len(c.alarms) > 0 {
@@ -198,7 +199,7 @@ func (c *course) wants() bool {
 	return !st.Queues.Get(st.Root()).Pending.IsZero() || st.Preemptions.Len() > 0
 }
 
-// tick hears the nodes, or has preemption judge.
+// tick sends the heartbeats of all nodes, or runs a round of preemption.
 func (c *course) tick() {
 	if set := &c.p.Config().Preemption; set.Enabled && c.round <= c.now {
 		c.round = c.now + max(set.IntervalMillis, beatMillis)
@@ -210,7 +211,7 @@ func (c *course) tick() {
 	}
 }
 
-// ring is an alarm.
+// ring handles an alarm.
 func (c *course) ring(a alarm) {
 	if a.ref.Number == 0 {
 		c.dirty[a.ref.App] = true
@@ -218,10 +219,10 @@ func (c *course) ring(a alarm) {
 	}
 	run := c.running[a.ref]
 	if run == nil || run.end != a.at {
-		return // it has ended, or ends at another time
+		return // it has already ended, or has a later alarm
 	}
 	if k := run.job.keys[run.place.key]; !run.sure && k != nil && run.place.index < len(k.list) {
-		run.end = neverMillis // in the cluster it runs still: its end is to come
+		run.end = neverMillis // it still runs in the cluster; its end will follow
 		return
 	}
 	if run.sure {
@@ -235,7 +236,7 @@ func (c *course) ring(a alarm) {
 	c.complete(a.ref)
 }
 
-// forget takes a container from those that run.
+// forget removes a container from the running ones.
 func (c *course) forget(ref event.ContainerRef, run *ownRun) {
 	delete(c.running, ref)
 	delete(run.job.own.key(run.place.key).running, run.place.index)
@@ -243,14 +244,14 @@ func (c *course) forget(ref event.ContainerRef, run *ownRun) {
 	c.dirty[ref.App] = true
 }
 
-// complete has a container's node report its end.
+// complete reports the end of a container.
 func (c *course) complete(ref event.ContainerRef) {
 	if in := forecast.Completion(c.p.State(), ref); in != nil {
 		c.plan(in)
 	}
 }
 
-// runs gives a container its end.
+// runs sets the end of a container.
 func (c *course) runs(ref event.ContainerRef, run *ownRun) {
 	c.running[ref] = run
 	run.job.own.key(run.place.key).running[run.place.index] = ref
@@ -269,8 +270,8 @@ func (c *course) endAt(ref event.ContainerRef, run *ownRun, at int64) {
 	heap.Push(&c.alarms, alarm{run.end, ref})
 }
 
-// guess is how long a container may run whose length is not known: as one of the same application and
-// key, or else of the history.
+// guess estimates the length of a container: as a container of the same application and key,
+// otherwise from the history.
 func (c *course) guess(run *ownRun) int64 {
 	age := c.now - run.from
 	if k := run.job.keys[run.place.key]; k != nil {
@@ -292,7 +293,7 @@ func (c *course) guess(run *ownRun) int64 {
 	return forecast.Draw(c.random, st.LengthsOf(st.Apps.Get(slot)), age)
 }
 
-// plan has the planner answer an input now. It says whether anything was changed.
+// plan plans an input now. It says whether anything changed.
 func (c *course) plan(in input.Input) bool {
 	reply, events := c.p.Plan(c.now, input.Request{Input: in})
 	if reply.Refused() != nil {
@@ -303,7 +304,7 @@ func (c *course) plan(in input.Input) bool {
 	return len(events) > 0 && reply.Refused() == nil
 }
 
-// emit applies events that are no answer to an input.
+// emit applies events that do not come from an input.
 func (c *course) emit(f func()) {
 	sched := c.p.Scheduler()
 	sched.Begin(c.now)
@@ -312,7 +313,7 @@ func (c *course) emit(f func()) {
 	c.took(slices.Clone(sched.Events()))
 }
 
-// took follows what the planner has decided.
+// took handles the decisions of the planner.
 func (c *course) took(events []event.Event) {
 	st := c.p.State()
 	for _, e := range events {
@@ -369,8 +370,8 @@ func (c *course) starts(h held) {
 	c.runs(h.ref, &ownRun{job: j, place: place{h.key, i}, from: c.now})
 }
 
-// lost is a container that the shadow's planner has ended. Its AM asks for another one, unless that has
-// been put back already.
+// lost handles a container that the shadow's planner has ended. Its AM asks for another one, unless
+// the ask was restored.
 func (c *course) lost(ref event.ContainerRef, restored bool) {
 	run := c.running[ref]
 	if run == nil {
@@ -385,7 +386,7 @@ func (c *course) lost(ref event.ContainerRef, restored bool) {
 	}
 }
 
-// attemptEnded has the next attempt ask for all that is missing.
+// attemptEnded makes the next attempt ask for everything that is missing.
 func (c *course) attemptEnded(app uint32) {
 	j := c.record.jobs[app]
 	if j == nil {

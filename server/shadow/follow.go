@@ -12,19 +12,19 @@ import (
 	"rmd/yarn"
 )
 
-// way is one way in which the shadow may come to a decision.
+// way is one possible cause of a decision in the shadow.
 type way func() []event.Event
 
-// follow takes the next events of an entry to the shadow while it is in step, and says how many they
-// are. What the cluster decided the shadow decides for itself; all else it takes as it is. After a
-// difference it has left, and none are taken.
+// follow takes the next events of an entry while the shadow is in step, and says how many it took.
+// The shadow makes the cluster's decisions itself, and takes all other events unchanged. After a
+// different decision it has left the cluster's course, and takes none.
 func (s *Shadow) follow(events []event.Event) (int, error) {
 	switch e := events[0].(type) {
 	case *event.QueuesConfigured:
-		return 1, nil // the shadow keeps its own
+		return 1, nil // the shadow keeps its own configuration
 	case *event.AttemptActivated:
 		slot := s.own.State().App(e.App)
-		if slot == 0 || s.own.State().Apps.Get(slot).Unmanaged { // no limit holds it back
+		if slot == 0 || s.own.State().Apps.Get(slot).Unmanaged { // no limit applies to it
 			return s.take(e)
 		}
 		leaf := s.own.Scheduler().LeafOf(s.own.State().Apps.Get(slot))
@@ -65,14 +65,14 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		ways = append(ways, s.pass((*scheduler.Scheduler).EndLeases))
 	case *event.ReservationMade, *event.ResizeReserved, *event.ReservationCancelled:
 		if s.own.Config().Preemption.Enabled {
-			ways = slices.Insert(ways, 0, s.round) // it says more about them
+			ways = slices.Insert(ways, 0, s.round) // a round decides more of these events
 		}
 	}
 	return s.decide(events, ways...)
 }
 
-// gangs are the ways in which a gang starts, gives its nodes up or comes to hold some: by a pass on a
-// node that it holds, or on any other.
+// gangs returns the ways in which a gang starts, cancels its reservations or makes new ones: by a
+// pass on a node that it holds, or on any other.
 func (s *Shadow) gangs(app uint32, start bool) (ways []way) {
 	st := s.own.State()
 	if app == 0 || !st.Gangs.Has(app) {
@@ -81,12 +81,12 @@ func (s *Shadow) gangs(app uint32, start bool) (ways []way) {
 	for _, r := range st.GangReservations(app) {
 		node := r.Node
 		ways = append(ways, s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }))
-		break // the others would decide alike
+		break // the other nodes would lead to the same decision
 	}
 	return append(ways, s.pass(func(sched *scheduler.Scheduler) { sched.GangPass(app, start) }))
 }
 
-// holder is the application that has a reservation; 0: there is none.
+// holder is the application of a reservation; 0 if there is none.
 func (s *Shadow) holder(reservation uint64) uint32 {
 	st := s.own.State()
 	if slot := st.Reservation(reservation); slot != 0 {
@@ -95,7 +95,7 @@ func (s *Shadow) holder(reservation uint64) uint32 {
 	return 0
 }
 
-// pass is a way by the scheduler alone.
+// pass is a way that uses only the scheduler.
 func (s *Shadow) pass(f func(*scheduler.Scheduler)) way {
 	return func() []event.Event {
 		sched := s.own.Scheduler()
@@ -105,7 +105,7 @@ func (s *Shadow) pass(f func(*scheduler.Scheduler)) way {
 	}
 }
 
-// round is the way by a round of preemption.
+// round is a way by a round of preemption.
 func (s *Shadow) round() []event.Event {
 	_, events := s.own.Plan(s.Now(), input.Request{Input: &input.PreemptionRound{}})
 	return events
@@ -117,15 +117,15 @@ func (s *Shadow) lives(ref event.ContainerRef) bool {
 	return slot != 0 && s.own.State().Containers.Get(slot).State.Live()
 }
 
-// recalled says whether a container was to give back what it has borrowed of a reserved node: then its
-// end follows.
+// recalled says whether a container must return room of a reserved node. Then its end follows.
 func (s *Shadow) recalled(ref event.ContainerRef) bool {
 	st := s.own.State()
 	slot := st.Container(ref)
 	return slot != 0 && st.Preemptions.Has(slot) && st.Preemptions.Get(slot).Cause == yarn.PreemptLease
 }
 
-// take applies an event as it is. One that the shadow's state refuses is a difference.
+// take applies an event unchanged. If the shadow's state refuses it, the shadow has left the
+// cluster's course.
 func (s *Shadow) take(e event.Event) (int, error) {
 	if err := s.own.Scheduler().Apply(e); err != nil {
 		return 0, s.diverge(s.own.State(), event.Describe(e), err.Error())
@@ -134,8 +134,8 @@ func (s *Shadow) take(e event.Event) (int, error) {
 	return 1, nil
 }
 
-// decide has the shadow decide in each of the ways that may have led to the events, until it decides
-// the first of them.
+// decide tries the ways that may have led to the events, until the shadow makes the same first
+// decision.
 func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 	before := s.own.State().Fork()
 	said := ""
@@ -157,11 +157,11 @@ func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 		before = before.Fork()
 	}
 	switch events[0].(type) {
-	case *event.AskCountersUpdated, *event.AskMissesUpdated, // a pass on another node missed, and granted nothing
-		*event.PreemptionWithdrawn: // what it was for has ended
+	case *event.AskCountersUpdated, *event.AskMissesUpdated, // a pass on another node granted nothing
+		*event.PreemptionWithdrawn: // its reservation has ended
 		return s.take(events[0])
 	case *event.ReservationMade:
-		if s.own.Config().ReserveEarliest { // of a pass on another node
+		if s.own.Config().ReserveEarliest { // the pass may be on another node
 			return s.take(events[0])
 		}
 	}
@@ -181,7 +181,7 @@ func firstDifference(decided, events []event.Event) string {
 	return "nothing"
 }
 
-// decides says whether an event is a decision of a pass on a node.
+// decides says whether an event is a decision of a pass.
 func decides(e event.Event) bool {
 	switch e := e.(type) {
 	case *event.ContainerAllocated, *event.ContainerLent, *event.ContainerIncreased, *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled,
@@ -195,7 +195,7 @@ func decides(e event.Event) bool {
 	return false
 }
 
-// nodeOf is the node of the pass that events begin with; 0: they name none.
+// nodeOf is the node of the pass with which the events begin; 0 if they name none.
 func (s *Shadow) nodeOf(events []event.Event) uint32 {
 	st := s.own.State()
 	container := func(ref event.ContainerRef) uint32 {
@@ -219,7 +219,7 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 			return 0
 		case *event.ContainerIncreased:
 			return container(e.Container)
-		case *event.PreemptionAsked: // that gives a lease back
+		case *event.PreemptionAsked: // the warning of a lease
 			return container(e.Container)
 		case *event.ResizeReserved:
 			return container(e.Container)
@@ -232,13 +232,13 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 	return 0
 }
 
-// probeMillis is how often it is tried, in the log's time, whether the shadow would decide something
-// where the cluster decides nothing.
+// probeMillis is how often, in the log's time, rmd checks whether the shadow would decide something
+// while the cluster decides nothing.
 const probeMillis = 1000
 
-// probe has the shadow decide all that its configuration allows at a time, which may be later than that
-// of the last entry. If that is more than the configuration in force would, the shadow leaves, from what
-// the last entry left.
+// probe makes all decisions that the shadow's configuration allows at a time, which may be later
+// than the last entry. If the current configuration would decide less, the shadow leaves the
+// cluster's course, beginning with the state after the last entry.
 func (s *Shadow) probe(now int64) error {
 	if len(s.changes) == 0 || now < s.probed+probeMillis {
 		return nil
@@ -271,7 +271,7 @@ func (s *Shadow) roundDue(now int64) bool {
 	return true
 }
 
-// timeIn is the time to which the events of an entry bring the clock; 0: they do not.
+// timeIn is the time to which the events of an entry advance the clock; 0 if they do not.
 func timeIn(events []event.Event) (now int64) {
 	for _, e := range events {
 		if t, ok := e.(*event.TimeAdvanced); ok {
@@ -281,7 +281,8 @@ func timeIn(events []event.Event) (now int64) {
 	return now
 }
 
-// decideAll has a planner activate, serve all nodes and with round preempt, and returns what it decides.
+// decideAll makes a planner activate applications, serve all nodes and, with round, run a round of
+// preemption. It returns the decisions.
 func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event) {
 	sched := p.Scheduler()
 	if sched.State().Queues.Get(sched.State().Root()).Pending.IsZero() {

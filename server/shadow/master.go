@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// poll lets the applications with news do what their AMs do now.
+// poll runs the AMs of applications that must be examined.
 func (c *course) poll() {
 	for len(c.dirty) > 0 {
 		seqs := sorted(c.dirty)
@@ -22,12 +22,12 @@ func (c *course) poll() {
 	}
 }
 
-// later has an application looked at again.
+// later examines an application again at a time.
 func (c *course) later(j *job, at int64) {
 	heap.Push(&c.alarms, alarm{at, event.ContainerRef{App: j.seq}})
 }
 
-// act is the turn of an application's AM.
+// act does what an application's AM does at this time.
 func (c *course) act(j *job) {
 	st := c.p.State()
 	slot := st.App(j.seq)
@@ -58,7 +58,7 @@ func (c *course) act(j *job) {
 	}
 }
 
-// leaveApp forgets an application that is over on both sides.
+// leaveApp forgets an application that has ended on both sides.
 func (c *course) leaveApp(j *job, slot uint32) {
 	if slot != 0 && j.forgotten {
 		c.emit(func() { c.p.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
@@ -66,7 +66,7 @@ func (c *course) leaveApp(j *job, slot uint32) {
 	c.record.drop(j)
 }
 
-// clearAway has nodes report the ends of containers that the shadow has released.
+// clearAway reports the ends of containers that the shadow has released.
 func (c *course) clearAway(slot uint32) {
 	st := c.p.State()
 	var refs []event.ContainerRef
@@ -80,7 +80,7 @@ func (c *course) clearAway(slot uint32) {
 	}
 }
 
-// register has an AM register, as long after its start as in the cluster.
+// register registers an AM, as long after its start as in the cluster.
 func (c *course) register(j *job, a *state.App) bool {
 	if a.AttemptState == state.AttemptRegistered {
 		return true
@@ -88,7 +88,7 @@ func (c *course) register(j *job, a *state.App) bool {
 	if j.registered == 0 || !j.unmanaged && j.own.amStarted == 0 {
 		return false
 	}
-	due := j.registered // an AM outside the cluster registers when it does
+	due := j.registered // an unmanaged AM registers at the same time as in the cluster
 	if !j.unmanaged {
 		due = j.own.amStarted + max(j.registered-j.amStarted, 0)
 	}
@@ -103,7 +103,7 @@ func (c *course) register(j *job, a *state.App) bool {
 	return c.p.State().Apps.Get(c.p.State().App(j.seq)).AttemptState == state.AttemptRegistered
 }
 
-// ask takes what was allocated, and asks for what is due.
+// ask takes the granted containers, and sends the asks that are due.
 func (c *course) ask(j *job) {
 	asks := j.own.asks
 	j.own.asks = nil
@@ -114,7 +114,7 @@ func (c *course) ask(j *job) {
 			break
 		}
 		if j.own.ended < o.ended && (j.own.live > 0 || c.outstanding(j) > 0) {
-			break // it asks when as many have ended as in the cluster
+			break // it asks after as many containers have ended as in the cluster
 		}
 		j.ops = j.ops[1:]
 		c.record.ops--
@@ -152,7 +152,7 @@ func (c *course) ask(j *job) {
 	}
 }
 
-// trim takes back what an application had not got in the cluster when it was done there.
+// trim withdraws asks that the application had not been granted in the cluster at its end.
 func (c *course) trim(j *job) (asks []op) {
 	for _, key := range sortedKeys(j.own.keys) {
 		k := j.own.keys[key]
@@ -168,15 +168,15 @@ func (c *course) trim(j *job) (asks []op) {
 	return asks
 }
 
-// outstanding is what an application still waits for.
+// outstanding is the number of containers for which an application still waits.
 func (c *course) outstanding(j *job) (n int64) {
-	for _, k := range j.own.keys { // order is harmless: a sum
+	for _, k := range j.own.keys { // the order does not matter: a sum
 		n += k.left
 	}
 	return n
 }
 
-// finish has an AM unregister when its work is done, as long after its last container as in the cluster.
+// finish unregisters an AM after its work, as long after its last container as in the cluster.
 func (c *course) finish(j *job) {
 	if j.own.live > 0 || c.outstanding(j) > 0 {
 		return
@@ -191,7 +191,8 @@ func (c *course) finish(j *job) {
 	c.dirty[j.seq] = true
 }
 
-// hear takes an event of the cluster to the shadow, which goes its own way: what came from outside.
+// hear takes an event of the cluster that is not a decision, such as a submission or the loss of a
+// node.
 func (c *course) hear(real *state.State, e event.Event) {
 	if now := real.Meta.NowMillis; now > c.now {
 		c.advance(now)
@@ -211,7 +212,7 @@ func (c *course) hear(real *state.State, e event.Event) {
 		c.same(e)
 	case *event.ApplicationSubmitted:
 		c.same(e)
-		if j := c.record.jobs[e.App]; j != nil && st.App(e.App) == 0 { // without its queue it cannot come in
+		if j := c.record.jobs[e.App]; j != nil && st.App(e.App) == 0 { // its queue does not exist in the shadow
 			c.record.drop(j)
 		}
 	case *event.AttemptStarted:
@@ -257,7 +258,8 @@ func (c *course) hear(real *state.State, e event.Event) {
 	}
 }
 
-// news takes what an event of the log says of applications, which may be ahead of the shadow.
+// news examines the applications that an event of the log concerns. The log may be ahead of the
+// shadow.
 func (c *course) news(e event.Event) {
 	switch e := e.(type) {
 	case *event.ContainerCompleted:
@@ -289,7 +291,7 @@ func (c *course) same(e event.Event) {
 	c.took([]event.Event{e})
 }
 
-// start begins the first attempt of an application. Later ones the shadow begins by itself.
+// start starts the first attempt of an application. The shadow starts later attempts by itself.
 func (c *course) start(seq uint32) {
 	slot, j := c.p.State().App(seq), c.record.jobs[seq]
 	if slot == 0 || j == nil || j.own.started {
@@ -300,7 +302,7 @@ func (c *course) start(seq uint32) {
 	c.dirty[seq] = true
 }
 
-// registration brings a node in, with the containers that the shadow has there.
+// registration registers a node with the containers that the shadow has there.
 func (c *course) registration(e *event.NodeRegistered) input.Input {
 	st := c.p.State()
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
@@ -312,7 +314,7 @@ func (c *course) registration(e *event.NodeRegistered) input.Input {
 	return in
 }
 
-// nodeChange is the input that brings a node to a state.
+// nodeChange is the input that brings a node into a state.
 func nodeChange(id yarn.NodeID, e *event.NodeStateChanged, st *state.State) input.Input {
 	slot := st.Node(id)
 	if slot == 0 || st.Nodes.Get(slot).State == e.State && e.State != yarn.NodeDecommissioning {
@@ -338,7 +340,7 @@ func nodeChange(id yarn.NodeID, e *event.NodeStateChanged, st *state.State) inpu
 	return nil
 }
 
-// realEnded tells a container of the shadow how long it runs, once the cluster's has ended.
+// realEnded sets the length of the shadow's containers after the cluster's containers have ended.
 func (c *course) realEnded(app uint32) {
 	j, p := c.record.jobs[app], c.record.last
 	if j == nil || p.index < 0 {

@@ -9,27 +9,27 @@ import (
 	"rmd/yarn"
 )
 
-// meter measures one side, from its events and its state.
+// meter measures one side, the cluster or the shadow, by its events and its state.
 type meter struct {
 	sched     *scheduler.Scheduler
 	asks      map[asker]*waits
-	submitted map[uint32]int64 // of applications whose AM has not started
+	submitted map[uint32]int64 // when applications were submitted whose AM has not started
 	held      map[uint64]held
-	preempted map[event.ContainerRef]bool // and still on their nodes
+	preempted map[event.ContainerRef]bool // and not reported as ended yet
 	warned    map[event.ContainerRef]warned
-	masters   map[uint32]int64   // when an application's AM was preempted
+	masters   map[uint32]int64   // by application: when its AM was preempted
 	queues    map[string]*totals // by path of the leaf
-	leaves    int                // of the configuration, at the last sample
-	at        int64              // of the last sample
+	leaves    int                // number of leaves at the last sample
+	at        int64              // time of the last sample
 }
 
-// asker is what an application asks for under one key.
+// asker is an application and one key of it.
 type asker struct {
 	app uint32
 	key yarn.SchedulerKey
 }
 
-// waits are the containers that an asker waits for, the oldest first.
+// waits are the containers for which an asker waits, the oldest first.
 type waits struct {
 	left  int64
 	since []since
@@ -37,31 +37,31 @@ type waits struct {
 
 type since struct {
 	at, n int64
-	owed  bool // their queue asked for them within its guarantee
+	owed  bool // their queue wants them within its guarantee
 }
 
-// totals are what is measured of a leaf. Shares are of the cluster.
+// totals are the measurements of a leaf. Shares are shares of the cluster.
 type totals struct {
 	waits, masters   delays
-	owedWaits        delays // those of waits that the queue asked for within its guarantee
+	owedWaits        delays // the part of waits within the guarantee
 	preempted        int64
 	cost             cost
 	used, wanted     float64 // share times milliseconds
 	guaranteed       float64 // share times milliseconds
-	owed             float64 // part of the guarantee that it waited for, times milliseconds
+	owed             float64 // share of the guarantee that it waited for, times milliseconds
 	owedMillis       int64
 	nowUsed, nowWant float64 // at the last sample
 	nowGuaranteed    float64
-	seen             int64 // the last sample at which the configuration had it
+	seen             int64 // the last sample at which the configuration had the leaf
 }
 
 // delays are times until starts.
 type delays struct {
 	count, sum, max int64   // in milliseconds
-	buckets         []int64 // none before the first: there may be very many queues
+	buckets         []int64 // nil before the first delay, because there may be many queues
 }
 
-// Delays are counted in buckets that each are a tenth longer than the one before.
+// Delays are counted in buckets. Each bucket is a tenth longer than the one before.
 const (
 	delayBuckets = 180
 	delayGrowth  = 1.1
@@ -82,7 +82,8 @@ func (w *delays) addSame(millis, n int64) {
 	w.buckets[min(int(math.Log1p(float64(millis)/delayFirst)/math.Log(delayGrowth)), delayBuckets-1)] += n
 }
 
-// quantile is the delay that a share of them, 0 to 1, does not exceed, within a tenth.
+// quantile is the delay that the given part of the delays, 0 to 1, does not exceed. It is exact to
+// a tenth.
 func (w *delays) quantile(q float64) int64 {
 	rank := int64(math.Ceil(q * float64(w.count)))
 	for i, n := range w.buckets {
@@ -102,7 +103,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 	m.at = st.Meta.NowMillis
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		for _, k := range st.AsksOf(a) {
-			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // what waits already waits from now on
+			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // what already waits counts from now on
 				m.asks[asker{a.ID.Seq, k.Key}] = &waits{left: k.Count}
 				m.await(m.at, st, a, asker{a.ID.Seq, k.Key}, k.Size, k.Count)
 			}
@@ -123,7 +124,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 	return m
 }
 
-// queueOf is what is measured of an application's queue.
+// queueOf is the measurement of an application's queue.
 func (m *meter) queueOf(st *state.State, app uint32) *totals {
 	slot := st.App(app)
 	if slot == 0 || st.Apps.Get(slot).Queue == 0 {
@@ -195,7 +196,7 @@ func (m *meter) add(st *state.State, e event.Event) {
 
 // drop forgets what an attempt asked for.
 func (m *meter) drop(app uint32) {
-	for k := range m.asks { // order is harmless: each is deleted
+	for k := range m.asks { // the order does not matter: each is deleted
 		if k.app == app {
 			delete(m.asks, k)
 		}
@@ -205,7 +206,7 @@ func (m *meter) drop(app uint32) {
 func (m *meter) asked(now int64, st *state.State, e *event.AskChanged) {
 	slot := st.App(e.App)
 	if e.Name != yarn.Any || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
-		return // a place, or the ask for the AM
+		return // an entry for a host or rack, or the ask for the AM
 	}
 	k := asker{e.App, e.Key}
 	w := m.asks[k]
@@ -226,7 +227,7 @@ func (m *meter) asked(now int64, st *state.State, e *event.AskChanged) {
 	}
 }
 
-// cut takes the newest containers back.
+// cut removes the newest containers.
 func (w *waits) cut(n int64) {
 	for n > 0 && len(w.since) > 0 {
 		last := &w.since[len(w.since)-1]
@@ -265,10 +266,10 @@ func (m *meter) started(now int64, st *state.State, h held) {
 	}
 }
 
-// sampleMillis is the least time between two samples.
+// sampleMillis is the shortest time between two samples.
 const sampleMillis = 1000
 
-// sample adds up what queues have used since the last sample, and notes what they use now.
+// sample adds the usage since the last sample, and records the current usage.
 func (m *meter) sample(now int64) {
 	cfg, st := m.sched.Config(), m.sched.State()
 	past := now - m.at
@@ -283,7 +284,7 @@ func (m *meter) sample(now int64) {
 			continue
 		}
 		q, t := m.sched.Queue(int32(i)), m.queue(cfg.Queues[i].Path)
-		if t.seen != before { // it is new, or was away
+		if t.seen != before { // the queue is new, or was absent
 			t.nowUsed, t.nowWant, t.nowGuaranteed = 0, 0, 0
 		}
 		t.seen = now
@@ -299,7 +300,7 @@ func (m *meter) sample(now int64) {
 	}
 }
 
-// share is the largest part of the cluster, over all kinds, that an amount is.
+// share is the dominant share of an amount in the cluster.
 func share(st *state.State, r yarn.Resource) (most float64) {
 	for i, n := range r {
 		if total := st.Meta.Cluster[i]; total > 0 {
