@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -104,6 +104,10 @@ bench-limits: ## rmd beside what the disk, the kernel and the memory allow, as r
 bench-growth: ## what larger states and clusters cost, by size, with plots in out/growth.html: ONLY=nodes for a part
 	mkdir -p out
 	$(GO) run ./bench/growth -only '$(ONLY)' -report out/growth.html
+
+MACHINES ?=
+bench-machines: ## what clusters would carry on machines that nobody has measured, by simulation: MACHINES='-replicas 3,5 -cores 32 -sync 50us'; MACHINES=-h for all costs
+	$(GO) run ./bench/machines $(MACHINES)
 
 WINDOW ?= 3s
 attack: ## hostile inputs at every port of three replicas, beside honest callers; each table goes on for WINDOW at least; PORT=REST for one
