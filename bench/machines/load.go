@@ -24,8 +24,7 @@ type traffic struct {
 	calls   int             // that have entered
 	area    float64         // under flying, in seconds
 	changed time.Duration   // when flying did
-	took    []time.Duration // each call with news of containers
-	reports []time.Duration // heartbeats among them
+	reports []time.Duration // how long heartbeats with news of containers took
 	news    int             // idle heartbeats that the leader is not told of yet
 }
 
@@ -108,7 +107,6 @@ func (t *traffic) send(x *call, report bool, then func()) {
 	began := t.now
 	x.done = func() {
 		t.leaveFlight()
-		t.took = append(t.took, t.now-began)
 		if report {
 			t.reports = append(t.reports, t.now-began)
 		}
@@ -181,7 +179,7 @@ type figures struct {
 func (t *traffic) watch(warmup, span time.Duration) (f figures) {
 	t.until(t.now + warmup)
 	before, calls, entries, events := t.used(), t.calls, t.entries, t.eventsIn
-	t.commits, t.reports, t.took = nil, nil, nil
+	t.commits, t.reports = nil, nil
 	cpu, half := t.cpu(), span.Seconds()/2
 	areas := [3]float64{}
 	for i := range areas {

@@ -24,7 +24,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 // TestRecorded holds the model to what was measured: docs/performance.md names this bound.
 func TestRecorded(t *testing.T) {
 	for _, r := range recorded {
-		near(t, r.what, r.simulated(small()), r.measured, 0.30)
+		near(t, r.what, r.simulated(), r.measured, 0.30)
 	}
 }
 

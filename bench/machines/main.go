@@ -51,7 +51,7 @@ func report(c costs, m machine, l load, replicas string) error {
 	const compared = "%-48s%10s%10s%7s  %-4s%s\n"
 	fmt.Printf(compared, "ON THE MACHINE MEASURED", "MEASURED", "SIMULATED", "RATIO", "", "MEASURED BY")
 	for _, r := range recorded {
-		got := r.simulated(small())
+		got := r.simulated()
 		fmt.Printf(compared, r.what, amount(r.measured), amount(got), fmt.Sprintf("%.2f", got/r.measured), r.unit, r.by)
 	}
 	m.disk, m.link = m.disk*1e6, m.link*1e6/8

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"sync"
 	"time"
 )
 
@@ -30,42 +31,49 @@ func small() (c costs) {
 type comparison struct {
 	what, unit, by string
 	measured       float64
-	simulated      func(costs) float64
+	simulated      func() float64
 }
 
-var recorded = []comparison{
-	{"a commit on an idle cluster", "ms", "BenchmarkAsk", 1.15, commitIdle},
-	{"durable decisions, three processes", "1/s", "BenchmarkDecisionsApart", 187_000, func(c costs) float64 { return decisions(c, 3).rate }},
-	{"CPU of a decision, one replica", "µs", "BenchmarkReplicas", 4.8, func(c costs) float64 { return decisions(c, 1).cpu }},
-	{"three replicas", "µs", "BenchmarkReplicas", 6.5, func(c costs) float64 { return decisions(c, 3).cpu }},
-	{"five replicas", "µs", "BenchmarkReplicas", 8.8, func(c costs) float64 { return decisions(c, 5).cpu }},
-	{"seven replicas", "µs", "BenchmarkReplicas", 11.0, func(c costs) float64 { return decisions(c, 7).cpu }},
-	{"CPU of a container's life", "µs", "BenchmarkHadoopContainers", 22.0, life},
-	{"a commit at full load", "ms", "BenchmarkHadoopReports", 3.8, func(c costs) float64 { return fullLoad(c).commit.mean }},
-	{"a heartbeat that reports ends, then", "ms", "BenchmarkHadoopReports", 13.5, func(c costs) float64 { return fullLoad(c).report.mean }},
-}
+var (
+	recorded = []comparison{
+		{"a commit on an idle cluster", "ms", "BenchmarkAsk", 1.15, commitIdle},
+		{"durable decisions, three processes", "1/s", "BenchmarkDecisionsApart", 187_000, func() float64 { return decisions(3).rate }},
+		{"CPU of a decision, one replica", "µs", "BenchmarkReplicas", 4.8, func() float64 { return decisions(1).cpu }},
+		{"three replicas", "µs", "BenchmarkReplicas", 6.5, func() float64 { return decisions(3).cpu }},
+		{"five replicas", "µs", "BenchmarkReplicas", 8.8, func() float64 { return decisions(5).cpu }},
+		{"seven replicas", "µs", "BenchmarkReplicas", 11.0, func() float64 { return decisions(7).cpu }},
+		{"CPU of a container's life", "µs", "BenchmarkHadoopContainers", 22.0, life},
+		{"at full load: calls answered", "1/s", "BenchmarkHadoopReports", 1700, func() float64 { return fullLoad().rate }},
+		{"a commit", "ms", "BenchmarkHadoopReports", 3.8, func() float64 { return fullLoad().commit }},
+		{"a heartbeat that reports ends", "ms", "BenchmarkHadoopReports", 13.5, func() float64 { return fullLoad().report }},
+		{"one that the leader answers, in commits", "", "one run", 1.8, func() float64 { return fullLoad().lead / fullLoad().commit }},
+		{"one that a follower answers, in commits", "", "one run", 2.9, func() float64 { return fullLoad().follow / fullLoad().commit }},
+	}
+	fullLoad = sync.OnceValue(playFullLoad)
+)
 
 // commitIdle is the mean of calls one after the other.
-func commitIdle(c costs) float64 {
-	t := newTraffic(newCluster(c, measured(3)), 1)
+func commitIdle() float64 {
+	t := newTraffic(newCluster(small(), measured(3)), 1)
 	var next func()
 	n := 0
 	next = func() {
 		n++
-		t.plan(&call{local: true, plan: c.decision, batch: batch{events: 1}, done: next})
+		t.plan(&call{local: true, plan: t.decision, batch: batch{events: 1}, done: next})
 	}
 	next()
 	t.until(time.Second)
 	return 1000 / float64(n)
 }
 
-type decided struct{ rate, cpu, perEntry float64 }
+type decided struct{ rate, cpu float64 }
 
 // decisions is BenchmarkDecisions with so many replicas: 256 callers, each of which reports eight ends
 // and gets eight containers. It was measured when an entry had 1,000 events at most and the planner was
 // slower.
-func decisions(c costs, replicas int) decided {
+func decisions(replicas int) decided {
 	const callers, each = 256, 16
+	c := small()
 	c.batchEvents, c.decision = 1000, 1919*time.Nanosecond
 	t := newTraffic(newCluster(c, measured(replicas)), 1)
 	n := 0
@@ -84,7 +92,7 @@ func decisions(c costs, replicas int) decided {
 	from := n
 	f := t.watch(0, 2*time.Second)
 	rate := float64(n-from) / 2
-	return decided{rate, f.cpu / rate * 1e6, f.perEntry}
+	return decided{rate, f.cpu / rate * 1e6}
 }
 
 // hadoop plays the nodes and masters of BenchmarkHadoopContainers and BenchmarkHadoopReports: 1,000
@@ -96,7 +104,10 @@ type hadoop struct {
 	fresh, running      [1000]int // of a node
 	fetch               [50]int   // of a master: granted, and ended as often, and not told yet
 	node, master, place int       // next ones
-	ended               int
+	ended, answered     int
+	// waited is how long heartbeats that reported ends took: until the load had read the answer, until
+	// the leader gave it, until a follower did.
+	waited [3][]time.Duration
 }
 
 const askedFor, roomOf = 100, 100
@@ -122,12 +133,23 @@ func (h *hadoop) beat(full bool, then func()) {
 	if full {
 		x.events, x.plan = x.events+ended, x.plan+time.Duration(ended)*h.decision
 	}
-	h.send(x, ended > 0, func() {
+	began := h.now
+	waited := func(by int) {
+		if ended > 0 {
+			h.waited[by] = append(h.waited[by], h.now-began)
+		}
+	}
+	h.send(x, false, func() {
+		h.answered++
+		waited(1 + min(x.at, 1))
 		if full {
 			h.fresh[n] += ended
 			h.fetch[n%len(h.fetch)] += ended
 		}
-		h.client(started+ended, then)
+		h.client(started+ended, func() {
+			waited(0)
+			then()
+		})
 	})
 }
 
@@ -144,6 +166,7 @@ func (h *hadoop) ask(full bool, then func()) {
 		x.plan, x.events = x.plan-time.Duration(got)*h.decision, 2
 	}
 	h.send(x, false, func() {
+		h.answered++
 		if !full {
 			for range 2 {
 				h.fresh[h.place%len(h.fresh)] += askedFor
@@ -156,8 +179,8 @@ func (h *hadoop) ask(full bool, then func()) {
 
 // life is the processor time of a container in BenchmarkHadoopContainers: a node's heartbeat each 0.5 s,
 // a master's call each 0.1 s.
-func life(c costs) float64 {
-	h := &hadoop{traffic: newTraffic(newCluster(c, measured(3)), 1)}
+func life() float64 {
+	h := &hadoop{traffic: newTraffic(newCluster(small(), measured(3)), 1)}
 	var beats, asks func()
 	beats = func() { h.after(500*time.Microsecond, beats); h.beat(false, func() {}) }
 	asks = func() { h.ask(false, func() { h.after(100*time.Millisecond, asks) }) }
@@ -171,10 +194,13 @@ func life(c costs) float64 {
 	return f.cpu*4/float64(h.ended-from)*1e6 - loadContainer.Seconds()*1e6
 }
 
-// fullLoad is BenchmarkHadoopReports: eight heartbeats and eight calls of masters are under way at any
-// time, and all nodes are full.
-func fullLoad(c costs) figures {
-	h := &hadoop{traffic: newTraffic(newCluster(c, measured(3)), 1)}
+// loaded is what BenchmarkHadoopReports measures, in milliseconds.
+type loaded struct{ rate, commit, report, lead, follow float64 }
+
+// playFullLoad is BenchmarkHadoopReports: eight heartbeats and eight calls of masters are under way at
+// any time, and all nodes are full.
+func playFullLoad() loaded {
+	h := &hadoop{traffic: newTraffic(newCluster(small(), measured(3)), 1)}
 	for n := range h.running {
 		h.running[n] = roomOf * (n % 2)
 		h.fresh[n] = roomOf - h.running[n]
@@ -187,5 +213,7 @@ func fullLoad(c costs) figures {
 		asks()
 	}
 	h.until(2 * time.Second)
-	return h.watch(0, 4*time.Second)
+	h.waited, h.answered = [3][]time.Duration{}, 0
+	f := h.watch(0, 4*time.Second)
+	return loaded{float64(h.answered) / 4, f.commit.mean, spreadOf(h.waited[0]).mean, spreadOf(h.waited[1]).mean, spreadOf(h.waited[2]).mean}
 }
