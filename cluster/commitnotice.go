@@ -61,6 +61,26 @@ func (c *Cluster) receiveCommitNotice(_ context.Context, from string, req []byte
 	return nil, nil
 }
 
+// Committed takes note of an index that the leader has answered a call with: it is committed. While
+// entries follow each other the leader sends no notice. The next entry tells what is committed, but the
+// leader writes it to its own disk before it sends it, and this replica writes it before it looks at
+// the commit. A caller would wait for both.
+//
+// An entry of the current term at that index is the one that is committed: the leader of the term sent
+// it, and has every entry in its log that was ever committed (section 5.4 of the Raft paper).
+func (c *Cluster) Committed(index uint64) {
+	in := c.current()
+	term := in.raft.CurrentTerm()
+	if in.raft.CommitIndex() >= index || in.raft.State() != raft.Follower {
+		return
+	}
+	if last, _ := c.stores.Logs.Tail(); last >= index && !c.stores.Logs.Has(index, term) {
+		return
+	}
+	c.notices.open.Store(&commitNotice{term: term, index: index, entryTerm: term})
+	c.notices.recheck()
+}
+
 // watchCommitNotices acts on notices until the replica ends.
 func (c *Cluster) watchCommitNotices() {
 	for {

@@ -78,3 +78,38 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 	}
 	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
 }
+
+// TestCommittedByAnAnswer has a follower learn of a commit from an answer of the leader: an entry of the
+// current term is committed, one of an earlier term is not, and one that is not here yet is when it
+// comes.
+func TestCommittedByAnAnswer(t *testing.T) {
+	t.Parallel()
+	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
+	inStep(t, rs, put(t, rs, 3))
+	l := leader(t, rs)
+	f := rs[0]
+	if f == l {
+		f = rs[1]
+	}
+	last, lastTerm := f.c.stores.Logs.Tail()
+	term := f.c.Term()
+	header := l.c.header()
+	header.ID = []byte(l.c.Identity().ServerID())
+	send := func(prev, prevTerm, term uint64) {
+		t.Helper()
+		f.c.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: f.c.Term(), PrevLogEntry: prev, PrevLogTerm: prevTerm,
+			Entries: []*raft.Log{{Index: prev + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
+	}
+	send(last, lastTerm, term-1) // the log of an earlier leader
+	f.c.Committed(last + 1)
+	time.Sleep(50 * time.Millisecond)
+	if at := f.c.CommitIndex(); at != last {
+		t.Fatalf("an entry of an earlier term is committed: the index went from %d to %d", last, at)
+	}
+	send(last, lastTerm, term)
+	f.c.Committed(last + 1)
+	eventually(t, patience, "an answer commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
+	f.c.Committed(last + 2)
+	send(last+1, term, term)
+	eventually(t, patience, "an answer commits an entry that comes after it", func() bool { return f.c.CommitIndex() == last+2 })
+}

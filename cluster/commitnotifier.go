@@ -13,7 +13,8 @@ import (
 // commitNotifier is the leader's side of commit notices. Followers learn what is committed by the
 // next request to append, which on an idle cluster is the one that CommitTimeout sends. A client
 // that asked a follower waits until that follower has applied its entry. So the leader sends a
-// notice (commitnotice.go) when no further proposal is under way that would carry the commit.
+// notice (commitnotice.go) when no further proposal is under way that would carry the commit. A follower
+// that the client asked also learns it from the leader's answer (Committed).
 type commitNotifier struct {
 	inFlight atomic.Int64  // proposals whose outcome is open
 	wakeup   chan struct{} // holds one

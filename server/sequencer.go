@@ -114,7 +114,11 @@ func (r *Replica) callersKnown(ctx context.Context) (bool, error) {
 func (r *Replica) openForwarder() error {
 	c := forward.DefaultConfig()
 	c.Logger, c.Sequencer, c.Peer = r.log.Named("forward"), r.seq, r.peer
-	c.Leader, c.WaitApplied = r.tracker.Leader, r.machine.WaitApplied
+	c.Leader = r.tracker.Leader
+	c.WaitApplied = func(ctx context.Context, index uint64) error {
+		r.cluster.Committed(index)
+		return r.machine.WaitApplied(ctx, index)
+	}
 	c.Callers = r.callersKnown
 	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.StandbyHold
 	var err error
