@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// Activate walks a leaf's waiting applications in order and activates those
-// that the AM limits of queue and user allow. One that is refused does not stop
-// the walk; where no AM runs yet, one may always start.
+// Activate looks at a leaf's waiting applications in order and activates those that the AM limits
+// of queue and user allow. It continues after an application that it cannot activate. If no AM
+// runs, one may always start.
 func (s *Scheduler) Activate(i int32) {
 	v := &s.queues[i]
 	if len(v.pending) == 0 {
@@ -19,14 +19,14 @@ func (s *Scheduler) Activate(i int32) {
 	}
 	s.refreshCapacities()
 	if s.amShareSpent(i) {
-		return // however many wait, none can start
+		return // none of them can start
 	}
-	users := s.usersOf(i) // of the whole walk, as in YARN: an activation here changes no user's share
+	users := s.usersOf(i) // computed once, as in YARN: an activation here changes no user's share
 	type share struct {
 		user  uint32
 		label state.LabelID
 	}
-	refused := map[share]yarn.Resource{} // smallest AM refused, by user and partition; looked up by key only
+	refused := map[share]yarn.Resource{} // the smallest refused AM, by user and partition; never iterated
 	for _, slot := range slices.Clone(v.pending) {
 		a := s.st.Apps.Get(slot)
 		if least, ok := refused[share{a.UserSlot, a.AMLabel}]; ok && !a.Unmanaged && least.Within(a.AM) {
@@ -47,22 +47,22 @@ func (s *Scheduler) Activate(i int32) {
 	}
 }
 
-// amShareSpent says whether a leaf has not even the smallest AM's room left. It
-// keeps the walk short where thousands wait.
+// amShareSpent says whether a leaf has no room for even the smallest AM. It saves time if thousands
+// of applications wait.
 func (s *Scheduler) amShareSpent(i int32) bool {
 	q, calc := s.Queue(i), s.cfg.Calculator
 	return len(s.partitions) == 1 && q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.queues[i].unmanaged == 0 &&
 		!calc.FitsIn(q.AMUsed.Add(s.cfg.MinAlloc), s.AMLimit(i))
 }
 
-// usersOf is how many users share what the AMs of a leaf may take.
+// usersOf is the number of users that share the AM limit of a leaf.
 func (s *Scheduler) usersOf(i int32) int64 {
 	leaf := s.Queue(i)
 	return int64(leaf.ActiveUsers + leaf.WaitingUsers)
 }
 
-// mayActivate says what keeps an application from being activated, if anything, when so many users
-// share the leaf.
+// mayActivate says what prevents the activation of an application if this many users share the
+// leaf; NoReason if nothing does.
 func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
 	at := s.at
 	s.at = s.partitions[a.AMLabel]
@@ -71,7 +71,7 @@ func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
 	return why
 }
 
-// mayActivateHere is mayActivate in the partition at hand.
+// mayActivateHere is mayActivate in the current partition.
 func (s *Scheduler) mayActivateHere(i int32, a *state.App, users int64) Reason {
 	q, calc := s.Queue(i), s.cfg.Calculator
 	if a.Unmanaged {
@@ -89,22 +89,23 @@ func (s *Scheduler) mayActivateHere(i int32, a *state.App, users int64) Reason {
 	return NoReason
 }
 
-// WhyNotActivated says what keeps an application from being activated now; NoReason when nothing does.
+// WhyNotActivated says what prevents the activation of an application now; NoReason if nothing
+// does.
 func (s *Scheduler) WhyNotActivated(a *state.App) Reason {
 	i := s.LeafOf(a)
 	return s.mayActivate(i, a, s.usersOf(i))
 }
 
-// AMLimit is how much the AMs of a leaf may take now.
+// AMLimit is the most that the AMs of a leaf may use now.
 func (s *Scheduler) AMLimit(i int32) yarn.Resource {
 	usable := s.at.tree.Capacities[i].EffMin
-	if s.at.label == 0 { // in YARN the guarantee alone counts for a label
+	if s.at.label == 0 { // for a label, YARN uses only the guarantee
 		usable = capacity.AMUsable(s.cfg.Calculator, s.currentLimit(i), usable)
 	}
 	return capacity.AMLimit(s.cfg.Calculator, usable, s.at.cfg.Queues[i].MaxAMPercent, s.cfg.MinAlloc)
 }
 
-// UserAMLimit is how much the AMs of one user of a leaf may take now.
+// UserAMLimit is the most that the AMs of one user of a leaf may use now.
 func (s *Scheduler) UserAMLimit(i int32, user uint32) yarn.Resource {
 	return s.userAMLimit(i, user, s.AMLimit(i), s.usersOf(i))
 }
@@ -119,9 +120,9 @@ func (s *Scheduler) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, 
 	})
 }
 
-// StartAttempt begins an application's next attempt: non-runnable when a limit on
-// parallel applications is reached, else waiting for activation. The AM is asked for at
-// once, so that it counts as demand.
+// StartAttempt starts an application's next attempt. It is non-runnable if a limit on parallel
+// applications is reached; otherwise it waits for activation, and its AM is asked for at once so
+// that it counts as pending.
 func (s *Scheduler) StartAttempt(app uint32) {
 	a := s.st.Apps.Get(app)
 	nonRunnable := !s.mayRun(a)
@@ -131,8 +132,9 @@ func (s *Scheduler) StartAttempt(app uint32) {
 	}
 }
 
-// askForAM has an attempt wait for activation and asks for its AM. The ask comes after the walk, as in
-// YARN: it does not make its user an active one among those that the AM limits divide by.
+// askForAM makes an attempt wait for activation, and asks for its AM. The ask comes after the
+// activation, as in YARN, so it does not make its user one of the active users by which the AM
+// limits are divided.
 func (s *Scheduler) askForAM(app uint32) {
 	s.ActivateArrival(s.LeafOf(s.st.Apps.Get(app)))
 	a := s.st.Apps.Get(app)
@@ -155,8 +157,8 @@ func (s *Scheduler) askForAM(app uint32) {
 	}
 }
 
-// ActivateArrival is activate for a leaf that an application has come to. Without a node it waits for the
-// first one, as in YARN.
+// ActivateArrival is Activate for a leaf with a new application. Without a node the application
+// waits for the first one, as in YARN.
 func (s *Scheduler) ActivateArrival(leaf int32) {
 	if s.cfg.Calculator.AnyAboveZero(s.st.Meta.Cluster) {
 		s.Activate(leaf)
@@ -175,8 +177,8 @@ type ParallelLimit struct {
 	Running, Most int64
 }
 
-// ReachedParallelLimit returns the first limit on parallel applications that keeps an application from
-// running, if one does.
+// ReachedParallelLimit returns the first limit on parallel applications that blocks an application,
+// if there is one.
 func (s *Scheduler) ReachedParallelLimit(a *state.App) (l ParallelLimit, reached bool) {
 	user := s.st.NameOf(a.User)
 	if most, runs := s.cfg.MaxParallelAppsOf(user), int64(s.RunnableOf(a.User)); most >= 0 && runs >= most {
@@ -197,7 +199,8 @@ func (s *Scheduler) RunnableOf(user state.NameID) int32 {
 	return 0
 }
 
-// StartNonRunnable starts non-runnable applications that may run now, in start order, after one has left.
+// StartNonRunnable starts non-runnable applications that may run now, in start order. It is called
+// after an application has ended or moved.
 func (s *Scheduler) StartNonRunnable() {
 	if !s.anyNonRunnable() {
 		return
@@ -229,7 +232,7 @@ func (s *Scheduler) anyNonRunnable() bool {
 	return false
 }
 
-// ActivateAll retries activation everywhere: the cluster's size has changed.
+// ActivateAll tries activations in all leaves after the size of the cluster has changed.
 func (s *Scheduler) ActivateAll() {
 	for i := range s.queues {
 		if s.cfg.Queues[i].Leaf {

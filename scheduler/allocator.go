@@ -10,7 +10,7 @@ import (
 type allocationState uint8
 
 const (
-	statePrioritySkipped allocationState = iota // this key gets nothing here; lower keys may
+	statePrioritySkipped allocationState = iota // this key gets nothing here; later keys may
 	stateAppSkipped                             // this application gets nothing here; the next one may
 	stateLocalitySkipped                        // this locality gets nothing; a wider one may
 	stateQueueSkipped                           // the whole leaf stops
@@ -18,8 +18,8 @@ const (
 	stateReserved
 )
 
-// decision is a proposal: at most one allocation or reservation, and the
-// reservation given up for it. why says why there is none.
+// decision is a proposal: at most one allocation or reservation, and the reservation that is given
+// up for it. why says why there is none.
 type decision struct {
 	state    allocationState
 	app      uint32
@@ -28,13 +28,13 @@ type decision struct {
 	node     uint32
 	size     yarn.Resource
 	locality yarn.Locality
-	// exchanged is the reservation given up for it, reservation its number.
+	// exchanged is the reservation that is given up, reservation its number.
 	exchanged   uint32
 	reservation uint64
-	increaseOf  uint32        // the container that it makes larger; 0: it makes a new one
-	delayed     bool          // this rack would do, after more visits
-	gang        []gangMembers // where the members of a gang go together; nil: it is of no gang
-	expected    int64         // when a gang that holds them is expected to start
+	increaseOf  uint32        // the container that it enlarges; 0: a new container
+	delayed     bool          // another visit of this rack may be served
+	gang        []gangMembers // the placement of a gang's members; nil: no gang
+	expected    int64         // when a gang with these reservations is expected to start
 	why         Reason
 }
 
@@ -52,11 +52,10 @@ func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 	return decision{state: stateAppSkipped, app: app, why: why}
 }
 
-// offerKey is the allocator's table for one key: pre-checks, the locality
-// levels, then the count of missed offers. An ask that ends as statePrioritySkipped does not
-// count this visit as a missed opportunity. A strict ask that waits for this rack does: in YARN
-// its count never grows, and it is never served. The count of an allocation is part of its
-// commit.
+// offerKey offers a node to one key: pre-checks, the localities, then the count of missed offers.
+// If an ask ends with statePrioritySkipped, the visit does not count as a missed opportunity,
+// except for a strict ask that waits for this rack. In YARN its count never grows, so it is never
+// served. An allocation updates the count in its commit.
 func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	a, k, n := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node)
 	refuse := func(state allocationState, why Reason) decision {
@@ -72,8 +71,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	case s.lending && !s.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
-		// In YARN it would stop its leaf at every node when the queue has too little
-		// room for it.
+		// In YARN it would block its leaf on every node if the queue has too little room for it.
 		return refuse(statePrioritySkipped, LocalityDelay)
 	case !s.cfg.ContinueLooking && !s.needsMore(a, k):
 		return refuse(statePrioritySkipped, NodeReservedByOther)
@@ -103,8 +101,8 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	a, k, n, calc := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
 	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }
-	// A strict ask has waited for its rack when it reserved a node there: its
-	// fulfillment waits no more.
+	// A strict ask waited for its rack before it reserved a node there. Its fulfillment does not
+	// wait again.
 	waits := !fulfillment || (at == yarn.RackLocal && k.Relax)
 	if waits && !s.delayOf(k).allows(at, fulfillment) {
 		return skip(LocalityDelay)
@@ -120,7 +118,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	more := fulfillment || s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
 		if !fulfillment && s.cfg.ContinueLooking && (!more || mustFree) {
-			if s.loan.lends() { // a reservation is not given up for room that may be asked back
+			if s.loan.lends() { // lent room may be recalled, so no reservation is given up for it
 				return skip(NodeReservedByOther)
 			}
 			if !mustFree {
@@ -141,7 +139,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved
-	if s.backfills && !fulfillment && !s.withinLimits(&d, yarn.Resource{}) { // what passes see leaves out what is reserved
+	if s.backfills && !fulfillment && !s.withinLimits(&d, yarn.Resource{}) { // usedNow leaves out reservations; this check counts them
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
@@ -151,8 +149,8 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	return d
 }
 
-// WhyNotPlaced says why a pass would allocate nothing for an ask on a node, going by room, limits and
-// locality; NoReason when it would.
+// WhyNotPlaced says why a pass would allocate nothing for an ask on a node, as far as room, limits
+// and locality are concerned; NoReason if it would.
 func (s *Scheduler) WhyNotPlaced(app, ask, node uint32, l *Limits) Reason {
 	if k := s.st.Asks.Get(ask); k.Label != s.st.Nodes.Get(node).Label && !s.mayBorrow(k) {
 		return OwnPartitionFirst

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// accept checks a decision against the present state, as YARN's committer does
-// with a proposal that may have grown old. What is refused changes nothing.
+// accept checks a decision against the current state, as YARN's committer checks a proposal that
+// may be outdated. A refused decision changes nothing.
 func (s *Scheduler) accept(d *decision) bool {
 	if !s.st.Apps.Has(d.app) || !s.st.Apps.Get(d.app).Activated() || !s.st.Nodes.Has(d.node) {
 		return false
@@ -52,7 +52,7 @@ func (s *Scheduler) commit(d *decision) {
 	default:
 		s.allocate(d, am)
 	}
-	if d.increaseOf == 0 { // the ask of an increase waits for one node alone, so nothing is counted
+	if d.increaseOf == 0 { // an increase waits for one node only, so nothing is counted for it
 		s.counted(d, opportunities, counts)
 		s.missedAfter(d, missed, misses)
 	}
@@ -61,7 +61,7 @@ func (s *Scheduler) commit(d *decision) {
 	}
 }
 
-// allocate makes a new container, with a lease when the pass lends.
+// allocate creates a container, with a lease if the pass lends.
 func (s *Scheduler) allocate(d *decision, am bool) {
 	a := s.st.Apps.Get(d.app)
 	e := event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am}
@@ -73,8 +73,8 @@ func (s *Scheduler) allocate(d *decision, am bool) {
 	s.Emit(&event.ContainerLent{ContainerAllocated: e, Reservation: s.loan.reservation, DeadlineMillis: deadline})
 }
 
-// counted keeps the count of missed offers after a grant: one near enough
-// starts it again, one further away counts as a visit.
+// counted updates the count of missed offers after a grant: a grant that is near enough resets it,
+// any other grant increases it.
 func (s *Scheduler) counted(d *decision, before uint32, counts bool) {
 	after := uint32(0)
 	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !s.cfg.RackLocalityFullReset) {
@@ -88,8 +88,8 @@ func (s *Scheduler) counted(d *decision, before uint32, counts bool) {
 	}
 }
 
-// UpdateCounts sets the counts of a key that is still asked for. A key that names no
-// place waits for none: it has no count of visits.
+// UpdateCounts sets the counts of a key that is still asked for. A key without places has no count
+// of visits, because it does not wait.
 func (s *Scheduler) UpdateCounts(app uint32, key yarn.SchedulerKey, opportunities, reReservations uint32) {
 	a := s.st.Apps.Get(app)
 	ask := s.st.Ask(a, key)

@@ -6,25 +6,24 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds on the passes that one input may cause beyond its own; what is left
-// over waits for heartbeats.
+// Bounds on the additional passes that one input may cause. The rest waits for heartbeats.
 const (
 	eagerGrants = 128 // nodes served with a grant
 	eagerMisses = 8   // nodes served without one
 )
 
-// AsksMore notes that an application asks for something new.
+// AsksMore records that an application has a new ask.
 func (s *Scheduler) AsksMore(slot uint32) {
 	if s.eager && !slices.Contains(s.asking, slot) {
 		s.asking = append(s.asking, slot)
 	}
 }
 
-// NodeFreed notes that a node got room back.
+// NodeFreed records that room was freed on a node.
 func (s *Scheduler) NodeFreed(node uint32) { s.freed = append(s.freed, node) }
 
-// RunEagerPasses runs the passes that an input has made possible: on the nodes that got room back,
-// and on nodes with room for what is newly asked. Without eager mode there are none.
+// RunEagerPasses runs the passes that an input has made useful: on the nodes with freed room, and
+// on nodes with room for the new asks. Without eager mode it does nothing.
 func (s *Scheduler) RunEagerPasses() {
 	if !s.eager {
 		s.freed, s.asking = s.freed[:0], s.asking[:0]
@@ -74,15 +73,16 @@ func (s *Scheduler) EagerPass(node uint32) bool {
 	return s.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
 }
 
-// servePending serves nodes with room for what an application asks, the emptiest of each partition
-// first, until it has everything or the budget is spent.
+// servePending serves nodes with room for an application's asks, the emptiest of each partition
+// first, until it has everything or the bounds are reached.
 func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
 	for _, p := range s.partitions {
 		s.servePendingOn(p, app, b)
 	}
 }
 
-// servePendingOn serves nodes of a partition, after those that are not reserved those that lend.
+// servePendingOn serves nodes of a partition: first those without a reservation, then those that
+// lend.
 func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) {
 	s.servePendingIn(&p.nodes, p, app, b)
 	if s.backfills {
@@ -100,7 +100,7 @@ func (s *Scheduler) servePendingIn(nodes *nodeIndex, p *partition, app uint32, b
 		for bucket, node := nodes.next(0, 0, size); node != 0 && !b.spent(); bucket, node = nodes.next(bucket, node, size) {
 			if s.eagerPass(node, b) {
 				granted = true
-				break // the index has changed: start again at the emptiest
+				break // the index has changed: begin again with the emptiest node
 			}
 		}
 		if !granted {
@@ -109,8 +109,8 @@ func (s *Scheduler) servePendingIn(nodes *nodeIndex, p *partition, app uint32, b
 	}
 }
 
-// smallestAsk is the least memory among what an application still asks of a partition, or may borrow
-// of it.
+// smallestAsk is the least memory of the asks of an application that the nodes of a partition may
+// serve or lend to.
 func (s *Scheduler) smallestAsk(app uint32, p *partition) (int64, bool) {
 	if !s.st.Apps.Has(app) || !s.st.Apps.Get(app).Activated() {
 		return 0, false

@@ -6,7 +6,7 @@ import (
 	"rmd/yarn"
 )
 
-// queueLimit is canAssignToThisQueue: present use against the limit.
+// queueLimit is YARN's canAssignToThisQueue: it compares the current usage with the limit.
 func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
 	return capacity.QueueLimit(capacity.QueueLimitInput{
 		Calculator:      s.cfg.Calculator,
@@ -21,11 +21,11 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 	})
 }
 
-// usedNow is what a queue uses as passes see it, when it has given up what is released of what is
-// reserved for it. In YARN that is what its containers and reservations have, though a reservation has
-// nothing yet. With backfill the room of reserved nodes is not counted twice: a queue that may use all
-// nodes does not use what is reserved, be it given up or not, for only the nodes bound what it uses, and
-// in a pass that lends room of a reservation the queues that are charged for it do not use it.
+// usedNow is the usage of a queue as a pass counts it, after it has given up some reservations
+// (released). In YARN this is the size of its containers and reservations. With backfill, the room
+// of reserved nodes must not count twice. So a queue that may use all nodes does not count
+// reservations, because only the nodes limit it. In a pass that lends the room of a reservation,
+// the queues of the reservation do not count it.
 func (s *Scheduler) usedNow(i int32, released yarn.Resource) yarn.Resource {
 	used := *s.used(i)
 	switch {
@@ -38,7 +38,7 @@ func (s *Scheduler) usedNow(i int32, released yarn.Resource) yarn.Resource {
 	return used.Sub(released)
 }
 
-// holds says whether a leaf is queue i, or below it.
+// holds says whether a leaf is queue i or below it.
 func (s *Scheduler) holds(i, leaf int32) bool {
 	for ; leaf >= 0; leaf = s.queues[leaf].parent {
 		if leaf == i {
@@ -61,9 +61,9 @@ func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 	})
 }
 
-// currentLimit is what the ancestors of a queue would hand down to it now, at
-// most its own maximum. YARN remembers the limit of the last pass; this is
-// derived, so that a new leader plans alike.
+// currentLimit is the limit that the ancestors of a queue would give it now, at most its own
+// maximum. YARN uses the limit of the last pass. rmd computes it, so that a new leader decides in
+// the same way.
 func (s *Scheduler) currentLimit(i int32) yarn.Resource {
 	own := s.cfg.Calculator.RoundDown(s.at.tree.Capacities[i].EffMax, s.cfg.MinAlloc)
 	parent := s.queues[i].parent
@@ -74,8 +74,8 @@ func (s *Scheduler) currentLimit(i int32) yarn.Resource {
 	return s.cfg.Calculator.Min(s.st.Meta.Cluster, own, handed)
 }
 
-// withinHeadroom says whether the size fits what the queue may still take,
-// what the application could give up included.
+// withinHeadroom says whether a size fits into the headroom of the queue, including what the
+// application could give up.
 func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 	room := l.headroom
 	if s.cfg.ContinueLooking {
@@ -84,7 +84,7 @@ func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 	return s.cfg.Calculator.FitsIn(k.Size, room)
 }
 
-// userCheck is canAssignToUser: use at the limit still passes.
+// userCheck is YARN's canAssignToUser: a user exactly at the limit may still get a container.
 func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	return capacity.UserCheck(capacity.UserCheckInput{
 		Calculator:      s.cfg.Calculator,
@@ -96,7 +96,7 @@ func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	})
 }
 
-// UserLimit is the limit of one user of a leaf, the active form.
+// UserLimit is the limit of an active user of a leaf.
 func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
 	users := s.userLimits(&s.at.queues[i])
 	if changes := s.queues[i].changes; users.known != changes {
@@ -106,7 +106,8 @@ func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
 	return s.weighted(users.limit, user)
 }
 
-// userLimitInput is what the limit of a leaf's users depends on, in the partition at hand.
+// userLimitInput has the data from which the limit of a leaf's users is computed, in the current
+// partition.
 func (s *Scheduler) userLimitInput(i int32) capacity.UserLimitInput {
 	q, e, activeUsed := &s.cfg.Queues[i], &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
 	if s.at.label != 0 {
@@ -121,7 +122,7 @@ func (s *Scheduler) userLimitInput(i int32) capacity.UserLimitInput {
 	}
 }
 
-// weighted is the limit of one user, by that of a user of weight 1.
+// weighted is the limit of a user, computed from the limit of a user of weight 1.
 func (s *Scheduler) weighted(limit yarn.Resource, user uint32) yarn.Resource {
 	w := s.users[user].weight
 	if w == yarn.One {
@@ -130,7 +131,7 @@ func (s *Scheduler) weighted(limit yarn.Resource, user uint32) yarn.Resource {
 	return capacity.WeightedUserLimit(s.cfg.Calculator, limit, w, s.cfg.MinAlloc)
 }
 
-// atLeastOne stands in for the sum of no weights.
+// atLeastOne replaces a sum of weights of 0 by 1.
 func atLeastOne(w yarn.Fraction) yarn.Fraction {
 	if w.Num <= 0 {
 		return yarn.One
@@ -162,8 +163,9 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 	return true
 }
 
-// Headroom is what an application may still get, as its AM sees it: of the partitions of its AM and
-// of its asks together. It is never below zero, even when the cluster has shrunk under what it uses.
+// Headroom is what an application may still get, as its AM sees it: the sum over the partitions of
+// its AM and of its asks. It is never negative, even if the cluster has become smaller than the
+// usage.
 //
 // Source: Hadoop 3.4.2, CapacityHeadroomProvider.getHeadroom. It also counts partitions for which
 // nothing is asked any more.
@@ -185,11 +187,11 @@ func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
 	return room
 }
 
-// headroomHere is what an application may still get of the partition at hand.
+// headroomHere is what an application may still get in the current partition.
 func (s *Scheduler) headroomHere(a *state.App) yarn.Resource {
 	i := s.LeafOf(a)
 	limit := s.at.tree.Capacities[i].EffMax
-	if s.at.label == 0 { // in YARN the queue's own maximum alone counts for a label
+	if s.at.label == 0 { // for a label, YARN uses only the maximum of the queue itself
 		limit = s.currentLimit(i)
 	}
 	room := capacity.Headroom(capacity.HeadroomInput{
@@ -220,8 +222,8 @@ func (s *Scheduler) WithinUserLimit(a *state.App) bool {
 	return ok
 }
 
-// LimitsFor is what a pass would hand down to an application's leaf now, or would without the maxima
-// of queues, or without the limit of users.
+// LimitsFor returns the limits that a pass would give an application's leaf now, optionally without
+// the maxima of queues or without the user limit.
 func (s *Scheduler) LimitsFor(a *state.App, noMaximum, noUserLimit bool) *Limits {
 	i := s.LeafOf(a)
 	l := &Limits{limit: s.currentLimit(i)}

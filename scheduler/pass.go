@@ -5,24 +5,23 @@ import (
 	"rmd/yarn"
 )
 
-// Limits is what a pass hands down the queue tree, and what a queue learned
-// about itself on the way.
+// Limits are the limits that a pass gives to a queue, and the results for this queue.
 type Limits struct {
-	limit         yarn.Resource // the most this queue may use
+	limit         yarn.Resource // the most that this queue may use
 	headroom      yarn.Resource // limit − used; may be negative
 	blocked       yarn.Resource // headroom of children that were blocked in this pass
-	needUnreserve yarn.Resource // what the user must give up first
+	needUnreserve yarn.Resource // the part of its reservations that the user must give up first
 }
 
-// Headroom is what the queue may still take.
+// Headroom is what the queue may use in addition.
 func (l *Limits) Headroom() yarn.Resource { return l.headroom }
 
-// outcome is what a pass over a queue or application came to.
+// outcome is the result of a pass over a queue or an application.
 type outcome struct {
 	granted    bool // something was allocated or reserved
 	reserved   bool
 	offSwitch  bool
-	queueLimit bool // stopped by the queue's limit: its room stays blocked
+	queueLimit bool // the queue's limit stopped the pass: siblings may not use its room
 }
 
 // HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
@@ -46,8 +45,8 @@ func (s *Scheduler) serve(node uint32) bool {
 	return granted
 }
 
-// servePartition is serve for a node of the partition at hand. A reserved node is looked at for its
-// reservation first, whatever comes of it. Then there are only passes that lend what it leaves idle.
+// servePartition is serve for a node of the current partition. On a reserved node, it first tries
+// to fulfill the reservation. After that it only lends the room that the reservation leaves idle.
 func (s *Scheduler) servePartition(node uint32) bool {
 	var grants, offSwitch int64
 	pass := s.passOnNode
@@ -93,9 +92,9 @@ func (s *Scheduler) lend(node uint32) outcome {
 	return a
 }
 
-// hasRoom says whether anything at all may be placed on a node: a smallest
-// container fits, and no kind is over-committed, not even one that an ask does
-// not want: nothing is placed until the node is within its lowered total again.
+// hasRoom says whether a node can take a container: the smallest container fits, and no resource is
+// over-committed. Nothing is placed on a node until it is within its lowered total again, even if
+// the ask does not need that resource.
 func (s *Scheduler) hasRoom(n *state.Node) bool {
 	free := n.Unallocated()
 	return s.cfg.Calculator.AvailableContainers(free, s.cfg.MinAlloc) > 0 && s.cfg.Calculator.FitsIn(yarn.Resource{}, free)
@@ -142,7 +141,7 @@ func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
 	return outcome{queueLimit: limited}
 }
 
-// blockedBy is the room that a blocked child keeps from its later siblings.
+// blockedBy is the room that later siblings may not use because a child is blocked.
 func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 	if !s.cfg.Queues[child].Leaf {
 		return cl.blocked
@@ -153,7 +152,7 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 	users, active := s.userLimits(&s.at.queues[i]), s.Active(i)
 	if users.refused == s.queues[i].changes {
-		return outcome{} // as it would be again, whatever the node
+		return outcome{} // another node would have the same result
 	}
 	check, refused := true, 0
 	for _, slot := range active {

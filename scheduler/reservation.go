@@ -8,19 +8,18 @@ import (
 	"rmd/yarn"
 )
 
-// A reservation keeps a node for an ask that does not fit there yet. Its whole life is in this file:
+// A reservation keeps a node for an ask that does not fit there yet. This file has its whole life:
 //
-//	made          reserve      a pass finds the node too full and nothing forbids to reserve it
-//	re-reserved   fulfill      the node's heartbeat finds it still too full; backfill.go may lend what is idle
+//	made          reserve      a pass finds the node too full, and nothing forbids a reservation
+//	re-reserved   fulfill      at the node's heartbeat it is still too full; backfill.go may lend idle room
 //	fulfilled     fulfill      the node has room: the reservation becomes a container
-//	exchanged     exchanged    its application is served elsewhere and gives it up
+//	exchanged     exchanged    its application gives it up for an allocation elsewhere
 //	cancelled     cancel…      by blacklist, node, ask, size, attempt, operator or limit
 //
-// Package planner calls the exported functions.
-//
-// An application that moves to another queue takes its reservations along; the state does that.
+// Package planner calls the exported functions. If an application moves to another queue, the state
+// moves its reservations too.
 
-// reserve makes a reservation. No limit is checked any more: accept has done that.
+// reserve makes a reservation. accept has already checked the limits.
 func (s *Scheduler) reserve(d *decision, am bool) {
 	next := s.st.Meta.NextReservation + 1
 	if d.increaseOf != 0 {
@@ -41,7 +40,7 @@ func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 		!s.st.ReservationBanned(n, k.App, k.Key)
 }
 
-// needsMore says whether a key may reserve one node more.
+// needsMore says whether a key may reserve another node.
 func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
 	c := claim{
 		outstanding:    k.Count,
@@ -54,9 +53,9 @@ func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
 	return c.needsMore(s.cfg.Calculator)
 }
 
-// claim is what decides how many nodes a key may reserve.
+// claim has the data that decide how many nodes a key may reserve.
 type claim struct {
-	outstanding    int64 // containers still asked
+	outstanding    int64 // containers that it still asks for
 	reserved       int64 // nodes reserved
 	reReservations int64 // heartbeats of reserved nodes since the last change
 	size           yarn.Resource
@@ -64,8 +63,8 @@ type claim struct {
 	maxAlloc       yarn.Resource // of the queue
 }
 
-// needsMore says whether the key may reserve one node more: S + N − R > 0, where the starvation S
-// grows with re-reservations, slower for large asks.
+// needsMore says whether the key may reserve another node: S + N − R > 0. The starvation S grows
+// with re-reservations, slower for large asks.
 //
 // Source: Hadoop 3.4.2, RegularContainerAllocator.shouldAllocOrReserveNewContainer.
 func (k claim) needsMore(c yarn.Calculator) bool {
@@ -94,7 +93,7 @@ func (k claim) starvation(c yarn.Calculator) int64 {
 	return int64(min(q, 1<<31))
 }
 
-// ratio is a/b by memory, or the largest a[i]/b[i] of all kinds.
+// ratio is a/b by memory, or the largest a[i]/b[i] over all resources.
 func ratio(c yarn.Calculator, a, b yarn.Resource) yarn.Fraction {
 	if !c.Dominant {
 		return part(a[yarn.Memory], b[yarn.Memory])
@@ -116,7 +115,8 @@ func part(a, b int64) yarn.Fraction {
 }
 
 // exchanged is the newest reservation of a key that covers need, to be given up for an allocation
-// elsewhere; 0 if there is none. What limits demand must come from the partition at hand.
+// elsewhere; 0 if there is none. If a limit makes the exchange necessary, it must be on a node of
+// the current partition.
 func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) uint32 {
 	for slot, r := range s.st.ReservationsOf(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) && (!limits || s.here(r)) && !s.hasPreempted(r) {
@@ -126,13 +126,14 @@ func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource, li
 	return 0
 }
 
-// here says whether a reservation is of a node of the partition at hand.
+// here says whether a reservation is on a node of the current partition.
 func (s *Scheduler) here(r *state.Reservation) bool {
 	return len(s.partitions) == 1 || s.st.Nodes.Get(r.Node).Label == s.at.label
 }
 
-// fulfill is the pass on a reserved node: it fulfills the reservation, counts it again, cancels it, or
-// does nothing. No limit is checked: what is reserved is charged already.
+// fulfill is the pass on a reserved node. It fulfills the reservation, counts a re-reservation,
+// cancels the reservation, or does nothing. It checks no limits, because the reservation already
+// counts as used.
 func (s *Scheduler) fulfill(node uint32) {
 	n := s.st.Nodes.Get(node)
 	r := s.st.Reservations.Get(n.Reservation)
@@ -143,8 +144,8 @@ func (s *Scheduler) fulfill(node uint32) {
 	a := s.st.Apps.Get(r.App)
 	ask := s.st.AskFor(a, r.Key, r.IncreaseOf)
 	if !s.wanted(ask, node) {
-		// YARN keeps a reservation whose ask has narrowed to other places: it
-		// could never be fulfilled, and would lock the node.
+		// YARN keeps a reservation whose ask has changed to other places. It could never be
+		// fulfilled, and would block the node.
 		s.cancel(r.Number, yarn.CancelAskGone)
 		return
 	}
@@ -189,7 +190,7 @@ func (s *Scheduler) wanted(ask, node uint32) bool {
 func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
 	slot := s.st.Reservation(number)
 	if slot == 0 {
-		return // it went with another one of its gang
+		return // it was cancelled with another reservation of its gang
 	}
 	r := *s.st.Reservations.Get(slot)
 	s.NodeFreed(r.Node)
@@ -200,11 +201,11 @@ func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
 	}
 }
 
-// CancelReservation cancels a reservation by an operator's wish. The state keeps its key from
-// reserving the node again for a while.
+// CancelReservation cancels a reservation for an operator. For a while the state does not let the
+// same key reserve the node again.
 func (s *Scheduler) CancelReservation(number uint64) { s.cancel(number, yarn.CancelOperator) }
 
-// cancelWhere cancels the reservations of an application that meet a condition.
+// cancelWhere cancels the reservations of an application for which when returns true.
 func (s *Scheduler) cancelWhere(app uint32, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
 	var numbers []uint64
 	for _, r := range s.st.ReservationsOf(s.st.Apps.Get(app)) {
@@ -222,8 +223,9 @@ func (s *Scheduler) CancelAll(app uint32, cause yarn.CancelCause) {
 	s.cancelWhere(app, cause, func(*state.Reservation) bool { return true })
 }
 
-// CancelUnwanted cancels the reservations of an application whose asks are gone, in the batch in
-// which they go. With eager-cancel off they wait for their nodes' heartbeats, as in YARN.
+// CancelUnwanted cancels the reservations of an application whose asks do not exist any more, in
+// the same batch. With eager-cancel off, they are cancelled at the heartbeats of their nodes, as in
+// YARN.
 func (s *Scheduler) CancelUnwanted(app uint32) {
 	a := s.st.Apps.Get(app)
 	if a.Reservations == 0 {
@@ -239,36 +241,36 @@ func (s *Scheduler) CancelUnwanted(app uint32) {
 	}
 }
 
-// CancelOtherSizes cancels the reservations of an ask that is for another size now.
+// CancelOtherSizes cancels the reservations of an ask whose size has changed.
 func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, increaseOf uint32, size yarn.Resource) {
 	s.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
 		return r.Key == key && r.IncreaseOf == increaseOf && s.sizeFor(r) != size
 	})
 }
 
-// CancelBlacklisted cancels the reservations of an application on nodes that it refuses now
-// (YARN-10902: in YARN they stay for ever).
+// CancelBlacklisted cancels the reservations of an application on nodes that it has blacklisted. In
+// YARN they stay forever (YARN-10902).
 func (s *Scheduler) CancelBlacklisted(app uint32) {
 	a := s.st.Apps.Get(app)
 	s.cancelWhere(app, yarn.CancelBlacklisted, func(r *state.Reservation) bool { return a.Blacklisted(s.st.Nodes.Get(r.Node)) })
 }
 
-// CancelIncrease cancels the reservation for a container to grow, when the container ends.
+// CancelIncrease cancels the reservation for an increase of a container that ends.
 func (s *Scheduler) CancelIncrease(c *state.Container) {
 	if r := s.st.Resize(c); r != nil && r.Reservation != 0 {
 		s.cancel(s.st.Reservations.Get(r.Reservation).Number, yarn.CancelResizeEnded)
 	}
 }
 
-// CancelOnNode cancels the reservation of a node that takes nothing new any more, or that another
-// partition gets.
+// CancelOnNode cancels the reservation of a node that takes no new containers any more, or that
+// gets another label.
 func (s *Scheduler) CancelOnNode(node uint32, cause yarn.CancelCause) {
 	if r := s.st.Nodes.Get(node).Reservation; r != 0 {
 		s.cancel(s.st.Reservations.Get(r).Number, cause)
 	}
 }
 
-// CancelLarger cancels a node's reservation that does not fit its total, if that is so.
+// CancelLarger cancels a node's reservation if it does not fit the node's total.
 func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
 	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 {
@@ -282,8 +284,8 @@ func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
 	return true
 }
 
-// CancelUnservable cancels a node's reservation that the node as it is now cannot serve: it is too
-// small, or stands in a rack that is blacklisted or, with eager-cancel, not asked for.
+// CancelUnservable cancels a node's reservation if the node cannot serve it any more: the node is
+// too small, or its rack is blacklisted or, with eager-cancel, not asked for.
 func (s *Scheduler) CancelUnservable(node uint32) {
 	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 || s.CancelLarger(node, n.Total) {

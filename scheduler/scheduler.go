@@ -8,46 +8,47 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// Scheduler allocates containers and reserves nodes on a state that it owns. Everything that it
-// decides is an event, which it applies to that state. It is not for concurrent use.
+// Scheduler allocates containers and reserves nodes on a state that it owns. Each of its decisions
+// is an event, which it applies to this state. It is not safe for concurrent use.
 type Scheduler struct {
 	st    *state.State
-	eager bool             // run passes beyond those of node heartbeats
+	eager bool             // also run passes between node heartbeats
 	cfg   *capacity.Config // nil before the cluster is initialized
-	stale bool             // the trees of partitions are older than the cluster's resources or queues
+	stale bool             // the cluster or the queues have changed since the trees of partitions were computed
 
 	queues     []queueView  // parallel to cfg.Queues
 	indexOf    []int32      // queue slot → index in queues
 	partitions []*partition // by label; the first is the default one
-	at         *partition   // the one that limits and passes are for: the default one but in a pass
+	at         *partition   // the current partition, for limits and passes; outside of a pass the default one
 	lends      bool         // some label is not exclusive
-	backfills  bool         // some queue may borrow room of reserved nodes
-	uses       uint64       // Touched.Uses of the present event
-	changed    []*partition // whose views the present event may have changed; see setChanged
+	backfills  bool         // some queue may borrow the room of reserved nodes
+	uses       uint64       // Touched.Uses of the current event
+	changed    []*partition // partitions whose views the current event may have changed; see setChanged
 	apps       []appView    // by slot
 	users      []userView   // by slot
 	// runnable counts runnable applications by user name over all leaves.
 	runnable []int32 // by NameID
 
-	levelLimits []Limits // what a pass hands down, by depth of the tree
+	levelLimits []Limits // the limits in a pass, by depth of the tree
 
 	now      int64
-	stamped  bool // the input's time is among its events
-	counting bool // the pass is a node's own heartbeat: delays count
-	lending  bool // the pass offers a node of a label to asks without one
-	loan     loan // the pass offers room of a reserved node
+	stamped  bool // the events of this input already have its time
+	counting bool // the pass belongs to a node's heartbeat, so it counts for locality delays
+	lending  bool // the pass offers a node of a label to asks without a label
+	loan     loan // the room of a reservation that the pass offers
 	events   []event.Event
-	freed    []uint32       // nodes that got room back by this input
-	asking   []uint32       // applications that ask for something new
-	recalled []uint32       // containers that are to end now for room that they have borrowed
-	ends     []containerEnd // of enoughAt; reused
+	freed    []uint32       // nodes on which this input has freed room
+	asking   []uint32       // applications with new asks
+	recalled []uint32       // containers that must end now because the room that they borrowed is needed
+	ends     []containerEnd // scratch space of enoughAt
 
 	gangsCompared int64 // comparisons for gangs in this input
 }
 
-// New makes a scheduler that takes st over. With eager, passes also run when an ask arrives and when
-// room is freed; without it they run on node heartbeats alone, as YARN's do. It fails when the queue
-// configuration in the state cannot be read, which a validated one always can.
+// New returns a scheduler that owns st from now on. With eager, it also runs passes when an ask
+// arrives and when room is freed. Without eager, passes run only on node heartbeats, as in YARN.
+// New fails if it cannot read the queue configuration in the state, which does not happen with a
+// validated configuration.
 func New(st *state.State, eager bool) (*Scheduler, error) {
 	s := &Scheduler{st: st, eager: eager}
 	if err := s.rebuild(); err != nil {
@@ -56,13 +57,13 @@ func New(st *state.State, eager bool) (*Scheduler, error) {
 	return s, nil
 }
 
-// State is the state that the scheduler plans on. It is for reading, and changes with Emit.
+// State is the state that the scheduler plans on. Do not change it; Emit changes it.
 func (s *Scheduler) State() *state.State { return s.st }
 
-// Config is the queue configuration in force; nil before the cluster is initialized.
+// Config is the current queue configuration; nil before the cluster is initialized.
 func (s *Scheduler) Config() *capacity.Config { return s.cfg }
 
-// Tree is the effective capacities for the cluster as it is; nil before the cluster is initialized.
+// Tree has the effective capacities for the current cluster; nil before the cluster is initialized.
 func (s *Scheduler) Tree() *capacity.Tree {
 	if s.cfg == nil {
 		return nil
@@ -71,7 +72,8 @@ func (s *Scheduler) Tree() *capacity.Tree {
 	return s.partitions[0].tree
 }
 
-// TreeOf is the effective capacities for the nodes of a label; nil if the cluster does not know it.
+// TreeOf has the effective capacities for the nodes of a label; nil if the cluster does not have
+// the label.
 func (s *Scheduler) TreeOf(label string) *capacity.Tree {
 	id := s.st.Label(label)
 	if label != "" && id == 0 {
@@ -97,25 +99,26 @@ func (s *Scheduler) Begin(now int64) {
 	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
 }
 
-// Events are those of the input so far. The slice is good until the next Begin.
+// Events are the events of the current input. The slice is valid until the next Begin.
 func (s *Scheduler) Events() []event.Event { return s.events }
 
-// Emit applies an event and appends it to the input's events. An event that the state refuses is a
-// bug here, and stops the replica.
+// Emit applies an event and appends it to the events of the input. If the state refuses the event,
+// this is a bug of the scheduler, and the replica stops.
 func (s *Scheduler) Emit(e event.Event) {
 	s.Stamp()
 	s.record(e)
 }
 
-// Stamp brings the state's clock to the input's time, once.
+// Stamp sets the state's clock to the time of the input, once.
 func (s *Scheduler) Stamp() {
 	if s.now > s.st.Meta.NowMillis {
 		s.Confirm()
 	}
 }
 
-// Confirm makes the answer wait for an entry though nothing may have changed. A deposed leader, which
-// does not know what a later one has decided, never gets the entry committed and so never answers.
+// Confirm makes the answer wait for the commit of an entry, even if nothing has changed. A deposed
+// leader does not know what its successor has decided. It cannot commit the entry, so it never
+// answers.
 func (s *Scheduler) Confirm() {
 	if !s.stamped {
 		s.stamped = true
@@ -130,8 +133,8 @@ func (s *Scheduler) record(e event.Event) {
 	s.events = append(s.events, e)
 }
 
-// Apply applies an event that was decided elsewhere and brings the views up to date. After an error
-// the scheduler must not be used any more.
+// Apply applies an event that was decided elsewhere, and updates the views. After an error do not
+// use the scheduler any more.
 func (s *Scheduler) Apply(e event.Event) error {
 	if err := s.st.Apply(e); err != nil {
 		return err
