@@ -17,6 +17,7 @@ import (
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/thousands"
 	"rmd/scheduler/capacity"
 	"rmd/transport/hadoop"
 	"rmd/transport/http/v1/api"
@@ -231,7 +232,7 @@ func (c *call) judge(ctx context.Context, file string) (v api.Validation, doc []
 }
 
 func invalidQueues(v api.Validation) error {
-	e := clierr.New("INVALID_QUEUES", "correct them", "the configuration has %d faults", len(v.Faults))
+	e := clierr.New("INVALID_QUEUES", "correct them", "the configuration has %s", thousands.Count(len(v.Faults), "fault"))
 	for _, f := range v.Faults {
 		e.Details = append(e.Details, faultLine(f))
 	}
@@ -315,7 +316,8 @@ func writeValidation(w io.Writer, file string, v api.Validation) error {
 	if !v.Valid {
 		verdict = "NOT VALID"
 	}
-	fmt.Fprintf(w, "%s: %s, %d faults, %d warnings, %d keys not honored\n", file, verdict, len(v.Faults), len(v.Warnings), len(v.Ignored))
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s not honored\n", file, verdict, thousands.Count(len(v.Faults), "fault"),
+		thousands.Count(len(v.Warnings), "warning"), thousands.Count(len(v.Ignored), "key"))
 	for _, part := range []struct {
 		name   string
 		faults []api.Fault

@@ -74,7 +74,7 @@ var examples = map[string][]string{
 
 	"cluster status":       {"rmd cluster status", "rmd cluster status --watch -o wide"},
 	"cluster init":         {"rmd cluster init --addr rm1:8088 --queues capacity-scheduler.xml"},
-	"cluster token create": {"rmd cluster token create --ttl 1h > token"},
+	"cluster token create": {"(umask 077; rmd cluster token create --ttl 1h > token)"},
 	"cluster join":         {"rmd cluster join 10.0.0.11:8034 --token-file token --addr rm4:8088"},
 	"cluster members":      {"rmd cluster members -o json"},
 	"cluster promote":      {"rmd cluster promote rm4"},
@@ -84,7 +84,7 @@ var examples = map[string][]string{
 	"cluster health":       {"rmd cluster health --quiet || echo look at it"},
 	"cluster verify":       {"rmd cluster verify"},
 
-	"access token create":       {"rmd access token create --name ci --role submit --ttl 24h > token"},
+	"access token create":       {"(umask 077; rmd access token create --name ci --role submit --ttl 24h > token)"},
 	"access token list":         {"rmd access token list"},
 	"access token revoke":       {"rmd access token revoke ci"},
 	"access certificate create": {"rmd access certificate create --name ann --role operator --dir /etc/rmd"},

@@ -18,6 +18,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
+	"rmd/internal/thousands"
 	"rmd/snapshot"
 	"rmd/transport/http/v1/api"
 )
@@ -168,10 +169,11 @@ func runRestore(c *call) error {
 	if d.TokensKept > 0 {
 		kept = fmt.Sprintf("; the file has no access tokens, so the cluster keeps its own (%d)", d.TokensKept)
 	}
+	apps, nodes := thousands.Count(d.Apps, "application"), thousands.Count(d.Nodes, "node")
 	if d.DryRun {
-		return showDone(c, a, path, "%s can be restored: %d applications, %d nodes%s", path, d.Apps, d.Nodes, kept)
+		return showDone(c, a, path, "%s can be restored: %s, %s%s", path, apps, nodes, kept)
 	}
-	return showDone(c, a, path, "restored %s: %d applications, %d nodes, epoch %d%s", path, d.Apps, d.Nodes, d.Epoch, kept)
+	return showDone(c, a, path, "restored %s: %s, %s, epoch %d%s", path, apps, nodes, d.Epoch, kept)
 }
 
 // leaderClient makes a client of the leader alone: a snapshot is not passed on
