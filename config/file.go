@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,16 @@ import (
 	"rmd/internal/nearest"
 )
 
+// readStart reads as much of a file as is needed to see that it is too large. A device has no size.
+func readStart(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, fileMax+1))
+}
+
 // readFile lays the file over what is set so far. False: it is no YAML file.
 func (l *loader) readFile(path string) bool {
 	info, err := os.Stat(path)
@@ -23,7 +34,7 @@ func (l *loader) readFile(path string) bool {
 	}
 	var b []byte
 	if err == nil {
-		b, err = os.ReadFile(path)
+		b, err = readStart(path)
 	}
 	if err != nil {
 		l.fault(Origin{}, "write one with \"rmd init\"", "%v", err)

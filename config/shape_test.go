@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -50,5 +51,14 @@ func TestHostileFiles(t *testing.T) {
 				t.Errorf("%d MB were needed", took)
 			}
 		})
+	}
+}
+
+// TestEndlessFile: a device that never ends is no configuration, and is not read to the end.
+func TestEndlessFile(t *testing.T) {
+	_, err := Load(Source{File: "/dev/zero"})
+	var bad *Invalid
+	if !errors.As(err, &bad) || !strings.Contains(strings.Join(bad.Lines(), "\n"), "may have only 65536") {
+		t.Errorf("it is read: %v", err)
 	}
 }

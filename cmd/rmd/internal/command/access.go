@@ -221,11 +221,11 @@ func (p *program) accessToken() (string, error) {
 	if file == "" {
 		return checkToken("RMD_TOKEN", p.env("RMD_TOKEN"))
 	}
-	b, err := os.ReadFile(file)
+	b, err := readFile(file, tokenMax)
 	if err != nil {
 		return "", clierr.New(clierr.CodeFile, "name a file that contains an access token", "cannot read the access token: %v", err)
 	}
-	if len(b) > tokenMax || len(bytes.TrimSpace(b)) == 0 {
+	if len(bytes.TrimSpace(b)) == 0 {
 		return "", clierr.New(clierr.CodeFile, "name a file that contains only an access token", "%s contains no access token", file)
 	}
 	return checkToken(file, string(b))

@@ -73,6 +73,9 @@ func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 			}
 		}
 	}
+	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file", "/dev/zero"); !strings.Contains(r.err, "/dev/zero has more than the 4096 bytes") {
+		t.Errorf("a file without end: %+v", r)
+	}
 	for _, bad := range []string{"", "two words", "a\nb", strings.Repeat("x", tokenMax+1)} {
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file", file(bad))
 		if r.exit == exitcode.OK || bad != "" && strings.Contains(r.err, bad) {

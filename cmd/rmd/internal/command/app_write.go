@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -58,7 +57,7 @@ func runSubmit(c *call) error {
 		}
 	}
 	if file := c.String("context"); file != "" {
-		if s.Context, err = os.ReadFile(file); err != nil {
+		if s.Context, err = readFile(file, bodyMax); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func readHadoop(path string) (*hadoopconf.Config, error) {
 }
 
 func readJSONProperties(path string) ([]capacity.Property, error) {
-	b, err := os.ReadFile(path)
+	b, err := readFile(path, bodyMax)
 	if err != nil {
 		return nil, err
 	}

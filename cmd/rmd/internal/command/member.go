@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -185,7 +184,7 @@ func (c *call) token() (string, error) {
 		return strings.TrimSpace(string(b)), err
 	}
 	c.warnReadable(file)
-	b, err := os.ReadFile(file)
+	b, err := readFile(file, tokenMax)
 	return strings.TrimSpace(string(b)), err
 }
 

@@ -117,7 +117,7 @@ func runRecover(c *call) error {
 	if c.String("peers") == "" {
 		return clierr.Usagef("write --peers FILE", "the members of the new cluster are not named")
 	}
-	b, err := os.ReadFile(c.String("peers"))
+	b, err := readFile(c.String("peers"), 1<<20)
 	if err != nil {
 		return err
 	}

@@ -227,3 +227,20 @@ func readAll(r io.Reader, most int64) ([]byte, error) {
 	}
 	return io.ReadAll(io.LimitReader(r, most))
 }
+
+// bodyMax is what a replica takes as a body.
+const bodyMax = 4 << 20
+
+// readFile reads a file of at most so many bytes. A device may have no end.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := readAll(f, most+1)
+	if err == nil && int64(len(b)) > most {
+		err = clierr.New(clierr.CodeFile, "name another file", "%s has more than the %d bytes that it may have", path, most)
+	}
+	return b, err
+}
