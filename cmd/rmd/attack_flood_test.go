@@ -40,7 +40,7 @@ var hostileCrowds = []hostile{
 	{"40 previews of preemption, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/preemption:preview", "", `{"from_ms":1}`))},
 	{"40 previews of preemption, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|410) `, manyRequests(40, req("POST /v1/preemption:preview", asJSON+"{operator}", `{"from_ms":1}`))},
 	{"40 requests for what-if, at once", `of 40 refused`, manyRequests(40, req("POST /v1/whatif", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`))},
-	{"40 configurations of 3,000 queues checked, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503) `, manyRequests(40, req("POST /v1/conf:validate", asJSON+"{read}", manyQueues()))},
+	{"40 configurations of 1,000 queues checked, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503) `, manyRequests(40, req("POST /v1/conf:validate", asJSON+"{read}", manyQueues()))},
 	{"40 placements by configurations that multiply, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503) `, manyRequests(40, req("POST /v1/queues:place", asJSON+"{read}", doublingRules()))},
 	{"200 guesses of a token, at once", `^200 of 200 refused`, manyRequests(200, req("GET /v1/apps?limit=1", "Authorization: Bearer rmd_guess", ""))},
 }

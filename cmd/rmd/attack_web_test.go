@@ -182,10 +182,10 @@ func doublingRules() string {
 		`"yarn.scheduler.capacity.mapping-rule-format":"json","yarn.scheduler.capacity.mapping-rule-json":"{\"rules\":[` + strings.Repeat(twice, 60) + last + `]}"}}`
 }
 
-// manyQueues is a configuration of 180 kB.
+// manyQueues is a configuration of 60 kB.
 func manyQueues() string {
 	var names, more strings.Builder
-	for i := range 3000 {
+	for i := range 1000 {
 		fmt.Fprintf(&names, ",q%05d", i)
 		fmt.Fprintf(&more, `,"yarn.scheduler.capacity.root.q%05d.capacity":"1"`, i)
 	}
