@@ -97,7 +97,7 @@ func (r *preemptionRound) hasten(set standingSet) bool {
 		}
 	}
 	r.s.withdrawFor(res, yarn.WithdrawNotChosen)
-	r.leaves[leaf].gain = r.leaves[leaf].gain.Sub(res.Size) // balance.gain already has it
+	r.countReserved(leaf, res.Size)
 	r.warn(beneficiary{leaf: leaf, app: res.App}, &again, res.Number, yarn.PreemptGuarantee)
 	return true
 }

@@ -29,6 +29,7 @@ type preemptionRound struct {
 	s             *Scheduler
 	p             *partition
 	set           *preempt.Settings
+	queues        []preempt.Queue   // parallel to cfg.Queues
 	leaves        []preemptionShare // parallel to cfg.Queues
 	asked         []yarn.Resource   // by queue: the size of the warned containers of its subtree
 	budget        *yarn.Resource    // what the round may still take
@@ -118,7 +119,7 @@ func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, 
 	shares := queues.Entitlements(set, preempt.Mode{Reserved: true})
 	r := &preemptionRound{s: s, p: p, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
 		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
-		ranks: newRankedTaking(queues, set, budget), balance: balance}
+		queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance}
 	for i := range shares {
 		if q := &queues.Queues[i]; q.Leaf {
 			r.leaves[i] = r.shareOf(q, &shares[i])
@@ -134,14 +135,30 @@ func (r *preemptionRound) shareOf(q *preempt.Queue, share *preempt.Share) preemp
 	v := preemptionShare{
 		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // YARN's roundings may leave Ideal below
 		under:  yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
+		over:   r.above(q),
 		inside: share.Needy && !q.DisabledIntra,
 	}
 	if !q.Disabled {
-		keep := r.s.cfg.Calculator.Min(r.p.total, q.Used.Add(q.Pending), q.Guaranteed)
-		v.over, v.take = q.Used.Sub(keep), share.ToTake
+		v.take = share.ToTake
 		for i := range v.take { // a first container is taken however small the part is
 			v.take[i] = r.set.NaturalTermination.MulCeil(max(v.take[i], 0))
 		}
 	}
 	return v
+}
+
+// above is what a leaf uses above the part of its guarantee that it uses or wants. A leaf that gives
+// nothing has none.
+func (r *preemptionRound) above(q *preempt.Queue) (none yarn.Resource) {
+	if q.Disabled {
+		return none
+	}
+	return q.Used.Sub(r.s.cfg.Calculator.Min(r.p.total, q.Used.Add(q.Pending), q.Guaranteed))
+}
+
+// countReserved counts a reservation as used that was made for balance and is not any more.
+func (r *preemptionRound) countReserved(leaf int32, size yarn.Resource) {
+	q, share := &r.queues[leaf], &r.leaves[leaf]
+	q.Used, q.Reserved = q.Used.Add(size), q.Reserved.Add(size)
+	share.over, share.gain = r.above(q), share.gain.Sub(size)
 }

@@ -117,6 +117,9 @@ func (r *preemptionRound) stillGains(res *state.Reservation) yarn.Resource {
 func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) {
 	slot := r.s.st.Reservation(set.number)
 	res := r.s.st.Reservations.Get(slot)
+	if r.s.st.Preemptions.Get(set.victims[0]).Cause == yarn.PreemptBalance {
+		r.countReserved(r.s.leafOfReservation(res), res.Size)
+	}
 	r.s.withdrawFor(res, cause)
 	if cause != yarn.WithdrawFulfilled && !r.withinMaxima(r.s.LeafOf(r.s.st.Apps.Get(res.App)), yarn.Resource{}) {
 		r.drop(slot)

@@ -193,12 +193,14 @@ func (l *Ledger) aboveGuarantee(a *app, c *container, warnings []warning, what s
 }
 
 // betweenQueues returns the warnings that are not inside a queue, and what a queue has reserved for
-// those that are.
+// those that are, and for balance: that gives no claim to its guarantee.
 func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (between []warning, held yarn.Resource) {
 	var counted []uint64
 	for _, w := range warnings {
 		if !w.inside() {
 			between = append(between, w)
+		}
+		if !w.inside() && w.cause != yarn.PreemptBalance {
 			continue
 		}
 		r := l.reservation(w.reservation)
