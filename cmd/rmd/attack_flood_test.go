@@ -22,7 +22,7 @@ var hostileCrowds = []hostile{
 	{"2,000 silent connections to REST", tooMany, crowdOf(2000, (*attack).web, "", nil)},
 	{"500 headers that never end", newcomer, crowdOf(500, (*attack).web, "GET / HTTP/1.1\r\nHost: {host}\r\nX-A: ", newcomerWeb)},
 	{"300 bodies that never come", newcomer, crowdOf(300, (*attack).web, "POST /v1/apps HTTP/1.1\r\nHost: {host}\r\nX-Rmd-Token: {submit}\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n{", newcomerWeb)},
-	{"150 bodies of 4 MB that never end", newcomer, crowdOf(150, (*attack).web, "POST /v1/conf:validate HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n"+strings.Repeat(" ", 3_900_000), newcomerWeb)},
+	{"60 bodies of 4 MB that never end", newcomer, crowdOf(60, (*attack).web, "POST /v1/conf:validate HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n"+strings.Repeat(" ", 3_900_000), newcomerWeb)},
 	{"300 listeners to events that never read", newcomer, crowdOf(300, (*attack).web, "GET /v1/events HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
 	{"200 listeners to the pages that never read", newcomer, crowdOf(200, (*attack).web, "GET /ui/live HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
 	{"100 lists asked for and never read", newcomer, crowdOf(100, (*attack).web, "GET /v1/apps HTTP/1.1\r\nHost: {host}\r\n\r\n", newcomerWeb)},
