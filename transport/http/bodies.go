@@ -56,7 +56,7 @@ func (x *countedBody) Read(p []byte) (int, error) {
 	if !x.grow(int64(n)) {
 		e := problem.New(api.CodeBusy, "this replica has no room for a large body now", "ask again, or ask another replica")
 		e.RetryAfterMillis = 1000
-		return n, e
+		return 0, e // with bytes io.CopyN may take the last of them for the end and drop the error
 	}
 	return n, err
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,15 @@ func TestBodiesAreBounded(t *testing.T) {
 	ask("127.0.0.3", smallBody/2, http.StatusOK)
 	if w := send("127.0.0.3", "/ui/conf/rollback", "application/x-www-form-urlencoded", strings.NewReader("to="+strings.Repeat("x", room/4))); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("a large form: %d %s", w.Code, w.Body)
+	}
+	large := conf(3 * room)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if w := send("127.0.0.3", "/v1/conf:validate", "application/json", large); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("a body above the bound: %d %s", w.Code, w.Body)
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > room {
+		t.Errorf("a body that is refused took %d bytes", after.TotalAlloc-before.TotalAlloc)
 	}
 	first()
 	ask("127.0.0.1", room/4, http.StatusOK)

@@ -106,7 +106,7 @@ const SmallBody = 64 << 10
 // step by step takes several times as much.
 func readBody(body io.Reader, declared int64) ([]byte, error) {
 	var b bytes.Buffer
-	if n, err := io.CopyN(&b, body, SmallBody+1); n <= SmallBody {
+	if _, err := io.CopyN(&b, body, SmallBody+1); err != nil {
 		if err == io.EOF {
 			err = nil
 		}
