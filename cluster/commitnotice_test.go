@@ -26,6 +26,15 @@ func TestCommitReachesFollowers(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 }
 
+// store has a follower store one more entry of a term behind a previous one, in the name of its leader
+// and without a commit.
+func store(t *testing.T, l, f *replica, prev, prevTerm, term uint64) {
+	header := l.c.header()
+	header.ID = []byte(l.c.Identity().ServerID())
+	f.c.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: f.c.Term(), PrevLogEntry: prev, PrevLogTerm: prevTerm,
+		Entries: []*raft.Log{{Index: prev + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
+}
+
 // TestCommitNoticesThatAreRefused gives a follower notices of what it does not have, of
 // other terms and from others than the leader: its commit index stays.
 func TestCommitNoticesThatAreRefused(t *testing.T) {
@@ -33,18 +42,12 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
-	f := rs[0]
-	if f == l {
-		f = rs[1]
-	}
+	f := follower(rs, l)
 	// an entry that is in the follower's log and not committed: raft is asked to store one more
 	last, lastTerm := f.c.stores.Logs.Tail()
 	term := f.c.Term()
-	header := l.c.header()
 	from := string(l.c.Identity().ServerID())
-	header.ID = []byte(from)
-	f.c.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm,
-		Entries: []*raft.Log{{Index: last + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
+	store(t, l, f, last, lastTerm, term)
 	if at, _ := f.c.stores.Logs.Tail(); at != last+1 {
 		t.Fatalf("the follower's log ends at %d, want %d", at, last+1)
 	}
@@ -87,29 +90,19 @@ func TestCommittedByAnAnswer(t *testing.T) {
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
-	f := rs[0]
-	if f == l {
-		f = rs[1]
-	}
+	f := follower(rs, l)
 	last, lastTerm := f.c.stores.Logs.Tail()
 	term := f.c.Term()
-	header := l.c.header()
-	header.ID = []byte(l.c.Identity().ServerID())
-	send := func(prev, prevTerm, term uint64) {
-		t.Helper()
-		f.c.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: f.c.Term(), PrevLogEntry: prev, PrevLogTerm: prevTerm,
-			Entries: []*raft.Log{{Index: prev + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
-	}
-	send(last, lastTerm, term-1) // the log of an earlier leader
+	store(t, l, f, last, lastTerm, term-1) // the log of an earlier leader
 	f.c.Committed(last + 1)
 	time.Sleep(50 * time.Millisecond)
 	if at := f.c.CommitIndex(); at != last {
 		t.Fatalf("an entry of an earlier term is committed: the index went from %d to %d", last, at)
 	}
-	send(last, lastTerm, term)
+	store(t, l, f, last, lastTerm, term)
 	f.c.Committed(last + 1)
 	eventually(t, patience, "an answer commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
 	f.c.Committed(last + 2)
-	send(last+1, term, term)
+	store(t, l, f, last+1, term, term)
 	eventually(t, patience, "an answer commits an entry that comes after it", func() bool { return f.c.CommitIndex() == last+2 })
 }
