@@ -11,9 +11,6 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// smallBody is what each body may have beside the bound of all: honest changes are as small.
-const smallBody = route.SmallBody
-
 // bodies bounds what bodies that are read, or whose calls are in work, hold together: most calls read
 // the whole body first, and a caller may send it as slowly as BodyTimeout allows. One address has half
 // of it.
@@ -66,10 +63,10 @@ func (x *countedBody) grow(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x.read += n
-	if x.read <= smallBody || x.over {
+	if x.read <= route.SmallBody || x.over {
 		return true
 	}
-	more := max(x.read, x.declared) - smallBody - x.held
+	more := max(x.read, x.declared) - route.SmallBody - x.held
 	if b.held+more > b.most || b.by[x.address]+more > b.most/2 {
 		return false
 	}

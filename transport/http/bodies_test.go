@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"rmd/transport/http/route"
 )
 
 // heldBody sends a part of a body and no more until it is released.
@@ -59,11 +61,11 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 	first := hold("127.0.0.1")
 	ask("127.0.0.1", room/4, http.StatusServiceUnavailable)
-	ask("127.0.0.1", smallBody/2, http.StatusOK)
+	ask("127.0.0.1", route.SmallBody/2, http.StatusOK)
 	ask("127.0.0.2", room/4, http.StatusOK)
 	second := hold("127.0.0.2")
 	ask("127.0.0.3", room/4, http.StatusServiceUnavailable)
-	ask("127.0.0.3", smallBody/2, http.StatusOK)
+	ask("127.0.0.3", route.SmallBody/2, http.StatusOK)
 	if w := send("127.0.0.3", "/ui/conf/rollback", "application/x-www-form-urlencoded", strings.NewReader("to="+strings.Repeat("x", room/4))); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("a large form: %d %s", w.Code, w.Body)
 	}

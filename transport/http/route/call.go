@@ -99,7 +99,8 @@ func (c *Call) Raw() ([]byte, error) {
 	return b, nil
 }
 
-// SmallBody is how much of a body is read before room is made for all of it.
+// SmallBody is how much of a body is read before room is made for all of it. Each body may have as much
+// beside the bound of all together: honest changes are as small.
 const SmallBody = 64 << 10
 
 // readBody reads a body whose length is declared; -1 is not. It makes room for the whole once: to grow
