@@ -199,9 +199,9 @@ func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (betwe
 	for _, w := range warnings {
 		if !w.inside() {
 			between = append(between, w)
-		}
-		if !w.inside() && w.cause != yarn.PreemptBalance {
-			continue
+			if w.cause != yarn.PreemptBalance {
+				continue
+			}
 		}
 		r := l.reservation(w.reservation)
 		if r != nil && l.apps[r.app].queue == i && l.nodes[r.node].label == label && !slices.Contains(counted, w.reservation) {
