@@ -169,8 +169,12 @@ func TestFaultsAreListedTogether(t *testing.T) {
 	top := put(t, dir, "top.xml", "<settings/>")
 	empty := put(t, dir, "empty.xml", "")
 	cut := put(t, dir, "cut.xml", "<configuration><property>")
+	before := put(t, dir, "before.xml", "\n<<<<<<< HEAD\n<configuration/>")
+	ahead := put(t, dir, "ahead.xml", "\nTODO <configuration/>")
+	after := put(t, dir, "after.xml", "<configuration/>\n<!-- a comment -->\n</property>")
+	text := put(t, dir, "text.xml", "<configuration/>\n queues=a\n")
 	absent := filepath.Join(dir, "absent.xml")
-	_, err := Read(loop, noname, broken, top, empty, cut, absent)
+	_, err := Read(loop, noname, broken, top, empty, cut, before, ahead, after, text, absent)
 	var e *Error
 	if !errors.As(err, &e) {
 		t.Fatalf("err = %v", err)
@@ -184,6 +188,10 @@ func TestFaultsAreListedTogether(t *testing.T) {
 		top + ":1: the top element is <settings>, not one <configuration>",
 		empty + ":1: there is no <configuration>",
 		cut + ":1: unexpected EOF",
+		before + ":2: expected element name after <",
+		ahead + `:2: there is text outside of <configuration>: "TODO"`,
+		after + ":3: unexpected end element </property>",
+		text + `:3: there is text outside of <configuration>: "queues=a"`,
 		absent + ": no such file or directory",
 	}
 	for i, f := range e.Faults {
@@ -194,7 +202,7 @@ func TestFaultsAreListedTogether(t *testing.T) {
 	if len(e.Faults) != len(want) {
 		t.Errorf("%d faults, want %d", len(e.Faults), len(want))
 	}
-	if !strings.HasPrefix(err.Error(), "read hadoop configuration: 9 faults\n  ") {
+	if !strings.HasPrefix(err.Error(), "read hadoop configuration: 13 faults\n  ") {
 		t.Errorf("text: %s", err)
 	}
 }

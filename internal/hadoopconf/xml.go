@@ -1,6 +1,7 @@
 package hadoopconf
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -57,6 +58,9 @@ func (d *document) root() error {
 		}
 		if err != nil {
 			return err
+		}
+		if text, ok := tok.(xml.CharData); ok && len(bytes.TrimSpace(text)) > 0 {
+			return fmt.Errorf("there is text outside of <configuration>: %.20q", bytes.TrimSpace(text))
 		}
 		start, ok := tok.(xml.StartElement)
 		if !ok {
