@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -161,7 +163,7 @@ func decodeStrict(b []byte, v any) error {
 		}
 		var typed *json.UnmarshalTypeError
 		if errors.As(err, &typed) && typed.Field != "" {
-			return problem.Invalid(fmt.Sprintf("field %q cannot be a %s", typed.Field, typed.Value), "give a "+typed.Type.String(), typed.Field)
+			return problem.Invalid(fmt.Sprintf("field %q has a value of the wrong type: %s", typed.Field, typed.Value), "give "+wanted(typed.Type), typed.Field)
 		}
 		return problem.Invalid("the body is not the JSON document expected: "+strings.TrimPrefix(err.Error(), "json: "), "see the documentation of this path")
 	}
@@ -169,6 +171,26 @@ func decodeStrict(b []byte, v any) error {
 		return problem.Invalid("there is more after the JSON document", "send one document")
 	}
 	return nil
+}
+
+// wanted names in words what JSON value a field of a type takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		most := int64(math.MaxInt64) >> (64 - t.Bits())
+		return fmt.Sprintf("a whole number from %d to %d", -most-1, most)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits()))
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	}
+	return "an object"
 }
 
 // key reads the idempotency key.
