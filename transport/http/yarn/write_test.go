@@ -3,16 +3,21 @@ package yarnweb
 import (
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	gproto "google.golang.org/protobuf/proto"
 
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -292,4 +297,25 @@ func TestConfig(t *testing.T) {
 			t.Errorf("no %s, and it is taken", name)
 		}
 	}
+}
+
+// TestLargeBody: a body above the bound of one call, and one that the replica has no room for, are
+// refused in Hadoop's shape, and change nothing.
+func TestLargeBody(t *testing.T) {
+	h := newHouse(t)
+	id := h.app().App
+	path := "/ws/v1/cluster/apps/" + id.String() + "/state?user.name=ann"
+	kill := `{"state":"KILLED"}`
+	h.do(http.MethodPut, path, kill+strings.Repeat(" ", bodyMax), "Content-Type", asJSON).want(t, http.StatusBadRequest, "BadRequestException", "request body too large")
+	r := httptest.NewRequest(http.MethodPut, path, io.MultiReader(strings.NewReader(kill), iotest.ErrReader(problem.New(api.CodeBusy, "no room", "ask again"))))
+	r.Header.Set("Content-Type", asJSON)
+	w := httptest.NewRecorder()
+	h.svc.ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "StandbyException") || !strings.Contains(w.Body.String(), "no room") {
+		t.Errorf("a replica without room: %d %s", w.Code, w.Body)
+	}
+	if now := h.svc.shown(id); now != yarn.AppAccepted.String() {
+		t.Errorf("the application is %s", now)
+	}
+	h.do(http.MethodPut, path, kill, "Content-Type", asJSON).want(t, http.StatusOK, "KILLED")
 }
