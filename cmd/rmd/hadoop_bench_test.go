@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -64,46 +65,76 @@ func BenchmarkHadoopContainers(b *testing.B) {
 // BenchmarkHadoopReports is the heartbeats that report the end of a container, at full load, with eight
 // heartbeats and as many calls of AMs in flight, and the commits of the same time, from the proposal of
 // an entry until the leader has applied it. With more callers in flight than the cores can serve, it
-// would measure how long their queue is.
+// would measure how long their queue is. It also reports how long the replicas themselves take for a
+// heartbeat, the leader and a follower: the rest of a report's time passes between them and the load.
 func BenchmarkHadoopReports(b *testing.B) {
-	var at []commits
+	var at []timings
 	r := hadoopLoad(b, hadoop.Allocations, func(c *hadoop.Config, h *hadoopCluster) {
 		c.Warmup, c.Interval, c.MasterInterval, c.Parallel = 5*time.Second, 0, 0, 8
 		leader := h.leader()
 		c.OnPhase = func(what string) {
 			if strings.HasPrefix(what, "measuring") || len(at) == 1 { // as the measured span begins, and ends
-				at = append(at, commitsOf(b, leader))
+				at = append(at, timingsOf(b, leader, h.all))
 			}
 		}
 	})
-	n := len(at)
+	from, to := at[len(at)-2], at[len(at)-1]
 	b.ReportMetric(r.Reports.Mean, "ms/report")
-	b.ReportMetric((at[n-1].seconds-at[n-2].seconds)/(at[n-1].count-at[n-2].count)*1000, "ms/commit")
+	b.ReportMetric(to.commit.since(from.commit), "ms/commit")
+	b.ReportMetric(to.leader.since(from.leader), "ms/heartbeat-leader")
+	b.ReportMetric(to.followers.since(from.followers), "ms/heartbeat-follower")
 	b.ReportMetric(r.Containers.PerSecond, "containers/s")
 }
 
-// commits are those of a replica since it started, and how long they took together.
-type commits struct{ seconds, count float64 }
+// timing is how often something has happened since the replicas started, and how long it took in all.
+type timing struct{ seconds, count float64 }
 
-func commitsOf(b *testing.B, p *process) (c commits) {
+// since is the mean in milliseconds since an earlier time.
+func (s timing) since(from timing) float64 {
+	return (s.seconds - from.seconds) / (s.count - from.count) * 1000
+}
+
+// timings are the commits of the leader, and the heartbeats that the leader and the followers have answered.
+type timings struct{ commit, leader, followers timing }
+
+func timingsOf(b *testing.B, leader *process, all []*process) (s timings) {
+	b.Helper()
+	const heartbeat = `rmd_ipc_seconds_%s{method="nodeHeartbeat",`
+	for _, p := range all {
+		to := &s.followers
+		if p == leader {
+			to = &s.leader
+			s.commit.add(b, p, "rmd_raft_commit_seconds_%s")
+		}
+		to.add(b, p, heartbeat)
+	}
+	return s
+}
+
+// add adds what a histogram of a replica has counted. Its name may be cut; the %s stands for sum and count.
+func (s *timing) add(b *testing.B, p *process, name string) {
 	b.Helper()
 	resp, err := http.Get("http://" + p.http + "/metrics")
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		switch name {
-		case "rmd_raft_commit_seconds_sum":
-			c.seconds, err = strconv.ParseFloat(value, 64)
-		case "rmd_raft_commit_seconds_count":
-			c.count, err = strconv.ParseFloat(value, 64)
-		}
-		if err != nil {
-			b.Fatal(err)
+	found := 0
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		at, value, _ := strings.Cut(lines.Text(), " ")
+		for part, to := range map[string]*float64{"sum": &s.seconds, "count": &s.count} {
+			if !strings.HasPrefix(at, fmt.Sprintf(name, part)) {
+				continue
+			}
+			x, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			*to += x
+			found++
 		}
 	}
-	return c
+	if found != 2 {
+		b.Fatalf("replica %s has no %s", p.id, name)
+	}
 }
