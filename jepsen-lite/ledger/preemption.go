@@ -50,6 +50,10 @@ type preemptionRules struct {
 	balanceMillis int64 // from a warning for balance to the end
 }
 
+// movesToFullNodes says whether a reservation may move to a node without room, where a later round
+// chooses what must end.
+func (r *preemptionRules) movesToFullNodes() bool { return r.moves && !r.reserves }
+
 const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 
 func readPreemptionRules(properties []event.Property) preemptionRules {
@@ -362,7 +366,7 @@ func (l *Ledger) balanceWarnings() {
 		l.violate("S17", l.warnings[i].chain(l), "preemption is switched off, and %s is still to end", l.warnings[i].name(l))
 	}
 	for _, f := range l.full {
-		if !slices.Contains(l.awaited, f.number) && (l.preemption.reserves || !l.preemption.moves) {
+		if !slices.Contains(l.awaited, f.number) {
 			l.violations = append(l.violations, f.violation)
 		}
 	}

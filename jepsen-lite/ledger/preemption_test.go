@@ -21,6 +21,9 @@ func preemption(version uint64, more ...event.Property) *event.QueuesConfigured 
 // yarnSelector has containers end for queues, and not for reservations.
 var yarnSelector = event.Property{Name: "yarn.scheduler.capacity.preemption.selector", Value: "yarn"}
 
+// movingReservations lets reservations move to nodes on which containers of a lower priority run.
+var movingReservations = event.Property{Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation", Value: "true"}
+
 // borrowed is a cluster of which application 1 of a has all, four times what a is guaranteed, and
 // where application 2 of b wants most of a node.
 func borrowed(t *testing.T) *logbook {
@@ -69,6 +72,15 @@ func TestPreemption(t *testing.T) {
 	if c := l.m.Counts; c.Warned != 4 || c.Withdrawn != 1 || c.Preempted != 2 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// TestMovedToFullNode: a reservation is judged by the configuration under which it is made, also when
+// the entry changes it afterwards.
+func TestMovedToFullNode(t *testing.T) {
+	l := borrowed(t)
+	l.entry(preemption(3, yarnSelector, movingReservations))
+	l.entry(hold(1, 2, 1, 1), preemption(4))
+	l.legal()
 }
 
 // TestOverdue: a warning is overdue once its deadline has passed for long.
@@ -201,6 +213,9 @@ func TestPreemptionViolations(t *testing.T) {
 			l.entry(hold(1, 2, 1, 1), warn(1, 1, 1, 11_000), warn(1, 2, 1, 11_000))
 		}},
 		{"a full node for nothing", Audit, "the smallest container is", func(l *logbook) { l.entry(hold(1, 2, 1, 1)) }},
+		{"a full node before reservations move", Audit, "the smallest container is", func(l *logbook) {
+			l.entry(hold(1, 2, 1, 1), preemption(3, yarnSelector, movingReservations))
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := borrowed(t)

@@ -99,7 +99,7 @@ func (l *Ledger) auditReservation(a *app, k *ask, n *node, number uint64) {
 		l.violate(Audit, nil, "r%d reserves %s of %s for %s", number, n.id, n.total, k.size)
 	case l.fits(k.size, room):
 		l.violate(Audit, nil, "r%d reserves %s for %s, and %s is free there", number, n.id, k.size, room)
-	case !l.fits(l.rules.minimum, room):
+	case !l.fits(l.rules.minimum, room) && !l.preemption.movesToFullNodes():
 		l.full = append(l.full, fullNode{number, l.finding(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room, l.rules.minimum)})
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", number, n.id)
