@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// backEvery is how often a closed port looks whether somebody listens behind it.
+// backEvery is how often a closed port tries to connect to the address behind it.
 const backEvery = 5 * time.Millisecond
 
-// Absent implements Network. A port opens again when somebody listens behind it:
-// until then it refuses, as the kernel of a machine does whose process is gone.
+// Absent implements Network. While a replica is away, its ports refuse connections, as the kernel
+// of a machine does when the process has ended. A port opens again when a process listens behind
+// it.
 func (n *loopback) Absent(id string, away bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,13 +28,13 @@ func (n *loopback) Absent(id string, away bool) error {
 			n.wg.Go(func() { n.comeBack(p) })
 		} else if p.listener != nil {
 			_ = p.listener.Close() // it ends its loop
-			p.listener = nil
+			p.listener = nil       // this ends the accept loop
 		}
 	}
 	return nil
 }
 
-// comeBack opens a port when somebody listens behind it.
+// comeBack opens a port again when a process listens behind it.
 func (n *loopback) comeBack(p *port) {
 	tick := time.NewTicker(backEvery)
 	defer tick.Stop()
@@ -53,8 +54,8 @@ func (n *loopback) comeBack(p *port) {
 	}
 }
 
-// reopen says whether there is nothing left to do: the port is open, or is to stay
-// closed. One that somebody else has taken meanwhile is tried again.
+// reopen reports whether comeBack has nothing left to do: the port is open or must stay closed. If
+// another process has taken the port in the meantime, comeBack tries again.
 func (n *loopback) reopen(p *port, up bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -19,11 +19,11 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TLS is what clients use; nil on loopback.
+// TLS is the TLS configuration of clients. It is nil on loopback.
 func (c *Cluster) TLS() *tls.Config { return c.tls }
 
-// certificates makes a CA, a certificate for each replica and one of an
-// administrator, with the program's own commands.
+// certificates creates a CA, a certificate for each replica and one for an administrator, with the
+// program's own commands.
 func (c *Cluster) certificates() error {
 	dir := filepath.Join(c.cfg.Dir, "tls")
 	for _, r := range c.Replicas {
@@ -51,7 +51,8 @@ func (c *Cluster) certificates() error {
 	return nil
 }
 
-// AsReplica is what a program uses that has a replica's certificate; nil on loopback, where there are none.
+// AsReplica returns a TLS configuration with a replica's certificate. It is nil on loopback, where
+// there are no certificates.
 func (c *Cluster) AsReplica(r *Replica) (*tls.Config, error) {
 	if c.tls == nil {
 		return nil, nil
@@ -63,8 +64,8 @@ func (c *Cluster) AsReplica(r *Replica) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}, nil
 }
 
-// URL is a replica's REST port as clients reach it; direct is past the faults of
-// links, where there is a way.
+// URL returns the URL of a replica's REST port. If direct is true, the URL bypasses the faults of
+// links where the network allows it.
 func (c *Cluster) URL(r *Replica, direct bool) string {
 	scheme, at := "http://", r.Place.HTTP
 	if r.Place.Public {
@@ -76,8 +77,7 @@ func (c *Cluster) URL(r *Replica, direct bool) string {
 	return scheme + at
 }
 
-// URLs are the REST ports of those that are members from the beginning, as clients
-// reach them.
+// URLs returns the URLs, for clients, of the REST ports of the replicas that bootstrap the cluster.
 func (c *Cluster) URLs() []string {
 	var out []string
 	for _, r := range c.Voters() {
@@ -86,12 +86,12 @@ func (c *Cluster) URLs() []string {
 	return out
 }
 
-// Get reads a document of one replica. A refusal is an *api.Error.
+// Get reads a document of one replica. If the replica refuses, the error is an *api.Error.
 func (c *Cluster) Get(ctx context.Context, r *Replica, path string, doc any) error {
 	return c.Call(ctx, http.MethodGet, c.URL(r, true)+path, nil, doc)
 }
 
-// Call is one request to a REST port.
+// Call sends one request to a REST port. body and doc may be nil.
 func (c *Cluster) Call(ctx context.Context, method, url string, body, doc any) error {
 	var in io.Reader
 	if body != nil {
@@ -134,16 +134,16 @@ func (c *Cluster) do(req *http.Request, doc any) error {
 	return json.Unmarshal(b, doc)
 }
 
-// offline runs a command that needs no replica.
+// offline runs a command of the program that needs no replica.
 func (c *Cluster) offline(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	return c.command(ctx, args)
 }
 
-// CLI runs one of the program's commands against the cluster, the leader first: an
-// empty replica answers too, and refuses. A command that did
-// not end with 0 is an error of type *exec.ExitError inside.
+// CLI runs a command of the program against the cluster and returns its standard output. It names
+// the leader first, because a replica without data answers too, and refuses. If the command ends
+// with another code than 0, the error wraps an *exec.ExitError.
 func (c *Cluster) CLI(ctx context.Context, args ...string) (string, error) {
 	var addrs []string
 	leader := c.Leader(ctx)
@@ -172,8 +172,8 @@ func (c *Cluster) command(ctx context.Context, args []string, env ...string) (st
 	return out.String(), nil
 }
 
-// environment is that of every process: nothing of this one's that rmd would read
-// as a setting. What its tests set stays.
+// environment returns the environment of every process. It leaves out the variables of this process
+// that rmd would read as settings, but keeps RMD_TEST_*.
 func (c *Cluster) environment() []string {
 	var out []string
 	for _, v := range os.Environ() {
@@ -185,8 +185,7 @@ func (c *Cluster) environment() []string {
 	return append(out, c.cfg.Env...)
 }
 
-// ExitCode is that of a command which ended with an error; −1 when it is another
-// error.
+// ExitCode returns the exit code of a command that ended with err, or −1 for another error.
 func ExitCode(err error) int {
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
@@ -195,7 +194,7 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// poll asks until a condition holds or the context ends.
+// poll calls holds every 10 ms until it returns true or the context ends.
 func poll(ctx context.Context, what string, holds func() bool) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -209,7 +208,7 @@ func poll(ctx context.Context, what string, holds func() bool) error {
 	return nil
 }
 
-// AwaitReady waits until replicas take part.
+// AwaitReady waits until the replicas are ready (/v1/ready).
 func (c *Cluster) AwaitReady(ctx context.Context, of ...*Replica) error {
 	for _, r := range of {
 		if err := poll(ctx, r.ID+" is ready", func() bool { return c.Get(ctx, r, "/v1/ready", nil) == nil }); err != nil {
@@ -219,7 +218,7 @@ func (c *Cluster) AwaitReady(ctx context.Context, of ...*Replica) error {
 	return nil
 }
 
-// AwaitUp waits until replicas answer at all.
+// AwaitUp waits until the replicas answer /v1/health.
 func (c *Cluster) AwaitUp(ctx context.Context, of ...*Replica) error {
 	for _, r := range of {
 		if err := poll(ctx, r.ID+" answers", func() bool { return c.Get(ctx, r, "/v1/health", nil) == nil }); err != nil {
@@ -229,8 +228,8 @@ func (c *Cluster) AwaitUp(ctx context.Context, of ...*Replica) error {
 	return nil
 }
 
-// Leader is the replica that says that it leads; nil when none does. One that
-// cannot be asked in a short time is passed over.
+// Leader returns the replica that says that it leads, with the highest term, or nil. It ignores
+// replicas that do not answer within two seconds.
 func (c *Cluster) Leader(ctx context.Context) *Replica {
 	type answer struct {
 		r    *Replica
@@ -243,7 +242,7 @@ func (c *Cluster) Leader(ctx context.Context) *Replica {
 			continue
 		}
 		asked++
-		go func() { // it ends with its time-out
+		go func() { // it ends at its timeout
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
 			var h api.Health
@@ -263,14 +262,14 @@ func (c *Cluster) Leader(ctx context.Context) *Replica {
 	return best.r
 }
 
-// TakeSnapshot has a replica write a snapshot to its disk.
+// TakeSnapshot makes a replica write a snapshot to its disk.
 func (c *Cluster) TakeSnapshot(ctx context.Context, r *Replica) (api.Snapshot, error) {
 	var doc api.Snapshot
 	err := c.Call(ctx, http.MethodPost, c.URL(r, true)+"/v1/snapshot:take", nil, &doc)
 	return doc, err
 }
 
-// Facts is the cluster's document as a replica has it.
+// Facts returns a replica's document /v1/cluster.
 func (c *Cluster) Facts(ctx context.Context, r *Replica) (api.Cluster, error) {
 	var doc api.Cluster
 	err := c.Get(ctx, r, "/v1/cluster", &doc)

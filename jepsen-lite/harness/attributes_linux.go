@@ -2,8 +2,8 @@ package harness
 
 import "syscall"
 
-// childAttributes put a process in a group of its own, so that a signal from the
-// terminal does not reach it, and end it with this one.
+// childAttributes puts a process in its own process group, so that a signal from the terminal does
+// not reach it. The kernel kills the process when this one ends.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -4,6 +4,6 @@ package harness
 
 import "syscall"
 
-// childAttributes put a process in a group of its own, so that a signal from the
-// terminal does not reach it.
+// childAttributes puts a process in its own process group, so that a signal from the terminal does
+// not reach it.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// clockStep is how often a drifting clock is set again.
+// clockStep is the interval at which a drifting clock is set.
 const clockStep = 10 * time.Millisecond
 
-// MoveClock moves the wall clock of the running process by a step, and lets it run
-// too fast by so many thousandths from then on. Its timers go on as before, as on
-// a machine whose clock is set.
+// MoveClock moves the wall clock of the running process by step. From then on, the clock gains
+// drift thousandths. Timers in the process are not affected, as on a machine whose clock is set.
 func (r *Replica) MoveClock(step time.Duration, drift int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,8 +26,7 @@ func (r *Replica) MoveClock(step time.Duration, drift int64) error {
 	return r.clock.run(step, drift, r.ended)
 }
 
-// RightClock gives the process its machine's clock again. It is no error when the
-// process has ended meanwhile.
+// RightClock removes the offset and the drift. It returns no error if the process has ended.
 func (r *Replica) RightClock() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

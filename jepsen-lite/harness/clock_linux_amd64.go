@@ -16,26 +16,25 @@ import (
 	"time"
 )
 
-// wallClock is that of one process. A Go program reads the time from code that the
-// kernel maps into every process (the vDSO), so neither preloading a library nor a
-// time namespace moves its wall clock. Here that code is changed in the memory of
-// one running process: its first instruction jumps to code in the unused end of
-// the mapping, which asks the kernel and adds an offset to CLOCK_REALTIME.
-// The program is the one that users run, and every part of it sees the same wrong
-// time.
+// wallClock changes the wall clock of one process. A Go program reads the time from code that the
+// kernel maps into every process (the vDSO). Neither a preloaded library nor a time namespace
+// changes its wall clock. wallClock therefore changes that code in the memory of one running
+// process. The first instruction of clock_gettime jumps to code in the unused end of the mapping.
+// That code makes the system call and adds an offset to CLOCK_REALTIME. The program is the one that
+// users run, and every part of it sees the same wrong time.
 type wallClock struct {
 	pid   int
 	mem   *os.File
-	entry int64  // of clock_gettime, in the process's memory
-	was   []byte // what was there
-	cell  int64  // of the offset in nanoseconds, in the process's memory
+	entry int64  // the address of clock_gettime in the process
+	was   []byte // the bytes that the jump replaced
+	cell  int64  // the address of the offset, in nanoseconds
 
 	mu   sync.Mutex
-	stop chan struct{} // of the goroutine that lets it drift
+	stop chan struct{} // ends the goroutine that makes it drift
 }
 
-// hook is clock_gettime(edi: clock, rsi: result) as a system call, and an offset on
-// top where the clock is CLOCK_REALTIME. The offset lies at hookCell.
+// hook is clock_gettime(edi: clock, rsi: result). It makes the system call and adds an offset if
+// the clock is CLOCK_REALTIME. The offset is at hookCell.
 var hook = []byte{
 	0xb8, 0xe4, 0x00, 0x00, 0x00, // mov eax, 228
 	0x0f, 0x05, // syscall
@@ -67,7 +66,7 @@ const (
 	jumpSize = 5
 )
 
-// mayClock tries it on this machine's own mapping, without changing anything.
+// mayClock checks this process's own mapping and changes nothing.
 func mayClock() error {
 	at, code, err := vdso(os.Getpid())
 	if err == nil {
@@ -78,8 +77,8 @@ func mayClock() error {
 
 var errNoVDSO = errors.New("the kernel maps no vDSO")
 
-// vdso finds the kernel's code in a process. One that was started just now may not
-// have it yet.
+// vdso returns the address and the code of the vDSO of a process. A process that has just started
+// may not have it yet.
 func vdso(pid int) (at int64, code []byte, err error) {
 	for end := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		at, code, err = vdsoNow(pid)
@@ -115,7 +114,7 @@ func vdsoNow(pid int) (at int64, code []byte, err error) {
 	return 0, nil, errNoVDSO
 }
 
-// places are where clock_gettime begins, and where there is room for the hook.
+// places returns the addresses of clock_gettime and of the room for the hook.
 func places(at int64, code []byte) (entry, room int64, err error) {
 	f, err := elf.NewFile(bytes.NewReader(code))
 	if err != nil {
@@ -132,7 +131,7 @@ func places(at int64, code []byte) (entry, room int64, err error) {
 	}
 	room = int64(len(bytes.TrimRight(code, "\x00"))+64) &^ 15
 	if at := bytes.Index(code, hook); at >= 0 {
-		room = int64(at) // it was here before
+		room = int64(at) // an earlier hook
 	}
 	if entry == 0 || int(room)+hookSize > len(code) {
 		return 0, 0, errors.New("the kernel's vDSO has no clock_gettime, or no room behind it")
@@ -140,8 +139,7 @@ func places(at int64, code []byte) (entry, room int64, err error) {
 	return entry, at + room, nil
 }
 
-// patchClock puts the hook into a process; stopped says that the process is stopped
-// already.
+// patchClock writes the hook into a process. stopped means that the process is already stopped.
 func patchClock(pid int, stopped bool) (*wallClock, error) {
 	at, code, err := vdso(pid)
 	if err != nil {
@@ -156,7 +154,7 @@ func patchClock(pid int, stopped bool) (*wallClock, error) {
 		return nil, err
 	}
 	c := &wallClock{pid: pid, mem: mem, entry: entry, cell: room + hookCell, was: bytes.Clone(code[entry-at:][:jumpSize])}
-	if c.was[0] == 0xe9 { // an earlier one was not restored; its code is all the same
+	if c.was[0] == 0xe9 { // the hook of an earlier run was not removed; its code is the same
 		return nil, errors.Join(errors.New("its clock is moved already"), mem.Close())
 	}
 	jump := binary.LittleEndian.AppendUint32([]byte{0xe9}, uint32(int32(room-entry-jumpSize)))
@@ -169,11 +167,11 @@ func patchClock(pid int, stopped bool) (*wallClock, error) {
 	return c, nil
 }
 
-// writeTries bounds the search for a moment at which no thread stands within the
-// instructions that change.
+// writeTries limits the attempts to find a moment at which no thread is within the instructions
+// that change.
 const writeTries = 200
 
-// write changes the entry while every thread stands still, and none in it.
+// write changes the code at the entry while all threads are stopped and none is within it.
 func (c *wallClock) write(b []byte, stopped bool) error {
 	for range writeTries {
 		if !stopped {
@@ -197,14 +195,14 @@ func (c *wallClock) write(b []byte, stopped bool) error {
 	return errors.New("a thread stands in clock_gettime all the time")
 }
 
-// within says whether a thread stands behind the first byte of what is to change.
+// within reports whether a thread is behind the first byte of the instructions that change.
 func (c *wallClock) within() bool {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", c.pid)) // the pattern is good
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		fields := strings.Fields(string(b))
 		if err != nil || len(fields) < 3 {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		pc, err := strconv.ParseUint(strings.TrimPrefix(fields[len(fields)-1], "0x"), 16, 64)
 		if err == nil && int64(pc) > c.entry && int64(pc) < c.entry+jumpSize {
@@ -214,13 +212,13 @@ func (c *wallClock) within() bool {
 	return false
 }
 
-// set makes the process's clock differ from the machine's.
+// set sets the difference between the process's clock and the machine's.
 func (c *wallClock) set(by time.Duration) error {
 	_, err := c.mem.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(by)), c.cell)
 	return err
 }
 
-// run sets the clock, and goes on setting it while it drifts.
+// run sets the clock, and sets it again at intervals if it drifts.
 func (c *wallClock) run(step time.Duration, drift int64, ended <-chan struct{}) error {
 	c.halt()
 	if err := c.set(step); err != nil || drift == 0 {
@@ -230,7 +228,7 @@ func (c *wallClock) run(step time.Duration, drift int64, ended <-chan struct{}) 
 	defer c.mu.Unlock()
 	stop := make(chan struct{})
 	c.stop = stop
-	go func() { // it ends with halt, or with the process
+	go func() { // halt ends it, or the end of the process
 		tick := time.NewTicker(clockStep)
 		defer tick.Stop()
 		for began := time.Now(); ; {
@@ -242,7 +240,7 @@ func (c *wallClock) run(step time.Duration, drift int64, ended <-chan struct{}) 
 				return
 			}
 			if c.set(step+time.Since(began)*time.Duration(drift)/1000) != nil {
-				return // the process is gone
+				return // the process has ended
 			}
 		}
 	}()
@@ -258,7 +256,7 @@ func (c *wallClock) halt() {
 	}
 }
 
-// restore takes the hook out: threads that are in it come back from it.
+// restore removes the jump. The hook stays in memory, so threads that are in it return from it.
 func (c *wallClock) restore(stopped bool) error {
 	c.halt()
 	return errors.Join(c.set(0), c.write(c.was, stopped), c.mem.Close())

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// wallClock is that of one process.
+// wallClock is not supported on this system.
 type wallClock struct{}
 
 var errNoClock = errors.New("moving one process's clock is written for linux on amd64")

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// ClusterName is the name of every cluster made here.
+// ClusterName is the name of every cluster of this package.
 const ClusterName = "chaos"
 
-// Cluster is a throw-away cluster.
+// Cluster is a temporary cluster.
 type Cluster struct {
 	Replicas []*Replica
 	Offer    Offer
@@ -26,8 +26,8 @@ type Cluster struct {
 	http    *http.Client
 }
 
-// Open makes places, disks and configurations; nothing runs yet. Close must be
-// called.
+// Open creates the network, disks and configurations of a cluster. It starts no process. The caller
+// must call Close.
 func Open(cfg Config, offer Offer) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -100,13 +100,14 @@ func (c *Cluster) newReplica(id string, voter bool) (*Replica, error) {
 	return r, nil
 }
 
-// Disk limits of the replicas: those by default are for disks of real machines.
+// ReserveMB and StopMB are the disk limits of the replicas, in MiB. The defaults are for larger
+// disks.
 const (
 	ReserveMB = 64
 	StopMB    = 32
 )
 
-// yaml is a replica's configuration.
+// yaml returns a replica's rmd.yaml.
 func (c *Cluster) yaml(r *Replica) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -129,7 +130,7 @@ func (c *Cluster) yaml(r *Replica) string {
 	return b.String() + c.cfg.Extra
 }
 
-// peers are the peer addresses of those that bootstrap.
+// peers returns the peer addresses of the replicas that bootstrap the cluster.
 func (c *Cluster) peers() []string {
 	var out []string
 	for _, r := range c.Replicas {
@@ -142,7 +143,7 @@ func (c *Cluster) peers() []string {
 
 func (c *Cluster) pem(name string) string { return filepath.Join(c.cfg.Dir, "tls", name+".pem") }
 
-// Bootstrap starts those that are to vote and waits until they are ready.
+// Bootstrap starts the voters and waits until they are ready.
 func (c *Cluster) Bootstrap(ctx context.Context) error {
 	for _, r := range c.Voters() {
 		if err := r.Start(); err != nil {
@@ -152,7 +153,7 @@ func (c *Cluster) Bootstrap(ctx context.Context) error {
 	return c.AwaitReady(ctx, c.Voters()...)
 }
 
-// Voters are those that bootstrap the cluster.
+// Voters returns the replicas that bootstrap the cluster.
 func (c *Cluster) Voters() []*Replica {
 	var out []*Replica
 	for _, r := range c.Replicas {
@@ -163,7 +164,7 @@ func (c *Cluster) Voters() []*Replica {
 	return out
 }
 
-// Replica finds one by its id; nil when there is none.
+// Replica returns the replica with an id, or nil.
 func (c *Cluster) Replica(id string) *Replica {
 	for _, r := range c.Replicas {
 		if r.ID == id {
@@ -173,21 +174,20 @@ func (c *Cluster) Replica(id string) *Replica {
 	return nil
 }
 
-// Network is what connects them.
+// Network returns the cluster's network.
 func (c *Cluster) Network() Network { return c.network }
 
-// Dir is where everything is.
+// Dir returns the directory with all files of the cluster.
 func (c *Cluster) Dir() string { return c.cfg.Dir }
 
-// Note tells people something.
+// Note passes a message to Config.Note.
 func (c *Cluster) Note(format string, args ...any) { c.cfg.note(format, args...) }
 
-// Close ends all processes and takes away what was made on the machine. Files
-// stay.
+// Close ends all processes and removes the network and the mounted disks. It keeps the files.
 func (c *Cluster) Close() error {
 	var errs []error
 	for _, r := range c.Replicas {
-		_ = r.Disk.Thaw() // a frozen disk would keep its process; what fails here fails at Close too
+		_ = r.Disk.Thaw() // a frozen disk would block the end of its process; Close reports the error
 		errs = append(errs, r.Kill())
 	}
 	if c.network != nil {
@@ -199,7 +199,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// Another is the configuration of a cluster of one beside this one, on loopback.
+// Another returns the configuration of a cluster with one replica beside this one, on loopback.
 func (c *Cluster) Another(dir string) Config {
 	k := c.cfg
 	k.Dir, k.Replicas, k.Spare, k.Network, k.Disk = dir, 1, 0, Loopback, Directory

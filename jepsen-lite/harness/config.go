@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The kinds of Config.Network.
+// The values of Config.Network.
 const (
-	Auto       = "auto" // the first choice that the machine offers
+	Auto       = "auto" // the best one that the machine supports
 	Loopback   = "loopback"
 	Namespaces = "namespaces"
 )
 
-// The kinds of Config.Disk, beside Auto.
+// The values of Config.Disk, in addition to Auto.
 const (
 	Directory = "directory"
 	Loop      = "loop"
@@ -22,30 +22,30 @@ const (
 
 // Config describes a cluster.
 type Config struct {
-	Binary   string // the program
-	Dir      string // of everything: configurations, logs, data
-	Replicas int    // that bootstrap the cluster
-	Spare    int    // further replicas, configured and empty
+	Binary   string // the path of rmd
+	Dir      string // the absolute path of the directory for configurations, logs and data
+	Replicas int    // the replicas that bootstrap the cluster
+	Spare    int    // further replicas, which are configured and have no data
 	Network  string // auto, loopback or namespaces
 	Disk     string // auto, directory or loop
-	DiskMB   int    // of a loop device
+	DiskMB   int    // the size of a loop device, in MiB
 
 	// Raft's own settings, as in rmd.yaml.
 	Heartbeat, Election, Lease time.Duration
 	SnapshotEvery              uint // entries
-	Trailing                   uint // entries kept behind a snapshot
+	Trailing                   uint // entries kept after a snapshot
 
-	// Failpoints starts the program so that it reads failpoints from its standard input; one of an
-	// earlier version may not know how.
+	// Failpoints starts the program with --failpoints, so that it reads failpoints from its
+	// standard input. A program of an earlier version may not know the flag.
 	Failpoints bool
 
 	Extra string   // appended to every rmd.yaml
-	Env   []string // of every process, beside this one's
-	// Note is told what is done, for people; may be nil.
+	Env   []string // added to the environment of every process
+	// Note receives messages for people. It may be nil.
 	Note func(format string, args ...any)
 }
 
-// DefaultConfig is three replicas with the lowest timers advised.
+// DefaultConfig returns a configuration with three replicas and the shortest recommended timers.
 func DefaultConfig() Config {
 	return Config{
 		Replicas: 3, Network: Auto, Disk: Auto, DiskMB: 512,
@@ -54,7 +54,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate tells which field is out of its bounds.
+// Validate returns an error that names the first field with an invalid value.
 func (c Config) Validate() error {
 	switch {
 	case c.Binary == "":

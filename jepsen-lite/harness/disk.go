@@ -5,22 +5,21 @@ import (
 	"os"
 )
 
-// ErrNoDisk says that a directory of the machine's own file system cannot do
-// what a disk of its own can.
+// ErrNoDisk means that the fault needs a disk of the replica's own.
 var ErrNoDisk = errors.New("the replica has no file system of its own")
 
-// Disk is what a replica's data directory lies on.
+// Disk is the disk with a replica's data directory.
 type Disk interface {
 	// Kind is Directory or Loop.
 	Kind() string
 	// Dir is the data directory.
 	Dir() string
-	// PowerCut loses everything that was not synced; every access fails until
-	// Remount, before which the process must have ended.
+	// PowerCut discards everything that was not synced. Every access fails until Remount. The
+	// process must end before Remount.
 	PowerCut() error
-	// Remount takes the file system off and mounts it again.
+	// Remount unmounts the file system and mounts it again.
 	Remount(readOnly bool) error
-	// Fill leaves so many bytes free; Free gives the rest back.
+	// Fill fills the disk until leave bytes are free. Free removes the filling.
 	Fill(leave int64) error
 	Free() error
 	// Freeze blocks every write until Thaw.
@@ -29,7 +28,7 @@ type Disk interface {
 	Close() error
 }
 
-// directory is a Disk of a machine that offers nothing.
+// directory is a Disk without faults: a directory of the machine's file system.
 type directory string
 
 // Kind implements Disk.
@@ -59,5 +58,5 @@ func (directory) Thaw() error { return ErrNoDisk }
 // Close implements Disk.
 func (directory) Close() error { return nil }
 
-// newDirectory makes the data directory.
+// newDirectory creates the data directory.
 func newDirectory(dir string) (Disk, error) { return directory(dir), os.MkdirAll(dir, 0o700) }

@@ -12,12 +12,12 @@ import (
 // FailpointAction is what happens to a replica that reaches a failpoint of its own code: the process
 // is killed there, or the goroutine that reached it waits.
 type FailpointAction struct {
-	Point string        // internal/failpoint's name of the place
-	After int           // which time it comes there, from 1
-	Hold  time.Duration // 0: the process ends there
+	Point string        // a name of package internal/failpoint
+	After int           // the number of the visit at which it acts, from 1
+	Hold  time.Duration // 0: the process is killed
 }
 
-// String is the line that the process reads.
+// String returns the line that the process reads from its standard input.
 func (s FailpointAction) String() string {
 	if s == (FailpointAction{}) {
 		return "none"
@@ -25,10 +25,10 @@ func (s FailpointAction) String() string {
 	return fmt.Sprintf("%s %d %s", s.Point, s.After, s.Hold)
 }
 
-// Reached is the line that a replica writes to its standard error there.
+// Reached returns the line that a replica writes to its standard error at the failpoint.
 func (s FailpointAction) Reached() string { return "failpoint " + s.Point + " reached" }
 
-// openStdin lets the process read failpoints from its standard input.
+// openStdin creates a pipe to the standard input of the process, if failpoints are enabled.
 func (r *Replica) openStdin(cmd *exec.Cmd) (err error) {
 	r.stdin = nil
 	if r.cluster.cfg.Failpoints {
@@ -37,7 +37,7 @@ func (r *Replica) openStdin(cmd *exec.Cmd) (err error) {
 	return err
 }
 
-// send writes an action to the process; the lock is held.
+// send writes an action to the process. The caller holds the lock.
 func (r *Replica) send(s FailpointAction) error {
 	if r.stdin == nil {
 		return nil
@@ -46,8 +46,8 @@ func (r *Replica) send(s FailpointAction) error {
 	return err
 }
 
-// SetFailpoint has the running process crash or wait at a failpoint; the zero FailpointAction takes an
-// earlier one back.
+// SetFailpoint sets a failpoint of the running process. The zero FailpointAction removes an earlier
+// one.
 func (r *Replica) SetFailpoint(s FailpointAction) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (r *Replica) SetFailpoint(s FailpointAction) error {
 	return r.send(s)
 }
 
-// note keeps what an action means for the present run; the lock is held.
+// note records an action for the present run. The caller holds the lock.
 func (r *Replica) note(s FailpointAction) {
 	if s.Point == "" {
 		return
@@ -69,18 +69,18 @@ func (r *Replica) note(s FailpointAction) {
 	}
 }
 
-// SetFailpointAtStart sets a failpoint that the next run has from its beginning.
+// SetFailpointAtStart sets a failpoint that the next run has from its start.
 func (r *Replica) SetFailpointAtStart(s FailpointAction) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.atStart = s
 }
 
-// Count is how often the present run has reached the failpoint of an action.
+// Count returns how often the present run has reached the failpoint of an action.
 func (r *Replica) Count(s FailpointAction) int { return strings.Count(r.Said(1<<20), s.Reached()) }
 
-// Reached says whether the present run has reached the failpoint of an action since the last one was
-// set; before that it may have been there for another.
+// Reached reports whether the present run has reached the failpoint of an action since the last
+// SetFailpoint. Before that, it may have reached it for another action.
 func (r *Replica) Reached(s FailpointAction) bool {
 	r.mu.Lock()
 	since := max(r.began, r.setAt)

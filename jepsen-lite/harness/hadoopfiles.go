@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// hadoopDir holds Hadoop's files of a cluster: where the ports are, and the queues.
+// hadoopDir returns the directory with Hadoop's configuration files: the addresses of the ports and
+// the queues.
 func (c *Cluster) hadoopDir() string { return filepath.Join(c.cfg.Dir, "hadoop") }
 
-// queues are those that a cluster without any files has: each may grow to the whole.
+// queues are the leaf queues of a cluster, with their capacities. Each may grow to the whole
+// cluster.
 var queues = []struct{ name, percent string }{{"online", "40"}, {"train", "30"}, {"batch", "20"}, {"adhoc", "10"}}
 
-// hadoopFiles writes what the replicas read, and what users of Hadoop's would.
+// hadoopFiles writes Hadoop's configuration files, which the replicas and Hadoop's clients read.
 func (c *Cluster) hadoopFiles() error {
 	if err := os.MkdirAll(c.hadoopDir(), 0o700); err != nil {
 		return err
@@ -40,7 +42,7 @@ func (c *Cluster) hadoopFiles() error {
 		tree = append(tree, at+".capacity", q.percent, at+".maximum-capacity", "100", at+".user-limit-factor", "10")
 	}
 	tree = append(tree, of+"root.queues", strings.Join(names, ","))
-	for name, pairs := range map[string][]string{"core-site.xml": nil, "yarn-site.xml": site, "capacity-scheduler.xml": tree} { // each is a file of its own
+	for name, pairs := range map[string][]string{"core-site.xml": nil, "yarn-site.xml": site, "capacity-scheduler.xml": tree} { // the order does not matter: each is a separate file
 		if err := c.hadoopFile(name, pairs); err != nil {
 			return err
 		}
@@ -48,7 +50,7 @@ func (c *Cluster) hadoopFiles() error {
 	return nil
 }
 
-// hadoopFile writes keys and values; none of them needs to be escaped.
+// hadoopFile writes a file with keys and values. It escapes nothing.
 func (c *Cluster) hadoopFile(name string, pairs []string) error {
 	var b strings.Builder
 	b.WriteString("<configuration>\n")
@@ -59,8 +61,8 @@ func (c *Cluster) hadoopFile(name string, pairs []string) error {
 	return os.WriteFile(filepath.Join(c.hadoopDir(), name), []byte(b.String()), 0o600)
 }
 
-// Trackers are the ports for NodeManagers of those that are members from the
-// beginning.
+// Trackers returns the addresses of the ports for NodeManagers of the replicas that bootstrap the
+// cluster.
 func (c *Cluster) Trackers() []string {
 	var out []string
 	for _, r := range c.Voters() {

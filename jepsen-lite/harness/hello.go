@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// helloWait bounds how long a dialer may take to say who it is.
+// helloWait limits how long a dialer may take to send its hello.
 const helloWait = 10 * time.Second
 
-// peerDialer reads the hello of a replica: magic 4, version 1, length 2, and a
-// body of kind 1, code 1, boot 8 and texts of one length byte each: a text, the
-// cluster's name, the replica's id, and more.
+// peerDialer reads the hello of a replica and returns its id and the bytes that it has read. A
+// hello has 4 bytes of magic, 1 byte of version, 2 bytes of length, and a body. The body has 1 byte
+// of kind, 1 of code, 8 of boot, and texts, each after one byte of length: a text, the cluster's
+// name, the replica's id, and more. A dialer without such a hello is Outside.
 func peerDialer(c net.Conn) (string, []byte, error) {
 	_ = c.SetReadDeadline(time.Now().Add(helloWait))
 	defer c.SetReadDeadline(time.Time{})
@@ -21,7 +22,7 @@ func peerDialer(c net.Conn) (string, []byte, error) {
 		return "", nil, err
 	}
 	if string(head[:4]) != "RMDP" {
-		return Outside, head, nil // a stranger; the replica is to refuse it
+		return Outside, head, nil // not a replica; the replica must refuse it
 	}
 	body := make([]byte, binary.BigEndian.Uint16(head[5:]))
 	n, err := io.ReadFull(c, body)

@@ -9,8 +9,8 @@ import (
 // link is one direction between two ends.
 type link struct{ from, to string }
 
-// links hold what is wrong with every link. Those who wait for one to change are
-// woken by the closing of a channel.
+// links are the faults of all links. The channel changed is closed at each change and wakes those
+// who wait.
 type links struct {
 	mu      sync.Mutex
 	cut     map[link]Cut
@@ -22,7 +22,7 @@ func newLinks() *links {
 	return &links{cut: map[link]Cut{}, shape: map[link]Shape{}, changed: make(chan struct{})}
 }
 
-// of returns the state of a link, and a channel that is closed when any changes.
+// of returns the state of a link, and a channel that is closed at the next change of any link.
 func (l *links) of(k link) (Cut, Shape, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *links) change(f func()) {
 	l.changed = make(chan struct{})
 }
 
-// await waits while a link drops; false when it rejects or done is closed first.
+// await waits while a link drops. It returns false if the link rejects or done is closed first.
 func (l *links) await(k link, done <-chan struct{}) bool {
 	for {
 		how, _, changed := l.of(k)
@@ -70,7 +70,7 @@ func (l *links) await(k link, done <-chan struct{}) bool {
 	}
 }
 
-// wait is how long a piece of n bytes takes over a link.
+// wait returns the delay of a piece of n bytes on a link.
 func (s Shape) wait(n int) time.Duration {
 	d := s.Delay
 	if s.Jitter > 0 {
@@ -82,7 +82,7 @@ func (s Shape) wait(n int) time.Duration {
 	return d
 }
 
-// hold is how long a piece of n bytes keeps the link to itself.
+// hold returns how long a piece of n bytes occupies the link.
 func (s Shape) hold(n int) time.Duration {
 	if s.Rate <= 0 {
 		return 0

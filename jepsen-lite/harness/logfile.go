@@ -19,12 +19,12 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// ErrDamagedLog says that a stored entry is not what was written.
+// ErrDamagedLog means that a stored entry is not the one that was written.
 var ErrDamagedLog = errors.New("stored entry is damaged")
 
-// record is an entry as raft-boltdb stores it; Data is the envelope that rmd puts
-// round what it holds: version 1, type 1, index 8, term 8, length of extensions
-// 4, extensions, data, CRC-32C 4.
+// record is an entry as raft-boltdb stores it. Data is rmd's envelope: 1 byte of version, 1 of
+// type, 8 of index, 8 of term, 4 for the length of the extensions, the extensions, the data, and 4
+// bytes of CRC-32C.
 type record struct {
 	Index, Term uint64
 	Type        uint8
@@ -36,11 +36,11 @@ const (
 	envelopeTail = 4
 )
 
-// entryKinds are raft's types of entries by their numbers.
+// entryKinds are the types of Raft entries by number.
 var entryKinds = map[uint8]string{0: history.Command, 1: "noop", 4: "barrier", 5: "configuration"}
 
-// Log reads the log of a replica that does not run, from its disk, with nothing
-// of rmd's own code: every entry's place and checksum is tested.
+// Log reads the log of a replica that does not run, from its disk. It uses none of rmd's code, and
+// checks the index, term, type and checksum of every entry.
 func (r *Replica) Log() ([]*history.Entry, error) {
 	if r.Running() {
 		return nil, fmt.Errorf("read the log of %s: it runs", r.ID)
@@ -51,9 +51,8 @@ func (r *Replica) Log() ([]*history.Entry, error) {
 // logName is the file of a replica's log.
 const logName = "raft.db"
 
-// LogFrom reads the log of a replica from an index on, also while it runs: its
-// process is held still for as long as a copy takes. What was written last may be
-// no more than proposed.
+// LogFrom reads the log of a replica from an index on, also while the replica runs. It stops the
+// process while it copies the file. The newest entries may not be committed.
 func (r *Replica) LogFrom(index uint64) ([]*history.Entry, error) {
 	dir, err := os.MkdirTemp(r.cluster.cfg.Dir, "log-*")
 	if err != nil {
@@ -67,8 +66,8 @@ func (r *Replica) LogFrom(index uint64) ([]*history.Entry, error) {
 	return r.readLog(file, index)
 }
 
-// copyStill copies the log while no thread of the process writes. The lock is
-// held all the while, so that nobody else stops or wakes it.
+// copyStill copies the log while all threads of the process are stopped. It holds the lock, so that
+// no other call stops or continues the process.
 func (r *Replica) copyStill(to string) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +94,8 @@ func (r *Replica) copyStill(to string) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// readLog reads a log's entries from an index on. bbolt panics where pages are
-// damaged; that is an error here.
+// readLog reads the entries of a log from an index on. bbolt panics if pages are damaged; readLog
+// returns an error instead.
 func (r *Replica) readLog(file string, from uint64) (out []*history.Entry, err error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, err
@@ -160,17 +159,17 @@ func entryOf(key, value []byte) (*history.Entry, error) {
 	return &history.Entry{Kind: kind, Index: index, Term: term, Data: bytes.Clone(body[envelopeHead+ext:])}, nil
 }
 
-// members is a membership as raft writes it into the log.
+// members is the configuration of Raft's members in the log.
 type members struct {
 	Servers []struct {
-		Suffrage int // 0 votes
+		Suffrage int // 0: voter
 		ID       string
 		Address  string
 	}
 }
 
-// Membership reads an entry that changes the members; the names are those of
-// replicas, without their incarnations.
+// Membership decodes an entry with a configuration of members. It returns the ids of replicas
+// without their incarnations.
 func Membership(e *history.Entry) (voters, nonvoters []string, err error) {
 	var m members
 	if err := codec.NewDecoder(bytes.NewReader(e.Data), &codec.MsgpackHandle{}).Decode(&m); err != nil {

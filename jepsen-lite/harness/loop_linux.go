@@ -14,27 +14,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopDisk is a file system of its own on a loop device.
+// loopDisk is a Disk with its own file system on a loop device.
 type loopDisk struct {
 	image, mount string
 	mounted      bool
 	frozen       bool
 }
 
-// The file-system shutdown of ext4 and xfs: _IOR('X', 125, __u32), and its flag
-// for "as if the power was cut": the journal is not flushed.
+// goingDown is the ioctl that shuts down an ext4 or xfs file system: _IOR('X', 125, __u32). With
+// noLogFlush, the file system does not flush its journal, as after a power cut.
 const (
 	goingDown  = 0x8004587d
 	noLogFlush = 2
 )
 
-// FIFREEZE and FITHAW: _IOWR('X', 119, int) and the next.
+// freeze and thaw are the ioctls FIFREEZE, _IOWR('X', 119, int), and FITHAW, _IOWR('X', 120, int).
 const (
 	freeze = 0xc0045877
 	thaw   = 0xc0045878
 )
 
-// filler is the file that fills a disk.
+// filler is the name of the file that fills a disk.
 const filler = "filler"
 
 func newLoop(dir string, mb int) (Disk, error) {
@@ -73,7 +73,7 @@ func (d *loopDisk) on(readOnly bool) error {
 	return nil
 }
 
-// off unmounts; the kernel may need a moment after the last process has gone.
+// off unmounts the file system. The kernel may need a moment after the last process has ended.
 func (d *loopDisk) off() error {
 	if !d.mounted {
 		return nil
@@ -102,9 +102,9 @@ func (d *loopDisk) PowerCut() error {
 	return nil
 }
 
-// Remount implements Disk. Whatever makes a namespace of mounts at that moment holds
-// the old file system a moment longer, and the kernel gives it again as it was: shut
-// down.
+// Remount implements Disk. If another process creates a mount namespace at the same time, that
+// namespace keeps the old file system for a moment. The kernel then mounts the same file system
+// again, still shut down. Remount tries again until a write succeeds.
 func (d *loopDisk) Remount(readOnly bool) error {
 	var err error
 	for range 50 {
@@ -137,8 +137,8 @@ func (d *loopDisk) Fill(leave int64) error {
 	if err != nil {
 		return err
 	}
-	// The replica writes beside it, and the file system keeps some for itself: what
-	// does not fit is tried in smaller pieces.
+	// The replica also writes to the disk, and the file system keeps some space for itself. Fill
+	// therefore allocates smaller pieces when a piece does not fit.
 	at, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return errors.Join(err, f.Close())
@@ -192,8 +192,8 @@ func (d *loopDisk) hold(request uint, frozen bool) error {
 // Close implements Disk.
 func (d *loopDisk) Close() error { return errors.Join(d.Thaw(), d.off()) }
 
-// mayLoop says whether file systems on loop devices can be made, mounted and
-// shut down; why not otherwise.
+// mayLoop returns nil if file systems on loop devices can be created, mounted and shut down here.
+// The error says why not.
 func mayLoop(dir string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("needs root")
@@ -216,8 +216,7 @@ func mayLoop(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// mayTrace says whether strace can change what another process of ours is told
-// by the kernel.
+// mayTrace returns nil if strace can change the system calls of another process of this user.
 func mayTrace() error {
 	if _, err := exec.LookPath("strace"); err != nil {
 		return errors.New("strace is not installed")

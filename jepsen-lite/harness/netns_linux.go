@@ -12,16 +12,16 @@ import (
 	"sync"
 )
 
-// namespaces is the Network of a machine where this process may make network
-// namespaces: one for each replica, joined by a bridge that the clients are on
-// too. Cuts are rules of the kernel's routing policy, in the namespace of the
-// replica concerned, so packets really vanish and TCP does what it does.
+// namespaces is the Network of a machine on which this process may create network namespaces. Each
+// replica has a namespace. A bridge connects the namespaces and the clients. Cuts are rules of the
+// kernel's routing policy in the namespace of a replica, so the kernel really drops packets and TCP
+// reacts as on a broken network.
 type namespaces struct {
-	name   string // of the bridge; the namespaces and links begin with it
-	prefix string // of the addresses: 10.219.7
+	name   string // of the bridge; the names of namespaces and links begin with it
+	prefix string // of the addresses, for instance 10.219.7
 
 	mu    sync.Mutex
-	at    map[string]int // last part of each replica's address
+	at    map[string]int // the last byte of each replica's address
 	rules map[link][]string
 }
 
@@ -40,7 +40,7 @@ func newNamespaces() (*namespaces, error) {
 		}
 		if err := ip("link", "add", n.name, "type", "bridge"); err != nil {
 			if strings.Contains(err.Error(), "File exists") {
-				continue // another run's
+				continue // of another run
 			}
 			return nil, err
 		}
@@ -66,10 +66,10 @@ func addressTaken(prefix string) bool {
 	return false
 }
 
-// ip runs iproute2.
+// ip runs the command ip of iproute2.
 func ip(args ...string) error { return run("ip", args...) }
 
-// run runs a command of the machine that is to be silent.
+// run runs a command. Its error contains the command's output.
 func run(name string, args ...string) error {
 	var said bytes.Buffer
 	cmd := exec.Command(name, args...)
@@ -84,7 +84,7 @@ func (n *namespaces) address(id string) string { return n.prefix + "." + strconv
 
 func (n *namespaces) space(id string) string { return n.name + "-" + id }
 
-// veth is the outer end of a replica's link.
+// veth returns the name of the outer end of a replica's link.
 func (n *namespaces) veth(id string) string { return n.name + "v" + strconv.Itoa(n.at[id]) }
 
 // Kind implements Network.
@@ -112,10 +112,12 @@ func (n *namespaces) Add(id string) (Place, error) {
 		{"ip", "addr", "add", n.address(id) + "/24", "dev", "eth0"},
 		{"ip", "link", "set", "lo", "up"},
 		{"ip", "link", "set", "eth0", "up"},
-		// The rules that cut links come before all others, the one of local addresses too.
+		// The rules that cut links must come before all others, also before the one for local
+		// addresses.
 		{"ip", "rule", "add", "pref", "100", "lookup", "local"},
 		{"ip", "rule", "del", "pref", "0"},
-		// Known connections would pass by them.
+		// Early demultiplexing would deliver packets of established connections without a look at
+		// the rules.
 		{"sysctl", "-qw", "net.ipv4.ip_early_demux=0"},
 	} {
 		if err := n.in(id, argv...); err != nil {
@@ -134,16 +136,15 @@ func (n *namespaces) in(id string, argv ...string) error {
 	return run(argv[0], argv[1:]...)
 }
 
-// Wrap implements Network. The network's namespace alone is entered: one of mounts,
-// as "ip netns exec", "ip -n" and "tc -n" make it, would hold every disk for as long
-// as it lasts, those of other runs too.
+// Wrap implements Network. The command enters only the network namespace. "ip netns exec", "ip -n"
+// and "tc -n" also create a mount namespace, which would keep every disk mounted while it exists,
+// also the disks of other runs.
 func (n *namespaces) Wrap(id string, argv []string) []string {
 	return append([]string{"nsenter", "--net=/var/run/netns/" + n.space(id)}, argv...)
 }
 
-// Cut implements Network. A drop is a rule of the receiver against the sender's
-// packets; where the receiver is outside, and for a rejection, it is the sender's
-// own.
+// Cut implements Network. A drop is a rule at the receiver for packets of the sender. If the
+// receiver is outside, or for a rejection, the rule is at the sender.
 func (n *namespaces) Cut(from, to string, how Cut) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -176,8 +177,8 @@ func (n *namespaces) undo(k link) error {
 	return run(rule[0], rule[1:]...)
 }
 
-// Shape implements Network: what a replica sends to anybody is slowed, for the
-// kernel's queues are of an interface. netem does all of it, tbf the rate alone.
+// Shape implements Network. It slows everything that a replica sends, whoever receives it, because
+// a queueing discipline belongs to an interface. netem adds delay and loss. tbf limits the rate.
 func (n *namespaces) Shape(from, _ string, s Shape) error {
 	if from == Outside {
 		return nil
@@ -197,7 +198,7 @@ func (n *namespaces) Shape(from, _ string, s Shape) error {
 	return n.in(from, args...)
 }
 
-// Absent implements Network: the kernel refuses by itself.
+// Absent implements Network. The kernel of the namespace refuses connections by itself.
 func (n *namespaces) Absent(string, bool) error { return nil }
 
 // Heal implements Network.
@@ -220,7 +221,7 @@ func (n *namespaces) Close() error {
 	defer n.mu.Unlock()
 	var errs []error
 	for id := range n.at {
-		if id != Outside { // the link first: a namespace takes its own along some time later, and its name is used again
+		if id != Outside { // the link first: the kernel removes the link of a deleted namespace later, and its name is used again
 			errs = append(errs, ip("link", "del", n.veth(id)), ip("netns", "del", n.space(id)))
 		}
 	}
@@ -228,7 +229,7 @@ func (n *namespaces) Close() error {
 	return errors.Join(errs...)
 }
 
-// mayNamespace says whether this process can make them; why not otherwise.
+// mayNamespace returns nil if this process can create network namespaces. The error says why not.
 func mayNamespace() error {
 	for tool, from := range map[string]string{"ip": "iproute2", "nsenter": "util-linux"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -249,7 +250,7 @@ func mayNamespace() error {
 	return errors.Join(err, n.Close())
 }
 
-// mayNetem says whether the kernel delays and loses packets.
+// mayNetem returns nil if the kernel supports netem.
 func mayNetem() error {
 	n, err := newNamespaces()
 	if err != nil {

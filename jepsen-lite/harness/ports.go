@@ -6,27 +6,26 @@ import (
 	"net"
 )
 
-// Ports of replicas on loopback are below those that the kernel gives to outgoing
-// connections: a replica that is gone for a while finds its own free when it is back,
-// whatever strangers have dialled meanwhile.
+// Ports of replicas on loopback are below those that the kernel assigns to outgoing connections.
+// Therefore the port of a stopped replica is still free when the replica starts again.
 const (
 	portsFirst = 11000
 	portsEnd   = 20900
 	portsBlock = 100
 )
 
-// errNoPorts says that no block is left.
+// errNoPorts means that no block is free.
 var errNoPorts = errors.New("no free block of ports on this machine")
 
-// portBlock hands out ports. The block is its holder's, also among the processes of
-// this machine, as long as the guard, a listener on its first port, is open.
+// portBlock hands out ports of one block. The guard is a listener on the block's first port. While
+// it is open, no other process of this kind uses the block.
 type portBlock struct {
 	guard net.Listener
 	first int
 	next  int
 }
 
-// take is the next n ports of the block that nobody listens on.
+// take returns the next n free ports of the block.
 func (b *portBlock) take(n int) ([]int, error) {
 	if err := b.open(); err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func (b *portBlock) take(n int) ([]int, error) {
 	var out []int
 	for ; len(out) < n && b.next < b.first+portsBlock; b.next++ {
 		if l, err := net.Listen("tcp", loopbackPort(b.next)); err == nil {
-			_ = l.Close() // it was only looked at
+			_ = l.Close() // the listener only tested the port
 			out = append(out, b.next)
 		}
 	}
@@ -51,7 +50,7 @@ func (b *portBlock) open() error {
 	for p := portsFirst; p+portsBlock <= portsEnd; p += portsBlock {
 		l, err := net.Listen("tcp", loopbackPort(p))
 		if err != nil {
-			continue // another run's
+			continue // of another run
 		}
 		b.guard, b.first, b.next = l, p, p+1
 		return nil
@@ -59,10 +58,10 @@ func (b *portBlock) open() error {
 	return errNoPorts
 }
 
-// release gives the block back.
+// release frees the block.
 func (b *portBlock) release() {
 	if b.guard != nil {
-		_ = b.guard.Close() // the process may end with it as well
+		_ = b.guard.Close() // the end of the process frees it too
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Names of what a machine may offer to faults.
+// The kinds of faults.
 const (
 	Crash      = "crash"
 	PauseIt    = "pause"
@@ -33,28 +33,28 @@ const (
 	Failpoints = "point"
 )
 
-// Answers of a Capability.
+// The values of Capability.Answer.
 const (
 	Yes      = "yes"
 	Fallback = "by fallback"
 	No       = "no"
 )
 
-// Capability says whether a kind of fault can run here.
+// Capability says whether a kind of fault can run on this machine.
 type Capability struct {
 	Fault  string
 	Answer string // yes, by fallback, no
-	Why    string // how, or why not
+	Why    string // how it runs, or why it cannot
 }
 
-// Offer is what a machine offers.
+// Offer describes the faults that a machine supports.
 type Offer struct {
 	Network string // Loopback or Namespaces
 	Disk    string // Directory or Loop
 	All     []Capability
 }
 
-// Can says whether a kind of fault can run, at first choice or by fallback.
+// Can reports whether a kind of fault can run, directly or by a fallback.
 func (o Offer) Can(fault string) bool {
 	for _, c := range o.All {
 		if c.Fault == fault {
@@ -64,7 +64,7 @@ func (o Offer) Can(fault string) bool {
 	return false
 }
 
-// Why says how a kind of fault runs here, or why it does not.
+// Why returns how a kind of fault runs here, or why it cannot.
 func (o Offer) Why(fault string) string {
 	for _, c := range o.All {
 		if c.Fault == fault {
@@ -74,8 +74,9 @@ func (o Offer) Why(fault string) string {
 	return "it is not known"
 }
 
-// Probe tries what the machine offers to a cluster of this configuration. Old
-// says whether there is a program of an earlier version.
+// Probe tests what the machine supports for a cluster with this configuration. old says whether
+// there is a program of an earlier version. It returns an error if cfg demands a network or a disk
+// that the machine does not support.
 func Probe(cfg Config, old bool) (Offer, error) {
 	o := Offer{Network: Loopback, Disk: Directory}
 	noSpaces := fmt.Errorf("--network %s", Loopback)
@@ -163,7 +164,7 @@ func (o *Offer) diskFaults(noLoop, noTrace error) {
 	}
 }
 
-// Write prints the table.
+// Write prints the capabilities as a table.
 func (o Offer) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range o.All {

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// loopback is the Network of a machine that offers nothing: every replica
-// listens on loopback, and what the others and the clients dial is a proxy of
-// this process. A proxy of the peer port learns who dials from the hello that
-// opens every connection between replicas.
+// loopback is the Network of a machine without namespaces. Each replica listens on loopback, and
+// the other replicas and the clients dial a proxy in this process. The proxy of the peer port
+// learns who dials from the hello at the start of every connection between replicas.
 type loopback struct {
 	links *links
 	own   portBlock
@@ -23,12 +22,12 @@ type loopback struct {
 	conns map[net.Conn]struct{}
 }
 
-// port is a proxy's: what it listens at, and for whom.
+// port is the port of one proxy.
 type port struct {
 	to, behind, at string
 	who            func(net.Conn) (string, []byte, error)
 	listener       net.Listener // nil while it is closed
-	away           bool         // nobody is behind it
+	away           bool         // no process is behind it
 }
 
 func newLoopback() *loopback {
@@ -53,8 +52,8 @@ func (n *loopback) Add(id string) (Place, error) {
 	return p, err
 }
 
-// serve listens in front of an address. who tells the dialer of a connection,
-// and what of it was read to know.
+// serve starts a proxy in front of an address and returns the proxy's address. who returns the
+// dialer of a connection and the bytes that it has read.
 func (n *loopback) serve(to, address string, who func(net.Conn) (string, []byte, error)) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,7 +66,7 @@ func (n *loopback) serve(to, address string, who func(net.Conn) (string, []byte,
 	return p.at, n.listen(p)
 }
 
-// listen opens a port; the lock is held.
+// listen opens a port. The caller holds the lock.
 func (n *loopback) listen(p *port) error {
 	l, err := net.Listen("tcp", p.at)
 	if err != nil {
@@ -86,7 +85,7 @@ func (n *loopback) listen(p *port) error {
 	return nil
 }
 
-// carry serves one connection to its end.
+// carry serves one connection until it ends.
 func (n *loopback) carry(c net.Conn, to, address string, who func(net.Conn) (string, []byte, error)) {
 	defer n.forget(c)
 	if !n.keep(c) {
@@ -97,7 +96,7 @@ func (n *loopback) carry(c net.Conn, to, address string, who func(net.Conn) (str
 		return
 	}
 	there, back := link{from, to}, link{to, from}
-	// A connection is made by both directions.
+	// A connection needs both directions.
 	if !n.links.await(there, n.done) || !n.links.await(back, n.done) {
 		reset(c)
 		return
@@ -119,14 +118,14 @@ func (n *loopback) carry(c net.Conn, to, address string, who func(net.Conn) (str
 	both.Wait()
 }
 
-// piece is what was read at one go, and when it may leave the link.
+// piece is the result of one read, and the time at which it may leave the link.
 type piece struct {
 	data []byte
 	due  time.Time
-	err  error // of the reader: the connection ends behind what is before it
+	err  error // of the reader; the connection ends after the data
 }
 
-// pump carries one direction: in from src, through the link, out to dst.
+// pump carries one direction from src over the link to dst.
 func (n *loopback) pump(dst, src net.Conn, k link, first []byte, over chan struct{}, end func()) {
 	pieces := make(chan piece, 64)
 	go func() { // it ends when src is closed
@@ -160,7 +159,7 @@ func (n *loopback) pump(dst, src net.Conn, k link, first []byte, over chan struc
 			if !ok || !errors.Is(p.err, io.EOF) {
 				end()
 			}
-			return // at the end of one direction the other goes on
+			return // after the end of one direction the other continues
 		case <-changed:
 		case <-over:
 			return
@@ -178,9 +177,9 @@ func (n *loopback) offer(pieces chan<- piece, p piece, over <-chan struct{}) boo
 	return false
 }
 
-// deliver waits until the link lets a piece through and writes it; false ends
-// the direction. The end of one side is a piece like any other: while a link
-// drops, nobody learns of it.
+// deliver waits until the link lets a piece pass and writes it. It returns false when the direction
+// has ended. The end of one side is a piece as well, so the other side does not learn of it while
+// the link drops.
 func (n *loopback) deliver(dst, src net.Conn, k link, p piece, over <-chan struct{}) bool {
 	if !sleepUntil(p.due, over) {
 		return false
@@ -196,7 +195,7 @@ func (n *loopback) deliver(dst, src net.Conn, k link, p piece, over <-chan struc
 			return false
 		}
 		if _, err := dst.Write(p.data); err != nil {
-			n.links.await(link{k.to, k.from}, over) // so long the sender is not told
+			n.links.await(link{k.to, k.from}, over) // until then the sender must not see the error
 			return false
 		}
 	}
@@ -226,10 +225,10 @@ func sleepUntil(t time.Time, over <-chan struct{}) bool {
 	}
 }
 
-// reset closes a connection so that the other side is told of an error.
+// reset closes a connection so that the other side gets an error (RST).
 func reset(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // it is closed next, with or without
+		_ = t.SetLinger(0) // the connection is closed in any case
 	}
 	_ = c.Close() // it may be closed already
 }
@@ -239,7 +238,7 @@ func (n *loopback) keep(c net.Conn) bool {
 	defer n.mu.Unlock()
 	select {
 	case <-n.done:
-		_ = c.Close() // nothing is carried any more
+		_ = c.Close() // the network is closed
 		return false
 	default:
 	}
@@ -259,7 +258,7 @@ func (n *loopback) Wrap(_ string, argv []string) []string { return argv }
 
 // Cut implements Network.
 func (n *loopback) Cut(from, to string, how Cut) error {
-	n.links.setCut(link{from, to}, how) // those who carry something learn of it with their next piece
+	n.links.setCut(link{from, to}, how) // connections in progress notice it at their next piece
 	return nil
 }
 
@@ -282,7 +281,7 @@ func (n *loopback) Close() error {
 	n.own.release()
 	for _, p := range n.ports {
 		if p.listener != nil {
-			_ = p.listener.Close() // it ends its loop
+			_ = p.listener.Close() // this ends the accept loop
 		}
 	}
 	for c := range n.conns {

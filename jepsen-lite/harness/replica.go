@@ -13,45 +13,45 @@ import (
 	"time"
 )
 
-// ErrNotRunning says that a replica's process has ended, or was never started.
+// ErrNotRunning means that a replica's process has ended or was never started.
 var ErrNotRunning = errors.New("replica does not run")
 
-// Exit is how one run of a replica ended.
+// Exit describes the end of one run of a replica.
 type Exit struct {
 	Replica string
-	Code    int    // −1 when a signal ended it
-	Signal  string // which
+	Code    int    // −1 if a signal ended it
+	Signal  string // the name of that signal
 	At      time.Time
-	Asked   bool   // the harness ended it
-	Said    string // the end of what that run logged
+	Asked   bool   // the harness caused the end
+	Said    string // the last 2,000 bytes that the run logged
 }
 
-// Replica is one rmd process after the other, on one data directory.
+// Replica is a data directory and the processes that run on it one after the other.
 type Replica struct {
 	ID     string
 	Place  Place // where it listens and is reached
 	Dir    string
-	Config string // its rmd.yaml
+	Config string // the path of its rmd.yaml
 	Disk   Disk
-	// Voter says that it was meant to take part from the beginning.
+	// Voter says that the replica is one of those that bootstrap the cluster.
 	Voter bool
 
 	cluster *Cluster
 	logFile string
 
 	mu      sync.Mutex
-	binary  string // that the next start runs
+	binary  string // the program of the next run
 	cmd     *exec.Cmd
-	ended   chan struct{} // of the present run
+	ended   chan struct{} // closed when the present run ends
 	asked   bool
 	paused  bool
 	runs    int
-	began   int64 // where the present run's log begins
-	setAt   int64 // where the log ended when a failpoint was set last
+	began   int64 // the size of the log at the start of the present run
+	setAt   int64 // the size of the log when a failpoint was set last
 	exits   []Exit
-	stdin   io.WriteCloser  // where the present run reads which place to crash at
-	atStart FailpointAction // that the next run has from its beginning
-	clock   *wallClock      // of the present run, when it was moved
+	stdin   io.WriteCloser  // of the present run; it reads failpoints from it
+	atStart FailpointAction // the failpoint of the next run
+	clock   *wallClock      // of the present run, if it was moved
 }
 
 // Start runs the replica's process.
@@ -65,7 +65,7 @@ func (r *Replica) Start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has its own descriptor
 	if info, err := log.Stat(); err == nil {
 		r.began = info.Size()
 	}
@@ -85,7 +85,7 @@ func (r *Replica) Start() error {
 		return fmt.Errorf("start %s: %w", r.ID, err)
 	}
 	if err := r.send(r.atStart); err != nil {
-		r.cluster.cfg.note("set a failpoint of %s: %v", r.ID, err) // it ended at once, which is noted
+		r.cluster.cfg.note("set a failpoint of %s: %v", r.ID, err) // the process has ended at once, which watch records
 	}
 	r.runs++
 	r.cmd, r.ended, r.asked, r.paused, r.clock, r.atStart = cmd, make(chan struct{}), r.atStart != FailpointAction{}, false, nil, FailpointAction{}
@@ -93,9 +93,9 @@ func (r *Replica) Start() error {
 	return r.cluster.network.Absent(r.ID, false)
 }
 
-// watch notes how a run ends.
+// watch waits for the end of a run and records it.
 func (r *Replica) watch(cmd *exec.Cmd, ended chan struct{}) {
-	_ = cmd.Wait() // the state says how it ended
+	_ = cmd.Wait() // ProcessState says how it ended
 	e := Exit{Replica: r.ID, Code: cmd.ProcessState.ExitCode(), At: time.Now(), Said: r.Said(2000)}
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		e.Signal = s.Signal().String()
@@ -107,7 +107,7 @@ func (r *Replica) watch(cmd *exec.Cmd, ended chan struct{}) {
 	e.Asked = r.asked
 	r.exits = append(r.exits, e)
 	if r.stdin != nil {
-		_ = r.stdin.Close() // nobody reads it any more
+		_ = r.stdin.Close() // the process has ended
 	}
 	r.mu.Unlock()
 	close(ended)
@@ -135,21 +135,21 @@ func (r *Replica) running() bool {
 	}
 }
 
-// Running says whether its process runs, stopped ones too.
+// Running reports whether the process runs or is stopped by a signal.
 func (r *Replica) Running() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.running()
 }
 
-// Awake says whether its process runs and is not stopped by a signal.
+// Awake reports whether the process runs and is not stopped by a signal.
 func (r *Replica) Awake() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.running() && !r.paused
 }
 
-// PID is that of its process; 0 when none runs.
+// PID returns the id of the process, or 0 if none runs.
 func (r *Replica) PID() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,25 +159,25 @@ func (r *Replica) PID() int {
 	return r.cmd.Process.Pid
 }
 
-// Runs counts its processes.
+// Runs returns the number of runs so far.
 func (r *Replica) Runs() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.runs
 }
 
-// Exits are the ends of its runs so far.
+// Exits returns the ends of the runs so far.
 func (r *Replica) Exits() []Exit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Exit(nil), r.exits...)
 }
 
-// Kill is SIGKILL: nothing is flushed, handed over or said.
+// Kill sends SIGKILL and waits for the end. The process can finish nothing.
 func (r *Replica) Kill() error { return r.end(syscall.SIGKILL, 10*time.Second) }
 
-// Terminate is SIGTERM; the process hands over and ends in order. It is killed
-// when it has not ended in time, which is an error.
+// Terminate sends SIGTERM. The process transfers its leadership and ends in order. If it has not
+// ended after within, Terminate kills it and returns an error.
 func (r *Replica) Terminate(within time.Duration) error { return r.end(syscall.SIGTERM, within) }
 
 func (r *Replica) end(s syscall.Signal, within time.Duration) error {
@@ -189,11 +189,11 @@ func (r *Replica) end(s syscall.Signal, within time.Duration) error {
 	r.asked = true
 	cmd, ended, paused := r.cmd, r.ended, r.paused
 	if s == syscall.SIGKILL {
-		_ = r.cluster.network.Absent(r.ID, true) // it is said again when the process is gone
+		_ = r.cluster.network.Absent(r.ID, true) // watch reports the error when the process has ended
 	}
 	err := cmd.Process.Signal(s)
 	if paused && err == nil && s != syscall.SIGKILL {
-		err = cmd.Process.Signal(syscall.SIGCONT) // a stopped process takes no other signal
+		err = cmd.Process.Signal(syscall.SIGCONT) // a stopped process handles no signal except SIGCONT and SIGKILL
 	}
 	r.mu.Unlock()
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -206,7 +206,7 @@ func (r *Replica) end(s syscall.Signal, within time.Duration) error {
 		return nil
 	case <-late.C:
 	}
-	// It is late already, which is told; its log is to say where it stands.
+	// The process is late, which the error reports. SIGQUIT writes its goroutines to the log.
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
 	select {
 	case <-ended:
@@ -217,7 +217,7 @@ func (r *Replica) end(s syscall.Signal, within time.Duration) error {
 	return fmt.Errorf("%s did not end within %s of %s; its log has its goroutines", r.ID, within, s)
 }
 
-// AwaitExit waits until the process has ended by itself, and returns how.
+// AwaitExit waits until the process ends by itself and returns its exit.
 func (r *Replica) AwaitExit(ctx context.Context) (Exit, error) {
 	r.mu.Lock()
 	ended := r.ended
@@ -234,18 +234,17 @@ func (r *Replica) AwaitExit(ctx context.Context) (Exit, error) {
 	return all[len(all)-1], nil
 }
 
-// Expect says that the present run may end by itself from now on: the harness
-// has given it reason to.
+// Expect marks a later end of the present run as caused by the harness.
 func (r *Replica) Expect() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = true
 }
 
-// Pause is SIGSTOP, Resume SIGCONT.
+// Pause sends SIGSTOP.
 func (r *Replica) Pause() error { return r.stop(syscall.SIGSTOP, true) }
 
-// Resume undoes Pause.
+// Resume sends SIGCONT.
 func (r *Replica) Resume() error { return r.stop(syscall.SIGCONT, false) }
 
 func (r *Replica) stop(s syscall.Signal, paused bool) error {
@@ -261,14 +260,14 @@ func (r *Replica) stop(s syscall.Signal, paused bool) error {
 	return nil
 }
 
-// Run sets the program that the next start runs.
+// Run sets the program of the next run.
 func (r *Replica) Run(binary string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.binary = binary
 }
 
-// Said is the end of what the present run has logged, at most so many bytes.
+// Said returns the end of what the present run has logged, at most `most` bytes.
 func (r *Replica) Said(most int) string {
 	r.mu.Lock()
 	began := r.began
@@ -276,7 +275,7 @@ func (r *Replica) Said(most int) string {
 	return r.logged(began, most)
 }
 
-// logged is the end of the log from a place on, at most so many bytes.
+// logged returns the end of the log from an offset on, at most `most` bytes.
 func (r *Replica) logged(since int64, most int) string {
 	f, err := os.Open(r.logFile)
 	if err != nil {
@@ -289,11 +288,11 @@ func (r *Replica) logged(since int64, most int) string {
 	}
 	from := max(since, info.Size()-int64(most))
 	b := make([]byte, max(0, info.Size()-from))
-	n, _ := f.ReadAt(b, from) // what there is
+	n, _ := f.ReadAt(b, from) // a short read gives less
 	return string(b[:n])
 }
 
-// Wipe empties its disk. The process must not run.
+// Wipe empties the data directory. The process must not run.
 func (r *Replica) Wipe() error {
 	if r.Running() {
 		return fmt.Errorf("wipe %s: it runs", r.ID)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stillWithin bounds the wait until a stopped process stands still.
+// stillWithin limits the wait until all threads of a process are stopped.
 const stillWithin = 2 * time.Second
 
 // standStill waits until every thread of a process is stopped.

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Trace is a strace that changes what a process is told by the kernel.
+// Trace is a running strace that changes the results of system calls of a process.
 type Trace struct {
 	cmd *exec.Cmd
 }
 
-// Inject attaches to a replica's process and changes its system calls, in the
-// words of strace: "fsync,fdatasync:error=EIO:when=3+".
+// Inject attaches strace to a replica's process. inject has strace's syntax, for instance
+// "fsync,fdatasync:error=EIO:when=3+".
 func (r *Replica) Inject(inject string) (*Trace, error) {
 	pid := r.PID()
 	if pid == 0 {
@@ -24,7 +24,7 @@ func (r *Replica) Inject(inject string) (*Trace, error) {
 	return traceProcess(pid, inject)
 }
 
-// attachWait bounds how long strace may take to attach.
+// attachWait limits how long strace may take to attach.
 const attachWait = 10 * time.Second
 
 func traceProcess(pid int, inject string) (*Trace, error) {
@@ -61,20 +61,20 @@ func traceProcess(pid int, inject string) (*Trace, error) {
 		if bad == "" {
 			return t, nil
 		}
-		_ = cmd.Wait() // what it said tells more
+		_ = cmd.Wait() // its output says more
 		return nil, fmt.Errorf("attach to process %d: %s", pid, bad)
 	case <-time.After(attachWait):
-		_ = t.Stop() // it is late already, which is told
+		_ = t.Stop() // the returned error says that it is late
 		return nil, fmt.Errorf("strace did not attach to process %d within %s", pid, attachWait)
 	}
 }
 
-// Stop detaches; the process goes on by itself.
+// Stop detaches strace. The process continues.
 func (t *Trace) Stop() error {
-	_ = t.cmd.Process.Signal(syscall.SIGINT) // it may have ended with the process
+	_ = t.cmd.Process.Signal(syscall.SIGINT) // strace may have ended with the process
 	ended := make(chan struct{})
 	go func() {
-		_ = t.cmd.Wait() // by a signal
+		_ = t.cmd.Wait() // ended by the signal
 		close(ended)
 	}()
 	select {

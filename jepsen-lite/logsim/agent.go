@@ -13,13 +13,13 @@ type agent struct {
 	w       *world
 	id      yarn.NodeID
 	rack    string
-	own     yarn.Resource // what its machine has
+	own     yarn.Resource // the resources of its machine
 	dialed  bool
-	number  uint32 // given at its registration; 0 before
+	number  uint32 // the node number from its registration; 0 before that
 	up      bool   // registered, as far as it knows
 	busy    bool
-	silent  uint64 // round until which it says nothing
-	resyncs int    // how often it was told to register again since all faults ended
+	silent  uint64 // it sends nothing before this round
+	resyncs int    // how often it had to register again since all faults ended
 
 	session  uint64 // the heartbeat session; 0: the next heartbeat begins one
 	sessions bool   // its heartbeats carry a session, so that late ones are recognized
@@ -28,17 +28,17 @@ type agent struct {
 	manager workload.NodeManager[process]
 	clean   []yarn.ApplicationID
 	signals []yarn.ContainerID
-	sizes   []input.ContainerSize // of containers that have grown here, to be told
-	sized   []input.SizeOrder     // that the last answer gave
+	sizes   []input.ContainerSize // containers that have grown here; the next heartbeat reports them
+	sized   []input.SizeOrder     // the size orders in the last answer
 }
 
-// process is a container on a node.
+// process is a running container on a node.
 type process struct {
 	am  *master
-	end int64 // when it ends by itself; 0: never
+	end int64 // when it ends by itself, on the world's clock in ms; 0: never
 }
 
-const resyncsMax = 60 // more than any node needs
+const resyncsMax = 60 // more than any node needs in the recovery phase
 
 func newAgent(w *world, i int) *agent {
 	a := &agent{w: w, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 45454}, rack: fmt.Sprintf("/r%d", i/3), dialed: w.rng.IntN(2) == 0}
@@ -53,7 +53,7 @@ func newAgent(w *world, i int) *agent {
 	return a
 }
 
-// size draws a size of up to most GB and vcores.
+// size draws a resource of at most `most` GiB and `most` vcores.
 func (w *world) size(most int64) yarn.Resource {
 	r := yarn.NewResource(1024*(1+w.rng.Int64N(most)), 1+w.rng.Int64N(most))
 	if w.opt.Kinds == 3 {
@@ -62,7 +62,7 @@ func (w *world) size(most int64) yarn.Resource {
 	return r
 }
 
-// act implements party: a registration or a heartbeat.
+// act implements party. The node registers or sends a heartbeat.
 func (a *agent) act() {
 	w := a.w
 	if a.busy || w.rounds < a.silent {
@@ -95,16 +95,16 @@ func (a *agent) exitCode() int32 {
 	return yarn.ExitSuccess
 }
 
-// mishap is what nodes do now and then.
+// mishap draws one of the faults that nodes have.
 func (a *agent) mishap() {
 	w := a.w
 	switch w.rng.IntN(5) {
-	case 0: // silent, perhaps for longer than it may be
+	case 0: // silent, perhaps for longer than the expiry interval
 		a.silent = w.rounds + uint64(w.rng.IntN(900))
 	case 1: // its machine restarts
 		a.loseAll()
 		a.up = false
-	case 2: // it restarts and keeps its containers
+	case 2: // the NodeManager restarts and keeps its containers
 		a.up = false
 	case 3:
 		a.busy, a.up = true, false
@@ -116,9 +116,9 @@ func (a *agent) mishap() {
 	}
 }
 
-// loseAll ends everything; nobody is told.
+// loseAll ends all containers and reports none of these ends.
 func (a *agent) loseAll() {
-	for _, p := range a.manager.Restart() { // all of them: the order is harmless
+	for _, p := range a.manager.Restart() { // the order of the map does not matter
 		p.stop()
 	}
 }
@@ -138,13 +138,13 @@ func (a *agent) register() {
 	a.w.wire.send(a, input.Request{Input: in})
 }
 
-// newSession is a number that no other session has.
+// newSession returns a session number that was not used before.
 func (w *world) newSession() uint64 {
 	w.sessions++
 	return w.sessions
 }
 
-// prevSession is the node's session as some replica knows it.
+// prevSession returns the node's heartbeat session as a random replica has it, or 0.
 func (a *agent) prevSession() uint64 {
 	r := a.w.rs[a.w.rng.IntN(len(a.w.rs))]
 	st, _ := r.m.Fork()
@@ -154,7 +154,8 @@ func (a *agent) prevSession() uint64 {
 	return 0
 }
 
-// removed is the number of the last container that some replica had the node forget.
+// removed returns the highest number in the node's list of containers to forget, as a random
+// replica has it. 0 means that the replica does not know the node.
 func (a *agent) removed() uint64 {
 	st, _ := a.w.rs[a.w.rng.IntN(len(a.w.rs))].m.Fork()
 	slot := st.Node(a.id)
@@ -165,7 +166,8 @@ func (a *agent) removed() uint64 {
 	return first + uint64(len(list)) - 1
 }
 
-// report sends a heartbeat as the next of its session, or as the first of a new one.
+// report sends a heartbeat. It is the next one of the current session, or the first of a new
+// session.
 func (a *agent) report(in *input.NodeHeartbeat) {
 	if a.sessions {
 		if a.session == 0 {
@@ -198,7 +200,7 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 		}
 	case *input.NodeHeartbeatReply:
 		a.response++
-		if r.Late { // the replica did not know all: the node begins a new session
+		if r.Late { // the replica was not up to date: the node begins a new session
 			a.session = 0
 			a.manager.Unreported(in.(*input.NodeHeartbeat).Statuses)
 			return
@@ -224,8 +226,9 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 	}
 }
 
-// launch starts an AM's container, once. One that ended with the machine, before its start was
-// reported, is reported as ended: the order would be repeated for ever.
+// launch starts the container of an AM, at most once. If the container ended in a restart of the
+// machine before its start was reported, launch reports it as ended. Otherwise the leader would
+// repeat the order for ever.
 func (a *agent) launch(l input.Launch) {
 	_, runs := a.manager.Process(l.Container)
 	switch {
@@ -237,7 +240,7 @@ func (a *agent) launch(l input.Launch) {
 	}
 }
 
-// start runs a task's container for a time.
+// start runs a task's container for d milliseconds.
 func (a *agent) start(id yarn.ContainerID, d int64) { a.manager.Start(id, process{end: a.w.now + d}) }
 
 // exit ends a container.
@@ -247,7 +250,7 @@ func (a *agent) exit(id yarn.ContainerID, code int32) {
 	}
 }
 
-// kill obeys an order.
+// kill ends a container by an order of the leader.
 func (a *agent) kill(id yarn.ContainerID) {
 	if p, ran := a.manager.Kill(id); ran {
 		p.stop()

@@ -16,7 +16,8 @@ import (
 	"rmd/yarn"
 )
 
-// checker judges a run by the ledger of its log, and by what all replicas must see at an index.
+// checker compares a run with the ledger of its log, and the replicas with each other at each
+// index.
 type checker struct {
 	beside  *shadow.Shadow
 	w       *world
@@ -29,24 +30,24 @@ type checker struct {
 	ledger  *ledger.Ledger
 	granted map[yarn.ContainerID]grantAnswer
 	told    map[toldWarning]warningAnswer
-	ids     map[yarn.ApplicationID]bool // handed out without an application
-	lostIDs map[yarn.ContainerID]bool   // handed out before everything was restored from a backup: never again
+	ids     map[yarn.ApplicationID]bool // application ids handed out before a submission
+	lostIDs map[yarn.ContainerID]bool   // container ids handed out after a backup that was then restored; no log may contain them again
 }
 
-// record is what all replicas must see at an index.
+// record is what all replicas must have at an index.
 type record struct {
 	entry
 	digest  uint64
 	skipped bool
 }
 
-// grantAnswer is the response in which an AM was told of a grant.
+// grantAnswer identifies the response in which an AM received a grant.
 type grantAnswer struct {
 	resyncs  int
 	response int32
 }
 
-// line is one of the history, put into words only when it is asked for.
+// line is a line of the history. It is formatted only when tail needs it.
 type line struct {
 	now   int64
 	text  string
@@ -57,7 +58,7 @@ type line struct {
 const (
 	historyMax = 600
 	historyOut = 60
-	checkEvery = 16 // entries between two comparisons of state, ledger and itself
+	checkEvery = 16 // entries between two comparisons of the state with the ledger and with its own sums
 
 	forecastEvery = 256 // entries between two forecasts
 )
@@ -69,7 +70,7 @@ func newChecker(w *world) *checker {
 
 func (c *checker) broken() bool { return len(c.faults) > 0 }
 
-// fail notes a violation of an invariant.
+// fail records a violation of an invariant.
 func (c *checker) fail(invariant, format string, args ...any) {
 	c.faults = append(c.faults, invariant+": "+fmt.Sprintf(format, args...))
 }
@@ -86,7 +87,7 @@ func (c *checker) add(l line) {
 	}
 }
 
-// tail is the end of the history in words.
+// tail returns the end of the history as text.
 func (c *checker) tail() []string {
 	var out []string
 	for _, l := range c.history[max(0, len(c.history)-historyOut):] {
@@ -119,10 +120,10 @@ func tell(events []event.Event) string {
 // started notes that a replica has started.
 func (c *checker) started(id int) { c.note("replica %d starts", id) }
 
-// expectSkip says that the fence must skip the entry at an index.
+// expectSkip records that the fence must skip the entry at an index.
 func (c *checker) expectSkip(index uint64) { c.skips[index] = true }
 
-// applied tells that a replica has applied an entry: S1.
+// applied records that a replica has applied an entry, and checks S1 and S3.
 func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err error) {
 	if err != nil && !skipped {
 		c.fail("S1", "replica %d cannot apply index %d: %v", r.id, index, err)
@@ -161,7 +162,8 @@ func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err e
 	c.shadow(r, index, rec)
 }
 
-// forecast plans ahead from a replica's state. That ends, twice with the same answer, and changes nothing.
+// forecast computes a forecast from a replica's state. The computation must end, give the same
+// answer twice, and not change the state.
 func (c *checker) forecast(r *replica) {
 	st, index := r.m.Fork()
 	if st.Version() == nil {
@@ -181,7 +183,7 @@ func (c *checker) forecast(r *replica) {
 	c.w.counts.Forecast += len(first)
 }
 
-// enter follows a new entry in the ledger.
+// enter adds a new entry to the ledger and reports the violations that the ledger finds.
 func (c *checker) enter(index uint64, rec record) {
 	b, err := event.Decode(rec.data)
 	if err != nil {
@@ -209,7 +211,7 @@ func (c *checker) enter(index uint64, rec record) {
 	}
 }
 
-// count counts what a run meets.
+// count counts an event in Counts.
 func (c *checker) count(e event.Event) {
 	n := &c.w.counts
 	c.w.events[uint8(e.Kind())]++
@@ -247,7 +249,7 @@ func (c *checker) count(e event.Event) {
 	}
 }
 
-// compare holds a replica's state against itself and the ledger.
+// compare checks a replica's state against its own invariants and against the ledger.
 func (c *checker) compare(r *replica) {
 	st, index := r.m.Fork()
 	if err := st.Check(); err != nil {
@@ -261,8 +263,8 @@ func (c *checker) compare(r *replica) {
 	}
 }
 
-// snapshotted judges a finished snapshot: the same bytes as everybody's at that
-// index, and its restoration the identity: S15.
+// snapshotted checks a finished snapshot: S15. Its bytes equal those of every other replica at that
+// index, and restoring it gives the same state again.
 func (c *checker) snapshotted(r *replica, p *pendingSnapshot, data []byte) {
 	c.w.counts.Snapshots++
 	crc := crc32.Checksum(data, castagnoli)
@@ -284,7 +286,7 @@ func (c *checker) snapshotted(r *replica, p *pendingSnapshot, data []byte) {
 	}
 }
 
-// restored judges a state that comes from a snapshot.
+// restored checks a state that was restored from a snapshot.
 func (c *checker) restored(r *replica) {
 	st, index := r.m.Fork()
 	c.note("replica %d is restored at %d", r.id, index)
@@ -300,7 +302,7 @@ func (c *checker) restored(r *replica) {
 	}
 }
 
-// backedUp notes the index of a backup.
+// backedUp records the index of a backup in the history.
 func (c *checker) backedUp(index uint64) { c.note("a backup is taken at %d", index) }
 
 func one(b bool) int {

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// client submits applications one after another, changes, moves and kills them. Its
-// calls carry idempotency keys.
+// client submits one application after the other, and changes, moves and kills it. Most of its
+// calls carry an idempotency key; KillApplication does not.
 type client struct {
 	w    *world
 	id   int
@@ -18,8 +18,8 @@ type client struct {
 	job  *job
 	app  yarn.ApplicationID
 	sent *input.SubmitApplication
-	wait uint64 // round until which it does nothing
-	live int    // calls it still makes about its application
+	wait uint64 // it does nothing before this round
+	live int    // the number of calls that it still makes about its application
 }
 
 // keyed gives a request the next key of this client.
@@ -60,18 +60,18 @@ func (c *client) act() {
 		w.wire.send(c, c.keyed(&input.SetLifetime{ID: c.app, LifetimeMillis: 20_000 + w.rng.Int64N(60_000)}))
 	case n == 11 && w.opt.has(LoadRestarts):
 		w.wire.send(c, c.keyed(&input.FailAttempt{Attempt: yarn.AttemptID{App: c.app, Attempt: 1}, User: "u"}))
-	case n == 9 && c.sent != nil: // the submission again, with another content: refused
+	case n == 9 && c.sent != nil: // the key of another submission with other content: refused
 		other := *c.sent
 		other.Name += "-other"
 		w.wire.send(c, input.Request{Key: fmt.Sprintf("client%d/%d", c.id, c.seq), BodyHash: bodyHash(&other), Input: &other})
-		c.seq++ // the key is spent in any case
+		c.seq++ // the key is not used again in any case
 	default:
 		c.busy = false
 	}
 }
 
-// userQueue is a queue that a submission creates, or refuses: some lie too deep, and there may be too
-// many.
+// userQueue returns a queue below root.users that a submission may create. The leader refuses some
+// of them: they are too deep, or the parent has too many.
 func (w *world) userQueue(user string) string {
 	switch n := w.rng.IntN(8); {
 	case n < 4:
@@ -82,7 +82,7 @@ func (w *world) userQueue(user string) string {
 	return "root.users.g0.deep." + user
 }
 
-// submit submits a new application under a name that is used once.
+// submit submits a new application. No other application has its name.
 func (c *client) submit() {
 	w := c.w
 	n := len(w.jobs)
@@ -100,10 +100,10 @@ func (c *client) submit() {
 	if w.rng.IntN(16) == 0 {
 		in.LifetimeMillis = 20_000
 	}
-	if n%3 != 0 { // how long containers run is another matter
+	if n%3 != 0 { // the declared run time; the real one is independent of it
 		in.Tags = []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, 1+n%20)}
 	}
-	if n%8 == 0 {
+	if n%8 == 0 { // the placement rules choose a queue
 		in.Queue = "" // the placement rules know one
 	}
 	in.Label, in.AMLabel = w.label(), w.label()
@@ -130,7 +130,7 @@ func (c *client) answered(in input.Input, r input.Reply) {
 	}
 	c.sent = nil
 	reply := r.(*input.SubmitApplicationReply)
-	if submitted.Name != c.job.name { // the key was not remembered: the submission was refused before
+	if submitted.Name != c.job.name { // the first submission was refused and its key not stored, so the changed one was accepted
 		return
 	}
 	c.sent = submitted

@@ -12,9 +12,10 @@
 //	                                               ▲ crash, snapshot, restore
 //
 // A run is a function of its seed: Result.Trace hashes every entry, every reply and every fault,
-// and is the same on every machine. The checker judges S1, S3 to S12, S15 and
-// S17 to S20. The recovery phase at the end (recovery.go) judges L3: all remaining work gets done
-// and everything is returned.
+// and is the same on every machine. The checker checks S1, S3 to S12, S15 and S17 to S20. The
+// recovery phase at the end (recovery.go) checks L2, L3, L4 and L6: the replicas reach the end of
+// the log, all remaining work ends, all resources are returned, nodes stay registered, and no
+// warning outlives its deadline for long. jepsen-lite/README.md lists the invariants.
 //
 // Raft, goroutines and real disks are not simulated here: jepsen-lite/sim does that. Begin with
 // world.go.

@@ -16,12 +16,12 @@ const (
 	FaultDepose      Fault = "depose"       // leadership moves
 	FaultCrash       Fault = "crash"        // a replica restarts
 	FaultWipe        Fault = "wipe"         // a replica restarts with an empty disk
-	FaultRefuse      Fault = "refuse"       // the log refuses a batch and takes the one behind it
-	FaultLate        Fault = "late"         // a batch is appended long after its leadership
+	FaultRefuse      Fault = "refuse"       // the log refuses a batch and accepts the next one
+	FaultLate        Fault = "late"         // a batch is appended long after its leadership has ended
 	FaultStaleLeader Fault = "stale-leader" // a leader does not know that it was deposed
 	FaultSnapshot    Fault = "snapshot"     // a replica makes a snapshot at any index
 	FaultJump        Fault = "jump"         // a wall clock jumps
-	FaultReplay      Fault = "replay"       // a call comes from the past
+	FaultReplay      Fault = "replay"       // an old call arrives again
 	FaultBackup      Fault = "backup"       // all replicas are restored from a backup
 )
 
@@ -29,7 +29,7 @@ var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLa
 
 func (o Options) enabled(f Fault) bool { return slices.Contains(o.Faults, f) }
 
-// fault lets one of the kinds that the seed has happen.
+// fault draws one of the faults that are enabled for the seed.
 func (w *world) fault() {
 	if len(w.opt.Faults) == 0 {
 		return
@@ -59,7 +59,7 @@ func (w *world) fault() {
 	case FaultJump:
 		w.check.note("the clock of replica %d jumps", r.id)
 		r.offset += w.rng.Int64N(20_000) - 10_000
-		if w.rng.IntN(16) == 0 { // to the day after tomorrow: calls remembered are forgotten
+		if w.rng.IntN(16) == 0 { // more than a day ahead, so that the idempotency table forgets its calls
 			r.offset += 30 * 60 * 60 * 1000
 		}
 	case FaultReplay:
@@ -84,7 +84,7 @@ func (w *world) crash(r *replica, wipe bool) {
 	r.start()
 }
 
-// sparable says whether the log can be had without a replica's disk.
+// sparable reports whether the log is complete without a replica's disk.
 func (w *world) sparable(r *replica) bool {
 	if w.log.base == 0 {
 		return true
@@ -97,9 +97,10 @@ func (w *world) sparable(r *replica) bool {
 	return false
 }
 
-// backUp takes a backup, or restores the one there is on every replica: what came
-// after it is lost, and must not come back under the same names. As in the product
-// the epoch is raised before anybody plans on what was restored; here by an entry.
+// backUp takes a backup. If there is one already, it may restore that backup on every replica
+// instead. The entries after the backup are lost, and their ids must not be used again. As in the
+// product, the epoch is raised before a leader plans on the restored state; here an entry raises
+// it.
 func (w *world) backUp() {
 	if w.leads == nil {
 		return
@@ -128,7 +129,7 @@ func (w *world) backUp() {
 		c.heard = nil
 	}
 	st, _ := w.rs[0].m.Fork()
-	for _, a := range w.agents { // what the backup does not know was cleared away before it was restored
+	for _, a := range w.agents { // the nodes removed the containers that the backup does not contain
 		for _, id := range a.manager.Running() {
 			if !knows(st, id) {
 				a.exit(id, yarn.ExitAborted)
@@ -138,12 +139,12 @@ func (w *world) backUp() {
 	raised := &event.EpochRaised{Epoch: max(st.Meta.Epoch, running.Meta.Epoch) + 1, Why: "restored",
 		ClusterTimestamp: max(w.rs[0].clock(), st.Meta.ClusterTimestamp+1, running.Meta.ClusterTimestamp+1)}
 	w.log.append(w.log.term, (&event.Batch{Level: st.Meta.Level, Events: []event.Event{raised}}).Encode())
-	if w.rng.IntN(2) == 0 { // else the same file may be restored again
+	if w.rng.IntN(2) == 0 { // else the same backup may be restored again
 		w.backup = saved{}
 	}
 }
 
-// takeBackup is a snapshot of the leader's state.
+// takeBackup returns a snapshot of the leader's state.
 func (w *world) takeBackup() saved {
 	r := w.leads.r
 	f, err := r.m.Snapshot()
@@ -160,7 +161,7 @@ func (w *world) takeBackup() saved {
 	return saved{r.applied, s.Bytes()}
 }
 
-// knows says whether a state has a container.
+// knows reports whether a state has a container.
 func knows(st *state.State, id yarn.ContainerID) bool {
 	slot := st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 	return slot != 0 && st.ContainerID(st.Containers.Get(slot)) == id

@@ -6,10 +6,10 @@ import (
 	"rmd/yarn"
 )
 
-// job is what an application wants.
+// job is what an application asks for.
 type job struct {
 	name      string
-	id        yarn.ApplicationID // once it is known
+	id        yarn.ApplicationID // set when the submission is answered
 	unmanaged bool
 	groups    []group
 }
@@ -17,11 +17,12 @@ type job struct {
 type group struct {
 	count int64
 	size  yarn.Resource
-	host  string // preferred; empty: none
-	label string // asked for; empty: the application's
+	host  string // preferred host; empty: none
+	label string // requested label; empty: the application's
 }
 
-// label draws what an application asks for; mostly nothing.
+// label draws the label of an application or request. Without LoadLabels, and otherwise in half of
+// the cases, it is empty.
 func (w *world) label() string {
 	if !w.opt.has(LoadLabels) || w.rng.IntN(2) == 0 {
 		return ""
@@ -29,7 +30,7 @@ func (w *world) label() string {
 	return append([]string{yarn.NoLabel}, labels...)[w.rng.IntN(1+len(labels))]
 }
 
-// newJob draws what an application wants, by the loads of the run.
+// newJob draws the requests of an application, by the loads of the run.
 func (w *world) newJob(name string) *job {
 	j := &job{name: name, unmanaged: w.rng.IntN(2) == 0}
 	groups := 1 + w.rng.IntN(3)
@@ -56,8 +57,8 @@ func (w *world) newJob(name string) *job {
 
 func (j *job) context(n int) []byte { return fmt.Appendf(nil, "job %d", n) }
 
-// gang is the tag of every third job: the containers of its first group start together, or after a
-// while one by one.
+// gang returns the gang tag of every third job: the containers of its first group start together.
+// After the timeout, the group becomes an ordinary one.
 func (j *job) gang(n int) []string {
 	if n%3 != 0 {
 		return nil

@@ -5,8 +5,9 @@ import (
 	"rmd/scheduler/input"
 )
 
-// launchAMs starts AMs on Hadoop's nodes. As in the product the leader calls those nodes, from the
-// committed state, and plans what came of it.
+// launchAMs starts AMs on the nodes that stand for Hadoop's NodeManagers. As in the product, the
+// leader calls those nodes for the containers in the committed state, and plans the result of each
+// call.
 func (l *leadership) launchAMs() {
 	w := l.w
 	st, _ := l.r.m.Fork()

@@ -10,8 +10,8 @@ import (
 	"rmd/scheduler/planner"
 )
 
-// leadership drives a leader.Core over the fake log, as package leader's own driver does over
-// Raft's.
+// leadership drives a leader.Core over the fake log, as the driver of package leader does over
+// Raft's log.
 type leadership struct {
 	w    *world
 	r    *replica
@@ -20,9 +20,10 @@ type leadership struct {
 	core     *leader.Core[call]
 	planner  *planner.Planner
 	inflight [][]byte // entries proposed, oldest first
-	waiting  []*call  // planned and not answered, oldest first
-	ticked   int64    // the world's time at the newest tick
-	// deposed is for how many rounds it still believes that it leads and does not; 0 while it leads.
+	waiting  []*call  // calls that are planned and not answered, oldest first
+	ticked   int64    // the world's time at the latest tick
+	// deposed is the number of rounds for which a deposed leader still believes that it leads. It
+	// is 0 while it leads.
 	deposed int
 }
 
@@ -33,7 +34,8 @@ const (
 	containerExpiry = 20_000
 )
 
-// core bounds a leadership and sets its timers. Ticks also come when nothing is due.
+// core returns the limits and timers of a leadership. Due also returns true at random when nothing
+// is due.
 func (w *world) core(p *planner.Planner) leader.CoreConfig {
 	return leader.CoreConfig{
 		Expiry: func(*state.State) leader.Expiry {
@@ -53,7 +55,7 @@ func (w *world) core(p *planner.Planner) leader.CoreConfig {
 	}
 }
 
-// beginLeadership is barrier, fork, planner, core.
+// beginLeadership applies the whole log, forks the state, and creates a planner and a core.
 func (w *world) beginLeadership(r *replica) {
 	r.catchUp(1 << 30)
 	if w.check.broken() {
@@ -71,7 +73,7 @@ func (w *world) beginLeadership(r *replica) {
 	w.trace.number(w.log.term<<8 | uint64(r.id))
 }
 
-// step plans one input; c is nil when nobody waits for its reply.
+// step plans one input. c is nil if no caller waits for the reply.
 func (l *leadership) step(c *call, req input.Request) {
 	if c != nil {
 		l.waiting = append(l.waiting, c)
@@ -86,17 +88,17 @@ func (l *leadership) step(c *call, req input.Request) {
 	l.release()
 }
 
-// now is the time for the next input.
+// now returns the leader's time for the next input, in milliseconds.
 func (l *leadership) now() int64 { return l.r.time.Millis(l.core.Stamp()) }
 
-// tick lets time pass.
+// tick gives the core the time that has passed.
 func (l *leadership) tick() {
 	l.core.Tick(l.now(), time.Duration(l.w.now-l.ticked)*time.Millisecond)
 	l.ticked = l.w.now
 	l.launchAMs()
 }
 
-// planDue plans what time has made due while there is room.
+// planDue plans the inputs that are due while there is room in the batches.
 func (l *leadership) planDue() {
 	for in := l.core.Due(); in != nil; in = l.core.Due() {
 		if tick, ok := in.(*input.Tick); ok {
@@ -106,8 +108,8 @@ func (l *leadership) planDue() {
 	}
 }
 
-// release answers the calls whose replies may leave. Those whose inputs may have had no effect come
-// again. Replies leave in the order in which their inputs were planned.
+// release answers the calls whose replies the core has released, in the order in which their inputs
+// were planned. It sends a call again if its input may have had no effect.
 func (l *leadership) release() {
 	for _, r := range l.core.Replies() {
 		if len(l.waiting) == 0 || l.waiting[0] != r.Caller {
@@ -123,7 +125,7 @@ func (l *leadership) release() {
 	}
 }
 
-// giveUp has all who wait give up: their calls come again.
+// giveUp ends all waiting calls without an answer. Their callers repeat them.
 func (l *leadership) giveUp() {
 	for _, c := range l.waiting {
 		l.w.unanswered(c)
@@ -131,7 +133,7 @@ func (l *leadership) giveUp() {
 	l.waiting = nil
 }
 
-// propose hands the open batch to the log when that has room.
+// propose adds the open batch to the entries in flight if the core has one to propose.
 func (l *leadership) propose() {
 	if l.deposed > 0 {
 		return
@@ -141,14 +143,14 @@ func (l *leadership) propose() {
 	}
 }
 
-// oldest takes the oldest entry out of flight.
+// oldest removes the oldest entry in flight and returns it.
 func (l *leadership) oldest() []byte {
 	entry := l.inflight[0]
 	l.inflight = l.inflight[1:]
 	return entry
 }
 
-// commit lets the log take the oldest batch in flight, which must be applied as planned.
+// commit appends the oldest batch in flight to the log. It must be applied as planned.
 func (l *leadership) commit() {
 	if len(l.inflight) == 0 {
 		return
@@ -158,7 +160,7 @@ func (l *leadership) commit() {
 	}
 }
 
-// apply tells the core what its oldest batch, which the log has at an index, led to.
+// apply applies the entry at an index and gives the core the outcome of its oldest batch.
 func (l *leadership) apply(index uint64) error {
 	l.r.catchUp(1 << 30)
 	if l.w.check.broken() {
@@ -174,9 +176,9 @@ func (l *leadership) apply(index uint64) error {
 	return err
 }
 
-// refuse has the log refuse the oldest batch and, when there is a second, take that one: the fence
-// must skip it. The leadership ends, nobody had an effect, and the replica leads on in the same
-// term.
+// refuse refuses the oldest batch in flight. If there is a second batch, it appends that one, and
+// the fence must skip it. The leadership ends without an effect of either batch, and the replica
+// leads again in the same term.
 func (l *leadership) refuse() {
 	if len(l.inflight) == 0 {
 		return
@@ -198,8 +200,9 @@ func (l *leadership) refuse() {
 	w.same = l.r
 }
 
-// depose ends a leadership: a prefix of what is in flight survives, under the term in which it was
-// proposed. All who wait know nothing. Now and then the leader does not know either.
+// depose ends a leadership. A random prefix of the entries in flight is appended, in the term in
+// which they were proposed. The waiting callers do not learn the outcome. With FaultStaleLeader,
+// half of the deposed leaders do not know that they are deposed.
 func (l *leadership) depose() {
 	w := l.w
 	keep := w.rng.IntN(len(l.inflight) + 1)
@@ -226,7 +229,7 @@ func (l *leadership) depose() {
 	w.noLeader = 1 + w.rng.IntN(40)
 }
 
-// stop ends the core, which leaves nobody unanswered.
+// stop ends the core. No call may stay unanswered.
 func (l *leadership) stop() {
 	l.core.Stop()
 	l.release()

@@ -2,13 +2,13 @@ package logsim
 
 import "hash/crc32"
 
-// fakeLog is the log as its contract has it: one order, entries that are there or
-// not, and outcomes that may be unknown to the leadership that proposed.
+// fakeLog implements the contract of Raft's log: one order of entries, and outcomes that the
+// proposing leadership may not learn.
 type fakeLog struct {
 	entries []entry // committed; entries[i] has index base+i+1
 	base    uint64  // entries up to here are compacted away
 	term    uint64
-	late    []lateEntry // proposed in a term that is over and not appended yet
+	late    []lateEntry // proposed in a term that has ended, and not appended yet
 }
 
 // entry is one committed command.
@@ -17,16 +17,16 @@ type entry struct {
 	data []byte
 }
 
-// lateEntry is a batch that its leader hands to the log when it should not any more.
+// lateEntry is a batch that reaches the log after its leadership has ended.
 type lateEntry struct {
 	data []byte
-	at   uint64 // not before this round
+	at   uint64 // the first round in which it may be appended
 }
 
-// last is the highest committed index.
+// last returns the highest committed index.
 func (l *fakeLog) last() uint64 { return l.base + uint64(len(l.entries)) }
 
-// at returns the entry of an index above base.
+// at returns the entry at an index above base.
 func (l *fakeLog) at(index uint64) entry { return l.entries[index-l.base-1] }
 
 // append commits an entry and returns its index.
@@ -35,7 +35,7 @@ func (l *fakeLog) append(term uint64, data []byte) uint64 {
 	return l.last()
 }
 
-// compact drops entries up to an index.
+// compact removes the entries up to an index.
 func (l *fakeLog) compact(to uint64) {
 	if to <= l.base {
 		return
@@ -46,7 +46,7 @@ func (l *fakeLog) compact(to uint64) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// mix folds bytes and numbers into the hash of a run.
+// mix is the hash of a run. It is updated with numbers and bytes.
 type mix uint64
 
 func (m *mix) number(v uint64) {

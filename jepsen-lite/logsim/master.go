@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// phase is how far an AM is.
+// phase is a phase in the life of an AM.
 type phase uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 	finishing
 )
 
-// master is a simulated AM: it asks for its groups, runs what it is given and
-// finishes when all has run.
+// master is a simulated AM. It asks for the containers of its groups, runs the containers that it
+// receives, and finishes when all have run.
 type master struct {
 	w    *world
 	id   yarn.AttemptID
@@ -29,18 +29,18 @@ type master struct {
 	busy bool
 	dead bool
 	at   phase
-	// rollbacksSeen is how many restores from a backup it has reacted to.
+	// rollbacksSeen is the number of restores from a backup to which it has reacted.
 	rollbacksSeen int
 
 	am          *workload.ApplicationMaster
-	versions    map[yarn.ContainerID]int32 // of the sizes of containers that were changed
-	counted     bool                       // it names the number of the last answer that it had
-	leaderships int                        // begun when it had that
-	again       bool                       // it has registered again since it was answered last
-	last        *input.Allocate            // the call before, to be repeated
+	versions    map[yarn.ContainerID]int32 // the versions of containers whose size has changed
+	counted     bool                       // its calls carry the number of the last response
+	leaderships int                        // Counts.Leaderships at the last answer
+	again       bool                       // it has registered again since the last answer
+	last        *input.Allocate            // the last call, for repetition
 }
 
-// startMaster starts the AM of an application whose launch names its job.
+// startMaster starts the AM of an application. The context of the launch names its job.
 func (w *world) startMaster(l input.Launch, on *agent) *master {
 	n, err := strconv.Atoi(strings.TrimPrefix(string(l.Context), "job "))
 	if err != nil || n < 0 || n >= len(w.jobs) {
@@ -71,7 +71,7 @@ func (m *master) act() {
 		m.startOver()
 	}
 	if !w.recovering && w.rng.IntN(400) == 0 && m.on != nil {
-		m.on.exit(m.own, 1) // it fails
+		m.on.exit(m.own, 1) // the AM's process fails
 		return
 	}
 	m.busy = true
@@ -85,14 +85,14 @@ func (m *master) act() {
 	}
 }
 
-// startOver is what an AM does when the cluster has forgotten some of what it was
-// told: it counts on nothing that it holds.
+// startOver registers again after a restore from a backup. The cluster may have lost some of the
+// containers that the AM holds, so the AM forgets all of them.
 func (m *master) startOver() {
 	m.rollbacksSeen, m.at = m.w.counts.Rollbacks, registering
 	m.am.Forget()
 }
 
-// remove takes the AM out of the world.
+// remove removes the AM from the parties.
 func (m *master) remove() {
 	for i, o := range m.w.masters {
 		if o == m {
@@ -103,12 +103,12 @@ func (m *master) remove() {
 	m.w.enroll()
 }
 
-// allocate is the AM's heartbeat.
+// allocate sends the AM's heartbeat.
 func (m *master) allocate() {
 	w := m.w
 	if w.opt.has(LoadRestarts) && !w.recovering {
 		switch w.rng.IntN(40) {
-		case 0: // its process restarts: it knows nothing of responses
+		case 0: // its process restarts and has lost the response number
 			m.at, m.busy = registering, false
 			return
 		case 1:
@@ -132,7 +132,7 @@ func (m *master) allocate() {
 	w.wire.send(m, input.Request{Input: in})
 }
 
-// groupsOf is what a job's AM asks for.
+// groupsOf returns the requests of a job's AM.
 func (w *world) groupsOf(j *job) []workload.Group {
 	var out []workload.Group
 	for i, g := range j.groups {
@@ -169,7 +169,7 @@ func (m *master) answered(in input.Input, r input.Reply) {
 		m.registered()
 	case *input.AllocateReply:
 		m.pulled(in.(*input.Allocate), r)
-	default: // finished
+	default: // FinishAttempt
 		m.dead = true
 		if m.on != nil {
 			m.on.exit(m.own, yarn.ExitSuccess)
@@ -177,7 +177,8 @@ func (m *master) answered(in input.Input, r input.Reply) {
 	}
 }
 
-// refused judges a refusal: one of an attempt that is over ends its AM.
+// refused handles a refusal. The AM ends if its attempt has ended. It reports a violation if the
+// leader had no reason to refuse.
 func (m *master) refused(in input.Input, f *input.Fault) {
 	if m.w.check.over(m.id) {
 		m.dead = true
@@ -189,26 +190,28 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		return
 	}
 	if f.Reason == input.InvalidLabel || f.Reason == input.NoSuchLabel {
-		m.am.Relabel(yarn.NoLabel) // its queue may not use them, or they are gone
+		m.am.Relabel(yarn.NoLabel) // its queue may not use the label, or the label was removed
 		return
 	}
 	if m.w.counts.Rollbacks > 0 {
-		// What it was told since the backup is not known any more: it starts over when it is told to.
+		// After a restore, the leader does not know what the AM received since the backup. The AM
+		// registers again when the leader asks for it.
 		if f.Reason == input.WrongResponse {
 			m.at = registering
 		}
 		return
 	}
 	if a, ok := in.(*input.Allocate); ok && a.FromAM && f.Reason == input.WrongResponse && m.w.counts.Leaderships-m.leaderships >= 2 {
-		// A late copy of its call was all that one leader saw of it, and the next one knows of nothing
-		// but that: known, counted. It registers again.
+		// Known and counted: one leader saw only a late copy of the AM's call. The next leader
+		// knows the response number of that copy only, so the AM registers again.
 		m.w.counts.Resyncs++
 		m.at = registering
 		return
 	}
 	if a, ok := in.(*input.Allocate); ok && a.FromAM && f.Reason == input.WrongResponse && m.again && a.Response == 0 {
-		// A late copy of the first call of before it registered again came before its first call since:
-		// both have the number 0. It registers again: known, counted.
+		// Known and counted: a late copy of the first call before the AM's second registration
+		// arrived before its first call after it. Both have the response number 0, so the AM
+		// registers again.
 		m.w.counts.Resyncs++
 		m.at = registering
 		return
@@ -218,22 +221,22 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 	}
 }
 
-// succeed starts the next attempt of an unmanaged application, as its client does.
+// succeed starts the AM of the next attempt of an unmanaged application, as its client does.
 func (m *master) succeed() {
 	if next := m.w.check.attemptOf(m.id.App); next > m.id.Attempt {
 		m.w.begin(m.job, yarn.AttemptID{App: m.id.App, Attempt: next}, nil, yarn.ContainerID{})
 	}
 }
 
-// registered begins, or starts over: everything is asked for again.
+// registered asks for all containers of the job, also after a repeated registration.
 func (m *master) registered() {
 	m.again = m.again || m.last != nil
 	m.at, m.last = running, nil
 	m.am.Registered()
 }
 
-// pulled takes in an answer. One to an old call is old as well, unless the answer
-// then was idle: that was not written, so the call was new to the leader.
+// pulled handles an answer. The answer to an old call is old as well, with one exception: the
+// leader writes no idle answer to the log, so a repetition of that call is new to it.
 func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
 	if in.Response == m.am.Response() {
 		m.leaderships, m.again = m.w.counts.Leaderships, false
@@ -255,7 +258,7 @@ func (m *master) pulled(in *input.Allocate, r *input.AllocateReply) {
 	}
 }
 
-// granted runs a container; now and then it is given back at once, or not started.
+// granted starts a container. At random it releases the container at once, or never starts it.
 func (m *master) granted(g input.Granted) {
 	switch w := m.w; m.am.Granted(g) {
 	case workload.Unasked:
@@ -264,10 +267,10 @@ func (m *master) granted(g input.Granted) {
 		switch n := w.rng.IntN(16); {
 		case n == 0 && !w.recovering:
 			m.am.Release(g.Container)
-		case n == 1 && !w.recovering: // never started: it expires
+		case n == 1 && !w.recovering: // never started, so it expires
 		default:
 			most := int64(8000)
-			if w.opt.has(LoadPreempt) { // long enough to be in another's way
+			if w.opt.has(LoadPreempt) { // long enough to occupy the share of another queue
 				most = 30_000
 			}
 			w.agentOf(g.Node.Host).start(g.Container, 100+w.rng.Int64N(most))

@@ -8,15 +8,16 @@ import (
 	"rmd/yarn"
 )
 
-// operator changes queues, nodes and what else an administrator may.
+// operator is an administrator. It changes queues, nodes, labels, tokens and host lists, and
+// cancels reservations.
 type operator struct {
 	w      *world
 	busy   bool
 	tree   int
 	lazy   bool
-	wanted int // the tree that was asked for
+	wanted int // the tree of the last SetQueues
 	tokens int
-	join   []byte // the token made last for a replica to join with
+	join   []byte // the hash of the newest join token
 	issued []uint32
 }
 
@@ -96,7 +97,8 @@ func (p *operator) nodes() input.Input {
 	return &input.SetNodeResource{ID: a.id, Total: a.own}
 }
 
-// shrink makes a node smaller on which a container is to end: that may not make enough room any more.
+// shrink reduces a node with a warned container. The end of that container may then not free enough
+// room.
 func (p *operator) shrink() input.Input {
 	if p.w.leads == nil {
 		return nil
@@ -111,7 +113,8 @@ func (p *operator) shrink() input.Input {
 	return in
 }
 
-// labels adds, changes and removes labels, and gives nodes others. Many of these are refused.
+// labels adds, changes and removes labels, and changes the labels of nodes. The leader refuses many
+// of these inputs.
 func (p *operator) labels() input.Input {
 	w := p.w
 	some := labels[w.rng.IntN(len(labels))]
@@ -150,7 +153,7 @@ func (p *operator) admin() input.Input {
 		return &input.Audit{Who: "op", Action: "look", Result: "ok"}
 	case 2:
 		in := &input.SetHosts{Exclude: []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}, Graceful: w.rng.IntN(2) == 0, TimeoutMillis: 5000}
-		if w.rng.IntN(2) == 0 { // the host has a time of its own: longer, shorter, or without limit
+		if w.rng.IntN(2) == 0 { // a deadline for this host: shorter, longer, or none
 			in.Timeouts = []input.HostTimeout{{Host: in.Exclude[0], Millis: w.rng.Int64N(3) * 4000}}
 		}
 		return in
@@ -165,7 +168,7 @@ func (p *operator) admin() input.Input {
 			ExpiresMillis: epochMillis + w.now + 3_600_000, Replace: w.rng.IntN(4) > 0, Force: true}
 	case 7:
 		if p.join == nil {
-			p.join = p.hash() // nobody made it
+			p.join = p.hash() // a token that does not exist
 		}
 		return &input.UseJoinToken{Hash: p.join, By: fmt.Sprintf("r%d", w.rng.IntN(3))}
 	case 8:
@@ -184,7 +187,7 @@ func (p *operator) admin() input.Input {
 	return nil
 }
 
-// signal has a container that runs somewhere sent a signal.
+// signal sends a signal to a running container.
 func (p *operator) signal() input.Input {
 	a := p.w.agents[p.w.rng.IntN(len(p.w.agents))]
 	running := a.manager.Running()
@@ -200,7 +203,7 @@ func (p *operator) hash() []byte {
 	return b
 }
 
-// cancel ends some reservation.
+// cancel cancels a random reservation.
 func (p *operator) cancel() input.Input {
 	w := p.w
 	if w.leads == nil || w.rng.IntN(4) > 0 {

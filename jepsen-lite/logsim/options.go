@@ -6,40 +6,42 @@ import (
 	"math/rand/v2"
 )
 
-// Options are what a seed draws of a run.
+// Options are the parameters of a run. Draw derives them from a seed.
 type Options struct {
-	// Seed is what everything else of the run is drawn from.
+	// Seed seeds the random numbers of the run.
 	Seed uint64
-	// Steps is how many inputs are planned before the faults end.
+	// Steps is the number of inputs that are planned before the faults end.
 	Steps int
-	// Replicas is how many machines follow the log.
+	// Replicas is the number of replicas.
 	Replicas int
-	// Nodes, Clients are how many parties of a kind there are.
+	// Nodes and Clients are the numbers of nodes and clients.
 	Nodes, Clients int
-	// Eager, Dominant and Lazy are modes of planner and queues.
+	// Eager is the planner's mode. Dominant selects DominantResourceCalculator. Lazy sets
+	// reservation.eager-cancel=false.
 	Eager, Dominant, Lazy bool
-	// Kinds is how many kinds of resource are in use: 2 or 3.
+	// Kinds is the number of resource types: 2 or 3.
 	Kinds int
-	// Tree is the first queue configuration, an index into the known ones.
+	// Tree is the index of the first queue configuration in trees.
 	Tree int
-	// Selector is how queues take back what others have borrowed at first; empty: they do not.
+	// Selector is the first value of preemption.selector. If it is empty, preemption is off.
 	Selector string
-	// InFlight is how many batches the log may have in hand.
+	// InFlight is the maximum number of batches in flight: 1 or 2.
 	InFlight int
-	// BatchEvents closes a batch.
+	// BatchEvents is the number of events at which a batch is full.
 	BatchEvents int
-	// SnapshotEvery and Trailing are in entries.
+	// SnapshotEvery is the number of entries between snapshots. Trailing is the number of entries
+	// that compaction keeps.
 	SnapshotEvery, Trailing uint64
-	// Commit and Apply are how likely the log, and a replica, moves in a round,
-	// in a thousand.
+	// Commit is the probability, per thousand rounds, that the log commits a batch. Apply is the
+	// probability that a replica applies entries.
 	Commit, Apply int
-	// Lost and Doubled are how likely a call's request or answer is lost, and a
-	// call comes a second time, in a thousand.
+	// Lost is the probability, per thousand, that a request or an answer is lost. Doubled is the
+	// probability that a call arrives twice.
 	Lost, Doubled int
-	// Fault is how likely a fault is in a round, in ten thousand; Faults those that may be.
+	// Fault is the number of faults in 10,000 rounds on average. Faults are the enabled faults.
 	Fault  int
 	Faults []Fault
-	// Loads are the workloads mixed.
+	// Loads are the enabled loads.
 	Loads []Load
 }
 
@@ -48,28 +50,28 @@ type Load string
 
 // The workloads.
 const (
-	LoadStorm    Load = "storm"    // small applications that come and go, or are killed
-	LoadGang     Load = "gang"     // one application that wants very many containers
+	LoadStorm    Load = "storm"    // small applications that end soon or are killed
+	LoadGang     Load = "gang"     // applications that ask for very many containers at once
 	LoadTight    Load = "tight"    // containers as large as nodes: reservations
-	LoadChurn    Load = "churn"    // nodes that come, go, drain, shrink and fall silent
+	LoadChurn    Load = "churn"    // nodes that register, stop, drain, shrink and fall silent
 	LoadQueues   Load = "queues"   // the queue configuration changes under load
-	LoadRestarts Load = "restarts" // AMs that register again, or repeat old calls
-	LoadAdmin    Load = "admin"    // tokens, hosts, levels, audits, epochs
-	LoadLabels   Load = "labels"   // labels come and go, nodes get others, applications ask for them
-	LoadPreempt  Load = "preempt"  // queues take back what others have borrowed
-	LoadUsers    Load = "users"    // users have queues of their own, which come and go
+	LoadRestarts Load = "restarts" // AMs that register again or repeat old calls
+	LoadAdmin    Load = "admin"    // tokens, host lists, audit records, autopilot settings, signals
+	LoadLabels   Load = "labels"   // labels are added and removed, nodes change theirs, applications ask for them
+	LoadPreempt  Load = "preempt"  // preemption is on
+	LoadUsers    Load = "users"    // dynamic queues of users, which are created and removed
 )
 
 var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels, LoadPreempt, LoadUsers}
 
-// selectors are the ways to choose what is preempted.
+// selectors are the values of preemption.selector.
 var selectors = []string{"planned", "yarn"}
 
-// DefaultSteps is how many inputs a run plans before its faults end.
+// DefaultSteps is the number of inputs that a run plans before its faults end.
 const DefaultSteps = 5000
 
-// Draw draws the options of a seed: which faults and loads are on at all, and how
-// heavy, so that rare ones are not drowned.
+// Draw draws the options of a seed. It enables only some of the faults and loads, and draws their
+// rates, so that frequent ones do not hide rare ones.
 func Draw(seed uint64) Options {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	o := Options{
@@ -80,7 +82,7 @@ func Draw(seed uint64) Options {
 		Commit: pick(rng, 150, 400, 800), Apply: pick(rng, 50, 200, 600),
 		Lost: pick(rng, 0, 5, 40), Doubled: pick(rng, 0, 5, 30), Fault: pick(rng, 0, 20, 60, 200),
 	}
-	switch o.SnapshotEvery { // those are dear
+	switch o.SnapshotEvery { // runs with frequent snapshots take long
 	case 1:
 		o.Steps /= 5
 	case 7:
@@ -105,7 +107,7 @@ func Draw(seed uint64) Options {
 	return o
 }
 
-// Validate reports every fault of the options at once.
+// Validate returns all errors of the options, joined.
 func (o Options) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
@@ -121,7 +123,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// has says whether a load is part of the mix.
+// has reports whether a load is enabled.
 func (o Options) has(l Load) bool {
 	for _, x := range o.Loads {
 		if x == l {

@@ -9,22 +9,22 @@ import (
 	"rmd/yarn"
 )
 
-// What AMs are told of containers that are to end for others, and what becomes of it.
+// This file checks what AMs learn of warned containers.
 
-// toldWarning is a warning of which an AM was told.
+// toldWarning is a warning that an AM received.
 type toldWarning struct {
-	attempt  yarn.AttemptID // that was told
+	attempt  yarn.AttemptID // the attempt that received it
 	of       yarn.ContainerID
 	deadline int64
 }
 
-// warningAnswer is the response in which an AM was told of a warning.
+// warningAnswer identifies the response in which an AM received a warning.
 type warningAnswer struct {
 	resyncs  int
 	response int32
 }
 
-// warned judges what an answer tells of warnings: each is in the log, and is told once: S19.
+// warned checks the warnings in an answer: S19. Each is in the log, and the AM receives it once.
 func (c *checker) warned(in *input.Allocate, r *input.AllocateReply, a ledger.App) {
 	for _, p := range r.Preempted {
 		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
@@ -40,8 +40,8 @@ func (c *checker) warned(in *input.Allocate, r *input.AllocateReply, a ledger.Ap
 	}
 }
 
-// warnedAgain judges an answer that is given again: it tells of the same warnings, but for those that
-// do not stand any more: S19.
+// warnedAgain checks a repeated answer: S19. It contains the same warnings as the first answer,
+// except those that have ended.
 func (c *checker) warnedAgain(in *input.Allocate, r, had *input.AllocateReply) {
 	for _, p := range r.Preempted {
 		if !slices.Contains(had.Preempted, p) {
@@ -55,11 +55,11 @@ func (c *checker) warnedAgain(in *input.Allocate, r, had *input.AllocateReply) {
 	}
 }
 
-// overdueMillis is how long after its deadline a warning may stand while a leader leads: it is judged
-// in the next round.
+// overdueMillis is how long a warning may exist after its deadline, in milliseconds, while there is
+// a leader. The next round of preemption handles it.
 const overdueMillis = 30_000
 
-// overdue holds that no warning stands for ever: L6.
+// overdue checks that no warning exists long after its deadline: L6.
 func (c *checker) overdue() {
 	for _, s := range c.ledger.Overdue(overdueMillis) {
 		c.fail("L6", "more than %d ms after its deadline a warning stands: %s", overdueMillis, s.Text)

@@ -13,11 +13,11 @@ import (
 	"rmd/yarn"
 )
 
-// recoveryRounds bounds how long the work that is left may take.
+// recoveryRounds limits the rounds of the recovery phase.
 const recoveryRounds = 120_000
 
-// awaitRecovery takes every fault away and waits until all work is done, then compares
-// everything with everything: L3, and what leaks.
+// awaitRecovery ends all faults, waits until all work has ended (L3), and then compares all
+// replicas with each other and checks that no resources leak.
 func (w *world) awaitRecovery() {
 	w.recovering = true
 	w.check.note("all faults end")
@@ -28,7 +28,7 @@ func (w *world) awaitRecovery() {
 	if w.check.broken() {
 		return
 	}
-	w.op.busy = true // nothing more comes from it
+	w.op.busy = true // it sends no more inputs
 	w.makeRoom()
 	left := ""
 	for n := 0; n < recoveryRounds && !w.check.broken(); n++ {
@@ -36,7 +36,7 @@ func (w *world) awaitRecovery() {
 		if n%64 == 0 {
 			if n%2048 == 0 {
 				w.makeRoom()
-				if n > 0 { // a minute after a backup may have brought old warnings back
+				if n > 0 { // not at once: a restored backup may have brought old warnings back
 					w.check.overdue()
 				}
 			}
@@ -51,7 +51,7 @@ func (w *world) awaitRecovery() {
 	w.compareReplicas()
 }
 
-// makeRoom gives the cluster queues and nodes on which all that is left can run.
+// makeRoom changes queues and nodes so that all remaining work can run.
 func (w *world) makeRoom() {
 	if w.leads == nil {
 		return
@@ -68,13 +68,14 @@ func (w *world) makeRoom() {
 		}
 		ins = append(ins, &input.DrainNode{ID: a.id, Back: true}, &input.SetNodeResource{ID: a.id, Total: big})
 	}
-	for _, in := range ins { // what is refused is so already
+	for _, in := range ins { // the planner refuses what is already so
 		w.leads.step(nil, input.Request{Input: in})
 	}
 	w.leads.propose()
 }
 
-// labelAgain gives labels to nodes in turn, so that every label has one, however few there are.
+// labelAgain assigns the labels to the nodes in rotation, so that each label has a node in turn,
+// also if there are fewer nodes than labels.
 func (w *world) labelAgain() []input.Input {
 	if !w.opt.has(LoadLabels) {
 		return nil
@@ -94,7 +95,7 @@ func (w *world) labelAgain() []input.Input {
 	return []input.Input{set, nodes}
 }
 
-// left says what is not done yet; empty when all is.
+// left describes work that has not ended. It returns an empty string when all has ended.
 func (w *world) left() string {
 	if len(w.masters) > 0 {
 		m := w.masters[0]
@@ -128,7 +129,7 @@ func (w *world) left() string {
 	return text
 }
 
-// asks tells what an application waits for, and where that could be.
+// asks describes what an application waits for and the nodes that there are.
 func (w *world) asks(a *state.App) string {
 	st := w.leads.core.State()
 	out := ", in " + st.Queues.Get(a.Queue).Path
@@ -142,7 +143,7 @@ func (w *world) asks(a *state.App) string {
 	return out
 }
 
-// has tells what the planning state has of an application.
+// has describes an application in the planning state.
 func (w *world) has(id yarn.ApplicationID) string {
 	if w.leads == nil {
 		return ""
@@ -160,7 +161,7 @@ func (w *world) has(id yarn.ApplicationID) string {
 	return out
 }
 
-// compareReplicas brings all replicas to the end of the log and compares them.
+// compareReplicas applies the whole log on all replicas and compares their states.
 func (w *world) compareReplicas() {
 	if w.check.broken() {
 		return
@@ -197,7 +198,7 @@ func (w *world) compareReplicas() {
 	w.applyUnknown()
 }
 
-// unknownEvent is an event that only a later build knows.
+// unknownEvent is an event of a later build.
 type unknownEvent struct{ n uint32 }
 
 // Kind implements event.Event.
@@ -206,9 +207,8 @@ func (*unknownEvent) Kind() event.Kind { return 251 }
 // Code implements event.Event.
 func (e *unknownEvent) Code(c *codec.Coder) { c.U32(&e.n) }
 
-// applyUnknown ends the run with an entry of a later build. A replica that passed over
-// what it does not know would from then on have another state than one that does: it
-// must stop instead.
+// applyUnknown ends the run with an entry of a later build. A replica that skipped the unknown
+// event would have another state than a replica that knows it. It must stop instead.
 func (w *world) applyUnknown() {
 	if w.check.broken() {
 		return

@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// released judges an answer as it leaves: everything in it must be in the log.
+// released checks an answer when it leaves: everything in it must be in the log.
 func (c *checker) released(req input.Request, r input.Reply, k *call, l *leadership) {
 	if r.Refused() != nil {
 		return
@@ -35,7 +35,7 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, l *leaders
 		c.ends(in.ID, in.Containers, k, l)
 	case *input.NodeHeartbeat:
 		reply := r.(*input.NodeHeartbeatReply)
-		if !reply.Resync && !reply.Late && !reply.Shutdown { // else the node says it all again
+		if !reply.Resync && !reply.Late && !reply.Shutdown { // else the node reports everything again
 			c.ends(in.ID, in.Statuses, k, l)
 		}
 		c.kills(in.ID, reply.Kill, l)
@@ -64,7 +64,7 @@ func (c *checker) submitted(in *input.SubmitApplication, r *input.SubmitApplicat
 	}
 }
 
-// given judges an id that was handed out: nobody else ever got it.
+// given checks an application id that was handed out: S6. It was never handed out before.
 func (c *checker) given(id yarn.ApplicationID) {
 	if _, known := c.ledger.AppByID(id); known || c.ids[id] {
 		c.fail("S6", "%s is handed out, and is somebody's already", id)
@@ -72,14 +72,15 @@ func (c *checker) given(id yarn.ApplicationID) {
 	c.ids[id] = true
 }
 
-// appOf finds what the ledger has of an application; false when it was never submitted, or is
-// forgotten.
+// appOf returns the application in the ledger. It returns false if the application was never
+// submitted or is forgotten.
 func (c *checker) appOf(id yarn.ApplicationID) (ledger.App, bool) {
 	a, ok := c.ledger.AppByID(id)
 	return a, ok && !a.Forgotten
 }
 
-// containerOf finds what the ledger has of a container, until its application is forgotten.
+// containerOf returns the container in the ledger. It returns false if the container's application
+// is forgotten.
 func (c *checker) containerOf(id yarn.ContainerID) (ledger.Fact, bool) {
 	if _, ok := c.appOf(id.App); !ok {
 		return ledger.Fact{}, false
@@ -87,13 +88,13 @@ func (c *checker) containerOf(id yarn.ContainerID) (ledger.Fact, bool) {
 	return c.ledger.ContainerByID(id)
 }
 
-// over says that an attempt is not its application's running one any more.
+// over reports whether an attempt is no longer the running attempt of its application.
 func (c *checker) over(id yarn.AttemptID) bool {
 	a, ok := c.appOf(id.App)
 	return !ok || a.State.Ended() || a.Finishing || a.Attempt != id.Attempt
 }
 
-// attemptOf is the running attempt of an application; 0 when it has ended.
+// attemptOf returns the running attempt of an application, or 0 if the application has ended.
 func (c *checker) attemptOf(id yarn.ApplicationID) uint32 {
 	if a, ok := c.appOf(id); ok && !a.State.Ended() {
 		return a.Attempt
@@ -101,9 +102,8 @@ func (c *checker) attemptOf(id yarn.ApplicationID) uint32 {
 	return 0
 }
 
-// kills judges orders to end containers: S11. One that lives may only be ended by
-// an entry. A deposed leader that does not know it may not know the
-// container either.
+// kills checks orders to end containers: S11. Only an entry of the log may end a live container. A
+// deposed leader that does not know that it is deposed may not know the container either.
 func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, l *leadership) {
 	for _, id := range ids {
 		if k, ok := c.containerOf(id); !ok || !k.Live || k.Node != node {
@@ -113,11 +113,11 @@ func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, l *leadership)
 	}
 }
 
-// ends judges the receipt of a node's reports: the end of a container that is
-// acknowledged is in the log, since the node will not say it again: S12.
+// ends checks the answer to a node's report: S12. If the leader acknowledges the end of a
+// container, that end is in the log, because the node does not report it again.
 func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, l *leadership) {
 	for _, s := range all {
-		if s.State != yarn.ContainerCompleted || k.from == nil { // nobody hears the answer to a copy
+		if s.State != yarn.ContainerCompleted || k.from == nil { // a copy: no caller gets the answer
 			continue
 		}
 		if k, ok := c.containerOf(s.Container); ok && k.OnNode && k.Node == node {
@@ -126,7 +126,7 @@ func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, l
 	}
 }
 
-// pulled judges what an AM is told: S12.
+// pulled checks an answer to an AM: S12.
 func (c *checker) pulled(in *input.Allocate, r *input.AllocateReply, k *call) {
 	a, ok := c.appOf(in.Attempt.App)
 	if !ok {

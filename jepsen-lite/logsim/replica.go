@@ -15,38 +15,38 @@ import (
 	"rmd/snapshot"
 )
 
-// replica is one machine, restarted on a disk that outlives it.
+// replica is one replica. Its snapshot survives restarts, as on a disk.
 type replica struct {
 	w      *world
 	id     int
 	m      *fsm.Machine
 	up     bool
-	offset int64         // of its wall clock
-	time   *leader.Clock // since it started: what a leader stamps with
+	offset int64         // of its wall clock from the true time, in ms
+	time   *leader.Clock // created at each start; a leader stamps its inputs with it
 
 	applied uint64
-	snap    saved // the newest on its disk
+	snap    saved // the newest snapshot on its disk
 	pending *pendingSnapshot
 
-	expectStop bool // it is about to meet what it cannot understand
+	expectStop bool // the next entry is one that must stop it
 }
 
-// saved is a finished snapshot; index 0 is none.
+// saved is a finished snapshot. Index 0 means none.
 type saved struct {
 	index uint64
 	data  []byte
 }
 
-// pendingSnapshot is one that is written beside further applying.
+// pendingSnapshot is a snapshot that is written while the replica applies further entries.
 type pendingSnapshot struct {
 	index uint64
 	due   uint64 // the index at which it is written
 	fork  raft.FSMSnapshot
 	sum   [32]byte
-	known bool // sum was taken
+	known bool // sum is set
 }
 
-// sink is a snapshot in memory.
+// sink is a snapshot sink in memory.
 type sink struct{ bytes.Buffer }
 
 // ID implements raft.SnapshotSink.
@@ -58,7 +58,7 @@ func (s *sink) Cancel() error { return nil }
 // Close implements raft.SnapshotSink.
 func (s *sink) Close() error { return nil }
 
-// start starts the replica on the snapshot of its disk, or on nothing.
+// start starts the replica with the snapshot on its disk, or with an empty state.
 func (r *replica) start() {
 	r.time = leader.NewClock(func() time.Time { return time.UnixMilli(r.clock()) },
 		func() time.Duration { return time.Duration(r.w.now) * time.Millisecond }, hclog.NewNullLogger())
@@ -76,7 +76,7 @@ func (r *replica) start() {
 	}
 }
 
-// crash stops the replica. What was not finished on the disk is gone.
+// crash stops the replica. An unfinished snapshot is lost.
 func (r *replica) crash(wipe bool) {
 	r.up, r.m, r.pending = false, nil, nil
 	if wipe {
@@ -84,7 +84,7 @@ func (r *replica) crash(wipe bool) {
 	}
 }
 
-// catchUp applies up to n entries that are committed.
+// catchUp applies up to n committed entries.
 func (r *replica) catchUp(n int) {
 	l := &r.w.log
 	for ; n > 0 && r.up && r.applied < l.last() && !r.w.check.broken(); n-- {
@@ -96,7 +96,7 @@ func (r *replica) catchUp(n int) {
 	}
 }
 
-// apply hands the machine the next entry.
+// apply applies the entry at an index.
 func (r *replica) apply(index uint64) {
 	e := r.w.log.at(index)
 	res := r.m.Apply(&raft.Log{Index: index, Term: e.term, Type: raft.LogCommand, Data: e.data})
@@ -106,7 +106,7 @@ func (r *replica) apply(index uint64) {
 	r.snapshots(index)
 }
 
-// snapshots begins and finishes snapshots where they are due.
+// snapshots begins and finishes snapshots when they are due.
 func (r *replica) snapshots(index uint64) {
 	if r.pending != nil && index >= r.pending.due {
 		r.persist()
@@ -116,7 +116,7 @@ func (r *replica) snapshots(index uint64) {
 	}
 }
 
-// snapshot forks the state; persist writes it some entries later.
+// snapshot forks the state. persist writes the fork some entries later.
 func (r *replica) snapshot() {
 	if r.applied == 0 {
 		return
@@ -134,8 +134,8 @@ func (r *replica) snapshot() {
 	r.pending = p
 }
 
-// persist writes the snapshot that was begun and holds it against what the state
-// was then and against other replicas' snapshots of the same index.
+// persist writes the pending snapshot. The checker compares it with the state at that index and
+// with the snapshots of other replicas.
 func (r *replica) persist() {
 	p := r.pending
 	r.pending = nil
@@ -150,7 +150,8 @@ func (r *replica) persist() {
 	r.w.compact()
 }
 
-// install brings a replica that is behind the log up by another one's snapshot.
+// install restores the newest snapshot of any replica, because the log no longer has the next
+// entry.
 func (r *replica) install() {
 	var from saved
 	for _, o := range r.w.rs {
@@ -167,7 +168,7 @@ func (r *replica) install() {
 	r.snap = from
 }
 
-// restore makes a snapshot the state.
+// restore replaces the state with a snapshot.
 func (r *replica) restore(s saved, whose string) {
 	if err := r.m.Restore(io.NopCloser(bytes.NewReader(s.data))); err != nil {
 		r.w.check.fail("S15", "replica %d cannot restore %s snapshot of %d: %v", r.id, whose, s.index, err)
@@ -183,7 +184,7 @@ func (r *replica) restore(s saved, whose string) {
 	r.w.check.restored(r)
 }
 
-// clock is the replica's wall clock.
+// clock returns the replica's wall clock, in milliseconds since 1970.
 func (r *replica) clock() int64 { return epochMillis + r.w.now + r.offset }
 
 func (r *replica) String() string { return fmt.Sprintf("replica %d at %d", r.id, r.applied) }

@@ -7,10 +7,10 @@ import (
 	"rmd/yarn"
 )
 
-// Containers that change their size: how AMs and nodes go about it.
+// This file has the part of AMs and nodes in changes of container sizes.
 
-// updates asks now and then for a container to grow or to shrink, by the version
-// that the AM knows of it.
+// updates sometimes asks for an increase or decrease of a container, with the newest version that
+// the AM knows.
 func (m *master) updates() []input.Update {
 	held := m.am.Held()
 	if len(held) == 0 || m.w.rng.IntN(6) > 0 {
@@ -24,8 +24,8 @@ func (m *master) updates() []input.Update {
 	return []input.Update{u}
 }
 
-// resized takes in that a container has another size. Mostly the AM has its node
-// give it that when it is larger.
+// resized handles a new size of a container. If the container has grown, the AM usually gives its
+// node the new size.
 func (m *master) resized(z input.Resized) {
 	if !slices.Contains(m.am.Held(), z.Container) || z.Version <= m.versions[z.Container] {
 		return
@@ -36,7 +36,7 @@ func (m *master) resized(z input.Resized) {
 	}
 }
 
-// grow gives a container that runs another size, of which the node tells.
+// grow changes the size of a running container. The node's next heartbeat reports it.
 func (a *agent) grow(id yarn.ContainerID, size yarn.Resource) {
 	if _, runs := a.manager.Process(id); runs {
 		a.sizes = append(a.sizes, input.ContainerSize{Container: id, Size: size})

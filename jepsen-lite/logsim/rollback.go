@@ -8,8 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// rollback forgets what came after an index. Container ids handed out since then
-// must never be handed out again.
+// rollback forgets the entries after an index. The container ids in them must never be used again.
 func (c *checker) rollback(index uint64) {
 	lost := c.seen[index:]
 	c.seen = c.seen[:index:index]
@@ -17,24 +16,25 @@ func (c *checker) rollback(index uint64) {
 		c.lostIDs[id] = true
 	}
 	c.follow(c.seen, index)
-	for i := range c.snaps { // all of them: the order is harmless
+	for i := range c.snaps { // the order of the map does not matter
 		if i > index {
 			delete(c.snaps, i)
 		}
 	}
-	for i := range c.skips { // all of them: the order is harmless
+	for i := range c.skips { // the order of the map does not matter
 		if i > index {
 			delete(c.skips, i)
 		}
 	}
-	for id, t := range c.granted { // all of them: the order is harmless
-		t.resyncs += 1_000_000 // what an AM was told it may be told again
+	for id, t := range c.granted { // the order of the map does not matter
+		t.resyncs += 1_000_000 // an AM may receive the same grant again
 		c.granted[id] = t
 	}
 	clear(c.told)
 }
 
-// follow has a new ledger follow a log, and returns the container ids that it gives after an index.
+// follow builds a new ledger from a log and returns the container ids in the entries after an
+// index.
 func (c *checker) follow(log []record, after uint64) (given []yarn.ContainerID) {
 	c.ledger = ledger.New().UniqueNames()
 	for i, rec := range log {

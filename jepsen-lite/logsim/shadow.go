@@ -8,9 +8,10 @@ import (
 	"rmd/server/shadow"
 )
 
-// shadow gives a shadow a new entry. With the configuration in force it must decide what the cluster
-// has decided, and have its digest; with another one, which half of the seeds have, it must not end. It
-// starts again when the configuration changes or a backup is restored.
+// shadow gives the shadow a new entry. With the same configuration, the shadow must make the
+// decisions of the cluster and have its digest. Half of the seeds use another configuration; with
+// it, the shadow must not fail. A new shadow begins when the configuration changes or a backup is
+// restored.
 func (c *checker) shadow(r *replica, index uint64, rec record) {
 	b, err := event.Decode(rec.data)
 	if err != nil || rec.skipped {
@@ -51,7 +52,8 @@ func (c *checker) newShadow(r *replica, index uint64) *shadow.Shadow {
 	return s
 }
 
-// besideProperties are those in force; other ones reserve nothing.
+// besideProperties returns the properties in force. If other is true, it changes them so that
+// nothing is reserved.
 func besideProperties(st *state.State, other bool) (out []input.Property) {
 	const noReservations = capacity.Prefix + "reservation.maximum-per-cluster"
 	for _, p := range st.Version().Properties {

@@ -11,13 +11,13 @@ const prefix = "yarn.scheduler.capacity."
 
 const dominantClass = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 
-// leaves are where applications go. The last is the one that some trees lack.
+// leaves are the queues of applications. Some trees do not have the last one.
 var leaves = []string{"root.a.x", "root.a.y", "root.b", "root.c"}
 
-// trees are queue configurations by unit of capacity. Leaves keep their paths, so
-// that one may replace another while applications run.
+// trees are queue configurations with different units of capacity. Leaves have the same paths in
+// all of them, so one configuration can replace another while applications run.
 var trees = [][]string{
-	{ // few limits: reservations abound; the one of the recovery phase
+	{ // few limits, so that there are many reservations; the recovery phase uses this tree
 		"root.queues=a,b,c", "root.a.capacity=40", "root.b.capacity=30", "root.c.capacity=30", "root.a.queues=x,y", "root.a.x.capacity=50", "root.a.y.capacity=50",
 		"root.a.x.user-limit-factor=20", "root.a.y.user-limit-factor=20", "root.b.user-limit-factor=20", "root.c.user-limit-factor=20",
 		"maximum-am-resource-percent=1", "per-node-heartbeat.maximum-offswitch-assignments=4",
@@ -45,10 +45,11 @@ var trees = [][]string{
 	},
 }
 
-// labels are those of the cluster: no queue names the last one, so that it may be removed.
+// labels are the cluster's labels. No queue names the last one in accessible-node-labels, so it can
+// be removed.
 var labels = []string{"x", "y", "z"}
 
-// labelled is what queues may use of labels. Those of c may use none.
+// labelled returns the properties of queues for labels. Queue c may use no label.
 func (o Options) labelled(tree int) []string {
 	lines := []string{"yarn.node-labels.enabled=true"}
 	switch tree {
@@ -80,8 +81,8 @@ func (o Options) labelled(tree int) []string {
 	return lines
 }
 
-// labelCapacity is a capacity of a label: "queue:label.key", in percent of the queue's parent, or
-// in vcores with a GiB of memory each.
+// labelCapacity is a queue's capacity of a label. The name is "queue:label.key". percent is of the
+// queue's parent. amount is in vcores, with one GiB of memory for each.
 type labelCapacity struct {
 	name            string
 	percent, amount int
@@ -92,19 +93,19 @@ func labelCapacities(tree int) []labelCapacity {
 		{"a:x.capacity", 60, 12}, {"a:y.capacity", 50, 10}, {"b:x.capacity", 40, 8}, {"b:y.capacity", 50, 10}, {"b:z.capacity", 100, 20},
 		{"a.x:x.capacity", 50, 6}, {"a.y:x.capacity", 50, 6},
 	}
-	if tree == 0 { // in which all that waits can run
+	if tree == 0 { // everything that waits can run
 		return append(all, labelCapacity{"a.x:y.capacity", 60, 6}, labelCapacity{"a.y:y.capacity", 40, 4})
 	}
 	return append(all, labelCapacity{"a.x:y.capacity", 100, 10}, labelCapacity{"b:x.maximum-capacity", 70, 14})
 }
 
-// preempting is how queues take back what others have borrowed, by a selector. The waits are short, or
-// the load would be over before them.
+// preempting returns the properties of preemption with a selector. The waits are short, so that
+// preemption happens before the applications end.
 func preempting(tree int, selector string) []string {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	lines := []string{"yarn.resourcemanager.scheduler.monitor.enable=true", monitor + "monitoring_interval=1000", monitor + "max_wait_before_kill=3000",
 		prefix + "preemption.selector=" + selector}
-	if tree != 3 { // else Hadoop's bounds hold
+	if tree != 3 { // tree 3 uses Hadoop's defaults
 		lines = append(lines, monitor+"total_preemption_per_round=1", monitor+"natural_termination_factor=1", monitor+"max_ignored_over_capacity=0")
 	}
 	const inside, underutilized = monitor + "intra-queue-preemption.", prefix + "ordering-policy.priority-utilization.underutilized-preemption."
@@ -124,8 +125,9 @@ func preempting(tree int, selector string) []string {
 	return lines
 }
 
-// users is a queue below which users have queues of their own. Where capacities are amounts, none is
-// created, and the tree cannot replace one with such queues.
+// users returns the properties of a queue below which submissions create queues for users. With
+// absolute capacities (tree 3) no queue can be created, and the tree cannot replace one that has
+// such queues.
 func users(tree int) []string {
 	const auto = prefix + "root.users.auto-queue-creation-v2."
 	lines := []string{prefix + "auto-queue-creation-v2.queue-expiration-time=5", auto + "enabled=true", auto + "max-queues=3",
@@ -141,7 +143,8 @@ func users(tree int) []string {
 	return lines
 }
 
-// managed is a parent whose leaves placement rules create: one, two or three have its capacity at a time.
+// managed returns the properties of a parent whose leaves are created by placement rules. The
+// parent's capacity is enough for one, two or three leaves at a time.
 func managed(tree int) []string {
 	const m = prefix + "root.m."
 	lines := []string{m + "auto-create-child-queue.enabled=true", "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval=1000",
@@ -155,7 +158,7 @@ func managed(tree int) []string {
 	return append(lines, m+"capacity=0", fmt.Sprintf("%sleaf-queue-template.capacity=%d", m, 100/(1+tree)))
 }
 
-// mappings are the rules for applications that name no queue.
+// mappings returns the placement rules for applications without a queue.
 func (o Options) mappings() string {
 	if o.has(LoadUsers) {
 		return "u:%user:root.m.%user"
@@ -163,7 +166,8 @@ func (o Options) mappings() string {
 	return "u:%user:root.b"
 }
 
-// properties writes a tree with what all of them have. Without a selector nothing is preempted.
+// properties returns a tree with the properties that all trees have. If selector is empty,
+// preemption is off.
 func (o Options) properties(tree int, lazy bool, selector string) []input.Property {
 	lines := []string{
 		"yarn.scheduler.maximum-allocation-mb=16384", "yarn.scheduler.maximum-allocation-vcores=16", "yarn.cluster.max-application-priority=5",

@@ -8,9 +8,9 @@ import (
 	"rmd/scheduler/planner"
 )
 
-// twinned is the planner of a leadership. Now and then a twin plans the same input: a planner made
-// again from a fork of the planning state, with what this one has told AMs, must decide as the one
-// that has lived through it all.
+// twinned is the planner of a leadership. For one input in 512 it creates a second planner from a
+// fork of the planning state, with the record of what AMs have been told. Both must make the same
+// decision.
 type twinned struct {
 	*planner.Planner
 	w *world
@@ -31,7 +31,7 @@ func (p twinned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.
 	return reply, events
 }
 
-// compare gives a twin the input that was planned.
+// compare plans the same input on the twin and compares reply, events and state.
 func (p twinned) compare(twin *planner.Planner, nowMillis int64, req input.Request, reply input.Reply, events []event.Event) {
 	again, same := twin.Plan(nowMillis, req)
 	p.w.counts.Twins++

@@ -4,18 +4,18 @@ import (
 	"rmd/scheduler/input"
 )
 
-// party is a caller: a node, an AM, a client or the operator. Each has at most one call under way,
-// which it repeats with the same bytes until it is answered.
+// party is a caller: a node, an AM, a client or the operator. Each has at most one call in
+// progress. The wire repeats the call with the same bytes until it is answered.
 type party interface {
-	// act lets the party begin a call if it has one to make.
+	// act begins a call if the party has one.
 	act()
-	// answered gives it the reply to its call.
+	// answered handles the reply to the party's call.
 	answered(in input.Input, r input.Reply)
 }
 
-// call is one request on its way.
+// call is one request in transit.
 type call struct {
-	from  party // nil: a copy, whose answer nobody waits for
+	from  party // nil: a copy without a waiting caller
 	bytes []byte
 	after uint64 // the round from which it may be delivered
 	heard *input.AllocateReply
@@ -25,18 +25,18 @@ type call struct {
 type wire struct {
 	w     *world
 	calls []*call
-	past  [][]byte // copies of calls that come again much later
+	past  [][]byte // copies of calls that are delivered much later
 }
 
-// pastMax bounds the copies kept.
+// pastMax is the maximum number of copies in wire.past.
 const pastMax = 32
 
-// send puts a party's request on the wire.
+// send adds a party's request to the wire.
 func (x *wire) send(from party, req input.Request) {
 	x.calls = append(x.calls, &call{from: from, bytes: input.EncodeRequest(nil, req)})
 }
 
-// again puts a call back that got no answer.
+// again returns an unanswered call to the wire.
 func (x *wire) again(c *call) {
 	if c.from == nil {
 		return
@@ -45,8 +45,8 @@ func (x *wire) again(c *call) {
 	x.calls = append(x.calls, c)
 }
 
-// deliver takes the next call, mostly the oldest, to the leader or to a deposed one that does not
-// know it.
+// deliver removes a call, usually the oldest, and gives it to the leader. Sometimes it gives the
+// call to a deposed leader that does not know that it is deposed.
 func (x *wire) deliver() {
 	w := x.w
 	c := x.take()
@@ -98,9 +98,9 @@ func (x *wire) take() *call {
 	return nil
 }
 
-// double lets a call come a second time, soon or from the past. The registration of
-// an AM, and the calls of one that does not count its answers, come again only when it
-// repeats them itself: its connection keeps them in order.
+// double sometimes adds a copy of a call, which arrives soon or much later. An AM's connection
+// keeps its calls in order. Therefore the wire does not copy an AM's registration, nor the calls of
+// an AM that does not count its answers.
 func (x *wire) double(c *call, req input.Request) {
 	w := x.w
 	if c.from == nil || !w.chance(w.opt.Doubled) || w.recovering {
@@ -111,7 +111,7 @@ func (x *wire) double(c *call, req input.Request) {
 		if !in.FromAM {
 			return
 		}
-		if w.rng.IntN(2) == 0 { // out of a connection that is whole again: the AM has gone on elsewhere
+		if w.rng.IntN(2) == 0 { // an old connection delivers it late, after the AM has continued on another one
 			w.counts.Doubled++
 			x.calls = append(x.calls, &call{bytes: c.bytes, after: w.rounds + w.rng.Uint64N(400)})
 			return
@@ -129,7 +129,7 @@ func (x *wire) double(c *call, req input.Request) {
 	}
 }
 
-// replayPast delivers a copy of an old call.
+// replayPast adds a copy of an old call to the wire.
 func (x *wire) replayPast() {
 	if n := len(x.past); n > 0 && !x.w.recovering {
 		i := x.w.rng.IntN(n)
@@ -138,13 +138,13 @@ func (x *wire) replayPast() {
 	}
 }
 
-// unanswered puts a call back that a leadership did not answer.
+// unanswered returns a call that a leadership did not answer to the wire.
 func (w *world) unanswered(c *call) {
 	w.counts.Unknown++
 	w.wire.again(c)
 }
 
-// release lets an answer go, through its encoding; now and then it is lost.
+// release delivers an answer after encoding and decoding it. Sometimes the answer is lost.
 func (w *world) release(c *call, r input.Reply, l *leadership) {
 	req, err := input.DecodeRequest(c.bytes)
 	if err != nil {

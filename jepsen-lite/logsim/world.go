@@ -13,7 +13,7 @@ import (
 type world struct {
 	opt    Options
 	rng    *rand.Rand
-	now    int64 // true time since the begin, in milliseconds
+	now    int64 // true time since the begin of the run, in milliseconds
 	rounds uint64
 	steps  int
 	trace  mix
@@ -22,10 +22,10 @@ type world struct {
 
 	log      fakeLog
 	rs       []*replica
-	leads    *leadership // nil while nobody leads
-	stale    *leadership // deposed, and does not know it; nil: there is none
-	same     *replica    // leads on in the same term
-	noLeader int         // rounds until somebody leads
+	leads    *leadership // nil while there is no leader
+	stale    *leadership // a deposed leader that does not know that it is deposed, or nil
+	same     *replica    // the replica that must lead again in the same term, or nil
+	noLeader int         // rounds until the next leadership
 
 	wire    wire
 	parties []party
@@ -37,15 +37,15 @@ type world struct {
 	check   *checker
 
 	recovering bool
-	sessions   uint64 // runs of heartbeats so far
+	sessions   uint64 // the number of heartbeat sessions so far
 	labelTurn  int
 	backup     saved
 }
 
-// Counts tell what a run met. Again are applications that a call repeated after a day of
-// log time submitted once more; Resyncs are AMs that had to register again, because a late
-// copy of their call came to a leader between two others, or before their first call since they had
-// registered again.
+// Counts counts what happened in a run. Again is the number of applications that were submitted a
+// second time by a call that was repeated after the idempotency table had forgotten it. Resyncs is
+// the number of AMs that had to register again because a late copy of their call arrived between
+// two other calls, or before their first call after a second registration.
 type Counts struct {
 	Steps, Entries, Skipped, Survived, Dropped, Leaderships, Terms            int
 	Crashes, Restores, Installs, Snapshots, Rollbacks                         int
@@ -55,7 +55,7 @@ type Counts struct {
 	Warned, Inside, Withdrawn, Preempted, Told, Forecast, Shadowed            int
 }
 
-// Add sums counts.
+// Add adds the counts of another run.
 func (c *Counts) Add(o Counts) {
 	for _, p := range []struct {
 		to   *int
@@ -72,23 +72,24 @@ func (c *Counts) Add(o Counts) {
 	}
 }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Seed   uint64
 	Trace  uint64
 	Counts Counts
-	// Events is how many events of each kind were committed.
+	// Events is the number of committed events of each kind.
 	Events [256]int
-	// Faults are the violations, each beginning with its invariant's name.
+	// Faults are the violations. Each begins with the name of its invariant.
 	Faults []string
-	// History is the end of what happened.
+	// History is the end of the run's history.
 	History []string
 }
 
-// Failed says whether something was violated.
+// Failed reports whether an invariant was violated.
 func (r Result) Failed() bool { return len(r.Faults) > 0 }
 
-// String is the violations with the end of the history.
+// String returns the violations and the end of the history, or one line for a run without
+// violations.
 func (r Result) String() string {
 	if !r.Failed() {
 		return fmt.Sprintf("seed %d: trace %016x, %+v", r.Seed, r.Trace, r.Counts)
@@ -96,7 +97,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("seed %d: %s\n... history:\n%s", r.Seed, strings.Join(r.Faults, "\n"), strings.Join(r.History, "\n"))
 }
 
-// Run runs a seed to its end, or to the first violation.
+// Run runs a seed to its end or to the first violation.
 func Run(opt Options) (res Result) {
 	if err := opt.Validate(); err != nil {
 		return Result{Seed: opt.Seed, Faults: []string{err.Error()}}
@@ -137,7 +138,7 @@ func newWorld(opt Options) *world {
 	return w
 }
 
-// enroll lists who may have a turn.
+// enroll rebuilds the list of parties.
 func (w *world) enroll() {
 	w.parties = w.parties[:0]
 	for _, a := range w.agents {
@@ -152,7 +153,7 @@ func (w *world) enroll() {
 	w.parties = append(w.parties, w.op)
 }
 
-// boot starts the replicas and gives the cluster its first queues.
+// boot starts the replicas and initializes the cluster with its first queues.
 func (w *world) boot() {
 	w.log.term = 1
 	for _, r := range w.rs {
@@ -169,14 +170,14 @@ func (w *world) boot() {
 	w.leads.commit()
 }
 
-// epochMillis is when the world begins.
+// epochMillis is the time at which each run begins, in milliseconds since 1970.
 const epochMillis = 1_780_000_000_000
 
-// timersEvery is how many rounds lie between two ticks of a leadership.
+// timersEvery is the number of rounds between two ticks of a leadership.
 const timersEvery = 40
 
-// round lets a little time pass: a party's turn, deliveries, the log, the replicas,
-// and now and then a fault.
+// round advances the time a little. One party acts, calls are delivered, the log and the replicas
+// advance, and sometimes a fault happens.
 func (w *world) round() {
 	w.rounds++
 	w.now += w.rng.Int64N(60)
@@ -213,7 +214,7 @@ func (w *world) round() {
 	}
 }
 
-// elect waits, then has a replica lead.
+// elect waits some rounds and then begins a leadership.
 func (w *world) elect() {
 	if w.noLeader--; w.noLeader > 0 {
 		return
@@ -233,7 +234,7 @@ func (w *world) elect() {
 	w.beginLeadership(r)
 }
 
-// appendLate lets batches of leaderships that are over come to the log.
+// appendLate appends a batch of an ended leadership to the log.
 func (w *world) appendLate() {
 	if w.leads == nil || len(w.log.late) == 0 || w.log.late[0].at > w.rounds {
 		return
@@ -243,7 +244,7 @@ func (w *world) appendLate() {
 	w.check.expectSkip(w.log.append(w.log.term, e.data))
 }
 
-// compact drops what a majority has in snapshots, but for the trailing entries.
+// compact removes the entries that the snapshots of two replicas contain, except the trailing ones.
 func (w *world) compact() {
 	first, second := uint64(0), uint64(0)
 	for _, r := range w.rs {
@@ -259,10 +260,10 @@ func (w *world) compact() {
 	}
 }
 
-// chance draws one in a thousand times n.
+// chance returns true with a probability of n in a thousand.
 func (w *world) chance(n int) bool { return w.rng.IntN(1000) < n }
 
-// entropy is what keys are made of: the same in each run of a seed.
+// entropy returns the random bytes for keys. They are the same in each run of a seed.
 func (w *world) entropy() []byte {
 	b := make([]byte, 32)
 	for i := range b {

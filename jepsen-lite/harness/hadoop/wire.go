@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Protocols of the four ports.
+// The protocol names of the four ports.
 const (
 	ClientProtocol  = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 	MasterProtocol  = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
@@ -15,45 +15,45 @@ const (
 	AdminProtocol   = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
 )
 
-// What a connection begins with, behind its preamble: how the caller proves who it is.
+// The authentication byte of the preamble.
 const (
 	AuthNone = 0x00
 	AuthSasl = 0xdf
 )
 
-// Call ids that are no calls.
+// The call ids of messages that are not calls.
 const (
 	idContext = -3
 	idSasl    = -33
 )
 
-// ErrWire says that an answer is no sentence of this wire.
+// ErrWire means that an answer does not follow Hadoop's protocol.
 var ErrWire = errors.New("not Hadoop's wire")
 
-// frameMax bounds what is read of one answer.
+// frameMax limits the size of an answer, in bytes.
 const frameMax = 16 << 20
 
-// Preamble opens a connection.
+// Preamble returns the first bytes of a connection.
 func Preamble(auth byte) []byte { return []byte{'h', 'r', 'p', 'c', 9, 0, auth} }
 
-// Number appends a field that is a number; negative ones too.
+// Number appends a varint field. The number may be negative.
 func Number(b []byte, field int, v int64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), uint64(v))
 }
 
-// Bytes appends a field that is bytes, text or a message.
+// Bytes appends a field with bytes, text or a message.
 func Bytes(b []byte, field int, v []byte) []byte {
 	return delimited(binary.AppendUvarint(b, uint64(field)<<3|2), v)
 }
 
-// Text appends a field that is text.
+// Text appends a field with text.
 func Text(b []byte, field int, v string) []byte { return Bytes(b, field, []byte(v)) }
 
 func delimited(b, message []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(message))), message...)
 }
 
-// frame is a length and messages, each with its own.
+// frame returns a length and the messages, each with its own length.
 func frame(messages ...[]byte) []byte {
 	b := make([]byte, 4)
 	for _, m := range messages {
@@ -63,28 +63,28 @@ func frame(messages ...[]byte) []byte {
 	return b
 }
 
-// header begins every frame of a caller.
+// header returns the RpcRequestHeaderProto at the start of every frame.
 func header(call int32) []byte {
 	zigzag := func(v int32) int64 { return int64(uint32(v<<1) ^ uint32(v>>31)) }
 	b := Number(Number(Number(nil, 1, 2), 2, 0), 3, zigzag(call))
 	return Number(Text(b, 4, "sixteen bytes..."), 5, zigzag(-1))
 }
 
-// Context says who calls, and what.
+// Context returns the frame with the IpcConnectionContextProto: the user and the protocol.
 func Context(user, protocol string) []byte {
 	who := Bytes(nil, 2, Text(nil, 1, user))
 	return frame(header(idContext), Text(who, 3, protocol))
 }
 
-// Sasl is a step of a negotiation.
+// Sasl returns the frame of one SASL message.
 func Sasl(message []byte) []byte { return frame(header(idSasl), message) }
 
-// Request is one call.
+// Request returns the frame of one call.
 func Request(call int32, protocol, method string, body []byte) []byte {
 	return frame(header(call), Number(Text(Text(nil, 1, method), 2, protocol), 3, 1), body)
 }
 
-// Each goes over the fields of a message.
+// Each calls see for each field of a message. It returns ErrWire if the message is malformed.
 func Each(b []byte, see func(field int, number int64, bytes []byte)) error {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)
@@ -123,16 +123,16 @@ func Each(b []byte, see func(field int, number int64, bytes []byte)) error {
 	return nil
 }
 
-// Refusal is a server's own.
+// Refusal is an error answer of the server: the exception's class and message.
 type Refusal struct {
 	Class, Message string
-	Fatal          bool // the connection ends
+	Fatal          bool // the server closes the connection
 }
 
-// Error is class and message.
+// Error returns the class and the message.
 func (r *Refusal) Error() string { return r.Class + ": " + r.Message }
 
-// ReadReply reads one answer: the message in it, or a *Refusal.
+// ReadReply reads one answer and returns its message. An error answer is a *Refusal.
 func ReadReply(r io.Reader) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
@@ -175,7 +175,7 @@ func ReadReply(r io.Reader) ([]byte, error) {
 	return body, err
 }
 
-// cut takes one message with its length off.
+// cut splits off the first message, which has its length before it.
 func cut(b []byte) (message, rest []byte, err error) {
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size > uint64(len(b)-n) {

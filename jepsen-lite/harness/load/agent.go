@@ -13,24 +13,24 @@ import (
 	"rmd/yarn"
 )
 
-// Size of every node.
+// The resources of every node.
 const (
 	nodeMB     = 8192
 	nodeVCores = 8
 )
 
-// agent is a simulated NodeManager. It speaks as the load's other parts do, or
-// Hadoop's wire.
+// agent is a simulated NodeManager. It submits inputs like the other parts of the load, or speaks
+// Hadoop's protocol.
 type agent struct {
 	l    *Load
 	ask  func(input.Input) (input.Reply, error)
-	end  func() // of its connection; may be nil
+	end  func() // closes its connection; may be nil
 	id   yarn.NodeID
 	rng  *rand.Rand
 	hist *history.Client
 
 	mu      sync.Mutex
-	manager workload.NodeManager[time.Time] // when each container ends by itself
+	manager workload.NodeManager[time.Time] // the value is when the container ends by itself
 }
 
 func (l *Load) newAgent(i int) *agent {
@@ -43,7 +43,7 @@ func (l *Load) newAgent(i int) *agent {
 	return a
 }
 
-// register brings the node in, with what it runs.
+// register registers the node with its containers.
 func (a *agent) register(ctx context.Context) error {
 	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: "/r" + a.id.Host[len(a.id.Host)-1:], Total: yarn.NewResource(nodeMB, nodeVCores), Version: "chaos"}
 	said := a.report()
@@ -71,7 +71,7 @@ func (a *agent) register(ctx context.Context) error {
 	return nil
 }
 
-// run is the node's life.
+// run sends heartbeats until the load ends.
 func (a *agent) run() {
 	if a.end != nil {
 		defer a.end()
@@ -84,7 +84,7 @@ func (a *agent) run() {
 	}
 }
 
-// start takes a container that its master brings. It ends by itself.
+// start starts a container for an AM. The container ends by itself after life.
 func (a *agent) start(id yarn.ContainerID, life time.Duration) {
 	a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StartContainer, Container: id.String(), App: id.App.String()})
 	a.mu.Lock()
@@ -92,7 +92,8 @@ func (a *agent) start(id yarn.ContainerID, life time.Duration) {
 	a.manager.Start(id, time.Now().Add(life))
 }
 
-// report ends the containers whose time has come and takes what is new.
+// report ends the containers whose time has come and returns the statuses that are not reported
+// yet.
 func (a *agent) report() []input.ContainerStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,14 +106,14 @@ func (a *agent) report() []input.ContainerStatus {
 	return a.manager.Report()
 }
 
-// unreported keeps what was not taken.
+// unreported keeps statuses for the next report.
 func (a *agent) unreported(said []input.ContainerStatus) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.manager.Unreported(said)
 }
 
-// beat is one heartbeat; true asks for a registration.
+// beat sends one heartbeat. It returns true if the node must register again.
 func (a *agent) beat() (resync bool) {
 	in := &input.NodeHeartbeat{ID: a.id, Statuses: a.report()}
 	if ended := endedOf(in.Statuses); len(ended) > 0 {
@@ -121,7 +122,7 @@ func (a *agent) beat() (resync bool) {
 	reply, err := a.ask(in)
 	if err != nil {
 		a.hist.Info(err.Error())
-		a.unreported(in.Statuses) // the next one says it again
+		a.unreported(in.Statuses) // the next heartbeat reports them again
 		return false
 	}
 	if f := reply.Refused(); f != nil {
@@ -140,7 +141,7 @@ func (a *agent) beat() (resync bool) {
 	return false
 }
 
-// obey ends containers, and says at the next beat that they have ended.
+// obey ends containers. The next heartbeat reports their ends.
 func (a *agent) obey(kill []yarn.ContainerID) {
 	for _, id := range kill {
 		a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StopContainer, Container: id.String(), App: id.App.String()})
@@ -150,7 +151,7 @@ func (a *agent) obey(kill []yarn.ContainerID) {
 	}
 }
 
-// endedOf are the containers whose end is reported.
+// endedOf returns the containers whose end is reported.
 func endedOf(statuses []input.ContainerStatus) []string {
 	var out []string
 	for _, s := range statuses {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// answers are the moments at which something that is asked all the time was
-// answered.
+// answers are the times at which a call that is repeated all the time was answered.
 type answers struct {
 	mu sync.Mutex
 	at []time.Time
@@ -19,8 +18,8 @@ func (a *answers) add() {
 	a.at = append(a.at, time.Now())
 }
 
-// gap is the longest time without an answer that touches the span from one moment
-// to another; one that has not ended counts to now.
+// gap returns the longest time without an answer that overlaps the time between from and to. A gap
+// that has not ended lasts until now.
 func (a *answers) gap(from, to time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -39,14 +38,14 @@ func (a *answers) gap(from, to time.Time) time.Duration {
 	return longest
 }
 
-// count is how many there were.
+// count returns the number of answers.
 func (a *answers) count() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return int64(len(a.at))
 }
 
-// next is the first answer after a moment; zero when there was none.
+// next returns the time of the first answer after from, or zero if there was none.
 func (a *answers) next(from time.Time) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()

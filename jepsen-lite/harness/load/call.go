@@ -16,16 +16,16 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// answer is what came back of one request.
+// answer is the answer to one request.
 type answer struct {
 	body  []byte
 	index uint64
 }
 
-// callTimeout bounds one request to one replica.
+// callTimeout limits one request to one replica.
 const callTimeout = 6 * time.Second
 
-// request is one request to one replica. A refusal is an *api.Error.
+// request sends one request to one replica. If the replica refuses, the error is an *api.Error.
 func (l *Load) request(ctx context.Context, method, url string, head http.Header, body any) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -59,12 +59,12 @@ func (l *Load) request(ctx context.Context, method, url string, head http.Header
 		}
 		return answer{}, refusal
 	}
-	index, _ := strconv.ParseUint(resp.Header.Get(api.HeaderIndex), 10, 64) // absent is 0
+	index, _ := strconv.ParseUint(resp.Header.Get(api.HeaderIndex), 10, 64) // no header gives 0
 	return answer{b, index}, nil
 }
 
-// refusal is the code of an answer that says: this has not happened. Codes of
-// an outcome that nobody knows are none.
+// refusal returns the code of a refusal that means that the operation has not happened. It returns
+// false for codes that mean an unknown outcome.
 func refusal(err error) (string, bool) {
 	var e *api.Error
 	if !errors.As(err, &e) {
@@ -80,19 +80,19 @@ func refusal(err error) (string, bool) {
 	return e.Code, true
 }
 
-// busy says whether a refusal goes away by itself.
+// busy reports whether a refusal is temporary.
 func busy(code string) bool {
 	return code == api.CodeBusy || code == api.CodeNotReady || code == api.CodeTooManyRequests
 }
 
-// write sends a write to a replica, and to the next when it is not answered, under
-// one idempotency key. What nobody answered in time is an error that is no
-// refusal.
+// write sends a write to a replica, and to the next one if there is no answer, with the same
+// idempotency key. If no replica has answered after Patience, the error is not a refusal and the
+// outcome is unknown.
 func (l *Load) write(rng *rand.Rand, method, path, key string, body any) (answer, error) {
 	return l.send(rng, method, path, http.Header{api.HeaderKey: {key}}, body)
 }
 
-// writeMatching is a write on condition of a version.
+// writeMatching sends a write with an If-Match condition on a version.
 func (l *Load) writeMatching(rng *rand.Rand, path, key string, version uint64, body any) (answer, error) {
 	return l.send(rng, http.MethodPut, path, http.Header{api.HeaderKey: {key}, "If-Match": {`"` + strconv.FormatUint(version, 10) + `"`}}, body)
 }
@@ -119,7 +119,7 @@ func (l *Load) send(rng *rand.Rand, method, path string, head http.Header, body 
 	}
 }
 
-// record notes how a write ended.
+// record records the outcome of a write.
 func record(hist *history.Client, out history.Value, err error) bool {
 	if err == nil {
 		hist.OK(out)
@@ -133,7 +133,7 @@ func record(hist *history.Client, out history.Value, err error) bool {
 	return false
 }
 
-// codeOf gives all refusals that say "there is no such thing" one name.
+// codeOf returns one name for all refusals that mean that the object does not exist.
 func codeOf(code string) string {
 	if code == api.CodeNotFound || len(code) > 8 && code[:8] == "NO_SUCH_" {
 		return history.NotFound
@@ -141,15 +141,14 @@ func codeOf(code string) string {
 	return code
 }
 
-// session is reads that must move forward, whichever replica answers: each asks
-// for what is at least as new as the last one. nil is no session: a consistent
-// read.
+// session is a sequence of reads that must not go back, whichever replica answers: each read asks
+// for a state at least as new as the last answer. A nil session means consistent reads.
 type session struct {
 	name  string
 	index uint64
 }
 
-// value is what the history is told of the session.
+// value marks a value of the history with the session.
 func (s *session) value(v history.Value) history.Value {
 	if s != nil {
 		v.Stale, v.Session = true, s.name
@@ -157,7 +156,7 @@ func (s *session) value(v history.Value) history.Value {
 	return v
 }
 
-// read asks one replica: consistently, or for what it has.
+// read reads from one random replica, consistently or within a session.
 func (l *Load) read(rng *rand.Rand, path string, s *session) (answer, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
 	defer cancel()

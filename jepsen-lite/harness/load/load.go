@@ -17,31 +17,31 @@ import (
 	"rmd/yarn"
 )
 
-// Config says who uses the cluster, and how much.
+// Config describes the load.
 type Config struct {
-	URLs     []string // of the replicas' REST ports
-	Trackers []string // the replicas' ports for NodeManagers, host:port; none: nobody speaks Hadoop's wire
+	URLs     []string // the URLs of the replicas' REST ports
+	Trackers []string // the replicas' ports for NodeManagers, host:port; empty: no node speaks Hadoop's protocol
 	TLS      *tls.Config
 	Nodes    int
-	// NodeManagers are those of the nodes that speak Hadoop's wire.
+	// NodeManagers is the number of nodes that speak Hadoop's protocol, if there are Trackers.
 	NodeManagers int
 	Masters      int
 	Operators    int
 	Readers      int
-	Beat         time.Duration // of nodes and masters
-	Pace         time.Duration // between two operations of an operator or a reader
-	Patience     time.Duration // after which an outcome is unknown
+	Beat         time.Duration // heartbeat interval of nodes and AMs
+	Pace         time.Duration // pause between two operations of an operator or a reader
+	Patience     time.Duration // after this time an outcome is unknown
 	Seed         uint64
-	// Note is told what is odd, for people; may be nil.
+	// Note receives messages about unusual results. It may be nil.
 	Note func(format string, args ...any)
 }
 
-// DefaultConfig is a load that two cores carry beside three replicas.
+// DefaultConfig returns a load that a machine with two cores can run beside three replicas.
 func DefaultConfig() Config {
 	return Config{Nodes: 6, NodeManagers: 2, Masters: 6, Operators: 2, Readers: 3, Beat: 100 * time.Millisecond, Pace: 100 * time.Millisecond, Patience: 20 * time.Second}
 }
 
-// Validate tells which field is out of its bounds.
+// Validate returns an error that names the first field with an invalid value.
 func (c Config) Validate() error {
 	switch {
 	case len(c.URLs) == 0:
@@ -58,10 +58,10 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Counts is what the load has done.
+// Counts counts the calls of the load.
 type Counts struct {
 	Asked, Acked, Refused, Unknown atomic.Int64
-	Containers                     atomic.Int64 // given to masters
+	Containers                     atomic.Int64 // granted to AMs
 }
 
 // Load is a running load.
@@ -70,19 +70,19 @@ type Load struct {
 	rec        *history.Recorder
 	client     *submit.Client
 	http       *http.Client
-	ctx        context.Context // of everybody
+	ctx        context.Context // ends with the load
 	stop       context.CancelFunc
-	demand     context.Context // of those who ask for anything new
+	demand     context.Context // ends with StopDemand
 	stopDemand context.CancelFunc
 	wg         sync.WaitGroup
-	asking     sync.WaitGroup // those that end with demand
+	asking     sync.WaitGroup // the goroutines that end with demand
 	Counts     Counts
 	Prober     *Prober
 
 	mu       sync.Mutex
 	agents   map[yarn.NodeID]*agent
-	beats    []*answers // of those that speak Hadoop's wire
-	apps     []App      // every one acknowledged
+	beats    []*answers // of the nodes that speak Hadoop's protocol
+	apps     []App      // all acknowledged applications
 	replicas []string
 
 	violations []Violation
@@ -96,11 +96,11 @@ type App struct {
 	Key   string
 }
 
-// Queues are the leaf queues that applications go to.
+// Queues are the leaf queues of the applications.
 var Queues = []string{"root.online", "root.train", "root.batch", "root.adhoc"}
 
-// Start begins the load. It returns when its nodes and its prober are known to
-// the cluster.
+// Start starts the load. It returns when all nodes are registered and the prober's application is
+// submitted.
 func Start(ctx context.Context, cfg Config, rec *history.Recorder) (*Load, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -154,24 +154,24 @@ func (l *Load) begin(ctx context.Context) error {
 
 func (l *Load) random(who uint64) *rand.Rand { return rand.New(rand.NewPCG(l.cfg.Seed, who)) }
 
-// StopDemand ends the clients that ask for anything new; nodes and the prober go on.
-// It returns when the last operation of those has ended.
+// StopDemand ends the AMs, operators and readers. It returns when their last operations have ended.
+// The nodes and the prober continue.
 func (l *Load) StopDemand() {
 	l.stopDemand()
 	l.asking.Wait()
 }
 
-// Close ends everybody.
+// Close ends the load and waits for all goroutines.
 func (l *Load) Close() {
 	l.stopDemand()
 	l.stop()
 	l.asking.Wait()
 	l.wg.Wait()
-	_ = l.client.Close() // it has nothing open any more
+	_ = l.client.Close() // it has no open call
 	l.http.CloseIdleConnections()
 }
 
-// Apps are the applications whose submission was acknowledged.
+// Apps returns the applications whose submission was acknowledged.
 func (l *Load) Apps() []App {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,14 +184,14 @@ func (l *Load) note(format string, args ...any) {
 	}
 }
 
-// errOver says that the load ends.
+// errOver means that the load has ended.
 var errOver = errors.New("the load is over")
 
-// ask brings an input in. ctx is whose end makes the outcome unknown; what ends
-// by the caller's patience is unknown too.
+// ask submits an input. The outcome is unknown if the load ends, or if there is no answer within
+// Patience.
 func (l *Load) ask(in input.Input) (input.Reply, error) { return l.askBy(l.client.Do, in) }
 
-// askBy does so by another way than the client.
+// askBy is ask with another function than client.Do.
 func (l *Load) askBy(do func(context.Context, input.Input) (input.Reply, error), in input.Input) (input.Reply, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.Patience)
 	defer cancel()
@@ -212,7 +212,7 @@ func (l *Load) askBy(do func(context.Context, input.Input) (input.Reply, error),
 	return reply, nil
 }
 
-// rest is the pause between two turns; false when ctx is over.
+// rest waits for d. It returns false if ctx has ended.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -224,7 +224,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// jitter draws between half and one and a half of d.
+// jitter returns a random duration between d/2 and 3d/2.
 func jitter(rng *rand.Rand, d time.Duration) time.Duration {
 	return d/2 + time.Duration(rng.Int64N(int64(d)))
 }

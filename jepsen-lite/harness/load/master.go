@@ -10,8 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// masters is somebody who runs one application after the other, and their
-// ApplicationMasters.
+// masters runs one application with its AM after the other.
 type masters struct {
 	l     *Load
 	name  string
@@ -47,12 +46,12 @@ type master struct {
 	held     map[yarn.ContainerID]bool
 	wanted   int64
 	size     int64
-	asks     bool // what is wanted has not been taken yet
+	asks     bool // the next call must ask for `wanted` containers
 }
 
 func (a *master) run() {
 	a.wanted, a.size = int64(1+a.rng.IntN(8)), 512*int64(1+a.rng.IntN(4))
-	if a.rng.IntN(6) == 0 { // most of a node: others stand in its way, and it reserves
+	if a.rng.IntN(6) == 0 { // three quarters of a node: it rarely fits, so the scheduler reserves a node
 		a.wanted, a.size = 1, nodeMB*3/4
 	}
 	if !a.register() {
@@ -70,7 +69,7 @@ func (a *master) run() {
 	a.finish()
 }
 
-// register tries until it is answered; false when the attempt is over.
+// register tries until it is answered. It returns false if the attempt has ended.
 func (a *master) register() bool {
 	for a.l.demand.Err() == nil {
 		a.hist.Invoke(history.RegisterAM, history.Value{App: a.id.App.String(), Attempt: a.id.String()})
@@ -82,7 +81,7 @@ func (a *master) register() bool {
 		if f := reply.Refused(); f != nil {
 			a.hist.Fail(string(f.Reason))
 			if a.alive() && rest(a.l.demand, a.l.cfg.Beat) {
-				continue // its queue may have no room for one more ApplicationMaster yet
+				continue // its queue may have no room for another AM yet
 			}
 			return false
 		}
@@ -92,15 +91,14 @@ func (a *master) register() bool {
 	return false
 }
 
-// alive asks whether the application goes on, as the client of an unmanaged one
-// does.
+// alive asks whether the application still runs, as the client of an unmanaged application does.
 func (a *master) alive() bool {
 	state, ok := a.l.readApp(a.hist, a.rng, a.id.App.String(), nil)
 	return !ok || state != "KILLED" && state != "FAILED" && state != "FINISHED"
 }
 
-// allocate is one heartbeat. What nobody answered is asked again under the same
-// response number; false when the attempt is over.
+// allocate sends one heartbeat. An unanswered call is repeated with the same response number. It
+// returns false if the attempt has ended.
 func (a *master) allocate() bool {
 	in := &input.Allocate{Attempt: a.id, Response: a.response}
 	if a.asks {
@@ -137,7 +135,7 @@ func (a *master) allocate() bool {
 	return true
 }
 
-// take starts what was granted on its nodes, and forgets what has ended.
+// take starts the granted containers on their nodes and forgets the completed ones.
 func (a *master) take(r *input.AllocateReply) {
 	for _, g := range r.Granted {
 		a.l.Counts.Containers.Add(1)

@@ -6,13 +6,13 @@ import (
 	"rmd/yarn"
 )
 
-// States of a container, as a NodeManager tells them.
+// Values of ContainerStateProto.
 const (
 	wireRunning  = 2
 	wireComplete = 3
 )
 
-// nodeVersion is what the nodes say that they are.
+// nodeVersion is the version that the nodes report.
 const nodeVersion = "3.4.2"
 
 func nodeID(id yarn.NodeID) []byte {
@@ -25,7 +25,7 @@ func containerID(id yarn.ContainerID) []byte {
 	return hadoop.Number(hadoop.Bytes(nil, 2, attempt), 3, int64(id.Number))
 }
 
-// containerOf reads a container's id.
+// containerOf decodes a ContainerIdProto.
 func containerOf(b []byte) (id yarn.ContainerID, ok bool) {
 	err := hadoop.Each(b, func(field int, number int64, data []byte) {
 		switch field {
@@ -42,7 +42,7 @@ func attemptOf(b []byte, id *yarn.ContainerID) error {
 	return hadoop.Each(b, func(field int, number int64, data []byte) {
 		switch field {
 		case 1:
-			_ = hadoop.Each(data, func(field int, number int64, _ []byte) { // a part that is cut leaves the id without it
+			_ = hadoop.Each(data, func(field int, number int64, _ []byte) { // a truncated field leaves the id incomplete
 				switch field {
 				case 1:
 					id.App.Seq = uint32(number)
@@ -56,7 +56,7 @@ func attemptOf(b []byte, id *yarn.ContainerID) error {
 	})
 }
 
-// stateOf is a container's state on the wire.
+// stateOf returns a container's ContainerStateProto.
 func stateOf(s input.ContainerStatus) int64 {
 	if s.State == yarn.ContainerCompleted {
 		return wireComplete
@@ -64,10 +64,10 @@ func stateOf(s input.ContainerStatus) int64 {
 	return wireRunning
 }
 
-// healthy is a node's health.
+// healthy returns a NodeHealthStatusProto of a healthy node.
 func healthy() []byte { return hadoop.Number(nil, 1, 1) }
 
-// registration is RegisterNodeManagerRequestProto.
+// registration returns a RegisterNodeManagerRequestProto.
 func registration(in *input.RegisterNode) []byte {
 	total := hadoop.Number(hadoop.Number(nil, 1, in.Total[yarn.Memory]), 2, in.Total[yarn.VCores])
 	b := hadoop.Number(hadoop.Bytes(nil, 1, nodeID(in.ID)), 3, int64(in.HTTPPort))
@@ -80,7 +80,7 @@ func registration(in *input.RegisterNode) []byte {
 	return hadoop.Bytes(b, 12, hadoop.Bytes(status, 4, healthy()))
 }
 
-// compose is NodeHeartbeatRequestProto.
+// compose returns a NodeHeartbeatRequestProto.
 func (n *nodeManager) compose(in *input.NodeHeartbeat) []byte {
 	status := hadoop.Number(hadoop.Bytes(nil, 1, nodeID(n.id)), 2, n.response)
 	for _, s := range in.Statuses {

@@ -12,24 +12,23 @@ import (
 	"rmd/yarn"
 )
 
-// nodeManager takes what a node has to say to the cluster over Hadoop's wire, as
-// Hadoop's own do: one replica's port, and the next one when that is gone, hangs or
-// says that it is standby. A heartbeat that nobody answered is said again, the same,
-// before any other.
+// nodeManager sends a node's calls over Hadoop's protocol, as Hadoop's NodeManagers do. It uses one
+// replica's port, and the next replica's when the connection fails, a call times out, or the
+// replica is standby. It repeats an unanswered heartbeat unchanged before it sends another one.
 type nodeManager struct {
 	l     *Load
 	id    yarn.NodeID
-	at    int // which replica
+	at    int // the index of the present replica
 	conn  *hadoop.Conn
 	beats *answers
 
 	response   int64
-	keys       [2][]byte // of containers and NodeManagers, as the cluster told them
+	keys       [2][]byte // the master keys of containers and NodeManagers, from the cluster
 	unanswered []byte
 }
 
 const (
-	// callWithin bounds one call.
+	// callWithin limits one call.
 	callWithin = 6 * time.Second
 	// replicaPause is the time between two rounds over all replicas.
 	replicaPause = 50 * time.Millisecond
@@ -44,7 +43,7 @@ func (l *Load) newNodeManager(id yarn.NodeID, i int) *nodeManager {
 	return n
 }
 
-// Beats counts the answers that nodes which speak Hadoop's wire have had.
+// Beats returns the number of answers that the nodes with Hadoop's protocol have received.
 func (l *Load) Beats() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,8 +54,8 @@ func (l *Load) Beats() int64 {
 	return n
 }
 
-// BeatGap is the longest that a node that speaks Hadoop's wire waited for the answer to
-// a heartbeat, from one moment to another.
+// BeatGap returns the longest time that such a node waited for the answer to a heartbeat between
+// from and to.
 func (l *Load) BeatGap(from, to time.Time) time.Duration {
 	l.mu.Lock()
 	all := l.beats
@@ -68,7 +67,7 @@ func (l *Load) BeatGap(from, to time.Time) time.Duration {
 	return longest
 }
 
-// ask stands in for Load.ask.
+// ask replaces Load.ask.
 func (n *nodeManager) ask(in input.Input) (input.Reply, error) { return n.l.askBy(n.do, in) }
 
 func (n *nodeManager) do(ctx context.Context, in input.Input) (input.Reply, error) {
@@ -109,7 +108,7 @@ func (n *nodeManager) register(ctx context.Context, in *input.RegisterNode) (inp
 	return &input.RegisterNodeReply{}, nil
 }
 
-// Actions of an answer.
+// Values of NodeActionProto.
 const (
 	actionResync   = 1
 	actionShutdown = 2
@@ -126,7 +125,7 @@ func (n *nodeManager) heartbeat(ctx context.Context, in *input.NodeHeartbeat) (i
 	return reply, n.beat(ctx, reply)
 }
 
-// beat says what is unanswered, and adds the answer to the reply.
+// beat sends the unanswered heartbeat and adds the answer to reply.
 func (n *nodeManager) beat(ctx context.Context, reply *input.NodeHeartbeatReply) error {
 	b, err := n.call(ctx, "nodeHeartbeat", n.unanswered)
 	if err != nil {
@@ -154,7 +153,7 @@ func (n *nodeManager) beat(ctx context.Context, reply *input.NodeHeartbeatReply)
 	return nil
 }
 
-// call asks one replica after the other until one answers.
+// call tries one replica after the other until one answers.
 func (n *nodeManager) call(ctx context.Context, method string, request []byte) ([]byte, error) {
 	for tried := 1; ; tried++ {
 		b, err := n.once(ctx, method, request)
@@ -185,7 +184,7 @@ func (n *nodeManager) once(ctx context.Context, method string, request []byte) (
 	return n.conn.Call(ctx, callWithin, method, request)
 }
 
-// leave goes to the next replica.
+// leave closes the connection and selects the next replica.
 func (n *nodeManager) leave() {
 	n.hangUp()
 	n.at = (n.at + 1) % len(n.l.cfg.Trackers)
@@ -193,7 +192,7 @@ func (n *nodeManager) leave() {
 
 func (n *nodeManager) hangUp() {
 	if n.conn != nil {
-		_ = n.conn.Close() // it is given up
+		_ = n.conn.Close() // the connection is given up
 		n.conn = nil
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-// operator changes applications, queues and nodes.
+// operator submits and changes applications, queues and nodes.
 type operator struct {
 	l     *Load
 	name  string
@@ -23,7 +23,7 @@ type operator struct {
 
 func (o *operator) run() {
 	o.hist = o.l.rec.Client(o.name)
-	first := o.name == "op0" // one alone changes queues and nodes: their versions are not to collide
+	first := o.name == "op0" // only one operator changes queues and nodes, so that versions do not conflict
 	for rest(o.l.demand, jitter(o.rng, o.l.cfg.Pace)) {
 		o.count++
 		switch d := o.rng.IntN(20); {
@@ -47,14 +47,14 @@ func (o *operator) run() {
 	}
 }
 
-// submission is the document of an application that nobody masters, unless
-// somebody registers for it.
+// submission returns the document of an unmanaged application. It runs only if an AM registers for
+// it.
 func submission(name, queue string) api.Submit {
 	return api.Submit{Name: name, User: "user-" + name[:2], Queue: queue, Unmanaged: true}
 }
 
-// submit submits an application under a key of its own; false when it was
-// refused or its outcome is unknown.
+// submit submits an application with its own key. It returns false if the submission was refused or
+// its outcome is unknown.
 func (l *Load) submit(hist *history.Client, rng *rand.Rand, name, key, queue string) (App, bool) {
 	app := App{Name: name, Queue: queue, Key: key}
 	doc := submission(name, queue)
@@ -78,7 +78,7 @@ func (o *operator) submit() {
 	o.l.submit(o.hist, o.rng, fmt.Sprintf("%s-%d", o.name, o.count), o.key(), Queues[o.rng.IntN(len(Queues))])
 }
 
-// some picks an application, rather a late one.
+// some returns one of the 12 newest applications.
 func (o *operator) some() (App, bool) {
 	o.l.mu.Lock()
 	defer o.l.mu.Unlock()
@@ -109,8 +109,8 @@ func (o *operator) act(f history.F, verb string) {
 	record(o.hist, history.Value{}, err)
 }
 
-// duplicate repeats an old submission: with the same content it must be the same
-// application, with another it must be refused.
+// duplicate repeats an old submission with the same key. With the same content it must give the
+// same application. With other content it must be refused.
 func (o *operator) duplicate() {
 	app, ok := o.some()
 	if !ok {
@@ -137,11 +137,11 @@ func (o *operator) duplicate() {
 	}
 }
 
-// adhoc is the queue that operators change.
+// adhoc is the queue that the operators change.
 const adhoc = "root.adhoc"
 
-// queue stops and starts the queue that operators change, or, where the seed is
-// odd, sets it: a new configuration brings its own states of all queues.
+// queue stops or starts the queue adhoc. If the seed is odd, it sets a property of the queue
+// instead, because a new configuration brings its own states of all queues.
 func (o *operator) queue() {
 	if o.l.cfg.Seed%2 == 1 {
 		o.setQueue()
@@ -160,14 +160,14 @@ func (o *operator) queue() {
 
 func (o *operator) key() string { return keyOf(o.name, o.count) }
 
-// keyOf is an idempotency key: a client and a sequence number.
+// keyOf returns an idempotency key: a client and a sequence number.
 func keyOf(name string, n int) string { return fmt.Sprintf("chaos-%s/%d", name, n) }
 
-// maxApps is the property that operators set.
+// maxApps is the property that the operators set.
 const maxApps = "yarn.scheduler.capacity." + adhoc + ".maximum-applications"
 
-// setQueue changes one property of the replicated configuration, on condition
-// that the version is the one that was read.
+// setQueue changes one property of the replicated configuration. The write has the condition that
+// the version is still the one that it read.
 func (o *operator) setQueue() {
 	got, err := o.l.read(o.rng, "/v1/conf", nil)
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *operator) setQueue() {
 	record(o.hist, history.Value{}, err)
 }
 
-// node drains the last node, or takes it back.
+// node drains the last node or ends its drain.
 func (o *operator) node() {
 	id := yarn.NodeID{Host: fmt.Sprintf("n%d", o.l.cfg.Nodes), Port: 45454}.String()
 	f, verb := history.NodeDrain, ":drain"

@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// Prober writes all the time, one write after the other: between two of its
-// acknowledgements lies the time that nobody was served.
+// Prober writes all the time. The longest time between two acknowledgements is how long the cluster
+// served nobody.
 type Prober struct {
 	l      *Load
 	client *submit.Client
@@ -24,7 +24,7 @@ type Prober struct {
 	value int32
 }
 
-// probeEvery is between two writes.
+// probeEvery is the pause between two writes of one writer.
 const probeEvery = 5 * time.Millisecond
 
 func (l *Load) newProber(ctx context.Context) (*Prober, error) {
@@ -48,9 +48,8 @@ func (l *Load) newProber(ctx context.Context) (*Prober, error) {
 	return p, nil
 }
 
-// Writers of one client wait for one another's bodies, so each write goes by
-// whichever lane is free; a lane that hangs on a stopped replica holds up its
-// own call alone, which is why several are under way.
+// probeWriters is the number of writes in progress at a time. Each uses a free connection. A call
+// that waits for a stopped replica delays only itself, so the other writers continue.
 const probeWriters = 3
 
 func (p *Prober) run() {
@@ -78,10 +77,9 @@ func (p *Prober) write() {
 	}
 }
 
-// Gap is the longest time without an acknowledged write that touches the span
-// from one moment to another; one that has not ended counts to now.
+// Gap returns the longest time without an acknowledged write that overlaps the time between from
+// and to. A gap that has not ended lasts until now.
 func (p *Prober) Gap(from, to time.Time) time.Duration { return p.acks.gap(from, to) }
 
-// Next is when the first write was acknowledged after a moment; zero when none
-// was.
+// Next returns the time of the first acknowledged write after from, or zero if there was none.
 func (p *Prober) Next(from time.Time) time.Time { return p.acks.next(from) }

@@ -10,8 +10,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// reader asks for what there is, at any replica: consistently, or as that
-// replica has it.
+// reader reads applications, the queue adhoc and the last node from any replica, consistently or
+// within a session.
 type reader struct {
 	l     *Load
 	name  string
@@ -47,7 +47,7 @@ func (r *reader) run() {
 	}
 }
 
-// end notes how a read ended.
+// end records the outcome of a read.
 func end(hist *history.Client, out history.Value, err error) {
 	if err == nil {
 		hist.OK(out)
@@ -60,7 +60,7 @@ func end(hist *history.Client, out history.Value, err error) {
 	hist.Info(err.Error())
 }
 
-// readApp reads an application's state; false when nobody told it.
+// readApp reads an application's state. It returns false if there was no answer.
 func (l *Load) readApp(hist *history.Client, rng *rand.Rand, id string, s *session) (string, bool) {
 	hist.Invoke(history.ReadApp, s.value(history.Value{App: id}))
 	got, err := l.read(rng, "/v1/apps/"+id, s)

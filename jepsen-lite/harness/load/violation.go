@@ -2,9 +2,9 @@ package load
 
 import "fmt"
 
-// Violation is an answer that is wrong by itself, without a look at the rest of the history.
+// Violation is an answer that is wrong without regard to the rest of the history.
 type Violation struct {
-	Invariant string // S5
+	Invariant string // for instance S5
 	What      string
 }
 
@@ -16,7 +16,7 @@ func (l *Load) violate(invariant, format string, args ...any) {
 	l.violations = append(l.violations, v)
 }
 
-// Violations are what was seen to be wrong.
+// Violations returns the violations so far.
 func (l *Load) Violations() []Violation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
