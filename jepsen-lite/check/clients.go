@@ -10,8 +10,8 @@ import (
 	"rmd/jepsen-lite/ledger"
 )
 
-// clients holds what clients were told against the log: S4, acked stays, and S5,
-// an unknown outcome is all or nothing.
+// clients compares the answers to clients with the log. S4: acknowledged writes stay. S5: a write
+// with an unknown outcome happened completely or not at all.
 func (j *judge) clients() {
 	f := j.found["S4"]
 	f.Unit = "acks"
@@ -31,14 +31,14 @@ func (j *judge) clients() {
 	j.once()
 }
 
-// lost notes a violation of S4: what the client was told, and what there is.
+// lost reports a violation of S4: what the client was told, and what there is.
 func (j *judge) lost(c history.Call, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	j.found["S4"].fail(c.Return, []Link{callLink(c, fmt.Sprintf("%s is acknowledged", describe(c))), {Lane: "log", NS: c.Return, Text: text}},
 		"%s was acknowledged, but %s", describe(c), text)
 }
 
-// stays holds one acknowledgement against the log.
+// stays compares one acknowledgement with the log.
 func (j *judge) stays(c history.Call) {
 	f := j.found["S4"]
 	switch c.F {
@@ -98,8 +98,8 @@ func (j *judge) stays(c history.Call) {
 	}
 }
 
-// changed holds that a change of an application is in the log: another may have
-// followed it since.
+// changed checks that a change of an application is in the log. A later change may have replaced
+// it.
 func (j *judge) changed(c history.Call) {
 	a, ok := j.log.App(c.In.App)
 	if !ok {
@@ -112,13 +112,13 @@ func (j *judge) changed(c history.Call) {
 		}
 		return
 	}
-	want := c.Out.Text // what was asked for may have been lowered
+	want := c.Out.Text // the planner may have lowered the requested priority
 	if want != "" && !slices.ContainsFunc(a.Priorities, func(p ledger.Priority) bool { return fmt.Sprint(p.Priority) == want }) {
 		j.lost(c, "%s never had priority %s", c.In.App, want)
 	}
 }
 
-// named says whether a name, which may be the last part alone, is a queue's.
+// named reports whether name is a queue's path or the last part of it.
 func named(path, name string) bool { return path == name || strings.HasSuffix(path, "."+name) }
 
 func (j *judge) granted(c history.Call) {
@@ -149,8 +149,8 @@ func (j *judge) releases(c history.Call, ids []string) {
 	}
 }
 
-// inTime holds that an answer left after its entry was applied, and says an index
-// that is not before it.
+// inTime checks that an answer left after its entry was applied, and that its index is not lower
+// than the entry's.
 func (j *judge) inTime(c history.Call, index uint64) {
 	switch t := j.timeOf(index); {
 	case c.Out.Index != 0 && c.Out.Index < index:
@@ -160,19 +160,19 @@ func (j *judge) inTime(c history.Call, index uint64) {
 	}
 }
 
-// listed holds lists, and the final reads, against the submissions that were
-// acknowledged before they were asked for. Without the log, which tells what was
-// forgotten in time, only final lists count.
+// listed compares lists and the final reads with the submissions that were acknowledged before.
+// Only the log says which applications were forgotten. Without the log, listed checks only final
+// lists.
 func (j *judge) listed() {
 	from, final := j.h.MarkAt(history.Final)
-	var submits []history.Call // acknowledged, by return
+	var submits []history.Call // acknowledged, in the order of their answers
 	for _, c := range j.calls {
 		if c.F == history.Submit && c.Type == history.OK && !j.forgotten(c.Out.App) {
 			submits = append(submits, c)
 		}
 	}
 	slices.SortStableFunc(submits, func(a, b history.Call) int { return cmp.Compare(a.Return, b.Return) })
-	gone := map[string]history.Call{} // looked up by key only
+	gone := map[string]history.Call{} // no iteration, so the order does not matter
 	for _, c := range j.calls {
 		last := final && c.NS >= from
 		switch {
@@ -190,8 +190,8 @@ func (j *judge) listed() {
 	}
 }
 
-// list holds that a list names every submission that was acknowledged before it
-// was asked for.
+// list checks that a list contains every submission that was acknowledged before the list was
+// requested.
 func (j *judge) list(l history.Call, submits []history.Call) {
 	names := slices.Sorted(slices.Values(l.Out.Names))
 	for _, c := range submits {
@@ -205,7 +205,7 @@ func (j *judge) list(l history.Call, submits []history.Call) {
 	}
 }
 
-// forgotten says whether the log itself dropped an application after its end.
+// forgotten reports whether the log forgot an application after its end.
 func (j *judge) forgotten(id string) bool {
 	if j.log == nil {
 		return false
@@ -214,11 +214,11 @@ func (j *judge) forgotten(id string) bool {
 	return ok && a.Forgotten
 }
 
-// keys holds that an idempotency key has one meaning: repeated with the same
-// content it gets the same answer, with other content none.
+// keys checks that an idempotency key has one meaning. A repetition with the same content gets the
+// same answer. A repetition with other content is not accepted.
 func (j *judge) keys() {
 	f := j.found["S5"]
-	first := map[string]history.Call{} // looked up by key only
+	first := map[string]history.Call{} // no iteration, so the order does not matter
 	for _, c := range j.calls {
 		if c.F != history.Submit || c.In.Key == "" || c.Type != history.OK {
 			continue
@@ -237,19 +237,19 @@ func (j *judge) keys() {
 	}
 }
 
-// once holds submissions against the log by their names, where each request has a
-// name of its own: once or never, and never after a refusal.
+// once compares submissions with the log by their names, if each request has its own name. A
+// request creates at most one application, and none after a refusal.
 func (j *judge) once() {
 	if j.log == nil {
 		return
 	}
 	f := j.found["S5"]
-	made := map[string][]string{} // ids by name; looked up by key only
+	made := map[string][]string{} // ids by name
 	for _, a := range j.log.Apps() {
 		made[a.Name] = append(made[a.Name], a.ID.String())
 	}
 	byName := map[string][]history.Call{}
-	meanings := map[string]string{} // the first name of a key; looked up by key only
+	meanings := map[string]string{} // the first name of each key
 	shared := map[string]bool{}     // keys that were used again with other content
 	var names []string
 	for _, c := range j.calls {
@@ -291,8 +291,7 @@ func (j *judge) once() {
 	}
 }
 
-// oneRequest says whether calls are repetitions of one: of one key, or a single
-// call.
+// oneRequest reports whether calls are one call, or repetitions with one key.
 func oneRequest(calls []history.Call) bool {
 	for _, c := range calls[1:] {
 		if c.In.Key == "" || c.In.Key != calls[0].In.Key {
@@ -302,7 +301,7 @@ func oneRequest(calls []history.Call) bool {
 	return true
 }
 
-// wholly holds that a request is remembered if, and only if, it happened.
+// wholly checks that the idempotency table contains a request if and only if it happened.
 func (j *judge) wholly(c history.Call, happened bool, chain []Link) {
 	if c.In.Key == "" || !j.remembers() {
 		return
@@ -312,8 +311,7 @@ func (j *judge) wholly(c history.Call, happened bool, chain []Link) {
 	}
 }
 
-// remembers says whether the log remembers calls under the clients' own keys, and
-// none was dropped.
+// remembers reports whether the log contains the clients' own keys and has forgotten none.
 func (j *judge) remembers() bool {
 	if j.log.Counts.Forgotten > 0 {
 		return false

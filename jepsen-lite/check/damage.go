@@ -6,11 +6,11 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// damage holds that what was damaged on purpose was noticed: S16.
+// damage checks that every deliberate damage was noticed: S16.
 func (j *judge) damage() {
 	f := j.found["S16"]
 	f.Unit = "damages"
-	begun := map[int]*history.Fault{} // looked up by key only
+	begun := map[int]*history.Fault{} // by id
 	for _, x := range j.h.Faults {
 		if x.When == history.Begin {
 			begun[x.ID] = x

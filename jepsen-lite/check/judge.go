@@ -8,26 +8,26 @@ import (
 	"rmd/jepsen-lite/ledger"
 )
 
-// judge holds what the checks of one run share.
+// judge is the data that the checks of one run share.
 type judge struct {
 	h       *history.History
 	opt     Options
 	found   findings
 	calls   []history.Call
-	log     *ledger.Ledger // nil when the log cannot be followed
+	log     *ledger.Ledger // nil if the log cannot be followed
 	streams *Streams
 	times   []appliedAt // ascending by index: when an entry was first applied
-	heads   []appliedAt // by time, the highest index by then
+	heads   []appliedAt // in the order of time; the highest index applied until then
 	renewed bool        // the log was replaced on purpose within the run
 }
 
-// appliedAt is when an index was applied for the first time, anywhere.
+// appliedAt is the time at which an index was first applied on any replica.
 type appliedAt struct {
 	index uint64
 	ns    int64
 }
 
-// Judge holds a history against everything.
+// Judge checks a history against all invariants. It returns an error only for invalid options.
 func Judge(h *history.History, opt Options) (*Verdict, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Judge(h *history.History, opt Options) (*Verdict, error) {
 	return v, nil
 }
 
-// when collects when each index was first applied, from entries and streams.
+// when records when each index was first applied, from entries and streams.
 func (j *judge) when() {
 	first := map[uint64]int64{}
 	see := func(index uint64, ns int64) {
@@ -79,7 +79,7 @@ func (j *judge) when() {
 	slices.SortFunc(j.times, func(a, b appliedAt) int { return cmp.Compare(a.index, b.index) })
 }
 
-// timeOf is when an index was first applied; 0 when nobody told.
+// timeOf returns the time at which an index was first applied, or 0 if it is unknown.
 func (j *judge) timeOf(index uint64) int64 {
 	i, ok := slices.BinarySearchFunc(j.times, index, func(a appliedAt, index uint64) int { return cmp.Compare(a.index, index) })
 	if !ok {
@@ -88,7 +88,7 @@ func (j *judge) timeOf(index uint64) int64 {
 	return j.times[i].ns
 }
 
-// headAt is the highest index applied anywhere at a time.
+// headAt returns the highest index applied on any replica at a time.
 func (j *judge) headAt(ns int64) uint64 {
 	if j.heads == nil {
 		j.heads = slices.Clone(j.times)
@@ -109,7 +109,7 @@ func (j *judge) headAt(ns int64) uint64 {
 	return j.heads[i-1].index
 }
 
-// callLink is a call as a link of a chain, at its return.
+// callLink returns a call as a link of a chain, at the time of its return.
 func callLink(c history.Call, text string) Link {
 	ns := c.Return
 	if ns == history.Endless {

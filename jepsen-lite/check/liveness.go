@@ -9,7 +9,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// liveness judges what comes after the faults: L1 to L5.
+// liveness checks L1 to L5. L1 to L3 concern the recovery phase.
 func (j *judge) liveness() {
 	recovery, ok := j.h.MarkAt(history.Recovery)
 	if !ok {
@@ -32,7 +32,7 @@ func (f *Finding) worst(d int64) {
 	}
 }
 
-// short is a duration to two figures, as a report prints it.
+// short formats a duration with about two digits for a report.
 func short(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -43,7 +43,8 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// leaderBack is L1: a leader within ten election timeouts, and it takes writes.
+// leaderBack checks L1: a leader within ten election timeouts, and an acknowledged write within
+// Options.Recovery.
 func (j *judge) leaderBack(recovery int64) {
 	f := j.found["L1"]
 	leading := map[string]bool{}
@@ -82,8 +83,8 @@ func (j *judge) leaderBack(recovery int64) {
 	}
 }
 
-// nextWrite is how long after a time a write that was called after it was
-// acknowledged, -1 when none was; asked says whether there was one.
+// nextWrite returns the time from `from` to the first acknowledgement of a write that was called
+// after it, or -1 if there was none. asked says whether such a write was called.
 func (j *judge) nextWrite(from int64) (after int64, asked bool) {
 	after = -1
 	for _, c := range j.calls {
@@ -98,8 +99,8 @@ func (j *judge) nextWrite(from int64) (after int64, asked bool) {
 	return after, asked
 }
 
-// caughtUp is L2: every replica that runs reaches what had been applied when the
-// recovery began.
+// caughtUp checks L2: every running replica reaches the highest index that was applied before the
+// recovery phase.
 func (j *judge) caughtUp(recovery int64) {
 	f := j.found["L2"]
 	f.Unit = "replicas"
@@ -146,8 +147,7 @@ func (j *judge) caughtUp(recovery int64) {
 	}
 }
 
-// withoutEnd leaves out the stops at the very end: that is the harness taking the
-// cluster down.
+// withoutEnd leaves out the stops at the very end. They are the harness's own.
 func withoutEnd(events []*history.Replica) []*history.Replica {
 	n := len(events)
 	for n > 0 && events[n-1].Kind == history.Stop {
@@ -156,10 +156,10 @@ func withoutEnd(events []*history.Replica) []*history.Replica {
 	return events[:n]
 }
 
-// quiet is how long nothing must have been decided for what waits to be stuck.
+// quiet is how long the cluster must make no decision before waiting work counts as stuck.
 const quiet = 3 * time.Second
 
-// placed is L3, of the state that the log ends in.
+// placed checks L3 in the state at the end of the log.
 func (j *judge) placed(recovery int64) {
 	f := j.found["L3"]
 	f.Unit = "states"
@@ -190,7 +190,7 @@ func (j *judge) placed(recovery int64) {
 	}
 }
 
-// bounded is L4: what can go round for ever is counted.
+// bounded checks L4: it counts the actions that could repeat for ever.
 func (j *judge) bounded(recovery int64) {
 	f := j.found["L4"]
 	f.Unit = "repetitions"
@@ -228,9 +228,9 @@ func (j *judge) bounded(recovery int64) {
 	}
 }
 
-// disks is L5: while one disk is slow, full or hung and nothing else is wrong,
-// writes go on within the watchdog's limit. What counts is the longest time
-// without an acknowledgement, to the end of the fault or to the next one.
+// disks checks L5: while one disk is slow, full or hung and there is no other fault, writes
+// continue within the watchdog's limit. disks measures the longest time without an acknowledgement
+// during the fault.
 func (j *judge) disks() {
 	f := j.found["L5"]
 	f.Unit = "faults"
@@ -259,8 +259,8 @@ func (j *judge) disks() {
 	}
 }
 
-// silence is the longest time without an acknowledgement within a window; asked
-// says whether a write was called in it.
+// silence returns the longest time without an acknowledgement between from and to. asked says
+// whether a write was called in that time.
 func (j *judge) silence(acks []int64, from, to int64) (gap int64, asked bool) {
 	for _, c := range j.calls {
 		if !c.F.Reads() && c.NS >= from && c.NS < to {
@@ -279,8 +279,8 @@ func (j *judge) silence(acks []int64, from, to int64) (gap int64, asked bool) {
 	return max(gap, to-at), asked
 }
 
-// alone says whether no other fault is there when one begins, and until when it
-// stays the only one.
+// alone reports whether there is no other fault when a fault begins, and until when it stays the
+// only one.
 func (j *judge) alone(i int) (until int64, ok bool) {
 	open := map[int]bool{}
 	for k, x := range j.h.Faults {

@@ -7,8 +7,7 @@ import (
 	"rmd/jepsen-lite/ledger"
 )
 
-// followLog follows the committed log through the ledger and takes over
-// what it finds.
+// followLog builds the ledger of the committed log and takes over its violations and notes.
 func (j *judge) followLog() (notes []string) {
 	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", "S17", "S18", "S20", ledger.Audit}
 	if j.renewed {
@@ -48,7 +47,7 @@ func (j *judge) followLog() (notes []string) {
 	return notes
 }
 
-// take turns the model's counts and violations into findings.
+// take copies the ledger's counts and violations to the findings.
 func (j *judge) take(m *ledger.Ledger) {
 	c := m.Counts
 	for _, x := range []struct {
@@ -67,7 +66,7 @@ func (j *judge) take(m *ledger.Ledger) {
 	}
 }
 
-// steps are events of the log as links, with the time of their entry.
+// steps returns events of the log as links, with the times of their entries.
 func (j *judge) steps(chain []ledger.Step) []Link {
 	var out []Link
 	for _, s := range chain {
@@ -84,8 +83,8 @@ func byIndex(dumps []*history.Dump) map[uint64][]*history.Dump {
 	return out
 }
 
-// compare holds the sums that replicas keep against the ledger at the same index:
-// S9 of what rmd itself says of queues and nodes.
+// compare compares the sums of queues and nodes that replicas report with the ledger at the same
+// index: S9.
 func (j *judge) compare(m *ledger.Ledger, dumps []*history.Dump) {
 	for _, d := range dumps {
 		f := j.found["S9"]

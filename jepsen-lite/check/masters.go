@@ -6,12 +6,12 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// attempt is what an AM was told so far, since it registered last.
+// attempt is what an AM has received since its last registration.
 type attempt struct {
 	id        string
-	told      map[string]told // completions; looked up by key only
+	told      map[string]told // completions by container
 	granted   []string
-	lastIndex uint64 // that an answered pull was of
+	lastIndex uint64 // the highest index of an answer
 	lastNS    int64
 	resyncs   int
 }
@@ -21,9 +21,9 @@ type told struct {
 	link     Link
 }
 
-// masters holds AMs' pulls: S12. The end of a container is told with one response,
-// however often that response is repeated, and never before the container ended;
-// an AM that goes on pulling is told of every end.
+// masters checks the answers to AMs: S12. The end of a container is in one response, however often
+// that response is repeated, and never before the container ended. An AM that continues to call
+// receives every end.
 func (j *judge) masters() {
 	f := j.found["S12"]
 	f.Unit = "completions"
@@ -40,7 +40,7 @@ func (j *judge) masters() {
 			attempts[id], order = a, append(order, a)
 		}
 		if c.F == history.RegisterAM {
-			if a.lastNS != 0 { // it starts over: ends that it may have missed are told again
+			if a.lastNS != 0 { // it has registered again and receives ends that it may have missed again
 				a.told = map[string]told{}
 				a.resyncs++
 			}
@@ -53,7 +53,7 @@ func (j *judge) masters() {
 	}
 	everTold := map[string]bool{}
 	for _, a := range order {
-		for id := range a.told { // into a set
+		for id := range a.told { // the order does not matter
 			everTold[id] = true
 		}
 	}
@@ -64,7 +64,7 @@ func (j *judge) masters() {
 	}
 }
 
-// pull takes one answered call.
+// pull processes one answered call.
 func (j *judge) pull(a *attempt, c history.Call) {
 	f := j.found["S12"]
 	for _, g := range c.Out.Granted {
@@ -86,7 +86,7 @@ func (j *judge) pull(a *attempt, c history.Call) {
 	a.lastIndex = max(a.lastIndex, c.Out.Index)
 }
 
-// hadEnded holds that an end was committed before it was told.
+// hadEnded checks that an end was committed before the AM received it.
 func (j *judge) hadEnded(c history.Call, x history.Completion, l Link) {
 	if j.log == nil {
 		return
@@ -103,9 +103,9 @@ func (j *judge) hadEnded(c history.Call, x history.Completion, l Link) {
 	}
 }
 
-// complete holds that nothing was kept from an AM: of the containers that it was
-// given, each that ended in an entry before the one that a pull was answered with.
-// Within one entry the end may have come after the answer.
+// complete checks that an AM received every end: of its containers, each that ended in an entry
+// before the index of the AM's last answer. An end in that same entry may have come after the
+// answer.
 func (j *judge) complete(a *attempt, everTold map[string]bool) {
 	f := j.found["S12"]
 	for _, id := range a.granted {

@@ -7,7 +7,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// roster is the memberships that were committed and the votes that were cast.
+// roster has the committed memberships and the votes.
 type roster struct {
 	configs []config           // by index
 	votes   map[uint64][]*vote // by term
@@ -27,8 +27,8 @@ type vote struct {
 
 func newRoster() roster { return roster{votes: map[uint64][]*vote{}} }
 
-// config notes a committed membership: the same on every replica, and no two
-// neighbors with majorities that do not meet: S14.
+// config records a committed membership and checks S14: it is the same on every replica, and every
+// majority of it has a replica in common with every majority of its neighbors.
 func (s *Streams) config(r *replica, e *history.Replica) {
 	f := s.found["S14"]
 	f.Unit = "changes"
@@ -59,8 +59,8 @@ func (s *Streams) config(r *replica, e *history.Replica) {
 	}
 }
 
-// learn keeps what a replica knows of its own membership. Old memberships, which
-// it meets again after a restart or while it catches up, tell nothing new.
+// learn records what a replica knows of its own membership. After a restart or while it catches up,
+// a replica reads old memberships again; learn ignores them.
 func (r *replica) learn(e *history.Replica, member bool) {
 	if e.Index < r.configured {
 		return
@@ -89,8 +89,8 @@ func list(names []string) string {
 	return out
 }
 
-// meet holds that a majority of one membership and one of the next always share a
-// replica.
+// meet checks that a majority of one membership and a majority of the next always have a replica in
+// common.
 func (s *Streams) meet(f *Finding, a, b config) {
 	if len(a.voters) == 0 || len(b.voters) == 0 || !disjoint(a.voters, b.voters) {
 		return
@@ -98,8 +98,8 @@ func (s *Streams) meet(f *Finding, a, b config) {
 	f.fail(b.ns, []Link{a.link(), b.link()}, "a majority of %v (index %d) and a majority of %v (index %d) may have no replica in common", a.voters, a.index, b.voters, b.index)
 }
 
-// disjoint says whether two disjoint majorities exist: those not shared are taken
-// first, the shared ones must suffice for what is left of both.
+// disjoint reports whether a and b can have disjoint majorities. Each majority first takes the
+// replicas that only its own list has. The shared replicas must then suffice for the rest of both.
 func disjoint(a, b []string) bool {
 	shared := 0
 	for _, x := range a {
@@ -111,8 +111,8 @@ func disjoint(a, b []string) bool {
 	return left <= shared
 }
 
-// vote notes a vote: S14. A replica that knows of its removal votes no more, and
-// nobody votes twice in a term, on the same disk.
+// vote records a vote and checks S14: a replica that knows of its removal votes no more. It also
+// checks S2: no replica votes twice in a term on the same disk.
 func (s *Streams) vote(r *replica, e *history.Replica) {
 	f := s.found["S14"]
 	f.Unit = "changes"
@@ -135,8 +135,8 @@ func (s *Streams) vote(r *replica, e *history.Replica) {
 	s.roster.votes[e.Term] = append(s.roster.votes[e.Term], v)
 }
 
-// member says whether the newest membership has a replica; where memberships are
-// no part of the history everybody is a member.
+// member reports whether the newest membership contains a replica. If the history has no
+// memberships, every replica is a member.
 func (s *Streams) member(id string) bool {
 	n := len(s.roster.configs)
 	if n == 0 {
@@ -146,7 +146,7 @@ func (s *Streams) member(id string) bool {
 	return slices.Contains(last.voters, id) || slices.Contains(last.nonvoter, id)
 }
 
-// election is a leadership that votes led to.
+// election is the begin of a leadership.
 type election struct {
 	who  string
 	term uint64
@@ -154,10 +154,10 @@ type election struct {
 	age  int
 }
 
-// count holds every leadership against the votes for it, where votes are part of
-// the history: those of voters of the membership in force, the one before it or
-// the one after it (which its leader may have had before it was committed), must
-// be a majority. A vote of anybody else is not counted.
+// count checks every leadership against the votes for it, if the history has votes: S14. The votes
+// must include a majority of the voters of one membership: the one in force, the one before it, or
+// the one after it, which the leader may have used before it was committed. Other votes do not
+// count.
 func (s *Streams) count() {
 	f := s.found["S14"]
 	for _, e := range s.elections {
@@ -182,7 +182,7 @@ func (s *Streams) count() {
 	s.elections = nil
 }
 
-// inForce is the last membership committed at a time, and its neighbors.
+// inForce returns the last membership that was committed at a time, and its neighbors.
 func (s *Streams) inForce(ns int64) []config {
 	all, last := s.roster.configs, 0
 	for i, c := range all {
@@ -200,8 +200,8 @@ func (s *Streams) inForce(ns int64) []config {
 	return out
 }
 
-// majority counts the votes for a leader among the voters of a membership; its
-// own is one of them.
+// majority reports whether the voters of a membership gave a leader a majority. The leader's own
+// vote counts.
 func majority(c config, e election, votes []*vote) bool {
 	n := 0
 	for _, who := range c.voters {

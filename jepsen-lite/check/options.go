@@ -5,41 +5,41 @@ import (
 	"time"
 )
 
-// Options say how a run was made, as far as the judge must know.
+// Options are the facts about a run that the checks need.
 type Options struct {
-	// Exact says that the streams' times are those of the events themselves, as in
-	// virtual time; without it what an order of two streams would show is left out.
+	// Exact says that the times in the streams are those of the events themselves, as in virtual
+	// time. Without it, checks that compare times of two streams are left out.
 	Exact bool
 	// Election is the replicas' election timeout.
 	Election time.Duration
-	// Recovery is how long liveness may take after the faults are gone.
+	// Recovery is how long the cluster may take to recover after the last fault.
 	Recovery time.Duration
-	// Watchdog is how long a slow, full or hung disk may hold a cluster up.
+	// Watchdog is how long a slow, full or hung disk may block the cluster.
 	Watchdog time.Duration
-	// Search is the limit of one part's search.
+	// Search limits the search for an order of one part's operations (S13).
 	Search time.Duration
-	// Autopilot says that replicas may be promoted and removed by themselves.
+	// Autopilot says that autopilot may promote and remove replicas.
 	Autopilot bool
-	// WorkEnds says that all work of the run should be done at its end.
+	// WorkEnds says that all applications must have ended at the end of the run.
 	WorkEnds bool
 	Ceilings Ceilings
 }
 
-// Ceilings are how often a run may see what can loop: L4. 0 is no ceiling.
+// Ceilings are the highest allowed numbers of repeated actions: L4. 0 means no limit.
 type Ceilings struct {
-	Installs  int // snapshots received
-	Campaigns int // elections called, after the recovery
+	Installs  int // installed snapshots
+	Campaigns int // elections after the begin of the recovery phase
 	Resyncs   int
-	Retries   int // of one client's operation
+	Retries   int // calls with one idempotency key
 }
 
-// DefaultOptions are those of the release profile.
+// DefaultOptions returns the options of the release profile.
 func DefaultOptions() Options {
 	return Options{Election: 500 * time.Millisecond, Recovery: 60 * time.Second, Watchdog: 10 * time.Second, Search: 60 * time.Second,
 		Ceilings: Ceilings{Installs: 200, Campaigns: 50, Resyncs: 10_000, Retries: 1000}}
 }
 
-// Validate refuses what cannot be judged by.
+// Validate returns an error for a value that is not positive or, in Ceilings, negative.
 func (o Options) Validate() error {
 	switch {
 	case o.Election <= 0 || o.Recovery <= 0 || o.Watchdog <= 0 || o.Search <= 0:

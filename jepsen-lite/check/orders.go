@@ -9,19 +9,19 @@ import (
 
 func describe(c history.Call) string { return model.Describe(c) }
 
-// handed is a container that was handed out: S6 by what AMs and agents saw of container ids, whatever the log
-// says.
+// handed is a container that an AM received. With it, grants checks S6 by what AMs and nodes saw,
+// independent of the log.
 type handed struct {
 	attempt, node string
 	response      int32
 	link          Link
 }
 
-// grants holds that no two AMs, nodes or answers got one container id.
+// grants checks that no container id was given to two AMs, nodes or responses.
 func (j *judge) grants() {
 	f := j.found["S6"]
 	f.Unit = "containers"
-	seen := map[string]handed{} // looked up by key only
+	seen := map[string]handed{} // no iteration, so the order does not matter
 	for _, c := range j.calls {
 		if c.F != history.Allocate || c.Type != history.OK {
 			continue
@@ -67,8 +67,8 @@ func orderLink(o *history.Order) Link {
 	return Link{NS: o.NS, Lane: o.Node, Text: text}
 }
 
-// orders holds agents' journals against the log: S11. An order that no committed
-// entry carries came from a leader that was none any more, or came too soon.
+// orders compares the nodes' journals with the log: S11. An order that no committed entry carries
+// came from a deposed leader, or too early.
 func (j *judge) orders() {
 	f := j.found["S11"]
 	f.Unit = "orders"
@@ -101,9 +101,9 @@ func orderText(o *history.Order) string {
 	return string(o.Kind) + " " + o.Container
 }
 
-// carries is the index of the entry that carries an order, or why there is none.
-// Index 0 without a reason: any order of the kind is right, as a node is told to
-// stop what nobody knows.
+// carries returns the index of the entry that carries an order, or the reason why there is none.
+// Index 0 without a reason means that the order needs no entry: a node must stop a container that
+// nobody knows.
 func (j *judge) carries(o *history.Order) (index uint64, why string) {
 	switch o.Kind {
 	case history.CleanUp:
@@ -132,7 +132,7 @@ func (j *judge) carries(o *history.Order) (index uint64, why string) {
 	case o.Kind == history.SignalContainer && x.Signalled == 0:
 		return 0, "which no entry signals"
 	case o.Kind == history.SignalContainer:
-		return 0, "" // the newest signal is known, this may be an older one
+		return 0, "" // the ledger knows only the newest signal; this may be an older one
 	case x.Ended() == 0:
 		return 0, "which no entry ends"
 	}

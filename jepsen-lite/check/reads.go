@@ -9,7 +9,7 @@ import (
 	"rmd/jepsen-lite/model"
 )
 
-// reads searches, thing by thing, an order that explains what clients saw: S13.
+// reads searches, for each object, an order of operations that explains all answers: S13.
 func (j *judge) reads() {
 	f := j.found["S13"]
 	f.Unit = "operations"
@@ -35,15 +35,14 @@ func (j *judge) reads() {
 	f.Figure = fmt.Sprintf("undecided %d", f.Undecided)
 }
 
-// chainMax bounds what a chain shows.
+// chainMax is the maximum length of a chain.
 const chainMax = 40
 
 func last(chain []Link) []Link { return chain[max(0, len(chain)-chainMax):] }
 
-// sessions holds the indexes that answers carry. A linearizable read is of no
-// index before that of any answer that was there when it was asked; a stale one
-// moves forward within its session, is of no index that nobody has reached, and
-// shows the state as of that index.
+// sessions checks the indexes in answers: S13. The index of a linearizable read is at least the
+// index of every answer before its call. A stale read does not go back within its session, has no
+// index that no replica has applied, and shows the state at its index.
 func (j *judge) sessions() {
 	if j.renewed {
 		return
@@ -55,7 +54,7 @@ func (j *judge) sessions() {
 		}
 	}
 	j.recent(ends)
-	sessions := map[string]history.Call{} // the newest answer of each; looked up by key only
+	sessions := map[string]history.Call{} // the newest answer of each session
 	slices.SortStableFunc(ends, func(a, b history.Call) int { return cmp.Compare(a.Return, b.Return) })
 	for _, c := range ends {
 		if c.In.Stale {
@@ -64,7 +63,7 @@ func (j *judge) sessions() {
 	}
 }
 
-// recent holds linearizable reads against answers that were there before them.
+// recent checks linearizable reads against the answers before them.
 func (j *judge) recent(ends []history.Call) {
 	f := j.found["S13"]
 	returns := slices.Clone(ends)
@@ -72,7 +71,7 @@ func (j *judge) recent(ends []history.Call) {
 	var newest history.Call
 	newest.Out = &history.Value{}
 	next := 0
-	for _, c := range ends { // by invocation
+	for _, c := range ends { // in the order of invocation
 		for ; next < len(returns) && returns[next].Return < c.NS; next++ {
 			if returns[next].Out.Index > newest.Out.Index {
 				newest = returns[next]
@@ -111,7 +110,7 @@ func (j *judge) stale(sessions map[string]history.Call, c history.Call) {
 	}
 }
 
-// honest holds a stale read of an application against the log at its index.
+// honest compares a stale read of an application with the log at its index.
 func (j *judge) honest(c history.Call) {
 	a, ok := j.log.App(c.In.App)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Streams joins what the replicas say: S1, S2, S3, S14 and S15. It is fed in the
-// order of time, by Judge or while a run goes on; it is for one goroutine.
+// Streams combines the event streams of the replicas: S1, S2, S3, S14 and S15. Add must be called
+// in the order of time, by Judge or during a run. A Streams is for one goroutine.
 type Streams struct {
 	found     findings
 	age       int // how often the cluster's log was replaced on purpose
@@ -18,17 +18,17 @@ type Streams struct {
 	replicas  map[string]*replica
 	snaps     map[at]said
 	roster    roster
-	highest   uint64 // index applied anywhere
+	highest   uint64 // highest index applied on any replica
 	elections []election
 }
 
-// at is an index or a term of one age of the log.
+// at is an index or a term in one age of the log.
 type at struct {
 	age int
 	n   uint64
 }
 
-// said is who said something first, and what.
+// said is the first statement about an index or a term, and the replica that made it.
 type said struct {
 	who    string
 	life   int
@@ -37,32 +37,32 @@ type said struct {
 	ns     int64
 }
 
-// replica is what one has said so far.
+// replica is what a replica has reported so far.
 type replica struct {
 	age          int
 	incarnation  int
 	disk         string
 	term         uint64 // highest
 	termNS       int64
-	applied      uint64 // in this life
-	everApplied  uint64 // in any
+	applied      uint64 // in its present life
+	everApplied  uint64 // in any life
 	everNS       int64
-	leads        uint64 // term it leads; 0 is none
+	leads        uint64 // the term that it leads; 0: none
 	running      bool
-	configured   uint64 // newest membership that it knows
-	member       bool   // of that
-	removed      bool   // it was a member and knows that it is none any more
+	configured   uint64 // index of the newest membership that it knows
+	member       bool   // of that membership
+	removed      bool   // it was a member and knows that it is one no more
 	removedNS    int64
 	removedIndex uint64
-	origin       []Link // how its state began in this life
+	origin       []Link // how its state began in its present life
 }
 
-// NewStreams begins with nothing.
+// NewStreams returns an empty Streams.
 func NewStreams() *Streams {
 	return &Streams{found: newFindings(), applied: map[at]said{}, leaders: map[at]said{}, snaps: map[at]said{}, replicas: map[string]*replica{}, roster: newRoster()}
 }
 
-// Failing says whether something is violated already.
+// Failing reports whether an invariant is violated already.
 func (s *Streams) Failing() bool {
 	for _, f := range s.found {
 		if f.Violations > 0 {
@@ -72,16 +72,16 @@ func (s *Streams) Failing() bool {
 	return false
 }
 
-// Verdict is what is known now; what the streams do not tell is skipped.
+// Verdict returns what is known now. Invariants without data are skipped.
 func (s *Streams) Verdict() *Verdict {
 	s.count()
 	return s.found.verdict()
 }
 
-// Forget drops what is known of indexes below one, which every replica has
-// passed; long runs need the room.
+// Forget drops the digests of indexes below one that every replica has passed. Long runs need the
+// memory.
 func (s *Streams) Forget(below uint64) {
-	for k := range s.applied { // deletion in any order
+	for k := range s.applied { // the order does not matter
 		if k.n < below {
 			delete(s.applied, k)
 		}
@@ -96,7 +96,7 @@ func (s said) link(index uint64, format string, args ...any) Link {
 	return Link{NS: s.ns, Lane: s.who, Index: index, Text: fmt.Sprintf(format, args...)}
 }
 
-// Add takes the next event.
+// Add processes the next event.
 func (s *Streams) Add(e *history.Replica) {
 	r := s.replicas[e.ID]
 	if r == nil {
@@ -132,7 +132,7 @@ func (s *Streams) Add(e *history.Replica) {
 	}
 }
 
-// renew begins another age for a replica: its log was replaced on purpose.
+// renew begins a new age for a replica, because its log was replaced on purpose.
 func (s *Streams) renew(r *replica) {
 	age := r.age + 1
 	*r = replica{age: age, incarnation: r.incarnation, disk: r.disk, running: r.running}
@@ -142,8 +142,8 @@ func (s *Streams) renew(r *replica) {
 	}
 }
 
-// start begins a life: S3 over restarts. What the disk holds must not be less
-// than what this replica had before, unless it is another disk under another
+// start begins a new life of a replica and checks S3 across the restart. The disk must have at
+// least the term and index that this replica had before, unless it is another disk with another
 // identity.
 func (s *Streams) start(r *replica, e *history.Replica) {
 	f := s.found["S3"]
@@ -152,7 +152,7 @@ func (s *Streams) start(r *replica, e *history.Replica) {
 	switch {
 	case r.incarnation == 0 || other:
 		*r = replica{age: s.age, disk: e.Disk}
-	case r.age < s.age: // it comes back to a cluster whose log was replaced meanwhile
+	case r.age < s.age: // it comes back to a cluster whose log was replaced
 		*r = replica{age: s.age, incarnation: r.incarnation, disk: r.disk}
 	}
 	if e.Term != 0 && e.Term < r.term {
@@ -172,7 +172,7 @@ func (s *Streams) start(r *replica, e *history.Replica) {
 	s.current(r, e)
 }
 
-// current holds that a replica's term does not go back: S3.
+// current checks that a replica's term does not go back: S3.
 func (s *Streams) current(r *replica, e *history.Replica) {
 	if e.Term == 0 {
 		return
@@ -190,7 +190,7 @@ func (s *Streams) current(r *replica, e *history.Replica) {
 	}
 }
 
-// apply joins digests by index: S1; indexes ascend in a life: S3.
+// apply compares digests at one index: S1. It checks that indexes ascend within a life: S3.
 func (s *Streams) apply(r *replica, e *history.Replica) {
 	f := s.found["S3"]
 	f.Checked++
@@ -209,8 +209,8 @@ func (s *Streams) reach(r *replica, e *history.Replica) {
 	s.highest = max(s.highest, e.Index)
 }
 
-// same holds a digest (and, of an entry, its term) against what the first replica
-// at that index said: S1.
+// same compares a digest (and the term of an entry) with those of the first replica at that index:
+// S1.
 func (s *Streams) same(r *replica, e *history.Replica, verb string) {
 	f := s.found["S1"]
 	f.Checked++
@@ -230,8 +230,8 @@ func (s *Streams) same(r *replica, e *history.Replica, verb string) {
 	f.fail(e.NS, s.apart(r, e, have, verb), "at index %d %s has digest %016x (term %d), %s has %016x (term %d)", e.Index, have.who, have.digest, have.term, e.ID, e.Digest, e.Term)
 }
 
-// apart is the chain to two digests of one index: how both replicas came by their
-// states, who led, and what they say.
+// apart returns the chain that leads to two digests of one index: how both states began, who led,
+// and the digests.
 func (s *Streams) apart(r *replica, e *history.Replica, have said, verb string) []Link {
 	chain := slices.Clone(r.origin)
 	if o := s.replicas[have.who]; o != nil && o != r {
@@ -250,7 +250,7 @@ func (s *Streams) apart(r *replica, e *history.Replica, have said, verb string) 
 	return chain
 }
 
-// snapshot and restore: what comes out of a snapshot is what went in: S15.
+// snapshot records the digest of a snapshot. restore compares the restored state with it: S15.
 func (s *Streams) snapshot(r *replica, e *history.Replica) {
 	if e.Digest == 0 {
 		return
@@ -285,7 +285,7 @@ func (s *Streams) restore(r *replica, e *history.Replica) {
 	}
 }
 
-// lead holds that a term has one leader: S2.
+// lead checks that a term has one leader: S2.
 func (s *Streams) lead(r *replica, e *history.Replica) {
 	s.current(r, e)
 	f := s.found["S2"]

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Status is what became of an invariant.
+// Status is the result for one invariant.
 type Status string
 
-// Statuses.
+// The values of Status.
 const (
 	OK        Status = "ok"
 	Failed    Status = "failed"
@@ -24,29 +24,29 @@ var IDs = []string{"S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "S10", 
 // Link is one event of the chain that leads to a violation.
 type Link struct {
 	NS    int64  `json:"ns"`
-	Lane  string `json:"lane,omitempty"` // whose event it is: a replica, agent or client, or "log"
+	Lane  string `json:"lane,omitempty"` // the origin: a replica, node or client, or "log"
 	Index uint64 `json:"index,omitempty"`
 	Text  string `json:"text"`
 }
 
-// Finding is what was found of one invariant.
+// Finding is the result for one invariant.
 type Finding struct {
 	ID         string `json:"id"`
 	Status     Status `json:"status"`
 	Checked    uint64 `json:"checked"`
-	Unit       string `json:"unit,omitempty"` // what was counted: digests, terms
+	Unit       string `json:"unit,omitempty"` // the unit of Checked: digests, terms
 	Figure     string `json:"figure,omitempty"`
 	Violations int    `json:"violations,omitempty"`
 	Undecided  int    `json:"undecided,omitempty"`
 	Text       string `json:"text,omitempty"` // the first violation
-	NS         int64  `json:"ns,omitempty"`   // of the first violation
+	NS         int64  `json:"ns,omitempty"`   // time of the first violation
 	Chain      []Link `json:"chain,omitempty"`
-	Why        string `json:"why,omitempty"` // it was skipped, or is undecided
-	// Max is the worst of what L1, L2 and L5 measure, in nanoseconds.
+	Why        string `json:"why,omitempty"` // the reason for skipped or undecided
+	// Max is the worst time that L1, L2 or L5 measured, in nanoseconds.
 	Max int64 `json:"max,omitempty"`
 }
 
-// fail counts a violation and keeps the first.
+// fail counts a violation and keeps the first one.
 func (f *Finding) fail(ns int64, chain []Link, format string, args ...any) {
 	f.Violations++
 	if f.Violations == 1 {
@@ -54,13 +54,13 @@ func (f *Finding) fail(ns int64, chain []Link, format string, args ...any) {
 	}
 }
 
-// Verdict is what was found of all.
+// Verdict is the result for all invariants.
 type Verdict struct {
 	Findings []Finding `json:"findings"`
-	Notes    []string  `json:"notes,omitempty"` // legal and odd decisions
+	Notes    []string  `json:"notes,omitempty"` // decisions that are legal but unusual
 }
 
-// findings are the findings in the making.
+// findings are the findings by invariant while the checks run.
 type findings map[string]*Finding
 
 func newFindings() findings {
@@ -71,8 +71,7 @@ func newFindings() findings {
 	return out
 }
 
-// verdict closes the findings: what was looked at is ok or failed, the rest
-// skipped.
+// verdict sets the status of each finding. An invariant that was not checked is skipped.
 func (f findings) verdict() *Verdict {
 	v := &Verdict{}
 	for _, id := range IDs {
@@ -95,7 +94,7 @@ func (f findings) verdict() *Verdict {
 	return v
 }
 
-// Find returns the finding of an invariant.
+// Find returns the finding of an invariant, or a skipped one if there is none.
 func (v *Verdict) Find(id string) Finding {
 	for _, f := range v.Findings {
 		if f.ID == id {
@@ -105,8 +104,8 @@ func (v *Verdict) Find(id string) Finding {
 	return Finding{ID: id, Status: Skipped}
 }
 
-// Failed are the invariants that do not hold, by the time of their first
-// violation: the first is where to begin to read.
+// Failed returns the violated invariants in the order of their first violations. Begin to read with
+// the first one.
 func (v *Verdict) Failed() []Finding {
 	var out []Finding
 	for _, f := range v.Findings {
@@ -126,11 +125,11 @@ func (v *Verdict) Failed() []Finding {
 	return out
 }
 
-// Holds says whether nothing failed, nothing is undecided, and nothing was
-// skipped that is required.
+// Holds reports whether nothing failed, nothing is undecided, and no required invariant was
+// skipped.
 func (v *Verdict) Holds(required ...string) bool { return len(v.Missing(required...)) == 0 }
 
-// Missing says what stands between the verdict and a pass.
+// Missing returns the reasons why Holds is false.
 func (v *Verdict) Missing(required ...string) []string {
 	var out []string
 	for _, f := range v.Findings {
@@ -146,7 +145,7 @@ func (v *Verdict) Missing(required ...string) []string {
 	return out
 }
 
-// String is one line.
+// String returns all statuses on one line.
 func (v *Verdict) String() string {
 	var out []string
 	for _, f := range v.Findings {
@@ -155,8 +154,8 @@ func (v *Verdict) String() string {
 	return strings.Join(out, "  ")
 }
 
-// Merge adds the findings of another run: counts add up, the first violation
-// stays, the worst figure is kept.
+// Merge adds the findings of another run. It adds the counts, and keeps the first violation and the
+// worst figure.
 func (v *Verdict) Merge(o *Verdict) {
 	if v.Findings == nil {
 		v.Findings = slices.Clone(o.Findings)
@@ -183,7 +182,7 @@ func (v *Verdict) Merge(o *Verdict) {
 	}
 }
 
-// worse orders statuses: what one run found outweighs what another had nothing of.
+// worse orders statuses, so that Merge keeps the worst.
 func worse(s Status) int {
 	switch s {
 	case Failed:

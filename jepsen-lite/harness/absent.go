@@ -27,8 +27,8 @@ func (n *loopback) Absent(id string, away bool) error {
 		if !away {
 			n.wg.Go(func() { n.comeBack(p) })
 		} else if p.listener != nil {
-			_ = p.listener.Close() // it ends its loop
-			p.listener = nil       // this ends the accept loop
+			_ = p.listener.Close() // this ends the accept loop
+			p.listener = nil
 		}
 	}
 	return nil

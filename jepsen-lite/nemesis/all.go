@@ -2,7 +2,7 @@ package nemesis
 
 import "slices"
 
-// All are the faults there are.
+// All returns all faults.
 func All() []Fault {
 	return slices.Concat(Processes(), Links(), Disks(), Files(), Membership(), Clocks(), Failpoints(), Strangers(), Upgrades(), Others())
 }

@@ -8,7 +8,8 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// Clocks are the faults of wall clocks: of one process, while its timers go on.
+// Clocks returns the faults of wall clocks. Each changes the wall clock of one process; the
+// process's timers continue.
 func Clocks() []Fault {
 	return []Fault{
 		{Name: "clock-step", Kind: harness.Clock, Text: "one replica's clock jumps by 1 s to 1 h, forward or back", Hold: seconds(1, 8), Inject: clockStep},
@@ -17,10 +18,10 @@ func Clocks() []Fault {
 	}
 }
 
-// clockSteps are kept below a day: by then the memory of calls is over, on purpose.
+// clockSteps are shorter than a day, because the idempotency table keeps calls for a day.
 var clockSteps = []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
 
-// drawStep draws a jump.
+// drawStep draws a step of the clock, forward or back.
 func (e *Env) drawStep() time.Duration {
 	d := clockSteps[e.Rand.IntN(len(clockSteps))]
 	if e.Rand.IntN(2) == 0 {
@@ -29,7 +30,7 @@ func (e *Env) drawStep() time.Duration {
 	return d
 }
 
-// rightClock gives a replica its machine's clock again; it must take part all along.
+// rightClock sets a replica's clock right again. It reports a violation if the replica has ended.
 func (e *Env) rightClock(r *harness.Replica) Heal {
 	return func(ctx context.Context) error {
 		if !r.Running() {

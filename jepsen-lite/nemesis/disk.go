@@ -9,14 +9,14 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// Exit codes of a replica whose disk failed, is full, or hangs.
+// Exit codes of a replica whose disk fails, is full, or hangs.
 const (
 	exitStore = 70
 	exitFull  = 71
 	exitHung  = 72
 )
 
-// Disks are the faults of disks under a running replica.
+// Disks returns the faults of disks below a running replica.
 func Disks() []Fault {
 	return []Fault{
 		{Name: "power-cut", Kind: harness.PowerLoss, Text: "one replica's file system loses what was not synced, and its process", Hold: seconds(0, 2), Inject: powerCut},
@@ -47,7 +47,7 @@ func powerCut(ctx context.Context, e *Env) (Heal, error) {
 }
 
 func cutPower(r *harness.Replica) error {
-	r.Expect() // it may notice before it is killed
+	r.Expect() // it may notice the fault before the kill
 	return errors.Join(r.Disk.PowerCut(), r.Kill())
 }
 
@@ -76,7 +76,7 @@ func powerCutAll(ctx context.Context, e *Env) (Heal, error) {
 	}, err
 }
 
-// fill leaves so many MiB free. Only a disk without a byte may end the replica.
+// fill leaves leaveMB MiB of the disk free. Only if mayEnd is true may the replica end.
 func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) {
 	return func(ctx context.Context, e *Env) (Heal, error) {
 		r, err := e.victim(ctx)
@@ -100,8 +100,7 @@ func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) 
 	}
 }
 
-// ends waits until a replica ends by itself, because of a fault, with one of the
-// codes for it.
+// ends waits until a replica ends by itself because of a fault, with one of the exit codes for it.
 func (e *Env) ends(ctx context.Context, r *harness.Replica, within time.Duration, codes ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -120,8 +119,8 @@ func (e *Env) ends(ctx context.Context, r *harness.Replica, within time.Duration
 	return nil
 }
 
-// noticeWithin bounds how long a replica may take to notice that its disk fails:
-// it writes all the time.
+// noticeWithin is how long a replica may take to notice that its disk fails. It writes all the
+// time.
 const noticeWithin = 15 * time.Second
 
 func syncFails(ctx context.Context, e *Env) (Heal, error) {
@@ -132,7 +131,7 @@ func writeFails(ctx context.Context, e *Env) (Heal, error) {
 	return injected(ctx, e, "pwrite64:error=ENOSPC", noticeWithin, exitStore, exitFull)
 }
 
-// injected changes what a replica is told by the kernel until it ends.
+// injected changes the results of a replica's system calls until the replica ends.
 func injected(ctx context.Context, e *Env, calls string, within time.Duration, codes ...int) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {
@@ -172,13 +171,12 @@ func slowDisk(ctx context.Context, e *Env) (Heal, error) {
 	}, nil
 }
 
-// hungAfter is when a replica has given up whose disk hangs (disk.exit_after, 20 s),
-// and some.
+// hungAfter is longer than a replica waits for a hung disk before it ends (disk.exit_after, 20 s).
 const hungAfter = 26 * time.Second
 
-// hungDisk freezes a disk for longer than a replica bears. The kernel keeps the
-// process for as long as its write does not return, so that it can only end
-// afterwards; the others must have gone on long before.
+// hungDisk freezes a disk for longer than a replica waits. The kernel does not end the process
+// while its write is blocked, so it can only end after the thaw. The other replicas must have
+// continued long before.
 func hungDisk(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {
@@ -195,13 +193,13 @@ func hungDisk(ctx context.Context, e *Env) (Heal, error) {
 			return err
 		}
 		if ctx.Err() == nil {
-			_ = e.ends(ctx, r, 5*time.Second, exitHung) // what is wrong is told there
+			_ = e.ends(ctx, r, 5*time.Second, exitHung) // ends reports what is wrong
 		}
 		return errors.Join(r.Kill(), e.back(ctx, r))
 	}, nil
 }
 
-// shortHang freezes a disk for less than that.
+// shortHang freezes a disk for less time than a replica waits.
 func shortHang(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {

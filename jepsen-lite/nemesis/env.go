@@ -12,42 +12,41 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// ErrNotNow says that a fault has no victim at the moment, or that the cluster is
-// not in a state in which it would mean anything. It is no failure.
+// ErrNotNow means that a fault has no victim now, or that it would mean nothing in the cluster's
+// present state. It is not a failure.
 var ErrNotNow = errors.New("not now")
 
-// Env is what faults work on.
+// Env is the environment of faults.
 type Env struct {
 	Cluster *harness.Cluster
 	Rand    *rand.Rand
 	Record  *history.Recorder
-	// Note is told what is done, for people.
+	// Note receives a line for people about each fault.
 	Note func(format string, args ...any)
-	// Violate is told what is wrong beyond doubt: an invariant, and what.
+	// Violate receives a certain violation: the invariant and a description.
 	Violate func(invariant, format string, args ...any)
-	// Observe begins to watch a replica that was not watched: a new one.
+	// Observe begins to observe a new replica.
 	Observe func(r *harness.Replica)
-	// BeatGap is the longest that a node which speaks Hadoop's wire waited for an answer
-	// between two moments; nil where there is none.
+	// BeatGap returns the longest time that a node with Hadoop's protocol waited for an answer
+	// between two times. It is nil if there are no such nodes.
 	BeatGap func(from, to time.Time) time.Duration
-	// Replaces is called before the cluster's log is replaced by another one, while it
-	// can be read.
+	// Replaces is called before the cluster's log is replaced by another one, while the log can
+	// still be read.
 	Replaces func()
-	// Until is when no fault is to hold any more; zero is no bound.
+	// Until is the time at which every fault must have ended. Zero means no limit.
 	Until time.Time
 	// Old and New are the programs of a rolling upgrade.
 	Old, New string
 
 	faults  int
 	moment  *Moment
-	broken  func() error // tells that the fault was broken off
+	broken  func() error // returns an error if the fault was interrupted
 	reached map[string]int
-	tried   map[string]int          // named places, reached or not
-	set     harness.FailpointAction // the present one
+	tried   map[string]int          // how often each failpoint was chosen, reached or not
+	set     harness.FailpointAction // the present failpoint
 }
 
-// Reach notes that a replica came to a named place of its code at which it was to
-// crash or to wait.
+// Reach records that a replica reached a failpoint at which it had to crash or wait.
 func (e *Env) Reach(point string) {
 	if e.reached == nil {
 		e.reached = map[string]int{}
@@ -55,10 +54,10 @@ func (e *Env) Reach(point string) {
 	e.reached[point]++
 }
 
-// Reached are those places, and how often each was come to.
+// Reached returns the failpoints that were reached, and how often.
 func (e *Env) Reached() map[string]int { return e.reached }
 
-// Moment is one fault as it was done.
+// Moment is one execution of a fault.
 type Moment struct {
 	Fault    string
 	Kind     string
@@ -66,31 +65,31 @@ type Moment struct {
 	Text     string
 	Began    time.Time
 	Ended    time.Time
-	OnLeader bool // the victim led
-	// Lone says that one replica was killed and nothing else was done to the cluster: where it
-	// led, the others were left to find a new leader.
+	OnLeader bool // the victim was the leader
+	// Lone says that one replica was killed and nothing else was done to the cluster. If it was the
+	// leader, the others had to elect a new one.
 	Lone bool
 	Err  error
 }
 
-// Heal undoes a fault and waits until its victims take part again.
+// Heal ends a fault and waits until its victims take part again.
 type Heal func(ctx context.Context) error
 
-// Fault is one way to break the cluster.
+// Fault is a kind of fault.
 type Fault struct {
 	Name string
-	Kind string // what the machine must offer: harness.Crash, …
-	Text string // one line for the list
-	// Hold draws how long the fault is to last; nil: it is over at once.
+	Kind string // what the machine must support: harness.Crash, …
+	Text string // one line for the list of faults
+	// Hold draws how long the fault lasts. If it is nil, the fault ends at once.
 	Hold   func(r *rand.Rand) time.Duration
 	Lone   bool // as in Moment
 	Inject func(ctx context.Context, e *Env) (Heal, error)
 }
 
-// healWithin bounds what a fault takes to be undone and its victims to be back.
+// healWithin limits how long a Heal may take.
 const healWithin = 60 * time.Second
 
-// Do injects a fault, holds it and heals it. Scale stretches the hold.
+// Do injects a fault, holds it and heals it. It multiplies the time of the hold by scale.
 func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	e.faults++
 	id := e.faults
@@ -115,7 +114,7 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 		}
 	}
 	if heal != nil {
-		// Also when the run is broken off: nothing stays broken on the machine.
+		// Heal also when the run is interrupted, so that the machine is left in order.
 		healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healWithin)
 		err = errors.Join(err, heal(healing))
 		cancel()
@@ -129,15 +128,14 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	return *m
 }
 
-// violated tells what is wrong. What a fault that was broken off did not bring about
-// says nothing.
+// violated reports a violation, except during a fault that was interrupted.
 func (e *Env) violated(invariant, format string, args ...any) {
 	if e.broken == nil || e.broken() == nil {
 		e.Violate(invariant, format, args...)
 	}
 }
 
-// on notes who the victims are, and what is done to them.
+// on records the victims and the action of the present fault.
 func (e *Env) on(format string, of []*harness.Replica, args ...any) {
 	e.moment.On = nil
 	for _, r := range of {
@@ -147,8 +145,8 @@ func (e *Env) on(format string, of []*harness.Replica, args ...any) {
 	e.Note("%s: %s", e.moment.Fault, e.moment.Text)
 }
 
-// members are the replicas that run and take part, as the leader lists them; the
-// leader is nil when there is none.
+// members returns the leader and the voters, as the leader lists them. The leader is nil if there
+// is none.
 func (e *Env) members(ctx context.Context) (leader *harness.Replica, voters []*harness.Replica) {
 	leader = e.Cluster.Leader(ctx)
 	if leader == nil {
@@ -166,8 +164,8 @@ func (e *Env) members(ctx context.Context) (leader *harness.Replica, voters []*h
 	return leader, voters
 }
 
-// victim picks one voter: the leader in one case of two, the newest voter in one
-// of four, else anybody.
+// victim returns one voter: the leader in two of four cases, the newest voter in one of four,
+// otherwise any voter.
 func (e *Env) victim(ctx context.Context) (*harness.Replica, error) {
 	leader, voters := e.members(ctx)
 	if leader == nil || len(voters) < 3 {
@@ -183,7 +181,7 @@ func (e *Env) victim(ctx context.Context) (*harness.Replica, error) {
 	return voters[e.Rand.IntN(len(voters))], nil
 }
 
-// follower picks a voter that does not lead.
+// follower returns the leader and a voter that does not lead.
 func (e *Env) follower(ctx context.Context) (leader, follower *harness.Replica, err error) {
 	leader, voters := e.members(ctx)
 	if leader == nil || len(voters) < 3 {
@@ -193,7 +191,7 @@ func (e *Env) follower(ctx context.Context) (leader, follower *harness.Replica, 
 	return leader, voters[e.Rand.IntN(len(voters))], nil
 }
 
-// back starts a replica and waits until it takes part.
+// back starts a replica and waits until it is ready.
 func (e *Env) back(ctx context.Context, r *harness.Replica) error {
 	if err := r.Start(); err != nil {
 		return err
@@ -201,8 +199,8 @@ func (e *Env) back(ctx context.Context, r *harness.Replica) error {
 	return e.awaitBack(ctx, r)
 }
 
-// awaitBack waits until a replica takes part. One that ends by itself is told
-// with its own words.
+// awaitBack waits until a replica is ready. If the replica ends by itself, the error contains its
+// last log lines.
 func (e *Env) awaitBack(ctx context.Context, r *harness.Replica) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -225,7 +223,7 @@ func (e *Env) awaitBack(ctx context.Context, r *harness.Replica) error {
 	return err
 }
 
-// seconds draws a time between two numbers of seconds.
+// seconds returns a function that draws a duration between two numbers of seconds.
 func seconds(from, to float64) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration {
 		return time.Duration((from + r.Float64()*(to-from)) * float64(time.Second))

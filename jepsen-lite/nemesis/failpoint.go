@@ -10,9 +10,8 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// Failpoints are faults at named places of the program's own code: before and after a
-// write is durable, between planning and proposing, between winning an election
-// and acting on it.
+// Failpoints returns the faults at failpoints of the program's own code: before and after a write
+// is durable, between planning and proposing, between winning an election and acting on it.
 func Failpoints() []Fault {
 	return []Fault{
 		{Name: "crash-writing", Kind: harness.Failpoints, Text: "one replica crashes at a named place while it writes or applies", Inject: failpoint(writing, false)},
@@ -30,10 +29,10 @@ func Failpoints() []Fault {
 	}
 }
 
-// reachWithin bounds how long it may take until somebody comes to a place.
+// reachWithin is how long a replica may take to reach a failpoint.
 const reachWithin = 4 * time.Second
 
-// failpoint draws a site and has somebody crash or wait there.
+// failpoint draws a site and lets a replica crash or wait there.
 func failpoint(at []site, hold bool) func(context.Context, *Env) (Heal, error) {
 	return func(ctx context.Context, e *Env) (Heal, error) {
 		leader, voters := e.members(ctx)
@@ -64,7 +63,7 @@ func failpoint(at []site, hold bool) func(context.Context, *Env) (Heal, error) {
 		e.set = set
 		err := s.bring(ctx, e, leader, of)
 		if errors.Is(err, ErrNotNow) {
-			err = nil // nobody comes there, which is told; what is set up is taken back
+			err = nil // no replica reaches the failpoint; heal removes the settings
 		}
 		reached := await(ctx, "somebody comes to "+s.point, reachWithin, func() bool {
 			return slices.ContainsFunc(of, func(r *harness.Replica) bool { return r.Reached(set) })
@@ -78,8 +77,8 @@ func failpoint(at []site, hold bool) func(context.Context, *Env) (Heal, error) {
 	}
 }
 
-// leastTried draws one of the places that were tried least often so far, so that a run
-// comes to all of them.
+// leastTried draws one of the sites whose failpoints were tried least often, so that a run tries
+// all of them.
 func (e *Env) leastTried(at []site) site {
 	least := slices.MinFunc(at, func(a, b site) int { return e.tried[a.point] - e.tried[b.point] })
 	var few []site
@@ -96,8 +95,8 @@ func (e *Env) leastTried(at []site) site {
 	return s
 }
 
-// gone waits until those who came to a place at which they were to crash have
-// ended: they say so just before.
+// gone waits until the replicas that reached a crash point have ended. They write a line just
+// before.
 func (e *Env) gone(ctx context.Context, set harness.FailpointAction, of []*harness.Replica) error {
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
@@ -112,8 +111,8 @@ func (e *Env) gone(ctx context.Context, set harness.FailpointAction, of []*harne
 	return nil
 }
 
-// afterFailpoint takes actions back, starts who is gone and waits until all take part, and
-// a spare one that came is out again.
+// afterFailpoint removes the failpoints, starts the replicas that have ended, and waits until all
+// vote again. If spare is true, it removes the spare replicas.
 func (e *Env) afterFailpoint(set harness.FailpointAction, voters []*harness.Replica, spare bool) Heal {
 	return func(ctx context.Context) error {
 		if err := e.Cluster.Network().Heal(); err != nil {
@@ -121,7 +120,7 @@ func (e *Env) afterFailpoint(set harness.FailpointAction, voters []*harness.Repl
 		}
 		for _, r := range voters {
 			r.SetFailpointAtStart(harness.FailpointAction{})
-			_ = r.SetFailpoint(harness.FailpointAction{}) // it may be gone, as it was to be
+			_ = r.SetFailpoint(harness.FailpointAction{}) // the process may have ended
 		}
 		for _, r := range voters {
 			if err := r.Start(); err != nil {
@@ -130,7 +129,7 @@ func (e *Env) afterFailpoint(set harness.FailpointAction, voters []*harness.Repl
 		}
 		for _, r := range voters {
 			err := e.awaitBack(ctx, r)
-			if err != nil && set.Hold == 0 && !r.Running() && r.Reached(set) { // it came there before the failpoint was taken back
+			if err != nil && set.Hold == 0 && !r.Running() && r.Reached(set) { // it reached the failpoint before that was removed
 				err = e.back(ctx, r)
 			}
 			if err != nil {
@@ -144,7 +143,7 @@ func (e *Env) afterFailpoint(set harness.FailpointAction, voters []*harness.Repl
 	}
 }
 
-// sparesOut takes every spare replica out that is a member or runs.
+// sparesOut removes every spare replica that was started.
 func (e *Env) sparesOut(ctx context.Context) error {
 	for _, r := range e.Cluster.Replicas {
 		if r.Voter || r.Runs() == 0 {
@@ -158,7 +157,7 @@ func (e *Env) sparesOut(ctx context.Context) error {
 	return nil
 }
 
-// allVote makes voters of those that lost their vote on the way.
+// allVote promotes the replicas that have lost their vote.
 func (e *Env) allVote(ctx context.Context, of []*harness.Replica) error {
 	for _, r := range of {
 		var voters []*harness.Replica

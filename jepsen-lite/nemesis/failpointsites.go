@@ -9,17 +9,17 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// site is a named place, who can come there, and what brings him there.
+// site is a failpoint, the replicas that can reach it, and the action that leads them there.
 type site struct {
 	point string
-	times int // that it may be passed before
+	times int // upper limit of the visit at which it acts
 	who   func(e *Env, leader *harness.Replica, voters []*harness.Replica) []*harness.Replica
 	bring func(ctx context.Context, e *Env, leader *harness.Replica, of []*harness.Replica) error
-	first bool // the next run of the replica comes there, not the present one
-	spare bool // a spare replica comes and goes
+	first bool // the next run of the replica reaches it, not the present one
+	spare bool // a spare replica joins and is removed
 }
 
-// The places that the faults here lead to: all there are.
+// The sites of all failpoints.
 var (
 	writing = []site{
 		{"store.entries", 40, anyVoter, nothing, false, false}, {"entries.stored", 40, anyVoter, nothing, false, false}, {"entry.applied", 40, anyVoter, nothing, false, false},
@@ -49,7 +49,7 @@ var (
 	}
 )
 
-// FailpointNames are the names of all failpoints that faults lead to, sorted.
+// FailpointNames returns the names of all failpoints of the sites, sorted.
 func FailpointNames() []string {
 	var out []string
 	for _, s := range slices.Concat(writing, leading, electing, making, starting, changing, restarting) {
@@ -74,7 +74,7 @@ func theOthers(_ *Env, leader *harness.Replica, voters []*harness.Replica) []*ha
 	return slices.DeleteFunc(slices.Clone(voters), func(r *harness.Replica) bool { return r == leader })
 }
 
-// theSpare is nobody where the scenario has none.
+// theSpare returns nobody if the scenario has no spare replica.
 func theSpare(e *Env, _ *harness.Replica, _ []*harness.Replica) []*harness.Replica {
 	if r := e.spare(); r != nil {
 		return []*harness.Replica{r}
@@ -87,7 +87,7 @@ func nothing(context.Context, *Env, *harness.Replica, []*harness.Replica) error 
 func handOver(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
 	_, to, err := e.follower(ctx)
 	if err == nil {
-		// It may be refused, or end with the leader.
+		// The command may be refused, or fail with the leader.
 		_ = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID)
 	}
 	return err
@@ -96,7 +96,7 @@ func handOver(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness
 func demoteOne(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
 	_, r, err := e.follower(ctx)
 	if err == nil {
-		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID}, "cluster", "demote", r.ID) // it ends with the leader
+		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID}, "cluster", "demote", r.ID) // the command fails when the leader crashes
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func killIt(_ context.Context, _ *Env, leader *harness.Replica, _ []*harness.Rep
 }
 
 func snapshotNow(ctx context.Context, e *Env, _ *harness.Replica, of []*harness.Replica) error {
-	_, _ = e.Cluster.TakeSnapshot(ctx, of[0]) // it ends with the replica
+	_, _ = e.Cluster.TakeSnapshot(ctx, of[0]) // the call fails when the replica crashes
 	return nil
 }
 
@@ -114,13 +114,13 @@ func restart(_ context.Context, _ *Env, _ *harness.Replica, of []*harness.Replic
 	return errors.Join(of[0].Kill(), of[0].Start())
 }
 
-// fromSnapshot has one come back with a snapshot on its disk.
+// fromSnapshot restarts a replica with a snapshot on its disk.
 func fromSnapshot(ctx context.Context, e *Env, leader *harness.Replica, of []*harness.Replica) error {
 	return errors.Join(snapshotNow(ctx, e, leader, of), restart(ctx, e, leader, of))
 }
 
-// diverge lets the leader write what nobody else gets, until another one leads: it
-// deletes that when it hears of it.
+// diverge lets the leader write entries that no other replica gets, until another one leads. The
+// old leader deletes them when it hears from the new one.
 func diverge(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
 	_, voters := e.members(ctx)
 	var err error
@@ -129,15 +129,15 @@ func diverge(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.
 			err = errors.Join(err, e.cutBoth(leader.ID, o.ID, harness.Drop))
 		}
 	}
-	_ = await(ctx, "another one leads", reachWithin, func() bool { // else nobody comes to the place, which is told
+	_ = await(ctx, "another one leads", reachWithin, func() bool { // on a timeout no replica reaches the failpoint, which failpoint records
 		now := e.Cluster.Leader(ctx)
 		return now != nil && now != leader
 	})
 	return errors.Join(err, e.Cluster.Network().Heal())
 }
 
-// inAndOut lets a spare replica in and takes it out. Either may end with who comes to
-// the place.
+// inAndOut lets a spare replica join and removes it. Both steps may fail with the replica that
+// reaches the failpoint.
 func inAndOut(ctx context.Context, e *Env, _ *harness.Replica, _ []*harness.Replica) error {
 	r := e.spare()
 	if r == nil {

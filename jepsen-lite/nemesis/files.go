@@ -13,7 +13,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Files are the faults of a stopped replica's files.
+// Files returns the faults in the files of a stopped replica.
 func Files() []Fault {
 	return []Fault{
 		{Name: "bit-flip", Kind: harness.Damage, Text: "one bit of one file of a stopped replica flips", Inject: flip},
@@ -30,7 +30,7 @@ type kept struct {
 	dir string
 }
 
-// aside copies a stopped replica's files away.
+// aside copies a stopped replica's files.
 func aside(e *Env, r *harness.Replica) (*kept, error) {
 	dir, err := os.MkdirTemp(e.Cluster.Dir(), "aside-*")
 	if err != nil {
@@ -42,7 +42,7 @@ func aside(e *Env, r *harness.Replica) (*kept, error) {
 	return &kept{r: r, dir: dir}, nil
 }
 
-// restore puts the files back, and removes the copy.
+// restore puts the copy back and removes it.
 func (k *kept) restore() error {
 	defer k.drop()
 	if err := k.r.Wipe(); err != nil {
@@ -51,7 +51,7 @@ func (k *kept) restore() error {
 	if err := os.CopyFS(k.r.Dir, os.DirFS(filepath.Join(k.dir, "data"))); err != nil {
 		return fmt.Errorf("put the files of %s back: %w", k.r.ID, err)
 	}
-	defer syscall.Sync() // a power cut is not to lose what the replica never wrote
+	defer syscall.Sync() // a later power cut must not lose files that the replica itself did not write
 	return filepath.WalkDir(k.r.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -64,13 +64,13 @@ func (k *kept) restore() error {
 }
 
 // drop removes the copy.
-func (k *kept) drop() { _ = os.RemoveAll(k.dir) } // what is left of it harms nobody
+func (k *kept) drop() { _ = os.RemoveAll(k.dir) } // what remains does no harm
 
-// dataFiles are the files whose content matters.
+// dataFiles returns the files in which damage matters.
 func dataFiles(r *harness.Replica) []string {
 	out := []string{filepath.Join(r.Dir, "raft.db"), filepath.Join(r.Dir, "replica.json")}
 	for _, name := range []string{"state.bin", "meta.json"} {
-		found, _ := filepath.Glob(filepath.Join(r.Dir, "snapshots", "*", name)) // the pattern is good
+		found, _ := filepath.Glob(filepath.Join(r.Dir, "snapshots", "*", name)) // the pattern is valid
 		out = append(out, found...)
 	}
 	return out
@@ -93,10 +93,10 @@ func truncate(ctx context.Context, e *Env) (Heal, error) {
 	})
 }
 
-// startsWithin is when a replica that does not refuse its files has begun.
+// startsWithin is how long a replica may take to start with damaged files.
 const startsWithin = 10 * time.Second
 
-// stopped stops a follower in order and keeps a copy of its files.
+// stopped ends a follower with SIGTERM and copies its files.
 func stopped(ctx context.Context, e *Env) (r *harness.Replica, files *kept, err error) {
 	if _, r, err = e.follower(ctx); err != nil {
 		return nil, nil, err
@@ -108,9 +108,9 @@ func stopped(ctx context.Context, e *Env) (r *harness.Replica, files *kept, err 
 	return r, files, err
 }
 
-// damage changes one file of a replica that was stopped in order. The replica
-// refuses it, or goes on with a state that is right; which one is noted. Its own
-// files are put back where it refused them.
+// damage changes one file of a replica that was stopped in order. The replica must refuse the file,
+// or continue with a correct state. The history gets the outcome. If the replica refused, its own
+// files are put back.
 func damage(ctx context.Context, e *Env, change func(file string, b []byte) []byte) (Heal, error) {
 	r, before, err := stopped(ctx, e)
 	if err != nil {
@@ -146,7 +146,7 @@ func damage(ctx context.Context, e *Env, change func(file string, b []byte) []by
 	}, err
 }
 
-// outcome waits until a replica has ended or takes part, and says which.
+// outcome waits until a replica has ended or takes part, and returns which.
 func (e *Env) outcome(ctx context.Context, r *harness.Replica) (history.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*startsWithin)
 	defer cancel()
@@ -162,13 +162,13 @@ func (e *Env) outcome(ctx context.Context, r *harness.Replica) (history.Outcome,
 	if r.Running() && e.Cluster.AwaitReady(ctx, r) == nil {
 		return history.Unread, nil
 	}
-	return history.Refused, nil // it runs, and does not take part
+	return history.Refused, nil // it runs and does not take part
 }
 
-// withReady is a context that also ends when ready says something.
+// withReady returns a context that also ends when ready receives a value.
 func withReady(ctx context.Context, ready <-chan error) context.Context {
 	out, cancel := context.WithCancel(ctx)
-	go func() { // it ends with either
+	go func() { // it ends with ready or ctx
 		defer cancel()
 		select {
 		case <-ready:
@@ -178,8 +178,8 @@ func withReady(ctx context.Context, ready <-chan error) context.Context {
 	return out
 }
 
-// rollBack gives a replica the disk that it had before it wrote more. It has
-// forgotten votes and entries that it acknowledged, and must notice.
+// rollBack gives a replica an older copy of its disk. The replica has lost votes and entries that
+// it acknowledged, and must notice this.
 func rollBack(ctx context.Context, e *Env) (Heal, error) {
 	r, before, err := stopped(ctx, e)
 	if err != nil {
@@ -210,8 +210,8 @@ func rollBack(ctx context.Context, e *Env) (Heal, error) {
 	return again, err
 }
 
-// lostDisk empties a replica's disk. Under its old identity it must not take
-// part; it joins as a new one.
+// lostDisk empties a replica's disk. The replica must not take part under its old identity. It
+// joins as a new one.
 func lostDisk(ctx context.Context, e *Env) (Heal, error) {
 	leader, r, err := e.follower(ctx)
 	if err != nil {
@@ -238,7 +238,7 @@ func lostDisk(ctx context.Context, e *Env) (Heal, error) {
 	return again, nil
 }
 
-// readOnly mounts a stopped replica's disk read-only: it must refuse to start.
+// readOnly mounts a stopped replica's disk read-only. The replica must refuse to start.
 func readOnly(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 
 const (
 	hadoopCrowd = 300 // connections at each of the four ports
-	// beatsWithin is how long a node that behaves may wait for an answer beside strangers.
+	// beatsWithin is how long a well-behaved node may wait for an answer during the fault.
 	beatsWithin = 10 * time.Second
-	// beatsAfter is waited for at the end, so that who is held up is seen.
+	// beatsAfter is the wait before the measurement, so that it contains a heartbeat that is
+	// delayed now.
 	beatsAfter = 500 * time.Millisecond
 )
 
-// hadoopNoise treats Hadoop's ports of one replica badly, while nodes use that of
-// NodeManagers. It must stay up, its memory bounded, nobody let in who has no right,
-// and no node unheard.
+// hadoopNoise attacks YARN's ports of one replica while nodes use the port for NodeManagers. The
+// replica must stay up with limited memory, accept no caller without rights, and answer every node.
 func hadoopNoise(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func hadoopNoise(ctx context.Context, e *Env) (Heal, error) {
 	}, nil
 }
 
-// hadoopSlow has many callers of Hadoop's ports that are never done.
+// hadoopSlow opens many connections to YARN's ports whose calls never end.
 func hadoopSlow(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func hadoopSlow(ctx context.Context, e *Env) (Heal, error) {
 	}, nil
 }
 
-// judgeBeats holds that every node that behaves was answered all the time.
+// judgeBeats reports a violation if a well-behaved node waited too long for an answer.
 func (e *Env) judgeBeats(ctx context.Context, from time.Time) {
 	if e.BeatGap == nil {
 		return
@@ -87,17 +87,18 @@ func (e *Env) judgeBeats(ctx context.Context, from time.Time) {
 	e.Note("  %s", e.moment.Text)
 }
 
-// helloHadoop is a caller's that is taken at its word.
+// helloHadoop returns the start of a connection with a user name that needs no authentication.
 func helloHadoop(protocol string) []byte {
 	return append(hadoop.Preamble(hadoop.AuthNone), hadoop.Context("eve", protocol)...)
 }
 
-// announced is the beginning of a frame of so many bytes.
+// announced returns a frame length n and the first bytes of the frame.
 func announced(n uint32, begin ...byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, n), begin...)
 }
 
-// negotiate asks what a port takes, and chosen takes it up with a proof.
+// negotiate returns the first message of a SASL negotiation. chosen returns the second, with an
+// authentication response.
 func negotiate() []byte { return hadoop.Sasl(hadoop.Number(nil, 2, 1)) }
 
 func chosen(proof []byte) []byte {
@@ -106,7 +107,8 @@ func chosen(proof []byte) []byte {
 	return hadoop.Sasl(hadoop.Bytes(hadoop.Bytes(hadoop.Number(nil, 2, 2), 3, proof), 4, way))
 }
 
-// hadoopSentences are good beginnings, at one of the ports at least.
+// hadoopSentences returns byte sequences with which a correct call begins, at one of the ports at
+// least.
 func hadoopSentences() [][]byte {
 	sasl := hadoop.Preamble(hadoop.AuthSasl)
 	tracker := helloHadoop(hadoop.TrackerProtocol)
@@ -116,8 +118,8 @@ func hadoopSentences() [][]byte {
 		slices.Concat(helloHadoop(hadoop.ClientProtocol), slices.Repeat(hadoop.Request(1, hadoop.ClientProtocol, "getClusterNodes", nil), 20))}
 }
 
-// badFrames sends what is no sentence: cut at every length, too long, of another
-// version, and drawn.
+// badFrames sends malformed frames: cut at every fifth length, too long, of another version, and
+// random.
 func badFrames(ctx context.Context, address string, rng *rand.Rand) {
 	whole := slices.Concat(helloHadoop(hadoop.ClientProtocol), hadoop.Request(0, hadoop.ClientProtocol, "getClusterMetrics", nil))
 	hi := helloHadoop(hadoop.ClientProtocol)
@@ -145,22 +147,23 @@ func badFrames(ctx context.Context, address string, rng *rand.Rand) {
 	}
 }
 
-// stranger says something, hears what comes in a moment, if at all, and is gone.
+// stranger sends bytes, reads a few bytes of the answer if listens is true, and closes the
+// connection.
 func stranger(address string, b []byte, listens bool) {
 	c, err := dial(address)
 	if err != nil {
-		return // it may be full of the crowd
+		return // the port may be full because of crowd
 	}
 	defer c.Close()
-	_, _ = c.Write(b) // it may be cut off already
+	_, _ = c.Write(b) // the server may have closed the connection
 	if listens {
 		_ = c.SetDeadline(time.Now().Add(200 * time.Millisecond))
 		_, _ = io.CopyN(io.Discard, c, 64)
 	}
 }
 
-// wrongCalls calls at one port what the other ports serve, and what nobody does. What
-// changes something must not be taken from who does not say who it is.
+// wrongCalls calls methods that the port does not serve. No port may execute a call that needs a
+// token for a caller without one.
 func (e *Env) wrongCalls(ctx context.Context, address string) {
 	for range 20 {
 		for _, call := range [][2]string{{hadoop.MasterProtocol, "allocate"}, {hadoop.MasterProtocol, "finishApplicationMaster"}, {hadoop.AdminProtocol, "shutDown"},
@@ -173,7 +176,7 @@ func (e *Env) wrongCalls(ctx context.Context, address string) {
 				continue
 			}
 			b, err := c.Call(ctx, servedSoon, call[1], nil)
-			_ = c.Close() // it may have ended
+			_ = c.Close() // the server may have closed it
 			if err == nil {
 				e.violated("hostile", "%s of %s is answered at %s with %d bytes", call[1], call[0], address, len(b))
 			}
@@ -181,8 +184,8 @@ func (e *Env) wrongCalls(ctx context.Context, address string) {
 	}
 }
 
-// forgedTokens shows tokens that nobody gave at the ports that take them: of attempts
-// and delegations that there may be, with guessed passwords.
+// forgedTokens sends forged tokens to the ports that accept tokens: for attempts and delegation
+// tokens that may exist, with guessed passwords.
 func (e *Env) forgedTokens(ctx context.Context, at harness.Hadoop) {
 	stamp := e.stamp(ctx)
 	for seq := int64(1); seq <= 60 && ctx.Err() == nil; seq++ {
@@ -195,8 +198,7 @@ func (e *Env) forgedTokens(ctx context.Context, at harness.Hadoop) {
 	}
 }
 
-// stamp is the timestamp in the ids of the cluster's applications; 0 when there are
-// none yet.
+// stamp returns the timestamp in the ids of the cluster's applications, or 0 if there are none.
 func (e *Env) stamp(ctx context.Context) int64 {
 	leader := e.Cluster.Leader(ctx)
 	if leader == nil {
@@ -214,7 +216,7 @@ func (e *Env) stamp(ctx context.Context) int64 {
 	return stamp
 }
 
-// forged goes through a negotiation with a token that was not given.
+// forged authenticates with a forged token. A success is a violation.
 func (e *Env) forged(address string, identifier []byte) {
 	c, err := dial(address)
 	if err != nil {
@@ -226,7 +228,7 @@ func (e *Env) forged(address string, identifier []byte) {
 	}
 }
 
-// prove answers a port's challenge with a guess. It returns nil when that is believed.
+// prove answers a port's challenge with a guess. It returns nil if the port accepts the guess.
 func prove(c net.Conn, identifier []byte) error {
 	if _, err := c.Write(append(hadoop.Preamble(hadoop.AuthSasl), negotiate()...)); err != nil {
 		return err
@@ -248,10 +250,10 @@ func prove(c net.Conn, identifier []byte) error {
 	return err
 }
 
-// nonceOf finds the nonce of the challenge in an offer.
+// nonceOf returns the nonce of the challenge in a server's offer.
 func nonceOf(offer []byte) string {
 	var nonce string
-	_ = hadoop.Each(offer, func(field int, _ int64, way []byte) { // what cannot be read has none
+	_ = hadoop.Each(offer, func(field int, _ int64, way []byte) { // an unreadable offer has no nonce
 		if field != 4 {
 			return
 		}

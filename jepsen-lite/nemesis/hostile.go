@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	crowdSize = 900 // connections at one port: below the limit of a listener, so that the good ones find room
+	crowdSize = 900 // connections to one port: fewer than the listener's limit, so that honest callers can connect
 	memoryMax = 768 << 20
-	// hostileFor bounds it all.
+	// hostileFor limits the whole fault.
 	hostileFor = 12 * time.Second
 )
 
-// hostile treats every port of one replica badly while others use it. It must
-// stay up, and its memory bounded.
+// hostile attacks every port of one replica while others use it. The replica must stay up with
+// limited memory.
 func hostile(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {
@@ -44,7 +44,8 @@ func hostile(ctx context.Context, e *Env) (Heal, error) {
 	return func(ctx context.Context) error { return e.back(ctx, r) }, nil
 }
 
-// memory is what a replica's process holds; 0 where the system does not tell.
+// memory returns the resident memory of a replica's process in bytes, or 0 if the system does not
+// report it.
 func memory(r *harness.Replica) int64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", r.PID()))
 	if err != nil {
@@ -60,7 +61,7 @@ func memory(r *harness.Replica) int64 {
 	return 0
 }
 
-// dial opens a connection that does not last longer than a stranger's patience.
+// dial opens a connection with a deadline of one second.
 func dial(address string) (net.Conn, error) {
 	c, err := net.DialTimeout("tcp", address, 2*time.Second)
 	if err == nil {
@@ -69,7 +70,7 @@ func dial(address string) (net.Conn, error) {
 	return c, err
 }
 
-// noise sends what is no sentence of any protocol, and half of what is one.
+// noise sends bytes that belong to no protocol, and incomplete messages of some.
 func noise(ctx context.Context, e *Env, address string) {
 	sentences := [][]byte{
 		[]byte("GET / HTTP/1.1\r\n"), []byte("POST /v1/inputs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n"),
@@ -79,7 +80,7 @@ func noise(ctx context.Context, e *Env, address string) {
 	for i := 0; i < 200 && ctx.Err() == nil; i++ {
 		c, err := dial(address)
 		if err != nil {
-			continue // it may be full of the crowd
+			continue // the port may be full because of crowd
 		}
 		b := sentences[i%len(sentences)]
 		if b == nil {
@@ -88,7 +89,7 @@ func noise(ctx context.Context, e *Env, address string) {
 				b[j] = byte(j * i)
 			}
 		}
-		_, _ = c.Write(b) // it may be cut off already
+		_, _ = c.Write(b) // the server may have closed the connection
 		if i%3 == 0 {
 			_, _ = io.CopyN(io.Discard, c, 64)
 		}
@@ -96,7 +97,7 @@ func noise(ctx context.Context, e *Env, address string) {
 	}
 }
 
-// crowd opens connections that say nothing.
+// crowd opens connections that send nothing.
 func crowd(ctx context.Context, address string, size int) {
 	var conns []net.Conn
 	for i := 0; i < size && ctx.Err() == nil; i++ {
@@ -111,14 +112,14 @@ func crowd(ctx context.Context, address string, size int) {
 	}
 }
 
-// endless never comes to an end of what it says.
+// endless sends a request header without an end.
 func endless(ctx context.Context, address string) {
 	c, err := dial(address)
 	if err != nil {
 		return
 	}
 	defer c.Close()
-	_, _ = c.Write([]byte("GET /v1/cluster HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")) // it may be cut off already
+	_, _ = c.Write([]byte("GET /v1/cluster HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")) // the server may have closed the connection
 	line := []byte(strings.Repeat("x", 1024))
 	for i := 0; i < 4096 && ctx.Err() == nil; i++ {
 		if _, err := c.Write(line); err != nil {

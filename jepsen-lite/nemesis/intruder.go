@@ -12,10 +12,11 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// An intruder has what a replica has that is no member: an id, a certificate where there are some, and the cluster's
-// id. It speaks the replicas' protocol by hand.
+// The intruder has everything of a replica except the membership: an id, a certificate if the
+// cluster uses them, and the cluster's id. It speaks the replicas' protocol with its own code.
 
-// openMethods are those that a replica which is no member may call: they tell little, or ask for more.
+// openMethods are the methods that a replica may call without being a member, to ask about the
+// cluster and to join.
 var openMethods = map[byte]bool{1: true, 2: true, 3: true, 14: true}
 
 const (
@@ -24,7 +25,7 @@ const (
 	methodsMax                      = 64
 )
 
-// intruder attacks all replicas for as long as the fault holds.
+// intruder attacks all voters while the fault lasts.
 func intruder(ctx context.Context, e *Env) (Heal, error) {
 	leader, voters := e.members(ctx)
 	spare := e.spare()
@@ -61,12 +62,13 @@ func intruder(ctx context.Context, e *Env) (Heal, error) {
 	}, nil
 }
 
-// intrude tries everything at one replica once and counts what was refused.
+// intrude tries all kinds of connections and methods at one replica once. It returns the number of
+// refusals.
 func (e *Env) intrude(r *harness.Replica, conf *tls.Config, id, cluster string) (refused int) {
 	for _, kind := range []byte{kindRaft, kindLiveness, kindRPC} {
 		c, code, err := introduce(r.Place.PeerListen, conf, helloOf(kind, id, cluster))
 		switch {
-		case err != nil: // the replica is down, or hangs up
+		case err != nil: // the replica is down or closes the connection
 		case code != 0:
 			refused++
 		case kind != kindRPC:
@@ -84,7 +86,7 @@ func (e *Env) intrude(r *harness.Replica, conf *tls.Config, id, cluster string) 
 	return refused
 }
 
-// introduce says hello and returns the connection with the answer's code.
+// introduce sends a hello and returns the connection and the code of the answer.
 func introduce(address string, conf *tls.Config, hello []byte) (net.Conn, byte, error) {
 	c, err := dial(address)
 	if err != nil {
@@ -107,7 +109,8 @@ func introduce(address string, conf *tls.Config, hello []byte) (net.Conn, byte, 
 	return c, body[1], nil
 }
 
-// call calls every method that is not open. It counts the refusals, and returns the first method that is answered.
+// call calls every method that is not open. It returns the number of refusals and the first method
+// that is answered.
 func call(c net.Conn) (refused int, answered byte) {
 	for method := byte(1); method <= methodsMax; method++ {
 		if openMethods[method] {

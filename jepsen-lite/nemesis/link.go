@@ -9,7 +9,7 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// Links are the faults of the network.
+// Links returns the faults of the network.
 func Links() []Fault {
 	hold := seconds(1, 8)
 	return []Fault{
@@ -35,7 +35,7 @@ func Links() []Fault {
 	}
 }
 
-// heal makes all links whole and waits until everybody takes part.
+// heal ends the faults of all links and waits until all voters take part.
 func (e *Env) heal(voters []*harness.Replica) Heal {
 	return func(ctx context.Context) error {
 		if err := e.Cluster.Network().Heal(); err != nil {

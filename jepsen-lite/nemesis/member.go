@@ -11,7 +11,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Membership are changes of the members, through the command line alone.
+// Membership returns the faults that change the members, with the command line alone.
 func Membership() []Fault {
 	return []Fault{
 		{Name: "transfer", Kind: harness.Members, Text: "leadership is handed over", Inject: transfer},
@@ -23,7 +23,7 @@ func Membership() []Fault {
 	}
 }
 
-// cli runs a command of the cluster and notes it in the history.
+// cli runs a command of the program and records it in the history.
 func (e *Env) cli(ctx context.Context, f history.F, in history.Value, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -56,7 +56,7 @@ func transfer(ctx context.Context, e *Env) (Heal, error) {
 	return nil, err
 }
 
-// exitRefused is the exit code of a command that the state refuses.
+// exitRefused is the exit code of a command that the cluster's state does not allow.
 const exitRefused = 8
 
 func demotePromote(ctx context.Context, e *Env) (Heal, error) {
@@ -72,10 +72,10 @@ func demotePromote(ctx context.Context, e *Env) (Heal, error) {
 	return e.votes(r), nil
 }
 
-// votes makes a member a voter, by hand or by autopilot.
+// votes returns a Heal that makes a member a voter, by command or by autopilot.
 func (e *Env) votes(r *harness.Replica) Heal {
 	return func(ctx context.Context) error {
-		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID, Voter: true}, "cluster", "promote", r.ID, "--max-lag", "10000") // autopilot may be first
+		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID, Voter: true}, "cluster", "promote", r.ID, "--max-lag", "10000") // autopilot may promote it first
 		return e.awaitVoter(ctx, r)
 	}
 }
@@ -109,7 +109,7 @@ func (e *Env) rejoin(ctx context.Context, r *harness.Replica) error {
 
 func (e *Env) remove(ctx context.Context, r *harness.Replica) error {
 	var err error
-	for range 5 { // it may be refused while another replica is not in step yet
+	for range 5 { // the command may be refused while another replica lags
 		err = e.cli(ctx, history.Remove, history.Value{Replica: r.ID}, "cluster", "remove", r.ID, "--yes")
 		if err == nil || harness.ExitCode(err) == 3 {
 			return nil
@@ -119,7 +119,7 @@ func (e *Env) remove(ctx context.Context, r *harness.Replica) error {
 	return err
 }
 
-// join starts an empty replica and lets it in; it returns when it votes.
+// join starts an empty replica and joins it to the cluster. It returns when the replica votes.
 func (e *Env) join(ctx context.Context, r *harness.Replica) error {
 	if err := e.letIn(ctx, r); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (e *Env) joinOnce(ctx context.Context, r *harness.Replica) error {
 	return e.cli(ctx, history.Join, history.Value{Replica: r.ID}, "--addr", e.Cluster.URL(r, false), "cluster", "join", leader.Place.Peer, "--token-file", file)
 }
 
-// tokenFile holds the token of the last one who joined.
+// tokenFile is the file with the newest join token.
 func (e *Env) tokenFile() string { return filepath.Join(e.Cluster.Dir(), "join-token") }
 
 func replace(ctx context.Context, e *Env) (Heal, error) {
@@ -185,7 +185,7 @@ func removeLeader(ctx context.Context, e *Env) (Heal, error) {
 	return func(ctx context.Context) error { return e.rejoin(ctx, leader) }, nil
 }
 
-// spare is a replica that does not run.
+// spare returns a spare replica that does not run, or nil.
 func (e *Env) spare() *harness.Replica {
 	for _, r := range e.Cluster.Replicas {
 		if !r.Voter && !r.Running() {
@@ -212,7 +212,7 @@ func growShrink(ctx context.Context, e *Env) (Heal, error) {
 	return e.takeOut(r), err
 }
 
-// takeOut removes a spare replica and ends it.
+// takeOut returns a Heal that removes a spare replica and ends its process.
 func (e *Env) takeOut(r *harness.Replica) Heal {
 	return func(ctx context.Context) error {
 		r.Expect()

@@ -11,7 +11,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Others are backups, recoveries, and what overlaps.
+// Others returns backups, recoveries and combined faults.
 func Others() []Fault {
 	return []Fault{
 		{Name: "backup", Kind: harness.Backup, Text: "a snapshot is saved under load, and restored into a fresh cluster", Inject: backup},
@@ -20,8 +20,8 @@ func Others() []Fault {
 	}
 }
 
-// backup saves a snapshot and restores it into a cluster of one, which must know
-// every application of the snapshot.
+// backup saves a snapshot and restores it into a cluster of one replica. The restored cluster must
+// have applications and an epoch.
 func backup(ctx context.Context, e *Env) (Heal, error) {
 	leader, voters := e.members(ctx)
 	if leader == nil {
@@ -45,7 +45,7 @@ func backup(ctx context.Context, e *Env) (Heal, error) {
 	return nil, e.restoreElsewhere(ctx, dir, file, text)
 }
 
-// restoreElsewhere restores a file into a fresh cluster of one replica.
+// restoreElsewhere restores a file into a new cluster of one replica.
 func (e *Env) restoreElsewhere(ctx context.Context, dir, file, inspected string) error {
 	var was struct {
 		Index uint64 `json:"index"`
@@ -79,8 +79,8 @@ func (e *Env) restoreElsewhere(ctx context.Context, dir, file, inspected string)
 	return nil
 }
 
-// recoverOne loses every replica but the one whose log goes furthest, and makes a
-// cluster of it by hand. Nothing acknowledged is lost, for that one has it all.
+// recoverOne loses every replica except the one with the newest log, and makes a cluster of that
+// one by hand. No acknowledged write is lost, because its log contains all of them.
 func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	_, voters := e.members(ctx)
 	if len(voters) < 3 {
@@ -127,8 +127,8 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	}, nil
 }
 
-// furthest finds the replica with the highest last term and index, by the
-// program's own check of its disk.
+// furthest returns the replica with the highest last term and index. "rmd check" reads them from
+// its disk.
 func (e *Env) furthest(ctx context.Context, of []*harness.Replica) (*harness.Replica, error) {
 	var best *harness.Replica
 	var term, last uint64
@@ -152,8 +152,8 @@ func (e *Env) furthest(ctx context.Context, of []*harness.Replica) (*harness.Rep
 	return best, nil
 }
 
-// overlap pauses a follower, kills the leader and cuts what is left, so that
-// nobody can lead; then everything comes back at once.
+// overlap pauses a follower and kills the leader, so that a cluster of three replicas has no
+// majority. Then both come back at once.
 func overlap(ctx context.Context, e *Env) (Heal, error) {
 	leader, other, err := e.follower(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// Processes are the faults of processes.
+// Processes returns the faults of processes.
 func Processes() []Fault {
 	return []Fault{
 		{Name: "kill", Kind: harness.Crash, Text: "SIGKILL to one replica", Lone: true, Hold: seconds(0, 3), Inject: kill},
@@ -94,8 +94,8 @@ func pause(ctx context.Context, e *Env) (Heal, error) {
 	}, r.Pause()
 }
 
-// flicker stops the leader for about an election, several times. Each time it makes a leader
-// that does not know that it was deposed.
+// flicker stops the leader for about an election timeout, several times. Each time, the old leader
+// may continue without knowing that it is deposed.
 func flicker(ctx context.Context, e *Env) (Heal, error) {
 	rounds := 3 + e.Rand.IntN(6)
 	var hit []*harness.Replica

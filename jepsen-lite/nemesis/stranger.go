@@ -13,8 +13,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Strangers are those who speak to replicas and mean no good, or mean well and are
-// slow.
+// Strangers returns the faults by callers that attack replicas or are very slow.
 func Strangers() []Fault {
 	return []Fault{
 		{Name: "hostile-peers", Kind: harness.Hostile, Text: "strangers on every port: noise, half sentences, endless ones, and a crowd", Inject: hostile},
@@ -28,11 +27,12 @@ func Strangers() []Fault {
 	}
 }
 
-// hello is how a replica introduces itself to another one, here under a name that
-// is nobody's: magic, version, length; kind, code, boot, and five texts.
+// hello returns the hello of a replica with an id that no replica has: magic, version, length;
+// kind, code, boot, and five texts.
 func hello(kind byte) []byte { return helloOf(kind, "rm99", "") }
 
-// helloOf introduces a replica of a cluster, by its id and with an incarnation that nobody has.
+// helloOf returns the hello of a replica with an id and a cluster id. Its incarnation is one that
+// no replica has.
 func helloOf(kind byte, id, cluster string) []byte {
 	body := binary.BigEndian.AppendUint64([]byte{kind, 0}, 7)
 	for _, s := range []string{"", harness.ClusterName, id, "deadbeef", cluster} {
@@ -41,7 +41,7 @@ func helloOf(kind byte, id, cluster string) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte("RMDP\x01"), uint16(len(body))), body...)
 }
 
-// sentences are good beginnings at one of the ports.
+// sentences returns byte sequences with which a correct call begins at one of the ports.
 func sentences() [][]byte {
 	get := []byte("GET /v1/apps?limit=1000 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 	return [][]byte{hello(1), hello(2), append(hello(3), 0, 0, 0, 200, 1, 1), get, slices.Concat(get, get, get, get, get, get, get, get),
@@ -49,12 +49,12 @@ func sentences() [][]byte {
 }
 
 const (
-	slowCallers = 60 // at each port
+	slowCallers = 60 // connections at each port
 	servedSoon  = 5 * time.Second
 )
 
-// slow has many callers treat every port of one replica badly for as long as the
-// fault holds. Others must be served meanwhile, in bounded memory.
+// slow opens many slow connections to every port of one replica while the fault lasts. The replica
+// must serve others, with limited memory.
 func slow(call func(ctx context.Context, c net.Conn, sentence []byte)) func(context.Context, *Env) (Heal, error) {
 	return func(ctx context.Context, e *Env) (Heal, error) {
 		r, err := e.victim(ctx)
@@ -73,7 +73,7 @@ func slow(call func(ctx context.Context, c net.Conn, sentence []byte)) func(cont
 	}
 }
 
-// callers has many callers at each port; what it returns ends them all.
+// callers opens connections to each port. hangUp ends them all.
 func callers(ctx context.Context, addresses []string, said [][]byte, call func(ctx context.Context, c net.Conn, sentence []byte)) (hangUp func()) {
 	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
@@ -82,7 +82,7 @@ func callers(ctx context.Context, addresses []string, said [][]byte, call func(c
 			all.Go(func() {
 				if c, err := dial(address); err == nil {
 					defer c.Close()
-					_ = c.SetDeadline(time.Time{}) // they have patience
+					_ = c.SetDeadline(time.Time{}) // these callers wait without a limit
 					call(calling, c, said[i%len(said)])
 				}
 			})
@@ -94,7 +94,7 @@ func callers(ctx context.Context, addresses []string, said [][]byte, call func(c
 	}
 }
 
-// servedBeside holds that a replica answers others while it is treated badly.
+// servedBeside checks that a replica answers others during the attack.
 func (e *Env) servedBeside(ctx context.Context, r *harness.Replica) {
 	ctx, cancel := context.WithTimeout(ctx, servedSoon)
 	defer cancel()
@@ -103,7 +103,7 @@ func (e *Env) servedBeside(ctx context.Context, r *harness.Replica) {
 	}
 }
 
-// judgeMemory holds that strangers neither ended a replica nor filled it.
+// judgeMemory checks that the attack neither ended a replica nor used too much of its memory.
 func (e *Env) judgeMemory(r *harness.Replica, before int64) {
 	if !r.Running() {
 		e.violated("hostile", "%s ended because of strangers: %s", r.ID, lastLines(r.Said(4000), 5))
@@ -115,13 +115,13 @@ func (e *Env) judgeMemory(r *harness.Replica, before int64) {
 	e.moment.Text += fmt.Sprintf("; memory %d to %d MiB", before>>20, after>>20)
 }
 
-// halfOpen says the beginning, and is never heard of again.
+// halfOpen sends the beginning of a call and then nothing.
 func halfOpen(ctx context.Context, c net.Conn, sentence []byte) {
-	_, _ = c.Write(sentence) // it may be cut off already
+	_, _ = c.Write(sentence) // the server may have closed the connection
 	<-ctx.Done()
 }
 
-// drip says one byte after the other until it is cut off.
+// drip sends one byte after the other until the connection is closed.
 func drip(ctx context.Context, c net.Conn, sentence []byte) {
 	for _, b := range sentence {
 		if _, err := c.Write([]byte{b}); err != nil || ctx.Err() != nil {
@@ -132,8 +132,7 @@ func drip(ctx context.Context, c net.Conn, sentence []byte) {
 	<-ctx.Done()
 }
 
-// replayedToken lets a spare replica in, takes it out, and has it try again with
-// the token that it has used.
+// replayedToken lets a spare replica join, removes it, and lets it try again with the same token.
 func replayedToken(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.comes(ctx)
 	if err != nil {
@@ -172,7 +171,7 @@ func replayedToken(ctx context.Context, e *Env) (Heal, error) {
 	return heal, nil
 }
 
-// comes empties a spare replica that is to join.
+// comes empties a spare replica for a join.
 func (e *Env) comes(ctx context.Context) (*harness.Replica, error) {
 	leader, voters := e.members(ctx)
 	r := e.spare()
@@ -183,8 +182,8 @@ func (e *Env) comes(ctx context.Context) (*harness.Replica, error) {
 	return r, r.Wipe()
 }
 
-// removedReturns lets a spare replica in, takes it out while it does not run, and
-// starts it again with its disk. It must not take part, nor disturb who does.
+// removedReturns lets a spare replica join, removes it while it does not run, and starts it again
+// with its disk. It must neither take part nor disturb the members.
 func removedReturns(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.comes(ctx)
 	if err != nil {

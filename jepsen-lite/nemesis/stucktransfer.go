@@ -9,24 +9,25 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// A leader that hands over tells its successor to stand, and that takes so long that
-// the link can be cut meanwhile.
+// During a transfer, the leader sends its successor a request to start an election. stuckDelay
+// makes this so slow that the link can be cut in between.
 const (
 	stuckDelay = 80 * time.Millisecond
 	stuckTries = 8
-	// stuckLook bounds one look for a leader that restarts its raft.
+	// stuckLook limits one wait for a leader that restarts its Raft instance.
 	stuckLook = time.Second
 )
 
-// stuckTransfer cuts the link to a successor while it is being told to stand, and lets
-// nothing else go wrong: the library then refuses everything for the sake of the
-// transfer (hashicorp/raft #696), which the replica ends by restarting raft in place.
+// stuckTransfer cuts the link to the successor while the leader sends it the request to start an
+// election, and causes no other fault. hashicorp/raft then refuses every proposal because of the
+// unfinished transfer (hashicorp/raft #696). The replica ends this by restarting its Raft instance
+// in the process.
 func stuckTransfer(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
 	var err error
 	for range stuckTries {
 		now, to, ferr := e.follower(ctx)
 		if ferr != nil || now != leader {
-			return errors.Join(err, ferr) // the transfer was done before the cut: nobody comes to the place
+			return errors.Join(err, ferr) // the transfer ended before the cut, so no replica reaches the failpoint
 		}
 		err = errors.Join(err, e.stickOnce(ctx, leader, to))
 		if await(ctx, "raft restarts", stuckLook, func() bool { return leader.Reached(e.set) }) == nil {
@@ -37,7 +38,7 @@ func stuckTransfer(ctx context.Context, e *Env, leader *harness.Replica, _ []*ha
 	return err
 }
 
-// stickOnce hands over from one to the other, and cuts the link between.
+// stickOnce begins a transfer and cuts the link between both replicas.
 func (e *Env) stickOnce(ctx context.Context, from, to *harness.Replica) error {
 	n := e.Cluster.Network()
 	if err := n.Shape(from.ID, to.ID, harness.Shape{Delay: stuckDelay}); err != nil {
@@ -51,16 +52,16 @@ func (e *Env) stickOnce(ctx context.Context, from, to *harness.Replica) error {
 	done := make(chan struct{})
 	go func() { // it ends with the command
 		defer close(done)
-		_ = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID) // it fails, as it is to
+		_ = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID) // it is expected to fail
 	}()
 	err := await(ctx, "the transfer begins", reachWithin, func() bool { return from.Count(begun) > before })
 	if err != nil {
 		if now, _, ferr := e.follower(ctx); ferr == nil && now != from {
-			err = nil // a busy machine has made another one leader: there is nothing to hand over
+			err = nil // on a busy machine another replica became the leader, so there is nothing to transfer
 		}
 	} else {
-		// What is under way arrives, and is answered, within one delay and a write; the word to
-		// stand is on its way for another one.
+		// Messages in transit arrive and are answered within one delay and a write. The request to
+		// start an election is then in transit for another delay.
 		sleep(ctx, seconds(0.07, 0.15)(e.Rand))
 		err = errors.Join(n.Cut(from.ID, to.ID, harness.Drop), from.SetFailpoint(e.set))
 	}

@@ -8,7 +8,7 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// Upgrades are changes of the program, one replica after the other.
+// Upgrades returns the faults that change the program, one replica after the other.
 func Upgrades() []Fault {
 	return []Fault{
 		{Name: "upgrade", Kind: harness.Upgrade, Text: "one replica after the other runs the new program, the leader last", Inject: roll(true)},
@@ -17,7 +17,7 @@ func Upgrades() []Fault {
 	}
 }
 
-// roll has one replica after the other run another program, the leader last.
+// roll restarts one replica after the other with another program, the leader last.
 func roll(up bool) func(context.Context, *Env) (Heal, error) {
 	return func(ctx context.Context, e *Env) (Heal, error) {
 		leader, voters := e.members(ctx)
@@ -30,7 +30,7 @@ func roll(up bool) func(context.Context, *Env) (Heal, error) {
 		}
 		e.on("%s", voters, names(voters))
 		order := append([]*harness.Replica(nil), voters...)
-		for i, r := range order { // the leader to the end
+		for i, r := range order { // move the leader to the end
 			if r == leader {
 				order = append(append(order[:i:i], order[i+1:]...), r)
 				break
@@ -51,8 +51,8 @@ func roll(up bool) func(context.Context, *Env) (Heal, error) {
 	}
 }
 
-// finalize upgrades, raises the feature level, and starts the old program on a
-// replica whose log has what only the new one understands: it must refuse.
+// finalize upgrades, raises the feature level, and starts the old program on a replica whose log
+// contains an entry of the new level. The program must refuse it.
 func finalize(ctx context.Context, e *Env) (Heal, error) {
 	if _, err := roll(true)(ctx, e); err != nil {
 		return nil, err
@@ -96,12 +96,10 @@ func finalize(ctx context.Context, e *Env) (Heal, error) {
 	return heal, e.refusesLevel(ctx, r, is.Level)
 }
 
-// exitNotKnown is the exit code of a program that meets an entry of a feature level
-// which it does not know.
+// exitNotKnown is the exit code of a program that meets an entry of an unknown feature level.
 const exitNotKnown = 75
 
-// refusesLevel waits until a replica has come to the entry that it does not know,
-// and ends.
+// refusesLevel waits until a replica has reached the unknown entry and ended.
 func (e *Env) refusesLevel(ctx context.Context, r *harness.Replica, level uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, startsWithin)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// terminateWithin is how long a replica may take to end in order.
+// terminateWithin is how long a replica may take to end after SIGTERM.
 const terminateWithin = 15 * time.Second
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -19,7 +19,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// await asks until a condition holds.
+// await waits until a condition holds. It returns an error after within.
 func await(ctx context.Context, what string, within time.Duration, holds func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -32,13 +32,13 @@ func await(ctx context.Context, what string, within time.Duration, holds func() 
 	return nil
 }
 
-// lastLines is the end of a text, on one line.
+// lastLines returns the last n lines of a text, on one line.
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], " | ")
 }
 
-// between is the text between two others; empty when they are not there.
+// between returns the text between open and end, or "" if one of them is missing.
 func between(text, open, end string) string {
 	_, rest, ok := strings.Cut(text, open)
 	in, _, closed := strings.Cut(rest, end)
