@@ -19,7 +19,7 @@ import (
 	yarnweb "rmd/transport/http/yarn"
 )
 
-// files are Hadoop's configuration files as they are on this machine.
+// files are the Hadoop configuration files on this machine.
 type files struct {
 	dir    string
 	owner  string
@@ -27,10 +27,10 @@ type files struct {
 	racks  *tracker.Topology
 
 	mu   sync.Mutex
-	conf *hadoopconf.Config // as it was read last
+	conf *hadoopconf.Config // as read last
 }
 
-// Conf is the last reading.
+// Conf returns the configuration as read last.
 func (f *files) Conf() *hadoopconf.Config {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,7 +67,8 @@ func (f *files) Illegal(queues []input.Property) string {
 // Hosts implements admin.Files.
 func (f *files) Hosts() (*input.SetHosts, error) { return HostsOf(f.dir) }
 
-// HostsOf reads the lists of hosts that a Hadoop configuration directory names.
+// HostsOf reads the include and exclude lists of hosts that a Hadoop configuration directory names
+// (yarn.resourcemanager.nodes.include-path and exclude-path).
 func HostsOf(dir string) (*input.SetHosts, error) {
 	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {
@@ -94,16 +95,16 @@ func (f *files) Reload() error {
 	return f.racks.Reload()
 }
 
-// hostsFileMax bounds a list of hosts; 100,000 names have 25 MB at most.
+// hostsFileMax limits a list of hosts, in bytes. 100,000 names need at most 25 MB.
 const hostsFileMax = 32 << 20
 
-// readBounded reads a file that may not be larger than a list of hosts can be.
+// readBounded reads a file of at most hostsFileMax bytes.
 func readBounded(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read from
 	b, err := io.ReadAll(io.LimitReader(f, hostsFileMax+1))
 	if err == nil && len(b) > hostsFileMax {
 		err = fmt.Errorf("%s has more than %d bytes", path, hostsFileMax)
@@ -111,8 +112,8 @@ func readBounded(path string) ([]byte, error) {
 	return b, err
 }
 
-// hostsOf reads a list of hosts: one or more a line, "#" begins a comment; or XML, in a file named
-// .xml.
+// hostsOf reads a list of hosts. Each line has any number of hosts, and "#" begins a comment. A
+// file whose name ends with .xml has YARN's XML format.
 func hostsOf(path string) ([]string, []input.HostTimeout, error) {
 	if path == "" {
 		return nil, nil, nil
@@ -164,8 +165,9 @@ func xmlHosts(b []byte) (hosts []string, timeouts []input.HostTimeout, err error
 	return hosts, timeouts, nil
 }
 
-// drainMillis is the time of a drain: YARN writes no limit as a time below 0, which is 0 here, and
-// 0 for at once, which ends with the first millisecond.
+// drainMillis converts the timeout of a drain from seconds to milliseconds. In YARN a negative time
+// means no limit, which is 0 here. In YARN 0 means at once, which is 1 here: the drain ends after
+// one millisecond.
 func drainMillis(seconds int64) int64 {
 	switch {
 	case seconds < 0:
@@ -176,8 +178,8 @@ func drainMillis(seconds int64) int64 {
 	return seconds * 1000
 }
 
-// QueuesOf reads the queue configuration of a Hadoop configuration directory;
-// without one there is root.default.
+// QueuesOf reads the queue configuration of a Hadoop configuration directory. If dir is empty, it
+// returns a configuration with root.default.
 func QueuesOf(dir string) ([]capacity.Property, error) {
 	if dir == "" {
 		return capacity.DefaultProperties(), nil
@@ -189,8 +191,8 @@ func QueuesOf(dir string) ([]capacity.Property, error) {
 	return Properties(conf), nil
 }
 
-// Properties are the keys of a Hadoop configuration that the planner reads, with the contents of the
-// files that they name.
+// Properties returns the keys of a Hadoop configuration that the planner reads, and the contents of
+// the files that they name.
 func Properties(conf *hadoopconf.Config) []capacity.Property {
 	var out []capacity.Property
 	for _, p := range conf.Properties() {
@@ -201,7 +203,7 @@ func Properties(conf *hadoopconf.Config) []capacity.Property {
 	return withFiles(conf, out)
 }
 
-// settings shows the last reading to /conf.
+// settings returns the configuration as read last, for the page /conf.
 func (f *files) settings() []yarnweb.Setting {
 	var out []yarnweb.Setting
 	for _, p := range f.Conf().Properties() {

@@ -36,28 +36,30 @@ import (
 	"rmd/yarn"
 )
 
-// Config is what the frontend needs of the replica that it belongs to.
+// Config is what the Frontend needs from its replica.
 type Config struct {
 	Logger   hclog.Logger
 	Settings config.Config
-	Budget   *descriptors.Budget // of the connections of everybody but the other replicas
+	Budget   *descriptors.Budget // limits the connections of everybody except the other replicas
 
 	Submitter frontend.Submitter
 	Machine   *fsm.Machine
-	// Current returns once Machine has applied what the leader had committed at the time of the call.
+	// Current returns when Machine has applied everything that the leader had committed at the time
+	// of the call.
 	Current func(ctx context.Context) error
-	// Leader is who leads, as this replica knows it.
+	// Leader returns the leader, as this replica knows it.
 	Leader func() leadership.Leadership
-	// Reason is YARN's sentence why an application waits; empty when there is nothing to say.
+	// Reason returns YARN's text why an application waits, or "".
 	Reason func(st *state.State, id yarn.ApplicationID) string
-	// Listens are the addresses of the replica's other ports.
+	// Listens returns the addresses of the replica's other ports.
 	Listens func() []string
-	// Observe sees a call under the last part of its protocol's name.
+	// Observe is called after each call. protocol is the last part of the protocol's name without
+	// "PB".
 	Observe func(protocol, method, code string, took time.Duration)
 }
 
-// Frontend is what Hadoop's programs meet of a replica: the services behind the four ports, the
-// launcher, and what they share.
+// Frontend serves Hadoop's programs: the services behind the four ports, the launcher, and what
+// they share.
 type Frontend struct {
 	cfg    Config
 	conf   *hadoopconf.Config
@@ -77,8 +79,8 @@ type Frontend struct {
 	leads    chan leadership.Leadership
 }
 
-// Open reads Hadoop's files and makes the services. Listen opens their ports, when everything
-// behind them is there.
+// Open reads Hadoop's files and creates the services. The caller calls Listen when the rest of the
+// replica is ready.
 func Open(cfg Config) (*Frontend, error) {
 	dir := cfg.Settings.HadoopConfDir
 	conf, err := hadoopconf.ReadDir(dir)
@@ -103,13 +105,14 @@ func Open(cfg Config) (*Frontend, error) {
 	return f, nil
 }
 
-// Web answers /proxy/ and what is not a read under /ws/v1/cluster.
+// Web returns the service for /proxy/ and for the writes under /ws/v1/cluster.
 func (f *Frontend) Web() *yarnweb.Service { return f.web }
 
-// Groups are the groups of a user, as this machine knows them.
+// Groups returns the groups of a user on this machine.
 func (f *Frontend) Groups(user string) []string { return f.access.Groups(user) }
 
-// NamedQueue is the queue that a submission's context names; empty if it has none that can be read.
+// NamedQueue returns the queue that a submission's context names. It returns "" if the context has
+// none or is unreadable.
 func NamedQueue(context string) string {
 	sub := new(proto.ApplicationSubmissionContextProto)
 	if len(context) == 0 || ipc.Unmarshal([]byte(context), sub) != nil {
@@ -118,14 +121,15 @@ func NamedQueue(context string) string {
 	return sub.GetQueue()
 }
 
-// Admin says whether a user administers YARN.
+// Admin reports whether a user is an administrator of YARN.
 func (f *Frontend) Admin(user string) bool { return f.access.Admin(user) }
 
-// Settings are the keys of Hadoop's files as they were read last.
+// Settings returns the keys of Hadoop's files as read last.
 func (f *Frontend) Settings() []yarnweb.Setting { return f.files.settings() }
 
-// Reload reads again what may change of Hadoop's files while the replica runs: who may administer
-// and act for whom, groups, and racks. The queues stay: they are replicated.
+// Reload reads again the parts of Hadoop's files that may change while the replica runs:
+// administrators, proxy users, groups and racks. The queues do not change, because they are
+// replicated.
 func (f *Frontend) Reload() error { return f.files.Reload() }
 
 func (f *Frontend) logger(name string) hclog.Logger { return f.cfg.Logger.Named(name) }
@@ -147,8 +151,8 @@ func (f *Frontend) openTracker() error {
 	return err
 }
 
-// resolvingRacks learns the address of a host, for tokens, where its rack is asked
-// for: when one of its nodes registers.
+// resolvingRacks resolves the address of a host, which tokens need, when the rack of the host is
+// resolved. That happens when one of its nodes registers.
 type resolvingRacks struct {
 	racks tracker.Racks
 	names *token.Services
@@ -156,7 +160,7 @@ type resolvingRacks struct {
 
 // Rack implements tracker.Racks.
 func (n resolvingRacks) Rack(ctx context.Context, host string) string {
-	_ = n.names.Learn(ctx, host) // else tokens carry the name
+	_ = n.names.Learn(ctx, host) // on an error, tokens contain the name
 	return n.racks.Rack(ctx, host)
 }
 
@@ -182,8 +186,8 @@ func (f *Frontend) openClient() error {
 	return err
 }
 
-// webURL is this replica's web address as Hadoop's files name it, else as it
-// listens.
+// webURL returns this replica's web address from Hadoop's files, or else the address of its HTTP
+// listener.
 func (f *Frontend) webURL() string {
 	const key = "yarn.resourcemanager.webapp.address"
 	for _, name := range []string{key + "." + f.cfg.Settings.ID, key} {
@@ -194,7 +198,7 @@ func (f *Frontend) webURL() string {
 	return "http://" + f.cfg.Settings.HTTP.Listen
 }
 
-// nodeUsage shows what the nodes connected to this replica say of themselves.
+// nodeUsage returns the utilization that nodes report to this replica.
 type nodeUsage struct{ t *tracker.Service }
 
 // Usage implements client.Nodes.
@@ -216,7 +220,7 @@ func (f *Frontend) openAdmin() error {
 	c.Admit, c.Groups, c.Leader, c.Unhealthy = f.access.Admit, f.access.Groups, f.leader, f.cfg.Machine.Failure
 	c.Authorization = strings.EqualFold(f.conf.Value("hadoop.security.authorization", "false"), "true")
 	if n, err := strconv.ParseInt(f.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""), 10, 32); err == nil {
-		c.GracefulTime = max(time.Duration(n)*time.Second, 0) // below 0 is without end
+		c.GracefulTime = max(time.Duration(n)*time.Second, 0) // a negative time means no limit
 	}
 	if f.cfg.Settings.Standby == "refuse" {
 		c.Standby = func() error {
@@ -241,7 +245,7 @@ func (f *Frontend) openWeb() error {
 	return err
 }
 
-// own says whether an address is one of this replica's own ports.
+// own reports whether an address is one of this replica's own ports.
 func (f *Frontend) own(at netip.AddrPort) bool {
 	listens := f.cfg.Listens()
 	if f.front != nil {
@@ -282,7 +286,7 @@ func (f *Frontend) openLauncher() error {
 	return err
 }
 
-// millis reads a key of milliseconds; what is not a number is the default.
+// millis returns the value of a key in milliseconds, or def if the value is not a number.
 func millis(conf *hadoopconf.Config, key string, def time.Duration) time.Duration {
 	n, err := strconv.ParseInt(conf.Value(key, ""), 10, 48)
 	if err != nil {
@@ -291,13 +295,13 @@ func millis(conf *hadoopconf.Config, key string, def time.Duration) time.Duratio
 	return time.Duration(n) * time.Millisecond
 }
 
-// leader says whether this replica leads, and whether any does.
+// leader reports whether this replica leads, and whether any replica does.
 func (f *Frontend) leader() (here, known bool) {
 	l := f.cfg.Leader()
 	return l.IsLeader, l.LeaderID != ""
 }
 
-// Listen opens the ports.
+// Listen opens the four ports.
 func (f *Frontend) Listen() error {
 	at, err := ports.AddressesOf(f.conf, f.cfg.Settings.ID)
 	if err != nil {
@@ -329,15 +333,15 @@ func (f *Frontend) Listen() error {
 	return nil
 }
 
-// Run does what goes on beside the ports, until the context ends.
+// Run runs the background work of the tracker and the launcher until the context ends.
 func (f *Frontend) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { f.tracker.Run(ctx) })
-	wg.Go(func() { _ = f.launcher.Run(ctx, f.leads) }) // it ends with the context
+	wg.Go(func() { _ = f.launcher.Run(ctx, f.leads) }) // it returns when the context ends
 	wg.Wait()
 }
 
-// standby refuses while this replica does not lead.
+// standby returns an error while this replica does not lead.
 func (f *Frontend) standby() error {
 	if here, _ := f.leader(); here {
 		return nil
@@ -346,13 +350,13 @@ func (f *Frontend) standby() error {
 	return fmt.Errorf("ResourceManager %s is not Active!", f.cfg.Settings.ID)
 }
 
-// observe shortens the name of a protocol to its last part.
+// observe shortens the protocol's name and calls Config.Observe.
 func (f *Frontend) observe(protocol, method, code string, took time.Duration) {
 	name := protocol[strings.LastIndexByte(protocol, '.')+1:]
 	f.cfg.Observe(strings.TrimSuffix(name, "PB"), method, code, took)
 }
 
-// Follow tells the launcher who leads.
+// Follow passes a change of leadership to the launcher.
 func (f *Frontend) Follow(ctx context.Context, l leadership.Leadership) {
 	select {
 	case f.leads <- l:
@@ -360,7 +364,7 @@ func (f *Frontend) Follow(ctx context.Context, l leadership.Leadership) {
 	}
 }
 
-// Close ends the ports; what runs beside them ends with the context of Run.
+// Close closes the ports. The background work ends with the context of Run.
 func (f *Frontend) Close() error {
 	var errs []error
 	if f.front != nil {

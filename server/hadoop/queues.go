@@ -11,10 +11,11 @@ import (
 	"rmd/yarn"
 )
 
-// queueView shows the queue configuration of a state to Hadoop's clients.
+// queueView implements client.Queues: it returns the queue configuration of a state.
 type queueView struct{ conf frontend.QueueConf }
 
-// indexOf is the index of the queue in a slot; −1 when the configuration lacks it.
+// indexOf returns the index of the queue in a slot, or −1 if the configuration does not have the
+// queue.
 func indexOf(st *state.State, conf *capacity.Config, slot uint32) int {
 	if conf == nil || !st.Queues.Has(slot) {
 		return -1
@@ -66,7 +67,8 @@ func (q *queueView) Queue(st *state.State, slot uint32) (client.Queue, bool) {
 	return out, true
 }
 
-// labels is what queue i, in a slot, has of the nodes of each label that it may use or uses.
+// labels returns, for each label that queue i may use or uses, the queue's share of the label's
+// nodes. slot is the slot of queue i.
 func (q *queueView) labels(st *state.State, slot uint32, i int) (out []client.Partition) {
 	st.Labels.Each(func(id uint32, l *state.Label) bool {
 		p := q.conf.At(st, state.LabelID(id))
@@ -78,12 +80,12 @@ func (q *queueView) labels(st *state.State, slot uint32, i int) (out []client.Pa
 	return out
 }
 
-// show is what queue i has of a partition.
+// show returns the share of queue i in a partition.
 func show(p frontend.Partition, label string, i int) client.Partition {
 	c, e := &p.Conf.Queues[i], &p.Tree.Capacities[i]
 	guarantee := float(e.Capacity.Rat())
 	if c.Capacity.Unit == capacity.UnitWeight && c.Parent >= 0 {
-		guarantee = 0 // as YARN says of a queue that has a weight
+		guarantee = 0 // as in YARN for a queue with a weight
 	}
 	return client.Partition{Label: label,
 		Capacity: guarantee, MaxCapacity: float(e.MaxCapacity.Rat()), AbsoluteCapacity: float(e.AbsCapacity.Rat()), AbsoluteMax: float(e.AbsMax.Rat()),
@@ -126,5 +128,5 @@ func float(r *big.Rat) float32 {
 	return f
 }
 
-// parts turns parts of 2^32 into a fraction of one.
+// parts converts parts of 2^32 to a fraction of one.
 func parts(n uint64) float32 { return float32(float64(n) / float64(capacity.ShareOne)) }

@@ -9,7 +9,7 @@ import (
 	"rmd/transport/hadoop/launcher"
 )
 
-// reader reads the committed state for the ports.
+// reader gives the ports the committed state.
 type reader struct {
 	machine *fsm.Machine
 	current func(ctx context.Context) error
@@ -24,7 +24,7 @@ func (r reader) Fork() *state.State {
 // Current implements frontend.Reader.
 func (r reader) Current(ctx context.Context) error { return r.current(ctx) }
 
-// Watch follows the AM containers of the committed state.
+// Watch returns a watch on the AM containers of the committed state.
 func (r reader) Watch() (launcher.Watch, error) {
 	s, err := r.machine.Watch(0)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r reader) Watch() (launcher.Watch, error) {
 	return masterWatch{s}, nil
 }
 
-// masterWatch passes over what cannot concern an AM container.
+// masterWatch skips batches that do not concern an AM container.
 type masterWatch struct{ s *fsm.Subscription }
 
 // Next implements launcher.Watch.

@@ -11,12 +11,12 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// maxRulesFile bounds the bytes of such a file, as the value of a key is bounded.
+// maxRulesFile limits such a file, in bytes, like the value of a key.
 const maxRulesFile = 1 << 20
 
-// withFiles adds the contents of the files that a configuration names: of placement rules, and of what
-// submissions get by their hosts. The configuration is replicated, and other replicas cannot read this
-// machine's files. As in YARN, inline rules win over their file.
+// withFiles adds the contents of the files that a configuration names: placement rules, and the
+// lines of the submission preprocessor. The configuration is replicated, and other replicas cannot
+// read this machine's files. As in YARN, inline rules have precedence over the file.
 func withFiles(conf *hadoopconf.Config, props []capacity.Property) []capacity.Property {
 	if conf.Value(capacity.RulesFormatKey, "") == "json" {
 		props = withFile(conf, props, capacity.RulesFileKey, capacity.RulesKey)
@@ -27,8 +27,9 @@ func withFiles(conf *hadoopconf.Config, props []capacity.Property) []capacity.Pr
 	return props
 }
 
-// withFile adds the contents of the file that one key names as another one. If the file cannot be read,
-// the origin of its key says why, and the configuration is refused, since it lacks the contents.
+// withFile adds the contents of the file that fileKey names as the value of key. If the file cannot
+// be read, the origin of fileKey contains the error. The configuration is then refused, because key
+// has no value.
 func withFile(conf *hadoopconf.Config, props []capacity.Property, fileKey, key string) []capacity.Property {
 	file, named := conf.Get(fileKey)
 	path := strings.TrimSpace(file.Value)

@@ -1,6 +1,8 @@
-// Package migration makes the first state of a cluster from what a Java ResourceManager has stored:
-// its applications in the order of their events, its keys and its delegation tokens.
+// Package migration creates the first state of a cluster from the state store of a Java
+// ResourceManager: the applications in the order of their events, the keys and the delegation
+// tokens.
 //
-// It drops nothing silently. It refuses by name what it cannot take, and leaves it out only if the
-// operator names it. Of ended applications, it leaves out and lists those that have no place here.
+// It drops nothing silently. If it cannot take something over, it refuses the import and names the
+// object. The operator can then name the object to leave it out. Ended applications that cannot be
+// taken over are left out and listed.
 package migration

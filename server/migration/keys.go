@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// keys takes the keys of AMs' tokens and of delegation tokens, and the delegation tokens.
+// keys takes over the keys of AM tokens, the keys of delegation tokens, and the delegation tokens.
 func (b *builder) keys() {
 	now, meta := b.opt.NowMillis, &b.st.Meta
 	key := func(k statestore.Key) state.MasterKey { return state.MasterKey{ID: k.ID, Bytes: k.Bytes} }
@@ -35,8 +35,8 @@ func (b *builder) keys() {
 	b.tokens(set)
 }
 
-// previousKey is the newest key before the current one that a token is signed with. The cluster
-// keeps two.
+// previousKey returns the newest key before the current one that a valid token is signed with. The
+// cluster keeps two keys.
 func (b *builder) previousKey() (out statestore.Key) {
 	keys := b.store.DelegationKeys
 	for _, k := range keys[:len(keys)-1] {
@@ -49,7 +49,7 @@ func (b *builder) previousKey() (out statestore.Key) {
 	return out
 }
 
-// tokens takes the delegation tokens that are still good.
+// tokens takes over the delegation tokens that have not expired.
 func (b *builder) tokens(set *state.KeySet) {
 	meta, current := &b.st.Meta, set.Current
 	clock := meta.NowMillis

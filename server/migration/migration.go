@@ -16,36 +16,36 @@ import (
 	"rmd/yarn"
 )
 
-// Options are what a cluster needs beside the store.
+// Options are the facts about the new cluster that are not in the store.
 type Options struct {
 	ClusterID  string
 	Properties []input.Property // of the queues
-	Include    []string         // the lists of hosts, as in input.SetHosts
+	Include    []string         // Include and Exclude are lists of hosts, as in input.SetHosts
 	Exclude    []string
 	NowMillis  int64
 	Entropy    []byte
-	Skip       []string // names of what is left out
-	By         string   // who takes the cluster over, for the audit
+	Skip       []string // names of the objects to leave out
+	By         string   // the operator, for the audit
 }
 
-// epochGap is how many epochs are left to the Java ResourceManagers. Each of their starts takes one;
-// after a return to them their container ids must not meet those that were given here.
+// epochGap is the number of epochs left to the Java ResourceManagers. Each start of them uses one.
+// If the operator returns to them, their new container ids differ from those of this cluster.
 const epochGap = 100
 
-// Result is the first state, and what went into it.
+// Result is the first state with a summary of it.
 type Result struct {
 	State    *state.State         `json:"-"`
 	Version  string               `json:"store_version"`
 	Epoch    uint32               `json:"epoch"`
 	Running  []yarn.ApplicationID `json:"running"`
-	Waiting  []yarn.ApplicationID `json:"waiting"` // for an AM
+	Waiting  []yarn.ApplicationID `json:"waiting"` // applications that wait for an AM
 	Ended    int                  `json:"ended"`
 	Tokens   int                  `json:"delegation_tokens"`
 	LeftOut  []statestore.Problem `json:"left_out"`
-	Problems []statestore.Problem `json:"problems"` // why there is no State
+	Problems []statestore.Problem `json:"problems"` // the reasons why State is nil
 }
 
-// New makes the first state. With Problems in the result there is none.
+// New creates the first state. If Result.Problems is not empty, State is nil.
 func New(s *statestore.Store, o Options) (*Result, error) {
 	b := &builder{store: s, opt: o, skip: map[string]bool{}, result: &Result{Version: s.Version}}
 	for _, name := range o.Skip {
@@ -78,18 +78,18 @@ func New(s *statestore.Store, o Options) (*Result, error) {
 	return b.result, nil
 }
 
-// builder makes one state.
+// builder builds one state.
 type builder struct {
 	store  *statestore.Store
 	opt    Options
-	skip   map[string]bool // whether the name was met; looked up by key only
+	skip   map[string]bool // whether the name was found
 	result *Result
 	st     *state.State
 	conf   *capacity.Config
 	err    error // the first event that the state refused
 }
 
-// problem notes what cannot be taken, unless it is to be left out.
+// problem records an object that cannot be taken over, as a problem or as left out.
 func (b *builder) problem(name, do, format string, args ...any) {
 	p := statestore.Problem{Name: name, What: fmt.Sprintf(format, args...), Do: do}
 	if b.skipped(name) {
@@ -99,7 +99,7 @@ func (b *builder) problem(name, do, format string, args ...any) {
 	b.result.Problems = append(b.result.Problems, p)
 }
 
-// skipped says whether something is to be left out.
+// skipped reports whether the operator left an object out.
 func (b *builder) skipped(name string) bool {
 	if _, ok := b.skip[name]; !ok {
 		return false
@@ -114,14 +114,14 @@ func (b *builder) apply(e event.Event) {
 	}
 }
 
-// at moves the state's clock, never backwards.
+// at advances the state's clock to millis. It never goes back.
 func (b *builder) at(millis int64) {
 	if millis = min(millis, b.opt.NowMillis); millis > b.st.Meta.NowMillis {
 		b.apply(&event.TimeAdvanced{NowMillis: millis})
 	}
 }
 
-// begin makes a cluster with queues, before the first application.
+// begin initializes a cluster with its queues, before the first application.
 func (b *builder) begin() error {
 	start := b.opt.NowMillis
 	for _, a := range b.store.Applications {
@@ -144,7 +144,7 @@ func (b *builder) begin() error {
 	return nil
 }
 
-// finish makes the keys that nodes need, and starts what waits.
+// finish creates the keys that nodes need and starts an attempt of each waiting application.
 func (b *builder) finish() {
 	b.at(b.opt.NowMillis)
 	sched, err := scheduler.New(b.st, false)
@@ -166,17 +166,17 @@ func (b *builder) finish() {
 		Result: fmt.Sprintf("%s: %d running, %d waiting, %d ended applications", event.AuditDone, len(b.result.Running), len(b.result.Waiting), b.result.Ended)})
 }
 
-// application is one that is taken, with its submission.
+// application is an application that is taken over, with its submission.
 type application struct {
 	*statestore.Application
 	in   *input.SubmitApplication
 	leaf string
 }
 
-// choose reads the submissions and picks the applications that can be taken.
+// choose reads the submissions and returns the applications that can be taken over.
 func (b *builder) choose() []application {
 	kinds := b.st.Kinds()
-	taken := map[uint32]application{} // by sequence number; looked up by key only
+	taken := map[uint32]application{} // by sequence number
 	var out []application
 	for i := range b.store.Applications {
 		a := &b.store.Applications[i]
@@ -216,7 +216,7 @@ func (b *builder) choose() []application {
 	return out
 }
 
-// refuse notes an application that cannot be taken: one that has ended is left out.
+// refuse records an application that cannot be taken over. An ended one is left out.
 func (b *builder) refuse(a *statestore.Application, do, format string, args ...any) {
 	if a.State.Ended() {
 		b.result.LeftOut = append(b.result.LeftOut, statestore.Problem{Name: a.ID.String(), What: fmt.Sprintf(format, args...)})
@@ -225,8 +225,8 @@ func (b *builder) refuse(a *statestore.Application, do, format string, args ...a
 	b.problem(a.ID.String(), do, format, args...)
 }
 
-// yields says whether the earlier of two applications with one number gives way to the later. The
-// numbers of a Java ResourceManager begin at 1 with each start; here a number is given once.
+// yields reports whether the earlier of two applications with the same number is replaced by the
+// later. A Java ResourceManager starts with number 1 at each start. Here each number is used once.
 func (b *builder) yields(earlier, later application) bool {
 	loser := earlier
 	switch {
@@ -241,7 +241,7 @@ func (b *builder) yields(earlier, later application) bool {
 	return loser.ID == earlier.ID
 }
 
-// leafOf places an application as its submission would be placed.
+// leafOf returns the path of the leaf queue that a submission names.
 func (b *builder) leafOf(in *input.SubmitApplication) (string, error) {
 	i, err := b.conf.Lookup(in.Queue)
 	if err == nil && !b.conf.Queues[i].Leaf {

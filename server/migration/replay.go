@@ -10,13 +10,13 @@ import (
 	"rmd/yarn"
 )
 
-// step is one thing that happened to an application.
+// step is an event in the life of an application.
 type step struct {
 	millis int64
 	do     func()
 }
 
-// replay applies what happened to all applications, in the order of time.
+// replay applies the steps of all applications in the order of time.
 func (b *builder) replay(apps []application) {
 	var all []step
 	for _, a := range apps {
@@ -33,7 +33,7 @@ func (b *builder) replay(apps []application) {
 	}
 }
 
-// history is what happened to one application, in times that do not run backwards.
+// history returns the steps of one application. Their times do not go back.
 func (b *builder) history(a application) []step {
 	var steps []step
 	add := func(millis int64, do func()) {
@@ -59,7 +59,7 @@ func (b *builder) history(a application) []step {
 	return steps
 }
 
-// withMissing are the attempts, with those before them that the store has forgotten.
+// withMissing returns the attempts, including earlier ones that the store no longer has.
 func (a application) withMissing() []statestore.Attempt {
 	var out []statestore.Attempt
 	for _, at := range a.Attempts {
@@ -89,8 +89,9 @@ func (b *builder) submitted(a application) {
 	b.labelled(a)
 }
 
-// labelled gives an application its labels. They are not in this store: an administrator adds those
-// of the cluster, and says which are exclusive. Until then the application's asks wait.
+// labelled sets the labels of an application. The state store does not contain the cluster's
+// labels. An administrator adds them and decides which are exclusive. Until then the application's
+// requests wait.
 func (b *builder) labelled(a application) {
 	leaf, err := b.conf.Lookup(a.leaf)
 	if err != nil {
@@ -107,7 +108,7 @@ func (b *builder) labelled(a application) {
 	}
 }
 
-// attemptStarted begins an attempt. One that goes on waits for its AM to register again.
+// attemptStarted starts an attempt. A running attempt waits until its AM registers again.
 func (b *builder) attemptStarted(a application, at statestore.Attempt) {
 	app := a.ID.Seq
 	b.apply(&event.AttemptStarted{App: app, Attempt: at.Number})
@@ -141,7 +142,8 @@ func (b *builder) attemptEnded(a application, at statestore.Attempt) {
 	b.apply(&event.AttemptEnded{App: app, Final: final, Counts: counts, Diagnostics: at.Diagnostics, TrackingURL: at.TrackingURL})
 }
 
-// excused says whether the end of an AM's container does not count as a failure, as in YARN.
+// excused reports whether the end of an AM's container does not count as a failure, as in YARN's
+// RMAppAttemptImpl.
 func excused(exit int32) bool {
 	const disksFailed = -101
 	return exit == yarn.ExitPreempted || exit == yarn.ExitAborted || exit == disksFailed || exit == yarn.ExitKilledByRM
@@ -160,8 +162,8 @@ func (b *builder) ended(a application, end yarn.ApplicationState, text string) {
 	b.apply(&event.ApplicationEnded{App: a.ID.Seq, State: end, Final: final, Diagnostics: text})
 }
 
-// goesOn decides what becomes of an application that has not ended: its attempt runs, or it needs
-// another one, or it has had its last and its end was not stored any more.
+// goesOn handles an application that has not ended. Its attempt runs, or it needs another attempt,
+// or its last attempt has ended and the store does not have the end of the application.
 func (b *builder) goesOn(a application) {
 	if len(a.Attempts) == 0 {
 		b.result.Waiting = append(b.result.Waiting, a.ID)

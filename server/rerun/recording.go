@@ -9,44 +9,44 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds of what is played again: the newest so many.
+// Limits of the simulated workload. The newest entries, applications and containers are used.
 const (
 	maxEntries    = 50_000
 	maxContainers = 20_000
 	maxOfAsk      = 5_000
 )
 
-// recording gathers a workload from events.
+// recording builds a workload from events.
 type recording struct {
-	gpu        int // the kind that counts GPUs; −1: none
+	gpu        int // index of the resource type for GPUs; −1: none
 	began, now int64
 	apps       map[uint32]*recorded
 	order      []*recorded
-	held       map[uint64]container // by reservation
+	held       map[uint64]container // by number of the reservation
 }
 
-// container is what a reservation becomes.
+// container is the container that a reservation becomes.
 type container struct {
 	app    uint32
 	number uint64
 	key    yarn.SchedulerKey
 }
 
-// recorded is one application.
+// recorded is one application of the recording.
 type recorded struct {
 	job       trace.Job
 	submitted int64
 	unmanaged bool
 	asks      map[yarn.SchedulerKey]*ask
-	keys      []yarn.SchedulerKey // in the order they came
+	keys      []yarn.SchedulerKey // in the order of their first asks
 	running   map[uint64]running  // by container number
 }
 
-// ask is what was asked under one key.
+// ask is the demand under one key.
 type ask struct {
 	first int64
 	size  yarn.Resource
-	left  int64 // outstanding
+	left  int64 // number of containers still wanted
 	ran   []time.Duration
 }
 
@@ -59,7 +59,7 @@ func newRecording(gpu int) *recording {
 	return &recording{gpu: gpu, apps: map[uint32]*recorded{}, held: map[uint64]container{}}
 }
 
-// add takes one event.
+// add processes one event.
 func (r *recording) add(e event.Event) {
 	switch e := e.(type) {
 	case *event.TimeAdvanced:
@@ -104,7 +104,7 @@ func (r *recording) add(e event.Event) {
 func (r *recording) asked(e *event.AskChanged) {
 	a := r.apps[e.App]
 	if a == nil || e.Name != yarn.Any || !a.unmanaged && e.Key.Priority == yarn.AMPriority {
-		return // one from before the recording, a place, or the ask for its own AM
+		return // an application from before the recording, an ask for a place, or the ask for the AM's container
 	}
 	k := a.asks[e.Key]
 	if k == nil {
@@ -127,8 +127,8 @@ func (r *recording) started(c container) {
 	a.running[c.number] = running{c.key, r.now}
 }
 
-// ended ends a container; again, that its application wants another one for it,
-// since it never had this one.
+// ended ends a container. again says that the application asks for another one instead, because it
+// never received this one.
 func (r *recording) ended(c event.ContainerRef, again bool) {
 	a := r.apps[c.App]
 	if a == nil {
@@ -145,17 +145,17 @@ func (r *recording) ended(c event.ContainerRef, again bool) {
 	}
 }
 
-// finished ends an application: what it had not got it wants no more.
+// finished ends an application. Its open demand is dropped.
 func (r *recording) finished(app uint32) {
 	if a := r.apps[app]; a != nil {
-		for _, k := range a.asks { // order is harmless: each is set alike
+		for _, k := range a.asks { // the order does not matter
 			k.left = 0
 		}
 	}
 }
 
-// trace is the workload that was recorded: the newest applications, as far as the
-// bounds allow; cut says that there were more.
+// trace returns the recorded workload: the newest applications within the limits. cut says that
+// some were left out.
 func (r *recording) trace() (t *trace.Trace, containers int, cut bool) {
 	t = &trace.Trace{Format: trace.FormatRMD}
 	for _, a := range slices.Backward(r.order) {
@@ -172,8 +172,8 @@ func (r *recording) trace() (t *trace.Trace, containers int, cut bool) {
 	return inOrder(t), containers, cut
 }
 
-// jobOf is one application as a job with its number of containers; short says that
-// it asked for more than is played.
+// jobOf returns an application as a job, and its number of containers. short says that it asked for
+// more than the limit.
 func (r *recording) jobOf(a *recorded) (job trace.Job, n int, short bool) {
 	job = a.job
 	job.Submit = time.Duration(a.submitted-r.began) * time.Millisecond
@@ -226,7 +226,7 @@ func mean(list []time.Duration, none time.Duration) time.Duration {
 	return max(sum/time.Duration(len(list)), time.Millisecond)
 }
 
-// inOrder puts the jobs into the order of submission, the first one at the start.
+// inOrder sorts the jobs by submission and moves the first one to time 0.
 func inOrder(t *trace.Trace) *trace.Trace {
 	slices.Reverse(t.Jobs)
 	for i := len(t.Jobs) - 1; i >= 0; i-- {

@@ -25,14 +25,14 @@ import (
 // noReservations is the key that turns reservations off.
 const noReservations = capacity.Prefix + "reservation.maximum-per-cluster"
 
-// sampleParts is how many samples of use there are in the time that was recorded.
+// sampleParts is the number of samples of utilization in the recorded time.
 const sampleParts = 500
 
-// readAtOnce is how many entries of the log are read together.
+// readAtOnce is the number of log entries read at a time.
 const readAtOnce = 256
 
-// Compare plays what a log has recorded twice, on the nodes and with the queues
-// that a state has. The state is only read.
+// Compare simulates the recorded workload of a log twice, with the nodes and the queues of a state.
+// It only reads the state.
 func Compare(ctx context.Context, log view.LogReader, st *state.State) (*api.Rerun, error) {
 	if st.Version() == nil {
 		return nil, refused("the cluster has no queues yet", "initialize it first")
@@ -66,7 +66,7 @@ func refused(what, do string) error {
 	return &api.Error{Code: "NOTHING_RECORDED", Message: what, Remedy: do, Status: 409}
 }
 
-// record reads the newest part of the log that is kept.
+// record reads the newest entries of the log, at most maxEntries.
 func record(ctx context.Context, log view.LogReader, gpu int, d *api.Rerun) (*recording, error) {
 	_, first, last, err := log.Entries(ctx, 0, 1)
 	if err != nil {
@@ -105,7 +105,7 @@ func record(ctx context.Context, log view.LogReader, gpu int, d *api.Rerun) (*re
 	return r, nil
 }
 
-// nodesOf are the running nodes of a state.
+// nodesOf returns the running nodes of a state.
 func nodesOf(st *state.State) []trace.Node {
 	gpu := st.Kinds().Index(yarn.GPUName)
 	var out []trace.Node
@@ -122,7 +122,7 @@ func nodesOf(st *state.State) []trace.Node {
 	return out
 }
 
-// play runs a workload on a planner with the queues of a state.
+// play simulates a workload on a planner with the queues of a state.
 func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sample time.Duration) (*report.Summary, error) {
 	d, err := newSubmitter(st, without)
 	if err != nil {
@@ -143,7 +143,7 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 	return s, nil
 }
 
-// submitter is a planner that nobody else uses.
+// submitter submits inputs to its own planner.
 type submitter struct {
 	p   *planner.Planner
 	now int64
@@ -185,7 +185,7 @@ func (d *submitter) Do(_ context.Context, in input.Input) (input.Reply, error) {
 	return reply, nil
 }
 
-// observe tells what became of reservations.
+// observe returns the outcomes of reservations and the reserved resources.
 func (d *submitter) observe(context.Context) (workload.Observation, error) {
 	st := d.p.State()
 	out := workload.Observation{Outcomes: report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}}
