@@ -7,52 +7,54 @@ import (
 )
 
 const (
-	// slewPart bounds how fast a Clock is corrected: by a quarter of the time passed. A step of an
-	// hour is worked off in four; time runs at most a quarter too fast or too slow meanwhile.
+	// slewPart limits the rate at which a Clock is corrected to a quarter of the time passed. A
+	// step of an hour takes four hours. Meanwhile time runs at most a quarter too fast or too slow.
 	slewPart = 4
-	// slewPassed bounds the time passed that counts for that between two readings, so that a replica
-	// that did not lead for a week does not correct more than a day at its first one.
+	// slewPassed limits the time between two readings that counts for this. A replica that has not
+	// led for a week therefore does not correct its clock by more than a day at the first reading.
 	slewPassed = time.Minute
 	// stepMin is the difference to the wall clock above which it is logged.
 	stepMin = time.Second
 )
 
-// neverSet is the time before which a machine's clock has not been set since it was built.
+// neverSet is the limit for a plausible clock. A clock with an earlier time has not been set since
+// the machine was built.
 var neverSet = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Clock is the time that inputs are stamped with: the machine's wall clock without its steps.
-// Lifetimes, keys, tokens and remembered requests are measured by it. A wrong step forward would
-// end all of them at once, and a call repeated after it would run twice. So time goes on with the
-// monotonic clock, and a difference to the wall clock, in either direction, is worked off slowly.
-// It never stands still or runs backwards. A right step is followed the same way; a restarted
-// replica begins with its wall clock as it is.
+// Clock stamps inputs. It follows the machine's wall clock, but not its steps.
 //
-// One goroutine uses it at a time.
+// Lifetimes, keys, tokens and idempotency keys are measured by it. If it followed a wrong step
+// forward, all of them would end at once, and a repeated call would be executed twice. Therefore
+// time advances with the monotonic clock, and a difference to the wall clock is removed slowly, in
+// both directions. The time never stands still or goes back. A correct step is followed in the same
+// way. After a restart, a replica begins with its wall clock.
+//
+// A Clock may be used by one goroutine at a time.
 type Clock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration
 	log     hclog.Logger
 
 	last    int64         // nanoseconds since 1970
-	at      time.Duration // when that was, by elapsed
-	drifted bool          // it is logged that the clocks differ
+	at      time.Duration // the value of elapsed at last
+	drifted bool          // the difference of the clocks has been logged
 }
 
-// NewClock starts with the time of wall. elapsed is the time since some moment that no setting of a
-// clock changes.
+// NewClock returns a Clock that starts with the time of wall. elapsed returns the time since a
+// fixed moment; setting the machine's clock must not change it.
 func NewClock(wall func() time.Time, elapsed func() time.Duration, log hclog.Logger) *Clock {
 	return &Clock{wall: wall, elapsed: elapsed, log: log, last: wall().UnixNano(), at: elapsed()}
 }
 
-// Millis is the time, not before floor: the time of the newest entry, whose leader's clock may have
-// been ahead.
+// Millis returns the time in milliseconds since 1970. It is at least floor: the time of the newest
+// entry, whose leader's clock may have been ahead.
 func (k *Clock) Millis(floor int64) int64 {
 	wall, at := k.wall(), k.elapsed()
 	passed := max(at-k.at, 0)
 	k.last, k.at = max(k.last+int64(passed), floor*int64(time.Millisecond)), at
 	ahead := time.Duration(wall.UnixNano() - k.last) // of the wall clock
 	if k.last < neverSet.UnixNano() && !wall.Before(neverSet) {
-		k.last, ahead = wall.UnixNano(), 0 // nothing was measured by such a time
+		k.last, ahead = wall.UnixNano(), 0 // nothing was measured by a clock that was never set
 	}
 	most := min(passed, slewPassed) / slewPart
 	step := min(max(ahead, -most), most)
@@ -61,7 +63,7 @@ func (k *Clock) Millis(floor int64) int64 {
 	return max(k.last/int64(time.Millisecond), floor)
 }
 
-// logDrift logs the beginning and the end of a difference.
+// logDrift logs when a difference begins and when it ends.
 func (k *Clock) logDrift(ahead time.Duration) {
 	switch far := ahead.Abs(); {
 	case !k.drifted && far > stepMin:

@@ -14,27 +14,27 @@ import (
 	"rmd/scheduler/input"
 )
 
-// Log is where batches go. Propose may block while the log is busy; entries
-// of one goroutine keep their order.
+// Log stores batches. Propose may block while the log is busy. The entries of one goroutine keep
+// their order.
 type Log interface {
 	Propose(entry []byte) Future
 }
 
-// Future is the outcome of one proposal. Wait returns once the entry is applied
-// on this replica, or with an error: one that Is ErrNotLeader, ErrTooLarge or ErrPlanner when
-// the entry has no effect for sure, anything else when that is not known.
+// Future is the outcome of one proposal. Wait returns when the entry is applied on this replica, or
+// with an error. If the error Is ErrNotLeader, ErrTooLarge or ErrPlanner, the entry certainly has
+// no effect. After any other error the outcome is unknown.
 type Future interface {
 	Wait() (index uint64, err error)
 }
 
-// Planner decides what follows from an input (package scheduler). The events
-// returned are applied to State already and good until the next Plan.
+// Planner plans inputs (package scheduler/planner). Plan has applied the returned events to State.
+// They are valid until the next Plan.
 type Planner interface {
 	Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event)
 	State() *state.State
 }
 
-// Start is what a leadership begins with.
+// Start is the state at the begin of a leadership.
 type Start struct {
 	// State is a private fork of the committed state at Index.
 	State *state.State
@@ -43,79 +43,85 @@ type Start struct {
 	Sequence uint64
 }
 
-// Outcome is what applying the entry at an index led to on this replica.
+// Outcome is the result of an entry on this replica.
 type Outcome struct {
 	Digest  uint64
 	Skipped bool // it had no effect on any replica
 }
 
-// Expiry holds the silence after which nodes and attempts are given up, and the
-// time within which a container that was granted must be started; 0: for ever.
+// Expiry has the intervals of a leadership's timers, in milliseconds. NodeMillis and AttemptMillis
+// are the times of silence after which a node or an attempt expires. ContainerMillis is the time
+// within which a granted container must start. 0 means never.
 type Expiry struct {
 	NodeMillis, AttemptMillis, ContainerMillis int64
-	// UntrackedMillis is until the planner is asked to forget an inactive node; 0: never.
+	// UntrackedMillis is the time after which the planner is asked to forget an inactive node. 0
+	// means never.
 	UntrackedMillis int64
-	// PreemptionMillis is between two rounds of preemption; 0: there are none.
+	// PreemptionMillis is the interval between two rounds of preemption. 0 means that there are
+	// none.
 	PreemptionMillis int64
-	// QueueMillis is until a dynamic queue that nobody uses is removed; 0: never.
+	// QueueMillis is the time after which an idle dynamic queue is removed. 0 means never.
 	QueueMillis int64
-	// ManageMillis is between two decisions which leaves of managed parents are active; 0: there are none.
+	// ManageMillis is the interval between two decisions about the active leaves of managed
+	// parents. 0 means that there are none.
 	ManageMillis int64
 }
 
-// Config is what a Sequencer needs. Start from DefaultConfig; Log, Barrier,
-// Fork, NewPlanner and Expiry are the caller's.
+// Config is the configuration of a Sequencer. Start from DefaultConfig. The caller must set Logger,
+// Log, Barrier, Fork, NewPlanner and Expiry.
 type Config struct {
 	CoreConfig
 	Logger hclog.Logger
 	Log    Log
-	// Barrier returns when everything in the log before it is applied here; it
-	// fails when this replica does not lead.
+	// Barrier returns when this replica has applied everything in the log before the call. It fails
+	// if this replica does not lead.
 	Barrier func(ctx context.Context) error
-	// Confirm returns when it is sure that nobody had been elected in a later term when it was called,
-	// and fails otherwise. A refusal that rests on no entry waits for it: a deposed leader does not
-	// know what its successor has let in. Nil: refusals are released at once.
+	// Confirm returns nil if no replica had been elected in a later term when Confirm was called,
+	// and an error otherwise. A refusal without an entry waits for it, because a deposed leader
+	// does not know what its successor has accepted. If Confirm is nil, refusals are released at
+	// once.
 	Confirm func(ctx context.Context, term uint64) error
-	// Fork is called after Barrier (fsm.Machine.Planning).
+	// Fork returns a fork of the committed state. It is called after Barrier
+	// (fsm.Machine.Planning).
 	Fork func(term uint64) Start
-	// Outcome is what the entry at an index led to (fsm.Machine.Entry); false: it is not known.
-	// Nil: digests are not compared.
+	// Outcome returns the result of the entry at an index (fsm.Machine.Entry), or false if it is
+	// unknown. If Outcome is nil, digests are not compared.
 	Outcome func(index uint64) (Outcome, bool)
-	// NewPlanner takes the fork over as its planning state.
+	// NewPlanner returns a planner that uses the fork as its planning state.
 	NewPlanner func(*state.State) (Planner, error)
-	// Now is the wall clock, Elapsed the time since some moment that no setting of a clock changes. A
-	// Clock makes the stamps of inputs of both.
+	// Now returns the wall clock. Elapsed returns the time since a fixed moment; setting the
+	// machine's clock must not change it. A Clock computes the stamps of inputs from both.
 	Now     func() time.Time
 	Elapsed func() time.Duration
-	// Entropy draws 32 random bytes, of which new keys are made.
+	// Entropy returns 32 random bytes for new keys.
 	Entropy func() []byte
-	// OnFatal is called when this replica must not go on.
+	// OnFatal is called with an exit code when this replica must stop.
 	OnFatal func(code int, err error)
 
-	// QueueMax bounds the inputs that wait to be planned.
+	// QueueMax limits the number of inputs that wait to be planned.
 	QueueMax int
-	// RetryInterval is the pause before a leadership begins again that ended within its term.
+	// RetryInterval is the pause before a leadership begins again in the same term.
 	RetryInterval time.Duration
 
 	Observe Observe
 }
 
-// Observe takes measurements. Every func is optional and must be quick: the goroutine that plans
-// calls it.
+// Observe measures a leadership. Every function is optional. It must be fast, because the goroutine
+// that plans calls it.
 type Observe struct {
-	// Plan is one input: its kind and how long planning it took.
+	// Plan is called after each input with its kind and the time of planning.
 	Plan func(kind input.Kind, took time.Duration)
-	// Batch is one batch handed to the Log.
+	// Batch is called with the number of events of each batch passed to the Log.
 	Batch func(events int)
-	// Commit is one batch applied, since it was handed to the Log.
+	// Commit is called with the time from passing a batch to the Log until it is applied.
 	Commit func(took time.Duration)
-	// Wait is one reply released, since Do.
+	// Wait is called with the time from Do until the reply is released.
 	Wait func(took time.Duration)
 }
 
-// DefaultConfig returns the defaults. At full load an entry is as large as it may be. Smaller ones cost
-// more syncs and more copies of pages for each event, larger ones let every reply wait longer; see
-// docs/performance.md.
+// DefaultConfig returns the defaults. At full load, entries have the largest allowed size. Smaller
+// entries cost more syncs and more copies of pages for each event. Larger ones delay every reply.
+// See docs/performance.md.
 func DefaultConfig() Config {
 	return Config{
 		CoreConfig:    CoreConfig{BatchEvents: 4000, BatchBytes: 256 << 10, MaxInFlight: 1, TickInterval: time.Second},
@@ -139,7 +145,7 @@ func entropy() []byte {
 	return b
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }

@@ -12,44 +12,44 @@ import (
 	"rmd/scheduler/input"
 )
 
-// CoreConfig holds the bounds and rules of a leadership that need no clock and no goroutine.
+// CoreConfig has the limits and rules of a leadership that need neither a clock nor a goroutine.
 type CoreConfig struct {
-	// Expiry reads the intervals from the configuration in force.
+	// Expiry returns the intervals from the configuration in force.
 	Expiry func(*state.State) Expiry
-	// Due reports whether an input.Tick is due for a reason that this package does not know.
-	// Nil: there is none.
+	// Due reports whether an input.Tick is due for a reason that this package does not know. It may
+	// be nil.
 	Due func(st *state.State, nowMillis int64) bool
-	// BatchEvents and BatchBytes close a batch.
+	// BatchEvents and BatchBytes are the sizes at which a batch is full.
 	BatchEvents, BatchBytes int
-	// MaxInFlight is how many batches may be proposed and not applied yet: 1 or 2.
+	// MaxInFlight is the maximum number of batches that are proposed and not applied yet: 1 or 2.
 	MaxInFlight int
-	// TickInterval is how often Tick is called.
+	// TickInterval is the interval at which Tick is called.
 	TickInterval time.Duration
 }
 
-// Core is one leadership as a step machine, as RawNode is one node of etcd's Raft. It has no
-// channel, goroutine, lock or clock. A driver passes in inputs, time and what became of batches;
-// after each call it takes what the call led to: Replies to release and a batch to Propose.
+// Core is one leadership as a state machine, as RawNode is one node of etcd's Raft. It has no
+// channel, goroutine, lock or clock. A driver passes inputs, time and the outcomes of batches to
+// it. After each call, the driver takes the Replies to release and the batch to Propose.
 //
-// C is the driver's type of a caller. A Core returns the callers that it was given and does not
-// look at them.
+// C is the driver's type of a caller. A Core returns the callers that it was given and does not use
+// them otherwise.
 //
-// Replies leave in the order in which their inputs were planned.
+// Replies are released in the order in which their inputs were planned.
 type Core[C any] struct {
 	cfg     CoreConfig
 	planner Planner
 
-	stamp    int64  // of the newest input planned, Unix milliseconds; never runs backwards
-	applied  uint64 // index of the newest batch applied here; the fork's before the first
+	stamp    int64  // of the newest planned input, in Unix milliseconds; it never goes back
+	applied  uint64 // index of the newest batch that is applied here; before the first one, that of the fork
 	sequence uint64 // number of the next batch
 
 	writer   event.Writer // the events of the open batch
 	open     *batch[C]    // not proposed yet
 	inflight []*batch[C]  // proposed and not applied yet, oldest first
 
-	replies  []Reply[C] // may leave and were not taken by the driver yet
-	released []Reply[C] // those that the driver took last
-	err      error      // why this leadership must end; nil while it goes on
+	replies  []Reply[C] // ready and not yet taken by the driver
+	released []Reply[C] // those that the driver took last; their memory is reused
+	err      error      // the reason why this leadership must end, or nil
 
 	timers timers
 }
@@ -58,10 +58,10 @@ type Core[C any] struct {
 type Reply[C any] struct {
 	Caller *C
 	Reply  input.Reply
-	Index  uint64 // up to which this replica has applied all that the reply rests on
+	Index  uint64 // this replica has applied everything that the reply depends on, up to this index
 	Err    error  // instead of Reply
-	// Unconfirmed marks a refusal that rests on no batch. A deposed leader would give it too, so
-	// the driver confirms that this replica still leads before it gives it to the caller.
+	// Unconfirmed marks a refusal that depends on no batch. A deposed leader would give it too. The
+	// driver must confirm that this replica still leads before the caller gets it.
 	Unconfirmed bool
 }
 
@@ -74,45 +74,46 @@ type Proposal struct {
 // batch is the events of one entry with the replies that wait for it.
 type batch[C any] struct {
 	waiters     []Reply[C]
-	needsCommit bool   // it holds more than counters of missed offers
+	needsCommit bool   // it has events other than counters of missed offers
 	digest      uint64 // of the planning state when the batch was closed
 }
 
-// PlannerFault is a panic of the planner.
+// PlannerFault is an error for a panic of the planner.
 type PlannerFault struct {
-	Input string // type of the input that led to it
-	Value any    // that it panicked with
+	Input string // type of the input
+	Value any    // value of the panic
 	Stack []byte
 }
 
-// Error names the input and the panic's value.
+// Error returns the type of the input and the value of the panic.
 func (f *PlannerFault) Error() string { return fmt.Sprintf("planning %s: %v", f.Input, f.Value) }
 
-// NewCore begins a leadership. The planner's state is a fork of the state committed at start.Index;
-// every node and attempt gets a full interval.
+// NewCore begins a leadership. The planner's state is a fork of the state committed at start.Index.
+// Every node and every attempt gets a full expiry interval.
 func NewCore[C any](cfg CoreConfig, planner Planner, start Start) *Core[C] {
 	c := &Core[C]{cfg: cfg, planner: planner, applied: start.Index, sequence: start.Sequence, open: &batch[C]{}}
 	c.timers.arm(c.State(), cfg.Expiry(c.State()))
 	return c
 }
 
-// State is the planning state: the committed state and all that is planned on it. It is for
-// reading, and changes with Step.
+// State returns the planning state: the committed state and everything that is planned on it. The
+// caller may only read it. Step changes it.
 func (c *Core[C]) State() *state.State { return c.planner.State() }
 
-// Stamp is the time of the newest input, by this leader or another. No later one has an earlier
-// time.
+// Stamp returns the time of the newest input, by this leader or another. No later input has an
+// earlier time.
 func (c *Core[C]) Stamp() int64 { return max(c.stamp, c.State().Meta.NowMillis) }
 
-// Applied is the index up to which all that this leadership planned is known to be applied.
+// Applied returns the index up to which everything planned by this leadership is known to be
+// applied.
 func (c *Core[C]) Applied() uint64 { return c.applied }
 
-// Err is why this leadership must end: the first batch that was not applied as planned, or a
-// PlannerFault. Nothing is planned or proposed after it.
+// Err returns the reason why this leadership must end: the first batch that was not applied as
+// planned, or a PlannerFault. Nothing is planned or proposed after it.
 func (c *Core[C]) Err() error { return c.err }
 
-// Full reports whether the open batch takes no more events. The driver keeps inputs back until
-// Propose has taken it.
+// Full reports whether the open batch is full. The driver must not call Step until Propose has
+// closed the batch.
 func (c *Core[C]) Full() bool {
 	return c.writer.Count() >= c.cfg.BatchEvents || c.writer.Size() >= c.cfg.BatchBytes
 }
@@ -120,8 +121,8 @@ func (c *Core[C]) Full() bool {
 // Idle reports whether everything planned is applied.
 func (c *Core[C]) Idle() bool { return c.writer.Count() == 0 && len(c.inflight) == 0 }
 
-// Step plans one input and adds its events to the open batch. The reply is released at once when
-// it rests on nothing that must be committed first. caller is nil when nobody waits for a reply.
+// Step plans one input and adds its events to the open batch. If the reply depends on no
+// uncommitted batch, it is released at once. caller is nil if nobody waits for a reply.
 func (c *Core[C]) Step(nowMillis int64, caller *C, req input.Request) {
 	if c.err != nil {
 		c.release(Reply[C]{Caller: caller, Err: ErrNotLeader})
@@ -138,7 +139,7 @@ func (c *Core[C]) Step(nowMillis int64, caller *C, req input.Request) {
 		c.writer.Append(e)
 		c.timers.follow(c.State(), e)
 	}
-	if r, ok := reply.(*input.NodeHeartbeatReply); !ok || !r.Late { // a late copy does not show that the node lives
+	if r, ok := reply.(*input.NodeHeartbeatReply); !ok || !r.Late { // a late copy does not show that the node is alive
 		c.Touch(req.Input)
 	}
 	c.open.needsCommit = c.open.needsCommit || needsCommit(req.Input, reply, events)
@@ -152,17 +153,17 @@ func (c *Core[C]) Step(nowMillis int64, caller *C, req input.Request) {
 	c.release(Reply[C]{Caller: caller, Reply: reply, Index: c.applied, Unconfirmed: reply.Refused() != nil})
 }
 
-// Touch notes that the sender of an input lives. Step does so; the driver does for an input that
-// is not planned because its caller has gone.
+// Touch records that the sender of an input is alive. Step calls it. The driver calls it for an
+// input that it does not plan because the caller has gone.
 func (c *Core[C]) Touch(in input.Input) { c.timers.touch(c.State(), in) }
 
-// Tick lets time pass and collects what it made due.
+// Tick advances the time by elapsed and collects the timers that have run out.
 func (c *Core[C]) Tick(nowMillis int64, elapsed time.Duration) {
 	c.timers.tick(c.State(), c.cfg, max(nowMillis, c.Stamp()), elapsed)
 }
 
-// Due returns the next input that time has made due, for the driver to Step; nil when there is
-// none or the open batch is full. The driver adds the entropy of an input.Tick.
+// Due returns the next input that time has made due, or nil if there is none or the open batch is
+// full. The driver must Step it, and add the entropy of an input.Tick.
 func (c *Core[C]) Due() input.Input {
 	if c.err != nil || c.Full() {
 		return nil
@@ -170,9 +171,9 @@ func (c *Core[C]) Due() input.Input {
 	return c.timers.next(c.State())
 }
 
-// Propose closes the open batch. It returns false when the batch is empty, when MaxInFlight
-// batches are under way, or after a failure. The driver proposes batches in this order, and calls
-// Committed or Aborted for each in this order.
+// Propose closes the open batch and returns it. It returns false if the batch is empty, if
+// MaxInFlight batches are in flight, or after an error. The driver must propose the batches, and
+// call Committed or Aborted for each, in this order.
 func (c *Core[C]) Propose() (Proposal, bool) {
 	if c.writer.Count() == 0 || len(c.inflight) >= c.cfg.MaxInFlight || c.err != nil {
 		return Proposal{}, false
@@ -186,14 +187,16 @@ func (c *Core[C]) Propose() (Proposal, bool) {
 	return p, true
 }
 
-// Committed tells that the oldest batch in flight is applied on this replica at index, and what
-// that led to; nil when the outcome is not known. It releases the replies that wait for the batch,
-// with an error when the batch was not applied as planned, and returns that error.
+// Committed tells the Core that the oldest batch in flight is applied on this replica at index. got
+// is the outcome, or nil if it is unknown. Committed releases the replies that wait for the batch.
+// If the batch was not applied as planned, it returns an error and releases the replies with an
+// error.
 func (c *Core[C]) Committed(index uint64, got *Outcome) error {
 	err := c.inflight[0].verify(index, got)
 	if err == nil && c.err != nil {
 		// If the batch before this one had no effect, the fence has skipped this one, and verify
-		// reported that. Without an outcome nobody is told a success on a guess.
+		// has returned an error. Without an outcome, this is unknown, so no caller may learn of a
+		// success.
 		err = fmt.Errorf("%w: batch at index %d after one that failed", ErrUnknownOutcome, index)
 	}
 	if err != nil {
@@ -208,8 +211,8 @@ func (c *Core[C]) Committed(index uint64, got *Outcome) error {
 	return nil
 }
 
-// Aborted tells that the oldest batch in flight is not known to be applied as planned. Its waiters
-// learn whether nothing happened or nobody knows.
+// Aborted tells the Core that the oldest batch in flight may not be applied as planned. Its waiters
+// learn that nothing happened or that the outcome is unknown.
 func (c *Core[C]) Aborted(err error) {
 	if c.err == nil {
 		c.err = err
@@ -217,8 +220,8 @@ func (c *Core[C]) Aborted(err error) {
 	c.abort(c.oldest(), callerError(err))
 }
 
-// Stop ends the leadership. The open batch was never proposed, so its inputs had no effect; what
-// becomes of batches that are still in flight is not known.
+// Stop ends the leadership. The open batch was never proposed, so its inputs had no effect. The
+// outcome of batches in flight is unknown.
 func (c *Core[C]) Stop() {
 	for len(c.inflight) > 0 {
 		c.abort(c.oldest(), ErrUnknownOutcome)
@@ -229,32 +232,32 @@ func (c *Core[C]) Stop() {
 	}
 }
 
-// Replies returns the replies that may leave, in order, each once. The slice is good until the next
-// call of Replies.
+// Replies returns the replies that may be released, in order, each once. The slice is valid until
+// the next call of Replies.
 func (c *Core[C]) Replies() []Reply[C] {
 	if len(c.replies) == 0 {
 		return nil
 	}
-	clear(c.released) // their callers are answered and may be freed
+	clear(c.released) // their callers are answered, so the garbage collector may free them
 	c.replies, c.released = c.released[:0], c.replies
 	return c.released
 }
 
-// release hands a reply to the driver.
+// release adds a reply to those for the driver.
 func (c *Core[C]) release(r Reply[C]) {
 	if r.Caller != nil {
 		c.replies = append(c.replies, r)
 	}
 }
 
-// oldest takes the oldest batch out of flight.
+// oldest removes the oldest batch in flight and returns it.
 func (c *Core[C]) oldest() *batch[C] {
 	b := c.inflight[0]
 	c.inflight = slices.Delete(c.inflight, 0, 1)
 	return b
 }
 
-// abort gives everybody who waits for a batch an error.
+// abort answers all waiters of a batch with an error.
 func (c *Core[C]) abort(b *batch[C], err error) {
 	for _, r := range b.waiters {
 		c.release(Reply[C]{Caller: r.Caller, Err: err})
@@ -262,8 +265,8 @@ func (c *Core[C]) abort(b *batch[C], err error) {
 	b.waiters = nil
 }
 
-// restsOn is the newest batch that is not applied yet and must be committed before anybody learns
-// of it; nil when there is none.
+// restsOn returns the newest batch that is not applied yet and must be committed before a caller
+// learns of it, or nil.
 func (c *Core[C]) restsOn() *batch[C] {
 	if c.open.needsCommit {
 		return c.open
@@ -276,8 +279,8 @@ func (c *Core[C]) restsOn() *batch[C] {
 	return nil
 }
 
-// plan plans an input. After a panic of the planner the planning state cannot be trusted: the
-// leadership ends, and the next one begins on a new fork without that input.
+// plan plans an input. After a panic of the planner, the planning state may be wrong. The
+// leadership then ends, and the next one begins on a new fork without that input.
 func (c *Core[C]) plan(req input.Request) (reply input.Reply, events []event.Event, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -288,7 +291,7 @@ func (c *Core[C]) plan(req input.Request) (reply input.Reply, events []event.Eve
 	return reply, events, nil
 }
 
-// verify compares what was planned with what the log led to.
+// verify compares the planned digest with the outcome.
 func (b *batch[C]) verify(index uint64, got *Outcome) error {
 	switch {
 	case got == nil || !got.Skipped && got.Digest == b.digest:
@@ -299,7 +302,7 @@ func (b *batch[C]) verify(index uint64, got *Outcome) error {
 	return fmt.Errorf("%w after index %d: digest %016x, planned %016x", errDiverged, index, got.Digest, b.digest)
 }
 
-// callerError is what the waiters of a batch learn when it ends with err.
+// callerError returns the error for the waiters of a batch that ended with err.
 func callerError(err error) error {
 	for _, known := range []error{ErrNotLeader, ErrTooLarge, ErrPlanner} {
 		if errors.Is(err, known) {
@@ -309,16 +312,16 @@ func callerError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 }
 
-// needsCommit reports whether what an input led to must be committed before anybody learns of it:
-// all but what only counts, and of that too what orders a node to end containers.
+// needsCommit reports whether the events of an input must be committed before a caller learns of
+// them. Events that only count need not, unless the reply orders a node to end containers.
 func needsCommit(in input.Input, reply input.Reply, events []event.Event) bool {
 	return len(events) > 0 && (ordersKill(reply) || !onlyCounts(in, events))
 }
 
-// onlyCounts reports whether an input is a heartbeat of a node, or a batch of them, after which
-// nothing but counters of missed offers has moved. Its reply carries no order and acknowledges no
-// report, so it need not wait until the counters are durable: a reserved node would otherwise wait
-// for the disk at each of its heartbeats.
+// onlyCounts reports whether an input is a heartbeat of a node, or a batch of them, whose only
+// events are counters of missed offers. Its reply contains no order and acknowledges no report, so
+// it need not wait until the counters are durable. Otherwise each heartbeat of a reserved node
+// would wait for the disk.
 func onlyCounts(in input.Input, events []event.Event) bool {
 	switch in.(type) {
 	case *input.NodeHeartbeat, *input.NodesHeard:
@@ -335,8 +338,8 @@ func onlyCounts(in input.Input, events []event.Event) bool {
 	return true
 }
 
-// ordersKill reports whether a reply orders a node to end containers: it waits even when only the
-// clock has moved.
+// ordersKill reports whether a reply orders a node to end containers. Such a reply waits for its
+// batch even if the batch only advances the time.
 func ordersKill(r input.Reply) bool {
 	hb, ok := r.(*input.NodeHeartbeatReply)
 	return ok && len(hb.Kill) > 0

@@ -12,8 +12,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// driver runs one Core: it carries inputs and time to it, batches to the Log and replies to their
-// callers. Its goroutine owns everything but the channels.
+// driver runs one Core. It passes inputs and time to the Core, batches to the Log, and replies to
+// their callers. Its goroutine owns everything except the channels.
 type driver struct {
 	s    *Sequencer
 	term uint64
@@ -22,17 +22,17 @@ type driver struct {
 	queue    chan *call    // inputs that wait to be planned
 	inflight []time.Time   // when each batch in flight was proposed, oldest first
 	proposed chan []byte   // entries for the Log
-	outcomes chan logReply // what the Log made of them, in order
+	outcomes chan logReply // the results of the Log for each entry, in order
 }
 
-// logReply is what the Log made of one entry.
+// logReply is the result of the Log for one entry.
 type logReply struct {
 	index uint64
 	err   error
 }
 
 // Lead leads in a term in which this replica was elected, until ctx ends or a batch is not applied
-// as planned. It returns why it ended.
+// as planned. It returns the reason of the end.
 func (s *Sequencer) Lead(ctx context.Context, term uint64) error {
 	s.lead.Lock()
 	defer s.lead.Unlock()
@@ -49,7 +49,7 @@ func (s *Sequencer) Lead(ctx context.Context, term uint64) error {
 	return err
 }
 
-// begin is: barrier, fork, planner and core, worker, intake. end mirrors it.
+// begin begins a leadership: barrier, fork, planner and core, worker, intake. end does the reverse.
 func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 	// 1. Everything that earlier leaders committed is in the committed state.
 	if err := s.cfg.Barrier(ctx); err != nil {
@@ -59,7 +59,7 @@ func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 		return nil, err
 	}
 	failpoint.Hit(failpoint.LeadershipBarrier)
-	// 2. The planning state is a fork of it.
+	// 2. The planning state is a fork of the committed state.
 	from := s.cfg.Fork(term)
 	planner, err := s.cfg.NewPlanner(from.State)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 		proposed: make(chan []byte, s.cfg.MaxInFlight),
 		outcomes: make(chan logReply, s.cfg.MaxInFlight),
 	}
-	// 3. The worker, then intake.
+	// 3. Start the worker, then accept inputs.
 	go d.commit()
 	s.mu.Lock()
 	s.queue = d.queue
@@ -81,10 +81,11 @@ func (s *Sequencer) begin(ctx context.Context, term uint64) (*driver, error) {
 	return d, nil
 }
 
-// end is: intake, worker, core.
+// end ends a leadership: intake, worker, core.
 func (d *driver) end() {
-	// 3. No more input comes in; then the worker ends. What the Log has in hand is waited for: it
-	// ends soon once leadership is lost, and what was committed after all is answered as such.
+	// 3. Accept no more inputs, then end the worker. Wait for the entries that the Log has: they
+	// end soon after the leadership is lost, and an entry that was committed is answered as
+	// committed.
 	d.s.term.Store(0)
 	d.s.mu.Lock()
 	d.s.queue = nil
@@ -95,7 +96,7 @@ func (d *driver) end() {
 	for r := range d.outcomes {
 		d.complete(r)
 	}
-	// 2. The open batch was never proposed, nor was what rests on it.
+	// 2. The open batch was never proposed. Nothing that depends on it has happened.
 	d.core.Stop()
 	d.release()
 	for c := range d.queue {
@@ -110,7 +111,7 @@ func (d *driver) run(ctx context.Context) error {
 	last := time.Now()
 	for {
 		d.propose()
-		// What is applied comes before what is new, so that the Log never waits for planning.
+		// Handle applied batches before new inputs, so that the Log never waits for planning.
 		select {
 		case r := <-d.outcomes:
 			d.complete(r)
@@ -128,7 +129,7 @@ func (d *driver) run(ctx context.Context) error {
 		}
 		intake := d.queue
 		if d.core.Full() {
-			intake = nil // until the Log has room
+			intake = nil // until the Log takes the open batch
 		}
 		select {
 		case c := <-intake:
@@ -144,20 +145,20 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
-// now is the time for the next input.
+// now returns the time for the next input, in Unix milliseconds.
 func (d *driver) now() int64 { return d.s.clock.Millis(d.core.Stamp()) }
 
-// plan plans a caller's input.
+// plan plans the input of a call.
 func (d *driver) plan(c *call) {
-	if c.ctx.Err() != nil { // nobody waits for it any more, but its sender lives
+	if c.ctx.Err() != nil { // the caller has gone, but the sender is alive
 		d.core.Touch(c.req.Input)
 		return
 	}
 	d.step(c, c.req)
 }
 
-// planDue plans one input that time has made due and reports whether there was one. One caller's
-// input is planned after each, so that the expiry of a whole rack does not hold up everybody else.
+// planDue plans one input that time has made due and reports whether there was one. It also plans
+// one caller's input, so that the expiry of a whole rack does not delay all callers.
 func (d *driver) planDue() bool {
 	in := d.core.Due()
 	if in == nil {
@@ -177,7 +178,7 @@ func (d *driver) planDue() bool {
 	return true
 }
 
-// step plans one input, measures it and releases its reply if that rests on nothing.
+// step plans one input, measures the time, and releases the replies that are ready.
 func (d *driver) step(c *call, req input.Request) {
 	start := time.Now()
 	d.core.Step(d.now(), c, req)
@@ -190,7 +191,7 @@ func (d *driver) step(c *call, req input.Request) {
 	d.release()
 }
 
-// propose hands the open batch to the Log if the core lets it go.
+// propose passes the open batch to the worker if the Core proposes one.
 func (d *driver) propose() {
 	p, ok := d.core.Propose()
 	if !ok {
@@ -204,8 +205,8 @@ func (d *driver) propose() {
 	}
 }
 
-// commit hands entries to the Log in order; a second goroutine waits for them in the same order.
-// After the first error nothing more is proposed. Both end when proposed is closed.
+// commit passes entries to the Log in order. A second goroutine waits for them in the same order.
+// After the first error nothing more is proposed. Both goroutines end when proposed is closed.
 func (d *driver) commit() {
 	futures := make(chan Future, d.s.cfg.MaxInFlight)
 	failed := make(chan struct{})
@@ -223,13 +224,13 @@ func (d *driver) commit() {
 	}
 }
 
-// notProposed is the future of an entry that the Log never got.
+// notProposed is the Future of an entry that the Log did not get.
 type notProposed struct{}
 
 // Wait implements Future.
 func (notProposed) Wait() (uint64, error) { return 0, ErrNotLeader }
 
-// await passes on what became of each entry, and closes failed at the first error.
+// await forwards the result of each entry and closes failed at the first error.
 func (d *driver) await(futures <-chan Future, failed chan<- struct{}) {
 	defer close(d.outcomes)
 	for f := range futures {
@@ -243,7 +244,7 @@ func (d *driver) await(futures <-chan Future, failed chan<- struct{}) {
 	}
 }
 
-// complete tells the core what became of the oldest batch in flight, and releases the replies that
+// complete gives the Core the result of the oldest batch in flight and releases the replies that
 // waited for it.
 func (d *driver) complete(r logReply) {
 	since := d.inflight[0]
@@ -264,8 +265,8 @@ func (d *driver) complete(r logReply) {
 	d.release()
 }
 
-// outcome is what the entry at an index led to; nil when that is not known, as after a snapshot was
-// restored meanwhile.
+// outcome returns the result of the entry at an index. It is nil if the result is unknown, for
+// instance after a snapshot was restored.
 func (d *driver) outcome(index uint64) *Outcome {
 	if d.s.cfg.Outcome == nil {
 		return nil
@@ -277,7 +278,7 @@ func (d *driver) outcome(index uint64) *Outcome {
 	return &got
 }
 
-// release gives callers the replies that may leave.
+// release sends callers the replies that are ready.
 func (d *driver) release() {
 	for _, r := range d.core.Replies() {
 		res := result{reply: r.Reply, index: r.Index, err: r.Err}
@@ -287,11 +288,11 @@ func (d *driver) release() {
 		if f := d.s.cfg.Observe.Wait; f != nil && r.Err == nil {
 			f(time.Since(r.Caller.since))
 		}
-		r.Caller.result <- res // has room; the caller may have gone away
+		r.Caller.result <- res // the channel has room; the caller may have gone
 	}
 }
 
-// logFault logs why planning failed, when that is why the leadership ended.
+// logFault logs a PlannerFault that ended the leadership.
 func (d *driver) logFault(err error) {
 	var f *PlannerFault
 	if errors.As(err, &f) {

@@ -12,7 +12,7 @@ import (
 	"rmd/scheduler/input"
 )
 
-// Bounds of the retry hint of a BusyError.
+// Limits of BusyError.RetryAfter.
 const (
 	retryMin = 10 * time.Millisecond
 	retryMax = 2 * time.Second
@@ -21,29 +21,29 @@ const (
 // Sequencer takes inputs while this replica leads.
 type Sequencer struct {
 	cfg   Config
-	clock *Clock // stamps inputs; it goes on between two leaderships
+	clock *Clock // stamps inputs; it continues between two leaderships
 
-	mu    sync.RWMutex  // held for writing only to open and close the queue
+	mu    sync.RWMutex  // locked for writing only to set queue
 	queue chan *call    // nil while this replica does not lead
 	lead  sync.Mutex    // one leadership at a time
-	pace  atomic.Int64  // nanoseconds that one input took lately
+	pace  atomic.Int64  // moving average of the time to plan one input, in nanoseconds
 	term  atomic.Uint64 // of the leadership; 0 while there is none
 }
 
-// call is one input on its way.
+// call is one call of Do.
 type call struct {
 	ctx    context.Context
 	req    input.Request
 	since  time.Time
-	result chan result // room for one
+	result chan result // capacity 1
 }
 
 type result struct {
 	reply input.Reply
 	index uint64
 	err   error
-	// unconfirmed is the term of a leader that refuses by what it knows and may have been deposed;
-	// 0: the reply needs no confirmation.
+	// unconfirmed is the term of a leader that refuses an input and may have been deposed. 0 means
+	// that the reply needs no confirmation.
 	unconfirmed uint64
 }
 
@@ -55,10 +55,10 @@ func New(cfg Config) (*Sequencer, error) {
 	return &Sequencer{cfg: cfg, clock: NewClock(cfg.Now, cfg.Elapsed, cfg.Logger)}, nil
 }
 
-// Do plans one input and returns its reply once everything that it rests on is
-// applied here, with the index to which that is so. When ctx ends first the
-// outcome is unknown to the caller. Every port's inputs and those of other replicas
-// come this way, so what is out of bounds is refused here.
+// Do plans one input. It returns the reply, and the index up to which this replica has applied
+// everything that the reply depends on. If ctx ends first, the outcome is unknown to the caller.
+// The inputs of all ports and of other replicas pass through Do, so Do refuses inputs that exceed
+// the limits.
 func (s *Sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	if fault := input.Check(req); fault != nil {
 		return input.Refuse(req.Input, fault), 0, nil
@@ -80,7 +80,7 @@ func (s *Sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uin
 	}
 }
 
-// enqueue puts a call in the queue, or says why not.
+// enqueue adds a call to the queue. It returns ErrNotLeader or a *BusyError if it cannot.
 func (s *Sequencer) enqueue(c *call) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -95,30 +95,30 @@ func (s *Sequencer) enqueue(c *call) error {
 	}
 }
 
-// retryAfter guesses when half of the queue will be done.
+// retryAfter estimates when half of a full queue will be planned.
 func (s *Sequencer) retryAfter() time.Duration {
 	d := time.Duration(s.pace.Load()) * time.Duration(s.cfg.QueueMax/2+1)
 	return min(max(d, retryMin), retryMax)
 }
 
-// Leading reports whether inputs are taken here, and in which term.
+// Leading reports whether this replica accepts inputs, and in which term.
 func (s *Sequencer) Leading() (term uint64, ok bool) {
 	term = s.term.Load()
 	return term, term != 0
 }
 
-// Waiting is how many inputs wait to be planned.
+// Waiting returns the number of inputs that wait to be planned.
 func (s *Sequencer) Waiting() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.queue)
 }
 
-// Leadership is who leads, as the consensus part reports it.
+// Leadership is the leader and the term, as package cluster reports them.
 type Leadership = leadership.Leadership
 
-// Run leads in every term in which this replica does, until ctx ends or changes
-// is closed. A leadership that ended while the term goes on begins again.
+// Run leads in every term in which this replica is the leader, until ctx ends or changes is closed.
+// If a leadership ends and the term does not, a new leadership begins in the same term.
 func (s *Sequencer) Run(ctx context.Context, changes <-chan Leadership) error {
 	var now Leadership
 	stop := func() {}
@@ -143,8 +143,8 @@ func (s *Sequencer) Run(ctx context.Context, changes <-chan Leadership) error {
 	}
 }
 
-// start leads in a term until the func returned is called, which waits for the
-// leadership to end.
+// start leads in a term in a new goroutine. The returned function ends the leadership and waits for
+// its end.
 func (s *Sequencer) start(ctx context.Context, term uint64) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -158,7 +158,7 @@ func (s *Sequencer) start(ctx context.Context, term uint64) (stop func()) {
 	}
 }
 
-// serve leads as long as a term lasts.
+// serve begins a leadership again until the term ends.
 func (s *Sequencer) serve(ctx context.Context, term uint64) {
 	for ctx.Err() == nil {
 		err := s.Lead(ctx, term)

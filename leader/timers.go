@@ -9,38 +9,38 @@ import (
 	"rmd/yarn"
 )
 
-// maxTicksAtOnce is how much of a late tick counts as time: when this process
-// stood still, heartbeats that wait in the queue must not find their senders
-// expired.
+// maxTicksAtOnce limits the time that a late tick counts, in tick intervals. If the process stood
+// still, the senders of heartbeats in the queue must not have expired.
 const maxTicksAtOnce = 2
 
-// timers are the liveness timers of a leadership: who was heard of when, and what is due. They run
-// in the leadership's own time, which passes by Tick alone and stands still when the process does.
+// timers are the timers of a leadership: when each node and attempt was heard from last, and what
+// is due. They run in the leadership's own time. Only tick advances it, so it stands still when the
+// process does.
 type timers struct {
-	now       int64 // milliseconds of that time
+	now       int64 // the leadership's own time, in milliseconds
 	expiry    Expiry
 	nodes     wheel
 	attempts  wheel
-	inactive  wheel            // nodes that are not heard of, since they left
-	drains    map[uint32]int64 // node to deadline, Unix milliseconds
+	inactive  wheel            // nodes that have left, since then
+	drains    map[uint32]int64 // node to the deadline of its drain, in Unix milliseconds
 	due       []due
 	unstarted unstarted
 	tickDue   bool  // an input.Tick is due
-	round     int64 // when the next round of preemption is
+	round     int64 // when the next round of preemption is due
 	roundDue  bool  // an input.PreemptionRound is due
-	idleLook  int64 // when the dynamic queues are looked at next
+	idleLook  int64 // when the dynamic queues are checked next
 	idleDue   bool  // an input.RemoveIdleQueues is due
-	manage    int64 // when the leaves of managed parents are looked at next
+	manage    int64 // when the leaves of managed parents are checked next
 	manageDue bool  // an input.ManageQueues is due
 }
 
-// due is a timer that ran out.
+// due is a timer that has run out.
 type due struct {
 	of  timed
 	key uint64
 }
 
-// timed is what a timer is of.
+// timed is the kind of object that a timer is for.
 type timed uint8
 
 const (
@@ -49,7 +49,7 @@ const (
 	ofInactiveNode
 )
 
-// arm gives every node and attempt a full interval.
+// arm gives every node and every attempt a full interval.
 func (t *timers) arm(st *state.State, e Expiry) {
 	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}, round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
@@ -68,14 +68,14 @@ func (t *timers) arm(st *state.State, e Expiry) {
 	})
 }
 
-// advance lets time pass.
+// advance advances the time.
 func (t *timers) advance(elapsed, interval time.Duration) {
 	t.now += min(elapsed, maxTicksAtOnce*interval).Milliseconds()
 }
 
-// started reports whether an application's attempt has an AM that must be heard of: one that has
-// registered, whether or not it is done since, that was launched, that holds a container to run in,
-// or that is unmanaged and may register.
+// started reports whether an application's attempt has an AM that must send heartbeats. Its AM has
+// registered (and may have finished since), or was launched, or has a container, or is unmanaged
+// and may register.
 func started(a *state.App) bool {
 	switch a.AttemptState {
 	case state.AttemptRegistered, state.AttemptFinishing:
@@ -88,7 +88,7 @@ func started(a *state.App) bool {
 
 func attemptKey(a *state.App) uint64 { return uint64(a.ID.Seq)<<32 | uint64(a.Attempt) }
 
-// follow starts the timers that an event calls for.
+// follow starts the timers that an event requires.
 func (t *timers) follow(st *state.State, e event.Event) {
 	switch e := e.(type) {
 	case *event.NodeRegistered:
@@ -97,13 +97,13 @@ func (t *timers) follow(st *state.State, e event.Event) {
 	case *event.NodeStateChanged:
 		t.followInactive(e.Node, st.Nodes.Get(e.Node))
 		t.followDrain(e.Node, st.Nodes.Get(e.Node))
-	case *event.AttemptActivated: // of an unmanaged AM, which somebody else launches
+	case *event.AttemptActivated: // of an unmanaged AM, which the client launches
 		t.startAttempt(st, e.App)
 	case *event.AttemptRegistered:
 		t.startAttempt(st, e.App)
 	case *event.AttemptLaunched:
 		t.startAttempt(st, e.App)
-	case *event.AttemptUnregistered: // its container has an interval to end
+	case *event.AttemptUnregistered: // its container has one interval to end
 		t.startAttempt(st, e.App)
 	case *event.ContainerLaunched:
 		if slot := st.Container(e.Container); slot != 0 && st.Containers.Get(slot).AM {
@@ -118,7 +118,7 @@ func (t *timers) startAttempt(st *state.State, seq uint32) {
 	}
 }
 
-// followInactive starts the time after which a node that left may be forgotten.
+// followInactive starts the time after which an inactive node is forgotten.
 func (t *timers) followInactive(node uint32, n *state.Node) {
 	if !n.Heard() && t.expiry.UntrackedMillis > 0 {
 		t.inactive.add(uint64(node), t.now, t.expiry.UntrackedMillis)
@@ -133,7 +133,7 @@ func (t *timers) followDrain(node uint32, n *state.Node) {
 	delete(t.drains, node)
 }
 
-// touch notes that a node or an attempt was heard of.
+// touch records that a node or an attempt is alive.
 func (t *timers) touch(st *state.State, in input.Input) {
 	switch in := in.(type) {
 	case *input.NodeHeartbeat:
@@ -153,8 +153,8 @@ func (t *timers) touch(st *state.State, in input.Input) {
 	}
 }
 
-// touchAttempt notes that an AM was heard of. One that has unregistered has its
-// one interval to end, whatever it still sends.
+// touchAttempt records that an AM is alive. An AM that has unregistered has one interval to end,
+// whatever it still sends.
 func (t *timers) touchAttempt(st *state.State, id yarn.AttemptID) {
 	if slot := st.App(id.App.Seq); slot != 0 && st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
 		return
@@ -162,9 +162,8 @@ func (t *timers) touchAttempt(st *state.State, id yarn.AttemptID) {
 	t.attempts.touch(uint64(id.App.Seq)<<32|uint64(id.Attempt), t.now)
 }
 
-// next returns the next input of our own; nil when nothing is due. What is not
-// to be expired any more is passed over. Everything expired has another
-// interval, in case its expiry is refused for now.
+// next returns the next input that is due, or nil. It skips timers whose object no longer expires.
+// An expired object gets another interval, because its expiry may be refused for now.
 func (t *timers) next(st *state.State) input.Input {
 	if t.tickDue {
 		t.tickDue = false
@@ -224,11 +223,11 @@ func (t *timers) expire(st *state.State, d due) input.Input {
 	return nil
 }
 
-// tick lets time pass and collects what is due.
+// tick advances the time and collects what is due.
 func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed time.Duration) {
 	t.advance(elapsed, cfg.TickInterval)
 	if e := cfg.Expiry(st); e != t.expiry {
-		t.arm(st, e) // deadlines filed under other intervals are of no use
+		t.arm(st, e) // deadlines under the old intervals are useless
 	}
 	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
 		return st.Nodes.Has(uint32(key)) && st.Nodes.Get(uint32(key)).Heard()
@@ -250,9 +249,9 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
 }
 
-// collectRound makes a round of preemption due after its interval, and when the deadline of a warning
-// or of a lease has passed: with the state's deadlines a new leader ends containers when the old one
-// would have. Without preemption only leases make one due.
+// collectRound makes a round of preemption due after its interval, and when the deadline of a
+// warning or a lease has passed. The deadlines are in the state, so a new leader ends containers
+// when the old one would have. If preemption is off, only leases make a round due.
 func (t *timers) collectRound(st *state.State, nowMillis int64) {
 	inTurn := t.expiry.PreemptionMillis != 0 && t.now >= t.round
 	if !inTurn && !leaseDue(st, nowMillis) && (t.expiry.PreemptionMillis == 0 || !preemptionDue(st, nowMillis)) {
@@ -261,11 +260,11 @@ func (t *timers) collectRound(st *state.State, nowMillis int64) {
 	t.roundDue, t.round = true, t.now+t.expiry.PreemptionMillis
 }
 
-// idleLooks is how often dynamic queues are looked at in the time in which they expire.
+// idleLooks is the number of checks of dynamic queues within QueueMillis.
 const idleLooks = 10
 
-// collectIdle makes the removal of idle queues due. The state says since when they are idle, so a new
-// leader removes them when the old one would have.
+// collectIdle makes the removal of idle queues due. The state contains the time since which each is
+// idle, so a new leader removes them when the old one would have.
 func (t *timers) collectIdle(st *state.State, nowMillis int64) {
 	if t.expiry.QueueMillis == 0 || t.now < t.idleLook {
 		return
@@ -290,7 +289,7 @@ func preemptionDue(st *state.State, nowMillis int64) (due bool) {
 	return due
 }
 
-// leaseDue reports whether a container has had borrowed room for as long as it may.
+// leaseDue reports whether the deadline of a container on borrowed room has passed.
 func leaseDue(st *state.State, nowMillis int64) (due bool) {
 	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
 		deadline := l.DeadlineMillis
@@ -303,10 +302,10 @@ func leaseDue(st *state.State, nowMillis int64) (due bool) {
 	return due
 }
 
-// stateDue reports whether something in the state runs out by the passing of time alone: the
-// deadline of a drain, a remembered request, a join token.
+// stateDue reports whether something in the state expires by time alone: the deadline of a drain,
+// an idempotency key, or a join token.
 func (t *timers) stateDue(st *state.State, nowMillis int64) bool {
-	for _, deadline := range t.drains { // any of them: order is harmless
+	for _, deadline := range t.drains { // the order does not matter
 		if deadline <= nowMillis {
 			return true
 		}

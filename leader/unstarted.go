@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// roundMillis is how long it takes to look at every container once.
+	// roundMillis is the time in which every container is checked once.
 	roundMillis = 60_000
-	// unstartedAtOnce bounds one input's expiries.
+	// unstartedAtOnce limits the containers in one input.
 	unstartedAtOnce = 200
 )
 
-// unstarted finds the containers that their AM was told of and that are not started in time. Every
-// tick looks at a slice of the table: a container's time begins when it is met, at most a round
-// after its AM was told.
+// unstarted finds containers that an AM has received and that do not start in time. Every tick
+// checks a part of the table. The time of a container begins when it is checked first, at most one
+// round after the AM received it.
 type unstarted struct {
 	next uint32 // slot
 	met  map[uint32]sighting
@@ -27,7 +27,7 @@ type sighting struct {
 	at int64
 }
 
-// look takes the next slice. An interval of 0 is none.
+// look checks the next part of the table. An interval of 0 means that containers do not expire.
 func (u *unstarted) look(st *state.State, now, interval, tick int64) {
 	size := st.Containers.Cap()
 	if interval <= 0 || size == 0 {
@@ -61,7 +61,7 @@ func (u *unstarted) meet(st *state.State, slot uint32, now, interval int64) {
 	}
 }
 
-// take returns the next input for what is due; nil when nothing is.
+// take returns the next input with expired containers, or nil.
 func (u *unstarted) take() input.Input {
 	if len(u.due) == 0 {
 		u.due = nil

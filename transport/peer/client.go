@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// client keeps the one rpc connection to an address and dials again when it has ended.
+// client has the one rpc connection to an address. It dials again after the connection has ended.
 type client struct {
 	s    *Server
 	addr string
@@ -27,14 +27,15 @@ type dialAttempt struct {
 }
 
 // Call sends one request to the replica at addr and waits for its reply. Many calls share one
-// connection. An error that Is ErrNotSent may be repeated; ErrOutcomeUnknown may not be, unless the
-// request is harmless when repeated; *RemoteError is the handler's own answer.
+// connection. If the error Is ErrNotSent, the request may be repeated. If it Is ErrOutcomeUnknown,
+// only a request that is harmless when repeated may be repeated. A *RemoteError is the error of the
+// other side's handler.
 func (s *Server) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
 	return s.CallUntil(ctx, nil, addr, method, req)
 }
 
-// CallUntil is Call that is also given up when over is closed, as if ctx had ended. It spares the
-// caller a context and a goroutine of its own for each call.
+// CallUntil is Call that also ends when over is closed, as if ctx had ended. A caller can use it
+// instead of creating a context for each call.
 func (s *Server) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
 	if len(req) > s.cfg.FrameMax {
 		return nil, notSent(fmt.Errorf("request of %d bytes: %w", len(req), ErrTooLarge))
@@ -59,7 +60,7 @@ func (s *Server) CallUntil(ctx context.Context, over <-chan struct{}, addr strin
 	return cc.call(ctx, over, method, req)
 }
 
-// get returns a live connection, dialing once for all that wait.
+// get returns a live connection. Callers that wait at the same time share one dial.
 func (c *client) get(ctx context.Context, over <-chan struct{}) (*clientConn, error) {
 	c.mu.Lock()
 	if c.conn != nil && !c.conn.dead() {
@@ -87,7 +88,8 @@ func (c *client) get(ctx context.Context, over <-chan struct{}) (*clientConn, er
 	}
 }
 
-// dial runs apart from its callers, so that one caller's cancellation does not spoil it for others.
+// dial does not use its callers' contexts, so that the end of one caller does not end the dial for
+// others.
 func (c *client) dial(d *dialAttempt) {
 	conn, them, err := c.s.dial(c.s.ctx, c.addr, KindRPC)
 	c.mu.Lock()
@@ -107,7 +109,7 @@ func (c *client) dial(d *dialAttempt) {
 	c.conn, d.conn = cc, cc
 }
 
-// spawn starts a goroutine that Close waits for.
+// spawn starts a goroutine that Close waits for. It returns false after Close.
 func (s *Server) spawn(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,23 +120,24 @@ func (s *Server) spawn(f func()) bool {
 	return true
 }
 
-// The states of an outgoing frame: exactly one of writer and caller wins it.
+// The states of an outgoing frame. The writer and the caller change the state from queued with
+// compare-and-swap, so exactly one of them succeeds.
 const (
 	frameQueued int32 = iota
 	frameTaken
 	frameDropped
 )
 
-// outgoing is a frame on its way to the writer.
+// outgoing is a frame in the writer's queue.
 type outgoing struct {
 	f     frame
 	state atomic.Int32
 }
 
-// clientConn is the calling side of one connection: a writer and a reader goroutine.
+// clientConn is the calling side of one connection. It has a writer and a reader goroutine.
 type clientConn struct {
 	conn   net.Conn
-	server string // ID.INCARNATION at the other end
+	server string // ID.INCARNATION of the other replica
 	limit  int
 	out    chan *outgoing
 	slots  chan struct{}
@@ -155,7 +158,7 @@ func (c *clientConn) dead() bool {
 	}
 }
 
-// fail ends the connection once.
+// fail ends the connection with err. Only the first call has an effect.
 func (c *clientConn) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +169,7 @@ func (c *clientConn) fail(err error) {
 	}
 }
 
-// call sends one frame and waits.
+// call sends one request and waits for the reply.
 func (c *clientConn) call(ctx context.Context, over <-chan struct{}, method byte, req []byte) ([]byte, error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -202,7 +205,7 @@ func (c *clientConn) call(ctx context.Context, over <-chan struct{}, method byte
 	}
 }
 
-// abandon gives up a call that was handed to the writer.
+// abandon ends a call that is in the writer's queue.
 func (c *clientConn) abandon(o *outgoing, why error) ([]byte, error) {
 	if o.state.CompareAndSwap(frameQueued, frameDropped) {
 		return nil, notSent(why)
@@ -211,7 +214,7 @@ func (c *clientConn) abandon(o *outgoing, why error) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, why)
 }
 
-// outcomeAfterEnd says, after the connection's end, what became of a call.
+// outcomeAfterEnd returns the result of a call after the connection has ended.
 func (c *clientConn) outcomeAfterEnd(o *outgoing, reply chan frame) ([]byte, error) {
 	select {
 	case f := <-reply:
@@ -224,7 +227,7 @@ func (c *clientConn) outcomeAfterEnd(o *outgoing, reply chan frame) ([]byte, err
 	return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, c.err)
 }
 
-// answer turns a reply frame into a result.
+// answer returns the payload of a reply frame, or its error.
 func answer(f frame) ([]byte, error) {
 	if f.kind == frameError {
 		return nil, decodeError(f.payload)
@@ -247,7 +250,7 @@ func (c *clientConn) forget(id uint64) {
 	delete(c.pending, id)
 }
 
-// queueFrame queues a frame that may be lost.
+// queueFrame queues a frame. It drops the frame if the queue is full.
 func (c *clientConn) queueFrame(f frame) {
 	select {
 	case c.out <- &outgoing{f: f}:
@@ -255,7 +258,7 @@ func (c *clientConn) queueFrame(f frame) {
 	}
 }
 
-// write is the writer goroutine: it flushes when nothing more waits.
+// write is the writer goroutine. It flushes when no more frames wait.
 func (c *clientConn) write() {
 	w := bufio.NewWriterSize(c.conn, 64<<10)
 	for {

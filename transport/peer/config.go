@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Config says who this replica is and where it listens.
+// Config is the configuration of a Server.
 type Config struct {
 	// ClusterName must be equal on all replicas.
 	ClusterName string
@@ -18,29 +18,31 @@ type Config struct {
 	ID string
 	// Listen is the address of the listener, host:port.
 	Listen string
-	// Advertise is the address that others dial; empty: the listener's own.
+	// Advertise is the address that other replicas dial. If it is empty, it is the listener's
+	// address.
 	Advertise string
-	// TLS holds this replica's certificate, RootCAs and ClientCAs. Nil is allowed on loopback only.
+	// TLS has this replica's certificate, RootCAs and ClientCAs. It may be nil only if all
+	// addresses are on loopback.
 	TLS *tls.Config
-	// FreshTLS returns the configuration that replaces TLS at each new connection, for certificates
-	// that are renewed; nil: TLS itself. It may only be set together with TLS.
+	// FreshTLS returns the configuration that replaces TLS for each new connection, so that
+	// certificates can be renewed. It may be nil. It has an effect only together with TLS.
 	FreshTLS func() *tls.Config
 	// Logger is required.
 	Logger hclog.Logger
-	// HandshakeTimeout bounds TLS and hello together.
+	// HandshakeTimeout limits the TLS handshake and the hellos together.
 	HandshakeTimeout time.Duration
-	// FrameMax bounds one rpc frame in bytes.
+	// FrameMax limits the payload of one rpc frame, in bytes.
 	FrameMax int
-	// InFlightMax bounds the calls in flight on one connection, on either side.
+	// InFlightMax limits the calls in flight on one connection, on either side.
 	InFlightMax int
-	// ConnsMax bounds the connections with replicas, and PendingMax the accepted ones that
-	// have not sent a hello: one more evicts the oldest from the address that has the most.
+	// ConnsMax limits the connections with replicas. PendingMax limits the accepted connections
+	// that have not sent a hello. A further one closes the oldest of the address that has the most.
 	ConnsMax, PendingMax int
-	// StatusInterval is how often a changed status is sent on liveness connections.
+	// StatusInterval is the interval at which a changed status is sent on liveness connections.
 	StatusInterval time.Duration
 }
 
-// DefaultConfig returns the defaults; names, addresses and logger are the caller's.
+// DefaultConfig returns the defaults. The caller must set ClusterName, ID and Logger.
 func DefaultConfig() Config {
 	return Config{
 		Listen:           "127.0.0.1:8034",
@@ -53,7 +55,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
@@ -84,7 +86,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// loopback says whether host can only be reached from this machine.
+// loopback reports whether host can only be reached from this machine.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true

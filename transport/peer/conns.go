@@ -9,10 +9,10 @@ import (
 	"rmd/internal/share"
 )
 
-// Connections are bounded twice. Those whose other end has proven to be a replica, and those dialed
-// from here, count against ConnsMax. An accepted connection is pending until its hello. Pending
-// connections have a deadline (HandshakeTimeout) and a bound of their own, and one too many evicts
-// another one. So a process that only opens connections cannot keep a replica out.
+// Connections have two limits. Connections dialed from here, and those whose other end has proven
+// to be a replica, count against ConnsMax. An accepted connection is pending until its hello.
+// Pending connections have a deadline (HandshakeTimeout) and their own limit, and a further one
+// closes another one. A process that only opens connections therefore cannot keep a replica out.
 
 // pendingConn is an accepted connection before its hello.
 type pendingConn struct {
@@ -20,7 +20,7 @@ type pendingConn struct {
 	from netip.Prefix
 }
 
-// addPending takes an accepted connection in.
+// addPending registers an accepted connection.
 func (s *Server) addPending(c net.Conn) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,15 +37,15 @@ func (s *Server) addPending(c net.Conn) (release func(), err error) {
 	return func() { s.forget(c) }, nil
 }
 
-// evictable is the pending connection to close: the oldest of the address that has the most, so
-// that the connections of one host evict each other before those of another.
+// evictable returns the pending connection to close: the oldest of the address that has the most.
+// The connections of one host are therefore closed before those of another.
 func evictable(all []pendingConn) int {
 	var count share.Count
 	for _, x := range all {
 		count.Add(x.from)
 	}
 	worst := 0
-	for i, x := range all { // the first of those with as many is the oldest
+	for i, x := range all { // the first one is the oldest
 		if count.By(x.from) > count.By(all[worst].from) {
 			worst = i
 		}
@@ -53,7 +53,7 @@ func evictable(all []pendingConn) int {
 	return worst
 }
 
-// track takes in a connection that was dialed here.
+// track registers a connection that was dialed here.
 func (s *Server) track(c net.Conn) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Server) track(c net.Conn) (release func(), err error) {
 	return func() { s.forget(c) }, nil
 }
 
-// promote makes a pending connection a replica's, or says why not.
+// promote changes a pending connection to a replica's, or returns why it cannot.
 func (s *Server) promote(c net.Conn, them caller) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Server) promote(c net.Conn, them caller) error {
 	return nil
 }
 
-// roomLocked says whether there is room for one more connection of a replica.
+// roomLocked returns an error if there is no room for another connection with a replica.
 func (s *Server) roomLocked() error {
 	if len(s.conns) >= s.cfg.ConnsMax {
 		return fmt.Errorf("%d connections are open, the limit", len(s.conns))
@@ -93,7 +93,7 @@ func (s *Server) roomLocked() error {
 	return nil
 }
 
-// identified remembers who is at the other end of a dialed connection.
+// identified records the replica at the other end of a dialed connection.
 func (s *Server) identified(c net.Conn, them caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Server) identified(c net.Conn, them caller) {
 	}
 }
 
-// forget drops a connection.
+// forget removes a connection.
 func (s *Server) forget(c net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,9 +110,9 @@ func (s *Server) forget(c net.Conn) {
 	s.pending = slices.DeleteFunc(s.pending, func(x pendingConn) bool { return x.conn == c })
 }
 
-// closeLocked ends every connection.
+// closeLocked closes every connection.
 func (s *Server) closeLocked() {
-	for c := range s.conns { // in any order
+	for c := range s.conns { // the order does not matter
 		_ = c.Close()
 	}
 	for _, x := range s.pending {

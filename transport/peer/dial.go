@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// userTimeout is how long the kernel keeps bytes that the other side does not acknowledge, so that
-// a vanished machine ends its connections in seconds instead of a quarter of an hour.
+// userTimeout is how long the kernel waits for the other side to acknowledge bytes
+// (TCP_USER_TIMEOUT). Connections to a vanished machine therefore end within seconds, not after a
+// quarter of an hour.
 const userTimeout = 10 * time.Second
 
 // tune sets keep-alive and the user timeout on a TCP connection.
@@ -58,7 +59,7 @@ func (s *Server) dial(ctx context.Context, addr string, kind Kind) (net.Conn, Id
 	return &trackedConn{Conn: conn, release: release}, them, nil
 }
 
-// greet secures a dialed connection, says hello and checks the answer.
+// greet secures a dialed connection, exchanges hellos and checks the answer.
 func (s *Server) greet(ctx context.Context, raw net.Conn, addr string, h hello) (net.Conn, Identity, caller, error) {
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -87,7 +88,7 @@ func (s *Server) greet(ctx context.Context, raw net.Conn, addr string, h hello) 
 	return conn, reply.From, who, raw.SetDeadline(time.Time{})
 }
 
-// judgeReply decides about the listener that answered.
+// judgeReply decides whether the replica that answered is accepted.
 func (s *Server) judgeReply(conn net.Conn, rules gate, addr string, kind Kind, reply hello) (caller, error) {
 	if err := checkCertificate(conn, reply.From.ClusterName, reply.From.ID); err != nil {
 		return caller{}, err
@@ -110,5 +111,5 @@ func (s *Server) judgeReply(conn net.Conn, rules gate, addr string, kind Kind, r
 	return who, nil
 }
 
-// refused says that err is the kernel's proof that nobody listens.
+// refused reports whether err is "connection refused", which proves that no process listens.
 func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -6,37 +6,38 @@ import (
 )
 
 var (
-	// ErrNotSent means that the request surely never left this replica: it may be repeated.
+	// ErrNotSent means that the request certainly did not leave this replica. It may be repeated.
 	ErrNotSent = errors.New("not sent")
-	// ErrOutcomeUnknown means that the connection ended after the request was handed to the kernel.
+	// ErrOutcomeUnknown means that the call ended without a reply after the request was passed to
+	// the writer. The other side may have executed it.
 	ErrOutcomeUnknown = errors.New("connection closed, outcome unknown")
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("peer server closed")
-	// ErrRemoved means that the other side says this replica was removed from the cluster.
+	// ErrRemoved means that the other replica says that this one was removed from the cluster.
 	ErrRemoved = errors.New("this replica was removed from the cluster")
-	// ErrFrame is returned for bytes that are not a frame or a hello.
+	// ErrFrame means that the received bytes are not a frame or a hello.
 	ErrFrame = errors.New("malformed frame")
-	// ErrTooLarge is returned for a frame above the limit.
+	// ErrTooLarge means that a frame or a hello is larger than its limit.
 	ErrTooLarge = errors.New("frame too large")
 )
 
-// HelloError is a refusal of a connection, by the other side or by this one.
+// HelloError is a refusal of a connection, by the other side or by this replica.
 type HelloError struct {
 	Code HelloCode
 	Text string
 	By   string // ID.INCARNATION of the replica that refuses; its certificate names the id
 }
 
-// Error says who refused and why.
+// Error returns the code and the reason.
 func (e *HelloError) Error() string { return fmt.Sprintf("refused by peer: %s: %s", e.Code, e.Text) }
 
-// ErrorCode is the stable name of the refusal.
+// ErrorCode returns the stable name of the code.
 func (e *HelloError) ErrorCode() string { return e.Code.String() }
 
-// RefusedBy is ID.INCARNATION of the replica that refuses.
+// RefusedBy returns ID.INCARNATION of the replica that refuses.
 func (e *HelloError) RefusedBy() string { return e.By }
 
-// Is makes a refusal for removal match ErrRemoved.
+// Is reports whether target is ErrRemoved and the reason is a removal.
 func (e *HelloError) Is(target error) bool {
 	return target == ErrRemoved && e.Code == HelloRemoved
 }
@@ -47,7 +48,7 @@ type RemoteError struct {
 	Text string
 }
 
-// Error is the text of the handler's error.
+// Error returns the code and the text of the handler's error.
 func (e *RemoteError) Error() string {
 	if e.Code == "" {
 		return e.Text
@@ -55,10 +56,10 @@ func (e *RemoteError) Error() string {
 	return e.Code + ": " + e.Text
 }
 
-// ErrorCode is the stable code of the handler's error.
+// ErrorCode returns the stable code of the handler's error, or "".
 func (e *RemoteError) ErrorCode() string { return e.Code }
 
-// coder is implemented by errors that carry a stable code over the wire.
+// coder is implemented by errors with a stable code.
 type coder interface{ ErrorCode() string }
 
 // notSent wraps err so that it matches both ErrNotSent and its cause.

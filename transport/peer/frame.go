@@ -8,7 +8,8 @@ import (
 	"runtime"
 )
 
-// frameKind says what an rpc frame is. Numbers are part of the wire: append only.
+// frameKind is the kind of an rpc frame. The numbers are part of the protocol: never change or
+// reuse one.
 type frameKind byte
 
 const (
@@ -18,13 +19,14 @@ const (
 	frameCancel  frameKind = 4 // the caller has stopped waiting
 )
 
-// frameHead is length (4), kind (1), method (1), id (8). The length counts what follows it.
+// frameHead is the size of a head: length (4), kind (1), method (1), id (8). The length counts the
+// bytes after itself.
 const (
 	frameHead = 14
 	lenSize   = 4
 )
 
-// frame is one unit of an rpc connection.
+// frame is one message of an rpc connection.
 type frame struct {
 	kind    frameKind
 	method  byte
@@ -32,7 +34,7 @@ type frame struct {
 	payload []byte
 }
 
-// writeFrame writes f into w, which buffers.
+// writeFrame writes f to w.
 func writeFrame(w *bufio.Writer, f frame) error {
 	var head [frameHead]byte
 	binary.BigEndian.PutUint32(head[:], uint32(frameHead-lenSize+len(f.payload)))
@@ -45,8 +47,8 @@ func writeFrame(w *bufio.Writer, f frame) error {
 	return err
 }
 
-// idle says that no frame waits, also after those who can run now had the chance to queue one: a
-// write to the network costs more than many frames.
+// idle reports whether no frame waits. It first yields, so that other goroutines can queue frames:
+// one write to the network costs more than many frames.
 func idle[T any](out chan T) bool {
 	if len(out) > 0 {
 		return false
@@ -55,7 +57,7 @@ func idle[T any](out chan T) bool {
 	return len(out) == 0
 }
 
-// readFrame reads one frame whose payload has at most limit bytes.
+// readFrame reads one frame. Its payload may have at most limit bytes.
 func readFrame(r io.Reader, limit int) (frame, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -81,14 +83,14 @@ func readFrame(r io.Reader, limit int) (frame, error) {
 	return f, nil
 }
 
-// encodeError turns a handler's error into a payload.
+// encodeError encodes a handler's error as a payload.
 func encodeError(code, text string) []byte {
 	code = code[:min(len(code), 255)]
 	text = text[:min(len(text), 64<<10)]
 	return append(append([]byte{byte(len(code))}, code...), text...)
 }
 
-// decodeError is the reverse; any bytes give an error value.
+// decodeError decodes a payload of encodeError. It accepts any bytes.
 func decodeError(b []byte) *RemoteError {
 	if len(b) == 0 || len(b) < 1+int(b[0]) {
 		return &RemoteError{Text: "malformed error"}

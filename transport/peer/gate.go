@@ -6,43 +6,43 @@ import (
 	"slices"
 )
 
-// caller is the replica at the other end of a connection, as the handshake has proven it.
+// caller is the replica at the other end of a connection, as the handshake has proven.
 type caller struct {
 	server string // ID.INCARNATION
 	kind   Kind
-	addr   string            // the address that was dialed; empty for an accepted connection
-	serial string            // of its certificate
-	key    ed25519.PublicKey // nil without a proof
+	addr   string            // the dialed address; empty for an accepted connection
+	serial string            // serial number of its certificate
+	key    ed25519.PublicKey // nil if there is no proof
 }
 
-// gate holds the rules of who may do what. Package cluster sets them.
+// gate has the access rules. Package cluster sets them.
 type gate struct {
 	admitConn       func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
 	authorizeCall   func(method byte, server string) error
 	authorizeAnswer func(method byte, server string) error
 }
 
-// SetGate sets the rules. admitConn judges the other end of each new connection and returns the
-// name of a HelloCode, empty when the connection may be; addr is the address that was dialed, empty
-// for an accepted connection. authorizeCall judges each call that arrives, authorizeAnswer each
-// call that is to be sent, by the method and the replica at the other end.
+// SetGate sets the access rules. admitConn checks the other end of each new connection. It returns
+// the name of a HelloCode, or "" to accept; addr is the dialed address, and empty for an accepted
+// connection. authorizeCall checks each received call, and authorizeAnswer each call before it is
+// sent, by the method and the replica at the other end.
 func (s *Server) SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gate = gate{admitConn, authorizeCall, authorizeAnswer}
 }
 
-// SetKey gives the server the key with which it proves who it is.
+// SetKey sets the key with which the server proves its identity.
 func (s *Server) SetKey(key ed25519.PrivateKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.key = key
 }
 
-// Proves says whether hellos carry proofs: they do over TLS.
+// Proves reports whether hellos contain proofs. They do over TLS.
 func (s *Server) Proves() bool { return s.cfg.TLS != nil }
 
-// Methods returns the numbers of all methods that have a handler, in order.
+// Methods returns the numbers of all methods with a handler, sorted.
 func (s *Server) Methods() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,14 +54,14 @@ func (s *Server) Methods() []byte {
 	return all
 }
 
-// rules returns the rules and the key.
+// rules returns the access rules and the key.
 func (s *Server) rules() (gate, ed25519.PrivateKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gate, s.key
 }
 
-// admits asks the rules about the other end of a connection.
+// admits applies admitConn to the other end of a connection.
 func (g gate) admits(c caller) (HelloCode, string) {
 	if g.admitConn == nil {
 		return HelloOK, ""
@@ -76,7 +76,7 @@ func (g gate) admits(c caller) (HelloCode, string) {
 	return HelloNotMember, name + ": " + text
 }
 
-// Recheck ends the connections that the rules do not admit any more.
+// Recheck ends the connections that the access rules no longer allow.
 func (s *Server) Recheck() {
 	g, _ := s.rules()
 	s.mu.Lock()

@@ -6,35 +6,36 @@ import (
 	"io"
 )
 
-// Kind is what a connection is for.
+// Kind is the purpose of a connection.
 type Kind byte
 
-// The kinds of connection. Numbers are part of the wire: append only.
+// The kinds of connection. The numbers are part of the protocol: never change or reuse one.
 const (
 	KindRaft     Kind = 1
 	KindLiveness Kind = 2
 	KindRPC      Kind = 3
 )
 
-// HelloCode is the listener's answer to a hello. Numbers are part of the wire: append only.
+// HelloCode is the listener's answer to a hello. The numbers are part of the protocol: never change
+// or reuse one.
 type HelloCode byte
 
 // The answers to a hello.
 const (
 	HelloOK           HelloCode = 0
-	HelloNotReady     HelloCode = 1 // no identity or no cluster yet: try again
+	HelloNotReady     HelloCode = 1 // no identity or no cluster yet: repeat later
 	HelloOtherName    HelloCode = 2
 	HelloOtherCluster HelloCode = 3
 	HelloRemoved      HelloCode = 4
 	HelloBadIdentity  HelloCode = 5 // the certificate names another replica
 	HelloUnknownKind  HelloCode = 6
 	HelloVersion      HelloCode = 7
-	HelloNotMember    HelloCode = 8 // not in the membership that the listener knows
+	HelloNotMember    HelloCode = 8 // not a member, as far as the listener knows
 )
 
 var helloNames = [...]string{"OK", "NOT_READY", "OTHER_NAME", "OTHER_CLUSTER", "REMOVED", "BAD_IDENTITY", "UNKNOWN_KIND", "VERSION", "NOT_MEMBER"}
 
-// String is the stable name of the code.
+// String returns the stable name of the code.
 func (c HelloCode) String() string {
 	if int(c) < len(helloNames) {
 		return helloNames[c]
@@ -49,8 +50,8 @@ const (
 	helloMax     = 1024
 )
 
-// Identity is who a replica is. Boot is drawn at each start of the process: it distinguishes a
-// restarted process from a lost connection.
+// Identity identifies a replica. Boot is a random number drawn at each start of the process. It
+// distinguishes a restarted process from a lost connection.
 type Identity struct {
 	ClusterName string
 	ID          string
@@ -59,12 +60,12 @@ type Identity struct {
 	Boot        uint64
 }
 
-// ServerID is the name by which Raft knows the replica.
+// ServerID returns the replica's id in Raft.
 func (i Identity) ServerID() string { return i.ID + "." + i.Incarnation }
 
-// hello opens every connection, in both directions: the listener's carries a code. Text is the
-// reason of a refusal; in any other hello it is the proof (proof.go), which older programs do not
-// read.
+// hello is the first message of every connection, in both directions. The listener's hello has a
+// code. In a refusal, Text is the reason. In any other hello it is the proof (proof.go), which
+// programs of earlier versions ignore.
 type hello struct {
 	Kind Kind
 	Code HelloCode
@@ -72,7 +73,7 @@ type hello struct {
 	From Identity
 }
 
-// encode returns magic, version, length and body.
+// encode returns the magic bytes, version, length and body.
 func (h hello) encode() []byte {
 	b := append([]byte(helloMagic), helloVersion, 0, 0, byte(h.Kind), byte(h.Code))
 	b = binary.BigEndian.AppendUint64(b, h.From.Boot)
@@ -104,7 +105,7 @@ func decodeHello(b []byte) (h hello, err error) {
 	return h, nil
 }
 
-// readHello reads one hello, never a byte more.
+// readHello reads exactly one hello.
 func readHello(r io.Reader) (hello, error) {
 	var head [7]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -1,5 +1,4 @@
 package peer
 
-// setUserTimeout has no kernel to ask: the simulation, which is all that is built
-// for wasip1, has its own network.
+// setUserTimeout does nothing. Only the simulation is built for wasip1, and it has its own network.
 func setUserTimeout(uintptr) {}

@@ -13,12 +13,12 @@ import (
 )
 
 // mesh keeps one liveness connection to every other replica. The listener sends its status on it, a
-// few bytes that mean nothing here; the dialer watches for the end of the connection.
+// few bytes with no meaning in this package. The dialer waits for the end of the connection.
 //
-// A process is dead only with proof: the kernel closed an established connection, and then either
-// nobody listens at the address any more (connection refused) or somebody with another boot nonce
+// A process is dead only with proof. The kernel closed an established connection, and then either
+// no process listens at the address (connection refused), or a process with another boot nonce
 // does. A connection that is merely lost is dialed again. A machine that vanished or is cut off
-// gives no proof; Raft's own timers deal with it.
+// gives no proof; Raft's timers handle it.
 type mesh struct {
 	s *Server
 
@@ -28,14 +28,14 @@ type mesh struct {
 	ownStatus func() []byte
 	onDead    func(id string)
 	sendNow   chan struct{} // closed and replaced to send the status at once
-	changed   chan struct{} // closed and replaced when a status arrived
+	changed   chan struct{} // closed and replaced when a status arrives
 
-	// A replica that does not answer is left alone for pause, then for twice as long, up to
+	// A replica that does not answer is dialed again after pause, then after twice as long, up to
 	// longest.
 	pause, longest time.Duration
 }
 
-// status is what a replica sent last.
+// status is the last status of a replica.
 type status struct {
 	bytes []byte
 	at    time.Time
@@ -45,13 +45,13 @@ type status struct {
 type watch struct {
 	addr   string
 	cancel context.CancelFunc
-	awake  chan struct{} // holds one: the replica has connected to this one, so it can be dialed
+	awake  chan struct{} // capacity 1; filled when the replica has connected to this one, so that it can be dialed
 }
 
 const (
 	redialPause    = 2 * time.Millisecond
 	redialTries    = 20
-	redialTimeout  = 250 * time.Millisecond // of the first dial; each that takes longer gives the next twice as much
+	redialTimeout  = 250 * time.Millisecond // of the first dial; each timeout doubles it for the next one
 	redialMax      = time.Second
 	proveMax       = 5 * time.Second
 	reconnectPause = 100 * time.Millisecond
@@ -64,9 +64,9 @@ func newMesh(s *Server) *mesh {
 	return &mesh{s: s, peers: map[string]*watch{}, statuses: map[string]status{}, sendNow: make(chan struct{}), changed: make(chan struct{}), pause: reconnectPause, longest: reconnectMax}
 }
 
-// Watch sets the replicas to be watched (configured id to address). status is called often and
-// returns at most 255 bytes, which are sent to the replicas that watch this one. dead is called,
-// from the watching goroutine, once per proof that a replica's process has ended.
+// Watch sets the replicas to watch, by configured id and address. status is called often and
+// returns at most 255 bytes, which are sent to the replicas that watch this one. dead is called
+// from the watching goroutine, once for each proof that a replica's process has ended.
 func (s *Server) Watch(peers map[string]string, status func() []byte, dead func(id string)) {
 	m := s.mesh
 	m.mu.Lock()
@@ -93,7 +93,8 @@ func (s *Server) Watch(peers map[string]string, status func() []byte, dead func(
 	}
 }
 
-// LastStatus returns the last status of a replica and when it arrived; nil when none has.
+// LastStatus returns the last status of a replica and the time when it arrived. The status is nil
+// if there is none.
 func (s *Server) LastStatus(id string) ([]byte, time.Time) {
 	s.mesh.mu.Lock()
 	defer s.mesh.mu.Unlock()
@@ -116,9 +117,8 @@ func (s *Server) SendStatus() {
 	s.mesh.sendNow = make(chan struct{})
 }
 
-// wake dials at once a replica that has connected to this one. A replica that was started again
-// would otherwise go unwatched until the pause is over; if it led and died meanwhile, only timers
-// would notice.
+// wake dials a replica at once that has connected to this one. Otherwise a restarted replica would
+// not be watched until the pause is over. If it then led and died, only Raft's timers would notice.
 func (m *mesh) wake(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +130,7 @@ func (m *mesh) wake(id string) {
 	}
 }
 
-// rest waits for d, or until the replica connects to this one; false when ctx ended.
+// rest waits for d or until the replica connects to this one. It returns false if ctx has ended.
 func (w *watch) rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -146,7 +146,7 @@ func (w *watch) rest(ctx context.Context, d time.Duration) bool {
 // run watches one replica until ctx ends.
 func (m *mesh) run(ctx context.Context, id string, w *watch) {
 	addr, pause := w.addr, m.pause
-	var boot uint64 // of the process that was last spoken to; 0: there is none, or it is dead
+	var boot uint64 // of the last process that answered; 0: none, or it is dead
 	for ctx.Err() == nil {
 		conn, them, err := m.s.dial(ctx, addr, KindLiveness)
 		if err != nil {
@@ -180,7 +180,7 @@ func (m *mesh) run(ctx context.Context, id string, w *watch) {
 	}
 }
 
-// report calls the owner with a proof.
+// report reports a proof of death.
 func (m *mesh) report(id, addr string) {
 	m.s.cfg.Logger.Warn("replica's process is dead", "replica", id, "address", addr)
 	m.mu.Lock()
@@ -209,7 +209,7 @@ func (m *mesh) listen(ctx context.Context, id string, conn net.Conn) {
 	}
 }
 
-// encodeStatus puts a length before a status.
+// encodeStatus returns a status with its length before it.
 func encodeStatus(text []byte) []byte {
 	text = text[:min(len(text), statusMax)]
 	return append([]byte{byte(len(text))}, text...)
@@ -226,12 +226,13 @@ func readStatus(r io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// prove dials again after a connection ended. It returns the new connection, if there is one, and
-// the nonce of the process that is there now: boot when nothing is proven, 0 when no process
-// listens, another when the process was started again. A process that exits closes its sockets one after the other,
-// so a dial may still succeed for a moment: only a finished hello counts as a sign of life. Nor is
-// a dial that takes long an answer: its packet may have met the end of the old listener, or the
-// process is slow.
+// prove dials again after a connection has ended. It returns the new connection, if there is one,
+// and the boot nonce of the present process. The nonce is boot if nothing is proven, 0 if no
+// process listens, and another number if the process was started again.
+//
+// A process that exits closes its sockets one after the other, so a dial may still succeed for a
+// moment. Only a completed hello shows that the process is alive. A slow dial proves nothing: its
+// packet may have arrived when the old listener ended, or the process is slow.
 func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, uint64) {
 	ctx, stop := context.WithTimeout(ctx, proveMax)
 	defer stop()
@@ -262,7 +263,7 @@ func (m *mesh) prove(ctx context.Context, addr string, boot uint64) (net.Conn, u
 // serve sends this replica's status on an accepted connection until it ends.
 func (m *mesh) serve(conn net.Conn) {
 	ended := make(chan struct{})
-	go func() { // ends with conn: the dialer never writes
+	go func() { // it ends with conn: the dialer never writes
 		_, _ = io.CopyN(io.Discard, conn, 1)
 		close(ended)
 	}()
@@ -290,7 +291,7 @@ func (m *mesh) serve(conn net.Conn) {
 		select {
 		case <-t.C:
 		case <-sendNow:
-			at = time.Time{} // send it even if it did not change
+			at = time.Time{} // send it even if it has not changed
 		case <-ended:
 			return
 		case <-m.s.ctx.Done():

@@ -7,24 +7,24 @@ import (
 	"net"
 )
 
-// A replica has a key pair of its own beside the one of its certificate. It signs each hello with
-// it, together with a secret that only the two ends of this TLS connection know. The certificate
-// says which replica may call by a name; the key says that it is the very replica that was let in,
-// and it stays the same when the certificate is renewed.
+// A replica has its own key pair in addition to that of its certificate. It signs each hello with
+// this key, together with a secret that only the two ends of the TLS connection know. The
+// certificate shows which replica id the caller may use. The key shows that it is the same replica
+// that joined. The key does not change when the certificate is renewed.
 //
-// The proof is the public key and the signature. Over plain TCP there is no such secret, so there
-// is no proof.
+// The proof is the public key and the signature. A plain TCP connection has no such secret, so
+// there is no proof.
 
-// proofSize is the size of a proof.
+// proofSize is the size of a proof in bytes.
 const proofSize = ed25519.PublicKeySize + ed25519.SignatureSize
 
-// The two ends sign different words, so that neither can send the other's proof back.
+// The two ends sign different texts, so that neither can return the other's proof.
 const (
 	proofDialer   = "rmd replica hello 1 dialer\x00"
 	proofListener = "rmd replica hello 1 listener\x00"
 )
 
-// prove returns the proof that goes with a hello; empty where there can be none.
+// prove returns the proof for a hello. It is empty without TLS or without a key.
 func prove(conn net.Conn, key ed25519.PrivateKey, side string, h hello) (string, error) {
 	words, ok, err := provenWords(conn, side, h)
 	if !ok || err != nil || key == nil {
@@ -33,8 +33,8 @@ func prove(conn net.Conn, key ed25519.PrivateKey, side string, h hello) (string,
 	return string(key.Public().(ed25519.PublicKey)) + string(ed25519.Sign(key, words)), nil
 }
 
-// checkProof returns the key whose owner sent a hello; nil when the hello has no proof, as those of
-// older programs.
+// checkProof checks the proof of a hello and returns its key. The key is nil if the hello has no
+// proof, as in earlier versions.
 func checkProof(conn net.Conn, side string, h hello) (ed25519.PublicKey, error) {
 	words, ok, err := provenWords(conn, side, h)
 	if !ok || err != nil || h.Text == "" {
@@ -50,7 +50,7 @@ func checkProof(conn net.Conn, side string, h hello) (ed25519.PublicKey, error) 
 	return key, nil
 }
 
-// provenWords are what is signed: the side, the connection's secret and the hello itself.
+// provenWords returns the signed bytes: the side, the connection's secret and the hello.
 func provenWords(conn net.Conn, side string, h hello) (words []byte, ok bool, err error) {
 	tc, ok := conn.(*tls.Conn)
 	if !ok {
@@ -65,7 +65,8 @@ func provenWords(conn net.Conn, side string, h hello) (words []byte, ok bool, er
 	return append(append([]byte(side), secret...), h.encode()...), true, nil
 }
 
-// serial is the serial number of the other end's certificate in hex; empty over plain TCP.
+// serial returns the serial number of the other end's certificate in hexadecimal. It is empty over
+// plain TCP.
 func serial(conn net.Conn) string {
 	tc, ok := conn.(*tls.Conn)
 	if !ok || len(tc.ConnectionState().PeerCertificates) == 0 {

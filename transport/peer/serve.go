@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// rpcConn is the answering side of one connection: this goroutine reads, one writes, and each call
-// runs in its own. When InFlightMax calls run, reading stops until one ends.
+// rpcConn is the answering side of one connection. One goroutine reads, one writes, and each call
+// has its own. When InFlightMax calls run, reading stops until one ends.
 type rpcConn struct {
 	s     *Server
 	from  string
@@ -40,7 +40,7 @@ func (s *Server) serveRPC(conn net.Conn, from Identity) {
 	c.wg.Wait()
 }
 
-// read takes frames in order and starts their handlers.
+// read reads frames in order and starts their handlers.
 func (c *rpcConn) read(r *bufio.Reader) error {
 	for {
 		f, err := readFrame(r, c.s.cfg.FrameMax)
@@ -87,7 +87,7 @@ func (c *rpcConn) start(f frame) {
 	})
 }
 
-// run calls the handler and makes the reply frame.
+// run calls the handler and returns the reply frame.
 func (c *rpcConn) run(ctx context.Context, f frame) frame {
 	c.s.mu.Lock()
 	h, may := c.s.handlers[f.method], c.s.gate.authorizeCall
@@ -120,7 +120,7 @@ func (c *rpcConn) run(ctx context.Context, f frame) frame {
 	return frame{kind: frameReply, id: f.id, payload: out}
 }
 
-// write is the writer goroutine: it flushes when nothing more waits.
+// write is the writer goroutine. It flushes when no more frames wait.
 func (c *rpcConn) write(conn net.Conn) {
 	w := bufio.NewWriterSize(conn, 64<<10)
 	for {

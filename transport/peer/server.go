@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Handler answers one call. from is ID.INCARNATION of the calling replica. Its error travels as
-// text, and with a code when it has an ErrorCode method.
+// Handler answers one call. from is ID.INCARNATION of the calling replica. The text of its error is
+// sent to the caller, with a code if the error has an ErrorCode method.
 type Handler func(ctx context.Context, from string, req []byte) ([]byte, error)
 
 // Server is one replica's end of all connections to other replicas: it listens, and it dials.
@@ -34,13 +34,13 @@ type Server struct {
 	key      ed25519.PrivateKey
 	gate     gate
 	handlers map[byte]Handler
-	conns    map[net.Conn]caller // open connections and who is at their other end
+	conns    map[net.Conn]caller // open connections and the replicas at the other end
 	clients  map[string]*client
 
-	pending []pendingConn // accepted and without a hello, the oldest first
+	pending []pendingConn // accepted and without a hello; the oldest first
 }
 
-// Listen opens the port. Connections are answered with "not ready" until Identify is called.
+// Listen opens the port. Until Identify is called, connections get the answer NOT_READY.
 func Listen(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -66,18 +66,18 @@ func Listen(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Addr is the address that other replicas dial.
+// Addr returns the address that other replicas dial.
 func (s *Server) Addr() string { return s.addr }
 
-// Identify gives the server its incarnation and the cluster id (empty before bootstrap or join).
-// It may be called again when the cluster id becomes known.
+// Identify sets the incarnation and the cluster id, which is empty before bootstrap or join. It may
+// be called again when the cluster id becomes known.
 func (s *Server) Identify(incarnation, clusterID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.me.Incarnation, s.me.ClusterID, s.ready = incarnation, clusterID, true
 }
 
-// Identity returns who this replica is, and whether Identify was called.
+// Identity returns this replica's identity, and whether Identify was called.
 func (s *Server) Identity() (Identity, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Server) Handle(method byte, h func(ctx context.Context, from string, re
 	s.handlers[method] = h
 }
 
-// Close ends the listener and every connection and waits for all goroutines.
+// Close closes the listener and every connection, and waits for all goroutines.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -108,14 +108,15 @@ func (s *Server) Close() error {
 	return err
 }
 
-// CloseConns ends every connection but keeps listening; each is dialed again on demand.
+// CloseConns closes every connection and continues to listen. Connections are dialed again when
+// they are needed.
 func (s *Server) CloseConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeLocked()
 }
 
-// accept is the listener's goroutine.
+// accept accepts connections.
 func (s *Server) accept() {
 	for {
 		c, err := s.ln.Accept()
@@ -141,7 +142,7 @@ func (s *Server) accept() {
 	}
 }
 
-// handleConn answers one hello and hands the connection to its kind.
+// handleConn answers one hello and serves the connection by its kind.
 func (s *Server) handleConn(raw net.Conn, release func()) {
 	conn, h, err := s.answer(raw)
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *Server) handleConn(raw net.Conn, release func()) {
 	tc := &trackedConn{Conn: conn, release: release}
 	switch h.Kind {
 	case KindRaft:
-		s.stream.deliver(tc, h.From.ServerID()) // raft closes it
+		s.stream.deliver(tc, h.From.ServerID()) // Raft closes it
 	case KindLiveness:
 		s.mesh.wake(h.From.ID)
 		s.mesh.serve(tc)
@@ -223,8 +224,8 @@ func (s *Server) judge(conn net.Conn, h hello) (who caller, code HelloCode, text
 	return who, code, text
 }
 
-// compatible compares two identities. Raft flows only inside one cluster whose id both know; calls
-// are allowed before, since joining is one.
+// compatible compares two identities. Raft connections need a cluster id that both sides know.
+// Calls are allowed before, because joining is a call.
 func compatible(me, them Identity, kind Kind) (HelloCode, string) {
 	if me.ClusterName != them.ClusterName {
 		return HelloOtherName, fmt.Sprintf("cluster name is %q here, %q there", me.ClusterName, them.ClusterName)
@@ -250,14 +251,14 @@ func kindName(k Kind) string {
 	return fmt.Sprintf("kind %d", byte(k))
 }
 
-// trackedConn tells its server when it is closed.
+// trackedConn is removed from its server when it is closed.
 type trackedConn struct {
 	net.Conn
 	once    sync.Once
 	release func()
 }
 
-// Close closes the connection and forgets it.
+// Close closes the connection and removes it from the server.
 func (c *trackedConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(c.release)

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// StreamLayer carries Raft's own protocol over the replicas' port. It dials for raft's transport;
-// what is accepted goes to Transport.serve, since there the caller is known.
+// StreamLayer carries Raft's protocol over the replicas' port. It dials for Raft's transport.
+// Accepted connections go to Transport.serve, because there the caller is known.
 type StreamLayer struct {
 	s     *Server
 	conns chan raftConn
@@ -23,7 +23,7 @@ type StreamLayer struct {
 
 var _ raft.StreamLayer = (*StreamLayer)(nil)
 
-// raftConn is an accepted raft connection and who called.
+// raftConn is an accepted Raft connection with the replica that dialed it.
 type raftConn struct {
 	net.Conn
 	server string
@@ -33,7 +33,7 @@ func newStreamLayer(s *Server) *StreamLayer {
 	return &StreamLayer{s: s, conns: make(chan raftConn, 16), done: make(chan struct{})}
 }
 
-// deliver hands an accepted connection to the transport.
+// deliver passes an accepted connection to the transport.
 func (l *StreamLayer) deliver(c net.Conn, server string) {
 	select {
 	case l.conns <- raftConn{c, server}:
@@ -42,22 +42,22 @@ func (l *StreamLayer) deliver(c net.Conn, server string) {
 	}
 }
 
-// Accept waits for the end: accepted connections go to Transport.serve.
+// Accept only waits for Close, because accepted connections go to Transport.serve.
 func (l *StreamLayer) Accept() (net.Conn, error) {
 	<-l.done
 	return nil, net.ErrClosed
 }
 
-// Close ends Accept; the port itself belongs to the server.
+// Close ends Accept. The port belongs to the server.
 func (l *StreamLayer) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return nil
 }
 
-// Addr is the advertised address, which is how raft knows this replica.
+// Addr returns the advertised address, which is this replica's address in Raft.
 func (l *StreamLayer) Addr() net.Addr { return textAddr(l.s.addr) }
 
-// Dial opens a raft connection.
+// Dial opens a Raft connection.
 func (l *StreamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx := l.s.ctx
 	if timeout > 0 {
@@ -69,22 +69,21 @@ func (l *StreamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (n
 	return c, err
 }
 
-// textAddr is an address that need not be resolved.
+// textAddr is an address in the form host:port.
 type textAddr string
 
-// Network is always tcp.
+// Network returns "tcp".
 func (textAddr) Network() string { return "tcp" }
 
-// String is host:port.
+// String returns host:port.
 func (a textAddr) String() string { return string(a) }
 
-// Transport is the library's network transport with its heartbeat fast path taken out, and with
-// each request bound to the replica that sent it.
+// Transport is the network transport of hashicorp/raft with two changes. It has no heartbeat
+// handler (cluster/rafttransport/raft695_heartbeat.go). And it accepts a request only from the
+// replica that the request names.
 //
-// No heartbeat handler is kept: see cluster/rafttransport/raft695_heartbeat.go.
-//
-// The library believes the name in a request's header. So each accepted connection is read by a
-// transport of its own, and a request that does not name the replica at the other end is refused.
+// hashicorp/raft trusts the id in a request's header. Therefore each accepted connection is read by
+// its own transport, and a request that does not name the replica at the other end is refused.
 type Transport struct {
 	*raft.NetworkTransport
 	requests chan raft.RPC
@@ -95,10 +94,10 @@ type Transport struct {
 	wg       sync.WaitGroup
 }
 
-// rpcsInFlight is raft's pipeline depth; more only adds latency (hashicorp/raft #541).
+// rpcsInFlight is the pipeline depth of Raft. A larger one only adds latency (hashicorp/raft #541).
 const rpcsInFlight = 2
 
-// Transport makes Raft's transport over this server. There may be one at a time.
+// Transport returns Raft's transport over this server. There may be only one at a time.
 func (s *Server) Transport(timeout time.Duration, logger hclog.Logger) raft.Transport {
 	t := &Transport{requests: make(chan raft.RPC), timeout: timeout, logger: logger, done: make(chan struct{})}
 	t.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -108,10 +107,10 @@ func (s *Server) Transport(timeout time.Duration, logger hclog.Logger) raft.Tran
 	return t
 }
 
-// SetHeartbeatHandler keeps nothing.
+// SetHeartbeatHandler ignores the handler.
 func (*Transport) SetHeartbeatHandler(func(raft.RPC)) {}
 
-// Consumer is where raft reads requests.
+// Consumer returns the channel from which Raft reads requests.
 func (t *Transport) Consumer() <-chan raft.RPC { return t.requests }
 
 // Close ends the transport and waits for its goroutines.
@@ -122,7 +121,7 @@ func (t *Transport) Close() error {
 	return err
 }
 
-// accept serves connections until the end.
+// accept serves connections until the stream layer or the transport is closed.
 func (t *Transport) accept(l *StreamLayer) {
 	for {
 		select {
@@ -136,10 +135,10 @@ func (t *Transport) accept(l *StreamLayer) {
 	}
 }
 
-// errNotCaller is the answer to a request in another's name.
+// errNotCaller is the answer to a request that names another replica than the caller.
 var errNotCaller = errors.New("NOT_CALLER: the request does not name the replica that sends it")
 
-// serve passes on the requests of one connection.
+// serve forwards the requests of one connection to Raft.
 func (t *Transport) serve(c raftConn) {
 	layer := &oneConn{conn: c, ended: make(chan struct{}), closed: make(chan struct{})}
 	in := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: layer, Timeout: t.timeout, Logger: t.logger})
@@ -170,17 +169,17 @@ func (t *Transport) serve(c raftConn) {
 	}
 }
 
-// oneConn is a listener that has one connection.
+// oneConn is a stream layer with one accepted connection.
 type oneConn struct {
 	conn          net.Conn
 	given         bool
-	ended, closed chan struct{} // of the connection, and of the listener
+	ended, closed chan struct{} // closed at the end of the connection, and of the listener
 	once, end     sync.Once
 }
 
 // Accept returns the connection once, and then waits for Close.
 func (l *oneConn) Accept() (net.Conn, error) {
-	if !l.given { // the library accepts in one goroutine
+	if !l.given { // the transport calls Accept in one goroutine
 		l.given = true
 		return watchedConn{l.conn, l}, nil
 	}
@@ -194,21 +193,21 @@ func (l *oneConn) Close() error {
 	return nil
 }
 
-// Addr is the connection's.
+// Addr returns the local address of the connection.
 func (l *oneConn) Addr() net.Addr { return l.conn.LocalAddr() }
 
-// Dial is never called.
+// Dial always fails. It is never called.
 func (l *oneConn) Dial(raft.ServerAddress, time.Duration) (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// watchedConn tells its listener when it is closed.
+// watchedConn closes oneConn.ended when it is closed.
 type watchedConn struct {
 	net.Conn
 	l *oneConn
 }
 
-// Close closes the connection and says so.
+// Close closes the connection and oneConn.ended.
 func (c watchedConn) Close() error {
 	err := c.Conn.Close()
 	c.l.end.Do(func() { close(c.l.ended) })

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// URI is the name that a replica's certificate must carry as a URI SAN.
+// URI returns the URI SAN that a replica's certificate must contain.
 func URI(cluster, id string) string { return "rmd://" + cluster + "/replica/" + id }
 
-// serverTLS completes base for the listening side: TLS 1.3, client certificate required.
+// serverTLS completes base for the listening side: TLS 1.3, and a client certificate is required.
 func serverTLS(base *tls.Config) *tls.Config {
 	c := base.Clone()
 	c.MinVersion = tls.VersionTLS13
@@ -25,8 +25,8 @@ func serverTLS(base *tls.Config) *tls.Config {
 }
 
 // clientTLS completes base for the dialing side. A replica's certificate names a replica, not a
-// host, so the library's host check is replaced by a chain check here and the SAN check after the
-// hello has said who the other side claims to be.
+// host. Therefore clientTLS checks the chain instead of the host, and checkCertificate checks the
+// URI SAN after the hello, which contains the other side's id.
 func clientTLS(base *tls.Config) *tls.Config {
 	c := base.Clone()
 	c.MinVersion = tls.VersionTLS13
@@ -50,7 +50,7 @@ func clientTLS(base *tls.Config) *tls.Config {
 	return c
 }
 
-// checkCertificate compares the certificate of conn, if it has one, with the claimed id.
+// checkCertificate compares the certificate of conn, if there is one, with the claimed id.
 func checkCertificate(conn net.Conn, cluster, id string) error {
 	tc, ok := conn.(*tls.Conn)
 	if !ok {
@@ -71,7 +71,7 @@ func checkCertificate(conn net.Conn, cluster, id string) error {
 	return fmt.Errorf("certificate names [%s], not %s", strings.Join(have, " "), want)
 }
 
-// secure wraps a raw connection in TLS when it is configured and shakes hands.
+// secure performs the TLS handshake if TLS is configured.
 func (s *Server) secure(ctx context.Context, raw net.Conn, server bool) (net.Conn, error) {
 	if s.cfg.TLS == nil {
 		return raw, nil
