@@ -11,12 +11,13 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// Addresses are where the four ports listen, and what others dial.
+// Addresses are the addresses of the four ports.
 type Addresses struct {
 	Client, Scheduler, Tracker, Admin Address
 }
 
-// Address is one port: Listen is what is bound, Public what the files name.
+// Address is the address of one port, host:port. Listen is the address to bind, Public the one in
+// Hadoop's files.
 type Address struct{ Listen, Public string }
 
 // ports are YARN's keys and default ports.
@@ -31,9 +32,9 @@ var ports = []struct {
 	{"yarn.resourcemanager.admin.address", 8033, func(a *Addresses) *Address { return &a.Admin }},
 }
 
-// AddressesOf reads where a replica's ports are: KEY.ID, then KEY, then
-// yarn.resourcemanager.hostname(.ID) with YARN's port. With
-// yarn.resourcemanager.bind-host it binds that host on the same ports.
+// AddressesOf reads the addresses of a replica's ports. It uses KEY.ID, then KEY, then
+// yarn.resourcemanager.hostname(.ID) with YARN's default port. With yarn.resourcemanager.bind-host,
+// the replica binds that host with the same ports. The error names every key with an invalid value.
 func AddressesOf(conf *hadoopconf.Config, id string) (Addresses, error) {
 	var out Addresses
 	var errs []error
@@ -58,7 +59,7 @@ func AddressesOf(conf *hadoopconf.Config, id string) (Addresses, error) {
 	return out, errors.Join(errs...)
 }
 
-// of reads KEY.ID, else KEY.
+// of returns the value of KEY.ID, or else of KEY, or else def.
 func of(conf *hadoopconf.Config, key, id, def string) string {
 	if v := conf.Value(key+"."+id, ""); v != "" {
 		return v
@@ -66,7 +67,7 @@ func of(conf *hadoopconf.Config, key, id, def string) string {
 	return conf.Value(key, def)
 }
 
-// split reads host:port; the port may be missing.
+// split splits HOST:PORT. If the text has no port, it returns the default port.
 func split(text string, port int) (string, string, error) {
 	host, p, err := net.SplitHostPort(text)
 	if err != nil {

@@ -14,42 +14,42 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// Port is what one port serves. Password is for ports that take tokens.
+// Port is the configuration of one port. Password is required for ports that accept tokens.
 type Port struct {
 	Protocols []ipc.Protocol
 	Password  func(ctx context.Context, identifier []byte) (user string, password []byte, err error)
 }
 
-// Config is what the ports need.
+// Config is the configuration of the four ports.
 type Config struct {
 	Logger    hclog.Logger
 	Addresses Addresses
 	// Client, Scheduler, Tracker and Admin are YARN's four ports.
 	Client, Scheduler, Tracker, Admin Port
-	// MayImpersonate decides who may act for whom.
+	// MayImpersonate returns an error if the user real may not act for the user effective.
 	MayImpersonate func(real, effective string, ip netip.Addr) error
-	// Standby, when it returns an error, makes every port but the admin port
-	// refuse as a YARN standby does.
+	// Standby may return an error. Every port except the admin port then refuses calls as a YARN
+	// standby does.
 	Standby func() error
-	// Observe sees calls and connections.
+	// Observe is called for calls and connections.
 	Observe ipc.Observe
-	// FrameMax bounds a request in bytes (ipc.maximum.data.length).
+	// FrameMax limits a request, in bytes (ipc.maximum.data.length). 0 means the default.
 	FrameMax int
-	// ConnsMax bounds the connections of each port, and ConnsPerAddressMax those of one
-	// address; 0 is the default.
+	// ConnsMax limits the connections of each port, and ConnsPerAddressMax those of one client
+	// address. 0 means the default.
 	ConnsMax, ConnsPerAddressMax int
-	// Bound limits the connections of all ports together; nil does not.
+	// Bound wraps a listener to limit the connections of all ports together. It may be nil.
 	Bound func(port string, l net.Listener) net.Listener
 }
 
-// closeGrace is how long calls in flight may take to finish when the ports are closed. A caller that is cut off goes
-// to another replica.
+// closeGrace is how long calls in flight may take when the ports are closed. A caller whose
+// connection is closed uses another replica.
 const closeGrace = 300 * time.Millisecond
 
-// Front is the open ports.
+// Front is the four open ports.
 type Front struct{ servers []*ipc.Server }
 
-// Open opens the four ports. When one cannot be opened, none is.
+// Open opens the four ports. If one cannot be opened, it closes the others.
 func Open(cfg Config) (*Front, error) {
 	f := &Front{}
 	for _, p := range []struct {
@@ -89,7 +89,7 @@ func Open(cfg Config) (*Front, error) {
 	return f, nil
 }
 
-// openPort opens one port. What it opened is closed again on an error.
+// openPort opens one port. On an error, it closes what it has opened.
 func openPort(c ipc.Config, bound func(string, net.Listener) net.Listener) (*ipc.Server, error) {
 	if bound == nil {
 		return ipc.Open(c)
@@ -106,7 +106,7 @@ func openPort(c ipc.Config, bound func(string, net.Listener) net.Listener) (*ipc
 	return s, nil
 }
 
-// Addrs are where client, scheduler, tracker and admin port listen.
+// Addrs returns the addresses of the client, scheduler, tracker and admin port, in this order.
 func (f *Front) Addrs() []net.Addr {
 	out := make([]net.Addr, len(f.servers))
 	for i, s := range f.servers {
@@ -115,7 +115,7 @@ func (f *Front) Addrs() []net.Addr {
 	return out
 }
 
-// Close ends all ports; calls in flight have a moment to finish.
+// Close closes all ports. Calls in flight may take closeGrace to finish.
 func (f *Front) Close() error {
 	errs := make([]error, len(f.servers))
 	var wg sync.WaitGroup
@@ -126,11 +126,12 @@ func (f *Front) Close() error {
 	return errors.Join(errs...)
 }
 
-// standbyCodes are the errors of the forwarder after which another replica, or this
-// one a moment later, may answer.
+// standbyCodes are the codes of the forwarder's errors after which another replica, or this one
+// later, may answer.
 var standbyCodes = map[string]bool{"STANDBY": true, "NO_LEADER": true, "NOT_LEADER": true, "BUSY": true, "UNKNOWN_OUTCOME": true}
 
-// translate turns an error of the forwarder into what Hadoop's clients act on.
+// translate converts an error of the forwarder to an exception on which Hadoop's clients fail over.
+// It returns nil for other errors.
 func translate(err error) *ipc.Error {
 	var coded interface{ ErrorCode() string }
 	switch {

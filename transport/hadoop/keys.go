@@ -7,9 +7,8 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// honored are the keys that a replica reads of Hadoop's files beside those of
-// the queue configuration. A name that ends in a dot stands
-// for all below it. Those of replicaKeys may have a replica's id behind them.
+// honored are the keys that a replica reads from Hadoop's files, in addition to those of the queue
+// configuration and replicaKeys. A name that ends in a dot stands for all keys below it.
 var honored = []string{
 	"hadoop.proxyuser.",
 	"hadoop.security.authorization",
@@ -58,7 +57,7 @@ var replicaKeys = []string{
 	"yarn.resourcemanager.webapp.https.address",
 }
 
-// part is a family of keys and who reads it.
+// part is a family of keys and the reason why it is not honored.
 type part struct{ name, why string }
 
 const (
@@ -66,9 +65,9 @@ const (
 	whyOther = "it is not offered"
 )
 
-// concerns are the families of keys that tell a ResourceManager something; what
-// is in none of them belongs to other daemons and to clients. The longest name
-// counts; an empty why says that clients and nodes read it.
+// concerns are the families of keys for a ResourceManager. Other keys are for other daemons and for
+// clients. The family with the longest name applies. An empty reason means that clients and nodes
+// read the key.
 var concerns = []part{
 	{"hadoop.http.", whyOther},
 	{"hadoop.registry.", whyOther},
@@ -117,7 +116,8 @@ var concerns = []part{
 	{"yarn.webapp.", whyOther},
 }
 
-// natural are values that rmd has anyway: to set a key to one is no matter.
+// natural are values that describe what rmd does in any case. A key with such a value is not
+// reported.
 var natural = map[string]string{
 	"hadoop.security.authentication":                                  "simple",
 	"hadoop.rpc.protection":                                           "authentication",
@@ -134,13 +134,12 @@ var natural = map[string]string{
 	"yarn.resourcemanager.opportunistic-container-allocation.enabled": "false",
 }
 
-// Ignored is a key of a ResourceManager that rmd does not honor.
+// Ignored is a key for a ResourceManager that rmd does not honor.
 type Ignored struct{ Name, Value, Origin, Why string }
 
-// IgnoredKeys lists the keys of Hadoop's files that are meant for a
-// ResourceManager and that a replica neither honors nor has anyway. Keys of the
-// queue configuration, which queues knows, are not among them: package capacity
-// judges those.
+// IgnoredKeys returns the keys in Hadoop's files that are for a ResourceManager and that a replica
+// does not honor. It leaves out keys with a value in natural, and the keys of the queue
+// configuration, for which queues returns true. Package capacity checks those.
 func IgnoredKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignored {
 	var out []Ignored
 	for _, p := range conf.Properties() {
@@ -156,8 +155,7 @@ func IgnoredKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignor
 	return out
 }
 
-// Honored says whether a replica reads a key that is none of the queue
-// configuration's.
+// Honored reports whether a replica reads a key that does not belong to the queue configuration.
 func Honored(name string) bool {
 	if within(honored, name) || slices.Contains(replicaKeys, name) {
 		return true
@@ -174,8 +172,8 @@ func within(list []string, name string) bool {
 	})
 }
 
-// concern says why a ResourceManager's key is not honored; empty when it is
-// for others.
+// concern returns the reason why a key for a ResourceManager is not honored. It returns "" for keys
+// of others.
 func concern(name string) string {
 	var best part
 	for _, c := range concerns {

@@ -14,36 +14,36 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// Access is the rules in force. Its methods may be called by many at once.
+// Access has the access rules in force. Its methods may be called concurrently.
 type Access struct {
 	groups *Groups
 	rules  atomic.Pointer[rules]
 }
 
-// rules is one reading of the files.
+// rules are the access rules from one reading of the files.
 type rules struct {
 	enabled bool // yarn.acl.enable
 	admins  ACL
 	proxies map[string]proxy
 }
 
-// proxy is what one superuser may do.
+// proxy are the rights of one superuser (hadoop.proxyuser.NAME.*).
 type proxy struct {
 	anyHost bool
 	hosts   []string
-	anyUser bool // users or groups are the star
+	anyUser bool // users or groups is "*"
 	users   []string
 	groups  []string
 }
 
-// New reads the rules. owner, the user that this process runs as, is always an
-// administrator, as in YARN.
+// New reads the access rules. owner is the user of this process. It is always an administrator, as
+// in YARN.
 func New(conf *hadoopconf.Config, groups *Groups, owner string) (*Access, error) {
 	a := &Access{groups: groups}
 	return a, a.Load(conf, owner)
 }
 
-// Load puts another reading of the files in force. One that cannot be used changes nothing.
+// Load replaces the rules. On an error, the old rules stay in force.
 func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 	if err := a.groups.Load(conf); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 	r := &rules{enabled: strings.EqualFold(conf.Value("yarn.acl.enable", "false"), "true"), proxies: map[string]proxy{}}
 	admins := "*"
 	if p, ok := conf.Get("yarn.admin.acl"); ok {
-		admins = p.Value // a lone blank is nobody
+		admins = p.Value // " " means nobody
 	}
 	r.admins = ParseACL(admins)
 	if owner != "" {
@@ -81,18 +81,18 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 	return nil
 }
 
-// Enabled says whether ACLs are checked at all.
+// Enabled reports whether ACLs are checked (yarn.acl.enable).
 func (a *Access) Enabled() bool { return a.rules.Load().enabled }
 
-// Groups are a user's.
+// Groups returns the groups of a user.
 func (a *Access) Groups(user string) []string { return a.groups.Of(user) }
 
-// Admin says whether a user is an administrator of the cluster.
+// Admin reports whether a user is an administrator of the cluster.
 func (a *Access) Admin(user string) bool {
 	return a.rules.Load().admins.Allows(user, a.groups.Of(user))
 }
 
-// Admit refuses a caller who is no administrator.
+// Admit returns an error if the caller is not an administrator.
 func (a *Access) Admit(c *ipc.Caller, operation string) error {
 	if a.Admin(c.User) {
 		return nil
@@ -101,7 +101,7 @@ func (a *Access) Admit(c *ipc.Caller, operation string) error {
 		"org.apache.hadoop.security.AccessControlException: User %s doesn't have permission to call '%s'", c.User, operation)}
 }
 
-// MayImpersonate refuses a superuser who may not act for a user from an address.
+// MayImpersonate returns an error if a superuser may not act for a user from an address.
 func (a *Access) MayImpersonate(superuser, user string, from netip.Addr) error {
 	p, ok := a.rules.Load().proxies[superuser]
 	if !ok || !p.mayActFor(user, a.groups) {
@@ -118,12 +118,12 @@ func (p proxy) mayActFor(user string, groups *Groups) bool {
 		return true
 	}
 	if len(p.groups) == 0 {
-		return false // nobody need be asked
+		return false // no lookup of groups is needed
 	}
 	return slices.ContainsFunc(groups.Of(user), func(g string) bool { return slices.Contains(p.groups, g) })
 }
 
-// from compares an address with the hosts: addresses, networks or names.
+// from reports whether an address matches the hosts, which may be addresses, networks or names.
 func (p proxy) from(ip netip.Addr) bool {
 	if p.anyHost {
 		return true
@@ -149,7 +149,7 @@ func (p proxy) from(ip netip.Addr) bool {
 	return false
 }
 
-// lookupTimeout bounds the search for a host's addresses: a connection waits.
+// lookupTimeout limits the lookup of a host name. The connection waits for it.
 const lookupTimeout = 2 * time.Second
 
 func named(host string, ip netip.Addr) bool {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// ACL is a list of users and groups as Hadoop writes it: "user1,user2
-// group1,group2"; "*" is everybody, a lone space nobody.
+// ACL is a list of users and groups in Hadoop's format "user1,user2 group1,group2". "*" means
+// everybody, and " " means nobody.
 type ACL struct {
 	All           bool
 	Users, Groups []string
 }
 
-// ParseACL reads a list. It never fails: every text means something.
+// ParseACL parses a list. Every text is valid.
 func ParseACL(text string) ACL {
 	users, groups, _ := strings.Cut(text, " ")
 	if anybody(users) || anybody(groups) {
@@ -21,7 +21,7 @@ func ParseACL(text string) ACL {
 	return ACL{Users: list(users), Groups: list(groups)}
 }
 
-// Allows says whether the list names a user or one of its groups.
+// Allows reports whether the list contains a user or one of the user's groups.
 func (a ACL) Allows(user string, groups []string) bool {
 	if a.All || slices.Contains(a.Users, user) {
 		return true
@@ -29,8 +29,7 @@ func (a ACL) Allows(user string, groups []string) bool {
 	return slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(a.Groups, g) })
 }
 
-// anybody says whether a part of a list is the star. A star among other letters
-// is part of a name.
+// anybody reports whether a part of a list is "*". A star within a name has no special meaning.
 func anybody(part string) bool { return strings.TrimSpace(part) == "*" }
 
 func list(text string) []string {

@@ -8,8 +8,8 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// InNameOf has the changes made with a context recorded as a caller's. Over HTTP the
-// context already says who has proved to ask; that one acts for the user then.
+// InNameOf returns a context whose changes are recorded as made by a caller. Over HTTP the context
+// already has an authenticated caller, who then acts for the user.
 func InNameOf(ctx context.Context, c *ipc.Caller) context.Context {
 	out := input.Caller{Who: c.User, From: Address(c)}
 	via := caller.Of(ctx)
@@ -25,7 +25,7 @@ func InNameOf(ctx context.Context, c *ipc.Caller) context.Context {
 	return caller.With(ctx, out)
 }
 
-// Address is where a caller asks from; empty when that is not known.
+// Address returns the address of a caller, or "" if it is unknown.
 func Address(c *ipc.Caller) string {
 	if !c.Address.IsValid() {
 		return ""

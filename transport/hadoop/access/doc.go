@@ -1,4 +1,4 @@
-// Package access decides by Hadoop's own keys: it knows the administrators, the proxy users
+// Package access implements Hadoop's own access rules: administrators, proxy users
 // (hadoop.proxyuser.*) and the groups of users. It reads everything from the files of this replica,
-// and can replace it while the ports are open.
+// and can reload them while the ports are open.
 package access

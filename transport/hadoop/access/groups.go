@@ -15,33 +15,33 @@ import (
 	"rmd/transport/hadoop/groups"
 )
 
-// Groups finds the groups of users: those that hadoop.user.group.static.mapping.overrides names,
-// else those of the provider that hadoop.security.group.mapping names. It keeps answers as Hadoop
-// does. Who asks waits groupsWait at most; a provider that takes longer goes on without them.
+// Groups finds the groups of users. It uses hadoop.user.group.static.mapping.overrides first, then
+// the provider that hadoop.security.group.mapping names. It caches answers as Hadoop does. A caller
+// waits at most groupsWait; if the provider takes longer, the caller continues without groups.
 type Groups struct {
 	log  hclog.Logger
 	open func(*hadoopconf.Config, hclog.Logger) (groups.Provider, error)
 	wait time.Duration
 
 	mu      sync.Mutex
-	set     *groupSettings // in force; a lookup that another one began is forgotten
+	set     *groupSettings // in force; Load replaces it and drops the lookups of the old one
 	known   map[string]answer
 	lookups map[string]*lookup
 }
 
-// groupSettings is one reading of the files.
+// groupSettings are the settings from one reading of the files.
 type groupSettings struct {
 	static        map[string][]string
 	provider      groups.Provider
 	keep          time.Duration // hadoop.security.groups.cache.secs
 	keepNone      time.Duration // hadoop.security.groups.negative-cache.secs
 	slow          time.Duration // hadoop.security.groups.cache.warn.after.ms
-	background    bool          // nobody waits while an old answer is renewed
-	slots, renews chan struct{} // lookups that somebody waits for; renewals in the background
+	background    bool          // callers use an old answer while it is renewed
+	slots, renews chan struct{} // semaphores for lookups with a waiting caller, and for renewals in the background
 }
 
-// answer is what a lookup said. Nobody asks again before until. Later the old answer counts while a new
-// one is looked for, and while the provider fails, for ten times the time that it is kept.
+// answer is the result of a lookup. It is valid until `until`. After that it is used while a new
+// lookup runs or the provider fails, for at most ten times the cache time.
 type answer struct {
 	groups    []string
 	at, until time.Time
@@ -51,7 +51,7 @@ func (a answer) counts(set *groupSettings, now time.Time) bool {
 	return len(a.groups) > 0 && now.Sub(a.at) < 10*set.keep
 }
 
-// lookup is one that is under way.
+// lookup is a lookup in progress.
 type lookup struct {
 	began time.Time
 	done  chan struct{}
@@ -61,18 +61,18 @@ const (
 	groupsKeys  = "hadoop.security.groups."
 	groupsKnown = 10_000
 	groupsWait  = 10 * time.Second
-	groupsTime  = 10 * time.Minute // until a lookup is given up
+	groupsTime  = 10 * time.Minute // limit of one lookup
 	groupsSlots = 16
-	maxGroups   = 10_000 // of one user, as an input may have
+	maxGroups   = 10_000 // of one user; the limit of an input
 )
 
-// NewGroups makes the groups of a configuration.
+// NewGroups returns a Groups without settings. Load sets them.
 func NewGroups(log hclog.Logger) *Groups {
 	return &Groups{log: log, open: groups.Open, wait: groupsWait, set: &groupSettings{}, known: map[string]answer{}, lookups: map[string]*lookup{}}
 }
 
-// Load takes the provider, the times and the static mapping of a configuration, and forgets what is
-// known. If they cannot be used, what was in force stays.
+// Load replaces the provider, the times and the static mapping, and clears the cache. On an error,
+// the old settings stay in force.
 func (g *Groups) Load(conf *hadoopconf.Config) error {
 	set := &groupSettings{static: map[string][]string{}, background: strings.EqualFold(conf.Value(groupsKeys+"cache.background.reload", ""), "true"),
 		slots: make(chan struct{}, groupsSlots)}
@@ -119,7 +119,7 @@ func number(conf *hadoopconf.Config, name string, def, least int) (int, error) {
 	return n, nil
 }
 
-// Of returns a user's groups, the primary one first; none for a user that is not known here.
+// Of returns the groups of a user, the primary group first. It returns none for an unknown user.
 func (g *Groups) Of(name string) []string {
 	now := time.Now()
 	g.mu.Lock()
@@ -157,7 +157,7 @@ func (g *Groups) Of(name string) []string {
 	}
 }
 
-// look asks the provider and keeps what it says.
+// look asks the provider and stores the answer.
 func (g *Groups) look(set *groupSettings, l *lookup, name string, renewal bool) {
 	defer close(l.done)
 	slots := set.slots
@@ -178,7 +178,7 @@ func (g *Groups) look(set *groupSettings, l *lookup, name string, renewal bool) 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.lookups[name] != l {
-		return // another configuration is in force
+		return // Load has replaced the settings
 	}
 	delete(g.lookups, name)
 	now := time.Now()
@@ -195,7 +195,7 @@ func (g *Groups) look(set *groupSettings, l *lookup, name string, renewal bool) 
 	g.known[name] = a
 }
 
-// fit leaves out what no input may have.
+// fit leaves out names that an input may not have.
 func fit(found []string) (out []string) {
 	for _, name := range found {
 		if name != "" && len(name) <= input.MaxName && len(out) < maxGroups {

@@ -11,51 +11,52 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// Files are Hadoop's configuration files, as they are on this replica now.
+// Files are the Hadoop configuration files on this replica.
 type Files interface {
-	// Queues is the content of capacity-scheduler.xml with what the planner reads
-	// of yarn-site.xml.
+	// Queues returns the content of capacity-scheduler.xml, and the keys of yarn-site.xml that the
+	// planner reads.
 	Queues() ([]input.Property, error)
-	// Illegal is what YARN says of queues that cannot be used; empty if rmd has its own words for them.
+	// Illegal returns YARN's error text for an invalid queue configuration. It returns "" if YARN
+	// has none.
 	Illegal(queues []input.Property) string
-	// Hosts are the lists that yarn.resourcemanager.nodes.include-path and
-	// exclude-path name, with the times of the latter.
+	// Hosts returns the lists of yarn.resourcemanager.nodes.include-path and exclude-path, and the
+	// timeouts in the latter.
 	Hosts() (*input.SetHosts, error)
 	// Reload reads the files again for this replica's own use.
 	Reload() error
 }
 
-// Config is what the Service needs.
+// Config is the configuration of a Service.
 type Config struct {
 	Logger hclog.Logger
-	// ID is this replica's.
+	// ID is the id of this replica.
 	ID        string
 	Submitter frontend.Submitter
 	Reader    frontend.Reader
 	Files     Files
-	// Admit refuses callers that yarn.admin.acl does not name; nil admits all.
+	// Admit returns an error for a caller that is not in yarn.admin.acl. If it is nil, every caller
+	// is admitted.
 	Admit func(c *ipc.Caller, operation string) error
-	// Groups are a user's, as this machine knows them.
+	// Groups returns the groups of a user on this machine.
 	Groups func(user string) []string
-	// Leader says whether this replica leads, and whether any does.
+	// Leader reports whether this replica leads, and whether any replica does.
 	Leader func() (here, known bool)
-	// Unhealthy says why this replica should not be used; nil while it should.
+	// Unhealthy returns the reason why this replica should not be used, or nil.
 	Unhealthy func() error
-	// Standby, when it returns an error, makes all but HAServiceProtocol refuse
-	// as a YARN standby does. Nil never refuses.
+	// Standby may return an error. All methods except those of HAServiceProtocol then refuse calls
+	// as a YARN standby does. It may be nil.
 	Standby func() error
 	// Authorization is hadoop.security.authorization.
 	Authorization bool
-	// GracefulTime is how long nodes may take to leave when a graceful
-	// refreshNodes does not say; 0 is without end:
-	// yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs.
+	// GracefulTime is the time limit of a graceful refreshNodes without a timeout
+	// (yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs). 0 means no limit.
 	GracefulTime time.Duration
 }
 
-// DefaultConfig has YARN's default times; the rest is the caller's.
+// DefaultConfig returns YARN's default times. The caller must set the rest.
 func DefaultConfig() Config { return Config{GracefulTime: time.Hour} }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Files == nil {

@@ -11,8 +11,8 @@ const (
 	classHealth  = "org.apache.hadoop.ha.HealthCheckFailedException"
 )
 
-// ioException is what AdminService makes of an IOException: a YarnException
-// whose text begins with the other's name.
+// ioException returns the YarnException that AdminService makes of an IOException. Its text begins
+// with the name of the IOException.
 func ioException(format string, args ...any) error {
 	return &ipc.Error{Class: ipc.ClassYarn, Message: "java.io.IOException: " + fmt.Sprintf(format, args...)}
 }

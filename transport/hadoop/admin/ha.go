@@ -8,8 +8,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// serviceStatus tells the replica's true role, even where it passes every call
-// on: the leader is active, all others are standby.
+// serviceStatus returns the replica's role: the leader is active, all others are standby. A
+// follower is reported as standby although it forwards every call.
 func (s *Service) serviceStatus(_ context.Context, c *ipc.Call, _ *proto.GetServiceStatusRequestProto) (*proto.GetServiceStatusResponseProto, error) {
 	if err := s.admitHA(c, "getServiceState"); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func (s *Service) monitorHealth(_ context.Context, c *ipc.Call, _ *proto.Monitor
 	return &proto.MonitorHealthResponseProto{}, nil
 }
 
-// admitHA refuses a caller who is no administrator; in this protocol with the
-// exception itself.
+// admitHA refuses a caller that is not an administrator. This protocol uses AccessControlException
+// itself.
 func (s *Service) admitHA(c *ipc.Call, operation string) error {
 	if s.cfg.Admit == nil || s.cfg.Admit(c.Caller, operation) == nil {
 		return nil
@@ -46,7 +46,7 @@ func (s *Service) admitHA(c *ipc.Call, operation string) error {
 	return ipc.Denied(fmt.Sprintf("User %s doesn't have permission to call '%s'", c.Caller.User, operation))
 }
 
-// refuse keeps Hadoop's tools from moving a leadership that is Raft's.
+// refuse refuses transitions. Raft elects the leader, so Hadoop's tools must not.
 func (s *Service) refuse(c *ipc.Call, operation string) error {
 	if err := s.admitHA(c, operation); err != nil {
 		return err

@@ -11,10 +11,10 @@ import (
 	"rmd/yarn"
 )
 
-// The planner's refusals of labels are YARN's sentences, which rmadmin prints. What to do about
-// them is left out here, as there.
+// The planner's refusals of labels have YARN's texts, which rmadmin prints. Hints what to do are
+// left out here, as in YARN.
 
-// labels has an input about labels planned.
+// labels plans an input about labels.
 func (s *Service) labels(ctx context.Context, c *ipc.Call, operation string, in input.Input) error {
 	if err := s.admit(c, operation); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (s *Service) labels(ctx context.Context, c *ipc.Call, operation string, in 
 	}
 }
 
-// AddToClusterNodeLabels adds labels to those of the cluster.
+// AddToClusterNodeLabels adds labels to the cluster.
 func (s *Service) AddToClusterNodeLabels(ctx context.Context, c *ipc.Call, req *proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error) {
 	in := &input.SetLabels{}
 	for _, l := range req.GetNodeLabels() {
@@ -47,12 +47,12 @@ func (s *Service) AddToClusterNodeLabels(ctx context.Context, c *ipc.Call, req *
 	return &proto.AddToClusterNodeLabelsResponseProto{}, s.labels(ctx, c, "addToClusterNodeLabels", in)
 }
 
-// RemoveFromClusterNodeLabels takes labels out of those of the cluster.
+// RemoveFromClusterNodeLabels removes labels from the cluster.
 func (s *Service) RemoveFromClusterNodeLabels(ctx context.Context, c *ipc.Call, req *proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error) {
 	return &proto.RemoveFromClusterNodeLabelsResponseProto{}, s.labels(ctx, c, "removeFromClusterNodeLabels", &input.RemoveLabels{Names: req.GetNodeLabels()})
 }
 
-// ReplaceLabelsOnNode gives hosts (port 0) and nodes other labels.
+// ReplaceLabelsOnNode sets the labels of nodes, and of hosts (port 0).
 func (s *Service) ReplaceLabelsOnNode(ctx context.Context, c *ipc.Call, req *proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error) {
 	const operation = "replaceLabelsOnNode"
 	nodes, err := labelled(req.GetNodeToLabels())
@@ -65,13 +65,14 @@ func (s *Service) ReplaceLabelsOnNode(ctx context.Context, c *ipc.Call, req *pro
 	return &proto.ReplaceLabelsOnNodeResponseProto{}, s.labels(ctx, c, operation, &input.LabelNodes{Nodes: nodes, KnownOnly: req.GetFailOnUnknownNodes()})
 }
 
-// labelled reads the labels of nodes. Of two entries for one the later counts, as in Java's map.
+// labelled returns the labels of nodes. If a node occurs twice, the later entry counts, as in
+// Java's map.
 func labelled(list []*proto.NodeIdToLabelsProto) ([]input.LabelledNode, error) {
 	if len(list) > input.MaxEntries {
 		return nil, fmt.Errorf("%d nodes in one call, at most %d are taken", len(list), input.MaxEntries)
 	}
 	out := make([]input.LabelledNode, 0, len(list))
-	at := make(map[yarn.NodeID]int, len(list)) // looked up by key only
+	at := make(map[yarn.NodeID]int, len(list)) // no iteration, so the order does not matter
 	for _, p := range list {
 		id, err := wire.NodeID(p.GetNodeId())
 		if err != nil {

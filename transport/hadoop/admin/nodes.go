@@ -11,8 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// updateNodeResource sets the totals of nodes: of all that are named, or, when
-// one of them is not known, of none.
+// updateNodeResource sets the resources of nodes. If one of the nodes is unknown, it sets none.
 func (s *Service) updateNodeResource(ctx context.Context, c *ipc.Call, req *proto.UpdateNodeResourceRequestProto) (*proto.UpdateNodeResourceResponseProto, error) {
 	if err := s.admit(c, "updateNodeResource"); err != nil {
 		return nil, err
@@ -55,14 +54,15 @@ func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.Se
 	return out, nil
 }
 
-// refreshNodesResources would read dynamic-resources.xml, of which the Java
-// ResourceManager ships none either: what is set with updateNodeResource stays.
+// refreshNodesResources reloads this replica's files. Unlike YARN, it does not read
+// dynamic-resources.xml, which the Java ResourceManager does not ship either. Resources set with
+// updateNodeResource stay.
 func (s *Service) refreshNodesResources(ctx context.Context, c *ipc.Call, _ *proto.RefreshNodesResourcesRequestProto) (*proto.RefreshNodesResourcesResponseProto, error) {
 	return &proto.RefreshNodesResourcesResponseProto{}, s.reload(ctx, c, "refreshNodesResources")
 }
 
-// decommissioning lists the nodes on their way out; a graceful
-// `rmadmin -refreshNodes -g -client` polls it.
+// decommissioning returns the nodes that are decommissioning. `rmadmin -refreshNodes -g -client`
+// polls it.
 func (s *Service) decommissioning(ctx context.Context, c *ipc.Call, _ *proto.CheckForDecommissioningNodesRequestProto) (*proto.CheckForDecommissioningNodesResponseProto, error) {
 	if err := s.admit(c, "checkForDecommissioningNodes"); err != nil {
 		return nil, err

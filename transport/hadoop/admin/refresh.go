@@ -10,7 +10,7 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// refreshQueues proposes the queue file of this replica as the next version.
+// refreshQueues proposes the queue configuration of this replica as the next version.
 func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.RefreshQueuesRequestProto) (*proto.RefreshQueuesResponseProto, error) {
 	if err := s.admit(c, "refreshQueues"); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.Refre
 		}
 		return nil, refusal(head, f)
 	}
-	if r, ok := reply.(*input.SetQueuesReply); ok { // Hadoop's answer has no room for them
+	if r, ok := reply.(*input.SetQueuesReply); ok { // Hadoop's answer has no field for warnings
 		for _, w := range r.Warnings {
 			s.cfg.Logger.Warn("queues refreshed", "who", c.Caller.User, "version", r.Version, "warning", w)
 		}
@@ -59,8 +59,8 @@ func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.Refr
 	return &proto.RefreshNodesResponseProto{}, nil
 }
 
-// hosts are the lists to propose: those of this replica's files, or, to end the drains that they
-// began, those in force.
+// hosts returns the lists to propose: those of this replica's files. A forceful refresh ends the
+// drains that the lists in force began, so it returns those lists.
 func (s *Service) hosts(ctx context.Context, req *proto.RefreshNodesRequestProto) (*input.SetHosts, error) {
 	if req.GetDecommissionType() == proto.DecommissionTypeProto_DECOMMISSION_TYPE_FORCEFUL {
 		if err := s.cfg.Reader.Current(ctx); err != nil {
@@ -77,8 +77,8 @@ func (s *Service) hosts(ctx context.Context, req *proto.RefreshNodesRequestProto
 	return in, nil
 }
 
-// graceful says whether nodes may end their containers, and for how long; 0 is
-// without end, which YARN writes as a time below 0.
+// graceful returns whether nodes may wait for their containers, and for how many milliseconds. 0
+// means no limit, which YARN writes as a negative time.
 func (s *Service) graceful(req *proto.RefreshNodesRequestProto) (bool, int64) {
 	switch {
 	case req.GetDecommissionType() != proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL:
@@ -91,7 +91,7 @@ func (s *Service) graceful(req *proto.RefreshNodesRequestProto) (bool, int64) {
 	return true, 1000 * int64(max(req.GetDecommissionTimeout(), 0))
 }
 
-// reload reads this replica's files again and says so in the audit.
+// reload reads this replica's files again and records it in the audit.
 func (s *Service) reload(ctx context.Context, c *ipc.Call, operation string) error {
 	if err := s.admit(c, operation); err != nil {
 		return err
@@ -121,8 +121,8 @@ func (s *Service) refreshServiceACLs(ctx context.Context, c *ipc.Call, _ *proto.
 	return &proto.RefreshServiceAclsResponseProto{}, s.reload(ctx, c, "refreshServiceAcls")
 }
 
-// refreshMaxPriority takes yarn.cluster.max-application-priority from this
-// replica's files; it is one of the planner's keys.
+// refreshMaxPriority takes yarn.cluster.max-application-priority from this replica's files. It
+// belongs to the replicated configuration.
 func (s *Service) refreshMaxPriority(ctx context.Context, c *ipc.Call, _ *proto.RefreshClusterMaxPriorityRequestProto) (*proto.RefreshClusterMaxPriorityResponseProto, error) {
 	if err := s.admit(c, "refreshClusterMaxPriority"); err != nil {
 		return nil, err

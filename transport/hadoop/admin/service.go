@@ -8,13 +8,13 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// Names of the two protocols in request headers.
+// The names of the two protocols in request headers.
 const (
 	adminProtocol = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
 	haProtocol    = "org.apache.hadoop.ha.HAServiceProtocol"
 )
 
-// Service answers both protocols.
+// Service implements both protocols.
 type Service struct{ cfg Config }
 
 // New returns a service.
@@ -25,7 +25,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg}, nil
 }
 
-// Protocols are what the admin port serves.
+// Protocols returns the protocols of the admin port.
 func (s *Service) Protocols() []ipc.Protocol {
 	return []ipc.Protocol{
 		{Name: adminProtocol, Version: 1, Methods: map[string]ipc.Method{
@@ -55,8 +55,8 @@ func (s *Service) Protocols() []ipc.Protocol {
 	}
 }
 
-// admit refuses a caller who is no administrator, and everybody where only the
-// leader is to answer.
+// admit refuses a caller that is not an administrator. It refuses every caller if Config.Standby
+// returns an error.
 func (s *Service) admit(c *ipc.Call, operation string) error {
 	if s.cfg.Admit != nil {
 		if err := s.cfg.Admit(c.Caller, operation); err != nil {
@@ -69,7 +69,7 @@ func (s *Service) admit(c *ipc.Call, operation string) error {
 	return s.cfg.Standby()
 }
 
-// do has an input planned and turns its refusal into Hadoop's exception.
+// do plans an input and converts a refusal to Hadoop's exception.
 func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
 	reply, err := s.submit(ctx, c, in)
 	if err != nil {
@@ -81,14 +81,13 @@ func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Re
 	return reply, nil
 }
 
-// submit has an input planned in the caller's name.
+// submit plans an input in the name of the caller.
 func (s *Service) submit(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
 	reply, _, err := s.cfg.Submitter.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
 	return reply, err
 }
 
-// refusal is what the planner refuses with, as the IOException that the Java
-// ResourceManager would wrap.
+// refusal converts a planner's refusal to the exception that the Java ResourceManager would throw.
 func refusal(head string, f *input.Fault) error {
 	if f.Reason == input.NotInitialized {
 		return ipc.Standby(f.Error())
@@ -96,7 +95,7 @@ func refusal(head string, f *input.Fault) error {
 	return ioException("%s", head+f.Error()+details(f))
 }
 
-// audit writes an administrator's action that leaves no other trace in the log.
+// audit records an administrator's action that leaves no other trace in the log.
 func (s *Service) audit(ctx context.Context, c *ipc.Call, action, result string) error {
 	_, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: &input.Audit{
 		Who: c.Caller.User, From: access.Address(c.Caller), Action: action, Target: s.cfg.ID, Result: result}})

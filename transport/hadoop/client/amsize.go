@@ -15,11 +15,11 @@ func invalidResource(format string, args ...any) error {
 	return exception(classInvalidResource, format, args...)
 }
 
-// amPlaces are the hosts and racks of am_container_resource_request, and whether
-// the AM may run nowhere else. As in YARN they are for one container of the size
-// that "*" asks; of two requests for one place the later one counts.
+// amPlaces returns the hosts and racks in am_container_resource_request, and whether the AM may run
+// nowhere else. As in YARN, they are for one container with the size of the request for "*". If a
+// place occurs twice, the later request counts.
 func amPlaces(sub *proto.ApplicationSubmissionContextProto) (places []yarn.Place, strict bool, err error) {
-	at := map[string]int{} // looked up by key only
+	at := map[string]int{} // no iteration, so the order does not matter
 	for _, r := range sub.GetAmContainerResourceRequest() {
 		name := r.GetResourceName()
 		switch i, again := at[name]; {
@@ -37,7 +37,7 @@ func amPlaces(sub *proto.ApplicationSubmissionContextProto) (places []yarn.Place
 	return places, strict, nil
 }
 
-// readAM reads what the AM asks for.
+// readAM reads the request for the AM's container.
 func readAM(sub *proto.ApplicationSubmissionContextProto, in *input.SubmitApplication, st *state.State) (err error) {
 	if in.AM, err = amSize(sub, st.Kinds()); err != nil {
 		return err
@@ -49,9 +49,9 @@ func readAM(sub *proto.ApplicationSubmissionContextProto, in *input.SubmitApplic
 	return err
 }
 
-// amSize is what the AM asks for: the one request of am_container_resource_request
-// that names "*", or the older field resource. Zero memory becomes the smallest
-// container, as everywhere in YARN.
+// amSize returns the size of the AM's container: that of the request for "*" in
+// am_container_resource_request, or the older field resource. As everywhere in YARN, no memory
+// means the smallest container.
 func amSize(sub *proto.ApplicationSubmissionContextProto, kinds yarn.Kinds) (yarn.Resource, error) {
 	capability, err := amCapability(sub)
 	if err != nil {
@@ -90,7 +90,8 @@ func amCapability(sub *proto.ApplicationSubmissionContextProto) (*proto.Resource
 	return anywhere.Capability, nil
 }
 
-// amAnywhere is the one request of am_container_resource_request that names "*"; nil without one.
+// amAnywhere returns the one request for "*" in am_container_resource_request, or nil if there is
+// none.
 func amAnywhere(sub *proto.ApplicationSubmissionContextProto) (anywhere *proto.ResourceRequestProto, err error) {
 	for _, r := range sub.GetAmContainerResourceRequest() {
 		switch {
@@ -104,7 +105,7 @@ func amAnywhere(sub *proto.ApplicationSubmissionContextProto) (anywhere *proto.R
 	return anywhere, nil
 }
 
-// amLabel is the label that the AM's request names. Requests for hosts and racks may name none.
+// amLabel returns the label in the AM's request. Requests for hosts and racks must not have one.
 func amLabel(sub *proto.ApplicationSubmissionContextProto, queue string, st *state.State) (label string, err error) {
 	for _, r := range sub.GetAmContainerResourceRequest() {
 		named := wire.Label(r.NodeLabelExpression, st)
@@ -119,7 +120,7 @@ func amLabel(sub *proto.ApplicationSubmissionContextProto, queue string, st *sta
 	return label, nil
 }
 
-// javaResource writes a resource as Java's Resource.toString does.
+// javaResource formats a resource like Resource.toString in Java.
 func javaResource(r yarn.Resource, kinds yarn.Kinds) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r[yarn.Memory], r[yarn.VCores])

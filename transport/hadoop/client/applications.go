@@ -13,27 +13,27 @@ import (
 	"rmd/transport/hadoop/wire"
 )
 
-// filter says which applications a list is of. Empty sets let all pass.
+// filter selects the applications of a list. A nil set selects all.
 type filter struct {
 	types   map[string]bool // lower case
 	states  map[proto.YarnApplicationStateProto]bool
 	users   map[string]bool
 	tags    map[string]bool
 	name    *string
-	owner   string // only that user's
+	owner   string // if not empty, only the applications of this user
 	queues  *queueFilter
 	started span
 	ended   span
 	limit   int64
-	see     bool // leave out what the caller may not see
+	see     bool // leave out applications that the caller may not view
 }
 
-// span is a range of times, ends included.
+// span is a range of times in Unix milliseconds, including both ends.
 type span struct{ from, to int64 }
 
 func (r span) has(t int64) bool { return r.from <= t && t <= r.to }
 
-// always lets every time pass.
+// always contains every time.
 var always = span{math.MinInt64, math.MaxInt64}
 
 func spanOf(from, to *int64) span {
@@ -53,11 +53,11 @@ func spanOf(from, to *int64) span {
 	return r
 }
 
-// queueFilter lets the applications of queues pass: those that run in them or
-// below, and those that are or were submitted to the very queue.
+// queueFilter selects applications by queue: those that are scheduled in one of the queues or below
+// it, and those whose queue has one of the paths.
 type queueFilter struct {
 	paths map[string]bool
-	under map[uint32]bool // leaves
+	under map[uint32]bool // slots of the leaves
 }
 
 func (v *view) queueFilter(names []string) *queueFilter {
@@ -88,7 +88,7 @@ func (v *view) leaves(slot uint32, f func(leaf uint32)) {
 	}
 }
 
-// scheduled says whether an application stands in its queue now.
+// scheduled reports whether an application is in its queue now.
 func scheduled(a *state.App) bool {
 	return a.AttemptState >= state.AttemptPending && a.AttemptState <= state.AttemptFinishing
 }
@@ -132,8 +132,8 @@ func put[K comparable](m *map[K]bool, k K) {
 	(*m)[k] = true
 }
 
-// pass says whether an application belongs to the list; whether the caller may
-// see it is asked apart, as it costs most.
+// pass reports whether an application matches the filter. The caller's right to view it is checked
+// separately, because that check is the most expensive.
 func (f *filter) pass(v *view, a *state.App) bool {
 	switch {
 	case f.states != nil && !f.states[wire.ApplicationState(a)],

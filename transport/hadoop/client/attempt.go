@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// attempt is an attempt as reports show it, the current one or one that ended.
+// attempt is an attempt as reports show it: the current one or one that has ended.
 type attempt struct {
 	number            uint32
 	state             proto.YarnApplicationAttemptStateProto
@@ -23,7 +23,7 @@ type attempt struct {
 	started, ended    int64
 }
 
-// current is an application's current attempt, ended or not.
+// current returns an application's current attempt, which may have ended.
 func (v *view) current(a *state.App) attempt {
 	if slot := a.History; slot != 0 && a.AttemptState == state.AttemptEnded {
 		if t := v.st.Attempts.Get(slot); t.Number == a.Attempt {
@@ -34,7 +34,7 @@ func (v *view) current(a *state.App) attempt {
 	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: d.Host, port: a.RPCPort, diagnostics: v.s.diagnostics(a.ID, d.Diagnostics),
 		master: a.MasterNumber, started: a.AttemptMillis, original: d.TrackingURL}
 	if a.Unmanaged && a.AttemptState == state.AttemptActive {
-		// The client that starts the AM waits for this, and does it then.
+		// The client waits for this state and then starts the AM.
 		t.state = proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED
 	}
 	if a.AttemptState == state.AttemptEnded {
@@ -43,14 +43,14 @@ func (v *view) current(a *state.App) attempt {
 	return v.addressed(a, t)
 }
 
-// past is an attempt that has ended.
+// past returns an attempt that has ended.
 func (v *view) past(a *state.App, t *state.Attempt) attempt {
 	return v.addressed(a, attempt{number: t.Number, state: wire.EndedAttemptState(t), host: t.Host, port: t.RPCPort, diagnostics: v.s.diagnostics(a.ID, t.Diagnostics),
 		master: t.MasterNumber, started: t.StartedMillis, ended: t.EndedMillis, original: t.TrackingURL})
 }
 
-// addressed says where an attempt's AM can be reached: not at all before it
-// has registered or when it failed, and for its pages by way of the proxy.
+// addressed sets the addresses of an attempt's AM. Before the AM registers, and after it fails,
+// there is no address. Its pages are reached through the proxy.
 func (v *view) addressed(a *state.App, t attempt) attempt {
 	if t.original == "" {
 		t.original = unavailable
@@ -71,8 +71,7 @@ func (v *view) addressed(a *state.App, t attempt) attempt {
 	return t
 }
 
-// attemptsOf are the attempts of an application that the state knows, the first
-// one first.
+// attemptsOf returns the attempts of an application in the state, the first one first.
 func (v *view) attemptsOf(a *state.App) []attempt {
 	var out []attempt
 	if a.Attempt != 0 {
@@ -87,7 +86,7 @@ func (v *view) attemptsOf(a *state.App) []attempt {
 	return out
 }
 
-// attemptByID finds an attempt, with YARN's refusal.
+// attemptByID returns an attempt, or YARN's error if there is none.
 func (v *view) attemptByID(a *state.App, id yarn.AttemptID) (attempt, error) {
 	for _, t := range v.attemptsOf(a) {
 		if t.number == id.Attempt {
@@ -116,8 +115,7 @@ func (v *view) attemptReport(a *state.App, t attempt) *proto.ApplicationAttemptR
 	return r
 }
 
-// see finds an application whose inside the caller wants to see; what names it
-// in the refusal.
+// see returns an application whose details the caller wants to see. what names it in the refusal.
 func (v *view) see(id yarn.ApplicationID, what string) (*state.App, error) {
 	a, err := v.app(id)
 	if err == nil && !v.may(a, viewApp) {

@@ -9,15 +9,15 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// What follows is for ports that speak another protocol and must refuse and
-// accept alike (package web).
+// The following methods are for ports with another protocol (transport/http) that must accept and
+// refuse the same calls.
 
-// GetNewApplication is the method of that name.
+// GetNewApplication is the method getNewApplication of the protocol.
 func (s *Service) GetNewApplication(ctx context.Context, c *ipc.Call, req *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
 	return s.newApplication(ctx, c, req)
 }
 
-// SubmitApplication is the method of that name.
+// SubmitApplication is the method submitApplication of the protocol.
 func (s *Service) SubmitApplication(ctx context.Context, c *ipc.Call, req *proto.SubmitApplicationRequestProto) error {
 	b, err := gproto.Marshal(req)
 	if err != nil {
@@ -27,22 +27,22 @@ func (s *Service) SubmitApplication(ctx context.Context, c *ipc.Call, req *proto
 	return err
 }
 
-// ForceKillApplication is the method of that name.
+// ForceKillApplication is the method forceKillApplication of the protocol.
 func (s *Service) ForceKillApplication(ctx context.Context, c *ipc.Call, req *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error) {
 	return s.killApplication(ctx, c, req)
 }
 
-// MoveApplicationAcrossQueues is the method of that name.
+// MoveApplicationAcrossQueues is the method moveApplicationAcrossQueues of the protocol.
 func (s *Service) MoveApplicationAcrossQueues(ctx context.Context, c *ipc.Call, req *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error) {
 	return s.moveApplication(ctx, c, req)
 }
 
-// UpdateApplicationPriority is the method of that name.
+// UpdateApplicationPriority is the method updateApplicationPriority of the protocol.
 func (s *Service) UpdateApplicationPriority(ctx context.Context, c *ipc.Call, req *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error) {
 	return s.updatePriority(ctx, c, req)
 }
 
-// UpdateApplicationTimeouts is the method of that name.
+// UpdateApplicationTimeouts is the method updateApplicationTimeouts of the protocol.
 func (s *Service) UpdateApplicationTimeouts(ctx context.Context, c *ipc.Call, req *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
 	return s.updateTimeouts(ctx, c, req)
 }

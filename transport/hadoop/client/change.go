@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// killApplication ends an application. The end is committed when the planner's
-// answer is here, so that the client's first call completes.
+// killApplication kills an application. When the planner's reply is here, the end is committed, so
+// the client's first call completes.
 func (s *Service) killApplication(ctx context.Context, c *ipc.Call, req *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
@@ -45,12 +45,12 @@ func (s *Service) killApplication(ctx context.Context, c *ipc.Call, req *proto.K
 	}
 	s.cfg.Logger.Info("application killed", "application", id, "user", v.user)
 	after, err := s.here(c).app(id)
-	// One that is forgotten already has ended, too.
+	// An application that is forgotten has ended too.
 	done := err != nil || after.State.Ended() || after.Unmanaged
 	return &proto.KillApplicationResponseProto{IsKillCompleted: new(done)}, nil
 }
 
-// killText is what YARN writes into the application's diagnostics.
+// killText returns the diagnostics that YARN writes for a killed application.
 func killText(id yarn.ApplicationID, user string, c *ipc.Caller, why string) string {
 	text := "Application " + id.String() + " was killed by user " + user
 	if ip := c.Address.Addr(); ip.IsValid() {
@@ -80,7 +80,7 @@ func (s *Service) failAttempt(ctx context.Context, c *ipc.Call, req *proto.FailA
 	}
 	out := &proto.FailApplicationAttemptResponseProto{}
 	if over(a) || id.Attempt != a.Attempt {
-		return out, nil // it has ended already, and as YARN says it: well
+		return out, nil // it has ended already, which YARN reports as success
 	}
 	f, err := s.change(ctx, c, &input.FailAttempt{Attempt: id, User: v.user})
 	switch {
@@ -127,8 +127,8 @@ func (s *Service) moveApplication(ctx context.Context, c *ipc.Call, req *proto.M
 	return &proto.MoveApplicationAcrossQueuesResponseProto{}, nil
 }
 
-// maySubmitTo says whether the caller may bring an application to a queue;
-// while ACLs are off, whether there is one is the planner's to say.
+// maySubmitTo reports whether the caller may move an application to a queue. While ACLs are off it
+// returns true, and the planner checks whether the queue exists.
 func (v *view) maySubmitTo(queue string) bool {
 	if !v.acls {
 		return true
@@ -210,8 +210,8 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 	return &proto.UpdateApplicationPriorityResponseProto{ApplicationPriority: wire.PriorityProto(r.Priority)}, nil
 }
 
-// priorityDenied is YARN's refusal of a priority, which names the caller with the way in which it has
-// proved who it is.
+// priorityDenied returns YARN's refusal of a priority. It names the caller and the way in which it
+// was authenticated.
 func priorityDenied(f *input.Fault, user string, c *ipc.Caller) error {
 	who := c.User + " (auth:" + c.Kind + ")"
 	if c.RealUser != "" {
@@ -224,7 +224,7 @@ func priorityOf(a *state.App) *proto.UpdateApplicationPriorityResponseProto {
 	return &proto.UpdateApplicationPriorityResponseProto{ApplicationPriority: wire.PriorityProto(a.Priority)}
 }
 
-// signalContainer has a container's node send it a signal.
+// signalContainer sends a signal to a container through its node.
 func (s *Service) signalContainer(ctx context.Context, c *ipc.Call, req *proto.SignalContainerRequestProto) (*proto.SignalContainerResponseProto, error) {
 	id, err := wire.ContainerID(req.GetContainerId())
 	if err != nil {

@@ -16,57 +16,61 @@ import (
 	"rmd/yarn"
 )
 
-// Access answers who may do what by Hadoop's keys (access.Access).
+// Access checks rights by Hadoop's keys (access.Access).
 type Access interface {
-	// Enabled is yarn.acl.enable.
+	// Enabled returns yarn.acl.enable.
 	Enabled() bool
-	// Admin says whether yarn.admin.acl names a user.
+	// Admin reports whether a user is in yarn.admin.acl.
 	Admin(user string) bool
-	// Groups are a user's.
+	// Groups returns the groups of a user.
 	Groups(user string) []string
 }
 
-// Queues shows what the queue configuration of a state means for its cluster.
-// The states are shared and must not be changed.
+// Queues returns facts about the queue configuration of a state. The states are shared and must not
+// be changed.
 type Queues interface {
-	// Find returns the slot of the queue with a path, or with a short name that
-	// only one queue has; 0 when there is none, or when the name is ambiguous.
+	// Find returns the slot of the queue with a path, or with a short name that only one queue has.
+	// It returns 0 if there is no such queue or the name is ambiguous.
 	Find(st *state.State, name string) uint32
-	// Queue shows the queue in a slot; false when the configuration lacks it.
+	// Queue returns the queue in a slot. It returns false if the configuration does not have it.
 	Queue(st *state.State, slot uint32) (Queue, bool)
-	// May says what the lists of the queue in a slot, those above it, and the
-	// cluster's administrators let a user do.
+	// May returns the rights of a user in the queue in a slot, by the ACLs of the queue, of the
+	// queues above it, and of the cluster.
 	May(st *state.State, slot uint32, user string, groups []string) (submit, administer bool)
-	// Maximum is the largest container that the cluster's configuration allows.
+	// Maximum returns the largest container that the configuration allows.
 	Maximum(st *state.State) yarn.Resource
-	// Preprocess says what a submission gets by the name of its client's host, which is asked for only
-	// if that matters: a label, a queue and a further tag. What is empty stays as it is.
+	// Preprocess returns what the submission preprocessor sets for the client's host: a label, a
+	// queue and an additional tag. An empty result changes nothing. It calls host only if the
+	// preprocessor is enabled.
 	Preprocess(st *state.State, host func() string) (label, queue, tag string)
 }
 
-// Queue is what a queue's configuration means. Shares are fractions of one.
+// Queue is the configuration of a queue. Shares are fractions of 1.
 type Queue struct {
-	// Partition is what the queue has of the nodes without a label, Labels of those with one.
+	// Partition is the share of the nodes without a label. Labels are the shares of nodes with a
+	// label.
 	Partition
 	Labels []Partition
-	// Accessible are the labels that the queue may use, DefaultLabel is that of asks that name none.
+	// Accessible are the labels that the queue may use. DefaultLabel is the label of requests
+	// without one.
 	Accessible   []string
 	DefaultLabel string
-	// UsedCapacity is a share of the queue's own guarantee.
+	// UsedCapacity is the used share of the queue's own guarantee.
 	UsedCapacity float32
-	// Weight is −1 when the capacity is not given by weight.
+	// Weight is −1 if the capacity is not a weight.
 	Weight float32
-	// MaxParallelApps is 2^31−1 when there is no bound.
+	// MaxParallelApps is 2^31−1 if there is no limit.
 	MaxParallelApps                        int32
 	PreemptionDisabled, IntraQueueDisabled bool
 	// MaxAllocation is the largest container of the queue.
 	MaxAllocation yarn.Resource
 }
 
-// Partition is what a queue has of the nodes of a label; an empty one stands for those without.
+// Partition is a queue's share of the nodes with a label. An empty label means the nodes without
+// one.
 type Partition struct {
 	Label string
-	// Capacity and MaxCapacity are shares of the parent's.
+	// Capacity and MaxCapacity are shares of the parent's capacity.
 	Capacity, MaxCapacity float32
 	// AbsoluteCapacity and AbsoluteMax are shares of all nodes of the label.
 	AbsoluteCapacity, AbsoluteMax float32
@@ -75,19 +79,19 @@ type Partition struct {
 	EffectiveMin, EffectiveMax    yarn.Resource
 }
 
-// Nodes tells of a node what only its heartbeats say; a replica knows it of the
-// nodes that are connected to it.
+// Nodes returns facts that only the heartbeats of nodes contain. A replica knows them for the nodes
+// connected to it.
 type Nodes interface {
 	Usage(id yarn.NodeID) (NodeUsage, bool)
 }
 
-// NodeUsage is a node's last heartbeat. The utilizations may be nil.
+// NodeUsage is the utilization in a node's last heartbeat. Containers and Node may be nil.
 type NodeUsage struct {
-	HealthMillis     int64 // when its health was last told, Unix
+	HealthMillis     int64 // time of the last health report, in Unix milliseconds
 	Containers, Node *proto.ResourceUtilizationProto
 }
 
-// Config is what the Service needs, and YARN's keys that it follows.
+// Config is the configuration of a Service.
 type Config struct {
 	Logger    hclog.Logger
 	Submitter frontend.Submitter
@@ -96,31 +100,31 @@ type Config struct {
 	Queues    Queues
 	// Nodes may be nil.
 	Nodes Nodes
-	// Why says why an accepted application waits; it is told as the diagnostics
-	// of a report. Nil says nothing.
+	// Why returns the reason why an accepted application waits. Reports show it as diagnostics. It
+	// may be nil.
 	Why func(st *state.State, id yarn.ApplicationID) string
-	// Now is the clock that expiries are compared with.
+	// Now is the clock for expiries.
 	Now func() time.Time
 
-	// WebURL is this replica's web address, http://host:port. Applications that
-	// have failed are shown under it.
+	// WebURL is this replica's web address, http://host:port. Reports of failed attempts link to
+	// the application's page there.
 	WebURL string
-	// ProxyURL is where /proxy is served; empty: at WebURL.
+	// ProxyURL is the address that serves /proxy. If it is empty, it is WebURL.
 	ProxyURL string
 	// NodeScheme is http or https, for the links to nodes.
 	NodeScheme string
 
-	// MaxTags, MaxTagLength and MaxTokenConf bound a submission as YARN does,
-	// MaxContext bounds the bytes of the whole.
+	// MaxTags, MaxTagLength and MaxTokenConf limit a submission as in YARN. MaxContext limits the
+	// submission context, in bytes.
 	MaxTags, MaxTagLength, MaxTokenConf, MaxContext int
 	// LogAggregation is yarn.log-aggregation-enable.
 	LogAggregation bool
-	// OwnOnly is yarn.webapp.filter-entity-list-by-user: lists leave out what the
-	// caller may not see.
+	// OwnOnly is yarn.webapp.filter-entity-list-by-user: lists leave out applications that the
+	// caller may not view.
 	OwnOnly bool
 }
 
-// DefaultConfig is YARN's; what the Service talks to is the caller's.
+// DefaultConfig returns YARN's defaults. The caller must set the other fields.
 func DefaultConfig() Config {
 	return Config{
 		Now: time.Now, NodeScheme: "http",
@@ -128,7 +132,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Load takes YARN's keys from configuration files. An error names the key.
+// Load reads YARN's keys from configuration files. The error names every key with an invalid value.
 func (c *Config) Load(conf *hadoopconf.Config) error {
 	var errs []error
 	number := func(to *int, key string) {
@@ -158,7 +162,7 @@ func (c *Config) Load(conf *hadoopconf.Config) error {
 	return errors.Join(errs...)
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Access == nil || c.Queues == nil {

@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// containerReport shows a live container; YARN's ResourceManager forgets it
-// when it ends, and so tells of no other.
+// containerReport returns the report of a live container. YARN's ResourceManager forgets a
+// container when it ends, so there are no reports of others.
 func (v *view) containerReport(a *state.App, k *state.Container) *proto.ContainerReportProto {
 	id := v.st.ContainerID(k)
 	r := &proto.ContainerReportProto{
@@ -33,7 +33,7 @@ func (v *view) containerReport(a *state.App, k *state.Container) *proto.Containe
 	return r
 }
 
-// containerOf finds a live container of an application; nil when there is none.
+// containerOf returns a live container, or nil if there is none.
 func (v *view) containerOf(id yarn.ContainerID) *state.Container {
 	app := v.st.AppByID(id.App)
 	if app == 0 {
@@ -72,8 +72,8 @@ func (s *Service) containerReport(ctx context.Context, c *ipc.Call, req *proto.G
 	return &proto.GetContainerReportResponseProto{ContainerReport: v.containerReport(a, k)}, nil
 }
 
-// containers lists the live containers of an attempt: with the current one also
-// those that it took over, with an earlier one none.
+// containers returns the live containers of an attempt. The current attempt has also those that it
+// took over, and an earlier one has none.
 func (s *Service) containers(ctx context.Context, c *ipc.Call, req *proto.GetContainersRequestProto) (*proto.GetContainersResponseProto, error) {
 	id, err := wire.AttemptID(req.GetApplicationAttemptId())
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"rmd/transport/hadoop/token"
 )
 
-// issueToken makes a delegation token for the caller. Its service is empty: the
-// client sets it to the addresses that it knows.
+// issueToken issues a delegation token to the caller. Its service is empty; the client sets it to
+// the addresses that it knows.
 func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
 	in := &input.IssueDelegationToken{Owner: c.Caller.User, Renewer: shortName(req.GetRenewer()), RealUser: c.Caller.RealUser}
 	if in.Owner == "" {
@@ -87,8 +87,8 @@ func (s *Service) cancelToken(ctx context.Context, c *ipc.Call, req *proto.Cance
 	return &proto.CancelDelegationTokenResponseProto{}, nil
 }
 
-// genuine checks a token that came in a message. YARN tells of a bad one inside
-// a YarnException.
+// genuine checks a token in a message. As in YARN, the error for an invalid token is a
+// YarnException with InvalidToken in its text.
 func (s *Service) genuine(ctx context.Context, p *proto.TokenProto) (token.Delegation, error) {
 	d, err := caughtUp(ctx, s, func(st *state.State) (token.Delegation, error) {
 		return token.VerifyDelegation(st, p, s.cfg.Now().UnixMilli())
@@ -100,8 +100,8 @@ func (s *Service) genuine(ctx context.Context, p *proto.TokenProto) (token.Deleg
 	return d, err
 }
 
-// Password finds the user and the password of a delegation token by its
-// identifier: ipc.Config.Password of the client port.
+// Password returns the user and the password of the delegation token with an identifier. It is
+// ipc.Config.Password of the client port.
 func (s *Service) Password(ctx context.Context, identifier []byte) (user string, password []byte, err error) {
 	type found struct {
 		owner    string
@@ -123,8 +123,8 @@ func (s *Service) Password(ctx context.Context, identifier []byte) (user string,
 	return f.owner, f.password, nil
 }
 
-// caughtUp looks something up, and once more in a newer state when this replica
-// may not have heard of it yet: InvalidToken ends a client's retries.
+// caughtUp calls look with this replica's state. If look fails because the replica may lag,
+// caughtUp calls it again with a newer state, because an InvalidToken ends a client's retries.
 func caughtUp[T any](ctx context.Context, s *Service, look func(*state.State) (T, error)) (T, error) {
 	out, err := look(s.cfg.Reader.Fork())
 	if !token.Behind(err) {
@@ -136,7 +136,7 @@ func caughtUp[T any](ctx context.Context, s *Service, look func(*state.State) (T
 	return look(s.cfg.Reader.Fork())
 }
 
-// tokenText names a token without its secret, as YARN does.
+// tokenText describes a token without its secret, as YARN does.
 func tokenText(d token.Delegation) string {
 	return fmt.Sprintf("(%s owner=%s, renewer=%s, realUser=%s, issueDate=%d, maxDate=%d, sequenceNumber=%d, masterKeyId=%d)",
 		token.KindDelegation, d.Owner, d.Renewer, d.RealUser, d.IssuedMillis, d.MaxMillis, d.Sequence, d.KeyID)

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// The Java classes that clients of this protocol know.
+// Java classes of exceptions that the clients of this protocol handle.
 const (
 	classAppNotFound       = "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException"
 	classAttemptNotFound   = "org.apache.hadoop.yarn.exceptions.ApplicationAttemptNotFoundException"
@@ -22,8 +22,8 @@ const (
 	javaIllegalArgument = "java.lang.IllegalArgumentException"
 )
 
-// classes tells the Java class of a refusal by the planner. What is not listed
-// is a YarnException, as in YARN nearly everything is.
+// classes are the Java classes of the planner's refusals. Other refusals are a YarnException, as
+// nearly everything is in YARN.
 var classes = map[input.Code]string{
 	input.NoSuchApplication: classAppNotFound,
 	input.NoSuchAttempt:     classAttemptNotFound,
@@ -36,8 +36,8 @@ var classes = map[input.Code]string{
 	input.NotInitialized:    ipc.ClassStandby,
 }
 
-// wrapped are the refusals that YARN throws as another exception inside a
-// YarnException; clients see the inner one's name at the head of the text.
+// wrapped are the refusals that YARN throws as another exception inside a YarnException. The text
+// then begins with the name of the inner exception.
 var wrapped = map[input.Code]string{
 	input.NotAllowed:   ipc.ClassAccessControl,
 	input.QueueStopped: ipc.ClassAccessControl,
@@ -47,7 +47,7 @@ var wrapped = map[input.Code]string{
 	input.TokenUsed:    ipc.ClassInvalidToken,
 }
 
-// refusal is a fault as an exception, in the planner's own words.
+// refusal converts a planner's refusal to an exception with the planner's text.
 func refusal(f *input.Fault) error {
 	class, ok := classes[f.Reason]
 	if !ok {
@@ -56,8 +56,7 @@ func refusal(f *input.Fault) error {
 	return &ipc.Error{Class: class, Message: faultText(f)}
 }
 
-// faultText is what a fault says, below the name of the exception that YARN
-// would wrap.
+// faultText returns the text of a refusal, after the name of the exception that YARN would wrap.
 func faultText(f *input.Fault) string {
 	text := f.What
 	if f.Do != "" {
@@ -72,8 +71,8 @@ func faultText(f *input.Fault) string {
 	return text
 }
 
-// elsewhere makes a client try another replica, except when no replica could
-// do better.
+// elsewhere converts an error of the Submitter to a StandbyException, so that the client tries
+// another replica. It does not if no replica could do better.
 func elsewhere(err error) error {
 	var e *ipc.Error
 	if errors.As(err, &e) {
@@ -94,7 +93,7 @@ func yarnException(format string, args ...any) error {
 	return exception(ipc.ClassYarn, format, args...)
 }
 
-// inside is a YarnException around another exception.
+// inside returns a YarnException with another exception in its text.
 func inside(class, format string, args ...any) error {
 	return yarnException("%s: %s", class, fmt.Sprintf(format, args...))
 }

@@ -9,7 +9,7 @@ import (
 	"rmd/transport/hadoop/wire"
 )
 
-// clusterNodeLabels lists the labels of the cluster.
+// clusterNodeLabels returns the labels of the cluster.
 func (s *Service) clusterNodeLabels(ctx context.Context, c *ipc.Call, _ *proto.GetClusterNodeLabelsRequestProto) (*proto.GetClusterNodeLabelsResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Service) clusterNodeLabels(ctx context.Context, c *ipc.Call, _ *proto.G
 	return out, nil
 }
 
-// nodeToLabels tells of each host and node with a label which it is.
+// nodeToLabels returns the label of each host and node that has one.
 func (s *Service) nodeToLabels(ctx context.Context, c *ipc.Call, _ *proto.GetNodesToLabelsRequestProto) (*proto.GetNodesToLabelsResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) nodeToLabels(ctx context.Context, c *ipc.Call, _ *proto.GetNod
 	return out, nil
 }
 
-// labelsToNodes tells of each label, or of those asked for, which hosts and nodes have it.
+// labelsToNodes returns the hosts and nodes of each label, or of the requested labels.
 func (s *Service) labelsToNodes(ctx context.Context, c *ipc.Call, req *proto.GetLabelsToNodesRequestProto) (*proto.GetLabelsToNodesResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) labelsToNodes(ctx context.Context, c *ipc.Call, req *proto.Get
 	}
 	asked := req.GetNodeLabels()
 	out := &proto.GetLabelsToNodesResponseProto{}
-	at := map[string]*proto.LabelsToNodeIdsProto{} // looked up by key only
+	at := map[string]*proto.LabelsToNodeIdsProto{} // no iteration, so the order does not matter
 	for _, n := range v.st.LabelledNodes() {
 		name := v.st.LabelName(n.Label)
 		if len(asked) > 0 && !slices.Contains(asked, name) {

@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// clusterMetrics counts nodes. As in YARN the first number is that of the nodes
-// that are in touch, whether or not they may be scheduled on.
+// clusterMetrics counts nodes. As in YARN, NumNodeManagers contains all nodes that send heartbeats,
+// also those that cannot be scheduled on.
 func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetClusterMetricsRequestProto) (*proto.GetClusterMetricsResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetC
 	}}, nil
 }
 
-// clusterNodes lists the nodes in the states asked for; in all when none is.
+// clusterNodes returns the nodes in the requested states, or all nodes if no state is given.
 func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetClusterNodesRequestProto) (*proto.GetClusterNodesResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetC
 	}
 	var want map[yarn.NodeState]bool
 	for _, p := range req.GetNodeStates() {
-		s, _ := wire.NodeState(p) // 0, which no node has, for NEW
+		s, _ := wire.NodeState(p) // NEW gives 0, a state that no node has
 		put(&want, s)
 	}
 	out := &proto.GetClusterNodesResponseProto{}
@@ -63,7 +63,8 @@ func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetC
 	return out, nil
 }
 
-// unknownReport is of an excluded host that never registered, whose port YARN gives as -1.
+// unknownReport returns the report of an excluded host that never registered. YARN gives its port
+// as -1.
 func (v *view) unknownReport(n *state.Node) *proto.NodeReportProto {
 	r := v.nodeReport(n)
 	r.NodeLabels = wire.NodeLabels(v.st, v.st.MappedLabel(n.ID))

@@ -14,7 +14,7 @@ const (
 		" (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
 )
 
-// resourceTypes tells the kinds of resources of the cluster.
+// resourceTypes returns the resource types of the cluster.
 func (s *Service) resourceTypes(ctx context.Context, c *ipc.Call, _ *proto.GetAllResourceTypeInfoRequestProto) (*proto.GetAllResourceTypeInfoResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
@@ -23,8 +23,8 @@ func (s *Service) resourceTypes(ctx context.Context, c *ipc.Call, _ *proto.GetAl
 	return &proto.GetAllResourceTypeInfoResponseProto{ResourceTypeInfo: wire.ResourceTypeInfos(v.kinds)}, nil
 }
 
-// resourceProfiles is refused with the one class that DistributedShell's client
-// takes for "go on without".
+// resourceProfiles refuses the call with the one exception after which DistributedShell's client
+// continues without profiles.
 func (s *Service) resourceProfiles(context.Context, *ipc.Call, *proto.GetAllResourceProfilesRequestProto) (*proto.GetAllResourceProfilesResponseProto, error) {
 	return nil, exception(classNotEnabled, profilesOff)
 }
@@ -33,14 +33,14 @@ func (s *Service) resourceProfile(context.Context, *ipc.Call, *proto.GetResource
 	return nil, exception(classNotEnabled, profilesOff)
 }
 
-// noReservations answers the calls of YARN's reservation system, which books
-// shares of the cluster for a future time, as one that is off.
+// noReservations answers the calls of YARN's reservation system, which is not supported, as a YARN
+// cluster that has disabled it.
 func noReservations(context.Context, *ipc.Call, []byte) ([]byte, error) {
 	return nil, yarnException(reservationsOff)
 }
 
-// There are no attributes: YARN answers the questions after them with nothing, whether or not they are
-// switched on.
+// There are no node attributes. YARN answers these calls with nothing, whether or not attributes
+// are enabled.
 
 func (s *Service) clusterNodeAttributes(context.Context, *ipc.Call, *proto.GetClusterNodeAttributesRequestProto) (*proto.GetClusterNodeAttributesResponseProto, error) {
 	return &proto.GetClusterNodeAttributesResponseProto{}, nil

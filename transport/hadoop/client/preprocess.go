@@ -11,11 +11,11 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// hostTimeout bounds the search for the name of a client's host: its submission waits.
+// hostTimeout limits the lookup of the client's host name. The submission waits for it.
 const hostTimeout = 2 * time.Second
 
-// preprocess changes a submission by its client's host, before anything is checked or placed. What
-// is stored for the AM stays as it came.
+// preprocess changes a submission by its client's host before it is checked and placed. The context
+// that is stored for the AM does not change.
 func (s *Service) preprocess(ctx context.Context, c *ipc.Caller, sub *proto.ApplicationSubmissionContextProto) {
 	host := func() string { return hostName(ctx, c.Address.Addr()) }
 	label, queue, tag := s.cfg.Queues.Preprocess(s.cfg.Reader.Fork(), host)
@@ -30,7 +30,8 @@ func (s *Service) preprocess(ctx context.Context, c *ipc.Caller, sub *proto.Appl
 	}
 }
 
-// hostName is the first name of an address; the address itself where it has none, as in Java.
+// hostName returns the first name of an address, or the address itself if it has none, as Java
+// does.
 func hostName(ctx context.Context, addr netip.Addr) string {
 	text := addr.Unmap().WithZone("").String()
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)

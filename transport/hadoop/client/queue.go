@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// queueInfo shows a queue. As in YARN an unknown or ambiguous name is no error:
-// the answer is empty.
+// queueInfo returns a queue. As in YARN, the answer for an unknown or ambiguous name is empty and
+// not an error.
 func (s *Service) queueInfo(ctx context.Context, c *ipc.Call, req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Service) queueInfo(ctx context.Context, c *ipc.Call, req *proto.GetQueu
 	return out, nil
 }
 
-// queueApps are the applications that stand in a queue or below and that the
-// caller may see.
+// queueApps returns the applications that are scheduled in a queue or below it and that the caller
+// may view.
 func (v *view) queueApps(name string) []*proto.ApplicationReportProto {
 	f := &filter{queues: v.queueFilter([]string{name}), started: always, ended: always}
 	var out []*proto.ApplicationReportProto
@@ -42,7 +42,8 @@ func (v *view) queueApps(name string) []*proto.ApplicationReportProto {
 	return out
 }
 
-// queueTree shows a queue, with its children, and theirs when it is recursive.
+// queueTree returns a queue, with its children if children is true, and with all descendants if
+// recursive is true as well.
 func (v *view) queueTree(slot uint32, sums map[uint32]*queueSum, children, recursive bool) *proto.QueueInfoProto {
 	p := v.queueProto(slot, sums[slot])
 	if children {
@@ -74,7 +75,7 @@ func (v *view) queueProto(slot uint32, sum *queueSum) *proto.QueueInfoProto {
 	}
 }
 
-// partitions shows what a queue has of the nodes of each label.
+// partitions returns the queue's shares of the nodes of each label.
 func (v *view) partitions(q *Queue) []*proto.QueueConfigurationsMapProto {
 	size := func(r yarn.Resource) *proto.ResourceProto { return wire.ResourceProto(r, v.kinds) }
 	out := make([]*proto.QueueConfigurationsMapProto, 0, 1+len(q.Labels))
@@ -89,7 +90,7 @@ func (v *view) partitions(q *Queue) []*proto.QueueConfigurationsMapProto {
 	return out
 }
 
-// partition is what a queue has of the nodes of a label.
+// partition returns the queue's share of the nodes with a label.
 func (q *Queue) partition(label string) *Partition {
 	for i := range q.Labels {
 		if q.Labels[i].Label == label {
@@ -102,7 +103,7 @@ func (q *Queue) partition(label string) *Partition {
 	return &q.Partition
 }
 
-// queueSum adds up the applications of a subtree.
+// queueSum has the sums over the applications of a subtree.
 type queueSum struct {
 	submitted, running, pending, completed, killed, failed int64
 	outstanding, reserving, users                          int64
@@ -142,8 +143,8 @@ func (s *queueSum) count(a *state.App) {
 	}
 }
 
-// queueSums counts the applications that the state knows. YARN counts since its
-// start; here those that are forgotten are not counted.
+// queueSums counts the applications in the state. YARN counts since its start. Here, forgotten
+// applications are not counted.
 func (v *view) queueSums() map[uint32]*queueSum {
 	sums := map[uint32]*queueSum{}
 	v.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
@@ -169,7 +170,7 @@ func (v *view) sumUp(slot uint32, sums map[uint32]*queueSum) {
 	}
 }
 
-// queueStatistics are the numbers of YARN's queue metrics.
+// queueStatistics returns the numbers of YARN's queue metrics.
 func (v *view) queueStatistics(q *state.Queue, conf *queue, s *queueSum) *proto.QueueStatisticsProto {
 	used := q.Used.Sub(q.Reserved)
 	free := yarn.ComponentMax(conf.EffectiveMin.Sub(q.Used), yarn.Resource{})
@@ -187,7 +188,7 @@ func (v *view) queueStatistics(q *state.Queue, conf *queue, s *queueSum) *proto.
 	}
 }
 
-// queueUserACLs tells what the caller may do in each queue, parents first.
+// queueUserACLs returns the caller's rights in each queue, parents first.
 func (s *Service) queueUserACLs(ctx context.Context, c *ipc.Call, _ *proto.GetQueueUserAclsInfoRequestProto) (*proto.GetQueueUserAclsInfoResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {

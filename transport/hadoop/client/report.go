@@ -12,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-// What YARN says where there is nothing to say.
+// YARN's values for missing information.
 const (
 	unavailable    = "N/A"
 	labelNotSet    = "<Not set>"
@@ -41,8 +41,8 @@ func (s *Service) applicationReport(ctx context.Context, c *ipc.Call, req *proto
 	return &proto.GetApplicationReportResponseProto{ApplicationReport: r}, nil
 }
 
-// report shows an application; to those who may not see it, without anything
-// that its attempts tell.
+// report returns the report of an application. If see is false, it contains nothing from the
+// application's attempts.
 func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 	user, about := v.st.NameOf(a.User), a.Details()
 	r := &proto.ApplicationReportProto{
@@ -75,7 +75,7 @@ func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
 	return r
 }
 
-// reportAttempt fills in what the current attempt tells.
+// reportAttempt sets the fields from the current attempt.
 func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user string) {
 	r.TrackingUrl, r.Diagnostics = new(v.s.proxyURL(a.ID)), new(v.s.diagnostics(a.ID, a.Details().Diagnostics))
 	r.AppResource_Usage = v.usage(a)
@@ -94,19 +94,19 @@ func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user
 		r.LogAggregationStatus = proto.LogAggregationStatusProto_LOG_NOT_START.Enum()
 	}
 	if a.Unmanaged && t.state == proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED && v.user == user {
-		// The client that started the AM gets its token here, since no node does.
+		// The client that started the AM gets the AM's token here, because no node does.
 		if k, err := token.NewRing(v.st).AMRMToken(a.AttemptID()); err == nil {
 			r.AmRmToken = k
 		}
 	}
 }
 
-// dummyAttempt is YARN's attempt of an application that has none to show.
+// dummyAttempt returns the attempt id that YARN shows if there is no attempt to show.
 func dummyAttempt(id yarn.ApplicationID) *proto.ApplicationAttemptIdProto {
 	return &proto.ApplicationAttemptIdProto{ApplicationId: wire.ApplicationIDProto(id), AttemptId: new(int32(-1))}
 }
 
-// launched is when a node first took an AM of the application.
+// launched returns the time when a node first launched an AM of the application, or 0.
 func (v *view) launched(a *state.App) int64 {
 	out := a.LaunchedMillis
 	for _, t := range v.st.HistoryOf(a) {
@@ -117,7 +117,7 @@ func (v *view) launched(a *state.App) int64 {
 	return out
 }
 
-// finished is when an application ended for its clients.
+// finished returns the time when an application ended for its clients, or 0.
 func finished(a *state.App) int64 {
 	if a.EndedMillis == 0 && a.AttemptState == state.AttemptFinishing {
 		return a.FinishMillis
@@ -125,8 +125,8 @@ func finished(a *state.App) int64 {
 	return a.EndedMillis
 }
 
-// progress is the AM's own figure. That it is done counts as all of it, and so,
-// in YARN, does being killed at work.
+// progress returns the AM's progress from 0 to 1. As in YARN, an application killed after its AM
+// registered has 1.
 func progress(a *state.App) float32 {
 	if a.State == yarn.AppKilled && a.Details().Host != "" {
 		return 1
@@ -134,18 +134,18 @@ func progress(a *state.App) float32 {
 	return float32(a.Progress) / 10000
 }
 
-// appLabel is how YARN shows an application's label expression.
+// appLabel returns an application's label expression as YARN shows it.
 func appLabel(about state.AppDetails) string {
 	switch label := contextLabel([]byte(about.Context)); {
 	case label != nil:
 		return partitionName(*label)
-	case about.Label != "": // it was submitted without a context
+	case about.Label != "": // submitted without a context
 		return partitionName(about.Label)
 	}
 	return labelNotSet
 }
 
-// partitionName is how YARN shows a label.
+// partitionName returns a label as YARN shows it.
 func partitionName(label string) string {
 	if strings.TrimSpace(label) == "" {
 		return labelDefault
@@ -153,8 +153,8 @@ func partitionName(label string) string {
 	return label
 }
 
-// expiry is when an application's lifetime is over, in Unix milliseconds; 0 when
-// it has no bound.
+// expiry returns the time when an application's lifetime ends, in Unix milliseconds, or 0 if it has
+// no limit.
 func expiry(a *state.App) int64 {
 	if a.LifetimeMillis <= 0 {
 		return 0
@@ -162,7 +162,7 @@ func expiry(a *state.App) int64 {
 	return a.SubmittedMillis + a.LifetimeMillis
 }
 
-// timeout is the one timeout that an application can have.
+// timeout returns the only timeout that an application can have.
 func (v *view) timeout(a *state.App) *proto.AppTimeoutsMapProto {
 	const kind = proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME
 	t := &proto.ApplicationTimeoutProto{ApplicationTimeoutType: kind.Enum(), ExpireTime: new(unlimited), RemainingTime: new(int64(unknownSeconds))}

@@ -12,7 +12,7 @@ import (
 // protocolName is the protocol's name in request headers.
 const protocolName = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 
-// Service answers the protocol.
+// Service implements the protocol.
 type Service struct {
 	cfg        Config
 	web, proxy string // without a trailing slash
@@ -30,7 +30,7 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Protocol is what the client port serves.
+// Protocol returns the protocol with its methods.
 func (s *Service) Protocol() ipc.Protocol {
 	return ipc.Protocol{Name: protocolName, Version: 1, Methods: map[string]ipc.Method{
 		"getNewApplication":    ipc.Handle(s.newApplication),
@@ -78,7 +78,7 @@ func (s *Service) Protocol() ipc.Protocol {
 	}}
 }
 
-// do has an input planned. A refusal is in the reply.
+// do plans an input. A refusal is in the reply.
 func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Reply, error) {
 	reply, _, err := s.cfg.Submitter.Do(access.InNameOf(ctx, c.Caller), input.Request{Input: in})
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Re
 	return reply, nil
 }
 
-// change has an input planned whose reply says nothing but yes or no.
+// change plans an input whose reply has no content. It returns the refusal, if there is one.
 func (s *Service) change(ctx context.Context, c *ipc.Call, in input.Input) (*input.Fault, error) {
 	reply, err := s.do(ctx, c, in)
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Service) change(ctx context.Context, c *ipc.Call, in input.Input) (*inp
 	return reply.Refused(), nil
 }
 
-// read returns a view of a state that has everything which any replica had
-// acknowledged when the call came.
+// read returns a view of a state that contains everything that any replica had acknowledged when
+// the call arrived.
 func (s *Service) read(ctx context.Context, c *ipc.Call) (*view, error) {
 	if err := s.cfg.Reader.Current(ctx); err != nil {
 		return nil, elsewhere(err)
@@ -105,6 +105,6 @@ func (s *Service) read(ctx context.Context, c *ipc.Call) (*view, error) {
 	return s.here(c), nil
 }
 
-// here is a view of what this replica has now: after a change that it has
-// applied, or for what never changes.
+// here returns a view of this replica's present state. It is used after a change that this replica
+// has applied.
 func (s *Service) here(c *ipc.Call) *view { return s.view(s.cfg.Reader.Fork(), c.Caller) }

@@ -8,17 +8,17 @@ import (
 	"rmd/transport/hadoop/wire"
 )
 
-// Fields of a stored submission context that reports need. A context may be a
-// hundred kilobytes of environment and resources, and lists show ten thousand
-// applications: these are found without reading the rest.
+// Fields of a stored submission context that reports need. A context may have a hundred kilobytes
+// of environment and resources, and a list may have ten thousand applications. Therefore these
+// fields are found without decoding the rest.
 const (
 	fieldLaunch = 5  // ApplicationSubmissionContextProto.am_container_spec
 	fieldLabel  = 16 // ApplicationSubmissionContextProto.node_label_expression
 	fieldACLs   = 6  // ContainerLaunchContextProto.application_ACLs
 )
 
-// fields calls f for the length-delimited fields of a message with a number,
-// and ends at the first byte that is no protobuf.
+// fields calls f for each length-delimited field with a number. It stops at the first malformed
+// byte.
 func fields(b []byte, number protowire.Number, f func(v []byte)) {
 	for len(b) > 0 {
 		num, kind, n := protowire.ConsumeTag(b)
@@ -42,14 +42,14 @@ func fields(b []byte, number protowire.Number, f func(v []byte)) {
 	}
 }
 
-// contextLabel is the application's node label expression; nil when it is not set.
+// contextLabel returns the application's node label expression, or nil if it is not set.
 func contextLabel(context []byte) *string {
 	var out *string
 	fields(context, fieldLabel, func(v []byte) { out = new(string(v)) })
 	return out
 }
 
-// contextACLs are the application's own lists.
+// contextACLs returns the application's own ACLs.
 func contextACLs(context []byte) wire.ACLs {
 	var list []*proto.ApplicationACLMapProto
 	fields(context, fieldLaunch, func(launch []byte) {

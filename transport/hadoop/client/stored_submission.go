@@ -6,14 +6,14 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds of tags that a ResourceManager has taken; they are YARN's defaults.
+// Limits for the tags of a stored application, larger than YARN's defaults.
 const (
 	storedTags      = 100
 	storedTagLength = 256
 )
 
-// StoredSubmission reads the context of an application that another ResourceManager has taken. Its
-// lifetime is not in the context: it may have been changed since.
+// StoredSubmission reads the context of an application from the state store of another
+// ResourceManager. The lifetime is not read from the context, because it may have changed since.
 func StoredSubmission(context []byte, user string, kinds yarn.Kinds) (*input.SubmitApplication, error) {
 	sub, err := wire.Submission(context)
 	if err != nil {
@@ -44,7 +44,7 @@ func StoredSubmission(context []byte, user string, kinds yarn.Kinds) (*input.Sub
 	return in, err
 }
 
-// storedLabel is a node label expression as an input has it.
+// storedLabel converts a node label expression to the form in an input.
 func storedLabel(expression *string) string {
 	if expression != nil && *expression == "" {
 		return yarn.NoLabel

@@ -13,12 +13,12 @@ import (
 	"rmd/yarn"
 )
 
-// What YARN puts in place of what a submission leaves out.
+// YARN's values for fields that a submission leaves out.
 const (
 	defaultQueue = "default"
 	defaultName  = "N/A"
 	defaultType  = "YARN"
-	typeLength   = 20 // characters of a type that are kept
+	typeLength   = 20 // maximum length of a type, in characters
 
 	tokenConfKey = "yarn.resourcemanager.delegation-token.max-conf-size-bytes"
 )
@@ -41,9 +41,8 @@ func (s *Service) newApplication(ctx context.Context, c *ipc.Call, _ *proto.GetN
 	}, nil
 }
 
-// submitApplication reads the request by hand, so that the context is stored
-// byte for byte as it came: nodes and AMs may know fields that this build does
-// not.
+// submitApplication extracts the context from the request itself, so that the context is stored
+// byte for byte. Nodes and AMs may know fields that this build does not.
 func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byte) ([]byte, error) {
 	raw := contextBytes(body)
 	sub := new(proto.ApplicationSubmissionContextProto)
@@ -80,9 +79,9 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 	return nil, nil // the response has no fields
 }
 
-// submitted says whether an id was submitted before: then the call is repeated,
-// and answered as it was, whatever the limits are now. An id that was never
-// given out is refused: a great one would use up all those before it.
+// submitted reports whether an application id was submitted before. A repeated call then gets the
+// same answer as the first one, whatever the limits are now. An id that was never handed out is
+// refused, because a large one would use up all ids before it.
 func (s *Service) submitted(ctx context.Context, id yarn.ApplicationID) (bool, error) {
 	st := s.cfg.Reader.Fork()
 	if id.Seq >= st.Meta.NextApp {
@@ -97,16 +96,16 @@ func (s *Service) submitted(ctx context.Context, id yarn.ApplicationID) (bool, e
 	return st.AppByID(id) != 0, nil
 }
 
-// contextBytes are the bytes of field 1 of the request. Where it is given
-// several times protobuf merges the messages, which is to join their bytes.
+// contextBytes returns the bytes of field 1 of the request. If the field occurs several times,
+// protobuf merges the messages, which is the same as joining their bytes.
 func contextBytes(body []byte) []byte {
 	var parts [][]byte
 	fields(body, 1, func(v []byte) { parts = append(parts, v) })
 	return bytes.Join(parts, nil) // always a copy
 }
 
-// submission makes the input of a context, with YARN's defaults and those checks
-// that do not depend on the cluster.
+// submission converts a context to an input. It sets YARN's defaults and makes the checks that do
+// not depend on the cluster.
 func (s *Service) submission(sub *proto.ApplicationSubmissionContextProto, user string) (*input.SubmitApplication, error) {
 	id, err := wire.ApplicationID(sub.GetApplicationId())
 	if err != nil {
@@ -130,8 +129,8 @@ func (s *Service) submission(sub *proto.ApplicationSubmissionContextProto, user 
 	return in, nil
 }
 
-// checkLaunch holds the rules about what is to be started, and fills in what
-// the AM asks for and how long the application may take.
+// checkLaunch checks the AM's launch context, and sets the AM's request and the application's
+// lifetime in the input.
 func (s *Service) checkLaunch(sub *proto.ApplicationSubmissionContextProto, in *input.SubmitApplication) error {
 	if n := len(sub.GetAmContainerSpec().GetTokensConf()); n > s.cfg.MaxTokenConf {
 		return yarnException("Exceed %s = %d bytes, current conf size = %d bytes.", tokenConfKey, s.cfg.MaxTokenConf, n)
@@ -157,7 +156,8 @@ func (s *Service) checkLaunch(sub *proto.ApplicationSubmissionContextProto, in *
 	return readAM(sub, in, st)
 }
 
-// tags are the tags of a submission, each once.
+// tags returns the tags of a submission without duplicates. It checks their number, length and
+// characters.
 func (s *Service) tags(list []string) ([]string, error) {
 	var out []string
 	for _, t := range list {
@@ -181,8 +181,8 @@ func (s *Service) tags(list []string) ([]string, error) {
 	return out, nil
 }
 
-// notSubmitted is a refused submission. Where YARN takes an application and
-// fails it at once, its client ends with the text that is sent here.
+// notSubmitted converts the refusal of a submission. YARN accepts some of these applications and
+// fails them at once. The text is the one with which YARN's client then ends.
 func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication, c *ipc.Caller) error {
 	failed := func(format string, args ...any) error {
 		return yarnException("Failed to submit %s to YARN : "+format, append([]any{in.ID}, args...)...)
@@ -219,7 +219,8 @@ func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication, c *i
 	return refusal(f)
 }
 
-// managedLeaf is the leaf in a sentence about auto-create-child-queue, of which YARN leaves the class out.
+// managedLeaf returns the leaf in a text about auto-create-child-queue. For these, YARN leaves out
+// the class of the exception.
 func managedLeaf(what string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(what, "Cannot auto create leaf queue ")
 	for _, end := range []string{".Max ", ". Child ", ". The "} {
@@ -228,7 +229,7 @@ func managedLeaf(what string) (path string, ok bool) {
 	return rest, ok
 }
 
-// capital begins a sentence of the planner's as YARN begins it.
+// capital changes the first letter of a planner's text to upper case, as YARN writes it.
 func capital(s string) string {
 	if s == "" {
 		return s
@@ -236,8 +237,8 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// tooLarge says of an AM's size what YARN says; the planner's words stand where
-// the configuration has changed since.
+// tooLarge returns YARN's refusal of an AM's size. If the configuration has changed since, it
+// returns the planner's text.
 func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
 	st := s.cfg.Reader.Fork()
 	kinds, most := st.Kinds(), s.cfg.Queues.Maximum(st)
@@ -256,7 +257,7 @@ func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
 	return refusal(f)
 }
 
-// given is an optional text, or what stands for it.
+// given returns an optional text, or def if it is nil.
 func given(p *string, def string) string {
 	if p == nil {
 		return def
@@ -264,7 +265,7 @@ func given(p *string, def string) string {
 	return *p
 }
 
-// cut keeps the first n characters.
+// cut returns the first n characters.
 func cut(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n])

@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// updateTimeouts moves the end of an application's lifetime. The answer tells
-// the end that holds, which the queue's maximum may have brought forward.
+// updateTimeouts changes the end of an application's lifetime. The answer contains the new end. The
+// queue's maximum may have made it earlier.
 func (s *Service) updateTimeouts(ctx context.Context, c *ipc.Call, req *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Service) setLifetime(ctx context.Context, c *ipc.Call, a *state.App, as
 	return timeouts(asked), nil
 }
 
-// granted is the end that an application's lifetime has now.
+// granted returns the present end of an application's lifetime, in Unix milliseconds, or 0.
 func (s *Service) granted(c *ipc.Call, id yarn.ApplicationID) int64 {
 	a, err := s.here(c).app(id)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Service) granted(c *ipc.Call, id yarn.ApplicationID) int64 {
 	return expiry(a)
 }
 
-// lifetimeOf is the end that is asked for; where it is told twice the last
-// counts. There is no other kind of timeout.
+// lifetimeOf returns the requested end. If there are several, the last one counts. LIFETIME is the
+// only type of timeout.
 func lifetimeOf(list []*proto.ApplicationUpdateTimeoutMapProto) (string, bool) {
 	out, ok := "", false
 	for _, t := range list {
@@ -83,7 +83,7 @@ func lifetimeOf(list []*proto.ApplicationUpdateTimeoutMapProto) (string, bool) {
 	return out, ok
 }
 
-// expireTime reads an end, which must not be past.
+// expireTime parses an end, which must not be in the past.
 func (v *view) expireTime(text string) (int64, error) {
 	end, err := parseISO(text)
 	if err != nil {

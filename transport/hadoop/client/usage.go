@@ -7,18 +7,17 @@ import (
 	"rmd/yarn"
 )
 
-// one is the whole in the fixed-point shares of a Calculator.
+// one is the value 1 in the fixed-point shares of a Calculator.
 const one = 1 << 32
 
-// noResource is what YARN says of resources that cannot be told; shared, as what
-// follows: nobody changes a reply.
+// noResource is YARN's value for unknown resources. It and the following values are shared; nobody
+// changes a reply.
 var noResource = wire.ResourceProto(yarn.NewResource(-1, -1), yarn.DefaultKinds())
 
-// noUsage is YARN's report of an application that is not the caller's to see.
+// noUsage is YARN's report of an application that the caller may not view.
 var noUsage = nothing()
 
-// nothing is the report of an application that holds nothing that can be told:
-// it has no attempt, or none any more.
+// nothing returns the report of an application without a running attempt.
 func nothing() *proto.ApplicationResourceUsageReportProto {
 	return &proto.ApplicationResourceUsageReportProto{
 		NumUsedContainers: new(int32(-1)), NumReservedContainers: new(int32(-1)),
@@ -28,13 +27,13 @@ func nothing() *proto.ApplicationResourceUsageReportProto {
 	}
 }
 
-// noSeconds is the use over time of what has used nothing.
+// noSeconds is the usage over time of an application that has used nothing.
 var noSeconds = []*proto.StringLongMapProto{
 	{Key: new(yarn.MemoryName), Value: new(int64(0))},
 	{Key: new(yarn.VCoresName), Value: new(int64(0))},
 }
 
-// usage is what an application holds now, and has used over time.
+// usage returns the resources that an application has now and has used over time.
 func (v *view) usage(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	r := nothing()
 	if a.AttemptState != state.AttemptNone && a.AttemptState != state.AttemptEnded {
@@ -51,7 +50,7 @@ func (v *view) usage(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	return r
 }
 
-// seconds is the use of every kind over time.
+// seconds returns the usage of every resource type over time.
 func (v *view) seconds(spent yarn.Resource) []*proto.StringLongMapProto {
 	out := make([]*proto.StringLongMapProto, min(len(v.kinds), yarn.MaxKinds))
 	for i := range out {
@@ -60,7 +59,7 @@ func (v *view) seconds(spent yarn.Resource) []*proto.StringLongMapProto {
 	return out
 }
 
-// held is what an application holds now.
+// held returns the resources that an application has now.
 func (v *view) held(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	r := &proto.ApplicationResourceUsageReportProto{
 		NumUsedContainers: new(a.Live), NumReservedContainers: new(a.Reserving),
@@ -72,7 +71,7 @@ func (v *view) held(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	}
 	total := v.st.Meta.Cluster
 	r.ClusterUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, total)))
-	guarantee := v.queue(a.Queue).partition(v.st.LabelName(a.AMLabel)).EffectiveMin // as in YARN, whatever it uses of other labels
+	guarantee := v.queue(a.Queue).partition(v.st.LabelName(a.AMLabel)).EffectiveMin // as in YARN, also if the application uses other labels
 	r.QueueUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, guarantee)))
 	return r
 }

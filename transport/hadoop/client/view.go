@@ -10,13 +10,13 @@ import (
 	"rmd/yarn"
 )
 
-// view is one state with what it takes to show it to one caller.
+// view is one state with what is needed to show it to one caller.
 type view struct {
 	s      *Service
 	st     *state.State
 	kinds  yarn.Kinds
 	calc   yarn.Calculator
-	user   string // who asks
+	user   string // the caller
 	now    int64  // Unix milliseconds
 	acls   bool   // yarn.acl.enable
 	admin  bool
@@ -24,7 +24,7 @@ type view struct {
 	queues map[uint32]*queue
 }
 
-// queue is what a view remembers of one queue.
+// queue is a queue that a view has looked up.
 type queue struct {
 	Queue
 	known, administer bool
@@ -42,7 +42,7 @@ func (s *Service) view(st *state.State, c *ipc.Caller) *view {
 	return v
 }
 
-// shortName is the user of a Kerberos principal; simple names are their own.
+// shortName returns the user of a Kerberos principal. A simple name does not change.
 func shortName(user string) string {
 	if i := strings.IndexAny(user, "/@"); i > 0 {
 		return user[:i]
@@ -50,7 +50,7 @@ func shortName(user string) string {
 	return user
 }
 
-// queue shows the queue in a slot; each is asked for once.
+// queue returns the queue in a slot. The view looks up each queue once.
 func (v *view) queue(slot uint32) *queue {
 	if q := v.queues[slot]; q != nil {
 		return q
@@ -69,7 +69,8 @@ func (v *view) queue(slot uint32) *queue {
 	return q
 }
 
-// queuePath is the path of a queue's slot; an ended application's may be gone.
+// queuePath returns the path of the queue in a slot. It is "" if the queue was removed, which is
+// possible after an application has ended.
 func (v *view) queuePath(slot uint32) string {
 	if !v.st.Queues.Has(slot) {
 		return ""
@@ -92,9 +93,9 @@ func (r right) String() string {
 	return "VIEW_APP"
 }
 
-// may says whether the caller has a right to an application: as administrator,
-// as owner, by the application's own lists, or as administrator of its queue. A
-// queue that is gone keeps nobody out, as in YARN.
+// may reports whether the caller has a right to an application: as an administrator, as the owner,
+// by the application's own ACLs, or as an administrator of its queue. As in YARN, everybody has the
+// right if the queue was removed.
 func (v *view) may(a *state.App, r right) bool {
 	if !v.acls || v.admin || v.user == v.st.NameOf(a.User) {
 		return true
@@ -110,7 +111,7 @@ func (v *view) may(a *state.App, r right) bool {
 	return !v.st.Queues.Has(a.Queue) || v.queue(a.Queue).administer
 }
 
-// app finds an application, with YARN's refusal.
+// app returns an application, or YARN's error if there is none.
 func (v *view) app(id yarn.ApplicationID) (*state.App, error) {
 	slot := v.st.AppByID(id)
 	if slot == 0 {
@@ -119,7 +120,7 @@ func (v *view) app(id yarn.ApplicationID) (*state.App, error) {
 	return v.st.Apps.Get(slot), nil
 }
 
-// modify finds an application that the caller may change.
+// modify returns an application that the caller may change, or YARN's error.
 func (v *view) modify(id yarn.ApplicationID) (*state.App, error) {
 	a, err := v.app(id)
 	if err != nil {
@@ -135,8 +136,7 @@ func (v *view) mayModify(a *state.App) error {
 	return denied("User %s cannot perform operation %s on %s", v.user, modifyApp, a.ID)
 }
 
-// stateName is YARN's name for where an application stands inside the
-// ResourceManager, as its refusals give it.
+// stateName returns the application's state in YARN's RMAppState, as refusals name it.
 func stateName(a *state.App) string {
 	if a.AttemptState == state.AttemptFinishing && !a.State.Ended() {
 		return "FINISHING"
@@ -144,10 +144,10 @@ func stateName(a *state.App) string {
 	return a.State.String()
 }
 
-// over says whether nothing about an application can be changed any more.
+// over reports whether an application can no longer be changed.
 func over(a *state.App) bool { return a.State.Ended() || a.AttemptState == state.AttemptFinishing }
 
-// nodeHTTP is where a node serves its pages, host:port.
+// nodeHTTP returns the address of a node's pages, host:port.
 func nodeHTTP(n *state.Node) string { return n.ID.Host + ":" + strconv.Itoa(int(n.HTTPPort)) }
 
 func (s *Service) proxyURL(id yarn.ApplicationID) string {
@@ -156,8 +156,8 @@ func (s *Service) proxyURL(id yarn.ApplicationID) string {
 
 func (s *Service) appPage(id yarn.ApplicationID) string { return s.web + "/cluster/app/" + id.String() }
 
-// diagnostics puts into the text of a failure what YARN has there and the
-// planner cannot know: where the application's page is.
+// diagnostics adds the address of the application's page to the text of a failure, as YARN does.
+// The planner does not know the address.
 func (s *Service) diagnostics(id yarn.ApplicationID, text string) string {
 	const failing, end = "\nFailing this attempt.Diagnostics: ", ". Failing the application."
 	if !strings.Contains(text, failing) {
