@@ -16,17 +16,18 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// maxFound bounds the entries that one search may find.
+// maxFound limits the entries of one search.
 const maxFound = 10_000
 
-// directory asks LDAP servers, one connection for each user: answers are kept for minutes.
+// directory searches LDAP servers. It opens a connection for each lookup, because package access
+// caches the answers for minutes.
 type directory struct {
 	conf *ldapConfig
 	log  hclog.Logger
 
 	mu   sync.Mutex
-	url  int // of conf.urls, in use
-	user int // of conf.users, in use
+	url  int // index in conf.urls of the server in use
+	user int // index in conf.users of the user in use
 }
 
 func newLDAP(get keys, log hclog.Logger) (*directory, error) {
@@ -37,10 +38,11 @@ func newLDAP(get keys, log hclog.Logger) (*directory, error) {
 	return &directory{conf: conf, log: log}, nil
 }
 
-// Groups implements Provider. A server that fails is asked again, and after some attempts the next one.
+// Groups implements Provider. If a server fails, it is asked again, and after conf.beforeAnother
+// failed attempts the next server is asked.
 func (d *directory) Groups(ctx context.Context, user string) ([]string, error) {
 	var last error
-	same := 1 // attempts at one server
+	same := 1 // attempts at the present server
 	for range d.conf.attempts {
 		if err := ctx.Err(); err != nil {
 			return nil, errors.Join(err, last)
@@ -69,7 +71,7 @@ func (d *directory) using() (server string, as bindUser) {
 	return d.conf.urls[d.url], d.conf.users[d.user]
 }
 
-// nextServer turns to the next server, unless somebody else has.
+// nextServer selects the next server, unless another lookup already has.
 func (d *directory) nextServer(from string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +80,7 @@ func (d *directory) nextServer(from string) {
 	}
 }
 
-// nextUser turns to the next user to bind as, unless somebody else has.
+// nextUser selects the next user for the bind, unless another lookup already has.
 func (d *directory) nextUser(from bindUser) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +89,7 @@ func (d *directory) nextUser(from bindUser) {
 	}
 }
 
-// session is one connection, whose every step is bounded in time.
+// session is one connection. Every request on it has a time limit.
 type session struct {
 	conf *ldapConfig
 	raw  net.Conn
@@ -111,7 +113,7 @@ func (d *directory) ask(ctx context.Context, server string, as bindUser, user st
 	return s.groupsOf(user)
 }
 
-// dial connects, with TLS where it is configured.
+// dial connects to a server, with TLS if it is configured.
 func (d *directory) dial(ctx context.Context, server string) (*session, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -149,10 +151,10 @@ func (d *directory) dial(ctx context.Context, server string) (*session, error) {
 	return s, nil
 }
 
-// step gives the next request its time. Should that pass, the connection fails.
+// step sets the deadline of the next request. After the deadline the connection fails.
 func (s *session) step() { _ = s.raw.SetDeadline(time.Now().Add(s.conf.read)) }
 
-// find searches below a base. It returns what was found up to a number.
+// find searches below a base and returns at most `most` entries.
 func (s *session) find(base, filter string, most int) ([]*ldap.Entry, error) {
 	s.step()
 	attributes := append([]string{s.conf.groupName, s.conf.uid, s.conf.gid}, s.conf.filterAttributes...)
@@ -170,7 +172,8 @@ func (s *session) find(base, filter string, most int) ([]*ldap.Entry, error) {
 	return r.Entries, nil
 }
 
-// groupsOf finds the user, and its groups in an attribute of the user or by a second search.
+// groupsOf returns the groups of a user, from an attribute of the user's entry or by a second
+// search.
 func (s *session) groupsOf(user string) ([]string, error) {
 	found, err := s.find(s.conf.userBase, fill(s.conf.userFilter, user), 1)
 	if err != nil || len(found) == 0 {
@@ -188,7 +191,8 @@ func (s *session) groupsOf(user string) ([]string, error) {
 	return s.climb(filter)
 }
 
-// named are the groups that an attribute of the user names; none if it does not name every one well.
+// named returns the groups in the user's memberOf attribute. It returns none if one of the values
+// is malformed.
 func (s *session) named(user *ldap.Entry) (out []string) {
 	for _, text := range user.GetEqualFoldAttributeValues(s.conf.memberOf) {
 		dn, err := ldap.ParseDN(text)
@@ -200,7 +204,7 @@ func (s *session) named(user *ldap.Entry) (out []string) {
 	return out
 }
 
-// groupFilter finds the groups that a user is in itself.
+// groupFilter returns the filter for the groups of which the user is a direct member.
 func (s *session) groupFilter(user *ldap.Entry) (string, error) {
 	c := s.conf
 	switch {
@@ -222,7 +226,8 @@ func (s *session) groupFilter(user *ldap.Entry) (string, error) {
 	return fmt.Sprintf("(&%s(%s=%s))", c.groupFilter, c.member, ldap.EscapeFilter(user.DN)), nil
 }
 
-// climb finds groups, and those that they are members of, up to the configured number of levels.
+// climb returns the groups that match a filter, and the groups of which those are members, up to
+// the configured number of levels.
 func (s *session) climb(filter string) (out []string, err error) {
 	seen := map[string]bool{}
 	for level := 0; ; level++ {
@@ -252,7 +257,7 @@ func (s *session) climb(filter string) (out []string, err error) {
 	}
 }
 
-// ruleBased changes the letters of the names.
+// ruleBased changes the case of the groups' names (RuleBasedLdapGroupsMapping).
 type ruleBased struct {
 	Provider
 	change func(string) string

@@ -16,10 +16,10 @@ import (
 
 const ldapPrefix = Key + ".ldap"
 
-// bindUser is whom to bind as; without a name the bind is anonymous.
+// bindUser is a user for the bind. Without a name, the bind is anonymous.
 type bindUser struct{ name, password string }
 
-// ldapConfig is a reading of Hadoop's keys of LDAP.
+// ldapConfig has the values of Hadoop's LDAP keys.
 type ldapConfig struct {
 	urls     []string
 	tls      *tls.Config // nil without TLS
@@ -28,18 +28,18 @@ type ldapConfig struct {
 
 	userBase, groupBase     string
 	userFilter, groupFilter string
-	filterAttributes        []string // what fills {0}, {1} … of groupFilter in; nil: the member attribute decides
-	memberOf                string   // attribute of a user with the names of its groups; empty: search for them
+	filterAttributes        []string // attributes for {0}, {1} … in groupFilter; nil: groups are found by their member attribute
+	memberOf                string   // attribute of a user with the names of its groups; empty: search for the groups
 	member, groupName       string
 	posix                   bool
 	uid, gid                string
-	levels                  int // of groups above groups
+	levels                  int // levels of groups above the user's groups
 
 	connect, read, search   time.Duration
 	attempts, beforeAnother int
 }
 
-// ldapReader reads keys and keeps the first fault.
+// ldapReader reads keys and keeps the first error.
 type ldapReader struct {
 	get keys
 	err error
@@ -135,7 +135,7 @@ func (r *ldapReader) readServers(c *ldapConfig) {
 	}
 }
 
-// maxSecretFile bounds a file with a password or certificates.
+// maxSecretFile limits a file with a password or certificates, in bytes.
 const maxSecretFile = 1 << 20
 
 func readFile(path string) ([]byte, error) {
@@ -143,7 +143,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read from
 	b, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
 	if err == nil && len(b) > maxSecretFile {
 		err = fmt.Errorf("%s is larger than %d bytes", path, maxSecretFile)
@@ -151,7 +151,8 @@ func readFile(path string) ([]byte, error) {
 	return b, err
 }
 
-// readTLS reads whom to trust and who to be. Java's key stores are not read.
+// readTLS reads the trusted certificates and the client's own certificate, as PEM. It does not read
+// Java key stores.
 func (r *ldapReader) readTLS() *tls.Config {
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	const pem = "%s has no certificate as PEM; keytool -exportcert -rfc writes one from a Java store"
@@ -213,7 +214,7 @@ func (r *ldapReader) readUser(prefix string) bindUser {
 	return u
 }
 
-// fill puts values in the places {0}, {1} … of a filter.
+// fill replaces {0}, {1} … in a filter with escaped values.
 func fill(filter string, values ...string) string {
 	if len(values) == 0 {
 		values = []string{"x"}

@@ -12,18 +12,19 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// Provider finds the groups of a user, the primary one first. A user who is not known has none.
+// Provider finds the groups of a user, the primary group first. An unknown user has none.
 type Provider interface {
 	Groups(ctx context.Context, user string) ([]string, error)
 }
 
-// Key names the class of the provider.
+// Key is the key with the class of the provider.
 const Key = "hadoop.security.group.mapping"
 
-// keys reads a key of a provider, trimmed; empty when it is not set.
+// keys returns the trimmed value of a key, or "" if it is not set.
 type keys func(name string) string
 
-// Open makes the provider that a configuration names.
+// Open creates the provider that a configuration names. An unknown class gives the provider of the
+// operating system.
 func Open(conf *hadoopconf.Config, log hclog.Logger) (Provider, error) {
 	return open(func(name string) string { return strings.TrimSpace(conf.Value(name, "")) }, log, true)
 }
@@ -53,10 +54,10 @@ type none struct{}
 
 func (none) Groups(context.Context, string) ([]string, error) { return nil, nil }
 
-// composite asks several providers.
+// composite asks several providers (CompositeGroupsMapping).
 type composite struct {
 	providers []Provider
-	combined  bool // all of them; else the first that knows groups
+	combined  bool // combine the groups of all providers; otherwise use the first provider that knows groups
 }
 
 func newComposite(get keys, log hclog.Logger) (*composite, error) {
@@ -83,7 +84,7 @@ func newComposite(get keys, log hclog.Logger) (*composite, error) {
 	return c, nil
 }
 
-// Groups implements Provider. What one provider cannot say, another may.
+// Groups implements Provider. It returns an error only if no provider knows groups.
 func (c *composite) Groups(ctx context.Context, user string) ([]string, error) {
 	var out []string
 	var errs []error
@@ -105,7 +106,7 @@ func (c *composite) Groups(ctx context.Context, user string) ([]string, error) {
 	return nil, errors.Join(errs...)
 }
 
-// list splits at commas.
+// list splits a text at commas, and drops spaces and empty items.
 func list(text string) (out []string) {
 	for _, s := range strings.Split(text, ",") {
 		if s = strings.TrimSpace(s); s != "" {

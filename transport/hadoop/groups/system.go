@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// system asks the operating system, as Hadoop does by default.
+// system asks the operating system, which is Hadoop's default.
 type system struct{}
 
 // Groups implements Provider.
 func (system) Groups(_ context.Context, name string) ([]string, error) {
 	if strings.ContainsRune(name, 0) {
-		return nil, nil // the system would look for what is before it
+		return nil, nil // the system would look up the part before the NUL
 	}
 	u, err := user.Lookup(name)
 	var unknown user.UnknownUserError

@@ -8,26 +8,26 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// What a connection keeps of what its peer says is bounded here; what a call carries is
-// bounded where it becomes an input.
+// Limits of what a connection keeps of its peer's data. The contents of calls are limited where
+// they become inputs.
 const (
 	clientIDMax = 64  // bytes; Java clients have 16
-	nameMax     = 256 // bytes of a user, a real user, a protocol
+	nameMax     = 256 // in bytes, of a user, a real user or a protocol
 )
 
-// A request takes more memory as messages than as bytes: an empty message has two bytes
-// on the wire and a hundred in memory. So it may hold one message for so many bytes,
-// beyond the first ones.
+// A request takes more memory when it is decoded: an empty message has two bytes on the wire and
+// about a hundred in memory. Therefore a request may contain messagesFree messages, and one more
+// for each bytesPerMessage bytes.
 const (
 	bytesPerMessage = 8
 	messagesFree    = 64
 )
 
-// Unmarshal reads a request. It refuses one that has many more messages than its bytes
-// can fill.
+// Unmarshal decodes a request. It returns ErrTooLarge if the request has too many messages for its
+// size.
 func Unmarshal(b []byte, m proto.Message) error { return read(unmarshal, b, m) }
 
-// UnmarshalPartial is Unmarshal for messages of which required fields may be missing.
+// UnmarshalPartial is Unmarshal for messages whose required fields may be missing.
 func UnmarshalPartial(b []byte, m proto.Message) error {
 	partial := unmarshal
 	partial.AllowPartial = true
@@ -42,8 +42,8 @@ func read(o proto.UnmarshalOptions, b []byte, m proto.Message) error {
 	return o.Unmarshal(b, m)
 }
 
-// countMessages takes every message below one off left. What it cannot read is left to
-// the decoder.
+// countMessages subtracts the number of messages below one from left. The decoder reports malformed
+// bytes.
 func countMessages(d protoreflect.MessageDescriptor, b []byte, left *int) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)

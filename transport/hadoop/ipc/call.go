@@ -7,41 +7,41 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Kinds of proof of a caller.
+// The ways in which a caller is authenticated.
 const (
-	KindSimple = "SIMPLE" // the caller's own word
-	KindToken  = "TOKEN"  // a token that Password knows
+	KindSimple = "SIMPLE" // the caller states its name, without proof
+	KindToken  = "TOKEN"  // the caller knows the password of a token
 )
 
-// Caller is who is at the other end of a connection. It is shared by all calls
-// of the connection and must not be changed.
+// Caller is the authenticated caller of a connection. All calls of the connection share it, so it
+// must not be changed.
 type Caller struct {
-	// User is whom the call is for: the effective user of the context, or the
-	// user of the token.
+	// User is the user for whom the call is made: the effective user of the connection context, or
+	// the user of the token.
 	User string
-	// RealUser is who acts for User; empty when it is User itself.
+	// RealUser is the user who acts for User (a proxy user). It is "" if that is User itself.
 	RealUser string
 	// Kind is KindSimple or KindToken.
 	Kind string
-	// Identifier is the token's, nil without a token.
+	// Identifier is the identifier of the token, or nil.
 	Identifier []byte
-	// Address is where the connection comes from; zero when that is no IP address.
+	// Address is the remote address of the connection. It is zero if that is not an IP address.
 	Address netip.AddrPort
 }
 
-// Call is one request on its way through a handler.
+// Call is a request that a handler processes.
 type Call struct {
-	// Caller is who asks, Conn the connection that it asks over.
+	// Caller made the call over the connection Conn.
 	Caller *Caller
 	Conn   *Conn
-	// Protocol and Method are what is called.
+	// Protocol and Method name the called method.
 	Protocol, Method string
-	// ClientID and ID name the call; RetryCount rises when the same call is
-	// repeated, also at another server. ClientID is 16 bytes from Java clients.
+	// ClientID and ID identify the call. RetryCount is higher when the call is repeated, also at
+	// another server. The ClientID of Java clients has 16 bytes.
 	ClientID   string
 	ID         int32
 	RetryCount int32
-	// Received is when its frame was complete.
+	// Received is the time when the frame was complete.
 	Received time.Time
 
 	entry    *entry
@@ -49,12 +49,12 @@ type Call struct {
 	body     []byte
 	inline   bool
 	detached bool
-	weight   int64 // of its bytes among those of large requests
+	weight   int64 // bytes of a large request, which count against Config.LargeRequestsMax
 }
 
-// Detach lets the connection go on reading although the handler has not
-// returned. A handler of a method that is marked Inline calls it before it
-// waits, on its own goroutine; elsewhere, and the second time, it does nothing.
+// Detach lets another goroutine continue to read the connection before the handler returns. A
+// handler of an Inline method must call it before it waits, on its own goroutine. In other
+// handlers, and when called again, it does nothing.
 func (c *Call) Detach() {
 	if !c.inline || c.detached {
 		return

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Client calls servers. Calls to the same address by the same caller share a
-// connection, which is made when it is needed and ended when it is idle.
+// Client calls servers. Calls to the same address with the same credentials share a connection. It
+// is opened when it is needed and closed when it is idle.
 type Client struct {
 	cfg   ClientConfig
 	id    string // the client id of every call
@@ -29,20 +29,20 @@ type Client struct {
 	conns  map[*ClientConn]struct{}
 }
 
-// slot is the place of one shared connection.
+// slot has one shared connection.
 type slot struct {
 	conn    *ClientConn
 	dialing *dialing
 }
 
-// dialing is shared by all who wait for the same connection.
+// dialing is a dial for which several calls may wait.
 type dialing struct {
 	done chan struct{}
 	conn *ClientConn
 	err  error
 }
 
-// OpenClient makes a client; Close ends it.
+// OpenClient returns a Client. The caller must call Close.
 func OpenClient(cfg ClientConfig) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("ipc client: %w", err)
@@ -51,17 +51,16 @@ func OpenClient(cfg ClientConfig) (*Client, error) {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
 	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails, by its contract
+	_, _ = rand.Read(id[:]) // crypto/rand never fails
 	cl := &Client{cfg: cfg, id: string(id[:]), epoch: time.Now(), shared: map[identity]*slot{}, conns: map[*ClientConn]struct{}{}}
 	cl.ctx, cl.cancel = context.WithCancel(context.Background())
 	cl.wg.Go(cl.sweep)
 	return cl, nil
 }
 
-// Call makes one call over the shared connection to the target. An answer that
-// refuses is a *RemoteError; without an answer the error Is ErrNotConnected or
-// ErrNotSent when the server has not seen the call, and ErrOutcomeUnknown when
-// it may have.
+// Call makes one call over the shared connection to the target. If the server refuses, the error is
+// a *RemoteError. Otherwise it Is ErrNotConnected or ErrNotSent if the server has not seen the
+// call, and ErrOutcomeUnknown if it may have.
 func (cl *Client) Call(ctx context.Context, to Target, method string, req, reply proto.Message) error {
 	for again := true; ; again = false {
 		cc, err := cl.get(ctx, to)
@@ -72,11 +71,11 @@ func (cl *Client) Call(ctx context.Context, to Target, method string, req, reply
 		if !again || !errors.Is(err, ErrNotSent) || cc.Err() == nil {
 			return err
 		}
-		// The connection ended before the call could leave: a new one, once.
+		// The connection ended before the call was sent. Try once more with a new one.
 	}
 }
 
-// get is the shared connection, dialed once for all who wait.
+// get returns the shared connection. Calls that wait at the same time share one dial.
 func (cl *Client) get(ctx context.Context, to Target) (*ClientConn, error) {
 	if err := to.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotConnected, err)
@@ -111,8 +110,8 @@ func (cl *Client) get(ctx context.Context, to Target) (*ClientConn, error) {
 	}
 }
 
-// dial runs apart from those who wait, so that one who gives up does not spoil
-// it for the others.
+// dial does not use the contexts of the waiting calls, so that the end of one call does not end the
+// dial for others.
 func (cl *Client) dial(key identity, s *slot, d *dialing, to Target) {
 	d.conn, d.err = cl.connect(cl.ctx, to, true)
 	cl.mu.Lock()
@@ -124,7 +123,7 @@ func (cl *Client) dial(key identity, s *slot, d *dialing, to Target) {
 	close(d.done)
 }
 
-// Connect opens a connection of the caller's own, which the caller closes.
+// Connect opens a connection that is not shared. The caller must close it.
 func (cl *Client) Connect(ctx context.Context, to Target) (*ClientConn, error) {
 	if err := to.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotConnected, err)
@@ -132,7 +131,7 @@ func (cl *Client) Connect(ctx context.Context, to Target) (*ClientConn, error) {
 	return cl.connect(ctx, to, false)
 }
 
-// connect dials, shakes hands and starts the reader.
+// connect dials, performs the handshake and starts the reader.
 func (cl *Client) connect(ctx context.Context, to Target, shared bool) (*ClientConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, cl.cfg.ConnectTimeout)
 	defer cancel()
@@ -159,7 +158,7 @@ func (cl *Client) connect(ctx context.Context, to Target, shared bool) (*ClientC
 	return cc, nil
 }
 
-// enlist starts the reader of a connection, unless the client is closed.
+// enlist registers a connection and starts its reader. It returns false after Close.
 func (cl *Client) enlist(cc *ClientConn) bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
@@ -171,7 +170,7 @@ func (cl *Client) enlist(cc *ClientConn) bool {
 	return true
 }
 
-// drop forgets a connection that has ended.
+// drop removes a connection that has ended.
 func (cl *Client) drop(cc *ClientConn) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
@@ -181,7 +180,7 @@ func (cl *Client) drop(cc *ClientConn) {
 	}
 }
 
-// Close ends all connections; calls in flight fail.
+// Close closes all connections. Calls in flight fail.
 func (cl *Client) Close() error {
 	cl.mu.Lock()
 	cl.closed = true
@@ -204,10 +203,10 @@ func (cl *Client) open() []*ClientConn {
 	return out
 }
 
-// now is the time since the client was opened; it is never 0.
+// now returns the nanoseconds since the client was opened, plus 1, so that it is never 0.
 func (cl *Client) now() int64 { return int64(time.Since(cl.epoch)) + 1 }
 
-// sweep sees to time-outs and pings; one timer does for all connections.
+// sweep handles timeouts and pings. One timer serves all connections.
 func (cl *Client) sweep() {
 	c := cl.cfg
 	every := min(c.CallTimeout/2, c.PingInterval, c.IdleTimeout, c.WriteTimeout) / 4

@@ -10,31 +10,30 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// ClientConfig says how servers are called.
+// ClientConfig is the configuration of a Client.
 type ClientConfig struct {
 	// Logger is required.
 	Logger hclog.Logger
-	// Dial opens a connection; nil stands for TCP.
+	// Dial opens a connection. If it is nil, TCP is used.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// ConnectTimeout bounds dialing and the handshake together.
+	// ConnectTimeout limits dialing and the handshake together.
 	ConnectTimeout time.Duration
-	// CallTimeout bounds a call whose context has no earlier end. It is measured
-	// to an eighth.
+	// CallTimeout limits a call whose context has no earlier deadline. It is accurate to an eighth.
 	CallTimeout time.Duration
-	// PingInterval is how often a server is pinged that owes a reply.
+	// PingInterval is the interval of pings to a server that owes a reply.
 	PingInterval time.Duration
-	// IdleTimeout ends a shared connection without calls.
+	// IdleTimeout is the time after which a shared connection without calls is closed.
 	IdleTimeout time.Duration
-	// WriteTimeout ends a connection whose server does not read.
+	// WriteTimeout is the time after which a connection is closed whose server does not read.
 	WriteTimeout time.Duration
-	// FrameMax bounds a reply, OutputMax the bytes that wait to be sent.
+	// FrameMax limits a reply and OutputMax the unsent bytes of a connection, both in bytes.
 	FrameMax  int
 	OutputMax int
-	// CallsPerConnMax bounds the calls in flight of one connection; more wait.
+	// CallsPerConnMax limits the calls in flight on one connection. Further calls wait.
 	CallsPerConnMax int
 }
 
-// DefaultClientConfig returns the defaults; the logger is the caller's.
+// DefaultClientConfig returns the defaults. The caller must set Logger.
 func DefaultClientConfig() ClientConfig {
 	return ClientConfig{
 		ConnectTimeout:  5 * time.Second,
@@ -48,7 +47,7 @@ func DefaultClientConfig() ClientConfig {
 	}
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c ClientConfig) Validate() error {
 	var errs []error
 	if c.Logger == nil {
@@ -66,28 +65,28 @@ func (c ClientConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Token is a secret that a server knows by its identifier.
+// Token is a token that a server knows.
 type Token struct {
 	Identifier, Password []byte
 }
 
-// Target is a server, and as whom to call it.
+// Target is a server with the credentials of the caller.
 type Target struct {
 	// Address is host:port.
 	Address string
-	// Protocol is the Java interface to call, Version 1 when it is 0.
+	// Protocol is the Java interface to call, in Version. Version 0 means 1.
 	Protocol string
 	Version  uint64
-	// Token authenticates the caller when it is set; the server must take it.
+	// Token authenticates the caller if it is set. The server must accept it.
 	Token *Token
-	// User is who calls without a token; RealUser who acts for it, if another.
+	// User is the caller's name if there is no token. RealUser is the user who acts for it, or "".
 	User, RealUser string
-	// Sasl makes a caller without a token negotiate nevertheless, as Java clients
-	// do that hold tokens for other servers.
+	// Sasl makes a caller without a token negotiate, as Java clients do that have tokens for other
+	// servers.
 	Sasl bool
 }
 
-// Validate says what is missing.
+// Validate returns an error that names a missing field.
 func (t Target) Validate() error {
 	switch {
 	case t.Address == "":
@@ -100,7 +99,7 @@ func (t Target) Validate() error {
 	return nil
 }
 
-// identity is what connections are shared by.
+// identity is the key by which connections are shared.
 type identity struct {
 	address, user, realUser, identifier, password string
 	sasl                                          bool

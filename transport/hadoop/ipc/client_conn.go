@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ClientConn is one connection to a server. Calls of many goroutines share it.
+// ClientConn is one connection to a server. Many goroutines may make calls on it.
 type ClientConn struct {
 	cl      *Client
 	net     net.Conn
@@ -29,7 +29,7 @@ type ClientConn struct {
 
 	done  chan struct{}
 	slots chan struct{}
-	last  atomic.Int64 // when a frame last came or went
+	last  atomic.Int64 // time of the last frame sent or received
 
 	mu      sync.Mutex
 	err     error
@@ -57,18 +57,17 @@ func newClientConn(cl *Client, nc net.Conn, to Target, shared bool) *ClientConn 
 	return cc
 }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (cc *ClientConn) Done() <-chan struct{} { return cc.done }
 
-// Err says why it has ended; nil while it has not.
+// Err returns the reason why the connection has ended, or nil.
 func (cc *ClientConn) Err() error {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	return cc.err
 }
 
-// Close ends the connection; calls in flight fail. It must not be called by a
-// function given to Go.
+// Close closes the connection. Calls in flight fail. A function given to Go must not call Close.
 func (cc *ClientConn) Close() error {
 	cc.fail(ErrClosed)
 	<-cc.done
@@ -105,10 +104,9 @@ func (cc *ClientConn) CallProtocol(ctx context.Context, protocol string, version
 	return err
 }
 
-// Go makes one call of the target's protocol whose request is encoded already,
-// and calls done with the encoded reply, on the goroutine that reads the
-// connection: it must not wait, and must not keep the bytes. Go waits while too
-// many calls are in flight. With an error done is not called.
+// Go makes one call of the target's protocol with an encoded request. It calls done with the
+// encoded reply, on the goroutine that reads the connection. done must not block or keep the bytes.
+// Go blocks while too many calls are in flight. If Go returns an error, done is not called.
 func (cc *ClientConn) Go(ctx context.Context, method string, req []byte, done func(reply []byte, err error)) error {
 	_, err := cc.send(ctx, cc.protocol, cc.version, method, func(b []byte) ([]byte, error) {
 		return protowire.AppendBytes(b, req), nil
@@ -147,11 +145,11 @@ func (cc *ClientConn) send(ctx context.Context, protocol string, version uint64,
 	if err != nil && cc.cancel(id) {
 		return 0, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
-	// Without the call in the table the goroutine that took it out has told done.
+	// If the call is no longer in the table, the goroutine that removed it has called done.
 	return id, nil
 }
 
-// appendRequest writes the frame of one call. With an error b is as it was.
+// appendRequest appends the frame of one call. On an error it returns b unchanged.
 func appendRequest(b []byte, id int32, client, protocol string, version uint64, method string, body func([]byte) ([]byte, error)) ([]byte, error) {
 	from := len(b)
 	out := append(b, 0, 0, 0, 0)
@@ -165,7 +163,7 @@ func appendRequest(b []byte, id int32, client, protocol string, version uint64, 
 	return out, nil
 }
 
-// appendDelimited writes a message behind its length.
+// appendDelimited appends a message after its length.
 func appendDelimited(b []byte, m proto.Message) ([]byte, error) {
 	var opts proto.MarshalOptions
 	b = protowire.AppendVarint(b, uint64(opts.Size(m)))
@@ -173,7 +171,7 @@ func appendDelimited(b []byte, m proto.Message) ([]byte, error) {
 	return opts.MarshalAppend(b, m)
 }
 
-// enter gives a call its id.
+// enter assigns an id to a call and adds it to the table.
 func (cc *ClientConn) enter(p *pending) (int32, error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -181,7 +179,7 @@ func (cc *ClientConn) enter(p *pending) (int32, error) {
 		return 0, cc.err
 	}
 	id := cc.nextID
-	for cc.pending[id] != nil { // a call of long ago, after the ids have started over
+	for cc.pending[id] != nil { // an old call, after the ids have wrapped around
 		id = (id + 1) & 0x7fffffff
 	}
 	cc.nextID = (id + 1) & 0x7fffffff
@@ -189,7 +187,7 @@ func (cc *ClientConn) enter(p *pending) (int32, error) {
 	return id, nil
 }
 
-// leave takes a call out of the table.
+// leave removes a call from the table.
 func (cc *ClientConn) leave(id int32) *pending {
 	cc.mu.Lock()
 	p := cc.pending[id]
@@ -201,17 +199,17 @@ func (cc *ClientConn) leave(id int32) *pending {
 	return p
 }
 
-// cancel gives a call up; false means that its done is called, or was.
+// cancel removes a call. It returns false if the call's done was or will be called.
 func (cc *ClientConn) cancel(id int32) bool { return cc.leave(id) != nil }
 
-// claim keeps a shared connection from being ended as idle; false means that it
+// claim prevents an idle shared connection from being closed. It returns false if the connection
 // has ended.
 func (cc *ClientConn) claim() bool {
 	cc.last.Store(cc.cl.now())
 	return cc.Err() == nil
 }
 
-// fail ends the connection: the reader tells the calls.
+// fail closes the connection. The reader then fails the calls.
 func (cc *ClientConn) fail(err error) {
 	cc.mu.Lock()
 	if cc.err == nil {
@@ -222,7 +220,7 @@ func (cc *ClientConn) fail(err error) {
 	_ = cc.net.Close()
 }
 
-// expire sees to the time-outs of the connection and of its calls.
+// expire applies the timeouts of the connection and of its calls.
 func (cc *ClientConn) expire(now int64) {
 	cfg := &cc.cl.cfg
 	if since := cc.out.since.Load(); since != 0 && now-since > int64(cfg.WriteTimeout) {
@@ -240,7 +238,7 @@ func (cc *ClientConn) expire(now int64) {
 	quiet := now - cc.last.Load()
 	idle := cc.shared && len(cc.pending) == 0 && quiet > int64(cfg.IdleTimeout)
 	if idle && cc.err == nil {
-		cc.err = fmt.Errorf("idle: %w", ErrClosed) // under the lock: no call can enter any more
+		cc.err = fmt.Errorf("idle: %w", ErrClosed) // set under the lock, so that no call can be added
 	}
 	cc.mu.Unlock()
 	for _, id := range late {
@@ -256,8 +254,8 @@ func (cc *ClientConn) expire(now int64) {
 	}
 }
 
-// ping shows the server that this client is alive. It does not wait for room: a
-// full outbox shows it as well.
+// ping sends a ping. It does not wait for room in the outbox, because unsent bytes keep the
+// connection alive as well.
 func (cc *ClientConn) ping(now int64) {
 	cc.last.Store(now)
 	if cc.out.since.Load() != 0 {
@@ -274,7 +272,7 @@ func (cc *ClientConn) ping(now int64) {
 	cc.out.finish(true, false)
 }
 
-// read takes replies until the connection ends.
+// read reads replies until the connection ends.
 func (cc *ClientConn) read() {
 	defer close(cc.done)
 	var err error
@@ -302,7 +300,7 @@ func (cc *ClientConn) read() {
 	}
 }
 
-// handle takes one reply. An error ends the connection.
+// handle processes one reply. An error ends the connection.
 func (cc *ClientConn) handle(frame []byte) error {
 	head, rest, err := cut(frame)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"rmd/transport/hadoop/token/digest"
 )
 
-// replyHeader is Hadoop's RpcResponseHeaderProto; what is not a number aliases
-// the frame.
+// replyHeader is Hadoop's RpcResponseHeaderProto. Its byte slices share the memory of the frame.
 type replyHeader struct {
 	call                   int32
 	status, detail         int32
@@ -47,13 +46,13 @@ func (h *replyHeader) read(b []byte) error {
 	return err
 }
 
-// remote is the refusal that the header holds.
+// remote returns the error in the header.
 func (h *replyHeader) remote() *RemoteError {
 	return &RemoteError{Class: string(h.class), Message: string(h.message), Fatal: h.status == statusFatal, Detail: h.detail}
 }
 
-// shakeHands sends the preamble, negotiates if that is asked for, and introduces
-// the caller. The context leaves with the first call.
+// shakeHands sends the preamble, negotiates if the target has a token or Sasl is set, and sends the
+// connection context. The context is sent together with the first call.
 func (cc *ClientConn) shakeHands(to Target) error {
 	out, err := cc.out.begin()
 	if err != nil {
@@ -87,8 +86,8 @@ func (cc *ClientConn) shakeHands(to Target) error {
 	return cc.introduce(Target{Protocol: to.Protocol})
 }
 
-// choose takes the first offered way of the given name. What is sent back must
-// be equal to what was offered, but for the challenge: Java servers compare.
+// choose returns the first offered mechanism with the given method and name. The client must return
+// the offer unchanged, except for the challenge, because Java servers compare it.
 func choose(offer *proto.RpcSaslProto, method, mechanism string) (*proto.RpcSaslProto_SaslAuth, []byte, error) {
 	for _, a := range offer.GetAuths() {
 		if a.GetMethod() == method && a.GetMechanism() == mechanism {
@@ -100,8 +99,7 @@ func choose(offer *proto.RpcSaslProto, method, mechanism string) (*proto.RpcSasl
 	return nil, nil, fmt.Errorf("%w: the server does not offer %s", ErrAuth, method)
 }
 
-// goSimple gives the negotiation up for the caller's own word. The server does
-// not answer.
+// goSimple selects SIMPLE in the negotiation. The server does not answer.
 func (cc *ClientConn) goSimple(offer *proto.RpcSaslProto, to Target) error {
 	auth, _, err := choose(offer, KindSimple, "")
 	if err != nil {
@@ -113,8 +111,8 @@ func (cc *ClientConn) goSimple(offer *proto.RpcSaslProto, to Target) error {
 	return cc.introduce(to)
 }
 
-// prove shows that the caller knows the token's password, and checks that the
-// server does.
+// prove shows the server that the caller knows the token's password, and checks that the server
+// knows it too.
 func (cc *ClientConn) prove(offer *proto.RpcSaslProto, token *Token) error {
 	auth, challenge, err := choose(offer, KindToken, mechanism)
 	if err != nil {
@@ -142,7 +140,7 @@ func (cc *ClientConn) prove(offer *proto.RpcSaslProto, token *Token) error {
 	return nil
 }
 
-// initiate names the chosen way; it leaves with what follows it.
+// initiate sends the chosen mechanism. It is sent together with what follows it.
 func (cc *ClientConn) initiate(auth *proto.RpcSaslProto_SaslAuth, token []byte) error {
 	one, err := protobuf.Marshal(auth)
 	if err != nil {
@@ -156,7 +154,7 @@ func (cc *ClientConn) initiate(auth *proto.RpcSaslProto_SaslAuth, token []byte) 
 	return cc.appendControl(idSasl, "", b)
 }
 
-// introduce sends the connection context, with the user that the target names.
+// introduce sends the connection context with the target's user.
 func (cc *ClientConn) introduce(to Target) error {
 	var user []byte
 	if to.User != "" {
@@ -180,7 +178,7 @@ func (cc *ClientConn) appendControl(call int32, client string, message []byte) e
 	return nil
 }
 
-// appendControl writes the frame of a control message.
+// appendControl appends the frame of a control message.
 func appendControl(b []byte, call int32, client string, message []byte) []byte {
 	from := len(b)
 	b = append(b, 0, 0, 0, 0)

@@ -11,18 +11,18 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Auth says how callers of a port prove who they are.
+// Auth is the way in which callers of a port are authenticated.
 type Auth uint8
 
-// What a port offers. YARN's scheduler port offers TOKEN alone, its client port
-// TOKEN and SIMPLE, the others SIMPLE.
+// The values of Auth. YARN's scheduler port offers TOKEN, its client port TOKEN and SIMPLE, and the
+// other ports SIMPLE.
 const (
 	AuthSimple Auth = iota
 	AuthTokenSimple
 	AuthToken
 )
 
-// String is the list as Hadoop writes it in its refusals.
+// String returns the list as Hadoop writes it in refusals.
 func (a Auth) String() string {
 	switch a {
 	case AuthTokenSimple:
@@ -36,91 +36,88 @@ func (a Auth) String() string {
 func (a Auth) token() bool  { return a != AuthSimple }
 func (a Auth) simple() bool { return a != AuthToken }
 
-// Config says what a port serves, to whom, and within which bounds.
+// Config is the configuration of a Server.
 type Config struct {
 	// Logger is required.
 	Logger hclog.Logger
-	// Name names the port in log lines, as "scheduler".
+	// Name is the port's name in log lines, for instance "scheduler".
 	Name string
-	// Listen is the address to listen on, host:port. Listener takes its place
-	// when it is set; the server closes it.
+	// Listen is the address of the listener, host:port. If Listener is set, the server uses it
+	// instead, and closes it.
 	Listen   string
 	Listener net.Listener
-	// Auth is what the port offers.
+	// Auth is the authentication that the port offers.
 	Auth Auth
-	// Password finds a token's user and password by its identifier. It may wait.
-	// An *Error of its own is sent as it is (InvalidToken says that the token is
-	// unknown, which ends the caller's retries); what Translate knows is
-	// translated; any other error becomes StandbyException, so that the caller
-	// tries elsewhere. Required unless Auth is AuthSimple.
+	// Password returns the user and the password of a token. It may block. It is required unless
+	// Auth is AuthSimple. An *Error is sent unchanged; InvalidToken means that the token is unknown
+	// and ends the caller's retries. An error that Translate knows is translated. Any other error
+	// is sent as StandbyException, so that the caller tries another server.
 	Password func(ctx context.Context, identifier []byte) (user string, password []byte, err error)
-	// Protocols are what is served.
+	// Protocols are the protocols that the port serves.
 	Protocols []Protocol
-	// MayImpersonate decides whether real may act for effective from ip. Nil
-	// refuses all.
+	// MayImpersonate returns an error if the user real may not act for effective from ip. If it is
+	// nil, nobody may.
 	MayImpersonate func(real, effective string, ip netip.Addr) error
-	// Standby, when it returns an error, makes the port refuse with it, as a
-	// YARN standby does, at whatever stage a connection is. An *Error is sent as
-	// it is, any other as StandbyException. Nil never refuses.
+	// Standby may return an error. The port then refuses with it, in every phase of a connection,
+	// as a YARN standby does. An *Error is sent unchanged, and any other error as StandbyException.
+	// Standby may be nil.
 	Standby func() error
-	// Translate turns a handler's error into what is sent. It is asked for what
-	// is no *Error; when it is nil or returns nil, YarnException is sent.
+	// Translate converts a handler's error that is not an *Error. If it is nil or returns nil,
+	// YarnException is sent.
 	Translate func(error) *Error
-	// Observe sees calls and connections.
+	// Observe is called for calls and connections.
 	Observe Observe
 
-	// FrameMax bounds a request in bytes. HandshakeFrameMax bounds it until the
-	// caller is known.
+	// FrameMax limits a request, in bytes. HandshakeFrameMax limits a frame before the caller is
+	// authenticated.
 	FrameMax          int
 	HandshakeFrameMax int
-	// LargeFramesMax bounds the bytes of all frames beyond the ordinary size that
-	// are being received at one time.
+	// LargeFramesMax limits the total bytes of the large frames that are being received.
 	LargeFramesMax int
-	// LargeRequestsMax bounds the bytes of such frames that are being served. One that
-	// does not fit waits for others to end.
+	// LargeRequestsMax limits the total bytes of the large requests that are being served. A
+	// request that exceeds it waits.
 	LargeRequestsMax int
-	// ConnsMax bounds the connections, ConnsPerAddressMax those of one address (0:
-	// half of ConnsMax). One too many takes the place of an idle one.
+	// ConnsMax limits the connections, and ConnsPerAddressMax those of one address. 0 means half of
+	// ConnsMax. A further connection replaces an idle one.
 	ConnsMax           int
 	ConnsPerAddressMax int
-	// CallsPerConnMax bounds the calls in flight of one connection, CallsMax those
-	// of all.
+	// CallsPerConnMax limits the calls in flight on one connection, and CallsMax those on all
+	// connections.
 	CallsPerConnMax int
 	CallsMax        int
-	// OutputMax bounds the bytes of replies that wait for one connection, beyond
-	// the reply that passes the bound.
+	// OutputMax limits the unsent bytes of replies on one connection. The reply that exceeds it is
+	// still accepted.
 	OutputMax int
-	// IdleTimeout ends a connection without calls.
+	// IdleTimeout is the time after which a connection without calls is closed.
 	IdleTimeout time.Duration
-	// HandshakeTimeout bounds preamble, SASL and context, without the time that
-	// Password takes.
+	// HandshakeTimeout limits preamble, SASL and connection context, without the time of Password.
 	HandshakeTimeout time.Duration
-	// FirstCallTimeout bounds the time from there to the first call that is served.
+	// FirstCallTimeout limits the time from the connection context to the first served call.
 	FirstCallTimeout time.Duration
-	// FrameTimeout bounds the arrival of one frame after its first byte.
+	// FrameTimeout limits the time in which one frame arrives after its first byte.
 	FrameTimeout time.Duration
-	// WriteTimeout ends a connection whose peer does not read.
+	// WriteTimeout is the time after which a connection is closed whose peer does not read.
 	WriteTimeout time.Duration
-	// CloseGrace is how long Close lets calls in flight finish.
+	// CloseGrace is the time that Close waits for calls in flight.
 	CloseGrace time.Duration
 }
 
-// Observe are functions that see what a server does. Each may be nil; they must
-// not wait.
+// Observe has functions that observe a server. Each may be nil. They must not block.
 type Observe struct {
-	// Call is told after each call: code is "OK" or the last name of the class
-	// that was sent. What is not served here is told as "unknown".
+	// Call is called after each call. code is "OK" or the last part of the exception's class. A
+	// method that is not served is "unknown".
 	Call func(protocol, method, code string, took time.Duration)
-	// Opened and Closed are told of each connection; reason is one of a few words.
+	// Opened and Closed are called for each connection. reason is one of a few words.
 	Opened func()
 	Closed func(reason string)
 }
 
-// FrameMaxLimit is the most that FrameMax may be; it is Hadoop's own default.
+// FrameMaxLimit is the highest FrameMax, in bytes. It is Hadoop's default of
+// ipc.maximum.data.length.
 const FrameMaxLimit = 128 << 20
 
-// DefaultConfig returns the defaults; logger, address, callers and protocols are
-// the caller's.
+// DefaultConfig returns the defaults. The caller must set Logger, Listen, Auth, Password and
+// Protocols.
 func DefaultConfig() Config {
 	return Config{
 		Name:              "ipc",
@@ -142,7 +139,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }

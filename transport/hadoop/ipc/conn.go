@@ -14,63 +14,62 @@ import (
 	"rmd/transport/hadoop/token/digest"
 )
 
-// Conn is one accepted connection, as its handlers see it: an identity to tell
-// connections apart by, and a place to keep what belongs to one.
+// Conn is one accepted connection. Handlers can distinguish connections by it, and store values in
+// it.
 type Conn struct {
 	s    *Server
 	id   uint64
 	peer netip.AddrPort
-	from netip.Prefix // whose share of the port it takes
+	from netip.Prefix // the address that it counts against
 	net  net.Conn
 	out  outbox
-	in   intake // of the goroutine that reads
+	in   intake // used by the goroutine that reads
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the connection is off the books
+	done   chan struct{} // closed when the connection is removed from the server
 	reason atomic.Pointer[string]
 
 	inflight atomic.Int32
-	wake     chan struct{} // a call has ended and the reader may wait for that
+	wake     chan struct{} // signals the reader that a call has ended
 	draining atomic.Bool
-	last     atomic.Int64 // when the last frame came
-	called   atomic.Int64 // when the last call came or ended; at first, when it was accepted
-	deadline atomic.Int64 // until when the peer must send more; 0: no matter
+	last     atomic.Int64 // time of the last frame
+	called   atomic.Int64 // time when the last call came or ended; at first, when the connection was accepted
+	deadline atomic.Int64 // time by which the peer must send more; 0: none
 
-	// The following belong to the goroutine that reads.
-	caller   *Caller // nil until the context has come
+	// The following fields belong to the goroutine that reads.
+	caller   *Caller // nil before the connection context
 	protocol string
-	sasl     bool // the preamble asked for it, and it has not ended in SIMPLE
-	offered  bool // NEGOTIATE has been answered
+	sasl     bool // the preamble asked for SASL, and the client has not chosen SIMPLE
+	offered  bool // NEGOTIATE was answered
 	proof    *digest.Server
-	token    *Caller // who the token says it is
+	token    *Caller // the caller by its token
 	clientID string
-	served   bool // a call was
-	corked   bool // the outbox has something that was not flushed
+	served   bool // a call was served
+	corked   bool // the outbox has unflushed bytes
 
 	mu     sync.Mutex
 	values map[any]any
 }
 
-// ID is unique in the life of the server; a caller that comes back over a new
-// connection has another.
+// ID returns a number that is unique in the life of the server. A caller that reconnects gets
+// another one.
 func (c *Conn) ID() uint64 { return c.id }
 
-// Context ends when the connection does.
+// Context returns a context that ends with the connection.
 func (c *Conn) Context() context.Context { return c.ctx }
 
-// ContextProtocol is the protocol that the caller named when it connected. The
-// calls may be of others.
+// ContextProtocol returns the protocol in the connection context. Calls may be of other protocols.
 func (c *Conn) ContextProtocol() string { return c.protocol }
 
-// Value is what was stored under key, nil when nothing was.
+// Value returns the value stored under key, or nil.
 func (c *Conn) Value(key any) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.values[key]
 }
 
-// SetValue stores value under key for the life of the connection; nil removes it.
+// SetValue stores value under key for the life of the connection. nil removes it.
 func (c *Conn) SetValue(key, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,17 +83,17 @@ func (c *Conn) SetValue(key, value any) {
 	c.values[key] = value
 }
 
-// Reasons for the end of a connection, as Observe.Closed has them.
+// The reasons for Observe.Closed.
 const (
 	endPeer     = "peer"     // closed by the other side
 	endIdle     = "idle"     // no call came and none was in flight
-	endCrowded  = "crowded"  // it was idle, and its place was needed
+	endCrowded  = "crowded"  // it was idle, and a new connection replaced it
 	endSlow     = "slow"     // a frame, or the handshake, did not arrive in time
 	endUnread   = "unread"   // replies were not read
-	endProtocol = "protocol" // no Hadoop IPC, or a malformed or too long frame
+	endProtocol = "protocol" // not Hadoop's protocol, or a malformed or too long frame
 	endRefused  = "refused"  // a FATAL reply was sent
 	endShutdown = "shutdown" // the server is closing
-	endPanic    = "panic"    // a function of the configuration panicked
+	endPanic    = "panic"    // a function of Config panicked
 )
 
 func newConn(s *Server, nc net.Conn, id uint64, peer netip.AddrPort) *Conn {
@@ -109,8 +108,7 @@ func newConn(s *Server, nc net.Conn, id uint64, peer netip.AddrPort) *Conn {
 	return c
 }
 
-// run is the life of a connection: the end of its context closes it, whatever
-// ended it.
+// run serves a connection. The end of its context closes it.
 func (c *Conn) run() {
 	context.AfterFunc(c.ctx, func() {
 		c.out.stop(net.ErrClosed)
@@ -123,8 +121,8 @@ func (c *Conn) run() {
 	c.read()
 }
 
-// read takes frames until the connection ends, or until a handler on this
-// goroutine has let another one take over.
+// read handles frames until the connection ends, or until another goroutine continues to read
+// (Detach).
 func (c *Conn) read() {
 	defer func() {
 		if p := recover(); p != nil {
@@ -149,8 +147,8 @@ func (c *Conn) read() {
 	}
 }
 
-// next is the next frame. Replies that were held back to leave together leave
-// before this waits.
+// next returns the next frame. Before it blocks, it flushes the replies that were held back to be
+// sent together.
 func (c *Conn) next() ([]byte, error) {
 	if c.s.closing.Load() {
 		return nil, errShutdown
@@ -169,7 +167,7 @@ func (c *Conn) next() ([]byte, error) {
 	return c.in.next(limit)
 }
 
-// handOver starts another goroutine that reads on.
+// handOver starts another goroutine that continues to read.
 func (c *Conn) handOver(keepsFrame bool) {
 	if keepsFrame {
 		c.in.leave()
@@ -181,22 +179,22 @@ func (c *Conn) handOver(keepsFrame bool) {
 	c.s.wg.Go(c.read)
 }
 
-// await is told by the intake that the rest of a frame must come.
+// await sets the deadline for the rest of a frame.
 func (c *Conn) await() {
 	if c.served {
 		c.deadline.Store(c.s.now() + int64(c.s.cfg.FrameTimeout))
 	}
 }
 
-// panicked logs that a function of the configuration did, and ends the
-// connection: what it has been told is unknown.
+// panicked logs a panic of a function of Config and ends the connection, because its state is
+// unknown.
 func (c *Conn) panicked(p any) {
 	c.s.log.Error("connection ends by a panic", "address", c.peer, "panic", p, "stack", string(debug.Stack()))
 	c.fail(endPanic)
 }
 
-// retire ends the connection after a FATAL reply of a handler: no more is read,
-// and the reply is given time to arrive.
+// retire ends the connection after a handler's FATAL reply. No more frames are read, and the reply
+// gets time to arrive.
 func (c *Conn) retire() {
 	reason := endRefused
 	if c.reason.CompareAndSwap(nil, &reason) {
@@ -204,7 +202,7 @@ func (c *Conn) retire() {
 	}
 }
 
-// expire ends the connection when its time is up.
+// expire applies the timeouts of the connection.
 func (c *Conn) expire(now int64) {
 	cfg := &c.s.cfg
 	since, deadline := c.out.since.Load(), c.deadline.Load()
@@ -218,13 +216,13 @@ func (c *Conn) expire(now int64) {
 	}
 }
 
-// fail ends the connection at once, from any goroutine.
+// fail ends the connection at once. Any goroutine may call it.
 func (c *Conn) fail(reason string) {
 	c.reason.CompareAndSwap(nil, &reason)
 	c.cancel()
 }
 
-// stopReading makes the reader stop at the next frame.
+// stopReading makes the reader stop.
 func (c *Conn) stopReading() { _ = c.net.SetReadDeadline(time.Unix(1, 0)) }
 
 var (
@@ -233,7 +231,7 @@ var (
 	errPanic    = errors.New("panic")
 )
 
-// end is the last thing that the reading goroutine does.
+// end ends the connection on the reading goroutine.
 func (c *Conn) end(err error) {
 	reason := endPeer
 	if r := c.reason.Load(); r != nil && *r == endRefused {
@@ -257,7 +255,7 @@ func (c *Conn) end(err error) {
 	close(c.done)
 }
 
-// drain waits for the calls in flight, and for their replies to leave.
+// drain waits for the calls in flight and for their replies to be sent.
 func (c *Conn) drain() {
 	c.draining.Store(true)
 	for c.inflight.Load() > 0 {
@@ -270,14 +268,14 @@ func (c *Conn) drain() {
 	c.out.drain()
 }
 
-// Bounds of reading on after a FATAL reply.
+// Limits of reading after a FATAL reply.
 const (
 	lingerTime  = time.Second
 	lingerBytes = 1 << 20
 )
 
-// linger lets the last reply arrive: closing a socket that has unread bytes
-// makes the system throw away what the peer has not read yet.
+// linger waits until the last reply has arrived. If a socket with unread bytes is closed, the
+// kernel discards what the peer has not read yet.
 func (c *Conn) linger() {
 	c.out.drain()
 	half, ok := c.net.(interface{ CloseWrite() error })

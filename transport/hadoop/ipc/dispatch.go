@@ -8,11 +8,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// idleWorkersMax is how many workers are kept without work.
+// idleWorkersMax is the number of idle workers that are kept.
 const idleWorkersMax = 256
 
-// handle takes one frame. over means that another goroutine reads on; an error
-// ends the connection.
+// handle processes one frame. over means that another goroutine continues to read. An error ends
+// the connection.
 func (c *Conn) handle(frame []byte) (over bool, err error) {
 	now := c.s.now()
 	c.last.Store(now)
@@ -44,7 +44,7 @@ func (c *Conn) handle(frame []byte) (over bool, err error) {
 	return c.request(&h, rest)
 }
 
-// control handles what is no call.
+// control handles a frame that is not a call.
 func (c *Conn) control(h *requestHeader, rest []byte) error {
 	if h.call == idPing {
 		if c.served {
@@ -65,7 +65,7 @@ func (c *Conn) control(h *requestHeader, rest []byte) error {
 	return c.introduce(h, body)
 }
 
-// request starts one call, when there is room for it.
+// request starts one call when the limits allow it.
 func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 	if string(h.client) != c.clientID {
 		c.clientID = string(h.client)
@@ -99,7 +99,7 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 	return call.detached, nil
 }
 
-// weigh waits until there is memory to serve a large request with.
+// weigh waits until there is memory for a large request.
 func (c *Conn) weigh(size int) (int64, error) {
 	if size <= readSize {
 		return 0, nil
@@ -111,7 +111,7 @@ func (c *Conn) weigh(size int) (int64, error) {
 	return int64(size), c.s.requests.Acquire(c.ctx, int64(size))
 }
 
-// admit waits until the bounds allow one more call, and counts it.
+// admit waits until the limits allow another call, and counts the call.
 func (c *Conn) admit() error {
 	if c.inflight.Load() >= int32(c.s.cfg.CallsPerConnMax) && c.corked {
 		c.corked = false
@@ -139,7 +139,7 @@ func (c *Conn) admit() error {
 	return nil
 }
 
-// find looks the method up and reads its request.
+// find looks up the method and decodes its request.
 func (c *Conn) find(call *Call, rest []byte) *Error {
 	if f := c.s.cfg.Standby; f != nil {
 		if err := f(); err != nil {
@@ -183,8 +183,8 @@ func (c *Conn) find(call *Call, rest []byte) *Error {
 	return nil
 }
 
-// dispatch hands a call to a worker that waits, or to a new one. Their number is
-// that of the calls in flight at most, and of those that wait for a peer to read.
+// dispatch gives a call to an idle worker or a new one. The number of busy workers is at most that
+// of the calls in flight plus the calls whose peer does not read its reply.
 func (s *Server) dispatch(call *Call) {
 	select {
 	case s.jobs <- call:
@@ -193,7 +193,7 @@ func (s *Server) dispatch(call *Call) {
 	}
 }
 
-// work serves calls, one after the other.
+// work serves calls one after the other.
 func (s *Server) work(call *Call) {
 	for {
 		call.Conn.serve(call)
@@ -211,8 +211,8 @@ func (s *Server) work(call *Call) {
 	}
 }
 
-// serve runs the handler and answers. invoke recovers the handler's panics; what
-// is recovered here are those of Translate and Observe.
+// serve runs the handler and sends the reply. invoke recovers panics of the handler; serve recovers
+// those of Translate and Observe.
 func (c *Conn) serve(call *Call) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -224,7 +224,7 @@ func (c *Conn) serve(call *Call) {
 	c.answer(call, reply, bytes, err)
 }
 
-// invoke runs the handler; a panic in it is an error of this call alone.
+// invoke runs the handler. A panic becomes an error of this call only.
 func (c *Conn) invoke(call *Call) (reply proto.Message, bytes []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

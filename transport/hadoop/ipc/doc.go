@@ -9,10 +9,10 @@
 //	          └──────── one goroutine a connection ────┘   worker     coalesced
 //
 // One goroutine reads each connection. It holds no buffer while the connection is idle, so ten
-// thousand idle connections cost only their stacks. A call runs on a worker, so a call that waits
+// thousand idle connections need only their stacks. A call runs on a worker, so a call that waits
 // for a commit does not delay other calls of its connection. A method that is marked Inline runs on
-// the reading goroutine, and gives up reading before it waits (Call.Detach). A handler appends its
-// reply to the connection's outbox. The first writer also writes the replies that others append
+// the reading goroutine, and must call Call.Detach before it waits. A handler's reply is appended
+// to the connection's outbox. The first writer also writes the replies that others append
 // meanwhile.
 //
 // Invariants:

@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// Error is what a call, or a connection that is being set up, is refused with. A
-// handler returns one to choose the Java class that its caller sees.
+// Error is the refusal of a call, or of a connection during its setup. A handler returns an *Error
+// to choose the Java exception that its caller gets.
 type Error struct {
 	// Class is the full name of the Java exception, Message its text.
 	Class, Message string
-	// Fatal ends the connection, and with it every call in flight on it.
+	// Fatal ends the connection and every call in flight on it.
 	Fatal bool
-	// Detail is Hadoop's RpcErrorCodeProto; 0 stands for the usual one.
+	// Detail is Hadoop's RpcErrorCodeProto. 0 means the usual code.
 	Detail int32
 }
 
-// Error is class and text.
+// Error returns the class and the message.
 func (e *Error) Error() string { return e.Class + ": " + e.Message }
 
-// The Java classes that this package itself sends, and the two that its callers
-// need.
+// Java classes of exceptions that this package sends or its users need.
 const (
 	ClassYarn           = "org.apache.hadoop.yarn.exceptions.YarnException"
 	ClassStandby        = "org.apache.hadoop.ipc.StandbyException"
@@ -36,7 +35,7 @@ const (
 	ClassIPC            = "org.apache.hadoop.ipc.IpcException"
 )
 
-// Hadoop's RpcErrorCodeProto.
+// The values of Hadoop's RpcErrorCodeProto.
 const (
 	DetailApplication     int32 = 1
 	DetailNoSuchMethod    int32 = 2
@@ -51,22 +50,21 @@ const (
 	DetailFatalAuthorized int32 = 15
 )
 
-// Standby is the refusal that makes a YARN client try another ResourceManager.
+// Standby returns the refusal after which a YARN client tries another ResourceManager.
 func Standby(message string) *Error { return &Error{Class: ClassStandby, Message: message} }
 
-// InvalidToken is the refusal of a token that is not, or no longer, good. It
-// ends the caller's retries.
+// InvalidToken returns the refusal of an unknown or expired token. It ends the caller's retries.
 func InvalidToken(message string) *Error { return &Error{Class: ClassInvalidToken, Message: message} }
 
-// Denied is the refusal of a caller who may not do what it asks for.
+// Denied returns the refusal of a caller without the necessary rights.
 func Denied(message string) *Error { return &Error{Class: ClassAccessControl, Message: message} }
 
-// fatal is an error that ends a connection while it is set up.
+// fatal returns an error that ends a connection during its setup.
 func fatal(detail int32, class, format string, args ...any) *Error {
 	return &Error{Class: class, Message: fmt.Sprintf(format, args...), Fatal: true, Detail: detail}
 }
 
-// standbyError is what is sent for an error of Config.Standby.
+// standbyError converts an error of Config.Standby.
 func standbyError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -75,7 +73,7 @@ func standbyError(err error) *Error {
 	return Standby(err.Error())
 }
 
-// classOr is the class of an *Error, and class for any other error.
+// classOr returns the class of an *Error, or class for any other error.
 func classOr(err error, class string) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -84,7 +82,7 @@ func classOr(err error, class string) string {
 	return class
 }
 
-// textOf is what is sent of an error beside its class.
+// textOf returns the text of an error without its class.
 func textOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -93,46 +91,45 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// clip bounds what is repeated of a peer's words.
+// clip shortens a peer's text for an error message.
 func clip(b []byte) string { return string(b[:min(len(b), 200)]) }
 
-// lastName is the part of a Java class that a counter is named by.
+// lastName returns the last part of a Java class.
 func lastName(class string) string {
 	return class[strings.LastIndexAny(class, ".$")+1:]
 }
 
-// RemoteError is a refusal that came from a server.
+// RemoteError is an error reply of a server.
 type RemoteError struct {
-	// Class is the Java exception's name, Message its text, often with a stack.
+	// Class is the name of the Java exception. Message is its text, often with a stack trace.
 	Class, Message string
-	// Fatal means that the server has ended the connection.
+	// Fatal means that the server has closed the connection.
 	Fatal bool
 	// Detail is Hadoop's RpcErrorCodeProto.
 	Detail int32
 }
 
-// Error is class and text.
+// Error returns the class and the message.
 func (e *RemoteError) Error() string { return e.Class + ": " + e.Message }
 
-// Errors of a client.
+// The errors of a Client.
 var (
-	// ErrNotConnected means that no connection came about: nothing was asked of
-	// the server.
+	// ErrNotConnected means that no connection could be opened. The server has not seen the call.
 	ErrNotConnected = errors.New("not connected")
 	// ErrNotSent means that the call did not leave this process.
 	ErrNotSent = errors.New("call not sent")
-	// ErrOutcomeUnknown means that the connection was lost, or the time was up,
-	// after the call was sent.
+	// ErrOutcomeUnknown means that the connection was lost, or the time limit was reached, after
+	// the call was sent.
 	ErrOutcomeUnknown = errors.New("outcome of the call is unknown")
 	// ErrTimeout means that the server did not answer in time.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrClosed means that the client, or the connection, was closed here.
+	// ErrClosed means that this side closed the client or the connection.
 	ErrClosed = errors.New("closed")
-	// ErrAuth means that server and client found no common way to authenticate,
-	// or that the server could not prove that it knows the token.
+	// ErrAuth means that the server and the client found no common authentication, or that the
+	// server could not prove that it knows the token.
 	ErrAuth = errors.New("not authenticated")
-	// ErrFrame means that the other side sent what is no frame of this protocol.
+	// ErrFrame means that the other side sent bytes that are not a frame of this protocol.
 	ErrFrame = errors.New("malformed frame")
-	// ErrTooLarge means that a frame is longer than the bound.
+	// ErrTooLarge means that a frame is longer than its limit.
 	ErrTooLarge = errors.New("frame too large")
 )

@@ -12,7 +12,7 @@ import (
 
 const mechanism = "DIGEST-MD5"
 
-// negotiate handles one SASL message. The error ends the connection.
+// negotiate handles one SASL message. An error ends the connection.
 func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 	if !c.sasl {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the client did not ask for SASL"))
@@ -46,8 +46,8 @@ func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 	return nil
 }
 
-// step answers one message of the negotiation; no answer and no error means
-// that the client goes on by itself.
+// step processes one message of the negotiation and returns the answer. If it returns neither an
+// answer nor an error, the client continues without an answer.
 func (c *Conn) step(m *proto.RpcSaslProto) ([]byte, *Error) {
 	if f := c.s.cfg.Standby; f != nil {
 		if err := f(); err != nil {
@@ -74,7 +74,7 @@ func (c *Conn) step(m *proto.RpcSaslProto) ([]byte, *Error) {
 
 func saslError(message string) *Error { return &Error{Class: ClassSasl, Message: message} }
 
-// offer tells what this port takes.
+// offer returns the authentication that this port offers.
 func (c *Conn) offer() []byte {
 	c.offered = true
 	auth := c.s.cfg.Auth
@@ -98,7 +98,7 @@ func (c *Conn) offer() []byte {
 	return b
 }
 
-// initiate takes the client's choice.
+// initiate handles the client's choice.
 func (c *Conn) initiate(m *proto.RpcSaslProto) ([]byte, *Error) {
 	if len(m.GetAuths()) != 1 {
 		return nil, saslError("the client must name one mechanism")
@@ -117,8 +117,8 @@ func (c *Conn) initiate(m *proto.RpcSaslProto) ([]byte, *Error) {
 	return nil, Denied(notEnabled(method, auth))
 }
 
-// authenticate checks the proof that the client knows a token's password, and
-// gives this server's own.
+// authenticate checks that the client knows the token's password, and returns the server's own
+// proof.
 func (c *Conn) authenticate(m *proto.RpcSaslProto) ([]byte, *Error) {
 	if m.Token == nil {
 		return nil, saslError("the client sent no token")
@@ -152,8 +152,7 @@ func (c *Conn) authenticate(m *proto.RpcSaslProto) ([]byte, *Error) {
 	}
 }
 
-// password asks for a token's password. The time that it takes is not the
-// client's.
+// password calls Config.Password. The time that it takes does not count against HandshakeTimeout.
 func (c *Conn) password(id []byte) (string, []byte, error) {
 	c.deadline.Store(0)
 	defer func() { c.deadline.Store(c.s.now() + int64(c.s.cfg.HandshakeTimeout)) }()
@@ -186,7 +185,7 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "IpcConnectionContextProto: %v", err))
 	}
 	for what, name := range map[string]string{"effective user": m.GetUserInfo().GetEffectiveUser(), "real user": m.GetUserInfo().GetRealUser(), "protocol": m.GetProtocol()} {
-		if len(name) > nameMax { // order is harmless: any of them will do
+		if len(name) > nameMax { // the order does not matter: one error is enough
 			return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "the %s has %d bytes, at most %d are taken", what, len(name), nameMax))
 		}
 	}
@@ -200,7 +199,7 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 	return nil
 }
 
-// identify says who the caller is.
+// identify returns the caller.
 func (c *Conn) identify(u *proto.UserInformationProto) (*Caller, *Error) {
 	user, realUser := u.GetEffectiveUser(), u.GetRealUser()
 	if c.token != nil {

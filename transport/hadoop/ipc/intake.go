@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// readSize is the ordinary size of a read buffer, largeSize the next that is
-// kept for reuse.
+// readSize is the size of an ordinary read buffer. largeSize is the size of a large buffer that is
+// reused.
 const (
 	readSize  = 16 << 10
 	largeSize = 64 << 10
@@ -22,8 +22,7 @@ var (
 	largeBuffers = sync.Pool{New: func() any { return new([largeSize]byte) }}
 )
 
-// budget bounds the bytes of buffers beyond the ordinary size, over all
-// connections.
+// budget limits the total bytes of large buffers over all connections.
 type budget struct {
 	max  int64
 	used atomic.Int64
@@ -39,21 +38,21 @@ func (b *budget) take(n int) bool {
 
 func (b *budget) give(n int) { b.used.Add(-int64(n)) }
 
-// intake cuts frames out of a connection. It holds a buffer only while there is
-// something in it: where the system tells when bytes have come, the buffer is
-// taken then and not before. One goroutine uses it.
+// intake splits a connection's bytes into frames. It holds a buffer only while it has bytes: where
+// the system reports readability, it takes the buffer when bytes have arrived. An intake is for one
+// goroutine.
 type intake struct {
 	conn  net.Conn
-	raw   syscall.RawConn // nil: the buffer is held while waiting
+	raw   syscall.RawConn // nil: it holds the buffer while it waits
 	large *budget
-	// waiting is told when the rest of a frame has to be waited for, once a frame.
+	// waiting is called once for each frame whose rest has not arrived yet.
 	waiting func()
 
 	buf        []byte
 	start, end int
 	partial    bool
 
-	tryRead func(fd uintptr) bool // what raw calls, made once
+	tryRead func(fd uintptr) bool // argument of raw.Read, allocated once
 	n       int
 	err     error
 }
@@ -66,7 +65,7 @@ func newIntake(conn net.Conn, large *budget, waiting func()) intake {
 	return in
 }
 
-// next returns one frame, which is good until the next use of the intake.
+// next returns one frame. It is valid until the next use of the intake.
 func (in *intake) next(limit int) ([]byte, error) {
 	for need := 4; ; {
 		if in.end-in.start >= 4 {
@@ -88,7 +87,7 @@ func (in *intake) next(limit int) ([]byte, error) {
 	}
 }
 
-// buffered says whether a whole frame has been received already.
+// buffered reports whether a whole frame has been received.
 func (in *intake) buffered() bool {
 	if in.end-in.start < 4 {
 		return false
@@ -97,7 +96,7 @@ func (in *intake) buffered() bool {
 	return uint32(in.end-in.start-4) >= n
 }
 
-// take returns n bytes that are no frame.
+// take returns n bytes that are not a frame.
 func (in *intake) take(n int) ([]byte, error) {
 	for in.end-in.start < n {
 		if err := in.fill(n); err != nil {
@@ -109,7 +108,7 @@ func (in *intake) take(n int) ([]byte, error) {
 	return in.buf[in.start-n : in.start], nil
 }
 
-// fill reads more, with room for need bytes from start.
+// fill reads more bytes, with room for need bytes from start.
 func (in *intake) fill(need int) error {
 	if in.start == in.end {
 		in.release()
@@ -132,8 +131,8 @@ func (in *intake) fill(need int) error {
 	return ended(err)
 }
 
-// room makes space behind end. The buffer grows as the frame arrives, so that
-// memory is held for bytes that were sent, not for those that were announced.
+// room makes room after end. The buffer grows while the frame arrives, so memory is used for bytes
+// that were sent, not for those that were announced.
 func (in *intake) room(need int) error {
 	switch size := len(in.buf); {
 	case in.start+need <= size:
@@ -148,7 +147,7 @@ func (in *intake) room(need int) error {
 	}
 }
 
-// grow moves what is in the buffer to one of size bytes.
+// grow moves the contents of the buffer to a buffer of size bytes.
 func (in *intake) grow(size int) error {
 	if !in.large.take(size) {
 		return fmt.Errorf("too many large frames at one time: %w", ErrTooLarge)
@@ -190,7 +189,7 @@ func (in *intake) wait() error {
 	return ended(in.err)
 }
 
-// readable is called when there may be bytes; false waits for more.
+// readable is called when there may be bytes. It returns false to wait for more.
 func (in *intake) readable(fd uintptr) bool {
 	buf := readBuffers.Get().(*[readSize]byte)
 	n, again, err := rawRead(fd, buf[:])
@@ -203,7 +202,7 @@ func (in *intake) readable(fd uintptr) bool {
 	return true
 }
 
-// release gives the buffer back.
+// release returns the buffer to its pool.
 func (in *intake) release() {
 	switch len(in.buf) {
 	case 0:
@@ -218,8 +217,8 @@ func (in *intake) release() {
 	in.buf, in.start, in.end = nil, 0, 0
 }
 
-// leave moves what is not consumed to a new buffer, and leaves the old one to
-// a reader that still reads the last frame.
+// leave moves the unread bytes to a new buffer. The goroutine that uses the last frame keeps the
+// old buffer.
 func (in *intake) leave() {
 	if len(in.buf) > readSize {
 		in.large.give(len(in.buf))
@@ -233,12 +232,12 @@ func (in *intake) leave() {
 		in.buf = readBuffers.Get().(*[readSize]byte)[:]
 	default:
 		in.buf = make([]byte, max(len(rest), largeSize))
-		in.large.used.Add(int64(len(in.buf))) // part of what was given back above
+		in.large.used.Add(int64(len(in.buf))) // these bytes were given back above
 	}
 	in.end = copy(in.buf, rest)
 }
 
-// ended makes an end of nothing: a read of no bytes and no error is an end too.
+// ended converts a read of no bytes without an error to io.EOF.
 func ended(err error) error {
 	if err == nil {
 		return io.EOF

@@ -8,19 +8,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Protocol is a set of methods under the name that callers give it in each
-// request.
+// Protocol is a set of methods with the name that requests contain.
 type Protocol struct {
-	// Name is the Java interface, as
+	// Name is the Java interface, for instance
 	// org.apache.hadoop.yarn.api.ApplicationClientProtocolPB.
 	Name string
-	// Version is 1 for all of YARN's; 0 stands for it.
+	// Version is the protocol's version. It is 1 for all of YARN's protocols. 0 means 1.
 	Version uint64
-	// Methods by name.
+	// Methods are the methods by name.
 	Methods map[string]Method
 }
 
-// Method is one thing to call; Handle and HandleBytes make it.
+// Method is a method of a protocol. Handle and HandleBytes create it.
 type Method struct {
 	decode func([]byte) (proto.Message, error)
 	serve  func(context.Context, *Call, proto.Message) (proto.Message, error)
@@ -28,9 +27,8 @@ type Method struct {
 	inline bool
 }
 
-// Handle makes a method of a function over two messages. The function runs on a
-// worker of the server; its context ends with the connection and with the
-// server.
+// Handle returns a method that calls a function with decoded messages. The function runs on a
+// worker of the server. Its context ends with the connection or the server.
 func Handle[Req any, Resp proto.Message, P interface {
 	*Req
 	proto.Message
@@ -46,16 +44,15 @@ func Handle[Req any, Resp proto.Message, P interface {
 	}
 }
 
-// HandleBytes makes a method of a function over encoded messages, for those who
-// read and write them by hand. The request must not be kept or changed after the
-// function returns; the reply is the server's when it has.
+// HandleBytes returns a method that calls a function with encoded messages. The function must not
+// keep or change the request after it returns. The server may change the reply.
 func HandleBytes(f func(context.Context, *Call, []byte) ([]byte, error)) Method {
 	return Method{bytes: f}
 }
 
-// Inline lets the method run on the goroutine that reads the connection, which
-// saves a change of goroutine. It is for methods that answer at once nearly
-// always, and that call Call.Detach before they wait.
+// Inline returns a method that runs on the goroutine that reads the connection, which saves a
+// switch of goroutines. It is for methods that nearly always return at once, and that call
+// Call.Detach before they block.
 func (m Method) Inline() Method {
 	m.inline = true
 	return m
@@ -63,20 +60,20 @@ func (m Method) Inline() Method {
 
 var unmarshal = proto.UnmarshalOptions{DiscardUnknown: true}
 
-// entry is a method as it is found by a request.
+// entry is a method in the table of a server.
 type entry struct {
 	Method
 	protocol, name string
 }
 
-// service is a protocol as it is found by a request.
+// service is a protocol in the table of a server.
 type service struct {
 	name    string
 	version uint64
 	methods map[string]*entry
 }
 
-// register makes the table that requests are looked up in.
+// register creates the table of protocols. It returns an error for each invalid one.
 func register(protocols []Protocol) (map[string]*service, error) {
 	table := make(map[string]*service, len(protocols))
 	var errs []error

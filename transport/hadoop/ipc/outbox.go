@@ -8,35 +8,34 @@ import (
 	"syscall"
 )
 
-// keepMax is the largest output buffer that is kept for the next use.
+// keepMax is the largest output buffer that is reused, in bytes.
 const keepMax = 64 << 10
 
-// outBuffer is a buffer on its way through the pool.
+// outBuffer is a buffer in the pool.
 type outBuffer struct{ b []byte }
 
 var outBuffers = sync.Pool{New: func() any { return &outBuffer{b: make([]byte, 0, 4<<10)} }}
 
-// outbox gathers the frames of one connection and writes them. The goroutine that appends
-// while nobody writes becomes the writer, and writes until nothing is left; what
-// others append meanwhile goes out in one piece. A full outbox makes those who
-// append wait.
+// outbox collects the frames of one connection and writes them. A goroutine that appends while
+// nobody writes becomes the writer. It writes until nothing is left, and writes in one piece what
+// others append meanwhile. When the outbox is full, appending blocks.
 type outbox struct {
 	conn net.Conn
 	max  int
 	now  func() int64
-	raw  syscall.RawConn // nil: conn writes
+	raw  syscall.RawConn // nil: use conn
 
 	mu      sync.Mutex
-	free    sync.Cond // a write is over, or all is
+	free    sync.Cond // signals that a write or the connection has ended
 	pending *outBuffer
 	writing bool
 	waiters int
 	err     error
-	// since is when the write that is under way began, 0 when none is.
+	// since is the time when the present write began, or 0.
 	since atomic.Int64
 
-	// Of the writer.
-	tryWrite func(fd uintptr) bool // what raw calls, made once
+	// The following fields belong to the writer.
+	tryWrite func(fd uintptr) bool // argument of raw.Write, allocated once
 	rest     []byte
 	failed   error
 }
@@ -50,8 +49,8 @@ func (o *outbox) init(conn net.Conn, limit int, now func() int64) {
 	}
 }
 
-// begin waits for room and returns the buffer to append to, locked until finish.
-// With an error nothing is locked.
+// begin waits for room and returns the buffer to append to. The outbox is locked until finish. On
+// an error it is not locked.
 func (o *outbox) begin() (*outBuffer, error) {
 	o.mu.Lock()
 	for o.err == nil && o.pending != nil && len(o.pending.b) > o.max {
@@ -70,9 +69,8 @@ func (o *outbox) begin() (*outBuffer, error) {
 	return o.pending, nil
 }
 
-// finish unlocks what begin locked. With flush it sees to it that everything
-// appended is written, by this goroutine or the one that writes already; yield
-// lets others that are about to append do so first.
+// finish unlocks the outbox. If flush is true, everything appended is written, by this goroutine or
+// by the present writer. If yield is true, other goroutines can append first.
 func (o *outbox) finish(flush, yield bool) {
 	if o.writing || (!flush && len(o.pending.b) <= o.max) {
 		o.mu.Unlock()
@@ -91,8 +89,7 @@ func (o *outbox) flush() {
 	o.write(false)
 }
 
-// write empties the outbox. It is called with the lock held and nobody writing,
-// and unlocks.
+// write empties the outbox. The caller holds the lock and nobody may be writing. write unlocks.
 func (o *outbox) write(yield bool) {
 	o.writing = true
 	if yield {
@@ -120,7 +117,7 @@ func (o *outbox) write(yield bool) {
 		o.mu.Lock()
 		if err != nil && o.err == nil {
 			o.err = err
-			_ = o.conn.Close() // tells the reader
+			_ = o.conn.Close() // this ends the reader
 		}
 	}
 	o.writing = false
@@ -130,8 +127,8 @@ func (o *outbox) write(yield bool) {
 	o.mu.Unlock()
 }
 
-// send writes all of b. A large piece is left to conn, which lets the scheduler
-// know.
+// send writes all of b. It uses conn for a large piece, because that tells the Go scheduler about
+// the system call.
 func (o *outbox) send(b []byte) error {
 	if o.raw == nil || len(b) > keepMax {
 		_, err := o.conn.Write(b)
@@ -146,7 +143,7 @@ func (o *outbox) send(b []byte) error {
 	return o.failed
 }
 
-// writable is called when there may be room; false waits for more.
+// writable is called when there may be room. It returns false to wait for more.
 func (o *outbox) writable(fd uintptr) bool {
 	for len(o.rest) > 0 && o.failed == nil {
 		n, again, err := rawWrite(fd, o.rest)
@@ -158,8 +155,8 @@ func (o *outbox) writable(fd uintptr) bool {
 	return true
 }
 
-// stop makes every later use fail with err and wakes those who wait. A write
-// under way ends when its connection is closed.
+// stop makes every later use fail with err and wakes the waiting goroutines. A write in progress
+// ends when its connection is closed.
 func (o *outbox) stop(err error) {
 	o.mu.Lock()
 	if o.err == nil {
@@ -170,7 +167,7 @@ func (o *outbox) stop(err error) {
 	o.mu.Unlock()
 }
 
-// drain waits until everything appended is written, or nothing can be any more.
+// drain waits until everything appended is written, or writing has failed.
 func (o *outbox) drain() {
 	o.flush()
 	o.mu.Lock()

@@ -2,13 +2,13 @@ package ipc
 
 import "fmt"
 
-// notFound is what a browser is told that has come to the wrong port.
+// notFound is the answer to an HTTP client at this port.
 const notFound = "HTTP/1.1 404 Not Found\r\n" +
 	"Content-Type: text/plain\r\n" +
 	"Connection: close\r\n\r\n" +
 	"This port speaks Hadoop IPC, not HTTP. The web pages are on the port of yarn.resourcemanager.webapp.address.\r\n"
 
-// greet reads the seven bytes that begin a connection.
+// greet reads the first seven bytes of a connection.
 func (c *Conn) greet() error {
 	b, err := c.in.take(len(preamble) + 1)
 	if err != nil {
@@ -36,13 +36,12 @@ func (c *Conn) greet() error {
 	return nil
 }
 
-// notEnabled is Hadoop's text for a way to authenticate that a port lacks.
+// notEnabled returns Hadoop's text for an authentication that the port does not offer.
 func notEnabled(method string, a Auth) string {
 	return fmt.Sprintf("%s authentication is not enabled.  Available:%s", method, a)
 }
 
-// refuse sends an error that ends the connection. The client id of such a reply
-// is empty.
+// refuse sends an error that ends the connection. The client id of such a reply is empty.
 func (c *Conn) refuse(call, retry int32, e *Error) error {
 	if out, err := c.out.begin(); err == nil {
 		h := responseHeader{call: call, retry: retry, status: statusFatal, err: e}

@@ -4,8 +4,7 @@ package ipc
 
 import "errors"
 
-// rawReads and rawWrites say that neither works here: connections hold their
-// buffers.
+// rawReads and rawWrites say that neither works on this system. Connections keep their buffers.
 const (
 	rawReads  = false
 	rawWrites = false

@@ -7,9 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// answer sends a call's reply and ends it. The slot among all calls is given
-// back before anything is written, so that a peer that does not read holds up
-// its own connection alone.
+// answer sends the reply of a call and ends the call. It frees the call's slot before it writes, so
+// that a peer that does not read delays only its own connection.
 func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) {
 	<-c.s.slots
 	h := responseHeader{call: call.ID, retry: call.RetryCount, client: call.ClientID}
@@ -20,9 +19,9 @@ func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) 
 			h.status = statusFatal
 		}
 	}
-	// More inline calls have come: their replies leave together.
+	// More inline calls have arrived: send their replies together.
 	held := call.inline && !call.detached && c.in.buffered()
-	if call.entry != nil && (!call.inline || call.detached) { // else it was set a moment ago, with the call
+	if call.entry != nil && (!call.inline || call.detached) { // for an inline call, it was set when the call came
 		c.called.Store(c.s.now())
 	}
 	c.s.requests.Release(call.weight)
@@ -49,7 +48,7 @@ func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) 
 	c.observe(call, h.err)
 }
 
-// encode appends the reply's frame.
+// encode appends the frame of the reply.
 func (c *Conn) encode(b []byte, h *responseHeader, reply proto.Message, bytes []byte) []byte {
 	switch {
 	case h.err != nil:
@@ -66,7 +65,7 @@ func (c *Conn) encode(b []byte, h *responseHeader, reply proto.Message, bytes []
 	return h.appendFrame(b)
 }
 
-// translate turns a handler's error into what is sent.
+// translate converts a handler's error to what is sent.
 func (c *Conn) translate(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -80,7 +79,7 @@ func (c *Conn) translate(err error) *Error {
 	return &Error{Class: ClassYarn, Message: err.Error()}
 }
 
-// observe tells of a call that has been answered.
+// observe calls Observe.Call for an answered call.
 func (c *Conn) observe(call *Call, e *Error) {
 	f := c.s.cfg.Observe.Call
 	if f == nil {

@@ -9,25 +9,25 @@ import (
 	"rmd/internal/share"
 )
 
-// A port has room for so many connections, and one address for a part of them. A caller
-// that finds its part used up takes the place of a connection of its own that has made
-// no call for a while. Where the whole port is full, the address that has the most gives
-// way to one that has fewer, so that one host can never keep the others out.
+// A port has a limit of connections, and each address may use a part of it. If an address has used
+// its part, a new connection replaces one of its own that has made no call for a while. If the
+// whole port is full, the address with the most connections loses one to an address with fewer. So
+// one host cannot keep the others out.
 
-// spareAfter is how long a connection is without a call before it gives way to another
-// of its own address. NodeManagers and ApplicationMasters call every second.
+// spareAfter is how long a connection must be without a call before a new connection of the same
+// address replaces it. NodeManagers and ApplicationMasters call every second.
 const spareAfter = 10 * time.Second
 
-// sparedAtOnce is which part of an address's connections give way at one time, so that
-// not every newcomer has to look for one.
+// sparedAtOnce is the divisor for the share of an address's idle connections that are closed at one
+// time, so that not every new connection must search for one.
 const sparedAtOnce = 64
 
-// lookAgain is how long nobody looks for idle connections after there were none: a flood
-// must not cost more than refusing it does.
+// lookAgain is how long nobody searches for idle connections after a search found none. During a
+// flood of connections, a search must not cost more than a refusal.
 const lookAgain = 100 * time.Millisecond
 
-// roomLocked says whether there is room for one more connection from an address, after
-// making some if need be.
+// roomLocked reports whether there is room for a connection from an address. It closes idle
+// connections if necessary.
 func (s *Server) roomLocked(from netip.Prefix) bool {
 	each := s.cfg.ConnsPerAddressMax
 	if each == 0 {
@@ -42,8 +42,7 @@ func (s *Server) roomLocked(from netip.Prefix) bool {
 	return true
 }
 
-// makeRoom ends connections for one that has just come, where something beside the
-// bounds of this port is used up.
+// makeRoom closes connections for a new one when another limit than those of this port is reached.
 func (s *Server) makeRoom(nc net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,15 +58,15 @@ func (s *Server) spareLocked(from netip.Prefix) bool {
 	return s.endIdleLocked(most, spareAfter)
 }
 
-// endIdleLocked ends connections of an address that have no call in flight and have been
-// without one for at least that long, those that were idle longest first.
+// endIdleLocked closes connections of an address that have no call in flight and had none for at
+// least that long, the longest idle first. It returns false if there are none.
 func (s *Server) endIdleLocked(of netip.Prefix, least time.Duration) bool {
 	now := s.now()
 	if least > 0 && now < s.barren {
 		return false
 	}
 	var idle []*Conn
-	for c := range s.conns { // order is harmless: they are sorted
+	for c := range s.conns { // the order does not matter: they are sorted
 		if c.from == of && c.inflight.Load() == 0 && now-c.called.Load() >= int64(least) {
 			idle = append(idle, c)
 		}
@@ -83,7 +82,7 @@ func (s *Server) endIdleLocked(of netip.Prefix, least time.Duration) bool {
 	}
 	for _, c := range idle[:min(len(idle), 1+len(idle)/sparedAtOnce)] {
 		s.dropLocked(c)
-		_ = c.net.Close() // at once: its descriptor may be what is needed
+		_ = c.net.Close() // at once, because its descriptor may be needed
 		c.fail(endCrowded)
 	}
 	if len(idle) == 0 {
@@ -92,7 +91,7 @@ func (s *Server) endIdleLocked(of netip.Prefix, least time.Duration) bool {
 	return len(idle) > 0
 }
 
-// dropLocked takes a connection off the books, once.
+// dropLocked removes a connection, once.
 func (s *Server) dropLocked(c *Conn) {
 	if _, open := s.conns[c]; open {
 		delete(s.conns, c)

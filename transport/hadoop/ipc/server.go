@@ -32,29 +32,29 @@ type Server struct {
 	workers sync.WaitGroup
 	jobs    chan *Call
 	idle    atomic.Int64  // workers that wait for a job
-	slots   chan struct{} // one taken by each call in flight
+	slots   chan struct{} // one is taken by each call in flight
 	closing atomic.Bool
 	once    sync.Once
 
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}
 	count    share.Count
-	barren   int64 // until when there is no idle connection to be found
+	barren   int64 // until this time there is no idle connection to be found
 	lastID   uint64
 	accepted atomic.Uint64
 	refused  atomic.Uint64
 }
 
-// Stats are counts of a server.
+// Stats are the counters of a server.
 type Stats struct {
-	// Connections and Calls are what is open and in flight now.
+	// Connections and Calls are the present numbers.
 	Connections, Calls int
-	// Accepted and Refused count connections since the start; refused are those
-	// beyond the bounds.
+	// Accepted and Refused are the numbers of connections since the start. Refused ones exceeded
+	// the limits.
 	Accepted, Refused uint64
 }
 
-// Open listens and serves until Close.
+// Open opens the port and serves until Close.
 func Open(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("ipc port %s: %w", cfg.Name, err)
@@ -90,19 +90,19 @@ func Open(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens.
+// Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Stats counts.
+// Stats returns the counters.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Stats{Connections: len(s.conns), Calls: len(s.slots), Accepted: s.accepted.Load(), Refused: s.refused.Load()}
 }
 
-// Close stops accepting and reading, lets calls in flight finish and their
-// replies leave for Config.CloseGrace, and ends all connections. It returns when
-// every goroutine has ended: a handler that ignores its context holds it up.
+// Close stops accepting and reading. It waits up to Config.CloseGrace for calls in flight and their
+// replies, and then closes all connections. It returns when every goroutine has ended, so a handler
+// that ignores its context delays it.
 func (s *Server) Close() error {
 	var err error
 	s.once.Do(func() {
@@ -124,15 +124,14 @@ func (s *Server) Close() error {
 	return err
 }
 
-// waitForConns returns when no connection is left. The end of the server's
-// context ends them all.
+// waitForConns waits until all connections have ended. The end of the server's context ends them.
 func (s *Server) waitForConns() {
 	for _, c := range s.open() {
 		<-c.done
 	}
 }
 
-// open lists the connections.
+// open returns all connections.
 func (s *Server) open() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +142,7 @@ func (s *Server) open() []*Conn {
 	return out
 }
 
-// accept takes connections until the listener is closed.
+// accept accepts connections until the listener is closed.
 func (s *Server) accept() {
 	for pause := time.Duration(0); ; {
 		nc, err := s.listener.Accept()
@@ -154,7 +153,8 @@ func (s *Server) accept() {
 		case s.closing.Load() || errors.Is(err, net.ErrClosed):
 			return
 		default:
-			// Out of descriptors, most likely: what is open goes on, and this waits.
+			// Most likely the process has no free descriptor. Open connections continue, and accept
+			// waits.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			s.log.Warn("accept failed", "error", err, "pause", pause)
 			select {
@@ -166,7 +166,7 @@ func (s *Server) accept() {
 	}
 }
 
-// admit starts a connection, or closes it when there are too many.
+// admit starts a connection, or closes it if the limits are reached.
 func (s *Server) admit(nc net.Conn) {
 	var peer netip.AddrPort
 	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
@@ -196,7 +196,7 @@ func (s *Server) admit(nc net.Conn) {
 	s.wg.Go(c.run)
 }
 
-// forget takes a connection off the books.
+// forget removes a connection.
 func (s *Server) forget(c *Conn, reason string) {
 	s.mu.Lock()
 	s.dropLocked(c)
@@ -206,11 +206,11 @@ func (s *Server) forget(c *Conn, reason string) {
 	}
 }
 
-// now is the time since the server was opened; it is never 0.
+// now returns the nanoseconds since the server was opened, plus 1, so that it is never 0.
 func (s *Server) now() int64 { return int64(time.Since(s.epoch)) + 1 }
 
-// sweep ends connections whose time is up. One timer for all is much cheaper
-// than setting a deadline at each frame.
+// sweep applies the timeouts of all connections. One timer for all is much cheaper than a deadline
+// for each frame.
 func (s *Server) sweep() {
 	c := s.cfg
 	every := min(c.IdleTimeout, c.HandshakeTimeout, c.FrameTimeout, c.WriteTimeout) / 4

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Numbers of the protocol.
+// Constants of Hadoop's IPC protocol.
 const (
 	ipcVersion = 9
 	authNone   = 0x00
@@ -28,10 +28,10 @@ const (
 	statusFatal   = 2
 )
 
-// preamble begins every connection, before the byte of authentication.
+// preamble is the start of every connection. The authentication byte follows it.
 const preamble = "hrpc\x09\x00"
 
-// requestHeader is Hadoop's RpcRequestHeaderProto; client aliases the frame.
+// requestHeader is Hadoop's RpcRequestHeaderProto. client shares the memory of the frame.
 type requestHeader struct {
 	kind, op    int64
 	hasKind     bool
@@ -42,7 +42,8 @@ type requestHeader struct {
 	hasClient   bool
 }
 
-// fields walks over a message's fields. Any bytes give an end or an error.
+// fields calls see for each field of a message. It accepts any bytes and returns an error for
+// malformed ones.
 func fields(b []byte, see func(n protowire.Number, t protowire.Type, v uint64, data []byte)) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -103,7 +104,7 @@ func (h *requestHeader) read(b []byte) error {
 	return err
 }
 
-// methodHeader is Hadoop's RequestHeaderProto; the names alias the frame.
+// methodHeader is Hadoop's RequestHeaderProto. The names share the memory of the frame.
 type methodHeader struct {
 	method, protocol []byte
 	version          uint64
@@ -131,7 +132,7 @@ func (h *methodHeader) read(b []byte) error {
 	return err
 }
 
-// cut takes one delimited message off b.
+// cut splits off one delimited message.
 func cut(b []byte) (message, rest []byte, err error) {
 	message, n := protowire.ConsumeBytes(b)
 	if n < 0 {
@@ -140,15 +141,15 @@ func cut(b []byte) (message, rest []byte, err error) {
 	return message, b[n:], nil
 }
 
-// responseHeader is what is written of Hadoop's RpcResponseHeaderProto.
+// responseHeader has the fields of Hadoop's RpcResponseHeaderProto that are sent.
 type responseHeader struct {
 	call, retry int32
 	client      string
 	status      uint64
-	err         *Error // for all but success
+	err         *Error // nil only for success
 }
 
-// detail is the error code that is sent.
+// detail returns the error code to send.
 func (e *Error) detail(status uint64) int32 {
 	switch {
 	case e.Detail != 0:
@@ -168,7 +169,7 @@ func (h *responseHeader) size() int {
 	return n + 1 + protowire.SizeBytes(len(h.client)) + 1 + protowire.SizeVarint(uint64(zigzag(h.retry)))
 }
 
-// append writes the header, delimited.
+// append appends the header after its length.
 func (h *responseHeader) append(b []byte, size int) []byte {
 	b = protowire.AppendVarint(b, uint64(size))
 	b = append(b, 0x08)
@@ -185,22 +186,21 @@ func (h *responseHeader) append(b []byte, size int) []byte {
 
 func zigzag(n int32) uint32 { return uint32(n<<1) ^ uint32(n>>31) }
 
-// appendFrame writes a frame of a header and nothing after it.
+// appendFrame appends a frame with only a header.
 func (h *responseHeader) appendFrame(b []byte) []byte {
 	n := h.size()
 	b = binary.BigEndian.AppendUint32(b, uint32(protowire.SizeVarint(uint64(n))+n))
 	return h.append(b, n)
 }
 
-// appendBytes writes a frame of a header and an encoded message.
+// appendBytes appends a frame with a header and an encoded message.
 func (h *responseHeader) appendBytes(b, message []byte) []byte {
 	n := h.size()
 	b = binary.BigEndian.AppendUint32(b, uint32(protowire.SizeVarint(uint64(n))+n+protowire.SizeBytes(len(message))))
 	return protowire.AppendBytes(h.append(b, n), message)
 }
 
-// appendMessage writes a frame of a header and a message. With an error b is
-// returned as it was.
+// appendMessage appends a frame with a header and a message. On an error it returns b unchanged.
 func (h *responseHeader) appendMessage(b []byte, m proto.Message) ([]byte, error) {
 	var opts proto.MarshalOptions
 	size := opts.Size(m)
@@ -219,7 +219,7 @@ func (h *responseHeader) appendMessage(b []byte, m proto.Message) ([]byte, error
 	return out, nil
 }
 
-// appendRequestHeader writes a RpcRequestHeaderProto, delimited.
+// appendRequestHeader appends an RpcRequestHeaderProto after its length.
 func appendRequestHeader(b []byte, call int32, client string, retry int32) []byte {
 	id, again := uint64(zigzag(call)), uint64(zigzag(retry))
 	n := 2 + 2 + 1 + protowire.SizeVarint(id) + 1 + protowire.SizeBytes(len(client)) + 1 + protowire.SizeVarint(again)
@@ -229,7 +229,7 @@ func appendRequestHeader(b []byte, call int32, client string, retry int32) []byt
 	return protowire.AppendVarint(append(b, 0x28), again)
 }
 
-// appendMethodHeader writes a RequestHeaderProto, delimited.
+// appendMethodHeader appends a RequestHeaderProto after its length.
 func appendMethodHeader(b []byte, method, protocol string, version uint64) []byte {
 	n := 1 + protowire.SizeBytes(len(method)) + 1 + protowire.SizeBytes(len(protocol)) + 1 + protowire.SizeVarint(version)
 	b = protowire.AppendVarint(b, uint64(n))

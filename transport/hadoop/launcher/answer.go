@@ -11,10 +11,10 @@ import (
 	"rmd/yarn"
 )
 
-// refusal is a NodeManager's own no, or ours when there is nothing to start.
+// refusal is a NodeManager's refusal, or the launcher's own if there is nothing to start.
 type refusal struct {
 	class, message string
-	later          bool // it may say yes later
+	later          bool // a later try may succeed
 }
 
 func (r *refusal) Error() string {
@@ -28,11 +28,11 @@ func refusef(format string, args ...any) error {
 	return &refusal{message: fmt.Sprintf(format, args...)}
 }
 
-// What a NodeManager says of a container that it has been told to start before.
+// Texts of a NodeManager for a container that it has already started.
 var started = []string{"already is running on this node!!", "Attempt to relaunch the same"}
 
-// What a NodeManager says while it cannot start containers: it is about to stop,
-// it is registering again, or it has no key yet.
+// Texts and classes of a NodeManager that cannot start containers now: it is about to stop,
+// registers again, or has no key yet.
 var (
 	laterTexts   = []string{"in the process of shutting down", "as it is allocated by a previous RM"}
 	laterClasses = []string{
@@ -43,8 +43,8 @@ var (
 	}
 )
 
-// judge says what a call came to: nil when the AM runs, a *refusal when the node
-// said no, any other error when it was not reached.
+// judge returns the result of a call: nil if the AM runs, a *refusal if the node refused, and
+// another error if the node was not reached.
 func judge(err error, reply *proto.StartContainersResponseProto, id yarn.ContainerID) error {
 	var remote *ipc.RemoteError
 	switch {
@@ -80,10 +80,10 @@ func refused(class, message string) error {
 	return r
 }
 
-// causesMax bounds how deep the causes of an exception are told.
+// causesMax limits the number of causes in an error text.
 const causesMax = 8
 
-// messages are the message of an exception and those of its causes.
+// messages returns the message of an exception with those of its causes.
 func messages(e *proto.SerializedExceptionProto) string {
 	text := e.GetMessage()
 	for i := 0; i < causesMax && e.GetCause() != nil; i++ {

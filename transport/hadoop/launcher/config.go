@@ -14,30 +14,28 @@ import (
 	"rmd/transport/hadoop/token"
 )
 
-// Reader is the committed state of this replica.
+// Reader reads the committed state of this replica.
 type Reader interface {
 	frontend.Reader
-	// Watch follows the state from now on.
+	// Watch returns a watch on the state from now on.
 	Watch() (Watch, error)
 }
 
-// Watch says when AM containers may have changed.
+// Watch signals that AM containers may have changed.
 type Watch interface {
-	// Next returns when an entry was applied since the last call that allocated an
-	// AM container, fulfilled a reservation, ended or launched an attempt, or
-	// registered a node. It may return more often. After an error the watch is
-	// made again.
+	// Next returns when an entry was applied since the last call that allocated an AM container,
+	// fulfilled a reservation, ended or launched an attempt, or registered a node. It may return
+	// more often. After an error the launcher creates a new watch.
 	Next(ctx context.Context) error
 }
 
-// Client makes one call to a NodeManager; *ipc.Client is one. What the node
-// refuses comes back as an *ipc.RemoteError; with any other error it was not
-// reached, or did not answer.
+// Client makes one call to a NodeManager. *ipc.Client implements it. If the node refuses, the error
+// is an *ipc.RemoteError. After any other error the node was not reached or did not answer.
 type Client interface {
 	Call(ctx context.Context, to ipc.Target, method string, request, reply gproto.Message) error
 }
 
-// Config says how AMs are started.
+// Config is the configuration of a Launcher.
 type Config struct {
 	// Logger, Submitter, Reader, Client and Services are required.
 	Logger    hclog.Logger
@@ -45,36 +43,37 @@ type Config struct {
 	Reader    Reader
 	Client    Client
 	Services  *token.Services
-	// Observe sees how each launch ended; nil: nobody looks. It must not wait.
+	// Observe is called with the outcome of each launch. It may be nil. It must not block.
 	Observe func(o Outcome, took time.Duration)
 
-	// ParallelMax bounds the calls at one time
+	// ParallelMax limits the number of calls at a time
 	// (yarn.resourcemanager.amlauncher.thread-count).
 	ParallelMax int
-	// MaxWait is how long a node is tried
-	// (yarn.client.nodemanager-connect.max-wait-ms); below 0: without end.
+	// MaxWait is how long the launcher tries to reach a node
+	// (yarn.client.nodemanager-connect.max-wait-ms). A negative value means no limit.
 	MaxWait time.Duration
 	// RetryInterval is the time between two tries
 	// (yarn.client.nodemanager-connect.retry-interval-ms).
 	RetryInterval time.Duration
-	// CallTimeout bounds one call, with its connection.
+	// CallTimeout limits one call, including the connection.
 	CallTimeout time.Duration
-	// TokenLife is how long a container's token is good; the node's clock may be
-	// off by that much (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms).
+	// TokenLife is how long the token of a container is valid
+	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms). The node's clock may
+	// differ by that much.
 	TokenLife time.Duration
-	// Pause is the time before the watch, or a report, is tried again.
+	// Pause is the time before a failed watch or report is tried again.
 	Pause time.Duration
 }
 
-// Outcome is how a launch ended.
+// Outcome is the result of a launch.
 type Outcome string
 
-// Outcomes.
+// The values of Outcome.
 const (
 	Launched    Outcome = "launched"
-	Refused     Outcome = "refused"     // by the node, or because there is nothing to start
+	Refused     Outcome = "refused"     // by the node, or there is nothing to start
 	Unreachable Outcome = "unreachable" // the node did not answer
-	Dropped     Outcome = "dropped"     // the attempt ended, or the leadership
+	Dropped     Outcome = "dropped"     // the attempt or the leadership has ended
 )
 
 // DefaultConfig returns YARN's defaults.
@@ -89,7 +88,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Client == nil || c.Services == nil {

@@ -10,10 +10,10 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// protocolName is how the NodeManagers' protocol is named on the wire.
+// protocolName is the name of the NodeManagers' protocol in request headers.
 const protocolName = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 
-// dial is the start of one AM, from its first call to its report.
+// dial is the launch of one AM, from the first call to the report.
 type dial struct {
 	l *Launcher
 	key
@@ -22,11 +22,11 @@ type dial struct {
 	cancel context.CancelFunc
 }
 
-// errGone says that there is nothing to start any more.
+// errGone means that the launch is no longer needed.
 var errGone = errors.New("the AM container is not waited for any more")
 
-// run tries until the AM runs, is refused, or is not wanted any more, and
-// reports what came of it.
+// run tries until the AM runs, is refused, or is no longer needed. It reports the result to the
+// leader.
 func (d *dial) run() Outcome {
 	log := d.l.cfg.Logger.With("attempt", d.attempt.String(), "container", d.number)
 	for try := 1; ; try++ {
@@ -51,14 +51,14 @@ func (d *dial) run() Outcome {
 	}
 }
 
-// late says whether another try would come after the time for it.
+// late reports whether the next try would be after MaxWait.
 func (d *dial) late() bool {
 	limit := d.l.cfg.MaxWait
 	return limit > 0 && time.Since(d.began)+d.l.cfg.RetryInterval > limit
 }
 
-// try makes one call, with what the state says now. It waits for its turn; the
-// time between tries is spent without one.
+// try makes one call according to the present state. It waits for a slot, and holds it only during
+// the call.
 func (d *dial) try() error {
 	select {
 	case d.l.slots <- struct{}{}:
@@ -72,8 +72,8 @@ func (d *dial) try() error {
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, d.l.cfg.CallTimeout)
 	defer cancel()
-	// The token's service is for show: an address that is not found now is
-	// written as a name.
+	// The token's service is informative. If the address cannot be resolved now, it contains the
+	// host name.
 	_ = d.l.cfg.Services.Learn(ctx, o.node.Host)
 	to, err := o.target(d.l.cfg.Services)
 	if err != nil {
@@ -96,8 +96,8 @@ func (d *dial) failed(err error, nodeFault bool) Outcome {
 	return d.report(&input.AttemptLaunchFailed{Attempt: d.attempt, Container: d.number, NodeFault: nodeFault, Diagnostics: cut(err.Error())}, o)
 }
 
-// report brings the result to the sequencer, again and again while this replica
-// leads. A next leader that lacks it starts the AM once more, and learns the same.
+// report sends the result to the leader, and repeats it while this replica leads. If the next
+// leader does not have it, that leader starts the AM again and gets the same result.
 func (d *dial) report(in input.Input, o Outcome) Outcome {
 	for {
 		reply, _, err := d.l.cfg.Submitter.Do(d.ctx, input.Request{Input: in})
@@ -115,7 +115,7 @@ func (d *dial) report(in input.Input, o Outcome) Outcome {
 	}
 }
 
-// diagnosticsMax bounds the text of a failure that is kept in the state.
+// diagnosticsMax limits the stored text of a failure, in bytes.
 const diagnosticsMax = 8 << 10
 
 func cut(s string) string {

@@ -17,17 +17,17 @@ type Launcher struct {
 	slots chan struct{}
 
 	mu    sync.Mutex
-	dials map[key]*dial // those that go on
+	dials map[key]*dial // launches in progress
 	wg    sync.WaitGroup
 }
 
-// key names an AM container.
+// key identifies an AM container.
 type key struct {
 	attempt yarn.AttemptID
 	number  uint64
 }
 
-// New returns a launcher; it does nothing until it leads.
+// New returns a Launcher. It does nothing until it leads.
 func New(cfg Config) (*Launcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("launcher: %w", err)
@@ -35,8 +35,7 @@ func New(cfg Config) (*Launcher, error) {
 	return &Launcher{cfg: cfg, slots: make(chan struct{}, cfg.ParallelMax), dials: make(map[key]*dial)}, nil
 }
 
-// Run leads in every term in which this replica does, until ctx ends or changes
-// is closed.
+// Run calls Lead in every term in which this replica leads, until ctx ends or changes is closed.
 func (l *Launcher) Run(ctx context.Context, changes <-chan leadership.Leadership) error {
 	var now leadership.Leadership
 	stop := func() {}
@@ -74,8 +73,8 @@ func (l *Launcher) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// Lead starts AMs until ctx, the time in which this replica leads, ends. When it
-// returns nothing of it goes on. It is called once at a time.
+// Lead starts AMs until ctx ends, which must be when the leadership ends. When it returns, all its
+// goroutines have ended. It must not be called concurrently.
 func (l *Launcher) Lead(ctx context.Context) {
 	defer l.wg.Wait()
 	for ctx.Err() == nil {
@@ -86,9 +85,8 @@ func (l *Launcher) Lead(ctx context.Context) {
 	}
 }
 
-// follow looks at the state, and again whenever it may have changed. The watch
-// is made before the first look, so that nothing falls between the two. It
-// returns why it cannot go on.
+// follow looks at the state now and whenever it may have changed. It creates the watch before the
+// first look, so that it misses no change. It returns the reason why it cannot continue.
 func (l *Launcher) follow(ctx context.Context) error {
 	if err := l.cfg.Reader.Current(ctx); err != nil {
 		return fmt.Errorf("catch up: %w", err)
@@ -105,8 +103,8 @@ func (l *Launcher) follow(ctx context.Context) error {
 	}
 }
 
-// look starts what is to be started, and cancels what has ended. The walk is
-// over the nodes, which count what is still open on them.
+// look starts the launches that are needed and cancels those that are not. It visits the nodes with
+// pending commands.
 func (l *Launcher) look(ctx context.Context, st *state.State) {
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
 		if !n.NodeManager || n.PendingCommands == 0 {
@@ -128,7 +126,7 @@ func (l *Launcher) look(ctx context.Context, st *state.State) {
 	}
 }
 
-// waits says whether a container is an AM's that its attempt waits for.
+// waits reports whether a container is an AM's container whose attempt waits for it.
 func waits(st *state.State, c *state.Container) bool {
 	if !c.AM || c.Launched || !c.State.Live() {
 		return false
@@ -137,16 +135,15 @@ func waits(st *state.State, c *state.Container) bool {
 	return a.Attempt == c.Attempt && a.AttemptState == state.AttemptActive && a.LaunchedMillis == 0
 }
 
-// over says whether an attempt has ended, or its AM's container: there is
-// nothing to start any more. One that its node has reported meanwhile is not
-// over: the call in flight will tell.
+// over reports whether an attempt or its AM's container has ended. If the node has reported the
+// container meanwhile, the launch is not over; the call in progress returns the result.
 func over(st *state.State, k key) bool {
 	a, c := find(st, k)
 	return c == nil || !a.Activated() || !c.State.Live()
 }
 
-// find is the application and the AM container that a key names; nil when that
-// is not its current attempt's, or is gone.
+// find returns the application and the AM container of a key. The container is nil if it has ended
+// or does not belong to the current attempt.
 func find(st *state.State, k key) (*state.App, *state.Container) {
 	slot := st.AppByID(k.attempt.App)
 	if slot == 0 {
@@ -162,7 +159,7 @@ func find(st *state.State, k key) (*state.App, *state.Container) {
 	return a, nil
 }
 
-// dial begins to start an AM, unless that goes on already.
+// dial starts a launch, unless it is in progress.
 func (l *Launcher) dial(ctx context.Context, k key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +183,7 @@ func (l *Launcher) dial(ctx context.Context, k key) {
 	}()
 }
 
-// wait waits, or returns early when ctx ends.
+// wait waits for d or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

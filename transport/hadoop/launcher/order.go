@@ -12,13 +12,13 @@ import (
 	"rmd/yarn"
 )
 
-// The environment that the ResourceManager adds to an AM's own.
+// Environment variables that the ResourceManager adds to an AM's environment.
 const (
 	envProxyBase  = "APPLICATION_WEB_PROXY_BASE"
 	envSubmitTime = "APP_SUBMIT_TIME_ENV"
 )
 
-// order is what is to be started where, as one state has it.
+// order is what must be started on which node, according to one state.
 type order struct {
 	ring      token.Ring
 	attempt   yarn.AttemptID
@@ -27,11 +27,11 @@ type order struct {
 	user      string
 	submitted int64
 	container *state.Container
-	label     string // that the container was asked for with
+	label     string // of the container's request
 	context   []byte
 }
 
-// order reads it; errGone when it is not waited for any more.
+// order returns the order for a key, or errGone if the container no longer waits.
 func (l *Launcher) order(st *state.State, k key) (*order, error) {
 	a, c := find(st, k)
 	if c == nil || !waits(st, c) || !st.Nodes.Get(c.Node).NodeManager {
@@ -42,7 +42,7 @@ func (l *Launcher) order(st *state.State, k key) (*order, error) {
 		user: st.NameOf(a.User), submitted: a.SubmittedMillis, container: c, label: st.AskedLabelOf(id), context: []byte(a.Details().Context)}, nil
 }
 
-// target is the node, called as the attempt with a token made for that.
+// target returns the node as the target of a call, with an NM token of the attempt.
 func (o *order) target(services *token.Services) (ipc.Target, error) {
 	t, err := o.ring.NMToken(o.attempt, o.node, o.user, services.Of(o.node))
 	if err != nil {
@@ -52,9 +52,9 @@ func (o *order) target(services *token.Services) (ipc.Target, error) {
 	return ipc.Target{Address: address, Protocol: protocolName, Token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}, nil
 }
 
-// request is the call's parameter: the submission's launch context with tokens
-// and environment completed, and the token of the container, which carries the
-// application's wishes for its logs to the node.
+// request returns the parameter of the call: the submission's launch context, with tokens and
+// environment added, and the container's token. The container's token also gives the application's
+// log aggregation settings to the node.
 func (o *order) request(services *token.Services, expires int64) (*proto.StartContainersRequestProto, error) {
 	submission, err := wire.Submission(o.context)
 	if err != nil {
@@ -79,8 +79,8 @@ func (o *order) request(services *token.Services, expires int64) (*proto.StartCo
 	return &proto.StartContainersRequestProto{StartContainerRequest: []*proto.StartContainerRequestProto{one}}, nil
 }
 
-// complete adds what only the ResourceManager has: the AM's token, under the
-// alias "", and two variables.
+// complete adds the AM's token, under the alias "", and two environment variables to the launch
+// context.
 func (o *order) complete(launch *proto.ContainerLaunchContextProto) error {
 	credentials := new(token.Credentials)
 	if len(launch.GetTokens()) > 0 {
@@ -101,7 +101,7 @@ func (o *order) complete(launch *proto.ContainerLaunchContextProto) error {
 	return nil
 }
 
-// setEnv sets one variable, whatever the submission said of it.
+// setEnv sets a variable and overrides the submission's value.
 func setEnv(list []*proto.StringStringMapProto, name, value string) []*proto.StringStringMapProto {
 	out := list[:0:0]
 	for _, e := range list {

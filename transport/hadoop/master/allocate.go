@@ -15,8 +15,8 @@ import (
 	"rmd/yarn"
 )
 
-// allocate is an AM's heartbeat: what it wants goes in, what it was granted and
-// what has ended comes out.
+// allocate is an AM's heartbeat. The request contains the AM's asks, and the response its granted
+// and completed containers.
 func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byte, error) {
 	who, err := caller(c)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byt
 	return s.answer(a, who, req, in, reply.(*input.AllocateReply))
 }
 
-// read checks a request as far as that needs no plan, and makes its input.
+// read makes the checks of a request that need no planning, and returns its input.
 func (s *Service) read(a *attempt, req *proto.AllocateRequestProto) (*input.Allocate, error) {
 	if len(req.GetSchedulingRequests()) > 0 {
 		return nil, refusal(ipc.ClassYarn, noConstraints, "SchedulingRequest", "AllocateRequest", a.id, "allocate")
@@ -84,15 +84,15 @@ func (s *Service) read(a *attempt, req *proto.AllocateRequestProto) (*input.Allo
 	return in, nil
 }
 
-// noConstraints is what YARN says of placement constraints while their handler
-// is off.
+// noConstraints is YARN's text for placement constraints while their handler is disabled.
 const noConstraints = "Found non empty %s in %s for application=%s, but the configured " +
 	"yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. Rejecting this %s operation"
 
-// progress is in hundredths of a percent; what is no part of one is 0 or 1.
+// progress converts a progress from 0 to 1 to hundredths of a percent. It clips values outside that
+// range, and converts NaN to 0.
 func progress(p float32) uint32 {
 	switch {
-	case !(p > 0): // nor is NaN
+	case !(p > 0): // includes NaN
 		return 0
 	case p >= 1:
 		return 10_000
@@ -100,8 +100,8 @@ func progress(p float32) uint32 {
 	return uint32(math.Round(float64(p) * 10_000))
 }
 
-// readReleases reads the containers that an AM gives back. Those of an earlier
-// attempt can be its own only when they are kept over attempts.
+// readReleases returns the containers that an AM releases. Containers of an earlier attempt are
+// allowed only if the application keeps containers across attempts.
 func (a *attempt) readReleases(list []*proto.ContainerIdProto) ([]yarn.ContainerID, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -120,8 +120,8 @@ func (a *attempt) readReleases(list []*proto.ContainerIdProto) ([]yarn.Container
 	return out, nil
 }
 
-// instead is what an AM hears whose request is refused here: that its attempt is
-// over, or that it must register, comes before what is wrong with the request.
+// instead returns the error for a request that is refused here. If the attempt has ended or must
+// register, that error has precedence over err.
 func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
 	if e := s.cfg.Reader.Current(ctx); e != nil {
 		return unavailable(e)
@@ -137,8 +137,8 @@ func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
 	return err
 }
 
-// answer makes the response of a planner's reply: the rare parts as a message,
-// the rest by hand.
+// answer encodes the response for a planner's reply. The frequent parts are encoded by hand, and
+// the rare parts as a message.
 func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) ([]byte, error) {
 	m := s.newResponse(a)
 	defer m.close()
@@ -157,9 +157,9 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 	return gproto.MarshalOptions{}.MarshalAppend(b, &rest)
 }
 
-// fill adds what an attempt is told once: tokens for nodes, a new one for itself,
-// and what became of nodes. What was sent with a response counts as told when a
-// later response is asked for; before that it is sent again.
+// fill adds the parts that an attempt receives once: NM tokens, a new AM token, and changes of
+// nodes. What was sent with a response counts as received when the AM asks for a later response.
+// Until then it is sent again.
 func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) error {
 	a := m.a
 	a.mu.Lock()
@@ -185,8 +185,8 @@ func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM,
 	return nil
 }
 
-// noKey is what becomes of a token that cannot be made because there is no
-// master key yet. The containers are told again when the call is repeated.
+// noKey returns the error if a token cannot be created because there is no master key yet. A
+// repeated call receives the containers again.
 func (s *Service) noKey(err error) error {
 	s.log.Warn("token not made", "error", err)
 	return unavailable(err)

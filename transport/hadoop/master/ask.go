@@ -12,9 +12,9 @@ import (
 	"rmd/yarn"
 )
 
-// readAsks reads what an AM asks for. As in YARN with opportunistic containers
-// off the execution type makes no difference, an ask for no memory is for the
-// least there is, and an ask below zero containers is for none.
+// readAsks returns the asks of an AM. As in YARN with opportunistic containers disabled, the
+// execution type is ignored. An ask without memory is for the smallest container, and a negative
+// count is 0.
 func readAsks(list []*proto.ResourceRequestProto, st *state.State) ([]input.Ask, error) {
 	kinds := st.Kinds()
 	out := make([]input.Ask, len(list))
@@ -44,9 +44,9 @@ func readAsks(list []*proto.ResourceRequestProto, st *state.State) ([]input.Ask,
 	return out, nil
 }
 
-// dropStrayPlaces takes out asks for hosts and racks whose key is not asked for
-// anywhere ("*") in the same call. YARN stores them to no effect; the planner
-// refuses them when it does not have the key (any more).
+// dropStrayPlaces removes asks for hosts and racks if the same call has no ask for "*" with their
+// key. YARN stores such asks without effect. The planner refuses them if it does not have the key.
+// It reports whether it removed any.
 func dropStrayPlaces(in *input.Allocate) bool {
 	anywhere := make(map[yarn.SchedulerKey]bool)
 	for i := range in.Asks {
@@ -65,7 +65,7 @@ func dropStrayPlaces(in *input.Allocate) bool {
 	return dropped
 }
 
-// refused is a planner's refusal of an allocate call as the AM is told it.
+// refused converts a planner's refusal of an allocate call to the AM's exception.
 func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error {
 	e := faulted(f)
 	if e.Class != classInvalidAsk {
@@ -108,7 +108,7 @@ func kindName(kinds yarn.Kinds, i int) string {
 	return strconv.Itoa(i)
 }
 
-// javaResource writes a resource as YARN's texts do.
+// javaResource formats a resource like Resource.toString in Java.
 func javaResource(r yarn.Resource, kinds yarn.Kinds) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r[yarn.Memory], r[yarn.VCores])

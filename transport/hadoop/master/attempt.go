@@ -12,42 +12,43 @@ import (
 	"rmd/yarn"
 )
 
-// attempt is what the service remembers of an attempt whose AM calls here.
+// attempt is what the service remembers of an attempt whose AM calls this replica.
 type attempt struct {
 	id    yarn.AttemptID
 	user  string
-	keeps bool // its application keeps containers over attempts
-	// wireID is its id, and logs the log aggregation of its submission, as they
-	// are written in messages; with acls never changed.
+	keeps bool // its application keeps containers across attempts
+	// wireID is the encoded id. logs are the encoded log aggregation settings of the submission.
+	// They and acls never change.
 	wireID, logs []byte
 	acls         []*proto.ApplicationACLMapProto
-	// heard is when it called last, Unix nanoseconds.
+	// heard is the time of its last call, in Unix nanoseconds.
 	heard atomic.Int64
 
 	mu sync.Mutex
-	// largest is the largest container of its queue, when it registered here.
+	// largest is the largest container of its queue when it registered here. known says that it is
+	// set.
 	largest yarn.Resource
 	known   bool
-	// response is the last one given here; what was sent with it counts as told
-	// when a call with another number comes.
+	// response is the number of the last response given here. What was sent with it counts as
+	// received when a call with another number comes.
 	response  int32
-	nodesTold uint64 // position in the log of nodes
-	nodesSent uint64 // position after response
+	nodesTold uint64 // position in the log of nodes that the AM has received
+	nodesSent uint64 // position that was sent with response
 	tokens    map[yarn.NodeID]sentToken
-	ownKey    int32 // of the last token for itself that was sent, and
-	ownSent   int32 // with which response
+	ownKey    int32 // key id of the last new AM token
+	ownSent   int32 // number of the response with that token
 }
 
-// sentToken is an NM token that was sent: with which response, of which key, and
-// to which registration of the node.
+// sentToken is a sent NM token: the number of the response, the key's id, and the time of the
+// node's registration.
 type sentToken struct {
 	response   int32
 	key        int32
 	registered int64
 }
 
-// appOf is the application of an attempt that goes on; nil when it is not known
-// or over.
+// appOf returns the application of a running attempt. It returns nil if the attempt is unknown or
+// has ended.
 func appOf(st *state.State, id yarn.AttemptID) *state.App {
 	slot := st.AppByID(id.App)
 	if slot == 0 {
@@ -59,8 +60,8 @@ func appOf(st *state.State, id yarn.AttemptID) *state.App {
 	return nil
 }
 
-// enter finds what is remembered of an attempt, or begins to remember it. fresh
-// says that its AM knows nothing yet.
+// enter returns what is remembered of an attempt, or creates it. fresh says that the AM has
+// received nothing yet.
 func (s *Service) enter(ctx context.Context, id yarn.AttemptID, fresh bool) (*attempt, error) {
 	now := s.cfg.Now()
 	if a := s.attempts.get(id, now); a != nil {
@@ -88,8 +89,8 @@ func (s *Service) enter(ctx context.Context, id yarn.AttemptID, fresh bool) (*at
 	return s.attempts.add(a, now), nil
 }
 
-// attemptCache holds the attempts. What has been silent for long is dropped, and the
-// longest silent when there are too many.
+// attemptCache remembers attempts. It drops attempts that have not called for a long time, and when
+// there are too many.
 type attemptCache struct {
 	most  int
 	after time.Duration
@@ -116,7 +117,7 @@ func (b *attemptCache) get(id yarn.AttemptID, now time.Time) *attempt {
 	return a
 }
 
-// add enters an attempt, or returns the one that another call has entered.
+// add adds an attempt, or returns the one that another call has added.
 func (b *attemptCache) add(a *attempt, now time.Time) *attempt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,8 +132,8 @@ func (b *attemptCache) add(a *attempt, now time.Time) *attempt {
 	return a
 }
 
-// evict drops the longest silent of a few: which it is matters little, and
-// looking at all of them for each new one would.
+// evict drops one of 16 attempts, the one that has not called for the longest time. It does not
+// look at all attempts, because that would be slow and which one is dropped matters little.
 func (b *attemptCache) evict() {
 	var oldest *attempt
 	seen := 0

@@ -10,29 +10,29 @@ import (
 	"rmd/transport/hadoop/token"
 )
 
-// Config is what the Service needs.
+// Config is the configuration of a Service.
 type Config struct {
 	Logger    hclog.Logger
 	Submitter frontend.Submitter
 	Reader    frontend.Reader
-	// Services writes the addresses in tokens; nil knows no host's address.
+	// Services returns the addresses in tokens. If it is nil, tokens contain host names.
 	Services *token.Services
-	// ContainerExpiry is for how long a container's token lets it be started at
-	// least: yarn.resourcemanager.rm.container-allocation.expiry-interval-ms.
+	// ContainerExpiry is the minimum life of a container's token:
+	// yarn.resourcemanager.rm.container-allocation.expiry-interval-ms.
 	ContainerExpiry time.Duration
-	// ForgetAfter is how long an attempt may be silent before what the service
-	// remembers of it is dropped.
+	// ForgetAfter is how long an attempt may be silent before the service forgets what it remembers
+	// of it.
 	ForgetAfter time.Duration
-	// MaxAttempts bounds the attempts that are remembered, MaxNodeChanges the
-	// changes of nodes.
+	// MaxAttempts limits the remembered attempts, and MaxNodeChanges the remembered changes of
+	// nodes.
 	MaxAttempts    int
 	MaxNodeChanges int
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// DefaultConfig has YARN's default of the expiry; logger, submitter and reader are
-// the caller's.
+// DefaultConfig returns YARN's default of the expiry and defaults of the other limits. The caller
+// must set Logger, Submitter and Reader.
 func DefaultConfig() Config {
 	return Config{
 		ContainerExpiry: 10 * time.Minute,
@@ -43,7 +43,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Now == nil {

@@ -11,12 +11,11 @@ import (
 	"rmd/yarn"
 )
 
-// This file writes what nearly every answer has by hand: granted containers and
-// the few numbers beside them. It writes what token.Container and wire would
-// have protobuf write, to the byte, for a tenth of the allocations; a test holds
-// them against each other.
+// This file encodes by hand what nearly every answer contains: granted containers and a few
+// numbers. The bytes are those that protobuf would write for token.Container and the messages of
+// package wire, with a tenth of the allocations. A test compares both.
 
-// Numbers of fields of AllocateResponseProto.
+// Field numbers of AllocateResponseProto.
 const (
 	fieldResponse  = 2
 	fieldAllocated = 3
@@ -25,14 +24,14 @@ const (
 	fieldPriority  = 13
 )
 
-// pages are the buffers of one answer.
+// pages are the buffers for one answer.
 type pages struct {
 	id, size, ident, token, container []byte
 	password                          [20]byte
 	sized                             yarn.Resource
 }
 
-// appendReply writes what the planner's reply says in numbers.
+// appendReply appends the numbers of the planner's reply.
 func (m *responseBuilder) appendReply(b []byte, r *input.AllocateReply) []byte {
 	b = number(b, fieldResponse, int64(r.Response))
 	p := m.pages
@@ -43,8 +42,8 @@ func (m *responseBuilder) appendReply(b []byte, r *input.AllocateReply) []byte {
 	return appendPriority(b, fieldPriority, r.Priority)
 }
 
-// appendContainer writes a container as it is granted, or has become by changes of
-// its size, with the token to start or update it, as a ContainerProto.
+// appendContainer appends a ContainerProto: a granted or resized container, with the token to start
+// or update it.
 func (m *responseBuilder) appendContainer(b []byte, g *input.Granted, version int32) ([]byte, error) {
 	key, err := m.ring.Signing(yarn.KeyContainer)
 	if err != nil {
@@ -77,8 +76,8 @@ func (m *responseBuilder) appendContainer(b []byte, g *input.Granted, version in
 	return number(b, 9, int64(version)), nil
 }
 
-// appendIdentifier writes the canonical identifier of a container's token; id and
-// size are on their pages.
+// appendIdentifier appends the canonical identifier of a container's token. The id and the size are
+// already in m.pages.
 func (m *responseBuilder) appendIdentifier(b []byte, g *input.Granted, version, key int32) []byte {
 	b = field(b, 1, m.pages.id)
 	b = appendAddress(b, 2, g.Node.Host, g.Node.Port)
@@ -99,7 +98,7 @@ func (m *responseBuilder) appendIdentifier(b []byte, g *input.Granted, version, 
 	return number(b, 15, g.Key.AllocationID)
 }
 
-// appendResource writes a ResourceProto.
+// appendResource appends a ResourceProto.
 func appendResource(b []byte, r yarn.Resource, kinds yarn.Kinds) []byte {
 	b = number(b, 1, r[yarn.Memory])
 	b = number(b, 2, min(max(r[yarn.VCores], -1<<31), 1<<31-1))
@@ -122,14 +121,14 @@ func appendResource(b []byte, r yarn.Resource, kinds yarn.Kinds) []byte {
 	return b
 }
 
-// appendAttempt writes an ApplicationAttemptIdProto.
+// appendAttempt appends an ApplicationAttemptIdProto.
 func appendAttempt(b []byte, id yarn.AttemptID) []byte {
 	app := number(number(nil, 1, int64(int32(id.App.Seq))), 2, id.App.ClusterTimestamp)
 	return number(field(b, 1, app), 2, int64(int32(id.Attempt)))
 }
 
-// appendLogs writes the fields of a LogAggregationContextProto that YARN knows;
-// nil when there is none.
+// appendLogs returns the encoded fields of a LogAggregationContextProto that YARN knows, or nil if
+// p is nil.
 func appendLogs(p *proto.LogAggregationContextProto) []byte {
 	if p == nil {
 		return nil
@@ -153,7 +152,7 @@ func appendPriority(b []byte, n protowire.Number, v int32) []byte {
 	return number(length(b, n, sizeNumber(int64(v))), 1, int64(v))
 }
 
-// appendAddress writes host:port as a text.
+// appendAddress appends host:port as a text field.
 func appendAddress(b []byte, n protowire.Number, host string, port uint16) []byte {
 	var digits [5]byte
 	d := strconv.AppendUint(digits[:0], uint64(port), 10)
@@ -163,8 +162,7 @@ func appendAddress(b []byte, n protowire.Number, host string, port uint16) []byt
 	return append(b, d...)
 }
 
-// number appends an integer field: int32, int64 or enum, which protobuf writes
-// alike.
+// number appends an int32, int64 or enum field. protobuf encodes all three in the same way.
 func number(b []byte, n protowire.Number, v int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, n, protowire.VarintType), uint64(v))
 }
@@ -177,11 +175,11 @@ func field(b []byte, n protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), v)
 }
 
-// length begins a field of a known length.
+// length appends the tag and the length of a field.
 func length(b []byte, n protowire.Number, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, n, protowire.BytesType), uint64(size))
 }
 
-// The sizes of fields with a number below 16.
+// The sizes of fields whose number is below 16.
 func sizeNumber(v int64) int { return 1 + protowire.SizeVarint(uint64(v)) }
 func sizeText(s string) int  { return 1 + protowire.SizeBytes(len(s)) }

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// Java classes of refusals, beside those of package ipc.
+// Java classes of exceptions, in addition to those of package ipc.
 const (
 	classNotRegistered    = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
 	classAttemptNotFound  = "org.apache.hadoop.yarn.exceptions.ApplicationAttemptNotFoundException"
@@ -20,9 +20,9 @@ const (
 	classInvalidRelease   = "org.apache.hadoop.yarn.exceptions.InvalidContainerReleaseException"
 )
 
-// classOf tells the Java class of a planner's refusal; what is not here is a
-// plain YarnException. A response number that does not follow makes the AM
-// register again: YARN's own answer to it would make most AMs stop.
+// classOf are the Java classes of the planner's refusals. Other refusals are a YarnException. If a
+// response number does not follow the last one, the AM must register again. YARN's own answer would
+// make most AMs stop.
 var classOf = map[input.Code]string{
 	input.NoSuchApplication: classAttemptNotFound,
 	input.NoSuchAttempt:     classAttemptNotFound,
@@ -44,20 +44,20 @@ func refusal(class, format string, args ...any) *ipc.Error {
 	return &ipc.Error{Class: class, Message: fmt.Sprintf(format, args...)}
 }
 
-// faulted is a planner's refusal as an AM is told it.
+// faulted converts a planner's refusal to the AM's exception.
 func faulted(f *input.Fault) *ipc.Error {
 	class := classOf[f.Reason]
 	if class == "" {
 		class = ipc.ClassYarn
 	}
-	if class == classInvalidLabel { // YARN's sentence, which clients print
+	if class == classInvalidLabel { // clients print YARN's text
 		return &ipc.Error{Class: class, Message: f.What}
 	}
 	return &ipc.Error{Class: class, Message: f.Error()}
 }
 
-// unavailable is what becomes of an error on the way to the leader: the AM's
-// client tries again, here or at another replica, and the AM does not notice.
+// unavailable converts an error on the way to the leader. The AM's client repeats the call, here or
+// at another replica.
 func unavailable(err error) error {
 	if e := (*ipc.Error)(nil); errors.As(err, &e) {
 		return e
@@ -65,13 +65,13 @@ func unavailable(err error) error {
 	return ipc.Standby(err.Error())
 }
 
-// notFound tells an AM that its attempt is over: it stops.
+// notFound returns the exception for an attempt that has ended. The AM stops.
 func notFound(id yarn.AttemptID) *ipc.Error {
 	return refusal(classAttemptNotFound, "Application attempt %s doesn't exist in ApplicationMasterService cache.", id)
 }
 
-// invalidToken refuses an AM's token in YARN's words, by which clients and proxies of AMs tell
-// a token that was replaced from other failures. The cause follows them.
+// invalidToken returns the refusal of an AM's token with YARN's text. Clients and the proxies of
+// AMs recognize a replaced token by that text. The cause follows it.
 func invalidToken(at yarn.AttemptID, err error) *ipc.Error {
 	switch {
 	case at == yarn.AttemptID{}:
@@ -82,5 +82,5 @@ func invalidToken(at yarn.AttemptID, err error) *ipc.Error {
 	return ipc.InvalidToken(fmt.Sprintf("Invalid AMRMToken from %s: %v", at, err))
 }
 
-// isOver says whether a refusal means that the attempt is over.
+// isOver reports whether a refusal means that the attempt has ended.
 func isOver(f *input.Fault) bool { return classOf[f.Reason] == classAttemptNotFound }

@@ -12,33 +12,31 @@ import (
 	"rmd/yarn"
 )
 
-// everything is the position of an attempt that is to be told of every node that
-// cannot be used.
+// everything is the position of an attempt that must be told of every unusable node.
 const everything = ^uint64(0)
 
-// nodeLog is the order in which this replica saw nodes become usable or not,
-// made by comparing the states of all nodes when some has changed. An attempt
-// keeps a position in it; so an attempt costs a number, and a change its node's
-// number, however many attempts there are.
+// nodeLog is the order in which this replica saw nodes become usable or unusable. It compares the
+// states of all nodes when a node has changed. Each attempt has a position in it. An attempt
+// therefore costs one number, and a change costs one entry, however many attempts there are.
 type nodeLog struct {
 	limit int
 
 	mu      sync.Mutex
 	looked  bool
-	changes uint64 // state.Meta.NodeChanges at the last look
-	since   int64  // log time of the first look
+	changes uint64 // state.Meta.NodeChanges at the last comparison
+	since   int64  // log time of the first comparison
 	seen    []yarn.NodeState
 	base    uint64 // position of the first entry
 	entries []nodeChange
 }
 
-// nodeChange is a node and the log time at which it was seen to have changed.
+// nodeChange is a change of a node and the log time at which it was seen.
 type nodeChange struct {
 	node uint32
 	at   int64
 }
 
-// usability is what AMs are told the changes of.
+// usability returns the update type for a node state. AMs are told when it changes.
 func usability(s yarn.NodeState) proto.NodeUpdateTypeProto {
 	switch s {
 	case yarn.NodeRunning:
@@ -49,8 +47,7 @@ func usability(s yarn.NodeState) proto.NodeUpdateTypeProto {
 	return proto.NodeUpdateTypeProto_NODE_UNUSABLE
 }
 
-// look notes what has changed up to a state; a state older than the last one is
-// passed over.
+// look records what has changed up to a state. It ignores a state older than the last one.
 func (l *nodeLog) look(st *state.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +69,7 @@ func (l *nodeLog) lookLocked(st *state.State) {
 		}
 		was := l.seen[slot]
 		l.seen[slot] = n.State
-		// A node that comes new and cannot be used is no news for anybody.
+		// A new node that is unusable is no news for AMs.
 		known := was != 0 || usability(n.State) != proto.NodeUpdateTypeProto_NODE_UNUSABLE
 		if !first && known && (was == 0 || usability(was) != usability(n.State)) {
 			l.entries = append(l.entries, nodeChange{slot, st.Meta.NowMillis})
@@ -86,10 +83,9 @@ func (l *nodeLog) lookLocked(st *state.State) {
 	}
 }
 
-// begin is the position of an attempt that calls here for the first time: from
-// its own beginning on, as far as the log reaches back. Beyond that an AM that
-// knows nothing needs to be told nothing, and any other is told of every node
-// that cannot be used.
+// begin returns the position of an attempt that calls here for the first time: the begin of the
+// attempt, if the log goes back that far. Otherwise an AM that has received nothing needs no
+// changes, and any other AM must be told of every unusable node.
 func (l *nodeLog) begin(attemptMillis int64, fresh bool) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,9 +100,8 @@ func (l *nodeLog) begin(attemptMillis int64, fresh bool) uint64 {
 	return everything
 }
 
-// after lists the nodes that have changed after a position, by number, and the
-// position to go on from. It tells nothing, and does not go on, with a state
-// that is older than the log.
+// after returns the nodes that have changed after a position, sorted by number, and the next
+// position. If the state is older than the log, it returns no nodes and the same position.
 func (l *nodeLog) after(st *state.State, position uint64) ([]uint32, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +126,7 @@ func (l *nodeLog) after(st *state.State, position uint64) ([]uint32, uint64) {
 	return slices.Compact(nodes), end
 }
 
-// nodeReports tells of nodes as they are now.
+// nodeReports returns the reports of nodes in their present state.
 func nodeReports(st *state.State, nodes []uint32) []*proto.NodeReportProto {
 	kinds := st.Kinds()
 	out := make([]*proto.NodeReportProto, 0, len(nodes))

@@ -10,9 +10,9 @@ import (
 // undefinedPriority is YARN's Priority.UNDEFINED.
 const undefinedPriority = -1
 
-// preemptionMessage tells an AM of its containers that are to be preempted; nil when there are none.
-// As in YARN it may end others in their place, as much as the request says. YARN's CapacityScheduler
-// never sends a strict contract.
+// preemptionMessage returns the message about containers that are to be preempted, or nil if there
+// are none. As in YARN, the AM may end other containers instead, as long as it frees the resources
+// in the contract. YARN's CapacityScheduler never sends a strict contract.
 func (m *responseBuilder) preemptionMessage(reply *input.AllocateReply) *proto.PreemptionMessageProto {
 	if len(reply.Preempted) == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"rmd/yarn"
 )
 
-// register is an AM's registration. An AM that registers again starts over, with
-// what it runs; the planner sees to that.
+// register handles an AM's registration. An AM that registers again starts over with the containers
+// that it has; the planner handles that.
 func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.RegisterApplicationMasterRequestProto) (*proto.RegisterApplicationMasterResponseProto, error) {
 	who, err := caller(c)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	switch {
 	case err != nil:
 		return nil, err
-	case fault != nil && fault.Reason == input.WrongResponse: // its client calls again
+	case fault != nil && fault.Reason == input.WrongResponse: // its client repeats the call
 		return nil, ipc.Standby(fault.Error())
 	case fault != nil && isOver(fault):
 		s.attempts.drop(a.id)
@@ -70,8 +70,8 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	return out, nil
 }
 
-// kept tells of the containers that the attempt before has left, by the versions
-// of their sizes: none is 0.
+// kept returns the containers that the previous attempt has left, with the versions of their sizes.
+// A missing version is 0.
 func (m *responseBuilder) kept(list []input.Granted, versions []int32) ([]*proto.ContainerProto, error) {
 	var out []*proto.ContainerProto
 	for i := range list {
@@ -88,7 +88,7 @@ func (m *responseBuilder) kept(list []input.Granted, versions []int32) ([]*proto
 	return out, nil
 }
 
-// container is what appendContainer writes, as a message.
+// container returns the message that appendContainer encodes.
 func (m *responseBuilder) container(g *input.Granted, version int32) (*proto.ContainerProto, error) {
 	b, err := m.appendContainer(nil, g, version)
 	if err != nil {
@@ -101,8 +101,8 @@ func (m *responseBuilder) container(g *input.Granted, version int32) (*proto.Con
 	return c, nil
 }
 
-// schedulerTypes are the kinds by which the scheduler counts, of the two that
-// AMs ask about: by them an AM computes how many containers fit its headroom.
+// schedulerTypes returns the resource types that the scheduler counts, memory or memory and CPU. An
+// AM uses them to compute how many containers fit into its headroom.
 func schedulerTypes(st *state.State) []proto.SchedulerResourceTypes {
 	if v := st.Version(); v != nil && v.Dominant {
 		return []proto.SchedulerResourceTypes{proto.SchedulerResourceTypes_MEMORY, proto.SchedulerResourceTypes_CPU}
@@ -110,8 +110,8 @@ func schedulerTypes(st *state.State) []proto.SchedulerResourceTypes {
 	return []proto.SchedulerResourceTypes{proto.SchedulerResourceTypes_MEMORY}
 }
 
-// finish is an AM's unregistration. It is true when it has been committed, and
-// for every repetition; YARN says false first, and its AMs ask again.
+// finish handles an AM's unregistration. It returns true when the unregistration is committed, and
+// for every repetition. YARN first returns false, and its AMs ask again.
 func (s *Service) finish(ctx context.Context, c *ipc.Call, req *proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
 	who, err := caller(c)
 	if err != nil {
@@ -135,9 +135,8 @@ func (s *Service) finish(ctx context.Context, c *ipc.Call, req *proto.FinishAppl
 	return &proto.FinishApplicationMasterResponseProto{IsUnregistered: new(true)}, nil
 }
 
-// ended says whether an application has ended: its last AM has nothing more to
-// say then, whatever became of it. The leader has refused the call, which was
-// planned on a state that this replica has by now.
+// ended reports whether an application has ended. Its last AM then has nothing more to do. The
+// leader has refused the call, and this replica has applied the state on which it did so.
 func (s *Service) ended(id yarn.ApplicationID) bool {
 	st := s.cfg.Reader.Fork()
 	slot := st.AppByID(id)

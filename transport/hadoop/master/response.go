@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// responseBuilder makes what one answer hands to an attempt, from one state.
+// responseBuilder builds one answer for an attempt from one state.
 type responseBuilder struct {
 	*Service
 	st    *state.State
@@ -21,7 +21,7 @@ type responseBuilder struct {
 	pages *pages
 }
 
-// newResponse takes a builder for one answer; close gives its buffers back.
+// newResponse returns a builder for one answer. The caller must call close.
 func (s *Service) newResponse(a *attempt) *responseBuilder {
 	st := s.cfg.Reader.Fork()
 	m := &responseBuilder{Service: s, st: st, ring: token.NewRing(st), kinds: st.Kinds(), a: a, pages: s.buffers.Get().(*pages)}
@@ -31,7 +31,7 @@ func (s *Service) newResponse(a *attempt) *responseBuilder {
 
 func (m *responseBuilder) close() { m.buffers.Put(m.pages) }
 
-// statuses tells of containers that have ended.
+// statuses returns the messages for completed containers.
 func statuses(list []input.ContainerStatus) []*proto.ContainerStatusProto {
 	if len(list) == 0 {
 		return nil
@@ -44,10 +44,10 @@ func statuses(list []input.ContainerStatus) []*proto.ContainerStatusProto {
 	return out
 }
 
-// expires is when a container's token ends: at least the expiry interval after
-// now, and at most an eighth of it more. It is a step after the time of the
-// grant, not the clock's, so that an answer which is given again, here or at
-// another replica, has the same token.
+// expires returns the time when a container's token expires, in Unix milliseconds. It is between
+// one and one and an eighth expiry intervals from now. The time is computed in steps from the time
+// of the allocation, not from the clock, so that a repeated answer has the same token, here or at
+// another replica.
 func (m *responseBuilder) expires(allocated int64) int64 {
 	interval := int64(m.cfg.ContainerExpiry / time.Millisecond)
 	step := interval / 8
@@ -55,10 +55,10 @@ func (m *responseBuilder) expires(allocated int64) int64 {
 	return allocated + (late/step+1)*step + interval
 }
 
-// nmTokens makes the tokens for the nodes of granted containers that the attempt
-// has none for: those it was not sent yet, or not since the key has changed or
-// the node has come back. What was sent with the response that is given again is
-// sent again. The attempt is locked.
+// nmTokens creates NM tokens for the nodes of granted containers. It leaves out nodes for which the
+// attempt already has a token, unless the key has changed or the node has registered again. A
+// repeated response contains the tokens that were sent with it. The caller holds the attempt's
+// lock.
 func (m *responseBuilder) nmTokens(granted []input.Granted, response int32) ([]*proto.NMTokenProto, error) {
 	if len(granted) == 0 {
 		return nil, nil
@@ -72,7 +72,7 @@ func (m *responseBuilder) nmTokens(granted []input.Granted, response int32) ([]*
 	for i := range granted {
 		node := granted[i].Node
 		if node == last {
-			continue // an answer often has several containers of one node
+			continue // an answer often has several containers on one node
 		}
 		last = node
 		now := sentToken{response: response, key: key.ID, registered: m.registered(node)}
@@ -93,7 +93,7 @@ func (m *responseBuilder) nmTokens(granted []input.Granted, response int32) ([]*
 	return out, nil
 }
 
-// registered is when a node registered last.
+// registered returns the time of a node's last registration.
 func (m *responseBuilder) registered(node yarn.NodeID) int64 {
 	if slot := m.st.Node(node); slot != 0 {
 		return m.st.Nodes.Get(slot).Registered
@@ -101,7 +101,7 @@ func (m *responseBuilder) registered(node yarn.NodeID) int64 {
 	return 0
 }
 
-// listed says whether a node has a token in this answer. The list is short:
+// listed reports whether this answer has a token for a node. The list is short, because it has only
 // nodes that are new to the attempt.
 func listed(list []*proto.NMTokenProto, node yarn.NodeID) bool {
 	for _, t := range list {
@@ -112,10 +112,10 @@ func listed(list []*proto.NMTokenProto, node yarn.NodeID) bool {
 	return false
 }
 
-// amToken is a new token for an AM that called with one of an older key. While
-// that key is still taken it comes with every answer, as in YARN; when the newest
-// is in force, until one answer with it has arrived, since the AM goes on over
-// its old connection. The attempt is locked.
+// amToken returns a new token for an AM that called with a token of an older key. While the older
+// key is still accepted, every answer contains it, as in YARN. When only the newest key is in
+// force, it is sent until an answer with it has arrived, because the AM continues on its old
+// connection. The caller holds the attempt's lock.
 func (m *responseBuilder) amToken(who token.AMRM, response int32) (*proto.TokenProto, error) {
 	newest := m.ring.Newest(yarn.KeyAMRM).ID
 	waits := m.st.Keys(yarn.KeyAMRM).Next.ID != 0

@@ -15,15 +15,15 @@ import (
 // protocolName is the protocol's name in request headers.
 const protocolName = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 
-// Service answers the protocol. Its methods may be called by many at once.
+// Service implements the protocol. Its methods may be called concurrently.
 type Service struct {
 	cfg      Config
 	log      hclog.Logger
 	attempts attemptCache
 	nodes    nodeLog
-	// signers are those of the keys in use, so that a token costs one HMAC.
+	// signers sign with the present keys, so that a token costs one HMAC.
 	signers struct{ container signing }
-	// buffers are the pages of answers.
+	// buffers is a pool of pages.
 	buffers sync.Pool
 }
 
@@ -42,7 +42,7 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Protocol is what the scheduler port serves.
+// Protocol returns the protocol with its methods.
 func (s *Service) Protocol() ipc.Protocol {
 	return ipc.Protocol{Name: protocolName, Version: 1, Methods: map[string]ipc.Method{
 		"registerApplicationMaster": ipc.Handle(s.register),
@@ -51,13 +51,13 @@ func (s *Service) Protocol() ipc.Protocol {
 	}}
 }
 
-// Password finds the attempt that an AM's token names, as a user, and the
-// password of the token. A replica that does not know the key or the attempt
-// catches up with the leader before it says so: InvalidToken makes an AM stop.
+// Password returns the attempt of an AM token, as a user, and the token's password. A replica that
+// does not know the key or the attempt first catches up with the leader, because InvalidToken makes
+// an AM stop.
 //
-// An AM whose attempt is over is let in, where YARN has its token forgotten: it
-// then hears from allocate that it is over, and ends in order, and one that
-// repeats finishApplicationMaster hears that it has finished.
+// An AM whose attempt has ended is authenticated, although YARN forgets its token. allocate then
+// tells it that it has ended, so that it stops in order. An AM that repeats finishApplicationMaster
+// learns that it has finished.
 func (s *Service) Password(ctx context.Context, identifier []byte) (user string, password []byte, err error) {
 	at, password, err := token.AMRMPassword(s.cfg.Reader.Fork(), identifier)
 	if token.Behind(err) {
@@ -72,11 +72,10 @@ func (s *Service) Password(ctx context.Context, identifier []byte) (user string,
 	return at.String(), password, nil
 }
 
-// callerKey is where a connection keeps whose it is.
+// callerKey is the key for the caller in a connection's values.
 type callerKey struct{}
 
-// caller is the attempt that a call comes from, by its token alone: what the
-// message says is not asked.
+// caller returns the attempt of a call, from its token. The message's contents do not matter.
 func caller(c *ipc.Call) (token.AMRM, error) {
 	if c.Conn != nil {
 		if who, ok := c.Conn.Value(callerKey{}).(*token.AMRM); ok {
@@ -100,7 +99,7 @@ func caller(c *ipc.Call) (token.AMRM, error) {
 	return who, nil
 }
 
-// do has an input planned and applied here.
+// do plans an input. When it returns, this replica has applied the result.
 func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, *input.Fault, error) {
 	reply, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"rmd/fsm/state"
 )
 
-// signer signs with one key; the HMACs that it keeps have taken the key in.
+// signer signs with one key. It keeps HMACs that are initialized with the key.
 type signer struct {
 	key  state.MasterKey
 	pool sync.Pool
@@ -33,8 +33,7 @@ func (s *signer) sign(b, identifier []byte) []byte {
 	return b
 }
 
-// signing holds the signer of the key that was asked for last. The key itself
-// always comes from the state.
+// signing caches the signer of the last key. The key itself always comes from the state.
 type signing struct{ last atomic.Pointer[signer] }
 
 func (s *signing) of(key state.MasterKey) *signer {

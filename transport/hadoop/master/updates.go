@@ -8,10 +8,10 @@ import (
 	"rmd/yarn"
 )
 
-// readUpdates reads what an AM wants changed of its containers. An id that is none
-// is one of no container; a size that cannot be read is out of the range that is
-// allowed. Before the level at which sizes change there are none: a leader of that
-// level may not know of them.
+// readUpdates returns the changes of containers that an AM requests. An invalid container id
+// becomes the id of no container, and an invalid size becomes one outside the allowed range. Below
+// the feature level for changes of sizes it returns none, because a leader of that level may not
+// know them.
 func readUpdates(list []*proto.UpdateContainerRequestProto, st *state.State) []input.Update {
 	if !st.SizesChange() {
 		return nil
@@ -39,7 +39,7 @@ func readUpdate(p *proto.UpdateContainerRequestProto, kinds yarn.Kinds) input.Up
 	return u
 }
 
-// updateErrors tells of the requests to change containers that are not granted.
+// updateErrors returns the errors for requested changes that were not granted.
 func (m *responseBuilder) updateErrors(list []*proto.UpdateContainerRequestProto, in *input.Allocate, reply *input.AllocateReply) []*proto.UpdateContainerErrorProto {
 	if len(list) == 0 {
 		return nil
@@ -60,8 +60,8 @@ func updateError(p *proto.UpdateContainerRequestProto, reason string, version in
 	return &proto.UpdateContainerErrorProto{Reason: new(reason), UpdateRequest: p, CurrentContainerVersion: new(version)}
 }
 
-// updated tells of containers whose size has changed, with a token for each: an AM
-// hands that of a larger one to its node, which is told of a smaller one.
+// updated returns the containers whose size has changed, with a token for each. The AM gives the
+// token of a larger container to its node. The node of a smaller one learns of it in a heartbeat.
 func (m *responseBuilder) updated(list []input.Resized) ([]*proto.UpdatedContainerProto, error) {
 	var out []*proto.UpdatedContainerProto
 	for i := range list {
@@ -78,7 +78,7 @@ func (m *responseBuilder) updated(list []input.Resized) ([]*proto.UpdatedContain
 	return out, nil
 }
 
-// told are the containers of an answer that their AM needs to reach nodes for.
+// told returns the containers of an answer for whose nodes the AM needs tokens.
 func told(reply *input.AllocateReply) []input.Granted {
 	if len(reply.Resized) == 0 {
 		return reply.Granted
@@ -90,19 +90,16 @@ func told(reply *input.AllocateReply) []input.Granted {
 	return out
 }
 
-// updatesOff answers requests to change containers where no size changes yet: the
-// cluster's level is too low. A container keeps the size and the execution type
-// that it was granted with:
+// updatesOff answers requests to change containers below the feature level for changes of sizes. A
+// container keeps the size and the execution type that it was granted with:
 //
-//   - what YARN refuses is refused with its reason;
-//   - another size is out of the range that is allowed, which is the container's
-//     own size. An AM that hears so goes on with what it has; any other word of
-//     YARN's would have it try again;
-//   - what changes nothing is passed over as YARN does: an increase to no more
-//     than the container has, which is how an AM takes an increase back, and a
-//     promotion of what is guaranteed already;
-//   - a demotion has no reason in YARN, whose allocate fails on one while
-//     opportunistic containers are off, and so gets ours.
+//   - What YARN refuses is refused with YARN's reason.
+//   - Another size is out of the allowed range, which is the container's own size. The AM then
+//     continues with what it has. Any other reason of YARN would make it try again.
+//   - What changes nothing is ignored, as in YARN: an increase to no more than the container has,
+//     with which an AM cancels an increase, and a promotion of a guaranteed container.
+//   - A demotion gets rmd's own reason. YARN has none: its allocate fails on a demotion while
+//     opportunistic containers are disabled.
 func (m *responseBuilder) updatesOff(list []*proto.UpdateContainerRequestProto) []*proto.UpdateContainerErrorProto {
 	live := m.live()
 	var out []*proto.UpdateContainerErrorProto
@@ -119,7 +116,7 @@ func (m *responseBuilder) updatesOff(list []*proto.UpdateContainerRequestProto) 
 	return out
 }
 
-// live are the containers of the caller's application that have not ended.
+// live returns the live containers of the caller's application.
 func (m *responseBuilder) live() map[yarn.ContainerID]*state.Container {
 	slot := m.st.AppByID(m.a.id.App)
 	if slot == 0 {
@@ -135,8 +132,8 @@ func (m *responseBuilder) live() map[yarn.ContainerID]*state.Container {
 	return out
 }
 
-// whyNotUpdated is the reason for which a live container is not updated; empty
-// when nothing would change. Every container is of version 0, and guaranteed.
+// whyNotUpdated returns the reason why a live container is not updated. It returns "" if nothing
+// would change. Every container has version 0 and is guaranteed.
 func whyNotUpdated(c *state.Container, u *input.Update) string {
 	switch {
 	case u.Version != 0:
