@@ -1,6 +1,6 @@
-// Package proto holds the messages of Hadoop 3.4.2 that rmd reads and writes,
-// generated from the .proto files beside it ("make proto"; needs protoc). Their
-// names and numbers are Hadoop's.
+// Package proto has the messages of Hadoop 3.4.2 that rmd reads and writes. They are generated from
+// the .proto files in this directory ("make proto"; needs protoc). Their names and numbers are
+// Hadoop's.
 package proto
 
 //go:generate protoc --go_out=. --go_opt=paths=source_relative ipc.proto security.proto ha.proto yarn.proto token.proto service.proto server.proto admin.proto recovery.proto

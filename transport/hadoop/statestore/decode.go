@@ -13,13 +13,13 @@ import (
 )
 
 // applicationStates are the states that YARN stores (RMAppStateProto). An application without one
-// has not ended; others are never stored.
+// has not ended. Other states are never stored.
 var applicationStates = map[int32]yarn.ApplicationState{0: 0, 8: yarn.AppFinished, 9: yarn.AppFailed, 10: yarn.AppKilled}
 
-// attemptStates are those of attempts (RMAppAttemptStateProto).
+// attemptStates are the stored states of attempts (RMAppAttemptStateProto).
 var attemptStates = map[int32]yarn.ApplicationState{0: 0, 6: yarn.AppFailed, 9: yarn.AppFinished, 10: yarn.AppKilled}
 
-const noDiagnostics = "N/A" // what the store's messages say instead of nothing
+const noDiagnostics = "N/A" // the text in the store for no diagnostics
 
 func decodeApplication(name string, b []byte) (Application, error) {
 	var p proto.ApplicationStateDataProto
@@ -59,7 +59,7 @@ func diagnostics(text *string) string {
 	return *text
 }
 
-// maxAttempt bounds the number of an attempt.
+// maxAttempt is the highest accepted number of an attempt.
 const maxAttempt = 100_000
 
 func decodeAttempt(app yarn.ApplicationID, name string, b []byte) (Attempt, error) {

@@ -1,4 +1,4 @@
-// Package statestore reads what a Java ResourceManager keeps in ZooKeeper (ZKRMStateStore):
+// Package statestore reads the state store of a Java ResourceManager in ZooKeeper (ZKRMStateStore):
 // applications with their attempts, the keys and delegation tokens that it has issued, and the
 // epoch of its container ids. It reads every layout of Hadoop 3.x and writes nothing.
 //

@@ -13,22 +13,22 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// Bounds of what is read.
+// Limits of what is read.
 const (
 	maxZnodes   = 2_000_000
 	maxBytes    = 4 << 30
-	maxZnode    = 16 << 20 // ZooKeeper's own default is 1 MB
+	maxZnode    = 16 << 20 // in bytes; ZooKeeper's own default is 1 MB
 	maxProblems = 1000
-	maxEpoch    = 1<<23 - 1 // a container id has 63 bits, 40 of them for the number
+	maxEpoch    = 1<<23 - 1 // a container id has 63 bits, 40 of them for the container's number
 )
 
-// The newest layout that this build reads.
+// The newest layout that this build can read.
 const (
 	majorVersion = 1
 	minorVersion = 5
 )
 
-// Names of znodes, by ZKRMStateStore's constants.
+// Names of znodes, from the constants of ZKRMStateStore.
 const (
 	rootNode         = "ZKRMStateRoot"
 	versionNode      = "RMVersionNode"
@@ -47,15 +47,18 @@ const (
 	tokenPrefix      = "RMDelegationToken_"
 )
 
-// Tree is what Read needs of ZooKeeper.
+// Tree reads znodes of ZooKeeper.
 type Tree interface {
-	// Get returns the data of a znode; false when there is no such znode.
+	// Get returns the data of a znode. ok is false if there is no such znode.
 	Get(path string) (data []byte, ok bool, err error)
-	// Children lists the names of the znodes below one, none when it does not exist.
+	// Children returns the names of the znodes below a path. It returns none if the path does not
+	// exist.
 	Children(path string) ([]string, error)
 }
 
-// Read reads the store below parent (yarn.resourcemanager.zk-state-store.parent-path).
+// Read reads the store below parent (yarn.resourcemanager.zk-state-store.parent-path). Unreadable
+// parts become Problems in the Store. It returns an error if ZooKeeper fails, if there is no store,
+// or if the store exceeds the limits.
 func Read(t Tree, parent string) (*Store, error) {
 	r := &reader{tree: t, root: path.Join("/", parent, rootNode), store: &Store{}}
 	for _, step := range []func() error{r.version, r.epoch, r.applications, r.amrm, r.delegation, r.reservations} {
@@ -78,7 +81,7 @@ type reader struct {
 	bytes  int64
 }
 
-// problem notes what cannot be taken.
+// problem records a part that cannot be read. It returns an error if there are too many.
 func (r *reader) problem(name, do, format string, args ...any) error {
 	r.store.Problems = append(r.store.Problems, Problem{Name: name, What: fmt.Sprintf(format, args...), Do: do})
 	if len(r.store.Problems) > maxProblems {
@@ -87,7 +90,7 @@ func (r *reader) problem(name, do, format string, args ...any) error {
 	return nil
 }
 
-// get reads a znode. Its path is relative to the root.
+// get reads a znode. parts is its path below the root.
 func (r *reader) get(parts ...string) ([]byte, bool, error) {
 	at := path.Join(append([]string{r.root}, parts...)...)
 	b, ok, err := r.tree.Get(at)
@@ -105,7 +108,7 @@ func (r *reader) get(parts ...string) ([]byte, bool, error) {
 	return b, ok, nil
 }
 
-// children lists names in their order.
+// children returns the names of the znodes below a path, sorted.
 func (r *reader) children(parts ...string) ([]string, error) {
 	at := path.Join(append([]string{r.root}, parts...)...)
 	names, err := r.tree.Children(at)
@@ -152,8 +155,8 @@ func (r *reader) epoch() error {
 	return nil
 }
 
-// splits calls f for every leaf of a hierarchy: names directly below root, and names in two parts
-// below ROOT/SPLIT.
+// splits calls f for each znode of a hierarchy: those with a name directly below root, and those
+// whose name is split into two parts below split/INDEX.
 func (r *reader) splits(prefix string, root, split []string, f func(name string, at []string) error) error {
 	names, err := r.children(root...)
 	if err != nil {
@@ -190,7 +193,7 @@ func (r *reader) splits(prefix string, root, split []string, f func(name string,
 	return nil
 }
 
-// join appends to a copy.
+// join appends to a copy of at.
 func join(at []string, more ...string) []string { return append(slices.Clone(at), more...) }
 
 func (r *reader) applications() error {
@@ -202,7 +205,7 @@ func (r *reader) application(name string, at []string) error {
 	if err != nil {
 		return err
 	}
-	if !ok { // it was removed since its name was listed
+	if !ok { // it was removed after its name was listed
 		return nil
 	}
 	app, err := decodeApplication(name, b)
@@ -285,7 +288,7 @@ func (r *reader) delegationKey(name string) error {
 	if err != nil {
 		return r.problem(name, "leave it out with --skip: tokens that it signed end", "%v", err)
 	}
-	if len(key.Bytes) > 0 { // an expired key may have lost its secret
+	if len(key.Bytes) > 0 { // an expired key may have no secret
 		r.store.DelegationKeys = append(r.store.DelegationKeys, key)
 	}
 	return nil
@@ -304,7 +307,7 @@ func (r *reader) delegationToken(name string, at []string) error {
 	return nil
 }
 
-// reservations refuses what YARN's reservation system has promised.
+// reservations records a problem for each reservation of YARN's ReservationSystem.
 func (r *reader) reservations() error {
 	plans, err := r.children(reservationRoot)
 	if err != nil {

@@ -13,35 +13,36 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// Config says where a state store is.
+// Config is the location of a state store.
 type Config struct {
 	Servers []string // HOST:PORT
 	Parent  string   // yarn.resourcemanager.zk-state-store.parent-path
-	// Auths are scheme and credentials, as {"digest", "user:password"}.
+	// Auths are credentials, for instance {"digest", "user:password"}.
 	Auths []Auth
-	// Election is the znode in which the ResourceManagers elect the active one; empty: there is
-	// one ResourceManager alone.
+	// Election is the znode in which the ResourceManagers elect the active one. It is empty if
+	// there is only one ResourceManager.
 	Election string
 }
 
 // Auth is a credential for ZooKeeper.
 type Auth struct{ Scheme, Credentials string }
 
-// sessionTimeout is of the session with ZooKeeper.
+// sessionTimeout is the timeout of the session with ZooKeeper.
 const sessionTimeout = 10 * time.Second
 
-// maxReply bounds one answer of ZooKeeper: a znode, or the names of the znodes below one.
+// maxReply limits one answer of ZooKeeper, in bytes: a znode, or the names of the znodes below one.
 const maxReply = 64 << 20
 
-// electionLock is the name of the znode that the active ResourceManager holds.
+// electionLock is the name of the znode that the active ResourceManager creates.
 const electionLock = "ActiveStandbyElectorLock"
 
-// ActiveError says that a ResourceManager uses the store.
+// ActiveError means that a ResourceManager uses the store.
 type ActiveError struct{ What string }
 
 func (e *ActiveError) Error() string { return e.What }
 
-// Take reads a store that no ResourceManager uses. It changes nothing in ZooKeeper.
+// Take reads a store. It returns an *ActiveError if a ResourceManager uses the store. It changes
+// nothing in ZooKeeper.
 func Take(ctx context.Context, cfg Config) (*Store, error) {
 	z, err := connect(ctx, cfg)
 	if err != nil {
@@ -106,7 +107,7 @@ func connect(ctx context.Context, cfg Config) (*zookeeper, error) {
 	return &zookeeper{ctx, conn}, nil
 }
 
-// notActive refuses a store whose ResourceManagers have elected an active one.
+// notActive returns an *ActiveError if the ResourceManagers have elected an active one.
 func (z *zookeeper) notActive(election string) error {
 	if election == "" {
 		return nil
@@ -126,8 +127,8 @@ func (z *zookeeper) notActive(election string) error {
 	return &ActiveError{fmt.Sprintf("ResourceManager %s is active: it holds %s", p.GetRmId(), at)}
 }
 
-// changes is a number that changes with every write of a ResourceManager: each of them creates and
-// deletes a znode below the root, its fence.
+// changes returns a number that changes with every write of a ResourceManager. Each write creates
+// and deletes a znode below the root, the fencing lock.
 func (z *zookeeper) changes(root string) (int64, error) {
 	ok, stat, err := z.conn.Exists(root)
 	if err != nil {
@@ -163,7 +164,7 @@ func (z *zookeeper) Children(path string) ([]string, error) {
 	return names, err
 }
 
-// silent drops what the client library logs.
+// silent discards the log of the client library.
 type silent struct{}
 
 // Printf implements zk.Logger.

@@ -8,21 +8,21 @@ import (
 	"rmd/yarn"
 )
 
-// Container describes a container to the node that is to start it.
+// Container is the content of a container's token, for the node that must start the container.
 type Container struct {
 	ID yarn.ContainerID
-	// Node is the id under which the node registered, as host:port.
+	// Node is the id with which the node registered, host:port.
 	Node string
 	User string
 	Size yarn.Resource
-	// Kinds names the components of Size.
+	// Kinds are the resource types of Size.
 	Kinds         yarn.Kinds
 	ExpiresMillis int64 // the node refuses to start it later, by its own clock
 	KeyID         int32
-	RMIdentifier  int64 // the one that the node got when it registered
+	RMIdentifier  int64 // the value that the node received when it registered
 	Priority      int32
 	CreatedMillis int64
-	// Logs is how the application wants its logs kept; nil: not said.
+	// Logs are the log aggregation settings of the application, or nil.
 	Logs         *proto.LogAggregationContextProto
 	Label        string
 	AM           bool
@@ -30,7 +30,7 @@ type Container struct {
 	AllocationID int64
 }
 
-// Bytes is the canonical identifier.
+// Bytes returns the canonical identifier.
 func (t Container) Bytes() []byte {
 	id := message(nil, 2, attempt(yarn.AttemptID{App: t.ID.App, Attempt: t.ID.Attempt}))
 	b := message(nil, 1, number(id, 3, int64(t.ID.Number)))
@@ -56,7 +56,7 @@ func (t Container) Bytes() []byte {
 	return number(b, 15, t.AllocationID)
 }
 
-// resource writes what wire.ResourceProto says.
+// resource encodes the message of wire.ResourceProto.
 func resource(r yarn.Resource, kinds yarn.Kinds) []byte {
 	p := wire.ResourceProto(r, kinds)
 	b := number(nil, 1, p.GetMemory())
@@ -70,8 +70,8 @@ func resource(r yarn.Resource, kinds yarn.Kinds) []byte {
 	return b
 }
 
-// logs writes the fields that are set. Those that we do not know are left out:
-// the node's serialization could place them elsewhere.
+// logs encodes the fields that are set. It leaves out unknown fields, because the node may
+// serialize them in another order.
 func logs(p *proto.LogAggregationContextProto) []byte {
 	var b []byte
 	for i, s := range []*string{p.IncludePattern, p.ExcludePattern, p.RolledLogsIncludePattern, p.RolledLogsExcludePattern,
@@ -83,8 +83,7 @@ func logs(p *proto.LogAggregationContextProto) []byte {
 	return b
 }
 
-// ParseContainer reads a container's identifier. Resource kinds that are not
-// among kinds are passed over.
+// ParseContainer decodes a container's identifier. It ignores resource types that are not in kinds.
 func ParseContainer(identifier []byte, kinds yarn.Kinds) (Container, error) {
 	var p proto.ContainerTokenIdentifierProto
 	if err := parse(identifier, &p); err != nil {

@@ -9,38 +9,37 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// MaxCredentials bounds the bytes of credentials that are read.
+// MaxCredentials is the largest size of credentials that are read, in bytes.
 const MaxCredentials = 16 << 20
 
 var magic = []byte("HDTS")
 
-// Versions of the form of credentials.
+// Versions of the encoding of credentials.
 const (
 	formWritable = 0
 	formProtobuf = 1
 )
 
-// Credentials are the tokens and secrets of a launch context, each under an
-// alias.
+// Credentials are the tokens and secrets of a launch context, each with an alias.
 type Credentials struct {
 	Tokens  []Token
 	Secrets []Secret
 }
 
-// Token is a token as credentials hold it.
+// Token is a token in Credentials.
 type Token struct {
 	Alias                string
 	Identifier, Password []byte
 	Kind, Service        string
 }
 
-// Secret is a secret as credentials hold it.
+// Secret is a secret in Credentials.
 type Secret struct {
 	Alias string
 	Bytes []byte
 }
 
-// AddToken adds a token under an alias; one that is there under it makes way.
+// AddToken adds a token. It replaces a token with the same alias.
 func (c *Credentials) AddToken(alias string, p *proto.TokenProto) {
 	c.put(Token{Alias: alias, Identifier: p.GetIdentifier(), Password: p.GetPassword(), Kind: p.GetKind(), Service: p.GetService()})
 }
@@ -55,7 +54,7 @@ func (c *Credentials) put(t Token) {
 	c.Tokens = append(c.Tokens, t)
 }
 
-// Bytes writes the credentials in the form that every version of Hadoop reads.
+// Bytes encodes the credentials in the version that every version of Hadoop reads.
 func (c *Credentials) Bytes() []byte {
 	b := append(bytes.Clone(magic), formWritable)
 	b = appendVInt(b, int64(len(c.Tokens)))
@@ -78,8 +77,8 @@ func appendChunk[T string | []byte](b []byte, v T) []byte {
 	return append(appendVInt(b, int64(len(v))), v...)
 }
 
-// ReadCredentials reads credentials of either form. What follows them is passed
-// over, as Hadoop does. The bytes may be changed afterwards.
+// ReadCredentials decodes credentials of either version. As in Hadoop, it ignores bytes after them.
+// The result does not share memory with data.
 func ReadCredentials(data []byte) (*Credentials, error) {
 	rest, ok := bytes.CutPrefix(data, magic)
 	switch {
@@ -97,8 +96,8 @@ func ReadCredentials(data []byte) (*Credentials, error) {
 	return nil, malformed("credentials of unknown form %d", rest[0])
 }
 
-// chunks reads length-prefixed bytes one after the other; once a length is not
-// true, ok is false and everything else is empty.
+// chunks reads byte strings with a length before each. After an invalid length, ok is false and all
+// further values are empty.
 type chunks struct {
 	rest []byte
 	ok   bool
@@ -166,7 +165,7 @@ func readProtobuf(data []byte) (*Credentials, error) {
 	return out, nil
 }
 
-// keep appends a value, or puts it in the place of the one under the same name.
+// keep appends a value, or replaces the one with the same name.
 func keep[T any](list []T, v T, name string, seen map[string]int) []T {
 	if i, ok := seen[name]; ok {
 		list[i] = v

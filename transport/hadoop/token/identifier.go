@@ -13,25 +13,23 @@ import (
 	"rmd/yarn"
 )
 
-// MaxIdentifier bounds the bytes of an identifier that is read.
+// MaxIdentifier is the largest size of an identifier that is read, in bytes.
 const MaxIdentifier = 64 << 10
 
-// ErrMalformed says that bytes are not what they should be: an identifier, or
-// credentials.
+// ErrMalformed means that the bytes are not a valid identifier or valid credentials.
 var ErrMalformed = errors.New("malformed token")
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// AMRM identifies an AM to the ResourceManager.
+// AMRM is the identifier of an AM at the ResourceManager.
 type AMRM struct {
 	Attempt yarn.AttemptID
 	KeyID   int32
 }
 
-// NM identifies an attempt to one node. Node is the id under which the node
-// registered.
+// NM is the identifier of an attempt at one node. Node is the id with which the node registered.
 type NM struct {
 	Attempt yarn.AttemptID
 	Node    yarn.NodeID
@@ -39,7 +37,7 @@ type NM struct {
 	KeyID   int32
 }
 
-// Delegation identifies who may act for Owner at the ResourceManager.
+// Delegation is the identifier of a delegation token, whose holder may act for Owner.
 type Delegation struct {
 	Owner, Renewer, RealUser string
 	IssuedMillis             int64
@@ -48,13 +46,13 @@ type Delegation struct {
 	KeyID                    int32
 }
 
-// Bytes is the canonical identifier.
+// Bytes returns the canonical identifier.
 func (t AMRM) Bytes() []byte {
 	b := message(nil, 1, attempt(t.Attempt))
 	return number(b, 2, int64(t.KeyID))
 }
 
-// Bytes is the canonical identifier.
+// Bytes returns the canonical identifier.
 func (t NM) Bytes() []byte {
 	b := message(nil, 1, attempt(t.Attempt))
 	b = message(b, 2, number(text(nil, 1, t.Node.Host), 2, int64(t.Node.Port)))
@@ -62,8 +60,7 @@ func (t NM) Bytes() []byte {
 	return number(b, 4, int64(t.KeyID))
 }
 
-// Bytes is the canonical identifier. As in YARN, fields that say nothing are
-// left out.
+// Bytes returns the canonical identifier. As in YARN, empty fields are left out.
 func (t Delegation) Bytes() []byte {
 	var b []byte
 	for i, s := range []string{t.Owner, t.Renewer, t.RealUser} {
@@ -79,7 +76,7 @@ func (t Delegation) Bytes() []byte {
 	return b
 }
 
-// ParseAMRM reads an AM's identifier.
+// ParseAMRM decodes the identifier of an AM token.
 func ParseAMRM(identifier []byte) (AMRM, error) {
 	var p proto.AMRMTokenIdentifierProto
 	if err := parse(identifier, &p); err != nil {
@@ -95,7 +92,7 @@ func ParseAMRM(identifier []byte) (AMRM, error) {
 	return AMRM{Attempt: at, KeyID: *p.KeyId}, nil
 }
 
-// ParseNM reads the identifier of a token for a node.
+// ParseNM decodes the identifier of an NM token.
 func ParseNM(identifier []byte) (NM, error) {
 	var p proto.NMTokenIdentifierProto
 	if err := parse(identifier, &p); err != nil {
@@ -115,7 +112,7 @@ func ParseNM(identifier []byte) (NM, error) {
 	return NM{Attempt: at, Node: node, User: p.GetAppSubmitter(), KeyID: *p.KeyId}, nil
 }
 
-// ParseDelegation reads the identifier of a delegation token.
+// ParseDelegation decodes the identifier of a delegation token.
 func ParseDelegation(identifier []byte) (Delegation, error) {
 	var p proto.YARNDelegationTokenIdentifierProto
 	if err := parse(identifier, &p); err != nil {
@@ -143,8 +140,7 @@ func application(id yarn.ApplicationID) []byte {
 	return number(number(nil, 1, int64(int32(id.Seq))), 2, id.ClusterTimestamp)
 }
 
-// number appends an integer field: int32, int64 or enum, which protobuf writes
-// alike.
+// number appends an int32, int64 or enum field. protobuf encodes all three in the same way.
 func number(b []byte, field protowire.Number, v int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(v))
 }

@@ -8,7 +8,7 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// Kinds of tokens, by YARN's names.
+// The kinds of tokens, with YARN's names.
 const (
 	KindAMRM       = "YARN_AM_RM_TOKEN"
 	KindNM         = "NMToken"
@@ -16,20 +16,20 @@ const (
 	KindDelegation = "RM_DELEGATION_TOKEN"
 )
 
-// Password is the password of an identifier under a master key: HMAC-SHA1.
+// Password returns the password of an identifier with a master key: HMAC-SHA1.
 func Password(key, identifier []byte) []byte {
 	m := hmac.New(sha1.New, key)
 	m.Write(identifier)
 	return m.Sum(nil)
 }
 
-// Genuine says whether a password is that of the identifier under the key, in
-// a time that does not tell where they differ.
+// Genuine reports whether a password is that of the identifier with the key. It takes constant
+// time.
 func Genuine(key, identifier, password []byte) bool {
 	return hmac.Equal(Password(key, identifier), password)
 }
 
-// Proto makes a token of an identifier and its key.
+// Proto returns the token of an identifier, signed with a key.
 func Proto(kind, service string, identifier, key []byte) *proto.TokenProto {
 	return &proto.TokenProto{Identifier: identifier, Password: Password(key, identifier), Kind: new(kind), Service: new(service)}
 }

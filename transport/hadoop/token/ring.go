@@ -9,19 +9,19 @@ import (
 	"rmd/yarn"
 )
 
-// ErrNoKey says that the cluster has no key of a kind yet.
+// ErrNoKey means that the cluster has no master key of a kind yet.
 var ErrNoKey = errors.New("no master key yet")
 
-// Ring signs and checks with the master keys of one state. It is a view: make
-// one from the newest state for each use.
+// Ring signs and checks tokens with the master keys of one state. Create one from the newest state
+// for each use.
 type Ring struct{ st *state.State }
 
-// NewRing returns the ring of a state.
+// NewRing returns the Ring of a state.
 func NewRing(st *state.State) Ring { return Ring{st} }
 
-// Signing is the key that new tokens of a kind are signed with. An AM's token
-// is signed with the next key as soon as there is one: only the ResourceManager
-// checks it, and it takes both. Nodes may not have the next key yet.
+// Signing returns the key that signs new tokens of a kind. AM tokens are signed with the next key
+// as soon as there is one: only the ResourceManager checks them, and it accepts both keys. Other
+// tokens use the current key, because nodes may not have the next one yet.
 func (r Ring) Signing(kind yarn.KeyKind) (state.MasterKey, error) {
 	k := r.st.Keys(kind)
 	if kind == yarn.KeyAMRM && k.Next.ID != 0 {
@@ -33,8 +33,8 @@ func (r Ring) Signing(kind yarn.KeyKind) (state.MasterKey, error) {
 	return k.Current, nil
 }
 
-// Newest is the next key of a kind or, without one, the current one; its ID is
-// 0 when the cluster has none yet.
+// Newest returns the next key of a kind, or the current one if there is no next key. Its ID is 0 if
+// the cluster has no key yet.
 func (r Ring) Newest(kind yarn.KeyKind) state.MasterKey {
 	k := r.st.Keys(kind)
 	if k.Next.ID != 0 {
@@ -43,8 +43,8 @@ func (r Ring) Newest(kind yarn.KeyKind) state.MasterKey {
 	return k.Current
 }
 
-// ToHand is the key that a node must be given which reports that it knows the
-// key with the id reported; nil when it has the newest.
+// ToHand returns the key to send to a node that has reported the key id `reported`. It returns nil
+// if the node has the newest key.
 func (r Ring) ToHand(kind yarn.KeyKind, reported int32) *proto.MasterKeyProto {
 	k := r.Newest(kind)
 	if k.ID == 0 || k.ID == reported {
@@ -53,9 +53,8 @@ func (r Ring) ToHand(kind yarn.KeyKind, reported int32) *proto.MasterKeyProto {
 	return &proto.MasterKeyProto{KeyId: new(k.ID), Bytes: k.Bytes}
 }
 
-// AtRegistration are the keys that a node gets when it registers: the current
-// one when its successor is to come, since tokens are signed with that; the
-// successor follows in its heartbeats.
+// AtRegistration returns the key to send to a node that registers. It is the current key, because
+// tokens are signed with it. The next key follows in a heartbeat.
 func (r Ring) AtRegistration(kind yarn.KeyKind) (*proto.MasterKeyProto, error) {
 	k := r.st.Keys(kind).Current
 	if k.ID == 0 {
@@ -64,9 +63,9 @@ func (r Ring) AtRegistration(kind yarn.KeyKind) (*proto.MasterKeyProto, error) {
 	return &proto.MasterKeyProto{KeyId: new(k.ID), Bytes: k.Bytes}, nil
 }
 
-// Accepted is the key with an id, when tokens signed with it are taken: current
-// and next, and the previous one where YARN takes that: at nodes, and for
-// delegation tokens, which outlive a roll-over.
+// Accepted returns the key with an id if tokens signed with it are accepted. These are the current
+// and the next key, and, except for AM tokens, the previous one, as in YARN: nodes accept it, and
+// delegation tokens outlive a roll of the keys.
 func (r Ring) Accepted(kind yarn.KeyKind, id int32) (state.MasterKey, bool) {
 	k := r.st.Keys(kind)
 	switch {
@@ -82,8 +81,8 @@ func (r Ring) Accepted(kind yarn.KeyKind, id int32) (state.MasterKey, bool) {
 	return state.MasterKey{}, false
 }
 
-// AMRMToken makes an AM's token. Its service is empty: the AM's side sets it to
-// all the addresses that it knows.
+// AMRMToken creates an AM's token. Its service is empty; the AM's client sets it to the addresses
+// that it knows.
 func (r Ring) AMRMToken(at yarn.AttemptID) (*proto.TokenProto, error) {
 	k, err := r.Signing(yarn.KeyAMRM)
 	if err != nil {
@@ -92,8 +91,8 @@ func (r Ring) AMRMToken(at yarn.AttemptID) (*proto.TokenProto, error) {
 	return Proto(KindAMRM, "", AMRM{Attempt: at, KeyID: k.ID}.Bytes(), k.Bytes), nil
 }
 
-// RenewAMRM makes the token that an AM must be given whose own is signed with
-// the key with the id held; nil when that is the newest.
+// RenewAMRM creates a new token for an AM whose token is signed with the key `held`. It returns nil
+// if that is the newest key.
 func (r Ring) RenewAMRM(at yarn.AttemptID, held int32) (*proto.TokenProto, error) {
 	if k := r.Newest(yarn.KeyAMRM); k.ID == held {
 		return nil, nil
@@ -101,7 +100,7 @@ func (r Ring) RenewAMRM(at yarn.AttemptID, held int32) (*proto.TokenProto, error
 	return r.AMRMToken(at)
 }
 
-// NMToken makes the token with which an attempt calls a node.
+// NMToken creates the token with which an attempt calls a node.
 func (r Ring) NMToken(at yarn.AttemptID, node yarn.NodeID, user, service string) (*proto.TokenProto, error) {
 	k, err := r.Signing(yarn.KeyNM)
 	if err != nil {
@@ -110,8 +109,8 @@ func (r Ring) NMToken(at yarn.AttemptID, node yarn.NodeID, user, service string)
 	return Proto(KindNM, service, NM{Attempt: at, Node: node, User: user, KeyID: k.ID}.Bytes(), k.Bytes), nil
 }
 
-// ContainerToken makes the token with which a container is started. Key,
-// ResourceManager identifier and resource kinds are filled in from the state.
+// ContainerToken creates the token with which a container is started. It takes the key, the
+// ResourceManager identifier and the resource types from the state.
 func (r Ring) ContainerToken(c Container, service string) (*proto.TokenProto, error) {
 	k, err := r.Signing(yarn.KeyContainer)
 	if err != nil {
@@ -121,7 +120,7 @@ func (r Ring) ContainerToken(c Container, service string) (*proto.TokenProto, er
 	return Proto(KindContainer, service, c.Bytes(), k.Bytes), nil
 }
 
-// DelegationToken makes the token of an identity that the cluster has issued.
+// DelegationToken creates the token of an identifier that the cluster has issued.
 func (r Ring) DelegationToken(d Delegation, service string) (*proto.TokenProto, error) {
 	k, ok := r.Accepted(yarn.KeyDelegation, d.KeyID)
 	if !ok {

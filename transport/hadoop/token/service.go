@@ -11,14 +11,13 @@ import (
 	"rmd/yarn"
 )
 
-// servicesMax bounds the hosts whose addresses are remembered.
+// servicesMax limits the cached hosts.
 const servicesMax = 65536
 
-// Services writes the service field of tokens for nodes: ip:port, or with
-// hadoop.security.token.service.use_ip=false the host name in lower case. It
-// never looks a name up on its own, so that no call waits for a name server:
-// Learn does, where a node registers. Of a host that was not learned the name is
-// written; callers set the service again anyhow from the address they dial.
+// Services returns the service field of tokens for nodes: ip:port, or host:port in lower case with
+// hadoop.security.token.service.use_ip=false. Of never resolves a name, so that no call waits for a
+// name server. Learn resolves a name when a node registers. For a host that is not known, the
+// service has the host name; clients set the service again from the address that they dial.
 type Services struct {
 	useIP  bool
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -27,7 +26,7 @@ type Services struct {
 	known map[string]string
 }
 
-// NewServices returns Services; lookup nil is the system's resolver.
+// NewServices returns Services. If lookup is nil, the system's resolver is used.
 func NewServices(useIP bool, lookup func(ctx context.Context, host string) ([]netip.Addr, error)) *Services {
 	if lookup == nil {
 		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -37,7 +36,7 @@ func NewServices(useIP bool, lookup func(ctx context.Context, host string) ([]ne
 	return &Services{useIP: useIP, lookup: lookup, known: make(map[string]string)}
 }
 
-// Of is the service of a node.
+// Of returns the service of a node.
 func (s *Services) Of(node yarn.NodeID) string {
 	return s.host(node.Host) + ":" + strconv.Itoa(int(node.Port))
 }
@@ -57,7 +56,7 @@ func (s *Services) host(host string) string {
 	return strings.ToLower(host)
 }
 
-// Learn looks a host's address up, IPv4 before IPv6, and remembers it.
+// Learn resolves a host's address, preferring IPv4, and caches it.
 func (s *Services) Learn(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil || !s.useIP {
 		return nil

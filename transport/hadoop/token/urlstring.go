@@ -7,8 +7,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// FromURLString reads a token as Hadoop writes it in URLs and REST documents:
-// its Writable form in base64 for URLs, without padding.
+// FromURLString decodes a token in the form that Hadoop uses in URLs and REST documents: its
+// Writable encoding in unpadded base64 for URLs.
 func FromURLString(text string) (*proto.TokenProto, error) {
 	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(text), "="))
 	if err != nil || len(data) > MaxCredentials {

@@ -9,27 +9,26 @@ import (
 	"rmd/yarn"
 )
 
-// Why a token is not taken. The first two may only mean that this replica has
-// not applied yet what the token follows from: catch up with the leader, then
-// look again (see Behind), before the caller is told — InvalidToken kills an AM.
+// Reasons why a token is not accepted. The first two may mean that this replica lags. It must then
+// catch up with the leader and look again (see Behind) before it answers, because InvalidToken ends
+// an AM.
 var (
-	// ErrKeyUnknown: signed with a key that is newer than this state.
+	// ErrKeyUnknown means that the key is newer than this state.
 	ErrKeyUnknown = errors.New("token signed with a key that is not known here")
-	// ErrUnknown: of an attempt, or an issue, that is newer than this state.
+	// ErrUnknown means that the attempt, or the delegation token, is newer than this state.
 	ErrUnknown = errors.New("token of something that is not known here")
-	// ErrOver: of an attempt that has ended, or a delegation token that was
-	// cancelled or ran out.
+	// ErrOver means that the attempt has ended, or that the delegation token was cancelled or has
+	// expired.
 	ErrOver = errors.New("token no longer good")
-	// ErrBad: forged, malformed, or signed with a key that was retired.
+	// ErrBad means that the token is forged, malformed, or signed with a retired key.
 	ErrBad = errors.New("bad token")
 )
 
-// Behind says whether a newer state may take the token.
+// Behind reports whether a newer state may accept the token.
 func Behind(err error) bool { return errors.Is(err, ErrKeyUnknown) || errors.Is(err, ErrUnknown) }
 
-// AMRMPassword returns the attempt that an AM's identifier names, and the
-// password that its holder must know. With ErrOver both are returned as well: a
-// server may let the AM in to hear that its attempt has ended.
+// AMRMPassword returns the attempt in an AM's identifier, and the password of the token. It returns
+// both also with ErrOver, so that a server can tell the AM that its attempt has ended.
 func AMRMPassword(st *state.State, identifier []byte) (yarn.AttemptID, []byte, error) {
 	t, err := ParseAMRM(identifier)
 	if err != nil {
@@ -47,19 +46,19 @@ func AMRMPassword(st *state.State, identifier []byte) (yarn.AttemptID, []byte, e
 	return t.Attempt, Password(key.Bytes, identifier), nil
 }
 
-// checking is the key to check a token with.
+// checking returns the key with which a token is checked.
 func (r Ring) checking(kind yarn.KeyKind, id int32) (state.MasterKey, error) {
 	if key, ok := r.Accepted(kind, id); ok {
 		return key, nil
 	}
-	if id > r.st.Meta.NextKey || id < 0 { // a negative one was taken over from another ResourceManager
+	if id > r.st.Meta.NextKey || id < 0 { // a negative id was taken over from another ResourceManager
 		return state.MasterKey{}, fmt.Errorf("%w: %d", ErrKeyUnknown, id)
 	}
 	return state.MasterKey{}, fmt.Errorf("%w: signed with key %d, which is not good any more", ErrBad, id)
 }
 
-// live says whether an attempt is its application's current one and goes on.
-// One whose AM has unregistered does: the AM may repeat that call.
+// live returns nil if an attempt is its application's current one and has not ended. An attempt
+// whose AM has unregistered is live, because the AM may repeat that call.
 func live(st *state.State, at yarn.AttemptID) error {
 	slot := st.App(at.App.Seq)
 	if slot == 0 {
@@ -80,8 +79,8 @@ func live(st *state.State, at yarn.AttemptID) error {
 	return nil
 }
 
-// DelegationPassword returns what a delegation token's identifier says, and the
-// password that its holder must know. now is in Unix milliseconds.
+// DelegationPassword returns the decoded identifier of a delegation token, and the password of the
+// token. now is in Unix milliseconds.
 func DelegationPassword(st *state.State, identifier []byte, now int64) (Delegation, []byte, error) {
 	d, err := ParseDelegation(identifier)
 	if err != nil {
@@ -105,8 +104,7 @@ func DelegationPassword(st *state.State, identifier []byte, now int64) (Delegati
 	return d, Password(key.Bytes, identifier), nil
 }
 
-// VerifyDelegation checks a delegation token that came in a message, to be
-// renewed or cancelled.
+// VerifyDelegation checks a delegation token in a message to renew or cancel it.
 func VerifyDelegation(st *state.State, p *proto.TokenProto, now int64) (Delegation, error) {
 	if p.GetKind() != KindDelegation {
 		return Delegation{}, fmt.Errorf("%w: kind %q", ErrBad, p.GetKind())
@@ -118,8 +116,8 @@ func VerifyDelegation(st *state.State, p *proto.TokenProto, now int64) (Delegati
 	return d, same(password, p.GetPassword())
 }
 
-// VerifyNM checks a token for a node as the node does, apart from the keys that
-// the node remembers of attempts it knows.
+// VerifyNM checks an NM token as a node does, except for the keys that a node remembers for known
+// attempts.
 func (r Ring) VerifyNM(identifier, password []byte) (NM, error) {
 	t, err := ParseNM(identifier)
 	if err != nil {

@@ -1,8 +1,8 @@
 package token
 
-// appendVInt appends a number as Hadoop's Writables do: one byte from −112 to
-// 127, else a byte that tells sign and length, and then the magnitude, the
-// highest byte first.
+// appendVInt appends a number in the encoding of Hadoop's Writables (WritableUtils.writeVLong): one
+// byte for −112 to 127; otherwise a byte with the sign and the length, and then the magnitude with
+// the highest byte first.
 func appendVInt(b []byte, v int64) []byte {
 	if v >= -112 && v <= 127 {
 		return append(b, byte(v))
@@ -22,8 +22,8 @@ func appendVInt(b []byte, v int64) []byte {
 	return b
 }
 
-// readVInt reads a number and returns what follows it; false when the bytes end
-// inside it or it does not fit 63 bits and a sign.
+// readVInt decodes a number and returns the bytes after it. ok is false if the bytes end too early
+// or the number does not fit an int64.
 func readVInt(b []byte) (v int64, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, nil, false
@@ -51,11 +51,11 @@ func readVInt(b []byte) (v int64, rest []byte, ok bool) {
 	return v, b[1+n:], true
 }
 
-// maxDelegationKey bounds the secret of a DelegationKey.
+// maxDelegationKey limits the secret of a DelegationKey, in bytes.
 const maxDelegationKey = 1 << 10
 
-// ParseDelegationKey reads a DelegationKey as Hadoop's Writables write it: id, end, secret. The
-// secret is empty when it was not written.
+// ParseDelegationKey decodes a DelegationKey in the encoding of Hadoop's Writables: id, expiry in
+// Unix milliseconds, and secret. The secret is nil if it was not written.
 func ParseDelegationKey(b []byte) (id int32, expiresMillis int64, secret []byte, err error) {
 	var v [3]int64
 	for i := range v {

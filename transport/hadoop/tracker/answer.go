@@ -14,11 +14,11 @@ import (
 	"rmd/yarn"
 )
 
-// tokenSequence is the number of the applications' renewed tokens; there never
-// are any.
+// tokenSequence is the sequence number of renewed application tokens. rmd never renews any, so it
+// does not change.
 const tokenSequence = 1
 
-// orders is what an answer tells beside its number.
+// orders are the commands in an answer.
 type orders struct {
 	kill    []yarn.ContainerID
 	cleanUp []yarn.ApplicationID
@@ -33,7 +33,7 @@ func (o *orders) none() bool {
 	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && len(o.resize) == 0 && o.total == nil && o.labels == nil
 }
 
-// plain encodes the answer that says nothing but its number.
+// plain encodes the answer without commands.
 func (s *Service) plain(response int32) []byte {
 	b := make([]byte, 0, 24)
 	b = protowire.AppendTag(b, 1, protowire.VarintType)
@@ -46,7 +46,7 @@ func (s *Service) plain(response int32) []byte {
 	return protowire.AppendVarint(b, tokenSequence)
 }
 
-// repeat is the last answer once more; the session must be locked.
+// repeat returns the last answer again. The caller holds the session's lock.
 func (s *Service) repeat(ss *session) []byte {
 	if ss.answer == nil {
 		return s.plain(ss.last)
@@ -54,7 +54,7 @@ func (s *Service) repeat(ss *session) []byte {
 	return bytes.Clone(ss.answer)
 }
 
-// answer encodes an answer, and returns what is to be kept of it as well.
+// answer encodes an answer. keep is the copy for a repetition; it is nil if there are no commands.
 func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, keep []byte) {
 	ring := token.NewRing(v.st)
 	containerKey, nmKey := ring.ToHand(yarn.KeyContainer, r.containerKey), ring.ToHand(yarn.KeyNM, r.nmKey)
@@ -78,7 +78,7 @@ func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, ke
 			Command:     proto.SignalContainerCommandProto(g.Command).Enum(),
 		})
 	}
-	// YARN names a decrease in both lists: older nodes read the second alone.
+	// YARN lists a decrease in both fields, because older nodes read only the second.
 	p.ContainersToUpdate, p.ContainersToDecrease = o.resize, o.resize
 	if o.total != nil {
 		p.Resource = wire.ResourceProto(*o.total, v.st.Kinds())
@@ -90,7 +90,7 @@ func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, ke
 	return out, bytes.Clone(out)
 }
 
-// resync tells a node to register again.
+// resync encodes the answer that makes a node register again.
 func (s *Service) resync(format string, args ...any) []byte {
 	return encode(&proto.NodeHeartbeatResponseProto{
 		NodeAction:            proto.NodeActionProto_NODE_ACTION_RESYNC.Enum(),
@@ -99,7 +99,7 @@ func (s *Service) resync(format string, args ...any) []byte {
 	})
 }
 
-// shutdown tells a node to end.
+// shutdown encodes the answer that makes a NodeManager exit.
 func (s *Service) shutdown(format string, args ...any) []byte {
 	return encode(&proto.NodeHeartbeatResponseProto{
 		NodeAction:         proto.NodeActionProto_NODE_ACTION_SHUTDOWN.Enum(),
@@ -107,7 +107,7 @@ func (s *Service) shutdown(format string, args ...any) []byte {
 	})
 }
 
-// encode encodes an answer of ours, which has every field that it needs.
+// encode encodes an answer. All required fields must be set.
 func encode(p gproto.Message) []byte {
 	b, err := gproto.MarshalOptions{AllowPartial: true}.Marshal(p)
 	if err != nil {

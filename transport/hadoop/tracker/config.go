@@ -14,57 +14,56 @@ import (
 	"rmd/transport/frontend"
 )
 
-// Values of Config.MinimumVersion beside a version.
+// Values of Config.MinimumVersion that are not a version.
 const (
 	AnyVersion = "NONE"
 	EqualToRM  = "EqualToRM"
 )
 
-// Config is what the Service needs.
+// Config is the configuration of a Service.
 type Config struct {
 	Logger    hclog.Logger
 	Submitter frontend.Submitter
 	Reader    frontend.Reader
-	// Racks tells where hosts stand.
+	// Racks returns the racks of hosts.
 	Racks Racks
-	// Lookup resolves a host's name, for CheckHost.
+	// Lookup resolves a host name. It is needed for CheckHost.
 	Lookup func(ctx context.Context, host string) ([]string, error)
 
-	// Version is what nodes are told that this ResourceManager is.
+	// Version is the version of this ResourceManager in answers to nodes.
 	Version string
-	// MinimumVersion is the oldest NodeManager that may register, AnyVersion or
-	// EqualToRM: yarn.resourcemanager.nodemanager.minimum.version.
+	// MinimumVersion is the oldest NodeManager version that may register, AnyVersion or EqualToRM:
+	// yarn.resourcemanager.nodemanager.minimum.version.
 	MinimumVersion string
-	// CheckHost refuses nodes whose host cannot be resolved:
+	// CheckHost refuses nodes whose host name cannot be resolved:
 	// yarn.resourcemanager.resource-tracker.nm.ip-hostname-check.
 	CheckHost bool
-	// HeartbeatInterval is what nodes are told:
+	// HeartbeatInterval is the interval that nodes are told:
 	// yarn.resourcemanager.nodemanagers.heartbeat-interval-ms.
 	HeartbeatInterval time.Duration
-	// Expiry is after what silence a node is lost:
-	// yarn.nm.liveness-monitor.expiry-interval-ms. Sessions are kept for twice that.
+	// Expiry is the time of silence after which a node is lost:
+	// yarn.nm.liveness-monitor.expiry-interval-ms. Sessions are kept for twice that time.
 	Expiry time.Duration
 
-	// BatchInterval is how long the heartbeats of nodes with nothing to say are
-	// gathered, BatchNodesMax how many go in one input.
+	// BatchInterval is how long idle heartbeats are collected. BatchNodesMax limits the nodes in
+	// one input.
 	BatchInterval time.Duration
 	BatchNodesMax int
-	// CutAfter is how long heartbeats may fail to reach a leader before heartbeats are
-	// not answered by this replica alone any more.
+	// CutAfter limits how long this replica answers idle heartbeats by itself while it does not
+	// reach a leader.
 	CutAfter time.Duration
-	// ViewFor is how old the state may be by which a heartbeat is found to have
-	// nothing to be told; 0 is not at all.
+	// ViewFor is the maximum age of the state by which a heartbeat is found to be idle. 0 means
+	// that every heartbeat uses the newest state.
 	ViewFor time.Duration
 
-	// ContainersMax and ApplicationsMax bound the lists of one call,
-	// DiagnosticsMax the bytes of one text.
+	// ContainersMax and ApplicationsMax limit the lists in one call. DiagnosticsMax limits one
+	// text, in bytes.
 	ContainersMax   int
 	ApplicationsMax int
 	DiagnosticsMax  int
 }
 
-// DefaultConfig has YARN's defaults; logger, submitter, reader and racks are the
-// caller's.
+// DefaultConfig returns YARN's defaults. The caller must set Logger, Submitter, Reader and Racks.
 func DefaultConfig() Config {
 	return Config{
 		Lookup:            lookup,
@@ -82,7 +81,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// ConfigOf is DefaultConfig with what the files of a replica say.
+// ConfigOf returns DefaultConfig with the values in Hadoop's files. The error names every key with
+// an invalid value.
 func ConfigOf(conf *hadoopconf.Config) (Config, error) {
 	c := DefaultConfig()
 	c.MinimumVersion = conf.Value("yarn.resourcemanager.nodemanager.minimum.version", c.MinimumVersion)
@@ -105,7 +105,7 @@ func ConfigOf(conf *hadoopconf.Config) (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Racks == nil {

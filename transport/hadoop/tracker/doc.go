@@ -1,10 +1,10 @@
-// Package tracker serves NodeManagers: ResourceTracker, on the resource-tracker port.
+// Package tracker implements ResourceTracker for NodeManagers, on the resource-tracker port.
 //
 // A node talks to one replica at a time, and moves to another one when that replica fails. What
 // must survive the move is in the replicated state. The rest is in a session, which this replica
 // needs to continue with the node: the last response id and its answer, what the node has reported
 // so far, and what the node was told. A node that arrives from another replica is adopted: the
-// session takes over its response id, and passes its next report on as a whole.
+// session takes over its response id, and forwards its whole next report.
 //
 //	heartbeat ─▶ scan ─▶ nothing new, no command pending? ─▶ answered here; the leader hears of it with the next NodesHeard
 //	                └──▶ NodeHeartbeat, with what changed ─▶ committed ─▶ answered
@@ -19,7 +19,7 @@
 //   - The state repeats commands to a node until they are done. A command that is sent once is sent
 //     again if the node says that it had no answer.
 //   - A replica that cannot reach a leader for a while does not answer idle heartbeats, because the
-//     leader may be about to expire these nodes. It passes their heartbeats on and fails, so the
+//     leader may be about to expire these nodes. It forwards their heartbeats and fails, so the
 //     nodes move to another replica.
 //   - A report that arrives late, after another call of the node, is refused: each unbroken
 //     sequence of heartbeats is a heartbeat session, which the planner knows (input.NodeHeartbeat).

@@ -13,8 +13,8 @@ import (
 	"rmd/yarn"
 )
 
-// nodeHeartbeat answers one heartbeat. It runs on the goroutine that reads the
-// connection until it has to wait.
+// nodeHeartbeat answers one heartbeat. It runs on the goroutine that reads the connection, until it
+// has to wait.
 func (s *Service) nodeHeartbeat(ctx context.Context, call *ipc.Call, body []byte) ([]byte, error) {
 	b := beat{}
 	if err := b.scan(body); err != nil {
@@ -35,8 +35,8 @@ func (s *Service) nodeHeartbeat(ctx context.Context, call *ipc.Call, body []byte
 	return s.handle(ctx, r)
 }
 
-// fastPath answers a heartbeat that says nothing new of a node that is to be told
-// nothing; nil when it does not.
+// fastPath answers an idle heartbeat: it reports nothing new, and there is nothing to tell the
+// node. It returns nil for any other heartbeat.
 func (s *Service) fastPath(b *beat) []byte {
 	ss := s.find(b.host, uint16(b.port))
 	if ss == nil {
@@ -63,20 +63,19 @@ func (s *Service) fastPath(b *beat) []byte {
 	return s.plain(ss.last)
 }
 
-// report is a heartbeat, decoded.
+// report is a decoded heartbeat.
 type report struct {
 	beat
 	id         yarn.NodeID
 	statuses   []input.ContainerStatus
-	text       string // of its health
+	text       string // health report
 	logReports []LogReport
 	sizes      []input.ContainerSize
-	keepAlive  []yarn.ApplicationID // that have ended and whose logs the node still collects
+	keepAlive  []yarn.ApplicationID // ended applications whose logs the node still collects
 	labels     *proto.NodeLabelsProto
 }
 
-// read decodes the heartbeat that b was scanned from. The report holds nothing
-// of body.
+// read decodes the heartbeat from which b was scanned. The report does not share memory with body.
 func (s *Service) read(b *beat, body []byte) (*report, error) {
 	list, rest, err := cutStatuses(body)
 	if err != nil {
@@ -110,7 +109,7 @@ func (s *Service) read(b *beat, body []byte) (*report, error) {
 	return r, err
 }
 
-// keepAlive reads the applications that a node keeps alive, which matter while it drains.
+// keepAlive returns the applications that a node keeps alive. They matter while the node drains.
 func (s *Service) keepAlive(p *proto.NodeStatusProto) ([]yarn.ApplicationID, error) {
 	list := p.GetKeepAliveApplications()
 	if len(list) > s.cfg.ApplicationsMax {
@@ -119,8 +118,8 @@ func (s *Service) keepAlive(p *proto.NodeStatusProto) ([]yarn.ApplicationID, err
 	return wire.ApplicationIDs(list)
 }
 
-// trim keeps of a status what the cluster keeps: the diagnostics of an end, up to
-// a bound.
+// trim removes the parts of a status that the cluster does not keep. It keeps the diagnostics of an
+// end, up to a limit.
 func (s *Service) trim(c *input.ContainerStatus) {
 	if c.State == yarn.ContainerCompleted {
 		c.Diagnostics = s.text(c.Diagnostics)
@@ -129,7 +128,7 @@ func (s *Service) trim(c *input.ContainerStatus) {
 	}
 }
 
-// text is the end of a text, where its cause stands, within the bound.
+// text returns the end of a text, where the cause is, within the limit.
 func (s *Service) text(t string) string {
 	if over := len(t) - s.cfg.DiagnosticsMax; over > 0 {
 		t = t[over:]
@@ -155,8 +154,7 @@ func (s *Service) logReports(list []*proto.LogAggregationReportProto) ([]LogRepo
 	return out, nil
 }
 
-// handle answers a heartbeat that says something, or of a node that is to be told
-// something.
+// handle answers a heartbeat that is not idle.
 func (s *Service) handle(ctx context.Context, r *report) (out []byte, err error) {
 	ss, out, err := s.enter(ctx, r)
 	if ss == nil {
@@ -166,7 +164,7 @@ func (s *Service) handle(ctx context.Context, r *report) (out []byte, err error)
 	defer func() {
 		ss.mu.Lock()
 		defer ss.mu.Unlock()
-		if !answered { // whether it took effect is not known
+		if !answered { // it is unknown whether the heartbeat had an effect
 			ss.full, ss.failed = true, true
 		}
 		ss.release(work)
@@ -191,7 +189,7 @@ func (s *Service) handle(ctx context.Context, r *report) (out []byte, err error)
 	return out, nil
 }
 
-// plan has what a node reports planned.
+// plan plans a node's report.
 func (s *Service) plan(ctx context.Context, in *input.NodeHeartbeat) (*input.NodeHeartbeatReply, error) {
 	reply, err := s.do(ctx, in)
 	if err != nil {
@@ -207,15 +205,14 @@ func (s *Service) plan(ctx context.Context, in *input.NodeHeartbeat) (*input.Nod
 	return out, nil
 }
 
-// local says whether an input would tell the leader nothing but that the node
-// lives.
+// local reports whether an input would only tell the leader that the node is alive.
 func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
 	now := s.now()
 	st := s.fresh(now).st
 	return !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.pending == nil && !s.leaderUnreachable(now) && ss.nothingPending(st) && ss.unacked(st) < unackedMax
 }
 
-// finish takes in what the cluster answered and makes the node's answer of it.
+// finish updates the session with the leader's reply and returns the answer for the node.
 func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply, labels *told) []byte {
 	v := s.fresh(s.now())
 	ss.mu.Lock()
@@ -258,8 +255,8 @@ func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply
 	if n != nil && n.TotalSet && n.SetTotal != ss.total {
 		ss.total, o.total = n.SetTotal, &n.SetTotal
 	}
-	// A node that is not simply running reports everything, every time: what it
-	// still runs may have been ended without it.
+	// A node that is neither running nor decommissioning reports everything in each heartbeat,
+	// because its containers may have been ended without it.
 	ss.full = n == nil || (n.State != yarn.NodeRunning && n.State != yarn.NodeDecommissioning)
 	ss.last, ss.answered = next(ss.last), true
 	var out []byte
@@ -267,10 +264,9 @@ func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply
 	return out
 }
 
-// unknownContainers are containers that run on a node and that the cluster does not have
-// there any more, beside those that are to be killed already: it may have ended
-// them without the node, as when that was unhealthy, and remember them only for
-// their AM.
+// unknownContainers returns the containers that run on a node although the cluster no longer has
+// them there, except those in kill. The cluster may have ended them without the node, for instance
+// while the node was unhealthy, and remember them only for their AM.
 func unknownContainers(st *state.State, n *state.Node, running, kill []yarn.ContainerID) (out []yarn.ContainerID) {
 	if len(running) == 0 || n == nil {
 		return nil

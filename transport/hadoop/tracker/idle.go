@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// idleNodes gathers the numbers of nodes whose heartbeats changed nothing. A node
-// that is there already is not added again, so what waits while there is no
-// leader is one bit for each node.
+// idleNodes collects the numbers of nodes with idle heartbeats. A node is in it at most once, so it
+// needs one bit per node while there is no leader.
 type idleNodes struct {
-	wake chan struct{} // has something when a node has come since the last batch
+	wake chan struct{} // filled when a node is added after the last batch
 
 	mu   sync.Mutex
 	bits []uint64
@@ -37,7 +36,7 @@ func (h *idleNodes) add(node uint32) {
 	}
 }
 
-// take removes the numbers of at most limit nodes, in order.
+// take removes and returns the numbers of at most limit nodes, sorted.
 func (h *idleNodes) take(limit int) []uint32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 	"rmd/yarn"
 )
 
-// told is what a NodeManager hears of the labels that it has reported.
+// told is the answer to the labels that a NodeManager has reported.
 type told struct {
 	accepted    bool
 	diagnostics string
 }
 
-// labelNode gives a node the labels that it reports of itself, where NodeManagers say which they have.
-// Elsewhere, and when it reports none, it is told nothing, as in YARN. Labels that are refused do not stop
-// the node.
+// labelNode sets the labels that a node reports, if the cluster's configuration type is
+// distributed. Otherwise, or if the node reports none, it returns nil, as YARN does. A node with
+// refused labels continues.
 func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.NodeLabelsProto) (*told, error) {
 	if labels == nil {
 		return nil, nil
@@ -53,5 +53,5 @@ func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.N
 	}
 }
 
-// labelsMax bounds the labels that a node reports; it may have one.
+// labelsMax limits the labels that a node reports. A node may have one.
 const labelsMax = 100

@@ -17,37 +17,36 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// DefaultRack is where a host stands of which nothing is known.
+// DefaultRack is the rack of a host whose rack is unknown.
 const DefaultRack = "/default-rack"
 
-// Racks tells where hosts stand.
+// Racks returns the racks of hosts.
 type Racks interface {
-	// Rack returns a rack's path, "/" first; DefaultRack when none is known.
+	// Rack returns the path of a host's rack, which begins with "/". It returns DefaultRack if the
+	// rack is unknown.
 	Rack(ctx context.Context, host string) string
 }
 
-// RacksConfig says where the topology is written.
+// RacksConfig is the configuration of a Topology.
 type RacksConfig struct {
 	Logger hclog.Logger
-	// Table is a file of two columns, host or address and rack:
-	// net.topology.table.file.name. Script is a program that prints the racks of
-	// the addresses that it is given: net.topology.script.file.name. With both the
-	// table is used; with neither every host is in DefaultRack.
+	// Table is a file with two columns: host or address, and rack (net.topology.table.file.name).
+	// Script is a program that prints the racks of the addresses in its arguments
+	// (net.topology.script.file.name). If both are set, the table is used. If neither is set, every
+	// host is in DefaultRack.
 	Table, Script string
-	// Lookup resolves a host's name; what it returns first is asked for, as YARN
-	// does.
+	// Lookup resolves a host name. As in YARN, the first address is used.
 	Lookup func(ctx context.Context, host string) ([]string, error)
-	// Timeout bounds one answer. A host without one is asked for again after
-	// RetryAfter at the earliest.
+	// Timeout limits one lookup. After a failed one, a host is not looked up again before
+	// RetryAfter.
 	Timeout    time.Duration
 	RetryAfter time.Duration
-	// ScriptsMax bounds the scripts that run at one time, CacheMax the hosts that
-	// are remembered.
+	// ScriptsMax limits the scripts that run at a time. CacheMax limits the cached hosts.
 	ScriptsMax int
 	CacheMax   int
 }
 
-// DefaultRacksConfig has every host in one rack.
+// DefaultRacksConfig returns a configuration in which all hosts are in one rack.
 func DefaultRacksConfig() RacksConfig {
 	return RacksConfig{
 		Logger:     hclog.NewNullLogger(),
@@ -59,11 +58,10 @@ func DefaultRacksConfig() RacksConfig {
 	}
 }
 
-// tableMapping is the class by which net.topology.node.switch.mapping.impl
-// chooses the table.
+// tableMapping is the value of net.topology.node.switch.mapping.impl that selects the table.
 const tableMapping = "org.apache.hadoop.net.TableMapping"
 
-// RacksConfigOf is DefaultRacksConfig with what the files of a replica say.
+// RacksConfigOf returns DefaultRacksConfig with the values in Hadoop's files.
 func RacksConfigOf(conf *hadoopconf.Config) RacksConfig {
 	c := DefaultRacksConfig()
 	c.Script = conf.Value("net.topology.script.file.name", "")
@@ -73,7 +71,7 @@ func RacksConfigOf(conf *hadoopconf.Config) RacksConfig {
 	return c
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c RacksConfig) Validate() error {
 	var errs []error
 	if c.Logger == nil || c.Lookup == nil {
@@ -89,20 +87,19 @@ func lookup(ctx context.Context, host string) ([]string, error) {
 	return net.DefaultResolver.LookupHost(ctx, host)
 }
 
-// Topology is the racks of a table or a script. What it has found it keeps until
-// Reload.
+// Topology finds racks in a table or with a script. It caches the results until Reload.
 type Topology struct {
 	cfg     RacksConfig
-	scripts chan struct{} // a place for each that runs
+	scripts chan struct{} // a semaphore for running scripts
 
 	mu     sync.Mutex
 	table  map[string]string // nil: not read
 	known  map[string]string
-	failed map[string]time.Time // hosts without an answer, and when
+	failed map[string]time.Time // hosts without a result, and the time of the lookup
 }
 
-// NewTopology returns the racks that a configuration names. A table that cannot
-// be read is logged and leaves every host in DefaultRack, as in YARN.
+// NewTopology returns the Topology of a configuration. As in YARN, a table that cannot be read is
+// logged and leaves every host in DefaultRack.
 func NewTopology(cfg RacksConfig) (*Topology, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -114,8 +111,7 @@ func NewTopology(cfg RacksConfig) (*Topology, error) {
 	return t, nil
 }
 
-// Reload forgets what was found and reads the table again. When that fails the
-// table that was there stays.
+// Reload clears the cache and reads the table again. On an error it changes nothing.
 func (t *Topology) Reload() error {
 	var table map[string]string
 	if t.cfg.Table != "" {
@@ -131,7 +127,7 @@ func (t *Topology) Reload() error {
 	return nil
 }
 
-// readTable reads lines of two columns; others are passed over, as in YARN.
+// readTable parses lines with two columns. As in YARN, it ignores other lines.
 func readTable(data []byte) map[string]string {
 	table := map[string]string{}
 	for line := range strings.Lines(string(data)) {
@@ -167,7 +163,7 @@ func (t *Topology) Rack(ctx context.Context, host string) string {
 		clear(t.failed)
 	}
 	if err != nil && ctx.Err() != nil {
-		return DefaultRack // the asker is gone; the next one asks again
+		return DefaultRack // the caller has gone; the next one looks again
 	}
 	if err != nil {
 		t.failed[host] = time.Now()
@@ -179,7 +175,7 @@ func (t *Topology) Rack(ctx context.Context, host string) string {
 	return path(rack)
 }
 
-// path is a rack as a path without a slash at its end.
+// path returns a rack without slashes at its end.
 func path(rack string) string {
 	if rack = strings.TrimRight(rack, "/"); rack == "" {
 		return DefaultRack
@@ -187,8 +183,8 @@ func path(rack string) string {
 	return rack
 }
 
-// find asks the table or the script, by the host's address as YARN does, the
-// table by its name too.
+// find looks up a rack in the table or with the script. As in YARN it uses the host's address. In
+// the table it also tries the name.
 func (t *Topology) find(ctx context.Context, host string) (string, error) {
 	name := host
 	if found, err := t.cfg.Lookup(ctx, host); err == nil && len(found) > 0 {
@@ -205,7 +201,7 @@ func (t *Topology) find(ctx context.Context, host string) (string, error) {
 	return t.table[host], nil
 }
 
-// outputMax bounds what a script may print.
+// outputMax limits the output of a script, in bytes.
 const outputMax = 4096
 
 // run runs the script for one address.
@@ -229,7 +225,7 @@ func (t *Topology) run(ctx context.Context, name string) (string, error) {
 	return racks[0], nil
 }
 
-// limited keeps the beginning of what is written.
+// limited keeps the first bytes that are written.
 type limited struct {
 	bytes.Buffer
 	left int

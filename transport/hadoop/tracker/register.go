@@ -15,27 +15,26 @@ import (
 	"rmd/yarn"
 )
 
-// hostBytesMax bounds a host's name, versionBytesMax a NodeManager's version.
+// hostBytesMax limits a host name, and versionBytesMax a NodeManager's version.
 const (
 	hostBytesMax    = 255
 	versionBytesMax = 128
 )
 
-// lookupTime bounds the look-up of a host's name.
+// lookupTime limits the lookup of a host name.
 const lookupTime = 5 * time.Second
 
-// refusal is why a node may not register; it ends the NodeManager.
+// refusal is the reason why a node may not register. The NodeManager exits with it.
 type refusal string
 
-// Error is what the node is told.
+// Error returns the text that the node is told.
 func (r refusal) Error() string { return string(r) }
 
 func refusef(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
-// registerNodeManager brings a node in, or back, with the containers that it
-// still has.
+// registerNodeManager registers a node with the containers that it still has.
 func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *proto.RegisterNodeManagerRequestProto) (*proto.RegisterNodeManagerResponseProto, error) {
-	// What it is judged by must not be older than what the cluster has agreed on.
+	// The checks must use a state at least as new as what the leader has committed.
 	if err := s.current(ctx); err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 	return s.registered(in, reply, ss, labels)
 }
 
-// registration reads a request.
+// registration decodes a request.
 func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRequestProto) (*input.RegisterNode, error) {
 	id, err := wire.NodeID(req.GetNodeId())
 	if err != nil {
@@ -123,8 +122,8 @@ func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRe
 	return in, s.recovered(st, in, containers)
 }
 
-// recovered reads what a cluster that was taken over must know of the containers that a node brings
-// along when it registers for the first time.
+// recovered decodes the additional facts about a node's containers that a taken-over cluster needs
+// when the node registers for the first time.
 func (s *Service) recovered(st *state.State, in *input.RegisterNode, containers []*proto.NMContainerStatusProto) error {
 	if st.Meta.ImportEpoch == 0 || st.Node(in.ID) != 0 {
 		return nil
@@ -141,8 +140,8 @@ func (s *Service) recovered(st *state.State, in *input.RegisterNode, containers 
 	return nil
 }
 
-// validHost refuses what cannot be the name or address of a host; it is handed to
-// the operator's script, and shown.
+// validHost reports whether a text can be the name or address of a host. The text is an argument of
+// the operator's script, and is shown.
 func validHost(host string) bool {
 	if len(host) > hostBytesMax || host[0] == '-' {
 		return false
@@ -158,8 +157,8 @@ func validHost(host string) bool {
 
 func clip(text string) string { return text[:min(len(text), 80)] }
 
-// mayRegister checks what this replica can judge by itself; the lists of hosts
-// are the planner's.
+// mayRegister makes the checks that this replica can make by itself. The planner checks the lists
+// of hosts.
 func (s *Service) mayRegister(ctx context.Context, st *state.State, in *input.RegisterNode) error {
 	least := s.cfg.MinimumVersion
 	if least == EqualToRM {
@@ -175,7 +174,7 @@ func (s *Service) mayRegister(ctx context.Context, st *state.State, in *input.Re
 			return refusef("host %s of the node cannot be resolved here: %v", in.ID.Host, err)
 		}
 	}
-	var smallest yarn.Resource // container; none before this replica can read the configuration
+	var smallest yarn.Resource // zero if this replica cannot read the configuration yet
 	if conf := s.queues.Of(st); conf != nil {
 		smallest = conf.MinAlloc
 	}
@@ -186,7 +185,7 @@ func (s *Service) mayRegister(ctx context.Context, st *state.State, in *input.Re
 	return nil
 }
 
-// register has the registration planned.
+// register plans the registration.
 func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.RegisterNodeReply, error) {
 	reply, err := s.do(ctx, in)
 	if err != nil {
@@ -210,7 +209,7 @@ func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.
 	return out, nil
 }
 
-// registered begins the session of a node that has registered, and answers it.
+// registered begins the session of a registered node and returns the answer.
 func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session, labels *told) (*proto.RegisterNodeManagerResponseProto, error) {
 	now := s.now()
 	v := s.fresh(now)
@@ -256,8 +255,7 @@ func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeRe
 	return out, nil
 }
 
-// unRegisterNodeManager is a node's clean end. A node that is not known is none
-// any more, which is what it asks for.
+// unRegisterNodeManager handles a node's shutdown. It also succeeds for an unknown node.
 func (s *Service) unRegisterNodeManager(ctx context.Context, call *ipc.Call, req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
 	id, err := wire.NodeID(req.GetNodeId())
 	if err != nil {

@@ -6,19 +6,19 @@ import (
 	"rmd/yarn"
 )
 
-// A NodeManager keeps a completed container, and answers getContainerStatuses with how it ended,
-// until it is told to forget it. It reports the end once. What it may forget is in the state
-// (state.Removals), so that it is told by whichever replica serves it next.
+// A NodeManager keeps a completed container until it is told to forget it, and answers
+// getContainerStatuses with the container's exit status. It reports the end once. The containers
+// that it may forget are in the state (state.Removals), so any replica can tell the node.
 
-// unackedMax is how many containers a node may have been told to forget before a heartbeat goes to
-// the leader for that alone. Fewer are acknowledged with the next heartbeat that goes there anyway,
-// and told again by another replica meanwhile, which is harmless.
+// unackedMax is the number of removals after which a heartbeat goes to the leader only to
+// acknowledge them. A smaller number is acknowledged with the next heartbeat that goes to the
+// leader anyway. Until then another replica may tell the node again, which is harmless.
 const unackedMax = 100
 
-// split sorts what a node reports into the containers that run there and the completed ones that
-// it may forget at once: those of which the cluster has no record there. The others are listed in
-// the state when their AM has heard of the end; below the level at which they are, all are
-// forgotten.
+// split separates the containers in a node's report into running ones, and completed ones that the
+// node may forget at once because the cluster has no record of them there. The state lists the
+// others when their AM has received the end. Below the feature level for that list, the node may
+// forget all.
 func split(st *state.State, node uint32, statuses []input.ContainerStatus) (running, forget []yarn.ContainerID) {
 	running = make([]yarn.ContainerID, 0, len(statuses))
 	for i := range statuses {
@@ -35,13 +35,14 @@ func split(st *state.State, node uint32, statuses []input.ContainerStatus) (runn
 	return running, forget
 }
 
-// lastRemoval is the number of the last container that a node may forget.
+// lastRemoval returns the number of the last container that a node may forget.
 func lastRemoval(st *state.State, node uint32) uint64 {
 	first, list := st.Removals(node)
 	return first + uint64(len(list)) - 1
 }
 
-// removals are the containers that the node may forget and was not told of. They count as told.
+// removals returns the containers that the node may forget and was not told of. They then count as
+// told.
 func (ss *session) removals(st *state.State) []yarn.ContainerID {
 	first, list := st.Removals(ss.number)
 	if ss.removed >= first {
@@ -51,7 +52,8 @@ func (ss *session) removals(st *state.State) []yarn.ContainerID {
 	return list
 }
 
-// unacked is how many containers the node was told to forget that are still in the state.
+// unacked returns the number of containers that the node was told to forget and that are still in
+// the state.
 func (ss *session) unacked(st *state.State) uint64 {
 	first, _ := st.Removals(ss.number)
 	return max(ss.removed+1, first) - first

@@ -12,14 +12,13 @@ import (
 	"rmd/yarn"
 )
 
-// sizeExpiry is for how long the token of an order to change a size is good. The
-// node acts on it at once.
+// sizeExpiry is how long the token of an order to change a size is valid. The node uses it at once.
 const sizeExpiry = 10 * time.Minute
 
-// sizes are how large a node says that containers are of which the cluster waits
-// to hear that they have grown: by their status, which a node repeats, and by what
-// it lists as increased, once. What the cluster knows already is left out. The heartbeat is decoded
-// for it only when the cluster waits for something of the node.
+// sizes returns the sizes that a node reports for containers whose increase the cluster waits for.
+// The size is in the container's status, which a node repeats, and in the list of increased
+// containers, which it sends once. Known sizes are left out. The heartbeat is decoded for this only
+// if the cluster waits for something of the node.
 func (s *Service) sizes(id yarn.NodeID, body []byte) (out []input.ContainerSize, err error) {
 	st := s.fresh(s.now()).st
 	number := st.Node(id)
@@ -52,7 +51,7 @@ func (s *Service) sizes(id yarn.NodeID, body []byte) (out []input.ContainerSize,
 	return out, nil
 }
 
-// containerOf finds a container in a state; nil when it is not there.
+// containerOf returns a container in a state, or nil.
 func containerOf(st *state.State, p *proto.ContainerIdProto) *state.Container {
 	id, err := wire.ContainerID(p)
 	if err != nil {
@@ -65,8 +64,8 @@ func containerOf(st *state.State, p *proto.ContainerIdProto) *state.Container {
 	return st.Containers.Get(slot)
 }
 
-// resized makes the containers whose size a node must change, each with a token
-// that says so, as YARN tells a decrease. One that has gone since is left out.
+// resized returns the containers whose size a node must change, each with a token, as in YARN's
+// decrease. It leaves out containers that have ended.
 func (s *Service) resized(st *state.State, list []input.SizeOrder) (out []*proto.ContainerProto, told []input.SizeOrder) {
 	for _, o := range list {
 		slot := st.ContainerByID(o.Container)

@@ -9,28 +9,28 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// beat is what can be read off a heartbeat without making anything: all that the
-// answer to one that says nothing new needs. Decoding the whole message takes
-// several times as long as the rest of such a heartbeat; see the benchmarks.
+// beat has the facts of a heartbeat that the fast path needs. They are read without an allocation.
+// Decoding the whole message takes several times as long as the rest of such a heartbeat; see the
+// benchmarks.
 type beat struct {
-	host      []byte // of the request's bytes
+	host      []byte // shares the memory of the request
 	port      int32
 	response  int32
-	unhealthy bool // it says of itself that it is
-	// judged and healthy are how it says so.
+	unhealthy bool // the node reports that it is unhealthy
+	// judged says that the report contains the node's health, and healthy is its value.
 	judged, healthy bool
-	// hash is over the container statuses in their order, containers their number.
+	// hash is a hash of the container statuses in their order. containers is their number.
 	hash       uint64
 	containers int
-	more       bool // there are labels, log aggregation reports, or containers that have grown
-	// The ids of the keys that the node knows; 0 is none.
+	more       bool // there are labels, log aggregation reports, or increased containers
+	// containerKey and nmKey are the ids of the node's keys. 0 means none.
 	containerKey, nmKey int32
 	use                 Utilization
-	conn                uint64     // that it came over
-	from                netip.Addr // and from where; not valid: not known
+	conn                uint64     // the id of the connection
+	from                netip.Addr // the caller's address; not valid: unknown
 }
 
-// seed makes the hashes of container statuses; they never leave the process.
+// seed is the seed of the hashes, which are used only in this process.
 var seed = maphash.MakeSeed()
 
 var (
@@ -38,14 +38,14 @@ var (
 	errNoNode      = errors.New("host or port of the node id missing or wrong")
 )
 
-// responseMax is where response ids wrap to 0.
+// responseMax is the highest response id. The next one is 0.
 const responseMax = math.MaxInt32
 
-// next is the response id after id.
+// next returns the response id after id.
 func next(id int32) int32 { return (id + 1) & responseMax }
 
-// scan reads a NodeHeartbeatRequestProto. A field of another type than its own
-// is passed over, as protobuf wants it.
+// scan reads a NodeHeartbeatRequestProto. As in protobuf, a field with another wire type is
+// ignored.
 func (b *beat) scan(data []byte) error {
 	var status bool
 	err := fields(data, func(num protowire.Number, v value) error {
@@ -137,7 +137,7 @@ func keyID(data []byte, to *int32) error {
 	})
 }
 
-// read takes a field of ResourceUtilizationProto.
+// read reads a field of a ResourceUtilizationProto.
 func (u *Usage) read(num protowire.Number, v value) error {
 	switch num {
 	case 1:
@@ -152,7 +152,7 @@ func (u *Usage) read(num protowire.Number, v value) error {
 	return nil
 }
 
-// read takes a field of OpportunisticContainersStatusProto.
+// read reads a field of an OpportunisticContainersStatusProto.
 func (o *Opportunistic) read(num protowire.Number, v value) error {
 	switch num {
 	case 1:
@@ -173,14 +173,14 @@ func (o *Opportunistic) read(num protowire.Number, v value) error {
 	return nil
 }
 
-// value is one field: a number, or bytes that are not nil. raw is all of it, its tag first.
+// value is one field: a number, or bytes that are not nil. raw is the whole field with its tag.
 type value struct {
 	kind       protowire.Type
 	number     uint64
 	bytes, raw []byte
 }
 
-// int32 takes the number of a field that has one, and says whether it does.
+// int32 sets to to the number of a varint field. It reports whether the field is one.
 func (v value) int32(to *int32) bool {
 	if v.kind != protowire.VarintType {
 		return false
@@ -189,7 +189,7 @@ func (v value) int32(to *int32) bool {
 	return true
 }
 
-// int64 is int32 for larger numbers.
+// int64 is int32 for an int64.
 func (v value) int64(to *int64) bool {
 	if v.kind != protowire.VarintType {
 		return false
@@ -198,7 +198,7 @@ func (v value) int64(to *int64) bool {
 	return true
 }
 
-// fields calls f for each field of a message. It makes nothing when f does not.
+// fields calls f for each field of a message. It does not allocate.
 func fields(data []byte, f func(protowire.Number, value) error) error {
 	for len(data) > 0 {
 		num, kind, n := protowire.ConsumeTag(data)

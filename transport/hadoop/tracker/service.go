@@ -24,29 +24,28 @@ type Service struct {
 	start time.Time
 	seen  atomic.Pointer[view]
 	idle  idleNodes
-	// queues is the replicated configuration: it says how small a container may be, and who tells the
-	// labels of nodes.
+	// queues is the replicated configuration, for the smallest container and the configuration type
+	// of labels.
 	queues frontend.QueueConf
-	// unreachableSince is when heartbeats began to fail to reach the leader, as time since
-	// start plus one; 0: the last ones did.
+	// unreachableSince is the time since which heartbeats have failed to reach the leader, as the
+	// time since start plus one. 0 means that the last ones reached it.
 	unreachableSince atomic.Int64
-	// mismatchNext is when the next mismatch is named in the log, as time since start.
+	// mismatchNext is the time since start at which the next mismatch may be logged as a warning.
 	mismatchNext atomic.Int64
 
 	mu       sync.RWMutex
 	sessions map[yarn.NodeID]*session
 }
 
-// view is a committed state with what every heartbeat needs of it.
+// view is a committed state with the facts that every heartbeat needs.
 type view struct {
 	st           *state.State
 	at           time.Duration
-	containerKey int32 // the newest keys' ids
+	containerKey int32 // containerKey and nmKey are the ids of the newest keys
 	nmKey        int32
 }
 
-// New returns a service. Its Run must be running for idle nodes to be scheduled
-// on.
+// New returns a service. Run must run, or idle nodes are not scheduled.
 func New(cfg Config) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg, start: time.Now(), idle: newIdleNodes(), sessions: map[yarn.NodeID]*session{}}, nil
 }
 
-// Protocol is what the resource-tracker port serves.
+// Protocol returns the protocol with its methods.
 func (s *Service) Protocol() ipc.Protocol {
 	return ipc.Protocol{Name: protocolName, Version: 1, Methods: map[string]ipc.Method{
 		"registerNodeManager":   ipc.Handle(s.registerNodeManager),
@@ -63,15 +62,14 @@ func (s *Service) Protocol() ipc.Protocol {
 	}}
 }
 
-// Sessions is how many nodes this replica keeps a session of.
+// Sessions returns the number of sessions.
 func (s *Service) Sessions() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.sessions)
 }
 
-// Run passes the heartbeats of idle nodes on and forgets nodes that are not heard any
-// more, until ctx ends.
+// Run forwards idle heartbeats to the leader and forgets silent nodes, until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	sweep := time.NewTicker(max(s.cfg.Expiry/4, time.Millisecond))
 	defer sweep.Stop()
@@ -92,8 +90,8 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// flush hands the idle nodes that were gathered to the leader. When that fails they
-// are dropped: the nodes' next heartbeats come soon.
+// flush sends the collected idle nodes to the leader. If that fails, they are dropped, because
+// their next heartbeats come soon.
 func (s *Service) flush(ctx context.Context) {
 	for {
 		nodes := s.idle.take(s.cfg.BatchNodesMax)
@@ -114,7 +112,7 @@ func (s *Service) flush(ctx context.Context) {
 	}
 }
 
-// reached notes whether the leader could be reached.
+// reached records whether the leader could be reached.
 func (s *Service) reached(err error) {
 	if err == nil {
 		if s.unreachableSince.Load() != 0 {
@@ -125,15 +123,15 @@ func (s *Service) reached(err error) {
 	s.unreachableSince.CompareAndSwap(0, int64(s.now())+1)
 }
 
-// leaderUnreachable says whether this replica has not reached a leader for so long that it must
-// not tell nodes that all is well: the leader may be losing them meanwhile, and
-// another replica may reach it.
+// leaderUnreachable reports whether this replica has not reached a leader for so long that it must
+// not answer idle heartbeats. The leader may be expiring the nodes, and another replica may reach
+// it.
 func (s *Service) leaderUnreachable(now time.Duration) bool {
 	since := s.unreachableSince.Load()
 	return since != 0 && now-time.Duration(since) >= s.cfg.CutAfter
 }
 
-// sweep forgets the nodes that are not heard any more.
+// sweep forgets silent nodes.
 func (s *Service) sweep() {
 	now := s.now()
 	var gone []*session
@@ -149,10 +147,10 @@ func (s *Service) sweep() {
 	}
 }
 
-// now is the time since the service began, on the monotonic clock.
+// now returns the time since the service was created, by the monotonic clock.
 func (s *Service) now() time.Duration { return time.Since(s.start) }
 
-// recent is a view that is at most ViewFor old.
+// recent returns a view that is at most ViewFor old.
 func (s *Service) recent(now time.Duration) *view {
 	if v := s.seen.Load(); v != nil && now-v.at < s.cfg.ViewFor {
 		return v
@@ -160,7 +158,7 @@ func (s *Service) recent(now time.Duration) *view {
 	return s.fresh(now)
 }
 
-// fresh is the view of what this replica has applied by now.
+// fresh returns a view of the state that this replica has now.
 func (s *Service) fresh(now time.Duration) *view {
 	st := s.cfg.Reader.Fork()
 	v := s.seen.Load()
@@ -173,22 +171,22 @@ func (s *Service) fresh(now time.Duration) *view {
 	return v
 }
 
-// session returns a node's session; nil when there is none.
+// session returns a node's session, or nil.
 func (s *Service) session(id yarn.NodeID) *session {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.sessions[id]
 }
 
-// find is session for a host that is still in the request's bytes.
+// find returns a node's session for a host name in the request's bytes.
 func (s *Service) find(host []byte, port uint16) *session {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.sessions[yarn.NodeID{Host: string(host), Port: port}]
 }
 
-// open puts a node's new session in the place of the one before, unless that
-// came after old was looked up.
+// open replaces a node's session old by ss and returns ss. If another call has opened a session
+// since old was looked up, it returns that one.
 func (s *Service) open(old, ss *session) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +197,7 @@ func (s *Service) open(old, ss *session) *session {
 	return ss
 }
 
-// forget drops a session.
+// forget removes a session.
 func (s *Service) forget(ss *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +206,8 @@ func (s *Service) forget(ss *session) {
 	}
 }
 
-// do has an input planned. What the forwarder cannot do now becomes a
-// StandbyException: the node tries the next replica, and then this one again.
+// do plans an input. An error of the forwarder becomes a StandbyException, after which the node
+// tries the next replica.
 func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
 	reply, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})
 	if err != nil {
@@ -222,7 +220,7 @@ func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, error) {
 	return reply, nil
 }
 
-// current waits until this replica has applied what the leader had committed.
+// current waits until this replica has applied everything that the leader had committed.
 func (s *Service) current(ctx context.Context) error {
 	if err := s.cfg.Reader.Current(ctx); err != nil {
 		return ipc.Standby(err.Error())
@@ -230,7 +228,7 @@ func (s *Service) current(ctx context.Context) error {
 	return nil
 }
 
-// invalid is the refusal of a call that no NodeManager makes.
+// invalid returns the refusal of a call that a correct NodeManager does not make.
 func invalid(format string, args ...any) error {
 	return &ipc.Error{Class: ipc.ClassYarn, Message: fmt.Sprintf(format, args...)}
 }

@@ -12,51 +12,51 @@ import (
 	"rmd/yarn"
 )
 
-// session is what this replica knows of one node beyond the replicated state.
+// session is what this replica knows of one node in addition to the replicated state.
 type session struct {
 	id yarn.NodeID
 
 	mu     sync.Mutex
-	number uint32 // in the state
-	// registered is the time of the registration that the session follows; another
-	// one in the state means that the node has registered elsewhere since.
+	number uint32 // of the node in the state
+	// registered is the time of the registration on which the session is based. If the state has
+	// another one, the node has registered at another replica since.
 	registered int64
 	last       int32  // response id of the last answer
-	answered   bool   // there was one in this session
-	answer     []byte // nil: it said nothing but its number
-	// heartbeatSession names this run of heartbeats to the planner, prevSession the one before;
-	// a late call is recognized by them. See input.NodeHeartbeat.
+	answered   bool   // there was an answer in this session
+	answer     []byte // nil if it had no commands
+	// heartbeatSession is the present heartbeat session, and prevSession the one before it. With
+	// them the planner recognizes a late call. See input.NodeHeartbeat.
 	heartbeatSession, prevSession uint64
-	address                       netip.Addr // that the node registered from
-	// full says that the next report is passed on whole, failed that the last
-	// heartbeat could not be answered.
+	address                       netip.Addr // from which the node registered
+	// full says that the next report is forwarded whole. failed says that the last heartbeat could
+	// not be answered.
 	full, failed  bool
 	beaten        bool // there was a heartbeat
 	conn          uint64
 	lastHeartbeat time.Duration
-	busy          chan struct{} // closed when the heartbeat in work is done; nil without one
+	busy          chan struct{} // closed when the present heartbeat is processed; nil if there is none
 
-	// running are the containers that were reported and have not ended. hash is
-	// that of the statuses that said so, when hashed.
+	// running are the reported containers that have not ended. hash is the hash of their statuses,
+	// if hashed is true.
 	running []yarn.ContainerID
 	hash    uint64
 	hashed  bool
-	total   yarn.Resource  // that an administrator set, as the node was told
-	pending *pendingOrders // rare
+	total   yarn.Resource  // as an administrator set it and the node was told
+	pending *pendingOrders // rarely set
 	// removed is the number of the last container that the node was told to forget.
 	removed uint64
 	use     Utilization
 	logs    []LogReport
 }
 
-// pendingOrders is what the node has yet to be told, and what it was told last.
+// pendingOrders are the commands that the node must still be told, and those in the last answer.
 type pendingOrders struct {
-	// kill, cleanUp and remove are what the registration led to.
+	// kill, cleanUp and remove are commands from the registration.
 	kill    []yarn.ContainerID
 	cleanUp []yarn.ApplicationID
 	remove  []yarn.ContainerID
-	// cleanUpSent, signalSent and resizeSent were in the last answer. The next heartbeat
-	// proves that the node received it.
+	// cleanUpSent, signalSent and resizeSent were in the last answer. The next heartbeat proves
+	// that the node has received it.
 	cleanUpSent []yarn.ApplicationID
 	signalSent  []yarn.ContainerID
 	resizeSent  []input.SizeOrder
@@ -71,8 +71,8 @@ func (ss *session) silent(now time.Duration) time.Duration {
 	return now - ss.lastHeartbeat
 }
 
-// record is the node's record; nil when the state holds another node, or none,
-// under its number.
+// record returns the node in the state. It returns nil if the state has no node, or another one,
+// with its number.
 func (ss *session) record(st *state.State) *state.Node {
 	if !st.Nodes.Has(ss.number) {
 		return nil
@@ -83,15 +83,14 @@ func (ss *session) record(st *state.State) *state.Node {
 	return nil
 }
 
-// nothingPending says whether the state has nothing to tell the node, which has not been
-// heard elsewhere.
+// nothingPending reports whether the state has nothing to tell the node, and the node has not
+// called another replica since.
 func (ss *session) nothingPending(st *state.State) bool {
 	n := ss.record(st)
 	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.PendingCommands == 0 && n.PendingCleanups == 0 && n.Registered == ss.registered && n.HeartbeatSession == ss.heartbeatSession
 }
 
-// reset starts the session over, at a response id that the node has from another
-// replica.
+// reset starts the session again with a response id that another replica gave the node.
 func (ss *session) reset(st *state.State, n *state.Node, response int32) {
 	ss.registered, ss.last = n.Registered, response
 	ss.address, _ = netip.ParseAddr(n.Address)
@@ -102,7 +101,7 @@ func (ss *session) reset(st *state.State, n *state.Node, response int32) {
 	ss.removed = first - 1
 }
 
-// verdict is what the response id of a heartbeat says.
+// verdict is the meaning of a heartbeat's response id.
 type verdict uint8
 
 const (
@@ -111,10 +110,9 @@ const (
 	gap                      // neither
 )
 
-// judge compares a heartbeat's response id with the last answer's. One that is
-// ahead was given by another replica; that is believed of a node that has been
-// away: it came back over another connection, after a pause, or after a heartbeat
-// that could not be answered here.
+// judge compares a heartbeat's response id with that of the last answer. An id that is ahead was
+// given by another replica. It is accepted only if the node can have been there: it uses another
+// connection, comes after a pause, or its last heartbeat here could not be answered.
 func (ss *session) judge(b *beat, now, pause time.Duration) (v verdict, moved bool) {
 	switch {
 	case b.response == ss.last:
@@ -127,12 +125,12 @@ func (ss *session) judge(b *beat, now, pause time.Duration) (v verdict, moved bo
 	return gap, ahead && away
 }
 
-// enter finds or makes the session of a report and marks it busy. Without a
-// session there is an answer, or an error.
+// enter finds or creates the session of a report and marks it busy. If it returns no session, it
+// returns an answer or an error.
 func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error) {
 	for checked := false; ; {
 		ss := s.session(r.id)
-		if ss != nil && ss.record(s.fresh(s.now()).st) == nil { // the node was forgotten, and may be back under another number
+		if ss != nil && ss.record(s.fresh(s.now()).st) == nil { // the node was forgotten, and may be back with another number
 			s.forget(ss)
 			ss = nil
 		}
@@ -153,7 +151,7 @@ func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error
 				return nil, nil, ipc.Standby(ctx.Err().Error())
 			}
 		}
-		if ss.failed && !checked { // whether the last one took effect is seen in the state
+		if ss.failed && !checked { // the state shows whether the last heartbeat had an effect
 			ss.mu.Unlock()
 			if err := s.current(ctx); err != nil {
 				return nil, nil, err
@@ -175,7 +173,7 @@ func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error
 			s.cfg.Logger.Info("node is out of step and must register again", "node", r.id, "last", last, "response", r.response)
 			return nil, s.resync("response id %d of node %s is not the last one, %d: it must register again", r.response, r.id, last), nil
 		}
-		// It may have registered elsewhere a moment ago.
+		// The node may have registered at another replica a moment ago.
 		if err := s.current(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -183,9 +181,8 @@ func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error
 	}
 }
 
-// admit decides about a heartbeat of a session that is free: it is marked busy
-// for it, or there is the answer of the one that it repeats. Neither: there is a
-// gap.
+// admit decides about a heartbeat of a session that is not busy. It marks the session busy, or
+// returns the answer of the repeated heartbeat. done is false if there is a gap.
 func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 	now := s.now()
 	st := s.fresh(now).st
@@ -205,8 +202,8 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 		case moved:
 			ss.reset(st, n, r.response)
 		case n != nil && ss.failed:
-			ss.beginHeartbeats(n) // a copy of what failed may still be on its way
-		case n != nil && n.HeartbeatSession != ss.heartbeatSession && n.HeartbeatSession != ss.prevSession: // it was elsewhere meanwhile
+			ss.beginHeartbeats(n) // a copy of the failed heartbeat may still arrive
+		case n != nil && n.HeartbeatSession != ss.heartbeatSession && n.HeartbeatSession != ss.prevSession: // the node has called another replica since
 			ss.beginHeartbeats(n)
 			ss.full = true
 		}
@@ -216,11 +213,10 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 	return nil, true
 }
 
-// adopt makes the session of a node that this replica has not heard of. Without
-// one there is the answer: the cluster does not know the node either, or this is
-// not the node.
+// adopt creates the session of a node without a session here. If it returns no session, it returns
+// the answer: the cluster does not know the node either, or the caller is not the node.
 func (s *Service) adopt(ctx context.Context, r *report) (*session, []byte, error) {
-	// The heartbeat session before it is in the state, and must not be an older one.
+	// The session must begin with the newest heartbeat session in the state.
 	if err := s.current(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -238,7 +234,7 @@ func (s *Service) adopt(ctx context.Context, r *report) (*session, []byte, error
 	return s.open(nil, ss), nil, nil
 }
 
-// release ends the heartbeat that is in work; the session must be locked.
+// release ends the processing of a heartbeat. The caller holds the session's lock.
 func (ss *session) release(work chan struct{}) {
 	close(work)
 	if ss.busy == work {
@@ -246,8 +242,8 @@ func (ss *session) release(work chan struct{}) {
 	}
 }
 
-// input is what of a report the cluster has not been told: everything when the
-// session is new, or when a container is missing that has not ended.
+// input returns the part of a report that the cluster does not know. It is the whole report if the
+// session is new, or if a running container is missing.
 func (ss *session) input(r *report) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: ss.id, Unhealthy: r.unhealthy, Report: r.text, Full: ss.full,
 		HeartbeatSession: ss.heartbeatSession, PrevSession: ss.prevSession, Response: r.response, RemovalsAcked: ss.removed}
@@ -256,7 +252,7 @@ func (ss *session) input(r *report) *input.NodeHeartbeat {
 	}
 	in.Sizes, in.KeepAlive = r.sizes, r.keepAlive
 	if !in.Full {
-		missing := make(map[yarn.ContainerID]struct{}, len(ss.running)) // looked up by key only
+		missing := make(map[yarn.ContainerID]struct{}, len(ss.running)) // no iteration, so the order does not matter
 		for _, id := range ss.running {
 			missing[id] = struct{}{}
 		}

@@ -10,9 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// cutStatuses parts a heartbeat into its container statuses, which are of body, and everything else,
-// which is a heartbeat again. A busy node reports dozens, and as messages each would take eight
-// allocations.
+// cutStatuses splits a heartbeat into its container statuses, which share the memory of body, and a
+// heartbeat with everything else. A busy node reports dozens of statuses, and decoding each as a
+// message would take eight allocations.
 func cutStatuses(body []byte) (statuses [][]byte, rest []byte, err error) {
 	var status []byte
 	err = fields(body, func(num protowire.Number, v value) error {
@@ -33,17 +33,17 @@ func cutStatuses(body []byte) (statuses [][]byte, rest []byte, err error) {
 	return statuses, protowire.AppendBytes(rest, status), err
 }
 
-// statusFields gathers the fields of a ContainerStatusProto.
+// statusFields are the fields of a ContainerStatusProto.
 type statusFields struct {
 	timestamp, number int64
 	app, attempt      int32
-	has               uint8 // which of these there are
+	has               uint8 // the fields that were present
 	state             proto.ContainerStateProto
 	exit              int32
 	diagnostics       []byte
 }
 
-// The bits of statusFields.has.
+// Bits of statusFields.has.
 const (
 	hasTimestamp = 1 << iota
 	hasNumber
@@ -52,8 +52,8 @@ const (
 	hasID = 1<<iota - 1
 )
 
-// readStatus reads a ContainerStatusProto. One without a proper id is left to the generated code, which
-// finds what is wrong.
+// readStatus decodes a ContainerStatusProto. If the id is incomplete, the generated code decodes
+// the message and returns the error.
 func (s *Service) readStatus(data []byte) (out input.ContainerStatus, err error) {
 	c := statusFields{exit: wire.ExitNone}
 	if err := fields(data, c.read); err != nil {
@@ -68,7 +68,7 @@ func (s *Service) readStatus(data []byte) (out input.ContainerStatus, err error)
 	}
 	out.Container = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: c.timestamp, Seq: uint32(c.app)}, Attempt: uint32(c.attempt), Number: uint64(c.number)}
 	out.State = wire.ContainerState(c.state)
-	if out.State == yarn.ContainerCompleted { // of others the cluster keeps neither
+	if out.State == yarn.ContainerCompleted { // the cluster keeps neither for other states
 		out.ExitStatus, out.Diagnostics = c.exit, s.text(string(c.diagnostics))
 	}
 	return out, nil
@@ -122,7 +122,7 @@ func (c *statusFields) applicationID(num protowire.Number, v value) error {
 	return nil
 }
 
-// note notes a field of the id, if it was there.
+// note records that a field of the id was present.
 func (c *statusFields) note(there bool, bit uint8) {
 	if there {
 		c.has |= bit

@@ -7,14 +7,13 @@ import (
 	"rmd/yarn"
 )
 
-// Usage is what is in use of a node, by its own measure.
+// Usage is the usage of a node as the node measures it.
 type Usage struct {
 	MemoryMB, VirtualMB int32
 	CPU                 float32 // in cores
 }
 
-// Opportunistic counts a node's opportunistic containers. This ResourceManager
-// grants none.
+// Opportunistic has a node's numbers of opportunistic containers. rmd grants none.
 type Opportunistic struct {
 	Running             int32
 	MemoryMB            int64
@@ -24,17 +23,17 @@ type Opportunistic struct {
 	QueueCapacity       int32
 }
 
-// Utilization is what a node last said of the use of its machine.
+// Utilization is the usage in a node's last heartbeat.
 type Utilization struct {
-	// Containers is what its containers use, Node what everything does.
+	// Containers is the usage of the node's containers, and Node that of the whole machine.
 	Containers, Node Usage
 	Opportunistic    Opportunistic
-	// Age is how long ago it said so.
+	// Age is the time since that heartbeat.
 	Age time.Duration
 }
 
-// Utilization returns what a node that is connected here last said; false when
-// there is no such node.
+// Utilization returns the usage in the last heartbeat of a node connected to this replica. It
+// returns false if there is none.
 func (s *Service) Utilization(id yarn.NodeID) (Utilization, bool) {
 	ss := s.session(id)
 	if ss == nil {
@@ -47,18 +46,18 @@ func (s *Service) Utilization(id yarn.NodeID) (Utilization, bool) {
 	return u, ss.beaten
 }
 
-// LogReport is how far a node is with the collection of an application's logs.
+// LogReport is a node's progress in the aggregation of an application's logs.
 type LogReport struct {
 	App         yarn.ApplicationID
 	Status      proto.LogAggregationStatusProto
 	Diagnostics string
 }
 
-// logReportsMax bounds the reports that are kept of one node.
+// logReportsMax limits the stored reports of one node.
 const logReportsMax = 200
 
-// LogReports returns the newest log aggregation reports of a node that is
-// connected here, the latest last.
+// LogReports returns the log aggregation reports of a node connected to this replica, the newest
+// last.
 func (s *Service) LogReports(id yarn.NodeID) []LogReport {
 	ss := s.session(id)
 	if ss == nil {
@@ -69,13 +68,12 @@ func (s *Service) LogReports(id yarn.NodeID) []LogReport {
 	return append([]LogReport(nil), ss.logs...)
 }
 
-// LogStatus returns what the nodes that are connected here last said of the
-// collection of one application's logs.
+// LogStatus returns the reports of all connected nodes about one application's logs.
 func (s *Service) LogStatus(app yarn.ApplicationID) map[yarn.NodeID]LogReport {
 	out := map[yarn.NodeID]LogReport{}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for id, ss := range s.sessions { // into a map
+	for id, ss := range s.sessions { // the order does not matter
 		ss.mu.Lock()
 		for i := range ss.logs {
 			if ss.logs[i].App == app {
@@ -87,8 +85,8 @@ func (s *Service) LogStatus(app yarn.ApplicationID) map[yarn.NodeID]LogReport {
 	return out
 }
 
-// note takes in log aggregation reports: a newer one of an application takes the
-// place of the one before; the oldest go when there are too many.
+// note adds reports. A new report replaces the one of the same application. If there are too many,
+// the oldest are dropped.
 func note(have, said []LogReport) []LogReport {
 	for _, r := range said {
 		for i := range have {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// versionParts cuts a version at dots, at dashes, and between digits and
-// letters, as Maven does: "3.4.2-SNAPSHOT" is 3, 4, 2, snapshot.
+// versionParts splits a version at dots, at dashes, and between digits and letters, as Maven does.
+// "3.4.2-SNAPSHOT" becomes 3, 4, 2, snapshot.
 func versionParts(v string) []string {
 	var parts []string
 	start := 0
@@ -30,8 +30,8 @@ func versionParts(v string) []string {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// rank orders the parts of different sorts: a qualifier of something that is not
-// out yet, nothing, a later pack, a word that is not known, a number.
+// rank orders parts of different kinds: a qualifier of a pre-release, nothing, a service pack, an
+// unknown word, a number.
 func rank(part string) int {
 	switch part {
 	case "alpha", "a":
@@ -83,7 +83,7 @@ func compareParts(a, b string) int {
 	switch rank(a) {
 	case 2:
 		return strings.Compare(a, b)
-	case 3: // of any length
+	case 3: // numbers of any length
 		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	}

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// Exit statuses that nodes report beside the programs' own (YARN's
-// ContainerExitStatus); those that the cluster gives itself are in rmd/yarn.
+// Exit statuses that nodes report in addition to those of programs (YARN's ContainerExitStatus).
+// The exit statuses that the cluster sets are in rmd/yarn.
 const (
 	ExitNone           int32 = -1000 // not finished
 	ExitDisksFailed    int32 = -101
@@ -20,7 +20,7 @@ const (
 	ExitExcessLogs     int32 = -109
 )
 
-// ContainerStatus reads what a node's heartbeat says of one container.
+// ContainerStatus decodes the status of a container in a node's heartbeat.
 func ContainerStatus(p *proto.ContainerStatusProto) (input.ContainerStatus, error) {
 	id, err := ContainerID(p.GetContainerId())
 	if err != nil {
@@ -29,7 +29,7 @@ func ContainerStatus(p *proto.ContainerStatusProto) (input.ContainerStatus, erro
 	return status(id, p.GetState(), p.GetExitStatus(), p.Diagnostics), nil
 }
 
-// NMContainerStatus reads what a node's registration says of one container.
+// NMContainerStatus decodes the status of a container in a node's registration.
 func NMContainerStatus(p *proto.NMContainerStatusProto) (input.ContainerStatus, error) {
 	id, err := ContainerID(p.GetContainerId())
 	if err != nil {
@@ -38,7 +38,7 @@ func NMContainerStatus(p *proto.NMContainerStatusProto) (input.ContainerStatus, 
 	return status(id, p.GetContainerState(), p.GetContainerExitStatus(), p.Diagnostics), nil
 }
 
-// status makes a status; of a container that runs there is no exit status.
+// status returns a status. A running container has no exit status.
 func status(id yarn.ContainerID, s proto.ContainerStateProto, exit int32, text *string) input.ContainerStatus {
 	out := input.ContainerStatus{Container: id, State: ContainerState(s)}
 	if out.State == yarn.ContainerCompleted {
@@ -50,7 +50,7 @@ func status(id yarn.ContainerID, s proto.ContainerStateProto, exit int32, text *
 	return out
 }
 
-// ContainerStatusProto tells an AM, or a client, of a container.
+// ContainerStatusProto encodes the status of a container for an AM or a client.
 func ContainerStatusProto(s input.ContainerStatus) *proto.ContainerStatusProto {
 	p := &proto.ContainerStatusProto{
 		ContainerId: ContainerIDProto(s.Container),
@@ -64,12 +64,11 @@ func ContainerStatusProto(s input.ContainerStatus) *proto.ContainerStatusProto {
 	return p
 }
 
-// ACLs are who may see and who may change an application, in YARN's form
-// "users groups"; the empty texts are nobody beside owner and administrators.
+// ACLs are the users and groups that may view and modify an application, in YARN's form "users
+// groups". An empty text allows only the owner and administrators.
 type ACLs struct{ View, Modify string }
 
-// ApplicationACLs reads a list of ACLs. Where one kind is told twice the last
-// counts, as in YARN.
+// ApplicationACLs decodes a list of ACLs. As in YARN, the last entry of a type counts.
 func ApplicationACLs(list []*proto.ApplicationACLMapProto) ACLs {
 	var a ACLs
 	for _, e := range list {
@@ -84,7 +83,7 @@ func ApplicationACLs(list []*proto.ApplicationACLMapProto) ACLs {
 	return a
 }
 
-// ApplicationACLProtos writes ACLs.
+// ApplicationACLProtos encodes ACLs.
 func ApplicationACLProtos(a ACLs) []*proto.ApplicationACLMapProto {
 	return []*proto.ApplicationACLMapProto{
 		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(), Acl: new(a.View)},
@@ -92,9 +91,8 @@ func ApplicationACLProtos(a ACLs) []*proto.ApplicationACLMapProto {
 	}
 }
 
-// Submission reads an application's stored context: the
-// ApplicationSubmissionContextProto of a client on Hadoop's port. Applications
-// that came another way have none that parses.
+// Submission decodes an application's stored context: the ApplicationSubmissionContextProto of a
+// client on Hadoop's port. Applications submitted in another way have none.
 func Submission(context []byte) (*proto.ApplicationSubmissionContextProto, error) {
 	if len(context) == 0 {
 		return nil, invalid("the application has no submission context")

@@ -2,10 +2,10 @@
 // and back. The services and the launcher share it, so each value has one form in Hadoop's
 // protocols.
 //
-// A function named after a value reads it (ApplicationID, Resource). The same name with Proto
-// writes it. Reading checks what the type cannot hold: an absent or negative part of an identity
-// gives an error that wraps ErrInvalid. No input causes a panic. The package does not check the
-// meaning of a value, for example whether a node is known or an ask fits.
+// A function with the name of a value decodes it (ApplicationID, Resource). The same name with
+// Proto encodes it. Decoding checks what the type cannot hold: a missing or negative part of an
+// identifier gives an error that wraps ErrInvalid. No input causes a panic. The package does not
+// check the meaning of a value, for example whether a node is known or an ask fits.
 //
 // States are those that YARN's clients expect: an application whose AM has unregistered is FINISHED
 // for them while its container still runs.

@@ -9,15 +9,14 @@ import (
 	"rmd/yarn"
 )
 
-// ErrInvalid says that a message lacks a part that it must have, or carries a
-// value that is none.
+// ErrInvalid means that a message lacks a required part or has an invalid value.
 var ErrInvalid = errors.New("invalid message")
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// ApplicationID reads an application id; every part must be there.
+// ApplicationID decodes an application id. Every part is required.
 func ApplicationID(p *proto.ApplicationIdProto) (yarn.ApplicationID, error) {
 	switch {
 	case p == nil:
@@ -30,12 +29,12 @@ func ApplicationID(p *proto.ApplicationIdProto) (yarn.ApplicationID, error) {
 	return yarn.ApplicationID{ClusterTimestamp: *p.ClusterTimestamp, Seq: uint32(*p.Id)}, nil
 }
 
-// ApplicationIDProto writes an application id.
+// ApplicationIDProto encodes an application id.
 func ApplicationIDProto(id yarn.ApplicationID) *proto.ApplicationIdProto {
 	return &proto.ApplicationIdProto{Id: new(int32(id.Seq)), ClusterTimestamp: new(id.ClusterTimestamp)}
 }
 
-// AttemptID reads an attempt id.
+// AttemptID decodes an attempt id.
 func AttemptID(p *proto.ApplicationAttemptIdProto) (yarn.AttemptID, error) {
 	if p == nil {
 		return yarn.AttemptID{}, invalid("attempt id missing")
@@ -52,13 +51,13 @@ func AttemptID(p *proto.ApplicationAttemptIdProto) (yarn.AttemptID, error) {
 	return yarn.AttemptID{App: app, Attempt: uint32(*p.AttemptId)}, nil
 }
 
-// AttemptIDProto writes an attempt id.
+// AttemptIDProto encodes an attempt id.
 func AttemptIDProto(id yarn.AttemptID) *proto.ApplicationAttemptIdProto {
 	return &proto.ApplicationAttemptIdProto{ApplicationId: ApplicationIDProto(id.App), AttemptId: new(int32(id.Attempt))}
 }
 
-// ContainerID reads a container id: the attempt and YARN's number. The
-// application id beside them is an old field that nobody sets.
+// ContainerID decodes a container id: the attempt and YARN's number. It ignores the field with the
+// application id, which is old and never set.
 func ContainerID(p *proto.ContainerIdProto) (yarn.ContainerID, error) {
 	if p == nil {
 		return yarn.ContainerID{}, invalid("container id missing")
@@ -75,34 +74,34 @@ func ContainerID(p *proto.ContainerIdProto) (yarn.ContainerID, error) {
 	return yarn.ContainerID{App: at.App, Attempt: at.Attempt, Number: uint64(*p.Id)}, nil
 }
 
-// ContainerIDProto writes a container id.
+// ContainerIDProto encodes a container id.
 func ContainerIDProto(id yarn.ContainerID) *proto.ContainerIdProto {
 	at := yarn.AttemptID{App: id.App, Attempt: id.Attempt}
 	return &proto.ContainerIdProto{AppAttemptId: AttemptIDProto(at), Id: new(int64(id.Number))}
 }
 
-// ContainerIDs reads a list of container ids.
+// ContainerIDs decodes a list of container ids.
 func ContainerIDs(list []*proto.ContainerIdProto) ([]yarn.ContainerID, error) {
 	return each(list, ContainerID)
 }
 
-// ContainerIDProtos writes a list of container ids.
+// ContainerIDProtos encodes a list of container ids.
 func ContainerIDProtos(list []yarn.ContainerID) []*proto.ContainerIdProto {
 	return all(list, ContainerIDProto)
 }
 
-// ApplicationIDs reads a list of application ids.
+// ApplicationIDs decodes a list of application ids.
 func ApplicationIDs(list []*proto.ApplicationIdProto) ([]yarn.ApplicationID, error) {
 	return each(list, ApplicationID)
 }
 
-// ApplicationIDProtos writes a list of application ids.
+// ApplicationIDProtos encodes a list of application ids.
 func ApplicationIDProtos(list []yarn.ApplicationID) []*proto.ApplicationIdProto {
 	return all(list, ApplicationIDProto)
 }
 
-// NodeID reads a node id. The host is kept as it was sent: tokens are bound to
-// the very string under which the node registered.
+// NodeID decodes a node id. It does not change the host, because tokens contain the exact string
+// with which the node registered.
 func NodeID(p *proto.NodeIdProto) (yarn.NodeID, error) {
 	switch {
 	case p == nil:
@@ -117,15 +116,15 @@ func NodeID(p *proto.NodeIdProto) (yarn.NodeID, error) {
 	return yarn.NodeID{Host: *p.Host, Port: uint16(*p.Port)}, nil
 }
 
-// NodeIDProto writes a node id.
+// NodeIDProto encodes a node id.
 func NodeIDProto(id yarn.NodeID) *proto.NodeIdProto {
 	return &proto.NodeIdProto{Host: new(id.Host), Port: new(int32(id.Port))}
 }
 
-// Priority reads a priority; an absent one is 0.
+// Priority decodes a priority. A missing one is 0.
 func Priority(p *proto.PriorityProto) int32 { return p.GetPriority() }
 
-// PriorityProto writes a priority.
+// PriorityProto encodes a priority.
 func PriorityProto(v int32) *proto.PriorityProto { return &proto.PriorityProto{Priority: new(v)} }
 
 func each[P, V any](list []P, read func(P) (V, error)) ([]V, error) {

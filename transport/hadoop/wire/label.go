@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// Label reads a node label expression. One that is there and blank asks for nodes without a label,
-// which is what one that is missing means in a cluster that has no labels.
+// Label decodes a node label expression. A blank expression means nodes without a label. A missing
+// one means that too in a cluster that has no labels.
 func Label(expression *string, st *state.State) string {
 	switch {
 	case expression == nil:
@@ -22,7 +22,7 @@ func Label(expression *string, st *state.State) string {
 	return yarn.NoLabel
 }
 
-// LabelProtos writes the labels of a cluster's collection, by number.
+// LabelProtos encodes the labels of a cluster, by number.
 func LabelProtos(st *state.State) (out []*proto.NodeLabelProto) {
 	st.Labels.Each(func(_ uint32, l *state.Label) bool {
 		if l.Listed {
@@ -33,7 +33,7 @@ func LabelProtos(st *state.State) (out []*proto.NodeLabelProto) {
 	return out
 }
 
-// NodeLabels are the labels of a node: one, or none.
+// NodeLabels returns the labels of a node: one or none.
 func NodeLabels(st *state.State, label state.LabelID) []string {
 	if label == 0 {
 		return nil

@@ -1,6 +1,6 @@
 package wire
 
-// Optional is a text that is left out when it is empty.
+// Optional returns a pointer to a text, or nil if the text is empty.
 func Optional(text string) *string {
 	if text == "" {
 		return nil

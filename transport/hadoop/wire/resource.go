@@ -8,15 +8,13 @@ import (
 	"rmd/yarn"
 )
 
-// memoryUnits is the unit of memory-mb on the wire; every other kind is counted
-// in ones.
+// memoryUnits is the unit of memory-mb in messages. Every other resource type has the unit "".
 const memoryUnits = "Mi"
 
-// Resource reads a resource of the cluster's kinds. As in YARN memory and vcores
-// are fields 1 and 2, whatever the map says of them; further kinds are in the
-// map, in any unit that YARN knows; a kind that the cluster does not have is
-// passed over. Nil is no resource. Values may be negative: whether that makes
-// sense is the caller's question.
+// Resource decodes a resource. As in YARN, memory and vcores are fields 1 and 2, whatever the map
+// says. Further resource types are in the map, in any unit that YARN knows. Types that the cluster
+// does not have are ignored. nil gives the zero resource. Values may be negative; the caller must
+// check that.
 func Resource(p *proto.ResourceProto, kinds yarn.Kinds) (yarn.Resource, error) {
 	if p == nil {
 		return yarn.Resource{}, nil
@@ -36,9 +34,9 @@ func Resource(p *proto.ResourceProto, kinds yarn.Kinds) (yarn.Resource, error) {
 	return r, nil
 }
 
-// ResourceProto writes a resource as the Java ResourceManager does: memory and
-// vcores in their own fields, and every kind of the cluster in the map. What
-// does not fit YARN's 32 bits for vcores is told as the largest number there.
+// ResourceProto encodes a resource as the Java ResourceManager does: memory and vcores in their own
+// fields, and every resource type of the cluster in the map. Vcores that do not fit YARN's 32 bits
+// are encoded as the nearest number that does.
 func ResourceProto(r yarn.Resource, kinds yarn.Kinds) *proto.ResourceProto {
 	p := &proto.ResourceProto{Memory: new(r[yarn.Memory]), VirtualCores: new(clamp32(r[yarn.VCores]))}
 	n := min(max(len(kinds), 2), yarn.MaxKinds)
@@ -52,7 +50,7 @@ func ResourceProto(r yarn.Resource, kinds yarn.Kinds) *proto.ResourceProto {
 	return p
 }
 
-// ResourceTypeInfos tells the kinds of the cluster.
+// ResourceTypeInfos encodes the resource types of the cluster.
 func ResourceTypeInfos(kinds yarn.Kinds) []*proto.ResourceTypeInfoProto {
 	out := make([]*proto.ResourceTypeInfoProto, min(max(len(kinds), 2), yarn.MaxKinds))
 	for i := range out {
@@ -72,8 +70,8 @@ func kindName(kinds yarn.Kinds, i int) (name, units string) {
 	return kinds[i], ""
 }
 
-// ones converts a value from one of YARN's units; false when the unit is not
-// known or the result does not fit. Parts of one are cut off, as YARN does.
+// ones converts a value from one of YARN's units to the unit "". Fractions are cut off, as in YARN.
+// ok is false if the unit is unknown or the result does not fit.
 func ones(v int64, units string) (int64, bool) {
 	switch units {
 	case "":

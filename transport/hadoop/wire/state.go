@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// ApplicationState tells where an application stands. One whose AM has
-// unregistered is FINISHED for clients, though its container may still run.
+// ApplicationState returns the state of an application. An application whose AM has unregistered is
+// FINISHED for clients, although its container may still run.
 func ApplicationState(a *state.App) proto.YarnApplicationStateProto {
 	switch a.Shown() {
 	case yarn.AppAccepted:
@@ -26,8 +26,8 @@ func ApplicationState(a *state.App) proto.YarnApplicationStateProto {
 	return proto.YarnApplicationStateProto_SUBMITTED
 }
 
-// AppFinalStatus tells how an application ended: what its AM said from its
-// unregistration on, FAILED or KILLED when it ended so, UNDEFINED before.
+// AppFinalStatus returns the final status of an application: FAILED or KILLED if it ended so, the
+// AM's own status after its unregistration, and otherwise UNDEFINED.
 func AppFinalStatus(a *state.App) proto.FinalApplicationStatusProto {
 	switch {
 	case a.State == yarn.AppFailed:
@@ -40,7 +40,7 @@ func AppFinalStatus(a *state.App) proto.FinalApplicationStatusProto {
 	return proto.FinalApplicationStatusProto_APP_UNDEFINED
 }
 
-// AttemptState tells where an application's current attempt stands.
+// AttemptState returns the state of an application's current attempt.
 func AttemptState(a *state.App) proto.YarnApplicationAttemptStateProto {
 	switch a.AttemptState {
 	case state.AttemptNone:
@@ -63,7 +63,7 @@ func AttemptState(a *state.App) proto.YarnApplicationAttemptStateProto {
 	return endedAttempt(a.FinishMillis != 0, a.Final)
 }
 
-// EndedAttemptState tells how an earlier attempt ended.
+// EndedAttemptState returns the state in which an earlier attempt ended.
 func EndedAttemptState(t *state.Attempt) proto.YarnApplicationAttemptStateProto {
 	return endedAttempt(t.Unregistered, t.Final)
 }
@@ -78,7 +78,7 @@ func endedAttempt(unregistered bool, final yarn.FinalStatus) proto.YarnApplicati
 	return proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_FAILED
 }
 
-// FinalStatus reads a final status; one that is not known is UNDEFINED.
+// FinalStatus decodes a final status. An unknown one is UNDEFINED.
 func FinalStatus(p proto.FinalApplicationStatusProto) yarn.FinalStatus {
 	if p < proto.FinalApplicationStatusProto_APP_UNDEFINED || p > proto.FinalApplicationStatusProto_APP_ENDED {
 		return yarn.FinalUndefined
@@ -86,7 +86,7 @@ func FinalStatus(p proto.FinalApplicationStatusProto) yarn.FinalStatus {
 	return yarn.FinalStatus(p) // the numbers are the same
 }
 
-// FinalStatusProto writes a final status.
+// FinalStatusProto encodes a final status.
 func FinalStatusProto(s yarn.FinalStatus) proto.FinalApplicationStatusProto {
 	if s > yarn.FinalEnded {
 		return proto.FinalApplicationStatusProto_APP_UNDEFINED
@@ -94,8 +94,8 @@ func FinalStatusProto(s yarn.FinalStatus) proto.FinalApplicationStatusProto {
 	return proto.FinalApplicationStatusProto(s)
 }
 
-// ContainerState reads what a node says of a container: one that is not
-// complete is running for the cluster.
+// ContainerState decodes the state that a node reports of a container. A container that is not
+// complete is running.
 func ContainerState(p proto.ContainerStateProto) yarn.ContainerState {
 	if p == proto.ContainerStateProto_C_COMPLETE {
 		return yarn.ContainerCompleted
@@ -103,8 +103,8 @@ func ContainerState(p proto.ContainerStateProto) yarn.ContainerState {
 	return yarn.ContainerRunning
 }
 
-// ContainerStateProto tells a container's state as the Java ResourceManager
-// does: RUNNING from its grant on, COMPLETE when it has ended.
+// ContainerStateProto encodes a container's state as the Java ResourceManager does: RUNNING from
+// its allocation on, COMPLETE when it has ended.
 func ContainerStateProto(s yarn.ContainerState) proto.ContainerStateProto {
 	if s >= yarn.ContainerReleasing {
 		return proto.ContainerStateProto_C_COMPLETE
@@ -122,8 +122,8 @@ var nodeStates = [...]proto.NodeStateProto{
 	yarn.NodeShutdown:        proto.NodeStateProto_NS_SHUTDOWN,
 }
 
-// NodeState reads a node's state; false for NEW, which no node of ours has, and
-// for what is not known.
+// NodeState decodes a node's state. It returns false for NEW, which no node of rmd has, and for
+// unknown states.
 func NodeState(p proto.NodeStateProto) (yarn.NodeState, bool) {
 	for s, v := range nodeStates {
 		if v == p && s != 0 {
@@ -133,7 +133,7 @@ func NodeState(p proto.NodeStateProto) (yarn.NodeState, bool) {
 	return 0, false
 }
 
-// NodeStateProto writes a node's state.
+// NodeStateProto encodes a node's state.
 func NodeStateProto(s yarn.NodeState) proto.NodeStateProto {
 	if int(s) >= len(nodeStates) || s == 0 {
 		return proto.NodeStateProto_NS_NEW
@@ -141,7 +141,7 @@ func NodeStateProto(s yarn.NodeState) proto.NodeStateProto {
 	return nodeStates[s]
 }
 
-// QueueStateProto writes a queue's state.
+// QueueStateProto encodes a queue's state.
 func QueueStateProto(s yarn.QueueState) proto.QueueStateProto {
 	switch s {
 	case yarn.QueueDraining:
@@ -152,5 +152,5 @@ func QueueStateProto(s yarn.QueueState) proto.QueueStateProto {
 	return proto.QueueStateProto_Q_RUNNING
 }
 
-// Seconds is a time in milliseconds as Hadoop's 32-bit number of seconds.
+// Seconds converts milliseconds to Hadoop's 32-bit number of seconds.
 func Seconds(millis int64) uint32 { return uint32(min(millis/1000, math.MaxInt32)) }

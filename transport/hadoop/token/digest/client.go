@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Client is the other end of one exchange.
+// Client is the client side of one exchange.
 type Client struct {
 	exchange
 	answered bool
 }
 
-// NewClient is a client with a user name and a password.
+// NewClient returns a client with a user name and a password.
 func NewClient(user, password string) *Client {
 	return &Client{exchange: exchange{user: user, password: password, cnonce: newNonce(), uri: uri}}
 }
 
-// Answer reads the server's challenge and returns the proof that this client
-// knows the password.
+// Answer decodes the server's challenge and returns the client's proof that it knows the password.
+// It may be called once.
 func (c *Client) Answer(challenge []byte) ([]byte, error) {
 	if c.answered {
 		return nil, ErrUsed
@@ -39,8 +39,8 @@ func (c *Client) Answer(challenge []byte) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// accept takes realm and nonce out of a challenge and checks that this client
-// speaks what it asks for.
+// accept takes the realm and the nonce from a challenge and checks that the client supports what
+// the challenge requires.
 func (c *Client) accept(d directives) error {
 	nonce, found, err := d.once("nonce")
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Client) accept(d directives) error {
 	}
 	c.nonce, c.realm = nonce, realm
 	for _, x := range d {
-		if x.key == "realm" { // a server may offer several; the first is as good as any
+		if x.key == "realm" { // a server may offer several realms; any of them is valid
 			c.realm = x.value
 			break
 		}
@@ -74,7 +74,7 @@ func (c *Client) accept(d directives) error {
 	return nil
 }
 
-// Verify checks the server's last message: that it knows the password too.
+// Verify checks the server's proof that it knows the password.
 func (c *Client) Verify(final []byte) error {
 	if !c.answered {
 		return fmt.Errorf("%w: the last message comes first", ErrSyntax)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// lengthMax bounds what is parsed. The RFC says 2048 for a challenge and 4096
-// for an answer; token identifiers may make the latter longer.
+// lengthMax limits a message, in bytes. RFC 2831 allows 2048 bytes for a challenge and 4096 for an
+// answer. Token identifiers may make an answer longer.
 const lengthMax = 16 << 10
 
-// directives are key and value pairs in the order of the wire.
+// directives are keys and values in the order of the message.
 type directives []struct{ key, value string }
 
-// parse cuts a comma-separated list of key=value and key="value" apart.
+// parse parses a comma-separated list of key=value and key="value".
 func parse(b []byte) (directives, error) {
 	if len(b) > lengthMax {
 		return nil, fmt.Errorf("%w: %d bytes", ErrSyntax, len(b))
@@ -42,7 +42,7 @@ func parse(b []byte) (directives, error) {
 	}
 }
 
-// once is the value of a directive that may come once at most.
+// once returns the value of a directive that may occur at most once.
 func (d directives) once(key string) (value string, found bool, err error) {
 	for _, x := range d {
 		if x.key != key {
@@ -56,7 +56,7 @@ func (d directives) once(key string) (value string, found bool, err error) {
 	return value, found, nil
 }
 
-// parser walks over one list.
+// parser parses one list.
 type parser struct {
 	s string
 	i int
@@ -70,7 +70,7 @@ func (p *parser) eat(c byte) bool {
 	return false
 }
 
-// blanks skips white space, and empty elements of the list if commas is set.
+// blanks skips white space and, if commas is true, commas.
 func (p *parser) blanks(commas bool) {
 	for p.i < len(p.s) {
 		switch c := p.s[p.i]; {
@@ -82,7 +82,7 @@ func (p *parser) blanks(commas bool) {
 	}
 }
 
-// token is the longest run of characters that need no quotes.
+// token returns the longest prefix that needs no quotes.
 func (p *parser) token() string {
 	from := p.i
 	for p.i < len(p.s) && isToken(p.s[p.i]) {
@@ -95,7 +95,7 @@ func isToken(c byte) bool {
 	return c > ' ' && c < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?={}`, rune(c))
 }
 
-// value is a token or a quoted string.
+// value returns a token or the contents of a quoted string.
 func (p *parser) value() (string, bool) {
 	if !p.eat('"') {
 		v := p.token()
@@ -122,5 +122,5 @@ func (p *parser) value() (string, bool) {
 
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// quote is the reverse of value.
+// quote returns a quoted string.
 func quote(s string) string { return `"` + quoting.Replace(s) + `"` }

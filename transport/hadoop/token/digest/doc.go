@@ -2,9 +2,9 @@
 // tokens, for servers and clients: quality of protection auth, algorithm md5-sess, realm "default",
 // digest-uri "/default".
 //
-// The server makes a challenge with its own nonce, checks one answer to it, and then proves that it
-// knows the password. The client does the counterpart. Hadoop's programs require this mechanism. It
-// is weak, and it protects no traffic after the exchange.
+// The server sends a challenge with its own nonce, checks one answer to it, and then proves that it
+// knows the password. Hadoop's programs require this mechanism. It is weak, and it protects no
+// traffic after the exchange.
 //
-// The package knows nothing of tokens: the user name and the password are text to it.
+// The package knows nothing of tokens. The user name and the password are strings.
 package digest

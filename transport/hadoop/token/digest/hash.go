@@ -9,30 +9,30 @@ import (
 	"unicode/utf8"
 )
 
-// The constants of Hadoop's use.
+// The values that Hadoop uses.
 const (
 	realm = "default"
 	uri   = "/default"
 	qop   = "auth"
-	// firstCount is the only nonce count there is: no answer is used twice.
+	// firstCount is the only nonce count, because no challenge is used twice.
 	firstCount = "00000001"
 )
 
-// newNonce is 30 random bytes as text.
+// newNonce returns 30 random bytes in base64.
 func newNonce() string {
 	var b [30]byte
-	_, _ = rand.Read(b[:]) // never fails, by its contract
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return base64.StdEncoding.EncodeToString(b[:])
 }
 
-// exchange is all that both proofs are computed from.
+// exchange has the values from which both proofs are computed.
 type exchange struct {
 	user, realm, password  string
 	nonce, cnonce, authzid string
 	uri                    string
 }
 
-// answer is the client's proof, and final the server's.
+// answer returns the client's proof, and final the server's.
 func (e *exchange) answer() string { return e.proof("AUTHENTICATE:" + e.uri) }
 func (e *exchange) final() string  { return e.proof(":" + e.uri) }
 
@@ -40,7 +40,7 @@ func (e *exchange) proof(a2 string) string {
 	return hexMD5(e.secret() + ":" + e.nonce + ":" + firstCount + ":" + e.cnonce + ":" + qop + ":" + hexMD5(a2))
 }
 
-// secret is HA1 of md5-sess: the user's secret bound to the two nonces.
+// secret returns HA1 of md5-sess: a hash of the user's secret and the two nonces.
 func (e *exchange) secret() string {
 	h := md5.Sum([]byte(latin(e.user) + ":" + latin(e.realm) + ":" + latin(e.password)))
 	a1 := string(h[:]) + ":" + e.nonce + ":" + e.cnonce
@@ -55,8 +55,8 @@ func hexMD5(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// latin is the RFC's rule for hashing: UTF-8 text that ISO 8859-1 can hold is
-// hashed as that, all other as it is.
+// latin implements a rule of RFC 2831: UTF-8 text whose characters are all in ISO 8859-1 is hashed
+// in that encoding, and other text as it is.
 func latin(s string) string {
 	var b strings.Builder
 	for i, r := range s {

@@ -7,36 +7,35 @@ import (
 	"strings"
 )
 
-// Errors of an exchange.
+// The errors of an exchange.
 var (
-	// ErrSyntax means that a message is not one of this mechanism, or offers what
-	// is not spoken here.
+	// ErrSyntax means that a message is malformed or requires something that is not supported.
 	ErrSyntax = errors.New("malformed digest message")
-	// ErrNonce means that an answer is not to this server's challenge.
+	// ErrNonce means that the answer is for another challenge.
 	ErrNonce = errors.New("digest answers another challenge")
 	// ErrMismatch means that the other side does not know the password.
 	ErrMismatch = errors.New("digest does not match")
-	// ErrUsed means that the challenge has been answered before.
+	// ErrUsed means that the challenge was answered before.
 	ErrUsed = errors.New("challenge was answered before")
 )
 
-// Server is one end of one exchange.
+// Server is the server side of one exchange.
 type Server struct {
 	nonce string
 	used  bool
 }
 
-// NewServer draws a nonce.
+// NewServer returns a server with a random nonce.
 func NewServer() *Server { return &Server{nonce: newNonce()} }
 
-// Challenge is the server's first message.
+// Challenge returns the server's first message.
 func (s *Server) Challenge() []byte {
 	return []byte(`realm="` + realm + `",nonce="` + s.nonce + `",qop="auth",charset=utf-8,algorithm=md5-sess`)
 }
 
-// Evaluate checks the client's answer and returns the server's last message. A
-// challenge takes one answer, right or wrong. The password is asked for by user
-// name; an error of that function is returned as it is.
+// Evaluate checks the client's answer and returns the server's last message. It accepts one answer
+// to the challenge, right or wrong. password returns the password of a user; its error is returned
+// unchanged.
 func (s *Server) Evaluate(answer []byte, password func(user string) (string, error)) ([]byte, error) {
 	if s.used {
 		return nil, ErrUsed
@@ -58,13 +57,13 @@ func (s *Server) Evaluate(answer []byte, password func(user string) (string, err
 	return []byte("rspauth=" + r.final()), nil
 }
 
-// response is a client's answer as it was read.
+// response is a client's answer.
 type response struct {
 	exchange
 	proven string
 }
 
-// parseResponse reads an answer and checks all that needs no secret.
+// parseResponse decodes an answer and makes the checks that need no password.
 func parseResponse(b []byte) (response, error) {
 	d, err := parse(b)
 	if err != nil {
