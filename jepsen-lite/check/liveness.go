@@ -228,9 +228,9 @@ func (j *judge) bounded(recovery int64) {
 	}
 }
 
-// disks checks L5: while one disk is slow, full or hung and there is no other fault, writes
-// continue within the watchdog's limit. disks measures the longest time without an acknowledgement
-// during the fault.
+// disks checks L5: while one disk is slow, full or hung and there is no other fault, writes continue
+// within the watchdog's limit. disks measures the longest time without an acknowledgement until the
+// fault ends or another one begins.
 func (j *judge) disks() {
 	f := j.found["L5"]
 	f.Unit = "faults"

@@ -17,7 +17,8 @@ import (
 
 // Groups finds the groups of users. It uses hadoop.user.group.static.mapping.overrides first, then
 // the provider that hadoop.security.group.mapping names. It caches answers as Hadoop does. A caller
-// waits at most groupsWait; if the provider takes longer, the caller continues without groups.
+// waits at most groupsWait. If the provider takes longer, the caller continues with an old answer
+// or without groups.
 type Groups struct {
 	log  hclog.Logger
 	open func(*hadoopconf.Config, hclog.Logger) (groups.Provider, error)
