@@ -177,7 +177,7 @@ func (n *namespaces) undo(k link) error {
 	return run(rule[0], rule[1:]...)
 }
 
-// Shape implements Network. It slows everything that a replica sends, whoever receives it, because
+// Shape implements Network. It slows everything that a replica sends, to all receivers, because
 // a queueing discipline belongs to an interface. netem adds delay and loss. tbf limits the rate.
 func (n *namespaces) Shape(from, _ string, s Shape) error {
 	if from == Outside {
