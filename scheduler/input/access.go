@@ -5,9 +5,9 @@ import (
 	"rmd/yarn"
 )
 
-// SetAccessToken makes an access token, or with Replace gives the one of that
-// name a new secret, role and end. Hash is the SHA-256 of the token, which only
-// its creator has.
+// SetAccessToken creates an access token. With Replace it gives an existing token of that name a
+// new secret, role and expiry time. Hash is the SHA-256 of the token; only the creator of the token
+// has the token itself.
 type SetAccessToken struct {
 	Name          string
 	Hash          []byte
@@ -15,17 +15,18 @@ type SetAccessToken struct {
 	ExpiresMillis int64
 	Who           string
 	Replace       bool
-	// Force allows that no token is left that may change access.
+	// Force permits a change after which no token of role admin is left.
 	Force bool
 }
 
-// RevokeAccessToken forgets one.
+// RevokeAccessToken removes an access token. Force is as in SetAccessToken.
 type RevokeAccessToken struct {
 	Name  string
 	Force bool
 }
 
-// SetAutopilot replaces the settings of the automatic care of replicas.
+// SetAutopilot replaces the settings with which the leader removes dead replicas and promotes new
+// ones.
 type SetAutopilot struct {
 	CleanupDeadServers  bool
 	DeadServerMillis    int64

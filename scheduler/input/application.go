@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// SubmitApplication submits an application. With an empty ID the cluster gives
-// the next one; DryRun only checks.
+// SubmitApplication submits an application. If ID is zero, the cluster assigns the next id. DryRun
+// only checks the submission.
 type SubmitApplication struct {
 	ID             yarn.ApplicationID
 	Name           string
@@ -22,52 +22,54 @@ type SubmitApplication struct {
 	KeepContainers bool
 	MaxAttempts    uint32
 	LifetimeMillis int64
-	// ValidityMillis is how long a failure of an attempt counts; 0 for ever.
+	// ValidityMillis is the time for which a failed attempt counts against MaxAttempts; 0 means for
+	// ever.
 	ValidityMillis int64
 	Context        []byte
 	DryRun         bool
-	// AMPlaces are the hosts and racks to ask the AM at, beside "*"; with AMStrict
-	// it may run nowhere else. All are for one container of size AM.
+	// AMPlaces are the hosts and racks at which the AM is asked for, in addition to "*". With
+	// AMStrict the AM may run only there. All of them ask for one container of size AM.
 	AMPlaces []yarn.Place
 	AMStrict bool
-	// Label is the label of asks that name none; empty: the queue's default; yarn.NoLabel: nodes
-	// without a label. AMLabel is that of the AM; empty: the cluster's default for AMs, else Label.
+	// Label is the label of asks that name none. Empty means the queue's default, yarn.NoLabel
+	// means nodes without a label. AMLabel is the label of the AM. Empty means the cluster's
+	// default for AMs, or Label if there is no such default.
 	Label, AMLabel string
-	// TagGroups are the groups of the user that a tag userid=NAME names, the primary one first.
+	// TagGroups are the groups of the user that a tag userid=NAME names. The primary group comes
+	// first.
 	TagGroups []string
 }
 
-// SubmitApplicationReply tells the id and the leaf queue it went to.
+// SubmitApplicationReply has the application's id and the path of its leaf queue.
 type SubmitApplicationReply struct {
 	Done
 	ID    yarn.ApplicationID
 	Queue string
 }
 
-// NewApplication reserves an id for an application that will be submitted.
+// NewApplication reserves an id for an application that will be submitted later.
 type NewApplication struct{}
 
-// NewApplicationReply is the id and the largest container there is.
+// NewApplicationReply has the reserved id and the size of the largest container of the cluster.
 type NewApplicationReply struct {
 	Done
 	ID      yarn.ApplicationID
 	Maximum yarn.Resource
 }
 
-// SetLifetime bounds how long an application may take since its submission; 0
-// is no bound.
+// SetLifetime limits the time from an application's submission to its end; 0 means no limit.
 type SetLifetime struct {
 	ID             yarn.ApplicationID
 	LifetimeMillis int64
 }
 
-// FailAttempt ends the current attempt as if its AM had failed.
+// FailAttempt ends the current attempt as if its AM had failed. User requests it.
 type FailAttempt struct {
 	Attempt yarn.AttemptID
 	User    string
 }
 
-// SignalContainer has a container's node send it a signal, by YARN's number of
+// SignalContainer makes the node of a container send a signal to it. Command is a number of YARN's
 // SignalContainerCommand.
 type SignalContainer struct {
 	Container yarn.ContainerID
@@ -85,25 +87,25 @@ type KillApplication struct {
 type MoveApplication struct {
 	ID     yarn.ApplicationID
 	Queue  string
-	User   string // who asks; empty: an administrator
+	User   string // who requests it; empty: an administrator
 	Groups []string
 }
 
-// SetPriority changes an application's priority; the reply has the one granted.
+// SetPriority changes an application's priority. The reply has the priority that was granted.
 type SetPriority struct {
 	ID       yarn.ApplicationID
 	Priority int32
-	User     string // who asks; empty: an administrator
+	User     string // who requests it; empty: an administrator
 	Groups   []string
 }
 
-// SetPriorityReply tells the priority after the cluster's maximum.
+// SetPriorityReply has the granted priority, which is at most the cluster's maximum.
 type SetPriorityReply struct {
 	Done
 	Priority int32
 }
 
-// CancelReservation is an operator's cancellation.
+// CancelReservation cancels a reservation for an operator.
 type CancelReservation struct {
 	Number uint64
 	Who    string

@@ -7,9 +7,9 @@ import (
 	"rmd/yarn"
 )
 
-// RegisterAttempt is an AM's registration. With HasResponse, Response is the last response
-// number that the frontend knew when the AM called. If a later number was given since, the
-// registration is a late copy, and does not make the AM start over.
+// RegisterAttempt registers an AM. With HasResponse, Response is the last response number that the
+// frontend knew when the AM called. If a later number has been given since, the registration is a
+// late copy, and it does not make the AM start over.
 type RegisterAttempt struct {
 	Attempt     yarn.AttemptID
 	Host        string
@@ -19,23 +19,24 @@ type RegisterAttempt struct {
 	Response    int32
 }
 
-// RegisterAttemptReply tells an AM its limits and the containers kept from the
-// attempt before. An AM that had registered before and registers again must
-// send everything it wants again.
+// RegisterAttemptReply gives an AM its limits and the containers that were kept from earlier
+// attempts. An AM that was registered before must send all its asks again.
 type RegisterAttemptReply struct {
 	Done
 	Queue   string
 	Maximum yarn.Resource
 	Kept    []Granted
-	// KeptVersions are how often the sizes of Kept were changed; none: never.
+	// KeptVersions are the versions of the containers in Kept: how often the size of each was
+	// changed. Containers beyond its end have version 0.
 	KeptVersions []int32
 }
 
-// Ask sets what an attempt asks under a key and a resource name (host, rack or
-// "*"). Counts are absolute.
+// Ask sets what an attempt asks for under a key and a resource name: a host, a rack or "*". Count
+// is absolute; it replaces the count of an earlier ask.
 //
-// Label, of "*" alone, is the label of the nodes that may serve the key; empty: the application's,
-// else the queue's default; yarn.NoLabel: nodes without a label.
+// Label is the label of the nodes that may serve the key. Only asks for "*" have it. Empty means
+// the label of the application, or the queue's default if the application has none. yarn.NoLabel
+// means nodes without a label.
 type Ask struct {
 	Key   yarn.SchedulerKey
 	Name  string
@@ -45,7 +46,7 @@ type Ask struct {
 	Label string
 }
 
-// Granted is a container as its AM is told of it.
+// Granted is a container as its AM sees it.
 type Granted struct {
 	Container yarn.ContainerID
 	Key       yarn.SchedulerKey
@@ -53,16 +54,17 @@ type Granted struct {
 	Rack      string
 	HTTPPort  uint16
 	Size      yarn.Resource
-	// AllocatedMillis is when it was granted, Unix.
+	// AllocatedMillis is the time of the allocation, in Unix milliseconds.
 	AllocatedMillis int64
 }
 
-// Allocate is an AM's heartbeat. Response is the number of the last response
-// it has; repeating it repeats the answer. FromAM says that the AM itself names the
-// number, so the answer of that number has reached it, and that it accepts any later
-// number: a late copy of such a call takes nothing from the AM. Without FromAM a call
-// may name the number of the state, which does not change while answers are idle, and
-// a late copy may take what was meant for the next call.
+// Allocate is an AM's heartbeat. Response is the number of the last response that the AM has. A
+// call with the same number gets the same response.
+//
+// FromAM says that the AM itself sent the number, so the AM has that response, and that the AM
+// accepts any later number. A late copy of such a call takes nothing from the AM. Without FromAM a
+// call may have the number from the state, which does not change while responses are idle. A late
+// copy may then take what was meant for the next call.
 type Allocate struct {
 	Attempt         yarn.AttemptID
 	Response        int32
@@ -75,14 +77,14 @@ type Allocate struct {
 	// TrackingURL replaces the one of the registration; empty: no change.
 	TrackingURL string
 	FromAM      bool
-	// Updates are containers to be changed.
+	// Updates are the containers to be changed.
 	Updates []Update
-	// Gang declares the application's gang, as SetGang does; empty: no change.
+	// Gang declares the application's gang, as SetGang does. Empty means no change.
 	Gang string
 }
 
-// AllocateReply carries what was granted and what ended since the response
-// that the AM has acknowledged.
+// AllocateReply has the containers that were granted and that completed since the response that the
+// AM has acknowledged.
 type AllocateReply struct {
 	Done
 	Response  int32
@@ -91,19 +93,20 @@ type AllocateReply struct {
 	Headroom  yarn.Resource
 	Nodes     uint32
 	Priority  int32 // of the application
-	// Resized are containers whose size has changed, UpdateErrors the updates of
-	// this call that are not made.
+	// Resized are the containers whose size has changed. UpdateErrors are the updates of this call
+	// that are not made.
 	Resized      []Resized
 	UpdateErrors []UpdateError
-	// Preempted are containers that are warned, of which no response has told. Together they have
-	// PreemptedUnits times PreemptedUnit, rounded up: the smallest container that may be allocated.
+	// Preempted are the containers with a preemption warning that no earlier response had. Their
+	// total size is PreemptedUnits times PreemptedUnit, rounded up. PreemptedUnit is the smallest
+	// container that may be allocated.
 	Preempted      []Preempting
 	PreemptedUnit  yarn.Resource
 	PreemptedUnits int32
 }
 
-// FinishAttempt is an AM's unregistration. On a node that is dialed the attempt
-// ends when the AM's container does, else at once.
+// FinishAttempt is an AM's unregistration. If the AM runs on a Hadoop NodeManager, the attempt ends
+// with the AM's container. Otherwise it ends at once.
 type FinishAttempt struct {
 	Attempt     yarn.AttemptID
 	Final       yarn.FinalStatus
@@ -111,17 +114,17 @@ type FinishAttempt struct {
 	TrackingURL string
 }
 
-// ExpireAttempt says that an AM has been silent for its expiry interval.
+// ExpireAttempt reports that an AM sent no heartbeat for its expiry interval.
 type ExpireAttempt struct{ Attempt yarn.AttemptID }
 
-// AttemptLaunched says that a node has taken the attempt's AM container.
+// AttemptLaunched reports that a node has accepted the attempt's AM container.
 type AttemptLaunched struct {
 	Attempt   yarn.AttemptID
 	Container uint64
 }
 
-// AttemptLaunchFailed says that it could not be started. NodeFault: the node
-// could not be reached, which does not count against the application.
+// AttemptLaunchFailed reports that the attempt's AM container could not be started. NodeFault says
+// that the node could not be reached. Such a failure does not count against the application.
 type AttemptLaunchFailed struct {
 	Attempt     yarn.AttemptID
 	Container   uint64

@@ -2,27 +2,26 @@ package input
 
 import "strings"
 
-// Caller is who asks for a change, for the audit: who it proves or claims to be,
-// and the address it asks from.
+// Caller is the sender of a change, for the audit. Who is the name that the sender proves or
+// claims, From is its address.
 type Caller struct{ Who, From string }
 
-// keyOwner stands between an idempotency key and its owner. No key has a blank.
+// keyOwner separates an idempotency key from its owner. Keys contain no blanks.
 const keyOwner = " of "
 
-// OwnedKey is an idempotency key with whom it belongs to: two callers may have the same
-// one.
+// OwnedKey joins an idempotency key and its owner, since two callers may use the same key.
 func OwnedKey(key, who string) string { return key + keyOwner + who }
 
-// BareKey is a key without its owner, as calls were remembered before; ok is false when
-// there is none.
+// BareKey returns an owned key without its owner. ok is false if the key has no owner: earlier
+// versions remembered calls by such keys.
 func BareKey(key string) (bare string, ok bool) {
 	bare, _, ok = strings.Cut(key, keyOwner)
 	return bare, ok
 }
 
-// Operation names an operator's change, which the audit records with its caller; it
-// is empty for other inputs. What programs ask for thousands of times a second is
-// none: heartbeats, asks, registrations, submissions, tokens of Hadoop's clients.
+// Operation names an operator's change, which the audit records with its caller. It is empty for
+// other inputs, such as dry runs. It is also empty for what programs send thousands of times a
+// second: heartbeats, asks, registrations, submissions and the tokens of Hadoop's clients.
 func Operation(in Input) string {
 	switch in := in.(type) {
 	case *SetQueues:

@@ -8,9 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// Check checks a request against the limits of its fields, before anything else is done
-// with it. What people read is shortened and times are brought into range, in place; for
-// the rest the fault says which field is refused.
+// Check compares the fields of a request with their limits before the request is used. It shortens
+// texts that people read and moves times into their range, in place. For other fields it returns a
+// fault that names the field.
 func Check(r Request) *Fault {
 	if len(r.Key) > MaxKey {
 		return Faultf(TooLarge, "use a shorter one", "the idempotency key has %d bytes, at most %d are taken", len(r.Key), MaxKey)
@@ -27,14 +27,14 @@ func Check(r Request) *Fault {
 	return check(reflect.ValueOf(r.Input).Elem())
 }
 
-// check looks at one value and all below it.
+// A check inspects one value with all its fields and elements.
 type check func(v reflect.Value) *Fault
 
-// checks are made once from the types of inputs; an input of which nothing needs a
-// look has none.
+// checks are the checks of each kind of input, made once from its type. A nil check means that the
+// type has nothing to check.
 var checks = func() map[Kind]check {
 	out := map[Kind]check{}
-	for k, mk := range makers { // order is harmless: a map is made of it
+	for k, mk := range makers { // order is harmless: each kind has its own entry
 		out[k] = checkOf(reflect.TypeOf(mk()).Elem(), "")
 	}
 	return out
@@ -44,8 +44,7 @@ var checkCaller = checkStruct(reflect.TypeFor[Caller]())
 
 var resourceType = reflect.TypeFor[yarn.Resource]()
 
-// checkOf makes the check of a type that stands in a field; nil when the type bounds
-// itself.
+// checkOf returns the check of a field's type, or nil if the type itself bounds its values.
 func checkOf(t reflect.Type, field string) check {
 	switch {
 	case t == resourceType:

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// InitCluster gives a new cluster its identity and first queues. It is the
-// first input of a cluster; a second one is refused.
+// InitCluster gives a new cluster its identity and its first queues. It is the first input of a
+// cluster. Later ones are refused.
 type InitCluster struct {
 	ClusterID        string
 	ClusterTimestamp int64
@@ -14,42 +14,43 @@ type InitCluster struct {
 	// Entropy is 32 random bytes, from which the first keys are made; without
 	// it the first Tick makes them.
 	Entropy []byte
-	// Include and Exclude are the lists of hosts, as in SetHosts: they are in force before the first
-	// node registers.
+	// Include and Exclude are the lists of hosts, as in SetHosts. They are in force before the
+	// first node registers.
 	Include, Exclude []string
 }
 
-// Property is one configuration key, its value, and where it stood (for
-// messages only).
+// Property is a configuration key and its value. Origin is the place where it was read, for
+// messages only.
 type Property struct{ Name, Value, Origin string }
 
-// Tick is the passing of time: drains that are due, tokens and remembered
-// calls that are old, keys to be rolled.
+// Tick makes the planner do what is due at a time: it ends drains, lifetimes, gangs and tokens,
+// forgets old remembered calls, rolls keys, and activates applications.
 type Tick struct {
-	// Entropy is 32 random bytes of the leader's, from which new keys are made.
+	// Entropy is 32 random bytes from the leader, from which new keys are made. Without it no keys
+	// are made.
 	Entropy []byte
 }
 
-// SetQueues replaces the queue configuration. IfVersion 0 is unconditional;
-// DryRun only validates.
+// SetQueues replaces the queue configuration. It is refused if IfVersion is neither 0 nor the
+// version in force. DryRun only validates.
 type SetQueues struct {
 	Properties []Property
 	IfVersion  uint64
 	Author     string
 	Comment    string
 	DryRun     bool
-	User       string // who asks, as an administrator of the queues that change; empty: an operator
+	User       string // an administrator of the queues that change; empty: an operator
 	Groups     []string
 }
 
-// SetQueuesReply tells the version in force afterwards and what was noticed.
+// SetQueuesReply has the version that is then in force, and warnings about the configuration.
 type SetQueuesReply struct {
 	Done
 	Version  uint64
 	Warnings []string
 }
 
-// RollbackQueues makes an earlier version the newest.
+// RollbackQueues applies an earlier version of the configuration as a new version.
 type RollbackQueues struct {
 	To      uint64
 	Author  string
@@ -62,9 +63,9 @@ type SetQueueState struct {
 	State yarn.QueueState
 }
 
-// CreateJoinToken admits one replica for TTLMillis from now on, by the leader's clock: the clock of
-// the replica that was asked may be another. Hash is SHA-256 of the token, which only its creator
-// has.
+// CreateJoinToken creates a token that admits one replica. The token is valid for TTLMillis by the
+// leader's clock, which may differ from the clock of the replica that received the request. Hash is
+// the SHA-256 of the token; only the creator of the token has the token itself.
 type CreateJoinToken struct {
 	Hash      []byte
 	Voter     bool
@@ -72,22 +73,22 @@ type CreateJoinToken struct {
 	Who       string
 }
 
-// UseJoinToken spends a token.
+// UseJoinToken uses up a join token. By is the replica that joins.
 type UseJoinToken struct {
 	Hash []byte
 	By   string
 }
 
-// UseJoinTokenReply tells the role that the token gives.
+// UseJoinTokenReply has the role of the new replica.
 type UseJoinTokenReply struct {
 	Done
 	Voter bool
 }
 
-// RaiseLevel raises the feature level.
+// RaiseLevel raises the feature level of the cluster.
 type RaiseLevel struct{ Level uint32 }
 
-// RaiseEpoch marks a restore or a recovery by hand.
+// RaiseEpoch raises the epoch after a restore or a manual recovery.
 type RaiseEpoch struct {
 	ClusterTimestamp int64
 	Why              string

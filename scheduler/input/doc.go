@@ -1,7 +1,13 @@
 // Package input has the inputs of the planner: one type for each request and each expired timer,
 // the type of its reply, and the codec that carries both between replicas.
 //
-// An input has what its sender stated, in the types of package yarn, and the time at which the
-// leader's sequencer took it. It contains no decision. A refusal is a reply with a Fault; it leads
-// to no event. The codec has its own version. A leader that does not know the version says so.
+// An input has what its sender stated, in the types of package yarn. It contains no decision; the
+// leader's sequencer adds the time. A refusal is a reply with a Fault, and it leads to no event.
+// The codec has its own version, and DecodeRequest returns ErrVersion for a version that it does
+// not know.
+//
+// Begin with input.go (Input, Reply, Request, the kinds and the codec) and fault.go (refusals). The
+// other files have the inputs, grouped by what they are about: application.go, attempt.go (with
+// update.go), node.go, cluster.go and so on. Check (check.go) applies the limits of limits.go to
+// each request, and caller.go names the operations that the audit records.
 package input

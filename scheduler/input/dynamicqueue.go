@@ -2,17 +2,18 @@ package input
 
 import "rmd/internal/codec"
 
-// MaxQueuesRemoved bounds the queues that one RemoveIdleQueues removes.
+// MaxQueuesRemoved is the most queues that one RemoveIdleQueues removes.
 const MaxQueuesRemoved = 1000
 
-// RemoveIdleQueues removes dynamic queues that nobody has used for the time in which they expire.
+// RemoveIdleQueues removes the dynamic queues that have been idle for longer than their expiration
+// time.
 type RemoveIdleQueues struct{}
 
-// ManageQueues decides which leaves below managed parents have the capacity of the template.
+// ManageQueues decides which leaves below managed parents have the capacity of the leaf template.
 type ManageQueues struct{}
 
-// AdoptQueue makes a dynamic queue, and the dynamic queues above it, queues of the configuration.
-// IfVersion 0 is unconditional; DryRun only validates.
+// AdoptQueue adds a dynamic queue, and the dynamic queues above it, to the configuration. It is
+// refused if IfVersion is neither 0 nor the version in force. DryRun only validates.
 type AdoptQueue struct {
 	Queue     string
 	IfVersion uint64

@@ -57,8 +57,8 @@ const (
 	QueueNotMapped    Code = "QUEUE_NOT_MAPPED"
 )
 
-// Fault says what was refused and what to do about it. Details lists every
-// single fault where there can be several.
+// Fault says what was refused and how to correct it. Details lists the single problems where there
+// can be several.
 type Fault struct {
 	Reason  Code     `json:"code"`
 	What    string   `json:"what"`
@@ -66,7 +66,7 @@ type Fault struct {
 	Details []string `json:"details,omitempty"`
 }
 
-// Faultf makes a fault with a formatted sentence.
+// Faultf returns a fault with a formatted sentence. do says how to correct it; it may be empty.
 func Faultf(code Code, do, format string, args ...any) *Fault {
 	return &Fault{Reason: code, What: fmt.Sprintf(format, args...), Do: do}
 }
@@ -89,7 +89,7 @@ func (f *Fault) Code(c *codec.Coder) {
 	codec.List(c, &f.Details, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
-// NoSuchApp refuses a question or an operation on an application that is not known.
+// NoSuchApp returns the fault for an application that does not exist.
 func NoSuchApp(id yarn.ApplicationID) *Fault {
 	return Faultf(NoSuchApplication, "list them with \"rmd app list\"", "there is no application %s", id)
 }

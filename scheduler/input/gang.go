@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// SetGang declares which containers of an application start together or not at all, as
-// yarn.ParseGang reads it; empty: none do.
+// SetGang declares an application's gang: the containers that start together or not at all.
+// yarn.ParseGang reads Gang. Empty withdraws the gang.
 type SetGang struct {
 	ID   yarn.ApplicationID
 	Gang string

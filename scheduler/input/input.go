@@ -7,8 +7,8 @@ import (
 	"rmd/internal/codec"
 )
 
-// Versions of the codec between replicas. A request that says who asks has the
-// second one, which replicas know that know event.LevelAudit.
+// Versions of the codec between replicas. A request with a Caller has the second version, which
+// replicas know from event.LevelAudit on.
 const (
 	Version       = 1
 	versionCaller = 2
@@ -20,10 +20,10 @@ var (
 	ErrKind    = errors.New("input kind not known")
 )
 
-// Kind is the number of an input type on the wire; append only.
+// Kind is the number of an input type in the codec. Numbers are append-only.
 type Kind uint8
 
-// Input is one question to the planner.
+// Input is a request to the planner.
 type Input interface {
 	Kind() Kind
 	Code(c *codec.Coder)
@@ -35,12 +35,13 @@ type Input interface {
 type Reply interface {
 	// Code encodes or decodes the reply.
 	Code(c *codec.Coder)
-	// Refused returns the fault when the input was refused; nil when not.
+	// Refused returns the fault if the input was refused, or nil.
 	Refused() *Fault
 	setFault(f *Fault)
 }
 
-// Done is the part that every reply has: why it was refused, when it was.
+// Done is the part that all replies have. Fault says why the input was refused; it is nil if the
+// input was not refused.
 type Done struct{ Fault *Fault }
 
 // Refused implements Reply.
@@ -59,28 +60,29 @@ func (d *Done) code(c *codec.Coder) {
 	d.Fault.Code(c)
 }
 
-// Code implements Reply for replies that say nothing more.
+// Code implements Reply for replies without fields of their own.
 func (d *Done) Code(c *codec.Coder) { d.code(c) }
 
-// Refuse returns the input's reply with a fault.
+// Refuse returns a reply to in that carries the fault.
 func Refuse(in Input, f *Fault) Reply {
 	r := in.NewReply()
 	r.setFault(f)
 	return r
 }
 
-// Request is an input as it is handed to the sequencer: with the idempotency
-// key of its caller, when it has one, and a hash of its body. Caller is who asks for
-// an operation; without it the planner records none.
+// Request is an input as the sequencer receives it. BodyHash is a hash of the caller's request; it
+// tells a repeated call from another one with the same key. Without a Caller the audit does not
+// record the operation.
 type Request struct {
-	// Key is CLIENT/SEQUENCE, with its owner (OwnedKey); empty when repetition is harmless by itself.
+	// Key is the idempotency key CLIENT/SEQUENCE, joined with its owner by OwnedKey. It is empty if
+	// a repetition does no harm.
 	Key      string
 	BodyHash uint64
 	Caller   Caller
 	Input    Input
 }
 
-// Input kinds; append only.
+// Kinds of inputs; append only.
 const (
 	KindInitCluster Kind = 1 + iota
 	KindTick
@@ -134,10 +136,10 @@ const (
 	KindManageQueues
 )
 
-// KindsEnd is above every kind that this build knows.
+// KindsEnd is one more than the highest kind of this build.
 const KindsEnd = KindManageQueues + 1
 
-// New returns an empty input of a kind; nil when this build does not know it.
+// New returns an empty input of a kind, or nil if this build does not know the kind.
 func New(k Kind) Input {
 	if mk := makers[k]; mk != nil {
 		return mk()
@@ -212,7 +214,7 @@ func EncodeRequest(buf []byte, r Request) []byte {
 	return c.Bytes()
 }
 
-// code codes what stands before the input.
+// code encodes or decodes the fields before the input.
 func (r *Request) code(c *codec.Coder, version uint8) {
 	c.String(&r.Key)
 	c.U64(&r.BodyHash)
@@ -222,7 +224,8 @@ func (r *Request) code(c *codec.Coder, version uint8) {
 	}
 }
 
-// DecodeRequest reads one request, which must be all of data.
+// DecodeRequest decodes one request, which must take up all of data. The error wraps ErrVersion,
+// ErrKind or an error of the codec.
 func DecodeRequest(data []byte) (Request, error) {
 	c := codec.NewDecoder(data)
 	var r Request
@@ -255,7 +258,7 @@ func EncodeReply(buf []byte, r Reply) []byte {
 	return c.Bytes()
 }
 
-// DecodeReply reads the reply to in from data.
+// DecodeReply decodes the reply to in, which must take up all of data.
 func DecodeReply(in Input, data []byte) (Reply, error) {
 	r := in.NewReply()
 	c := codec.NewDecoder(data)

@@ -5,37 +5,38 @@ import (
 	"rmd/yarn"
 )
 
-// Label is a node label of the cluster's collection.
+// Label is a node label of the cluster.
 type Label struct {
 	Name      string
-	Exclusive bool // its nodes are never lent to asks without a label
+	Exclusive bool // asks without a label never use its nodes
 }
 
-// SetLabels adds labels to the cluster's collection. A label that is there keeps its exclusivity:
-// another one is refused, as in YARN, unless Change is set.
+// SetLabels adds labels to the cluster. As in YARN, it is refused if it would change the
+// exclusivity of a label that exists, unless Change is set.
 type SetLabels struct {
 	Labels []Label
 	Change bool
 }
 
-// RemoveLabels takes labels out of the collection, and off the nodes that have one. A label that a
-// queue names in its configuration stays.
+// RemoveLabels removes labels from the cluster and from the nodes that have them. It is refused if
+// the configuration of a queue names one of them.
 type RemoveLabels struct{ Names []string }
 
-// LabelledNode gives a host with all its NodeManagers (port 0), or one NodeManager, the labels that
-// stand here in the place of those it has. None takes them away; more than one is refused.
+// LabelledNode has the new labels of one NodeManager, or of all NodeManagers of a host (port 0).
+// They replace its old labels. No labels remove them; more than one is refused.
 type LabelledNode struct {
 	ID     yarn.NodeID
 	Labels []string
 }
 
-// LabelNodes replaces the labels of nodes, all or none of them. Hosts need not be registered.
+// LabelNodes replaces the labels of nodes, of all of them or of none. Hosts need not be registered.
 type LabelNodes struct {
 	Nodes []LabelledNode
-	// KnownOnly refuses hosts and NodeManagers that never registered.
+	// KnownOnly refuses the request if it names a host or NodeManager that never registered.
 	KnownOnly bool
-	// FromNode says that a NodeManager tells its own label. That is how nodes get labels when their
-	// configuration is distributed, and no other way is open then.
+	// FromNode says that a NodeManager reports its own label. If
+	// yarn.node-labels.configuration-type is distributed, only such requests are allowed; otherwise
+	// they are refused.
 	FromNode bool
 }
 

@@ -2,29 +2,29 @@ package input
 
 import "rmd/yarn"
 
-// Limits that others need to know.
+// Limits that other packages use.
 const (
-	MaxCount   = 1_000_000 // containers under one name of an ask
-	MaxEntries = 100_000   // of one list in one call
+	MaxCount   = 1_000_000 // containers of one ask
+	MaxEntries = 100_000   // elements of one list in a request
 	MaxName    = 256       // bytes of the name of a user, group, token, host or rack
 	MaxPath    = 2 << 10   // bytes of a queue's path
 	MaxAddress = 4 << 10   // bytes of a tracking URL
-	MaxText    = 64 << 10  // bytes of what is said of an end
+	MaxText    = 64 << 10  // bytes of diagnostics
 	MaxContext = 4 << 20   // bytes of a submission context
 	MaxKey     = 512       // bytes of an idempotency key
-	MaxLabels  = 4096      // labels in one call
+	MaxLabels  = 4096      // labels in a request
 
-	// MaxMillis bounds times and spans of time, in milliseconds: 2,200 years. Any of
-	// them may be added to another.
+	// MaxMillis is the largest time or duration, in milliseconds: 2,200 years. The sum of any two
+	// does not overflow.
 	MaxMillis = int64(1) << 46
 )
 
-// limits has the bound of every field of every input, however deep, that its type does
-// not bound: texts and bytes by their length, lists by their length, numbers of 64 bits
-// by their value. Resources are bounded by yarn.MaxAmount. A field that is not here
-// takes nothing (TestEveryFieldHasALimit).
+// limits has the limit of each field whose type does not bound it, for all inputs and the types in
+// them: the length of texts, bytes and lists, and the value of 64-bit numbers. Resources are
+// bounded by yarn.MaxAmount instead. A field without an entry accepts only its zero value
+// (TestEveryFieldHasALimit).
 var limits = map[string]limit{
-	// Identities are compared, never counted with.
+	// Identities are only compared; nothing computes with them.
 	"ApplicationID.ClusterTimestamp": any64,
 	"ContainerID.Number":             any64,
 	"SchedulerKey.AllocationID":      any64,
@@ -78,7 +78,8 @@ var limits = map[string]limit{
 	"Audit.Target":                start(4 << 10),
 	"Audit.Result":                start(4 << 10),
 
-	// Longer names of labels than there may be are refused in YARN's words.
+	// Label names may be longer here than the cluster allows, so that the planner refuses them in
+	// YARN's words.
 	"SetLabels.Labels":      upTo(MaxLabels),
 	"Label.Name":            upTo(4 << 10),
 	"RemoveLabels.Names":    upTo(MaxLabels),
@@ -122,7 +123,7 @@ var limits = map[string]limit{
 	"SubmitApplication.Context":        upTo(MaxContext),
 	"SubmitApplication.AMPlaces":       upTo(1000),
 	"Place.Name":                       upTo(MaxName),
-	"SubmitApplication.Label":          upTo(4 << 10), // longer ones than there may be are refused in YARN's words
+	"SubmitApplication.Label":          upTo(4 << 10), // as Label.Name
 	"SubmitApplication.AMLabel":        upTo(4 << 10),
 	"SetLifetime.LifetimeMillis":       millis,
 	"FailAttempt.User":                 upTo(MaxName),
@@ -189,21 +190,21 @@ var limits = map[string]limit{
 	"UnregisterNode.HeartbeatSession":  any64,
 }
 
-// limit bounds one field.
+// limit is the range of one field: of its length, or of its value.
 type limit struct {
 	least, most int64
-	// over says what becomes of more: it is refused, or brought to the bound.
+	// over says what happens to a text or number out of range.
 	over over
 }
 
 type over uint8
 
 const (
-	refuse    over = iota
-	keepStart      // of a text
-	keepEnd        // of a text, where causes stand
-	nearest        // number that is allowed
-	nothing        // any number will do
+	refuse    over = iota // refuse the request
+	keepStart             // cut off the end of a text
+	keepEnd               // cut off the start of a text, since causes are at the end
+	nearest               // use the nearest allowed number
+	nothing               // any number is allowed
 )
 
 var (
@@ -216,6 +217,6 @@ func start(most int64) limit         { return limit{most: most, over: keepStart}
 func end(most int64) limit           { return limit{most: most, over: keepEnd} }
 func within(least, most int64) limit { return limit{least: least, most: most} }
 
-// amount bounds each kind of a resource from above; what is below zero is refused, or
-// passed over, where its meaning is known.
+// amount is the range of each kind of a Resource. It allows negative numbers, because the planner
+// refuses or ignores these depending on the field.
 var amount = limit{least: -yarn.MaxAmount, most: yarn.MaxAmount}

@@ -5,7 +5,7 @@ import (
 	"rmd/yarn"
 )
 
-// ContainerStatus is what a node says of one container.
+// ContainerStatus is the state of one container as its node reports it.
 type ContainerStatus struct {
 	Container   yarn.ContainerID
 	State       yarn.ContainerState // ContainerRunning or ContainerCompleted
@@ -20,7 +20,7 @@ func (s *ContainerStatus) code(c *codec.Coder) {
 	c.String(&s.Diagnostics)
 }
 
-// RecoveredContainer is what a node knows of a container beside its status.
+// RecoveredContainer is what a node reports about a container in addition to its status.
 type RecoveredContainer struct {
 	Container     yarn.ContainerID
 	Key           yarn.SchedulerKey
@@ -35,7 +35,8 @@ func (r *RecoveredContainer) code(c *codec.Coder) {
 	c.I64(&r.StartedMillis)
 }
 
-// RegisterNode brings a node in, or back. Containers are those it still runs.
+// RegisterNode registers a node, for the first time or again. Containers are those that it still
+// runs.
 type RegisterNode struct {
 	ID         yarn.NodeID
 	HTTPPort   uint16
@@ -43,82 +44,83 @@ type RegisterNode struct {
 	Total      yarn.Resource
 	Version    string
 	Containers []ContainerStatus
-	// Recovered are those that another ResourceManager may have given, when the node registers for
-	// the first time with a cluster that was taken over from it.
+	// Recovered are the containers that another ResourceManager may have allocated. They matter
+	// only when a node first registers with a cluster that was migrated from that ResourceManager.
 	Recovered []RecoveredContainer
-	// Running are the applications that the node still keeps something of.
+	// Running are the applications of which the node still has containers or files.
 	Running []yarn.ApplicationID
-	// NodeManager says that this is a NodeManager of Hadoop: the leader calls it to start
-	// AMs. A simulated node gets the order in the answer to its heartbeat.
+	// NodeManager says that this is a NodeManager of Hadoop: the leader calls it to start AMs. A
+	// simulated node gets the launch in the reply to its heartbeat instead.
 	NodeManager bool
-	// Unhealthy is the node's own judgment of itself, with its reasons.
+	// Unhealthy says that the node considers itself unhealthy, and Report why.
 	Unhealthy bool
 	Report    string
-	// Address is where the node calls from; empty when that is not known.
+	// Address is the address from which the node calls; empty if it is unknown.
 	Address string
-	// HeartbeatSession and PrevSession are those of NodeHeartbeat. A registration is a
-	// session of its own, which the first heartbeat after it ends.
+	// HeartbeatSession and PrevSession are as in NodeHeartbeat. A registration is a session of its
+	// own, which ends with the first heartbeat after it.
 	HeartbeatSession, PrevSession uint64
 }
 
-// RegisterNodeReply tells a node which containers to kill, those that the
-// cluster does not know, and of which applications to clear away what is left.
-// Number is the node's number in events and batches.
+// RegisterNodeReply says which containers the node must kill, because the cluster does not know
+// them, and of which applications it must remove the files. Number is the node's number in events
+// and in NodesHeard.
 type RegisterNodeReply struct {
 	Done
 	Number  uint32
 	Kill    []yarn.ContainerID
 	CleanUp []yarn.ApplicationID
-	Total   yarn.Resource // in force: an administrator's, when one was set
+	Total   yarn.Resource // set by an administrator; zero if none was set
 }
 
-// NodeHeartbeat is a node's heartbeat: what changed on it since the last one, and a
-// scheduling pass.
+// NodeHeartbeat reports what changed on a node since its last heartbeat. The planner then runs a
+// scheduling pass over the node.
 type NodeHeartbeat struct {
 	ID        yarn.NodeID
 	Unhealthy bool
 	Report    string
 	Statuses  []ContainerStatus
-	// Full says that Statuses has every container of the node: what the cluster
-	// knows to run there and is not among them is lost.
+	// Full says that Statuses has every container of the node. A container that the node reported
+	// earlier and that is not in Statuses is lost.
 	Full bool
-	// Told and Signalled are the clean-ups and signals that the node has had.
+	// CleanupsAcked and SignalsAcked are the cleanups and signals that the node has received.
 	CleanupsAcked []yarn.ApplicationID
 	SignalsAcked  []yarn.ContainerID
-	// HeartbeatSession is the number of an unbroken run of the node's heartbeats at one
-	// frontend. No other run has it. The first heartbeat of a run names the run before it
-	// in PrevSession. Response is the number of the last answer that the node has. With
-	// these the planner recognizes a late heartbeat: the node has since called another
-	// frontend, or called again. HeartbeatSession 0: the frontend does not say, and its
-	// heartbeats come in order.
+	// HeartbeatSession is the number of an unbroken run of the node's heartbeats at one frontend.
+	// No other run has the same number. The first heartbeat of a run has the number of the run
+	// before it in PrevSession. Response is the number of the last response that the node has. With
+	// these numbers the planner recognizes a late heartbeat: since it was sent, the node has called
+	// another frontend, or has called again. HeartbeatSession 0 means that the frontend uses no
+	// sessions and delivers the heartbeats in order.
 	HeartbeatSession, PrevSession uint64
 	Response                      int32
-	// Sizes are how large containers are there that have grown and not been confirmed;
-	// SizesTold the orders of sizes that the node has had.
+	// Sizes are the sizes on the node of containers that have grown and are not confirmed yet.
+	// SizesAcked are the resize orders that the node has received.
 	Sizes      []ContainerSize
 	SizesAcked []SizeOrder
-	// RemovalsAcked is the number of the last completed container that the node has been
-	// told to forget; 0: none since the frontend serves it. See state.Removals.
+	// RemovalsAcked is the number of the last completed container that the node has been told to
+	// forget; 0 if there was none since the frontend serves the node. See state.State.Removals.
 	RemovalsAcked uint64
-	// KeepAlive are the applications that have ended and whose logs the node still collects.
+	// KeepAlive are the ended applications whose logs the node still collects.
 	KeepAlive []yarn.ApplicationID
 }
 
-// NodesHeard says that nodes, by their numbers, sent heartbeats that changed
-// nothing: they live, and are to be served.
+// NodesHeard says that the nodes with these numbers sent heartbeats that reported nothing new. The
+// planner runs a scheduling pass over each.
 type NodesHeard struct{ Nodes []uint32 }
 
-// Signal is a signal for a container.
+// Signal is a signal for a container. Command is a number of YARN's SignalContainerCommand.
 type Signal struct {
 	Container yarn.ContainerID
 	Command   uint8
 }
 
-// ExpireContainers says that containers were granted and not started within the
-// time for it.
+// ExpireContainers reports containers that were not started, or increases that were not used,
+// within the container allocation expiry interval.
 type ExpireContainers struct{ Containers []yarn.ContainerID }
 
-// Launch is a container that the ResourceManager itself starts: an AM.
+// Launch is a container that the ResourceManager itself starts: an AM. Context is the submission
+// context of the application.
 type Launch struct {
 	Container yarn.ContainerID
 	Size      yarn.Resource
@@ -126,61 +128,62 @@ type Launch struct {
 	Context   []byte
 }
 
-// NodeHeartbeatReply carries the orders for a node. Launches and kills are
-// repeated until the node reports the container's new state; a node takes each
-// once.
+// NodeHeartbeatReply has the commands for a node. Launches and kills are repeated until the node
+// reports the new state of the container. A node ignores a command that it has already received.
 type NodeHeartbeatReply struct {
 	Done
 	Launch   []Launch
 	Kill     []yarn.ContainerID
-	Resync   bool // the cluster does not know this node: register again
-	Shutdown bool // decommissioned
-	// CleanUp and Signals are repeated until the node is said to have had them.
+	Resync   bool // the node must register again
+	Shutdown bool // the node is decommissioned
+	// CleanUp and Signals are repeated until the node acknowledges them.
 	CleanUp []yarn.ApplicationID
 	Signals []Signal
-	// Total is what an administrator set the node to; zero: nothing was set.
+	// Total is the node's resource as an administrator set it; zero if none was set.
 	Total yarn.Resource
-	// Late says that the node has been heard since: nothing of the report was
-	// believed, and nothing is answered.
+	// Late says that the heartbeat was late (see NodeHeartbeat). It had no effect, and the reply
+	// has nothing else.
 	Late bool
-	// Resize are containers to be given the size that they have in the state, repeated
-	// until the node is said to have had it.
+	// Resize are the containers whose size the node must change to the size in the state. They are
+	// repeated until the node acknowledges them.
 	Resize []SizeOrder
 }
 
-// ExpireNode says that a node has been silent for its expiry interval.
+// ExpireNode reports that a node sent no heartbeat for its expiry interval.
 type ExpireNode struct{ ID yarn.NodeID }
 
-// DrainNode starts (or, with Back, undoes) a graceful decommission.
+// DrainNode starts the graceful decommission of a node. With Back it ends one, or takes a
+// decommissioned node back.
 type DrainNode struct {
 	ID             yarn.NodeID
 	Back           bool
-	Now            bool  // at once, its containers are lost
+	Now            bool  // decommission at once; the node loses its containers
 	DeadlineMillis int64 // Unix; 0: none
 }
 
-// DrainNodes starts a graceful decommission of several nodes: of all, or of none. A node that
-// drains already gets the deadline, and one that is decommissioned stays so.
+// DrainNodes starts the graceful decommission of several nodes, of all of them or of none. A node
+// that is already draining gets the new deadline. A decommissioned node stays decommissioned.
 type DrainNodes struct {
 	IDs            []yarn.NodeID
 	DeadlineMillis int64 // Unix; 0: none
 }
 
-// ForgetNode removes a node that is inactive. Untracked is the leader's own request for a node
-// that is inactive for long: it changes nothing unless the lists of hosts leave the node out.
+// ForgetNode removes a node that is inactive. With Untracked the leader itself requests it for a
+// node that has been inactive for long. It then has an effect only if the lists of hosts do not
+// name the node.
 type ForgetNode struct {
 	ID        yarn.NodeID
 	Untracked bool
 }
 
-// SetNodeResource changes a node's total.
+// SetNodeResource sets a node's total resource.
 type SetNodeResource struct {
 	ID    yarn.NodeID
 	Total yarn.Resource
 }
 
-// UnregisterNode is a node's clean shutdown. HeartbeatSession is the session that it ends, so
-// that a late call is recognized; 0: the frontend does not say.
+// UnregisterNode is a node's regular shutdown. HeartbeatSession is the session that it ends, so
+// that the planner can recognize a late call; 0 means that the frontend uses no sessions.
 type UnregisterNode struct {
 	ID               yarn.NodeID
 	HeartbeatSession uint64

@@ -5,11 +5,12 @@ import (
 	"rmd/yarn"
 )
 
-// PreemptionRound has the planner judge what queues are owed and what others must give.
+// PreemptionRound runs a preemption round: the planner computes what each queue is entitled to, and
+// which containers others must give up for it.
 type PreemptionRound struct{}
 
-// Preempting is a container that ends soon after the deadline, for another's sake, unless its AM ends
-// it before or the need for it is gone.
+// Preempting is a container with a preemption warning. It ends soon after the deadline unless its
+// AM ends it earlier or it is no longer needed.
 type Preempting struct {
 	Container      yarn.ContainerID
 	Size           yarn.Resource

@@ -5,12 +5,14 @@ import (
 	"rmd/yarn"
 )
 
-// IssueDelegationToken makes a token with which Renewer's jobs act for Owner.
+// IssueDelegationToken issues a delegation token. Its holder acts as Owner, and Renewer may renew
+// it. RealUser is the user who requested it for Owner; empty if that was Owner.
 type IssueDelegationToken struct {
 	Owner, Renewer, RealUser string
 }
 
-// IssueDelegationTokenReply is the token's identity; times in Unix milliseconds.
+// IssueDelegationTokenReply has the parts of the token's identifier that the cluster chose. Times
+// are Unix milliseconds.
 type IssueDelegationTokenReply struct {
 	Done
 	Sequence    uint32
@@ -19,43 +21,43 @@ type IssueDelegationTokenReply struct {
 	MaxMillis   int64
 }
 
-// RenewDelegationToken lets a token live on; By must be its renewer.
+// RenewDelegationToken extends the validity of a token. By must be its renewer.
 type RenewDelegationToken struct {
 	Sequence uint32
 	By       string
 }
 
-// RenewDelegationTokenReply tells until when the token is good now.
+// RenewDelegationTokenReply has the new expiry time, in Unix milliseconds.
 type RenewDelegationTokenReply struct {
 	Done
 	ExpiresMillis int64
 }
 
-// CancelDelegationToken ends a token; By must be its owner or renewer.
+// CancelDelegationToken cancels a token. By must be its owner or renewer.
 type CancelDelegationToken struct {
 	Sequence uint32
 	By       string
 }
 
-// SetHosts replaces the lists of hosts that may register (Include; empty: all)
-// and that may not (Exclude). Nodes that are no longer allowed leave: at once,
-// or with Graceful when they are drained, TimeoutMillis after that began at
-// the latest (0: no limit). Nodes that are allowed again come back.
+// SetHosts replaces the lists of hosts. Only hosts in Include may register; an empty Include allows
+// all. Hosts in Exclude may not. Nodes that are no longer allowed leave at once, or with Graceful
+// after they are drained, for at most TimeoutMillis (0: no limit). Nodes that are allowed again
+// come back.
 type SetHosts struct {
 	Include, Exclude []string
 	Graceful         bool
 	TimeoutMillis    int64
 	Who              string
-	Timeouts         []HostTimeout // of hosts with a time of their own
+	Timeouts         []HostTimeout // of hosts with a timeout of their own
 }
 
-// HostTimeout is how long the nodes of a host may drain; 0: no limit.
+// HostTimeout is the longest time that the nodes of a host may drain; 0 means no limit.
 type HostTimeout struct {
 	Host   string
 	Millis int64
 }
 
-// SetHostsReply lists the nodes that have begun to leave or to come back.
+// SetHostsReply lists the nodes that have begun to leave and to come back.
 type SetHostsReply struct {
 	Done
 	Leaving, Returning []yarn.NodeID

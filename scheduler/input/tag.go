@@ -2,11 +2,11 @@ package input
 
 import "strings"
 
-// tagPrefix begins the tag that names the user to place an application for.
+// tagPrefix is the start of a tag with the user for whom placement rules place an application.
 const tagPrefix = "userid="
 
-// TagUser is the user that the first tag userid=NAME names; empty if none does. As in YARN a tag that
-// has a further = with something behind it is passed over.
+// TagUser returns the user of the first tag userid=NAME, or "" if there is none. As in YARN, a tag
+// with a second = and text after it is ignored.
 func TagUser(tags []string) string {
 	for _, t := range tags {
 		if !strings.HasPrefix(t, tagPrefix) {

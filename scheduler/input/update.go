@@ -5,7 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// UpdateType is what an AM wants of a container; YARN's numbers.
+// UpdateType is the change that an AM wants for a container. The numbers are those of YARN's
+// ContainerUpdateTypeProto.
 type UpdateType uint8
 
 // Types of updates.
@@ -16,7 +17,7 @@ const (
 	DemoteExecution
 )
 
-// Why a container is not updated: YARN's words, and one of ours.
+// Reasons why a container is not updated. NotSupported is rmd's, the others are YARN's.
 const (
 	UnknownContainer  = "INVALID_CONTAINER_ID"
 	WrongVersion      = "INCORRECT_CONTAINER_VERSION_ERROR"
@@ -25,8 +26,8 @@ const (
 	NotSupported      = "CONTAINER_UPDATE_NOT_SUPPORTED"
 )
 
-// Update is what an AM wants changed of a container of a version. Size is its size
-// after that; Opportunistic the execution type that a promotion or demotion names.
+// Update is a change that an AM wants for a version of a container. Size is the container's size
+// after the change. Opportunistic is the execution type that a promotion or demotion names.
 type Update struct {
 	Container     yarn.ContainerID
 	Version       int32
@@ -35,36 +36,35 @@ type Update struct {
 	Opportunistic bool
 }
 
-// UpdateError says why an update, by its place in the call, is not made. Version
-// is the container's; -1 when there is no such container.
+// UpdateError says why the update with an index in the call is not made. Version is the current
+// version of the container, or -1 if there is no such container.
 type UpdateError struct {
 	Update  uint32
 	Reason  string
 	Version int32
 }
 
-// Resized is a container whose size has changed, as its AM is told of it.
+// Resized is a container whose size has changed, as its AM sees it.
 type Resized struct {
 	Granted
 	Version int32
 	Change  yarn.SizeChange
 }
 
-// ContainerSize is a node's word of how large a container is.
+// ContainerSize is the size of a container as its node reports it.
 type ContainerSize struct {
 	Container yarn.ContainerID
 	Size      yarn.Resource
 }
 
-// SizeOrder says that a node must give, or has been told to give, a container the
-// size of a version.
+// SizeOrder tells a node to give a container its size of a version, or acknowledges that.
 type SizeOrder struct {
 	Container yarn.ContainerID
 	Version   int32
 }
 
-// further begins what a later version added at the end of a message. It is left
-// out when there is nothing in it, so that an older replica reads the rest.
+// further starts a part that a later version added at the end of a message. The part is left out if
+// it is empty, so that an older replica can read the message.
 func further(c *codec.Coder, has bool) bool {
 	if c.Decoding() {
 		return c.Err() == nil && c.Rest() > 0
