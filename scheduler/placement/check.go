@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Problem is what is wrong with a rule.
+// Problem is a fault in the rules.
 type Problem struct {
-	Rule int // from 1; 0: with all of them
+	Rule int // the rule's number, from 1; 0: no single rule
 	What string
-	YARN string // what YARN says of it; empty: something else
+	YARN string // YARN's message for the same fault; empty if unknown
 }
 
 func (p Problem) String() string {
@@ -19,8 +19,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("rule %d: %s", p.Rule, p.What)
 }
 
-// Check returns the rules whose queue can be used for no submission. Paths are looked at up to
-// their first variable.
+// Check returns a Problem for each rule whose queue can never be used. It checks a path only up to
+// its first variable.
 func Check(rules []Rule, q Queues) []Problem {
 	var out []Problem
 	for i := range rules {
@@ -58,7 +58,8 @@ func checkPath(q Queues, path string) Problem {
 	return checkFixedPart(q, path, strings.Join(parts[:fixed], "."), fixed)
 }
 
-// checkFixedPart checks the part of a path before its first variable, of so many names.
+// checkFixedPart checks the part of a path before its first variable. names is the number of queue
+// names in fixed.
 func checkFixedPart(q Queues, path, fixed string, names int) Problem {
 	full, p := checkRoot(q, fixed)
 	if p.What != "" {
@@ -77,7 +78,8 @@ func checkFixedPart(q Queues, path, fixed string, names int) Problem {
 	return Problem{}
 }
 
-// checkRoot replaces the first name of a path by the path of its queue.
+// checkRoot replaces the first name of a path, which may be a short name, with the full path of
+// that queue.
 func checkRoot(q Queues, path string) (full string, p Problem) {
 	full, why := normalize(q, path)
 	if why == "" {
@@ -94,7 +96,7 @@ func checkRoot(q Queues, path string) (full string, p Problem) {
 	return full, p
 }
 
-// createdBelow says whether the queue above a path creates queues.
+// createdBelow reports whether the parent of a path creates queues.
 func createdBelow(q Queues, path string) bool {
 	p, ok := q.Find(above(path))
 	return ok && p.creates()
@@ -120,7 +122,7 @@ func checkFixed(q Queues, path string) Problem {
 	return Problem{}
 }
 
-// asYARN is a path as YARN's QueuePath writes it: without blanks around its last dot.
+// asYARN returns a path as YARN's QueuePath writes it: without blanks around its last dot.
 func asYARN(path string) string {
 	parent, leaf, nested := cut(path)
 	if !nested {

@@ -14,8 +14,8 @@ import (
 // ruleKeys are the keys of a rule, sorted.
 var ruleKeys = []string{"create", "customPlacement", "fallbackResult", "matches", "parentQueue", "policy", "type", "value"}
 
-// policies are the paths that policies place in, below parentQueue unless fixed. The others are in
-// actionOf.
+// policies maps policies to the path in which they place. The path is below parentQueue, unless it
+// is fixed. The method action has the policies that are not listed here.
 var policies = map[string]struct {
 	path  string
 	fixed bool
@@ -32,14 +32,14 @@ var policies = map[string]struct {
 
 const policyNames = "specified, reject, defaultQueue, user, primaryGroup, secondaryGroup, primaryGroupUser, secondaryGroupUser, applicationName, setDefaultQueue or custom"
 
-// fields of a rule as written; a nil one is not there.
+// jsonRule has the values of a rule in JSON. A nil value means that the key is absent.
 type jsonRule struct {
 	kind, matches, policy, parent, fallback, value, custom *string
 	create                                                 *bool
 }
 
-// ParseJSON reads the rules of yarn.scheduler.capacity.mapping-rule-json: an object whose "rules" is
-// the list of rules. Warnings name keys that mean nothing, which YARN passes over silently.
+// ParseJSON reads the rules of yarn.scheduler.capacity.mapping-rule-json: an object whose key
+// "rules" has the list of rules. Warnings name unknown keys, which YARN ignores silently.
 func ParseJSON(text string) (rules []Rule, warnings, problems []Problem) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var top map[string]json.RawMessage
@@ -71,7 +71,7 @@ func ParseJSON(text string) (rules []Rule, warnings, problems []Problem) {
 	return rules, warnings, problems
 }
 
-// syntax says where a text is not JSON, by line and column from 1.
+// syntax describes a JSON error, if possible by line and column, which count from 1.
 func syntax(text string, err error) string {
 	at := int64(-1)
 	var bad *json.SyntaxError
@@ -131,7 +131,8 @@ func parseRule(raw json.RawMessage) (r Rule, strange []string, what string) {
 	return r, unknown(object, ruleKeys), what
 }
 
-// text reads a text as Hadoop's JSON reader does, which takes numbers and truth values too.
+// text reads a string as Hadoop's JSON reader does, which also accepts numbers and booleans. A nil
+// string means that there is no value.
 func text(raw json.RawMessage) (*string, bool) {
 	if raw == nil || isNull(raw) {
 		return nil, true
@@ -144,7 +145,7 @@ func text(raw json.RawMessage) (*string, bool) {
 	return &s, !strings.ContainsAny(s, "{[")
 }
 
-// boolean reads a truth value, or a text or whole number that means one.
+// boolean reads a boolean, or a string or whole number that stands for one.
 func boolean(raw json.RawMessage) (*bool, bool) {
 	s, ok := text(raw)
 	if s == nil || !ok {
@@ -162,7 +163,8 @@ func boolean(raw json.RawMessage) (*bool, bool) {
 	return &value, true
 }
 
-// rule checks what is written and makes a rule of it.
+// rule checks the values and converts them to a Rule. what describes a fault; empty if there is
+// none.
 func (j *jsonRule) rule() (r Rule, what string) {
 	switch {
 	case j.policy == nil:

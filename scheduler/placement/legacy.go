@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// MaxRules bounds the rules of a cluster.
+// MaxRules is the most rules that a cluster may have.
 const MaxRules = 10_000
 
-// ParseLegacy reads the values of yarn.scheduler.capacity.queue-mappings (u:USER:QUEUE, g:GROUP:QUEUE)
-// and yarn.scheduler.queue-placement-rules.app-name (NAME:QUEUE), which come behind. As in YARN each
-// of these rules falls back to %default, a rule that is there twice counts once, and u:%user matches
-// everybody. Problems name rules by their place among both values.
+// ParseLegacy reads the values of yarn.scheduler.capacity.queue-mappings (u:USER:QUEUE,
+// g:GROUP:QUEUE) and yarn.scheduler.queue-placement-rules.app-name (NAME:QUEUE). The rules of the
+// second follow those of the first, and Problems number both together. As in YARN, each rule falls
+// back to %default, a repeated rule counts once, and u:%user matches every user.
 func ParseLegacy(mappings, appNames string) ([]Rule, []Problem) {
 	var out []Rule
 	var problems []Problem
@@ -37,7 +37,7 @@ func ParseLegacy(mappings, appNames string) ([]Rule, []Problem) {
 
 const unknownPrefix = "begins with neither u nor g"
 
-// illegal is what YARN says of an item.
+// illegal returns YARN's message for a faulty item.
 func illegal(item, what string) string {
 	if what == unknownPrefix {
 		return "unknown mapping prefix " + fields(item)[0]
@@ -71,8 +71,8 @@ func parseAppName(f []string) (r Rule, what string) {
 	return Rule{Match: MatchApplication, Name: f[0], Target: f[1]}, ""
 }
 
-// Items cuts a list at commas and line ends, as Hadoop's getTrimmedStringCollection does: without
-// blanks around items, without empty items, and with each item once.
+// Items splits a list at commas and newlines, as Hadoop's StringUtils.getTrimmedStringCollection
+// does: without blanks around items, without empty items, and with each item once.
 func Items(list string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -85,7 +85,7 @@ func Items(list string) []string {
 	return out
 }
 
-// fields cuts an item at its colons; empty fields vanish, as in YARN.
+// fields splits an item at its colons. As in YARN, empty fields are dropped.
 func fields(item string) []string {
 	var out []string
 	for _, f := range strings.Split(item, ":") {
@@ -96,7 +96,7 @@ func fields(item string) []string {
 	return out
 }
 
-// clip shortens a text of the configuration for a message.
+// clip shortens a configured text for a message.
 func clip(s string) string {
 	const most = 80
 	if r := []rune(s); len(r) > most {

@@ -5,43 +5,44 @@ import (
 	"strings"
 )
 
-// Submission is what rules know of an application.
+// Submission has the properties of an application that rules look at.
 type Submission struct {
 	User        string
 	Groups      []string // the primary one first
 	Application string   // its name
-	Queue       string   // as the client named it; empty or "default": none
+	Queue       string   // as the client named it; empty or "default" if it named none
 	Tags        []string
-	TagGroups   []string // of the user that a tag userid=NAME names
+	TagGroups   []string // of the user whom a tag userid=NAME names
 }
 
-// Step is a rule that matched, and what came of it.
+// Step is a rule that matched, and its result.
 type Step struct {
 	Rule   int    // from 1
 	Text   string // the rule
 	Result string // placed, rejected, skipped or default; "set" if it set %default
-	Queue  string // the queue it led to, or would have led to
-	Create bool   // which is yet to be created
-	Why    string // why its queue could not be used, if so
+	Queue  string // the queue it goes to, the new %default, or the queue that could not be used
+	Create bool   // the queue does not exist yet
+	Why    string // why the queue could not be used
 }
 
-// Result says where a submission goes. Without Queue and Rejected it goes to the queue that its
-// client named.
+// Result says where a submission goes. If Queue is empty and Rejected is false, it goes to the
+// queue that its client named.
 type Result struct {
 	Queue      string // path of a leaf
 	Create     bool   // the leaf does not exist yet; a parent above it creates it
 	Rejected   bool
 	Rule       int    // the rule that decided, from 1; 0: none
 	Text       string // that rule
-	PassedOver bool   // no rule was asked: the client named a queue, and rules do not override that
+	PassedOver bool   // no rule was applied: the client named a queue, and Override is false
 	Steps      []Step // the rules that matched, in their order
-	TagUser    string // the user of the tag, for whom it was placed; empty: for its own user
+	TagUser    string // the user of a tag, for whom it was placed; empty if for its own user
 }
 
-// maxSteps is how many steps a result tells: the first ones, and the last.
+// maxSteps is the most steps in a Result: the first ones, and the last.
 const maxSteps = 1000
 
-// Place runs the rules. As in YARN, a client that names the queue "default" has named none.
+// Place applies the rules to a submission. As in YARN, a client that names the queue "default"
+// counts as having named none.
 func (r *Rules) Place(q Queues, s Submission) Result {
 	var out Result
 	if s.Queue != "" && s.Queue != defaultName && !r.Override {
@@ -56,7 +57,7 @@ func (r *Rules) Place(q Queues, s Submission) Result {
 		}
 		step := rule.run(q, v)
 		step.Rule, step.Text = i+1, rule.Text
-		if len(out.Steps) == maxSteps { // the last one decides
+		if len(out.Steps) == maxSteps { // the deciding step must be the last one
 			out.Steps = out.Steps[:maxSteps-1]
 		}
 		out.Steps = append(out.Steps, step)
@@ -74,7 +75,7 @@ func (r *Rules) Place(q Queues, s Submission) Result {
 	return out
 }
 
-// run does what a rule that matches says.
+// run applies a rule that matches.
 func (r *Rule) run(q Queues, v *variables) Step {
 	switch r.Action {
 	case Reject:
@@ -102,8 +103,8 @@ func (r *Rule) run(q Queues, v *variables) Step {
 	return Step{Result: "default", Queue: path, Why: why}
 }
 
-// resolve returns the leaf that a target means, or why it means none, and whether it is yet to be
-// created.
+// resolve returns the leaf of a target path, and whether it must be created first. If the target
+// cannot be used, why says so and path is empty.
 func resolve(q Queues, target string, create bool) (path string, created bool, why string) {
 	if len(target) > maxPath {
 		return "", false, fmt.Sprintf("the path has more than %d bytes", maxPath)
@@ -127,7 +128,8 @@ func resolve(q Queues, target string, create bool) (path string, created bool, w
 	return found.Path, created, ""
 }
 
-// find returns the queue of a path, which may be one that queues above it can create.
+// find returns the queue of a path. created says that it does not exist, but that a queue above it
+// can create it.
 func find(q Queues, parent, leaf string, nested bool) (found Queue, created bool, why string) {
 	name := leaf
 	if nested {
@@ -147,8 +149,9 @@ func find(q Queues, parent, leaf string, nested bool) (found Queue, created bool
 	return Queue{}, false, fmt.Sprintf("there is no queue %q", name)
 }
 
-// creatable says whether the leaf of a full path can be created: by its parent or, where there is none
-// either, by a flexible queue above that. How deep and how many, the queues say when they create it.
+// creatable reports whether the leaf of a full path can be created: by its parent, or if the parent
+// does not exist either, by a flexible queue above that. The limits on depth and number are checked
+// when the queue is created.
 func creatable(q Queues, path string) bool {
 	parent := above(path)
 	if p, ok := q.Find(parent); ok {
@@ -158,10 +161,11 @@ func creatable(q Queues, path string) bool {
 	return ok && p.Flexible
 }
 
-// above is the path of the parent; empty for root.
+// above returns the path of the parent; empty for root.
 func above(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
 
-// normalize replaces the first part of a path, which may be a short name, by the path of its queue.
+// normalize replaces the first part of a path, which may be a short name, with the full path of
+// that queue.
 func normalize(q Queues, path string) (full, why string) {
 	parts := split(path)
 	if len(parts) == 0 {
@@ -178,7 +182,7 @@ func normalize(q Queues, path string) (full, why string) {
 	return "", fmt.Sprintf("there is no queue %q, where %q begins", parts[0], path)
 }
 
-// cut splits a path at its last dot, as YARN's QueuePath does.
+// cut splits a path at its last dot, as YARN's QueuePath does. nested is false if there is no dot.
 func cut(path string) (parent, leaf string, nested bool) {
 	dot := strings.LastIndexByte(path, '.')
 	if dot < 0 {

@@ -2,7 +2,7 @@ package placement
 
 import "strings"
 
-// Match says what of a submission a rule looks at.
+// Match says which property of a submission a rule looks at.
 type Match uint8
 
 // What rules match.
@@ -13,14 +13,14 @@ const (
 	MatchApplication                  // the application's name
 )
 
-// Action is what a rule that matches does.
+// Action is what a matching rule does.
 type Action uint8
 
 // Actions of rules.
 const (
-	Place      Action = 1 + iota // in the queue Target
-	Reject                       // the submission
-	SetDefault                   // sets %default to Target for the rules behind; places nothing
+	Place      Action = 1 + iota // place the application in the queue Target
+	Reject                       // reject the submission
+	SetDefault                   // set %default to Target for the rules that follow
 )
 
 // Fallback is what happens if the queue of a rule cannot be used.
@@ -29,8 +29,8 @@ type Fallback uint8
 // Fallbacks, by YARN's names.
 const (
 	FallbackSkip    Fallback = 1 + iota // go on to the next rule
-	FallbackReject                      // refuse the submission
-	FallbackDefault                     // place in %default; refuse if that cannot be used either
+	FallbackReject                      // reject the submission
+	FallbackDefault                     // place in %default; reject if that cannot be used either
 )
 
 func (f Fallback) String() string {
@@ -45,41 +45,41 @@ func (f Fallback) String() string {
 	return "unknown"
 }
 
-// Rule is one mapping rule. Name and Target may have variables.
+// Rule is one mapping rule. Name and Target may contain variables.
 type Rule struct {
-	Text     string // the rule for people: as written, or what the JSON says
+	Text     string // the rule for messages: as written, or a summary of its JSON
 	Match    Match
 	Name     string // the user, group or application it matches
 	Action   Action
 	Target   string // a path of queue names and variables, or the value of %default
-	Create   bool   // the rule allows that its queue is created
+	Create   bool   // the rule may create its queue
 	Fallback Fallback
 }
 
-// Rules are the mapping rules of a cluster, in their order.
+// Rules are the mapping rules of a cluster, in the order in which they apply.
 type Rules struct {
 	List     []Rule
-	Override bool // they also place applications whose client named a queue
+	Override bool // also place applications whose client named a queue
 }
 
-// Queue is a queue as rules see it.
+// Queue is what rules know about a queue.
 type Queue struct {
 	Path     string
 	Leaf     bool
-	Managed  bool // it creates the leaves below it (auto-create-child-queue)
-	Flexible bool // it creates leaves, and parents of leaves, below it (auto-queue-creation-v2)
+	Managed  bool // submissions create leaves below it (auto-create-child-queue)
+	Flexible bool // submissions create leaves and their parents below it (auto-queue-creation-v2)
 }
 
 func (q Queue) creates() bool { return q.Managed || q.Flexible }
 
-// Queues is the queue tree. Find takes a full path, or a short name that one queue has.
-// Ambiguous says whether several have it; "root" is never ambiguous.
+// Queues is the queue tree. Find takes a full path, or a short name that only one queue has.
+// Ambiguous reports whether several queues have a short name; "root" is never ambiguous.
 type Queues interface {
 	Find(pathOrName string) (Queue, bool)
 	Ambiguous(name string) bool
 }
 
-// defaultName is the queue that YARN's clients name if the user names none.
+// defaultName is the queue that YARN's clients send if the user names none.
 const defaultName = "default"
 
 // Names of the variables of rules.
@@ -92,21 +92,21 @@ const (
 	varDefault        = "%default"
 )
 
-// Variables are the names that may stand for a part of a path.
+// Variables are the names that stand for values in paths and names.
 var Variables = []string{varUser, varPrimaryGroup, varSecondaryGroup, varApplication, varSpecified, varDefault}
 
-// variable has a value. Those of a submission are sorted by the length of their names, longest
-// first, the order in which YARN replaces them in a text.
+// variable is a variable and its value.
 type variable struct{ name, value string }
 
+// variables are the variables of one submission.
 type variables struct {
-	list      []variable
-	user      string   // the user as written; %user has no dots
-	groups    []string // of the user, as written, each once
-	secondary []string // candidates of %secondary_group
+	list      []variable // the longest name first: YARN replaces variables in a text in this order
+	user      string     // the user as sent; in the value of %user, cleanName replaces dots
+	groups    []string   // of the user, as sent, each once
+	secondary []string   // the candidates for %secondary_group
 }
 
-// cleanName is a name as a part of a path.
+// cleanName converts a name to a part of a path.
 func cleanName(name string) string { return strings.ReplaceAll(name, ".", "_dot_") }
 
 func variablesOf(s Submission) *variables {
@@ -120,7 +120,7 @@ func variablesOf(s Submission) *variables {
 	if len(v.groups) == 1 {
 		v.list = append(v.list, variable{varSecondaryGroup, ""})
 	}
-	if len(v.groups) > 0 { // without groups both variables have no value and stand for themselves
+	if len(v.groups) > 0 { // without groups neither has a value, so their names remain
 		v.list = append(v.list, variable{varPrimaryGroup, cleanName(v.groups[0])})
 		for _, g := range v.groups[1:] {
 			v.secondary = append(v.secondary, cleanName(g))
@@ -152,11 +152,11 @@ func (v *variables) setDefault(value string) {
 	}
 }
 
-// maxPath is how long a path may become when variables get their values, in bytes. What becomes longer
-// is cut off beyond that: a rule may set %default to twice what it was, and the next rule again.
+// maxPath is the longest path after the replacement of variables, in bytes. Longer paths are cut
+// off. Without a limit, rules that set %default to %default.%default would double it each time.
 const maxPath = 2 << 10
 
-// replace puts the values of variables into a text, wherever their names are.
+// replace replaces variables with their values wherever their names occur in a text.
 func (v *variables) replace(text string) string {
 	for _, x := range v.list {
 		text = cutOff(strings.ReplaceAll(text, x.name, x.value))
@@ -164,7 +164,8 @@ func (v *variables) replace(text string) string {
 	return text
 }
 
-// cutOff shortens a text so that it is still seen to be too long.
+// cutOff shortens a text that is longer than maxPath. The result is still longer than maxPath, so
+// that resolve refuses it.
 func cutOff(text string) string {
 	if len(text) <= maxPath {
 		return text
@@ -172,8 +173,8 @@ func cutOff(text string) string {
 	return text[:maxPath] + "…"
 }
 
-// replacePath puts values where a whole part of a path is the name of a variable. The secondary
-// group is the first with a queue below the parts before it.
+// replacePath replaces variables that are a whole part of a path. %secondary_group becomes the
+// first secondary group that has a queue below the parts before it.
 func (v *variables) replacePath(q Queues, path string) string {
 	parts, length := split(path), 0
 	for i, p := range parts {
@@ -185,7 +186,8 @@ func (v *variables) replacePath(q Queues, path string) string {
 	return strings.Join(parts, ".")
 }
 
-// part is a part of a path below others, or its value if it is the name of a variable.
+// part returns the value of p if it is a variable, and p otherwise. parents are the parts before
+// it.
 func (v *variables) part(q Queues, parents []string, p string) string {
 	if p == varSecondaryGroup && len(v.secondary) > 0 {
 		return v.secondaryGroup(q, parents)
@@ -228,7 +230,7 @@ func (r *Rule) matches(v *variables) bool {
 	return false
 }
 
-// split cuts a path as Java's split does: without the empty parts at its end.
+// split splits a path as Java's String.split does: without empty parts at the end.
 func split(path string) []string {
 	if path == "" {
 		return []string{""}
@@ -240,5 +242,5 @@ func split(path string) []string {
 	return parts
 }
 
-// trim removes what Java's trim removes.
+// trim removes the characters that Java's String.trim removes.
 func trim(s string) string { return strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }) }
