@@ -5,25 +5,26 @@ import (
 	"math/bits"
 )
 
-// number is a floating-point number as Java computes with it: m·2^e. The zero value is 0. Each
-// operation says to how many bits Java rounds its result, half to even. Exponents never get near
-// the bounds of Java's types.
+// number is a floating-point number m·2^e, as Java computes with it. The zero value is 0. Each
+// operation takes the number of significant bits to which Java rounds its result, half to even.
+// Exponents stay far from the limits of Java's types.
 type number struct {
 	m int64
 	e int
 }
 
-// The significant bits of Java's types.
+// The significant bits of Java's types float and double.
 const (
 	float  = 24
 	double = 53
 )
 
-// integer is v, not rounded.
+// integer returns v without rounding.
 func integer(v int64) number { return number{m: v} }
 
-// rounded is (hi·2^64 + lo)·2^e. If something was cut off below lo, the caller sets lo's last bit,
-// and there must be two bits more than are kept.
+// rounded returns (hi·2^64 + lo)·2^e, rounded to keep bits. If the caller has dropped nonzero bits
+// below lo, it must set the last bit of lo, and the number must have at least two bits more than
+// keep.
 func rounded(negative bool, hi, lo uint64, e, keep int) number {
 	size := bits.Len64(lo)
 	if hi != 0 {
@@ -43,7 +44,8 @@ func rounded(negative bool, hi, lo uint64, e, keep int) number {
 	return number{int64(lo), e}
 }
 
-// cutOff removes the last n bits. It says whether the first of them is set, and one after it.
+// cutOff removes the last n bits. half is the first of them, and below reports whether any bit
+// after it is set.
 func cutOff(hi, lo uint64, n int) (newHi, newLo uint64, half, below bool) {
 	if n > 64 {
 		newHi, newLo, half, below = cutOff(0, hi, n-64)
@@ -67,7 +69,7 @@ func (x number) times(y number, keep int) number {
 	return rounded((x.m < 0) != (y.m < 0), hi, lo, x.e+y.e, keep)
 }
 
-// over is x/y; y must not be 0.
+// over returns x/y. y must not be 0.
 func (x number) over(y number, keep int) number {
 	if x.m == 0 {
 		return number{}
@@ -91,7 +93,7 @@ func (x number) plus(y number, keep int) number {
 	}
 	shift := x.e - y.e
 	if bits.Len64(magnitude(x.m))+shift > 126 {
-		return x.round(keep) // y is far too small to count
+		return x.round(keep) // y is too small to change the rounded sum
 	}
 	hi, lo := shifted(magnitude(x.m), shift)
 	small := magnitude(y.m)
@@ -113,7 +115,7 @@ func shifted(v uint64, n int) (hi, lo uint64) {
 	return v >> (64 - n), v << n
 }
 
-// compare orders numbers that are not negative.
+// compare compares numbers that are not negative.
 func (x number) compare(y number) int {
 	if x.m == 0 || y.m == 0 {
 		return compare(x.m, y.m)
@@ -125,8 +127,8 @@ func (x number) compare(y number) int {
 	return compare(x.m<<(a-1), y.m<<(b-1))
 }
 
-// order is a key that orders numbers that are not negative and have up to 32 significant bits, as
-// compare does.
+// order returns a key whose order is that of compare. x must not be negative and must have at most
+// 32 significant bits.
 func (x number) order() uint64 {
 	if x.m == 0 {
 		return 0
@@ -145,7 +147,7 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// floor is the largest integer that is not above x, as far as there is one.
+// floor returns the largest integer that is not above x, or the limit of int64 if x is too large.
 func (x number) floor() int64 {
 	switch {
 	case x.e <= 0:
@@ -161,7 +163,7 @@ func (x number) floor() int64 {
 
 func (x number) ceil() int64 { return -number{-x.m, x.e}.floor() }
 
-// truncate rounds towards zero, as a cast does.
+// truncate rounds towards zero, as a cast does in Java.
 func (x number) truncate() int64 {
 	if x.m < 0 {
 		return x.ceil()

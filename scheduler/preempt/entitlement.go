@@ -2,22 +2,24 @@ package preempt
 
 import "rmd/yarn"
 
-// Partition is the nodes of one label and what the queues have of them.
+// Partition has the nodes of one label, and how the queues use them.
 type Partition struct {
 	Calculator yarn.Calculator
-	Cluster    yarn.Resource // of all labels together: the budget of a round is a part of it
-	Total      yarn.Resource // of this one
+	Cluster    yarn.Resource // of all partitions; the budget of a round is a fraction of it
+	Total      yarn.Resource // of this partition
 	Queues     []Queue       // parallel to capacity.Config.Queues: parents before their children
 }
 
-// Queue is a queue of a partition.
+// Queue is a queue in a partition.
 type Queue struct {
 	Parent   int32 // −1: root
 	Leaf     bool
 	Disabled bool // disable_preemption, inherited: nothing is taken from it
-	// DisabledIntra is intra-queue-preemption.disable_preemption, inherited.
+	// DisabledIntra says that the applications of a leaf take nothing from each other:
+	// disable_preemption or intra-queue-preemption.disable_preemption is set, or inherited.
 	DisabledIntra bool
-	// Priority is its priority; 0 where the parent's order does not look at priorities.
+	// Priority is the queue's priority, or 0 if the ordering policy of its parent ignores
+	// priorities.
 	Priority int32
 
 	AbsCapacity     yarn.Fraction // of the partition
@@ -25,39 +27,42 @@ type Queue struct {
 	Used            yarn.Resource // Reserved included
 	Reserved        yarn.Resource
 
-	// Pending is what a leaf's users want, each within its limit. PendingLessReserved is the same
-	// where each application has its reservations taken off. Both are zero for parents: a parent
-	// wants what its leaves want.
+	// Pending is what the users of a leaf ask for, each within the user's limit.
+	// PendingLessReserved is the same after the reservations of each application are subtracted.
+	// Both are zero for parents, whose demand is that of their leaves.
 	Pending, PendingLessReserved yarn.Resource
 
-	// Killable is the part of Used that was asked to end and has not ended.
+	// Killable is the part of Used whose containers have been told to end and have not ended yet.
 	Killable yarn.Resource
 }
 
-// Mode is the variant of the calculation that a selector needs.
+// Mode selects the variant of the calculation, which depends on the selector that uses it.
 type Mode struct {
-	// Reserved is for a selector that makes room for reservations: it counts what is reserved as
-	// wanted, and takes all at once, without the factor for natural termination.
+	// Reserved is for a selector that frees nodes for reservations: reserved resources count as
+	// wanted, and the factor for natural termination is not applied.
 	Reserved bool
-	// Balance is for a selector that also takes from a queue for another that has its guarantee.
+	// Balance is for a selector that balances queues that all have their guarantee: a leaf may be
+	// entitled to more than its use and its guarantee.
 	Balance bool
 }
 
-// Share is what a queue may keep and what must be taken from it.
+// Share says how much a queue may keep and how much must be taken from it.
 type Share struct {
-	Ideal       yarn.Resource // what it should have of the partition
-	Untouchable yarn.Resource // used above its guarantee by queues with preemption disabled
-	// Excess is what it uses and should not, scaled down to the budget of a round.
+	Ideal       yarn.Resource // the queue's ideal part of the partition
+	Untouchable yarn.Resource // the use above its guarantee by queues with preemption disabled
+	// Excess is what the queue uses above what it may keep, scaled down to the budget of a round.
 	Excess yarn.Resource
-	// Needy says that more was offered to it, so that its applications may take from each other.
+	// Needy says that the queue wanted more than its initial ideal, so its applications may take
+	// from each other.
 	Needy bool
-	// ToTake is what must be taken from a leaf in this round: Excess, if it is over its guarantee by
-	// more than may be ignored, times the factor for natural termination. Zero for parents.
+	// ToTake is what must be taken from a leaf in this round: Excess times the factor for natural
+	// termination, or nothing if the use exceeds the guarantee by no more than is ignored. It is
+	// zero for parents.
 	ToTake yarn.Resource
 }
 
-// Entitlements computes the share of each queue; the result is parallel to p.Queues. In a component
-// an amount may be below zero: nothing of that kind must be taken.
+// Entitlements computes the share of each queue. The result is parallel to p.Queues. A negative
+// component means that nothing of that kind must be taken.
 func (p *Partition) Entitlements(s *Settings, m Mode) []Share {
 	c := newCalculation(p, p.Budget(s), m)
 	c.shares[0].Ideal = p.Queues[0].Guaranteed
@@ -72,7 +77,7 @@ func (p *Partition) Entitlements(s *Settings, m Mode) []Share {
 	return c.shares
 }
 
-// Wanted is what a leaf waits for.
+// Wanted returns the pending and reserved resource of a leaf; zero for parents.
 func (q *Queue) Wanted() yarn.Resource {
 	if !q.Leaf {
 		return yarn.Resource{}
@@ -80,9 +85,10 @@ func (q *Queue) Wanted() yarn.Resource {
 	return q.Pending.Add(q.Reserved)
 }
 
-// ForNobody says whether no other leaf waits for what a leaf gives, and neither it nor a queue above it
-// uses more than it may. wanted is what all leaves wait for. YARN's roundings may make a leaf give some
-// MiB then, which would cost it a container.
+// ForNobody reports whether no queue would gain from what is taken from a leaf: no other leaf wants
+// anything, and neither the leaf nor a queue above it uses more than its maximum. wanted is the sum
+// of Wanted over all leaves. Because of its rounding, YARN may still take a few MiB from such a
+// leaf, which would end a container.
 func (p *Partition) ForNobody(leaf int, wanted yarn.Resource) bool {
 	if !wanted.Sub(p.Queues[leaf].Wanted()).IsZero() {
 		return false
@@ -95,19 +101,19 @@ func (p *Partition) ForNobody(leaf int, wanted yarn.Resource) bool {
 	return true
 }
 
-// Budget is how much of all partitions together may be taken in one round.
+// Budget returns the most that may be taken in one round from all partitions together.
 func (p *Partition) Budget(s *Settings) yarn.Resource {
 	return MultiplyFloat(p.Cluster, s.TotalPerRound)
 }
 
-// MultiplyFloat multiplies each component by what Java reads of a configured number as a float, and
+// MultiplyFloat multiplies each component by a configured number that Java reads as a float, and
 // rounds towards zero.
 func MultiplyFloat(r yarn.Resource, by yarn.Fraction) yarn.Resource {
 	return multiply(r, decimal(by, float))
 }
 
-// Satisfied says whether a leaf has its guarantee, or will have it with what it gains: then a higher
-// priority entitles it to nothing. What it has only reserved does not count.
+// Satisfied reports whether a leaf has its guarantee, or will have it with what it gains. Then a
+// higher priority entitles it to nothing. Reserved resources do not count as its own.
 //
 // Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector.isQueueSatisfied.
 func (p *Partition) Satisfied(leaf int32, gained yarn.Resource) bool {

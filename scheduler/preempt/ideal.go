@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// calculation is one run of Entitlements.
+// calculation is the state of one call of Entitlements.
 type calculation struct {
 	*Partition
 	mode   Mode
@@ -17,18 +17,18 @@ type calculation struct {
 	nodes  []node
 }
 
-// node is what the calculation derives for a queue.
+// node has the intermediate results for a queue.
 type node struct {
 	index    int32 // of the queue
 	children []int32
-	pending  yarn.Resource // of its leaves
-	offered  yarn.Resource // the part of pending that is offered something
-	takeable yarn.Resource // used above guarantees, and not untouchable
+	pending  yarn.Resource // of all leaves below the queue
+	offered  yarn.Resource // pending, less reservations unless mode.Reserved
+	takeable yarn.Resource // used above guarantees, without what is untouchable
 	capacity number        // AbsCapacity
-	filled   uint64        // the order of Ideal as a part of Guaranteed
+	filled   uint64        // number.order of Ideal divided by Guaranteed
 }
 
-// newCalculation sums up what the leaves want and may lose.
+// newCalculation sums up, for each queue, what its leaves want and what may be taken from them.
 func newCalculation(p *Partition, budget yarn.Resource, m Mode) *calculation {
 	c := &calculation{Partition: p, mode: m, budget: budget, shares: make([]Share, len(p.Queues)), nodes: make([]node, len(p.Queues))}
 	for i := len(p.Queues) - 1; i >= 0; i-- {
@@ -54,8 +54,8 @@ func newCalculation(p *Partition, budget yarn.Resource, m Mode) *calculation {
 	return c
 }
 
-// splitExtra says which part of what a queue uses above its guarantee may be taken; the children of
-// a parent are complete.
+// splitExtra divides the use of a queue above its guarantee into a part that may be taken and an
+// untouchable one. It must have run for the children of a parent.
 func (c *calculation) splitExtra(i int) {
 	q, n, share := &c.Queues[i], &c.nodes[i], &c.shares[i]
 	extra := q.Used.Sub(q.Guaranteed)
@@ -74,7 +74,7 @@ func (c *calculation) splitExtra(i int) {
 	}
 }
 
-// distribute divides what a parent should have among its children.
+// distribute divides the ideal resource of a parent among its children.
 func (c *calculation) distribute(parent int32) {
 	total, children := c.shares[parent].Ideal, c.nodes[parent].children
 	var guaranteed, rest []int32
@@ -95,8 +95,9 @@ func (c *calculation) distribute(parent int32) {
 	}
 }
 
-// fill offers what is left of total to the queues, those furthest below their guarantee first, and
-// returns what nobody wants. With evenly, guarantees do not count.
+// fill offers left, a part of total, to the queues in rounds, and returns what no queue accepted.
+// Each round serves the neediest queues (needyQueues.compare). With evenly all queues get equal
+// offers, regardless of their guarantees.
 func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly bool) yarn.Resource {
 	needy := &needyQueues{c: c, weights: weights{evenly: evenly}}
 	for _, i := range queues {
@@ -126,8 +127,8 @@ func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly boo
 	return left
 }
 
-// initialIdeal is what a queue has before anything is offered: what it uses, at most its guarantee
-// and what is untouchable.
+// initialIdeal is the ideal of a queue before any offer: its use, but at most the sum of its
+// guarantee and what is untouchable.
 func (c *calculation) initialIdeal(total yarn.Resource, i int32) yarn.Resource {
 	q := &c.Queues[i]
 	if c.compare(total, q.Used, q.Guaranteed) <= 0 {
@@ -136,14 +137,15 @@ func (c *calculation) initialIdeal(total yarn.Resource, i int32) yarn.Resource {
 	return yarn.ComponentMin(q.Guaranteed, q.Used).Add(c.shares[i].Untouchable)
 }
 
-// accept adds to a queue's ideal what it can use of an offer, and returns that.
+// accept adds the part of an offer that a queue can use to the queue's ideal, and returns that
+// part.
 func (c *calculation) accept(total yarn.Resource, i int32, offered yarn.Resource) yarn.Resource {
 	q, ideal := &c.Queues[i], &c.shares[i].Ideal
 	room := yarn.ComponentMax(q.Max.Sub(*ideal), yarn.Resource{})
 	wanted := q.Used.Add(c.nodes[i].offered).Sub(*ideal)
 	accepted := yarn.ComponentMin(room, c.min(total, offered, wanted))
-	// A leaf gets nothing above its guarantee that it does not use. A parent may: some of its leaves
-	// can be below theirs.
+	// Without mode.Balance the ideal of a leaf does not exceed both its guarantee and its use. A
+	// parent's may, since some of its leaves can be below their guarantees.
 	if q.Leaf && !c.mode.Balance {
 		most := c.max(total, q.Used, q.Guaranteed).Sub(*ideal)
 		accepted = c.min(total, accepted, c.max(total, most, yarn.Resource{}))
@@ -153,7 +155,7 @@ func (c *calculation) accept(total yarn.Resource, i int32, offered yarn.Resource
 	return accepted
 }
 
-// scale is the part of what should be taken from the queues that the budget of a round allows.
+// scale returns the fraction of the queues' excess that the budget of a round allows.
 func (c *calculation) scale(total yarn.Resource, queues []int32) number {
 	var needed yarn.Resource
 	for _, i := range queues {
@@ -167,8 +169,8 @@ func (c *calculation) scale(total yarn.Resource, queues []int32) number {
 	return integer(1)
 }
 
-// excess is what a queue uses and should not. A queue within its guarantee keeps what it uses and
-// wants: its ideal may leave out what it has reserved.
+// excess is what a queue uses above what it may keep. A queue within its guarantee keeps what it
+// uses and wants, because its ideal may leave out what it has reserved.
 func (c *calculation) excess(total yarn.Resource, i int32, scale number) yarn.Resource {
 	q := &c.Queues[i]
 	used := q.Used.Sub(q.Killable)
@@ -199,17 +201,17 @@ func (c *calculation) toTake(i int, s *Settings) yarn.Resource {
 	return excess
 }
 
-// weights divides an offer among the queues that want something.
+// weights are the parts in which an offer is divided among the needy queues.
 type weights struct {
 	evenly     bool
 	count      int
 	guaranteed yarn.Resource
-	capacities int                // queues with a capacity
-	tiny       [yarn.MaxKinds]int // queues of which the guarantee is rounded down to 0
-	capacity   number             // of all, of the partition; where capacities count instead of guarantees
+	capacities int                // number of queues whose capacity is above 0
+	tiny       [yarn.MaxKinds]int // number of those whose guarantee is rounded down to 0, by kind
+	capacity   number             // sum of the absolute capacities; set only if byCapacity
 }
 
-// change adds a queue, or with -1 removes it.
+// change adds a queue, or removes it if by is -1.
 func (w *weights) change(q *Queue, by int) {
 	w.count += by
 	w.guaranteed = w.guaranteed.Add(q.Guaranteed.Times(int64(by)))
@@ -224,10 +226,11 @@ func (w *weights) change(q *Queue, by int) {
 	}
 }
 
-// byCapacity says whether capacities count instead of guarantees.
+// byCapacity reports whether the weights of a kind are in proportion to capacities instead of
+// guarantees. They are if a guarantee is 0 only because it was rounded down.
 func (w *weights) byCapacity(k int) bool { return !w.evenly && w.tiny[k] > 0 && w.guaranteed[k] != 0 }
 
-// weigh sums up the capacities of the queues if they count.
+// weigh returns the weights of the needy queues, with the sum of capacities if a kind needs it.
 func (c *calculation) weigh(needy *needyQueues) weights {
 	w := needy.weights
 	for k := range c.Calculator.Kinds {
@@ -241,7 +244,7 @@ func (c *calculation) weigh(needy *needyQueues) weights {
 	return w
 }
 
-// of is a queue's weight in a kind; the weights of all sum up to 1.
+// of returns the weight of a queue for a kind. The weights of all queues sum up to 1.
 func (w *weights) of(q *Queue, capacity number, k int) number {
 	switch {
 	case w.byCapacity(k):
@@ -252,7 +255,7 @@ func (w *weights) of(q *Queue, capacity number, k int) number {
 	return integer(q.Guaranteed[k]).round(float).over(integer(w.guaranteed[k]).round(float), float)
 }
 
-// part is a queue's part of an offer.
+// part returns a queue's part of an offer.
 func (w *weights) part(c *calculation, i int32, offer yarn.Resource) yarn.Resource {
 	q, capacity := &c.Queues[i], c.nodes[i].capacity
 	if !c.Calculator.Dominant {
@@ -264,12 +267,12 @@ func (w *weights) part(c *calculation, i int32, offer yarn.Resource) yarn.Resour
 	return offer
 }
 
-// needyQueues are queues that want more, the neediest first. Like YARN's priority queue it is a
-// binary heap, which decides who comes first of queues that are equally needy.
+// needyQueues are the queues that want more, the neediest first. It is a binary heap like Java's
+// PriorityQueue, because the heap decides the order of equally needy queues.
 type needyQueues struct {
 	c       *calculation
 	queues  []*node
-	weights weights // of the queues
+	weights weights // of the queues in the heap
 }
 
 func (h *needyQueues) Len() int           { return len(h.queues) }
@@ -282,7 +285,7 @@ func (h *needyQueues) Pop() any {
 	return last
 }
 
-// satisfied is the order of queues that have their guarantee.
+// satisfied is the key of a queue that has exactly its guarantee.
 var satisfied = integer(1).order()
 
 func (h *needyQueues) compare(a, b *node) int {
@@ -293,9 +296,9 @@ func (h *needyQueues) compare(a, b *node) int {
 	return cmp.Compare(a.filled, b.filled)
 }
 
-// add takes in a queue whose ideal has changed.
+// add inserts a queue after its ideal has changed.
 func (h *needyQueues) add(total yarn.Resource, i int32) {
-	q, filled := &h.c.Queues[i], integer(math.MaxInt32) // without a guarantee it comes last
+	q, filled := &h.c.Queues[i], integer(math.MaxInt32) // a queue without a guarantee comes last
 	if h.c.above(total, q.Guaranteed) {
 		filled = h.c.divide(total, h.c.shares[i].Ideal, q.Guaranteed)
 	}
@@ -305,7 +308,7 @@ func (h *needyQueues) add(total yarn.Resource, i int32) {
 	heap.Push(h, n)
 }
 
-// popNeediest removes the neediest queue and those that are equally needy.
+// popNeediest removes and returns the neediest queue and those that are equally needy.
 func (h *needyQueues) popNeediest() (out []*node) {
 	for len(out) == 0 || len(h.queues) > 0 && h.compare(out[len(out)-1], h.queues[0]) >= 0 {
 		n := heap.Pop(h).(*node)
@@ -315,7 +318,7 @@ func (h *needyQueues) popNeediest() (out []*node) {
 	return out
 }
 
-// above says whether a is more than nothing.
+// above reports whether a is more than nothing.
 func (c *calculation) above(total, a yarn.Resource) bool {
 	return c.compare(total, a, yarn.Resource{}) > 0
 }
@@ -334,8 +337,8 @@ func (c *calculation) max(total, a, b yarn.Resource) yarn.Resource {
 	return b
 }
 
-// compare is the calculator's; but a component of total may be below zero here, and in YARN such a
-// component counts.
+// compare is Calculator.Compare, except that it includes kinds of which total is negative. YARN
+// includes them too.
 func (c *calculation) compare(total, a, b yarn.Resource) int {
 	for k, v := range total {
 		if v < 0 {
@@ -345,7 +348,8 @@ func (c *calculation) compare(total, a, b yarn.Resource) int {
 	return c.Calculator.Compare(total, a, b)
 }
 
-// divide is a over b: by memory, or the largest share of a over the largest share of b.
+// divide returns a/b as YARN's calculators do: the quotient of the memory, or of the largest shares
+// of total.
 func (c *calculation) divide(total, a, b yarn.Resource) number {
 	if !c.Calculator.Dominant {
 		return integer(a[yarn.Memory]).round(float).over(integer(b[yarn.Memory]).round(float), float)
@@ -357,7 +361,7 @@ func (c *calculation) divide(total, a, b yarn.Resource) number {
 	return x.over(y, double).round(float)
 }
 
-// largest is the largest share of r, at least 0.
+// largest returns the largest share of total that r has of a kind, at least 0.
 func (c *calculation) largest(total, r yarn.Resource) (most number) {
 	for k := range r[:c.Calculator.Kinds] {
 		if total[k] == 0 {
@@ -370,7 +374,7 @@ func (c *calculation) largest(total, r yarn.Resource) (most number) {
 	return most
 }
 
-// decimal is what Java reads of a configured number.
+// decimal returns a configured number as Java reads it, rounded to keep bits.
 func decimal(f yarn.Fraction, keep int) number {
 	if f.Den == 0 {
 		return number{}
@@ -386,12 +390,15 @@ func multiply(r yarn.Resource, by number) yarn.Resource {
 	return r
 }
 
-// halfUp is v·by, rounded half up where it is positive.
+// halfUp returns v·by, rounded half up if it is positive.
 func halfUp(v int64, by number) int64 {
 	return integer(v).times(by, double).plus(number{1, -1}, double).truncate()
 }
 
-// memoryAlone is what the default calculator makes of an amount of memory.
+// memoryAlone returns an amount of memory as the default calculator does, which adds one vcore
+// unless the amount is 0.
+//
+// Source: Hadoop 3.4.2, Resources.createResource(long).
 func memoryAlone(memory int64) yarn.Resource {
 	r := yarn.Resource{yarn.Memory: memory}
 	if memory > 0 {

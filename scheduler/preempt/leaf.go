@@ -2,7 +2,7 @@ package preempt
 
 import "rmd/yarn"
 
-// Leaf is a leaf in which some applications are to give what others want. Amounts are those of one
+// Leaf is a leaf queue whose applications may take from each other. All amounts are those of one
 // partition.
 type Leaf struct {
 	Calculator yarn.Calculator
@@ -11,15 +11,15 @@ type Leaf struct {
 
 	Guaranteed yarn.Resource
 	Used       yarn.Resource
-	AMUsed     yarn.Resource // AMs of activated applications
-	ToTake     yarn.Resource // for other leaves
+	AMUsed     yarn.Resource // by the AMs of activated applications
+	ToTake     yarn.Resource // what is taken for other leaves
 	Users      []LeafUser
-	Apps       []LeafApp // in the order in which they are served
+	Apps       []LeafApp // in the order in which the leaf serves them
 }
 
 // LeafUser is a user of a leaf.
 type LeafUser struct {
-	Limit        yarn.Resource // that of all users, also those that want nothing; AMs included
+	Limit        yarn.Resource // computed over all users, also those that want nothing; includes AMs
 	Used, AMUsed yarn.Resource
 }
 
@@ -30,20 +30,20 @@ type LeafApp struct {
 	Used     yarn.Resource // AMUsed included
 	AMUsed   yarn.Resource
 	Pending  yarn.Resource
-	Chosen   yarn.Resource // the part of Used that is to end already
+	Chosen   yarn.Resource // the part of Used that has already been chosen to end
 }
 
-// AppShare is what an application must give to others of its leaf, or lacks.
+// AppShare says what an application must give to others of its leaf, and what it lacks.
 type AppShare struct {
 	ToTake yarn.Resource
-	Lacks  yarn.Resource // of what it should have, before others give
-	// ForPriority says that the first that it gives to has a higher priority; else its user is above
-	// the limit.
+	Lacks  yarn.Resource // the part of its ideal that it does not have, before others give
+	// ForPriority says that the first application that it gives to has a higher priority. If not,
+	// its own user is above the user limit.
 	ForPriority bool
 }
 
-// AppShares computes what each application must give, at most budget in all; the result is parallel
-// to l.Apps.
+// AppShares computes what each application must give to others, at most budget in total. The result
+// is parallel to l.Apps.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.computeAppsIdealAllocation.
 func (l *Leaf) AppShares(s *Settings, budget yarn.Resource) []AppShare {
@@ -68,7 +68,7 @@ func (l *Leaf) AppShares(s *Settings, budget yarn.Resource) []AppShare {
 	return shares
 }
 
-// leafCalculation is one run of AppShares.
+// leafCalculation is the state of one call of AppShares.
 type leafCalculation struct {
 	*Leaf
 	order IntraOrder
@@ -77,22 +77,22 @@ type leafCalculation struct {
 }
 
 type appNode struct {
-	ideal yarn.Resource // what it should have, without its AM
+	ideal yarn.Resource // what the application should have, without its AM
 	lacks yarn.Resource // the part of ideal that it does not have
-	gives yarn.Resource // what it has above ideal
+	gives yarn.Resource // what it can give: what it has above ideal, within the budget
 	share AppShare
-	keeps yarn.Resource // what it uses, without its AM and what was chosen
+	keeps yarn.Resource // what it uses, without its AM and the chosen containers
 }
 
 type userNode struct {
 	limit, used yarn.Resource // without AMs
 	ideal       yarn.Resource
 	chosen      yarn.Resource
-	hasGiven    bool // it has given all that it has above its limit
+	hasGiven    bool // it has given all that it had above its limit
 }
 
-// distribute divides what the leaf may use among its applications, the first first, each within the
-// limit of its user.
+// distribute divides what the leaf may use among its applications, in order, each within the limit
+// of its user.
 func (c *leafCalculation) distribute(conservative bool) {
 	left := c.Used.Sub(c.ToTake).Sub(c.AMUsed)
 	for i := range c.apps {
@@ -112,7 +112,7 @@ func (c *leafCalculation) distribute(conservative bool) {
 	}
 }
 
-// budget is how much the applications may give in this round.
+// budget returns the most that the applications may give in this round.
 func (c *leafCalculation) budget(s *Settings, left yarn.Resource) yarn.Resource {
 	most := MultiplyFloat(c.Guaranteed, s.Intra.MaxAllowable)
 	if c.compare(most, c.ToTake) <= 0 {
@@ -121,7 +121,7 @@ func (c *leafCalculation) budget(s *Settings, left yarn.Resource) yarn.Resource 
 	return c.min(most.Sub(c.ToTake), left)
 }
 
-// offer says what each application can give, the last first.
+// offer computes what each application can give. It begins with the last application.
 func (c *leafCalculation) offer(budget yarn.Resource) {
 	for i := len(c.apps) - 1; i >= 0; i-- {
 		a, app := &c.apps[i], &c.Apps[i]
@@ -140,8 +140,8 @@ func (c *leafCalculation) offer(budget yarn.Resource) {
 	}
 }
 
-// takeFromOthers has each application that lacks something, the first first, take from those that give, the
-// last first.
+// takeFromOthers lets each application that lacks something, in order, take from those that can
+// give, beginning with the last.
 func (c *leafCalculation) takeFromOthers() {
 	for high := range c.apps {
 		if !c.above(c.apps[high].lacks) {
@@ -155,14 +155,15 @@ func (c *leafCalculation) takeFromOthers() {
 	}
 }
 
-// mayTake says whether one application may take from another that has something to give still.
+// mayTake reports whether application high may take from application low, and low can still give.
 func (c *leafCalculation) mayTake(high, low int) bool {
 	gives := &c.apps[low]
 	return c.above(gives.gives) && c.compare(gives.gives, gives.share.ToTake) > 0 && c.MayTake(high, low, c.order)
 }
 
-// MayTake says whether one application may take from another: from those of its own user only if they
-// have a lower priority, and if limits of users come first from those of users above theirs alone.
+// MayTake reports whether application high may take from application low. From an application of
+// the same user it may only if that has a lower priority. With order UserLimitFirst, other users
+// must be above their limit.
 func (l *Leaf) MayTake(high, low int, order IntraOrder) bool {
 	a, b := &l.Apps[high], &l.Apps[low]
 	if a.User == b.User {
@@ -171,7 +172,7 @@ func (l *Leaf) MayTake(high, low int, order IntraOrder) bool {
 	return order != UserLimitFirst || l.aboveLimit(b.User)
 }
 
-// aboveLimit says whether a user uses more than its limit. The limit counts AMs, as the use does.
+// aboveLimit reports whether a user uses more than its limit, both without AMs.
 func (l *Leaf) aboveLimit(user int) bool {
 	u := &l.Users[user]
 	return l.Calculator.Compare(l.Cluster, u.Used.Sub(u.AMUsed), u.Limit.Sub(u.AMUsed)) > 0
@@ -213,7 +214,7 @@ func (c *leafCalculation) min(a, b yarn.Resource) yarn.Resource {
 	return b
 }
 
-// subtract is a less b, and at least 0 in each component.
+// subtract returns a − b, but at least 0 for each component.
 func subtract(a, b yarn.Resource) yarn.Resource {
 	return yarn.ComponentMax(a.Sub(b), yarn.Resource{})
 }

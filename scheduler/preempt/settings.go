@@ -2,55 +2,56 @@ package preempt
 
 import "rmd/yarn"
 
-// Settings is how a cluster preempts, as configured.
+// Settings is the configuration of preemption.
 type Settings struct {
-	Enabled     bool // else nothing below counts
-	ObserveOnly bool // decide and tell, but take nothing
+	Enabled     bool // run preemption rounds
+	ObserveOnly bool // take nothing; Scheduler.ObservePreemption shows what rounds would do
 
 	IntervalMillis int64 // between two rounds
 	MaxWaitMillis  int64 // from the warning to the kill
 
-	TotalPerRound          yarn.Fraction // of the cluster
-	MaxIgnoredOverCapacity yarn.Fraction // above its guarantee, that a queue may keep
-	NaturalTermination     yarn.Fraction // of what must be taken: the rest ends by itself
-	ConservativeDRF        bool          // take a container only if each of its kinds must be taken
+	TotalPerRound          yarn.Fraction // fraction of the cluster
+	MaxIgnoredOverCapacity yarn.Fraction // fraction of its guarantee that a queue may use beyond it
+	NaturalTermination     yarn.Fraction // fraction of the excess that a round takes
+	ConservativeDRF        bool          // take a container only if all its kinds must be taken
 
-	SelectReserved bool // free nodes for the reservations on them, before all else
-	CountReserved  bool // what a queue has reserved remains wanted: it is not taken off its pending
+	SelectReserved bool // first free nodes for the reservations on them
+	CountReserved  bool // do not subtract reservations from what a queue wants
 
-	Balance              bool // also between queues that are all above their guarantee
+	Balance              bool // also between queues that all have their guarantee
 	BalanceMaxWaitMillis int64
 
 	QueuePriority QueuePriority
 	Intra         Intra
 
 	Selector Selector
-	// ReservationWaitMillis is how long a reservation waits before it may ask for preemption; −1: it
-	// never does.
+	// ReservationWaitMillis is the age from which a reservation may lead to preemption; −1 means
+	// never.
 	ReservationWaitMillis int64
-	// MaxLostMillis is for how long the container that gains must run to do the work that may be lost
-	// for it at first; −1: however much is lost. Its wait raises the limit.
+	// MaxLostMillis limits the work that may be lost for a container, as the time in which that
+	// container does as much work. The limit grows with the time that the container has waited. −1
+	// means no limit.
 	MaxLostMillis int64
 }
 
-// QueuePriority is how queues with a higher priority get what lower ones use on the nodes that they
-// have reserved.
+// QueuePriority says how a queue with a higher priority gets, for its reservations, what queues
+// with a lower priority use on the reserved nodes.
 type QueuePriority struct {
 	Enabled             bool
-	ReservedDelayMillis int64 // age at which a reservation counts
-	MoveReservation     bool  // to a node where it can be fulfilled
+	ReservedDelayMillis int64 // age from which a reservation counts
+	MoveReservation     bool  // a reservation may move to a node where it can be fulfilled
 }
 
-// Intra is how applications of one leaf preempt each other.
+// Intra says how applications of one leaf preempt each other.
 type Intra struct {
 	Enabled         bool
-	MinThreshold    yarn.Fraction // used share of its capacity from which a leaf counts
-	MaxAllowable    yarn.Fraction // of a leaf's guarantee, taken in one round
+	MinThreshold    yarn.Fraction // fraction of its capacity that a leaf must use before it counts
+	MaxAllowable    yarn.Fraction // fraction of a leaf's guarantee that may be taken in one round
 	ConservativeDRF bool
 	Order           IntraOrder
 }
 
-// IntraOrder is what comes first inside a leaf.
+// IntraOrder says whether user limits or priorities come first inside a leaf.
 type IntraOrder uint8
 
 // Orders inside a leaf; append only.
@@ -59,7 +60,7 @@ const (
 	PriorityFirst
 )
 
-// Selector is who chooses the containers.
+// Selector is the way in which rounds choose containers.
 type Selector uint8
 
 // Selectors; append only.
