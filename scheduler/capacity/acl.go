@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// ACL says who may do something: everybody, or the listed users and groups.
+// ACL is a list of users and groups that may do something, or everybody.
 type ACL struct {
 	All    bool
 	Users  []string // sorted
 	Groups []string // sorted
 }
 
-// ParseACL reads Hadoop's form: "user1,user2 group1,group2", "*" for everybody,
-// " " for nobody. A leading blank means no users, only groups, so the value
-// must not be trimmed before.
+// ParseACL reads a list in Hadoop's form: "user1,user2 group1,group2", "*" for everybody, " " for
+// nobody. A leading blank means that the list has only groups, so the caller must not trim s.
 func ParseACL(s string) ACL {
 	if strings.Contains(s, "*") && strings.Trim(s, " \t\r\n*") == "" {
 		return ACL{All: true}
@@ -34,7 +33,7 @@ func names(list string) []string {
 	return slices.Compact(out)
 }
 
-// Allows says whether the list admits a user who is in the given groups.
+// Allows reports whether the list contains a user or one of the user's groups.
 func (a ACL) Allows(user string, groups ...string) bool {
 	if a.All {
 		return true
@@ -58,8 +57,8 @@ func (a ACL) String() string {
 	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
 }
 
-// MayAdminister says whether a user administers queue i: by the queue's list or
-// that of any of its ancestors, or as an administrator of the cluster.
+// MayAdminister reports whether a user may administer queue i: because the list of the queue, of a
+// queue above it or of the cluster contains the user, or because ACLs are disabled.
 func (c *Config) MayAdminister(i int, user string, groups ...string) bool {
 	if !c.ACLEnabled || c.AdminACL.Allows(user, groups...) {
 		return true
@@ -72,9 +71,10 @@ func (c *Config) MayAdminister(i int, user string, groups ...string) bool {
 	return false
 }
 
-// MayChange says whether a user may make next of the configuration: the user must administer every
-// queue whose keys change, the nearest existing one for a queue that is new, and the cluster for all
-// other keys. It returns the first key that says no.
+// MayChange reports whether a user may replace the configuration with next. The user must
+// administer each queue whose keys change, or the nearest existing queue above it. For other keys
+// the user must administer the cluster. If ok is false, key is the first key that the user may not
+// change.
 func (c *Config) MayChange(next *Config, user string, groups ...string) (key string, ok bool) {
 	for _, name := range changedKeys(c.properties, next.properties) {
 		rest, _ := strings.CutPrefix(name, Prefix)
@@ -86,7 +86,7 @@ func (c *Config) MayChange(next *Config, user string, groups ...string) (key str
 	return "", true
 }
 
-// changedKeys are the names whose values differ in two sorted lists.
+// changedKeys returns the names whose values differ in two lists that are sorted by name.
 func changedKeys(a, b []Property) (out []string) {
 	for len(a) > 0 || len(b) > 0 {
 		switch {
@@ -104,8 +104,8 @@ func changedKeys(a, b []Property) (out []string) {
 	return out
 }
 
-// MaySubmit says whether a user may submit to queue i: by the submit list of
-// the queue or of any ancestor, or because the user administers it.
+// MaySubmit reports whether a user may submit to queue i: because the submit list of the queue or
+// of a queue above it contains the user, or because the user may administer the queue.
 func (c *Config) MaySubmit(i int, user string, groups ...string) bool {
 	if c.MayAdminister(i, user, groups...) {
 		return true

@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// Unit says how a capacity is given.
+// Unit is the way in which a capacity is written.
 type Unit uint8
 
 // Units of a capacity; append only.
@@ -22,21 +22,22 @@ const (
 
 func (u Unit) String() string { return pick(int(u), "none", "percent", "weight", "absolute", "mixed") }
 
-// Part is one kind's share of an Amount. Value counts percent, weight or units.
+// Part is the capacity for one kind of resource. Value is a percentage, a weight or a number of
+// units.
 type Part struct {
 	Unit  Unit
 	Value yarn.Fraction
 }
 
-// Amount is a capacity or a maximum capacity. A percentage or weight has the
-// same part for every kind (Value); a vector has a part for each kind it names.
+// Amount is a capacity or a maximum capacity. A percentage or weight has the same Part for each
+// kind. A vector has a Part for each kind that it names.
 type Amount struct {
 	Unit  Unit
-	Value yarn.Fraction       // percent or weight; 0 otherwise
-	Parts [yarn.MaxKinds]Part // per kind; UnitNone where a vector is silent
+	Value yarn.Fraction       // for UnitPercent and UnitWeight
+	Parts [yarn.MaxKinds]Part // by kind; UnitNone for kinds that a vector does not name
 }
 
-// Absolute returns the units a vector states absolutely, 0 elsewhere.
+// Absolute returns the numbers of units that a vector states, and 0 for all other kinds.
 func (a Amount) Absolute() yarn.Resource {
 	var r yarn.Resource
 	for i, p := range a.Parts {
@@ -47,7 +48,7 @@ func (a Amount) Absolute() yarn.Resource {
 	return r
 }
 
-// IsZero says whether the amount is absent or nothing.
+// IsZero reports whether the amount is not given, or 0 for all kinds.
 func (a Amount) IsZero() bool {
 	for _, p := range a.Parts {
 		if p.Value.Num != 0 {
@@ -57,7 +58,7 @@ func (a Amount) IsZero() bool {
 	return true
 }
 
-// Format writes the amount as a configuration would.
+// Format returns the amount as it is written in a configuration.
 func (a Amount) Format(kinds yarn.Kinds) string {
 	switch a.Unit {
 	case UnitNone:
@@ -81,7 +82,7 @@ func (a Amount) Format(kinds yarn.Kinds) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-// uniform is a percentage or a weight of every kind.
+// uniform returns an amount with the same percentage or weight for each kind.
 func uniform(u Unit, f yarn.Fraction) Amount {
 	a := Amount{Unit: u, Value: f}
 	for i := range a.Parts {
@@ -165,7 +166,8 @@ func parsePart(value string, kind int) (Part, error) {
 	return Part{UnitAbsolute, yarn.Fraction{Num: n, Den: 1}}, nil
 }
 
-// kindIndex finds a kind; memory and vcores in any case, as Hadoop does.
+// kindIndex returns the index of a kind, or a negative number. Like Hadoop it ignores the case of
+// memory and vcores.
 func kindIndex(kinds yarn.Kinds, name string) int {
 	switch strings.ToLower(name) {
 	case "memory", yarn.MemoryName:
@@ -176,11 +178,11 @@ func kindIndex(kinds yarn.Kinds, name string) int {
 	return kinds.Index(name)
 }
 
-// maxUnits bounds every amount of a kind, so that sums and products of limits
-// stay far from the end of 64 bits.
+// maxUnits is the most units of a kind in an amount. It keeps sums and products of amounts far from
+// the limits of 64 bits.
 const maxUnits = int64(1) << 50
 
-// unitFactors are bytes per unit for the units Hadoop knows.
+// unitFactors has the numbers of bytes of Hadoop's units.
 var unitFactors = []struct {
 	name  string
 	bytes int64
@@ -189,8 +191,8 @@ var unitFactors = []struct {
 	{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15},
 }
 
-// parseUnits reads a whole number. Memory may carry a unit and is turned into
-// MiB, rounded down; "mb" is taken for MiB.
+// parseUnits reads a whole number. Memory may have a unit; it is converted to MiB and rounded down.
+// "mb" stands for MiB.
 func parseUnits(s string, memory bool) (int64, error) {
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 	unit := strings.TrimSpace(s[len(digits):])

@@ -7,13 +7,13 @@ import (
 	"rmd/yarn"
 )
 
-// checkQueues holds the rules between queues.
+// checkQueues checks the rules that concern several queues or keys.
 func (r *reader) checkQueues(c *Config) {
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		r.checkWeights(q)
 	}
-	if c.LegacyQueueMode { // mixed units have guard rails instead, see computeMixed
+	if c.LegacyQueueMode { // for mixed units, computeMixed lowers what does not fit
 		r.checkCapacities(c)
 	}
 	r.checkLabels(c)
@@ -29,7 +29,7 @@ func (r *reader) checkCapacities(c *Config) {
 	}
 }
 
-// checkMinMax holds capacity ≤ maximum-capacity where both are of one unit.
+// checkMinMax checks that capacity ≤ maximum-capacity for each kind that has the same unit in both.
 func (r *reader) checkMinMax(c *Config, q *Queue) {
 	for k, most := range q.MaxCapacity.Parts {
 		least := q.Capacity.Parts[k]
@@ -44,7 +44,8 @@ func (r *reader) checkMinMax(c *Config, q *Queue) {
 	}
 }
 
-// checkWeights holds MULP·weight ≤ 100 for every weighted user of a leaf.
+// checkWeights checks that minimum-user-limit-percent · weight ≤ 100 for each weighted user of a
+// leaf.
 func (r *reader) checkWeights(q *Queue) {
 	if !q.Leaf {
 		return
@@ -58,8 +59,8 @@ func (r *reader) checkWeights(q *Queue) {
 	}
 }
 
-// unitsOf gathers the units the children of a queue use. A share of 0, or
-// none, goes with every unit.
+// unitsOf returns the units that the children of a queue use, and for each unit the name of a
+// child. A percentage of 0, or no capacity, is compatible with all units and is left out.
 func unitsOf(c *Config, q *Queue) (units []Unit, users map[Unit]string) {
 	users = map[Unit]string{}
 	for _, i := range q.Children {
@@ -73,7 +74,7 @@ func unitsOf(c *Config, q *Queue) (units []Unit, users map[Unit]string) {
 	return units, users
 }
 
-// checkChildren holds the rules of legacy mode for the children of one parent.
+// checkChildren checks the rules of legacy mode for the children of one parent.
 func (r *reader) checkChildren(c *Config, q *Queue) {
 	if len(q.Children) == 0 {
 		return // submissions create them
@@ -90,7 +91,7 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 	}
 	absolute := len(units) == 1 && units[0] == UnitAbsolute
 	if c.label != "" && len(units) == 0 && q.Capacity.Unit == UnitAbsolute {
-		return // a label of which only the parent has something
+		return // only the parent has a capacity for the label
 	}
 	if q.Parent >= 0 && absolute != (q.Capacity.Unit == UnitAbsolute) && (len(units) == 1 || q.Capacity.Unit == UnitAbsolute) {
 		r.fault(c.key(q, "capacity"), "absolute capacity must be used by a parent and its children alike", "give all of them a vector, or none")
@@ -99,13 +100,14 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 	switch {
 	case absolute:
 		r.checkAbsoluteSum(c, q)
-	case !c.divides(q): // of nothing, the children have nothing
+	case !c.divides(q): // the parent has nothing of the label, so its children have nothing either
 	case len(units) == 0 || units[0] == UnitPercent:
 		r.checkPercentSum(c, q)
 	}
 }
 
-// percentTolerance is YARN's: 100 % ± 0.05 %.
+// percentTolerance is the greatest difference of a sum of percentages from 100, in percent. It is
+// that of YARN.
 var percentTolerance = NewShare(5, 100)
 
 func (r *reader) checkPercentSum(c *Config, q *Queue) {
@@ -125,7 +127,7 @@ func (r *reader) checkPercentSum(c *Config, q *Queue) {
 		"change "+capacityKeys(c, q))
 }
 
-// capacityKeys names where the sum comes from, with each value.
+// capacityKeys lists the children of a queue with their capacities.
 func capacityKeys(c *Config, q *Queue) string {
 	const most = 6
 	var parts []string
@@ -145,7 +147,7 @@ func capacityKeys(c *Config, q *Queue) string {
 
 func (r *reader) checkAbsoluteSum(c *Config, q *Queue) {
 	if q.Parent < 0 {
-		return // root has what the cluster has; children are scaled down
+		return // root has the whole cluster, and computeChildren scales its children down
 	}
 	var sum yarn.Resource
 	for _, i := range q.Children {

@@ -4,35 +4,38 @@ import (
 	"rmd/yarn"
 )
 
-// Tree is what a configuration means for a cluster of a certain size.
+// Tree has the effective capacities of all queues for a certain resource of the cluster, or of the
+// nodes of a label.
 type Tree struct {
 	Cluster    yarn.Resource
 	Capacities []Capacity // parallel to Config.Queues
-	Warnings   []Fault    // guard rails that took effect (mixed units only)
+	Warnings   []Fault    // capacities that were lowered because they did not fit (mixed units only)
 }
 
-// Capacity is the effective capacity of one queue. Decisions use EffMin and
-// EffMax; the shares are for display, for order and for application counts.
+// Capacity is the effective capacity of one queue. Scheduling decisions use EffMin and EffMax. The
+// shares are for display, for the order of queues and for the limits on applications.
 type Capacity struct {
 	Capacity, MaxCapacity yarn.Fraction // of the parent
 	AbsCapacity, AbsMax   Share         // of the cluster
 	AbsFixed              uint64        // AbsCapacity in parts of 2^32; 0 only when it is 0
 	EffMin, EffMax        yarn.Resource
-	ConfiguredMin         yarn.Resource // stated absolutely; zero otherwise
+	ConfiguredMin         yarn.Resource // the units that the configuration states; zero otherwise
 	ConfiguredMax         yarn.Resource
 	usualMin              yarn.Resource // see Config.usualMin
 }
 
-// queueShares are the shares that hold for every cluster size. fixedMin says
-// that EffMin is abs of the cluster, fixedMax the same of EffMax and absMax;
-// below a vector they are not, and the parent's effective resource is divided.
+// queueShares are the shares of a queue that are the same for every cluster resource. fixedMin says
+// that EffMin is the share abs of the cluster, and fixedMax that EffMax is the share absMax. They
+// are false for a queue with a vector and for the queues below it, whose shares refer to the
+// parent's effective resource.
 type queueShares struct {
 	capacity, max      Share // of the parent
 	abs, absMax        Share
 	fixedMin, fixedMax bool
 }
 
-// Compute returns the effective capacities for a cluster resource.
+// Compute returns the effective capacities for a resource of the cluster, or of the nodes of a
+// label if c is the configuration of that label.
 func (c *Config) Compute(cluster yarn.Resource) *Tree {
 	if c.stale {
 		c.computeShares()
@@ -58,8 +61,8 @@ func (c *Config) Compute(cluster yarn.Resource) *Tree {
 	return t
 }
 
-// computeChildren fills in the children of a parent in legacy mode: all by
-// percentage, all by weight or all absolute.
+// computeChildren sets the capacities of a parent's children in legacy mode, in which all children
+// use the same unit.
 func (c *Config) computeChildren(t *Tree, parent int) {
 	scale := c.scaleDown(t, parent)
 	p := &t.Capacities[parent]
@@ -85,12 +88,12 @@ func (c *Config) computeChildren(t *Tree, parent int) {
 		} else {
 			e.AbsCapacity, e.EffMin = p.AbsCapacity.Mul(s.capacity), s.capacity.Floor(p.EffMin)
 		}
-		// A ceiling given as a vector may lie below the guarantee given as a share.
+		// A maximum given as a vector may be below a guarantee given as a share.
 		e.EffMin = yarn.ComponentMin(e.EffMin, e.EffMax)
 	}
 }
 
-// effectiveMax sets the maximum of queue i; its parent is complete.
+// effectiveMax sets the maximum of queue i. That of its parent must be set before.
 func (c *Config) effectiveMax(t *Tree, i int) {
 	q, s, e := &c.Queues[i], &c.shares[i], &t.Capacities[i]
 	p := &t.Capacities[q.Parent]
@@ -105,8 +108,8 @@ func (c *Config) effectiveMax(t *Tree, i int) {
 	}
 }
 
-// clampMax is a configured maximum under its parent's. A kind without a
-// maximum, or with a maximum of 0, has the parent's.
+// clampMax returns a configured maximum, but at most the parent's. A kind whose maximum is absent
+// or 0 has the parent's.
 func clampMax(a Amount, parent yarn.Resource) yarn.Resource {
 	out := parent
 	for k, part := range a.Parts {
@@ -118,7 +121,7 @@ func clampMax(a Amount, parent yarn.Resource) yarn.Resource {
 	return out
 }
 
-// partOf is a percentage of whole, or the units stated.
+// partOf returns a percentage of whole, or the stated number of units.
 func partOf(p Part, whole int64) int64 {
 	switch p.Unit {
 	case UnitPercent:
@@ -129,8 +132,8 @@ func partOf(p Part, whole int64) int64 {
 	return 0
 }
 
-// scaleDown returns, per kind, the factor by which absolute guarantees of a
-// parent's children shrink when their sum exceeds the parent's guarantee.
+// scaleDown returns, for each kind, the factor by which the absolute guarantees of a parent's
+// children must shrink so that their sum does not exceed the parent's guarantee.
 func (c *Config) scaleDown(t *Tree, parent int) [yarn.MaxKinds]yarn.Fraction {
 	var sum yarn.Resource
 	for _, i := range c.Queues[parent].Children {
@@ -147,22 +150,22 @@ func (c *Config) scaleDown(t *Tree, parent int) [yarn.MaxKinds]yarn.Fraction {
 	return out
 }
 
-// deriveMin sets the shares of a queue whose guarantee is a vector.
+// deriveMin sets the shares of a queue from its EffMin, for a guarantee that is a vector.
 func (c *Config) deriveMin(t *Tree, i int) {
 	e, p := &t.Capacities[i], &t.Capacities[c.Queues[i].Parent]
 	e.Capacity = c.divide(t.Cluster, e.EffMin, p.EffMin).Fraction()
 	e.AbsCapacity = c.divide(t.Cluster, e.EffMin, t.Cluster)
 }
 
-// deriveMax sets the maximum's shares of a queue whose maximum is a vector.
+// deriveMax sets the shares of a queue from its EffMax, for a maximum that is a vector.
 func (c *Config) deriveMax(t *Tree, i int) {
 	e, p := &t.Capacities[i], &t.Capacities[c.Queues[i].Parent]
 	e.MaxCapacity = c.divide(t.Cluster, e.EffMax, p.EffMax).Fraction()
 	e.AbsMax = c.divide(t.Cluster, e.EffMax, t.Cluster)
 }
 
-// divide is YARN's divide(total, a, b), exactly: by memory, or the largest
-// share of a over the largest share of b.
+// divide is the exact quotient for YARN's ResourceCalculator.divide(total, a, b): the quotient of
+// the memory, or of the largest shares of total.
 func (c *Config) divide(total, a, b yarn.Resource) Share {
 	if !c.Calculator.Dominant {
 		return NewShare(a[yarn.Memory], b[yarn.Memory])
@@ -183,7 +186,7 @@ func (c *Config) largestShare(total, r yarn.Resource) Share {
 	return most
 }
 
-// percentOf turns 8.5 (percent) into 0.085.
+// percentOf converts a percentage to a fraction: 8.5 to 0.085.
 func percentOf(f yarn.Fraction) yarn.Fraction {
 	if f.Den == 0 {
 		return yarn.Fraction{Num: 0, Den: 1}
@@ -194,7 +197,7 @@ func percentOf(f yarn.Fraction) yarn.Fraction {
 	return shareRat(f.Rat().Quo(f.Rat(), hundred)).Fraction()
 }
 
-// computeShares fills in what does not depend on the cluster's size.
+// computeShares sets the shares that do not depend on the cluster's resource.
 func (c *Config) computeShares() {
 	c.stale, c.shares = false, make([]queueShares, len(c.Queues))
 	c.shares[0] = queueShares{capacity: Whole, max: Whole, abs: Whole, absMax: Whole, fixedMin: true, fixedMax: true}
@@ -219,8 +222,8 @@ func (c *Config) computeShares() {
 	}
 }
 
-// alike says whether two children of a parent divide it alike, as most dynamic queues do: then what
-// was computed for one is true of the other.
+// alike reports whether two children of a parent have equal capacities, as most dynamic queues do.
+// Then the results for one are also those for the other.
 func (c *Config) alike(i, k int) bool {
 	a, b := &c.Queues[i], &c.Queues[k]
 	return a.Capacity == b.Capacity && a.MaxCapacity == b.MaxCapacity && a.Template == b.Template

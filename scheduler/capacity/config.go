@@ -11,16 +11,17 @@ import (
 	"rmd/yarn"
 )
 
-// Sentinels of Lookup.
+// Errors of Lookup.
 var (
 	ErrNoSuchQueue    = errors.New("no such queue")
 	ErrAmbiguousQueue = errors.New("queue name is ambiguous")
 )
 
-// Unlimited stands for "no bound" in counts that may be unbounded.
+// Unlimited means "no limit" in counts that may be unlimited.
 const Unlimited = int64(-1)
 
-// Config is a parsed and checked queue configuration. It is immutable.
+// Config is a parsed and checked configuration: the queues, and the settings of the cluster that
+// the planner needs. Parse returns it. It does not change, except by Add and AddFrom.
 type Config struct {
 	Kinds    yarn.Kinds
 	Units    []string // unit of each kind, parallel to Kinds: "Mi" for memory, else as configured
@@ -36,17 +37,17 @@ type Config struct {
 
 	ContinueLooking             bool
 	NodeLocalityDelay           int64 // −1: no delay
-	RackLocalityAdditionalDelay int64 // −1: the size-scaled off-switch rule
+	RackLocalityAdditionalDelay int64 // −1: the delay depends on nodes and asks, as in YARN
 	RackLocalityFullReset       bool
 	MultipleAssignments         bool
 	MaxAssignments              int64 // per heartbeat; −1: no bound
-	MaxOffSwitch                int64 // off-switch grants per heartbeat
+	MaxOffSwitch                int64 // off-switch containers per heartbeat
 
-	EagerCancel               bool  // cancel a needless reservation at once, not at its node's next heartbeat
-	MaxReservationsPerKey     int64 // −1: unlimited, as YARN
+	EagerCancel               bool  // cancel unneeded reservations at once, not at the next heartbeat
+	MaxReservationsPerKey     int64 // −1: unlimited, as in YARN
 	MaxReservationsPerQueue   int64
 	MaxReservationsPerCluster int64
-	ReserveEarliest           bool // the node where the container is expected to start first, not the first one found
+	ReserveEarliest           bool // reserve the node expected to have room first, not the first found
 
 	UserMaxParallelApps   int64       // −1: unlimited; for users not listed below
 	UserMaxParallelAppsOf []UserCount // sorted by user
@@ -57,39 +58,39 @@ type Config struct {
 	ACLEnabled            bool  // yarn.acl.enable
 	AdminACL              ACL   // yarn.admin.acl
 	QueueAdminsChange     bool  // administrators of a queue may change its keys
-	AMMaxAttempts         int64 // of an application that names no number
-	AMGlobalMaxAttempts   int64 // of any application
+	AMMaxAttempts         int64 // of an application that does not set its own
+	AMGlobalMaxAttempts   int64 // the most that an application may set
 	MaxCompletedApps      int64
 
 	NodeExpiryMillis                int64
 	AMExpiryMillis                  int64
 	ContainerAllocationExpiryMillis int64
 	NodeHeartbeatMillis             int64
-	NodeUntrackedMillis             int64    // until an inactive node that no list names is forgotten
-	UntrackedStates                 []string // the states in which it is forgotten; empty: all
-	UntrackWithoutInclude           bool     // also where no list says which hosts may register
-	QueueExpirationMillis           int64    // until a dynamic queue that nobody uses is removed
-	ManageMillis                    int64    // between two looks at the leaves of managed parents; 0: there are none
+	NodeUntrackedMillis             int64    // until an inactive node in no list of hosts is forgotten
+	UntrackedStates                 []string // the node states in which that happens; empty: all
+	UntrackWithoutInclude           bool     // also if no list of hosts that may register exists
+	QueueExpirationMillis           int64    // until an idle dynamic queue is removed
+	ManageMillis                    int64    // between two input.ManageQueues; 0: no managed parents
 	Tokens                          TokenTimes
 	LabelSettings                   LabelSettings
 	Preemption                      preempt.Settings
-	Monitors                        bool // of YARN are on, whichever they are
+	Monitors                        bool // yarn.resourcemanager.scheduler.monitor.enable
 
 	Queues   []Queue // depth first, root first
-	Warnings []Fault // unknown keys and clamped values; the configuration is usable
-	Ignored  []Fault // keys of Hadoop that are known and not honored yet
+	Warnings []Fault // unknown keys and values with no or limited effect; the configuration is usable
+	Ignored  []Fault // known keys of Hadoop that have no effect
 
 	properties []Property
-	values     map[string]Property // properties with their origins, by name
-	templates  bool                // there is a template of dynamic queues
+	values     map[string]Property // the properties with their origins, by name
+	templates  bool                // there is a template for dynamic queues
 	byPath     map[string]int
 	byName     map[string][]int
-	shares     []queueShares // what does not depend on the cluster, parallel to Queues
-	stale      bool          // shares are older than Queues
-	label      string        // that the capacities are of; see Partition
+	shares     []queueShares // see computeShares; parallel to Queues
+	stale      bool          // Queues has changed since shares was computed
+	label      string        // the label that the capacities are for; see Partition
 }
 
-// UserCount is a number that belongs to a user.
+// UserCount is a limit for a user.
 type UserCount struct {
 	User  string
 	Count int64
@@ -101,7 +102,7 @@ type UserWeight struct {
 	Weight yarn.Fraction
 }
 
-// LeafPolicy is the order of applications in a leaf.
+// LeafPolicy is the order in which a leaf serves its applications.
 type LeafPolicy uint8
 
 // Leaf policies; append only.
@@ -112,7 +113,7 @@ const (
 
 func (p LeafPolicy) String() string { return pick(int(p), "", "fifo", "fair") }
 
-// ParentPolicy is the order of a parent's children.
+// ParentPolicy is the order in which a parent serves its children.
 type ParentPolicy uint8
 
 // Parent policies; append only.
@@ -132,30 +133,30 @@ func pick(i int, names ...string) string {
 	return "unknown"
 }
 
-// Queue is one queue as configured, inheritance resolved.
+// Queue is one queue as configured, with the values that it inherits.
 type Queue struct {
 	Path, Name string
 	Parent     int   // index in Config.Queues; −1 for root
 	Children   []int // in the order of the configuration
-	Depth      int   // root 0
+	Depth      int   // 0 for root
 	Leaf       bool
 
 	Capacity    Amount // what the queue is guaranteed
-	MaxCapacity Amount // its ceiling; UnitNone: the parent's
+	MaxCapacity Amount // UnitNone: that of the parent
 
-	Accessible   []string        // labels that it may use, sorted; AnyLabel stands alone
+	Accessible   []string        // the labels that it may use, sorted; only AnyLabel if it may use all
 	DefaultLabel string          // of asks that name none
 	Labels       []LabelCapacity // sorted by label
 
 	MinUserLimitPercent yarn.Fraction // 0 … 100
-	UserLimitFactor     yarn.Fraction // meaningless when UserLimitOff
+	UserLimitFactor     yarn.Fraction // not used if UserLimitOff
 	UserLimitOff        bool          // user-limit-factor −1
-	UserWeights         []UserWeight  // sorted by user; others weigh 1
+	UserWeights         []UserWeight  // sorted by user; other users have weight 1
 
 	MaximumApplications int64 // −1: derived, see Config.MaxApplications
 	MaxAMPercent        yarn.Fraction
 	MaxParallelApps     int64         // −1: unlimited
-	MaxAlloc            yarn.Resource // largest container here
+	MaxAlloc            yarn.Resource // the largest container in this queue
 	MaxLifetime         int64         // seconds; −1: none
 	DefaultLifetime     int64         // seconds; −1: none
 
@@ -165,22 +166,22 @@ type Queue struct {
 	ChildOrder         ParentPolicy    // parents only
 	Priority           int32
 	DefaultAppPriority int32
-	PriorityACLs       []PriorityACL // leaves only; by falling maximum; none: every user may have every priority
+	PriorityACLs       []PriorityACL // leaves only; highest maximum first; empty: no restriction
 
 	SubmitACL, AdministerACL ACL
-	DisablePreemption        bool // inherited: nothing is taken from it for other queues
-	DisableIntraPreemption   bool // inherited: nor for its own applications
+	DisablePreemption        bool // inherited: no preemption for other queues
+	DisableIntraPreemption   bool // inherited: no preemption for its own applications
 	AllowZeroCapacitySum     bool
 
 	Creation   Creation
-	AutoCreate *AutoCreate // of a parent that may create queues, or has templates; nil for others
-	Active     bool        // of a leaf below a managed parent: it has the capacity of the template
-	Template   Amount      // of one that is not active: that capacity
-	AutoRemove bool        // of a dynamic queue: it is removed when nobody has used it for a while
-	Backfill   Backfill    // inherited: which of its containers may borrow room of reserved nodes
+	AutoCreate *AutoCreate // nil unless submissions create queues below it, or it has templates
+	Active     bool        // for a leaf below a managed parent: it has the capacity of the template
+	Template   Amount      // the capacity of the template, if such a leaf is not active
+	AutoRemove bool        // for a dynamic queue: it is removed after it has been idle for a while
+	Backfill   Backfill    // inherited
 }
 
-// Backfill says which containers of a queue may run in the idle room of reserved nodes.
+// Backfill says which containers of a queue may use the idle room of reserved nodes.
 type Backfill uint8
 
 // The values; append only.
@@ -192,7 +193,7 @@ const (
 
 func (b Backfill) String() string { return pick(int(b), "off", "declared", "preemptable") }
 
-// Weight returns a user's weight in the queue, 1 unless configured.
+// Weight returns the weight of a user in the queue, which is 1 if none is configured.
 func (q *Queue) Weight(user string) yarn.Fraction {
 	i, ok := slices.BinarySearchFunc(q.UserWeights, user, func(w UserWeight, u string) int {
 		return strings.Compare(w.User, u)
@@ -203,8 +204,8 @@ func (q *Queue) Weight(user string) yarn.Fraction {
 	return q.UserWeights[i].Weight
 }
 
-// Lookup finds a queue by its full path or by a short name that only one queue
-// has. It returns ErrNoSuchQueue or ErrAmbiguousQueue, wrapped.
+// Lookup returns the index of a queue, by its full path or by a short name that only one queue has.
+// The error wraps ErrNoSuchQueue or ErrAmbiguousQueue.
 func (c *Config) Lookup(pathOrName string) (int, error) {
 	if i, ok := c.byPath[pathOrName]; ok {
 		return i, nil
@@ -220,8 +221,8 @@ func (c *Config) Lookup(pathOrName string) (int, error) {
 	}
 }
 
-// MaxParallelAppsOf returns how many applications of a user may run at once;
-// −1 when there is no bound.
+// MaxParallelAppsOf returns how many applications of a user may run at the same time; −1 if there
+// is no limit.
 func (c *Config) MaxParallelAppsOf(user string) int64 {
 	i, ok := slices.BinarySearchFunc(c.UserMaxParallelAppsOf, user, func(w UserCount, u string) int {
 		return strings.Compare(w.User, u)
@@ -232,11 +233,11 @@ func (c *Config) MaxParallelAppsOf(user string) int64 {
 	return c.UserMaxParallelAppsOf[i].Count
 }
 
-// Properties returns the properties the configuration was parsed from, sorted
-// by name, without those that mean nothing to the planner.
+// Properties returns the properties from which the configuration was parsed, sorted by name. It
+// leaves out those that are not Relevant.
 func (c *Config) Properties() []Property { return slices.Clone(c.properties) }
 
-// Leaves returns the indexes of all leaves, in order.
+// Leaves returns the indexes of all leaves in ascending order.
 func (c *Config) Leaves() []int {
 	var out []int
 	for i := range c.Queues {

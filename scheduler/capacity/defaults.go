@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// dominant is the class of the calculator that looks at every kind.
+// dominant is the class of the calculator that considers all kinds of resources.
 const dominant = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 
-// DefaultProperties are the queues of a cluster without any configuration, and of a new Hadoop
-// installation: root.default has everything. All else has YARN's defaults.
+// DefaultProperties returns the queues of a cluster without any configuration, which are those of a
+// new Hadoop installation: root.default has the whole cluster. Everything else has YARN's defaults.
 func DefaultProperties() []Property {
 	return []Property{{Name: Prefix + "root.queues", Value: "default"}, {Name: Prefix + "root.default.capacity", Value: "100"}}
 }
 
-// baseProperties are the global values of demonstrations and replays: GPUs are
-// countable, and a container may fill a node of 96 cores, 384 GiB and 8 GPUs.
+// baseProperties returns the settings for demonstrations and replays that do not concern a queue:
+// GPUs are a resource kind, and a container may take a whole node of 96 cores, 384 GiB and 8 GPUs.
 func baseProperties() []Property {
 	return []Property{
 		{Name: "yarn.resource-types", Value: "yarn.io/gpu"},
@@ -31,8 +31,8 @@ func baseProperties() []Property {
 	}
 }
 
-// DemoProperties are the queues of rmd dev: four, each of which may grow to the whole cluster when the
-// others leave it idle.
+// DemoProperties returns the configuration of rmd dev. It has four queues, and each may use the
+// whole cluster if the others leave it idle.
 func DemoProperties() []Property {
 	out := append(baseProperties(), Property{Name: Prefix + "root.queues", Value: "online,train,batch,adhoc"})
 	for _, q := range []struct{ name, percent string }{{"online", "40"}, {"train", "30"}, {"batch", "20"}, {"adhoc", "10"}} {
@@ -41,7 +41,7 @@ func DemoProperties() []Property {
 	return out
 }
 
-// elastic is a queue with a guarantee that one user alone may exceed tenfold.
+// elastic returns a queue with a guarantee, of which a single user may use up to ten times as much.
 func elastic(path, capacity string) []Property {
 	return []Property{
 		{Name: Prefix + path + ".capacity", Value: capacity},
@@ -50,10 +50,10 @@ func elastic(path, capacity string) []Property {
 	}
 }
 
-// QueuesFor is a configuration with a leaf for every path, for instance the
-// queues a trace names; children of one parent share equally, by weight. A path
-// without root in front is put under root. Where one path is above another, the
-// upper one is a parent and takes no applications. No paths give root.default.
+// QueuesFor returns a configuration with a leaf for each path, for instance for the queues that a
+// trace names. The children of a parent have equal weights. A path that does not start with root is
+// put below root. If one path is above another, it becomes a parent and accepts no applications.
+// Without paths the only queue is root.default.
 func QueuesFor(paths []string) []Property {
 	children := map[string][]string{}
 	var parents []string

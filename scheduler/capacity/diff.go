@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// ChangeKind says what a Change is.
+// ChangeKind is the kind of a Change.
 type ChangeKind uint8
 
 // Kinds of changes; append only.
 const (
 	QueueAdded ChangeKind = 1 + iota
 	QueueRemoved
-	KeySet     // was absent
-	KeyUnset   // is absent now
-	KeyChanged // has another value
+	KeySet     // the key is new
+	KeyUnset   // the key is removed
+	KeyChanged // the key has another value
 )
 
 func (k ChangeKind) String() string {
 	return pick(int(k), "", "queue-added", "queue-removed", "set", "unset", "changed")
 }
 
-// MarshalText writes the kind's name.
+// MarshalText returns the name of the kind.
 func (k ChangeKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // Change is one difference between two configurations.
 type Change struct {
 	Kind  ChangeKind `json:"kind"`
-	Queue string     `json:"queue,omitempty"` // path, when the key is of a queue
+	Queue string     `json:"queue,omitempty"` // path, if the key belongs to a queue
 	Key   string     `json:"key,omitempty"`   // full name
 	Old   string     `json:"old,omitempty"`
 	New   string     `json:"new,omitempty"`
@@ -47,8 +47,8 @@ func (c Change) String() string {
 	return fmt.Sprintf("~ %s: %s -> %s", c.Key, c.Old, c.New)
 }
 
-// Diff lists what changes from old to new: removed queues, added queues, then
-// keys by name. Either may be nil, which is the empty configuration.
+// Diff returns the changes from old to new: removed queues, then added queues, then keys by name. A
+// nil Config counts as an empty one.
 func Diff(old, new *Config) []Change {
 	if old == nil {
 		old = &Config{}
@@ -78,7 +78,7 @@ func Diff(old, new *Config) []Change {
 	return out
 }
 
-// appendMissing lists the queues of one configuration that the other has not.
+// appendMissing appends a Change for each queue that has contains and not does not.
 func appendMissing(out []Change, kind ChangeKind, has, not *Config) []Change {
 	for i := range has.Queues {
 		if _, ok := not.byPath[has.Queues[i].Path]; !ok {
@@ -88,7 +88,7 @@ func appendMissing(out []Change, kind ChangeKind, has, not *Config) []Change {
 	return out
 }
 
-// queueOf is the queue a key belongs to, or "".
+// queueOf returns the path of the queue that a key belongs to, or "".
 func queueOf(c *Config, name string) string {
 	rest, ok := strings.CutPrefix(name, Prefix)
 	if !ok || !strings.HasPrefix(rest, "root.") {

@@ -1,22 +1,28 @@
 // Package capacity has the queue configuration and the arithmetic of the Capacity Scheduler: the
-// typed configuration, the effective resources of every queue, and the limits of scheduling
-// decisions.
+// typed configuration, the effective resources of each queue, and the limits that scheduling
+// decisions use.
 //
 //	properties ─▶ Parse ─▶ Config ─▶ Compute(cluster) ─▶ Tree ─▶ AMLimit, UserLimit, QueueLimit, …
 //
 // The package is deterministic. Parse takes properties, not files (package internal/hadoopconf
-// reads files), and reports all faults at once. A Config does not change after Parse has returned
-// it, so forks of the state share it. A Tree depends only on its Config and on the cluster's
-// resource.
+// reads files), and reports all faults at once. Forks of the state share a Config, so it must not
+// change once it is shared. A Tree depends only on its Config and on a resource: that of the
+// cluster, or of the nodes of a label.
 //
 // Invariants:
-//   - Queues are in depth-first order, root first, so a parent's index is below its children's.
-//   - Shares are exact rationals. They are rounded to whole units where YARN rounds.
-//   - Σ children's EffMin ≤ the parent's EffMin, and EffMin ≤ EffMax ≤ the parent's EffMax, for
-//     every resource type. (Percentages may add up to 100.05 %, as in YARN. Then the first of these
-//     holds within that tolerance.)
+//   - Queues are in depth-first order, root first. Dynamic queues come after all others. In both
+//     cases a parent has a lower index than its children.
+//   - Shares are exact rational numbers. They are rounded to whole units where YARN rounds.
+//   - Σ EffMin of the children ≤ EffMin of the parent, and EffMin ≤ EffMax ≤ EffMax of the parent,
+//     for each kind of resource. (As in YARN, percentages may add up to 100.05 %. Then the first of
+//     these holds within that tolerance.)
 //
-// The planner calls the package for each decision, REST pages call it for reports, and `rmd conf
-// validate` calls it to check files. It knows no applications, nodes or state: where a rule needs
-// sums of these, the sums are arguments.
+// The planner calls the package for each decision, REST calls it for reports, and `rmd conf
+// validate` calls it to check files. It knows no applications, nodes or state: if a rule needs sums
+// of these, they are arguments.
+//
+// Begin with config.go (Config, Queue), parse.go (Parse) and compute.go (Tree, Compute). queue.go
+// and global.go read keys, keys.go lists them, and check.go and refresh.go check them. limits.go,
+// userlimit.go and order.go have the formulas for scheduling decisions. label.go, dynamic.go,
+// managed.go, placement.go and preemption.go each have one feature.
 package capacity

@@ -11,10 +11,10 @@ import (
 	"rmd/yarn"
 )
 
-// MaxDynamicQueues bounds the dynamic queues of a cluster.
+// MaxDynamicQueues is the number of queues at which a cluster stops creating more.
 const MaxDynamicQueues = 200_000
 
-// Creation says how a queue came to be.
+// Creation is the way in which a queue was created.
 type Creation uint8
 
 // Ways in which queues come to be; append only.
@@ -24,26 +24,27 @@ const (
 	Legacy                   // a submission created it, by auto-create-child-queue
 )
 
-// String is YARN's name of the way.
+// String returns YARN's name (creationMethod in its REST documents).
 func (k Creation) String() string { return pick(int(k), "static", "dynamicFlexible", "dynamicLegacy") }
 
-// Eligibility is YARN's name for a parent whose children are created so.
+// Eligibility returns YARN's name for a parent whose children are created in this way
+// (autoCreationEligibility in its REST documents).
 func (k Creation) Eligibility() string { return pick(int(k), "off", "flexible", "legacy") }
 
-// AutoCreate says how queues below a parent are created.
+// AutoCreate says how submissions create queues below a parent.
 type AutoCreate struct {
-	By        Creation // Static: not at all
-	MaxQueues int64    // children that the parent may have
-	MaxDepth  int64    // how far below a static parent a leaf may be
+	By        Creation // Static: they create none
+	MaxQueues int64    // the most children of the parent
+	MaxDepth  int64    // how many levels a leaf may be below the nearest static parent
 	Templates Templates
 
-	// Of a parent with auto-create-child-queue, a managed parent:
-	LeafTemplate []Property // keys of its leaves, sorted
-	Room         int64      // how many of them may have the capacity of the template at once
-	FailBeyond   bool       // none is created beyond that
+	// For a parent with auto-create-child-queue, which is called a managed parent:
+	LeafTemplate []Property // the keys of its leaves, sorted by name
+	Room         int64      // how many leaves may have the capacity of the template at the same time
+	FailBeyond   bool       // no more leaves are created than that
 }
 
-// ChildrenBy says how queues below a queue are created.
+// ChildrenBy returns the way in which submissions create queues below q; Static if they do not.
 func (q *Queue) ChildrenBy() Creation {
 	if q.AutoCreate == nil {
 		return Static
@@ -51,8 +52,8 @@ func (q *Queue) ChildrenBy() Creation {
 	return q.AutoCreate.By
 }
 
-// Templates are the keys that dynamic children of a parent have unless the configuration states them.
-// Names are without the path of the queue.
+// Templates are the keys that dynamic children of a parent have, unless the configuration sets them
+// for a child. The names do not include the path of the queue.
 type Templates struct {
 	All, Leaf, Parent []Property // sorted by name
 }
@@ -62,13 +63,14 @@ const (
 	depthKey       = flexible + "maximum-queue-depth"
 	autoRemoveKey  = flexible + "queue-auto-removal.enable"
 	ExpirationKey  = Prefix + flexible + "queue-expiration-time"
-	anyQueue       = "*" // stands for a part of a path in the keys of templates
+	anyQueue       = "*" // wildcard for a part of a path in the keys of templates
 	allTemplate    = flexible + "template."
 	leafTemplate   = flexible + "leaf-template."
 	parentTemplate = flexible + "parent-template."
 )
 
-// readAutoCreate reads how queues below a parent are created.
+// readAutoCreate reads how submissions create queues below a queue, and whether the queue itself
+// may be removed.
 func (r *reader) readAutoCreate(c *Config, q *Queue, key func(string) string) {
 	remove := r.bool(key(autoRemoveKey), true)
 	q.AutoRemove = remove && q.Creation != Static
@@ -90,7 +92,7 @@ func (r *reader) readAutoCreate(c *Config, q *Queue, key func(string) string) {
 	q.AutoCreate = a
 }
 
-// isTemplate says whether a key is of a template, perhaps of queues that do not exist yet.
+// isTemplate reports whether a key belongs to a template. Its queue need not exist.
 func isTemplate(p Property) bool {
 	for _, k := range []string{allTemplate, leafTemplate, parentTemplate} {
 		if strings.Contains(p.Name, "."+k) {
@@ -100,8 +102,9 @@ func isTemplate(p Property) bool {
 	return false
 }
 
-// readTemplates gathers the templates of a parent: those of its own path, then those of paths whose
-// last parts are wildcards, as many as queues may be deep.
+// readTemplates collects the templates of a parent: those for its own path, then those for paths
+// with wildcards in place of the last parts, at most depth of them. The first template that sets a
+// key wins.
 //
 // Source: Hadoop 3.4.2, AutoCreatedQueueTemplate.setTemplateConfigEntries.
 func (r *reader) readTemplates(c *Config, q *Queue, depth int64) (t Templates) {
@@ -128,7 +131,7 @@ func (r *reader) readTemplates(c *Config, q *Queue, depth int64) (t Templates) {
 	return t
 }
 
-// addMissing adds a property to a sorted list unless one of its name is there.
+// addMissing adds a property to a sorted list unless the list has one of that name.
 func addMissing(list *[]Property, p Property) {
 	i, ok := findProperty(*list, p.Name)
 	if !ok {
@@ -136,11 +139,12 @@ func addMissing(list *[]Property, p Property) {
 	}
 }
 
+// findProperty returns the index of a name in a sorted list, or where it would be inserted.
 func findProperty(list []Property, name string) (int, bool) {
 	return slices.BinarySearchFunc(list, name, func(p Property, n string) int { return strings.Compare(p.Name, n) })
 }
 
-// below are the properties whose names begin with a prefix.
+// below returns the properties of a sorted list whose names begin with a prefix.
 func below(list []Property, prefix string) []Property {
 	from, _ := findProperty(list, prefix)
 	to := from
@@ -150,8 +154,8 @@ func below(list []Property, prefix string) []Property {
 	return list[from:to]
 }
 
-// under are the properties below a prefix, by the rest of their names: those of the configuration, and
-// those that the queue that is read has of templates.
+// under returns the properties whose names begin with a prefix, without that prefix: those of the
+// configuration, and those that the queue being read has from templates.
 func (r *reader) under(c *Config, prefix string) []Property {
 	var out []Property
 	for _, list := range [][]Property{c.properties, r.overlay} {
@@ -163,8 +167,10 @@ func (r *reader) under(c *Config, prefix string) []Property {
 	return out
 }
 
-// Settings are the keys of a queue below a parent that templates state, or YARN's defaults for dynamic
-// queues, and that the configuration does not: with their full names, sorted.
+// Settings returns the keys that a dynamic queue has from the templates of its parent and from
+// YARN's defaults for dynamic queues, without those that the configuration sets for it. Below a
+// managed parent these are all keys of the leaf template, which override the configuration. The
+// names are full, and sorted.
 func (c *Config) Settings(parent *Queue, path string, leaf bool) []Property {
 	var out []Property
 	own := below(c.properties, Prefix+path+".")
@@ -193,7 +199,7 @@ func (c *Config) Settings(parent *Queue, path string, leaf bool) []Property {
 	return out
 }
 
-// readDynamic reads a queue that is not in the configuration. Its path, parent and kind are set.
+// readDynamic reads the settings of a dynamic queue. Its path, parent and kind must be set.
 func (r *reader) readDynamic(c *Config, q *Queue) {
 	parent := &c.Queues[q.Parent]
 	r.overlay = c.Settings(parent, q.Path, q.Leaf)
@@ -207,8 +213,9 @@ func (r *reader) readDynamic(c *Config, q *Queue) {
 	}
 }
 
-// Adopt is the configuration with a dynamic queue, and the dynamic queues above it, among its own: it
-// lists them, and states what templates and defaults gave them.
+// Adopt returns the properties of a configuration that also lists dynamic queue i and the dynamic
+// queues above it, with the keys that they have from templates and defaults. It fails if queue i is
+// not a dynamic queue, or is below a managed parent.
 func (c *Config) Adopt(i int) ([]Property, error) {
 	switch q := &c.Queues[i]; q.Creation {
 	case Static:
@@ -233,7 +240,7 @@ func (c *Config) Adopt(i int) ([]Property, error) {
 	return out, nil
 }
 
-// newDynamic is a queue below a parent, without the settings of its own.
+// newDynamic returns a new queue below a parent, without its settings.
 func (c *Config) newDynamic(parent int, path string, leaf bool) Queue {
 	p := &c.Queues[parent]
 	by := p.AutoCreate.By
@@ -243,8 +250,8 @@ func (c *Config) newDynamic(parent int, path string, leaf bool) Queue {
 	return Queue{Path: path, Name: path[strings.LastIndexByte(path, '.')+1:], Parent: parent, Depth: p.Depth + 1, Leaf: leaf, Creation: by}
 }
 
-// checkTemplates reads a leaf and a parent below each queue that creates some, so that faults in
-// templates are found before the first queue is created.
+// checkTemplates reads a trial leaf and a trial parent below each queue that creates queues. This
+// finds faults in templates before the first queue is created.
 func (r *reader) checkTemplates(c *Config) {
 	for i := range c.Queues {
 		q := &c.Queues[i]
@@ -269,8 +276,9 @@ func (r *reader) checkTemplates(c *Config) {
 	}
 }
 
-// Remaining are those of another configuration's dynamic queues that have a place here, and those that
-// lose the queue above them. Queues that this configuration lists are neither.
+// Remaining divides the dynamic queues of another configuration into those that can remain in this
+// one, and those that lose the queue above them. Queues that this configuration lists are in
+// neither result.
 func (c *Config) Remaining(list []yarn.DynamicQueue) (keep, gone []yarn.DynamicQueue) {
 	stays := map[string]bool{} // looked up by key only
 	for _, d := range list {
@@ -288,9 +296,8 @@ func (c *Config) Remaining(list []yarn.DynamicQueue) (keep, gone []yarn.DynamicQ
 	return keep, gone
 }
 
-// WithDynamic is the configuration with dynamic queues, parents before their children, which c must not
-// have yet. It fails with an
-// *Invalid if they do not fit.
+// WithDynamic returns the configuration with dynamic queues added. list must have parents before
+// their children, and no queue that c has. The error is an *Invalid if a queue does not fit.
 func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
 	if len(list) == 0 {
 		return c, nil
@@ -338,14 +345,14 @@ func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
 	return &n, nil
 }
 
-// kindOfQueue names dynamic queues that differ in their names alone.
+// kindOfQueue identifies dynamic queues that differ only in their names.
 type kindOfQueue struct {
 	parent       int
 	leaf, active bool
 }
 
-// addDynamic appends a dynamic queue. Another one of the same kind, if it is known, has the same
-// settings.
+// addDynamic appends a dynamic queue and returns its index. like has a queue of each kind that was
+// read before; its settings are copied, which is faster than reading them again.
 func (c *Config) addDynamic(r *reader, parent int, d yarn.DynamicQueue, like map[kindOfQueue]int) int {
 	if c.Queues[parent].AutoCreate == nil {
 		c.Queues[parent].AutoCreate = &AutoCreate{}
@@ -376,13 +383,13 @@ func (c *Config) index(i int) {
 	c.byName[q.Name] = append(c.byName[q.Name], i)
 }
 
-// newReader reads more of a configuration that was parsed.
+// newReader returns a reader for more keys of a configuration that was already parsed.
 func (c *Config) newReader() *reader {
 	return &reader{values: c.values, templates: c.templates, seen: map[string]bool{}, stored: true}
 }
 
-// Add appends a dynamic queue in place and returns its index. Only the owner of a configuration, who
-// shares it with nobody, may call it.
+// Add appends a dynamic queue and returns its index. It changes c, so c must not be shared. Trees
+// of c must be computed again. The error is an *Invalid if the settings of the queue have faults.
 func (c *Config) Add(d yarn.DynamicQueue) (int, error) {
 	at := strings.LastIndexByte(d.Path, '.')
 	parent, ok := c.byPath[d.Path[:max(at, 0)]]
@@ -398,8 +405,8 @@ func (c *Config) Add(d yarn.DynamicQueue) (int, error) {
 	return i, nil
 }
 
-// Creatable lists the queues to be created so that a leaf of a path exists, parents first. The error
-// says in YARN's words why it cannot be created.
+// Creatable returns the queues that must be created so that the leaf path exists, parents first. If
+// the leaf cannot be created, the error has YARN's message.
 //
 // Source: Hadoop 3.4.2, CapacitySchedulerQueueManager.determineMissingParents and
 // ParentQueue.addDynamicChildQueue.
@@ -422,7 +429,8 @@ func (c *Config) Creatable(path string) ([]yarn.DynamicQueue, error) {
 	return c.missing(c.FullPath(path))
 }
 
-// FullPath is a path whose first part may be the short name of a queue, with that queue's path.
+// FullPath replaces the first part of a path, if it is the short name of a queue, with the full
+// path of that queue.
 func (c *Config) FullPath(path string) string {
 	first, rest, nested := strings.Cut(path, ".")
 	if i, err := c.Lookup(first); err == nil && nested {
@@ -462,7 +470,7 @@ func (c *Config) missing(path string) ([]yarn.DynamicQueue, error) {
 	return create, c.roomForChild(p, create[0].Path)
 }
 
-// roomForChild says why a parent can have no further child.
+// roomForChild returns the reason why a parent can have no further child, or nil.
 func (c *Config) roomForChild(p *Queue, path string) error {
 	if n := int64(len(p.Children)); n >= p.AutoCreate.MaxQueues {
 		return fmt.Errorf("Cannot auto create queue %s. Max Child Queue limit exceeded which is configured as: %d and number of child queues is: %d",
@@ -477,7 +485,8 @@ func (c *Config) roomForChild(p *Queue, path string) error {
 	return nil
 }
 
-// weighted says whether all children of a parent have weights. Amounts divide only an amount.
+// weighted reports whether all children of a parent have weights and may have: a parent with an
+// absolute capacity has only children with absolute capacities.
 func (c *Config) weighted(p *Queue) bool {
 	if p.Capacity.Unit == UnitAbsolute {
 		return false
@@ -490,8 +499,8 @@ func (c *Config) weighted(p *Queue) bool {
 	return true
 }
 
-// Candidates are queues as they would be if they were created, each below the one before, for checks
-// before that. Their parent is the lowest queue above them that exists.
+// Candidates returns the queues that would be created, each below the one before, so that rules can
+// be checked first. Their Parent is the lowest existing queue above them.
 func (c *Config) Candidates(create []yarn.DynamicQueue) []Queue {
 	n := *c
 	n.byPath, n.byName = map[string]int{}, map[string][]int{}
@@ -508,7 +517,8 @@ func (c *Config) Candidates(create []yarn.DynamicQueue) []Queue {
 	return n.Queues[1:]
 }
 
-// MaySubmitToNew is MaySubmit for the last of queues that do not exist yet; see Candidates.
+// MaySubmitToNew is MaySubmit for a leaf that does not exist yet. created are the Candidates, of
+// which the leaf is the last.
 func (c *Config) MaySubmitToNew(created []Queue, user string, groups ...string) bool {
 	return c.MaySubmit(created[0].Parent, user, groups...) || slices.ContainsFunc(created, func(q Queue) bool {
 		return q.SubmitACL.Allows(user, groups...) || q.AdministerACL.Allows(user, groups...)
@@ -517,7 +527,7 @@ func (c *Config) MaySubmitToNew(created []Queue, user string, groups ...string) 
 
 func parentOf(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
 
-// Changes names what is different for a queue in another configuration, where its index is k.
+// Changes returns names for what differs between queue i and queue k of the configuration to.
 func (c *Config) Changes(i int, to *Config, k int) (names []string) {
 	a, b := &c.Queues[i], &to.Queues[k]
 	for _, x := range []struct {
@@ -548,7 +558,8 @@ func (c *Config) Changes(i int, to *Config, k int) (names []string) {
 	return names
 }
 
-// labelled is what a queue has of labels, without what follows from the queues beside it.
+// labelled returns the label settings of a queue, without the shares, which also depend on its
+// siblings.
 func labelled(q *Queue) []LabelCapacity {
 	out := slices.Clone(q.Labels)
 	for i := range out {

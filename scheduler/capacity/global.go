@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// readGlobal reads everything that is not of one queue.
+// readGlobal reads the keys that do not belong to one queue.
 func (r *reader) readGlobal(c *Config) {
 	r.readKinds(c)
 	r.readCalculator(c)
@@ -45,7 +45,7 @@ func (r *reader) readGlobal(c *Config) {
 	r.readPreemption(c)
 }
 
-// readMutationPolicy reads who may change the configuration beside operators.
+// readMutationPolicy reads who may change the configuration in addition to operators.
 func (r *reader) readMutationPolicy(c *Config) {
 	class, _ := r.get(MutationPolicyKey)
 	switch class[strings.LastIndexByte(class, '.')+1:] {
@@ -59,7 +59,7 @@ func (r *reader) readMutationPolicy(c *Config) {
 	}
 }
 
-// readScheduling reads what steers a pass.
+// readScheduling reads the settings of scheduling passes.
 func (r *reader) readScheduling(c *Config) {
 	c.ContinueLooking = r.bool(Prefix+"reservations-continue-look-all-nodes", true)
 	c.NodeLocalityDelay = r.bound(Prefix+"node-locality-delay", 40)
@@ -75,7 +75,7 @@ func (r *reader) readScheduling(c *Config) {
 	c.ReserveEarliest = r.reservedNode(Prefix + "reservation.node")
 }
 
-// reservedNode reads which node is reserved.
+// reservedNode reads which node a reservation uses.
 func (r *reader) reservedNode(name string) (earliest bool) {
 	switch v, ok := r.get(name); {
 	case !ok || v == "first":
@@ -87,7 +87,7 @@ func (r *reader) reservedNode(name string) (earliest bool) {
 	return false
 }
 
-// readKinds reads the resource kinds; memory-mb and vcores always come first.
+// readKinds reads the kinds of resources. memory-mb and vcores are always the first two.
 func (r *reader) readKinds(c *Config) {
 	c.Kinds = yarn.DefaultKinds()
 	c.Units = []string{"Mi", ""}
@@ -131,7 +131,7 @@ func (r *reader) readCalculator(c *Config) {
 	}
 }
 
-// readAllocation reads the smallest and the largest container.
+// readAllocation reads the sizes of the smallest and the largest container.
 func (r *reader) readAllocation(c *Config) {
 	for k, kind := range c.Kinds {
 		least, most, suffix := int64(0), maxUnits, ""
@@ -163,7 +163,7 @@ func (r *reader) readAllocation(c *Config) {
 	}
 }
 
-// units reads a number of units of kind k.
+// units reads a number of units of kind k; def if the key is not set.
 func (r *reader) units(name string, def int64, k int) int64 {
 	v, ok := r.get(name)
 	if !ok {
@@ -177,8 +177,8 @@ func (r *reader) units(name string, def int64, k int) int64 {
 	return n
 }
 
-// amPercent reads an AM share. YARN takes more than 1; it means "no bound", so
-// it is allowed with a warning.
+// amPercent reads an AM share. YARN accepts more than 1, which means that there is no limit, so it
+// only leads to a warning.
 func (r *reader) amPercent(name string, def yarn.Fraction) yarn.Fraction {
 	f := r.fraction(name, def, 1000)
 	if r.set(name) && f.Cmp(yarn.One) > 0 {
@@ -199,7 +199,8 @@ func (r *reader) readUserParallel(c *Config) {
 	slices.SortFunc(c.UserMaxParallelAppsOf, func(a, b UserCount) int { return strings.Compare(a.User, b.User) })
 }
 
-// cutSuffix cuts a suffix off a name that must not be empty afterwards.
+// cutSuffix cuts a suffix off s. The result is false if ok is false, s does not have the suffix, or
+// nothing remains.
 func cutSuffix(s, suffix string, ok bool) (string, bool) {
 	if !ok {
 		return "", false

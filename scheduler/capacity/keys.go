@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Prefix starts every key of the Capacity Scheduler.
+// Prefix is the prefix of the Capacity Scheduler's keys.
 const Prefix = "yarn.scheduler.capacity."
 
-// resourceTypes names the further resource kinds; with a kind and a suffix it
-// states that kind's unit and bounds.
+// resourceTypes is the key with the additional kinds of resources. With the name of a kind and a
+// suffix it is the key of the kind's unit or limits.
 const resourceTypes = "yarn.resource-types"
 
-// MutationPolicyKey names the class of YARN that says who may change the queue configuration.
+// MutationPolicyKey has the YARN class that decides who may change the queue configuration.
 const MutationPolicyKey = "yarn.scheduler.configuration.mutation.acl-policy.class"
 
-// siteKeys are the keys outside the prefix that the planner reads, sorted: Relevant searches
-// them by halves.
+// siteKeys are the keys without Prefix that the planner reads. They are sorted, because Relevant
+// uses binary search.
 var siteKeys = []string{
 	"yarn.acl.enable",
 	"yarn.admin.acl",
@@ -62,7 +62,8 @@ var siteKeys = []string{
 	workflowTagKey,
 }
 
-// globalKeys are the honored keys right under the prefix.
+// globalKeys are the keys with Prefix that the planner reads and that do not belong to a queue,
+// sorted.
 var globalKeys = []string{
 	"auto-queue-creation-v2.maximum-queue-depth",
 	"auto-queue-creation-v2.queue-expiration-time",
@@ -102,8 +103,8 @@ var globalKeys = []string{
 	"workflow-priority-mappings-override.enable",
 }
 
-// queueKeys are the keys of a queue that a misspelled key is compared with, sorted. A key is
-// honored because queue.go reads it.
+// queueKeys are the keys of a queue to which misspelled keys are compared, sorted. The list does
+// not decide which keys are read; readQueue does.
 var queueKeys = []string{
 	"acl_administer_queue",
 	"acl_application_max_priority",
@@ -140,9 +141,8 @@ var queueKeys = []string{
 	"user-limit-factor",
 }
 
-// unhonored is a key of Hadoop that is known and has no effect yet. A name
-// that ends in a dot stands for all keys below it. With its default value a key
-// is not worth a line.
+// unhonored is a key of Hadoop that has no effect here. A name that ends in a dot or dash stands
+// for all keys with that prefix. A key with the given value, Hadoop's default, is not reported.
 type unhonored struct{ name, value, why string }
 
 const (
@@ -157,7 +157,7 @@ const (
 	whyOther     = "not honored yet"
 )
 
-// ignoredGlobal are unhonored keys right under the prefix.
+// ignoredGlobal are the unhonored keys with Prefix that do not belong to a queue.
 var ignoredGlobal = []unhonored{
 	{"application.fail-fast", "false", whyRecovery},
 	{"lazy-preemption-enabled", "false", whyLazy},
@@ -174,7 +174,7 @@ var ignoredGlobal = []unhonored{
 	{"autoqueuecreation.", "", whyAuto},
 }
 
-// ignoredQueue are unhonored keys of a queue.
+// ignoredQueue are the unhonored keys of queues.
 var ignoredQueue = []unhonored{
 	{"accessible-node-labels", "*", whyLabels},
 	{"accessible-node-labels.", "", whyLabels},
@@ -192,7 +192,7 @@ var ignoredQueue = []unhonored{
 	{"show-reservations-as-queues", "false", whyPlans},
 }
 
-// ignoredSite are unhonored keys outside the prefix.
+// ignoredSite are the unhonored keys without Prefix.
 var ignoredSite = []unhonored{
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther},
 	{preprocessorPrefix + "file-refresh-interval-ms", "0", whyReread},
@@ -201,7 +201,8 @@ var ignoredSite = []unhonored{
 	{"yarn.scheduler.skip.node.multiplier", "2", whyAsync},
 }
 
-// find returns the entry for a key: its own, or the longest one above it.
+// find returns the entry for a key: the one with its name, or the one with the longest prefix of
+// it.
 func find(table []unhonored, key string) (unhonored, bool) {
 	var best unhonored
 	for _, u := range table {
@@ -215,9 +216,9 @@ func find(table []unhonored, key string) (unhonored, bool) {
 	return best, best.name != ""
 }
 
-// Relevant says whether a key is part of the queue configuration: one the
-// planner reads, or one that it would if it were honored. Other keys of the
-// Hadoop files belong to other parts or to other daemons.
+// Relevant reports whether a key belongs to the queue configuration: the planner reads it, or it is
+// in one of the lists of unhonored keys. Other keys of the Hadoop files belong to other parts of
+// rmd or to other daemons.
 func Relevant(name string) bool {
 	for _, prefix := range []string{Prefix, resourceTypes + ".", preemptionPrefix} {
 		if strings.HasPrefix(name, prefix) {
@@ -231,7 +232,7 @@ func Relevant(name string) bool {
 	return ok
 }
 
-// nearest returns the candidate most like key, or "" when none is like it.
+// nearest returns the candidate that is most similar to key, or "" if none is similar.
 func nearest(key string, candidates []string) string {
 	best, least := "", len(key)/3+1
 	for _, c := range candidates {
@@ -242,8 +243,7 @@ func nearest(key string, candidates []string) string {
 	return best
 }
 
-// distance is the number of single-letter changes from a to b; limit or more
-// is given as limit.
+// distance returns the Levenshtein distance between a and b, but at most limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

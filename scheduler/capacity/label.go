@@ -20,16 +20,16 @@ const (
 	amNonExclusive  = "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation"
 )
 
-// accessible begins the keys of what a queue may use of labels.
+// accessible is the start of the keys that say which labels a queue may use, and how much of each.
 const accessible = "accessible-node-labels"
 
-// AnyLabel stands for all labels among those that a queue may use.
+// AnyLabel stands for all labels in the labels that a queue may use.
 const AnyLabel = "*"
 
-// maxLabels bounds the labels that queues have capacities for: each makes a tree of its own.
+// maxLabels is the most labels for which queues may have capacities. Each label has its own Tree.
 const maxLabels = 256
 
-// LabelSource says who tells which label a node has.
+// LabelSource says who sets the labels of nodes.
 type LabelSource uint8
 
 // Sources of labels; append only.
@@ -43,34 +43,35 @@ func (s LabelSource) String() string {
 	return pick(int(s), "", "centralized", "delegated-centralized", "distributed")
 }
 
-// LabelSettings is what the configuration says of node labels for the whole cluster.
+// LabelSettings are the settings of node labels for the whole cluster.
 type LabelSettings struct {
 	Enabled        bool
 	Source         LabelSource
-	Enforced       []string // asks of an application with one of these labels all get it
-	AMDefault      string   // the label of AMs whose requests name none
-	AMNonExclusive bool     // AMs may run on lent nodes
+	Enforced       []string // all asks of an application with one of these labels get that label
+	AMDefault      string   // the label of an AM that names none
+	AMNonExclusive bool     // AMs without a label may run on the nodes of non-exclusive labels
 }
 
-// Distributed says whether NodeManagers alone tell their labels.
+// Distributed reports whether only the NodeManagers set their labels.
 func (s *LabelSettings) Distributed() bool { return s.Enabled && s.Source == DistributedLabels }
 
-// LabelCapacity is what a queue has of one label.
+// LabelCapacity is the capacity of a queue for one label.
 type LabelCapacity struct {
 	Label        string
 	Capacity     Amount
 	MaxCapacity  Amount
 	MaxAMPercent yarn.Fraction
 	template     Amount // see Queue.Template
-	abs          Share  // of all nodes of the label; none if it depends on how many they are
+	abs          Share  // of all nodes of the label; zero if it depends on their resource
 }
 
-// MayUse says whether a queue may use nodes of a label. Nodes without a label are for all queues.
+// MayUse reports whether a queue may use the nodes of a label. All queues may use nodes without a
+// label.
 func (q *Queue) MayUse(label string) bool {
 	return label == "" || slices.Contains(q.Accessible, AnyLabel) || slices.Contains(q.Accessible, label)
 }
 
-// AccessibleLabels are the labels that queue i may use: all, while labels are off.
+// AccessibleLabels returns the labels that queue i may use. If labels are disabled, these are all.
 func (c *Config) AccessibleLabels(i int) []string {
 	if !c.LabelSettings.Enabled {
 		return []string{AnyLabel}
@@ -78,10 +79,10 @@ func (c *Config) AccessibleLabels(i int) []string {
 	return c.Queues[i].Accessible
 }
 
-// AccessibleText lists the labels that a queue may use as YARN's messages do.
+// AccessibleText returns the labels that a queue may use, as YARN's messages write them.
 func (q *Queue) AccessibleText() string { return strings.Join(q.Accessible, ",") }
 
-// Labels lists the labels that queues have capacities for, sorted.
+// Labels returns the labels for which queues have capacities, sorted.
 func (c *Config) Labels() []string {
 	var out []string
 	for i := range c.Queues {
@@ -93,9 +94,9 @@ func (c *Config) Labels() []string {
 	return slices.Compact(out)
 }
 
-// Partition is the configuration as it is for nodes of one label: a queue's capacities there stand
-// in the place of its usual ones. A queue without a capacity or a maximum for the label gets
-// nothing of it, as in YARN, though it may use the label.
+// Partition returns the configuration for the nodes of one label. In it, the capacities of a queue
+// are those that it has for the label. As in YARN, a queue without a capacity for the label has
+// none of its nodes, even if it may use the label.
 func (c *Config) Partition(label string) *Config {
 	p := c.partition(label)
 	p.computeShares()
@@ -111,8 +112,8 @@ func (c *Config) partition(label string) *Config {
 	return &p
 }
 
-// useLabel puts the capacities of a label in the place of the queue's usual ones. A queue that
-// auto-queue-creation-v2 has created weighs 1 for every label that it may use, as in YARN.
+// useLabel replaces the capacities of the queue with those for a label. As in YARN, a queue that
+// was created by auto-queue-creation-v2 has weight 1 for each label that it may use.
 func (q *Queue) useLabel(label string) {
 	switch k, ok := q.findLabel(label); {
 	case ok:
@@ -126,7 +127,7 @@ func (q *Queue) useLabel(label string) {
 	}
 }
 
-// AddFrom brings a label's configuration up to date after Add to the one that it was made of.
+// AddFrom adds to c, a Partition of whole, the queues that Add has added to whole.
 func (c *Config) AddFrom(whole *Config) {
 	for i := len(c.Queues); i < len(whole.Queues); i++ {
 		q := whole.Queues[i]
@@ -136,7 +137,7 @@ func (c *Config) AddFrom(whole *Config) {
 	}
 }
 
-// computeLabelShares fills in the shares of labels that do not depend on the cluster's size.
+// computeLabelShares sets the shares of labels that do not depend on the resource of the nodes.
 func (c *Config) computeLabelShares() {
 	for _, label := range c.Labels() {
 		p := c.Partition(label)
@@ -152,9 +153,10 @@ func (q *Queue) findLabel(label string) (int, bool) {
 	return slices.BinarySearchFunc(q.Labels, label, func(l LabelCapacity, name string) int { return strings.Compare(l.Label, name) })
 }
 
-// AskLabel is the label of an ask in a leaf: the one that it names, else its application's, else the
-// queue's default. An application with a label that is enforced asks for no other, and only it asks
-// for that. Here and below, empty stands for what was not said, yarn.NoLabel for no label.
+// AskLabel returns the label of an ask in a leaf: the label that the ask names, or else that of its
+// application, or else the queue's default. If the label of an application is enforced, all its
+// asks get this label. An ask for an enforced label gets the label of its application instead. Here
+// and below, empty means that no label was named, and yarn.NoLabel means nodes without a label.
 //
 // Source: Hadoop 3.4.2, SchedulerUtils.enforcePartitionExclusivity and
 // normalizeNodeLabelExpressionInRequest.
@@ -171,8 +173,9 @@ func (c *Config) enforcedLabel(ofApp, asked string) string {
 	return asked
 }
 
-// ApplicationLabels are the label of an application's asks that name none, as it is kept, and that of
-// its AM. The default for AMs is before that of the application, as in YARN.
+// ApplicationLabels returns the label for an application's asks that name none, in the form in
+// which it is stored, and the label of its AM. As in YARN, the cluster's default for AMs takes
+// precedence over the application's label.
 //
 // Source: Hadoop 3.4.2, RMAppManager.validateAndCreateResourceRequest.
 func (c *Config) ApplicationLabels(q *Queue, asked, ofAM string, unmanaged bool) (label, am string) {
@@ -189,7 +192,8 @@ func (c *Config) ApplicationLabels(q *Queue, asked, ofAM string, unmanaged bool)
 	return label, am
 }
 
-// key is the full name of a queue's key, of the label when the configuration is a label's.
+// key returns the full name of a queue's key. If c is the configuration of a label, it is the key
+// for this label.
 func (c *Config) key(q *Queue, name string) string {
 	if c.label == "" {
 		return Prefix + q.Path + "." + name
@@ -197,7 +201,8 @@ func (c *Config) key(q *Queue, name string) string {
 	return Prefix + q.Path + "." + accessible + "." + c.label + "." + name
 }
 
-// forLabel ends a sentence about capacities that are a label's.
+// forLabel returns the end of a sentence about capacities: it names the label if c is the
+// configuration of a label.
 func (c *Config) forLabel() string {
 	if c.label == "" {
 		return ""
@@ -222,19 +227,19 @@ func (r *reader) readLabelSettings(c *Config) {
 	}
 	s.Enforced = r.names(labelsEnforced)
 	s.AMNonExclusive = r.bool(amNonExclusive, false)
-	for _, name := range []string{emrDefaultLabel, amDefaultLabel} { // Hadoop's own name wins
+	for _, name := range []string{emrDefaultLabel, amDefaultLabel} { // Hadoop's own key takes precedence
 		if v, ok := r.get(name); ok {
 			s.AMDefault = r.labelName(name, v)
 		}
 	}
 }
 
-// labelNamePattern is what a label's name looks like, and labelNameBytes how long it may be.
+// labelNamePattern is the form of a label's name, and labelNameBytes the longest name.
 var labelNamePattern = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]*$`)
 
 const labelNameBytes = 255
 
-// CheckLabelName says in YARN's words what is wrong with a label's name.
+// CheckLabelName returns YARN's error for a name that a label cannot have, or nil.
 func CheckLabelName(name string) error {
 	switch {
 	case name == "" || len(name) > labelNameBytes:
@@ -253,7 +258,7 @@ func (r *reader) labelName(key, name string) string {
 	return name
 }
 
-// readLabels reads what a queue may use of labels, and what it has of each.
+// readLabels reads which labels a queue may use, and its capacity for each.
 func (r *reader) readLabels(c *Config, q *Queue, key func(string) string) {
 	if !c.LabelSettings.Enabled {
 		return
@@ -272,13 +277,13 @@ func (r *reader) readLabels(c *Config, q *Queue, key func(string) string) {
 	}
 }
 
-// labelKeys are the keys of a queue for one label.
+// labelKeys are the keys that a queue has for each label.
 var labelKeys = []string{"capacity", "maximum-am-resource-percent", "maximum-capacity"}
 
 func (r *reader) readLabelCapacity(c *Config, q *Queue, label string) {
 	key := func(name string) string { return Prefix + q.Path + "." + accessible + "." + label + "." + name }
-	// The reader takes the keys of the queue itself for its usual capacities, so the label's are
-	// read into a queue of their own.
+	// readCapacity writes to the usual capacities of a queue, so the capacities of the label are
+	// read into a separate Queue.
 	own := Queue{Path: q.Path, Parent: q.Parent}
 	r.readCapacity(c, &own, key)
 	if own.Capacity.Unit == UnitNone {
@@ -293,8 +298,8 @@ func (r *reader) readLabelCapacity(c *Config, q *Queue, label string) {
 	}
 }
 
-// readAccessible reads the labels that a queue may use: its parent's unless it says; a blank is
-// none. Root may use all.
+// readAccessible reads the labels that a queue may use. Without the key these are the parent's; a
+// blank value means none. Root may use all labels.
 func (r *reader) readAccessible(c *Config, q *Queue, key func(string) string) {
 	v, set := r.raw(key(accessible))
 	p := c.parentOf(q)
@@ -318,7 +323,7 @@ func (r *reader) readAccessible(c *Config, q *Queue, key func(string) string) {
 	r.checkAccessible(q, p, key(accessible))
 }
 
-// checkAccessible holds that a queue may use no label that its parent may not.
+// checkAccessible checks that a queue may use only labels that its parent may use.
 func (r *reader) checkAccessible(q, p *Queue, key string) {
 	if slices.Contains(p.Accessible, AnyLabel) {
 		return
@@ -339,8 +344,8 @@ func (r *reader) checkAccessible(q, p *Queue, key string) {
 	}
 }
 
-// readDefaultLabel reads the label of asks that name none. A queue that does not say has its
-// parent's if it may use all that its parent may.
+// readDefaultLabel reads the label of asks that name none. Without the key it is the parent's, if
+// the queue may use all labels that the parent may use.
 func (r *reader) readDefaultLabel(c *Config, q *Queue, key func(string) string) {
 	name := key("default-node-label-expression")
 	v, set := r.raw(name)
@@ -359,7 +364,7 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(l string) bool { return !slices.Contains(all, l) })
 }
 
-// checkLabels holds the rules between queues for each label.
+// checkLabels checks the rules that concern several queues, for each label.
 func (r *reader) checkLabels(c *Config) {
 	labels := c.Labels()
 	if len(labels) > maxLabels {
@@ -369,7 +374,7 @@ func (r *reader) checkLabels(c *Config) {
 	if !c.LegacyQueueMode {
 		return
 	}
-	units := make([]Unit, len(c.Queues)) // that the children of a queue use
+	units := make([]Unit, len(c.Queues)) // of the children of each queue
 	r.checkChildUnits(c, units)
 	for _, label := range labels {
 		p := c.partition(label)
@@ -379,8 +384,8 @@ func (r *reader) checkLabels(c *Config) {
 	}
 }
 
-// checkUnits holds that a queue has amounts of every label that it has keys for, and without one, or
-// of none.
+// checkUnits checks that a queue has absolute capacities either for no label, or for all labels
+// that it has keys for and for nodes without a label.
 func (r *reader) checkUnits(c, p *Config) {
 	for i := range c.Queues {
 		q := &p.Queues[i]
@@ -391,8 +396,8 @@ func (r *reader) checkUnits(c, p *Config) {
 	}
 }
 
-// checkChildUnits holds that the children of a queue use the same unit for all labels. units are
-// those of the labels before.
+// checkChildUnits checks that the children of a queue use the same unit for all labels. units has
+// the units of the labels that were checked before.
 func (r *reader) checkChildUnits(p *Config, units []Unit) {
 	for i := range p.Queues {
 		q := &p.Queues[i]
@@ -409,8 +414,8 @@ func (r *reader) checkChildUnits(p *Config, units []Unit) {
 	}
 }
 
-// divides says whether a queue has something for its children to divide: not a label that it has no
-// keys for.
+// divides reports whether a queue has something to divide among its children. It has nothing of a
+// label that it has no keys for.
 func (c *Config) divides(q *Queue) bool {
 	_, ok := q.findLabel(c.label)
 	return ok || c.label == "" || q.Parent < 0

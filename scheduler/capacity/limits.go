@@ -2,9 +2,9 @@ package capacity
 
 import "rmd/yarn"
 
-// MaxApplications returns how many applications leaf i may hold, running, pending and not runnable
-// together. treeOf finds what the queues have of the nodes of a label ("" of those without one); nil
-// if the cluster does not know the label.
+// MaxApplications returns how many applications leaf i may have: running, pending and non-runnable
+// ones together. treeOf returns the tree of a label ("" for the nodes without one), or nil if the
+// cluster does not know the label.
 //
 // Source: Hadoop 3.4.2, AbstractLeafQueue.updateMaximumApplications.
 func (c *Config) MaxApplications(i int, treeOf func(label string) *Tree) int64 {
@@ -21,13 +21,14 @@ func (c *Config) MaxApplications(i int, treeOf func(label string) *Tree) int64 {
 	}
 	most = c.largestOfLabels(i, treeOf).MulFloor(most)
 	if q.Creation == Flexible {
-		most = max(most, 1) // for the application that it was created for
+		most = max(most, 1) // the queue was created for one application
 	}
 	return most
 }
 
-// largestOfLabels is the largest share that a leaf has of the nodes of a label. A share that follows
-// from the nodes is the whole while no label of the leaf has one: clients need not wait for the first.
+// largestOfLabels returns the largest share that a leaf has of the nodes of a label. If the share
+// depends on the nodes, and no label of the leaf has a node yet, it is the whole, so that clients
+// need not wait for the first node.
 func (c *Config) largestOfLabels(i int, treeOf func(label string) *Tree) Share {
 	q, t := &c.Queues[i], treeOf("")
 	most, anyNode := t.Capacities[i].AbsCapacity, !t.Cluster.IsZero()
@@ -50,7 +51,7 @@ func largerShare(a, b Share) Share {
 	return a
 }
 
-// MaxApplicationsPerUser returns how many of them one user may have.
+// MaxApplicationsPerUser returns how many applications one user may have in leaf i.
 func (c *Config) MaxApplicationsPerUser(i int, treeOf func(label string) *Tree) int64 {
 	q, most := &c.Queues[i], c.MaxApplications(i, treeOf)
 	if q.UserLimitOff {
@@ -60,8 +61,8 @@ func (c *Config) MaxApplicationsPerUser(i int, treeOf func(label string) *Tree) 
 	return min(most, part.MulFloor(most))
 }
 
-// AMUsable is the resource the AM limit is a part of: the queue's current limit
-// when the guarantee fits in it, else the guarantee.
+// AMUsable returns the resource of which the AM limit is a fraction: the current limit of the
+// queue, or its guarantee if that does not fit into the current limit.
 func AMUsable(calc yarn.Calculator, currentLimit, effMin yarn.Resource) yarn.Resource {
 	if calc.FitsIn(effMin, currentLimit) {
 		return currentLimit
@@ -69,15 +70,15 @@ func AMUsable(calc yarn.Calculator, currentLimit, effMin yarn.Resource) yarn.Res
 	return effMin
 }
 
-// AMLimit is how much the AMs of a leaf's active applications may take.
+// AMLimit returns the most resource that the AMs of a leaf's active applications may use.
 func AMLimit(calc yarn.Calculator, usable yarn.Resource, percent yarn.Fraction, minAlloc yarn.Resource) yarn.Resource {
 	return calc.MultiplyNormalizeUp(usable, percent, minAlloc)
 }
 
-// UserAMLimitInput is what the AM limit of one user depends on.
+// UserAMLimitInput has the arguments of UserAMLimit.
 type UserAMLimitInput struct {
 	Calculator      yarn.Calculator
-	Total           yarn.Resource // of the cluster, whatever the label
+	Total           yarn.Resource // of the cluster, for all labels
 	EffMin          yarn.Resource
 	AMLimit         yarn.Resource // of the queue
 	MinAlloc        yarn.Resource
@@ -86,10 +87,10 @@ type UserAMLimitInput struct {
 	UserLimitFactor yarn.Fraction
 	UserLimitOff    bool
 	Weight          yarn.Fraction
-	ActiveUsers     int64 // with unmet demand, or with pending applications only
+	ActiveUsers     int64 // users that wait for containers, or that have only pending applications
 }
 
-// UserAMLimit is how much the AMs of one user's active applications may take.
+// UserAMLimit returns the most resource that the AMs of one user's active applications may use.
 func UserAMLimit(in UserAMLimitInput) yarn.Resource {
 	part := ShareOf(in.AMPercent)
 	if !in.UserLimitOff {
@@ -106,21 +107,22 @@ func UserAMLimit(in UserAMLimitInput) yarn.Resource {
 	return in.Calculator.Min(in.Total, limit, in.AMLimit)
 }
 
-// QueueLimitInput is what the queue check of a pass depends on.
+// QueueLimitInput has the arguments of QueueLimit.
 type QueueLimitInput struct {
 	Calculator      yarn.Calculator
-	Total           yarn.Resource // of the cluster, whatever the label: in YARN the calculator compares by that
-	Label           yarn.Resource // of the nodes of the label; the limit when the pass ignores exclusivity
+	Total           yarn.Resource // of the cluster, for all labels: YARN's calculator compares by it
+	Label           yarn.Resource // of the nodes of the label; the limit if IgnoreExclusive
 	EffMax          yarn.Resource
-	Limit           yarn.Resource // handed down by the parent
-	Used            yarn.Resource // less what is killable, for a parent
-	Unreservable    yarn.Resource // what could be unreserved: an application's, or a parent's whole reserved amount
+	Limit           yarn.Resource // ChildLimit of the parent
+	Used            yarn.Resource // for a parent, without what is killable
+	Unreservable    yarn.Resource // reservations: of the application for a leaf, all for a parent
 	ContinueLooking bool
 	IgnoreExclusive bool // the pass ignores partition exclusivity
 }
 
-// QueueLimit says whether a queue may take more, and its headroom now, which
-// may be negative. Only present use is looked at: equality blocks.
+// QueueLimit reports whether a queue may use more, and returns its headroom, which may be negative.
+// Only the present use counts: a queue below its limit may use more even if it then exceeds the
+// limit, and a queue at its limit may not.
 func QueueLimit(in QueueLimitInput) (ok bool, headroom yarn.Resource) {
 	limit := in.Label
 	if !in.IgnoreExclusive {
@@ -136,42 +138,42 @@ func QueueLimit(in QueueLimitInput) (ok bool, headroom yarn.Resource) {
 	return in.Calculator.Compare(in.Total, in.Used.Sub(in.Unreservable), limit) < 0, headroom
 }
 
-// ChildLimitInput is what a parent's limit for a child depends on.
+// ChildLimitInput has the arguments of ChildLimit.
 type ChildLimitInput struct {
 	Calculator yarn.Calculator
-	Total      yarn.Resource // of the cluster, whatever the label
-	Limit      yarn.Resource // the parent's own, handed down to it
+	Total      yarn.Resource // of the cluster, for all labels
+	Limit      yarn.Resource // the parent's own limit, from its parent
 	EffMax     yarn.Resource // the parent's
-	Blocked    yarn.Resource // headroom of earlier children that are blocked in this pass
+	Blocked    yarn.Resource // headroom of the children that this pass has already found blocked
 	Used       yarn.Resource // the parent's
 	Killable   yarn.Resource // the parent's
 	ChildUsed  yarn.Resource
 	MinAlloc   yarn.Resource
 }
 
-// ChildLimit is the limit a parent hands down to a child: what the parent may
-// still take, with what the child has.
+// ChildLimit returns the limit that a parent passes to a child: what the child uses and what the
+// parent may still use.
 func ChildLimit(in ChildLimitInput) yarn.Resource {
 	limit := in.Calculator.Min(in.Total, in.Limit, in.EffMax)
 	limit = limit.Sub(in.Blocked).Sub(in.Used).Add(in.Killable).Add(in.ChildUsed)
 	return in.Calculator.RoundDown(limit, in.MinAlloc)
 }
 
-// HeadroomInput is what the headroom told to an AM depends on.
+// HeadroomInput has the arguments of Headroom.
 type HeadroomInput struct {
 	Calculator yarn.Calculator
-	Total      yarn.Resource // label resource
+	Total      yarn.Resource // of the nodes of the label
 	UserLimit  yarn.Resource
 	UserUsed   yarn.Resource
-	QueueLimit yarn.Resource // the current limit on the default label, else EffMax
+	QueueLimit yarn.Resource // the current limit for nodes without a label, EffMax for a label
 	QueueUsed  yarn.Resource
 	RootUsed   yarn.Resource
 	MinAlloc   yarn.Resource
 }
 
-// Headroom is what an application may still get: within its user's limit, its
-// queue's limit and the free part of the cluster. Reserved resource counts as
-// used.
+// Headroom returns the headroom that an AM receives: the resource that its application may still
+// get, within the limit of its user, the limit of its queue and the free part of the cluster.
+// Reserved resources count as used.
 func Headroom(in HeadroomInput) yarn.Resource {
 	var none yarn.Resource
 	user := yarn.ComponentMax(in.UserLimit.Sub(in.UserUsed), none)

@@ -16,8 +16,8 @@ const (
 	manageInterval = "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval"
 )
 
-// readManaged reads the keys of auto-create-child-queue, and says whether they make a queue a parent
-// whose leaves submissions create.
+// readManaged reads the keys of auto-create-child-queue, and reports whether they make q a managed
+// parent, whose leaves submissions create.
 func (r *reader) readManaged(c *Config, q *Queue, key func(string) string, a *AutoCreate) bool {
 	on := r.bool(key(managed+"enabled"), false) && q.Creation == Static
 	most := r.int(key(managed+"max-queues"), 1000, 0, MaxDynamicQueues)
@@ -45,23 +45,25 @@ func (r *reader) readManaged(c *Config, q *Queue, key func(string) string, a *Au
 	return true
 }
 
-// faultAs is fault where YARN has a sentence.
+// faultAs adds a fault for which YARN has a message.
 func (r *reader) faultAs(name, what, do, yarn string) {
 	r.fault(name, what, do)
 	r.faults[len(r.faults)-1].YARN = yarn
 }
 
-// managedSettings are the keys of a leaf below a managed parent, which win over those of its own path.
+// managedSettings returns the keys of a leaf below a managed parent. They override those that the
+// configuration has for the leaf's own path.
 func (a *AutoCreate) managedSettings(path string) []Property {
 	out := make([]Property, 0, len(a.LeafTemplate))
 	for _, p := range a.LeafTemplate {
 		p.Name = Prefix + path + "." + p.Name
 		out = append(out, p)
 	}
-	return out // sorted, as the template is
+	return out // in the order of the template, which is sorted
 }
 
-// checkManaged reads a leaf below a managed parent, and says how many of them may be active.
+// checkManaged reads a trial leaf below a managed parent, and computes how many leaves may be
+// active.
 func (r *reader) checkManaged(c *Config, i int) {
 	q := &c.Queues[i]
 	if q.Parent < 0 {
@@ -95,8 +97,9 @@ func (r *reader) checkManaged(c *Config, i int) {
 	}
 }
 
-// roomFor lowers the number of leaves that may be active to what a capacity of the template allows.
-// YARN lets their sum exceed the parent by a ten-thousandth.
+// roomFor lowers the number of leaves that may be active to the number that fits into above, the
+// capacity of the parent. The sum of percentages may exceed the parent's capacity by a
+// ten-thousandth. YARN lets it exceed by a thousandth of the cluster (CSQueueUtils.EPSILON).
 func (r *reader) roomFor(q *Queue, leaf, above Amount, name string) {
 	const tolerance = 10_001
 	for k, part := range leaf.Parts {
@@ -122,7 +125,7 @@ func (r *reader) roomFor(q *Queue, leaf, above Amount, name string) {
 	}
 }
 
-// deactivate leaves a queue without a guarantee.
+// deactivate removes the guarantee of a queue, and keeps it as the template.
 func (q *Queue) deactivate() {
 	q.Template, q.Capacity = q.Capacity, q.Capacity.none()
 	for i := range q.Labels {
@@ -131,7 +134,7 @@ func (q *Queue) deactivate() {
 	}
 }
 
-// none is nothing in the same unit.
+// none returns an amount of 0 in the same unit.
 func (a Amount) none() Amount {
 	a.Value.Num = 0
 	for k := range a.Parts {
@@ -140,8 +143,8 @@ func (a Amount) none() Amount {
 	return a
 }
 
-// usualMin is what a leaf without a guarantee would have if it were active: its use is measured by
-// that, as in YARN.
+// usualMin returns the guarantee that an inactive leaf would have if it were active. As in YARN,
+// the use of the leaf is measured by it.
 func (c *Config) usualMin(t *Tree, i int) yarn.Resource {
 	q := &c.Queues[i]
 	switch q.Template.Unit {
@@ -153,7 +156,8 @@ func (c *Config) usualMin(t *Tree, i int) yarn.Resource {
 	return yarn.Resource{}
 }
 
-// Measure is what the use of a queue is measured by.
+// Measure returns the resource by which the use of a queue is measured: its guarantee, or for an
+// inactive leaf the guarantee that it would have.
 func (e *Capacity) Measure() yarn.Resource {
 	if e.EffMin.IsZero() {
 		return e.usualMin
@@ -161,7 +165,7 @@ func (e *Capacity) Measure() yarn.Resource {
 	return e.EffMin
 }
 
-// managedChild says why a managed parent can have no further leaf.
+// managedChild returns the reason why a managed parent can have no further leaf, or nil.
 //
 // Source: Hadoop 3.4.2, ManagedParentQueue.addChildQueue.
 func (c *Config) managedChild(p *Queue, path string) error {
@@ -178,7 +182,7 @@ func (c *Config) managedChild(p *Queue, path string) error {
 	return nil
 }
 
-// ActiveBelow counts the active leaves of a managed parent.
+// ActiveBelow returns the number of active leaves of a managed parent.
 func (c *Config) ActiveBelow(p *Queue) (n int64) {
 	for _, i := range p.Children {
 		if c.Queues[i].Active {
@@ -188,8 +192,8 @@ func (c *Config) ActiveBelow(p *Queue) (n int64) {
 	return n
 }
 
-// LeafQueueTemplate are the keys of a queue's leaf-queue-template, with that in their names, also if it
-// has no effect.
+// LeafQueueTemplate returns the keys of a queue's leaf-queue-template, even if the template has no
+// effect. The names start with "leaf-queue-template.".
 func (c *Config) LeafQueueTemplate(path string) []Property {
 	var out []Property
 	for _, p := range below(c.properties, Prefix+path+"."+managedTmpl) {
@@ -198,8 +202,8 @@ func (c *Config) LeafQueueTemplate(path string) []Property {
 	return out
 }
 
-// validateManaged refuses to change which way a parent creates queues to or from
-// auto-create-child-queue, as YARN does.
+// validateManaged refuses, as YARN does, to make a parent a managed parent or a managed parent
+// another queue.
 func (q *Queue) validateManaged(was *Queue, faults *[]Fault) {
 	name := Prefix + q.Path + "." + managed + "enabled"
 	switch from, to := was.ChildrenBy() == Legacy, q.ChildrenBy() == Legacy; {
@@ -213,7 +217,7 @@ func (q *Queue) validateManaged(was *Queue, faults *[]Fault) {
 	}
 }
 
-// noteManaged forgets the interval of managed parents if there is none.
+// noteManaged sets ManageMillis to 0 if there are no managed parents.
 func (c *Config) noteManaged() {
 	for i := range c.Queues {
 		if c.Queues[i].ChildrenBy() == Legacy {

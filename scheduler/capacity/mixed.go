@@ -6,12 +6,12 @@ import (
 	"rmd/yarn"
 )
 
-// phases is the order in which units are served under one parent.
+// phases is the order in which the units of capacities are served under one parent.
 var phases = [...]Unit{UnitAbsolute, UnitPercent, UnitWeight}
 
-// computeMixed fills in the children of a parent when units may be mixed: kind
-// by kind, absolute guarantees first, then percentages and then weights of what
-// is left. All children of a phase divide what was left when it began.
+// computeMixed sets the capacities of a parent's children if units may be mixed. For each kind it
+// first serves absolute guarantees, then percentages of what is left, then weights of what is left
+// after that. All children of a phase divide what was left when the phase began.
 func (c *Config) computeMixed(t *Tree, parent int) {
 	children := c.Queues[parent].Children
 	scale, weights := c.scaleDown(t, parent), c.weightSums(parent)
@@ -68,8 +68,8 @@ func mixedMin(p Part, start int64, scale yarn.Fraction, weights Share) int64 {
 	return partOf(p, start)
 }
 
-// mixedMax is the configured maximum under the parent's; a larger one is
-// lowered with a warning.
+// mixedMax returns the configured maximum, but at most the parent's. If it lowers the maximum, it
+// adds a warning.
 func (c *Config) mixedMax(t *Tree, i int) yarn.Resource {
 	q := &c.Queues[i]
 	parent := t.Capacities[q.Parent].EffMax
@@ -81,8 +81,8 @@ func (c *Config) mixedMax(t *Tree, i int) yarn.Resource {
 	return clampMax(q.MaxCapacity, parent)
 }
 
-// guardMin keeps one kind of a guarantee within the queue's maximum and within
-// what remains under the parent.
+// guardMin lowers one kind of a guarantee to the queue's maximum and to what is left under the
+// parent. Each time it adds a warning.
 func (c *Config) guardMin(t *Tree, i, k int, v, left int64) int64 {
 	q := &c.Queues[i]
 	if most := t.Capacities[i].EffMax[k]; v > most {

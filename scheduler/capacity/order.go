@@ -6,8 +6,8 @@ import (
 	"rmd/yarn"
 )
 
-// OrderKey is what the order of a parent's children depends on. Take all keys
-// before sorting: the order is that of a snapshot.
+// OrderKey has the values that decide the order of a parent's children. Compute all keys before
+// sorting, because they must not change during the sort.
 type OrderKey struct {
 	Used          yarn.Ratio    // Used
 	AbsUsed       yarn.Ratio    // AbsUsed
@@ -16,30 +16,33 @@ type OrderKey struct {
 	Priority      int32
 }
 
-// Used is usedCapacity: use over the guarantee (at least one minimum
-// allocation).
+// Used is YARN's usedCapacity: the use divided by the guarantee, which counts as at least one
+// minimum allocation.
 func Used(calc yarn.Calculator, total, used, effMin, minAlloc yarn.Resource) yarn.Ratio {
 	return calc.Divide(total, used, calc.Max(total, effMin, minAlloc))
 }
 
-// AbsUsed is absoluteUsedCapacity: use over the label resource.
+// AbsUsed is YARN's absoluteUsedCapacity: the use divided by the resource of the nodes of the
+// label.
 func AbsUsed(calc yarn.Calculator, total, used yarn.Resource) yarn.Ratio {
 	return calc.Divide(total, used, total)
 }
 
-// UsedShare is Used in parts of 2^32.
+// UsedShare returns Used in parts of 2^32.
 func UsedShare(calc yarn.Calculator, total, used, effMin, minAlloc yarn.Resource) uint64 {
 	return Used(calc, total, used, effMin, minAlloc).Fixed()
 }
 
-// AbsUsedShare is AbsUsed in parts of 2^32.
+// AbsUsedShare returns AbsUsed in parts of 2^32.
 func AbsUsedShare(calc yarn.Calculator, total, used yarn.Resource) uint64 {
 	return AbsUsed(calc, total, used).Fixed()
 }
 
-// CompareQueues orders two children of a parent: negative when a is served
-// first. Ties that remain are 0; a stable sort in the configured order resolves
-// them. (Access to a label comes before this; without labels all have it.)
+// CompareQueues compares two children of a parent. It is negative if a is served first, and 0 if a
+// stable sort must keep their order in the configuration. The caller must first compare whether
+// they may use the label.
+//
+// Source: Hadoop 3.4.2, PriorityUtilizationQueueOrderingPolicy.
 func CompareQueues(policy ParentPolicy, a, b *OrderKey) int {
 	if (a.AbsCapacity > 0) != (b.AbsCapacity > 0) {
 		if a.AbsCapacity > 0 {
@@ -59,7 +62,7 @@ func CompareQueues(policy ParentPolicy, a, b *OrderKey) int {
 	if d := ua.Cmp(*ub); d != 0 {
 		return d
 	}
-	if a.ConfiguredMin == b.ConfiguredMin && a.AbsCapacity == b.AbsCapacity { // as of most siblings
+	if a.ConfiguredMin == b.ConfiguredMin && a.AbsCapacity == b.AbsCapacity { // so for most siblings
 		return 0
 	}
 	if !a.ConfiguredMin.IsZero() || !b.ConfiguredMin.IsZero() {
@@ -68,8 +71,8 @@ func CompareQueues(policy ParentPolicy, a, b *OrderKey) int {
 	return cmp.Compare(b.AbsCapacity, a.AbsCapacity)
 }
 
-// comparePriority puts the under-used queue before the satisfied one, and among
-// queues on the same side the one of higher priority.
+// comparePriority puts a queue below its guarantee before one that has it. If both or neither have
+// it, the queue with the higher priority comes first.
 func comparePriority(ua, ub *yarn.Ratio, pa, pb int32) int {
 	if under := ua.BelowOne(); under != ub.BelowOne() {
 		if under {
@@ -80,7 +83,7 @@ func comparePriority(ua, ub *yarn.Ratio, pa, pb int32) int {
 	return cmp.Compare(pb, pa)
 }
 
-// compareComponents compares memory, then vcores, then the further kinds.
+// compareComponents compares memory, then vcores, then the other kinds.
 func compareComponents(a, b yarn.Resource) int {
 	for k := range a {
 		if d := cmp.Compare(a[k], b[k]); d != 0 {
@@ -90,5 +93,5 @@ func compareComponents(a, b yarn.Resource) int {
 	return 0
 }
 
-// QueueLess says whether a is served before b.
+// QueueLess reports whether a is served before b.
 func QueueLess(policy ParentPolicy, a, b OrderKey) bool { return CompareQueues(policy, &a, &b) < 0 }

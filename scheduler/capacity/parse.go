@@ -14,13 +14,13 @@ const (
 	maxDepth      = 32
 )
 
-// Parse reads a queue configuration from properties. Of several with one name
-// the last counts. Keys that are not of the queue configuration are passed
-// over, with a warning when they look as if they were meant to be. A configuration that cannot be used gives an *Invalid with all faults.
+// Parse reads a queue configuration from properties. If a name occurs several times, the last value
+// counts. Keys that do not belong to the queue configuration are ignored, with a warning if they
+// look misspelled. If the configuration is not valid, the error is an *Invalid with all faults.
 func Parse(props []Property) (*Config, error) { return parseAs(props, false) }
 
-// ParseStored reads a configuration that a cluster has taken. What Parse refuses of its placement
-// rules is a warning.
+// ParseStored reads a configuration that a cluster has accepted before. Some faults that Parse
+// refuses are only warnings; see ruleFault.
 func ParseStored(props []Property) (*Config, error) { return parseAs(props, true) }
 
 func parseAs(props []Property, stored bool) (*Config, error) {
@@ -64,8 +64,8 @@ func parseAs(props []Property, stored bool) (*Config, error) {
 	return c, nil
 }
 
-// sortedProperties is the canonical list: by name, without origins, so that
-// equal configurations of different files are equal.
+// sortedProperties returns the properties by name and without origins, so that equal configurations
+// from different files are equal.
 func sortedProperties(values map[string]Property) []Property {
 	out := make([]Property, 0, len(values))
 	for _, p := range values { // sorted below
@@ -75,7 +75,7 @@ func sortedProperties(values map[string]Property) []Property {
 	return out
 }
 
-// buildQueues makes the tree from the lists of children, depth first.
+// buildQueues builds the tree of queues from the lists of children, depth first.
 func (r *reader) buildQueues(c *Config) {
 	name := Prefix + "root.queues"
 	if !r.set(name) && !r.creates("root") {
@@ -103,12 +103,12 @@ func (r *reader) addQueue(c *Config, path, short string, parent, depth int) int 
 	return i
 }
 
-// creates says whether queues are created below a queue, which is a parent then.
+// creates reports whether submissions create queues below a queue, which makes it a parent.
 func (r *reader) creates(path string) bool {
 	return r.bool(Prefix+path+"."+flexible+"enabled", false) || r.bool(Prefix+path+"."+managed+"enabled", false)
 }
 
-// childNames reads one list of children and refuses names no path could hold.
+// childNames reads a list of children and refuses names that a path cannot contain.
 func (r *reader) childNames(key string) []string {
 	var out []string
 	named := map[string]bool{}
@@ -126,13 +126,13 @@ func (r *reader) childNames(key string) []string {
 	return out
 }
 
-// queueName says whether a part of a path can be the name of a queue.
+// queueName reports whether n can be the name of a queue.
 func queueName(n string) bool {
 	return n != "" && len(n) <= 255 && !strings.ContainsAny(n, ". \t\r\n\"<>&")
 }
 
-// classify sorts every key that nobody asked for into those of Hadoop that are
-// not honored and those nobody knows, which Hadoop passes over silently.
+// classify reports each key that no other function has read: as a known key of Hadoop without
+// effect, or as unknown. Hadoop ignores unknown keys silently.
 func (r *reader) classify(c *Config) {
 	for _, p := range c.properties {
 		if r.seen[p.Name] {
@@ -156,8 +156,8 @@ func (r *reader) classify(c *Config) {
 	}
 }
 
-// ignoreUnless lists a known key as not honored unless its value changes
-// nothing, and says whether the key is known.
+// ignoreUnless reports whether table has the key. If the value is not the default, it adds a note
+// that the key has no effect.
 func (r *reader) ignoreUnless(name, key string, table []unhonored) bool {
 	u, ok := find(table, key)
 	if v := strings.TrimSpace(r.values[name].Value); ok && v != "" && v != u.value {
@@ -182,7 +182,7 @@ func (r *reader) classifyQueueKey(c *Config, name, rest string) {
 		return
 	}
 	if a := c.Queues[c.byPath[path]].AutoCreate; a != nil && a.By != Static && strings.Contains(key, ".") && !strings.HasPrefix(key, flexible) && !strings.HasPrefix(key, managed) {
-		return // of a queue that is not created yet
+		return // the key may be of a queue that is created later
 	}
 	if child, below, _ := strings.Cut(key, "."); knownBelow(below) {
 		r.warn(name, fmt.Sprintf("queue %s.%s does not exist", path, child), fmt.Sprintf("add %q to %s%s.queues, or remove the key", child, Prefix, path))
@@ -191,7 +191,8 @@ func (r *reader) classifyQueueKey(c *Config, name, rest string) {
 	r.warnUnknown(name, key, queueKeys, Prefix+path+".")
 }
 
-// knownBelow says whether a key is that of some queue, or of one below it.
+// knownBelow reports whether key is a key of queues, with or without the names of child queues
+// before it.
 func knownBelow(key string) bool {
 	for key != "" {
 		if _, ok := slices.BinarySearch(queueKeys, key); ok {
@@ -205,7 +206,7 @@ func knownBelow(key string) bool {
 	return false
 }
 
-// longestQueue is the longest path of a queue at the start of a key.
+// longestQueue returns the longest path of a queue that key starts with, or "".
 func longestQueue(c *Config, key string) string {
 	for p := key; p != ""; {
 		if _, ok := c.byPath[p]; ok {
@@ -220,14 +221,14 @@ func longestQueue(c *Config, key string) string {
 	return ""
 }
 
-// otherParts begin the keys of Hadoop's other parts, which share files with ours.
+// otherParts are the prefixes of keys of other parts of Hadoop, which may be in the same files.
 var otherParts = []string{"yarn.", "hadoop.", "fs.", "dfs.", "ha.", "io.", "ipc.", "mapred.", "mapreduce.", "net.", "nfs.", "rpc.", "security.", "tfile.", "zk-", "file.", "ftp.", "s3", "seq."}
 
-// maxStray bounds the warnings about them: a wrong file has many.
+// maxStray is the most warnings of warnStray, because a wrong file has many such keys.
 const maxStray = 100
 
-// warnStray reports a key that has no effect since it does not begin as those of
-// queues do; what belongs to another part of Hadoop is none.
+// warnStray warns about a key that has no effect because its prefix is not that of the queue
+// configuration. It ignores keys of other parts of Hadoop.
 func (r *reader) warnStray(p Property) {
 	name := p.Name
 	ours := strings.HasPrefix(name, "yarn.scheduler.") && !strings.HasPrefix(name, "yarn.scheduler.configuration.") || strings.Contains(name, "capacity.root.")
@@ -248,7 +249,7 @@ func (r *reader) warnStray(p Property) {
 	r.warnings = append(r.warnings, Fault{Name: clip(name), Value: clip(p.Value), Origin: p.Origin, What: "unknown key: it is passed over", Do: do})
 }
 
-// warnUnknown reports an unknown key with the nearest right one.
+// warnUnknown warns about an unknown key and suggests the most similar candidate.
 func (r *reader) warnUnknown(name, key string, candidates []string, prefix string) {
 	do := "remove it; it has no effect"
 	if near := nearest(key, candidates); near != "" {

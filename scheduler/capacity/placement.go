@@ -8,8 +8,8 @@ import (
 	"rmd/scheduler/placement"
 )
 
-// Keys of JSON rules. RulesKey has the contents of the file that RulesFileKey names: the replica or
-// command that reads the Hadoop files puts them there, so that every replica has them.
+// Keys of JSON rules. RulesKey has the contents of the file that RulesFileKey names. The replica or
+// command that reads the Hadoop files sets it, so that all replicas have the rules.
 const (
 	RulesFormatKey = Prefix + "mapping-rule-format"
 	RulesKey       = Prefix + "mapping-rule-json"
@@ -24,7 +24,7 @@ const (
 	appNamesKey  = placementKey + ".app-name"
 )
 
-// tree is the queue tree of a configuration as placement rules see it.
+// tree implements placement.Queues for a configuration.
 type tree struct{ c *Config }
 
 func (t tree) Find(pathOrName string) (placement.Queue, bool) {
@@ -42,14 +42,16 @@ func (t tree) Find(pathOrName string) (placement.Queue, bool) {
 
 func (t tree) Ambiguous(name string) bool { return name != "root" && len(t.c.byName[name]) > 1 }
 
-// TagPlacement places the applications of some users for the users that their tags name.
+// TagPlacement lets some users submit applications that are placed as if the user in a tag had
+// submitted them.
 type TagPlacement struct {
 	Enabled bool
-	Users   []string // who may submit such applications
+	Users   []string // the users who may submit such applications
 }
 
-// Place runs the placement rules for a submission. If its user may place for others and a tag names
-// one, the rules are run for that one, and count if its own user may submit to the queue.
+// Place applies the placement rules to a submission. If the user may place applications for others
+// and a tag names a user, it first applies the rules for that user. That result counts if it
+// rejects the submission, or if the submitting user may submit to its queue.
 func (c *Config) Place(s placement.Submission) placement.Result {
 	if user := c.tagUser(s); user != "" {
 		as := s
@@ -66,7 +68,8 @@ func (c *Config) Place(s placement.Submission) placement.Result {
 	return c.Placement.Place(tree{c}, s)
 }
 
-// tagUser is the user that the tags of a submission name to place for, if tags count.
+// tagUser returns the user for whom a tag asks to place the submission, or "" if there is none or
+// the submitting user may not do that.
 func (c *Config) tagUser(s placement.Submission) string {
 	if !c.TagPlacement.Enabled || !slices.Contains(c.TagPlacement.Users, s.User) {
 		return ""
@@ -74,8 +77,9 @@ func (c *Config) tagUser(s placement.Submission) string {
 	return input.TagUser(s.Tags)
 }
 
-// mayPlaceIn says whether the lists of a queue and of those above it let a user submit. As in YARN they
-// are asked also where yarn.acl.enable is false, and administrators have no right of their own here.
+// mayPlaceIn reports whether a user is in the submit list of a queue or of a queue above it. As in
+// YARN, the lists also count if yarn.acl.enable is false, and the rights of administrators do not
+// count.
 func (c *Config) mayPlaceIn(path string, user string, groups []string) bool {
 	i, ok := c.byPath[path]
 	if !ok {
@@ -102,7 +106,7 @@ func (r *reader) readTagPlacement(c *Config) {
 	c.TagPlacement = TagPlacement{Enabled: r.bool(tagPrefix+"enable", false), Users: r.names(tagPrefix + "username.whitelist")}
 }
 
-// readPlacement reads the placement rules and checks that their queues can exist.
+// readPlacement reads the placement rules and checks that their queues can be used.
 func (r *reader) readPlacement(c *Config) {
 	r.readTagPlacement(c)
 	c.Placement.Override = r.bool(overrideKey, false)
@@ -155,8 +159,8 @@ func (r *reader) readPlacement(c *Config) {
 	}
 }
 
-// mappingRulesRun says whether yarn.scheduler.queue-placement-rules names the mapping rules; if it is
-// not set, they run. Other rules are Java classes.
+// mappingRulesRun reports whether yarn.scheduler.queue-placement-rules is not set or names the
+// mapping rules. Other values are Java classes.
 func (r *reader) mappingRulesRun() bool {
 	var seen []string
 	run := !r.set(placementKey)
@@ -174,8 +178,8 @@ func (r *reader) mappingRulesRun() bool {
 	return run
 }
 
-// ruleFault refuses a configuration because of rules that older versions passed over. One that is
-// stored was once taken, perhaps by such a version; it is kept, without the rule's effect.
+// ruleFault adds a fault of a rule that earlier versions ignored. In a stored configuration, which
+// such a version may have accepted, it is only a warning, and the rule has no effect.
 func (r *reader) ruleFault(name, what, do string) {
 	if r.stored {
 		r.warn(name, what, do)

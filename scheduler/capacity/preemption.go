@@ -11,11 +11,11 @@ const (
 	monitorEnable   = "yarn.resourcemanager.scheduler.monitor.enable"
 	monitorPolicies = "yarn.resourcemanager.scheduler.monitor.policies"
 
-	// preemptionPrefix starts Hadoop's keys of preemption that are not of a queue.
+	// preemptionPrefix is the prefix of Hadoop's preemption keys that do not belong to a queue.
 	preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 )
 
-// preemptionKeys are the keys below preemptionPrefix, sorted.
+// preemptionKeys are the keys with preemptionPrefix, sorted.
 var preemptionKeys = []string{
 	"additional_res_balance_based_on_reserved_containers",
 	"conservative-drf",
@@ -35,7 +35,8 @@ var preemptionKeys = []string{
 	"total_preemption_per_round",
 }
 
-// readPreemption reads how the cluster preempts. Hadoop preempts when its monitors are enabled.
+// readPreemption reads the settings of preemption. As in Hadoop, preemption is on if the monitors
+// are enabled and include it.
 func (r *reader) readPreemption(c *Config) {
 	const (
 		p    = preemptionPrefix
@@ -78,7 +79,7 @@ func (r *reader) readPreemption(c *Config) {
 	c.Preemption.MaxLostMillis = millis(Prefix+"preemption.max-lost-work-ms", 60_000, Unlimited)
 }
 
-// monitorsPreemption says whether one of the monitors is the one that preempts.
+// monitorsPreemption reports whether the monitors include the one for preemption.
 func (r *reader) monitorsPreemption() bool {
 	const preempts = "ProportionalCapacityPreemptionPolicy"
 	if !r.set(monitorPolicies) {
@@ -91,7 +92,7 @@ func (r *reader) monitorsPreemption() bool {
 			continue
 		}
 		if strings.HasSuffix(class, ".QueueManagementDynamicEditPolicy") || strings.HasSuffix(class, ".AutoCreatedQueueDeletionPolicy") {
-			continue // what they do is always done
+			continue // rmd always does what these monitors do
 		}
 		r.warn(monitorPolicies, "names "+clip(class)+", which rmd does not have", "name "+preempts+" alone, which preempts")
 	}
@@ -120,9 +121,9 @@ func (r *reader) selector(name string) preempt.Selector {
 	return preempt.Planned
 }
 
-// PreemptionDisabled says, as YARN shows it, whether other queues take nothing from queue i, and whether
-// its applications take nothing from each other: it is configured so, or there are no monitors. Which
-// monitors there are YARN does not ask.
+// PreemptionDisabled reports whether preemption takes nothing from queue i for other queues, and
+// whether it takes nothing from its applications for each other. As in YARN, this depends on the
+// keys and on whether monitors are enabled, but not on which monitors there are.
 //
 // Source: Hadoop 3.4.2, CSQueuePreemptionSettings.
 func (c *Config) PreemptionDisabled(i int) (queue, intra bool) {
@@ -131,8 +132,8 @@ func (c *Config) PreemptionDisabled(i int) (queue, intra bool) {
 	return queue, queue || !c.Preemption.Intra.Enabled || q.DisableIntraPreemption
 }
 
-// readQueuePreemption reads what may be taken from a queue. A queue that does not say has its
-// parent's values.
+// readQueuePreemption reads the preemption keys of a queue. Without a key the parent's value
+// counts.
 func (r *reader) readQueuePreemption(c *Config, q *Queue, key func(string) string) {
 	if p := c.parentOf(q); p != nil {
 		q.DisablePreemption, q.DisableIntraPreemption = p.DisablePreemption, p.DisableIntraPreemption

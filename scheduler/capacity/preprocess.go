@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Keys of what a submission gets by its client's host. PreprocessorKey has the contents of the file
-// that PreprocessorFileKey names: the replica or command that reads the Hadoop files puts them there.
+// Keys of the submission preprocessor. PreprocessorKey has the contents of the file that
+// PreprocessorFileKey names. The replica or command that reads the Hadoop files sets it.
 const (
 	preprocessorPrefix     = "yarn.resourcemanager.submission-preprocessor."
 	PreprocessorEnabledKey = preprocessorPrefix + "enabled"
@@ -20,24 +20,25 @@ const (
 	maxHostPattern = 1000 // bytes
 )
 
-// Preprocessed is what a submission gets: a label, a queue and a further tag; what is empty stays as it is.
+// Preprocessed has the label and the queue that replace those of a submission, and an additional
+// tag. Empty fields change nothing.
 type Preprocessed struct{ Label, Queue, Tag string }
 
-// hostPattern is the first word of a line as a pattern.
+// hostPattern is the host of a line and its pattern.
 type hostPattern struct {
 	pattern *regexp.Regexp
 	host    string
 }
 
-// Preprocessor has the lines of the file.
+// Preprocessor changes submissions depending on the client's host, as the lines of the file say.
 type Preprocessor struct {
 	Enabled  bool
-	hosts    map[string]Preprocessed // by what stands for a host in the file
+	hosts    map[string]Preprocessed // by the host of the line
 	patterns []hostPattern           // in the order of the file
 }
 
-// Of is what a submission from a host gets: that of the line with its name, else of the first line
-// whose pattern is found in the name, else of the line *.
+// Of returns the changes for submissions from a host: those of the line with exactly this host, or
+// else of the first line whose pattern matches a part of it, or else of the line with the host "*".
 func (p *Preprocessor) Of(host string) Preprocessed {
 	if give, ok := p.hosts[host]; ok {
 		return give
@@ -75,7 +76,7 @@ func (r *reader) readPreprocessor(c *Config) {
 	}
 }
 
-// add takes the words of a line. A later line for the same host replaces an earlier one.
+// add adds the words of a line. A later line for the same host replaces an earlier one.
 func (p *Preprocessor) add(words []string) error {
 	if len(words) < 2 || strings.HasPrefix(words[0], "#") {
 		return nil

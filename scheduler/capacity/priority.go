@@ -16,8 +16,8 @@ const (
 	priorityACLKey    = "acl_application_max_priority"
 )
 
-// PriorityACL lets some users have priorities up to Max in a leaf. Default is that of their
-// applications that name none, if HasDefault.
+// PriorityACL lets some users have priorities up to Max in a leaf. If HasDefault, Default is the
+// priority of their applications that name none.
 type PriorityACL struct {
 	ACL        ACL
 	Max        int32
@@ -25,7 +25,7 @@ type PriorityACL struct {
 	HasDefault bool
 }
 
-// MayHavePriority says whether a user's application may have a priority in a leaf.
+// MayHavePriority reports whether an application of a user may have a priority in leaf q.
 func (c *Config) MayHavePriority(q *Queue, priority int32, user string, groups ...string) bool {
 	list := q.PriorityACLs
 	return !c.ACLEnabled || len(list) == 0 || slices.ContainsFunc(list, func(p PriorityACL) bool {
@@ -33,8 +33,8 @@ func (c *Config) MayHavePriority(q *Queue, priority int32, user string, groups .
 	})
 }
 
-// DefaultPriority is that of a user's applications in a leaf that name none: the one of the entry with
-// the lowest maximum that has the user, else the queue's.
+// DefaultPriority returns the priority of a user's applications in leaf q that name none: the
+// default of the last matching entry, which has the lowest maximum, or else the queue's default.
 func (c *Config) DefaultPriority(q *Queue, user string, groups ...string) int32 {
 	if c.ACLEnabled {
 		for _, p := range slices.Backward(q.PriorityACLs) {
@@ -55,8 +55,8 @@ var (
 	betweenWords  = " \t\r\n"
 )
 
-// readPriorityACLs reads the entries of a leaf: [user=u1,u2 group=g1 max_priority=7 default_priority=4].
-// They are ordered by falling maximum, as YARN orders them.
+// readPriorityACLs reads the entries of a leaf: [user=u1,u2 group=g1 max_priority=7
+// default_priority=4]. As in YARN, the entry with the highest maximum comes first.
 func (r *reader) readPriorityACLs(c *Config, q *Queue, key func(string) string) {
 	name := key(priorityACLKey)
 	text, _ := r.get(name)
@@ -118,17 +118,18 @@ func parsePriorityACL(text string) (p PriorityACL, problem string) {
 	return p, ""
 }
 
-// Workflow is a workflow in a queue or below it.
+// Workflow is a workflow id, and the queue for which it has a priority.
 type Workflow struct{ Queue, ID string }
 
-// WorkflowPriorities are the priorities of the applications that are part of a workflow.
+// WorkflowPriorities are the priorities of applications that belong to workflows.
 type WorkflowPriorities struct {
 	tagPrefix string
 	of        map[Workflow]int32
 }
 
-// WorkflowPriority is the priority that an application in a leaf has because of the workflow that one
-// of its tags names. The leaf's own mapping wins over those of the queues above it, without root.
+// WorkflowPriority returns the priority of an application in leaf q because of the workflow that
+// its last workflow tag names. A mapping for the leaf takes precedence over mappings for the queues
+// above it. Mappings for root do not count.
 func (c *Config) WorkflowPriority(q *Queue, tags []string) (int32, bool) {
 	if len(c.Workflows.of) == 0 {
 		return 0, false
@@ -147,7 +148,7 @@ func (c *Config) WorkflowPriority(q *Queue, tags []string) (int32, bool) {
 	return 0, false
 }
 
-// readWorkflows reads id:queue:priority,…
+// readWorkflows reads workflow-priority-mappings, a list of id:queue:priority.
 func (r *reader) readWorkflows(c *Config) {
 	enabled := r.bool(workflowEnableKey, false)
 	prefix, ok := r.get(workflowTagKey)

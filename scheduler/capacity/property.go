@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// Property is one configuration key with its value as written. Origin says
-// where it was read ("file:line"); it is for display only and may be empty.
+// Property is a configuration key with its value as written. Origin is where it was read
+// ("file:line"). It is only for display and may be empty.
 type Property struct {
 	Name, Value string
 	Origin      string
 }
 
-// Fault is one thing wrong with a configuration: the key, what is wrong with
-// it, and what to do about it.
+// Fault is one problem of a configuration: the key, what is wrong with it, and how to correct it.
 type Fault struct {
 	Name, Value, Origin string
 	What, Do            string
-	YARN                string // what YARN says of it; empty: something else
+	YARN                string // YARN's message for the same fault; empty if unknown
 }
 
 func (f Fault) String() string {
@@ -40,11 +39,12 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Invalid is the error of a refused configuration. It carries every fault that
-// was found, not only the first.
+// Invalid is the error for a configuration that is not valid. It has all faults, not only the
+// first.
 type Invalid struct{ Faults []Fault }
 
-// YARN is what YARN says of the first fault; empty if it says something else, of that one or of others.
+// YARN returns YARN's message for the first fault. It is empty if any fault has none, since YARN
+// might then report another fault.
 func (e *Invalid) YARN() string {
 	if slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.YARN == "" }) {
 		return ""
@@ -64,7 +64,7 @@ func (e *Invalid) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// clip shortens a value for an error text.
+// clip shortens a value for a message.
 func clip(s string) string {
 	const most = 80
 	if r := []rune(s); len(r) > most {

@@ -9,8 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// readQueues reads the keys of every queue, parents first, so that a child can
-// inherit.
+// readQueues reads the keys of all queues. Parents come first, because children inherit values.
 func (r *reader) readQueues(c *Config) {
 	for i := range c.Queues {
 		r.readQueue(c, &c.Queues[i])
@@ -33,8 +32,8 @@ func (r *reader) readQueue(c *Config, q *Queue) {
 	r.readBackfill(c, q, key)
 }
 
-// readBackfill reads which containers of a queue may borrow. A queue that does not say has its parent's
-// value.
+// readBackfill reads which containers of a queue may use idle room of reserved nodes. Without the
+// key the parent's value counts.
 func (r *reader) readBackfill(c *Config, q *Queue, key func(string) string) {
 	if p := c.parentOf(q); p != nil {
 		q.Backfill = p.Backfill
@@ -66,7 +65,7 @@ func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 		for _, n := range []string{"capacity", "maximum-capacity"} {
 			a, err := parseAmount(r.trimmed(key(n)), c.Kinds, c.LegacyQueueMode)
 			switch {
-			case n == "capacity" && err == nil && a.Unit == UnitWeight: // fs2cs and Cloudera write it
+			case n == "capacity" && err == nil && a.Unit == UnitWeight: // as fs2cs and Cloudera write it
 				q.Capacity = a
 			case r.set(key(n)) && (err != nil || a != q.MaxCapacity):
 				r.warn(key(n), "root always has the whole cluster", "remove it")
@@ -162,9 +161,8 @@ func (r *reader) readQueueCounts(c *Config, q *Queue, key func(string) string) {
 	r.readLifetimes(c, q, key)
 }
 
-// readLifetimes reads how long applications may live, and live unless they say
-// otherwise. A queue that does not say has its parent's times, the usual one cut
-// to its own maximum.
+// readLifetimes reads the maximum and default lifetime of applications. Without a key the parent's
+// value counts; the default is lowered to the queue's maximum.
 func (r *reader) readLifetimes(c *Config, q *Queue, key func(string) string) {
 	q.MaxLifetime = r.int(key("maximum-application-lifetime"), -1, -1, math.MaxInt32)
 	q.DefaultLifetime = r.int(key("default-application-lifetime"), -1, -1, math.MaxInt32)
@@ -186,8 +184,8 @@ func (r *reader) readLifetimes(c *Config, q *Queue, key func(string) string) {
 	}
 }
 
-// readMaxAlloc reads the queue's largest container: the parent's, unless the
-// queue states some kinds itself.
+// readMaxAlloc reads the largest container of a queue. Kinds that the queue does not set have the
+// parent's value.
 func (r *reader) readMaxAlloc(c *Config, q *Queue, key func(string) string) {
 	q.MaxAlloc = c.MaxAlloc
 	if p := c.parentOf(q); p != nil {
@@ -221,8 +219,8 @@ func (r *reader) readMaxAlloc(c *Config, q *Queue, key func(string) string) {
 	}
 }
 
-// readState reads RUNNING or STOPPED; a queue that does not say has its
-// parent's state, and none runs under a stopped one.
+// readState reads RUNNING or STOPPED. Without the key the parent's state counts. A queue below a
+// stopped one cannot be running.
 func (r *reader) readState(c *Config, q *Queue, key func(string) string) {
 	q.State = yarn.QueueRunning
 	p := c.parentOf(q)
@@ -243,8 +241,8 @@ func (r *reader) readState(c *Config, q *Queue, key func(string) string) {
 	}
 }
 
-// readOrder reads in which order a parent serves its children, or a leaf its
-// applications. A parent that does not say has its own parent's order.
+// readOrder reads the order in which a parent serves its children, or a leaf its applications. A
+// parent without the key has the order of its own parent.
 func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 	name := key("ordering-policy")
 	v, ok := r.get(name)
@@ -266,7 +264,7 @@ func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 	}
 	q.LeafOrder = FIFO
 	switch v[strings.LastIndexByte(v, '.')+1:] {
-	case "", "fifo", "FifoOrderingPolicy", "fifo-with-partitions": // with which YARN searches fewer applications
+	case "", "fifo", "FifoOrderingPolicy", "fifo-with-partitions": // the last one only makes YARN's search faster
 	case "fair", "FairOrderingPolicy":
 		q.LeafOrder = Fair
 	default:

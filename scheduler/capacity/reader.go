@@ -9,22 +9,22 @@ import (
 	"rmd/yarn"
 )
 
-// reader hands out typed values and gathers what is wrong with them. A key that
-// was asked for counts as known.
+// reader reads typed values and collects faults, warnings and ignored keys. It remembers which keys
+// were read; classify reports the others.
 type reader struct {
 	values   map[string]Property
-	overlay  []Property // of the dynamic queue that is read: what the configuration does not state; sorted
+	overlay  []Property // keys of the dynamic queue being read, from templates and defaults; sorted
 	seen     map[string]bool
 	faults   []Fault
 	warnings []Fault
 	ignored  []Fault
-	stored   bool // the configuration is in force; see ruleFault
-	strays   int  // keys passed over that were warned of
-	// templates says whether there is a template of dynamic queues.
+	stored   bool // a cluster has accepted the configuration before; see ruleFault
+	strays   int  // number of warnings of warnStray
+	// templates says whether there is a template for dynamic queues.
 	templates bool
 }
 
-// value is a property as it was written.
+// value returns a property as written.
 func (r *reader) value(name string) (Property, bool) {
 	if i, ok := findProperty(r.overlay, name); ok {
 		return r.overlay[i], true
@@ -33,7 +33,7 @@ func (r *reader) value(name string) (Property, bool) {
 	return p, ok
 }
 
-// get returns a value, trimmed, and whether it is set. An empty value is not.
+// get returns a trimmed value, and whether it is set. An empty value counts as not set.
 func (r *reader) get(name string) (string, bool) {
 	r.seen[name] = true
 	p, _ := r.value(name)
@@ -41,7 +41,7 @@ func (r *reader) get(name string) (string, bool) {
 	return v, v != ""
 }
 
-// raw returns a value as written.
+// raw returns a value as written, and whether the key is present.
 func (r *reader) raw(name string) (string, bool) {
 	r.seen[name] = true
 	p, ok := r.value(name)
@@ -105,12 +105,12 @@ func (r *reader) int32(name string, def int32) int32 {
 	return int32(r.int(name, int64(def), math.MinInt32, math.MaxInt32))
 }
 
-// bound reads a count that may be unlimited: absent or −1.
+// bound reads a count; -1 means unlimited.
 func (r *reader) bound(name string, def int64) int64 {
 	return r.int(name, def, Unlimited, math.MaxInt32)
 }
 
-// fraction reads a decimal number of at least 0 and at most most.
+// fraction reads a decimal number from 0 to most.
 func (r *reader) fraction(name string, def yarn.Fraction, most int64) yarn.Fraction {
 	v, ok := r.get(name)
 	if !ok {
@@ -129,14 +129,13 @@ func (r *reader) fraction(name string, def yarn.Fraction, most int64) yarn.Fract
 	return f
 }
 
-// timeUnits are Hadoop's suffixes of a duration, in milliseconds; nanoseconds
-// and microseconds make no sense here.
+// timeUnits are Hadoop's suffixes of durations, in milliseconds, without those below a millisecond.
 var timeUnits = []struct {
 	suffix string
 	millis int64
 }{{"ms", 1}, {"s", 1000}, {"m", 60_000}, {"h", 3_600_000}, {"d", 86_400_000}}
 
-// millis reads a duration, in milliseconds unless a suffix says otherwise.
+// millis reads a duration of at least a millisecond. Without a suffix it is in milliseconds.
 func (r *reader) millis(name string, def int64) int64 {
 	const most = 365 * 86_400_000
 	v, ok := r.get(name)
@@ -158,7 +157,7 @@ func (r *reader) millis(name string, def int64) int64 {
 	return n * factor
 }
 
-// names reads a comma list.
+// names reads a list that is separated by commas.
 func (r *reader) names(name string) []string {
 	v, _ := r.get(name)
 	var out []string

@@ -6,10 +6,9 @@ import (
 	"rmd/yarn"
 )
 
-// Validate says whether this configuration may replace the one in force. The
-// rules need two facts of the state: whether a queue of the old configuration
-// holds applications, and whether it is STOPPED now. The error is an *Invalid
-// with every reason; nothing is changed.
+// Validate checks whether this configuration may replace old. queueHasApps reports whether a queue
+// of old, or a queue below it, has applications, and stopped whether it is STOPPED now. The error
+// is an *Invalid with all reasons.
 func (c *Config) Validate(old *Config, queueHasApps, stopped func(path string) bool) error {
 	if old == nil {
 		return nil
@@ -21,7 +20,7 @@ func (c *Config) Validate(old *Config, queueHasApps, stopped func(path string) b
 		was := &old.Queues[i]
 		k, ok := c.byPath[was.Path]
 		if !ok && was.Creation != Static {
-			continue // it may stay, see WithDynamic
+			continue // Remaining and WithDynamic decide about it
 		}
 		if !ok {
 			validateRemoval(was, queueHasApps, stopped, add)
@@ -36,8 +35,8 @@ func (c *Config) Validate(old *Config, queueHasApps, stopped func(path string) b
 	return nil
 }
 
-// validateKinds keeps the meaning of every stored resource: kinds may only be
-// added at the end.
+// validateKinds checks that kinds of resources are only added at the end, because stored resources
+// refer to kinds by index.
 func (c *Config) validateKinds(old *Config, add func(name, what, do string)) {
 	for k, kind := range old.Kinds {
 		if k >= len(c.Kinds) || c.Kinds[k] != kind {
@@ -77,7 +76,7 @@ func (c *Config) validateKept(q, was *Queue, hasApps, stopped func(string) bool,
 	}
 }
 
-// maxAllocKey is the usual key for the largest container of a kind.
+// maxAllocKey returns the usual key for the largest container in terms of a kind.
 func maxAllocKey(k int) string {
 	switch k {
 	case yarn.Memory:

@@ -2,11 +2,11 @@ package capacity
 
 import "strings"
 
-// secretWords mark the names of keys whose values are not shown.
+// secretWords are words in the names of keys whose values are not shown.
 var secretWords = []string{"password", "secret", "credential", "keytab", "token.key", "private"}
 
-// Secret says whether the value of a key must not be shown. A queue's path says
-// nothing about it: a queue may be called secret.
+// Secret reports whether the value of a key must not be shown. The path of a queue does not count:
+// a queue may be named "secret".
 func Secret(name string) bool {
 	name = strings.ToLower(name)
 	if rest, ok := strings.CutPrefix(name, Prefix+"root."); ok {

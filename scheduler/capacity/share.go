@@ -7,21 +7,20 @@ import (
 	"rmd/yarn"
 )
 
-// Share is an exact part of a whole: a queue's part of its parent or of the
-// cluster. The zero value is 0. A share whose numerator and denominator fit 64
-// bits, as nearly all do, is kept as a fraction; only others carry a big one.
+// Share is an exact fraction of a parent queue or of the cluster. The zero value is 0. It uses a
+// big.Rat only if the numerator or the denominator does not fit into 64 bits, which is rare.
 type Share struct {
 	small yarn.Fraction
 	big   *big.Rat
 }
 
-// ShareOne is the whole in the fixed-point form of Share.Fixed: 2^32 parts.
+// ShareOne is the value of Share.Fixed for the whole.
 const ShareOne = uint64(1) << 32
 
 // Whole is the share 1.
 var Whole = Share{small: yarn.One}
 
-// NewShare returns num/den; 0 when den is not positive.
+// NewShare returns num/den, or 0 if den is not positive.
 func NewShare(num, den int64) Share {
 	if den <= 0 {
 		return Share{}
@@ -32,7 +31,7 @@ func NewShare(num, den int64) Share {
 // ShareOf returns a fraction as a share.
 func ShareOf(f yarn.Fraction) Share { return Share{small: f} }
 
-// shareRat keeps r, in 64 bits when it fits.
+// shareRat returns r as a share. The share keeps r if it does not fit into 64 bits.
 func shareRat(r *big.Rat) Share {
 	if r.Num().IsInt64() && r.Denom().IsInt64() {
 		return Share{small: yarn.Fraction{Num: r.Num().Int64(), Den: r.Denom().Int64()}}
@@ -40,7 +39,7 @@ func shareRat(r *big.Rat) Share {
 	return Share{big: r}
 }
 
-// Rat returns the share as a big rational; it is the caller's to change.
+// Rat returns the share as a big.Rat that the caller may change.
 func (s Share) Rat() *big.Rat {
 	if s.big != nil {
 		return new(big.Rat).Set(s.big)
@@ -48,8 +47,8 @@ func (s Share) Rat() *big.Rat {
 	return s.small.Rat()
 }
 
-// Fraction returns the share as a fraction: exact when it fits 64 bits, else
-// rounded down to parts of 2^30 (only shares of more than 18 digits are).
+// Fraction returns the share as a fraction. If it does not fit into 64 bits, it is rounded down to
+// a multiple of 1/2^30.
 func (s Share) Fraction() yarn.Fraction {
 	if s.big == nil {
 		if s.small.Den == 0 {
@@ -66,7 +65,7 @@ func (s Share) Fraction() yarn.Fraction {
 	return yarn.NewFraction(n.Int64(), parts)
 }
 
-// IsZero says whether the share is nothing.
+// IsZero reports whether the share is 0.
 func (s Share) IsZero() bool {
 	if s.big != nil {
 		return s.big.Sign() == 0
@@ -82,7 +81,7 @@ func (s Share) Mul(o Share) Share {
 	return shareRat(new(big.Rat).Mul(s.Rat(), o.Rat()))
 }
 
-// Div returns s/o; 0 when o is 0.
+// Div returns s/o, or 0 if o is 0.
 func (s Share) Div(o Share) Share {
 	if s.IsZero() || o.IsZero() {
 		return Share{}
@@ -94,12 +93,12 @@ func (s Share) Div(o Share) Share {
 func (s Share) Add(o Share) Share {
 	const most = 1 << 62
 	if s.big == nil && o.big == nil && s.small.Den == o.small.Den && s.small.Num < most && o.small.Num < most && s.small.Num > -most && o.small.Num > -most {
-		return ShareOf(yarn.NewFraction(s.small.Num+o.small.Num, s.small.Den)) // as the weights of most siblings
+		return ShareOf(yarn.NewFraction(s.small.Num+o.small.Num, s.small.Den)) // fast path for the weights of siblings
 	}
 	return shareRat(new(big.Rat).Add(s.Rat(), o.Rat()))
 }
 
-// Cmp compares two shares.
+// Cmp returns -1, 0 or 1 if s is less than, equal to or greater than o.
 func (s Share) Cmp(o Share) int {
 	if s.big == nil && o.big == nil && s.small.Den > 0 && o.small.Den > 0 {
 		return s.small.Cmp(o.small)
@@ -120,7 +119,7 @@ func (s Share) MulFloor(v int64) int64 {
 	return n.Int64()
 }
 
-// Floor returns floor(r·s), kind by kind.
+// Floor returns floor(r·s) for each kind.
 func (s Share) Floor(r yarn.Resource) yarn.Resource {
 	for i, v := range r {
 		if v != 0 {
@@ -130,8 +129,8 @@ func (s Share) Floor(r yarn.Resource) yarn.Resource {
 	return r
 }
 
-// Fixed returns the share in parts of 2^32, rounded down, but at least 1 for
-// any positive share, so that it tells nothing from something.
+// Fixed returns the share in parts of 2^32, rounded down. It is at least 1 for each positive share,
+// so that it is 0 only for 0.
 func (s Share) Fixed() uint64 {
 	if s.IsZero() {
 		return 0
@@ -150,15 +149,15 @@ func (s Share) Fixed() uint64 {
 	return max(n.Uint64(), 1)
 }
 
-// Percent writes the share as a percentage with up to the given decimals,
-// rounded half away from zero, without trailing zeros: "33.33".
+// Percent formats the share as a percentage with at most the given number of decimals, rounded half
+// away from zero, without trailing zeros: "33.33".
 func (s Share) Percent(decimals int) string {
 	r := s.Rat()
 	r.Mul(r, big.NewRat(100, 1))
 	return trimZeros(r.FloatString(decimals))
 }
 
-// FixedPercent writes a fixed-point share (2^32 parts) as a percentage.
+// FixedPercent formats a share in parts of 2^32 as Percent does.
 func FixedPercent(fixed uint64, decimals int) string {
 	hi, lo := bits.Mul64(fixed, 100)
 	n := new(big.Int).SetUint64(hi)

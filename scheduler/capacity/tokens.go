@@ -7,17 +7,16 @@ import (
 	"rmd/yarn"
 )
 
-// TokenTimes are the intervals of master keys and of delegation tokens, in
-// milliseconds.
+// TokenTimes are the intervals of master keys and delegation tokens, in milliseconds.
 type TokenTimes struct {
-	Roll        [yarn.KeyKinds]int64 // from one key to the next
-	Activate    [yarn.KeyKinds]int64 // from a key's making to its use
-	LifeMillis  int64                // of a delegation token, however often it is renewed
+	Roll        [yarn.KeyKinds]int64 // from the creation of a key to that of the next
+	Activate    [yarn.KeyKinds]int64 // from the creation of a key to its first use
+	LifeMillis  int64                // of a delegation token, with all renewals
 	RenewMillis int64                // of a delegation token, from one renewal to the next
 }
 
-// ReadTokenTimes reads the intervals alone from names and values; what is not
-// valid has its default. Thousands of queues cost it little.
+// ReadTokenTimes reads only the intervals, from names and values. A value that is not valid counts
+// as the default. It is fast even if the configuration has thousands of queues.
 func ReadTokenTimes(props iter.Seq2[string, string]) TokenTimes {
 	r := &reader{values: map[string]Property{}, seen: map[string]bool{}}
 	for name, value := range props {
@@ -48,7 +47,7 @@ func (r *reader) readTokens() TokenTimes {
 	t.Roll[yarn.KeyNM] = r.int(prefix+"nm-tokens"+every, day, 1, year) * 1000
 	t.Roll[yarn.KeyAMRM] = r.int(prefix+"am-rm-tokens"+every, day, 1, year) * 1000
 	t.Roll[yarn.KeyDelegation] = r.millis(prefix+"delegation.key.update-interval", day*1000)
-	// A node or an AM that is not given up by then has had the new key.
+	// By then each node or AM has the new key, or has expired.
 	t.Activate[yarn.KeyContainer], t.Activate[yarn.KeyNM], t.Activate[yarn.KeyAMRM] = node*3/2, node*3/2, am*3/2
 	return t
 }

@@ -6,29 +6,31 @@ import (
 	"rmd/yarn"
 )
 
-// hundred turns percentages into parts.
+// hundred divides percentages.
 var hundred = big.NewRat(100, 1)
 
-// UserLimitInput is what the user limit of a leaf depends on. Sums are over
-// users of the leaf; "used" includes reserved resource.
+// UserLimitInput has the arguments of UserLimit. Sums are over users of the leaf. Used resources
+// include reserved ones.
 type UserLimitInput struct {
 	Calculator      yarn.Calculator
-	Label           yarn.Resource // label resource
+	Label           yarn.Resource // of the nodes of the label
 	MinAlloc        yarn.Resource
 	EffMin, EffMax  yarn.Resource // of the leaf
 	DominantUsed    yarn.Resource // Σ over all users of DominantPart(user.used)
-	ActiveUsed      yarn.Resource // Σ used of active users
-	ActiveWeight    yarn.Fraction // Σ weights of active users
-	AllWeight       yarn.Fraction // Σ weights of all users with an application here; all-user form only
+	ActiveUsed      yarn.Resource // Σ user.used over the active users
+	ActiveWeight    yarn.Fraction // Σ weights of the active users
+	AllWeight       yarn.Fraction // Σ weights of all users with an application here; only if AllUsers
 	MinUserLimit    yarn.Fraction // percent
 	UserLimitFactor yarn.Fraction
 	UserLimitOff    bool
 	IgnoreExclusive bool // the pass ignores partition exclusivity
-	AllUsers        bool // the form that preemption uses
+	AllUsers        bool // compute the limit over all users, as preemption does
 }
 
-// UserLimit is the limit of a user of weight 1, rounded up to whole minimum
-// allocations. See WeightedUserLimit for a certain user's.
+// UserLimit returns the limit of a user with weight 1, rounded up to whole minimum allocations.
+// WeightedUserLimit converts it for other users.
+//
+// Source: Hadoop 3.4.2, UsersManager.computeUserLimit.
 func UserLimit(in UserLimitInput) yarn.Resource {
 	calc := in.Calculator
 	guaranteed := calc.Max(in.Label, in.EffMin, in.MinAlloc)
@@ -43,13 +45,13 @@ func UserLimit(in UserLimitInput) yarn.Resource {
 	return calc.RoundUp(calc.Min(in.Label, base, userLimitCap(in, guaranteed)), in.MinAlloc)
 }
 
-// WeightedUserLimit is the limit of a user of a certain weight.
+// WeightedUserLimit returns the limit of a user with a weight, given the limit for weight 1.
 func WeightedUserLimit(calc yarn.Calculator, limit yarn.Resource, weight yarn.Fraction, minAlloc yarn.Resource) yarn.Resource {
 	return calc.MultiplyNormalizeDown(limit, weight, minAlloc)
 }
 
-// currentCapacity is C of the rule: the guarantee, or what is consumed and one
-// allocation more when that is not less.
+// currentCapacity is the resource that the user limit divides: the guarantee or, if the leaf uses
+// at least that much, its use and one minimum allocation.
 func currentCapacity(in UserLimitInput, guaranteed yarn.Resource) yarn.Resource {
 	consumed := consumed(in.Calculator, in.Label, in.DominantUsed, in.MinAlloc)
 	if in.Calculator.Compare(in.Label, consumed, guaranteed) < 0 {
@@ -68,19 +70,18 @@ func userLimitCap(in UserLimitInput, guaranteed yarn.Resource) yarn.Resource {
 	return in.Calculator.MultiplyRoundDown(guaranteed, in.UserLimitFactor)
 }
 
-// UserCheckInput is what the check of one user in a pass depends on.
+// UserCheckInput has the arguments of UserCheck.
 type UserCheckInput struct {
 	Calculator      yarn.Calculator
-	Total           yarn.Resource // of the cluster, whatever the label
+	Total           yarn.Resource // of the cluster, for all labels
 	Used            yarn.Resource // the user's, reserved included
 	AppReserved     yarn.Resource // the application's
-	Limit           yarn.Resource // WeightedUserLimit
+	Limit           yarn.Resource // the result of WeightedUserLimit
 	ContinueLooking bool
 }
 
-// UserCheck says whether a user may take more, and how much the application
-// must unreserve for it. Use at the limit still passes, so a user may go over
-// it by one container.
+// UserCheck reports whether a user may use more, and how much the application must unreserve for
+// it. A user at the limit may use more, so the use can exceed the limit by one container.
 func UserCheck(in UserCheckInput) (ok bool, needUnreserve yarn.Resource) {
 	if in.Calculator.Compare(in.Total, in.Used, in.Limit) <= 0 {
 		return true, yarn.Resource{}
@@ -91,9 +92,8 @@ func UserCheck(in UserCheckInput) (ok bool, needUnreserve yarn.Resource) {
 	return false, yarn.Resource{}
 }
 
-// DominantPart returns the one component of used that has the largest share of
-// total, the others 0: what a user adds to the leaf's usage ratio. Sums of
-// these parts keep the ratio exact.
+// DominantPart returns the component of used with the largest share of total, and 0 for the others.
+// It is what a user adds to the usage ratio of the leaf. A sum of such parts keeps the ratio exact.
 func DominantPart(calc yarn.Calculator, total, used yarn.Resource) yarn.Resource {
 	if !calc.Dominant {
 		return yarn.Resource{yarn.Memory: used[yarn.Memory]}
@@ -114,7 +114,7 @@ func DominantPart(calc yarn.Calculator, total, used yarn.Resource) yarn.Resource
 	return out
 }
 
-// consumed is multiplyNormalizeUp(total, U, step) with U = Σ part[k]/total[k].
+// consumed returns multiplyNormalizeUp(total, U, step) with U = Σ part[k]/total[k].
 func consumed(calc yarn.Calculator, total, part, step yarn.Resource) yarn.Resource {
 	kinds, only := 0, 0
 	for k, v := range part {
@@ -125,7 +125,7 @@ func consumed(calc yarn.Calculator, total, part, step yarn.Resource) yarn.Resour
 	switch kinds {
 	case 0:
 		return yarn.Resource{}
-	case 1: // by far the most common: one dominant kind, no big numbers
+	case 1: // the usual case: one dominant kind, no big numbers
 		return calc.MultiplyNormalizeUp(total, yarn.NewFraction(part[only], total[only]), step)
 	}
 	ratio := new(big.Rat)
