@@ -7,18 +7,18 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds of access tokens.
+// Limits of access tokens and of the settings of autopilot. Times are in milliseconds.
 const (
 	accessNameMax   = 64
 	accessLifeMax   = 10 * 365 * 24 * 60 * 60 * 1000
 	minuteMillis    = 60 * 1000
 	thresholdMax    = 365 * 24 * 60 * minuteMillis
 	quorumToCleanUp = 3
-	quorumMax       = 7 // voters there may be
+	quorumMax       = 7 // the most voters of a cluster
 )
 
-// setAccessToken makes or replaces a token. Its hash is its identity: the same
-// call again, after a lost answer, finds it there and has nothing to do.
+// setAccessToken creates or replaces a token. A call that is repeated after a lost reply finds the
+// token by its hash, and changes nothing.
 func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
 	have, known := p.st.AccessToken(in.Name)
 	other, used := p.st.AccessTokenByHash(in.Hash)
@@ -53,8 +53,8 @@ func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
 	return in.NewReply()
 }
 
-// revokeAccessToken forgets a token. The last one may go: the cluster is then as
-// it was before there was one.
+// revokeAccessToken removes a token. It may remove the only token; the cluster is then as it was
+// before the first one.
 func (p *Planner) revokeAccessToken(in *input.RevokeAccessToken) input.Reply {
 	if _, ok := p.st.AccessToken(in.Name); !ok {
 		return input.Refuse(in, input.Faultf(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
@@ -67,7 +67,7 @@ func (p *Planner) revokeAccessToken(in *input.RevokeAccessToken) input.Reply {
 	return in.NewReply()
 }
 
-// adminBeside says whether a token besides one may change access.
+// adminBeside reports whether a token other than name may change access.
 func (p *Planner) adminBeside(name string) bool {
 	for _, t := range p.st.Access {
 		if t.Name != name && t.Role == yarn.RoleAdmin && !t.Expired(p.now) {
@@ -87,7 +87,7 @@ func (p *Planner) oldestExpired() (name string, ok bool) {
 	return name, ok
 }
 
-// accessName says whether a name can be an access token's.
+// accessName reports whether a token may have a name.
 func accessName(name string) bool {
 	if name == "" || len(name) > accessNameMax {
 		return false

@@ -16,7 +16,7 @@ import (
 
 func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if in.ID != (yarn.ApplicationID{}) && p.st.AppByID(in.ID) != 0 {
-		// YARN's submit is harmless to repeat: the id makes it single.
+		// As in YARN, a repeated submission changes nothing. The id identifies it.
 		a := p.st.Apps.Get(p.st.AppByID(in.ID))
 		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.QueueOf(a)}
 	}
@@ -71,7 +71,7 @@ func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, p
 	return e
 }
 
-// admit says which leaf an application goes to, or why it may not.
+// admit returns the queue that an application goes to, or a fault if it may not be submitted.
 func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *input.Fault) {
 	if in.User == "" {
 		return to, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
@@ -117,7 +117,8 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 	return to, nil
 }
 
-// destinationOf places an application: the placement rules, or the queue it names.
+// destinationOf returns the queue of an application: the one that placement rules choose, or else
+// the one that it names.
 func (p *Planner) destinationOf(in *input.SubmitApplication) (destination, *input.Fault) {
 	placed := p.Config().Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue, Tags: in.Tags, TagGroups: in.TagGroups})
 	if placed.Rejected {
@@ -137,13 +138,13 @@ func (p *Planner) destinationOf(in *input.SubmitApplication) (destination, *inpu
 	return destination{leaf: leaf, queue: &p.Config().Queues[leaf], placed: placed}, fault
 }
 
-// Bytes of what is kept of how an application was placed.
+// Limits, in bytes, of the texts in ApplicationPlaced.
 const (
 	placementTextMax = 200
 	placementUserMax = 100
 )
 
-// applicationPlaced is the event of the rule that placed an application; nil if none did.
+// applicationPlaced returns the event for the rule that placed an application; nil if no rule did.
 func (p *Planner) applicationPlaced(r placement.Result, seq uint32) *event.ApplicationPlaced {
 	if r.Rule == 0 || p.st.Meta.Level < event.LevelPlacements {
 		return nil
@@ -165,30 +166,31 @@ func (p *Planner) leafNamed(name string) (int, *input.Fault) {
 	return i, nil
 }
 
-// roomInQueue checks the state of the queue and its maxima of applications.
+// roomInQueue returns a fault if a leaf is not running, or has its maximum of applications.
 func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 	q := p.sched.Queue(int32(leaf))
 	if fault := p.running(int32(leaf)); fault != nil {
 		return fault
 	}
 	if p.Config().Queues[leaf].Creation == capacity.Legacy {
-		return nil // YARN counts no applications there
+		return nil // YARN does not limit the number of applications there
 	}
 	if most := p.Config().MaxApplications(leaf, p.sched.TreeOf); int64(q.Apps()) >= most {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
 	}
 	apps := int64(0)
 	if u := p.st.User(p.st.Queue(q.Path), p.st.NameID(user)); u != 0 {
-		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending) // without those that are non-runnable, as in YARN
+		// As in YARN, non-runnable applications do not count.
+		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending)
 	}
-	if most := p.Config().MaxApplicationsPerUser(leaf, p.sched.TreeOf); apps >= most { // a share of few may be none
+	if most := p.Config().MaxApplicationsPerUser(leaf, p.sched.TreeOf); apps >= most { // may be 0: a share of a small maximum
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
 			"user %s has the maximum of %d applications in %s", user, most, q.Path)
 	}
 	return nil
 }
 
-// running refuses a queue if it, or one above it, is stopped.
+// running returns a fault if a queue, or a queue above it, is stopped.
 func (p *Planner) running(i int32) *input.Fault {
 	for ; i >= 0; i = int32(p.Config().Queues[i].Parent) {
 		if a := p.sched.Queue(i); a.State != yarn.QueueRunning {
@@ -198,7 +200,7 @@ func (p *Planner) running(i int32) *input.Fault {
 	return nil
 }
 
-// neverFits says so when a size is above the largest container of a queue.
+// neverFits returns a fault if a size is above the largest container of a queue.
 func (p *Planner) neverFits(size yarn.Resource, q *capacity.Queue, who string) *input.Fault {
 	if most := q.MaxAlloc; !p.withinMaximum(size, most) {
 		return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
@@ -218,8 +220,9 @@ func (p *Planner) normalize(size yarn.Resource, leaf int) yarn.Resource {
 	return p.Config().Calculator.Normalize(size, p.Config().MinAlloc, p.Config().Queues[leaf].MaxAlloc)
 }
 
-// priority is that of a submission: the one it asks, else its user's default in the leaf. That of its
-// workflow wins. As in YARN, both must be allowed.
+// priority returns the priority of a submission: the one that it asks for, or else the user's
+// default in the leaf. If the application belongs to a workflow with a priority, that priority
+// counts instead. As in YARN, the user must be allowed to have both.
 func (p *Planner) priority(in *input.SubmitApplication, q *capacity.Queue) (int32, *input.Fault) {
 	asked := in.Priority
 	if !in.PrioritySet {
@@ -232,7 +235,7 @@ func (p *Planner) priority(in *input.SubmitApplication, q *capacity.Queue) (int3
 	return granted, fault
 }
 
-// mayHavePriority cuts a priority to the cluster's maximum and checks that the user may have it.
+// mayHavePriority lowers a priority to the cluster's maximum, and checks that the user may have it.
 func (p *Planner) mayHavePriority(id yarn.ApplicationID, q *capacity.Queue, asked int32, user string, groups []string) (int32, *input.Fault) {
 	granted := min(asked, p.Config().MaxPriority)
 	if p.Config().MayHavePriority(q, granted, user, groups...) {
@@ -253,8 +256,8 @@ func (p *Planner) maxAttempts(asked uint32) uint32 {
 	return min(asked, uint32(max(p.Config().AMGlobalMaxAttempts, 1)))
 }
 
-// lifetime is the time an application may take: its wish within the queue's
-// maximum, in milliseconds; 0 is no bound.
+// lifetime returns the lifetime of an application in milliseconds: what it asks for, up to the
+// maximum of its queue. 0 means no limit.
 func (p *Planner) lifetime(asked int64, leaf int) int64 {
 	q := &p.Config().Queues[leaf]
 	out := asked
@@ -276,10 +279,10 @@ func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}
 	if a := p.st.Apps.Get(slot); a.State.Ended() {
-		return in.NewReply() // YARN's kill of an ended application succeeds
+		return in.NewReply() // as in YARN, killing an ended application succeeds
 	}
 	if p.st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
-		p.finished(slot) // what its AM said of its end stands
+		p.finished(slot) // the final status that its AM sent remains
 		return in.NewReply()
 	}
 	text := in.Diagnostics
@@ -291,8 +294,7 @@ func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
 	return in.NewReply()
 }
 
-// endApplication ends an application whose attempt has ended, and lets others
-// take its place.
+// endApplication ends an application whose attempt has ended, and lets others take its place.
 func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final yarn.FinalStatus, text string) {
 	a := p.st.Apps.Get(slot)
 	leaf := p.sched.LeafOf(a)
@@ -300,8 +302,8 @@ func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final ya
 	p.applicationLeftQueue(leaf)
 }
 
-// applicationLeftQueue is what follows when an application leaves a leaf: others activate,
-// non-runnable ones may run, a draining queue may have drained.
+// applicationLeftQueue does what is possible after an application has left a leaf: other
+// applications activate, non-runnable ones may become runnable, and a draining queue may stop.
 func (p *Planner) applicationLeftQueue(leaf int32) {
 	p.sched.Activate(leaf)
 	p.sched.StartNonRunnable()
@@ -345,8 +347,8 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	return in.NewReply()
 }
 
-// roomToRun refuses to move a running application under a queue that has its
-// maximum of parallel ones. Queues above both leaves count it already.
+// roomToRun refuses to move a running application below a queue that already has its maximum of
+// parallel applications. Queues above both leaves already count it.
 func (p *Planner) roomToRun(a *state.App, to int) *input.Fault {
 	if !a.Runnable() {
 		return nil
@@ -360,7 +362,7 @@ func (p *Planner) roomToRun(a *state.App, to int) *input.Fault {
 	return nil
 }
 
-// above says whether queue i is queue k or one of its ancestors.
+// above reports whether queue i is queue k or is above it.
 func (p *Planner) above(i, k int32) bool {
 	for ; k >= 0; k = int32(p.Config().Queues[k].Parent) {
 		if i == k {
@@ -400,13 +402,13 @@ func (p *Planner) cancelReservation(in *input.CancelReservation) input.Reply {
 	return in.NewReply()
 }
 
-// forget drops the oldest ended applications above the number to be kept.
+// forget removes the oldest ended applications beyond the number to keep.
 func (p *Planner) forget() {
 	over := int64(p.st.Meta.EndedApps) - p.Config().MaxCompletedApps
 	if over <= 0 {
 		return
 	}
-	// Looking for the oldest reads every application, so it is done in batches.
+	// Finding the oldest ones reads all applications, so they are removed in batches.
 	if batch := max(p.Config().MaxCompletedApps/8, 1); over < batch {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// maxApplication is the largest sequence number of an application: on Hadoop's
-// wire it is a signed number of 32 bits.
+// maxApplication is the largest sequence number of an application. In Hadoop's protocol it is a
+// signed 32-bit number.
 const maxApplication = math.MaxInt32
 
 func noMoreIDs() *input.Fault {
@@ -21,23 +21,23 @@ func alreadyEnded(a *state.App) *input.Fault {
 	return input.Faultf(input.AlreadyEnded, "", "application %s is %s", a.ID, a.Shown())
 }
 
-// idBlock is the rest of the ids that this planner has reserved in the log: from next up to, and
-// without, end.
+// idBlock has the ids that this planner has reserved in the log and not given yet: from next to
+// end, without end.
 //
-// An id is unique although it is handed out without an entry of its own. A block begins at the
-// state's NextApp and moves NextApp behind it, in one entry; NextApp never decreases, and a restore
-// gives ids another cluster timestamp. So no two committed blocks share an id, whichever leader
-// reserved them. A reply waits for what its planner proposed before, so the first id leaves when
-// the block is committed, and so do the others. A deposed leader therefore hands out only what is
-// its own for ever: its successor's state has the block, and begins behind it. A planner that
-// begins on another state, after a restart, a restore or a change of leader, has no block: what was
-// left of the last one is lost.
+// Ids are unique although most of them are given without a log entry. A block begins at NextApp of
+// the state, and the event that reserves it moves NextApp to the end of the block. NextApp never
+// decreases, and after a restore ids have another cluster timestamp. So no two committed blocks
+// share an id, no matter which leaders reserved them. A reply waits until all earlier events of its
+// leader are committed, so no id leaves before its block is committed. A deposed leader therefore
+// gives only ids from its own block, and its successor's blocks begin after it. A planner that
+// starts on another state, after a restart, a restore or a change of leader, has no block; the rest
+// of the earlier block is lost.
 type idBlock struct{ next, end uint32 }
 
-// idBlockSize is how many ids one entry reserves.
+// idBlockSize is the number of ids that one entry reserves.
 const idBlockSize = 1000
 
-// nextID is the id that the next application gets, and whether it is of the block.
+// nextID returns the id of the next application, and whether it is from the block.
 func (p *Planner) nextID() (seq uint32, reserved bool) {
 	if p.ids.next < p.ids.end {
 		return p.ids.next, true
@@ -45,10 +45,10 @@ func (p *Planner) nextID() (seq uint32, reserved bool) {
 	return max(p.st.Meta.NextApp, 1), false
 }
 
-// contains says that an id is reserved here and not handed out yet.
+// contains reports whether an id is reserved and not given yet.
 func (b idBlock) contains(seq uint32) bool { return b.next <= seq && seq < b.end }
 
-// newApplication hands out an id.
+// newApplication gives an application id.
 func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
 	seq, reserved := p.nextID()
 	switch {
@@ -66,7 +66,7 @@ func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
 	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}, Maximum: p.Config().MaxAlloc}
 }
 
-// setLifetime changes an application's lifetime, within its queue's maximum.
+// setLifetime changes an application's lifetime, up to the maximum of its queue.
 func (p *Planner) setLifetime(in *input.SetLifetime) input.Reply {
 	slot := p.st.AppByID(in.ID)
 	if slot == 0 {
@@ -77,7 +77,7 @@ func (p *Planner) setLifetime(in *input.SetLifetime) input.Reply {
 	case a.Shown().Ended():
 		return input.Refuse(in, alreadyEnded(a))
 	case in.LifetimeMillis < 0:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a time of zero or more; zero is no bound", "a lifetime of %d ms is none", in.LifetimeMillis))
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a time of zero or more; zero is no bound", "a lifetime of %d ms is not valid", in.LifetimeMillis))
 	}
 	millis := in.LifetimeMillis
 	if most := p.Config().Queues[p.sched.LeafOf(a)].MaxLifetime * 1000; most > 0 && (millis == 0 || millis > most) {
@@ -89,12 +89,12 @@ func (p *Planner) setLifetime(in *input.SetLifetime) input.Reply {
 	return in.NewReply()
 }
 
-// checkPlaces checks that every place is a host or rack, and named once.
+// checkPlaces checks that each place is a host or rack, and is named once.
 func checkPlaces(places []yarn.Place) *input.Fault {
 	named := make(map[string]bool, len(places)) // looked up by key only
 	for _, p := range places {
 		if p.Name == "" || p.Name == yarn.Any || named[p.Name] {
-			return input.Faultf(input.InvalidAsk, "name each host and rack once", "the AM is asked at %q, which is no host or rack, or there twice", p.Name)
+			return input.Faultf(input.InvalidAsk, "name each host and rack once", "the AM is asked for at %q, which is not a host or rack, or is named twice", p.Name)
 		}
 		named[p.Name] = true
 	}

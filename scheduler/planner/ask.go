@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// checkAsks refuses a call with anything wrong in it, before any of it takes
-// effect. A size above the queue's largest container is an error at the request.
+// checkAsks returns a fault if anything in a call is wrong, before any part of it takes effect. A
+// size above the queue's largest container is such a fault.
 func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 	if fault := p.checkReleases(slot, in); fault != nil {
 		return fault
@@ -37,7 +37,7 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 		case k.Count < 0 || k.Count > input.MaxCount:
 			return input.Faultf(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
 		case k.Size.Negative() || (k.Count > 0 && k.Size[yarn.Memory] == 0):
-			return input.Faultf(input.InvalidAsk, "ask memory above zero", "ask %d is for %s", i+1, p.Config().Kinds.Format(k.Size))
+			return input.Faultf(input.InvalidAsk, "ask memory above zero", "ask %d has the size %s", i+1, p.Config().Kinds.Format(k.Size))
 		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && p.st.Ask(a, k.Key) == 0:
 			return input.Faultf(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
 		}
@@ -52,8 +52,8 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 	return nil
 }
 
-// ask stores what an attempt asks: counts are absolute. "*" comes first, so
-// that hosts and racks find their key.
+// ask stores what an attempt asks for. Counts are absolute. Asks for "*" come first, because those
+// for hosts and racks need their key.
 func (p *Planner) ask(slot uint32, asks []input.Ask) {
 	if len(asks) == 0 {
 		return
@@ -82,8 +82,8 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 	p.sched.AsksMore(slot)
 }
 
-// lastOfEach returns the asks of a call without those that a later one for the
-// same place under the same key replaces, as YARN takes a call.
+// lastOfEach returns the asks of a call without those that a later ask for the same place and key
+// replaces. YARN treats a call in the same way.
 func lastOfEach(asks []input.Ask) []input.Ask {
 	type place struct {
 		key  yarn.SchedulerKey
@@ -109,12 +109,12 @@ func rankOf(name string) int {
 	return 1
 }
 
-// unchanged says whether an ask repeats what is stored, or drops what is not.
+// unchanged reports whether an ask repeats what is stored, or removes what is not stored.
 func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool {
 	a := p.st.Apps.Get(slot)
 	ask := p.st.Ask(a, k.Key)
 	if ask == 0 {
-		return k.Count == 0 || k.Name != yarn.Any // a place without "*" means nothing
+		return k.Count == 0 || k.Name != yarn.Any // a place without "*" has no effect
 	}
 	s := p.st.Asks.Get(ask)
 	if k.Name == yarn.Any {
@@ -128,7 +128,7 @@ func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool 
 	return l.Count == k.Count && l.Relax == k.Relax
 }
 
-// release gives containers back by the AM's own wish.
+// release ends containers that the AM returns.
 func (p *Planner) release(slot uint32, ids []yarn.ContainerID) {
 	for _, id := range ids {
 		c := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})

@@ -11,9 +11,10 @@ import (
 	"rmd/yarn"
 )
 
-// Refusals here have the sentences of YARN's SchedulerUtils.
+// Refusals in this file have the messages of YARN's SchedulerUtils.
 
-// applicationLabelled is the event of an application's labels; with none it need not be written.
+// applicationLabelled returns the event for an application's labels. If it has none, the event need
+// not be written.
 func (p *Planner) applicationLabelled(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationLabelled {
 	e := &event.ApplicationLabelled{App: seq}
 	e.Label, e.AMLabel = p.Config().ApplicationLabels(&p.Config().Queues[leaf], in.Label, in.AMLabel, in.Unmanaged)
@@ -28,7 +29,7 @@ func (p *Planner) checkAMLabel(in *input.SubmitApplication, q *capacity.Queue) *
 	return p.checkLabel(q, am)
 }
 
-// checkAskedLabel checks the label of an ask, the one that it names and the one that it gets.
+// checkAskedLabel checks the label that an ask names, and the label that it gets.
 func (p *Planner) checkAskedLabel(a *state.App, leaf int, k *input.Ask) *input.Fault {
 	q, asked := &p.Config().Queues[leaf], strings.TrimSpace(k.Label)
 	if !p.Config().LabelSettings.Enabled {
@@ -44,7 +45,7 @@ func (p *Planner) checkAskedLabel(a *state.App, leaf int, k *input.Ask) *input.F
 	return p.checkLabel(q, p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label))
 }
 
-// checkLabel says why what is asked in a queue may not be of a label.
+// checkLabel returns a fault if asks in a queue may not have a label.
 func (p *Planner) checkLabel(q *capacity.Queue, label string) *input.Fault {
 	if label == "" {
 		return nil
@@ -68,7 +69,7 @@ func (p *Planner) checkLabel(q *capacity.Queue, label string) *input.Fault {
 	return nil
 }
 
-// labelAsk has a key that is asked for wait for nodes of its label.
+// labelAsk stores the label of a key that is asked for, if it changes.
 func (p *Planner) labelAsk(slot uint32, leaf int, k *input.Ask) {
 	if k.Name != yarn.Any || k.Count == 0 || !p.Config().LabelSettings.Enabled {
 		return
@@ -81,8 +82,8 @@ func (p *Planner) labelAsk(slot uint32, leaf int, k *input.Ask) {
 	}
 }
 
-// asksAccessible refuses to move an application to a queue that may not use a label that it asks for,
-// or that its next AM or its further asks would ask for.
+// asksAccessible refuses to move an application to a queue that may not use a label that its asks,
+// its next AM or its future asks need.
 //
 // Source: Hadoop 3.4.2, CapacityScheduler.checkQueuePartition.
 func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// current finds the application of an attempt that is its current one.
+// current returns the application of an attempt, or a fault if it is not the running attempt.
 func (p *Planner) current(id yarn.AttemptID) (uint32, *input.Fault) {
 	slot := p.st.AppByID(id.App)
 	if slot == 0 {
@@ -56,13 +56,13 @@ func (p *Planner) granted(c *state.Container) input.Granted {
 	return input.Granted{Container: p.st.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size, AllocatedMillis: c.AllocatedMillis}
 }
 
-// allocate is an AM's heartbeat. Response numbers make it exactly-once: a call
-// that repeats the last number gets the last answer. An idle answer is not
-// written; response.go says what that asks of the numbers.
+// allocate handles an AM's heartbeat. Response numbers let each call take effect once: a call that
+// repeats the last number gets the last response again. Idle responses are not written to the log;
+// response.go explains what follows for the numbers.
 func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
-		if slot := p.finishing(in.Attempt); slot != 0 { // a last heartbeat on its way
+		if slot := p.finishing(in.Attempt); slot != 0 { // a heartbeat that was sent before the AM unregistered
 			return &input.AllocateReply{Response: max(in.Response, 0) + 1, Nodes: p.sched.ClusterNodes(p.st.Apps.Get(slot)), Priority: p.st.Apps.Get(slot).Priority}
 		}
 		return input.Refuse(in, fault)
@@ -75,7 +75,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	kind, response := window.classify(in, a, p.now)
 	switch kind {
 	case callRetry:
-		if in.FromAM && in.Response == 0 { // the AM may have registered again since, with a later leader
+		if in.FromAM && in.Response == 0 { // the AM may have registered again with a later leader
 			p.sched.Confirm()
 		}
 		r := p.answer(slot, response)
@@ -115,8 +115,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	return r
 }
 
-// answer is what response n tells, from the state: the same again when it is
-// asked for again.
+// answer builds response n from the state. Built again, it has the same content.
 func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
 	a := p.st.Apps.Get(slot)
 	r := &input.AllocateReply{Response: n, Nodes: p.sched.ClusterNodes(a), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
@@ -161,7 +160,7 @@ func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {
 	if fault != nil {
 		if s := p.st.AppByID(in.Attempt.App); s != 0 {
 			if a := p.st.Apps.Get(s); a.Shown() == yarn.AppFinished && a.Attempt == in.Attempt.Attempt {
-				return in.NewReply() // repeated
+				return in.NewReply() // a repeated call
 			}
 		}
 		return input.Refuse(in, fault)
@@ -194,27 +193,31 @@ func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
 	return in.NewReply()
 }
 
-// exitUnknown is YARN's INVALID: the AM fell silent and no exit was seen.
+// exitUnknown is YARN's ContainerExitStatus.INVALID: the AM stopped, and its exit status is not
+// known.
 const exitUnknown int32 = -1000
 
-// exitDisksFailed is what a node says of a container for which it had no disk.
+// exitDisksFailed is YARN's ContainerExitStatus.DISKS_FAILED: the node had no usable disk for the
+// container.
 const exitDisksFailed int32 = -101
 
-// excused says whether an AM's exit does not count against its application: its
-// node was lost or has no disk, it was preempted, or ended by us.
+// excused reports whether an AM's exit does not count against its application: its node was lost or
+// had no disk, the AM was preempted, or the ResourceManager ended it.
+//
+// Source: Hadoop 3.4.2, RMAppAttemptImpl.shouldCountTowardsMaxAttemptRetry.
 func excused(exit int32) bool {
 	return exit == yarn.ExitPreempted || exit == yarn.ExitAborted || exit == exitDisksFailed || exit == yarn.ExitKilledByRM
 }
 
-// attemptFailed ends an attempt that did not finish, and begins the next one,
-// or ends the application when it has had its attempts.
+// attemptFailed ends an attempt that did not finish. Then it starts the next one, or ends the
+// application if there may be no more attempts.
 func (p *Planner) attemptFailed(slot uint32, text string, counts bool) {
 	a := p.st.Apps.Get(slot)
 	last := p.isLast(a, counts)
 	keep := a.KeepContainers && !last
 	p.endAttempt(slot, yarn.FinalFailed, text, "", keep, counts)
 	if !last {
-		p.sched.Activate(p.sched.LeafOf(a)) // those that wait already come first, as in YARN
+		p.sched.Activate(p.sched.LeafOf(a)) // before the new attempt starts, as in YARN
 		p.sched.StartNonRunnable()
 		p.sched.StartAttempt(slot)
 		return
@@ -223,7 +226,7 @@ func (p *Planner) attemptFailed(slot uint32, text string, counts bool) {
 	p.endApplication(slot, yarn.AppFailed, yarn.FinalFailed, p.whyFailed(a, text))
 }
 
-// whyFailed is YARN's sentence for an application that has had its attempts.
+// whyFailed returns YARN's message for an application that has used all its attempts.
 func (p *Planner) whyFailed(a *state.App, text string) string {
 	if a.Unmanaged {
 		return fmt.Sprintf("Unmanaged application %s failed due to %s. Failing the application.", a.ID, text)
@@ -238,8 +241,8 @@ func (p *Planner) whyFailed(a *state.App, text string) string {
 	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.ID, a.MaxAttempts, within, limits, text)
 }
 
-// endAttempt ends the current attempt with everything it holds: reservations
-// and asks at once, containers unless they are kept for the next one.
+// endAttempt ends the current attempt. Its reservations and asks end at once, and so do its
+// containers unless they are kept for the next attempt.
 func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url string, keep, counts bool) {
 	a := p.st.Apps.Get(slot)
 	if a.AttemptState == state.AttemptNone || a.AttemptState == state.AttemptEnded {
@@ -264,9 +267,8 @@ func (p *Planner) liveOf(slot uint32) []uint32 {
 	return out
 }
 
-// stopContainer ends a live container by the ResourceManager's decision. A node
-// that has it running keeps its share until it reports the end itself; one that
-// never had it gets its share back at once.
+// stopContainer ends a live container by a decision of the ResourceManager. If the container runs
+// on its node, the resource is freed when the node reports the end. Otherwise it is freed at once.
 func (p *Planner) stopContainer(slot uint32, exit int32, text string) {
 	c := p.st.Containers.Get(slot)
 	ref, node := p.st.Ref(c), c.Node

@@ -14,26 +14,26 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds of the texts of an audit entry, in bytes.
+// Limits of the texts of an audit entry, in bytes.
 const (
 	auditNameMax   = 128
 	auditTargetMax = 1024
 	auditValueMax  = 80 // of one configuration value
 )
 
-// audit records an operation in the same entry of the log as the change itself:
-// either both are committed, or neither is. What changed nothing leaves no entry.
+// audit records an operation in the log entry of the change itself, so either both are committed or
+// neither is. Operations that changed nothing are not recorded.
 func (p *Planner) audit(c input.Caller, action, target string) {
 	p.sched.Emit(audited(&input.Audit{Who: c.Who, From: c.From, Action: action, Target: target, Result: event.AuditDone}))
 }
 
-// audited bounds an entry.
+// audited returns the event for an audit entry, with shortened texts.
 func audited(in *input.Audit) *event.Audited {
 	return &event.Audited{Who: cut(in.Who, auditNameMax), From: cut(in.From, auditNameMax), Action: cut(in.Action, auditNameMax),
 		Target: cut(in.Target, auditTargetMax), Result: cut(in.Result, auditNameMax)}
 }
 
-// cut shortens a text to so many bytes, between two characters.
+// cut shortens a text to at most most bytes, between two characters.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -46,7 +46,7 @@ func cut(text string, most int) string {
 	return text[:end] + more
 }
 
-// changed says whether the input's events change more than the clock.
+// changed reports whether the events of the input change more than the clock.
 func (p *Planner) changed() bool {
 	for _, e := range p.sched.Events() {
 		if _, clock := e.(*event.TimeAdvanced); !clock {
@@ -56,8 +56,8 @@ func (p *Planner) changed() bool {
 	return false
 }
 
-// targetOf is what an operation is done to, and what it replaces, as the state is
-// before it.
+// targetOf describes what an operation changes, with the old value. It must be called before the
+// operation.
 func (p *Planner) targetOf(in input.Input) string {
 	switch in := in.(type) {
 	case *input.KillApplication:
@@ -90,7 +90,7 @@ func (p *Planner) targetOf(in input.Input) string {
 	return p.clusterTarget(in)
 }
 
-// labelTarget is what labels an operation is about, and how many nodes.
+// labelTarget is targetOf for operations on labels.
 func labelTarget(in input.Input) string {
 	var names []string
 	switch in := in.(type) {
@@ -111,7 +111,7 @@ func labelTarget(in input.Input) string {
 	return fmt.Sprintf("%d labels: %s", len(names), strings.Join(names, ", "))
 }
 
-// drainTarget is how many nodes drain, and which.
+// drainTarget is targetOf for DrainNodes.
 func drainTarget(ids []yarn.NodeID) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -120,7 +120,7 @@ func drainTarget(ids []yarn.NodeID) string {
 	return fmt.Sprintf("%d nodes: %s", len(ids), strings.Join(names, " "))
 }
 
-// clusterTarget is targetOf for what concerns the cluster.
+// clusterTarget is targetOf for operations on the cluster and its queues.
 func (p *Planner) clusterTarget(in input.Input) string {
 	switch in := in.(type) {
 	case *input.SetQueues:
@@ -162,7 +162,7 @@ func autopilotText(a state.Autopilot) string {
 		a.CleanupDeadServers, a.DeadServerMillis/1000, a.MinQuorum, a.LastContactMillis, a.MaxTrailingLogs, a.StabilizationMillis)
 }
 
-// appTarget is an application and the old and new value of what is changed.
+// appTarget returns an application with the old and the new value of what changes.
 func (p *Planner) appTarget(id yarn.ApplicationID, what string, old func(*state.App) string, now string) string {
 	slot := p.st.AppByID(id)
 	if slot == 0 || p.st.Apps.Get(slot).Queue == 0 {
@@ -186,8 +186,8 @@ func (p *Planner) nodeTarget(in *input.SetNodeResource) string {
 	return fmt.Sprintf("%s %s → %s", in.ID, p.st.Nodes.Get(slot).Total, in.Total)
 }
 
-// confChanges are the keys that the newest version of the configuration changed,
-// with old and new values; secrets are not shown.
+// confChanges lists the keys that the newest version of the configuration changed, with their old
+// and new values. It hides secrets.
 func (p *Planner) confChanges() string {
 	versions := p.st.Versions
 	if len(versions) < 2 {

@@ -7,20 +7,20 @@ import (
 	"rmd/yarn"
 )
 
-// What a call may carry is bounded where it enters (package input). These bound what
-// many calls may leave behind in the state.
+// Package input limits what a single request may contain. These limits are for what many requests
+// may leave in the state.
 const (
-	maxNodes     = 1 << 18 // records of nodes; yarn.MaxAmount counts on it
-	maxNames     = 1 << 20 // names that the state keeps: hosts, racks and users
-	maxAskNames  = 1 << 19 // of them, so many before AMs may bring no more
-	maxKeys      = 5_000   // keys of one application; each ask walks them
+	maxNodes     = 1 << 18 // records of nodes; yarn.MaxAmount depends on it
+	maxNames     = 1 << 20 // names in the state: hosts, racks and users
+	maxAskNames  = 1 << 19 // names from which AMs may add no more
+	maxKeys      = 5_000   // keys of one application; each ask reads all of them
 	maxLocations = 100_000 // hosts and racks under one key
 	maxBlacklist = 20_000  // names on one blacklist
 )
 
-// checkDemand refuses a call after which an application would wait for more than sums
-// have room for, or would fill the leader's memory. It counts what the call repeats
-// twice: nothing sensible comes near a bound.
+// checkDemand refuses a call after which the demand of an application could overflow sums, or the
+// state could take too much memory. It counts twice what the call repeats; real applications stay
+// far below the limits.
 func (p *Planner) checkDemand(slot uint32, in *input.Allocate) *input.Fault {
 	a := p.st.Apps.Get(slot)
 	demand, strange := a.Pending, 0
@@ -29,7 +29,7 @@ func (p *Planner) checkDemand(slot uint32, in *input.Allocate) *input.Fault {
 		k := &in.Asks[i]
 		if k.Name == yarn.Any {
 			demand = demand.Add(k.Size.Times(k.Count))
-			places[k.Key] += 0 // a key of the call
+			places[k.Key] += 0 // add the key to the map
 			continue
 		}
 		if places[k.Key]++; places[k.Key] == 1 {
@@ -63,12 +63,12 @@ func (p *Planner) demandFault(a *state.App, in *input.Allocate, demand yarn.Reso
 	case len(a.Blacklist)+len(in.BlacklistAdd) > maxBlacklist:
 		return input.Faultf(input.TooLarge, "take names off the blacklist", "the blacklist would have more than %d names", maxBlacklist)
 	case strange > 0 && p.st.Names.Len()+strange > maxAskNames:
-		return input.Faultf(input.TooLarge, "ask at hosts and racks of the cluster", "the call has %d names of hosts and racks that the cluster does not know, and it has heard of too many already", strange)
+		return input.Faultf(input.TooLarge, "ask at hosts and racks of the cluster", "the call has %d names of hosts and racks that the cluster does not know, and the cluster has too many names already", strange)
 	}
 	return nil
 }
 
-// roomForNames refuses a user, or places of an AM, when too many names are kept.
+// roomForNames refuses a user, or the places of an AM, if the state has too many names.
 func (p *Planner) roomForNames(in *input.SubmitApplication) *input.Fault {
 	strange := 0
 	for i := range in.AMPlaces {
@@ -76,14 +76,14 @@ func (p *Planner) roomForNames(in *input.SubmitApplication) *input.Fault {
 	}
 	switch {
 	case strange > 0 && p.st.Names.Len()+strange > maxAskNames:
-		return input.Faultf(input.TooLarge, "name hosts and racks of the cluster", "the AM is asked at %d places that the cluster does not know, and it has heard of too many already", strange)
+		return input.Faultf(input.TooLarge, "name hosts and racks of the cluster", "the AM is asked for at %d places that the cluster does not know, and the cluster has too many names already", strange)
 	case p.st.NameID(in.User) == 0 && p.st.Names.Len() >= maxNames:
-		return input.Faultf(input.TooLarge, "submit as a user that has submitted before", "the cluster has heard of %d users, hosts and racks and takes no more", maxNames)
+		return input.Faultf(input.TooLarge, "submit as a user that has submitted before", "the cluster has its maximum of %d names of users, hosts and racks", maxNames)
 	}
 	return nil
 }
 
-// roomForNode refuses a node that was never there when the records are used up.
+// roomForNode refuses a new node if there are too many records of nodes.
 func (p *Planner) roomForNode(slot uint32) *input.Fault {
 	if slot != 0 || p.st.Nodes.Len() < maxNodes {
 		return nil
@@ -91,7 +91,8 @@ func (p *Planner) roomForNode(slot uint32) *input.Fault {
 	return input.Faultf(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
 }
 
-// shrinkHuge brings nodes to what a node may have. An older build took any number.
+// shrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version
+// accepted any number.
 func (p *Planner) shrinkHuge() {
 	var huge []uint32
 	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
@@ -113,7 +114,7 @@ func (p *Planner) shrinkHuge() {
 	}
 }
 
-// largestNode is the most that a node may have.
+// largestNode is the most resource that a node may have.
 var largestNode = uniform(yarn.MaxAmount)
 
 func uniform(v int64) (r yarn.Resource) {
@@ -123,8 +124,8 @@ func uniform(v int64) (r yarn.Resource) {
 	return r
 }
 
-// changeTotal gives a node another total; a reservation that does not fit any more is
-// cancelled first.
+// changeTotal changes the total resource of a node. First it cancels the node's reservation if that
+// no longer fits.
 func (p *Planner) changeTotal(slot uint32, total yarn.Resource, set bool) {
 	p.sched.CancelLarger(slot, total)
 	p.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: total, Set: set})

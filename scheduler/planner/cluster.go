@@ -9,16 +9,16 @@ import (
 	"rmd/yarn"
 )
 
-// tick does what time alone makes due.
+// tick does what is due because time has passed.
 func (p *Planner) tick(in *input.Tick) input.Reply {
 	p.shrinkHuge()
 	p.drainsDue()
 	p.lifetimesDue()
 	p.gangsDue()
-	p.tokensDue() // before the keys: a token that goes may let its key go
+	p.tokensDue() // before the keys: when a token ends, its key may be replaced
 	p.rollKeys(in.Entropy)
-	// What other queues use decides how much AMs may take, and nothing else looks
-	// again when that falls.
+	// The AM limit depends on the use of other queues. No other input activates applications when
+	// that use falls.
 	p.sched.ActivateAll()
 	if slices.ContainsFunc(p.st.JoinTokens, func(t state.JoinToken) bool { return t.ExpiresMillis <= p.now }) {
 		p.sched.Emit(&event.JoinTokensExpired{})
@@ -29,7 +29,8 @@ func (p *Planner) tick(in *input.Tick) input.Reply {
 	return in.NewReply()
 }
 
-// staleRequests counts what is too old by the clock of this input.
+// staleRequests returns the number of remembered requests that are too old at the time of this
+// input.
 func (p *Planner) staleRequests() uint32 {
 	if r := p.st.Meta.OldestRequest; r == 0 || p.now-p.st.Requests.Get(r).AtMillis < state.RequestKeepMillis {
 		return 0
@@ -38,7 +39,7 @@ func (p *Planner) staleRequests() uint32 {
 	return p.st.StaleRequests()
 }
 
-// lifetimesDue kills applications that have outlived their lifetime.
+// lifetimesDue kills the applications that have exceeded their lifetime.
 func (p *Planner) lifetimesDue() {
 	var due []yarn.ApplicationID
 	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
@@ -71,7 +72,7 @@ func (p *Planner) useJoinToken(in *input.UseJoinToken) input.Reply {
 	case !ok:
 		return input.Refuse(in, input.Faultf(input.TokenInvalid, again, "the join token is not known"))
 	case t.UsedBy == in.By && t.UsedBy != "":
-		return &input.UseJoinTokenReply{Voter: t.Voter} // the same replica asks again
+		return &input.UseJoinTokenReply{Voter: t.Voter} // a repeated call of the same replica
 	case t.UsedBy != "":
 		return input.Refuse(in, input.Faultf(input.TokenUsed, again, "the join token was used by %s", t.UsedBy))
 	case t.ExpiresMillis <= p.now:

@@ -9,10 +9,10 @@ import (
 	"rmd/yarn"
 )
 
-// maxDelegations bounds the delegation tokens that are good at one time.
+// maxDelegations is the most delegation tokens at a time.
 const maxDelegations = 100_000
 
-// issueToken makes a delegation token, signed with the present key.
+// issueToken issues a delegation token, signed with the current key.
 func (p *Planner) issueToken(in *input.IssueDelegationToken) input.Reply {
 	key := p.st.Keys(yarn.KeyDelegation).Current.ID
 	switch {
@@ -30,13 +30,13 @@ func (p *Planner) issueToken(in *input.IssueDelegationToken) input.Reply {
 	return &input.IssueDelegationTokenReply{Sequence: e.Sequence, KeyID: key, IssueMillis: p.now, MaxMillis: most}
 }
 
-// tokenText names a token in messages.
+// tokenText describes a token in messages as Hadoop does.
 func tokenText(t *state.DelegationToken) string {
 	return fmt.Sprintf("(RM_DELEGATION_TOKEN owner=%s, renewer=%s, realUser=%s, issueDate=%d, maxDate=%d, sequenceNumber=%d, masterKeyId=%d)",
 		t.Owner, t.Renewer, t.RealUser, t.IssuedMillis, t.MaxMillis, t.Sequence, t.KeyID)
 }
 
-// renewToken lets a token live for another interval, within its lifetime.
+// renewToken extends the validity of a token by one interval, up to its maximum lifetime.
 func (p *Planner) renewToken(in *input.RenewDelegationToken) input.Reply {
 	const again = "get a new token"
 	t := p.st.Delegation(in.Sequence)
@@ -57,7 +57,7 @@ func (p *Planner) renewToken(in *input.RenewDelegationToken) input.Reply {
 	return &input.RenewDelegationTokenReply{ExpiresMillis: until}
 }
 
-// cancelToken ends a token by its owner's or renewer's wish.
+// cancelToken ends a token for its owner or renewer.
 func (p *Planner) cancelToken(in *input.CancelDelegationToken) input.Reply {
 	t := p.st.Delegation(in.Sequence)
 	switch {
@@ -70,7 +70,7 @@ func (p *Planner) cancelToken(in *input.CancelDelegationToken) input.Reply {
 	return in.NewReply()
 }
 
-// tokensDue forgets the delegation tokens that nobody has renewed.
+// tokensDue ends the delegation tokens that have expired.
 func (p *Planner) tokensDue() {
 	var due []uint32
 	p.st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool {

@@ -1,13 +1,23 @@
 // Package planner turns inputs into events and replies: (state, input, time) → (events, reply).
 //
-// Plan is the only entry. Its table leads to one file for each family of inputs: applications and
-// their ids, attempts, an AM's calls (ask.go, resize.go, response.go), nodes and their reports,
-// queues, keys and tokens, the cluster itself. Package scheduler allocates and reserves; the
-// planner does not decide which application gets a container.
+// Planner.Plan is the entry point. The method plan has a case for each input, which calls a method
+// in the file for this kind of input:
+//   - applications: application.go, applicationid.go, gang.go
+//   - attempts and the calls of AMs: attempt.go, master.go, ask.go, asklabel.go, resize.go,
+//     response.go
+//   - nodes and what they report: node.go, nodelists.go, nodereport.go, staleness.go, recovery.go,
+//     label.go
+//   - queues: queue.go, queuestate.go, dynamicqueue.go, managedqueue.go
+//   - keys and tokens: masterkey.go, delegationtoken.go, accesstoken.go
+//   - the cluster itself: cluster.go, preemption.go, audit.go
 //
-// The package is deterministic, as the scheduler is. Beside the state it remembers only what the
-// answers of the current leadership need (response.go, applicationid.go).
+// Package scheduler allocates and reserves. The planner does not decide which application gets a
+// container.
 //
-// The tests play scenarios, one in each file of testdata. They check the planner, the scheduler and
-// the explanations.
+// The package is deterministic, as the scheduler is. In addition to the state, a Planner remembers
+// only what the responses of the current leadership need (response.go, applicationid.go).
+//
+// Begin with planner.go, then follow one input, for instance allocate in attempt.go. The tests play
+// scenarios, each in a file of testdata. They check the planner, the scheduler and the
+// explanations.
 package planner

@@ -14,15 +14,16 @@ import (
 	"rmd/yarn"
 )
 
-// destination is where an application goes: a leaf, or queues that are created for it.
+// destination is the queue that an application goes to: an existing leaf, or queues that must be
+// created.
 type destination struct {
-	leaf   int              // its index, if nothing is created
-	create []capacity.Queue // what does not exist yet, parents first
-	queue  *capacity.Queue
-	placed placement.Result // how rules placed it
+	leaf   int              // the index of the leaf, if nothing is created
+	create []capacity.Queue // the queues to create, parents first
+	queue  *capacity.Queue  // the leaf
+	placed placement.Result // the result of the placement rules
 }
 
-// newQueue is the destination of an application in a leaf that does not exist.
+// newQueue returns the destination of an application in a leaf that does not exist.
 func (p *Planner) newQueue(name string, placed placement.Result) (destination, *input.Fault) {
 	create, err := p.Config().Creatable(name)
 	if p.belowManaged(name) {
@@ -41,7 +42,8 @@ func (p *Planner) newQueue(name string, placed placement.Result) (destination, *
 	return destination{}, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
 }
 
-// levelForQueues says that the cluster's feature level is too low for a queue that a submission creates.
+// levelForQueues returns an error if the feature level of the cluster is too low for dynamic
+// queues.
 func (p *Planner) levelForQueues(name string) error {
 	if p.st.Meta.Level >= event.LevelDynamicQueues {
 		return nil
@@ -49,7 +51,8 @@ func (p *Planner) levelForQueues(name string) error {
 	return fmt.Errorf("queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
 }
 
-// createsBelow says whether the lowest queue of a path that exists creates queues.
+// createsBelow reports whether the lowest existing queue of a path creates queues by
+// auto-queue-creation-v2.
 func (p *Planner) createsBelow(path string) bool {
 	for path != "" {
 		if i, err := p.Config().Lookup(path); err == nil {
@@ -60,8 +63,8 @@ func (p *Planner) createsBelow(path string) bool {
 	return false
 }
 
-// maySubmit asks the lists of a queue, and of those above it. Queues that are to be created have those of
-// their templates.
+// maySubmit reports whether a user may submit to a destination. Queues to be created have the lists
+// of their templates.
 func (p *Planner) maySubmit(to destination, user string, groups []string) bool {
 	if len(to.create) > 0 {
 		return p.Config().MaySubmitToNew(to.create, user, groups...)
@@ -69,7 +72,8 @@ func (p *Planner) maySubmit(to destination, user string, groups []string) bool {
 	return p.Config().MaySubmit(to.leaf, user, groups...)
 }
 
-// roomAt checks the state of queues and their maxima of applications. What is created has none yet.
+// roomAt returns a fault if the destination is not running, or has its maximum of applications. A
+// queue to be created has no applications.
 func (p *Planner) roomAt(to destination, user string) *input.Fault {
 	if len(to.create) == 0 {
 		return p.roomInQueue(to.leaf, user)
@@ -85,7 +89,7 @@ func (p *Planner) roomAt(to destination, user string) *input.Fault {
 	return p.running(int32(to.create[0].Parent))
 }
 
-// createQueues creates what a destination needs and returns the index of its leaf.
+// createQueues creates the queues of a destination and returns the index of its leaf.
 func (p *Planner) createQueues(to destination) int {
 	for i := range to.create {
 		q := &to.create[i]
@@ -95,8 +99,10 @@ func (p *Planner) createQueues(to destination) int {
 	return to.leaf
 }
 
-// removeIdleQueues removes dynamic queues as YARN's AutoCreatedQueueDeletionPolicy does, but when their
-// time is up and not at the second look after that. A parent has the whole time after its last queue.
+// removeIdleQueues removes idle dynamic queues, as YARN's AutoCreatedQueueDeletionPolicy does. That
+// policy removes a queue only in its second run after the expiration time; this method removes it
+// as soon as the time is over. The expiration time of a parent begins when its last child is
+// removed.
 func (p *Planner) removeIdleQueues(in *input.RemoveIdleQueues) input.Reply {
 	e := &event.QueuesRemoved{}
 	idle := p.now - p.Config().QueueExpirationMillis
@@ -112,9 +118,9 @@ func (p *Planner) removeIdleQueues(in *input.RemoveIdleQueues) input.Reply {
 	return in.NewReply()
 }
 
-// withDynamic adds the dynamic queues that stay to a new configuration. Those that it lists become its
-// own. Those that have no place there are removed, deepest first, which is refused while any has
-// applications.
+// withDynamic adds the existing dynamic queues to a new configuration. Queues that the
+// configuration lists become static. Queues without a place in it are removed, and removed lists
+// them, deepest first. If one of those has applications, the result is a fault.
 func (p *Planner) withDynamic(cfg *capacity.Config) (full *capacity.Config, removed []string, fault *input.Fault) {
 	keep, gone := cfg.Remaining(p.st.DynamicQueueList())
 	var used []string
@@ -138,7 +144,7 @@ func (p *Planner) withDynamic(cfg *capacity.Config) (full *capacity.Config, remo
 	return full, removed, nil
 }
 
-// adoptQueue makes a dynamic queue one of the configuration. What it has stays as it is.
+// adoptQueue adds a dynamic queue to the configuration, with its current settings.
 func (p *Planner) adoptQueue(in *input.AdoptQueue) input.Reply {
 	i, err := p.Config().Lookup(in.Queue)
 	if err != nil {
@@ -155,7 +161,7 @@ func (p *Planner) adoptQueue(in *input.AdoptQueue) input.Reply {
 	return p.setQueues(set)
 }
 
-// few lists the first of many queues.
+// few lists the first of many paths.
 func few(paths []string) string {
 	const most = 5
 	if len(paths) <= most {
@@ -164,7 +170,7 @@ func few(paths []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
 }
 
-// dynamicNotes tells what a new configuration means for dynamic queues.
+// dynamicNotes describes what a new configuration changes for dynamic queues.
 func (p *Planner) dynamicNotes(cfg *capacity.Config, removed []string) (notes []string) {
 	if len(removed) > 0 {
 		notes = append(notes, fmt.Sprintf("dynamic queues lose the queue above them and are removed: %s", few(removed)))

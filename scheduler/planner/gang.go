@@ -12,7 +12,7 @@ import (
 
 const gangGrammar = "write priority=P,count=N, or priority=P,per-node=K,nodes=M; docs/operations/gangs.md has all keys"
 
-// taggedGang is the gang that the tags of an application declare; nil if they declare none.
+// taggedGang returns the gang that the tags of an application declare, or nil if they declare none.
 func taggedGang(tags []string) (*yarn.Gang, *input.Fault) {
 	var found *yarn.Gang
 	for _, t := range tags {
@@ -35,12 +35,13 @@ func taggedGang(tags []string) (*yarn.Gang, *input.Fault) {
 func parseGang(text string) (*yarn.Gang, *input.Fault) {
 	g, err := yarn.ParseGang(text)
 	if err != nil {
-		return nil, input.Faultf(input.InvalidGang, gangGrammar, "the gang %q cannot be: %v", text, err)
+		return nil, input.Faultf(input.InvalidGang, gangGrammar, "the gang %q is not valid: %v", text, err)
 	}
 	return &g, nil
 }
 
-// checkGang refuses a gang that could never start in or below a queue, whatever the size of its members.
+// checkGang refuses a gang that can never start in a queue or below it, even with members of the
+// smallest size.
 func (p *Planner) checkGang(g *yarn.Gang, queue int32) *input.Fault {
 	if !p.sched.GangMayFit(queue, g.Count) {
 		return input.Faultf(input.NeverFits, "ask for fewer containers, or raise the queue's maximum-capacity",
@@ -49,8 +50,8 @@ func (p *Planner) checkGang(g *yarn.Gang, queue int32) *input.Fault {
 	return nil
 }
 
-// checkTaggedGang refuses a submission for the gang in its tags. A leaf that is to be created has at
-// most what the queue above it has.
+// checkTaggedGang checks the gang in the tags of a submission. A leaf to be created can use no more
+// than its parent, so the parent is checked.
 func (p *Planner) checkTaggedGang(tags []string, to destination) *input.Fault {
 	g, fault := taggedGang(tags)
 	if fault != nil || g == nil {
@@ -62,14 +63,15 @@ func (p *Planner) checkTaggedGang(tags []string, to destination) *input.Fault {
 	return p.checkGang(g, int32(to.leaf))
 }
 
-// declareTagged gives an application that was just submitted the gang of its tags, which were checked.
+// declareTagged declares the gang in the tags of a new application. The tags must have been
+// checked.
 func (p *Planner) declareTagged(slot uint32, tags []string) {
 	if g, _ := taggedGang(tags); g != nil && p.st.Meta.Level >= event.LevelGangs {
 		p.sched.DeclareGang(slot, *g)
 	}
 }
 
-// setGang declares an application's gang, or withdraws it.
+// setGang declares or withdraws an application's gang.
 func (p *Planner) setGang(in *input.SetGang) input.Reply {
 	slot := p.st.AppByID(in.ID)
 	if slot == 0 {
@@ -90,7 +92,7 @@ func (p *Planner) setGang(in *input.SetGang) input.Reply {
 	return in.NewReply()
 }
 
-// declareGang declares an application's gang. To declare the same again changes nothing.
+// declareGang declares an application's gang. Declaring the same gang again changes nothing.
 func (p *Planner) declareGang(slot uint32, text string) *input.Fault {
 	g, fault := p.readGang(slot, text)
 	if fault == nil && !(p.st.Gangs.Has(slot) && p.st.Gangs.Get(slot).Spec == *g) {
@@ -110,7 +112,7 @@ func (p *Planner) readGang(slot uint32, text string) (*yarn.Gang, *input.Fault) 
 	return g, fault
 }
 
-// gangsDue ends gangs that have waited for too long.
+// gangsDue ends the gangs that have waited longer than their timeout.
 func (p *Planner) gangsDue() {
 	var due []uint32
 	p.st.Gangs.Each(func(app uint32, g *state.Gang) bool {
@@ -143,7 +145,7 @@ func timedOut(g *state.Gang) string {
 		g.Spec.Count, g.Spec.Priority, g.Spec.TimeoutMillis/1000, why)
 }
 
-// gangTarget is what the audit says of a change of an application's gang.
+// gangTarget is targetOf for SetGang.
 func (p *Planner) gangTarget(in *input.SetGang) string {
 	before, after := "none", in.Gang
 	if slot := p.st.AppByID(in.ID); slot != 0 && p.st.Gangs.Has(slot) {

@@ -5,12 +5,13 @@ import (
 	"rmd/scheduler/input"
 )
 
-// remembered answers a repeated call from the replicated memory.
+// remembered returns the reply to a repeated call, which the state remembers by its idempotency
+// key.
 func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
 	r, ok := p.st.Request(req.Key)
 	bare, owned := input.BareKey(req.Key)
 	if !ok && owned {
-		r, ok = p.st.Request(bare) // the call may have come first before keys had owners
+		r, ok = p.st.Request(bare) // an earlier version may have remembered the call without its owner
 	}
 	if !ok {
 		return nil, false

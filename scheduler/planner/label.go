@@ -12,14 +12,14 @@ import (
 	"rmd/yarn"
 )
 
-// Refusals here have the sentences of YARN's CommonNodeLabelsManager and RMNodeLabelsManager, which
-// Hadoop's clients print.
+// Refusals in this file have the messages of YARN's CommonNodeLabelsManager and
+// RMNodeLabelsManager, which Hadoop's clients print.
 
-// labelBytes bounds the names in one command that labels nodes, so that its event fits an entry of
-// the log.
+// labelBytes limits the names in one request that labels nodes, in bytes, so that its event fits
+// into a log entry.
 const labelBytes = 4 << 20
 
-// labelsOff refuses commands about labels while there are none.
+// labelsOff refuses requests about labels if labels are disabled.
 func (p *Planner) labelsOff() *input.Fault {
 	if !p.Config().LabelSettings.Enabled {
 		return input.Faultf(input.LabelsOff, "set it to true", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
@@ -27,8 +27,8 @@ func (p *Planner) labelsOff() *input.Fault {
 	return nil
 }
 
-// checkLabelSettings holds that labels are enabled only when all replicas know them, and disabled
-// only when there are none: no application could ask for the nodes that have one.
+// checkLabelSettings checks that labels are enabled only if all replicas know them, and disabled
+// only if the cluster has none: applications could not use the nodes with a label.
 func (p *Planner) checkLabelSettings(cfg *capacity.Config) error {
 	const key = "yarn.node-labels.enabled"
 	listed := 0
@@ -54,12 +54,12 @@ func (p *Planner) setLabels(in *input.SetLabels) input.Reply {
 	})
 	if len(labels) > 0 {
 		p.sched.Emit(&event.LabelsSet{Labels: labels})
-		p.cancelUnservable() // nodes that were lent may be lent no more
+		p.cancelUnservable() // a label may have become exclusive
 	}
 	return in.NewReply()
 }
 
-// trimmedLabels are labels as they are kept: without blanks around them, each once.
+// trimmedLabels returns labels as they are stored: without blanks around them, and each once.
 func trimmedLabels(labels []input.Label) []event.Label {
 	var out []event.Label
 	for _, l := range labels {
@@ -71,7 +71,7 @@ func trimmedLabels(labels []input.Label) []event.Label {
 	return out
 }
 
-// checkLabels checks labels that are to be added, or changed.
+// checkLabels checks labels that are to be added or changed.
 func (p *Planner) checkLabels(labels []event.Label, change bool) *input.Fault {
 	if fault := p.labelsOff(); fault != nil {
 		return fault
@@ -181,8 +181,9 @@ func (p *Planner) labelNodes(in *input.LabelNodes) input.Reply {
 	return in.NewReply()
 }
 
-// labelledNodes checks a command and returns what it says of each host and NodeManager. Hosts come
-// before their NodeManagers, as in YARN: a host's label holds for those of which nothing else is said.
+// labelledNodes checks a request and returns the new label of each host and NodeManager. Hosts come
+// before their NodeManagers, as in YARN: a host's label applies to those of its NodeManagers that
+// the request does not name.
 func (p *Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *input.Fault) {
 	if fault := p.mayLabelNodes(in); fault != nil {
 		return nil, fault
@@ -211,7 +212,8 @@ func (p *Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *in
 	return nodes, nil
 }
 
-// mayLabelNodes says whether a command comes in the way that is open to it.
+// mayLabelNodes checks whether a request may set labels: NodeManagers may only with distributed
+// configuration, administrators only without it.
 func (p *Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
 	distributed := p.Config().LabelSettings.Distributed()
 	switch fault := p.labelsOff(); {
@@ -228,7 +230,7 @@ func (p *Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
 	return nil
 }
 
-// unknownNodes refuses a command that names nodes that never registered.
+// unknownNodes refuses a request that names nodes that never registered.
 func (p *Planner) unknownNodes(in *input.LabelNodes) *input.Fault {
 	known := make(map[yarn.NodeID]bool, p.st.Nodes.Len()) // looked up by key only
 	p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
@@ -248,7 +250,7 @@ func (p *Planner) unknownNodes(in *input.LabelNodes) *input.Fault {
 	return nil
 }
 
-// onlyLabel is the label that a node gets; empty: none.
+// onlyLabel returns the new label of a node; empty if it gets none.
 func (p *Planner) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
 	var labels []string
 	for _, l := range n.Labels {
@@ -276,9 +278,10 @@ func tooManyLabels(n int, host string) *input.Fault {
 		"%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", n, host)
 }
 
-// newlyLabelled leaves out what is so already: a NodeManager tells its label again and again.
+// newlyLabelled removes the nodes whose label does not change, since NodeManagers report their
+// labels repeatedly.
 func (p *Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode {
-	host := "" // of which all NodeManagers get another label
+	host := "" // the last host whose label changes, and so those of its NodeManagers
 	return slices.DeleteFunc(nodes, func(n event.LabelledNode) bool {
 		if n.ID.Host == host || !p.st.Mapped(n.ID, p.st.Label(n.Label)) {
 			if n.ID.Port == 0 {
@@ -290,7 +293,8 @@ func (p *Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode
 	})
 }
 
-// cancelRelabelled cancels the reservations of nodes that get another label.
+// cancelRelabelled cancels the reservations of nodes whose label changes. to returns the new label
+// of a node.
 func (p *Planner) cancelRelabelled(to func(n *state.Node) string) {
 	var nodes []uint32
 	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {

@@ -13,20 +13,21 @@ import (
 	"rmd/yarn"
 )
 
-// Leaves below a managed parent, which has auto-create-child-queue: as many of them as its capacity
-// allows have that of its template; the others have none, and live on what others leave.
+// A parent with auto-create-child-queue is a managed parent. As many of its leaves as fit into its
+// capacity are active: they have the capacity of the leaf template. The others have no guarantee
+// and use what other queues leave idle.
 //
-// Source: Hadoop 3.4.2, GuaranteedOrZeroCapacityOverTimePolicy. In YARN it runs only if
-// QueueManagementDynamicEditPolicy is among the monitors; here always.
+// Source: Hadoop 3.4.2, GuaranteedOrZeroCapacityOverTimePolicy. YARN runs it only if
+// QueueManagementDynamicEditPolicy is among the monitors; rmd always does.
 
-// belowManaged says whether the queue right above a path is a managed parent.
+// belowManaged reports whether the parent of a path is a managed parent.
 func (p *Planner) belowManaged(path string) bool {
 	i, err := p.Config().Lookup(path[:max(strings.LastIndexByte(path, '.'), 0)])
 	return err == nil && p.Config().Queues[i].ChildrenBy() == capacity.Legacy
 }
 
-// newManaged is the destination of an application in a leaf below a managed parent that does not exist.
-// Only a placement rule leads there.
+// newManaged returns the destination of an application in a leaf that must be created below a
+// managed parent. Only a placement rule may choose such a leaf.
 func (p *Planner) newManaged(name string, create []yarn.DynamicQueue, err error, placed placement.Result) (destination, *input.Fault) {
 	low := p.levelForQueues(name)
 	switch {
@@ -48,7 +49,8 @@ func notMapped(name string) *input.Fault {
 		"queue %s is below a parent with auto-create-child-queue, and no placement rule leads to it", name)
 }
 
-// activateNew makes the leaf that was just created active if its managed parent has room.
+// activateNew activates the leaf that was just created, if its managed parent has room, and returns
+// its index.
 func (p *Planner) activateNew(i int) int {
 	q := &p.Config().Queues[i]
 	if q.Creation != capacity.Legacy {
@@ -57,23 +59,25 @@ func (p *Planner) activateNew(i int) int {
 	if above := &p.Config().Queues[q.Parent]; p.Config().ActiveBelow(above) < above.AutoCreate.Room {
 		path := q.Path
 		p.sched.Emit(&event.QueuesActivated{Active: []string{path}})
-		i, _ = p.Config().Lookup(path) // the configuration was made again
+		i, _ = p.Config().Lookup(path) // the event replaced the configuration
 	}
 	return i
 }
 
-// manageQueues is the monitor's turn. A parent that refuses leaves beyond its capacity is left alone.
+// manageQueues activates and deactivates leaves. Like YARN, it skips parents with
+// fail-on-exceeding-parent-capacity.
 func (p *Planner) manageQueues(in *input.ManageQueues) input.Reply {
 	p.manage(func(q *capacity.Queue) bool { return !q.AutoCreate.FailBeyond }, false)
 	return in.NewReply()
 }
 
-// manageAfresh decides again for all managed parents after a new configuration: leaves without
-// applications have nothing until then.
+// manageAfresh decides again for all managed parents after a change of the configuration, without
+// preferring the leaves that are active.
 func (p *Planner) manageAfresh() {
 	p.manage(func(*capacity.Queue) bool { return true }, true)
 }
 
+// manage activates and deactivates the leaves of the parents that which selects.
 func (p *Planner) manage(which func(*capacity.Queue) bool, afresh bool) {
 	if p.st.DynamicQueues.Len() == 0 {
 		return
@@ -95,7 +99,8 @@ func (p *Planner) manage(which func(*capacity.Queue) bool, afresh bool) {
 	}
 }
 
-// oldestApps has the first application of each queue that has some, by slot; looked up by key only.
+// oldestApps returns the sequence number of the oldest application that has not ended, by the slot
+// of its queue. It is never iterated.
 func (p *Planner) oldestApps() map[uint32]uint32 {
 	oldest := map[uint32]uint32{}
 	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
@@ -107,9 +112,10 @@ func (p *Planner) oldestApps() map[uint32]uint32 {
 	return oldest
 }
 
-// manageBelow adds to e what changes below a managed parent: leaves without applications give back what
-// they have, and those that wait get it in the order of their first applications. Afresh, those that
-// have it wait too.
+// manageBelow adds to e what changes below a managed parent. Active leaves without applications are
+// deactivated. Leaves with applications are activated while there is room, in the order of their
+// oldest applications. With afresh, active leaves compete with the others; without it, they stay
+// active.
 func (p *Planner) manageBelow(parent *capacity.Queue, afresh bool, oldest map[uint32]uint32, e *event.QueuesActivated) {
 	type leaf struct {
 		path   string

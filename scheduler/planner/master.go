@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// finishing finds the application whose current attempt this is and whose AM has
-// unregistered; 0 when there is none.
+// finishing returns the application whose current attempt has this id and has unregistered; 0 if
+// there is none.
 func (p *Planner) finishing(id yarn.AttemptID) uint32 {
 	slot := p.st.AppByID(id.App)
 	if slot == 0 {
@@ -22,16 +22,16 @@ func (p *Planner) finishing(id yarn.AttemptID) uint32 {
 	return slot
 }
 
-// endsByItself says whether an AM that has unregistered is left to end its
-// container itself: a Hadoop NodeManager reports when it has. Other nodes get a command
-// to end it.
+// endsByItself reports whether the AM of an unregistered attempt ends its container itself. On a
+// Hadoop NodeManager it does, and the NodeManager reports the end. Other nodes get a command to end
+// it.
 func (p *Planner) endsByItself(slot uint32) bool {
 	c := p.st.Master(p.st.Apps.Get(slot))
 	return c != 0 && p.st.Containers.Get(c).State.Live() && p.st.Nodes.Get(p.st.Containers.Get(c).Node).NodeManager
 }
 
-// finished ends an attempt whose AM had unregistered, with what is left of it.
-// What the AM said of its end stands.
+// finished ends an attempt that has unregistered, and its remaining containers. The final status
+// that its AM sent remains.
 func (p *Planner) finished(slot uint32) {
 	a := p.st.Apps.Get(slot)
 	final, d := a.Final, a.Details()
@@ -39,8 +39,8 @@ func (p *Planner) finished(slot uint32) {
 	p.endApplication(slot, yarn.AppFinished, final, d.Diagnostics)
 }
 
-// resync is a registered AM's second registration: it will ask for everything
-// again. What it was never told of is given up, for it would ask for that too.
+// resync handles the second registration of an AM that is registered. The AM will repeat all its
+// asks. So containers that it was never told about are ended, since it will ask for them again.
 func (p *Planner) resync(slot uint32) {
 	p.sched.CancelAll(slot, yarn.CancelAskGone)
 	var untold []uint32
@@ -57,8 +57,8 @@ func (p *Planner) resync(slot uint32) {
 	p.window(slot).count(last)
 }
 
-// runsUnreported says whether a container is an AM that runs though its node's
-// heartbeats have not said so yet.
+// runsUnreported reports whether a container is an AM that was launched, but that no heartbeat of
+// its node has reported yet.
 func (p *Planner) runsUnreported(c *state.Container) bool {
 	if !c.AM {
 		return false
@@ -67,8 +67,8 @@ func (p *Planner) runsUnreported(c *state.Container) bool {
 	return a.LaunchedMillis != 0 && a.MasterNumber == c.Number && a.Attempt == c.Attempt
 }
 
-// awaited finds the application whose current attempt waits for its AM container
-// to be started; 0 when that is over, or never was.
+// awaited returns the application whose current attempt waits for the launch of its AM container; 0
+// if it no longer waits or never did.
 func (p *Planner) awaited(id yarn.AttemptID, container uint64) uint32 {
 	slot := p.st.AppByID(id.App)
 	if slot == 0 {
@@ -81,8 +81,7 @@ func (p *Planner) awaited(id yarn.AttemptID, container uint64) uint32 {
 	return slot
 }
 
-// attemptLaunched notes that a node has taken an AM. Repeated or late it does
-// nothing.
+// attemptLaunched records that a node has accepted an AM. A repeated or late call has no effect.
 func (p *Planner) attemptLaunched(in *input.AttemptLaunched) input.Reply {
 	if slot := p.awaited(in.Attempt, in.Container); slot != 0 {
 		p.sched.Emit(&event.AttemptLaunched{App: in.Attempt.App.Seq})
@@ -90,8 +89,8 @@ func (p *Planner) attemptLaunched(in *input.AttemptLaunched) input.Reply {
 	return in.NewReply()
 }
 
-// attemptLaunchFailed ends an attempt whose AM could not be started. An AM that
-// has registered was started, whatever its launcher saw.
+// attemptLaunchFailed ends an attempt whose AM could not be started. If the AM has registered, it
+// was started, no matter what the launcher reports.
 func (p *Planner) attemptLaunchFailed(in *input.AttemptLaunchFailed) input.Reply {
 	slot := p.awaited(in.Attempt, in.Container)
 	if slot == 0 || p.st.Apps.Get(slot).AttemptState != state.AttemptActive {
@@ -106,8 +105,8 @@ func (p *Planner) attemptLaunchFailed(in *input.AttemptLaunchFailed) input.Reply
 	return in.NewReply()
 }
 
-// failAttempt ends the current attempt as a failure by a user's wish. One that
-// is over already has nothing to fail.
+// failAttempt ends the current attempt as a failure, at the request of a user. It changes nothing
+// if the attempt has ended.
 func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 	slot := p.st.AppByID(in.Attempt.App)
 	if slot == 0 {
@@ -123,11 +122,11 @@ func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 	return in.NewReply()
 }
 
-// isLast says whether a failure of the current attempt ends the application.
-// With a validity interval only failures within it count. Attempts that are lost
-// again and again are not retried for ever, though none counts.
+// isLast reports whether a failure of the current attempt ends the application. With a validity
+// interval, only failures within it count. Attempts whose failures do not count are not repeated
+// for ever either: there are at most four times as many attempts as failures may count.
 func (p *Planner) isLast(a *state.App, counts bool) bool {
-	if a.Unmanaged { // the client that runs its AM has to submit it again
+	if a.Unmanaged { // the client runs the AM, so it must submit the application again
 		return true
 	}
 	failures, attempts, most := a.Failures, a.Attempt, max(a.MaxAttempts, 1)
@@ -147,8 +146,7 @@ func (p *Planner) isLast(a *state.App, counts bool) bool {
 	return attempts/4 >= most
 }
 
-// report writes what an AM says of itself when it is worth a line: another whole
-// percent, or another page.
+// report records an AM's progress and tracking URL if the whole percent or the URL has changed.
 func (p *Planner) report(slot uint32, in *input.Allocate) {
 	a := p.st.Apps.Get(slot)
 	progress := min(in.Progress, 10_000)
@@ -158,8 +156,8 @@ func (p *Planner) report(slot uint32, in *input.Allocate) {
 	p.sched.Emit(&event.AttemptReported{App: a.ID.Seq, Progress: progress, TrackingURL: in.TrackingURL})
 }
 
-// checkReleases refuses a call that gives back what is not the attempt's, or
-// refuses every node. Containers that are gone are passed over later.
+// checkReleases refuses a call that releases containers of others, or that blacklists all nodes. It
+// accepts containers that no longer exist; release ignores them.
 func (p *Planner) checkReleases(slot uint32, in *input.Allocate) *input.Fault {
 	a := p.st.Apps.Get(slot)
 	for _, id := range in.Releases {

@@ -11,11 +11,11 @@ import (
 	"rmd/yarn"
 )
 
-// entropySize is how many random bytes an input must bring to have keys made.
+// entropySize is the number of random bytes that an input must have so that keys are made from
+// them.
 const entropySize = 32
 
-// KeysDue says that a Tick would make or activate a master key, or forget a
-// delegation token.
+// KeysDue reports whether a Tick would make or activate a master key, or end a delegation token.
 func KeysDue(st *state.State, nowMillis int64) bool {
 	v := st.Version()
 	if v == nil {
@@ -43,8 +43,8 @@ func KeysDue(st *state.State, nowMillis int64) bool {
 
 func activationDue(k *state.KeySet, now int64) bool { return k.Next.ID != 0 && k.ActivateMillis <= now }
 
-// rollDue says whether the next key of a kind is to be made. The one before the
-// present delegation key is kept as long as a token is signed with it.
+// rollDue reports whether the next key of a kind must be made. A delegation key is not replaced
+// while a token is signed with the key before it.
 func rollDue(st *state.State, times *capacity.TokenTimes, which yarn.KeyKind, now int64) bool {
 	k := st.Keys(which)
 	switch {
@@ -56,7 +56,7 @@ func rollDue(st *state.State, times *capacity.TokenTimes, which yarn.KeyKind, no
 	return which != yarn.KeyDelegation || !st.SignedWith(k.Previous.ID)
 }
 
-// rollKeys puts keys in force whose time has come and, given entropy, makes the
+// rollKeys activates the keys whose time has come. If entropy is long enough, it also makes the
 // keys that are due.
 func (p *Planner) rollKeys(entropy []byte) {
 	for which := range yarn.KeyKinds {
@@ -74,7 +74,7 @@ func (p *Planner) rollKeys(entropy []byte) {
 	}
 }
 
-// keyBytes derives a key's secret, another one for each key.
+// keyBytes derives the secret of a key. Each key of an input gets a different secret.
 func keyBytes(entropy []byte, which yarn.KeyKind, id int32) []byte {
 	h := hmac.New(sha256.New, entropy)
 	h.Write(binary.BigEndian.AppendUint32([]byte{byte(which)}, uint32(id)))

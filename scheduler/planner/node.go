@@ -42,7 +42,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	}
 	p.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, NodeManager: in.NodeManager,
 		Address: in.Address, HeartbeatSession: in.HeartbeatSession})
-	if drains >= 0 { // a restart does not end a drain
+	if drains >= 0 { // a restart of the node does not end its drain
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
 	}
 	p.sched.CancelUnservable(slot)
@@ -64,7 +64,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	return reply
 }
 
-// reconcile ends the containers that a node coming back no longer has.
+// reconcile ends the containers that a node no longer has when it registers again.
 func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
 	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
 	for _, c := range in.Containers {
@@ -86,8 +86,8 @@ func (p *Planner) containersOn(node uint32) []uint32 {
 	return slots
 }
 
-// nodeHeartbeat takes in what a node reports and its health, serves it, and answers
-// with the commands for it.
+// nodeHeartbeat records what a node reports, runs a scheduling pass over it, and returns the
+// commands for it.
 func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	reply := &input.NodeHeartbeatReply{}
 	slot := p.st.Node(in.ID)
@@ -128,22 +128,22 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	return reply
 }
 
-// complete ends a container on its node. The end of an AM container is the end
-// of its attempt, unless that has ended before.
+// complete ends a container on its node. If it is an AM container, its attempt ends too, unless it
+// has ended already.
 func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
 	p.completeFor(ref, exit, text, "")
 }
 
-// completeFor is complete with the reason that an attempt gets for which this
-// was the AM; empty: that it exited.
+// completeFor is complete with the diagnostics for the attempt if the container is its AM; empty
+// means that the AM exited.
 func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason string) {
 	if p.completeAlone(ref, exit, text) {
 		p.amEnded(ref, exit, text, reason)
 	}
 }
 
-// completeAlone ends a container and nothing else. It says whether that was a
-// live AM.
+// completeAlone ends a container but not its attempt. It reports whether the container was a live
+// AM.
 func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string) bool {
 	c := p.st.Containers.Get(p.st.Container(ref))
 	am, live, node := c.AM, c.State.Live(), c.Node
@@ -155,7 +155,7 @@ func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string)
 	return am && live
 }
 
-// amEnded ends the attempt whose AM has ended, unless that is over.
+// amEnded ends the attempt whose AM has ended, unless it has ended already.
 func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason string) {
 	app := p.st.App(ref.App)
 	a := p.st.Apps.Get(app)
@@ -171,12 +171,12 @@ func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason strin
 	}
 }
 
-// health follows a node's own judgment of itself. An unhealthy node loses its
-// containers, as a lost one does.
+// health changes the state of a node that reports itself unhealthy or healthy again. An unhealthy
+// node loses its containers, as a lost node does.
 func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 	n := p.st.Nodes.Get(slot)
 	switch {
-	case n.State == yarn.NodeDecommissioning: // it stays so, whatever its health, as in YARN
+	case n.State == yarn.NodeDecommissioning: // as in YARN, its health changes nothing
 	case unhealthy && n.State != yarn.NodeUnhealthy:
 		p.stopNode(slot, yarn.NodeUnhealthy, report)
 	case !unhealthy && n.State == yarn.NodeUnhealthy:
@@ -185,8 +185,9 @@ func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 	}
 }
 
-// stopNode takes a node out of use: its reservation and containers end at once. What waits is looked at
-// before the attempts end that had their AMs there, as in YARN: what other queues use has fallen.
+// stopNode ends the use of a node: its reservation and its containers end at once. As in YARN,
+// applications are activated before the attempts end whose AMs ran on the node, since the use by
+// other queues has fallen.
 func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
 	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	text := "Container released on a *" + lower(to) + "* node"
@@ -202,7 +203,7 @@ func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
 	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
 	p.sched.ActivateAll()
 	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
-	for _, ref := range masters { // new attempts start in the cluster that is left, as in YARN
+	for _, ref := range masters { // as in YARN, new attempts start on the remaining nodes
 		p.amEnded(ref, yarn.ExitAborted, text, "")
 	}
 }
@@ -215,8 +216,9 @@ func lower(s yarn.NodeState) string {
 	return string(b)
 }
 
-// finishDrain decommissions a draining node that nobody needs any more. Until then the node's total
-// is what it has allocated, so nothing new fits. Its reservation was cancelled when the drain began.
+// finishDrain decommissions a draining node that no application needs any more. Until then it keeps
+// the node's total equal to its allocated resource, so that nothing else fits. The node has no
+// reservation since the drain began.
 func (p *Planner) finishDrain(slot uint32) {
 	n := p.st.Nodes.Get(slot)
 	if n.State != yarn.NodeDecommissioning {
@@ -273,7 +275,7 @@ func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
 		if !p.st.Hosts.Allowed(n.ID.Host) {
 			return input.Refuse(in, input.Faultf(input.HostRefused, "change the lists of hosts first", "the lists of hosts refuse %s", n.ID.Host))
 		}
-		// Its total was lowered while it drained: it registers again to tell its own.
+		// Its total was lowered while it drained, so it must register again.
 		p.recommission(slot)
 	case in.Now && n.State != yarn.NodeDecommissioned && !in.Back:
 		p.stopNode(slot, yarn.NodeDecommissioned, "")
@@ -300,8 +302,8 @@ func (p *Planner) drainNodes(in *input.DrainNodes) input.Reply {
 	return in.NewReply()
 }
 
-// beginDrain has a node leave gracefully, or replaces the deadline of its drain. It reports whether
-// that changes anything. A node that is not usable is decommissioned at once.
+// beginDrain starts the drain of a node, or changes the deadline of its drain. It reports whether
+// anything changes. A node that is not usable is decommissioned at once.
 func (p *Planner) beginDrain(slot uint32, deadline int64) bool {
 	n := p.st.Nodes.Get(slot)
 	switch {
@@ -319,14 +321,14 @@ func (p *Planner) beginDrain(slot uint32, deadline int64) bool {
 	return true
 }
 
-// drain begins a graceful decommission. A deadline of 0 is none.
+// drain starts a graceful decommission. A deadline of 0 means none.
 func (p *Planner) drain(slot uint32, deadline int64, report string) {
 	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 
-// recommission lets a node come back: it must register again, with the
-// containers it still runs.
+// recommission lets a node come back. The node must register again, with the containers that it
+// still runs.
 func (p *Planner) recommission(slot uint32) {
 	to := yarn.NodeRunning
 	if p.st.Nodes.Get(slot).Count == 0 {
@@ -348,7 +350,7 @@ func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
 	return in.NewReply()
 }
 
-// drainsDue ends the drains whose deadline has passed.
+// drainsDue decommissions the nodes whose drain has reached its deadline.
 func (p *Planner) drainsDue() {
 	var due []uint32
 	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
@@ -362,10 +364,10 @@ func (p *Planner) drainsDue() {
 	}
 }
 
-// decommission ends a drain before its containers have ended.
+// decommission ends a drain before the node's containers have ended.
 func (p *Planner) decommission(slot uint32, why string) {
 	if report := p.st.Nodes.Get(slot).Report; report == hostRefused {
-		why = report // as long as the lists refuse it, that is why it is out
+		why = report // setHosts finds by this report the nodes that may come back
 	}
 	p.stopNode(slot, yarn.NodeDecommissioned, why)
 }

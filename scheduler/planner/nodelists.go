@@ -10,12 +10,12 @@ import (
 	"rmd/yarn"
 )
 
-// hostRefused is the report of a node that leaves, or has left, because of the
-// lists of hosts; it comes back when they allow it again.
+// hostRefused is the report of a node that leaves or has left because of the lists of hosts. It
+// comes back when they allow it again.
 const hostRefused = "refused by the lists of hosts"
 
-// refusedHost says so when a node may not register. One that drains may: its
-// containers have until its deadline.
+// refusedHost returns a fault if the lists of hosts do not let a node register. A draining node may
+// register, since its containers may run until the deadline.
 func (p *Planner) refusedHost(slot uint32, id yarn.NodeID) *input.Fault {
 	if p.st.Hosts.Allowed(id.Host) || (slot != 0 && p.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
 		return nil
@@ -23,7 +23,7 @@ func (p *Planner) refusedHost(slot uint32, id yarn.NodeID) *input.Fault {
 	return input.Faultf(input.HostRefused, "change the lists of hosts", "Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
 }
 
-// setHosts replaces the lists of hosts and brings the nodes in line with them.
+// setHosts replaces the lists of hosts, and makes nodes leave or come back accordingly.
 func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 	timeouts, fault := drainTimes(in)
 	if fault != nil {
@@ -64,12 +64,13 @@ func (p *Planner) listHosts(include, exclude []string) {
 	}
 }
 
-// drainTimes says how long the nodes of a host may drain; 0: no limit.
+// drainTimes returns a function for the longest time that the nodes of a host may drain, in
+// milliseconds; 0 means no limit.
 func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fault) {
 	times := make(map[string]int64, len(in.Timeouts)) // looked up by key only
 	for _, t := range append(in.Timeouts, input.HostTimeout{Millis: in.TimeoutMillis}) {
 		if t.Millis < 0 {
-			return nil, input.Faultf(input.InvalidRequest, "use 0 for no limit", "a time of %d ms", t.Millis)
+			return nil, input.Faultf(input.InvalidRequest, "use 0 for no limit", "a timeout of %d ms is not valid", t.Millis)
 		}
 		times[strings.ToLower(t.Host)] = t.Millis
 	}
@@ -81,8 +82,9 @@ func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fa
 	}, nil
 }
 
-// refuseNode has a node leave that the lists refuse; it says whether that is
-// new. A node that no list names is not decommissioned: it may be forgotten.
+// refuseNode makes a node leave that the lists refuse. It reports whether the node was not leaving
+// before. Without graceful, a node that no list names is shut down instead of decommissioned, so
+// that it may be forgotten.
 func (p *Planner) refuseNode(slot uint32, graceful bool, timeout int64) bool {
 	n := p.st.Nodes.Get(slot)
 	switch {
@@ -99,9 +101,9 @@ func (p *Planner) refuseNode(slot uint32, graceful bool, timeout int64) bool {
 	return true
 }
 
-// redrain gives a drain under way the time of the lists, counted from its beginning: the lists may
-// be set again and again. Of a drain that began before the cluster kept that, the deadline is only
-// brought forward.
+// redrain changes the deadline of a drain to the timeout of the lists, counted from the start of
+// the drain: the lists may be set repeatedly. If an earlier version started the drain, its start is
+// not known, and the deadline is only moved to an earlier time.
 func (p *Planner) redrain(slot uint32, n *state.Node, timeout int64) {
 	deadline := after(n.DrainSinceMillis, timeout)
 	if n.DrainSinceMillis == 0 {
@@ -114,7 +116,7 @@ func (p *Planner) redrain(slot uint32, n *state.Node, timeout int64) {
 	}
 }
 
-// after is a time later than another; 0, which is no limit, when nothing is added.
+// after returns millis + more, or 0 if more is 0; both zeros mean no limit.
 func after(millis, more int64) int64 {
 	if more == 0 {
 		return 0
@@ -122,7 +124,7 @@ func after(millis, more int64) int64 {
 	return millis + more
 }
 
-// hostList is a list as it is kept: in lower case, sorted, each host once.
+// hostList returns a list as it is stored: in lower case, sorted, and each host once.
 func hostList(hosts []string) []string {
 	var out []string
 	for _, h := range hosts {
@@ -142,13 +144,13 @@ func (p *Planner) untracked(host string) bool {
 	return !p.st.Hosts.Allowed(host) && !p.st.Hosts.Excluded(host)
 }
 
-// removesUntracked reports whether an inactive node is forgotten without an operator.
+// removesUntracked reports whether an inactive node may be forgotten without an operator's request.
 func (p *Planner) removesUntracked(n *state.Node) bool {
 	states := p.Config().UntrackedStates
 	return p.untracked(n.ID.Host) && (len(states) == 0 || slices.Contains(states, n.State.String()))
 }
 
-// forgetNode removes a node that is not coming back.
+// forgetNode removes the record of an inactive node.
 func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 	slot := p.st.Node(in.ID)
 	if slot == 0 {
@@ -167,8 +169,8 @@ func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
 	}
 	if n.Label != 0 && p.Config().LabelSettings.Distributed() {
-		// It told its label itself, and tells it again if it comes back. What administrators say of
-		// hosts stays: hosts need not be registered.
+		// The node reported this label, and reports it again if it comes back. A label that
+		// administrators set for a host remains, because hosts need not be registered.
 		p.sched.Emit(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: in.ID}}})
 	}
 	p.sched.Emit(&event.NodeForgotten{Node: slot, ID: in.ID})

@@ -9,14 +9,14 @@ import (
 	"rmd/yarn"
 )
 
-// What a node reports in its heartbeats, and which commands it gets.
+// This file handles what a node reports in its heartbeats, and the commands for it.
 
-// toldAtOnce bounds the applications that one answer names as to be cleared
-// away; the others follow.
+// toldAtOnce is the most applications that one response tells a node to clean up. The others follow
+// in later responses.
 const toldAtOnce = 200
 
-// find returns the slot of a container that a node may speak of; 0 when it is
-// not the cluster's, or not on that node.
+// find returns the slot of a container that a node reports; 0 if the cluster has no such container
+// on that node.
 func (p *Planner) find(node uint32, id yarn.ContainerID) uint32 {
 	slot := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 	if slot == 0 || p.st.Containers.Get(slot).Node != node || p.st.ContainerID(p.st.Containers.Get(slot)) != id {
@@ -25,7 +25,7 @@ func (p *Planner) find(node uint32, id yarn.ContainerID) uint32 {
 	return slot
 }
 
-// take takes in what a node says of a container.
+// take records what a node reports about a container.
 func (p *Planner) take(slot uint32, s *input.ContainerStatus) {
 	c := p.st.Containers.Get(slot)
 	switch {
@@ -38,8 +38,8 @@ func (p *Planner) take(slot uint32, s *input.ContainerStatus) {
 	}
 }
 
-// statuses takes in what a node says of its containers, and returns those that
-// it must kill because they are not the cluster's.
+// statuses records what a node reports about its containers. It returns the containers that the
+// node must kill, because the cluster does not know them.
 func (p *Planner) statuses(node uint32, all []input.ContainerStatus, full bool) (kill []yarn.ContainerID) {
 	if full {
 		p.round++
@@ -63,7 +63,7 @@ func (p *Planner) statuses(node uint32, all []input.ContainerStatus, full bool) 
 	return kill
 }
 
-// met notes that a container was named in the present report.
+// met marks a container as part of the current full report.
 func (p *Planner) met(slot uint32) {
 	for int(slot) >= len(p.named) {
 		p.named = append(p.named, 0)
@@ -71,9 +71,9 @@ func (p *Planner) met(slot uint32) {
 	p.named[slot] = p.round
 }
 
-// missing ends the containers that a node had and that its full report does not
-// name. One that it has never reported may be on its way there and is left
-// alone. One that is being killed ends as it was decided.
+// missing ends the containers that a node had and that its full report lacks. A container that the
+// node has never reported may not have arrived yet, so it is kept. A container that is being killed
+// ends with the exit status of that decision.
 func (p *Planner) missing(node uint32) {
 	var lost []event.ContainerRef
 	for slot, c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
@@ -81,15 +81,15 @@ func (p *Planner) missing(node uint32) {
 			lost = append(lost, p.st.Ref(c))
 		}
 	}
-	for _, ref := range lost { // the end of an AM may have ended others of them
+	for _, ref := range lost { // the end of an AM may already have ended some of them
 		if slot := p.st.Container(ref); slot != 0 && p.st.Containers.Get(slot).OnNode {
 			p.complete(ref, yarn.ExitAborted, "Container lost: its node does not report it any more.")
 		}
 	}
 }
 
-// ackCommands drops the orders that a node is said to have had. What is not open
-// any more is passed over: reports may be repeated.
+// ackCommands removes the commands that a node has acknowledged. Since reports may be repeated, it
+// ignores commands that were removed before.
 func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 	var told []yarn.ApplicationID
 	for _, id := range in.CleanupsAcked {
@@ -108,7 +108,7 @@ func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 	}
 }
 
-// ackRemovals drops the completed containers that a node has been told to forget.
+// ackRemovals removes the completed containers that a node has been told to forget.
 func (p *Planner) ackRemovals(node uint32, through uint64) {
 	if first, list := p.st.Removals(node); through >= first && through-first < uint64(len(list)) {
 		p.sched.Emit(&event.RemovalsAcked{Node: node, Through: through})
@@ -119,8 +119,8 @@ func byID(a, b yarn.ApplicationID) int {
 	return cmp.Or(cmp.Compare(a.ClusterTimestamp, b.ClusterTimestamp), cmp.Compare(a.Seq, b.Seq))
 }
 
-// commands tells a node what to launch, kill, signal and clear away, from the
-// state: whatever it has not reported yet is sent again.
+// commands adds to a reply what the node must launch, kill, signal, resize and clean up, according
+// to the state. Commands that the node has not acknowledged are sent again.
 func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 	n := p.st.Nodes.Get(slot)
 	if n.TotalSet {
@@ -159,8 +159,8 @@ func (p *Planner) cleanUps(node uint32) []yarn.ApplicationID {
 	return out
 }
 
-// signals are YARN's commands for containers: a thread dump, a graceful and a
-// forceful shutdown.
+// signals is the number of YARN's commands for containers: a thread dump, a graceful and a forceful
+// shutdown.
 const signals = 3
 
 func (p *Planner) signalContainer(in *input.SignalContainer) input.Reply {
@@ -178,11 +178,11 @@ func (p *Planner) signalContainer(in *input.SignalContainer) input.Reply {
 	return in.NewReply()
 }
 
-// heardEvents bounds the events of one batch of heartbeats. A node that is left
-// out is served with its next heartbeat, or when something is asked or freed.
+// heardEvents limits the events of one batch of heartbeats. The remaining nodes are served at their
+// next heartbeats, or in an eager pass.
 const heardEvents = 4000
 
-// nodesHeard serves nodes whose heartbeats reported nothing.
+// nodesHeard serves nodes whose heartbeats reported nothing new.
 func (p *Planner) nodesHeard(in *input.NodesHeard) input.Reply {
 	for _, slot := range in.Nodes {
 		if len(p.sched.Events()) >= heardEvents {
@@ -196,8 +196,8 @@ func (p *Planner) nodesHeard(in *input.NodesHeard) input.Reply {
 	return in.NewReply()
 }
 
-// expireContainers ends containers that were told to their AM and never started,
-// and takes back what containers have grown by and do not use.
+// expireContainers ends containers that were granted and never started, and takes back increases
+// that were not used.
 func (p *Planner) expireContainers(in *input.ExpireContainers) input.Reply {
 	for _, id := range in.Containers {
 		ref := event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}

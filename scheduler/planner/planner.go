@@ -10,30 +10,30 @@ import (
 	"rmd/scheduler/input"
 )
 
-// Options are the planner's modes.
+// Options are the settings of a Planner.
 type Options struct {
-	// Eager adds passes when an ask arrives and when room is freed; without it
-	// passes run on node heartbeats alone, as YARN's do.
+	// Eager adds passes when an ask arrives and when resources are freed. Without it, passes only
+	// run on node heartbeats, as in YARN.
 	Eager bool
-	// Level is the highest feature level that this replica knows; 0: this build's.
+	// Level is the highest feature level that this replica knows; 0 means that of this build.
 	Level uint32
 }
 
-// Planner plans inputs on a state that it owns. It is not for concurrent use.
+// Planner plans inputs on a state that it owns. It is not safe for concurrent use.
 type Planner struct {
 	sched *scheduler.Scheduler
-	st    *state.State // the scheduler's
+	st    *state.State // the same state as the scheduler's
 	opt   Options
 
 	now     int64
-	windows []responseWindow // by application slot: what AMs were answered
-	named   []uint32         // container slot → the last full report that named it
-	round   uint32           // of full reports
-	ids     idBlock          // of applications, to hand out
+	windows []responseWindow // the responses to AMs, by application slot
+	named   []uint32         // the last full report that had a container, by container slot
+	round   uint32           // the number of full reports so far
+	ids     idBlock          // the application ids that may be given
 }
 
-// New makes a planner that takes st over. It fails when the queue configuration
-// in the state cannot be read, which a validated one always can.
+// New returns a Planner that takes over st. It fails if the queue configuration in st cannot be
+// read. That cannot happen to a configuration that was validated.
 func New(st *state.State, opt Options) (*Planner, error) {
 	if opt.Level == 0 {
 		opt.Level = event.Level
@@ -45,20 +45,18 @@ func New(st *state.State, opt Options) (*Planner, error) {
 	return &Planner{sched: sched, st: st, opt: opt}, nil
 }
 
-// State is the planning state. It is for reading, and changes with Plan.
+// State returns the planning state. The caller must not change it. The next Plan changes it.
 func (p *Planner) State() *state.State { return p.st }
 
-// Scheduler is what allocates and reserves on the planning state. It is for reading.
+// Scheduler returns the scheduler of the planning state. The caller may only read.
 func (p *Planner) Scheduler() *scheduler.Scheduler { return p.sched }
 
-// Config is the queue configuration in force; nil before the cluster is
-// initialized.
+// Config returns the queue configuration in force; nil before the cluster is initialized.
 func (p *Planner) Config() *capacity.Config { return p.sched.Config() }
 
-// Plan answers one request at a time given in Unix milliseconds. The events
-// have been applied to State already; the slice is good until the next Plan. No
-// events means that there is nothing to write: the request was refused, or
-// changed nothing.
+// Plan handles one request. nowMillis is the time in Unix milliseconds. The events have already
+// been applied to State. Their slice is valid until the next Plan. Without events there is nothing
+// to write to the log: the request was refused, or changed nothing.
 func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event) {
 	p.now = max(nowMillis, p.st.Meta.NowMillis)
 	p.sched.Begin(p.now)
@@ -78,7 +76,8 @@ func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event
 	return reply, p.sched.Events()
 }
 
-// planFor plans an input, and records an operation in its caller's name.
+// planFor plans an input. If it is an operation and has a caller, planFor also records it in the
+// audit.
 func (p *Planner) planFor(c input.Caller, in input.Input) input.Reply {
 	action := input.Operation(in)
 	if c == (input.Caller{}) || p.Config() == nil || action == "" {
@@ -97,7 +96,7 @@ func (p *Planner) planFor(c input.Caller, in input.Input) input.Reply {
 	return reply
 }
 
-// plan is the one table from an input to what answers it.
+// plan calls the method that handles an input.
 func (p *Planner) plan(in input.Input) input.Reply {
 	if p.Config() == nil {
 		if i, ok := in.(*input.InitCluster); ok {
@@ -211,8 +210,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
 }
 
-// confirmRefusal makes a refusal to an AM wait until an entry of this leader is committed. The AM
-// would stop or start over because of it, and a deposed leader could be wrong.
+// confirmRefusal delays a refusal to an AM until an entry of this leader is committed. The refusal
+// would make the AM stop or start over, and a leader that was deposed without knowing it could be
+// wrong.
 func (p *Planner) confirmRefusal(r input.Reply) input.Reply {
 	if r.Refused() != nil {
 		p.sched.Confirm()

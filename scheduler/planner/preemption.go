@@ -9,11 +9,11 @@ import (
 	"rmd/yarn"
 )
 
-// preempted is what YARN says of a container that it preempts.
+// preempted is the diagnostics of a preempted container, as in YARN.
 const preempted = "Container preempted by scheduler"
 
-// killPreempted ends a warned container. An AM's attempt ends with it, and does not count against its
-// application. A container of which its AM does not know yet gives back what it was asked by.
+// killPreempted ends a warned container. If it is an AM, its attempt ends too, which does not count
+// against the application. If the AM does not know the container yet, its ask is restored.
 func (p *Planner) killPreempted(slot uint32) {
 	c := p.st.Containers.Get(slot)
 	ref, live := p.st.Ref(c), c.State.Live()
@@ -29,7 +29,8 @@ func (p *Planner) killPreempted(slot uint32) {
 	}
 }
 
-// preempting is the warning of a container that response n tells its AM; false when that tells none.
+// preempting returns the preemption warning that response n has for a container; false if it has
+// none.
 func (p *Planner) preempting(slot uint32, c *state.Container, n int32) (input.Preempting, bool) {
 	if !p.st.Preemptions.Has(slot) || p.st.Preemptions.Get(slot).ToldIn != n {
 		return input.Preempting{}, false
@@ -37,7 +38,8 @@ func (p *Planner) preempting(slot uint32, c *state.Container, n int32) (input.Pr
 	return input.Preempting{Container: p.st.ContainerID(c), Size: c.Size, DeadlineMillis: p.st.Preemptions.Get(slot).DeadlineMillis}, true
 }
 
-// unitsOfPreempted says how many of the smallest containers the warned ones amount to, rounded up.
+// unitsOfPreempted sets the total size of the warned containers in a reply, in units of the
+// smallest container and rounded up.
 func (p *Planner) unitsOfPreempted(r *input.AllocateReply) {
 	if len(r.Preempted) == 0 {
 		return
@@ -46,30 +48,30 @@ func (p *Planner) unitsOfPreempted(r *input.AllocateReply) {
 	for i := range r.Preempted {
 		total = total.Add(r.Preempted[i].Size)
 	}
-	const one = 1 << 32 // in the parts of DivideShare
+	const one = 1 << 32 // 1 in the fixed-point numbers of DivideShare
 	r.PreemptedUnit = p.Config().MinAlloc
 	r.PreemptedUnits = int32(min((p.Config().Calculator.DivideShare(p.st.Meta.Cluster, total, r.PreemptedUnit)+one-1)/one, math.MaxInt32))
 }
 
-// endRecalled ends the containers that must give back now what they have borrowed of a reserved node. It
-// says whether there were any.
+// endRecalled ends the containers that must now give back idle room of a reserved node. It reports
+// whether there were any.
 func (p *Planner) endRecalled() bool {
 	recalled := p.sched.TakeRecalled()
 	for _, slot := range recalled {
-		if p.st.Preemptions.Has(slot) { // it may have ended, or the reservation
+		if p.st.Preemptions.Has(slot) { // the container or the reservation may have ended meanwhile
 			p.killPreempted(slot)
 		}
 	}
 	return len(recalled) > 0
 }
 
-// preemptionRound judges the warnings that stand, ends the containers whose deadline has passed, and
-// warns others.
+// preemptionRound runs a preemption round: it withdraws warnings, ends the containers whose
+// deadline has passed, and warns others.
 func (p *Planner) preemptionRound(in *input.PreemptionRound) input.Reply {
 	if p.st.Meta.Level >= event.LevelPreemption {
 		p.sched.EndLeases()
 		for _, slot := range p.sched.PreemptionRound() {
-			if p.st.Preemptions.Has(slot) { // an AM may have ended with those whose room was for it
+			if p.st.Preemptions.Has(slot) { // the end of an AM may have withdrawn warnings
 				p.killPreempted(slot)
 			}
 		}

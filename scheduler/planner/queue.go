@@ -63,7 +63,7 @@ func warningsOf(cfg *capacity.Config) []string {
 	return out
 }
 
-// configured is the event of a configuration and the states of its queues.
+// configured returns the event for a configuration and the states of its queues.
 func (p *Planner) configured(cfg *capacity.Config, states []yarn.QueueState, version uint64, author, comment string) *event.QueuesConfigured {
 	e := &event.QueuesConfigured{Version: version, Kinds: cfg.Kinds, Dominant: cfg.Calculator.Dominant, Author: author, Comment: comment}
 	for _, q := range cfg.Properties() {
@@ -72,14 +72,14 @@ func (p *Planner) configured(cfg *capacity.Config, states []yarn.QueueState, ver
 	for i := range cfg.Queues {
 		q := &cfg.Queues[i]
 		if q.Creation != capacity.Static {
-			continue // it stays with its parent
+			continue // dynamic queues are not part of the event
 		}
 		e.Queues = append(e.Queues, event.QueueDefinition{Path: q.Path, Leaf: q.Leaf, State: states[i]})
 	}
 	return e
 }
 
-// holdsApps says whether a queue, or one below it, has applications.
+// holdsApps reports whether a queue or a queue below it has applications.
 func (p *Planner) holdsApps(path string) bool {
 	slot := p.st.Queue(path)
 	if slot == 0 {
@@ -93,7 +93,7 @@ func (p *Planner) holdsApps(path string) bool {
 }
 
 func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
-	if in.User != "" && !p.Config().QueueAdminsChange { // before its configuration is read
+	if in.User != "" && !p.Config().QueueAdminsChange { // refuse it before parsing, which takes time
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
 			"user %s may not change the queue configuration", in.User))
 	}
@@ -136,7 +136,7 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 	return reply
 }
 
-// mayChange refuses an administrator of queues what is an operator's.
+// mayChange refuses changes that an administrator of queues may not make.
 func (p *Planner) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Fault {
 	if in.User == "" {
 		return nil
@@ -147,7 +147,7 @@ func (p *Planner) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Fa
 	return nil
 }
 
-// stateDynamic gives dynamic queues the states that a new configuration means for them.
+// stateDynamic changes the states of dynamic queues to those under a new configuration.
 func (p *Planner) stateDynamic(cfg *capacity.Config, states []yarn.QueueState) {
 	for i := range cfg.Queues {
 		if q := &cfg.Queues[i]; q.Creation != capacity.Static && p.st.Queues.Get(p.st.Queue(q.Path)).State != states[i] {
@@ -170,10 +170,9 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 	return nil
 }
 
-// reconfigured is what follows a new configuration: AM limits and limits on
-// parallel applications may allow more than before; when more kinds of resource
-// count, a reservation may turn out to be larger than its node; and eager
-// cancellation ends what lazy cancellation had left to the nodes' heartbeats.
+// reconfigured does what a new configuration may require: AM limits and limits on parallel
+// applications may be higher, a reservation may be larger than its node if more kinds of resources
+// count, and eager cancellation cancels what lazy cancellation had left to node heartbeats.
 func (p *Planner) reconfigured() {
 	if !p.Config().Preemption.Enabled {
 		p.sched.WithdrawAll(yarn.WithdrawDisabled)
@@ -206,10 +205,9 @@ func (p *Planner) rollbackQueues(in *input.RollbackQueues) input.Reply {
 	return input.Refuse(in, input.Faultf(input.NoSuchVersion, "see \"rmd conf history\"", "version %d is not kept", in.To))
 }
 
-// setQueueState stops or starts a queue. Stopping a parent stops everything
-// below it; a queue with applications drains first. The change is of the queue's
-// state alone: it stands until the queue is started, or until a configuration
-// states another (statesFor).
+// setQueueState stops or starts a queue. Stopping a parent stops all queues below it. A queue with
+// applications drains first. The configuration does not change. The state remains until the queue
+// is started, or until a new configuration sets it (statesFor).
 func (p *Planner) setQueueState(in *input.SetQueueState) input.Reply {
 	i, err := p.Config().Lookup(in.Queue)
 	if err != nil {
@@ -248,7 +246,7 @@ func (p *Planner) stopQueue(i int32) {
 	p.setState(i, to)
 }
 
-// drainChain stops draining ancestors that have nothing left to drain.
+// drainChain stops queue i, and the queues above it, if they drain and have no applications left.
 func (p *Planner) drainChain(i int32) {
 	for ; i >= 0; i = int32(p.Config().Queues[i].Parent) {
 		if q := p.sched.Queue(i); q.State == yarn.QueueDraining && !p.holdsApps(q.Path) {
@@ -257,8 +255,8 @@ func (p *Planner) drainChain(i int32) {
 	}
 }
 
-// finishDraining stops a draining leaf, and its ancestors, with its last
-// application.
+// finishDraining stops a draining leaf, and the draining queues above it, after its last
+// application has left.
 func (p *Planner) finishDraining(leaf int32) {
 	if p.sched.Queue(leaf).State == yarn.QueueDraining {
 		p.drainChain(leaf)

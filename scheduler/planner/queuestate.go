@@ -8,13 +8,14 @@ import (
 	"rmd/yarn"
 )
 
-// statesFor decides the state of every queue of a new configuration as YARN does when queues are refreshed: a state
-// that the configuration states is set; a queue of which it says nothing stays as it is, so that one which an operator
-// has stopped is not started by a file that does not speak of it; a new queue begins with its parent's. None runs
-// below one that does not: to state that is a fault. The notes name what was stopped before and what becomes of it,
-// and what is stopped now.
+// statesFor returns the state of each queue under a new configuration, as YARN sets it when queues
+// are refreshed. If the configuration sets the state of a queue, that state counts. Otherwise an
+// existing queue keeps its state, so that a file without states does not start a queue that an
+// operator has stopped. A new queue has the state of its parent. A queue cannot run below one that
+// does not run; a configuration that sets this is a fault. The notes name the queues that were
+// stopped, with what becomes of them, and those that are now stopped.
 func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, notes []string, fault *input.Fault) {
-	stated := map[string]bool{} // only looked up
+	stated := map[string]bool{} // looked up by key only
 	for _, q := range cfg.Properties() {
 		stated[q.Name] = true
 	}
@@ -53,7 +54,7 @@ func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 	return states, notes, nil
 }
 
-// stateOf is the state that a queue is in; unknown when there is none of that path.
+// stateOf returns the state of a queue. known is false if there is no queue with the path.
 func (p *Planner) stateOf(path string) (state yarn.QueueState, known bool) {
 	slot := p.st.Queue(path)
 	if slot == 0 {

@@ -5,9 +5,9 @@ import (
 	"rmd/scheduler/input"
 )
 
-// recover takes in the containers that another ResourceManager gave to applications which were taken
-// over, and notes which applications a node keeps files of. A node brings both along when it
-// registers for the first time: later it has nothing that this cluster has not given, or ended.
+// recover adds the containers that another ResourceManager allocated to migrated applications, and
+// records which applications have files on the node. Only the first registration of a node has such
+// containers. Later, the node has only containers that this cluster has allocated or ended.
 func (p *Planner) recover(node uint32, in *input.RegisterNode) {
 	if p.st.Meta.ImportEpoch == 0 {
 		return

@@ -7,17 +7,18 @@ import (
 	"rmd/yarn"
 )
 
-// Containers that change their size, as YARN has it. What one is to grow by is a
-// hidden ask: it is served on the container's node alone, behind the asks for
-// containers of their own, reserves and is fulfilled as they are, and makes its
-// container larger. A decrease takes effect at once. Each change is told to the AM
-// as a grant is. A node is ordered to shrink a container; that one has grown it
-// learns from the AM, and has to say so within the time that a container has to be
-// started, or the container shrinks to what the node has confirmed.
+// Containers can change their size, as in YARN. An increase is a hidden ask for the difference. It
+// can be served only on the container's node, and after the asks for new containers. Like these it
+// can have a reservation. When it is served, the container becomes larger. A decrease takes effect
+// at once.
+//
+// The AM receives each change like a granted container. A node receives an order to shrink a
+// container. The node learns from the AM that a container has grown, and must report the new size
+// within the container allocation expiry interval. Otherwise the container shrinks to the size that
+// the node has confirmed.
 
-// update makes the updates of an AM's call that are in order, and says what is
-// wrong with the others. A call that is answered again changes nothing: what it
-// asked is done, or is asked for.
+// update makes the valid updates of a call and returns errors for the others. With again, the call
+// is a repetition: its updates have been made or asked for already, so nothing changes.
 func (p *Planner) update(app uint32, in *input.Allocate, again bool) (errs []input.UpdateError) {
 	if len(in.Updates) == 0 {
 		return nil
@@ -40,7 +41,7 @@ func (p *Planner) update(app uint32, in *input.Allocate, again bool) (errs []inp
 			p.resize(app, c, &in.Updates[i])
 		}
 	}
-	for i := range errs { // as it is after the call, whether that is repeated or not
+	for i := range errs { // the version after the call, so that a repetition returns the same
 		if c := p.updatable(app, in.Updates[errs[i].Update].Container); c != 0 {
 			errs[i].Version = p.st.SizeVersion(p.st.Containers.Get(c))
 		}
@@ -48,8 +49,8 @@ func (p *Planner) update(app uint32, in *input.Allocate, again bool) (errs []inp
 	return errs
 }
 
-// updatable finds a live container of an application of which its AM knows: it
-// was told, or it is the AM's own.
+// updatable returns a live container of an application that its AM knows: one that it has received,
+// or its own. 0 if there is no such container.
 func (p *Planner) updatable(app uint32, id yarn.ContainerID) uint32 {
 	slot := p.st.ContainerByID(id)
 	if slot == 0 {
@@ -62,9 +63,9 @@ func (p *Planner) updatable(app uint32, id yarn.ContainerID) uint32 {
 	return slot
 }
 
-// whyNot is the word for what is wrong with an update, in YARN's order; empty when
-// nothing is. There are no opportunistic containers: a demotion is refused with a
-// word of our own, and a promotion changes nothing.
+// whyNot returns the reason why an update is not valid, with checks in YARN's order; empty if it is
+// valid. There are no opportunistic containers, so a demotion is refused with NotSupported, and a
+// promotion changes nothing.
 func (p *Planner) whyNot(app, slot uint32, u *input.Update, taken, again bool) string {
 	if slot == 0 {
 		return input.UnknownContainer
@@ -83,13 +84,13 @@ func (p *Planner) whyNot(app, slot uint32, u *input.Update, taken, again bool) s
 	case u.Size.Negative() || !u.Size.Within(largest):
 		return input.OutOfRange
 	case !p.st.SizesChange() && (u.Type != input.IncreaseResource || !u.Size.Within(c.Size)):
-		return input.OutOfRange // for a container has one size at this level
+		return input.OutOfRange // at this feature level sizes do not change
 	}
 	return ""
 }
 
-// ofVersion says whether an AM means a container as it is, or, when it repeats its
-// call, as it was before the change that the answer tells.
+// ofVersion reports whether an update refers to the current version of a container. If the call is
+// repeated, the version before the change in the last response is valid too.
 func (p *Planner) ofVersion(c *state.Container, version int32, again bool) bool {
 	now := p.st.SizeVersion(c)
 	if r := p.st.Resize(c); again && r != nil && r.Change != yarn.SizeKept && version == now-1 {
@@ -98,9 +99,9 @@ func (p *Planner) ofVersion(c *state.Container, version int32, again bool) bool 
 	return version == now
 }
 
-// resize changes a container's size, or asks for it to be changed. YARN takes the
-// larger of each kind for an increase; here a decrease takes the smaller, so that
-// it never gives what no limit was asked about.
+// resize changes a container's size, or asks for the change. As in YARN, an increase uses the
+// larger of the old and new size for each kind. A decrease uses the smaller one, unlike in YARN, so
+// that no kind grows without a check of the limits.
 func (p *Planner) resize(app, slot uint32, u *input.Update) {
 	c := p.st.Containers.Get(slot)
 	size := p.normalize(u.Size, int(p.sched.LeafOf(p.st.Apps.Get(app))))
@@ -111,8 +112,7 @@ func (p *Planner) resize(app, slot uint32, u *input.Update) {
 	p.askToGrow(app, slot, yarn.ComponentMax(size, c.Size))
 }
 
-// shrink gives a container a smaller size. What it was to grow by is not wanted
-// any more.
+// shrink lowers the size of a container, and cancels its increase if it had asked for one.
 func (p *Planner) shrink(slot uint32, size yarn.Resource) {
 	c := p.st.Containers.Get(slot)
 	p.sched.Emit(&event.ContainerDecreased{Container: p.st.Ref(c), Size: size})
@@ -120,8 +120,8 @@ func (p *Planner) shrink(slot uint32, size yarn.Resource) {
 	p.sched.CancelUnwanted(c.App)
 }
 
-// askToGrow asks for what a container is to grow by, in place of what was asked
-// before. Its present size takes that back.
+// askToGrow asks for the increase of a container to a size, in place of an earlier increase. A size
+// equal to the present one withdraws the earlier increase.
 func (p *Planner) askToGrow(app, slot uint32, size yarn.Resource) {
 	c := p.st.Containers.Get(slot)
 	more, ask := size.Sub(c.Size), p.st.AskFor(p.st.Apps.Get(app), c.Key, slot)
@@ -138,10 +138,10 @@ func (p *Planner) askToGrow(app, slot uint32, size yarn.Resource) {
 	}
 	p.sched.Emit(&event.ContainerResizeAsked{Container: ref, Size: size})
 	p.sched.CancelUnwanted(app)
-	p.sched.NodeFreed(node) // in eager mode that node is served
+	p.sched.NodeFreed(node) // so that in eager mode a pass serves the node
 }
 
-// confirmSizes takes in how large containers that have grown are on their node.
+// confirmSizes records the sizes on a node of containers that have grown.
 func (p *Planner) confirmSizes(node uint32, said []input.ContainerSize) {
 	for i := range said {
 		slot := p.find(node, said[i].Container)
@@ -157,7 +157,7 @@ func (p *Planner) confirmSizes(node uint32, said []input.ContainerSize) {
 	}
 }
 
-// ackSizes drops the orders of sizes that a node is said to have had.
+// ackSizes removes the resize orders that a node has acknowledged.
 func (p *Planner) ackSizes(node uint32, told []input.SizeOrder) {
 	for _, o := range told {
 		slot := p.find(node, o.Container)
@@ -171,15 +171,13 @@ func (p *Planner) ackSizes(node uint32, told []input.SizeOrder) {
 	}
 }
 
-// rollBack takes from a container what it has grown by and its node has not
-// confirmed in time.
+// rollBack takes from a container the increase that its node has not confirmed in time.
 func (p *Planner) rollBack(slot uint32) {
 	r := p.st.Resize(p.st.Containers.Get(slot))
 	p.shrink(slot, r.Confirmed)
 }
 
-// resized tells of a container whose size has changed; false when response n has
-// nothing to tell of that.
+// resized returns the change of a container's size that response n has; false if it has none.
 func (p *Planner) resized(c *state.Container, n int32) (input.Resized, bool) {
 	r := p.st.Resize(c)
 	if r == nil || r.Change == yarn.SizeKept || r.DeliveredIn != n {

@@ -9,61 +9,61 @@ import (
 	"rmd/yarn"
 )
 
-// The answers to an AM are numbered, and an AM repeats the number of the last answer
-// that it has. An answer with something in it is written to the log; an idle one is
-// not, and so leaves no trace for the next leader.
+// The responses to an AM are numbered. In each call an AM sends the number of the last response
+// that it has. A response with content is written to the log. An idle one is not, so the next
+// leader does not know of it.
 //
-// A copy of a call may lie in a connection for minutes. For example, an AM sends call 7
-// twice, gets answer 8, and sends call 8. Then the second copy of call 7 arrives. If it
-// passed for the AM's next call, its answer would count as delivered though the AM never
-// received it, and the containers in it would be lost.
+// A copy of a call may wait in a connection for minutes. For example, an AM sends call 7 twice,
+// gets response 8, and sends call 8. Then the second copy of call 7 arrives. If the planner took it
+// for the AM's next call, its response would count as delivered although the AM never received it,
+// and the containers in it would be lost.
 //
-// The numbers of an AM that names them itself (input.Allocate.FromAM) therefore come in
-// blocks, and no two leaderships give numbers of the same block: one may give those
-// of the block of the last number written, when that was written by itself, and
-// begins the next block by writing its first answer to an attempt. So a call
-// that names the last number of the present leadership comes from an AM that has had that
-// answer, and is its latest call: a copy of an older call names an older number. A call
-// that names another number comes from an AM that has not had the last answer, or is late.
-// It gets the same answer again: the AM needs it, and a late copy takes nothing away.
+// If the AM itself sends the numbers (input.Allocate.FromAM), they are therefore divided into
+// blocks, and no two leaderships use numbers of the same block. A leadership writes its first
+// response to an attempt, with a number in a new block. It may then use the other numbers of this
+// block. To use the next block, it writes a response again (mustWrite). So a call with the last
+// number of the current leadership is the AM's latest call, and the AM has that response: a copy of
+// an older call has an older number. A call with the number to which the last response was sent
+// comes from an AM that does not have this response, or is a late copy. It gets the last response
+// again: the AM needs it, and a late copy takes nothing away. Other calls are refused, and the AM
+// registers again.
 //
-// A leader's first call of an AM may be a late copy itself, and a leader that is none
-// any more may answer without an entry, by a number of a block that is over. So until
-// an AM has shown that it knows a number of the present leader's, a call is let in
-// that is newer than those which that has seen. It is answered with what the AM may
-// not have had.
+// The first call that a leadership sees may be a late copy itself. A deposed leader may also still
+// send idle responses, with numbers of its own block. So until an AM has sent a number of the
+// current leadership, the planner also accepts a call that is newer than those that this leadership
+// has seen (callStale). If the last response has content, the call gets that response, since the AM
+// may not have it.
 
-// blockSize is how many numbers a leadership may give after one written.
+// blockSize is the size of a block of response numbers.
 const blockSize = 1024
 
-// numberMax is the last number that begins nothing: above it an AM has to register
-// again.
+// numberMax is the highest number that may begin a block. Above it an AM has to register again.
 const numberMax = math.MaxInt32 - 2*blockSize
 
-// responseWindow is what this leadership knows of its answers to an attempt.
+// responseWindow has what this leadership knows about its responses to an attempt.
 type responseWindow struct {
 	app, attempt      uint32
-	known             bool   // it has given a number, or has seen the AM register
-	last              int32  // number of the last answer
-	answersTo         int32  // what the call carried that it answers; -1: none
-	highest           int32  // highest number given, also before the AM registered again
-	firstOfLeadership int32  // first number of this leadership; 0: no call of a leadership before counts
-	idle              bool   // there was nothing in the last answer, and the call changed nothing
-	payload           uint64 // what that asked
+	known             bool   // this leadership has sent a response, or has registered the AM
+	last              int32  // the number of the last response
+	answersTo         int32  // the number in the call that got the last response; -1: none
+	highest           int32  // the highest number used, also before the AM registered again
+	firstOfLeadership int32  // the first number of this leadership; 0: earlier numbers are refused
+	idle              bool   // the last response had no content, and its call changed nothing
+	payload           uint64 // payloadOf that call
 }
 
-// callKind is what an AM's call is, by its number.
+// callKind is the kind of an AM's call, which its number decides.
 type callKind uint8
 
 const (
-	callWrong callKind = iota // of no use: the AM has gone on, or counts otherwise
-	callRetry                 // the call that was answered last: the same answer
-	callStale                 // one after it, though the AM has not had its answer: a late copy was answered
+	callWrong callKind = iota // not valid: the AM has sent newer calls, or must register again
+	callRetry                 // a repetition of the last call, which gets the same response
+	callStale                 // a newer call of an earlier leadership: the last call was a late copy
 	callNext                  // the next call
 )
 
-// window finds what is known of the current attempt of an application. It is
-// good until that of another one is asked for.
+// window returns the responseWindow of the current attempt of an application. The pointer is valid
+// until the next call of window.
 func (p *Planner) window(slot uint32) *responseWindow {
 	for int(slot) >= len(p.windows) {
 		p.windows = append(p.windows, responseWindow{})
@@ -75,7 +75,7 @@ func (p *Planner) window(slot uint32) *responseWindow {
 	return t
 }
 
-// classify judges a call; n is the number of its answer.
+// classify returns the kind of a call, and the number of the response to it.
 func (t *responseWindow) classify(in *input.Allocate, a *state.App, now int64) (_ callKind, n int32) {
 	r := in.Response
 	switch {
@@ -96,7 +96,7 @@ func (t *responseWindow) classify(in *input.Allocate, a *state.App, now int64) (
 		return callNext, t.highest + 1
 	case r == t.answersTo && payloadChanged(in, t.payload) && t.idle:
 		return callNext, t.highest + 1
-	case r == t.answersTo && payloadChanged(in, t.payload): // what it asks would be lost
+	case r == t.answersTo && payloadChanged(in, t.payload): // a retry would lose what it asks for
 		return callWrong, 0
 	case r == t.answersTo:
 		return callRetry, t.last
@@ -106,9 +106,10 @@ func (t *responseWindow) classify(in *input.Allocate, a *state.App, now int64) (
 	return callWrong, 0
 }
 
-// after is the number of the answer to a call of a leadership before. It tells a later leader which call that was,
-// unless this leadership has given higher ones; then it is not the next one either, or a call that names the highest
-// one would be taken for the one that was answered.
+// after returns the number of the response to a stale call r. A later leader can derive r from that
+// number, unless this leadership has used higher numbers. In that case the number is the highest
+// one plus 3, not plus 1 or 2: otherwise a call with the highest number would look like the call
+// that led to the response.
 func (t *responseWindow) after(r int32) int32 {
 	if n := r + 1 + blockSize; n > t.highest {
 		return n
@@ -116,17 +117,19 @@ func (t *responseWindow) after(r int32) int32 {
 	return t.highest + 3
 }
 
-// begin judges the first call that this leadership sees of an attempt. That it
-// names the number written last, or a later one, shows that the AM has heard that;
-// one that led to that number is answered as it was. So is one that asks nothing
-// and is newer than that, of a leadership before: a late copy led to that number, by
-// a leader that saw no other call of the AM. (What such a call asks could be here
-// already: its AM has to register again.)
+// begin classifies the first call of an attempt in this leadership. A call with the last written
+// number or a later one shows that the AM has received that response. A call that may have led to
+// the last written number gets that response again.
+//
+// A newer call with a number of an earlier leadership also gets it again if it asks for nothing:
+// the leader that wrote the number had seen only a late copy of an older call. If the call asks for
+// something, its asks may already be in the state, so the AM has to register again.
 func (t *responseWindow) begin(in *input.Allocate, a *state.App, now int64) (_ callKind, n int32) {
 	switch r := in.Response; {
 	case a.Response == 0 && r == 0:
-		// Nothing was told since the AM registered. What was given before that is not
-		// known any more: an AM that calls every few milliseconds has not come so far.
+		// No response was written since the AM registered. Earlier numbers are not known any more,
+		// so the count starts at a number derived from the time. An AM that calls every few
+		// milliseconds has not reached it.
 		return callNext, blockSize + int32((now-a.AttemptMillis)>>2&(1<<30-1))
 	case r >= a.Response && a.Response > 0 && r < numberMax:
 		return callNext, r + 1 + blockSize
@@ -138,18 +141,18 @@ func (t *responseWindow) begin(in *input.Allocate, a *state.App, now int64) (_ c
 	return callWrong, 0
 }
 
-// mustWrite says whether an answer is written though nothing is in it.
+// mustWrite reports whether response n is written to the log even if it has no content.
 func (t *responseWindow) mustWrite(in *input.Allocate, a *state.App, n int32) bool {
 	return in.FromAM && (!t.known || a.Response == 0 || n/blockSize != a.Response/blockSize)
 }
 
-// give notes the answer to a call that is not answered again; idle: there was
-// nothing in it, and the call has changed nothing.
+// give records the response n to a call that is not a repetition. idle says that the response has
+// no content and that the call changed nothing.
 func (t *responseWindow) give(in *input.Allocate, kind callKind, n int32, idle bool) {
 	switch {
 	case !in.FromAM:
 		return
-	case !t.known && in.Response == 0: // the AM has registered since: numbers of before are over
+	case !t.known && in.Response == 0: // the AM has registered again: earlier numbers are not valid
 		t.known, t.firstOfLeadership = true, 0
 	case !t.known:
 		t.known, t.firstOfLeadership = true, n
@@ -159,11 +162,11 @@ func (t *responseWindow) give(in *input.Allocate, kind callKind, n int32, idle b
 	t.last, t.answersTo, t.highest, t.idle, t.payload = n, in.Response, n, idle, payloadOf(in)
 }
 
-// count begins the count of an attempt whose AM has registered.
+// count starts the numbers of an attempt whose AM has registered.
 func (t *responseWindow) count(response int32) {
 	top := t.highest
 	if !t.known && response > 0 {
-		top = response | (blockSize - 1) // what leaders before may have given
+		top = response | (blockSize - 1) // the last number that earlier leaders may have used
 	}
 	if top > numberMax/2 {
 		top = 0
@@ -171,8 +174,7 @@ func (t *responseWindow) count(response int32) {
 	*t = responseWindow{app: t.app, attempt: t.attempt, known: true, answersTo: -1, highest: top}
 }
 
-// unheard says whether there was something in an answer, of which an AM that has
-// not had it must hear.
+// unheard reports whether response n has content. An AM that has not received it must get it.
 func (p *Planner) unheard(slot uint32, n int32) bool {
 	for c, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
 		if k.GrantedIn == n || k.CompletedIn == n {
@@ -188,15 +190,14 @@ func (p *Planner) unheard(slot uint32, n int32) bool {
 	return false
 }
 
-// payloadChanged says whether a call asks something else than the one of the same number
-// that was answered: its AM has given that up, and asks for more.
+// payloadChanged reports whether a call asks for something else than the call with the same number
+// that got the last response. Its AM has then given up that call, and asks for more.
 func payloadChanged(in *input.Allocate, body uint64) bool {
 	b := payloadOf(in)
 	return b != 0 && b != body
 }
 
-// payloadOf tells what two calls of the same number ask from one another; 0 when it
-// is nothing.
+// payloadOf returns a hash of what a call asks for; 0 if it asks for nothing.
 func payloadOf(in *input.Allocate) uint64 {
 	if len(in.Asks)+len(in.Releases)+len(in.BlacklistAdd)+len(in.BlacklistRemove)+len(in.Updates)+len(in.Gang) == 0 {
 		return 0
@@ -244,8 +245,8 @@ func resource(r yarn.Resource, number func(uint64)) {
 	}
 }
 
-// Twin is a planner on a fork of the planning state that knows what p knows, and
-// must decide as p does. It is made to check p.
+// Twin returns a planner on a fork of the planning state that knows what p knows and must make the
+// same decisions. It serves to check p.
 func (p *Planner) Twin() (*Planner, error) {
 	q, err := New(p.st.Fork(), p.opt)
 	if err == nil {

@@ -9,20 +9,22 @@ import (
 	"rmd/yarn"
 )
 
-// A report may reach the planner long after it was made. A frontend repeats what it could not bring to
-// a leader, and a copy may wait in a connection. Meanwhile the node has gone on, at another frontend or
-// by another call, and what the stale copy says of its containers is wrong.
+// A report may reach the planner long after the node sent it: a frontend repeats what it could not
+// deliver to a leader, and a copy may wait in a connection. Meanwhile the node may have called
+// another frontend or sent a newer report. Then the old report's statements about containers are
+// wrong.
 //
-// A frontend therefore numbers every unbroken run of a node's heartbeats, and every registration. Such a
-// session (HeartbeatSession) begins with a report that names the session before it (PrevSession), as the
-// committed state has it; the planner accepts that report only while that one is still the node's. Within
-// a session the response numbers tell the order. What led to no event needs no mark: a stale copy of it
-// leads to none either, as long as nothing that was accepted lies between.
+// Therefore a frontend gives a number, the HeartbeatSession, to each unbroken run of a node's
+// heartbeats and to each registration. The first report of a session also has the number of the
+// session before it, PrevSession, which the frontend reads from the committed state. The planner
+// accepts that report only if PrevSession is still the node's session. Within a session, response
+// numbers tell the order. A report that led to no events is not recorded: as long as no newer
+// report was accepted, a copy of it leads to no events either.
 
-// stale says whether the node has been heard since a report was made.
+// stale reports whether the planner has accepted a report of the node that is newer than this one.
 func stale(n *state.Node, in *input.NodeHeartbeat) bool {
 	switch in.HeartbeatSession {
-	case 0: // the frontend keeps the order itself
+	case 0: // the frontend delivers heartbeats in order
 		return false
 	case n.HeartbeatSession:
 		return older(in.Response, n.Response)
@@ -30,14 +32,13 @@ func stale(n *state.Node, in *input.NodeHeartbeat) bool {
 	return in.PrevSession != n.HeartbeatSession
 }
 
-// older says whether one response number is older than another; they count in
-// a circle, as YARN's do.
+// older reports whether response number a is older than b. Numbers wrap around, as YARN's do.
 func older(a, b int32) bool {
 	d := uint32(b-a) & math.MaxInt32
 	return d != 0 && d < 1<<30
 }
 
-// heard marks a report as taken in, when it begins a session or has led to events.
+// heard records a report if it begins a session or has led to events.
 func (p *Planner) heard(slot uint32, in *input.NodeHeartbeat) {
 	if in.HeartbeatSession == 0 {
 		return
@@ -48,8 +49,8 @@ func (p *Planner) heard(slot uint32, in *input.NodeHeartbeat) {
 	}
 }
 
-// elsewhere refuses a registration of a node that has been heard since it was
-// made.
+// elsewhere refuses a registration if the planner has since accepted a report or registration of
+// the node.
 func (p *Planner) elsewhere(slot uint32, in *input.RegisterNode) *input.Fault {
 	if slot == 0 || in.HeartbeatSession == 0 {
 		return nil
