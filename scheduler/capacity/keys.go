@@ -147,7 +147,7 @@ type unhonored struct{ name, value, why string }
 
 const (
 	whyAsync     = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
-	whyAuto      = "queues are not created automatically; list the queue under its parent"
+	whyAuto      = "submissions create queues only by auto-queue-creation-v2 and auto-create-child-queue"
 	whyLabels    = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
 	whyMultiNode = "each pass looks at one node; there is no multi-node lookup"
 	whyPlans     = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"

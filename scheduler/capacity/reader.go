@@ -135,7 +135,7 @@ var timeUnits = []struct {
 	millis int64
 }{{"ms", 1}, {"s", 1000}, {"m", 60_000}, {"h", 3_600_000}, {"d", 86_400_000}}
 
-// millis reads a duration of at least a millisecond. Without a suffix it is in milliseconds.
+// millis reads a duration from a millisecond to 365 days. Without a suffix it is in milliseconds.
 func (r *reader) millis(name string, def int64) int64 {
 	const most = 365 * 86_400_000
 	v, ok := r.get(name)
