@@ -11,14 +11,29 @@ func (r *Replica) openHadoop() error {
 	if r.opt.Config.HadoopConfDir == "" {
 		return nil
 	}
+	plain, secure := r.pages()
 	var err error
 	r.hadoop, err = hadoop.Open(hadoop.Config{
 		Logger: r.log.Named("hadoop"), Settings: r.opt.Config, Budget: r.budget,
 		Submitter: r.forwarder, Machine: r.machine, Current: r.current, Reason: r.reasons.of,
 		Leader:  func() leadership.Leadership { l, _ := r.tracker.Leader(); return l },
 		Listens: r.listens, Observe: r.metrics.ObserveIPC,
+		Plain: plain, Secure: secure, Dialable: func(listens string) string { return dialable(listens, r.PeerAddr()) },
 	})
 	return err
+}
+
+// pages returns the addresses of the ports of REST without and with TLS. They are empty if there is
+// no such port.
+func (r *Replica) pages() (plain, secure string) {
+	for _, l := range r.http {
+		if l == r.secure {
+			secure = l.Addr().String()
+		} else {
+			plain = l.Addr().String()
+		}
+	}
+	return plain, secure
 }
 
 // listens are the addresses of REST and of the port for other replicas.

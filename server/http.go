@@ -26,9 +26,9 @@ import (
 // off turns plain REST off in http.listen.
 const off = "none"
 
-// openREST creates the HTTP server, if it has a port.
+// openREST creates the server for the ports of REST, if there are any.
 func (r *Replica) openREST() error {
-	if h := r.opt.Config.HTTP; (h.Listen == "" || h.Listen == off) && h.ListenTLS == "" {
+	if len(r.http) == 0 {
 		return nil
 	}
 	c := httpserver.DefaultConfig()
@@ -57,13 +57,11 @@ func (r *Replica) openREST() error {
 		c.Hadoop.Admin, c.Hadoop.Groups = r.hadoop.Admin, r.hadoop.Groups
 	}
 	var err error
-	if r.rest, err = httpserver.New(c); err != nil {
-		return err
-	}
-	return r.listenHTTP()
+	r.rest, err = httpserver.New(c)
+	return err
 }
 
-// listenHTTP opens the ports of REST.
+// listenHTTP opens the ports of REST. openHadoop needs their addresses.
 func (r *Replica) listenHTTP() error {
 	c := r.opt.Config
 	if c.HTTP.Listen != "" && c.HTTP.Listen != off {

@@ -1,6 +1,15 @@
 package server
 
-import "testing"
+import (
+	"net"
+	"os"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/config"
+	"rmd/internal/portblock"
+)
 
 // TestDialable: a port that is open on all addresses is told with the host that the replica advertises.
 func TestDialable(t *testing.T) {
@@ -16,4 +25,36 @@ func TestDialable(t *testing.T) {
 			t.Errorf("%s of %s: %s, want %s", c.listens, c.advertised, got, c.want)
 		}
 	}
+}
+
+// TestPagesOverTLSOnly: a replica that serves pages over TLS only has no plain address, and its port is
+// closed after Close also if the replica did not open.
+func TestPagesOverTLSOnly(t *testing.T) {
+	ca, at := newAuthority(t, "prod"), portblock.Open(t)
+	k := config.Default()
+	k.ID, k.Cluster, k.Data = "rm1", "prod", t.TempDir()
+	if err := os.Chmod(k.Data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.Raft.Listen, k.HTTP.Listen, k.HTTP.ListenTLS, k.TLS = portblock.Loopback(at.Take()), off, portblock.Loopback(at.Take()), ca.issue("prod", "rm1")
+	r, err := Open(Options{Config: k, Version: "test", Logger: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, secure := r.pages()
+	if plain != "" || secure != k.HTTP.ListenTLS {
+		t.Errorf("plain %q, over TLS %q", plain, secure)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	k.HadoopConfDir = t.TempDir() + "/none"
+	if _, err := Open(Options{Config: k, Version: "test", Logger: hclog.NewNullLogger()}); err == nil {
+		t.Fatal("a directory that does not exist is opened")
+	}
+	l, err := net.Listen("tcp", k.HTTP.ListenTLS)
+	if err != nil {
+		t.Fatalf("the port is not closed: %v", err)
+	}
+	_ = l.Close()
 }

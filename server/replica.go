@@ -78,7 +78,7 @@ func Open(opt Options) (*Replica, error) {
 
 // open starts the parts. Each needs those before it.
 func (r *Replica) open() error {
-	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openForwarder, r.openHadoop, r.openREST} {
+	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openForwarder, r.listenHTTP, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -168,6 +168,9 @@ func (r *Replica) closePorts() error {
 		wg.Go(func() { rest = r.rest.Close() })
 	}
 	wg.Wait()
+	for _, l := range r.http {
+		_ = l.Close() // one that was never served is still open; for the others this does nothing
+	}
 	return errors.Join(yarn, rest)
 }
 

@@ -53,6 +53,11 @@ type Config struct {
 	Reason func(st *state.State, id yarn.ApplicationID) string
 	// Listens returns the addresses of the replica's other ports.
 	Listens func() []string
+	// Plain and Secure are the addresses of the ports of the web pages without and with TLS. They
+	// are empty if there is no such port.
+	Plain, Secure string
+	// Dialable returns the address under which clients reach a port of this replica.
+	Dialable func(listens string) string
 	// Observe is called after each call. protocol is the last part of the protocol's name without
 	// "PB".
 	Observe func(protocol, method, code string, took time.Duration)
@@ -180,22 +185,29 @@ func (f *Frontend) openClient() error {
 	}
 	c.Logger, c.Submitter, c.Reader, c.Access = f.logger("client"), f.cfg.Submitter, f.read, f.access
 	c.Queues, c.Nodes, c.Why = new(queueView), nodeUsage{f.tracker}, f.cfg.Reason
-	c.WebURL = f.webURL()
+	c.WebURL = webURL(f.conf, f.cfg)
 	var err error
 	f.client, err = client.New(c)
 	return err
 }
 
-// webURL returns this replica's web address from Hadoop's files, or else the address of its HTTP
-// listener.
-func (f *Frontend) webURL() string {
-	const key = "yarn.resourcemanager.webapp.address"
-	for _, name := range []string{key + "." + f.cfg.Settings.ID, key} {
-		if v := f.conf.Value(name, ""); v != "" {
-			return "http://" + v
+// webURL returns the address under which clients open this replica's pages: that in Hadoop's files,
+// or else that of the port. It has https if only TLS is served, or if yarn.http.policy asks for it.
+// It is empty if no pages are served.
+func webURL(conf *hadoopconf.Config, cfg Config) string {
+	scheme, key, listens := "http://", "yarn.resourcemanager.webapp.address", cfg.Plain
+	if cfg.Secure != "" && (cfg.Plain == "" || conf.Value("yarn.http.policy", "") == "HTTPS_ONLY") {
+		scheme, key, listens = "https://", "yarn.resourcemanager.webapp.https.address", cfg.Secure
+	}
+	if listens == "" {
+		return ""
+	}
+	for _, name := range []string{key + "." + cfg.Settings.ID, key} {
+		if v := strings.TrimSpace(conf.Value(name, "")); v != "" && !strings.Contains(v, "${") {
+			return scheme + cfg.Dialable(v)
 		}
 	}
-	return "http://" + f.cfg.Settings.HTTP.Listen
+	return scheme + cfg.Dialable(listens)
 }
 
 // nodeUsage returns the utilization that nodes report to this replica.

@@ -107,9 +107,10 @@ type Config struct {
 	Now func() time.Time
 
 	// WebURL is this replica's web address, http://host:port. Reports of failed attempts link to
-	// the application's page there.
+	// the application's page there. It is empty if the replica serves no pages.
 	WebURL string
-	// ProxyURL is the address that serves /proxy. If it is empty, it is WebURL.
+	// ProxyURL is the address that serves /proxy. If it is empty, it is WebURL. If both are empty,
+	// reports have no address of the proxy.
 	ProxyURL string
 	// NodeScheme is http or https, for the links to nodes.
 	NodeScheme string
@@ -174,10 +175,8 @@ func (c Config) Validate() error {
 	if err := webURL(c.WebURL); err != nil {
 		errs = append(errs, fmt.Errorf("WebURL: %w", err))
 	}
-	if c.ProxyURL != "" {
-		if err := webURL(c.ProxyURL); err != nil {
-			errs = append(errs, fmt.Errorf("ProxyURL: %w", err))
-		}
+	if err := webURL(c.ProxyURL); err != nil {
+		errs = append(errs, fmt.Errorf("ProxyURL: %w", err))
 	}
 	if c.NodeScheme != "http" && c.NodeScheme != "https" {
 		errs = append(errs, fmt.Errorf("NodeScheme is %q; use http or https", c.NodeScheme))
@@ -188,7 +187,11 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// webURL checks the address of pages. An empty one is valid.
 func webURL(text string) error {
+	if text == "" {
+		return nil
+	}
 	u, err := url.Parse(text)
 	if err != nil {
 		return err

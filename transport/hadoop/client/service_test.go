@@ -103,6 +103,23 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+// TestNoPages: a replica that serves no pages gives no address of a page, except of a proxy elsewhere.
+func TestNoPages(t *testing.T) {
+	cfg := newHouse(t).svc.cfg
+	const failed = "x\nFailing this attempt.Diagnostics: y. Failing the application."
+	id := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}
+	for proxy, want := range map[string]string{"": "N/A", "http://proxy:9099": "http://proxy:9099/proxy/application_1_0002/"} {
+		cfg.WebURL, cfg.ProxyURL = "", proxy
+		s, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.proxyURL(id) != want || s.appPage(id) != "N/A" || s.diagnostics(id, failed) != failed {
+			t.Errorf("with proxy %q: %s, %s, %q", proxy, s.proxyURL(id), s.appPage(id), s.diagnostics(id, failed))
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	conf, err := hadoopconf.Parse(strings.NewReader(`<configuration>
 		<property><name>yarn.resourcemanager.application.max-tags</name><value>3</value></property>

@@ -150,17 +150,27 @@ func over(a *state.App) bool { return a.State.Ended() || a.AttemptState == state
 // nodeHTTP returns the address of a node's pages, host:port.
 func nodeHTTP(n *state.Node) string { return n.ID.Host + ":" + strconv.Itoa(int(n.HTTPPort)) }
 
+// proxyURL returns the address of an AM's pages at the proxy.
 func (s *Service) proxyURL(id yarn.ApplicationID) string {
+	if s.proxy == "" {
+		return unavailable
+	}
 	return s.proxy + "/proxy/" + id.String() + "/"
 }
 
-func (s *Service) appPage(id yarn.ApplicationID) string { return s.web + "/cluster/app/" + id.String() }
+// appPage returns the address of an application's page.
+func (s *Service) appPage(id yarn.ApplicationID) string {
+	if s.web == "" {
+		return unavailable
+	}
+	return s.web + "/cluster/app/" + id.String()
+}
 
 // diagnostics adds the address of the application's page to the text of a failure, as YARN does.
 // The planner does not know the address.
 func (s *Service) diagnostics(id yarn.ApplicationID, text string) string {
 	const failing, end = "\nFailing this attempt.Diagnostics: ", ". Failing the application."
-	if !strings.Contains(text, failing) {
+	if s.web == "" || !strings.Contains(text, failing) {
 		return text
 	}
 	text, whole := strings.CutSuffix(text, end)
