@@ -4,8 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,27 +96,13 @@ func (f *files) Reload() error {
 // hostsFileMax limits a list of hosts, in bytes. 100,000 names need at most 25 MB.
 const hostsFileMax = 32 << 20
 
-// readBounded reads a file of at most hostsFileMax bytes.
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read from
-	b, err := io.ReadAll(io.LimitReader(f, hostsFileMax+1))
-	if err == nil && len(b) > hostsFileMax {
-		err = fmt.Errorf("%s has more than %d bytes", path, hostsFileMax)
-	}
-	return b, err
-}
-
 // hostsOf reads a list of hosts. Each line has any number of hosts, and "#" begins a comment. A
 // file whose name ends with .xml has YARN's XML format.
 func hostsOf(path string) ([]string, []input.HostTimeout, error) {
 	if path == "" {
 		return nil, nil, nil
 	}
-	b, err := readBounded(path)
+	b, err := hadoopconf.ReadFile(path, hostsFileMax)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list of hosts: %w", err)
 	}

@@ -2,7 +2,6 @@ package hadoop
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,17 +58,10 @@ func readRules(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s is not a file", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxRulesFile+1))
+	b, err := hadoopconf.ReadFile(path, maxRulesFile)
 	switch {
 	case err != nil:
 		return "", err
-	case len(b) > maxRulesFile:
-		return "", fmt.Errorf("%s is larger than %d bytes", path, maxRulesFile)
 	case strings.TrimSpace(string(b)) == "":
 		return "", fmt.Errorf("%s is empty", path)
 	}

@@ -4,14 +4,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-ldap/ldap/v3"
+
+	"rmd/internal/hadoopconf"
 )
 
 const ldapPrefix = Key + ".ldap"
@@ -138,26 +138,13 @@ func (r *ldapReader) readServers(c *ldapConfig) {
 // maxSecretFile limits a file with a password or certificates, in bytes.
 const maxSecretFile = 1 << 20
 
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read from
-	b, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
-	if err == nil && len(b) > maxSecretFile {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxSecretFile)
-	}
-	return b, err
-}
-
 // readTLS reads the trusted certificates and the client's own certificate, as PEM. It does not read
 // Java key stores.
 func (r *ldapReader) readTLS() *tls.Config {
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	const pem = "%s has no certificate as PEM; keytool -exportcert -rfc writes one from a Java store"
 	if path := r.text(".ssl.truststore", ""); path != "" {
-		b, err := readFile(path)
+		b, err := hadoopconf.ReadFile(path, maxSecretFile)
 		out.RootCAs = x509.NewCertPool()
 		if err != nil {
 			r.fault(".ssl.truststore", "%v", err)
@@ -166,7 +153,7 @@ func (r *ldapReader) readTLS() *tls.Config {
 		}
 	}
 	if path := r.text(".ssl.keystore", ""); path != "" {
-		b, err := readFile(path)
+		b, err := hadoopconf.ReadFile(path, maxSecretFile)
 		if err != nil {
 			r.fault(".ssl.keystore", "%v", err)
 			return out
@@ -206,7 +193,7 @@ func (r *ldapReader) readUser(prefix string) bindUser {
 		}
 		return u
 	}
-	b, err := readFile(path)
+	b, err := hadoopconf.ReadFile(path, maxSecretFile)
 	if err != nil {
 		r.fault(prefix+".bind.password.file", "%v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -35,6 +34,8 @@ type RacksConfig struct {
 	// (net.topology.script.file.name). If both are set, the table is used. If neither is set, every
 	// host is in DefaultRack.
 	Table, Script string
+	// TableMax limits the table, in bytes.
+	TableMax int64
 	// Lookup resolves a host name. As in YARN, the first address is used.
 	Lookup func(ctx context.Context, host string) ([]string, error)
 	// Timeout limits one lookup. After a failed one, a host is not looked up again before
@@ -50,6 +51,7 @@ type RacksConfig struct {
 func DefaultRacksConfig() RacksConfig {
 	return RacksConfig{
 		Logger:     hclog.NewNullLogger(),
+		TableMax:   32 << 20, // 100,000 hosts need at most 30 MB
 		Lookup:     lookup,
 		Timeout:    10 * time.Second,
 		RetryAfter: 30 * time.Second,
@@ -77,7 +79,7 @@ func (c RacksConfig) Validate() error {
 	if c.Logger == nil || c.Lookup == nil {
 		errs = append(errs, errors.New("logger and look-up are required"))
 	}
-	if c.Timeout <= 0 || c.RetryAfter <= 0 || c.ScriptsMax < 1 || c.CacheMax < 1 {
+	if c.Timeout <= 0 || c.RetryAfter <= 0 || c.ScriptsMax < 1 || c.CacheMax < 1 || c.TableMax < 1 {
 		errs = append(errs, errors.New("times and bounds must be positive (start from DefaultRacksConfig)"))
 	}
 	return errors.Join(errs...)
@@ -115,9 +117,9 @@ func NewTopology(cfg RacksConfig) (*Topology, error) {
 func (t *Topology) Reload() error {
 	var table map[string]string
 	if t.cfg.Table != "" {
-		data, err := os.ReadFile(t.cfg.Table)
+		data, err := hadoopconf.ReadFile(t.cfg.Table, t.cfg.TableMax)
 		if err != nil {
-			return fmt.Errorf("topology table: %w", err)
+			return fmt.Errorf("topology table (net.topology.table.file.name): %w", err)
 		}
 		table = readTable(data)
 	}

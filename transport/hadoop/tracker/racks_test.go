@@ -75,6 +75,26 @@ func TestTable(t *testing.T) {
 	wantRacks(t, topology(t, func(c *RacksConfig) { c.Table = file }), map[string]string{"node1": DefaultRack})
 }
 
+// TestLargeTable: a table that is too large is refused, and the one before stays.
+func TestLargeTable(t *testing.T) {
+	file := write(t, 0o600, "node1 /r1\n")
+	r := topology(t, func(c *RacksConfig) { c.Table, c.TableMax = file, 20 })
+	if err := os.WriteFile(file, []byte("node1 /r2\nnode2 /r2\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Reload(); err == nil || !strings.Contains(err.Error(), "net.topology.table.file.name): "+file+" is larger than 20 bytes") {
+		t.Errorf("21 bytes: %v", err)
+	}
+	wantRacks(t, r, map[string]string{"node1": "/r1"})
+	if err := os.WriteFile(file, []byte("node1 /r2\nnode2 /r2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Reload(); err != nil {
+		t.Errorf("20 bytes: %v", err)
+	}
+	wantRacks(t, r, map[string]string{"node1": "/r2"})
+}
+
 // TestScript: it is given the address, as YARN does it, once for each host.
 func TestScript(t *testing.T) {
 	calls := filepath.Join(t.TempDir(), "calls")
