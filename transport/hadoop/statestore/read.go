@@ -148,8 +148,11 @@ func (r *reader) epoch() error {
 		return err
 	}
 	var p proto.EpochProto
-	if err := gproto.Unmarshal(b, &p); err != nil || p.GetEpoch() < 0 || p.GetEpoch() > maxEpoch {
-		return r.problem(epochNode, "check the state store", "the epoch %d is not readable: %v", p.GetEpoch(), err)
+	if err := gproto.Unmarshal(b, &p); err != nil {
+		return r.problem(epochNode, "check the state store", "the epoch is not readable: %v", err)
+	}
+	if p.GetEpoch() < 0 || p.GetEpoch() > maxEpoch {
+		return r.problem(epochNode, "check the state store", "the epoch is %d; it must be from 0 to %d", p.GetEpoch(), maxEpoch)
 	}
 	r.store.Epoch = uint32(p.GetEpoch())
 	return nil

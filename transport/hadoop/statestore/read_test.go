@@ -179,6 +179,8 @@ func TestProblems(t *testing.T) {
 		"attempt state": {func(z znodes) { at := split + "/appattempt_1795453977887_0003_000001"; z[at] = append(z[at], 4<<3, 42) }, "application_1795453977887_0003: appattempt_1795453977887_0003_000001: attempt state 42 is not known"},
 		"final status":  {func(z znodes) { at := split + "/appattempt_1795453977887_0003_000001"; z[at] = append(z[at], 8<<3, 9) }, "final status 9 is not known"},
 		"another's":     {func(z znodes) { z.move(split, apps+"application_1_0003") }, "application_1_0003: its znode has the context of application_1795453977887_0003"},
+		"epoch":         {func(z znodes) { z["/rmstore/ZKRMStateRoot/EpochNode"] = []byte{8, 0x80, 0x80, 0x80, 4} }, "EpochNode: the epoch is 8388608; it must be from 0 to 8388607"},
+		"no epoch":      {func(z znodes) { z["/rmstore/ZKRMStateRoot/EpochNode"] = []byte("x") }, "EpochNode: the epoch is not readable: proto:"},
 		"keys":          {func(z znodes) { z["/rmstore/ZKRMStateRoot/AMRMTokenSecretManagerRoot"] = []byte{10, 0} }, "the keys of AMs' tokens are incomplete"},
 		"key": {func(z znodes) {
 			z["/rmstore/ZKRMStateRoot/RMDTSecretManagerRoot/RMDTMasterKeysRoot/DelegationKey_1"] = []byte{1}
