@@ -218,10 +218,13 @@ func (c *checker) count(e event.Event) {
 	switch e := e.(type) {
 	case *event.ApplicationSubmitted:
 		n.Submitted++
+		declared, err := yarn.DeclaredLifetime(e.Tags)
+		n.Declared += one(err == nil && declared > 0)
 	case *event.ContainerAllocated:
 		n.Allocated++
 	case *event.ContainerLent:
 		n.Allocated++
+		n.Borrowed += one(e.DeadlineMillis > 0)
 	case *event.ReservationMade:
 		n.Made++
 	case *event.ReservationFulfilled:

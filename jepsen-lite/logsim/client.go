@@ -107,7 +107,7 @@ func (c *client) submit() {
 		in.Queue = "" // the placement rules know one
 	}
 	in.Label, in.AMLabel = w.label(), w.label()
-	in.Tags = j.gang(n)
+	in.Tags = append(in.Tags, j.gang(n)...)
 	c.sent = in
 	w.wire.send(c, c.keyed(in))
 }

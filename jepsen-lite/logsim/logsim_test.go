@@ -74,6 +74,7 @@ func TestSeeds(t *testing.T) {
 		"fulfillments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
 		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused,
 		"warnings": all.Warned, "warnings inside queues": all.Inside, "withdrawn warnings": all.Withdrawn, "warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast, "entries of shadows": all.Shadowed,
+		"declared lifetimes": all.Declared, "containers lent until they end": all.Borrowed,
 		"nodes held for gangs": events[event.KindGangReserved], "gangs started": events[event.KindGangStarted]} {
 		if n < 3 {
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)

@@ -45,7 +45,9 @@ type world struct {
 // Counts counts what happened in a run. Again is the number of applications that were submitted a
 // second time by a call that was repeated after the idempotency table had forgotten it. Resyncs is
 // the number of AMs that had to register again because a late copy of their call arrived between
-// two other calls, or before their first call after a second registration.
+// two other calls, or before their first call after a second registration. Declared is the number of
+// applications that declare how long their containers run, and Borrowed the number of containers
+// that were lent room until a time at which they end.
 type Counts struct {
 	Steps, Entries, Skipped, Survived, Dropped, Leaderships, Terms            int
 	Crashes, Restores, Installs, Snapshots, Rollbacks                         int
@@ -53,6 +55,7 @@ type Counts struct {
 	Submitted, Allocated, Made, Fulfilled, Cancelled, Completed, Repeated     int
 	NodesLost, Finished, Killed, Failed, KeysReused, Released, Again, Resyncs int
 	Warned, Inside, Withdrawn, Preempted, Told, Forecast, Shadowed            int
+	Declared, Borrowed                                                        int
 }
 
 // Add adds the counts of another run.
@@ -67,7 +70,8 @@ func (c *Counts) Add(o Counts) {
 		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
 		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
 		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs},
-		{&c.Warned, o.Warned}, {&c.Inside, o.Inside}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted}, {&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed}} {
+		{&c.Warned, o.Warned}, {&c.Inside, o.Inside}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted}, {&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed},
+		{&c.Declared, o.Declared}, {&c.Borrowed, o.Borrowed}} {
 		*p.to += p.from
 	}
 }
