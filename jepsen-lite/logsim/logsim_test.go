@@ -108,3 +108,25 @@ func TestRepeats(t *testing.T) {
 		}
 	}
 }
+
+// TestCompact: the log keeps an entry until a majority of the replicas have it in their snapshots.
+func TestCompact(t *testing.T) {
+	for _, c := range []struct {
+		snaps []uint64
+		want  uint64
+	}{
+		{[]uint64{7}, 5}, {[]uint64{7, 4}, 2}, {[]uint64{9, 3, 7}, 5}, {[]uint64{9, 8, 7, 0}, 5}, {[]uint64{9, 8, 5, 0, 0}, 3}, {[]uint64{9, 8, 0, 0, 0}, 0}, {[]uint64{9, 2, 0}, 0},
+	} {
+		w := &world{opt: Options{Trailing: 2}}
+		for range 10 {
+			w.log.append(1, nil)
+		}
+		for _, index := range c.snaps {
+			w.rs = append(w.rs, &replica{w: w, snap: saved{index: index}})
+		}
+		w.compact()
+		if w.log.base != c.want {
+			t.Errorf("snapshots %d: the log begins after %d, want %d", c.snaps, w.log.base, c.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"rmd/scheduler/input"
@@ -248,19 +249,16 @@ func (w *world) appendLate() {
 	w.check.expectSkip(w.log.append(w.log.term, e.data))
 }
 
-// compact removes the entries that the snapshots of two replicas contain, except the trailing ones.
+// compact removes the entries that the snapshots of a majority of the replicas contain, except the
+// trailing ones.
 func (w *world) compact() {
-	first, second := uint64(0), uint64(0)
+	var indexes []uint64
 	for _, r := range w.rs {
-		switch i := r.snap.index; {
-		case i > first:
-			first, second = i, first
-		case i > second:
-			second = i
-		}
+		indexes = append(indexes, r.snap.index)
 	}
-	if second > w.opt.Trailing {
-		w.log.compact(second - w.opt.Trailing)
+	slices.Sort(indexes)
+	if safe := indexes[(len(indexes)-1)/2]; safe > w.opt.Trailing {
+		w.log.compact(safe - w.opt.Trailing)
 	}
 }
 
