@@ -13,7 +13,8 @@ import (
 )
 
 // ErrNotNow means that a fault has no victim now, or that it would mean nothing in the cluster's
-// present state. It is not a failure.
+// present state. It is not a failure. If Inject has changed something before it finds this out, it
+// also returns a Heal.
 var ErrNotNow = errors.New("not now")
 
 // Env is the environment of faults.
@@ -96,7 +97,7 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	m := &Moment{Fault: f.Name, Kind: f.Kind, Lone: f.Lone, Began: time.Now()}
 	e.moment, e.broken = m, ctx.Err
 	heal, err := f.Inject(ctx, e)
-	if errors.Is(err, ErrNotNow) {
+	if errors.Is(err, ErrNotNow) && heal == nil {
 		m.Err = err
 		return *m
 	}
@@ -116,8 +117,12 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 	if heal != nil {
 		// Heal also when the run is interrupted, so that the machine is left in order.
 		healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healWithin)
-		err = errors.Join(err, heal(healing))
+		healed := heal(healing)
 		cancel()
+		if healed != nil && errors.Is(err, ErrNotNow) {
+			err = nil // the cluster is not in order: this is a failure
+		}
+		err = errors.Join(err, healed)
 	}
 	m.Ended, m.Err = time.Now(), err
 	end := &history.Fault{Kind: f.Name, When: history.End, ID: id, On: m.On, Text: m.Text}

@@ -86,6 +86,16 @@ func TestDoFails(t *testing.T) {
 	if !errors.Is(m.Err, ErrNotNow) || !m.Ended.IsZero() || len(h.Faults) != before {
 		t.Errorf("a fault that was not done: %+v, %d lines", m, len(h.Faults)-before)
 	}
+	// A fault that ends half-way is healed, and its failure to heal is no lack of a victim.
+	for _, sick := range []error{nil, errors.New("it does not start")} {
+		healed, before = false, len(h.Faults)
+		m = e.Do(t.Context(), Fault{Name: "z", Hold: seconds(100, 200), Inject: func(context.Context, *Env) (Heal, error) {
+			return func(context.Context) error { healed = true; return sick }, ErrNotNow
+		}}, 1)
+		if !healed || errors.Is(m.Err, ErrNotNow) != (sick == nil) || !errors.Is(m.Err, sick) && sick != nil || m.Ended.IsZero() || len(h.Faults) != before+2 {
+			t.Errorf("half of a fault: %+v, healed %v, %d lines", m, healed, len(h.Faults)-before)
+		}
+	}
 }
 
 func TestSeconds(t *testing.T) {

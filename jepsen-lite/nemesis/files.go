@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -117,13 +118,17 @@ func damage(ctx context.Context, e *Env, change func(file string, b []byte) []by
 		return nil, err
 	}
 	heal := func(ctx context.Context) error { return e.back(ctx, r) }
+	e.on("%s", []*harness.Replica{r}, r.ID)
 	files := dataFiles(r)
 	file := files[e.Rand.IntN(len(files))]
 	b, err := os.ReadFile(file)
-	if err != nil || len(b) == 0 {
+	if err == nil && len(b) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		before.drop()
 		return heal, fmt.Errorf("%w: %s cannot be damaged: %v", ErrNotNow, file, err)
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
 	if err := os.WriteFile(file, change(file, b), 0o600); err != nil {
 		return heal, err
 	}
