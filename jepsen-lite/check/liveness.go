@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"rmd/jepsen-lite/history"
@@ -243,7 +242,7 @@ func (j *judge) disks() {
 	slices.Sort(acks)
 	limit := int64(j.opt.Watchdog + 10*j.opt.Election)
 	for i, x := range j.h.Faults {
-		if x.When != history.Begin || len(x.On) != 1 || !(strings.Contains(x.Kind, "disk") || strings.Contains(x.Kind, "sync")) {
+		if x.When != history.Begin || len(x.On) != 1 || !x.Disk {
 			continue
 		}
 		to, alone := j.alone(i)

@@ -77,7 +77,7 @@ func TestRecoveryBreaks(t *testing.T) {
 			return r
 		}},
 		{"a slow disk stops all", "L5", "no write was acknowledged for 30s; the limit is 15s", func() *run {
-			r := recovery().at(30).add(&history.Fault{Kind: "disk-hung", When: history.Begin, ID: 2, On: []string{"r2"}})
+			r := recovery().at(30).add(&history.Fault{Kind: "short-hang", Disk: true, When: history.Begin, ID: 2, On: []string{"r2"}})
 			return r.at(60).ok(history.Submit, value{}, value{App: app1})
 		}},
 	}
@@ -90,9 +90,9 @@ func TestRecoveryBreaks(t *testing.T) {
 // fault.
 func TestSlowDisk(t *testing.T) {
 	hung := func(id int) *history.Fault {
-		return &history.Fault{Kind: "disk-hung", When: history.Begin, ID: id, On: []string{"r2"}}
+		return &history.Fault{Kind: "short-hang", Disk: true, When: history.Begin, ID: id, On: []string{"r2"}}
 	}
-	healed := &history.Fault{Kind: "disk-hung", When: history.End, ID: 2, On: []string{"r2"}}
+	healed := &history.Fault{Kind: "short-hang", When: history.End, ID: 2, On: []string{"r2"}}
 	r := recovery().at(30).add(hung(2)).at(34).ok(history.Submit, value{}, value{App: app1}).at(35).add(healed)
 	v := r.judge(t, exact())
 	holds(t, v, "L5")
@@ -102,6 +102,11 @@ func TestSlowDisk(t *testing.T) {
 	r = recovery().at(29).add(&history.Fault{Kind: "crash", When: history.Begin, ID: 7, On: []string{"r1"}}).at(30).add(hung(2)).at(90).ok(history.Submit, value{}, value{App: app1})
 	if f := r.judge(t, exact()).Find("L5"); f.Status != Skipped {
 		t.Errorf("with another fault beside it: %+v", f)
+	}
+	lost := &history.Fault{Kind: "lost-disk", When: history.Begin, ID: 2, On: []string{"r2"}}
+	r = recovery().at(30).add(lost).at(90).ok(history.Submit, value{}, value{App: app1})
+	if f := r.judge(t, exact()).Find("L5"); f.Status != Skipped {
+		t.Errorf("with a fault that is not one of a disk: %+v", f)
 	}
 }
 

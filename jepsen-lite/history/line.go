@@ -84,6 +84,8 @@ type Fault struct {
 	ID   int      `json:"id,omitempty"` // joins begin and end
 	On   []string `json:"on,omitempty"`
 	Text string   `json:"text,omitempty"`
+	// Disk says, at the begin, that the fault is one of a disk that others must not wait for (L5).
+	Disk bool `json:"disk,omitempty"`
 	// Outcome is what became of damage, at its end.
 	Outcome Outcome `json:"outcome,omitempty"`
 	NS      int64   `json:"ns"`

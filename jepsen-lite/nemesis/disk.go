@@ -21,14 +21,14 @@ func Disks() []Fault {
 	return []Fault{
 		{Name: "power-cut", Kind: harness.PowerLoss, Text: "one replica's file system loses what was not synced, and its process", Hold: seconds(0, 2), Inject: powerCut},
 		{Name: "power-cut-all", Kind: harness.PowerLoss, Text: "the same to all replicas at once", Inject: powerCutAll},
-		{Name: "disk-reserve", Kind: harness.DiskFull, Text: "a disk with less than the reserve free", Hold: seconds(3, 8), Inject: fill(harness.ReserveMB*3/4, false)},
-		{Name: "disk-stop", Kind: harness.DiskFull, Text: "a disk with less than the stop level free", Hold: seconds(3, 8), Inject: fill(harness.StopMB*3/4, false)},
-		{Name: "disk-full", Kind: harness.DiskFull, Text: "a disk with no byte free", Hold: seconds(3, 8), Inject: fill(0, true)},
-		{Name: "fsync-fails", Kind: harness.SyncFails, Text: "every sync fails with EIO", Inject: syncFails},
-		{Name: "write-fails", Kind: harness.SyncFails, Text: "writes fail with ENOSPC", Inject: writeFails},
-		{Name: "slow-disk", Kind: harness.SlowDisk, Text: "every sync takes 20 to 500 ms longer", Hold: seconds(3, 10), Inject: slowDisk},
-		{Name: "hung-disk", Kind: harness.HungDisk, Text: "writes and syncs do not return; then they do", Inject: hungDisk},
-		{Name: "short-hang", Kind: harness.HungDisk, Text: "the same for 1 to 12 s, which a replica survives", Hold: seconds(1, 12), Inject: shortHang},
+		{Name: "disk-reserve", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the reserve free", Hold: seconds(3, 8), Inject: fill(harness.ReserveMB*3/4, false)},
+		{Name: "disk-stop", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the stop level free", Hold: seconds(3, 8), Inject: fill(harness.StopMB*3/4, false)},
+		{Name: "disk-full", Kind: harness.DiskFull, Disk: true, Text: "a disk with no byte free", Hold: seconds(3, 8), Inject: fill(0, true)},
+		{Name: "fsync-fails", Kind: harness.SyncFails, Disk: true, Text: "every sync fails with EIO", Inject: syncFails},
+		{Name: "write-fails", Kind: harness.SyncFails, Disk: true, Text: "writes fail with ENOSPC", Inject: writeFails},
+		{Name: "slow-disk", Kind: harness.SlowDisk, Disk: true, Text: "every sync takes 20 to 500 ms longer", Hold: seconds(3, 10), Inject: slowDisk},
+		{Name: "hung-disk", Kind: harness.HungDisk, Disk: true, Text: "writes and syncs do not return; then they do", Inject: hungDisk},
+		{Name: "short-hang", Kind: harness.HungDisk, Disk: true, Text: "the same for 1 to 12 s, which a replica survives", Hold: seconds(1, 12), Inject: shortHang},
 	}
 }
 

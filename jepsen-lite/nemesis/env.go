@@ -82,8 +82,11 @@ type Fault struct {
 	Kind string // what the machine must support: harness.Crash, …
 	Text string // one line for the list of faults
 	// Hold draws how long the fault lasts. If it is nil, the fault ends at once.
-	Hold   func(r *rand.Rand) time.Duration
-	Lone   bool // as in Moment
+	Hold func(r *rand.Rand) time.Duration
+	Lone bool // as in Moment
+	// Disk says that a running replica's disk is slow, full or hung, or fails. A majority of other
+	// replicas must go on (L5).
+	Disk   bool
 	Inject func(ctx context.Context, e *Env) (Heal, error)
 }
 
@@ -101,7 +104,7 @@ func (e *Env) Do(ctx context.Context, f Fault, scale float64) Moment {
 		m.Err = err
 		return *m
 	}
-	e.Record.Note(&history.Fault{Kind: f.Name, When: history.Begin, ID: id, On: m.On, Text: m.Text})
+	e.Record.Note(&history.Fault{Kind: f.Name, When: history.Begin, ID: id, On: m.On, Text: m.Text, Disk: f.Disk})
 	if err == nil && f.Hold != nil {
 		d := time.Duration(float64(f.Hold(e.Rand)) * scale)
 		if !e.Until.IsZero() {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
 )
 
@@ -95,6 +97,21 @@ func TestDoFails(t *testing.T) {
 		if !healed || errors.Is(m.Err, ErrNotNow) != (sick == nil) || !errors.Is(m.Err, sick) && sick != nil || m.Ended.IsZero() || len(h.Faults) != before+2 {
 			t.Errorf("half of a fault: %+v, healed %v, %d lines", m, healed, len(h.Faults)-before)
 		}
+	}
+}
+
+// TestDiskFaults: the faults of a running replica's disk say so, and the history has it.
+func TestDiskFaults(t *testing.T) {
+	kinds := []string{harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk}
+	for _, f := range All() {
+		if f.Disk != slices.Contains(kinds, f.Kind) {
+			t.Errorf("%s, a fault of kind %s: Disk is %v", f.Name, f.Kind, f.Disk)
+		}
+	}
+	h := history.New()
+	testEnv(h).Do(t.Context(), Fault{Name: "x", Disk: true, Inject: func(context.Context, *Env) (Heal, error) { return nil, nil }}, 1)
+	if !h.Faults[0].Disk {
+		t.Errorf("%+v", h.Faults[0])
 	}
 }
 
