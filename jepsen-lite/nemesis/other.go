@@ -16,7 +16,7 @@ func Others() []Fault {
 	return []Fault{
 		{Name: "backup", Kind: harness.Backup, Text: "a snapshot is saved under load, and restored into a fresh cluster", Inject: backup},
 		{Name: "recover", Kind: harness.Recover, Text: "all replicas but the furthest one are lost for good, and a cluster is made of it", Inject: recoverOne},
-		{Name: "overlap", Kind: harness.Crash, Text: "a follower is paused while the leader is killed, and another fault besides", Hold: seconds(0.5, 3), Inject: overlap},
+		{Name: "overlap", Kind: harness.Crash, Text: "a follower is paused and the leader killed, so that three replicas have no majority; both come back at once", Hold: seconds(0.5, 3), Inject: overlap},
 	}
 }
 
