@@ -3,13 +3,18 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"rmd/transport/http/v1/api"
+	"rmd/yarn"
 )
 
 // hostileOwners are callers who go beyond what is theirs: an AM whose page is not its own, a key that
@@ -84,4 +89,56 @@ func (a *attack) replayElsewhere() string {
 	}
 	out, errs, code := a.rmd("replay", file)
 	return fmt.Sprintf("%d %s%s", code, out, errs)
+}
+
+// killTheNext begins to kill the next applications before they are there, submits some as somebody else,
+// and then ends the requests.
+func (a *attack) killTheNext() string {
+	submitted := func() (out api.Submitted) {
+		said := req("POST /v1/apps", asJSON+"{operator}", `{"user":"ann","queue":"root.b","unmanaged":true}`)(a)
+		_, doc, _ := strings.Cut(said, "\r\n\r\n")
+		_ = json.Unmarshal([]byte(strings.TrimSuffix(doc, endClosed)), &out) // no document has no id
+		return out
+	}
+	first, err := yarn.ParseApplicationID(submitted().ID)
+	if err != nil {
+		return err.Error()
+	}
+	const n = 10
+	got := make([]string, n)
+	release := make(chan struct{})
+	var wg sync.WaitGroup
+	at, secure := a.web()
+	for i := range n {
+		id := first
+		id.Seq += uint32(1 + i)
+		head := a.fill("POST /v1/apps/" + id.String() + ":kill HTTP/1.1\r\nConnection: close\r\nHost: {host}\r\nContent-Type: application/json\r\nX-Rmd-Token: {submit}\r\nContent-Length: 2\r\n\r\n")
+		wg.Go(func() {
+			nc, err := dialHostile(a.dialer(), at, secure)
+			if err != nil {
+				got[i] = err.Error()
+				return
+			}
+			defer nc.Close()
+			_, _ = io.WriteString(nc, head) // what was refused takes none
+			<-release
+			_, _ = io.WriteString(nc, "{}")
+			_ = nc.SetReadDeadline(time.Now().Add(20 * time.Second))
+			b := make([]byte, len("HTTP/1.1 404 "))
+			_, _ = io.ReadFull(nc, b)
+			got[i] = string(b)
+		})
+	}
+	time.Sleep(50 * time.Millisecond) // the heads arrive
+	ids := []string{first.String()}
+	for range 3 {
+		ids = append(ids, submitted().ID)
+	}
+	close(release)
+	wg.Wait()
+	for _, id := range ids {
+		req("POST /v1/apps/"+id+":kill", asJSON+"{operator}", "{}")(a)
+	}
+	slices.Sort(got)
+	return fmt.Sprintf("%d times %s", n, strings.Join(slices.Compact(got), ", "))
 }

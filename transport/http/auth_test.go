@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -264,6 +265,54 @@ func TestTheRoleSubmitIsForOneself(t *testing.T) {
 	b.into(201, nil, "POST", "/v1/apps", `{}`, append(bearer("alice"), api.HeaderUser, "bob")...)
 	if got := b.d.last(t).Input.(*input.SubmitApplication).User; got != "alice" {
 		t.Errorf("submitted as %q", got)
+	}
+}
+
+// lateBody does something before the first byte is read.
+type lateBody struct {
+	before func()
+	io.Reader
+}
+
+func (l *lateBody) Read(p []byte) (int, error) {
+	if l.before != nil {
+		l.before()
+		l.before = nil
+	}
+	return l.Reader.Read(p)
+}
+
+// TestTheRoleSubmitKnowsNoOther: an application that is submitted while a call waits for its body, or
+// that this replica has not heard of, is nobody's but its user's.
+func TestTheRoleSubmitKnowsNoOther(t *testing.T) {
+	b := guardedBench(t, nil)
+	next := uint32(5)
+	for path, doc := range map[string]string{":kill": `{}`, ":move": `{"queue":"root.batch"}`, ":gang": `{"gang":""}`, ":priority": `{"priority":1}`,
+		"/attempt:register": `{}`, "/attempt:allocate": `{}`, "/attempt:finish": `{}`} {
+		for by, want := range map[string]int{"body": 404, "leader": 403} {
+			id, seq := fmt.Sprintf("application_%d_%04d", clusterTime, next), next
+			next++
+			late := &lateBody{Reader: strings.NewReader(doc)}
+			b.k.readIndex = nil
+			if by == "body" {
+				late.before = func() { submit(t, b.h, seq, "root.batch", "bob") }
+			} else {
+				b.k.readIndex = func(context.Context) (uint64, error) {
+					submit(t, b.h, seq, "root.batch", "bob")
+					_, at := b.h.Fork()
+					return at, nil
+				}
+			}
+			r := asked("POST", "/v1/apps/"+id+path, "submit")
+			r.Body = io.NopCloser(late)
+			w := httptest.NewRecorder()
+			if b.s.Handler().ServeHTTP(w, r); w.Code != want {
+				t.Errorf("%s, submitted with the %s: %d %s", path, by, w.Code, w.Body)
+			}
+		}
+	}
+	if got := b.d.asked(); len(got) > 0 {
+		t.Errorf("%d calls came through, such as %+v", len(got), got[0].Input)
 	}
 }
 

@@ -362,7 +362,28 @@ func (c *Call) View() (*view.View, error) {
 	return c.mux.cfg.Views.At(st, index), nil
 }
 
-// ownApp refuses the role submit the applications of others.
+// AtLeast returns what this replica has if it is enough, else a state with everything that was
+// committed when the call asks.
+func (c *Call) AtLeast(enough func(*state.State) bool) (*state.State, error) {
+	st, _ := c.mux.cfg.Reader.Fork()
+	if enough(st) {
+		return st, nil
+	}
+	ctx, cancel := context.WithTimeout(c.R.Context(), c.mux.cfg.ReadTimeout)
+	defer cancel()
+	index, err := c.mux.cfg.Consensus.ReadIndex(ctx)
+	if err == nil {
+		err = c.mux.cfg.Reader.WaitApplied(ctx, index)
+	}
+	if err != nil {
+		return nil, err
+	}
+	st, _ = c.mux.cfg.Reader.Fork()
+	return st, nil
+}
+
+// ownApp refuses the role submit the applications of others. One that nobody knows is refused here:
+// it may be another's before the body has come, and the planner does not ask whose it is.
 func (c *Call) ownApp() error {
 	if auth.Of(c.R).Role != yarn.RoleSubmit || c.Route.access.Least != yarn.RoleSubmit || c.Args["id"] == "" {
 		return nil
@@ -371,10 +392,13 @@ func (c *Call) ownApp() error {
 	if err != nil {
 		return problem.Invalid(err.Error(), "copy an id from \"rmd app list\"")
 	}
-	st, _ := c.mux.cfg.Reader.Fork()
+	st, err := c.AtLeast(func(st *state.State) bool { return st.AppByID(id) != 0 })
+	if err != nil {
+		return err
+	}
 	slot := st.AppByID(id)
 	if slot == 0 {
-		return nil // the planner says so, or knows it and this replica does not yet
+		return input.NoSuchApp(id)
 	}
 	return auth.MayActAs(c.R, st.NameOf(st.Apps.Get(slot).User))
 }
