@@ -316,6 +316,30 @@ func TestTheRoleSubmitKnowsNoOther(t *testing.T) {
 	}
 }
 
+// TestTheRoleSubmitSaysNotItsGroups: queues and priorities are granted to groups.
+func TestTheRoleSubmitSaysNotItsGroups(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		b := guardedBench(t, func(c *Config) {
+			if known {
+				c.Hadoop.Groups = func(user string) []string { return []string{"of-" + user} }
+			}
+		})
+		for _, doc := range []string{`{"groups":["admins"]}`, `{"tag_groups":["admins"],"tags":["userid=root"]}`} {
+			b.fails(403, api.CodeNotAllowed, "POST", "/v1/apps", doc, bearer("submit")...)
+			b.into(201, nil, "POST", "/v1/apps", doc, bearer("operator")...)
+		}
+		b.into(201, nil, "POST", "/v1/apps", `{"tags":["userid=bob"]}`, bearer("submit")...)
+		in := b.d.last(t).Input.(*input.SubmitApplication)
+		var own, tagged []string
+		if known {
+			own, tagged = []string{"of-submit"}, []string{"of-bob"}
+		}
+		if !slices.Equal(in.Groups, own) || !slices.Equal(in.TagGroups, tagged) {
+			t.Errorf("groups known %v: submitted with %q and %q", known, in.Groups, in.TagGroups)
+		}
+	}
+}
+
 func TestTokenEndpoints(t *testing.T) {
 	b := guardedBench(t, nil)
 	var made api.AccessTokenMade

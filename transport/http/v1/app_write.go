@@ -41,6 +41,9 @@ func (s *API) submitApp(c *route.Call) error {
 	if err := auth.MayActAs(c.R, in.User); err != nil {
 		return err
 	}
+	if err := s.ownGroups(c, in); err != nil {
+		return err
+	}
 	if in.Type == "" {
 		in.Type = "YARN"
 	}
@@ -64,6 +67,23 @@ func (s *API) submitApp(c *route.Call) error {
 	}
 	c.W.Header().Set("Location", "/v1/apps/"+out.ID)
 	return c.JSON(http.StatusCreated, out)
+}
+
+// ownGroups looks up the groups of a caller with the role submit: what it says of itself proves
+// nothing.
+func (s *API) ownGroups(c *route.Call, in *input.SubmitApplication) error {
+	user, groups := s.asUser(c)
+	if user == "" {
+		return nil
+	}
+	if len(in.Groups) > 0 || len(in.TagGroups) > 0 {
+		return problem.New(api.CodeNotAllowed, auth.Of(c.R).String()+" may not name groups", "leave out groups and tag_groups: the replica looks them up", "groups", "tag_groups")
+	}
+	in.Groups = groups
+	if other := input.TagUser(in.Tags); other != "" && s.cfg.Groups != nil {
+		in.TagGroups = s.cfg.Groups(other)
+	}
+	return nil
 }
 
 // whyWaiting is the explanation that goes with a submission when it is asked
