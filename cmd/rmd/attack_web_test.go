@@ -53,6 +53,7 @@ var hostileWeb = []hostile{
 	{"a submission in another's name", forbidden, req("POST /v1/apps", asJSON+"{submit}", `{"user":"ann","queue":"root.a","unmanaged":true}`)},
 	{"another's application killed that is submitted before the body comes", `^10 times (HTTP/1\.1 40[34] (, )?)+$`, (*attack).killTheNext},
 	{"groups that a caller says it has", forbidden, req("POST /v1/apps", asJSON+"{submit}", `{"queue":"root.b","unmanaged":true,"groups":["admins"]}`)},
+	{"an id that leaves none to others", badRequest, req("POST /v1/apps", asJSON+"{submit}", `{"id":"application_{stamp}_2147483647","queue":"root.b","unmanaged":true}`)},
 	{"another user's application killed in its name", forbidden, req("POST /v1/apps/{app}:kill", "X-Rmd-User: ann\n"+asJSON+"{submit}", `{}`)},
 	{"the state in a snapshot, without the role", forbidden, req("GET /v1/snapshot", "Authorization: Bearer {operator}", "")},
 	{"the list of tokens, without the role", forbidden, req("GET /v1/access/tokens", "Authorization: Bearer {operator}", "")},

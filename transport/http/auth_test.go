@@ -340,6 +340,25 @@ func TestTheRoleSubmitSaysNotItsGroups(t *testing.T) {
 	}
 }
 
+// TestAnIDMustHaveBeenGiven: the next application gets the id after the greatest one.
+func TestAnIDMustHaveBeenGiven(t *testing.T) {
+	b := guardedBench(t, nil)
+	doc := func(seq uint32) string { return fmt.Sprintf(`{"id":"application_%d_%04d"}`, clusterTime, seq) }
+	for _, seq := range []uint32{5, 7, 2147483647, 4294967295} {
+		for _, role := range []string{"submit", "admin"} {
+			if e := b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", doc(seq), bearer(role)...); !slices.Equal(e.Details, []string{"id"}) {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	b.k.readIndex = func(context.Context) (uint64, error) {
+		return b.h.apply(t, &event.ApplicationIDsReserved{App: 5, Count: 3}), nil
+	}
+	b.into(201, nil, "POST", "/v1/apps", doc(7), bearer("submit")...)
+	b.k.readIndex = nil
+	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", doc(8), bearer("submit")...)
+}
+
 func TestTokenEndpoints(t *testing.T) {
 	b := guardedBench(t, nil)
 	var made api.AccessTokenMade

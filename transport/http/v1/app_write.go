@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
@@ -26,7 +27,10 @@ func (s *API) submitApp(c *route.Call) error {
 	var err error
 	if doc.ID != "" {
 		if in.ID, err = yarn.ParseApplicationID(doc.ID); err != nil {
-			return problem.Invalid("id: "+err.Error(), "leave it out and the cluster gives the next one", "id")
+			return problem.Invalid("id: "+err.Error(), giveNoID, "id")
+		}
+		if err := handedOut(c, in.ID); err != nil {
+			return err
 		}
 	}
 	if in.AM, err = v.Amount("am", doc.AM); err != nil {
@@ -67,6 +71,17 @@ func (s *API) submitApp(c *route.Call) error {
 	}
 	c.W.Header().Set("Location", "/v1/apps/"+out.ID)
 	return c.JSON(http.StatusCreated, out)
+}
+
+const giveNoID = "leave it out and the cluster gives the next one"
+
+// handedOut refuses an id that nobody was given: a great one would use up all those before it.
+func handedOut(c *route.Call, id yarn.ApplicationID) error {
+	st, err := c.AtLeast(func(st *state.State) bool { return id.Seq < st.Meta.NextApp })
+	if err == nil && id.Seq >= st.Meta.NextApp {
+		err = problem.Invalid("id: "+id.String()+" was given to nobody", giveNoID, "id")
+	}
+	return err
 }
 
 // ownGroups looks up the groups of a caller with the role submit: what it says of itself proves
