@@ -442,6 +442,12 @@ func TestHadoopPath(t *testing.T) {
 				t.Errorf("%s %q: %d", mode, path, w.Code)
 			}
 		}
+		labels := map[string]int{auth.Optional: 401, auth.Required: 401, auth.Off: 202}[mode]
+		for _, path := range []string{"/add-node-labels", "/remove-node-labels?labels=x&user.name=root", "/nodes/n1:1/replace-labels", "/replace-node-to-labels"} {
+			if w := b.ask("POST", wsRoot+path, "{}"); w.Code != labels {
+				t.Errorf("%s: labels by nobody, %s: %d", mode, path, w.Code)
+			}
+		}
 		if mode == auth.Off {
 			continue
 		}

@@ -268,8 +268,11 @@ func (s *Server) mayChangeHadoop(r *http.Request) error {
 	switch {
 	case yarnweb.ForProxy(r):
 		least = yarn.RoleRead
-	case yarnweb.ForAdministrators(r):
+	case yarnweb.ForAdministrators(r): // user.name proves nothing
 		least = yarn.RoleOperator
+		if err := s.guard.Admit(r, auth.Access{Class: auth.ClassWrite, Least: least}); err != nil {
+			return err
+		}
 	}
 	return s.guard.AdmitHadoop(r, least)
 }
