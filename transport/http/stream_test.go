@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/transport/http/auth"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -225,6 +226,51 @@ func TestCloseEndsStreams(t *testing.T) {
 	for {
 		if _, ok := s.next(); !ok {
 			return
+		}
+	}
+}
+
+// TestStreamsEndWithTheirToken: who was let in is not for ever.
+func TestStreamsEndWithTheirToken(t *testing.T) {
+	for name, ends := range map[string]event.Event{
+		"revoked": &event.AccessTokenRevoked{Name: "gone"}, "expired": &event.TimeAdvanced{NowMillis: clusterTime + 200_000},
+	} {
+		for _, path := range []string{"/v1/events", "/ui/live"} {
+			t.Run(name+" "+path, func(t *testing.T) {
+				b := guardedBench(t, func(c *Config) { c.Auth.Mode, c.Heartbeat = auth.Required, 100*time.Millisecond })
+				b.h.apply(t, tokenEvent("gone", yarn.RoleRead, clusterTime+200_000))
+				srv := httptest.NewServer(b.s.Handler())
+				defer srv.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				open := func(token string) *bufio.Scanner {
+					req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+path, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					req.Header.Set(api.HeaderToken, secretFor(token))
+					resp, err := srv.Client().Do(req)
+					if err != nil || resp.StatusCode != http.StatusOK {
+						t.Fatalf("%v, %v", resp, err)
+					}
+					t.Cleanup(func() { resp.Body.Close() })
+					return bufio.NewScanner(resp.Body)
+				}
+				stays, goes := open("admin"), open("gone")
+				b.h.apply(t, ends)
+				said := ""
+				for goes.Scan() {
+					said += goes.Text() + "\n"
+				}
+				if ctx.Err() != nil || path == "/v1/events" && !strings.Contains(said, api.CodeUnauthenticated) {
+					t.Errorf("the stream ended with %v: %s", ctx.Err(), said)
+				}
+				for range 20 {
+					if !stays.Scan() {
+						t.Fatal("another's stream ended")
+					}
+				}
+			})
 		}
 	}
 }

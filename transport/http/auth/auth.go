@@ -131,6 +131,19 @@ func (g *Guard) Identify(r *http.Request, page bool) (*http.Request, error) {
 	return r.WithContext(caller.With(r.Context(), input.Caller{Who: g.Who(r), From: r.RemoteAddr})), err
 }
 
+// StillMay refuses a caller whose request lasts, once its token or certificate is good no more.
+func (g *Guard) StillMay(r *http.Request, page bool, t Access) error {
+	p, err := g.identify(r, page)
+	if err != nil {
+		return err
+	}
+	p.from = HostOf(r.RemoteAddr)
+	return g.Admit(r.WithContext(context.WithValue(r.Context(), principalKey{}, p)), t)
+}
+
+// LookAgain is how often a stream asks whether its caller still may.
+const LookAgain = time.Second
+
 // identify finds out who asks: by token, by certificate, on the pages also by
 // session. What is given and not good is refused, never passed over.
 func (g *Guard) identify(r *http.Request, page bool) (Principal, error) {

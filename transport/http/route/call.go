@@ -362,6 +362,9 @@ func (c *Call) View() (*view.View, error) {
 	return c.mux.cfg.Views.At(st, index), nil
 }
 
+// StillMay refuses a caller whose call lasts, once it would be refused at its beginning.
+func (c *Call) StillMay() error { return c.mux.cfg.Guard.StillMay(c.R, false, c.Route.Access()) }
+
 // AtLeast returns what this replica has if it is enough, else a state with everything that was
 // committed when the call asks.
 func (c *Call) AtLeast(enough func(*state.State) bool) (*state.State, error) {

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"rmd/transport/http/auth"
 	"rmd/transport/http/v1/api"
+	"rmd/yarn"
 )
 
 // tick is one live message: how the replica stands now.
@@ -53,7 +55,14 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	defer clock.Stop()
 	var last tick
 	var sent time.Time
+	asked := time.Now()
 	for first := true; ; first = false {
+		if time.Since(asked) >= auth.LookAgain {
+			if u.cfg.Guard.StillMay(r, true, auth.Access{Class: auth.ClassRead, Least: yarn.RoleRead}) != nil {
+				return
+			}
+			asked = time.Now()
+		}
 		now := u.tick()
 		if first || !now.same(last) || time.Since(sent) >= u.cfg.Heartbeat {
 			if !send(w, now) {

@@ -13,6 +13,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
@@ -143,7 +144,7 @@ func (s *API) streamEvents(c *route.Call) error {
 	if c.R.Method == http.MethodHead {
 		return nil
 	}
-	out := &stream{s: s, c: c, filter: f, seen: index, why: c.Flag("why")}
+	out := &stream{s: s, c: c, filter: f, seen: index, asked: time.Now(), why: c.Flag("why")}
 	out.run(sub)
 	return nil
 }
@@ -155,6 +156,7 @@ type stream struct {
 	filter eventFilter
 	seen   uint64 // the last index looked at
 	buf    []byte
+	asked  time.Time // when it was seen last that the caller may listen
 	why    bool      // the reasons of decisions are wanted
 	rest   time.Time // until when none are asked for: they came too late
 }
@@ -169,6 +171,9 @@ func (o *stream) run(sub view.Subscription) {
 	}
 	for {
 		b, err := o.next(ctx, sub)
+		if refused := o.refused(); refused != nil && ctx.Err() == nil {
+			err = refused
+		}
 		switch {
 		case err == nil:
 			if !o.send(b) {
@@ -185,6 +190,15 @@ func (o *stream) run(sub view.Subscription) {
 			return
 		}
 	}
+}
+
+// refused says now and then whether the caller may listen no more.
+func (o *stream) refused() error {
+	if time.Since(o.asked) < auth.LookAgain {
+		return nil
+	}
+	o.asked = time.Now()
+	return o.c.StillMay()
 }
 
 // next waits for a batch, at most until the next heartbeat.
