@@ -90,7 +90,7 @@ var places = map[string]place{
 	"transport/http/sampler": {ours: []string{"yarn", "fsm/state", "transport/http/summary", "transport/http/v1/api"}, why: "it samples states and knows neither callers nor the folders that serve them"},
 	"transport/http/view": {ours: []string{"internal/thousands", "yarn", "fsm/event", "fsm/state", "scheduler/capacity", "transport/frontend", "transport/http/problem", "transport/http/summary", "transport/http/v1/api"},
 		why: "it makes documents of a state and knows neither callers nor the folders that serve them"},
-	"transport/http/auth": {ours: []string{"yarn", "fsm/state", "scheduler/input", "transport/caller", "transport/http/problem", "transport/http/v1/api", "transport/http/view"}, why: "it knows callers and none of the folders that serve them"},
+	"transport/http/auth": {ours: []string{"yarn", "fsm/state", "scheduler/input", "internal/share", "transport/caller", "transport/http/problem", "transport/http/v1/api", "transport/http/view"}, why: "it knows callers and none of the folders that serve them"},
 	"transport/http/route": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "transport/http/auth", "transport/http/problem", "transport/http/v1/api", "transport/http/view", "transport/frontend"},
 		outside: []string{hclog}, why: "every folder of transport/http uses it, so it imports none of them"},
 	"transport/http/v1": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/capacity", "scheduler/placement", "internal/hadoopconf", "transport/http/auth", "transport/http/problem", "transport/http/route",

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"rmd/internal/share"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
 )
@@ -42,6 +43,16 @@ func HostOf(hostport string) string {
 		return h
 	}
 	return strings.Trim(hostport, "[]")
+}
+
+// Share is what counts as one caller of an address: the address, or the 64 bits of an IPv6 address that
+// a single host has for itself.
+func Share(host string) string {
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	return share.Of(a).String()
 }
 
 // AdmitPrivate is the rule of connections: what changes something, or shows a

@@ -60,7 +60,7 @@ func (b *Bucket) full(now time.Time) bool {
 // forgotten; should all be in use, newcomers share one.
 const principalsMax = 4096
 
-// rates bounds the requests of each Principal, and of each address without one.
+// rates bounds the requests of each Principal, and of each Share without one.
 type rates struct {
 	rate, burst int
 	mu          sync.Mutex
@@ -80,8 +80,11 @@ func (l *rates) take(p Principal, r *http.Request) error {
 	if r.URL.Path == inputsPath || !p.Known() && Loopback(r.RemoteAddr) {
 		return nil
 	}
-	now := time.Now()
-	wait := l.bucket(p.String(), now).Take(now)
+	now, key := time.Now(), p.String()
+	if !p.Known() {
+		key = Share(p.from)
+	}
+	wait := l.bucket(key, now).Take(now)
 	if wait == 0 {
 		return nil
 	}

@@ -55,6 +55,15 @@ func TestRateLimit(t *testing.T) {
 		if n := count(Principal{from: "10.0.0.9"}, far, 1000); n != 20 {
 			t.Errorf("an address without a role gets %d", n)
 		}
+		wide := func(i int) Principal { return Principal{from: fmt.Sprintf("2001:db8::%x", i)} }
+		for i := range 100 {
+			if got := l.take(wide(i), far); (got == nil) != (i < 20) {
+				t.Fatalf("request %d of a host with many addresses: %v", i, got)
+			}
+		}
+		if n := count(Principal{from: "2001:db8:0:1::1"}, far, 1); n != 1 {
+			t.Error("another host's address has no budget of its own")
+		}
 		for i := range 2 * principalsMax {
 			l.take(Principal{from: fmt.Sprint(i)}, far)
 		}
