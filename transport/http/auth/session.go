@@ -32,8 +32,8 @@ const (
 // sessionCookie is named after the replica: browsers tell hosts apart, not ports.
 func (g *Guard) sessionCookie() string { return "rmd_session_" + g.parts.ID }
 
-// open begins a session and returns its id. When there are too many, the one
-// that would end first goes.
+// open begins a session and returns its id. When there are too many, one goes of the token that has the
+// most, the one that would end first: nobody logs others out.
 func (l *sessions) open(token [sha256.Size]byte, now time.Time, life time.Duration) (string, error) {
 	var raw [sessionBytes]byte
 	if _, err := rand.Read(raw[:]); err != nil {
@@ -45,21 +45,37 @@ func (l *sessions) open(token [sha256.Size]byte, now time.Time, life time.Durati
 	if l.byID == nil {
 		l.byID = map[[sha256.Size]byte]session{}
 	}
-	var first [sha256.Size]byte
-	var ends time.Time
-	for hash, have := range l.byID { // the earliest end: order is harmless
-		switch {
-		case !have.ends.After(now):
-			delete(l.byID, hash)
-		case ends.IsZero() || have.ends.Before(ends):
-			first, ends = hash, have.ends
-		}
-	}
+	l.forget(now)
 	if len(l.byID) >= sessionsMax {
-		delete(l.byID, first)
+		l.evict()
 	}
 	l.byID[sha256.Sum256([]byte(id))] = session{token: token, ends: now.Add(life)}
 	return id, nil
+}
+
+// forget drops the sessions that have ended.
+func (l *sessions) forget(now time.Time) {
+	for hash, have := range l.byID { // each for itself: order is harmless
+		if !have.ends.After(now) {
+			delete(l.byID, hash)
+		}
+	}
+}
+
+// evict drops one session.
+func (l *sessions) evict() {
+	count := map[[sha256.Size]byte]int{}
+	for _, have := range l.byID {
+		count[have.token]++
+	}
+	var worst [sha256.Size]byte
+	most, ends := 0, time.Time{}
+	for hash, have := range l.byID { // among equals any will do
+		if n := count[have.token]; n > most || n == most && have.ends.Before(ends) {
+			worst, most, ends = hash, n, have.ends
+		}
+	}
+	delete(l.byID, worst)
 }
 
 // find returns a session that has not ended. The id is looked up by its hash:
