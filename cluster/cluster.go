@@ -234,7 +234,7 @@ func (c *Cluster) openPeer() {
 		return
 	}
 	c.serveAdmin()
-	c.peer.SetGate(c.admitConn, c.authorizeCall, c.authorizeAnswer)
+	c.peer.SetGate(c.admitConn, c.authorizeCall, c.authorizeAnswer, func(server string) bool { return c.trusts(raft.ServerID(server)) })
 	c.identify()
 	c.watchPeers()
 }

@@ -26,8 +26,9 @@ type Peer interface {
 	// new connection, and returns the name of a refusal or nothing. kind is raft, liveness or rpc;
 	// addr is where it was dialed, empty when it called; serial is its certificate's; key is the
 	// one it has proven to own, nil for none. authorizeCall judges each call that arrives,
-	// authorizeAnswer each that is to be sent. Recheck judges all open connections again.
-	SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error)
+	// authorizeAnswer each that is to be sent. member says whether a replica is one: others are
+	// given less room. Recheck judges all open connections again.
+	SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error, member func(server string) bool)
 	Recheck()
 	// Transport makes Raft's transport. It must not keep a heartbeat handler.
 	Transport(timeout time.Duration, logger hclog.Logger) raft.Transport

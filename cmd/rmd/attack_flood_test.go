@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"rmd/transport/hadoop/proto"
 )
@@ -37,6 +38,8 @@ var hostileCrowds = []hostile{
 	{"500 half TLS hellos between replicas", newcomer, crowdOf(500, atPeer, "\x16\x03\x01\x02\x00\x01\x00", newcomerWeb)},
 	{"40 requests to play the log again, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/replay:rerun", "", "{}"))},
 	{"40 requests to play the log again, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|409) `, manyRequests(40, req("POST /v1/replay:rerun", asJSON+"{operator}", "{}"))},
+	{"1,100 connections between replicas of a replica that is no member", `refused; hello 0 `, crowdOf(1100, atPeer, string(peerHello(3, "", "test", "rm9", "0000000000000000", "")), newcomerPeer)},
+	{"20 connections between replicas with 20,000 calls each, whose answers nobody reads", newcomer, crowdOf(20, atPeer, string(peerHello(3, "", "test", "rm9", "0000000000000000", ""))+strings.Repeat(unknownCall, 20_000), newcomerWeb)},
 	{"40 previews of preemption, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/preemption:preview", "", `{"from_ms":1}`))},
 	{"40 previews of preemption, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|410) `, manyRequests(40, req("POST /v1/preemption:preview", asJSON+"{operator}", `{"from_ms":1}`))},
 	{"40 requests for what-if, at once", `of 40 refused`, manyRequests(40, req("POST /v1/whatif", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`))},
@@ -47,6 +50,24 @@ var hostileCrowds = []hostile{
 
 // oneAddress has all connections come from one address.
 func oneAddress(send func(*attack) string) func(*attack) string {
+// newcomerPeer is another replica that is no member.
+func newcomerPeer(a *attack) string {
+	return spoken(exchange(a.dialer(), a.at.peer, nil, time.Second, peerHello(3, "", "test", "rm8", "0000000000000000", "")))
+}
+
+// unknownCall is a call between replicas of a method that there is not.
+const unknownCall = "\x00\x00\x00\x0a\x01\x63\x00\x00\x00\x00\x00\x00\x00\x07"
+
+// largeFromOne fills with large frames what one address may have of the clients' port, while another
+// address sends one.
+func largeFromOne(a *attack) string {
+	large := rpc(clientPort, "ann", "getQueueInfo", &proto.GetQueueInfoRequestProto{}, `queueName: "`+strings.Repeat("q", 100<<10)+`"`)
+	b := *a
+	b.pinned = &net.TCPAddr{IP: a.dialer().LocalAddr.(*net.TCPAddr).IP}
+	frame := string(hello(clientProtocol)) + "\x00\x3f\xff\xff" + strings.Repeat("x", 4_000_000)
+	return crowdOf(40, at(clientPort), frame, func(*attack) string { return large(a) })(&b)
+}
+
 	return func(a *attack) string {
 		b := *a
 		b.pinned = &net.TCPAddr{IP: a.dialer().LocalAddr.(*net.TCPAddr).IP}

@@ -325,7 +325,7 @@ func (h *host) SetKey(key ed25519.PrivateKey) {
 func (h *host) Proves() bool { return false }
 
 // SetGate implements cluster.Peer.
-func (h *host) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error) {
+func (h *host) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error, _ func(string) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rules = rules{meet, calls, asks}

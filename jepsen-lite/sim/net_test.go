@@ -141,7 +141,7 @@ func TestNetHello(t *testing.T) {
 	}{
 		"members": {func(_, _ *host) {}, true, true},
 		"removed": {func(_, b *host) {
-			b.SetGate(func(string, string, string, string, ed25519.PublicKey) (string, string) { return "REMOVED", "" }, nil, nil)
+			b.SetGate(func(string, string, string, string, ed25519.PublicKey) (string, string) { return "REMOVED", "" }, nil, nil, nil)
 		}, false, false},
 		"other cluster": {func(a, _ *host) { a.Identify("0", "d") }, false, false},
 		"stranger":      {func(a, _ *host) { a.Identify("0", "") }, true, false},

@@ -285,7 +285,7 @@ func (c *clientConn) write() {
 func (c *clientConn) read() {
 	r := bufio.NewReaderSize(c.conn, 64<<10)
 	for {
-		f, err := readFrame(r, c.limit)
+		f, err := readFrame(r, func() int { return c.limit })
 		if err != nil {
 			c.fail(err)
 			return

@@ -36,8 +36,9 @@ type Config struct {
 	// InFlightMax limits the calls in flight on one connection, on either side.
 	InFlightMax int
 	// ConnsMax limits the connections with replicas. PendingMax limits the accepted connections
-	// that have not sent a hello. A further one closes the oldest of the address that has the most.
-	ConnsMax, PendingMax int
+	// that have not sent a hello, and StrangersMax those of replicas that are not members. A further
+	// one of these two closes the oldest of the address that has the most.
+	ConnsMax, PendingMax, StrangersMax int
 	// StatusInterval is the interval at which a changed status is sent on liveness connections.
 	StatusInterval time.Duration
 }
@@ -51,6 +52,7 @@ func DefaultConfig() Config {
 		InFlightMax:      1024,
 		ConnsMax:         1024,
 		PendingMax:       128,
+		StrangersMax:     64,
 		StatusInterval:   50 * time.Millisecond,
 	}
 }
@@ -68,7 +70,7 @@ func (c Config) Validate() error {
 	if c.Logger == nil {
 		bad("logger is missing")
 	}
-	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.PendingMax < 1 || c.StatusInterval <= 0 {
+	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.PendingMax < 1 || c.StrangersMax < 1 || c.StatusInterval <= 0 {
 		bad("limits must be positive (start from DefaultConfig)")
 	}
 	for _, a := range []string{c.Listen, c.Advertise} {

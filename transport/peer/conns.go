@@ -12,9 +12,11 @@ import (
 // Connections have two limits. Connections dialed from here, and those whose other end has proven
 // to be a replica, count against ConnsMax. An accepted connection is pending until its hello.
 // Pending connections have a deadline (HandshakeTimeout) and their own limit, and a further one
-// closes another one. A process that only opens connections therefore cannot keep a replica out.
+// closes another one. The same holds for connections of replicas that are not members, which every
+// owner of a certificate may open. Therefore neither a process that only opens connections nor a
+// removed replica can keep a member out.
 
-// pendingConn is an accepted connection before its hello.
+// pendingConn is an accepted connection that another one may evict.
 type pendingConn struct {
 	conn net.Conn
 	from netip.Prefix
@@ -28,17 +30,23 @@ func (s *Server) addPending(c net.Conn) (release func(), err error) {
 		_ = c.Close()
 		return nil, ErrClosed
 	}
-	if len(s.pending) >= s.cfg.PendingMax {
-		i := evictable(s.pending)
-		_ = s.pending[i].conn.Close()
-		s.pending = slices.Delete(s.pending, i, i+1)
-	}
+	s.pending = evictOne(s.pending, s.cfg.PendingMax)
 	s.pending = append(s.pending, pendingConn{c, share.From(c.RemoteAddr())})
 	return func() { s.forget(c) }, nil
 }
 
-// evictable returns the pending connection to close: the oldest of the address that has the most.
-// The connections of one host are therefore closed before those of another.
+// evictOne closes one connection if there are already as many as the limit.
+func evictOne(all []pendingConn, limit int) []pendingConn {
+	if len(all) < limit {
+		return all
+	}
+	i := evictable(all)
+	_ = all[i].conn.Close()
+	return slices.Delete(all, i, i+1)
+}
+
+// evictable returns the connection to close: the oldest of the address that has the most. The
+// connections of one host are therefore closed before those of another.
 func evictable(all []pendingConn) int {
 	var count share.Count
 	for _, x := range all {
@@ -70,7 +78,7 @@ func (s *Server) track(c net.Conn) (release func(), err error) {
 }
 
 // promote changes a pending connection to a replica's, or returns why it cannot.
-func (s *Server) promote(c net.Conn, them caller) error {
+func (s *Server) promote(c net.Conn, them caller, stranger bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.pending, func(x pendingConn) bool { return x.conn == c })
@@ -79,6 +87,9 @@ func (s *Server) promote(c net.Conn, them caller) error {
 	}
 	if err := s.roomLocked(); err != nil {
 		return err
+	}
+	if stranger {
+		s.strangers = append(evictOne(s.strangers, s.cfg.StrangersMax), s.pending[i])
 	}
 	s.pending = slices.Delete(s.pending, i, i+1)
 	s.conns[c] = them
@@ -107,7 +118,8 @@ func (s *Server) forget(c net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	s.pending = slices.DeleteFunc(s.pending, func(x pendingConn) bool { return x.conn == c })
+	is := func(x pendingConn) bool { return x.conn == c }
+	s.pending, s.strangers = slices.DeleteFunc(s.pending, is), slices.DeleteFunc(s.strangers, is)
 }
 
 // closeLocked closes every connection.

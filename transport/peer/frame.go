@@ -57,8 +57,9 @@ func idle[T any](out chan T) bool {
 	return len(out) == 0
 }
 
-// readFrame reads one frame. Its payload may have at most limit bytes.
-func readFrame(r io.Reader, limit int) (frame, error) {
+// readFrame reads one frame. Its payload may have at most as many bytes as limit returns when the
+// head of the frame has arrived.
+func readFrame(r io.Reader, limit func() int) (frame, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return frame{}, err
@@ -67,7 +68,7 @@ func readFrame(r io.Reader, limit int) (frame, error) {
 	if n < 0 {
 		return frame{}, fmt.Errorf("frame shorter than its head: %w", ErrFrame)
 	}
-	if n > int64(limit) {
+	if n > int64(limit()) {
 		return frame{}, fmt.Errorf("frame of %d bytes: %w", n, ErrTooLarge)
 	}
 	f := frame{kind: frameKind(head[4]), method: head[5], id: binary.BigEndian.Uint64(head[6:])}

@@ -20,16 +20,18 @@ type gate struct {
 	admitConn       func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
 	authorizeCall   func(method byte, server string) error
 	authorizeAnswer func(method byte, server string) error
+	member          func(server string) bool
 }
 
 // SetGate sets the access rules. admitConn checks the other end of each new connection. It returns
 // the name of a HelloCode, or "" to accept; addr is the dialed address, and empty for an accepted
 // connection. authorizeCall checks each received call, and authorizeAnswer each call before it is
-// sent, by the method and the replica at the other end.
-func (s *Server) SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error) {
+// sent, by the method and the replica at the other end. member reports whether a replica is a
+// member. Replicas that are not have few connections, and few and small calls.
+func (s *Server) SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error, member func(server string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gate = gate{admitConn, authorizeCall, authorizeAnswer}
+	s.gate = gate{admitConn, authorizeCall, authorizeAnswer, member}
 }
 
 // SetKey sets the key with which the server proves its identity.
@@ -60,6 +62,9 @@ func (s *Server) rules() (gate, ed25519.PrivateKey) {
 	defer s.mu.Unlock()
 	return s.gate, s.key
 }
+
+// stranger reports whether a replica is known not to be a member.
+func (g gate) stranger(server string) bool { return g.member != nil && !g.member(server) }
 
 // admits applies admitConn to the other end of a connection.
 func (g gate) admits(c caller) (HelloCode, string) {

@@ -186,7 +186,7 @@ func without(removed string) func(server, kind, addr, serial string, key ed25519
 
 func TestHelloRefusals(t *testing.T) {
 	a := listen(t, "a", func(c *Config) { c.HandshakeTimeout = 2 * patience }) // nothing of this waits for it
-	a.SetGate(without("gone.inc-gone"), nil, nil)
+	a.SetGate(without("gone.inc-gone"), nil, nil, nil)
 	call := func(s *Server) error { _, err := s.Call(t.Context(), a.Addr(), 99, nil); return err }
 	check := func(name string, err error, code HelloCode) {
 		t.Helper()
@@ -236,7 +236,7 @@ func TestRecheck(t *testing.T) {
 	if _, err := b.Call(t.Context(), a.Addr(), 40, nil); err != nil {
 		t.Fatal(err)
 	}
-	a.SetGate(without("b.inc-b"), nil, nil)
+	a.SetGate(without("b.inc-b"), nil, nil, nil)
 	a.Recheck()
 	soon(t, "it is told that it was removed", func() bool {
 		_, err := b.Call(t.Context(), a.Addr(), 40, nil)
@@ -497,7 +497,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add(binary.BigEndian.AppendUint32(nil, 1<<31))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fr, err := readFrame(bytes.NewReader(b), 1<<16)
+		fr, err := readFrame(bytes.NewReader(b), func() int { return 1 << 16 })
 		if err != nil {
 			return
 		}

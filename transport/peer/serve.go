@@ -9,15 +9,24 @@ import (
 	"sync"
 )
 
+// Limits of a connection of a replica that is not a member.
+const (
+	strangerCalls    = 16       // in flight
+	strangerFrameMax = 64 << 10 // bytes
+)
+
 // rpcConn is the answering side of one connection. One goroutine reads, one writes, and each call
-// has its own. When InFlightMax calls run, reading stops until one ends.
+// has its own. When InFlightMax calls run, or wait because the caller does not read replies, reading
+// stops until one ends.
 type rpcConn struct {
-	s     *Server
-	from  string
-	out   chan frame
-	ctx   context.Context
-	slots chan struct{}
-	wg    sync.WaitGroup
+	s       *Server
+	from    string
+	member  bool // of the goroutine that reads: from is one; who stops being one loses its connections
+	out     chan frame
+	ctx     context.Context
+	slots   chan struct{}
+	strange chan struct{} // as slots, of calls of a replica that is no member
+	wg      sync.WaitGroup
 
 	mu      sync.Mutex
 	cancels map[uint64]context.CancelFunc
@@ -26,7 +35,7 @@ type rpcConn struct {
 // serveRPC answers calls until the connection ends.
 func (s *Server) serveRPC(conn net.Conn, from Identity) {
 	ctx, cancel := context.WithCancel(s.ctx)
-	c := &rpcConn{s: s, from: from.ServerID(), out: make(chan frame, 64), ctx: ctx, slots: make(chan struct{}, s.cfg.InFlightMax), cancels: map[uint64]context.CancelFunc{}}
+	c := &rpcConn{s: s, from: from.ServerID(), out: make(chan frame, 64), ctx: ctx, slots: make(chan struct{}, s.cfg.InFlightMax), strange: make(chan struct{}, strangerCalls), cancels: map[uint64]context.CancelFunc{}}
 	c.wg.Go(func() {
 		c.write(conn)
 		cancel()
@@ -43,7 +52,7 @@ func (s *Server) serveRPC(conn net.Conn, from Identity) {
 // read reads frames in order and starts their handlers.
 func (c *rpcConn) read(r *bufio.Reader) error {
 	for {
-		f, err := readFrame(r, c.s.cfg.FrameMax)
+		f, err := readFrame(r, c.frameMax)
 		if err != nil {
 			return err
 		}
@@ -55,20 +64,42 @@ func (c *rpcConn) read(r *bufio.Reader) error {
 			}
 			c.mu.Unlock()
 		case frameRequest:
+			slots := c.slots
+			if !c.isMember() {
+				slots = c.strange
+			}
 			select {
-			case c.slots <- struct{}{}:
+			case slots <- struct{}{}:
 			case <-c.ctx.Done():
 				return c.ctx.Err()
 			}
-			c.start(f)
+			c.start(f, slots)
 		default:
 			return fmt.Errorf("kind %d from the calling side: %w", f.kind, ErrFrame)
 		}
 	}
 }
 
-// start runs one handler.
-func (c *rpcConn) start(f frame) {
+// isMember says whether the other end is a member. It may become one over this connection.
+func (c *rpcConn) isMember() bool {
+	if !c.member {
+		rules, _ := c.s.rules()
+		c.member = !rules.stranger(c.from)
+	}
+	return c.member
+}
+
+// frameMax bounds the next frame.
+func (c *rpcConn) frameMax() int {
+	if c.isMember() {
+		return c.s.cfg.FrameMax
+	}
+	return min(strangerFrameMax, c.s.cfg.FrameMax)
+}
+
+// start runs one handler. Its slot is free once the reply waits for the writer: who does not read
+// replies makes no more calls.
+func (c *rpcConn) start(f frame, slots chan struct{}) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.mu.Lock()
 	c.cancels[f.id] = cancel
@@ -79,11 +110,11 @@ func (c *rpcConn) start(f frame) {
 		delete(c.cancels, f.id)
 		c.mu.Unlock()
 		cancel()
-		<-c.slots
 		select {
 		case c.out <- reply:
 		case <-c.ctx.Done():
 		}
+		<-slots
 	})
 }
 

@@ -37,7 +37,8 @@ type Server struct {
 	conns    map[net.Conn]caller // open connections and the replicas at the other end
 	clients  map[string]*client
 
-	pending []pendingConn // accepted and without a hello; the oldest first
+	pending   []pendingConn // accepted and without a hello; the oldest first
+	strangers []pendingConn // those of conns whose replica was not a member when it called
 }
 
 // Listen opens the port. Until Identify is called, connections get the answer NOT_READY.
@@ -179,7 +180,8 @@ func (s *Server) answer(raw net.Conn) (net.Conn, hello, error) {
 	me, _ := s.Identity()
 	who, code, text := s.judge(conn, h)
 	if code == HelloOK {
-		if err := s.promote(raw, who); err != nil {
+		rules, _ := s.rules()
+		if err := s.promote(raw, who, h.Kind == KindRPC && rules.stranger(who.server)); err != nil {
 			code, text = HelloNotReady, err.Error()
 		}
 	}

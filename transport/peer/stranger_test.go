@@ -1,0 +1,135 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// greets opens a bare connection for calls as a replica, z.i.
+func greets(t *testing.T, from string, b *Server) net.Conn {
+	t.Helper()
+	c := dialFrom(t, from, b.Addr())
+	if _, err := c.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i", ClusterID: "c1"}}).encode()); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := readHello(c); err != nil || h.Code != HelloOK {
+		t.Fatalf("answered %s %q, %v", h.Code, h.Text, err)
+	}
+	return c
+}
+
+// sends writes calls of method 40 and does not wait for the replies.
+func sends(t *testing.T, c net.Conn, calls, size int) {
+	t.Helper()
+	w := bufio.NewWriter(c)
+	for i := range calls {
+		if err := writeFrame(w, frame{frameRequest, 40, uint64(i), make([]byte, size)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settled waits until a number stays the same for a while, and returns it.
+func settled(n *atomic.Int32) int32 {
+	last, since := n.Load(), time.Now()
+	for time.Since(since) < 200*time.Millisecond {
+		time.Sleep(5 * time.Millisecond)
+		if now := n.Load(); now != last {
+			last, since = now, time.Now()
+		}
+	}
+	return last
+}
+
+// noMember are the rules under which z is no member until it joins.
+func noMember(b *Server) (joins func()) {
+	var joined atomic.Bool
+	b.SetGate(nil, nil, nil, func(server string) bool { return server != "z.i" || joined.Load() })
+	return func() { joined.Store(true) }
+}
+
+// TestRepliesThatNobodyReads: who reads no replies soon makes no more calls.
+func TestRepliesThatNobodyReads(t *testing.T) {
+	b := listen(t, "b", func(c *Config) { c.InFlightMax = 8 })
+	var calls atomic.Int32
+	b.Handle(40, func(context.Context, string, []byte) ([]byte, error) {
+		calls.Add(1)
+		return make([]byte, 16<<10), nil
+	})
+	c := greets(t, "127.0.0.1", b)
+	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	const all = 10_000
+	sends(t, c, all, 0)
+	if n := settled(&calls); n < 8 || n > all/4 { // the kernel holds some replies
+		t.Errorf("%d of %d calls run although nobody reads the replies", n, all)
+	}
+}
+
+// TestStrangersDoNotLockOut: the connections of replicas that are no members take no place from
+// members, nor from those of another address.
+func TestStrangersDoNotLockOut(t *testing.T) {
+	a := listen(t, "a", nil)
+	b := listen(t, "b", func(c *Config) { c.ConnsMax, c.StrangersMax = 8, 4 })
+	b.Handle(40, func(_ context.Context, _ string, req []byte) ([]byte, error) { return req, nil })
+	noMember(b)
+	lone := greets(t, "127.0.0.3", b)
+	var crowd []net.Conn
+	for range 20 {
+		crowd = append(crowd, greets(t, "127.0.0.2", b))
+	}
+	for i, c := range crowd[:len(crowd)-3] {
+		if !ends(c) {
+			t.Fatalf("connection %d of %d stays", i, len(crowd))
+		}
+	}
+	if got, err := a.Call(t.Context(), b.Addr(), 40, []byte("x")); err != nil || string(got) != "x" {
+		t.Fatalf("a member among %d strangers: %q, %v", len(crowd), got, err)
+	}
+	sends(t, lone, 1, 3)
+	if f, err := readFrame(lone, func() int { return 3 }); err != nil || len(f.payload) != 3 {
+		t.Errorf("the only one from its address was answered %v, %v", f, err)
+	}
+	for _, c := range crowd {
+		_ = c.Close()
+	}
+	_ = lone.Close()
+	soon(t, "they are forgotten", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.strangers) == 0 })
+}
+
+// TestStrangersCallLittle: a replica that is no member has few calls in flight, and small ones, until
+// it becomes one.
+func TestStrangersCallLittle(t *testing.T) {
+	b := listen(t, "b", func(c *Config) { c.InFlightMax = 100 })
+	joins := noMember(b)
+	var calls atomic.Int32
+	release := make(chan struct{})
+	b.Handle(40, func(context.Context, string, []byte) ([]byte, error) {
+		calls.Add(1)
+		<-release
+		return nil, nil
+	})
+	c := greets(t, "127.0.0.1", b)
+	sends(t, c, 1, strangerFrameMax)
+	sends(t, c, 99, 0)
+	if n := settled(&calls); n != strangerCalls {
+		t.Errorf("%d calls of a stranger run at once, not %d", n, strangerCalls)
+	}
+	large := greets(t, "127.0.0.1", b)
+	sends(t, large, 1, strangerFrameMax+1)
+	if !ends(large) {
+		t.Error("a large call of a stranger is taken")
+	}
+	joins()
+	large = greets(t, "127.0.0.1", b)
+	sends(t, large, 1, strangerFrameMax+1)
+	soon(t, "a large call of a member runs", func() bool { return calls.Load() == strangerCalls+1 })
+	close(release)
+	soon(t, "all calls run", func() bool { return calls.Load() == 101 })
+}
