@@ -155,7 +155,7 @@ func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base
 			switch {
 			case errors.Is(err, errLoop), errors.Is(err, errOwn):
 				status = http.StatusLoopDetected
-			case errors.Is(err, errLocal), errors.Is(err, errOutside):
+			case errors.Is(err, errLocal), errors.Is(err, errOutside), errors.Is(err, errHere), errors.Is(err, errCloud):
 				status = http.StatusForbidden
 			case errors.As(err, new(*http.MaxBytesError)):
 				status = http.StatusRequestEntityTooLarge

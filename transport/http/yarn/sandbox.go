@@ -3,8 +3,12 @@ package yarnweb
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
+	"slices"
+
+	"rmd/fsm/state"
 )
 
 // sandbox is the policy of every page of an ApplicationMaster: it is shown under the
@@ -74,7 +78,12 @@ func shareWithScripts(w http.ResponseWriter, r *http.Request) (answered bool) {
 var (
 	errLocal   = errors.New("it is at a link-local, multicast or unspecified address, where no ApplicationMaster is")
 	errOutside = errors.New("its address is not among those of http.proxy_allow")
+	errHere    = errors.New("it is an address of this machine alone, where no NodeManager runs; if its pages are here, list it in http.proxy_allow")
+	errCloud   = errors.New("it is an address at which clouds tell a machine's secrets")
 )
+
+// clouds are addresses of metadata that are not link-local.
+var clouds = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192")}
 
 // mayFetch judges an address after its name was resolved, just before it is dialed:
 // an ApplicationMaster, which anybody may write, chooses where this machine calls.
@@ -88,6 +97,10 @@ func (c ServiceConfig) mayFetch(at netip.AddrPort) error {
 		return errLocal
 	case c.Own != nil && c.Own(netip.AddrPortFrom(addr, at.Port())):
 		return errOwn
+	case slices.Contains(clouds, addr):
+		return errCloud
+	case len(c.Allow) == 0 && addr.IsLoopback() && !c.nodeHere():
+		return errHere
 	case len(c.Allow) == 0:
 		return nil
 	}
@@ -97,6 +110,24 @@ func (c ServiceConfig) mayFetch(at netip.AddrPort) error {
 		}
 	}
 	return errOutside
+}
+
+// nodeHere says whether a NodeManager runs on this machine, and ApplicationMasters with it. Other
+// programs here may trust callers that come over loopback.
+func (c ServiceConfig) nodeHere() (found bool) {
+	if c.Reader == nil {
+		return false
+	}
+	own, _ := net.InterfaceAddrs() // none: only what came over loopback counts
+	c.Reader.Fork().Nodes.Each(func(_ uint32, n *state.Node) bool {
+		at, err := netip.ParseAddr(n.Address)
+		found = err == nil && (at.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool {
+			p, err := netip.ParsePrefix(a.String())
+			return err == nil && p.Addr().Unmap() == at.Unmap()
+		}))
+		return !found
+	})
+	return found
 }
 
 // translated are the networks whose addresses hold an IPv4 address, and where.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -85,9 +86,10 @@ func TestWhereTheProxyFetches(t *testing.T) {
 	open := ServiceConfig{Own: func(at netip.AddrPort) bool { return at.Port() == 8088 }}
 	listed := ServiceConfig{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for at, want := range map[string][2]bool{
-		"10.1.2.3:80": {true, true}, "192.168.0.1:80": {true, false}, "127.0.0.1:80": {true, false}, "[2001:db8::1]:80": {true, false}, "[::ffff:10.0.0.1]:80": {true, true},
+		"10.1.2.3:80": {true, true}, "192.168.0.1:80": {true, false}, "127.0.0.1:80": {}, "[2001:db8::1]:80": {true, false}, "[::ffff:10.0.0.1]:80": {true, true},
 		"169.254.169.254:80": {}, "[::ffff:169.254.169.254]:80": {}, "[fe80::1]:80": {}, "[fe80::1%eth0]:80": {}, "[64:ff9b::a9fe:a9fe]:80": {}, "[2002:a9fe:a9fe::]:80": {},
-		"[::169.254.169.254]:80": {}, "0.0.0.0:80": {}, "[::]:80": {}, "224.0.0.1:80": {}, "[ff02::1]:80": {}, "[::1]:80": {true, false},
+		"[::169.254.169.254]:80": {}, "0.0.0.0:80": {}, "[::]:80": {}, "224.0.0.1:80": {}, "[ff02::1]:80": {}, "[::1]:80": {}, "[::ffff:127.0.0.1]:80": {}, "[64:ff9b::7f00:1]:80": {},
+		"[fd00:ec2::254]:80": {}, "[fd00:ec2::1]:80": {true, false}, "100.100.100.200:80": {}, "192.0.0.192:80": {},
 	} {
 		for i, c := range []ServiceConfig{open, listed} {
 			if err := c.mayFetch(netip.MustParseAddrPort(at)); (err == nil) != want[i] {
@@ -99,6 +101,24 @@ func TestWhereTheProxyFetches(t *testing.T) {
 		t.Error("its own port in another form of address")
 	}
 	h := newHouse(t)
+	here := []string{"127.0.0.1", "127.0.0.9", "::1"}
+	addrs, _ := net.InterfaceAddrs() // one without a network has none
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && !p.Addr().IsLinkLocalUnicast() {
+			here = append(here, p.Addr().String())
+		}
+	}
+	for _, node := range append(here, "203.0.113.7", "") {
+		c := newHouseAt(t, node, nil).svc.cfg
+		for _, at := range []string{"127.0.0.1:80", "[::1]:80"} {
+			if err := c.mayFetch(netip.MustParseAddrPort(at)); (err == nil) != slices.Contains(here, node) {
+				t.Errorf("%s, with a NodeManager at %q: %v", at, node, err)
+			}
+		}
+	}
+	away := newHouseAt(t, "203.0.113.7", nil)
+	away.get("/proxy/"+away.registered("http://localhost:1/").App.String()).want(t, http.StatusForbidden, "no NodeManager runs")
+	away.get("/proxy/"+away.registered("http://100.100.100.200/latest").App.String()).want(t, http.StatusForbidden, "secrets")
 	for _, host := range []string{"169.254.169.254", "[fe80::1]:80", "[::ffff:a9fe:a9fe]:80"} {
 		h.get("/proxy/"+h.registered("http://"+host+"/latest").App.String()).want(t, http.StatusForbidden, "link-local")
 	}

@@ -91,6 +91,12 @@ func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
 
 func newHouseWith(t *testing.T, more []input.Property, own ...func(netip.AddrPort) bool) *house {
 	t.Helper()
+	return newHouseAt(t, "127.0.0.1", more, own...)
+}
+
+// newHouseAt is a house whose node has registered from an address.
+func newHouseAt(t *testing.T, node string, more []input.Property, own ...func(netip.AddrPort) bool) *house {
+	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +110,7 @@ func newHouseWith(t *testing.T, more []input.Property, own ...func(netip.AddrPor
 		{Name: "yarn.acl.enable", Value: "true"}, {Name: "yarn.admin.acl", Value: "root"}, {Name: prefix + "root.acl_submit_applications", Value: "ann"}, {Name: prefix + "root.acl_administer_queue", Value: "root"},
 		{Name: "yarn.cluster.max-application-priority", Value: "10"}, {Name: "yarn.resourcemanager.am.max-attempts", Value: "4"}}, more...)})
 	h.must(&input.Tick{Entropy: entropy})
-	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(65536, 64)})
+	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Address: node, Rack: "/r", Total: yarn.NewResource(65536, 64)})
 	c := client.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Access, c.Queues, c.WebURL = hclog.NewNullLogger(), h, h, h, h, "http://rm1:8088"
 	c.Now = func() time.Time { return time.UnixMilli(h.now) }
