@@ -33,13 +33,15 @@ var hostileCrowds = []hostile{
 	{"2,000 silent connections to the nodes' port", tooMany, crowdOf(2000, at(trackerPort), string(hello(trackerProtocol)), nil)},
 	{"2,000 half introductions to the AMs' port", tooMany, crowdOf(2000, at(masterPort), "hrpc\x09\x00", nil)},
 	{"200 frames of 4 MB that never end", `refused; answered`, crowdOf(200, at(clientPort), string(hello(clientProtocol))+"\x00\x3f\xff\xff"+strings.Repeat("x", 1000), newcomerYarn)},
+	{"40 frames of 4 MB from one address that never end", `refused; answered`, largeFromOne},
+	{"100 clients that ask for lists and never read", `refused; answered`, crowdOf(100, at(clientPort), string(hello(clientProtocol))+strings.Repeat(string(listApplications), 256), newcomerYarn)},
 	{"100 client ids of 1 MB", `refused; answered`, crowdOf(100, at(clientPort), "hrpc\x09\x00\x00"+string(framed(delimited(append([]byte{0x18, 5}, field(4, make([]byte, 1<<20))...)))), newcomerYarn)},
 	{"500 silent connections between replicas", newcomer, crowdOf(500, atPeer, "", newcomerWeb)},
 	{"500 half TLS hellos between replicas", newcomer, crowdOf(500, atPeer, "\x16\x03\x01\x02\x00\x01\x00", newcomerWeb)},
-	{"40 requests to play the log again, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/replay:rerun", "", "{}"))},
-	{"40 requests to play the log again, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|409) `, manyRequests(40, req("POST /v1/replay:rerun", asJSON+"{operator}", "{}"))},
 	{"1,100 connections between replicas of a replica that is no member", `refused; hello 0 `, crowdOf(1100, atPeer, string(peerHello(3, "", "test", "rm9", "0000000000000000", "")), newcomerPeer)},
 	{"20 connections between replicas with 20,000 calls each, whose answers nobody reads", newcomer, crowdOf(20, atPeer, string(peerHello(3, "", "test", "rm9", "0000000000000000", ""))+strings.Repeat(unknownCall, 20_000), newcomerWeb)},
+	{"40 requests to play the log again, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/replay:rerun", "", "{}"))},
+	{"40 requests to play the log again, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|409) `, manyRequests(40, req("POST /v1/replay:rerun", asJSON+"{operator}", "{}"))},
 	{"40 previews of preemption, without a role", `^40 of 40 refused`, manyRequests(40, req("POST /v1/preemption:preview", "", `{"from_ms":1}`))},
 	{"40 previews of preemption, at once", `^\d+ of 40 refused; the first: HTTP/1\.1 (200|503|429|410) `, manyRequests(40, req("POST /v1/preemption:preview", asJSON+"{operator}", `{"from_ms":1}`))},
 	{"40 requests for what-if, at once", `of 40 refused`, manyRequests(40, req("POST /v1/whatif", asJSON+"{operator}", `{"properties":{"yarn.scheduler.capacity.root.queues":"a"}}`))},
@@ -48,8 +50,6 @@ var hostileCrowds = []hostile{
 	{"200 guesses of a token, at once", `^200 of 200 refused`, manyRequests(200, req("GET /v1/apps?limit=1", "Authorization: Bearer rmd_guess", ""))},
 }
 
-// oneAddress has all connections come from one address.
-func oneAddress(send func(*attack) string) func(*attack) string {
 // newcomerPeer is another replica that is no member.
 func newcomerPeer(a *attack) string {
 	return spoken(exchange(a.dialer(), a.at.peer, nil, time.Second, peerHello(3, "", "test", "rm8", "0000000000000000", "")))
@@ -68,6 +68,8 @@ func largeFromOne(a *attack) string {
 	return crowdOf(40, at(clientPort), frame, func(*attack) string { return large(a) })(&b)
 }
 
+// oneAddress has all connections come from one address.
+func oneAddress(send func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		b := *a
 		b.pinned = &net.TCPAddr{IP: a.dialer().LocalAddr.(*net.TCPAddr).IP}

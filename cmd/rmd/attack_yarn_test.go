@@ -163,13 +163,20 @@ func field(number protowire.Number, value []byte) []byte {
 
 func delimited(b []byte) []byte { return protowire.AppendBytes(nil, b) }
 
-// message is a frame of a header with a call id, and a body.
-func message(call int32, body []byte) []byte {
+// message is a frame of a header with a call id, and what follows it.
+func message(call int32, parts ...[]byte) []byte {
 	head := []byte{0x08, 2, 0x10, 0, 0x18}
 	head = protowire.AppendVarint(head, protowire.EncodeZigZag(int64(call)))
 	head = append(head, field(4, bytes.Repeat([]byte{7}, 16))...)
-	return framed(delimited(head), delimited(body))
+	out := delimited(head)
+	for _, p := range parts {
+		out = append(out, delimited(p)...)
+	}
+	return framed(out)
 }
+
+// listApplications is a call of the clients' port, always with the same id.
+var listApplications = message(5, append(append(field(1, []byte("getApplications")), field(2, []byte(clientProtocol))...), 0x18, 1), nil)
 
 // sasl is a message of the negotiation in a state.
 func sasl(state uint64, token []byte) []byte {

@@ -36,7 +36,7 @@ func (s *Service) Protocol() ipc.Protocol {
 		"getNewApplication":    ipc.Handle(s.newApplication),
 		"submitApplication":    ipc.HandleBytes(s.submitApplication),
 		"getApplicationReport": ipc.Handle(s.applicationReport),
-		"getApplications":      ipc.Handle(s.applications),
+		"getApplications":      ipc.Handle(s.applications).Large(),
 
 		"forceKillApplication":        ipc.Handle(s.killApplication),
 		"failApplicationAttempt":      ipc.Handle(s.failAttempt),
@@ -46,14 +46,14 @@ func (s *Service) Protocol() ipc.Protocol {
 		"signalToContainer":           ipc.Handle(s.signalContainer),
 
 		"getApplicationAttemptReport": ipc.Handle(s.attemptReport),
-		"getApplicationAttempts":      ipc.Handle(s.attempts),
+		"getApplicationAttempts":      ipc.Handle(s.attempts).Large(),
 		"getContainerReport":          ipc.Handle(s.containerReport),
-		"getContainers":               ipc.Handle(s.containers),
+		"getContainers":               ipc.Handle(s.containers).Large(),
 
 		"getClusterMetrics": ipc.Handle(s.clusterMetrics),
-		"getClusterNodes":   ipc.Handle(s.clusterNodes),
-		"getQueueInfo":      ipc.Handle(s.queueInfo),
-		"getQueueUserAcls":  ipc.Handle(s.queueUserACLs),
+		"getClusterNodes":   ipc.Handle(s.clusterNodes).Large(),
+		"getQueueInfo":      ipc.Handle(s.queueInfo).Large(),
+		"getQueueUserAcls":  ipc.Handle(s.queueUserACLs).Large(),
 
 		"getDelegationToken":    ipc.Handle(s.issueToken),
 		"renewDelegationToken":  ipc.Handle(s.renewToken),
@@ -63,8 +63,8 @@ func (s *Service) Protocol() ipc.Protocol {
 		"getResourceProfiles": ipc.Handle(s.resourceProfiles),
 		"getResourceProfile":  ipc.Handle(s.resourceProfile),
 
-		"getNodeToLabels":          ipc.Handle(s.nodeToLabels),
-		"getLabelsToNodes":         ipc.Handle(s.labelsToNodes),
+		"getNodeToLabels":          ipc.Handle(s.nodeToLabels).Large(),
+		"getLabelsToNodes":         ipc.Handle(s.labelsToNodes).Large(),
 		"getClusterNodeLabels":     ipc.Handle(s.clusterNodeLabels),
 		"getClusterNodeAttributes": ipc.Handle(s.clusterNodeAttributes),
 		"getAttributesToNodes":     ipc.Handle(s.attributesToNodes),

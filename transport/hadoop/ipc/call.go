@@ -50,6 +50,7 @@ type Call struct {
 	inline   bool
 	detached bool
 	weight   int64 // bytes of a large request, which count against Config.LargeRequestsMax
+	building bool  // it has its turn to make a large reply
 }
 
 // Detach lets another goroutine continue to read the connection before the handler returns. A

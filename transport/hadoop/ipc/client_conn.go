@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -47,12 +48,12 @@ func newClientConn(cl *Client, nc net.Conn, to Target, shared bool) *ClientConn 
 	cc := &ClientConn{
 		cl: cl, net: nc, key: to.identity(), shared: shared, address: to.Address,
 		protocol: to.Protocol, version: max(to.Version, 1),
-		large: budget{max: 8 * int64(cl.cfg.FrameMax)},
+		large: budget{max: 8 * int64(cl.cfg.FrameMax), each: 8 * int64(cl.cfg.FrameMax)},
 		done:  make(chan struct{}), slots: make(chan struct{}, cl.cfg.CallsPerConnMax),
 		pending: map[int32]*pending{},
 	}
 	cc.out.init(nc, cl.cfg.OutputMax, cl.now)
-	cc.in = newIntake(nc, &cc.large, nil)
+	cc.in = newIntake(nc, &cc.large, netip.Prefix{}, nil)
 	cc.last.Store(cl.now())
 	return cc
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -72,11 +73,17 @@ type Config struct {
 	// authenticated.
 	FrameMax          int
 	HandshakeFrameMax int
-	// LargeFramesMax limits the total bytes of the large frames that are being received.
+	// LargeFramesMax limits the total bytes of the large frames that are being received. One address
+	// has half of it, as of the next two limits.
 	LargeFramesMax int
 	// LargeRequestsMax limits the total bytes of the large requests that are being served. A
 	// request that exceeds it waits.
 	LargeRequestsMax int
+	// LargeRepliesMax limits the calls that make a large reply at the same time.
+	LargeRepliesMax int
+	// UnreadMax limits the total bytes of replies that wait to be sent. When they exceed it, the
+	// server closes connections whose peers do not read.
+	UnreadMax int
 	// ConnsMax limits the connections, and ConnsPerAddressMax those of one address. 0 means half of
 	// ConnsMax. A further connection replaces an idle one.
 	ConnsMax           int
@@ -126,6 +133,8 @@ func DefaultConfig() Config {
 		HandshakeFrameMax: 64 << 10,
 		LargeFramesMax:    128 << 20,
 		LargeRequestsMax:  64 << 20,
+		LargeRepliesMax:   max(8, runtime.GOMAXPROCS(0)),
+		UnreadMax:         64 << 20,
 		ConnsMax:          16384,
 		CallsPerConnMax:   256,
 		CallsMax:          16384,
@@ -168,6 +177,9 @@ func (c Config) Validate() error {
 	}
 	if c.LargeRequestsMax < c.FrameMax {
 		bad("LargeRequestsMax must be FrameMax or more, is %d bytes", c.LargeRequestsMax)
+	}
+	if c.LargeRepliesMax < 1 || c.UnreadMax < c.OutputMax {
+		bad("LargeRepliesMax must be positive, and UnreadMax OutputMax or more")
 	}
 	if c.ConnsMax < 1 || c.ConnsPerAddressMax < 0 || c.CallsPerConnMax < 1 || c.CallsMax < 1 || c.OutputMax < 1 {
 		bad("bounds must be positive (start from DefaultConfig)")

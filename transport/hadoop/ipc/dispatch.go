@@ -75,7 +75,7 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 		return false, err
 	}
 	if err := c.admit(); err != nil {
-		c.s.requests.Release(call.weight)
+		c.unweigh(call)
 		return false, err
 	}
 	if e := c.find(call, rest); e != nil {
@@ -90,6 +90,10 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 	if !call.entry.inline {
 		if call.body != nil {
 			call.body = append(make([]byte, 0, len(call.body)), call.body...)
+		}
+		if err := c.awaitTurn(call); err != nil {
+			c.answer(call, nil, nil, err)
+			return false, err
 		}
 		c.s.dispatch(call)
 		return false, nil
@@ -108,7 +112,14 @@ func (c *Conn) weigh(size int) (int64, error) {
 		c.corked = false
 		c.out.flush()
 	}
-	return int64(size), c.s.requests.Acquire(c.ctx, int64(size))
+	return int64(size), c.s.requests.acquire(c.ctx, c.from, int64(size))
+}
+
+func (c *Conn) unweigh(call *Call) {
+	if call.weight > 0 {
+		c.s.requests.release(c.from, call.weight)
+		call.weight = 0
+	}
 }
 
 // admit waits until the limits allow another call, and counts the call.
@@ -216,6 +227,7 @@ func (s *Server) work(call *Call) {
 func (c *Conn) serve(call *Call) {
 	defer func() {
 		if p := recover(); p != nil {
+			c.built(call)
 			c.panicked(p)
 		}
 	}()

@@ -267,7 +267,7 @@ func TestLargeMessages(t *testing.T) {
 			t.Errorf("%d bytes: %d, %v", n, len(got), err)
 		}
 	}
-	if used := s.large.used.Load(); used != 0 {
+	if used := held(&s.large); used != 0 {
 		t.Errorf("%d bytes of large frames are still counted", used)
 	}
 	_, err := echo(t.Context(), cl, target(s), strings.Repeat("n", 4<<20))

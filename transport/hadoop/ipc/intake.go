@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -22,22 +22,6 @@ var (
 	largeBuffers = sync.Pool{New: func() any { return new([largeSize]byte) }}
 )
 
-// budget limits the total bytes of large buffers over all connections.
-type budget struct {
-	max  int64
-	used atomic.Int64
-}
-
-func (b *budget) take(n int) bool {
-	if b.used.Add(int64(n)) <= b.max {
-		return true
-	}
-	b.used.Add(-int64(n))
-	return false
-}
-
-func (b *budget) give(n int) { b.used.Add(-int64(n)) }
-
 // intake splits a connection's bytes into frames. It holds a buffer only while it has bytes: where
 // the system reports readability, it takes the buffer when bytes have arrived. An intake is for one
 // goroutine.
@@ -45,6 +29,7 @@ type intake struct {
 	conn  net.Conn
 	raw   syscall.RawConn // nil: it holds the buffer while it waits
 	large *budget
+	from  netip.Prefix // whose part of large it takes
 	// waiting is called once for each frame whose rest has not arrived yet.
 	waiting func()
 
@@ -57,8 +42,8 @@ type intake struct {
 	err     error
 }
 
-func newIntake(conn net.Conn, large *budget, waiting func()) intake {
-	in := intake{conn: conn, large: large, waiting: waiting}
+func newIntake(conn net.Conn, large *budget, from netip.Prefix, waiting func()) intake {
+	in := intake{conn: conn, large: large, from: from, waiting: waiting}
 	if sc, ok := conn.(syscall.Conn); ok && rawReads {
 		in.raw, _ = sc.SyscallConn()
 	}
@@ -149,7 +134,7 @@ func (in *intake) room(need int) error {
 
 // grow moves the contents of the buffer to a buffer of size bytes.
 func (in *intake) grow(size int) error {
-	if !in.large.take(size) {
+	if !in.large.take(in.from, size) {
 		return fmt.Errorf("too many large frames at one time: %w", ErrTooLarge)
 	}
 	var grown []byte
@@ -209,10 +194,10 @@ func (in *intake) release() {
 	case readSize:
 		readBuffers.Put((*[readSize]byte)(in.buf))
 	case largeSize:
-		in.large.give(largeSize)
+		in.large.add(in.from, -largeSize)
 		largeBuffers.Put((*[largeSize]byte)(in.buf))
 	default:
-		in.large.give(len(in.buf))
+		in.large.add(in.from, -len(in.buf))
 	}
 	in.buf, in.start, in.end = nil, 0, 0
 }
@@ -221,7 +206,7 @@ func (in *intake) release() {
 // old buffer.
 func (in *intake) leave() {
 	if len(in.buf) > readSize {
-		in.large.give(len(in.buf))
+		in.large.add(in.from, -len(in.buf))
 	}
 	rest := in.buf[in.start:in.end]
 	in.buf, in.start, in.end = nil, 0, 0
@@ -232,7 +217,7 @@ func (in *intake) leave() {
 		in.buf = readBuffers.Get().(*[readSize]byte)[:]
 	default:
 		in.buf = make([]byte, max(len(rest), largeSize))
-		in.large.used.Add(int64(len(in.buf))) // these bytes were given back above
+		in.large.add(in.from, len(in.buf)) // these bytes were given back above
 	}
 	in.end = copy(in.buf, rest)
 }

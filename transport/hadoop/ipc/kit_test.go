@@ -315,4 +315,11 @@ func call(id int32, method, name string) []byte {
 	return b
 }
 
+// held is what is taken of a budget.
+func held(b *budget) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
 func b64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }

@@ -152,7 +152,7 @@ func TestLargeFramesAreBounded(t *testing.T) {
 	if reason := <-closed; reason != endProtocol {
 		t.Errorf("ended by %s", reason)
 	}
-	if used := s.large.used.Load(); used > 8<<20 {
+	if used := held(&s.large); used > 8<<20 {
 		t.Errorf("%d bytes are held", used)
 	}
 }
@@ -321,8 +321,8 @@ func TestIntakeCutsFrames(t *testing.T) {
 			}
 			_ = there.Close()
 		}()
-		large := budget{max: 8 << 20}
-		in := newIntake(here, &large, nil)
+		large := budget{max: 8 << 20, each: 8 << 20}
+		in := newIntake(here, &large, netip.Prefix{}, nil)
 		for i, w := range want {
 			got, err := in.next(1 << 20)
 			if err != nil || !bytes.Equal(got, w) {
@@ -336,8 +336,8 @@ func TestIntakeCutsFrames(t *testing.T) {
 			t.Errorf("at the end: %v", err)
 		}
 		in.release()
-		if large.used.Load() != 0 {
-			t.Errorf("%d bytes are still counted", large.used.Load())
+		if held(&large) != 0 {
+			t.Errorf("%d bytes are still counted", held(&large))
 		}
 	}
 }

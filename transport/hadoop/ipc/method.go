@@ -25,6 +25,7 @@ type Method struct {
 	serve  func(context.Context, *Call, proto.Message) (proto.Message, error)
 	bytes  func(context.Context, *Call, []byte) ([]byte, error)
 	inline bool
+	large  bool
 }
 
 // Handle returns a method that calls a function with decoded messages. The function runs on a
@@ -55,6 +56,12 @@ func HandleBytes(f func(context.Context, *Call, []byte) ([]byte, error)) Method 
 // Call.Detach before they block.
 func (m Method) Inline() Method {
 	m.inline = true
+	return m
+}
+
+// Large says that the reply may be large, as a list is. Few of such calls run at one time.
+func (m Method) Large() Method {
+	m.large = true
 	return m
 }
 

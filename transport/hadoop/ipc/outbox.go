@@ -20,10 +20,11 @@ var outBuffers = sync.Pool{New: func() any { return &outBuffer{b: make([]byte, 0
 // nobody writes becomes the writer. It writes until nothing is left, and writes in one piece what
 // others append meanwhile. When the outbox is full, appending blocks.
 type outbox struct {
-	conn net.Conn
-	max  int
-	now  func() int64
-	raw  syscall.RawConn // nil: use conn
+	conn  net.Conn
+	max   int
+	now   func() int64
+	raw   syscall.RawConn // nil: use conn
+	total *atomic.Int64   // bytes that wait in all outboxes; nil: not counted
 
 	mu      sync.Mutex
 	free    sync.Cond // signals that a write or the connection has ended
@@ -31,6 +32,8 @@ type outbox struct {
 	writing bool
 	waiters int
 	err     error
+	before  int          // bytes in pending when begin returned it
+	waiting atomic.Int64 // bytes that wait here
 	// since is the time when the present write began, or 0.
 	since atomic.Int64
 
@@ -46,6 +49,14 @@ func (o *outbox) init(conn net.Conn, limit int, now func() int64) {
 	if sc, ok := conn.(syscall.Conn); ok && rawWrites {
 		o.raw, _ = sc.SyscallConn()
 		o.tryWrite = o.writable
+	}
+}
+
+// count adds to the bytes that wait.
+func (o *outbox) count(n int) {
+	if o.total != nil {
+		o.total.Add(int64(n))
+		o.waiting.Add(int64(n))
 	}
 }
 
@@ -66,12 +77,14 @@ func (o *outbox) begin() (*outBuffer, error) {
 	if o.pending == nil {
 		o.pending = outBuffers.Get().(*outBuffer)
 	}
+	o.before = len(o.pending.b)
 	return o.pending, nil
 }
 
 // finish unlocks the outbox. If flush is true, everything appended is written, by this goroutine or
 // by the present writer. If yield is true, other goroutines can append first.
 func (o *outbox) finish(flush, yield bool) {
+	o.count(len(o.pending.b) - o.before)
 	if o.writing || (!flush && len(o.pending.b) <= o.max) {
 		o.mu.Unlock()
 		return
@@ -109,6 +122,7 @@ func (o *outbox) write(yield bool) {
 			o.since.Store(o.now())
 			err = o.send(out.b)
 			o.since.Store(0)
+			o.count(-len(out.b))
 		}
 		if cap(out.b) <= keepMax {
 			out.b = out.b[:0]
@@ -161,6 +175,9 @@ func (o *outbox) stop(err error) {
 	o.mu.Lock()
 	if o.err == nil {
 		o.err = err
+	}
+	if o.pending != nil {
+		o.count(-len(o.pending.b))
 	}
 	o.pending = nil
 	o.free.Broadcast()

@@ -24,11 +24,8 @@ func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) 
 	if call.entry != nil && (!call.inline || call.detached) { // for an inline call, it was set when the call came
 		c.called.Store(c.s.now())
 	}
-	c.s.requests.Release(call.weight)
-	out, failed := c.out.begin()
-	if failed == nil {
-		out.b = c.encode(out.b, &h, reply, bytes)
-	}
+	c.unweigh(call)
+	failed := c.begin(call, &h, reply, bytes)
 	left := c.inflight.Add(-1)
 	if held {
 		c.corked = true
@@ -46,6 +43,31 @@ func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) 
 		c.retire()
 	}
 	c.observe(call, h.err)
+}
+
+// begin appends the frame of the reply to the outbox, which is locked until finish. A large reply is
+// encoded first: while it waits for room, it takes no more than its bytes, and no turn.
+func (c *Conn) begin(call *Call, h *responseHeader, reply proto.Message, bytes []byte) error {
+	if !call.building {
+		out, err := c.out.begin()
+		if err == nil {
+			out.b = c.encode(out.b, h, reply, bytes)
+		}
+		return err
+	}
+	frame := c.encode(nil, h, reply, bytes)
+	c.built(call)
+	c.out.count(len(frame))
+	defer c.out.count(-len(frame)) // finish counts it as part of the outbox
+	out, err := c.out.begin()
+	switch {
+	case err != nil:
+	case len(out.b) == 0:
+		out.b = frame
+	default:
+		out.b = append(out.b, frame...)
+	}
+	return err
 }
 
 // encode appends the frame of the reply.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"golang.org/x/sync/semaphore"
 
 	"rmd/internal/share"
 )
@@ -24,7 +23,9 @@ type Server struct {
 	services map[string]*service
 	epoch    time.Time
 	large    budget
-	requests *semaphore.Weighted // bytes of large requests that are being served
+	requests *turns       // bytes of large requests that are being served
+	building *turns       // calls that make a large reply
+	unread   atomic.Int64 // bytes of replies that wait to be sent
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -75,8 +76,9 @@ func Open(cfg Config) (*Server, error) {
 		listener: l,
 		services: services,
 		epoch:    time.Now(),
-		large:    budget{max: int64(cfg.LargeFramesMax)},
-		requests: semaphore.NewWeighted(int64(cfg.LargeRequestsMax)),
+		large:    budget{max: int64(cfg.LargeFramesMax), each: int64(max(cfg.LargeFramesMax/2, 2*cfg.FrameMax, 2*cfg.HandshakeFrameMax))},
+		requests: newTurns(int64(cfg.LargeRequestsMax), int64(max(cfg.LargeRequestsMax/2, cfg.FrameMax))),
+		building: newTurns(int64(cfg.LargeRepliesMax), int64(max(cfg.LargeRepliesMax/2, 1))),
 		jobs:     make(chan *Call),
 		slots:    make(chan struct{}, cfg.CallsMax),
 		conns:    map[*Conn]struct{}{},
@@ -223,6 +225,7 @@ func (s *Server) sweep() {
 			for _, c := range s.open() {
 				c.expire(now)
 			}
+			s.relieve(now)
 		case <-s.ctx.Done():
 			return
 		}

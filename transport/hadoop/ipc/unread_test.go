@@ -1,0 +1,167 @@
+package ipc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rmd/transport/hadoop/proto"
+)
+
+// dialBareFrom is dialBare from another address of this machine.
+func dialBareFrom(t *testing.T, s *Server, from string) *bare {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	nc, err := d.DialContext(t.Context(), "tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(2 * time.Minute))
+	return &bare{t, nc}
+}
+
+// lists is a method whose reply is large, and counts how many make one at a time.
+type lists struct {
+	size      int
+	now, most atomic.Int32
+}
+
+func (l *lists) list(context.Context, *Call, *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
+	if n := l.now.Add(1); n > l.most.Load() {
+		l.most.Store(n)
+	}
+	defer l.now.Add(-1)
+	time.Sleep(time.Millisecond)
+	name := strings.Repeat("x", l.size)
+	return &proto.GetQueueInfoResponseProto{QueueInfo: &proto.QueueInfoProto{QueueName: &name}}, nil
+}
+
+func (l *lists) offer(c *Config) {
+	c.Protocols[0].Methods["list"] = Handle(l.list).Large()
+}
+
+// TestLargeRepliesThatNobodyReads: connections whose peers ask for lists and do not read them end before
+// they hold much, and others are served meanwhile.
+func TestLargeRepliesThatNobodyReads(t *testing.T) {
+	const size, bound = 1 << 20, 12 << 20
+	l := &lists{size: size}
+	unread := make(chan string, 100)
+	s := openServer(t, &testMethods{}, l.offer, func(c *Config) {
+		c.LargeRepliesMax, c.OutputMax, c.UnreadMax, c.WriteTimeout = 4, 4<<20, bound, time.Hour
+		c.Observe.Closed = func(reason string) { unread <- reason }
+	})
+	var most int64
+	stop, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				most = max(most, s.unread.Load())
+			}
+		}
+	}()
+	const peers = 3
+	for i := range peers {
+		b := dialBareFrom(t, s, "127.0.0.2")
+		_ = b.Conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+		out := hello("mallory")
+		for id := range int32(64) {
+			out = append(out, call(id, "list", fmt.Sprint(i))...)
+		}
+		b.send(out)
+	}
+	honest := dialBareFrom(t, s, "127.0.0.3")
+	honest.send(hello("alice"))
+	for id := range int32(20) {
+		honest.send(call(id, "list", "x"))
+		if h, body := honest.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS || len(body) < size {
+			t.Fatalf("call %d of one that reads: %v and %d bytes", id, h, len(body))
+		}
+	}
+	for range peers {
+		select {
+		case reason := <-unread:
+			if reason != endUnread {
+				t.Errorf("a connection ended by %q", reason)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("connections stay whose peers do not read")
+		}
+	}
+	close(stop)
+	<-watched
+	if most > bound+8*size {
+		t.Errorf("%d MiB of replies waited, the bound is %d", most>>20, bound>>20)
+	}
+	if n := l.most.Load(); n > 4 {
+		t.Errorf("%d large replies were made at one time", n)
+	}
+}
+
+// TestUnreadIsCounted: what was read, and what ends with its connection, waits no more.
+func TestUnreadIsCounted(t *testing.T) {
+	l := &lists{size: 1 << 20}
+	s := openServer(t, &testMethods{}, l.offer)
+	reads, leaves := dialBare(t, s), dialBare(t, s)
+	for _, b := range []*bare{reads, leaves} {
+		b.send(hello("alice"))
+		for id := range int32(20) {
+			b.send(call(id, "list", "x"), call(100+id, "echo", strings.Repeat("y", 1000)), call(200+id, "echoInline", "z"))
+		}
+	}
+	for range 60 {
+		reads.frame()
+	}
+	for s.unread.Load() < 1<<20 {
+		runtime.Gosched()
+	}
+	_ = leaves.Close()
+	for end := time.Now().Add(time.Minute); s.unread.Load() != 0 || s.Stats().Calls != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes wait, and %+v", s.unread.Load(), s.Stats())
+		}
+	}
+	s.building.mu.Lock()
+	defer s.building.mu.Unlock()
+	if len(s.building.by) > 0 {
+		t.Errorf("turns are not given back: %v", s.building.by)
+	}
+}
+
+// TestOneHostLeavesLargeFramesToOthers: large requests that one address does not send to the end, or
+// that wait for their turn, are not in the way of another's.
+func TestOneHostLeavesLargeFramesToOthers(t *testing.T) {
+	d := &testMethods{}
+	big := strings.Repeat("b", 700<<10)
+	release := d.block(big)
+	defer release()
+	s := openServer(t, d, func(c *Config) {
+		c.FrameMax, c.LargeFramesMax, c.LargeRequestsMax = 1<<20, 8<<20, 4<<20
+	})
+	for range 20 {
+		b := dialBareFrom(t, s, "127.0.0.2")
+		_, _ = b.Write(append(append(hello("mallory"), of(`00100000`)...), make([]byte, 1<<20-10)...)) // some are refused
+	}
+	for range 5 {
+		b := dialBareFrom(t, s, "127.0.0.4")
+		b.send(hello("mallory"), call(1, "echo", big))
+	}
+	for s.Stats().Calls < 2 {
+		runtime.Gosched()
+	}
+	honest := dialBareFrom(t, s, "127.0.0.3")
+	_ = honest.SetReadDeadline(time.Now().Add(20 * time.Second))
+	honest.send(hello("alice"), call(1, "echo", big+"!"))
+	if h, _ := honest.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
+		t.Errorf("%v", h)
+	}
+}
