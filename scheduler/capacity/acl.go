@@ -1,61 +1,6 @@
 package capacity
 
-import (
-	"slices"
-	"strings"
-)
-
-// ACL is a list of users and groups that may do something, or everybody.
-type ACL struct {
-	All    bool
-	Users  []string // sorted
-	Groups []string // sorted
-}
-
-// ParseACL reads a list in Hadoop's form: "user1,user2 group1,group2", "*" for everybody, " " for
-// nobody. A leading blank means that the list has only groups, so the caller must not trim s.
-func ParseACL(s string) ACL {
-	if strings.Contains(s, "*") && strings.Trim(s, " \t\r\n*") == "" {
-		return ACL{All: true}
-	}
-	users, groups, _ := strings.Cut(strings.NewReplacer("\t", " ", "\n", " ", "\r", " ").Replace(s), " ")
-	return ACL{Users: names(users), Groups: names(groups)}
-}
-
-func names(list string) []string {
-	var out []string
-	for _, n := range strings.Split(list, ",") {
-		if n = strings.TrimSpace(n); n != "" {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// Allows reports whether the list contains a user or one of the user's groups.
-func (a ACL) Allows(user string, groups ...string) bool {
-	if a.All {
-		return true
-	}
-	if _, ok := slices.BinarySearch(a.Users, user); ok {
-		return true
-	}
-	for _, g := range groups {
-		if _, ok := slices.BinarySearch(a.Groups, g); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// String writes the list in Hadoop's form.
-func (a ACL) String() string {
-	if a.All {
-		return "*"
-	}
-	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
-}
+import "strings"
 
 // MayAdminister reports whether a user may administer queue i: because the list of the queue, of a
 // queue above it or of the cluster contains the user, or because ACLs are disabled.

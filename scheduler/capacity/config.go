@@ -55,11 +55,11 @@ type Config struct {
 	TagPlacement          TagPlacement
 	Workflows             WorkflowPriorities
 	Preprocessor          Preprocessor
-	ACLEnabled            bool  // yarn.acl.enable
-	AdminACL              ACL   // yarn.admin.acl
-	QueueAdminsChange     bool  // administrators of a queue may change its keys
-	AMMaxAttempts         int64 // of an application that does not set its own
-	AMGlobalMaxAttempts   int64 // the most that an application may set
+	ACLEnabled            bool     // yarn.acl.enable
+	AdminACL              yarn.ACL // yarn.admin.acl
+	QueueAdminsChange     bool     // administrators of a queue may change its keys
+	AMMaxAttempts         int64    // of an application that does not set its own
+	AMGlobalMaxAttempts   int64    // the most that an application may set
 	MaxCompletedApps      int64
 
 	NodeExpiryMillis                int64
@@ -168,7 +168,7 @@ type Queue struct {
 	DefaultAppPriority int32
 	PriorityACLs       []PriorityACL // leaves only; highest maximum first; empty: no restriction
 
-	SubmitACL, AdministerACL ACL
+	SubmitACL, AdministerACL yarn.ACL
 	DisablePreemption        bool // inherited: no preemption for other queues
 	DisableIntraPreemption   bool // inherited: no preemption for its own applications
 	AllowZeroCapacitySum     bool

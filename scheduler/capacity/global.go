@@ -24,9 +24,9 @@ func (r *reader) readGlobal(c *Config) {
 	c.LegacyQueueMode = r.bool(Prefix+"legacy-queue-mode.enabled", true)
 	c.MaxPriority = int32(r.int("yarn.cluster.max-application-priority", 0, 0, math.MaxInt32))
 	c.ACLEnabled = r.bool("yarn.acl.enable", false)
-	c.AdminACL = ACL{All: true}
+	c.AdminACL = yarn.ACL{All: true}
 	if v, ok := r.raw("yarn.admin.acl"); ok {
-		c.AdminACL = ParseACL(v)
+		c.AdminACL = yarn.ParseACL(v)
 	}
 	r.readMutationPolicy(c)
 	c.AMMaxAttempts = r.int("yarn.resourcemanager.am.max-attempts", 2, 1, math.MaxInt32)

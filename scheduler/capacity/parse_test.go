@@ -270,30 +270,6 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestACL(t *testing.T) {
-	for _, tc := range []struct{ text, shown, user, group string }{
-		{"*", "*", "anyone", ""}, {" * ", "*", "anyone", ""},
-		{"bob,ann dev,ops", "ann,bob dev,ops", "bob", "ops"},
-		{" dev", " dev", "", "dev"}, {"bob", "bob ", "bob", ""},
-	} {
-		a := ParseACL(tc.text)
-		if a.String() != tc.shown {
-			t.Errorf("%q is shown as %q", tc.text, a)
-		}
-		if tc.user != "" && !a.Allows(tc.user) || tc.group != "" && !a.Allows("nobody", "x", tc.group) {
-			t.Errorf("%q refuses whom it names", tc.text)
-		}
-		if !a.All && a.Allows("nobody", "none") {
-			t.Errorf("%q admits everybody", tc.text)
-		}
-	}
-	for _, nobody := range []string{" ", ""} {
-		if a := ParseACL(nobody); a.Allows("") || a.Allows("bob", "") {
-			t.Errorf("%q admits somebody", nobody)
-		}
-	}
-}
-
 func TestACLsOfAQueue(t *testing.T) {
 	text := `yarn.admin.acl = root
 root.queues = a

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"rmd/yarn"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // PriorityACL lets some users have priorities up to Max in a leaf. If HasDefault, Default is the
 // priority of their applications that name none.
 type PriorityACL struct {
-	ACL        ACL
+	ACL        yarn.ACL
 	Max        int32
 	Default    int32
 	HasDefault bool
@@ -92,9 +94,11 @@ func parsePriorityACL(text string) (p PriorityACL, problem string) {
 		name, value, _ := strings.Cut(word, "=")
 		switch name = strings.ToLower(name); name {
 		case "user":
-			p.ACL.All, p.ACL.Users = p.ACL.All || value == "*", names(value)
+			users := yarn.ParseACL(value)
+			p.ACL.All, p.ACL.Users = p.ACL.All || users.All, users.Users
 		case "group":
-			p.ACL.All, p.ACL.Groups = p.ACL.All || value == "*", names(value)
+			groups := yarn.ParseACL(" " + value)
+			p.ACL.All, p.ACL.Groups = p.ACL.All || groups.All, groups.Groups
 		case "max_priority", "default_priority":
 			n, err := strconv.ParseInt(value, 10, 32)
 			switch {

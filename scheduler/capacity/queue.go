@@ -273,12 +273,12 @@ func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 }
 
 func (r *reader) readQueueACLs(q *Queue, key func(string) string) {
-	def := ACL{All: q.Parent < 0}
+	def := yarn.ACL{All: q.Parent < 0}
 	q.SubmitACL, q.AdministerACL = def, def
 	if v, ok := r.raw(key("acl_submit_applications")); ok {
-		q.SubmitACL = ParseACL(v)
+		q.SubmitACL = yarn.ParseACL(v)
 	}
 	if v, ok := r.raw(key("acl_administer_queue")); ok {
-		q.AdministerACL = ParseACL(v)
+		q.AdministerACL = yarn.ParseACL(v)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"rmd/internal/hadoopconf"
 	"rmd/transport/hadoop/ipc"
+	"rmd/yarn"
 )
 
 // Access has the access rules in force. Its methods may be called concurrently.
@@ -23,7 +24,7 @@ type Access struct {
 // rules are the access rules from one reading of the files.
 type rules struct {
 	enabled bool // yarn.acl.enable
-	admins  ACL
+	admins  yarn.ACL
 	proxies map[string]proxy
 }
 
@@ -53,9 +54,10 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 	if p, ok := conf.Get("yarn.admin.acl"); ok {
 		admins = p.Value // " " means nobody
 	}
-	r.admins = ParseACL(admins)
+	r.admins = yarn.ParseACL(admins)
 	if owner != "" {
 		r.admins.Users = append(r.admins.Users, owner)
+		slices.Sort(r.admins.Users)
 	}
 	const prefix = "hadoop.proxyuser."
 	for _, p := range conf.Properties() {
@@ -89,7 +91,7 @@ func (a *Access) Groups(user string) []string { return a.groups.Of(user) }
 
 // Admin reports whether a user is an administrator of the cluster.
 func (a *Access) Admin(user string) bool {
-	return a.rules.Load().admins.Allows(user, a.groups.Of(user))
+	return a.rules.Load().admins.Allows(user, a.groups.Of(user)...)
 }
 
 // Admit returns an error if the caller is not an administrator.

@@ -36,32 +36,6 @@ func load(t testing.TB, owner string, pairs ...string) *Access {
 	return a
 }
 
-func TestACL(t *testing.T) {
-	for _, c := range []struct {
-		acl, user string
-		groups    []string
-		want      bool
-	}{
-		{"*", "eve", nil, true},
-		{" * ", "eve", nil, true},
-		{" ", "eve", []string{"wheel"}, false},
-		{"", "eve", nil, false},
-		{"ann,eve", "eve", nil, true},
-		{"ann, eve", "eve", nil, false}, // after the blank come groups
-		{"ann wheel,ops", "eve", []string{"ops"}, true},
-		{" wheel", "eve", []string{"wheel"}, true},
-		{"ann wheel", "wheel", nil, false},
-		{"ann *", "eve", nil, true},
-		{"an*", "ann", nil, false}, // a name, as in Hadoop
-		{"*,ann", "eve", nil, false},
-		{"ann w*", "eve", []string{"wheel"}, false},
-	} {
-		if got := ParseACL(c.acl).Allows(c.user, c.groups); got != c.want {
-			t.Errorf("%q lets %s of %v in: %v", c.acl, c.user, c.groups, got)
-		}
-	}
-}
-
 func TestAdmins(t *testing.T) {
 	a := load(t, "rmd", "yarn.admin.acl", "root wheel", "hadoop.user.group.static.mapping.overrides", "eve=wheel;bob=users")
 	for user, want := range map[string]bool{"root": true, "rmd": true, "eve": true, "bob": false, "no-such-user": false} {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"rmd/fsm/state"
-	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/ipc"
 	"rmd/yarn"
 )
@@ -105,7 +104,7 @@ func (v *view) may(a *state.App, r right) bool {
 	if r == modifyApp {
 		text = lists.Modify
 	}
-	if access.ParseACL(text).Allows(v.user, v.groups) {
+	if yarn.ParseACL(text).Allows(v.user, v.groups...) {
 		return true
 	}
 	return !v.st.Queues.Has(a.Queue) || v.queue(a.Queue).administer
