@@ -378,8 +378,8 @@ func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}
 	a := p.st.Apps.Get(slot)
-	if a.State.Ended() {
-		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "application %s is %s", in.ID, a.State))
+	if a.Shown().Ended() {
+		return input.Refuse(in, alreadyEnded(a))
 	}
 	granted := min(in.Priority, p.Config().MaxPriority)
 	if in.User != "" {

@@ -283,6 +283,7 @@ func TestFinishingOnADialedNode(t *testing.T) {
 		r.refused(&input.RegisterAttempt{Attempt: id}, input.NoSuchAttempt)
 		r.refused(&input.MoveApplication{ID: id.App, Queue: "b"}, input.AlreadyEnded)
 		r.refused(&input.SetLifetime{ID: id.App, LifetimeMillis: 5}, input.AlreadyEnded)
+		r.refused(&input.SetPriority{ID: id.App, Priority: 5}, input.AlreadyEnded)
 		r.ok(&input.FailAttempt{Attempt: id})
 		switch how {
 		case "ends":

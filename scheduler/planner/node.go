@@ -13,7 +13,7 @@ import (
 
 func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	reply := &input.RegisterNodeReply{}
-	if in.ID.Host == "" || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
+	if in.ID.Host == "" || in.ID.Port == 0 || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
 			"node %s registers with %s", in.ID, in.Total))
 	}

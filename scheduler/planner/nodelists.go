@@ -72,10 +72,10 @@ func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fa
 		if t.Millis < 0 {
 			return nil, input.Faultf(input.InvalidRequest, "use 0 for no limit", "a timeout of %d ms is not valid", t.Millis)
 		}
-		times[strings.ToLower(t.Host)] = t.Millis
+		times[hostName(t.Host)] = t.Millis
 	}
 	return func(host string) int64 {
-		if t, ok := times[strings.ToLower(host)]; ok {
+		if t, ok := times[hostName(host)]; ok {
 			return t
 		}
 		return times[""]
@@ -124,11 +124,14 @@ func after(millis, more int64) int64 {
 	return millis + more
 }
 
+// hostName is the form in which names of hosts are compared.
+func hostName(host string) string { return strings.ToLower(strings.TrimSpace(host)) }
+
 // hostList returns a list as it is stored: in lower case, sorted, and each host once.
 func hostList(hosts []string) []string {
 	var out []string
 	for _, h := range hosts {
-		if h = strings.ToLower(strings.TrimSpace(h)); h != "" {
+		if h = hostName(h); h != "" {
 			out = append(out, h)
 		}
 	}

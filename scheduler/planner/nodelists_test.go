@@ -183,6 +183,14 @@ func TestSetHostsRefusesNonsense(t *testing.T) {
 	}
 }
 
+// TestNodeWithoutPort: port 0 stands for all nodes of a host, so no node may have it.
+func TestNodeWithoutPort(t *testing.T) {
+	h := newHouse(t, 1, true)
+	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "n9"}, Total: yarn.NewResource(1024, 1)}); f == nil || f.Reason != input.InvalidRequest {
+		t.Errorf("%v", f)
+	}
+}
+
 // TestForgetNode: an operator removes what is inactive, the leader what no list names besides.
 func TestForgetNode(t *testing.T) {
 	h := newHouse(t, 3, true)
@@ -239,7 +247,7 @@ func TestDrainTimesOfTheLists(t *testing.T) {
 	h.p.st.Meta.Level = event.LevelNodeTimes
 	at := h.run()
 	h.beat(0, h.ask(at, 0, 1)...)
-	lists := &input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true, TimeoutMillis: 60_000, Timeouts: []input.HostTimeout{{Host: "N1", Millis: 5000}, {Host: "n2", Millis: 1}}}
+	lists := &input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true, TimeoutMillis: 60_000, Timeouts: []input.HostTimeout{{Host: " N1 ", Millis: 5000}, {Host: "n2", Millis: 1}}}
 	h.hosts(lists)
 	since := h.now
 	hold := func(n0, n1 int64) {
