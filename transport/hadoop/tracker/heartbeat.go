@@ -66,13 +66,12 @@ func (s *Service) fastPath(b *beat) []byte {
 // report is a decoded heartbeat.
 type report struct {
 	beat
-	id         yarn.NodeID
-	statuses   []input.ContainerStatus
-	text       string // health report
-	logReports []LogReport
-	sizes      []input.ContainerSize
-	keepAlive  []yarn.ApplicationID // ended applications whose logs the node still collects
-	labels     *proto.NodeLabelsProto
+	id        yarn.NodeID
+	statuses  []input.ContainerStatus
+	text      string // health report
+	sizes     []input.ContainerSize
+	keepAlive []yarn.ApplicationID // ended applications whose logs the node still collects
+	labels    *proto.NodeLabelsProto
 }
 
 // read decodes the heartbeat from which b was scanned. The report does not share memory with body.
@@ -105,8 +104,7 @@ func (s *Service) read(b *beat, body []byte) (*report, error) {
 	if r.keepAlive, err = s.keepAlive(req.GetNodeStatus()); err != nil {
 		return nil, invalid("nodeHeartbeat: node %s: %v", r.id, err)
 	}
-	r.logReports, err = s.logReports(req.GetLogAggregationReportsForApps())
-	return r, err
+	return r, nil
 }
 
 // keepAlive returns the applications that a node keeps alive. They matter while the node drains.
@@ -134,24 +132,6 @@ func (s *Service) text(t string) string {
 		t = t[over:]
 	}
 	return strings.ToValidUTF8(t, "\uFFFD")
-}
-
-func (s *Service) logReports(list []*proto.LogAggregationReportProto) ([]LogReport, error) {
-	if len(list) > s.cfg.ApplicationsMax {
-		return nil, invalid("%d log aggregation reports, at most %d are taken", len(list), s.cfg.ApplicationsMax)
-	}
-	if over := len(list) - logReportsMax; over > 0 {
-		list = list[over:]
-	}
-	var out []LogReport
-	for _, p := range list {
-		app, err := wire.ApplicationID(p.GetApplicationId())
-		if err != nil {
-			return nil, invalid("log aggregation: %v", err)
-		}
-		out = append(out, LogReport{App: app, Status: p.GetLogAggregationStatus(), Diagnostics: s.text(p.GetDiagnostics())})
-	}
-	return out, nil
 }
 
 // handle answers a heartbeat that is not idle.
@@ -218,7 +198,7 @@ func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.failed = false
-	ss.use, ss.logs = r.use, note(ss.logs, r.logReports)
+	ss.use = r.use
 	switch {
 	case reply.Shutdown:
 		s.forget(ss)

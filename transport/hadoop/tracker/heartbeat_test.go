@@ -418,9 +418,6 @@ func TestBadHeartbeats(t *testing.T) {
 				p.NodeStatus.ContainersStatuses[i] = &proto.ContainerStatusProto{}
 			}
 		},
-		"bad log report": func(p *proto.NodeHeartbeatRequestProto) {
-			p.LogAggregationReportsForApps = []*proto.LogAggregationReportProto{{}}
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n.change = change
@@ -452,7 +449,7 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	}
 }
 
-func TestUtilizationAndLogs(t *testing.T) {
+func TestUtilization(t *testing.T) {
 	_, s, n := started(t)
 	want := Utilization{Containers: Usage{100, 200, 0.5}, Node: Usage{1000, 2000, 2.5}, Opportunistic: Opportunistic{QueueCapacity: 7}}
 	n.beat()
@@ -460,31 +457,8 @@ func TestUtilizationAndLogs(t *testing.T) {
 	if u.Age = 0; !ok || u != want {
 		t.Fatalf("the use is %+v, want %+v", u, want)
 	}
-	app := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}
-	n.change = func(p *proto.NodeHeartbeatRequestProto) {
-		p.LogAggregationReportsForApps = []*proto.LogAggregationReportProto{{ApplicationId: wire.ApplicationIDProto(app),
-			LogAggregationStatus: proto.LogAggregationStatusProto_LOG_RUNNING.Enum(), Diagnostics: new("half")}}
-	}
-	n.beat()
-	n.beat()
-	if got := s.LogReports(n.id); len(got) != 1 || got[0].App != app || got[0].Diagnostics != "half" {
-		t.Fatalf("the reports are %+v", got)
-	}
-	if got := s.LogStatus(app); len(got) != 1 || got[n.id].Status != proto.LogAggregationStatusProto_LOG_RUNNING {
-		t.Fatalf("the application's reports are %+v", got)
-	}
 	if _, ok := s.Utilization(yarn.NodeID{Host: "other", Port: 1}); ok {
 		t.Fatal("a node that is not known has a use")
-	}
-}
-
-func TestLogReportsAreBounded(t *testing.T) {
-	var have []LogReport
-	for i := range uint32(3 * logReportsMax) {
-		have = note(have, []LogReport{{App: yarn.ApplicationID{Seq: i}}, {App: yarn.ApplicationID{Seq: 1}}})
-	}
-	if len(have) != logReportsMax || have[len(have)-1].App.Seq != 1 {
-		t.Fatalf("%d reports are kept, the last of %d", len(have), have[len(have)-1].App.Seq)
 	}
 }
 

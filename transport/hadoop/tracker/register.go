@@ -43,10 +43,6 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 		return nil, ipc.Standby("this cluster is not initialized")
 	}
 	in, err := s.registration(st, req)
-	var logs []LogReport
-	if err == nil {
-		logs, err = s.logReports(req.GetLogAggregationReportsForApps())
-	}
 	if err == nil {
 		err = s.mayRegister(ctx, st, in)
 	}
@@ -70,7 +66,7 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 	if err != nil {
 		return nil, err
 	}
-	ss := &session{id: in.ID, logs: logs}
+	ss := &session{id: in.ID}
 	if call.Conn != nil {
 		ss.conn = call.Conn.ID()
 	}

@@ -85,7 +85,7 @@ func TestRefusedRegistrations(t *testing.T) {
 			if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN || !strings.Contains(out.GetDiagnosticsMessage(), r.says) {
 				t.Fatalf("it is answered %v, want SHUTDOWN for %q", out, r.says)
 			}
-			if s.Sessions() != 0 || c.Fork().Node(n.id) != 0 {
+			if s.sessionsKept() != 0 || c.Fork().Node(n.id) != 0 {
 				t.Fatal("a refused node has a session, or a record")
 			}
 		})
@@ -133,9 +133,6 @@ func TestBadRegistrations(t *testing.T) {
 		"too many applications": func(p *proto.RegisterNodeManagerRequestProto) {
 			p.RunningApplications = make([]*proto.ApplicationIdProto, s.cfg.ApplicationsMax+1)
 		},
-		"log report": func(p *proto.RegisterNodeManagerRequestProto) {
-			p.LogAggregationReportsForApps = []*proto.LogAggregationReportProto{{}}
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := newNM(t, s, "node1").registration()
@@ -147,7 +144,7 @@ func TestBadRegistrations(t *testing.T) {
 			}
 		})
 	}
-	if s.Sessions() != 0 || c.took() != nil {
+	if s.sessionsKept() != 0 || c.took() != nil {
 		t.Fatal("a registration that cannot be read has left something")
 	}
 }
@@ -204,8 +201,8 @@ func TestUnregister(t *testing.T) {
 		}
 	}
 	unregister(n.id)
-	if got := c.node(n.id).State; got != yarn.NodeShutdown || s.Sessions() != 0 {
-		t.Fatalf("the node is %v, %d sessions are kept", got, s.Sessions())
+	if got := c.node(n.id).State; got != yarn.NodeShutdown || s.sessionsKept() != 0 {
+		t.Fatalf("the node is %v, %d sessions are kept", got, s.sessionsKept())
 	}
 	unregister(yarn.NodeID{Host: "nobody", Port: 1})
 	n.register()

@@ -46,7 +46,6 @@ type session struct {
 	// removed is the number of the last container that the node was told to forget.
 	removed uint64
 	use     Utilization
-	logs    []LogReport
 }
 
 // pendingOrders are the commands that the node must still be told, and those in the last answer.
