@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -300,7 +301,7 @@ func (n *nodeManager) starts(c *proto.ContainerProto) error {
 	switch {
 	case key == nil:
 		return fmt.Errorf("the token's key %d was not handed out to %s", is.KeyID, node)
-	case !token.Genuine(key, t.GetIdentifier(), t.GetPassword()):
+	case !bytes.Equal(token.Password(key, t.GetIdentifier()), t.GetPassword()):
 		return errors.New("the token is not genuine")
 	case is.Node != node || is.RMIdentifier != n.rm:
 		return fmt.Errorf("the token is for %s of %d, not %s of %d", is.Node, is.RMIdentifier, node, n.rm)

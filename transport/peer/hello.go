@@ -28,8 +28,7 @@ const (
 	HelloOtherCluster HelloCode = 3
 	HelloRemoved      HelloCode = 4
 	HelloBadIdentity  HelloCode = 5 // the certificate names another replica
-	HelloUnknownKind  HelloCode = 6
-	HelloVersion      HelloCode = 7
+	HelloUnknownKind  HelloCode = 6 // 7, VERSION, is not used
 	HelloNotMember    HelloCode = 8 // not a member, as far as the listener knows
 )
 

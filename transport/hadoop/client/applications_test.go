@@ -44,7 +44,7 @@ func crowd(t testing.TB) *house {
 				s.ApplicationTags = []string{"t", fmt.Sprintf("t%d", i%3)}
 			}
 			if i%5 == 0 {
-				s.AmContainerSpec.Application_ACLs = wire.ApplicationACLProtos(wire.ACLs{View: "eve"})
+				s.AmContainerSpec.Application_ACLs = aclProtos(wire.ACLs{View: "eve"})
 			}
 			s.MaxAppAttempts = new(int32(1))
 		})

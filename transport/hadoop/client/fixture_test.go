@@ -324,3 +324,11 @@ type coded string
 
 func (c coded) Error() string     { return fmt.Sprintf("error %s", string(c)) }
 func (c coded) ErrorCode() string { return string(c) }
+
+// aclProtos encodes ACLs as clients do.
+func aclProtos(a wire.ACLs) []*proto.ApplicationACLMapProto {
+	return []*proto.ApplicationACLMapProto{
+		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(), Acl: new(a.View)},
+		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP.Enum(), Acl: new(a.Modify)},
+	}
+}

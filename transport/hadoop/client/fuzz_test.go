@@ -22,7 +22,7 @@ func FuzzSubmit(f *testing.F) {
 	f.Add(body(subOf(id)))
 	full := subOf(id)
 	full.UnmanagedAm, full.Priority, full.NodeLabelExpression = new(true), wire.PriorityProto(3), new("")
-	full.AmContainerSpec.Application_ACLs = wire.ApplicationACLProtos(wire.ACLs{View: "*", Modify: " "})
+	full.AmContainerSpec.Application_ACLs = aclProtos(wire.ACLs{View: "*", Modify: " "})
 	f.Add(body(full))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h := newHouse(t)

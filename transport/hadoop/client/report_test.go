@@ -163,7 +163,7 @@ func TestReportForStrangers(t *testing.T) {
 	h.acls, h.admins, h.groups = true, []string{"root"}, map[string][]string{"gus": {"staff"}}
 	h.node(t, "node1")
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
-		s.AmContainerSpec.Application_ACLs = wire.ApplicationACLProtos(wire.ACLs{View: "vic staff", Modify: "max"})
+		s.AmContainerSpec.Application_ACLs = aclProtos(wire.ACLs{View: "vic staff", Modify: "max"})
 	})
 	h.launch(t, id)
 	for user, want := range map[string]bool{"ann": true, "root": true, "vic": true, "gus": true, "quinn": true, "eve": false, "max": false} {
@@ -281,7 +281,7 @@ func TestStoredContexts(t *testing.T) {
 		t.Error("a label where there is none")
 	}
 	sub.NodeLabelExpression = new("gpu")
-	sub.AmContainerSpec.Application_ACLs = wire.ApplicationACLProtos(wire.ACLs{View: "a b", Modify: "*"})
+	sub.AmContainerSpec.Application_ACLs = aclProtos(wire.ACLs{View: "a b", Modify: "*"})
 	b := encode(t, sub)
 	if appLabel(state.AppDetails{Context: string(b)}) != "gpu" || contextACLs(b) != (wire.ACLs{View: "a b", Modify: "*"}) {
 		t.Errorf("label %q, lists %+v", appLabel(state.AppDetails{Context: string(b)}), contextACLs(b))

@@ -39,9 +39,8 @@ type Conn struct {
 
 	// The following fields belong to the goroutine that reads.
 	caller   *Caller // nil before the connection context
-	protocol string
-	sasl     bool // the preamble asked for SASL, and the client has not chosen SIMPLE
-	offered  bool // NEGOTIATE was answered
+	sasl     bool    // the preamble asked for SASL, and the client has not chosen SIMPLE
+	offered  bool    // NEGOTIATE was answered
 	proof    *digest.Server
 	token    *Caller // the caller by its token
 	clientID string
@@ -58,9 +57,6 @@ func (c *Conn) ID() uint64 { return c.id }
 
 // Context returns a context that ends with the connection.
 func (c *Conn) Context() context.Context { return c.ctx }
-
-// ContextProtocol returns the protocol in the connection context. Calls may be of other protocols.
-func (c *Conn) ContextProtocol() string { return c.protocol }
 
 // Value returns the value stored under key, or nil.
 func (c *Conn) Value(key any) any {

@@ -138,7 +138,7 @@ func TestSeveralProtocolsOverOneConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := d.last()
-	if first.Conn != second.Conn || first.Conn.ID() != second.Conn.ID() || second.Protocol != "org.example.Other" || second.Conn.ContextProtocol() != testProtocol {
+	if first.Conn != second.Conn || first.Conn.ID() != second.Conn.ID() || second.Protocol != "org.example.Other" {
 		t.Errorf("%+v and %+v", first, second)
 	}
 	if first.ClientID != cl.id || second.ID <= first.ID {

@@ -194,7 +194,7 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 		c.s.log.Info("caller is not authorized", "address", c.peer, "class", e.Class, "message", e.Message)
 		return c.refuse(h.call, h.retry, e)
 	}
-	c.caller, c.protocol = caller, m.GetProtocol()
+	c.caller = caller
 	c.deadline.Store(c.s.now() + int64(c.s.cfg.FirstCallTimeout))
 	return nil
 }

@@ -79,9 +79,6 @@ func TestPasswordsAreThoseOfJava(t *testing.T) {
 		if hex.EncodeToString(got) != c.password || base64.StdEncoding.EncodeToString(got) != c.text {
 			t.Errorf("%x, want %s", got, c.password)
 		}
-		if !Genuine(unhex(t, c.key), unhex(t, c.id), got) || Genuine(unhex(t, c.key), unhex(t, c.id), got[:19]) {
-			t.Error("a password is not told from another")
-		}
 	}
 }
 

@@ -23,12 +23,6 @@ func Password(key, identifier []byte) []byte {
 	return m.Sum(nil)
 }
 
-// Genuine reports whether a password is that of the identifier with the key. It takes constant
-// time.
-func Genuine(key, identifier, password []byte) bool {
-	return hmac.Equal(Password(key, identifier), password)
-}
-
 // Proto returns the token of an identifier, signed with a key.
 func Proto(kind, service string, identifier, key []byte) *proto.TokenProto {
 	return &proto.TokenProto{Identifier: identifier, Password: Password(key, identifier), Kind: new(kind), Service: new(service)}

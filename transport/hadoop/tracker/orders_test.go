@@ -228,7 +228,7 @@ func TestNodeThatTheClusterGaveUp(t *testing.T) {
 	if p, err := n.try(); err != nil || p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN || p.GetDiagnosticsMessage() == "" {
 		t.Fatalf("an excluded node is answered %v, %v", p, err)
 	}
-	if s.Sessions() != 0 {
+	if s.sessionsKept() != 0 {
 		t.Fatal("the session of a node that was shut down is kept")
 	}
 	c.must(&input.SetHosts{})

@@ -62,13 +62,6 @@ func (s *Service) Protocol() ipc.Protocol {
 	}}
 }
 
-// Sessions returns the number of sessions.
-func (s *Service) Sessions() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.sessions)
-}
-
 // Run forwards idle heartbeats to the leader and forgets silent nodes, until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	sweep := time.NewTicker(max(s.cfg.Expiry/4, time.Millisecond))

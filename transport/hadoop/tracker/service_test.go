@@ -162,13 +162,13 @@ func TestSilentNodesAreForgotten(t *testing.T) {
 			n.beat()
 		}
 		synctest.Wait()
-		if s.Sessions() != 1 || s.session(n.id) == nil {
-			t.Fatalf("%d sessions are kept", s.Sessions())
+		if s.sessionsKept() != 1 || s.session(n.id) == nil {
+			t.Fatalf("%d sessions are kept", s.sessionsKept())
 		}
 		time.Sleep(30 * time.Minute)
 		synctest.Wait()
-		if s.Sessions() != 0 {
-			t.Fatalf("%d sessions are kept for ever", s.Sessions())
+		if s.sessionsKept() != 0 {
+			t.Fatalf("%d sessions are kept for ever", s.sessionsKept())
 		}
 	})
 }

@@ -155,7 +155,7 @@ func TestUnregistrationThatArrivesLate(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	if err := leave(); !isStandby(err) || s.Sessions() != 1 {
+	if err := leave(); !isStandby(err) || s.sessionsKept() != 1 {
 		t.Fatalf("it is answered %v", err)
 	}
 	c.fail(nil, nil)
@@ -258,7 +258,7 @@ func TestStrangerDoesNotTouchANode(t *testing.T) {
 				t.Errorf("the other caller's response id %d is answered %v", liar.response, p)
 			}
 		}
-		if at != s && at.Sessions() != 0 {
+		if at != s && at.sessionsKept() != 0 {
 			t.Error("a session is kept for the other caller")
 		}
 	}

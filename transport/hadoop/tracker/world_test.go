@@ -379,7 +379,21 @@ func wantInputs(tb testing.TB, c *cluster, want string) {
 	}
 }
 
+// sessionsKept returns the number of sessions.
+func (s *Service) sessionsKept() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.sessions)
+}
+
 func texts(list []*proto.ContainerIdProto) []yarn.ContainerID {
-	ids, _ := wire.ContainerIDs(list)
+	var ids []yarn.ContainerID
+	for _, p := range list {
+		id, err := wire.ContainerID(p)
+		if err != nil {
+			return nil
+		}
+		ids = append(ids, id)
+	}
 	return ids
 }

@@ -8,17 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// Exit statuses that nodes report in addition to those of programs (YARN's ContainerExitStatus).
-// The exit statuses that the cluster sets are in rmd/yarn.
-const (
-	ExitNone           int32 = -1000 // not finished
-	ExitDisksFailed    int32 = -101
-	ExitVirtualMemory  int32 = -103 // over its virtual memory
-	ExitPhysicalMemory int32 = -104 // over its memory
-	ExitAfterApp       int32 = -107 // killed after its application had ended
-	ExitByScheduler    int32 = -108 // killed by the node's container scheduler
-	ExitExcessLogs     int32 = -109
-)
+// ExitNone is the exit status of a container that has not finished (YARN's ContainerExitStatus). The
+// exit statuses that the cluster sets are in rmd/yarn.
+const ExitNone int32 = -1000
 
 // ContainerStatus decodes the status of a container in a node's heartbeat.
 func ContainerStatus(p *proto.ContainerStatusProto) (input.ContainerStatus, error) {
@@ -81,14 +73,6 @@ func ApplicationACLs(list []*proto.ApplicationACLMapProto) ACLs {
 		}
 	}
 	return a
-}
-
-// ApplicationACLProtos encodes ACLs.
-func ApplicationACLProtos(a ACLs) []*proto.ApplicationACLMapProto {
-	return []*proto.ApplicationACLMapProto{
-		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(), Acl: new(a.View)},
-		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP.Enum(), Acl: new(a.Modify)},
-	}
 }
 
 // Submission decodes an application's stored context: the ApplicationSubmissionContextProto of a

@@ -80,11 +80,6 @@ func ContainerIDProto(id yarn.ContainerID) *proto.ContainerIdProto {
 	return &proto.ContainerIdProto{AppAttemptId: AttemptIDProto(at), Id: new(int64(id.Number))}
 }
 
-// ContainerIDs decodes a list of container ids.
-func ContainerIDs(list []*proto.ContainerIdProto) ([]yarn.ContainerID, error) {
-	return each(list, ContainerID)
-}
-
 // ContainerIDProtos encodes a list of container ids.
 func ContainerIDProtos(list []yarn.ContainerID) []*proto.ContainerIdProto {
 	return all(list, ContainerIDProto)

@@ -71,7 +71,7 @@ func TestIDsRefused(t *testing.T) {
 			return err
 		}},
 		{"one bad of many", func() error {
-			_, err := ContainerIDs([]*proto.ContainerIdProto{{AppAttemptId: at, Id: new(int64(1))}, nil})
+			_, err := ApplicationIDs([]*proto.ApplicationIdProto{app, nil})
 			return err
 		}},
 		{"no node", func() error { _, err := NodeID(nil); return err }},
@@ -87,7 +87,7 @@ func TestIDsRefused(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if got, err := ContainerIDs(nil); got != nil || err != nil {
+	if got, err := ApplicationIDs(nil); got != nil || err != nil {
 		t.Errorf("an empty list reads as %v, %v", got, err)
 	}
 }

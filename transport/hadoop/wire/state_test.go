@@ -86,7 +86,11 @@ func TestContainerStatus(t *testing.T) {
 
 func TestACLsAndSubmissions(t *testing.T) {
 	a := ACLs{View: "alice staff", Modify: "alice"}
-	if got := ApplicationACLs(ApplicationACLProtos(a)); got != a {
+	list := []*proto.ApplicationACLMapProto{
+		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(), Acl: new(a.View)},
+		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP.Enum(), Acl: new(a.Modify)},
+	}
+	if got := ApplicationACLs(list); got != a {
 		t.Errorf("%+v reads back as %+v", a, got)
 	}
 	if got := ApplicationACLs([]*proto.ApplicationACLMapProto{nil, {Acl: new("x")}}); got != (ACLs{}) {
