@@ -250,7 +250,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWrongTLS holds that TLS where none is, or of another CA, is told at once.
+// TestWrongTLS holds that TLS where none is, or of another CA, and plain HTTP where TLS is, is told at
+// once.
 func TestWrongTLS(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
 	secure := httptest.NewUnstartedServer(hello)
@@ -262,6 +263,7 @@ func TestWrongTLS(t *testing.T) {
 	for addr, want := range map[string]string{
 		secure.URL: "certificate is not trusted",
 		"https://" + plain.Listener.Addr().String(): "does not speak TLS",
+		"http://" + secure.Listener.Addr().String(): "does not speak plain HTTP",
 	} {
 		cfg := DefaultConfig()
 		cfg.Addrs, cfg.Timeout = []string{addr}, time.Minute

@@ -66,6 +66,9 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 			}
 			var doc *api.Error
 			answered := errors.As(err, &doc)
+			if errors.As(err, new(*Error)) {
+				return nil, err
+			}
 			if answered && unsure && r.Made != "" && doc.Code == r.Made {
 				c.prefer(i)
 				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.base(i)}, nil
@@ -173,8 +176,19 @@ func set(req *http.Request, name, value string) {
 	}
 }
 
+// httpsOnly is what Go's servers answer to plain HTTP at a TLS port.
+const httpsOnly = "Client sent an HTTP request to an HTTPS server"
+
+// plainAtTLS is the error when plain HTTP was sent to some addresses that may be TLS ports.
+func plainAtTLS(at string, err error) *Error {
+	return &Error{Code: CodeUntrusted, What: "the port at " + at + " does not speak plain HTTP", Do: "if it is a replica's TLS port, write https://HOST:PORT and --cacert", Err: err}
+}
+
 // refusal reads an error document; what is none gets a code of its own.
 func refusal(a *Answer) error {
+	if a.Status == http.StatusBadRequest && strings.Contains(string(a.Body), httpsOnly) {
+		return plainAtTLS(a.From, nil)
+	}
 	e := &api.Error{Status: a.Status}
 	if err := json.Unmarshal(a.Body, e); err != nil || e.Code == "" {
 		e.Code = "HTTP_" + strconv.Itoa(a.Status)
@@ -207,7 +221,7 @@ func (c *Client) tlsError(err error) error {
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		e.What, e.Do = "the replica does not speak TLS at "+strings.Join(c.bases, ", "), "use its TLS port, or write http://HOST:PORT"
 	case strings.Contains(err.Error(), "malformed HTTP response"):
-		e.What, e.Do = "the port at "+strings.Join(c.bases, ", ")+" does not speak plain HTTP", "if it is a replica's TLS port, write https://HOST:PORT and --cacert"
+		return plainAtTLS(strings.Join(c.bases, ", "), err)
 	default:
 		return nil
 	}
