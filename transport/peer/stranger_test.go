@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -110,6 +111,8 @@ func TestStrangersCallLittle(t *testing.T) {
 	joins := noMember(b)
 	var calls atomic.Int32
 	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free)
 	b.Handle(40, func(context.Context, string, []byte) ([]byte, error) {
 		calls.Add(1)
 		<-release
@@ -130,6 +133,6 @@ func TestStrangersCallLittle(t *testing.T) {
 	large = greets(t, "127.0.0.1", b)
 	sends(t, large, 1, strangerFrameMax+1)
 	soon(t, "a large call of a member runs", func() bool { return calls.Load() == strangerCalls+1 })
-	close(release)
+	free()
 	soon(t, "all calls run", func() bool { return calls.Load() == 101 })
 }
