@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -146,6 +147,33 @@ func TestEveryRefusalIsTold(t *testing.T) {
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
 		if r.exit != exitcode.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
 			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+// TestNobodyElseSteersTheTerminal: names, diagnostics and errors may hold other users' texts.
+func TestNobodyElseSteersTheTerminal(t *testing.T) {
+	hostile := "\x1b]0;title\x07\u009b31m\u202e"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/apps/" + anApp:
+			_ = json.NewEncoder(w).Encode(api.App{ID: anApp, State: "KILLED", Name: hostile, Diagnostics: hostile})
+		case "/v1/log":
+			_ = json.NewEncoder(w).Encode(api.Log{First: 1, Last: 1, Entries: []api.LogEntry{{Index: 1, Type: "events", AtMillis: time.Now().UnixMilli(),
+				Events: []api.Event{{Kind: "ApplicationSubmitted", App: anApp, Queue: hostile, Data: map[string]any{"name": hostile}}}}}})
+		default:
+			w.WriteHeader(http.StatusConflict)
+			_ = json.NewEncoder(w).Encode(api.Error{Code: "WOULD_LOSE_QUORUM", Message: hostile, Remedy: hostile, Details: []string{hostile}})
+		}
+	}))
+	defer s.Close()
+	for _, c := range []struct{ line, says string }{
+		{"app wait " + anApp, "ENDED_KILLED"}, {"app status " + anApp, "KILLED"}, {"events --since 1h", "ApplicationSubmitted"}, {"log show --events", "ApplicationSubmitted"},
+		{"queue list", "WOULD_LOSE_QUORUM"}, {"app wait nosuch" + hostile, "rmd: "},
+	} {
+		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(c.line)...)
+		if all := r.out + r.err; !strings.Contains(all, c.says) || strings.ContainsAny(all, "\x1b\x07\u009b\u202e") {
+			t.Errorf("%q: %q", c.line, all)
 		}
 	}
 }

@@ -334,7 +334,7 @@ func (c *call) printBatch(b api.EventBatch) error {
 		if clerical[v.Kind] && c.format() != output.Wide {
 			continue
 		}
-		line := fmt.Sprintf("%s  %-8d %s%s", clockText(b.NowMillis), b.Index, v.Kind, eventText(v))
+		line := output.Printable(fmt.Sprintf("%s  %-8d %s%s", clockText(b.NowMillis), b.Index, v.Kind, eventText(v)))
 		if w := c.cut(); w > 0 && c.format() != output.Wide {
 			line = output.Cut(line, w)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"rmd/cmd/internal/argparse"
 	"rmd/cmd/internal/clierr"
+	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
 )
 
@@ -67,13 +68,15 @@ func Run(ctx context.Context, args []string, s Streams) int {
 
 // writeError renders an error; on a terminal its lines are folded.
 func writeError(s Streams, err error) int {
-	if !s.ErrTerminal {
-		return clierr.Write(s.Err, err)
-	}
-	const head = "rmd: "
 	var b strings.Builder
 	code := clierr.Write(&b, err)
-	for line := range strings.Lines(b.String()) {
+	said := output.Printable(b.String()) // the text may be another user's, such as an AM's diagnostics
+	if !s.ErrTerminal {
+		_, _ = io.WriteString(s.Err, said) // nobody is left to be told
+		return code
+	}
+	const head = "rmd: "
+	for line := range strings.Lines(said) {
 		rest, first := strings.CutPrefix(strings.TrimSuffix(line, "\n"), head)
 		if first {
 			rest = strings.Repeat(" ", len(head)) + rest

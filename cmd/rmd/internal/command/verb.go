@@ -109,7 +109,7 @@ func (c *call) quiet() bool { return c.Bool("quiet") }
 // say tells people something; it is no data.
 func (c *call) say(format string, args ...any) {
 	if !c.quiet() {
-		fmt.Fprintf(c.p.Err, format+"\n", args...)
+		fmt.Fprint(c.p.Err, output.Printable(fmt.Sprintf(format+"\n", args...)))
 	}
 }
 
