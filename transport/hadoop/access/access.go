@@ -69,11 +69,11 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 		who := r.proxies[rest[:dot]]
 		switch rest[dot+1:] {
 		case "hosts":
-			who.anyHost, who.hosts = anybody(p.Value), list(p.Value)
+			who.anyHost, who.hosts = anybody(p.Value), hadoopconf.List(p.Value)
 		case "users":
-			who.anyUser, who.users = who.anyUser || anybody(p.Value), list(p.Value)
+			who.anyUser, who.users = who.anyUser || anybody(p.Value), hadoopconf.List(p.Value)
 		case "groups":
-			who.anyUser, who.groups = who.anyUser || anybody(p.Value), list(p.Value)
+			who.anyUser, who.groups = who.anyUser || anybody(p.Value), hadoopconf.List(p.Value)
 		default:
 			continue
 		}

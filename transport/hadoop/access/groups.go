@@ -80,7 +80,7 @@ func (g *Groups) Load(conf *hadoopconf.Config) error {
 	const overrides = "hadoop.user.group.static.mapping.overrides"
 	for _, entry := range strings.Split(conf.Value(overrides, "dr.who=;"), ";") {
 		if name, groups, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && name != "" {
-			set.static[name] = list(groups)
+			set.static[name] = hadoopconf.List(groups)
 		}
 	}
 	seconds, err1 := number(conf, groupsKeys+"cache.secs", 300, 1)

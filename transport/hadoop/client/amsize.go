@@ -1,7 +1,6 @@
 package client
 
 import (
-	"fmt"
 	"strings"
 
 	"rmd/fsm/state"
@@ -64,7 +63,7 @@ func amSize(sub *proto.ApplicationSubmissionContextProto, kinds yarn.Kinds) (yar
 	for i, name := range kinds {
 		if i < yarn.MaxKinds && size[i] < 0 {
 			return yarn.Resource{}, invalidResource("Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
-				"Requested resource type=[%s], Requested resource=%s", name, javaResource(size, kinds))
+				"Requested resource type=[%s], Requested resource=%s", name, wire.ResourceText(size, kinds))
 		}
 	}
 	size[yarn.Memory] = max(size[yarn.Memory], 1)
@@ -118,16 +117,4 @@ func amLabel(sub *proto.ApplicationSubmissionContextProto, queue string, st *sta
 		}
 	}
 	return label, nil
-}
-
-// javaResource formats a resource like Resource.toString in Java.
-func javaResource(r yarn.Resource, kinds yarn.Kinds) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r[yarn.Memory], r[yarn.VCores])
-	for i := yarn.VCores + 1; i < min(len(kinds), yarn.MaxKinds); i++ {
-		if r[i] != 0 {
-			fmt.Fprintf(&b, ", %s: %d", kinds[i], r[i])
-		}
-	}
-	return b.String() + ">"
 }

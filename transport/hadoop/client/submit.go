@@ -251,7 +251,7 @@ func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
 			return invalidResource("Invalid resource request! Cannot allocate containers as requested resource is greater than maximum allowed allocation. "+
 				"Requested resource type=[%s], Requested resource=%s, maximum allowed allocation=%s, please note that maximum allowed allocation is calculated "+
 				"by scheduler based on maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
-				name, javaResource(in.AM, kinds), javaResource(here, kinds), javaResource(most, kinds))
+				name, wire.ResourceText(in.AM, kinds), wire.ResourceText(here, kinds), wire.ResourceText(most, kinds))
 		}
 	}
 	return refusal(f)

@@ -83,7 +83,7 @@ func readLDAP(get keys) (*ldapConfig, error) {
 	c := &ldapConfig{
 		userBase: r.text(".userbase", base), groupBase: r.text(".groupbase", base),
 		userFilter: r.text(".search.filter.user", "(&(objectClass=user)(sAMAccountName={0}))"), groupFilter: r.text(".search.filter.group", "(objectClass=group)"),
-		filterAttributes: list(r.text(".group.search.filter.pattern", "")),
+		filterAttributes: hadoopconf.List(r.text(".group.search.filter.pattern", "")),
 		memberOf:         r.text(".search.attr.memberof", ""), member: r.text(".search.attr.member", "member"), groupName: r.text(".search.attr.group.name", "cn"),
 		uid: r.text(".posix.attr.uid.name", "uidNumber"), gid: r.text(".posix.attr.gid.name", "gidNumber"),
 		levels:  r.number(".search.group.hierarchy.levels", 0, 0, 100),
@@ -109,7 +109,7 @@ func readLDAP(get keys) (*ldapConfig, error) {
 func (r *ldapReader) readServers(c *ldapConfig) {
 	ssl := r.bool(".ssl")
 	c.startTLS = r.bool(".start-tls")
-	for _, text := range list(r.text(".url", "")) {
+	for _, text := range hadoopconf.List(r.text(".url", "")) {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.Scheme != "ldap" && u.Scheme != "ldaps" {
 			r.fault(".url", "%q is not ldap://HOST[:PORT] or ldaps://HOST[:PORT]", text)
@@ -168,7 +168,7 @@ func (r *ldapReader) readTLS() *tls.Config {
 }
 
 func (r *ldapReader) readUsers(c *ldapConfig) {
-	aliases := list(r.text(".bind.users", ""))
+	aliases := hadoopconf.List(r.text(".bind.users", ""))
 	for _, alias := range aliases {
 		u := r.readUser(".bind.users." + alias)
 		if u.name == "" || u.password == "" {

@@ -62,7 +62,7 @@ type composite struct {
 
 func newComposite(get keys, log hclog.Logger) (*composite, error) {
 	c := &composite{combined: !strings.EqualFold(get(Key+".providers.combined"), "false")}
-	for _, name := range list(get(Key + ".providers")) {
+	for _, name := range hadoopconf.List(get(Key + ".providers")) {
 		key := Key + ".provider." + name
 		if get(key) == "" {
 			return nil, fmt.Errorf("%s: provider %q has no class; set %s", Key+".providers", name, key)
@@ -104,14 +104,4 @@ func (c *composite) Groups(ctx context.Context, user string) ([]string, error) {
 		return out, nil
 	}
 	return nil, errors.Join(errs...)
-}
-
-// list splits a text at commas, and drops spaces and empty items.
-func list(text string) (out []string) {
-	for _, s := range strings.Split(text, ",") {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
 }

@@ -1,9 +1,7 @@
 package master
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
@@ -90,15 +88,15 @@ func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error 
 
 func belowZero(size yarn.Resource, kind int, kinds yarn.Kinds) error {
 	return refusal(classInvalidAsk, "Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
-		"Requested resource type=[%s], Requested resource=%s", kindName(kinds, kind), javaResource(size, kinds))
+		"Requested resource type=[%s], Requested resource=%s", kindName(kinds, kind), wire.ResourceText(size, kinds))
 }
 
 func aboveLargest(size, largest yarn.Resource, kind int, kinds yarn.Kinds) error {
-	most := javaResource(largest, kinds)
+	most := wire.ResourceText(largest, kinds)
 	return refusal(classInvalidAsk, "Invalid resource request! Cannot allocate containers as requested resource is greater than "+
 		"maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum allowed allocation=%s, "+
 		"please note that maximum allowed allocation is calculated by scheduler based on maximum resource of registered NodeManagers, "+
-		"which might be less than configured maximum allocation=%s", kindName(kinds, kind), javaResource(size, kinds), most, most)
+		"which might be less than configured maximum allocation=%s", kindName(kinds, kind), wire.ResourceText(size, kinds), most, most)
 }
 
 func kindName(kinds yarn.Kinds, i int) string {
@@ -106,16 +104,4 @@ func kindName(kinds yarn.Kinds, i int) string {
 		return kinds[i]
 	}
 	return strconv.Itoa(i)
-}
-
-// javaResource formats a resource like Resource.toString in Java.
-func javaResource(r yarn.Resource, kinds yarn.Kinds) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r[yarn.Memory], r[yarn.VCores])
-	for i := yarn.VCores + 1; i < min(len(kinds), yarn.MaxKinds); i++ {
-		if r[i] != 0 {
-			fmt.Fprintf(&b, ", %s: %d", kinds[i], r[i])
-		}
-	}
-	return b.String() + ">"
 }

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 
 	"rmd/transport/hadoop/proto"
 	"rmd/yarn"
@@ -123,3 +125,15 @@ func times(v, factor int64) (int64, bool) {
 }
 
 func clamp32(v int64) int32 { return int32(min(max(v, math.MinInt32), math.MaxInt32)) }
+
+// ResourceText formats a resource like Resource.toString in Java.
+func ResourceText(r yarn.Resource, kinds yarn.Kinds) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<memory:%d, vCores:%d", r[yarn.Memory], r[yarn.VCores])
+	for i := yarn.VCores + 1; i < min(len(kinds), yarn.MaxKinds); i++ {
+		if r[i] != 0 {
+			fmt.Fprintf(&b, ", %s: %d", kinds[i], r[i])
+		}
+	}
+	return b.String() + ">"
+}
