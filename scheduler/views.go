@@ -354,11 +354,12 @@ func (s *Scheduler) refreshShare(p *partition, slot uint32, v, next *userView) {
 	q.dominantUsed = q.dominantUsed.Add(share.part)
 }
 
+// addFraction adds weights of users, or subtracts them. A weight has nine decimals at most, so all
+// denominators divide 10^9, and so does their least common multiple. Over their product, the sum of
+// twenty weights would not fit into 64 bits.
 func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
-	if a.Den == b.Den {
-		return yarn.NewFraction(a.Num+sign*b.Num, a.Den)
-	}
-	return yarn.NewFraction(a.Num*b.Den+sign*b.Num*a.Den, a.Den*b.Den)
+	den := yarn.NewFraction(a.Den, b.Den).Num * b.Den
+	return yarn.NewFraction(a.Num*(den/a.Den)+sign*b.Num*(den/b.Den), den)
 }
 
 // refreshChain brings the order keys of a queue and its ancestors up to date.
