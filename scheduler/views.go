@@ -60,7 +60,7 @@ func (s *Scheduler) rebuild() error {
 		return err
 	}
 	s.cfg = cfg
-	s.backfills = slices.ContainsFunc(cfg.Queues, func(q capacity.Queue) bool { return q.Leaf && q.Backfill != capacity.BackfillOff })
+	s.backfills = slices.ContainsFunc(cfg.Queues, backfills)
 	s.queues = make([]queueView, len(cfg.Queues))
 	s.indexOf = make([]int32, s.st.Queues.Cap())
 	depth := 0
@@ -112,7 +112,14 @@ func (s *Scheduler) addQueue(slot uint32) {
 		p.queues[i].key = s.orderKey(p, int32(i))
 	}
 	s.stale = true
+	if !s.backfills && backfills(s.cfg.Queues[i]) { // the first one: reserved nodes may lend from now on
+		s.backfills = true
+		s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { s.refreshNode(slot); return true })
+	}
 }
+
+// backfills says whether the containers of a queue may borrow room of reserved nodes.
+func backfills(q capacity.Queue) bool { return q.Leaf && q.Backfill != capacity.BackfillOff }
 
 // viewOf is the view of a queue before anything is counted.
 func (s *Scheduler) viewOf(i int, slot uint32) queueView {
