@@ -21,19 +21,6 @@ func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
 	return 0
 }
 
-// Location returns the slot of an ask's host or rack entry; 0 when there is none.
-func (s *State) Location(k *Ask, name NameID) uint32 {
-	if name == 0 {
-		return 0
-	}
-	for slot, l := range s.LocationsOf(k) {
-		if l.Name == name {
-			return slot
-		}
-	}
-	return 0
-}
-
 func (s *State) askChanged(e *event.AskChanged) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -129,48 +116,6 @@ func (s *State) demandChanged(a *App, before int64) {
 	}
 }
 
-func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) {
-	k := s.Asks.mut(ask)
-	if slot := s.Location(k, name); slot != 0 {
-		if count == 0 {
-			s.dropLocation(k, slot)
-			return
-		}
-		l := s.Locations.mut(slot)
-		l.Count, l.Relax = count, relax
-		return
-	}
-	if count == 0 {
-		return
-	}
-	slot, l := s.Locations.alloc()
-	*l = Location{Name: name, Count: count, Relax: relax, Next: k.Locations}
-	k.Locations = slot
-	k.Entries++
-}
-
-func (s *State) dropLocation(k *Ask, slot uint32) {
-	next := s.Locations.Get(slot).Next
-	if k.Locations == slot {
-		k.Locations = next
-	} else {
-		p := k.Locations
-		for s.Locations.Get(p).Next != slot {
-			p = s.Locations.Get(p).Next
-		}
-		s.Locations.mut(p).Next = next
-	}
-	s.Locations.release(slot)
-	k.Entries--
-}
-
-func (s *State) dropLocations(k *Ask) {
-	for slot := range s.LocationsOf(k) {
-		s.Locations.release(slot)
-	}
-	k.Locations, k.Entries = 0, 1
-}
-
 // dropAskIfIdle forgets an ask with nothing outstanding and nothing reserved.
 func (s *State) dropAskIfIdle(slot uint32, a *App) {
 	k := s.Asks.Get(slot)
@@ -229,17 +174,6 @@ func (s *State) consume(slot uint32, a *App, n *Node, l yarn.Locality) {
 	}
 }
 
-func (s *State) takeLocation(k *Ask, name NameID) {
-	slot := s.Location(k, name)
-	if slot == 0 {
-		return
-	}
-	l := s.Locations.mut(slot)
-	if l.Count--; l.Count == 0 {
-		s.dropLocation(k, slot)
-	}
-}
-
 // restoreAsk puts one container back on the ask that it consumed.
 func (s *State) restoreAsk(app uint32, a *App, c *Container, label LabelID) {
 	slot := s.Ask(a, c.Key)
@@ -259,15 +193,6 @@ func (s *State) restoreAsk(app uint32, a *App, c *Container, label LabelID) {
 	}
 }
 
-func (s *State) putLocation(ask uint32, name NameID) {
-	k := s.Asks.Get(ask)
-	count, relax := int64(1), true
-	if l := s.Location(k, name); l != 0 {
-		count, relax = s.Locations.Get(l).Count+1, s.Locations.Get(l).Relax
-	}
-	s.setLocation(ask, name, count, relax)
-}
-
 func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
 	_, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -285,13 +210,11 @@ func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
 }
 
 // Blacklisted says whether an application refuses a node: its host or rack.
-func (a *App) Blacklisted(n *Node) bool {
-	for _, b := range a.Blacklist {
-		if b == n.Host || b == n.RackID {
-			return true
-		}
-	}
-	return false
+func (a *App) Blacklisted(n *Node) bool { return a.blacklists(n.Host) || a.blacklists(n.RackID) }
+
+func (a *App) blacklists(name NameID) bool {
+	_, found := slices.BinarySearch(a.Blacklist, name)
+	return found
 }
 
 func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
@@ -303,17 +226,17 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 	for _, name := range e.Remove {
 		drop = append(drop, s.NameID(name))
 	}
+	slices.Sort(drop)
 	for _, id := range a.Blacklist {
-		if !slices.Contains(drop, id) {
+		if _, dropped := slices.BinarySearch(drop, id); !dropped {
 			list = append(list, id)
 		}
 	}
 	for _, name := range e.Add {
-		if id := s.intern(name); !slices.Contains(list, id) {
-			list = append(list, id)
-		}
+		list = append(list, s.intern(name))
 	}
 	slices.Sort(list)
+	list = slices.Compact(list)
 	a.Blacklist = list
 	s.fold(uint64(e.App))
 	for _, id := range list {

@@ -11,7 +11,7 @@ import (
 // what a restored snapshot must pass, and what property tests ask after every
 // step. It reads everything: tens of milliseconds for 100,000 containers.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys,
+	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys, s.checkLocations,
 		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases,
 		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta} {
 		if err := check(); err != nil {

@@ -162,11 +162,13 @@ func (w *listWalk) appAsks(slot uint32, a *App) error {
 		k := s.Asks.Get(at)
 		ok := k.App == slot && (last == nil || s.askBefore(last, k))
 		last = k
-		entries := int32(1)
-		inner = w.locations.follow(k.Locations, func(at uint32) (uint32, bool) {
+		entries, prev := int32(1), uint32(0)
+		inner = w.locations.follow(k.Locations, func(of uint32) (uint32, bool) {
 			entries++
-			l := s.Locations.Get(at)
-			return l.Next, l.Count > 0
+			l := s.Locations.Get(of)
+			ok := l.Count > 0 && l.ask == at && l.prev == prev
+			prev = of
+			return l.Next, ok
 		})
 		return k.Next, ok && inner == nil && entries == k.Entries
 	})

@@ -12,7 +12,7 @@ package state
 //
 //	owner    first record      next, order                    kept by
 //	App      Asks              Ask.Next, askBefore            ask.go, resize.go
-//	Ask      Locations         Location.Next, newest first    ask.go
+//	Ask      Locations         Location.Next, newest first    location.go
 //	App      Containers        nextApp, newest first          container.go
 //	Node     Containers        nextNode, newest first         container.go: occupy, vacate
 //	App      Undelivered       nextUndelivered, newest first  container.go, attempt.go: deliver
@@ -245,10 +245,12 @@ type Ask struct {
 
 // Location is a host or rack entry of an Ask. Its count is above 0.
 type Location struct {
-	Name  NameID
 	Count int64
-	Relax bool
+	Name  NameID
 	Next  uint32
+	prev  uint32 // not in snapshots: follows from Next
+	ask   uint32 // whose it is; not in snapshots
+	Relax bool
 }
 
 // Container is an allocated container. It is kept until its AM has acknowledged the completion and

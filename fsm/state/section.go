@@ -158,6 +158,7 @@ func (s *State) Reindex() error {
 	s.bySeq.reserve(s.Apps.Len())
 	s.linkUndelivered()
 	s.linkResizes()
+	s.linkLocations()
 	s.linkRemovals()
 	s.linkAudits()
 	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })

@@ -74,6 +74,7 @@ type State struct {
 	byLabel           index // Labels, by name
 	byLabelledHost    index // LabelledHosts, by host
 	byLabelUse        index // LabelUses, by label and queue or user
+	byLocation        index // Locations of asks that have many, by ask and name
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
@@ -92,7 +93,7 @@ func New() *State {
 		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
 		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
 		byNodeApplication: newIndex(), byDelegation: newIndex(),
-		byLabel: newIndex(), byLabelledHost: newIndex(), byLabelUse: newIndex(),
+		byLabel: newIndex(), byLabelledHost: newIndex(), byLabelUse: newIndex(), byLocation: newIndex(),
 	}
 	s.auditChanges, s.auditRefusals = newAuditLists()
 	return s
@@ -120,6 +121,7 @@ func (s *State) Fork() *State {
 		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
 		byNodeApplication: s.byNodeApplication.fork(), byDelegation: s.byDelegation.fork(),
 		byLabel: s.byLabel.fork(), byLabelledHost: s.byLabelledHost.fork(), byLabelUse: s.byLabelUse.fork(),
+		byLocation:  s.byLocation.fork(),
 		auditNewest: s.auditNewest, auditChanges: s.auditChanges, auditRefusals: s.auditRefusals,
 		writer: new(writer),
 	}

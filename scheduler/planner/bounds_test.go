@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -103,5 +104,43 @@ func TestDemandIsBounded(t *testing.T) {
 	}
 	if p := h.p.st.Queues.Get(1).Pending; p.Negative() || p.Saturated() {
 		t.Errorf("root waits for %s", p)
+	}
+}
+
+// TestManyPlaces: a call that names eight times as many hosts, keys or refused hosts takes about eight
+// times as long, and not 64 times: one AM must not keep the leader busy.
+func TestManyPlaces(t *testing.T) {
+	host := func(i int) string { return fmt.Sprint("h", i) }
+	for name, fill := range map[string]func(in *input.Allocate, n int){
+		"hosts under one key": func(in *input.Allocate, n int) {
+			in.Asks = append(in.Asks, input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1)})
+			for i := range n {
+				in.Asks = append(in.Asks, input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: host(i), Count: 1, Size: yarn.NewResource(1024, 1)})
+			}
+		},
+		"refused hosts": func(in *input.Allocate, n int) {
+			for i := range min(n, 10_000) {
+				in.BlacklistAdd = append(in.BlacklistAdd, host(i))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			took := func(n int) time.Duration {
+				best := time.Hour
+				for range 3 {
+					h := newHouse(t, 1, false)
+					in := &input.Allocate{Attempt: h.run()}
+					in.Response = h.p.st.Apps.Get(h.p.st.AppByID(in.Attempt.App)).Response
+					fill(in, n)
+					began := time.Now()
+					h.must(t, in)
+					best = min(best, time.Since(began))
+				}
+				return best
+			}
+			if few, many := took(1250), took(10_000); many > 30*few {
+				t.Errorf("1,250 take %v, 10,000 take %v", few, many)
+			}
+		})
 	}
 }

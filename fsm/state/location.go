@@ -1,0 +1,178 @@
+package state
+
+import "fmt"
+
+// The hosts and racks of an ask are a list. Most asks name a few, and a walk finds one of them
+// fastest. An ask that names many has an index: one AM may ask at 100,000 hosts, and each node that
+// is offered to it looks for its host and its rack.
+
+// manyLocations is how many an ask may have without an index.
+const manyLocations = 64
+
+// Location returns the slot of an ask's host or rack entry; 0 when there is none.
+func (s *State) Location(k *Ask, name NameID) uint32 {
+	if name == 0 {
+		return 0
+	}
+	if k.manyLocations() {
+		return s.byLocation.find(hashLocation(k, name), func(slot uint32) bool {
+			l := s.Locations.Get(slot)
+			of := s.Asks.Get(l.ask)
+			return l.Name == name && of.App == k.App && of.Key == k.Key
+		})
+	}
+	for slot, l := range s.LocationsOf(k) {
+		if l.Name == name {
+			return slot
+		}
+	}
+	return 0
+}
+
+func (k *Ask) manyLocations() bool { return k.Entries-1 > manyLocations }
+
+func hashLocation(k *Ask, name NameID) uint64 {
+	h := hash64(uint64(k.App)<<32 | uint64(uint32(k.Key.Priority)))
+	return hash64(hash64(h^uint64(k.Key.AllocationID)) ^ uint64(name))
+}
+
+func (s *State) hashOfLocation(slot uint32) uint64 {
+	l := s.Locations.Get(slot)
+	return hashLocation(s.Asks.Get(l.ask), l.Name)
+}
+
+// indexLocations puts the locations of an ask into the index.
+func (s *State) indexLocations(k *Ask) {
+	for slot := range s.LocationsOf(k) {
+		s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+	}
+}
+
+// unindexLocations takes the locations of an ask out of the index.
+func (s *State) unindexLocations(k *Ask) {
+	for slot := range s.LocationsOf(k) {
+		s.byLocation.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+	}
+}
+
+func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) {
+	k := s.Asks.mut(ask)
+	if slot := s.Location(k, name); slot != 0 {
+		if count == 0 {
+			s.dropLocation(k, slot)
+			return
+		}
+		l := s.Locations.mut(slot)
+		l.Count, l.Relax = count, relax
+		return
+	}
+	if count == 0 {
+		return
+	}
+	slot, l := s.Locations.alloc()
+	*l = Location{Name: name, Count: count, Relax: relax, Next: k.Locations, ask: ask}
+	if k.Locations != 0 {
+		s.Locations.mut(k.Locations).prev = slot
+	}
+	many := k.manyLocations()
+	k.Locations = slot
+	k.Entries++
+	switch {
+	case many:
+		s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+	case k.manyLocations():
+		s.indexLocations(k)
+	}
+}
+
+func (s *State) dropLocation(k *Ask, slot uint32) {
+	if k.manyLocations() {
+		if k.Entries-1 == manyLocations+1 { // too few remain
+			s.unindexLocations(k)
+		} else {
+			s.byLocation.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		}
+	}
+	l := *s.Locations.Get(slot)
+	if l.prev != 0 {
+		s.Locations.mut(l.prev).Next = l.Next
+	} else {
+		k.Locations = l.Next
+	}
+	if l.Next != 0 {
+		s.Locations.mut(l.Next).prev = l.prev
+	}
+	s.Locations.release(slot)
+	k.Entries--
+}
+
+func (s *State) dropLocations(k *Ask) {
+	if k.manyLocations() {
+		s.unindexLocations(k)
+	}
+	for slot := range s.LocationsOf(k) {
+		s.Locations.release(slot)
+	}
+	k.Locations, k.Entries = 0, 1
+}
+
+func (s *State) takeLocation(k *Ask, name NameID) {
+	slot := s.Location(k, name)
+	if slot == 0 {
+		return
+	}
+	l := s.Locations.mut(slot)
+	if l.Count--; l.Count == 0 {
+		s.dropLocation(k, slot)
+	}
+}
+
+func (s *State) putLocation(ask uint32, name NameID) {
+	k := s.Asks.Get(ask)
+	count, relax := int64(1), true
+	if l := s.Location(k, name); l != 0 {
+		count, relax = s.Locations.Get(l).Count+1, s.Locations.Get(l).Relax
+	}
+	s.setLocation(ask, name, count, relax)
+}
+
+// linkLocations makes what follows from the lists of locations in a state from a snapshot. Check finds
+// a damaged list.
+func (s *State) linkLocations() {
+	left := s.Locations.Len()
+	s.Asks.Each(func(ask uint32, k *Ask) bool {
+		prev := uint32(0)
+		for slot := k.Locations; left > 0 && s.Locations.Has(slot); left-- {
+			l := s.Locations.mut(slot)
+			l.ask, l.prev, prev = ask, prev, slot
+			slot = l.Next
+		}
+		return true
+	})
+	s.Locations.Each(func(slot uint32, l *Location) bool {
+		if s.Asks.Has(l.ask) && s.Asks.Get(l.ask).manyLocations() {
+			s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		}
+		return true
+	})
+}
+
+// checkLocations makes sure that the index has the locations of exactly the asks with many.
+func (s *State) checkLocations() error {
+	var indexed int
+	err := error(nil)
+	s.Locations.Each(func(slot uint32, l *Location) bool {
+		k := s.Asks.Get(l.ask)
+		if k.manyLocations() {
+			indexed++
+		}
+		if s.Location(k, l.Name) != slot {
+			err = fmt.Errorf("location %s of an ask at slot %d is found at slot %d", s.NameOf(l.Name), slot, s.Location(k, l.Name))
+		}
+		return err == nil
+	})
+	if err == nil && int(s.byLocation.n) != indexed {
+		err = fmt.Errorf("%d locations are looked up and there are %d", s.byLocation.n, indexed)
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
+
+// TestLocationsAgainstAMap: an ask names hosts and no longer names them, few and more than have an
+// index, while another ask of the same names, a fork and a restored state stand beside it.
+func TestLocationsAgainstAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := world(t)
+		keys := []yarn.SchedulerKey{k1, {Priority: k1.Priority, AllocationID: 7}}
+		want := []map[string]int64{{}, {}}
+		for _, k := range keys {
+			apply(t, s, ask(1, k, 2, 1))
+		}
+		check := func(s *State, want []map[string]int64) {
+			t.Helper()
+			for i, key := range keys {
+				k := s.Asks.Get(s.Ask(s.Apps.Get(s.App(1)), key))
+				found := map[string]int64{}
+				for _, l := range s.LocationsOf(k) {
+					found[s.NameOf(l.Name)] = l.Count
+				}
+				if fmt.Sprint(found) != fmt.Sprint(want[i]) || int(k.Entries) != len(found)+1 {
+					t.Fatalf("the ask has %d names, %v, not %v", k.Entries, found, want[i])
+				}
+				for n := range 200 {
+					name := fmt.Sprint("h", n)
+					slot := s.Location(k, s.NameID(name))
+					if count := want[i][name]; (slot != 0) != (count > 0) || slot != 0 && s.Locations.Get(slot).Count != count {
+						t.Fatalf("%s is found at %d, and is asked %d times", name, slot, count)
+					}
+				}
+			}
+			if err := s.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range rapid.IntRange(1, 6).Draw(t, "calls") {
+			of := rapid.IntRange(0, 1).Draw(t, "ask")
+			count := rapid.SampledFrom([]int64{1, 2, 0, 0}).Draw(t, "count")
+			first, many := rapid.IntRange(0, 190).Draw(t, "first"), rapid.IntRange(1, 180).Draw(t, "names")
+			before, had := s.Fork(), []map[string]int64{maps.Clone(want[0]), maps.Clone(want[1])}
+			var events []event.Event
+			for n := first; n < min(first+many, 200); n++ {
+				name := fmt.Sprint("h", n)
+				events = append(events, &event.AskChanged{App: 1, Key: keys[of], Name: name, Count: count})
+				if want[of][name] = count; count == 0 {
+					delete(want[of], name)
+				}
+			}
+			apply(t, s, events...)
+			check(s, want)
+			check(before, had)
+			again, err := decode(encode(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(again, want)
+			if !bytes.Equal(encode(again), encode(s)) {
+				t.Fatal("the restored state is written otherwise")
+			}
+		}
+		for i, k := range keys {
+			apply(t, s, ask(1, k, 0, 1))
+			clear(want[i])
+		}
+		if s.Locations.Len() != 0 || s.byLocation.n != 0 {
+			t.Fatalf("without asks there are %d locations, of which %d are looked up", s.Locations.Len(), s.byLocation.n)
+		}
+	})
+}
