@@ -64,6 +64,9 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 	for i := range asks {
 		k := &asks[i]
 		size := p.normalize(k.Size, leaf)
+		if ask := p.st.Ask(p.st.Apps.Get(slot), k.Key); k.Count == 0 && ask != 0 {
+			size = p.st.Asks.Get(ask).Size // of its reservations, which eager-cancel may leave for a while
+		}
 		if k.Name == yarn.Any && k.Count > 0 {
 			p.sched.CancelOtherSizes(slot, k.Key, 0, size)
 		}

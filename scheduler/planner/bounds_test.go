@@ -144,3 +144,29 @@ func TestManyPlaces(t *testing.T) {
 		})
 	}
 }
+
+// TestAskOfNothingKeepsItsSize: with eager-cancel off, the reservation of an ask that wants nothing any
+// more stays for a while, and a lost container may come back to the ask. An AM that names another size
+// with its 0 does not change what the reservation is for.
+func TestAskOfNothingKeepsItsSize(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G
+node add n2 8G
+app other user=u1 queue=a
+fill other 2G n1=3
+app app1 user=u1 queue=a
+ask app1 2x4G@1
+hb n2
+hb n1`)
+	slot, _ := w.app("app1")
+	if w.p.st.Reservations.Len() != 1 {
+		t.Fatalf("%d reservations", w.p.st.Reservations.Len())
+	}
+	nothing := parseAsk("0x1G@1", true)
+	w.direct(func(p *Planner) { p.ask(slot, []input.Ask{nothing}) }) // as of a late copy, whose answer delivers nothing
+	w.tellAll("node lose n2\nhb n1\ncomplete other 1\ncomplete other 2\nhb n1")
+	if w.p.st.Reservations.Len() != 0 {
+		t.Errorf("%d reservations are left", w.p.st.Reservations.Len())
+	}
+}
