@@ -177,6 +177,7 @@ func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 	n := p.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioning: // as in YARN, its health changes nothing
+	case n.Report == state.TakenBack: // it must register first, and reports its health then
 	case unhealthy && n.State != yarn.NodeUnhealthy:
 		p.stopNode(slot, yarn.NodeUnhealthy, report)
 	case !unhealthy && n.State == yarn.NodeUnhealthy:
