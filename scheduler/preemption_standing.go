@@ -86,6 +86,9 @@ func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 	if calc.FitsIn(res.Size, room) {
 		return yarn.WithdrawFulfilled
 	}
+	if r.tooMany(res) {
+		return yarn.WithdrawNotEntitled
+	}
 	for _, c := range set.victims {
 		room = room.Add(st.Containers.Get(c).Size)
 		if (r.s.apps[st.Containers.Get(c).App].leaf == leaf) != (r.inside != nil) {
@@ -101,6 +104,27 @@ func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 		return yarn.WithdrawNotEntitled
 	}
 	return 0
+}
+
+// tooMany says whether an ask wants no container on a reserved node, because it wants fewer than when
+// the containers were warned: older reservations of it get room for as many as it wants.
+func (r *preemptionRound) tooMany(res *state.Reservation) bool {
+	a := r.s.st.Apps.Get(res.App)
+	ask := r.s.st.AskFor(a, res.Key, res.IncreaseOf)
+	if ask == 0 {
+		return true
+	}
+	k := r.s.st.Asks.Get(ask)
+	wanted := k.Count
+	if wanted >= int64(k.Reservations) {
+		return false
+	}
+	for _, other := range r.s.st.ReservationsOf(a) {
+		if other.Key == res.Key && other.IncreaseOf == res.IncreaseOf && other.Number < res.Number && r.awaited(other) {
+			wanted--
+		}
+	}
+	return wanted <= 0
 }
 
 // stillGains is what the owner of a reservation must still be entitled to. Between queues this is
