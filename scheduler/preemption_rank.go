@@ -115,11 +115,15 @@ func (s *Scheduler) rankedReservations(k *queueRanks) (numbers []uint64) {
 	return numbers
 }
 
-// reservedNodes are the serving nodes with a reservation, in the order of their slots, except for
-// reservations of gangs.
+// reservedNodes are the serving nodes with a reservation whose ask still wants a container, in the order
+// of their slots, except for reservations of gangs.
 func (s *Scheduler) reservedNodes() (nodes []uint32) {
 	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Reservation != 0 && n.Serving() && s.st.Reservations.Get(n.Reservation).Members == 0 {
+		if n.Reservation == 0 || !n.Serving() {
+			return true
+		}
+		res := s.st.Reservations.Get(n.Reservation)
+		if ask, ok := s.askOfReservation(res); ok && res.Members == 0 && s.st.Asks.Get(ask).Count > 0 {
 			nodes = append(nodes, slot)
 		}
 		return true
