@@ -194,10 +194,16 @@ func (r *yarnRound) leafOf(container uint32) int32 {
 // partitionOf is the index of a node's partition.
 func (r *yarnRound) partitionOf(node uint32) int { return int(r.s.st.Nodes.Get(node).Label) }
 
-// liveOn are the live containers of a node in a given order.
+// mayEnd says whether a round may choose a container. One with a lease ends when the reservation needs
+// its room, so roomOn counts that room already.
+func (r *yarnRound) mayEnd(slot uint32, c *state.Container) bool {
+	return c.State.Live() && !r.s.st.Leases.Has(slot)
+}
+
+// liveOn are the containers of a node that may end, in a given order.
 func (r *yarnRound) liveOn(node uint32, compare func(a, b uint32) int) (live []uint32) {
 	for slot, c := range r.s.st.ContainersOn(r.s.st.Nodes.Get(node)) {
-		if c.State.Live() {
+		if r.mayEnd(slot, c) {
 			live = append(live, slot)
 		}
 	}

@@ -90,7 +90,7 @@ func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 	for _, app := range apps {
 		for slot, c := range f.s.st.ContainersOf(f.s.st.Apps.Get(app)) {
 			lends := f.s.partitionOf(f.s.st.Nodes.Get(c.Node)).lends && (!c.AM || f.s.cfg.LabelSettings.AMNonExclusive)
-			if lends && c.State.Live() && f.s.st.AskedLabel(slot) == 0 {
+			if lends && f.mayEnd(slot, c) && f.s.st.AskedLabel(slot) == 0 {
 				lent = append(lent, slot)
 			}
 		}
@@ -138,7 +138,7 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 func (f *yarnFirstIn) liveOf(a *state.App) (live []uint32) {
 	st := f.s.st
 	for slot, c := range st.ContainersOf(a) {
-		if c.State.Live() && !f.isChosen[slot] {
+		if f.mayEnd(slot, c) && !f.isChosen[slot] {
 			live = append(live, slot)
 		}
 	}
