@@ -106,15 +106,13 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 	a := st.Apps.Get(app)
 	var reservations []uint64
 	for _, res := range st.ReservationsOf(a) {
-		reservations = append(reservations, res.Number)
+		if res.Members == 0 { // those of a gang do not count as usage
+			reservations = append(reservations, res.Number)
+		}
 	}
 	slices.Sort(reservations)
 	for _, number := range reservations {
-		slot := st.Reservation(number)
-		if slot == 0 {
-			continue // it was cancelled with another reservation of its gang
-		}
-		res := st.Reservations.Get(slot)
+		res := st.Reservations.Get(st.Reservation(number))
 		if f.takes(f.partitionOf(res.Node), res.Size) {
 			f.budget = f.budget.Sub(res.Size)
 			f.dropped = append(f.dropped, droppedReservation{f.partitionOf(res.Node), f.leaf, res.Size})
