@@ -185,19 +185,22 @@ func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
 // gangMayReserve says whether the queues have room for a gang in addition to the gangs that hold
 // nodes, which do not count as usage before they start.
 func (s *Scheduler) gangMayReserve(d *gangDemand) bool {
-	held := make([]yarn.Resource, len(s.queues))
-	s.st.Gangs.Each(func(app uint32, g *state.Gang) bool {
-		if members, _ := s.st.GangReserved(app); members > 0 {
-			a := s.st.Apps.Get(app)
-			k := s.st.Asks.Get(s.st.Ask(a, g.Key))
+	s.gangsCompared += 1 + int64(s.st.Reservations.Len())
+	held := make([]yarn.Resource, len(s.levelLimits)) // by depth, of the queues of the gang
+	s.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		if r.Members != 0 {
+			a := s.st.Apps.Get(r.App)
+			k := s.st.Asks.Get(s.st.Ask(a, r.Key))
 			for i := s.LeafOf(a); i >= 0 && k.Label == s.at.label; i = s.queues[i].parent {
-				held[i] = held[i].Add(k.Size.Times(members))
+				if s.holds(i, d.leaf) {
+					held[s.cfg.Queues[i].Depth] = held[s.cfg.Queues[i].Depth].Add(k.Size.Times(int64(r.Members)))
+				}
 			}
 		}
 		return true
 	})
 	for i := d.leaf; i >= 0; i = s.queues[i].parent {
-		charged := held[i].Add(d.size)
+		charged := held[s.cfg.Queues[i].Depth].Add(d.size)
 		if !s.mayHaveAll(i) {
 			charged = charged.Add(*s.used(i))
 		}
