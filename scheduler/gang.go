@@ -273,7 +273,7 @@ func (s *Scheduler) fulfillGang(r *state.Reservation) {
 	switch made := r.MadeMillis; {
 	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has returned in another rack
 		s.cancelGang(app, yarn.CancelGangBroken)
-	case s.heldMembers(app, d.member) == g.Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d):
+	case s.heldMembers(app, ask) == g.Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d):
 		s.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: s.heldRoom(app)})
 	case s.now-g.ExpectedMillis > max(gangPatienceMillis, g.ExpectedMillis-made):
 		s.cancelGang(app, yarn.CancelGangLate)
@@ -294,13 +294,19 @@ func (s *Scheduler) heldRacks(app uint32) int {
 	return len(slices.Compact(racks))
 }
 
-// heldMembers counts the members for which the held nodes have room.
-func (s *Scheduler) heldMembers(app uint32, size yarn.Resource) (n int64) {
-	a := s.st.Apps.Get(app)
-	for _, r := range s.st.GangReservations(app) {
-		if s.wanted(s.st.Ask(a, r.Key), r.Node) && s.cfg.Calculator.FitsIn(size.Times(int64(r.Members)), s.st.Nodes.Get(r.Node).Unallocated()) {
-			n += int64(r.Members)
+// heldMembers counts the members for which the held nodes have room, as far as the ask allows them
+// there now.
+func (s *Scheduler) heldMembers(app, ask uint32) (n int64) {
+	r := s.roomsFor(app, ask)
+	for _, res := range s.st.GangReservations(app) {
+		r.add(res.Node, s.st.Nodes.Get(res.Node).Unallocated())
+		if last := len(r.rooms) - 1; last >= 0 && r.rooms[last].node == res.Node && r.rooms[last].count >= int64(res.Members) {
+			r.rooms[last].count = int64(res.Members)
+			n += int64(res.Members)
 		}
+	}
+	if takeMembers(&r.g, r.rooms, r.limits) == nil {
+		return 0
 	}
 	return n
 }

@@ -61,7 +61,7 @@ func (s *Scheduler) gangHold(app, ask uint32) gangSet {
 		}
 	}
 	s.gangsCompared += compared + ends.compared
-	return firstSet(&r.g, rooms)
+	return firstSet(&r.g, rooms, r.limits)
 }
 
 // mayHoldNode says whether the state of a node allows a gang to hold it.
@@ -73,23 +73,32 @@ func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 	return n.Serving() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBanned(n, app, k.Key)
 }
 
-// firstSet is the set of nodes that has room for all members first.
-func firstSet(g *yarn.Gang, rooms []roomAt) gangSet {
+// firstSet is the set of nodes that has room for all members first. limits are the most members in
+// some racks.
+func firstSet(g *yarn.Gang, rooms []roomAt, limits []rackCounts) gangSet {
 	slices.SortStableFunc(rooms, func(x, y roomAt) int { return cmp.Compare(x.at, y.at) })
-	var found []rackCounts // members by rack; all under rack 0 if the rack does not matter
+	var racks []rackCounts // the room found
+	var all int64          // the members that may use it
 	for i := range rooms {
 		m := &rooms[i].room
-		rack := state.NameID(0)
-		if g.OneRack {
-			rack = m.rack
-		}
-		k := slices.IndexFunc(found, func(c rackCounts) bool { return c.rack == rack })
+		k, most := rackAt(racks, m.rack), int64(never)
 		if k < 0 {
-			k = len(found)
-			found = append(found, rackCounts{rack: rack})
+			k = len(racks)
+			racks = append(racks, rackCounts{rack: m.rack})
 		}
-		if found[k].left += m.count; found[k].left >= g.Count {
-			return gangSet{members: takeMembers(g, until(rooms[:i+1], rack)), at: rooms[i].at}
+		if at := rackAt(limits, m.rack); at >= 0 {
+			most = limits[at].count
+		}
+		before := min(racks[k].count, most)
+		racks[k].count += m.count
+		in, rack := min(racks[k].count, most), state.NameID(0)
+		all += in - before
+		found := all
+		if g.OneRack {
+			found, rack = in, m.rack
+		}
+		if found >= g.Count {
+			return gangSet{members: takeMembers(g, until(rooms[:i+1], rack), limits), at: rooms[i].at}
 		}
 	}
 	return gangSet{}

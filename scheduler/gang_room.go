@@ -16,35 +16,40 @@ type gangMembers struct {
 }
 
 // chooseMembers places the members of a gang on nodes, which are in the order of preference; nil if
-// there is too little room.
-func chooseMembers(g *yarn.Gang, rooms []gangMembers) []gangMembers {
+// there is too little room. limits are the most members in some racks.
+func chooseMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) []gangMembers {
 	if !g.OneRack {
-		return takeMembers(g, rooms)
+		return takeMembers(g, rooms, limits)
 	}
-	var racks []state.NameID
-	for i := range rooms {
-		racks = append(racks, rooms[i].rack)
-	}
-	byRack := slices.Clone(rooms)
-	slices.SortStableFunc(byRack, func(x, y gangMembers) int { return slices.Index(racks, x.rack) - slices.Index(racks, y.rack) })
-	for len(byRack) > 0 {
-		end := slices.IndexFunc(byRack, func(m gangMembers) bool { return m.rack != byRack[0].rack })
-		if end < 0 {
-			end = len(byRack)
+	var racks [][]gangMembers
+	at := map[state.NameID]int{} // looked up by rack only
+	for _, m := range rooms {
+		i, known := at[m.rack]
+		if !known {
+			i = len(racks)
+			at[m.rack], racks = i, append(racks, nil)
 		}
-		if members := takeMembers(g, byRack[:end]); members != nil {
+		racks[i] = append(racks[i], m)
+	}
+	for _, rack := range racks {
+		if members := takeMembers(g, rack, limits); members != nil {
 			return members
 		}
-		byRack = byRack[end:]
 	}
 	return nil
 }
 
 // takeMembers fills one node after the other with members; nil if not all members find room.
-func takeMembers(g *yarn.Gang, rooms []gangMembers) (members []gangMembers) {
-	left := g.Count
+func takeMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) (members []gangMembers) {
+	left, limits := g.Count, slices.Clone(limits)
 	for _, m := range rooms {
-		if m.count = g.OnNode(m.count, left); m.count > 0 {
+		if i := rackAt(limits, m.rack); i >= 0 {
+			m.count = g.OnNode(min(m.count, limits[i].count), left)
+			limits[i].count -= m.count
+		} else {
+			m.count = g.OnNode(m.count, left)
+		}
+		if m.count > 0 {
 			members = append(members, m)
 			left -= m.count
 		}
@@ -77,7 +82,7 @@ func (s *Scheduler) gangRoom(app, ask uint32) []gangMembers {
 	if r.named {
 		slices.SortStableFunc(r.rooms, func(x, y gangMembers) int { return int(boolToInt(y.local) - boolToInt(x.local)) })
 	}
-	return chooseMembers(&r.g, r.rooms)
+	return chooseMembers(&r.g, r.rooms, r.limits)
 }
 
 // gangRooms collects the nodes on which members of a gang fit.
@@ -90,13 +95,18 @@ type gangRooms struct {
 	rooms    []gangMembers
 	found    int64        // members that fit on them, up to the count on each
 	compared int64        // nodes
-	racks    []rackCounts // if the ask may use only named places
+	limits   []rackCounts // the most members in racks that the ask may use only because it names them
 }
 
-// rackCounts is what an ask that may use only named places still wants of a rack.
+// rackCounts is a number of members in a rack.
 type rackCounts struct {
-	rack state.NameID
-	left int64
+	rack  state.NameID
+	count int64
+}
+
+// rackAt is the index of a rack; −1 if it is not there.
+func rackAt(racks []rackCounts, rack state.NameID) int {
+	return slices.IndexFunc(racks, func(c rackCounts) bool { return c.rack == rack })
 }
 
 func (s *Scheduler) roomsFor(app, ask uint32) *gangRooms {
@@ -113,7 +123,7 @@ func (r *gangRooms) add(node uint32, free yarn.Resource) {
 		return
 	}
 	fit := r.s.membersIn(free, r.size)
-	if r.named && !k.Relax {
+	if !at.any {
 		fit = min(fit, r.wanted(k, n, at))
 	}
 	if fit = r.g.OnNode(fit, r.g.Count); fit > 0 {
@@ -122,19 +132,18 @@ func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	}
 }
 
-// wanted is the number of members that the ask allows on a node, if it may use only named places.
+// wanted is the number of members that the ask allows on a node that it may use only because it names
+// its host or its rack. What it wants of a rack may be on any of the rack's nodes.
 func (r *gangRooms) wanted(k *state.Ask, n *state.Node, at reach) int64 {
 	if !at.rack {
 		return r.s.st.Locations.Get(r.s.st.Location(k, n.Host)).Count
 	}
-	i := slices.IndexFunc(r.racks, func(c rackCounts) bool { return c.rack == n.RackID })
+	i := rackAt(r.limits, n.RackID)
 	if i < 0 {
-		i = len(r.racks)
-		r.racks = append(r.racks, rackCounts{n.RackID, r.s.st.Locations.Get(r.s.st.Location(k, n.RackID)).Count})
+		i = len(r.limits)
+		r.limits = append(r.limits, rackCounts{n.RackID, r.s.st.Locations.Get(r.s.st.Location(k, n.RackID)).Count})
 	}
-	fit := min(r.racks[i].left, r.s.membersIn(n.Total, r.size))
-	r.racks[i].left -= fit
-	return fit
+	return r.limits[i].count
 }
 
 // membersIn counts the containers of a size that fit into an amount. If one resource is

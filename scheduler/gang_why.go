@@ -23,11 +23,11 @@ func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 	switch {
 	case s.st.Gangs.Get(app).State == state.GangAsking:
 		w.Reason = GangIncomplete
-	case !s.gangFitsQueue(&d) || chooseMembers(&ever.g, ever.rooms) == nil:
+	case !s.gangFitsQueue(&d) || chooseMembers(&ever.g, ever.rooms, ever.limits) == nil:
 		w.Reason, w.Never = GangNever, true
 	case s.gangLimit(&d) != NoReason:
 		w.Reason = s.gangLimit(&d)
-	case s.gangFitsIn(0, &d) && chooseMembers(&now.g, now.rooms) != nil:
+	case s.gangFitsIn(0, &d) && chooseMembers(&now.g, now.rooms, now.limits) != nil:
 		w.Reason = NoReason
 	}
 	return w
