@@ -77,6 +77,7 @@ func (m *machine) properties() []input.Property {
 	}
 	set[confPrefix+"root.users.auto-queue-creation-v2.enabled"] = "true"
 	set[confPrefix+"auto-queue-creation-v2.queue-expiration-time"] = "1"
+	maps.Copy(set, m.extra)
 	var out []input.Property
 	for _, k := range slices.Sorted(maps.Keys(set)) {
 		out = append(out, input.Property{Name: k, Value: set[k]})

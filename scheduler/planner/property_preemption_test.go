@@ -114,6 +114,9 @@ func (m *machine) beat(ends func(*state.Container) bool) {
 // preempts, after the deadline, and leaves room enough for the reservation; nothing is taken below a
 // guarantee.
 func (m *machine) checkPreempted(before *state.State, events []event.Event) {
+	if m.mixed {
+		return
+	}
 	for _, e := range events {
 		switch e := e.(type) {
 		case *event.ContainerReleased:

@@ -49,6 +49,8 @@ type machine struct {
 	promised map[uint64]event.ContainerRef
 	round    bool              // the last input was a round of preemption
 	killed   map[uint64]uint64 // reservations for which containers were preempted: how many
+	mixed    bool              // the story mixes features: see TestRandomMixture
+	extra    map[string]string // further keys of the configuration
 }
 
 func TestRandomInputs(t *testing.T) {
