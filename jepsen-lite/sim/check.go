@@ -71,6 +71,7 @@ type counts struct {
 	again                                             int // AMs that had to register again
 	warned, withdrawn, preempted, told                int // containers
 	ranked, balanced                                  int // of the warned: by priority, and for balance
+	lent                                              int // of the allocated
 	created, removed, activated, deactivated          int // queues
 }
 
@@ -100,6 +101,7 @@ func (c *counts) add(o counts) {
 	c.warned += o.warned
 	c.withdrawn += o.withdrawn
 	c.ranked += o.ranked
+	c.lent += o.lent
 	c.balanced += o.balanced
 	c.preempted += o.preempted
 	c.told += o.told
@@ -388,6 +390,7 @@ func (c *checker) count(e event.Event) {
 		n.allocated++
 	case *event.ContainerLent:
 		n.allocated++
+		n.lent++
 	case *event.PreemptionAsked:
 		switch e.Cause {
 		case yarn.PreemptQueuePriority:

@@ -126,7 +126,7 @@ func (l *load) client(c *caller) {
 		user := "u" + c.name[6:]
 		q := l.w.destination(c.rng, user)
 		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
-		in.Tags = j.gang(n)
+		in.Tags = append(j.gang(n), l.w.lifetime(n)...)
 		if n%5 == 0 {
 			in.LifetimeMillis = lifetime.Milliseconds()
 		}

@@ -110,7 +110,7 @@ func TestSeeds(t *testing.T) {
 	c := all.counts
 	for what, n := range map[string]int{"leaders": c.terms - ran, "restores": c.restores, "unknown outcomes": c.unknown, "reads": c.reads,
 		"reservations": c.made, "fulfillments": c.fulfilled, "cancellations": c.cancelled, "lost containers": c.lost, "memberships": c.members - ran,
-		"warnings": c.warned, "warnings for priority": c.ranked, "warnings to share evenly": c.balanced, "withdrawn warnings": c.withdrawn, "warnings told": c.told, "preempted containers": c.preempted,
+		"warnings": c.warned, "warnings for priority": c.ranked, "warnings to share evenly": c.balanced, "withdrawn warnings": c.withdrawn, "warnings told": c.told, "preempted containers": c.preempted, "containers in room of reserved nodes": c.lent,
 		"created queues": c.created, "removed queues": c.removed, "activated queues": c.activated, "deactivated queues": c.deactivated} {
 		if n < 3 {
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)

@@ -90,7 +90,7 @@ func (s *Summary) Report(wall time.Duration) string {
 	c := s.counts
 	line("operations acked %d   refused %d   unknown %d   reads %d", c.acked-c.refused, c.refused, c.unknown, c.reads)
 	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored   raft restarted in place %d times", c.entries, c.skipped, c.members, s.installs, c.restores, s.restarts)
-	line("containers allocated %d, lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
+	line("containers allocated %d (in room of reserved nodes %d), lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lent, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
 	line("containers warned %d (for queues of a higher priority %d, to share evenly %d), warnings told %d and withdrawn %d, containers preempted %d",
 		c.warned, c.ranked, c.balanced, c.told, c.withdrawn, c.preempted)
 	line("gangs started %d, nodes held for them %d", c.gangs, c.gangNodes)

@@ -40,6 +40,7 @@ type settings struct {
 	ranked        bool // preemption by queue priority and for balance is on
 	users         bool // users have dynamic queues
 	managed       bool // placement rules use leaves of a managed parent
+	backfill      string // which containers borrow room of reserved nodes; empty: none
 	queues        []queue
 }
 
@@ -178,6 +179,9 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	set("yarn.resourcemanager.delegation.key.update-interval", strconv.FormatInt(keyRoll.Milliseconds(), 10))
 	if preempt {
 		w.preemptionOf(queues, set)
+	}
+	if w.opt.backfill != "" {
+		w.backfillOf(set)
 	}
 	if w.opt.lazyCancel {
 		set(prefix+"reservation.eager-cancel", "false")

@@ -46,6 +46,7 @@ type Cluster struct {
 	Ranked        bool    `json:"ranked,omitempty"`    // queues have priorities, which preemption serves, and share evenly what is left
 	Users         bool    `json:"users,omitempty"`     // users have queues of their own, which come and go
 	Managed       bool    `json:"managed,omitempty"`   // placement rules give users leaves of a managed parent
+	Backfill      string  `json:"backfill,omitempty"`  // which containers borrow room of reserved nodes; empty: none
 	Queues        []Queue `json:"queues"`
 }
 
