@@ -37,9 +37,9 @@ type settings struct {
 	fastPath      bool // without the guard against hashicorp/raft #695
 	preempt       bool // preemption is on
 	selector      string
-	ranked        bool // preemption by queue priority and for balance is on
-	users         bool // users have dynamic queues
-	managed       bool // placement rules use leaves of a managed parent
+	ranked        bool   // preemption by queue priority and for balance is on
+	users         bool   // users have dynamic queues
+	managed       bool   // placement rules use leaves of a managed parent
 	backfill      string // which containers borrow room of reserved nodes; empty: none
 	queues        []queue
 }
