@@ -114,6 +114,14 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestNoTLSPort: "none" closes the port of REST over TLS, which the documentation says too.
+func TestNoTLSPort(t *testing.T) {
+	l, err := Load(Source{File: file(t, "id: rm1\nhttp: {listen_tls: none}\n")})
+	if err != nil || l.HTTP.ListenTLS != "" {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
 func TestPrecedenceAndOrigins(t *testing.T) {
 	path := file(t, "id: rm1\nraft:\n  heartbeat: 1s\n  election: 2s\n  snapshot_bytes: 1_048_576\nlog: {level: debug}\n")
 	env := map[string]string{"RMD_RAFT_ELECTION": "3", "RMD_LOG_LEVEL": "warn"}

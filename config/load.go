@@ -60,6 +60,9 @@ func Load(src Source) (*Loaded, error) {
 	l.readEnv(src.Env)
 	l.readFlags(src)
 	l.readHadoop(src.Env)
+	if l.cfg.HTTP.ListenTLS == "none" { // also where Hadoop's files name an address
+		l.cfg.HTTP.ListenTLS = ""
+	}
 	l.check()
 	l.checkFiles(src.Files)
 	if len(l.faults) > 0 {

@@ -94,7 +94,7 @@ func (c *call) sayPorts(l *config.Loaded) error {
 	if l.HTTP.Listen != "none" {
 		listens = append(listens, l.HTTP.Listen+" (REST, pages)")
 	}
-	if at := l.HTTP.ListenTLS; at != "" && at != "none" {
+	if at := l.HTTP.ListenTLS; at != "" {
 		listens = append(listens, at+" (REST, pages over TLS)")
 	}
 	if l.Hadoop != nil {
