@@ -74,6 +74,14 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
+// TestRoomThatComes: what is released on a full node ends soon, so a reservation there needs no warning.
+func TestRoomThatComes(t *testing.T) {
+	l := borrowed(t)
+	l.entry(&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitKilledByRM}, &event.ContainerReleased{Container: ref(1, 2), ExitStatus: yarn.ExitKilledByRM})
+	l.entry(hold(1, 2, 1, 1))
+	l.legal()
+}
+
 // TestMovedToFullNode: a reservation is judged by the configuration under which it is made, also when
 // the entry changes it afterwards.
 func TestMovedToFullNode(t *testing.T) {
@@ -213,6 +221,10 @@ func TestPreemptionViolations(t *testing.T) {
 			l.entry(hold(1, 2, 1, 1), warn(1, 1, 1, 11_000), warn(1, 2, 1, 11_000))
 		}},
 		{"a full node for nothing", Audit, "the smallest container is", func(l *logbook) { l.entry(hold(1, 2, 1, 1)) }},
+		{"a full node where too little ends", Audit, "the smallest container is", func(l *logbook) {
+			l.entry(&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitKilledByRM})
+			l.entry(hold(1, 2, 1, 1))
+		}},
 		{"a full node before reservations move", Audit, "the smallest container is", func(l *logbook) {
 			l.entry(hold(1, 2, 1, 1), preemption(3, yarnSelector, movingReservations))
 		}},

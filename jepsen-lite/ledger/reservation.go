@@ -99,11 +99,28 @@ func (l *Ledger) auditReservation(a *app, k *ask, n *node, number uint64) {
 		l.violate(Audit, nil, "r%d reserves %s of %s for %s", number, n.id, n.total, k.size)
 	case l.fits(k.size, room):
 		l.violate(Audit, nil, "r%d reserves %s for %s, and %s is free there", number, n.id, k.size, room)
-	case !l.fits(l.rules.minimum, room) && !l.preemption.movesToFullNodes():
+	case !l.fits(l.rules.minimum, room) && !l.preemption.movesToFullNodes() && !l.roomComes(n, k.size):
 		l.full = append(l.full, fullNode{number, l.finding(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room, l.rules.minimum)})
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", number, n.id)
 	}
+}
+
+// roomComes says whether a container fits on a node once what is released there has ended. A round of
+// preemption counts that room.
+func (l *Ledger) roomComes(n *node, size yarn.Resource) bool {
+	if !l.preemption.on || !l.preemption.reserves {
+		return false
+	}
+	room := n.total.Sub(n.used)
+	for i := range l.apps {
+		for _, c := range l.apps[i].containers {
+			if held, ok := l.node(c.node); ok && held == n && c.onNode && c.released != 0 && c.completed == 0 {
+				room = room.Add(c.size)
+			}
+		}
+	}
+	return l.fits(size, room)
 }
 
 // renumber has what is held promise containers of a new epoch: S6.
