@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,8 +54,13 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	case <-in.ctx.Done():
 		err = ErrUnknownOutcome
 	}
-	if err != nil {
-		return fmt.Errorf("restore snapshot: %w", err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return fmt.Errorf("%w: restore snapshot: %w", ErrNotLeader, err)
+	case errors.Is(err, raft.ErrLeadershipLost): // the leader had the snapshot, and the others may get it
+		return fmt.Errorf("%w: restore snapshot: %w", ErrUnknownOutcome, err)
 	}
-	return nil
+	return fmt.Errorf("restore snapshot: %w", err)
 }
