@@ -11,6 +11,7 @@ import (
 
 var machineGang = yarn.SchedulerKey{Priority: 40}
 
+// DeclareGang declares a gang, and asks for its members in most cases: few others would wait.
 func (m *machine) DeclareGang(t *rapid.T) {
 	if m.s.Meta.Level < event.LevelGangs {
 		m.apply(t, &event.LevelRaised{Level: event.LevelGangs})
@@ -19,8 +20,11 @@ func (m *machine) DeclareGang(t *rapid.T) {
 	if m.s.gangBusy(slot) {
 		t.Skip("it is busy")
 	}
-	m.apply(t, &event.GangDeclared{App: a.ID.Seq, Gang: yarn.Gang{Priority: machineGang.Priority, AnyRequest: true,
-		Count: rapid.Int64Range(1, 3).Draw(t, "members"), TimeoutMillis: 5000}})
+	members := rapid.Int64Range(1, 3).Draw(t, "members")
+	m.apply(t, &event.GangDeclared{App: a.ID.Seq, Gang: yarn.Gang{Priority: machineGang.Priority, AnyRequest: true, Count: members, TimeoutMillis: 5000}})
+	if a := m.s.Apps.Get(slot); a.Open() && rapid.IntRange(0, 3).Draw(t, "ask") > 0 {
+		m.apply(t, &event.AskChanged{App: a.ID.Seq, Key: machineGang, Name: yarn.Any, Count: members, Size: gb(1), Relax: true})
+	}
 }
 
 // AskForGang asks for a gang's members, or fewer, or changes what is asked.
