@@ -82,6 +82,21 @@ func TestRoomThatComes(t *testing.T) {
 	l.legal()
 }
 
+// TestBeyondMaximum: a queue that is above its maximum since a node shrank may lose a reservation
+// and a container in one entry, though nobody else wants anything.
+func TestBeyondMaximum(t *testing.T) {
+	l := borrowed(t)
+	l.entry(preemption(3, yarnSelector, movingReservations), want(2, large, 0))
+	l.entry(&event.ContainerCompleted{Container: ref(1, 4)})
+	l.entry(want(1, yarn.NewResource(4096, 1), 1), hold(1, 1, 5, 1))
+	l.entry(&event.NodeResourceChanged{Node: 2, Total: yarn.NewResource(4096, 8)})
+	l.legal()
+	l.entry(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelPreempted}, warn(1, 1, 0, 11_000))
+	l.legal()
+	l.entry(warn(1, 2, 0, 11_000))
+	l.broken("S18", "no other queue wants anything")
+}
+
 // TestMovedToFullNode: a reservation is judged by the configuration under which it is made, also when
 // the entry changes it afterwards.
 func TestMovedToFullNode(t *testing.T) {

@@ -39,12 +39,27 @@ func (l *Ledger) auditUnreserved(a *app, c *container, w *warning) {
 	}
 }
 
-// beyondMaximum says whether a queue, or one above it, uses more of a partition than it may: nodes went,
-// or its maximum was lowered.
+// beyondMaximum says whether a queue, or one above it, used more of a partition than it may before the
+// entry took anything: nodes went, or its maximum was lowered.
 func (l *Ledger) beyondMaximum(i int32, label string) bool {
 	for ; i >= 0; i = l.queues[i].parent {
 		used, _ := l.sum(i, label)
+		for _, lost := range l.preemptedNow {
+			if lost.label == label && l.isBelow(lost.leaf, i) {
+				used = used.Add(lost.size)
+			}
+		}
 		if slices.Contains(l.kindsBelow(l.maximum(i, label, l.size(label).now), used), true) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBelow says whether queue i is queue k or is below it.
+func (l *Ledger) isBelow(i, k int32) bool {
+	for ; i >= 0; i = l.queues[i].parent {
+		if i == k {
 			return true
 		}
 	}
