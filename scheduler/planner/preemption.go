@@ -58,7 +58,8 @@ func (p *Planner) unitsOfPreempted(r *input.AllocateReply) {
 func (p *Planner) endRecalled() bool {
 	recalled := p.sched.TakeRecalled()
 	for _, slot := range recalled {
-		if p.st.Preemptions.Has(slot) { // the container or the reservation may have ended meanwhile
+		// The container may have ended meanwhile, or its lease may: then a new warning may stand.
+		if p.st.Leases.Has(slot) && p.st.Preemptions.Has(slot) {
 			p.killPreempted(slot)
 		}
 	}
