@@ -181,6 +181,11 @@ func (l *Ledger) aboveGuarantee(a *app, c *container, warnings []warning, what s
 	used, _ := l.sum(a.queue, label)
 	between, held := l.betweenQueues(warnings, a.queue, label)
 	used = used.Sub(held)
+	for _, lost := range l.preemptedNow { // a queue of a higher priority may take reservations below the guarantee
+		if l.preemption.byPriority && lost.reservation && lost.leaf == a.queue && lost.label == label {
+			used = used.Add(lost.size)
+		}
+	}
 	left := used.Sub(l.sizesOf(between, a.queue, label))
 	tooMuch, below := false, false
 	for k := range used {
@@ -294,7 +299,7 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 	case !l.preemption.reserves && l.onlyByGuarantee():
 		l.usesTooMuch(a, c, "is preempted")
 	}
-	l.preemptedNow = append(l.preemptedNow, loss{a.queue, l.nodes[c.node].label, c.size})
+	l.preemptedNow = append(l.preemptedNow, loss{a.queue, l.nodes[c.node].label, c.size, false})
 }
 
 // auditRoom checks that a reservation has room on its node after the end of all containers that

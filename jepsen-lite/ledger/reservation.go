@@ -192,7 +192,7 @@ func (l *Ledger) cancelled(e *event.ReservationCancelled) {
 	}
 	l.charge(a, &l.nodes[r.node], zero.Sub(r.size), zero.Sub(r.size))
 	if e.Cause == yarn.CancelPreempted {
-		l.preemptedNow = append(l.preemptedNow, loss{a.queue, l.nodes[r.node].label, r.size})
+		l.preemptedNow = append(l.preemptedNow, loss{a.queue, l.nodes[r.node].label, r.size, true})
 	}
 	if r.members > 0 {
 		l.ganged(a)

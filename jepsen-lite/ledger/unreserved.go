@@ -13,9 +13,10 @@ import (
 
 // loss is what preemption took of a leaf on the nodes of a label: a container or a reservation.
 type loss struct {
-	leaf  int32
-	label string
-	size  yarn.Resource
+	leaf        int32
+	label       string
+	size        yarn.Resource
+	reservation bool
 }
 
 // auditUnreserved holds a new warning without a reservation to its cause: S18. A queue of a higher
