@@ -310,20 +310,26 @@ func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
 		l.violate("S18", w.chain(l), "%s is preempted for r%d, which is not held", id, w.reservation)
 		return
 	}
-	n := &l.nodes[r.node]
-	room := n.total.Sub(n.used)
+	room := l.roomAfter(r.node, func(a *app, c *container) bool {
+		return !c.live || c.lease != (lease{}) || l.warnedFor(a, c) == r.number
+	})
+	if !l.fits(r.size, room) {
+		l.violate("S18", append(r.chain(l), w.chain(l)...), "%s is preempted for r%d of %s, which makes room for no more than %s", id, r.number, r.size, room)
+	}
+}
+
+// roomAfter is what is free on a node when some of its containers have ended.
+func (l *Ledger) roomAfter(node uint32, ends func(*app, *container) bool) yarn.Resource {
+	room := l.nodes[node].total.Sub(l.nodes[node].used)
 	for i := range l.apps {
 		a := &l.apps[i]
 		for k := range a.containers {
-			c := &a.containers[k]
-			if c.onNode && c.node == r.node && (!c.live || c.lease != (lease{}) || l.warnedFor(a, c) == r.number) {
+			if c := &a.containers[k]; c.onNode && c.node == node && ends(a, c) {
 				room = room.Add(c.size)
 			}
 		}
 	}
-	if !l.fits(r.size, room) {
-		l.violate("S18", append(r.chain(l), w.chain(l)...), "%s is preempted for r%d of %s, which makes room for no more than %s", id, r.number, r.size, room)
-	}
+	return room
 }
 
 // warnedFor is the reservation for which a container is warned; 0 if it is not warned.

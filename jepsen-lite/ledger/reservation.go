@@ -76,7 +76,7 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 	if k == nil {
 		return
 	}
-	l.auditReservation(a, k, n, e.Reservation)
+	l.auditReservation(a, k, e.Node, e.Reservation)
 	l.auditLabel(a, k, n, fmt.Sprintf("r%d", e.Reservation), e.AM)
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.App), node: e.Node, attempt: a.attempt,
@@ -89,8 +89,9 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 
 // auditReservation checks a new reservation: the container is not larger than the node,
 // and does not fit what is free on it.
-func (l *Ledger) auditReservation(a *app, k *ask, n *node, number uint64) {
+func (l *Ledger) auditReservation(a *app, k *ask, node uint32, number uint64) {
 	l.Counts.Decisions++
+	n := &l.nodes[node]
 	room := n.total.Sub(n.used)
 	switch {
 	case !n.state.Usable():
@@ -99,7 +100,7 @@ func (l *Ledger) auditReservation(a *app, k *ask, n *node, number uint64) {
 		l.violate(Audit, nil, "r%d reserves %s of %s for %s", number, n.id, n.total, k.size)
 	case l.fits(k.size, room):
 		l.violate(Audit, nil, "r%d reserves %s for %s, and %s is free there", number, n.id, k.size, room)
-	case !l.fits(l.rules.minimum, room) && !l.preemption.movesToFullNodes() && !l.roomComes(n, k.size):
+	case !l.fits(l.rules.minimum, room) && !l.preemption.movesToFullNodes() && !l.roomComes(node, k.size):
 		l.full = append(l.full, fullNode{number, l.finding(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room, l.rules.minimum)})
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", number, n.id)
@@ -108,19 +109,9 @@ func (l *Ledger) auditReservation(a *app, k *ask, n *node, number uint64) {
 
 // roomComes says whether a container fits on a node once what is released there has ended. A round of
 // preemption counts that room.
-func (l *Ledger) roomComes(n *node, size yarn.Resource) bool {
-	if !l.preemption.on || !l.preemption.reserves {
-		return false
-	}
-	room := n.total.Sub(n.used)
-	for i := range l.apps {
-		for _, c := range l.apps[i].containers {
-			if held, ok := l.node(c.node); ok && held == n && c.onNode && c.released != 0 && c.completed == 0 {
-				room = room.Add(c.size)
-			}
-		}
-	}
-	return l.fits(size, room)
+func (l *Ledger) roomComes(node uint32, size yarn.Resource) bool {
+	return l.preemption.on && l.preemption.reserves &&
+		l.fits(size, l.roomAfter(node, func(_ *app, c *container) bool { return c.released != 0 && c.completed == 0 }))
 }
 
 // renumber has what is held promise containers of a new epoch: S6.

@@ -126,7 +126,7 @@ func (l *Ledger) reservedToGrow(e *event.ResizeReserved) {
 		l.violate("S6", nil, "reservation r%d is made after r%d", e.Reservation, l.lastReserved)
 		return
 	}
-	l.auditReservation(a, &ask{size: c.more}, n, e.Reservation)
+	l.auditReservation(a, &ask{size: c.more}, c.node, e.Reservation)
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.Container.App), node: c.node, attempt: c.attempt,
 		container: c.number, key: c.key, size: c.more, am: c.am, made: l.index, since: l.now, grows: true})
