@@ -83,6 +83,9 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 	return nil
 }
 
+// anybody reports whether a part of a list is "*". A star within a name has no special meaning.
+func anybody(part string) bool { return strings.TrimSpace(part) == "*" }
+
 // Enabled reports whether ACLs are checked (yarn.acl.enable).
 func (a *Access) Enabled() bool { return a.rules.Load().enabled }
 
