@@ -24,6 +24,9 @@ var yarnSelector = event.Property{Name: "yarn.scheduler.capacity.preemption.sele
 // movingReservations lets reservations move to nodes on which containers of a lower priority run.
 var movingReservations = event.Property{Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation", Value: "true"}
 
+// queuePriorities lets queues take from queues of a lower priority.
+var queuePriorities = event.Property{Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.enabled", Value: "true"}
+
 // borrowed is a cluster of which application 1 of a has all, four times what a is guaranteed, and
 // where application 2 of b wants most of a node.
 func borrowed(t *testing.T) *logbook {
@@ -95,6 +98,29 @@ func TestBeyondMaximum(t *testing.T) {
 	l.legal()
 	l.entry(warn(1, 2, 0, 11_000))
 	l.broken("S18", "no other queue wants anything")
+}
+
+// TestReservationTakenByPriority: a queue of a higher priority may take a reservation below a guarantee.
+// The queue keeps its guarantee without the reservation, so another container of the queue may end in
+// the same entry. Without priorities nobody may take the reservation, and the queue must keep the
+// container.
+func TestReservationTakenByPriority(t *testing.T) {
+	round := func(more ...event.Property) *logbook {
+		l := borrowed(t)
+		l.entry(preemption(3, more...))
+		l.reserve()
+		l.entry(&event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 3)}, &event.ContainerCompleted{Container: ref(1, 4)})
+		l.app(3, "root.b")
+		l.entry(want(3, yarn.NewResource(4096, 1), 2))
+		l.entry(give(3, 1, 2), give(3, 2, 2))
+		l.entry(want(1, yarn.NewResource(4096, 1), 1), &event.ContainerReleased{Container: ref(3, 1), ExitStatus: yarn.ExitKilledByRM})
+		l.entry(hold(2, 1, 5, 2), &event.TimeAdvanced{NowMillis: 11_000})
+		l.legal()
+		l.entry(&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelPreempted}, preempt(1, 1))
+		return l
+	}
+	round(queuePriorities).legal()
+	round().broken("S18", "root.a uses 4096MB")
 }
 
 // TestMovedToFullNode: a reservation is judged by the configuration under which it is made, also when
