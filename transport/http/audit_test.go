@@ -9,7 +9,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestAuditIsFiltered by caller, action and time, and answers with the newest.
+// TestAuditIsFiltered checks the filters of the audit by caller, action, time and number.
 func TestAuditIsFiltered(t *testing.T) {
 	b := newBench(t, nil)
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/audit", "")
@@ -34,7 +34,8 @@ func TestAuditIsFiltered(t *testing.T) {
 	}
 }
 
-// TestAKillSaysWhoKilled, in YARN's words, also when a reason is given.
+// TestAKillSaysWhoKilled checks that the diagnostics of a killed application name the caller in
+// YARN's words, with and without a message of the caller.
 func TestAKillSaysWhoKilled(t *testing.T) {
 	b := newBench(t, nil)
 	for body, want := range map[string]string{

@@ -19,7 +19,7 @@ import (
 
 func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
 
-// own are the headers of a form that a browser sends from one of our pages.
+// own holds the headers that a browser sends with a form of one of our pages.
 var own = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"}
 
 func (b *bench) logIn(role, next string) *httptest.ResponseRecorder {
@@ -36,7 +36,7 @@ func sessionOf(w *httptest.ResponseRecorder) string {
 	return ""
 }
 
-// cookieOf is the header of a browser that has logged in.
+// cookieOf returns the Cookie header of the browser that got w as the answer to its login.
 func cookieOf(w *httptest.ResponseRecorder) string { return "rmd_session_rm1=" + sessionOf(w) }
 
 func TestLogin(t *testing.T) {
@@ -78,7 +78,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestASessionEnds: by logging out, with its time, with its token.
+// TestASessionEnds checks that a session ends with a logout, when its time is over, and when its
+// token is revoked.
 func TestASessionEnds(t *testing.T) {
 	var passed atomic.Int64 // seconds
 	clock := func() time.Time { return time.UnixMilli(clusterTime).Add(time.Duration(passed.Load()) * time.Second) }
@@ -106,7 +107,8 @@ func TestASessionEnds(t *testing.T) {
 	}
 }
 
-// TestForgedForms: what a cookie speaks for must come from one of our pages.
+// TestForgedForms checks that the pages accept a form with a session cookie only from one of our
+// own pages.
 func TestForgedForms(t *testing.T) {
 	b := guardedBench(t, nil)
 	cookie := cookieOf(b.logIn("operator", ""))
@@ -125,7 +127,7 @@ func TestForgedForms(t *testing.T) {
 	if w := b.ask("POST", "/ui/login", login, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site"); w.Code != 403 || sessionOf(w) != "" {
 		t.Errorf("logged in by another site: %d", w.Code)
 	}
-	// The call that a page makes has the role of the session, and asks for it.
+	// A call that a page makes has the role of the page's session.
 	r := asked("POST", "/ui/x", "")
 	for i := 0; i < len(own); i += 2 {
 		r.Header.Set(own[i], own[i+1])

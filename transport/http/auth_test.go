@@ -31,7 +31,7 @@ import (
 	"rmd/yarn"
 )
 
-// secretFor is the access token of a role in these tests.
+// secretFor returns the access token of a role in these tests.
 func secretFor(name string) string { return auth.TokenPrefix + "secret-of-" + name }
 
 func tokenEvent(name string, role yarn.Role, ends int64) *event.AccessTokenSet {
@@ -39,7 +39,7 @@ func tokenEvent(name string, role yarn.Role, ends int64) *event.AccessTokenSet {
 	return &event.AccessTokenSet{Name: name, Hash: hash[:], Role: role, ExpiresMillis: ends, By: "test"}
 }
 
-// guardedBench is a server in whose state every role has a token of its name.
+// guardedBench returns a server whose state has an access token for each role, named like the role.
 func guardedBench(t testing.TB, change func(*Config)) *bench {
 	b := newBench(t, change)
 	for _, r := range yarn.Roles() {
@@ -50,7 +50,7 @@ func guardedBench(t testing.TB, change func(*Config)) *bench {
 
 func bearer(name string) []string { return []string{"Authorization", "Bearer " + secretFor(name)} }
 
-// asked is a request of a role, or of nobody for "", from this machine.
+// asked returns a request from this machine with the token of a role. An empty role means no token.
 func asked(method, path, role string) *http.Request {
 	r := httptest.NewRequest(method, path, nil)
 	r.Host, r.RemoteAddr = "127.0.0.1:8088", "127.0.0.1:40000"
@@ -61,9 +61,8 @@ func asked(method, path, role string) *http.Request {
 	return r
 }
 
-// TestEveryRouteHasItsRole compares the least role of every endpoint that is not
-// a plain read with the table that was agreed on; no write may be missing in
-// leastRoles.
+// TestEveryRouteHasItsRole compares the least role of every endpoint that is not a plain read with
+// testdata/roles.txt. It also checks that leastRoles contains every write of rmd's own API.
 func TestEveryRouteHasItsRole(t *testing.T) {
 	b := newBench(t, nil)
 	var lines []string
@@ -103,8 +102,8 @@ func TestEveryRouteHasItsRole(t *testing.T) {
 	}
 }
 
-// TestEveryRouteByEveryRole asks every endpoint as nobody and with each role, in
-// each mode, before and after there are tokens.
+// TestEveryRouteByEveryRole asks every endpoint without a token and with each role, in each mode,
+// before and after there are tokens.
 func TestEveryRouteByEveryRole(t *testing.T) {
 	for _, mode := range []string{auth.Optional, auth.Required, auth.Off} {
 		for _, tokens := range []bool{false, true} {
@@ -136,7 +135,8 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 	}
 }
 
-// mayCall says in plain words who may make a call from this machine.
+// mayCall reports whether a caller on this machine may call a route. It states the rules again,
+// independently of package auth.
 func mayCall(mode string, tokens bool, role yarn.Role, r *route.Route) bool {
 	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access", "/healthz", "/readyz"}, r.Pattern)
 	look := r.Class == auth.ClassRead && r.Pattern != "/v1/snapshot" && r.Pattern != "/v1/replay:rerun" && r.Pattern != "/v1/access/tokens" && !strings.HasPrefix(r.Pattern, "/debug/")
@@ -176,8 +176,8 @@ func TestFirstStepsAreForThisMachine(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotGoodIsRefused: a token that is forged, revoked or expired lets
-// nobody in, not even where nobody would need one.
+// TestWhatIsNotGoodIsRefused checks that a forged, revoked or expired token is refused, even for
+// calls that need no token.
 func TestWhatIsNotGoodIsRefused(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("short", yarn.RoleAdmin, clusterTime+120_001), tokenEvent("gone", yarn.RoleAdmin, clusterTime+3_600_000))
@@ -206,7 +206,9 @@ func TestWhatIsNotGoodIsRefused(t *testing.T) {
 	b.into(200, nil, "POST", "/v1/nodes/sim-01:drain", "{}", bearer("operator")...)
 }
 
-// TestATokenMadeElsewhere is looked for at the leader before it is refused.
+// TestATokenMadeElsewhere checks that a replica asks the leader for the newest state before it
+// refuses a token that it does not know, and that a flood of forged tokens does not flood the
+// leader.
 func TestATokenMadeElsewhere(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.k.readIndex = func(context.Context) (uint64, error) {
@@ -227,7 +229,8 @@ func TestATokenMadeElsewhere(t *testing.T) {
 	}
 }
 
-// TestPlainPublicHTTPTakesNoWrites, whatever the role; nor does it show secrets.
+// TestPlainPublicHTTPTakesNoWrites checks that plain HTTP on a public address refuses writes and
+// reads of secrets, for every role.
 func TestPlainPublicHTTPTakesNoWrites(t *testing.T) {
 	b := guardedBench(t, nil)
 	public := func(method, path string) int {
@@ -246,7 +249,8 @@ func TestPlainPublicHTTPTakesNoWrites(t *testing.T) {
 	}
 }
 
-// TestTheRoleSubmitIsForOneself: application 1 is alice's.
+// TestTheRoleSubmitIsForOneself checks that a caller with the role submit acts only as the user
+// that its token names. Application 1 is alice's.
 func TestTheRoleSubmitIsForOneself(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000))
@@ -268,7 +272,7 @@ func TestTheRoleSubmitIsForOneself(t *testing.T) {
 	}
 }
 
-// lateBody does something before the first byte is read.
+// lateBody is a body that calls before when its first byte is read.
 type lateBody struct {
 	before func()
 	io.Reader
@@ -282,8 +286,8 @@ func (l *lateBody) Read(p []byte) (int, error) {
 	return l.Reader.Read(p)
 }
 
-// TestTheRoleSubmitKnowsNoOther: an application that is submitted while a call waits for its body, or
-// that this replica has not heard of, is nobody's but its user's.
+// TestTheRoleSubmitKnowsNoOther checks that the role submit cannot act on another user's
+// application that is submitted while the call's body arrives, or that only the leader knows yet.
 func TestTheRoleSubmitKnowsNoOther(t *testing.T) {
 	b := guardedBench(t, nil)
 	next := uint32(5)
@@ -316,7 +320,8 @@ func TestTheRoleSubmitKnowsNoOther(t *testing.T) {
 	}
 }
 
-// TestTheRoleSubmitSaysNotItsGroups: queues and priorities are granted to groups.
+// TestTheRoleSubmitSaysNotItsGroups checks that a caller with the role submit cannot name its own
+// groups, because groups grant queues and priorities.
 func TestTheRoleSubmitSaysNotItsGroups(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		b := guardedBench(t, func(c *Config) {
@@ -340,7 +345,8 @@ func TestTheRoleSubmitSaysNotItsGroups(t *testing.T) {
 	}
 }
 
-// TestAnIDMustHaveBeenGiven: the next application gets the id after the greatest one.
+// TestAnIDMustHaveBeenGiven checks that a submission may use only an application id that rmd has
+// handed out.
 func TestAnIDMustHaveBeenGiven(t *testing.T) {
 	b := guardedBench(t, nil)
 	doc := func(seq uint32) string { return fmt.Sprintf(`{"id":"application_%d_%04d"}`, clusterTime, seq) }
@@ -416,13 +422,13 @@ func TestCertificatesCarryRoles(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%q: %d, want %d: %s", uri, w.Code, want, w.Body)
 		}
-		leaf.SerialNumber = big.NewInt(42) // revoked since the connection began
+		leaf.SerialNumber = big.NewInt(42) // revoked after the handshake
 		w = httptest.NewRecorder()
 		if b.s.Handler().ServeHTTP(w, r); w.Code != 401 {
 			t.Errorf("%q, revoked: %d", uri, w.Code)
 		}
 		leaf.SerialNumber = nil
-		r.TLS.VerifiedChains = nil // shown, and not verified
+		r.TLS.VerifiedChains = nil // sent by the client, but not verified
 		w = httptest.NewRecorder()
 		if b.s.Handler().ServeHTTP(w, r); w.Code != 401 {
 			t.Errorf("%q, not verified: %d", uri, w.Code)
@@ -430,7 +436,8 @@ func TestCertificatesCarryRoles(t *testing.T) {
 	}
 }
 
-// TestHadoopPath: user.name counts under /ws/v1; where a role is required, it is needed too.
+// TestHadoopPath checks that user.name names the caller under /ws/v1, and that a required role is
+// checked as well.
 func TestHadoopPath(t *testing.T) {
 	for mode, anonymous := range map[string]int{auth.Optional: 202, auth.Required: 401, auth.Off: 202} {
 		b := guardedBench(t, func(c *Config) {
@@ -456,7 +463,7 @@ func TestHadoopPath(t *testing.T) {
 				t.Errorf("%s %v: %d, want %d", mode, c, w.Code, want)
 			}
 		}
-		for role, want := range map[string]int{"submit": 403, "operator": 202} { // labels are the administrators'
+		for role, want := range map[string]int{"submit": 403, "operator": 202} { // labels need the role operator
 			if w := b.ask("POST", "/ws/v1/cluster/remove-node-labels?labels=x&user.name="+role, "", bearer(role)...); w.Code != want {
 				t.Errorf("%s: labels with the role %s: %d", mode, role, w.Code)
 			}
@@ -467,19 +474,19 @@ func TestHadoopPath(t *testing.T) {
 	}
 }
 
-// TestFailuresAreRecorded: what an administrator's call was refused is in the
-// audit, a flood of them is not.
+// TestFailuresAreRecorded checks that the audit records refused calls of administrators, and only
+// one of many equal refusals.
 func TestFailuresAreRecorded(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/cluster:transfer", "{}", "X-Rmd-User", "mallory\nwas here")
 	b.fails(403, api.CodeNotAllowed, "PUT", "/v1/autopilot", "{}", bearer("submit")...)
 	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/access/tokens", `{"name":"x"}`, bearer("admin")...)
-	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/apps", "{}") // daily work
+	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/apps", "{}") // not an administrator's call
 	for range 200 {
 		b.fails(401, api.CodeUnauthenticated, "PUT", "/v1/snapshot", "")
 	}
 	var got []*input.Audit
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) { // they are written beside the answers
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) { // the records are written after the answers
 		if got = b.d.audits(); len(got) >= 4 {
 			break
 		}
@@ -493,12 +500,13 @@ func TestFailuresAreRecorded(t *testing.T) {
 	find("POST /v1/cluster:transfer", "mallorywas here", api.CodeUnauthenticated)
 	find("PUT /v1/autopilot", "token submit", api.CodeNotAllowed)
 	find("POST /v1/access/tokens", "token admin", api.CodeInvalidRequest)
-	if len(got) != 4 { // 200 times the same is told once
+	if len(got) != 4 { // 200 equal refusals make one record
 		t.Errorf("%d records of 203 failures", len(got))
 	}
 }
 
-// TestNoSecretIsLogged runs through logins and refusals with everything logged.
+// TestNoSecretIsLogged checks that logins and refusals write no secret to the log at the level
+// trace.
 func TestNoSecretIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	b := guardedBench(t, func(c *Config) {
@@ -529,8 +537,8 @@ func TestDepthOfDocuments(t *testing.T) {
 	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", `{"tags":`+nest(40)+`}`)
 }
 
-// TestServeTLS: over TLS the server sees TLS, which certificates and the rule of
-// plain HTTP rest on.
+// TestServeTLS checks that handlers see the TLS state of a connection of ServeTLS. Client
+// certificates and the rule for plain HTTP depend on it.
 func TestServeTLS(t *testing.T) {
 	seen := make(chan bool, 1)
 	b := newBench(t, func(c *Config) {

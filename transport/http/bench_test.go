@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// crowd adds applications that wait, most of them ended.
+// crowd adds n applications. Every tenth waits; the others have ended.
 func crowd(t testing.TB, h *history, n uint32) {
 	var events []event.Event
 	for i := uint32(5); i < 5+n; i++ {
@@ -28,9 +28,8 @@ func (d discard) Header() http.Header         { return d.h }
 func (d discard) WriteHeader(int)             {}
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkReads is the cost of lists over 100,000 applications; budget: a page
-// under 10 ms, all of them under 1 s (2 s in Hadoop's larger
-// documents), on one core.
+// BenchmarkReads measures lists over 100,000 applications. Budget on one core: 10 ms for a page of
+// a list, 1 s for a whole list, 2 s for the larger documents of Hadoop's API.
 func BenchmarkReads(b *testing.B) {
 	w := newBench(b, nil)
 	crowd(b, w.h, 100_000)
@@ -46,8 +45,8 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-// BenchmarkPage is the page of applications after a change, in a cluster with many and in one with
-// little more than the page shows.
+// BenchmarkPage measures the page of applications after a change, in clusters with few and with
+// many applications.
 func BenchmarkPage(b *testing.B) {
 	for _, n := range []uint32{200, 10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("apps=%d", n), func(b *testing.B) {

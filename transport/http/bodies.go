@@ -11,33 +11,33 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// bodies bounds what bodies that are read, or whose calls are in work, hold together: most calls read
-// the whole body first, and a caller may send it as slowly as BodyTimeout allows. One address has half
-// of it.
+// bodies limits the bytes of request bodies that are being received or whose calls are in progress.
+// Most calls read the whole body first, and a caller may send a body as slowly as BodyTimeout
+// allows. One address may use half of the limit.
 type bodies struct {
-	most, largest int64 // largest is the most of one
+	most, largest int64 // most limits all bodies together, largest a single one
 
 	mu   sync.Mutex
 	held int64
-	by   map[string]int64 // of it, by address
+	by   map[string]int64 // the part of held by address
 }
 
 func newBodies(most, largest int64) *bodies {
 	return &bodies{most: most, largest: largest, by: map[string]int64{}}
 }
 
-// countedBody is one of them.
+// countedBody is a request body whose bytes count against the limit of bodies.
 type countedBody struct {
 	io.ReadCloser
 	of         *bodies
 	address    string
-	declared   int64 // its length, if the caller has said it: a large body is counted whole from then on
+	declared   int64 // Content-Length, or −1; once more than SmallBody is read, all of it counts
 	read, held int64
 	over       bool // the call has ended
 }
 
-// count has the body of a request counted, until release is called; but for those that are not read
-// whole, or that have bounds of their own.
+// count makes the body of a request count until the caller calls release. Bodies of streaming
+// requests do not count: they are not read whole, or have their own limits.
 func (b *bodies) count(r *http.Request) (release func()) {
 	if r.Body == nil || r.Body == http.NoBody || streaming(r.URL.Path) {
 		return func() {}
@@ -47,13 +47,12 @@ func (b *bodies) count(r *http.Request) (release func()) {
 	return x.release
 }
 
-// Read implements io.Reader.
 func (x *countedBody) Read(p []byte) (int, error) {
 	n, err := x.ReadCloser.Read(p)
 	if !x.grow(int64(n)) {
 		e := problem.New(api.CodeBusy, "this replica has no room for a large body now", "ask again, or ask another replica")
 		e.RetryAfterMillis = 1000
-		return 0, e // with bytes io.CopyN may take the last of them for the end and drop the error
+		return 0, e // if bytes came with the error, io.CopyN could take them as the end and drop the error
 	}
 	return n, err
 }

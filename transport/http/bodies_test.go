@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/route"
 )
 
-// heldBody sends a part of a body and no more until it is released.
+// heldBody sends its first part and then blocks until it is released.
 type heldBody struct {
 	first         io.Reader
 	held, release chan struct{}
@@ -26,8 +26,9 @@ func (h *heldBody) Read(p []byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// Large bodies have a bound together, and half of it for one address. Small ones are always taken, and
-// what a call has held is free when it ends.
+// TestBodiesAreBounded checks that large bodies have a common limit and that one address gets at
+// most half of it. It also checks that small bodies are always accepted, and that the end of a call
+// frees its bytes.
 func TestBodiesAreBounded(t *testing.T) {
 	const room = 1 << 20
 	b := newBench(t, func(c *Config) { c.MaxBodiesBytes = room })

@@ -16,7 +16,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// largeConf is a configuration that takes long to check.
+// largeConf returns a configuration that takes long to check.
 func largeConf(t *testing.T) string {
 	t.Helper()
 	names := make([]string, 9000)
@@ -33,8 +33,8 @@ func largeConf(t *testing.T) string {
 	return string(b)
 }
 
-// One configuration is checked at a time, whichever call brings it: the next waits, and then is told to
-// come back. What needs no check does not wait.
+// TestCheckOneAtATime checks that a replica validates one configuration at a time, whichever call
+// brings it. A second call waits and then gets BUSY. A call without a configuration does not wait.
 func TestCheckOneAtATime(t *testing.T) {
 	large := largeConf(t)
 	small := `{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}`
@@ -73,7 +73,7 @@ func TestCheckOneAtATime(t *testing.T) {
 	}
 }
 
-// slowReader is a client that does not read its answer until it is released.
+// slowReader is a client that reads nothing of its answer until it is released.
 type slowReader struct {
 	*httptest.ResponseRecorder
 	begun, release chan struct{}
@@ -85,7 +85,8 @@ func (w *slowReader) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// A client that does not read its answer keeps nobody else waiting.
+// TestSlowReaderHasNoTurn checks that a client that does not read its answer does not block other
+// calls.
 func TestSlowReaderHasNoTurn(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.ReadTimeout = time.Second

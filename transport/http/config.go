@@ -20,11 +20,11 @@ import (
 	"rmd/yarn"
 )
 
-// OwnSetting is one key of this replica's own configuration as it is in force.
+// OwnSetting is one key of this replica's own configuration with the value in force.
 type OwnSetting struct{ Name, Value, About, Origin string }
 
-// Config is what a server needs. Submitter, Reader, Consensus and Logger are
-// required; without the others their endpoints answer NOT_AVAILABLE.
+// Config configures a Server. Submitter, Reader, Consensus and Logger are required. If another part
+// is missing, its endpoints answer NOT_AVAILABLE.
 type Config struct {
 	ID      string // of this replica
 	Version string // of the program
@@ -36,22 +36,22 @@ type Config struct {
 	Log       view.LogReader
 	Planner   v1.Planner
 	Shadows   v1.Shadows
-	// Past is the state as it was after an index, for reading; a *problem.TooOldError when
-	// what is kept does not reach back so far.
+	// Past returns the state as it was after an index, for reading. It returns a
+	// *problem.TooOldError if the replica no longer has the log that far back.
 	Past func(ctx context.Context, index uint64) (*state.State, error)
-	// Prefetch is given a version of the state, to read, now and then: what explanations
-	// need can follow it while nobody asks.
+	// Prefetch gets the current state every PrefetchPause, for reading. The explainer uses it to
+	// follow the state while nobody asks for an explanation.
 	Prefetch func(st *state.State)
-	// Own are this replica's own settings, for the page about it.
+	// Own lists this replica's own settings, for the page about the replica.
 	Own     []OwnSetting
 	Logger  hclog.Logger
-	Metrics *metrics.Metrics // made when nil
-	// RefusalOf turns errors of other packages into answers; nil from it means
-	// that it does not know the error.
+	Metrics *metrics.Metrics // nil: New makes one
+	// RefusalOf turns an error of another package into an answer. It returns nil for an error that
+	// it does not know.
 	RefusalOf func(error) *api.Error
 
-	// Auth is how callers are identified and limited; Admit, Who, and Hosts are as
-	// auth.Parts has them.
+	// Auth says how callers are identified and limited. Admit, Who and Hosts are described at
+	// auth.Parts.
 	Auth  auth.Config
 	Admit func(r *http.Request, class auth.Class) error
 	Who   func(r *http.Request) string
@@ -59,11 +59,11 @@ type Config struct {
 	// Now is the clock for deadlines, tokens and samples; nil is time.Now.
 	Now func() time.Time
 
-	// Pages serves the operator's pages under /ui/ and /cluster; nil: those of
-	// package ui, unless NoPages leaves a text page alone.
+	// Pages serves the operator's pages under /ui/ and /cluster. If it is nil, package ui serves
+	// them, or, with NoPages, there are none and / answers with text.
 	Pages   http.Handler
 	NoPages bool
-	// Hadoop is what Hadoop's clients see besides the state.
+	// Hadoop has what Hadoop's clients see besides the state.
 	Hadoop Hadoop
 	// Profiles opens /debug/pprof to administrators on this machine.
 	Profiles bool
@@ -71,18 +71,18 @@ type Config struct {
 	HeaderTimeout time.Duration // to receive a request's header
 	IdleTimeout   time.Duration // of a connection between requests
 	BodyTimeout   time.Duration // to receive a body other than a snapshot
-	ReadTimeout   time.Duration // for a read to be answered
-	WriteTimeout  time.Duration // for a write to be answered
-	Heartbeat     time.Duration // of an event stream
-	PrefetchPause time.Duration // between two looks at the state while nobody asks, each with a sample
-	CloseTimeout  time.Duration // for requests in work when the server closes
+	ReadTimeout   time.Duration // to answer a read
+	WriteTimeout  time.Duration // to answer a write
+	Heartbeat     time.Duration // interval of the heartbeats of an event stream
+	PrefetchPause time.Duration // between two calls of Prefetch; the sampler takes a sample each time
+	CloseTimeout  time.Duration // to finish the requests in progress when the server closes
 
 	MaxHeaderBytes    int
 	MaxBodyBytes      int64
-	MaxBodiesBytes    int64 // of all bodies together that are being read, or worked on
+	MaxBodiesBytes    int64 // of all bodies whose calls are in progress, together
 	MaxInputsBytes    int64 // of one body of POST /v1/inputs
-	MaxInputs         int   // frames of one body
-	InputsInFlight    int   // of all bodies together
+	MaxInputs         int   // frames in one body of POST /v1/inputs
+	InputsInFlight    int   // inputs of all bodies together
 	MaxConnections    int   // open connections of one listener
 	MaxPerAddress     int   // of one remote address
 	MaxStreams        int   // open event streams
@@ -91,11 +91,11 @@ type Config struct {
 	DefaultJoinTokens time.Duration
 }
 
-// Hadoop is what Hadoop's clients see besides the state. The functions may be nil; see
-// yarnweb.Config.
+// Hadoop has what Hadoop's clients see besides the state. The functions may be nil; yarnweb.Config
+// describes them.
 type Hadoop struct {
-	// Service answers /proxy/ and what is not a read under /ws/v1/cluster; nil:
-	// neither is there.
+	// Service answers /proxy/ and everything under /ws/v1/cluster that is not a read. If it is nil,
+	// the server has neither.
 	Service  http.Handler
 	Reason   func(st *state.State, id yarn.ApplicationID) string
 	Admin    func(user string) bool
@@ -103,7 +103,7 @@ type Hadoop struct {
 	Settings func() []yarnweb.Setting
 }
 
-// DefaultConfig returns the defaults of all settings. The parts of the replica stay empty.
+// DefaultConfig returns the defaults of all settings. It leaves the parts of the replica empty.
 func DefaultConfig() Config {
 	return Config{
 		Auth:          auth.DefaultConfig(),
@@ -115,7 +115,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate says everything that is wrong with the configuration.
+// Validate returns all errors of the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	need := func(ok bool, what string) {

@@ -9,9 +9,9 @@ import (
 	"rmd/transport/http/auth"
 )
 
-// limitConnections bounds the open connections of a listener, in all and of one
-// remote address. One too many is closed at once: a client that opens without
-// end must not keep others waiting in the backlog.
+// limitConnections returns a listener that limits the open connections, in all and per remote
+// address. It closes a connection above a limit at once, so that a client that opens connections
+// without end does not fill the backlog.
 func limitConnections(l net.Listener, total, perAddress int) net.Listener {
 	return &limited{Listener: l, total: total, each: perAddress}
 }
@@ -24,7 +24,6 @@ type limited struct {
 	count bysource.Count
 }
 
-// Accept implements net.Listener.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -39,8 +38,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// take counts a connection in. Loopback peers are bounded by the total alone:
-// they are simulated nodes and load generators.
+// take counts a connection, or reports false if a limit is reached. Only the total limits loopback
+// peers, which are simulated nodes and load generators.
 func (l *limited) take(from netip.Prefix, local bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +61,6 @@ type limitedConn struct {
 	release func()
 }
 
-// Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()

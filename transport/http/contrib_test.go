@@ -13,7 +13,7 @@ import (
 
 var metricName = regexp.MustCompile(`\brmd_[a-z0-9_]+`)
 
-// metricNames are those that the sources of this package make.
+// metricNames returns the names of metrics in the sources of package metrics.
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("metrics/*.go")
@@ -36,7 +36,8 @@ func metricNames(t *testing.T) map[string]bool {
 	return out
 }
 
-// What the alert rules and the board ask for is what replicas tell.
+// TestRulesAndBoardNameMetricsThatExist checks that replicas export every metric that the alert
+// rules and the dashboard use.
 func TestRulesAndBoardNameMetricsThatExist(t *testing.T) {
 	have := metricNames(t)
 	if len(have) < 35 {
@@ -63,8 +64,8 @@ func TestRulesAndBoardNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// The board is one that Grafana reads, and shows every metric of ours that is
-// about scheduling or the replicas.
+// TestBoard checks that the dashboard is one that Grafana can read, and that it shows every metric
+// about scheduling and replicas.
 func TestBoard(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "contrib", "grafana", "board.json"))
 	if err != nil {
@@ -97,7 +98,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// The alert rules do what their tests say.
+// TestRules runs the tests of the alert rules.
 func TestRules(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

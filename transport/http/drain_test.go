@@ -11,7 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// draining is the fixture with sim-02 as a NodeManager that drains, with a container of application 1.
+// draining returns the fixture with sim-02 as a draining NodeManager that runs a container of
+// application 1.
 func draining(t *testing.T) *bench {
 	b := newBench(t, nil)
 	b.h.apply(t, &event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "sim-02", Port: 8041}, HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), NodeManager: true},
@@ -19,7 +20,8 @@ func draining(t *testing.T) *bench {
 	return b
 }
 
-// TestDrainIsShown: the document and the page of a draining node say what it waits for and until when.
+// TestDrainIsShown checks that the document and the page of a draining node say what the drain
+// waits for, and until when.
 func TestDrainIsShown(t *testing.T) {
 	b := draining(t)
 	hold := func(want api.NodeDrain) {
@@ -51,7 +53,8 @@ func TestDrainIsShown(t *testing.T) {
 	}
 }
 
-// TestChooseNodes: what costs least comes first, and each choice says why.
+// TestChooseNodes checks that the node that is cheapest to drain comes first, and that each choice
+// has a reason.
 func TestChooseNodes(t *testing.T) {
 	b := newBench(t, nil)
 	var got api.DrainChoices
@@ -70,8 +73,8 @@ func TestChooseNodes(t *testing.T) {
 	}
 }
 
-// TestExcludedHostsAreShown: a host that is excluded and never registered is a DECOMMISSIONED node in
-// all lists and counts, as under YARN.
+// TestExcludedHostsAreShown checks that an excluded host that never registered is a DECOMMISSIONED
+// node in all lists and counts, as in YARN.
 func TestExcludedHostsAreShown(t *testing.T) {
 	b := newBench(t, nil)
 	b.h.apply(t, &event.NodeListsSet{Exclude: []string{"never", "sim-03"}})

@@ -28,19 +28,19 @@ import (
 
 const clusterTime = 1780000000000
 
-// history is a Reader over a real state that events have been applied to.
+// history is a view.Reader over a real state to which the tests apply events.
 type history struct {
 	mu      sync.Mutex
 	st      *state.State
 	index   uint64
 	batches []view.Batch
-	floor   uint64 // what is not after it is not kept
+	floor   uint64 // the oldest index that is kept
 	moved   chan struct{}
 }
 
 func newHistory() *history { return &history{st: state.New(), moved: make(chan struct{})} }
 
-// apply commits one batch.
+// apply commits one batch and returns its index.
 func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
 	t.Helper()
 	h.mu.Lock()
@@ -59,7 +59,7 @@ func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
 	return h.index
 }
 
-// forget drops what is not after an index.
+// forget makes the entries before an index unavailable, as compaction does.
 func (h *history) forget(floor uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *cursor) Next(ctx context.Context) (view.Batch, error) {
 	}
 }
 
-// Entries serves the same history as a log.
+// Entries returns the batches of the history as log entries.
 func (h *history) Entries(_ context.Context, from uint64, count int) ([]view.LogEntry, uint64, uint64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,7 +159,7 @@ func (h *history) Entries(_ context.Context, from uint64, count int) ([]view.Log
 	return out, max(h.floor, 1), h.index, nil
 }
 
-// key is the ask key that the fixture uses.
+// key is the scheduler key of the fixture's asks.
 var key = yarn.SchedulerKey{Priority: 1}
 
 func gpu(memory, vcores, gpus int64) yarn.Resource { return yarn.Resource{memory, vcores, gpus} }
@@ -180,9 +180,9 @@ func configured(t testing.TB, version uint64, props []capacity.Property, comment
 	return e
 }
 
-// story fills a history: three nodes; app 1 runs in root.online with two
-// containers; app 2 wants a whole node and holds a reservation on sim-01; app 3
-// waits; app 4 has ended.
+// story returns a history with three nodes and four applications. Application 1 runs in root.online
+// with two containers. Application 2 wants a whole node and has a reservation on sim-01.
+// Application 3 waits. Application 4 has ended.
 func story(t testing.TB) *history {
 	t.Helper()
 	h := newHistory()
@@ -208,19 +208,19 @@ func story(t testing.TB) *history {
 	return h
 }
 
-// submit brings an unmanaged application to its registration.
+// submit submits an unmanaged application and registers its attempt.
 func submit(t testing.TB, h *history, seq uint32, queue, user string) {
 	t.Helper()
 	h.apply(t, &event.ApplicationSubmitted{App: seq, Name: "app", User: user, Queue: queue, Type: "YARN", Unmanaged: true, MaxAttempts: 1},
 		&event.AttemptStarted{App: seq, Attempt: 1}, &event.AttemptActivated{App: seq}, &event.AttemptRegistered{App: seq, Host: "am", RPCPort: 99, TrackingURL: "http://am:1/"})
 }
 
-// consensus is a fake of fixed answers.
+// consensus is a fake with fixed answers.
 type consensus struct {
 	down []string // replicas that do not answer
 
 	role, leader string
-	behind       string // why it is not ready; empty: it is
+	behind       string // why the replica is not ready; empty if it is
 	staleness    time.Duration
 	readIndex    func(ctx context.Context) (uint64, error)
 	err          error
@@ -236,7 +236,7 @@ func (k *consensus) note(call string) error {
 	return k.err
 }
 
-// become changes what is told while the server looks on.
+// become changes the fake while the server uses it.
 func (k *consensus) become(change func(k *consensus)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -328,14 +328,15 @@ func (k *consensus) SetAutopilot(_ context.Context, a api.Autopilot) error {
 	return k.note("autopilot")
 }
 
-// submitter records requests and answers with what it is told to.
+// submitter records requests. answer gives the replies; without it, each input gets its empty
+// reply.
 type submitter struct {
 	mu     sync.Mutex
 	got    []input.Request
 	answer func(ctx context.Context, r input.Request) (input.Reply, uint64, error)
 }
 
-// answering sets what is answered from now on.
+// answering replaces answer.
 func (d *submitter) answering(f func(ctx context.Context, r input.Request) (input.Reply, uint64, error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -353,14 +354,15 @@ func (d *submitter) Do(ctx context.Context, r input.Request) (input.Reply, uint6
 	return r.Input.NewReply(), 99, nil
 }
 
-// all is what came through so far; refusals are recorded behind their answers.
+// all returns the requests so far. The audit record of a refused call may arrive after the call's
+// answer.
 func (d *submitter) all() []input.Request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.got)
 }
 
-// audits are the records of administrators' actions among all.
+// audits returns the audit records among the requests.
 func (d *submitter) audits() (out []*input.Audit) {
 	for _, r := range d.all() {
 		if a, ok := r.Input.(*input.Audit); ok {
@@ -370,12 +372,12 @@ func (d *submitter) audits() (out []*input.Audit) {
 	return out
 }
 
-// asked is all but the audit records.
+// asked returns the requests without the audit records.
 func (d *submitter) asked() []input.Request {
 	return slices.DeleteFunc(d.all(), func(r input.Request) bool { _, audit := r.Input.(*input.Audit); return audit })
 }
 
-// last is the last request that is not an audit record.
+// last returns the last request that is not an audit record.
 func (d *submitter) last(t testing.TB) input.Request {
 	t.Helper()
 	asked := d.asked()
@@ -385,7 +387,7 @@ func (d *submitter) last(t testing.TB) input.Request {
 	return asked[len(asked)-1]
 }
 
-// forget drops what came through so far.
+// forget drops the requests so far.
 func (d *submitter) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -445,7 +447,8 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 	return b
 }
 
-// ask sends one request as a local program would, and holds the call to the API's description.
+// ask sends a request as a program on this machine does, and checks the request and its answer
+// against openapi.json.
 func (b *bench) ask(method, path, body string, header ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	var rd io.Reader
@@ -466,7 +469,8 @@ func (b *bench) ask(method, path, body string, header ...string) *httptest.Respo
 	return w
 }
 
-// into asks, demands a status, and decodes the answer.
+// into sends a request, fails the test unless the answer has the status, and decodes the answer
+// into v.
 func (b *bench) into(status int, v any, method, path, body string, header ...string) http.Header {
 	b.t.Helper()
 	w := b.ask(method, path, body, header...)
@@ -481,7 +485,7 @@ func (b *bench) into(status int, v any, method, path, body string, header ...str
 	return w.Header()
 }
 
-// fails asks and demands an error with a status and a code.
+// fails sends a request and fails the test unless the answer is an error with the status and code.
 func (b *bench) fails(status int, code, method, path, body string, header ...string) api.Error {
 	b.t.Helper()
 	var e api.Error
@@ -495,7 +499,7 @@ func (b *bench) fails(status int, code, method, path, body string, header ...str
 	return e
 }
 
-// snapshots is a fake store.
+// snapshots is a fake snapshot store.
 type snapshots struct {
 	restored string
 	err      error
@@ -524,7 +528,7 @@ func (s *snapshots) Take(context.Context) (api.Snapshot, error) {
 
 func (s *snapshots) List(context.Context) ([]api.Snapshot, error) { return nil, s.err }
 
-// planOn is a planner that takes a state over, without its eager passes.
+// planOn returns a planner that owns st and runs no eager passes.
 func planOn(st *state.State) *planner.Planner {
 	p, err := planner.New(st, planner.Options{})
 	if err != nil {
@@ -533,11 +537,11 @@ func planOn(st *state.State) *planner.Planner {
 	return p
 }
 
-// wsRoot is where Hadoop's API lies.
+// wsRoot is the root of Hadoop's REST API.
 const wsRoot = "/ws/v1/cluster"
 
-// reserveResize has the second container of application 1 ask for more than its node has free, and
-// makes a reservation for that.
+// reserveResize lets the second container of application 1 ask for more than its node has free, and
+// makes a reservation for the resize.
 func reserveResize(t testing.TB, h *history, number uint64) {
 	t.Helper()
 	c := event.ContainerRef{App: 1, Attempt: 1, Number: 2}

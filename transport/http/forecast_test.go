@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestForecast: the planner is asked with a private fork and the application's id; what is not
-// there has no forecast, and a replica that cannot plan says so.
+// TestForecast checks that the planner gets a state that contains the application, that an unknown
+// application has no forecast, and that a replica without forecasts answers NOT_AVAILABLE.
 func TestForecast(t *testing.T) {
 	var asked string
 	b := newBench(t, func(c *Config) {

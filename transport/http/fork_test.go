@@ -10,7 +10,7 @@ import (
 	"rmd/transport/http/view"
 )
 
-// countedForks counts how often the state is forked.
+// countedForks counts the forks of the state.
 type countedForks struct {
 	*history
 	forks atomic.Int64
@@ -21,8 +21,8 @@ func (c *countedForks) Fork() (*state.State, uint64) {
 	return c.history.Fork()
 }
 
-// TestOneForkForARequest: admission, the page and every call of the API that it makes read one
-// fork. Requests that open pages repeat by themselves share one for a moment.
+// TestOneForkForARequest checks that admission, the page and all API calls of the page read one
+// fork. Requests that open pages repeat by themselves share one fork for view.PageLag.
 func TestOneForkForARequest(t *testing.T) {
 	var k *countedForks
 	b := newBench(t, func(c *Config) {
@@ -35,7 +35,7 @@ func TestOneForkForARequest(t *testing.T) {
 		return k.forks.Load() - before
 	}
 	for _, path := range []string{"/ui/", "/ui/cluster", "/ui/apps/" + app2, "/v1/apps", "/ws/v1/cluster/scheduler", "/v1/cluster"} {
-		least := int64(100) // the watch of the metrics forks when it begins
+		least := int64(100) // the goroutine that watches the state for metrics also forks when it starts
 		for range 3 {
 			least = min(least, forks(func() { b.ask("GET", path, "") }))
 		}
@@ -58,8 +58,8 @@ func TestOneForkForARequest(t *testing.T) {
 	}
 }
 
-// What a request has done shows in what it reads afterwards, and a stream holds no
-// fork for as long as it lasts.
+// TestForkIsGivenUp checks that a request sees its own changes after Release, and that a streaming
+// request holds no fork.
 func TestForkIsGivenUp(t *testing.T) {
 	b := newBench(t, nil)
 	r := view.WithFork(httptest.NewRequest("POST", "/v1/apps", nil), false)

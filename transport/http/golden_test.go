@@ -15,7 +15,7 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files again; read th
 
 const app1, app2, app3, app4 = "application_1780000000000_0001", "application_1780000000000_0002", "application_1780000000000_0003", "application_1780000000000_0004"
 
-// golden are the reads whose whole answers are kept.
+// golden lists the reads whose whole answers are in testdata/golden.
 var golden = []struct{ file, path string }{
 	{"health.json", "/v1/health"}, {"cluster.json", "/v1/cluster"}, {"members.json", "/v1/cluster/members"}, {"verify.json", "/v1/cluster/verify"},
 	{"autopilot.json", "/v1/autopilot"}, {"upgrade.json", "/v1/upgrade"}, {"snapshots.json", "/v1/snapshots"},
@@ -37,7 +37,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// golden compares the whole answer of a read with a file.
+// golden compares the whole answer of a read with a file, or writes the file with -rewrite.
 func (b *bench) golden(t *testing.T, name, path string) {
 	t.Helper()
 	accept := "*/*"

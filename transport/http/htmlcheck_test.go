@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// checkHTML reads a whole page strictly: every element is closed in order, ids
-// are unique and what refers to them exists, attributes are quoted and not
-// given twice, and nothing is there that the policy would stop. It returns what
-// it finds.
+// checkHTML parses a page strictly and returns the faults that it finds: elements that are not
+// closed in order, duplicate ids, references to missing ids, unquoted or repeated attributes, and
+// content that the Content-Security-Policy blocks.
 func checkHTML(page string) []string {
 	c := &htmlChecker{rest: page, ids: map[string]bool{}}
 	if !strings.HasPrefix(page, "<!DOCTYPE html>") {
@@ -43,7 +42,7 @@ func (c *htmlChecker) say(format string, args ...any) {
 
 var (
 	voidElements = []string{"meta", "link", "input", "br", "hr", "img", "col"}
-	// What an element may stand in, where browsers mend silently what is wrong.
+	// parents lists the parents that an element may have. Browsers silently repair a wrong parent.
 	parents = map[string][]string{"li": {"ul", "ol"}, "tr": {"thead", "tbody"}, "td": {"tr"}, "th": {"tr"}, "thead": {"table"}, "tbody": {"table"},
 		"dt": {"dl", "div"}, "dd": {"dl", "div"}, "option": {"select"}, "summary": {"details"}, "title": {"head", "svg", "g", "rect", "line", "path"}}
 	blocks = []string{"p", "div", "ul", "ol", "dl", "table", "form", "section", "h1", "h2", "h3", "pre", "nav", "details"}

@@ -14,7 +14,7 @@ import (
 	yarnweb "rmd/transport/http/yarn"
 )
 
-// The beans have the names, types and order of attributes of Hadoop's.
+// TestRecordedBeans checks that the beans have the names, types and attribute order of Hadoop's.
 func TestRecordedBeans(t *testing.T) {
 	b := recordedBench(t)
 	shapes := func(text []byte) map[string]*shape {
@@ -119,8 +119,9 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Whom yarn.admin.acl does not name may not change the queues, as with
-// -refreshQueues; a role of rmd's own has been judged already.
+// TestSchedulerConfNeedsAnAdministrator checks that only users in yarn.admin.acl may change the
+// queues, as with -refreshQueues. This check does not apply to callers with a role of rmd: their
+// role was checked before.
 func TestSchedulerConfNeedsAnAdministrator(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Hadoop.Admin = func(user string) bool { return user == "root" } })
 	const path, body = "/ws/v1/cluster/scheduler-conf", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`
@@ -136,7 +137,8 @@ func TestSchedulerConfNeedsAnAdministrator(t *testing.T) {
 	}
 }
 
-// Administrators of queues may ask where the policy lets them: the planner judges, for whom it was told.
+// TestSchedulerConfByQueueAdministrators checks that administrators of queues may ask for a change
+// if the mutation policy allows it. The planner makes the decision, and the input names the user.
 func TestSchedulerConfByQueueAdministrators(t *testing.T) {
 	b := guardedBench(t, func(c *Config) {
 		c.Hadoop.Admin = func(string) bool { return false }
@@ -170,8 +172,8 @@ func TestSchedulerConfByQueueAdministrators(t *testing.T) {
 	}
 }
 
-// YARN's documents of changes become a whole configuration on top of the one in
-// force, with its version as a condition.
+// TestSchedulerConf checks that a change document of YARN becomes a whole configuration, based on
+// the one in force, with its version as a condition.
 func TestSchedulerConf(t *testing.T) {
 	b := newBench(t, nil)
 	const path = "/ws/v1/cluster/scheduler-conf"
@@ -232,7 +234,7 @@ func TestSchedulerConf(t *testing.T) {
 	}
 }
 
-// refuse answers every input but the audit's with a refusal.
+// refuse answers every input with a refusal.
 func refuse(f *input.Fault) func(context.Context, input.Request) (input.Reply, uint64, error) {
 	return func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		return input.Refuse(r.Input, f), 0, nil

@@ -15,9 +15,10 @@ import (
 	"rmd/yarn"
 )
 
-// labelled goes on with the story of a history: label gpu, exclusive, is for root.train and
-// root.online and has sim-02, on which application 1 uses a container; label spot has sim-03 and a
-// host that never registered. Application 5 waits for more of gpu than there is.
+// labelled extends the story of a history. The exclusive label gpu belongs to root.train and
+// root.online and has the node sim-02, where application 1 uses a container. The label spot has
+// sim-03 and a host that never registered. Application 5 waits for more nodes of gpu than there
+// are.
 func labelled(t testing.TB, h *history) {
 	t.Helper()
 	props := append(capacity.DemoProperties(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"})
@@ -39,7 +40,7 @@ func labelled(t testing.TB, h *history) {
 	h.apply(t, &event.AskChanged{App: 5, Key: key, Name: "*", Count: 2, Size: gpu(65536, 16, 4), Relax: true}, &event.AskLabelled{App: 5, Key: key, Label: "gpu"})
 }
 
-// TestMetricsAddUpOverLabels sums the parts of each amount.
+// TestMetricsAddUpOverLabels checks that the metrics of the partitions add up to the totals.
 func TestMetricsAddUpOverLabels(t *testing.T) {
 	b := newBench(t, nil)
 	labelled(t, b.h)
@@ -78,7 +79,7 @@ func TestMetricsAddUpOverLabels(t *testing.T) {
 	}
 }
 
-// TestLabels reads what the story says of labels.
+// TestLabels checks the documents of labels.
 func TestLabels(t *testing.T) {
 	b := newBench(t, nil)
 	var before api.Labels
@@ -123,7 +124,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsOfOtherDocuments reads the label of nodes, queues, applications, asks and containers.
+// TestLabelsOfOtherDocuments checks the labels in the documents of nodes, queues, applications,
+// asks and containers.
 func TestLabelsOfOtherDocuments(t *testing.T) {
 	b := newBench(t, nil)
 	labelled(t, b.h)
@@ -182,7 +184,7 @@ func TestLabelsOfOtherDocuments(t *testing.T) {
 	}
 }
 
-// TestLabelsTried asks what a change would do: it is planned, and nothing is changed.
+// TestLabelsTried checks that a dry run plans a change of labels and submits nothing.
 func TestLabelsTried(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Try = func(st *state.State, in input.Input) error {
@@ -213,7 +215,7 @@ func TestLabelsTried(t *testing.T) {
 	}
 }
 
-// TestManyNodesLabelledAtOnce maps as many hosts as a large cluster has in one request.
+// TestManyNodesLabelledAtOnce labels as many hosts in one request as a large cluster has.
 func TestManyNodesLabelledAtOnce(t *testing.T) {
 	b := newBench(t, nil)
 	labelled(t, b.h)
@@ -228,7 +230,8 @@ func TestManyNodesLabelledAtOnce(t *testing.T) {
 	}
 }
 
-// TestPagesOfLabels shows labels on every page that speaks of them.
+// TestPagesOfLabels checks that the pages of labels, nodes, queues and applications show the
+// labels.
 func TestPagesOfLabels(t *testing.T) {
 	b := newBench(t, nil)
 	labelled(t, b.h)
@@ -268,7 +271,8 @@ func TestPagesOfLabels(t *testing.T) {
 	}
 }
 
-// TestEventsOfLabels reads what the log says of labels; of many nodes it shows some.
+// TestEventsOfLabels checks the events of labels in the log. An event with many nodes shows only
+// some of them.
 func TestEventsOfLabels(t *testing.T) {
 	b := newBench(t, nil)
 	labelled(t, b.h)
@@ -285,7 +289,7 @@ func TestEventsOfLabels(t *testing.T) {
 			t.Errorf("does not say %q: %s", want, text)
 		}
 	}
-	for node, want := range map[string]int{"worker-999:8041": 1, "sim-02": 1, "sim-03:8041": 1, "sim-01": 0} { // a host's label is that of its nodes
+	for node, want := range map[string]int{"worker-999:8041": 1, "sim-02": 1, "sim-03:8041": 1, "sim-01": 0} { // the label of a host applies to all its nodes
 		var found api.Log
 		b.into(200, &found, "GET", fmt.Sprintf("/v1/log?kind=NodesLabelled&from=%d&count=8&node=%s", at-6, node), "")
 		n := 0

@@ -11,7 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// hourOf is a server that has sampled 3 times, then heard no leader for a while, then sampled 2 times.
+// hourOf returns a server that took 3 samples, then lost contact with the leader for a while, then
+// took 2 samples.
 func hourOf(t *testing.T) *bench {
 	began := time.Now()
 	b := newBench(t, func(c *Config) {

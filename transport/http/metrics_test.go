@@ -17,7 +17,7 @@ func contextWithLocal(r *http.Request, addr net.Addr) context.Context {
 	return context.WithValue(r.Context(), http.LocalAddrContextKey, addr)
 }
 
-// What is applied is counted, with the queue that a reservation was of.
+// TestMetricsWatch checks that applied events are counted, reservations by their queue.
 func TestMetricsWatch(t *testing.T) {
 	b := newBench(t, nil)
 	until := func(line string) {
@@ -30,7 +30,7 @@ func TestMetricsWatch(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	// The watch starts beside the test: repeat an event until it is seen.
+	// The server starts to watch at an unknown time: repeat an event until it is counted.
 	for n := int64(0); !strings.Contains(b.ask("GET", "/metrics", "").Body.String(), `rmd_events_total{kind="TimeAdvanced"}`); n++ {
 		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + n})
 	}
@@ -47,7 +47,8 @@ func TestMetricsWatch(t *testing.T) {
 	until(`rmd_app_wait_seconds_count{queue="root.online",size="large"} 1`)
 }
 
-// Every route of ours stands in the documentation of package api.
+// TestRoutesAreDocumented checks that the package comment of package api mentions every route of
+// rmd's own API.
 func TestRoutesAreDocumented(t *testing.T) {
 	b := newBench(t, nil)
 	text, err := os.ReadFile("v1/api/doc.go")

@@ -27,15 +27,15 @@ import (
 
 type object = map[string]any
 
-// openAPI writes the description of rmd's own API from the routes, the types of their
-// documents and the comments of those types. It is a test's work: the program has the result.
+// openAPI generates the description of rmd's own API from the routes, the types of their documents
+// and the comments of those types. Only this test generates it; the program contains the result.
 type openAPI struct {
 	t        *testing.T
 	comments comments
 	schemas  object
 }
 
-// described says whether a route belongs to rmd's own API.
+// described reports whether a route belongs to rmd's own API.
 func described(r route.Route) bool {
 	return strings.HasPrefix(r.Pattern, "/v1/") || r.Pattern == "/healthz" || r.Pattern == "/readyz"
 }
@@ -55,7 +55,7 @@ func generateOpenAPI(t *testing.T, routes []route.Route) []byte {
 		item[strings.ToLower(r.Method)] = g.operation(r)
 	}
 	refusal := object{"application/json": object{"schema": g.schema(reflect.TypeFor[api.Error]())}}
-	g.schema(reflect.TypeFor[api.EventBatch]()) // the data of the stream's messages
+	g.schema(reflect.TypeFor[api.EventBatch]()) // the data of a stream's messages
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{"title": "rmd", "version": "v1", "license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -96,7 +96,7 @@ func header(text, kind string) object {
 	return object{"description": text, "schema": object{"type": kind}}
 }
 
-// codesOf lists the codes of errors whose status is in a range.
+// codesOf returns a text that lists the error codes whose status is between from and to.
 func codesOf(from, to int) string {
 	var parts []string
 	for _, code := range problem.Codes() {
@@ -137,7 +137,8 @@ func (g *openAPI) operation(r route.Route) object {
 	return op
 }
 
-// security is who may call: with the role that is needed, and without any where reads are for everybody.
+// security returns the security requirements of a route: its least role, and none as an alternative
+// where everybody may read.
 func security(r route.Route) []any {
 	least := r.Access().Least
 	if least == yarn.RoleNone {
@@ -155,7 +156,8 @@ func tagOf(pattern string) string {
 	return strings.FieldsFunc(strings.TrimPrefix(pattern, "/v1"), func(r rune) bool { return r == '/' || r == ':' })[0]
 }
 
-// operationID is the method and the words of the pattern, as generators of clients name functions.
+// operationID returns the method and the words of the pattern in camel case. Generators of clients
+// name functions after it.
 func operationID(r route.Route) string {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(r.Method))
@@ -177,7 +179,7 @@ func (g *openAPI) answers(r route.Route) object {
 	return out
 }
 
-// content is a body in each of its forms.
+// content returns a body with a media type for each of its forms.
 func (g *openAPI) content(docs ...any) object {
 	out := object{}
 	for _, doc := range docs {
@@ -195,7 +197,8 @@ func (g *openAPI) content(docs ...any) object {
 	return out
 }
 
-// schema is the schema of a type; that of a named struct is put under components.
+// schema returns the schema of a type. It puts the schema of a named struct under components and
+// returns a reference.
 func (g *openAPI) schema(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[api.Duration]():
@@ -236,7 +239,7 @@ func (g *openAPI) reference(t reflect.Type) object {
 	}
 	if g.schemas[name] == nil {
 		s := object{"type": "object"}
-		g.schemas[name] = s // first: a type may hold itself
+		g.schemas[name] = s // set it before its fields: a type may contain itself
 		properties, required := object{}, []any{}
 		g.fields(t, properties, &required)
 		s["properties"] = properties
@@ -250,7 +253,7 @@ func (g *openAPI) reference(t reflect.Type) object {
 	return object{"$ref": "#/components/schemas/" + name}
 }
 
-// fields adds those of a struct; those of an embedded one are its own.
+// fields adds the fields of a struct, and those of embedded structs, to properties.
 func (g *openAPI) fields(t reflect.Type, properties object, required *[]any) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -278,11 +281,11 @@ func (g *openAPI) fields(t reflect.Type, properties object, required *[]any) {
 	}
 }
 
-// comments are those of the types and fields of some packages, by TYPE@PACKAGE and
-// TYPE.FIELD@PACKAGE, and the names that package api gives to types of others.
+// comments has the comments of the types and fields of some packages. The keys are TYPE@PACKAGE and
+// TYPE.FIELD@PACKAGE.
 type comments struct {
 	text    map[string]string
-	aliases map[string]string // by PACKAGE.TYPE
+	aliases map[string]string // the name that package api gives to a type of another package, by PACKAGE.TYPE
 }
 
 func (c comments) name(t reflect.Type) string {
@@ -334,7 +337,7 @@ func (c comments) add(d *ast.GenDecl, s *ast.TypeSpec, pkg string) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// pathText describes what stands in a path.
+// pathText describes the parameter of a path.
 func pathText(t *testing.T, pattern, name string) string {
 	for prefix, text := range map[string]string{
 		"/v1/apps/": "id of an application", "/v1/nodes/": "id of a node (HOST:PORT), or its host alone where that is unique", "/v1/queues/": "path of a queue, or its last name where that is unique",
@@ -348,7 +351,8 @@ func pathText(t *testing.T, pattern, name string) string {
 	return ""
 }
 
-// Query parameters by name, or by pattern and name where a name has several meanings.
+// These maps describe query parameters by name, or by pattern and name if a name has several
+// meanings.
 var (
 	flags = map[string]string{
 		"consistent": "wait until the answer includes everything that was committed when the request arrived", "dry_run": "check, and change nothing", "explain": "explain why the application waits",
@@ -385,7 +389,7 @@ func (g *openAPI) parameter(r route.Route, name string) object {
 	return nil
 }
 
-// goldenOpenAPI is the description that the program carries.
+// goldenOpenAPI returns the description that the program contains.
 func goldenOpenAPI(t testing.TB) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("v1", "openapi.json"))

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The description is what the routes and the types of their documents say.
+// TestOpenAPIIsGenerated checks that openapi.json is what the routes and the types of their
+// documents give.
 func TestOpenAPIIsGenerated(t *testing.T) {
 	b := newBench(t, nil)
 	got := generateOpenAPI(t, b.s.mux.Routes())
@@ -26,7 +27,8 @@ func TestOpenAPIIsGenerated(t *testing.T) {
 	}
 }
 
-// Every route of rmd's own API is in the description, and nothing else.
+// TestOpenAPIHasEveryRoute checks that the description contains exactly the routes of rmd's own
+// API.
 func TestOpenAPIHasEveryRoute(t *testing.T) {
 	var want []string
 	for _, r := range newBench(t, nil).s.mux.Routes() {

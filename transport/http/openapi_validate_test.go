@@ -17,8 +17,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The description is valid OpenAPI 3.1, by the schema that the OpenAPI Initiative publishes
-// (https://spec.openapis.org/oas/3.1/schema/2022-10-07), and each schema in it is valid JSON Schema.
+// TestOpenAPIIsValid checks that the description is valid OpenAPI 3.1, by the schema that the
+// OpenAPI Initiative publishes (https://spec.openapis.org/oas/3.1/schema/2022-10-07), and that each
+// schema in it is valid JSON Schema.
 func TestOpenAPIIsValid(t *testing.T) {
 	schema, err := os.ReadFile(filepath.Join("testdata", "openapi-3.1-schema.json"))
 	if err != nil {
@@ -44,7 +45,8 @@ func TestOpenAPIIsValid(t *testing.T) {
 	}
 }
 
-// A wrong answer is found: bench.ask holds every answer of this package's tests to the description.
+// TestOpenAPIFindsAWrongAnswer checks that description rejects wrong answers and bodies. bench.ask
+// compares every answer of this package's tests with the description.
 func TestOpenAPIFindsAWrongAnswer(t *testing.T) {
 	d := readDescription(t)
 	for path, answer := range map[string]string{"/v1/apps": `{"apps": 7}`, "/v1/nodes/a.example:8041": `{}`, "/v1/queues/root.a": `[]`} {
@@ -69,7 +71,7 @@ func decodeJSON(t testing.TB, text []byte) any {
 	return v
 }
 
-// description is v1/openapi.json, to hold calls to it.
+// description is v1/openapi.json, compiled to check calls against it.
 type description struct {
 	paths    object
 	patterns map[string]*regexp.Regexp
@@ -96,7 +98,7 @@ var readDescription = func() func(testing.TB) *description {
 	}
 }()
 
-// schema compiles the schema at a place of the description.
+// schema compiles the schema at a path of the description.
 func (d *description) schema(at ...string) (*jsonschema.Schema, error) {
 	for i, s := range at {
 		at[i] = strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(s)
@@ -106,7 +108,8 @@ func (d *description) schema(at ...string) (*jsonschema.Schema, error) {
 	return d.compiler.Compile("rmd.json#/" + strings.Join(at, "/"))
 }
 
-// operation finds what is called. Of /v1/nodes/{id} and /v1/nodes/{id}:drain the longer one is meant.
+// operation finds the operation of a method and an address. If several patterns match, such as
+// /v1/nodes/{id} and /v1/nodes/{id}:drain, it takes the longest.
 func (d *description) operation(method, target string) (path string, op object) {
 	method = strings.ToLower(method)
 	for p, item := range d.paths {
@@ -117,8 +120,8 @@ func (d *description) operation(method, target string) (path string, op object) 
 	return path, op
 }
 
-// answer says what is wrong with an answer of JSON. A path or method that is not described is not
-// checked.
+// answer returns how a JSON answer differs from the description, or nil. It does not check
+// operations that are not described.
 func (d *description) answer(method, target string, status int, body []byte) error {
 	path, op := d.operation(method, target)
 	if op == nil {
@@ -139,7 +142,7 @@ func (d *description) answer(method, target string, status int, body []byte) err
 	return d.valid(at, body)
 }
 
-// body says what is wrong with the body of a request that was accepted.
+// body returns how the body of an accepted request differs from the description, or nil.
 func (d *description) body(method, target string, body []byte) error {
 	path, op := d.operation(method, target)
 	if op == nil {
@@ -163,7 +166,7 @@ func (d *description) valid(at []string, body []byte) error {
 	return schema.Validate(v)
 }
 
-// check holds one call of a test to the description.
+// check compares one call of a test with the description.
 func (d *description) check(t testing.TB, r *http.Request, body string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {

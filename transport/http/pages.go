@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// openPages makes the operator's pages.
+// openPages makes the login and the operator's pages.
 func (s *Server) openPages() error {
 	var err error
 	if s.login, err = ui.NewLogin(s.guard, s.problems, s.log); err != nil {
@@ -32,18 +32,19 @@ func (s *Server) openPages() error {
 	return err
 }
 
-// isPage says whether the operator's pages answer for a path: their own, and
-// the bookmarks of YARN's.
+// isPage reports whether the operator's pages answer a path. They also answer the addresses of
+// YARN's pages, for old bookmarks.
 func isPage(path string) bool {
 	return path == "/ui" || strings.HasPrefix(path, "/ui/") || path == "/cluster" || strings.HasPrefix(path, "/cluster/")
 }
 
-// isLive says whether an open page renews itself.
+// isLive reports whether the request is one that an open page repeats by itself.
 func (s *Server) isLive(r *http.Request) bool {
 	return r.Method == http.MethodGet && isPage(r.URL.Path) && ui.IsLive(r)
 }
 
-// servePages serves login and logout, and the pages themselves to callers that may read.
+// servePages serves login and logout to everybody, and the pages to callers that may read. identity
+// is the error of identifying the caller, or nil.
 func (s *Server) servePages(w http.ResponseWriter, r *http.Request, identity error) {
 	switch {
 	case r.URL.Path == ui.LoginPath, r.URL.Path == ui.LogoutPath:
@@ -72,7 +73,7 @@ func (s *Server) servePages(w http.ResponseWriter, r *http.Request, identity err
 	http.Error(w, e.Error(), e.Status)
 }
 
-// status says how this replica stands.
+// status returns the status of this replica.
 func (s *Server) status() ui.Status {
 	index, _ := s.cfg.Reader.Applied()
 	k := s.cfg.Consensus
@@ -85,7 +86,7 @@ func (s *Server) status() ui.Status {
 	return d
 }
 
-// about says what this replica runs, and with which settings.
+// about returns the version, the build and the settings of this replica.
 func (s *Server) about() ui.About {
 	d := ui.About{Version: s.cfg.Version, Built: runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH}
 	for _, o := range s.cfg.Own {

@@ -18,7 +18,7 @@ import (
 	"rmd/yarn"
 )
 
-// visitor is a browser without JavaScript: it keeps the cookie.
+// visitor is a browser without JavaScript. It keeps its cookie.
 type visitor struct {
 	b      *bench
 	cookie string
@@ -38,7 +38,7 @@ func (v *visitor) get(path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// post fills in a form as a page has it, and sends it.
+// post opens a page, fills in a form with the token of that page, and sends the form.
 func (v *visitor) post(page, action string, fields ...string) *httptest.ResponseRecorder {
 	v.b.t.Helper()
 	m := tokenInForm.FindStringSubmatch(v.get(page).Body.String())
@@ -172,7 +172,8 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// TestActionsHaveTheAdmissionOfTheAPI: plain HTTP on a public address reads only.
+// TestActionsHaveTheAdmissionOfTheAPI checks that the actions of pages are admitted like writes of
+// the API. Plain HTTP on a public address, for example, only reads.
 func TestActionsHaveTheAdmissionOfTheAPI(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Admit = func(_ *http.Request, class auth.Class) error {
@@ -272,7 +273,8 @@ func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
 	}
 }
 
-// The capacities of all children are one form; the sum is checked without scripts too.
+// TestCapacitiesOfSiblings checks the form with the capacities of all children of a queue. The
+// server checks their sum, also without JavaScript.
 func TestCapacitiesOfSiblings(t *testing.T) {
 	b := newBench(t, nil)
 	v := &visitor{b: b}
@@ -311,7 +313,8 @@ func TestCapacitiesOfSiblings(t *testing.T) {
 	}
 }
 
-// Pages hide what is off: pages that have nothing to show, and the login where nobody needs one.
+// TestPagesHideWhatIsOff checks that pages do not link to pages that have nothing to show, nor to
+// the login if nobody needs one.
 func TestPagesHideWhatIsOff(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Log = nil })
 	body := b.ask("GET", "/ui/", "").Body.String()

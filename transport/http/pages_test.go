@@ -26,7 +26,7 @@ const (
 	appThree = "application_1780000000000_0003"
 )
 
-// pagePaths are all pages, with what each of them must say.
+// pagePaths lists all pages, each with texts that it must contain.
 var pagePaths = []struct {
 	path string
 	says []string
@@ -80,7 +80,7 @@ var pagePaths = []struct {
 	{"/ui/replay", []string{"Paused at index 17", "Rewind", "Step back", "Reserved at this index", "…_0002", "rmd replay", "127.0.0.1:8088", "Play it with and without"}},
 }
 
-// fullyExplained is a document with everything in it.
+// fullyExplained returns an explanation with every field set.
 func fullyExplained(_ *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
 	return &api.Explanation{ID: id.String(), State: "RUNNING", Queue: "root.train", Waiting: true, WaitingMillis: 60_000, Position: 1, Of: 3, Reason: "NODE_TOO_SMALL_FREE",
 		Text: "node sim-01:8041 is reserved for it (r1)", Diagnostic: "Node has been reserved", Asks: []api.ExplainedAsk{{Count: 1, Size: "65536MB 16vc 4gpu", Where: "any host"}},
@@ -148,7 +148,7 @@ func TestPagesSayWhatTheStateSays(t *testing.T) {
 	}
 }
 
-// TestPagesBeforeAnything shows every page of a cluster that is not initialized.
+// TestPagesBeforeAnything opens every page of a cluster that is not initialized.
 func TestPagesBeforeAnything(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Reader = newHistory() })
 	for _, p := range []string{"/ui/", "/ui/apps", "/ui/queues", "/ui/nodes", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf", "/ui/audit", "/ui/labels", "/ui/replay"} {
@@ -298,7 +298,7 @@ func TestViewersShareAPageAndNotATokens(t *testing.T) {
 	if w := live(tag); w.Code != http.StatusNotModified {
 		t.Errorf("within a tick: %d", w.Code)
 	}
-	// On a slow machine a page may be shown as it was while it is made again.
+	// On a slow machine the server may answer with the old page while it renders the new one.
 	soon(t, "a page that is opened again is current", func() bool {
 		return strings.Contains(b.ask("GET", "/ui/apps", "").Body.String(), "…_0005")
 	})
@@ -309,7 +309,7 @@ func TestViewersShareAPageAndNotATokens(t *testing.T) {
 	})
 }
 
-// soon tries until something holds.
+// soon repeats a check until it holds.
 func soon(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -375,8 +375,8 @@ func TestStaticFilesAndNoPages(t *testing.T) {
 	}
 }
 
-// BenchmarkPages is the cost of each page over 100,000 applications and 10,000
-// nodes, rendered again each time; budget: under 50 ms on one core.
+// BenchmarkPages measures each page with 100,000 applications and 10,000 nodes, rendered again each
+// time. Budget: 50 ms on one core.
 func BenchmarkPages(b *testing.B) {
 	w, _ := largeBench(b)
 	for _, path := range []string{"/ui/", "/ui/apps", "/ui/apps?sort=-wait&find=crowd", "/ui/apps/" + appTwo, "/ui/queues", "/ui/queues/root.batch", "/ui/nodes", "/ui/nodes?sort=-free",
@@ -392,8 +392,8 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// largeBench serves 100,000 applications and 10,000 nodes. Its clock goes on a
-// second each time it is asked, until it is held.
+// largeBench serves 100,000 applications and 10,000 nodes. Its clock advances by a second whenever
+// the server asks for the time, until the clock is held.
 func largeBench(b *testing.B) (*bench, *heldClock) {
 	clock := &heldClock{}
 	w := newBench(b, func(c *Config) { c.Now = clock.now })
@@ -417,7 +417,7 @@ func largeBench(b *testing.B) (*bench, *heldClock) {
 	return w, clock
 }
 
-// heldClock moves by itself until it is held.
+// heldClock advances by itself until it is held.
 type heldClock struct {
 	held    atomic.Bool
 	seconds atomic.Int64
@@ -430,10 +430,9 @@ func (c *heldClock) now() time.Time {
 	return time.UnixMilli(clusterTime + 1000*c.seconds.Add(1))
 }
 
-// BenchmarkFiftyViewers is what a second of fifty people costs who have the pages
-// open, each looking twice, while something is decided all the time: connections
-// and the copies that forks cause come on top. Budget: 30 ms of one core, 1.5 % of
-// two.
+// BenchmarkFiftyViewers measures one second of fifty people who have pages open while the state
+// changes all the time. Each page asks twice. Connections and the copies that forks cause come on
+// top. Budget: 30 ms of one core, 1.5 % of two.
 func BenchmarkFiftyViewers(b *testing.B) {
 	w, clock := largeBench(b)
 	clock.held.Store(true)
@@ -457,7 +456,8 @@ func BenchmarkFiftyViewers(b *testing.B) {
 	}
 }
 
-// A replica that knows no leader shows every page from its own state, with what to start above it.
+// TestPagesWithoutALeader checks that a replica that knows no leader shows every page from its own
+// state, and says above it what to start.
 func TestPagesWithoutALeader(t *testing.T) {
 	for _, c := range []struct {
 		down []string
@@ -495,7 +495,8 @@ func TestPagesWithoutALeader(t *testing.T) {
 	}
 }
 
-// A user may have any name: it leads to his page, and is text there.
+// TestPageOfAUserWithAnOddName checks that a user's name may contain any characters: the link leads
+// to the user's page, and the page escapes the name.
 func TestPageOfAUserWithAnOddName(t *testing.T) {
 	for _, name := range []string{`a/b c`, `<b>"eve"</b>&'`, "100%", "ünï?x=1#y", strings.Repeat("long", 60), "..", "."} {
 		b := newBench(t, nil)
@@ -519,7 +520,8 @@ func TestPageOfAUserWithAnOddName(t *testing.T) {
 	}
 }
 
-// Queues are sorted among their siblings: a tree stays a tree.
+// TestQueueTreeIsSortedAmongSiblings checks that queues are sorted among their siblings, so that
+// the list stays a tree.
 func TestQueueTreeIsSortedAmongSiblings(t *testing.T) {
 	b := newBench(t, nil)
 	order := func(sort string) string {

@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-// rowOf is the row of a container on a page.
+// rowOf returns the table row of a container, or "".
 func rowOf(body, id string) string {
 	for row := range strings.SplitSeq(body, "<tr>") {
 		if strings.Contains(row, `title="`+id+`"`) {
@@ -26,7 +26,7 @@ func rowOf(body, id string) string {
 
 var preemptionParagraph = regexp.MustCompile(`(?s)<p class="preemption">(.*?)</p>`)
 
-// paragraphs are what a page says of preemption, without tags.
+// paragraphs returns the texts about preemption on a page, without tags.
 func paragraphs(body string) string {
 	var out []string
 	for _, m := range preemptionParagraph.FindAllStringSubmatch(body, -1) {
@@ -35,8 +35,10 @@ func paragraphs(body string) string {
 	return strings.Join(out, " | ")
 }
 
-// TestPagesShowWarnings: a warned container is told on the pages of its node, its queue and those above, the queue
-// that gains, both applications, and in its own row; nowhere else, and no more once it is withdrawn.
+// TestPagesShowWarnings checks where a preemption warning of a container is shown: on the pages of
+// its node, of its queue and that queue's parents, of the queue that gains, of both applications,
+// and in the container's row. Other pages do not show it, and none does after the warning is
+// withdrawn.
 func TestPagesShowWarnings(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Explain = func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
@@ -92,14 +94,15 @@ func TestPagesShowWarnings(t *testing.T) {
 	}
 	b.h.apply(t, &event.PreemptionWithdrawn{Container: warned, Cause: yarn.WithdrawNotEntitled})
 	for _, path := range []string{"/ui/nodes/sim-01:8041", "/ui/queues/root.online", "/ui/queues/root.train", "/ui/apps/" + appOne} {
-		soon(t, path+" says nothing of it any more", func() bool { // it may be shown as it was while it is made again
+		soon(t, path+" says nothing of it any more", func() bool { // the server may answer with the old page while it renders the new one
 			body := page(path)
 			return paragraphs(body) == "" && !badge.MatchString(body)
 		})
 	}
 }
 
-// TestPageSaysWhatIsTooDear: the page of an application that waits says what would end for it, and when.
+// TestPageSaysWhatIsTooDear checks that the page of a waiting application says which preemption
+// costs too much, and when that changes.
 func TestPageSaysWhatIsTooDear(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Explain = func(_ *state.State, id yarn.ApplicationID) (*api.Explanation, error) {

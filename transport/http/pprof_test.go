@@ -11,8 +11,8 @@ import (
 
 func profiles(c *Config) { c.Profiles = true }
 
-// TestProfilesAreOff: unless they are turned on, nobody gets one, and the answer
-// says which key turns them on.
+// TestProfilesAreOff checks that without the setting every profile answers NOT_AVAILABLE, and that
+// the answer names the setting.
 func TestProfilesAreOff(t *testing.T) {
 	b := newBench(t, nil)
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1"} {
@@ -22,8 +22,8 @@ func TestProfilesAreOff(t *testing.T) {
 	}
 }
 
-// TestProfilesAreForAdministratorsHere: over loopback at both ends, and with the
-// role admin once there are tokens.
+// TestProfilesAreForAdministratorsHere checks that profiles need a connection over loopback at both
+// ends, and the role admin once there are tokens.
 func TestProfilesAreForAdministratorsHere(t *testing.T) {
 	b := guardedBench(t, profiles)
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func TestProfilesAreForAdministratorsHere(t *testing.T) {
 	}
 }
 
-// TestProfilesAnswer: each kind there is, within its bounds.
+// TestProfilesAnswer checks each kind of profile and the limits of its parameters.
 func TestProfilesAnswer(t *testing.T) {
 	b := newBench(t, profiles)
 	for path, says := range map[string]string{"/debug/pprof/": "full goroutine stack dump", "/debug/pprof/cmdline": ".test", "/debug/pprof/symbol": "num_symbols", "/debug/pprof/heap?debug=1": "heap profile"} {

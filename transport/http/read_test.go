@@ -42,7 +42,8 @@ func TestAppFilters(t *testing.T) {
 	}
 }
 
-// Pages stay free of gaps and repetitions while applications come and go.
+// TestPagingIsStable checks that the pages of a list have no gaps and no repetitions while
+// applications start and end.
 func TestPagingIsStable(t *testing.T) {
 	b := newBench(t, nil)
 	var got []string
@@ -51,7 +52,7 @@ func TestPagingIsStable(t *testing.T) {
 		var d api.Apps
 		b.into(200, &d, "GET", "/v1/apps?limit=1&after="+after, "")
 		got = append(got, ids(d.Apps)...)
-		if i == 1 { // slot 1 is freed and taken again by a new application
+		if i == 1 { // a new application reuses the slot of application 4
 			b.h.apply(t, &event.ApplicationForgotten{App: 4})
 			submit(t, b.h, 5, "root.online", "dave")
 		}
@@ -94,7 +95,7 @@ func TestReadHeaders(t *testing.T) {
 	}
 }
 
-// A read that must be consistent, or hold an index, waits until it is applied.
+// TestReadRules checks that a read with consistent or min_index waits until the index is applied.
 func TestReadRules(t *testing.T) {
 	for _, path := range []string{"/v1/apps?consistent", "/v1/queues?consistent=true", "/v1/nodes?min_index=17", "/ws/v1/cluster/apps?consistent"} {
 		b := newBench(t, nil)
@@ -269,8 +270,8 @@ func TestLog(t *testing.T) {
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/log", "")
 }
 
-// TestLogTellsTheTimeOfEveryBatch reads entries of the millisecond of those before, which do not
-// advance the cluster's clock, from wherever a stretch begins.
+// TestLogTellsTheTimeOfEveryBatch checks the times of log entries, wherever a read begins. An entry
+// in the same millisecond as the one before does not advance the cluster's clock.
 func TestLogTellsTheTimeOfEveryBatch(t *testing.T) {
 	b := newBench(t, nil)
 	var all api.Log
@@ -293,7 +294,7 @@ func TestLogTellsTheTimeOfEveryBatch(t *testing.T) {
 	}
 }
 
-// Secrets do not leave: neither values of secret keys nor bytes.
+// TestSecretsAreMasked checks that answers mask the values of secret keys and the bytes of hashes.
 func TestSecretsAreMasked(t *testing.T) {
 	b := newBench(t, nil)
 	props := append(capacity.DemoProperties(), capacity.Property{Name: "yarn.resource-types.yarn.io/gpu.units", Value: ""})

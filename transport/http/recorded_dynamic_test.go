@@ -13,9 +13,9 @@ import (
 	"rmd/yarn"
 )
 
-// The answer dynamic_scheduler in testdata/recorded is that of a ResourceManager whose queues
-// root.users.ann and root.users.team.bob were created by submissions, with auto-queue-creation-v2.
-// Each has an application whose AM runs.
+// dynamicBench rebuilds the cluster of testdata/recorded/dynamic_scheduler. Its ResourceManager had
+// the queues root.users.ann and root.users.team.bob, which submissions created with
+// auto-queue-creation-v2. In each runs the AM of an application.
 func dynamicBench(t *testing.T) *bench {
 	w := plannedWith(t, `root.queues=default,users root.default.capacity=40 root.users.capacity=60 root.users.maximum-capacity=100
 		root.users.auto-queue-creation-v2.enabled=true root.users.auto-queue-creation-v2.template.maximum-applications=100
@@ -38,7 +38,7 @@ func TestRecordedDynamicQueues(t *testing.T) {
 	compareShapes(t, dynamicBench(t), []struct{ file, path string }{{"dynamic_scheduler", "/scheduler"}})
 }
 
-// Values that follow from the queues alone are Java's.
+// TestRecordedDynamicValues checks that the values that depend only on the queues equal Java's.
 func TestRecordedDynamicValues(t *testing.T) {
 	says(t, dynamicBench(t), map[string][]string{"/scheduler": {
 		`"autoCreationEligibility":"flexible","autoQueueTemplateProperties":{"property":[{"name":"maximum-applications","value":"100"}]},"autoQueueParentTemplateProperties":{"property":[{"name":"acl_submit_applications","value":"*"}]}`,
@@ -51,7 +51,8 @@ func TestRecordedDynamicValues(t *testing.T) {
 	}})
 }
 
-// Pages, lists for people and metrics show few of many dynamic queues, the busy ones, and count the rest.
+// TestManyDynamicQueues checks that pages, lists for people and metrics show only the busiest of
+// many dynamic queues, and count the rest.
 func TestManyDynamicQueues(t *testing.T) {
 	const many = 10_000
 	b := dynamicBench(t)
@@ -97,8 +98,8 @@ func TestManyDynamicQueues(t *testing.T) {
 	b.walkDynamicQueues(t, many+2)
 }
 
-// walkDynamicQueues goes from page to page of the queue root.users, to the last one by the usual order and
-// to the third by others, and to pages that there are not.
+// walkDynamicQueues pages through the queues below root.users, to the last page in the default
+// order and to the third in others, and beyond the last page.
 func (b *bench) walkDynamicQueues(t *testing.T, all int) {
 	const path = "/ui/queues/root.users"
 	link := regexp.MustCompile(`href="/ui/queues/(root\.users\.[a-z0-9]+)"`)
@@ -142,7 +143,7 @@ func (b *bench) walkDynamicQueues(t *testing.T, all int) {
 			t.Errorf("%s: %d\n%.1500s", query, r.Code, r.Body)
 		}
 	}
-	for _, query := range []string{"after=-9223372036854775808.18446744073709551615", "sort=created&after=0.18446744073709551615"} { // behind the last
+	for _, query := range []string{"after=-9223372036854775808.18446744073709551615", "sort=created&after=0.18446744073709551615"} { // after the last queue
 		page := b.ask("GET", path+"?"+query, "").Body.String()
 		if !strings.Contains(page, "0 of 10,002 dynamic queues") || !strings.Contains(page, `rel="first"`) {
 			t.Errorf("%s:\n%.1500s", query, page)

@@ -6,10 +6,10 @@ import (
 	"rmd/scheduler/input"
 )
 
-// The answers label_* in testdata/recorded are those of a ResourceManager with node labels: gpu,
-// exclusive, on node-1, and spare, not exclusive, on no node. Application 1 has finished and 2 runs two
-// containers, both with the label gpu; 3 waits for an AM of 3072 MB of gpu in a queue that may have
-// less.
+// recordedLabels lists the reads of testdata/recorded/label_*. Their ResourceManager had the
+// exclusive label gpu on node-1 and the label spare, which is not exclusive, on no node.
+// Application 1 has finished. Application 2 runs two containers. Both have the label gpu.
+// Application 3 waits for an AM of 3072 MB on gpu, in a queue that may have less.
 var recordedLabels = []struct{ file, path string }{
 	{"label_nodes", "/nodes"}, {"label_node", "/nodes/node-1:8041"}, {"label_app_finished", "/apps/" + app1}, {"label_app_running", "/apps/" + app2}, {"label_app_waiting", "/apps/" + app3},
 	{"label_scheduler", "/scheduler"}, {"label_metrics", "/metrics"}, {"label_list", "/get-node-labels"}, {"label_partitions", "/get-rm-node-labels"}, {"label_nodetolabels", "/get-node-to-labels"},
@@ -36,7 +36,8 @@ func TestRecordedLabelErrors(t *testing.T) {
 	compareTexts(t, labelBench(t), []struct{ file, path string }{{"err_getlabels", "/nodes/a:b:c/get-labels"}})
 }
 
-// Values that follow from the workload and the labels alone are Java's.
+// TestRecordedLabelValues checks that the values that depend only on the workload and the labels
+// equal Java's.
 func TestRecordedLabelValues(t *testing.T) {
 	says(t, labelBench(t), map[string][]string{
 		"/apps/" + app2: {`"appNodeLabelExpression":"gpu","amNodeLabelExpression":"gpu"`, `"queueUsagePercentage":25.0,"clusterUsagePercentage":9.375`,

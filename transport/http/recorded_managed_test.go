@@ -13,9 +13,10 @@ import (
 	"rmd/yarn"
 )
 
-// The answer managed_scheduler in testdata/recorded is that of a ResourceManager whose queues
-// root.users.ann and root.users.bob were created by submissions, with auto-create-child-queue and room for
-// one of them. Each has an unmanaged application whose AM has not registered.
+// managedBench rebuilds the cluster of testdata/recorded/managed_scheduler. Its ResourceManager had
+// the queues root.users.ann and root.users.bob, which submissions created with
+// auto-create-child-queue. There is room for one of them. Each has an unmanaged application whose
+// AM has not registered.
 func managedBench(t *testing.T) *bench {
 	w := plannedWith(t, `root.queues=default,users root.default.capacity=40 root.users.capacity=60 root.users.maximum-capacity=100
 		root.users.auto-create-child-queue.enabled=true root.users.leaf-queue-template.capacity=75
@@ -32,7 +33,7 @@ func TestRecordedManagedParents(t *testing.T) {
 	compareShapes(t, managedBench(t), []struct{ file, path string }{{"managed_scheduler", "/scheduler"}})
 }
 
-// managedQueue is what follows from the queues alone.
+// managedQueue has the fields of a queue that depend only on the queues.
 type managedQueue struct {
 	QueuePath, State, OrderingPolicyInfo, Mode, QueueType, CreationMethod, AutoCreationEligibility string
 	Capacity, MaxCapacity, AbsoluteCapacity, AbsoluteMaxCapacity, Weight, UserLimitFactor          float32
@@ -45,7 +46,8 @@ type managedQueue struct {
 	Queues *struct{ Queue []managedQueue }
 }
 
-// Values that follow from the queues alone are Java's, but for rounding: its 60 % are 60.000004 %.
+// TestRecordedManagedValues checks that the values that depend only on the queues equal Java's,
+// except for rounding: Java's 60 % are 60.000004 %.
 func TestRecordedManagedValues(t *testing.T) {
 	read := func(b []byte) map[string]string {
 		var doc struct {

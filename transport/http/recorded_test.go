@@ -19,15 +19,15 @@ import (
 	"rmd/yarn"
 )
 
-// The answers in testdata/recorded are those of Hadoop 3.4.2's ResourceManager:
-// one NodeManager of 4096 MB and 4 vcores, two queues, a DistributedShell that
-// has finished (application 1), one that runs two containers (2), and one whose
-// AM of 3840 MB waits (3). Identifiers, times and host names are changed.
+// recordedTime is the cluster timestamp of the answers in testdata/recorded, which are those of
+// Hadoop 3.4.2's ResourceManager. It had one NodeManager of 4096 MB and 4 vcores, two queues, and
+// three DistributedShells: application 1 has finished, 2 runs two containers, and 3 waits with an
+// AM of 3840 MB. Identifiers, times and host names are changed.
 const recordedTime = 1780000000000
 
-// intended are the differences on purpose, by the end of the files they are in.
-// All else has the recorded names, types and order. (And a map, whose entries
-// Java writes under one name again and again, is a list: shape.put reads both.)
+// intended lists the intended differences by the suffix of the file name. Everything else has the
+// recorded names, types and order. (Java writes the entries of a map under one name again and
+// again, and rmd writes a list: shape.put reads both.)
 var intended = map[string]string{
 	"404.xml": "where a thing is not found Java's XML is an empty 500",
 }
@@ -41,7 +41,7 @@ func intends(file string) bool {
 	return false
 }
 
-// recorded are the reads that are compared.
+// recorded lists the reads whose shapes are compared.
 var recorded = []struct{ file, path string }{
 	{"info", "/info"}, {"empty_root", ""}, {"metrics", "/metrics"}, {"metrics_waiting", "/metrics"}, {"empty_metrics", "/metrics"}, {"empty_scheduler", "/scheduler"}, {"scheduler", "/scheduler"}, {"scheduler_waiting", "/scheduler"}, {"overview", "/scheduler-overview"},
 	{"nodes", "/nodes"}, {"node", "/nodes/node-1:8041"}, {"empty_nodes_lost", "/nodes?states=LOST"}, {"node_getlabels", "/nodes/node-1:8041/get-labels"},
@@ -62,7 +62,7 @@ var recorded = []struct{ file, path string }{
 	{"appactivities_bad", "/scheduler/app-activities/bogus"}, {"appactivities_404", "/scheduler/app-activities/application_1_0001"},
 }
 
-// recordedErrors are the refusals, which are compared word by word.
+// recordedErrors lists the refusals, which are compared word by word.
 var recordedErrors = []struct{ file, path string }{
 	{"err_app404", "/apps/application_1_0001"}, {"err_appbad", "/apps/bogus"}, {"err_attempt404", "/apps/" + app2 + "/appattempts/appattempt_1780000000000_0002_000009"},
 	{"err_attemptbad", "/apps/" + app2 + "/appattempts/bogus"}, {"err_attempts404", "/apps/application_1_0001/appattempts"},
@@ -83,7 +83,7 @@ const (
 	container2 = "container_1780000000000_0002_01_000002"
 )
 
-// planned is a history that a real planner writes.
+// planned is a history whose events a real planner made.
 type planned struct {
 	t   *testing.T
 	h   *history
@@ -104,7 +104,7 @@ func (w *planned) do(in input.Input) input.Reply {
 	return reply
 }
 
-// run brings an application to where its AM has registered.
+// run advances a submitted application until its AM is registered.
 func (w *planned) run(id yarn.ApplicationID, node yarn.NodeID) yarn.AttemptID {
 	w.do(&input.NodeHeartbeat{ID: node})
 	a := w.p.State().Apps.Get(w.p.State().AppByID(id))
@@ -114,7 +114,7 @@ func (w *planned) run(id yarn.ApplicationID, node yarn.NodeID) yarn.AttemptID {
 	return a.AttemptID()
 }
 
-// launched reports everything on the node as running.
+// launched reports all containers of an application as running.
 func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 	st := w.p.State()
 	in := &input.NodeHeartbeat{ID: node}
@@ -124,14 +124,14 @@ func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 	w.do(in)
 }
 
-// newPlanned is a cluster with the queues of the recorded one, and further keys of queues.
+// newPlanned returns a cluster with the recorded queues and further keys of queues.
 func newPlanned(t *testing.T, more string) *planned {
 	t.Helper()
 	return plannedWith(t, `root.queues=default,batch root.default.capacity=60 root.default.maximum-capacity=100 root.default.user-limit-factor=10
 		root.batch.capacity=40 root.batch.maximum-capacity=100 root.batch.user-limit-factor=10 `+more)
 }
 
-// plannedWith is a cluster with keys of queues.
+// plannedWith returns a cluster with the given keys of queues.
 func plannedWith(t *testing.T, keys string) *planned {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{})
@@ -159,7 +159,7 @@ func (w *planned) node(host string) yarn.NodeID {
 	return id
 }
 
-// recordedStory does with rmd's planner what was done with Hadoop's.
+// recordedStory repeats with rmd's planner what the recorded ResourceManager did.
 func recordedStory(t *testing.T) *history {
 	t.Helper()
 	w := newPlanned(t, "")
@@ -167,8 +167,8 @@ func recordedStory(t *testing.T) *history {
 	return w.h
 }
 
-// tell runs three applications on a node: one to its end, one with two containers, and one whose AM,
-// of so many MB, waits. All ask for nodes of a label.
+// tell submits three applications that ask for nodes of a label. The first finishes, the second
+// runs two containers, and the third waits with an AM of the given MB.
 func (w *planned) tell(node yarn.NodeID, label string, waiting int64) {
 	submit := func(name, queue string, mb int64) yarn.ApplicationID {
 		return w.do(&input.SubmitApplication{Name: name, User: "root", Queue: queue, Type: "YARN", AM: yarn.NewResource(mb, 1), MaxAttempts: 2, Label: label}).(*input.SubmitApplicationReply).ID
@@ -185,10 +185,10 @@ func (w *planned) tell(node yarn.NodeID, label string, waiting int64) {
 	submit("waiting", "batch", waiting)
 }
 
-// recordedBench serves that story.
+// recordedBench serves the history of recordedStory.
 func recordedBench(t *testing.T) *bench { return plannedBench(t, recordedStory(t)) }
 
-// plannedBench serves a history that a planner wrote.
+// plannedBench serves a history whose events a planner made.
 func plannedBench(t *testing.T, h *history) *bench {
 	t.Helper()
 	b := newBench(t, func(c *Config) {
@@ -216,7 +216,7 @@ func recordedFile(t *testing.T, name string) []byte {
 
 func TestRecorded(t *testing.T) { compareShapes(t, recordedBench(t), recorded) }
 
-// compareShapes compares names, types and order with those of recorded answers.
+// compareShapes compares the names, types and order in answers with those in recorded answers.
 func compareShapes(t *testing.T, b *bench, reads []struct{ file, path string }) {
 	for _, r := range reads {
 		for _, format := range []struct {
@@ -269,7 +269,7 @@ func compareTexts(t *testing.T, b *bench, reads []struct{ file, path string }) {
 	}
 }
 
-// Values that follow from the workload alone are Java's.
+// TestRecordedValues checks that the values that depend only on the workload equal Java's.
 func TestRecordedValues(t *testing.T) {
 	b := recordedBench(t)
 	says(t, b, map[string][]string{
@@ -293,7 +293,7 @@ func TestRecordedValues(t *testing.T) {
 	}
 }
 
-// says holds that answers have parts.
+// says checks that answers contain the given parts.
 func says(t *testing.T, b *bench, parts map[string][]string) {
 	t.Helper()
 	for path, want := range parts {
@@ -306,7 +306,7 @@ func says(t *testing.T, b *bench, parts map[string][]string) {
 	}
 }
 
-// A list of nodes is written in parts.
+// TestManyNodes checks a list of nodes that is long enough to be written in several parts.
 func TestManyNodes(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 600 { // more than one part of an answer

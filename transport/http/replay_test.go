@@ -16,7 +16,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// rebuilt applies the history up to an index.
+// rebuilt returns a function that applies the history up to an index to an empty state.
 func rebuilt(h *history) func(ctx context.Context, index uint64) (*state.State, error) {
 	return func(_ context.Context, index uint64) (*state.State, error) {
 		h.mu.Lock()
@@ -40,7 +40,7 @@ func rebuilt(h *history) func(ctx context.Context, index uint64) (*state.State, 
 
 var controlLink = regexp.MustCompile(`href="(/ui/replay[^"]*)"><span aria-hidden="true">[^<]*</span> ([^<]+)</a>`)
 
-// controlLinks are the addresses behind the timeline's controls.
+// controlLinks returns the addresses of the timeline's controls by their labels.
 func controlLinks(body string) map[string]string {
 	out := map[string]string{}
 	for _, m := range controlLink.FindAllStringSubmatch(body, -1) {
@@ -49,8 +49,8 @@ func controlLinks(body string) map[string]string {
 	return out
 }
 
-// Links alone step through the timeline, rewind, play and pause it; the page shows the cluster as
-// it was.
+// TestReplayStepsAndRewinds checks that links step through the timeline, rewind it, play it and
+// pause it, without JavaScript. The page shows the cluster as it was at the index.
 func TestReplayStepsAndRewinds(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Past = rebuilt(c.Reader.(*history)) })
 	get := func(path string) string {
@@ -78,7 +78,7 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	if links["Step"] != "" || links["Newest"] != "" || links["Play ×1"] != "" {
 		t.Errorf("from the newest it goes on to %v", links)
 	}
-	back := get(links["Step back"]) // the clock alone moved in 16
+	back := get(links["Step back"]) // entry 16 only advances the clock
 	says(back, "Paused at index 15", "ended: finished")
 	before := get("/ui/replay?at=12")
 	says(before, "Paused at index 12", "reservations: <b>1</b> active, 1 made, 0 fulfilled", "Reserved at this index", "…_0002")
@@ -105,8 +105,8 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	says(get("/ui/replay?at=12"), "Paused at index 12", "ReservationMade", "TOO_OLD", "index 12")
 }
 
-// Played, it is where its speed takes it in the log's own time, however often one
-// looks, and it says how it goes on without scripts.
+// TestReplayPlays checks the position of a running replay. It depends on the speed and the log's
+// own time, not on how often the page is opened. The page also continues without JavaScript.
 func TestReplayPlays(t *testing.T) {
 	var passed atomic.Int64
 	b := newBench(t, func(c *Config) {
@@ -120,7 +120,7 @@ func TestReplayPlays(t *testing.T) {
 	if path == "" {
 		t.Fatal("it cannot be played")
 	}
-	for range 45 { // four and a half seconds in steps of a tenth: 45 s of the log's time
+	for range 45 { // 4.5 s in steps of 0.1 s: 45 s of the log's time
 		passed.Add(100)
 		w := b.ask("GET", path, "")
 		if w.Code != http.StatusOK {
@@ -150,7 +150,8 @@ func TestReplayPlays(t *testing.T) {
 	}
 }
 
-// A request replays the recording with and without reservations, and the answer stays on the page.
+// TestReplayRunsAgain checks that a form replays the recording with and without reservations, and
+// that the page keeps the result.
 func TestReplayRunsAgain(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Past = rebuilt(c.Reader.(*history))
@@ -177,10 +178,11 @@ func TestReplayRunsAgain(t *testing.T) {
 	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "")
 }
 
-// TestPlayingAgainNeedsARole: it plans thousands of decisions again.
+// TestPlayingAgainNeedsARole checks that a rerun needs a role, because it plans thousands of
+// decisions again.
 func TestPlayingAgainNeedsARole(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/replay:rerun", "")
 	b.fails(403, api.CodeNotAllowed, "POST", "/v1/replay:rerun", "", bearer("submit")...)
-	b.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "", bearer("operator")...) // this server has none
+	b.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "", bearer("operator")...) // this server has no Rerun
 }

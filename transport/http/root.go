@@ -16,8 +16,8 @@ func (s *Server) rootRoutes() []route.Route {
 	}
 }
 
-// root says what this is: to a program that asks for JSON as a document. Where there are
-// pages, it leads others to them.
+// root describes the server: as a document if the client asks for JSON, otherwise by a redirect to
+// the pages or, without pages, as text.
 func (s *Server) root(c *route.Call) error {
 	if strings.Contains(c.R.Header.Get("Accept"), "application/json") {
 		return c.JSON(http.StatusOK, s.index())
@@ -40,7 +40,7 @@ func (s *Server) root(c *route.Call) error {
 	return nil
 }
 
-// index lists the routes as a document.
+// index returns the document that lists the routes.
 func (s *Server) index() api.Index {
 	id, _ := s.cfg.Consensus.Leader()
 	d := api.Index{Version: s.cfg.Version, ID: s.cfg.ID, Role: s.cfg.Consensus.Role(), Leader: id}

@@ -26,7 +26,7 @@ import (
 	"rmd/yarn"
 )
 
-// Server is the HTTP server of one replica: it puts the rooms together.
+// Server is the HTTP server of one replica.
 type Server struct {
 	cfg      Config
 	log      hclog.Logger
@@ -38,7 +38,7 @@ type Server struct {
 	sampler  *sampler.Sampler
 	metrics  *metrics.Metrics
 	timings  *metrics.Timings
-	pages    http.Handler // nil: there are none
+	pages    http.Handler // nil if there are none
 	login    *ui.Login
 	bodies   *bodies
 
@@ -50,7 +50,7 @@ type Server struct {
 	closed  bool
 }
 
-// New makes a server and starts what follows the state for it. Close ends it.
+// New makes a server and starts the goroutines that follow the state. Close stops them.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// openRooms makes the rooms and puts their routes into one mux.
+// openRooms makes the APIs and the pages and adds their routes to one mux.
 func (s *Server) openRooms() error {
 	var err error
 	cfg := &s.cfg
@@ -101,13 +101,14 @@ func (s *Server) openRooms() error {
 	return s.openPages()
 }
 
-// initialized says whether the replica belongs to a cluster.
+// initialized reports whether the replica belongs to a cluster.
 func (s *Server) initialized() bool {
 	st, _ := s.cfg.Reader.Fork()
 	return st.Meta.ClusterID != ""
 }
 
-// prefetch brings what pages look at first up to the state, and samples it.
+// prefetch updates the summary, the samples and the explainer to the current state, so that pages
+// find them up to date.
 func (s *Server) prefetch() {
 	v := s.views.Prefetch()
 	if s.inStep() {
@@ -118,8 +119,8 @@ func (s *Server) prefetch() {
 	}
 }
 
-// inStep says whether the state here is the cluster's present one, as far as this replica can know: a
-// replica that catches up, or hears no leader, shows a state that was.
+// inStep reports whether this replica's state is the cluster's current one, as far as this replica
+// can know. It is not while the replica catches up or has no contact with the leader.
 func (s *Server) inStep() bool {
 	if ok, _ := s.cfg.Consensus.Ready(); !ok {
 		return false
@@ -128,7 +129,7 @@ func (s *Server) inStep() bool {
 	return age >= 0 && age < s.cfg.PrefetchPause
 }
 
-// every calls f at once and then again and again, until Close.
+// every calls f at once, and then after each pause until Close.
 func (s *Server) every(pause time.Duration, f func()) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -142,16 +143,16 @@ func (s *Server) every(pause time.Duration, f func()) {
 	}
 }
 
-// Handler answers every request, for a server of the caller's own.
+// Handler returns the handler of all requests, for a server of the caller.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// Serve answers on a listener until Close; it bounds connections and times.
+// Serve answers requests on a listener until Close. It limits connections and times.
 func (s *Server) Serve(l net.Listener) error {
 	return s.serveOn(limitConnections(l, s.cfg.MaxConnections, s.cfg.MaxPerAddress))
 }
 
-// ServeTLS is Serve with HTTPS on a plain listener. TLS goes round what bounds
-// connections: net/http looks for it on the outside.
+// ServeTLS is Serve with HTTPS on a plain listener. The limit of connections is below TLS, because
+// net/http recognizes TLS only if the outermost listener provides it.
 func (s *Server) ServeTLS(l net.Listener, conf *tls.Config) error {
 	return s.serveOn(tls.NewListener(limitConnections(l, s.cfg.MaxConnections, s.cfg.MaxPerAddress), conf))
 }
@@ -171,8 +172,8 @@ func (s *Server) serveOn(l net.Listener) error {
 	return srv.Serve(l)
 }
 
-// Close stops taking requests, ends event streams, and waits for the requests
-// in work, at most CloseTimeout.
+// Close stops accepting requests, ends event streams, and waits for the requests in progress, at
+// most CloseTimeout.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	servers := s.servers
@@ -185,7 +186,7 @@ func (s *Server) Close() error {
 	var errs []error
 	for _, srv := range servers {
 		err := srv.Shutdown(ctx)
-		if errors.Is(err, context.DeadlineExceeded) { // a client that says or reads nothing must not hold up the end
+		if errors.Is(err, context.DeadlineExceeded) { // a client that sends or reads nothing must not delay the end
 			s.log.Info("requests in work are cut off", "after", s.cfg.CloseTimeout)
 			err = srv.Close()
 		}
@@ -199,7 +200,7 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// serve is the way of every request.
+// serve handles every request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}
@@ -209,19 +210,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		r = view.WithFork(r, s.isLive(r))
 	}
 	label := s.answer(rec, r)
-	if rec.Header().Get("Content-Type") != "text/event-stream" { // it lasts as long as its client likes
+	if rec.Header().Get("Content-Type") != "text/event-stream" { // a stream lasts as long as its client wants
 		s.metrics.ObserveHTTP(label, rec.status(), time.Since(start))
 	}
 }
 
-// answer hands a request to its room, and says what the metrics call it.
+// answer passes a request to the API or page that it is for. It returns the request's label in the
+// metrics.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) (label string) {
 	c := s.mux.NewCall(w, r)
 	if err := s.mayEnter(r); err != nil {
 		s.fail(c, err)
 		return "none"
 	}
-	r, identity := s.guard.Identify(r, isPage(r.URL.Path)) // what is wrong with who the caller says it is
+	r, identity := s.guard.Identify(r, isPage(r.URL.Path)) // identity is an error: why the caller cannot be identified
 	c.R = r
 	var err error
 	switch {
@@ -249,7 +251,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (label string) {
 	return "none"
 }
 
-// mayEnter refuses what is not for this server.
+// mayEnter refuses a request for another host, and a request from the page of an ApplicationMaster
+// that came through the proxy.
 func (s *Server) mayEnter(r *http.Request) error {
 	if err := s.guard.CheckHost(r); err != nil {
 		return err
@@ -277,7 +280,7 @@ func (s *Server) mayChangeHadoop(r *http.Request) error {
 	return s.guard.AdmitHadoop(r, least)
 }
 
-// fail answers with an error, in the shape of the API that was asked.
+// fail answers with an error in the format of the API that the request is for.
 func (s *Server) fail(c *route.Call, err error) {
 	if yarnweb.Owns(c.R.URL.Path) {
 		yarnweb.Fail(s.mux, c, err)
@@ -286,21 +289,21 @@ func (s *Server) fail(c *route.Call, err error) {
 	s.mux.Fail(c, err)
 }
 
-// streaming says whether a request is answered for long.
+// streaming reports whether the answer or the body of a request may last long.
 func streaming(path string) bool {
 	return path == "/ui/live" || path == "/v1/events" || path == "/v1/snapshot" || path == "/v1/inputs" || strings.HasPrefix(path, yarnweb.ProxyPath)
 }
 
-// secureHeaders are on every answer.
+// secureHeaders sets the headers that every answer has.
 func secureHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// recorder notes the status of an answer, and gives every part of it a deadline
-// of its own: an answer may be long, a client that does not take it may not hold
-// a connection for ever. A server's WriteTimeout would bound the whole.
+// recorder records the status of an answer and renews the write deadline before each part of the
+// answer. An answer may be long, but a client that does not read it must not hold a connection
+// forever. The WriteTimeout of http.Server would limit the whole answer.
 type recorder struct {
 	http.ResponseWriter
 	code     int
@@ -313,10 +316,10 @@ func (r *recorder) extend() {
 		return
 	}
 	r.extended = now
-	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(route.ChunkTimeout)) // a recorder in tests has none
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(route.ChunkTimeout)) // the ResponseRecorder of tests has no deadlines
 }
 
-// WriteHeader notes and passes on.
+// WriteHeader records the status.
 func (r *recorder) WriteHeader(code int) {
 	if r.code == 0 {
 		r.code = code
@@ -325,7 +328,7 @@ func (r *recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// Write passes on.
+// Write renews the deadline.
 func (r *recorder) Write(p []byte) (int, error) {
 	r.extend()
 	return r.ResponseWriter.Write(p)

@@ -31,14 +31,15 @@ func TestHostCheck(t *testing.T) {
 	b.into(200, nil, "GET", "/v1/health", "", "Host", "evil.example")
 }
 
-// What comes through the proxy to ApplicationMasters has no business here.
+// TestProxiedIsRefused checks that the API refuses requests that came through the proxy to
+// ApplicationMasters.
 func TestProxiedIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	b.fails(403, api.CodeNotAllowed, "POST", "/v1/apps/"+app1+":kill", "", "Rmd-Proxied", "1")
 	b.fails(403, api.CodeNotAllowed, "GET", "/v1/apps", "", "Rmd-Proxied", "1")
 }
 
-// A page of another site cannot change anything, a program can.
+// TestCrossSite checks that a page of another site cannot change anything, but a program can.
 func TestCrossSite(t *testing.T) {
 	b := newBench(t, nil)
 	kill := "/v1/apps/" + app1 + ":kill"
@@ -49,11 +50,11 @@ func TestCrossSite(t *testing.T) {
 	b.into(200, nil, "GET", "/v1/apps", "", "Sec-Fetch-Site", "cross-site")
 }
 
-// reach is a way to reach a server.
+// reach is a way to reach the server.
 type reach struct {
 	local, remote string
 	tls           bool
-	uri           string // in a verified client certificate; "-" is a certificate without one
+	uri           string // URI in a verified client certificate; "-" is a certificate without one
 	header        []string
 }
 
@@ -83,9 +84,9 @@ func (c reach) request(t testing.TB, method, path, body string) *http.Request {
 	return r
 }
 
-// TestChangesBeforeThereIsAToken: they come from this machine, or with a
-// certificate that carries a role. TLS alone is no reason, nor is what a header
-// says of where a request comes from.
+// TestChangesBeforeThereIsAToken checks who may make changes before there is an access token:
+// callers on this machine, and callers with a certificate that contains a role. TLS alone is not
+// enough, and headers about the origin of a request do not count.
 func TestChangesBeforeThereIsAToken(t *testing.T) {
 	const here, far = "127.0.0.1:8088", "10.0.0.9:4"
 	callers := map[string]struct {
@@ -116,7 +117,7 @@ func TestChangesBeforeThereIsAToken(t *testing.T) {
 				may := c.may && (mode != auth.Off || c.uri == "")
 				refused := w.Code == http.StatusForbidden || w.Code == http.StatusUnauthorized
 				if mode == auth.Required && may && c.uri == "" {
-					continue // TestEveryRouteByEveryRole knows the first steps
+					continue // TestEveryRouteByEveryRole checks the first steps
 				}
 				if refused == may {
 					t.Errorf("%s, %s: %s: %d %s", mode, name, call, w.Code, w.Body)
@@ -130,7 +131,7 @@ func TestChangesBeforeThereIsAToken(t *testing.T) {
 	}
 }
 
-// The answers of a server of ours, over a real connection, and its end.
+// TestServe checks the answers and limits of a server over real connections, and Close.
 func TestServe(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.MaxConnections = 2 })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -202,7 +203,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-// TestMetrics: the metrics of docs/operations/metrics.md that follow from the state.
+// TestMetrics checks the metrics of docs/operations/metrics.md that depend on the state.
 func TestMetrics(t *testing.T) {
 	b := newBench(t, nil)
 	b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", "")

@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// fakeShadows notes what it is asked to start.
+// fakeShadows records the shadow that it is asked to start.
 type fakeShadows struct {
 	properties []input.Property
 	in         api.StartShadow
@@ -29,7 +29,7 @@ func (f *fakeShadows) Stop() (*api.Shadow, error) {
 	return nil, &api.Error{Code: api.CodeNoShadow, Message: "none", Status: http.StatusNotFound}
 }
 
-// compared is a document with everything in it.
+// compared returns a report with every field set.
 func compared() *api.Shadow {
 	d := &api.Shadow{Replica: "rm1", State: api.ShadowApart, Text: "Apart: it goes its own way.", Name: "queues.xml", Changes: []api.Change{{Kind: "set", Key: "k", New: "v"}},
 		Warnings: []string{"a warning"}, BeganMillis: 1_780_000_000_000, AtMillis: 1_780_000_600_000, Index: 9, Entries: 8, Decided: 7, KnownEnds: 6, GuessedEnds: 5, NotFollowed: 4, BehindMillis: 600_000,
@@ -42,8 +42,8 @@ func compared() *api.Shadow {
 	return d
 }
 
-// TestShadow: a configuration comes as JSON or as a Hadoop file, faults in the request are refused, and
-// a replica without shadows says so.
+// TestShadow checks that a shadow's configuration may be JSON or a Hadoop file, that faulty
+// requests are refused, and that a replica without shadows answers NOT_AVAILABLE.
 func TestShadow(t *testing.T) {
 	f := &fakeShadows{doc: compared()}
 	b := newBench(t, func(c *Config) { c.Shadows = f })
@@ -66,7 +66,8 @@ func TestShadow(t *testing.T) {
 	}
 }
 
-// TestShadowPage: the page says what the report says, without a shadow too, and says what is estimated.
+// TestShadowPage checks that the page shows the report and says which values are estimates, and
+// that it has a text if there is no shadow.
 func TestShadowPage(t *testing.T) {
 	f := &fakeShadows{doc: compared()}
 	b := newBench(t, func(c *Config) { c.Shadows = f })

@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// shape is the form of a document: names in their order, and types. A name that
-// stands twice in an object (Hadoop writes maps so in JSON, and lists in XML)
-// is a list.
+// shape is the form of a document: names in their order, and types. A name that occurs twice in an
+// object is a list. Hadoop writes maps in that way in JSON, and lists in XML.
 type shape struct {
-	kind  string // object, list, text, int, float, bool, null; in XML empty
+	kind  string // object, list, text, int, float, bool or null; empty in XML
 	names []string
 	inner map[string]*shape
 	items []*shape
@@ -32,7 +31,7 @@ func (s *shape) put(name string, v *shape) {
 	}
 }
 
-// jsonShape reads the form of a JSON document, order and repetitions included.
+// jsonShape returns the form of a JSON document, with the order and repetitions of names.
 func jsonShape(text []byte) (*shape, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -91,8 +90,8 @@ func jsonValue(d *json.Decoder) (*shape, error) {
 	return &shape{kind: "null"}, nil
 }
 
-// xmlShape reads the form of an XML document: an element without children is a
-// text; an empty one may stand for anything.
+// xmlShape returns the form of an XML document. An element without children is a text; an empty one
+// may be anything.
 func xmlShape(text []byte) (*shape, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	root := &shape{kind: "object", inner: map[string]*shape{}}
@@ -128,11 +127,10 @@ func xmlShape(text []byte) (*shape, error) {
 	}
 }
 
-// differences says where got differs from want. What is empty in either says
-// nothing about its content.
+// differences lists where got differs from want. An empty element of either matches any content.
 func differences(path string, want, got *shape) []string {
 	if want.kind == "list" != (got.kind == "list") && (want.kind == "object" || got.kind == "object") {
-		return differences(path, one(want), one(got)) // one of many is written as itself
+		return differences(path, one(want), one(got)) // XML writes a list of one item like the item
 	}
 	if want.kind == "empty" || got.kind == "empty" {
 		return nil
@@ -172,7 +170,7 @@ func empty(s *shape) bool {
 	return s.kind == "null" || s.kind == "text" || len(s.names) == 0 && len(s.items) == 0 && (s.kind == "object" || s.kind == "list")
 }
 
-// listDifferences demands that every item is like one that was recorded.
+// listDifferences checks that every item is like one of the recorded items.
 func listDifferences(path string, want, got *shape) []string {
 	if len(want.items) == 0 {
 		return nil

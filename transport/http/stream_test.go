@@ -16,10 +16,10 @@ import (
 	"rmd/yarn"
 )
 
-// message is one Server-Sent Event.
+// message is a Server-Sent Event.
 type message struct{ id, event, data string }
 
-// events opens a stream over a real connection.
+// events is an open stream over a real connection.
 type events struct {
 	t      *testing.T
 	cancel context.CancelFunc
@@ -45,7 +45,7 @@ func openStream(t *testing.T, srv *httptest.Server, path, last string) *events {
 	return &events{t: t, cancel: cancel, resp: resp, r: bufio.NewScanner(resp.Body)}
 }
 
-// next reads one message; comments alone are skipped, ok is false at the end.
+// next reads one message and skips comments. ok is false at the end of the stream.
 func (e *events) next() (m message, ok bool) {
 	for e.r.Scan() {
 		line := e.r.Text()
@@ -88,8 +88,8 @@ func listen(t *testing.T, b *bench) *httptest.Server {
 	return srv
 }
 
-// A client that comes back with the last id loses nothing and gets nothing
-// twice, wherever it was cut off.
+// TestStreamResumes checks that a client that reconnects with the last id misses no batch and gets
+// none twice, wherever the stream broke.
 func TestStreamResumes(t *testing.T) {
 	b := newBench(t, nil)
 	srv := listen(t, b)
@@ -165,7 +165,8 @@ func TestStreamFilters(t *testing.T) {
 	}
 }
 
-// A heartbeat moves the id over what did not pass, so that a resume is cheap.
+// TestStreamHeartbeat checks that a heartbeat advances the id past batches that the filter drops,
+// so that a resume is cheap.
 func TestStreamHeartbeat(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Heartbeat = 5 * time.Millisecond })
 	s := openStream(t, listen(t, b), "/v1/events?after=13&kind=LevelRaised", "")
@@ -215,7 +216,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	openStream(t, srv, "/v1/events", "10").batch()
 }
 
-// Close ends open streams.
+// TestCloseEndsStreams checks that Close ends open streams.
 func TestCloseEndsStreams(t *testing.T) {
 	b := newBench(t, nil)
 	s := openStream(t, listen(t, b), "/v1/events", "10")
@@ -230,7 +231,7 @@ func TestCloseEndsStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheirToken: who was let in is not for ever.
+// TestStreamsEndWithTheirToken checks that a stream ends when its token is revoked or expires.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	for name, ends := range map[string]event.Event{
 		"revoked": &event.AccessTokenRevoked{Name: "gone"}, "expired": &event.TimeAdvanced{NowMillis: clusterTime + 200_000},

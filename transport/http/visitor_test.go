@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheShellSaysWhoLooks: a way in where a role is needed, a way out for those
-// who took it, neither where nothing is guarded.
+// TestTheShellSaysWhoLooks checks that pages offer a login where a role is needed, a logout to
+// callers who logged in, and neither where nothing is guarded.
 func TestTheShellSaysWhoLooks(t *testing.T) {
 	open := newBench(t, nil).ask("GET", "/ui/apps", "").Body.String()
 	if strings.Contains(open, "/ui/login") || strings.Contains(open, "/ui/logout") {

@@ -11,8 +11,8 @@ import (
 	"rmd/fsm/state"
 )
 
-// TestTheStateIsFollowedWhileNobodyLooks: long after the last question, what lists
-// and explanations begin from is not older than a pause.
+// TestTheStateIsFollowedWhileNobodyLooks checks that the summary and the explainer are at most one
+// PrefetchPause old, even long after the last request.
 func TestTheStateIsFollowedWhileNobodyLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen atomic.Pointer[state.State]
@@ -41,9 +41,8 @@ func TestTheStateIsFollowedWhileNobodyLooks(t *testing.T) {
 	})
 }
 
-// BenchmarkPrefetch is a look at a state of 100,000 applications while nobody asks,
-// after so many of them have changed, far apart, so that all have to be counted
-// again with the last of these. Budget: 50 ms, which is 1 % of a core.
+// BenchmarkPrefetch measures prefetch with 100,000 applications after some of them changed. The
+// changed ones are far apart. Budget: 50 ms, which is 1 % of a core.
 func BenchmarkPrefetch(b *testing.B) {
 	const apps = 100_000
 	w := newBench(b, nil)
@@ -56,7 +55,7 @@ func BenchmarkPrefetch(b *testing.B) {
 				b.StopTimer()
 				var events []event.Event
 				priority++
-				for i := range changed { // each tenth application has not ended
+				for i := range changed { // every tenth application has not ended
 					events = append(events, &event.ApplicationReprioritized{App: 10 * (1 + i*(apps/10/changed)), Priority: priority})
 				}
 				w.h.apply(b, events...)

@@ -20,8 +20,8 @@ import (
 	"rmd/yarn"
 )
 
-// strict decodes with every field known: the planner's document and the API's
-// are one.
+// strict decodes JSON and fails on unknown fields. It shows that the planner's document and the
+// API's have the same fields.
 func strict(t *testing.T, text []byte, v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -70,7 +70,8 @@ func TestWhatIf(t *testing.T) {
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/whatif", `{}`)
 }
 
-// The planner's comparison has no field that the API's document lacks.
+// TestComparisonIsTheDocument checks that the API's document has every field of the planner's
+// comparison.
 func TestComparisonIsTheDocument(t *testing.T) {
 	h := recordedStory(t)
 	st, _ := h.Fork()
@@ -104,7 +105,8 @@ func TestComparisonIsTheDocument(t *testing.T) {
 	}
 }
 
-// One question at a time: the next waits, and then is told to come back.
+// TestWhatIfOneAtATime checks that a replica answers one what-if at a time. The next waits and then
+// gets BUSY.
 func TestWhatIfOneAtATime(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	b := newBench(t, func(c *Config) {
@@ -112,7 +114,7 @@ func TestWhatIfOneAtATime(t *testing.T) {
 		c.Planner.WhatIf = func(_ *state.State, _ []input.Property, stop func() bool) (*api.WhatIf, error) {
 			close(entered)
 			<-leave
-			for !stop() { // it ends with this question's time, or with the test's
+			for !stop() { // stop is true when the time of this request or the test ends
 				time.Sleep(time.Millisecond)
 			}
 			return &api.WhatIf{}, nil
@@ -134,8 +136,8 @@ func TestWhatIfOneAtATime(t *testing.T) {
 	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/whatif", body)
 }
 
-// Planning gives WhatIf, which changes it, a fork of its own; Explain only reads,
-// and gets the state that the answer says it is of.
+// TestPrivateForks checks that WhatIf gets a private fork, because it changes the state. Explain
+// only reads, and gets the state whose index the answer names.
 func TestPrivateForks(t *testing.T) {
 	var explained, planned *state.State
 	mine := state.New()
@@ -178,7 +180,7 @@ func TestReservationHistory(t *testing.T) {
 	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-02:8041" || d.App != app1 {
 		t.Errorf("a reservation for a larger container: %+v", d)
 	}
-	b.h.forget(18) // compacted: only what is kept is told
+	b.h.forget(18) // compacted: only the entries that are kept are shown
 	b.fails(404, "NO_SUCH_RESERVATION", "GET", "/v1/reservations/r1/history", "")
 }
 
@@ -186,7 +188,7 @@ func TestLeaderSince(t *testing.T) {
 	b := newBench(t, nil)
 	var d api.Cluster
 	b.into(200, &d, "GET", "/v1/cluster", "")
-	if d.LeaderSinceMs != clusterTime { // the election that was seen
+	if d.LeaderSinceMs != clusterTime { // the time of the last election
 		t.Errorf("since %d", d.LeaderSinceMs)
 	}
 }
@@ -214,7 +216,7 @@ func TestVerdictWithoutSpare(t *testing.T) {
 	}
 }
 
-// An application tells its attempts, those that ended too.
+// TestAttemptHistory checks that the attempts of an application include those that ended.
 func TestAttemptHistory(t *testing.T) {
 	b := recordedBench(t)
 	var d api.Attempts
@@ -224,8 +226,9 @@ func TestAttemptHistory(t *testing.T) {
 	}
 }
 
-// A submission that is only tried is answered with what it would wait for, planned
-// on a fork of its own; what cannot be foreseen is left out.
+// TestDryRunIsExplained checks that the answer to a dry run of a submission says what the
+// application would wait for, planned on a private fork. If the planner cannot say, the answer
+// omits it.
 func TestDryRunIsExplained(t *testing.T) {
 	var given *input.SubmitApplication
 	mine := state.New()

@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// told is a Why that knows only the entries it has been taught.
+// told is a source of reasons that knows nothing until learn is called.
 type told struct {
 	mu     sync.Mutex
 	h      *history
@@ -23,7 +23,7 @@ type told struct {
 	atOnce []bool
 }
 
-// why follows the whole history with a log explainer.
+// why returns the reasons of log entries. It follows the whole history with a log explainer.
 func (k *told) why(_ context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,8 +63,8 @@ func newTold(t *testing.T) (*bench, *told) {
 	return b, k
 }
 
-// TestDecisionsSayWhy: each row of the page has its reason as soon as it is at
-// hand, and a page that lacked some is not kept.
+// TestDecisionsSayWhy checks that each row of the page has its reason as soon as the replica knows
+// it, and that the server does not keep a page without reasons.
 func TestDecisionsSayWhy(t *testing.T) {
 	b, k := newTold(t)
 	const reserved = "it asks 64 GiB · 16 vc · 4 gpu, sim-01:8041 had 32 GiB · 8 vc · 2 gpu free"
@@ -73,7 +73,7 @@ func TestDecisionsSayWhy(t *testing.T) {
 	}
 	k.learn()
 	page := ""
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(page, reserved); { // a costly page is renewed behind its viewers
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(page, reserved); { // the server renders a costly page again in the background
 		page = b.ask("GET", "/ui/decisions", "").Body.String()
 	}
 	for _, says := range []string{reserved, "root.online used 0.0 % of its guarantee", "its AM is unmanaged"} {
@@ -89,7 +89,8 @@ func TestDecisionsSayWhy(t *testing.T) {
 	}
 }
 
-// TestLogAndStreamSayWhy: where it is asked for, and nowhere else.
+// TestLogAndStreamSayWhy checks that the log and the stream contain reasons only if the request
+// asks for them.
 func TestLogAndStreamSayWhy(t *testing.T) {
 	b, k := newTold(t)
 	k.learn()
@@ -133,8 +134,8 @@ func TestLogAndStreamSayWhy(t *testing.T) {
 	}
 }
 
-// TestPageOfAReservationThatIsGone: a link to one that was fulfilled or cancelled
-// leads to what became of it.
+// TestPageOfAReservationThatIsGone checks that the page of a fulfilled or cancelled reservation
+// says how it ended.
 func TestPageOfAReservationThatIsGone(t *testing.T) {
 	b := newBench(t, nil)
 	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 150_000}, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
@@ -153,8 +154,8 @@ func TestPageOfAReservationThatIsGone(t *testing.T) {
 	}
 }
 
-// TestPagesTakeTheirMethod: an address that there is, asked in another way, is told
-// from one that there is not.
+// TestPagesTakeTheirMethod checks that a wrong method for a page gets 405, and an unknown address
+// 404.
 func TestPagesTakeTheirMethod(t *testing.T) {
 	b := newBench(t, nil)
 	for _, c := range []struct {

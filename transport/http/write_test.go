@@ -21,7 +21,7 @@ import (
 
 var id1 = yarn.ApplicationID{ClusterTimestamp: clusterTime, Seq: 1}
 
-// writes are all writes that become an input, with the input.
+// writes lists all writes that become an input, with that input.
 var writes = []struct {
 	method, path, body string
 	want               input.Input
@@ -82,7 +82,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// Replies come back as documents, with the cluster's names.
+// TestReplies checks that replies become documents with the cluster's names.
 func TestReplies(t *testing.T) {
 	b := newBench(t, nil)
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
@@ -111,7 +111,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// Every request that cannot be understood is told what is wrong with it.
+// TestBadRequests checks that the answer to a faulty request says what is wrong.
 func TestBadRequests(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.MaxBodyBytes = 2000 })
 	for _, c := range []struct {
@@ -127,7 +127,7 @@ func TestBadRequests(t *testing.T) {
 		{400, api.CodeUnknownField, "POST", "/v1/apps", `{"quue":"x"}`, nil},
 		{400, api.CodeUnknownField, "POST", "/v1/apps", `{"user":"u","am":{"disks":1}}`, nil},
 		{400, api.CodeUnknownField, "GET", "/v1/apps?quue=x", "", nil},
-		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann&" + strings.Repeat("a&", 10_000), "", nil}, // else it would list everything
+		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann&" + strings.Repeat("a&", 10_000), "", nil}, // otherwise the query would be dropped and the answer would list everything
 		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann;limit=1", "", nil},
 		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=%zz", "", nil},
 		{400, api.CodeInvalidRequest, "POST", "/v1/apps", `{"priority":"high"}`, nil},
@@ -220,7 +220,7 @@ func (explained) Refusal() (string, string, string) {
 	return "NOT_CAUGHT_UP", "rm5 is behind", "wait"
 }
 
-// What the submitter and the cluster answer becomes a status and a code.
+// TestRefusals checks the status and code of each error of the submitter and the cluster.
 func TestRefusals(t *testing.T) {
 	b := newBench(t, nil)
 	const kill = "/v1/apps/" + app1 + ":kill"
@@ -258,7 +258,8 @@ func TestRefusals(t *testing.T) {
 	b.fails(413, "TOO_LARGE", "GET", "/v1/apps/x", "")
 }
 
-// A write that takes too long is answered with what that means.
+// TestWriteTimesOut checks that a write that takes too long gets TIMED_OUT, which says that the
+// outcome is unknown.
 func TestWriteTimesOut(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.WriteTimeout = 5 * time.Millisecond })
 	b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
@@ -289,15 +290,16 @@ func TestIdempotencyKeys(t *testing.T) {
 	if r := send(kill, "", ""); r.Key != "" {
 		t.Errorf("a kill needs no key, got %q", r.Key)
 	}
-	// A submission without id would be done twice when the submitter repeats it.
+	// Without a generated key, a submission that the forwarder repeats would start two
+	// applications.
 	one, two := send("/v1/apps", `{"user":"u"}`, ""), send("/v1/apps", `{"user":"u"}`, "")
 	if one.Key == "" || one.Key == two.Key || one.BodyHash == 0 {
 		t.Errorf("keys %q and %q", one.Key, two.Key)
 	}
 }
 
-// TestQueuesNamedLikeSecrets: what is shown of a configuration can be sent back, whatever
-// its queues are called.
+// TestQueuesNamedLikeSecrets checks that a client can send back a configuration that it has read,
+// even if names of queues look like those of secrets.
 func TestQueuesNamedLikeSecrets(t *testing.T) {
 	b := newBench(t, nil)
 	var props []capacity.Property
@@ -331,8 +333,8 @@ func TestQueuesNamedLikeSecrets(t *testing.T) {
 	}
 }
 
-// TestKeysHaveOwners: each call leaves in the name of who proves to make it, in which the
-// forwarder keeps idempotency keys apart.
+// TestKeysHaveOwners checks that each call carries the name of the authenticated caller. The
+// forwarder keeps the idempotency keys of callers apart by that name.
 func TestKeysHaveOwners(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000), tokenEvent("bob", yarn.RoleSubmit, clusterTime+3_600_000))
@@ -425,8 +427,8 @@ func TestSnapshots(t *testing.T) {
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/snapshots", "")
 }
 
-// TestPlace asks where submissions would go: with the rules in force, of which there are none, and
-// with those of a candidate.
+// TestPlace checks where submissions would go, with the placement rules in force, of which there
+// are none, and with those of a candidate configuration.
 func TestPlace(t *testing.T) {
 	b := newBench(t, nil)
 	ask := func(body string) (d api.QueuePlacement) {
