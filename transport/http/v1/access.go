@@ -24,13 +24,13 @@ func (s *API) accessRoutes() []route.Route {
 	}
 }
 
-// Access tokens.
+// Lifetimes of access tokens.
 const (
 	accessTokenLife  = 720 * time.Hour
 	accessTokenLeast = time.Second
 )
 
-// showAccess tells the caller who it is here.
+// showAccess shows the caller its identity and role at this replica.
 func (s *API) showAccess(c *route.Call) error {
 	st, _ := s.cfg.Reader.Fork()
 	p := auth.Of(c.R)
@@ -55,9 +55,9 @@ func (s *API) listAccessTokens(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// createAccessToken draws a token here; only its hash goes into the log. Each
-// call draws a new one, so an idempotency key does not bring an old one back:
-// nobody can.
+// createAccessToken makes a token on this replica. Only the hash of the token goes into the log.
+// Each call makes a new token: an idempotency key cannot bring an earlier one back, because nobody
+// has it any more.
 func (s *API) createAccessToken(c *route.Call) error {
 	var doc api.AccessTokenRequest
 	if err := c.Read(&doc); err != nil {
@@ -90,8 +90,7 @@ func (s *API) createAccessToken(c *route.Call) error {
 	return c.JSON(http.StatusCreated, api.AccessTokenMade{Token: token, Name: doc.Name, Role: role.String(), ExpiresMillis: in.ExpiresMillis, Index: index})
 }
 
-// fresh sends an input that carries a secret's hash to the leader, without
-// the caller's idempotency key.
+// fresh submits an input that carries the hash of a secret, without the caller's idempotency key.
 func (s *API) fresh(c *route.Call, in input.Input) (uint64, error) {
 	c.R.Header.Del(api.HeaderKey)
 	_, index, err := route.Do[*input.Done](c, in)

@@ -79,7 +79,7 @@ func (s *API) listApps(c *route.Call) error {
 	return route.List(c, "apps", items, func() any { return route.NextPage{Next: next} })
 }
 
-// ofApp makes a handler that shows something of the path's application.
+// ofApp makes a handler of h, which shows something of the application in the path.
 func ofApp(h func(c *route.Call, v *view.View, a *state.App) error) route.Handler {
 	return func(c *route.Call) error {
 		v, err := c.View()

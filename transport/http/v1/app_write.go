@@ -75,7 +75,8 @@ func (s *API) submitApp(c *route.Call) error {
 
 const giveNoID = "leave it out and the cluster gives the next one"
 
-// handedOut refuses an id that nobody was given: a great one would use up all those before it.
+// handedOut refuses an application id that rmd has not handed out. A submission with a large id
+// would use up all ids below it.
 func handedOut(c *route.Call, id yarn.ApplicationID) error {
 	st, err := c.AtLeast(func(st *state.State) bool { return id.Seq < st.Meta.NextApp })
 	if err == nil && id.Seq >= st.Meta.NextApp {
@@ -84,8 +85,8 @@ func handedOut(c *route.Call, id yarn.ApplicationID) error {
 	return err
 }
 
-// ownGroups looks up the groups of a caller with the role submit: what it says of itself proves
-// nothing.
+// ownGroups looks up the groups of a caller with the role submit, who must not name its own. It
+// leaves the groups of other callers alone.
 func (s *API) ownGroups(c *route.Call, in *input.SubmitApplication) error {
 	user, groups := s.asUser(c)
 	if user == "" {
@@ -101,8 +102,8 @@ func (s *API) ownGroups(c *route.Call, in *input.SubmitApplication) error {
 	return nil
 }
 
-// whyWaiting is the explanation that goes with a submission when it is asked
-// for: help, never a reason to fail it.
+// whyWaiting returns the explanation that a submission asks for, or nil. An error here does not
+// fail the submission.
 func (s *API) whyWaiting(id yarn.ApplicationID) *api.Explanation {
 	v := s.cfg.Views.Now()
 	if s.cfg.Planner.Explain == nil || v.State.AppByID(id) == 0 {
@@ -116,8 +117,8 @@ func (s *API) whyWaiting(id yarn.ApplicationID) *api.Explanation {
 	return doc
 }
 
-// explainSubmission is the explanation that goes with a submission that is only tried:
-// help, as whyWaiting is.
+// explainSubmission returns the explanation for a dry run of a submission, or nil. An error here
+// does not fail the dry run.
 func (s *API) explainSubmission(in *input.SubmitApplication) *api.Explanation {
 	if s.cfg.Planner.ExplainSubmission == nil {
 		return nil
@@ -133,8 +134,8 @@ func (s *API) explainSubmission(in *input.SubmitApplication) *api.Explanation {
 	return doc
 }
 
-// appID reads the id of the path; whether there is such an application is the
-// planner's to say, whose state is newer than this replica's.
+// appID parses the application id in the path. Only the planner decides whether the application
+// exists, because its state is newer than this replica's.
 func (s *API) appID(c *route.Call) (yarn.ApplicationID, error) {
 	return s.cfg.Views.Now().ParseApp(c.Args["id"])
 }
@@ -152,10 +153,10 @@ func (s *API) killApp(c *route.Call) error {
 	return c.Done(&input.KillApplication{ID: id, User: user, Diagnostics: killText(id, user, auth.HostOf(c.R.RemoteAddr), doc.Diagnostics)})
 }
 
-// killText is what YARN writes into the diagnostics of a killed application.
+// killText returns the text that YARN writes into the diagnostics of a killed application.
 func killText(id yarn.ApplicationID, user, from, why string) string {
 	if user == "" {
-		user = "dr.who" // whom YARN takes a caller for that says nothing
+		user = "dr.who" // YARN's name for a caller that gives none
 	}
 	text := "Application " + id.String() + " was killed by user " + user + " at " + from
 	if why = strings.TrimSpace(why); why != "" {

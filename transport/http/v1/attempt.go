@@ -21,8 +21,8 @@ func (s *API) appAsks(c *route.Call, v *view.View, a *state.App) error {
 	return c.JSON(http.StatusOK, api.Asks{Asks: v.Asks(a)})
 }
 
-// attempt finds the attempt a call speaks for: the one it names, or the current
-// one as this replica knows it.
+// attempt returns the attempt that a call is for: the one with the number, or for 0 the current one
+// in this replica's state.
 func (s *API) attempt(c *route.Call, number uint32) (*view.View, yarn.AttemptID, *state.App, error) {
 	v := s.cfg.Views.Now()
 	id, slot, err := v.FindApp(c.Args["id"])
@@ -52,7 +52,7 @@ func (s *API) registerAttempt(c *route.Call) error {
 	return c.JSON(http.StatusOK, api.Registered{Attempt: id.String(), Queue: reply.Queue, Maximum: v.Size(reply.Maximum), Kept: grantedDocs(v, reply.Kept), Index: index})
 }
 
-// grantedDocs shows containers that were granted.
+// grantedDocs returns the documents of granted containers.
 func grantedDocs(v *view.View, in []input.Granted) []api.Granted {
 	out := make([]api.Granted, 0, len(in))
 	for _, g := range in {
@@ -93,7 +93,7 @@ func (s *API) allocate(c *route.Call) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-// fillAllocate reads the asks and releases of a heartbeat.
+// fillAllocate adds the asks and releases of a heartbeat's document to the input.
 func fillAllocate(v *view.View, in *input.Allocate, doc api.Allocate) error {
 	for _, k := range doc.Asks {
 		size, err := v.Amount("asks.size", k.Size)

@@ -12,7 +12,7 @@ func (s *API) auditRoutes() []route.Route {
 	return []route.Route{route.Get("/v1/audit", "who action since after limit", s.listAudit).Doc("List operators' changes and refusals", nil, api.Audit{})}
 }
 
-// listAudit answers with the newest entries that pass the filters, oldest first.
+// listAudit answers with the newest audit entries that pass the filters, oldest first.
 func (s *API) listAudit(c *route.Call) error {
 	since, err := c.Number("since", 0)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"rmd/transport/http/view"
 )
 
-// okOrNot are the answers of probes.
+// okOrNot lists the answers of health probes.
 var okOrNot = route.Answers{http.StatusOK: api.Health{}, http.StatusServiceUnavailable: api.Health{}}
 
 func (s *API) clusterRoutes() []route.Route {
@@ -61,11 +61,11 @@ func (s *API) health(c *route.Call) api.Health {
 	return h
 }
 
-// showHealth says that the process answers; it is not a verdict on the cluster.
+// showHealth reports that the process answers. Its status does not depend on the cluster.
 func (s *API) showHealth(c *route.Call) error { return c.JSON(http.StatusOK, s.health(c)) }
 
-// ready says whether this replica can serve clients: it knows a leader, the
-// cluster is initialized, and what the leader had committed is applied here.
+// ready reports whether this replica can serve clients: the cluster is initialized, the replica
+// knows a leader, and it has caught up with the leader (see Consensus.Ready).
 func (s *API) ready(c *route.Call) error {
 	h := s.health(c)
 	if h.Status == "ok" {
@@ -80,8 +80,8 @@ func (s *API) ready(c *route.Call) error {
 	return c.JSON(http.StatusOK, h)
 }
 
-// leaderHealth says who leads; with ?role=leader (or follower) it is 200 only on
-// such a replica, which is what a load balancer asks.
+// leaderHealth reports who leads. With ?role=leader or ?role=follower, the status is 200 only on
+// such a replica, as load balancers need it.
 func (s *API) leaderHealth(c *route.Call) error {
 	want := c.Query.Get("role")
 	if want != "" && want != "leader" && want != "follower" {
@@ -110,7 +110,8 @@ func (s *API) showCluster(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// Cluster is the cluster with its replicas and what the view's state comes to.
+// Cluster returns the document of the cluster, with its replicas and with totals of the view's
+// state.
 func (s *API) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
 	k := s.cfg.Consensus
 	list, err := s.members(ctx)
@@ -131,7 +132,7 @@ func (s *API) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
 	return d, nil
 }
 
-// members asks for the replicas, within the time of a read.
+// members asks for the replicas, for at most ReadTimeout.
 func (s *API) members(ctx context.Context) ([]api.Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
@@ -161,7 +162,6 @@ func (s *API) verifyCluster(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// Verify compares the digests of all replicas at one index.
 func (s *API) Verify(ctx context.Context) (api.Verify, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
@@ -180,7 +180,7 @@ func (s *API) showUpgrade(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// Upgrade finds the highest level that every voter knows.
+// Upgrade returns the feature level, and the highest level that every voter knows.
 func (s *API) Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error) {
 	list, err := s.members(ctx)
 	if err != nil {

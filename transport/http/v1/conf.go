@@ -92,8 +92,8 @@ func (s *API) confDiff(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// properties reads a configuration from the body: our JSON document, or a
-// Hadoop configuration file.
+// properties reads a queue configuration and its comment from the body. The body is our JSON
+// document or a Hadoop configuration file.
 func (s *API) properties(c *route.Call) ([]capacity.Property, string, error) {
 	b, err := c.Raw()
 	if err != nil {
@@ -115,7 +115,8 @@ func (s *API) properties(c *route.Call) ([]capacity.Property, string, error) {
 	return out, doc.Comment, err
 }
 
-// unmasked are the properties of a document, in order, with the values of those that are not shown.
+// unmasked returns the properties of a document, sorted by name. It replaces masked values by the
+// hidden ones in force.
 func (s *API) unmasked(c *route.Call, properties map[string]string) ([]capacity.Property, error) {
 	if len(properties) == 0 {
 		return nil, problem.Invalid("there are no properties", `send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
@@ -134,8 +135,8 @@ func (s *API) unmasked(c *route.Call, properties map[string]string) ([]capacity.
 	return out, nil
 }
 
-// hidden is the value in force of a key whose value is not shown: who sends back what it
-// was shown means that one.
+// hidden returns the value in force of a property whose value is masked. A client that sends back
+// the mask means this value.
 func (s *API) hidden(c *route.Call, name string) (string, bool) {
 	st, _ := s.cfg.Reader.Fork()
 	if v := st.Version(); v != nil {
@@ -148,8 +149,8 @@ func (s *API) hidden(c *route.Call, name string) (string, bool) {
 	return "", false
 }
 
-// xmlProperties reads a Hadoop configuration document without includes and
-// without the environment of this process.
+// xmlProperties reads a Hadoop configuration file. It allows no includes and hides the environment
+// of this process.
 func xmlProperties(b []byte) ([]capacity.Property, error) {
 	o := hadoopconf.DefaultOptions()
 	o.Env = func(string) (string, bool) { return "", false }
@@ -176,7 +177,7 @@ func xmlProperties(b []byte) ([]capacity.Property, error) {
 	return out, nil
 }
 
-// ifMatch reads the version that must be in force; 0 is any.
+// ifMatch returns the version in If-Match, which must be in force; 0 for any.
 func (s *API) ifMatch(c *route.Call) (uint64, error) {
 	text := strings.Trim(strings.TrimPrefix(c.R.Header.Get("If-Match"), "W/"), `"`)
 	if text == "" || text == "*" {
@@ -213,8 +214,8 @@ func (s *API) putConf(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// asUser is the user that a caller with the role submit is, for whom the planner judges; operators are
-// nobody in particular.
+// asUser returns the name and groups of a caller with the role submit, so that the planner can
+// check the user's rights. It returns "" for other roles: the planner does not check them.
 func (s *API) asUser(c *route.Call) (user string, groups []string) {
 	p := auth.Of(c.R)
 	if p.Role != yarn.RoleSubmit {
@@ -226,7 +227,7 @@ func (s *API) asUser(c *route.Call) (user string, groups []string) {
 	return p.Name, groups
 }
 
-// compareWithNow compares properties with those in force here.
+// compareWithNow fills in how properties differ from the configuration in force on this replica.
 func (s *API) compareWithNow(c *route.Call, props []capacity.Property, d *api.ConfApplied) {
 	to, err := capacity.Parse(props)
 	if err != nil {
@@ -241,13 +242,13 @@ func (s *API) compareWithNow(c *route.Call, props []capacity.Property, d *api.Co
 	d.Changes, d.Landings = view.Changes(capacity.Diff(v.Conf, to)), s.landings(ctx, v, to)
 }
 
-// withDynamic adds the dynamic queues that remain with another configuration.
+// withDynamic adds the dynamic queues that would remain under another configuration.
 func withDynamic(v *view.View, to *capacity.Config) (*capacity.Config, error) {
 	keep, _ := to.Remaining(v.State.DynamicQueueList())
 	return to.WithDynamic(keep)
 }
 
-// validateConf judges a configuration on this replica; nothing goes to the leader.
+// validateConf checks a configuration on this replica. Nothing goes to the leader.
 func (s *API) validateConf(c *route.Call) error {
 	d := api.Validation{Valid: true}
 	err := s.checked(c, func() error {
@@ -265,10 +266,11 @@ func (s *API) validateConf(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// checked calls f, which reads and checks a configuration that the call brings: one call at a time. A
-// configuration of 4 MB takes more than a second, and the role read may send it.
+// checked calls f, which reads and checks the configuration in the body of a call, for one call at
+// a time. A configuration of 4 MB takes more than a second, and callers with the role read may send
+// it.
 func (s *API) checked(c *route.Call, f func() error) error {
-	if _, err := c.Raw(); err != nil { // the body may come slowly
+	if _, err := c.Raw(); err != nil { // read the body first: it may arrive slowly
 		return err
 	}
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
@@ -280,7 +282,7 @@ func (s *API) checked(c *route.Call, f func() error) error {
 	return f()
 }
 
-// validate says what a configuration would change, or which faults it has.
+// validate fills in the changes of a configuration, or its faults.
 func validate(v *view.View, props []capacity.Property, d *api.Validation) error {
 	conf, err := capacity.Parse(props)
 	if err == nil {

@@ -18,8 +18,8 @@ import (
 	"rmd/yarn"
 )
 
-// Config is what the API needs. Snapshots, Log, Shadows and the functions may be missing: their
-// endpoints then answer NOT_AVAILABLE.
+// Config configures an API. If Snapshots, Log, Shadows or a function is nil, its endpoints answer
+// NOT_AVAILABLE.
 type Config struct {
 	ID      string // of this replica
 	Version string // of the program
@@ -36,92 +36,94 @@ type Config struct {
 	Problems  *problem.Translator
 	Planner   Planner
 	Shadows   Shadows
-	// Groups are a user's; nil: nobody has any.
+	// Groups returns the groups of a user. If it is nil, no user has groups.
 	Groups func(user string) []string
-	// Count notes an input; result is ok, refused or error.
+	// Count counts an input; result is ok, refused or error.
 	Count func(in input.Input, result string)
 	Now   func() time.Time
-	// Closing ends when the server closes: streams end with it.
+	// Closing ends when the server closes. It ends the event streams.
 	Closing context.Context
 
 	BodyTimeout       time.Duration // to receive a body other than a snapshot
-	ReadTimeout       time.Duration // for a read to be answered
-	WriteTimeout      time.Duration // for a write to be answered
-	Heartbeat         time.Duration // of an event stream
+	ReadTimeout       time.Duration // to answer a read
+	WriteTimeout      time.Duration // to answer a write
+	Heartbeat         time.Duration // interval of the heartbeats of an event stream
 	MaxInputsBytes    int64         // of one body of POST /v1/inputs
-	MaxInputs         int           // frames of one body
-	InputsInFlight    int           // of all bodies together
+	MaxInputs         int           // frames in one body of POST /v1/inputs
+	InputsInFlight    int           // inputs of all bodies together
 	MaxStreams        int           // open event streams
 	MaxLogEntries     int           // of one answer of /v1/log
 	LongestJoinToken  time.Duration
 	DefaultJoinTokens time.Duration
 }
 
-// Planner is what the planner says of states: why applications wait, and what would be.
-// Any of it may be nil.
+// Planner has functions that explain a state or predict changes of it. Each may be nil.
 type Planner struct {
-	// Private returns a fork of the committed state for WhatIf, Preemption and ExplainSubmission, which change
-	// it. Without it they get a fork of the shared one.
+	// Private returns a fork of the committed state for the functions that change their state, such
+	// as WhatIf, Preemption and ExplainSubmission. If it is nil, they get a fork of the shared
+	// state.
 	Private func() *state.State
-	// Explain says why an application waits. It only reads
-	// the state, which others read too, and is called once at a time.
+	// Explain says why an application waits. It only reads the state, which other calls read at the
+	// same time. At most one call runs at a time.
 	Explain func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error)
-	// WhatIf says what another queue configuration would change; an *input.Fault where that one is refused. It is given a fork of its own, one call
-	// at a time, and asks stop now and then whether it should end early.
+	// WhatIf says what another queue configuration would change. It returns an *input.Fault if that
+	// configuration would be refused. It gets a private fork and calls stop from time to time to
+	// learn whether it should end early. At most one call runs at a time.
 	WhatIf func(st *state.State, properties []input.Property, stop func() bool) (*api.WhatIf, error)
-	// Landings compares where applications would go with one configuration and with another one. It only
-	// reads the state, and asks stop now and then whether it should end early.
+	// Landings compares the queues in which applications would be placed under two configurations.
+	// It only reads the state, and calls stop from time to time to learn whether it should end
+	// early.
 	Landings func(st *state.State, from, to *capacity.Config, stop func() bool) *api.Landings
-	// ExplainSubmission explains an application that would be submitted; an *input.Fault where it would be refused. It is given a fork of
-	// its own, one call at a time.
+	// ExplainSubmission explains an application before it is submitted. It returns an *input.Fault
+	// if the submission would be refused. It gets a private fork. At most one call runs at a time.
 	ExplainSubmission func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error)
-	// Forecast says when what an application waits for will start. It forks the state that it is given, and is
-	// called once at a time.
+	// Forecast says when the containers for which an application waits will start. It forks the
+	// state that it gets. At most one call runs at a time.
 	Forecast func(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error)
-	// ForecastReport says how well the forecasts of this replica held.
+	// ForecastReport says how accurate the forecasts of this replica were.
 	ForecastReport func() *api.ForecastReport
-	// Preemption says what preemption does, and what its next round would decide. It is given a fork
-	// of its own, one call at a time.
+	// Preemption says what preemption does, and what its next round would decide. It gets a private
+	// fork. At most one call runs at a time.
 	Preemption func(st *state.State) (*api.Preemption, error)
-	// Preview says what preemption would have done between two times, in Unix milliseconds. It reads the
-	// log itself, and is called once at a time.
+	// Preview says what preemption would have done between two times, in Unix milliseconds. It
+	// reads the log itself. At most one call runs at a time.
 	Preview func(ctx context.Context, from, to int64) (*api.PreemptionPreview, error)
-	// Try plans an input on a fork of its own; an *input.Fault where it is refused.
+	// Try plans an input on a private fork. It returns an *input.Fault if the input is refused.
 	Try func(st *state.State, in input.Input) error
-	// Why says why the events of some entries of the log were decided, from the state just
-	// before each: for an index one for each event, in order. What is not known when the
-	// context ends is left out. It works for callers together, as much as suits pages that
-	// are open; atOnce is for somebody who asks.
+	// Why returns the reasons for the events of log entries, by the entry's index: one for each
+	// event, in order. It derives them from the state just before the entry. It omits what it does
+	// not know when the context ends. Calls share its work, at a pace that suits open pages; atOnce
+	// is for a caller that waits for the answer.
 	Why func(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because
-	// CheapestToDrain chooses the nodes whose loss costs least. It only reads the state.
+	// CheapestToDrain chooses the n nodes whose loss costs least. It only reads the state.
 	CheapestToDrain func(st *state.State, n int) []api.DrainChoice
-	// Rerun plays what a stretch of the log has recorded again, on planners of its own,
-	// with and without reservations. It reads the log itself, and the state only for the
-	// nodes and queues.
+	// Rerun replays the recorded part of the log on planners of its own, with and without
+	// reservations. It reads the log itself and needs the state only for the nodes and queues.
 	Rerun func(ctx context.Context, st *state.State) (*api.Rerun, error)
 }
 
-// Consensus is the replicas' membership and leadership.
+// Consensus gives access to the membership and leadership of the replicas.
 type Consensus interface {
-	// Leader is the leader's id and its peer address; empty when unknown.
+	// Leader returns the leader's id and peer address, or empty strings if it is unknown.
 	Leader() (id, address string)
-	// Role is leader, follower or candidate.
+	// Role returns leader, follower or candidate.
 	Role() string
 	Term() uint64
-	// Ready says whether this replica is the leader or has applied everything that was committed
-	// when it began to follow its leader; if not, why.
+	// Ready reports whether this replica leads, or has applied everything that was committed when
+	// it began to follow its leader. If it is not ready, why says the reason.
 	Ready() (ok bool, why string)
-	// Problem says what is wrong with this replica that a person should look at, "" for nothing.
+	// Problem returns a problem of this replica that needs a person's attention, or "".
 	Problem() string
-	// Staleness is the time since this replica heard the leader: 0 on the
-	// leader, negative when it never has.
+	// Staleness returns the time since this replica last heard from the leader: 0 on the leader,
+	// negative if it never has.
 	Staleness() time.Duration
-	// ReadIndex is the verified leader's commit index.
+	// ReadIndex returns the commit index of the leader, after the leader has verified that it
+	// leads.
 	ReadIndex(ctx context.Context) (uint64, error)
 	Members(ctx context.Context) ([]api.Member, error)
-	// LastFailover is the last election seen here, nil when there was none.
+	// LastFailover returns the last election that this replica saw, or nil.
 	LastFailover() *api.Failover
-	// Failovers are the last elections seen here, newest first.
+	// Failovers returns the last elections that this replica saw, newest first.
 	Failovers() []api.Failover
 	// Verify compares the digests of all replicas at one index.
 	Verify(ctx context.Context) (api.Verify, error)
@@ -136,7 +138,7 @@ type Consensus interface {
 	SetAutopilot(ctx context.Context, settings api.Autopilot) error
 }
 
-// LastHour is what this replica saw in the last hour.
+// LastHour has the samples that this replica took in the last hour.
 type LastHour interface {
 	Cluster(now time.Time) *api.History
 	Queue(slot uint32, path string, now time.Time) *api.History
@@ -145,12 +147,11 @@ type LastHour interface {
 
 // Snapshots saves and restores the whole state.
 type Snapshots interface {
-	// Save opens a fresh, verified snapshot: of the leader's state, or with
-	// stale of this replica's.
+	// Save opens a new, verified snapshot of the leader's state, or with stale of this replica's.
 	Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadCloser, error)
-	// Restore replaces the state by the snapshot read from r. It verifies all
-	// of it first. ReplaceState is the id of the running cluster whose state
-	// may be overwritten; empty only suits a fresh one.
+	// Restore replaces the state by the snapshot in r. It verifies the whole snapshot first.
+	// replaceState is the id of the running cluster whose state may be replaced; it may be empty
+	// only for a new cluster.
 	Restore(ctx context.Context, r io.Reader, replaceState string, dryRun bool) (api.Restored, error)
 	Take(ctx context.Context) (api.Snapshot, error)
 	List(ctx context.Context) ([]api.Snapshot, error)

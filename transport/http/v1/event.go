@@ -21,7 +21,7 @@ import (
 	"rmd/yarn"
 )
 
-// eventFilter says which events a stream is of; empty passes all.
+// eventFilter selects events. Empty fields select all.
 type eventFilter struct {
 	app, node, queue string
 	kinds            map[string]bool // in upper case
@@ -31,14 +31,15 @@ func (f eventFilter) empty() bool {
 	return f.app == "" && f.node == "" && f.queue == "" && f.kinds == nil
 }
 
-// pass takes a queue for itself and everything below it. d is the document of the event.
+// pass reports whether an event passes. The filter's queue includes the queues below it. d is the
+// document of the event.
 func (f eventFilter) pass(e event.Event, d *api.Event) bool {
 	return (f.app == "" || f.app == d.App) && (f.node == "" || f.node == d.Node || relabels(e, f.node)) && (f.kinds == nil || f.kinds[strings.ToUpper(d.Kind)]) &&
 		(f.queue == "" || f.queue == d.Queue || strings.HasPrefix(d.Queue, f.queue+"."))
 }
 
-// relabels says whether an event gives a node, or its host, another label. Its document names only
-// some of the nodes.
+// relabels reports whether an event gives another label to a node or its host. The document of the
+// event names only some of the nodes.
 func relabels(e event.Event, node string) bool {
 	l, ok := e.(*event.NodesLabelled)
 	id, err := yarn.ParseNodeID(node)
@@ -47,8 +48,8 @@ func relabels(e event.Event, node string) bool {
 	})
 }
 
-// eventFilter reads the filters. What they name need not exist yet, but must be
-// well-formed; a short queue name is completed.
+// eventFilter reads the filter from the query. The named objects need not exist yet, but their
+// names must be well-formed. It completes a short queue name.
 func (s *API) eventFilter(c *route.Call, st *state.State, index uint64) (eventFilter, error) {
 	f := eventFilter{app: c.Query.Get("app"), node: c.Query.Get("node"), queue: c.Query.Get("queue"), kinds: route.Words(c.Query["kind"])}
 	v := s.cfg.Views.At(st, index)
@@ -80,7 +81,8 @@ func (s *API) eventFilter(c *route.Call, st *state.State, index uint64) (eventFi
 	return f, route.CheckWords("kind", f.kinds, known)
 }
 
-// batchDoc shows a batch through a filter, and which of its events passed.
+// batchDoc returns the document of a batch with the events that pass the filter, and the positions
+// of those events in the batch.
 func batchDoc(v *view.View, b view.Batch, f eventFilter) (d api.EventBatch, places []int) {
 	d = api.EventBatch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: []api.Event{}}
 	for i, e := range b.Events {
@@ -95,7 +97,7 @@ func (s *API) eventRoutes() []route.Route {
 	return []route.Route{route.Get("/v1/events", "app node queue kind after why", s.streamEvents).Doc("Stream the committed events as Server-Sent Events: event is batch, id is the log index, data is an EventBatch", nil, route.Media("text/event-stream"))}
 }
 
-// lastEventID is what a stream goes on after: Last-Event-ID, or ?after. 0 is
+// lastEventID returns the index after which a stream begins, from Last-Event-ID or ?after. 0 means
 // from now on.
 func (s *API) lastEventID(c *route.Call) (uint64, error) {
 	if text := c.R.Header.Get("Last-Event-ID"); text != "" {
@@ -108,10 +110,9 @@ func (s *API) lastEventID(c *route.Call) (uint64, error) {
 	return c.Number("after", 0)
 }
 
-// streamEvents sends one message for each committed entry with an event that
-// passes. A message's id is the entry's index, so that a client that comes back
-// with Last-Event-ID loses nothing and gets nothing twice. Entries that do not
-// pass move the id along with the heartbeat.
+// streamEvents sends one message for each committed entry with an event that passes the filter. The
+// id of a message is the index of the entry, so a client that reconnects with Last-Event-ID misses
+// no message and gets none twice. The heartbeat advances the id past entries that do not pass.
 func (s *API) streamEvents(c *route.Call) error {
 	from, err := s.lastEventID(c)
 	if err != nil {
@@ -149,19 +150,20 @@ func (s *API) streamEvents(c *route.Call) error {
 	return nil
 }
 
-// stream is one open event stream; its state belongs to the handler's goroutine.
+// stream is an open event stream. Only the handler's goroutine uses it.
 type stream struct {
 	s      *API
 	c      *route.Call
 	filter eventFilter
-	seen   uint64 // the last index looked at
+	seen   uint64 // the last index that was read
 	buf    []byte
-	asked  time.Time // when it was seen last that the caller may listen
-	why    bool      // the reasons of decisions are wanted
-	rest   time.Time // until when none are asked for: they came too late
+	asked  time.Time // when the stream last checked that the caller may still read it
+	why    bool      // send the reasons of decisions
+	rest   time.Time // send no reasons until then, because they came too late
 }
 
-// run sends until the client goes, the server closes, or the client is too slow.
+// run sends messages until the client disconnects or is too slow, the caller may no longer read, or
+// the server closes.
 func (o *stream) run(sub view.Subscription) {
 	ctx, cancel := context.WithCancel(o.c.R.Context())
 	defer cancel()
@@ -192,7 +194,8 @@ func (o *stream) run(sub view.Subscription) {
 	}
 }
 
-// refused says now and then whether the caller may listen no more.
+// refused checks every auth.LookAgain whether the caller may still read the stream, and returns why
+// not.
 func (o *stream) refused() error {
 	if time.Since(o.asked) < auth.LookAgain {
 		return nil
@@ -225,11 +228,11 @@ func (o *stream) send(b view.Batch) bool {
 	return o.write(fmt.Sprintf("id: %d\nevent: batch\ndata: %s\n\n", b.Index, data))
 }
 
-// whyRest is how long a stream does without reasons after they came too late: it
-// must not fall behind for them.
+// whyRest is the time for which a stream sends no reasons after they came too late, so that it does
+// not fall behind.
 const whyRest = 5 * time.Second
 
-// explain fills in why the events were decided.
+// explain fills in the reasons of the events.
 func (o *stream) explain(doc *api.EventBatch, places []int) {
 	if time.Now().Before(o.rest) {
 		return
@@ -241,7 +244,7 @@ func (o *stream) explain(doc *api.EventBatch, places []int) {
 	explainEvents(doc.Events, places, told)
 }
 
-// end tells the client why the stream stops. It may come back with the last id.
+// end tells the client why the stream ends. The client may reconnect with the last id.
 func (o *stream) end(err error) {
 	e := o.s.cfg.Problems.Of(err, false)
 	if e.Code == api.CodeTooOld {
@@ -252,7 +255,7 @@ func (o *stream) end(err error) {
 	}
 }
 
-// write sends and flushes.
+// write sends text and flushes it. It returns false if the client is gone.
 func (o *stream) write(text string) bool {
 	o.buf = append(o.buf[:0], text...)
 	if _, err := o.c.W.Write(o.buf); err != nil {

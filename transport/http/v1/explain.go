@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// Explain is the planner's explanation in the state of the view. One at a time:
-// planning costs a core.
+// Explain returns the planner's explanation for an application in the state of the view. At most
+// one call plans at a time, because it needs a core.
 func (s *API) Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error) {
 	if s.cfg.Planner.Explain == nil {
 		return nil, problem.NotAvailable("the explanation")
@@ -19,8 +19,8 @@ func (s *API) Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, er
 	return s.cfg.Planner.Explain(v.State, id)
 }
 
-// privateFork is a state to plan on: the committed one's, or without Planning
-// the shared fork's, one at a time.
+// privateFork returns a state to plan on: the one of Planner.Private, or without it a fork of the
+// shared state.
 func (s *API) privateFork(shared *state.State) *state.State {
 	if s.cfg.Planner.Private != nil {
 		return s.cfg.Planner.Private()

@@ -18,7 +18,7 @@ func (s *API) forecastRoutes() []route.Route {
 	}
 }
 
-// forecastApp answers when what an application waits for will start.
+// forecastApp answers when the containers for which an application waits will start.
 func (s *API) forecastApp(c *route.Call) error {
 	if s.cfg.Planner.Forecast == nil {
 		return problem.NotAvailable("planning ahead")
@@ -32,7 +32,8 @@ func (s *API) forecastApp(c *route.Call) error {
 	})
 }
 
-// Forecast is when what an application waits for will start, one question at a time.
+// Forecast returns when the containers for which an application waits will start. At most one call
+// plans at a time.
 func (s *API) Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID) (*api.Forecast, error) {
 	if s.cfg.Planner.Forecast == nil {
 		return nil, problem.NotAvailable("planning ahead")
@@ -46,7 +47,7 @@ func (s *API) Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID)
 	return s.cfg.Planner.Forecast(ctx, s.privateFork(v.State), id)
 }
 
-// ForecastReport is how well this replica's forecasts of starts held.
+// ForecastReport returns how accurate this replica's forecasts of starts were.
 func (s *API) ForecastReport() (*api.ForecastReport, error) {
 	if s.cfg.Planner.ForecastReport == nil {
 		return nil, problem.NotAvailable("planning ahead")

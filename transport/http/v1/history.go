@@ -14,8 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// What a reservation's history reads at most: so many entries at once, and in
-// all.
+// Limits for reading the history of a reservation: the entries to read at once, and in all.
 const (
 	historyChunk   = 256
 	historyEntries = 100_000
@@ -37,8 +36,8 @@ func (s *API) reservationHistory(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// History is a reservation's life by the log: made, moved, fulfilled or cancelled, as far
-// back as the log is kept.
+// History returns the life of a reservation from the log: made, moved, fulfilled or cancelled. It
+// covers only the part of the log that the replica still has.
 func (s *API) History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error) {
 	if s.cfg.Log == nil {
 		return nil, problem.NotAvailable("the log")
@@ -57,8 +56,8 @@ func (s *API) History(ctx context.Context, v *view.View, number uint64) (*api.Re
 	return d, nil
 }
 
-// readHistory reads the log backwards until the reservation was made, or the
-// log or what may be read ends.
+// readHistory reads the log backwards until it finds the event that made the reservation, reaches
+// the beginning of the log, or has read historyEntries.
 func (s *API) readHistory(ctx context.Context, v *view.View, number uint64, d *api.ReservationHistory) error {
 	_, first, _, err := s.cfg.Log.Entries(ctx, 0, 1)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *API) readHistory(ctx context.Context, v *view.View, number uint64, d *a
 		from := max(first, next-min(next, historyChunk))
 		entries, from, _, err := view.LogBefore(ctx, s.cfg.Log, from, next)
 		var old *problem.TooOldError
-		if errors.As(err, &old) { // compacted meanwhile
+		if errors.As(err, &old) { // compacted in the meantime
 			return nil
 		}
 		if err != nil {
@@ -92,15 +91,15 @@ func (s *API) readHistory(ctx context.Context, v *view.View, number uint64, d *a
 	return nil
 }
 
-// historyOf adds what one entry tells, the last event first; true when it tells
-// the beginning.
+// historyOf adds the events of an entry, last event first. It reports whether the entry made the
+// reservation.
 func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationHistory) (made bool, err error) {
 	b, err := event.Decode(e.Data)
 	if err != nil {
-		return false, nil // an entry of a newer build: "rmd log show" tells of it
+		return false, nil // an entry of a newer build, which "rmd log show" reports
 	}
 	at := timeOf(b)
-	for i := range d.Events { // what happened later without a stamp of its own
+	for i := range d.Events { // later events in a batch without a time of its own
 		if d.Events[i].AtMillis == 0 {
 			d.Events[i].AtMillis = at
 		}

@@ -21,16 +21,15 @@ func (s *API) inputRoutes() []route.Route {
 	return []route.Route{route.Route{Method: http.MethodPost, Pattern: "/v1/inputs", Class: auth.ClassWrite, Handle: s.postInputs}.Doc("Send encoded inputs of simulated nodes and applications in bulk", route.Media(api.InputsType), route.Media(api.InputsType))}
 }
 
-// answer is the frame that answers one input; done is closed when it is there.
+// answer is the frame that answers one input. done is closed when the frame is complete.
 type answer struct {
 	done chan struct{}
 	data []byte
 }
 
-// postInputs takes inputs in bulk (see api.InputsType). Requests start as they
-// arrive and run concurrently; answers go out in order, each as soon as it and
-// those before it are there. The body is read to its end before the first
-// answer is written, as HTTP/1 clients expect.
+// postInputs accepts inputs in bulk (see api.InputsType). It starts each input when its frame
+// arrives, and the inputs run concurrently. It sends the answers in the order of the inputs. It
+// reads the whole body before it writes the first answer, as HTTP/1 clients expect.
 func (s *API) postInputs(c *route.Call) error {
 	if t := c.Media(); t != api.InputsType {
 		return problem.New(api.CodeUnsupportedMedia, "content type "+t+" is not taken here", "send "+api.InputsType)
@@ -38,7 +37,7 @@ func (s *API) postInputs(c *route.Call) error {
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.WriteTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
-	defer wg.Wait() // none outlives its request
+	defer wg.Wait() // no input outlives its request
 	answers, err := s.startInputs(ctx, c, &wg)
 	if err != nil {
 		cancel()
@@ -56,16 +55,16 @@ func (s *API) postInputs(c *route.Call) error {
 			return nil
 		}
 	}
-	_ = out.Flush() // a client that is gone is no error of ours
+	_ = out.Flush() // the client may be gone
 	return nil
 }
 
-// startInputs reads the frames and starts each. After an error in the body the
-// inputs before it have run; the answer says that the body was bad, and the caller
-// repeats it whole: that is harmless, as for every repeated call.
+// startInputs reads the frames and starts an input for each. If a frame is faulty, the inputs
+// before it have run nevertheless, and the whole request gets an error. The caller can repeat the
+// whole body, as it can repeat every call.
 func (s *API) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGroup) ([]*answer, error) {
 	rc := http.NewResponseController(c.W)
-	_ = rc.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // a recorder in tests has none
+	_ = rc.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // the ResponseRecorder of tests has no deadlines
 	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	body := bufio.NewReaderSize(http.MaxBytesReader(c.W, c.R.Body, s.cfg.MaxInputsBytes), 32<<10)
 	var out []*answer
@@ -92,7 +91,7 @@ func (s *API) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGroup
 	}
 }
 
-// slot waits for room among the inputs in flight.
+// slot waits until another input may be in flight.
 func (s *API) slot(ctx context.Context) error {
 	select {
 	case s.inFlight <- struct{}{}:
@@ -107,9 +106,9 @@ func (s *API) slot(ctx context.Context) error {
 	}
 }
 
-// runInput submits one input. A refusal is a reply like any
-// other; an error is what the submitter says. An operation is recorded in the name
-// of who has sent the body, whatever the frame says.
+// runInput submits one input. The answer to a refused input is a reply; only an error of the
+// submitter is an error frame. The audit names the sender of the body as the caller, whatever the
+// frame says.
 func (s *API) runInput(ctx context.Context, c *route.Call, frame []byte, a *answer) {
 	req, err := input.DecodeRequest(frame)
 	if _, forged := req.Input.(*input.Audit); err == nil && forged {
@@ -143,7 +142,7 @@ func result(r input.Reply) string {
 	return "ok"
 }
 
-// finish stores the framed answer and lets it go.
+// finish stores the answer as a frame and closes done.
 func (a *answer) finish(status byte, body []byte) {
 	frame := make([]byte, 0, len(body)+1)
 	a.data = api.AppendFrame(make([]byte, 0, len(body)+6), append(append(frame, status), body...))

@@ -46,7 +46,7 @@ func (s *API) showLabel(c *route.Call) error {
 	return c.JSON(http.StatusOK, v.Label(label))
 }
 
-// labelFilter reads ?label=, which may be empty; ok says that it is there.
+// labelFilter reads ?label=, which may be empty. ok reports whether the query has it.
 func labelFilter(c *route.Call, v *view.View) (label state.LabelID, ok bool, err error) {
 	if ok = c.Query.Has("label"); ok && c.Query.Get("label") != "" {
 		label, err = v.FindLabel(c.Query.Get("label"))
@@ -87,7 +87,7 @@ func (s *API) labelMap(c *route.Call) error {
 	return route.List(c, "nodes", items, func() any { return route.NextPage{Next: next} })
 }
 
-// hostOrNode reads the name of a host, or of one NodeManager.
+// hostOrNode parses the name of a host or the id of a NodeManager.
 func hostOrNode(text string) (yarn.NodeID, error) {
 	if text == "" || strings.ContainsAny(text, " \t/") {
 		return yarn.NodeID{}, fmt.Errorf("%q is not a host, nor a node id (host:port)", text)
@@ -148,7 +148,8 @@ func (s *API) mapLabels(c *route.Call) error {
 	return s.changeLabels(c, in, doc.DryRun, ids)
 }
 
-// changeLabels changes labels, or says what the change would do. nodes are those that it names.
+// changeLabels changes labels, or with dryRun says what the change would do. nodes are the nodes
+// that the change names.
 func (s *API) changeLabels(c *route.Call, in input.Input, dryRun bool, nodes []yarn.NodeID) (err error) {
 	var d api.LabelChange
 	if dryRun {

@@ -26,8 +26,8 @@ func (s *API) showLastHour(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// LastHour is what this replica saw in the last hour of a queue, a node, or with neither of the
-// cluster.
+// LastHour returns the samples of the last hour for a queue or a node, or for the cluster if both
+// are empty.
 func (s *API) LastHour(v *view.View, queue, node string) (*api.History, error) {
 	now := s.cfg.Now()
 	var d *api.History

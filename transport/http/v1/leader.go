@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// leaderClock knows since when this replica knows the present leader. An
-// election's own time is more exact where it was seen; before the first failover
-// there is none.
+// leaderClock records since when this replica knows the current leader. The time of an election is
+// more exact if this replica saw it, but there is none before the first failover.
 type leaderClock struct {
 	now  func() time.Time
 	mu   sync.Mutex
@@ -16,7 +15,7 @@ type leaderClock struct {
 	at   int64
 }
 
-// look notes who leads.
+// look records the current leader.
 func (l *leaderClock) look(k Consensus) {
 	id, _ := k.Leader()
 	term := k.Term()
@@ -27,8 +26,8 @@ func (l *leaderClock) look(k Consensus) {
 	}
 }
 
-// since is when the present leader took over, in Unix milliseconds; 0 without
-// one.
+// since returns when the current leader took over, in Unix milliseconds, or 0 if there is no
+// leader.
 func (l *leaderClock) since(k Consensus) int64 {
 	l.look(k)
 	f := k.LastFailover()
@@ -43,5 +42,5 @@ func (l *leaderClock) since(k Consensus) int64 {
 	return l.at
 }
 
-// LookAtLeader notes who leads. It is called about every second while nobody asks.
+// LookAtLeader records the current leader. The server calls it every second.
 func (s *API) LookAtLeader() { s.leader.look(s.cfg.Consensus) }

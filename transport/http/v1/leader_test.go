@@ -24,7 +24,7 @@ func TestFirstLeaderSince(t *testing.T) {
 	}
 }
 
-// firstLeader has seen no failover.
+// firstLeader is a Consensus that has seen no failover.
 type firstLeader struct {
 	Consensus
 	leader string

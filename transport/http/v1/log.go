@@ -18,8 +18,8 @@ func (s *API) logRoutes() []route.Route {
 
 const defaultLogCount = 100
 
-// showLog decodes a stretch of this replica's log, names resolved and secrets
-// view.Masked. Entries that no batch is in (elections, membership) show their type.
+// showLog decodes a part of this replica's log. It resolves names and masks secrets. Entries
+// without a batch (elections, membership) show only their type.
 func (s *API) showLog(c *route.Call) error {
 	if s.cfg.Log == nil {
 		return problem.NotAvailable("the log")
@@ -62,8 +62,8 @@ func (s *API) showLog(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// timeLog fills in the time of entries that do not advance the cluster's clock: they were decided in
-// the same millisecond as the entry before.
+// timeLog fills in the time of entries that do not advance the cluster's clock. They were decided
+// in the same millisecond as the entry before.
 func (s *API) timeLog(ctx context.Context, first uint64, entries []api.LogEntry) {
 	at := int64(0)
 	for i := range entries {
@@ -81,15 +81,15 @@ func (s *API) timeLog(ctx context.Context, first uint64, entries []api.LogEntry)
 	}
 }
 
-// timeBefore is the cluster's time just before an entry; 0 when the log, which begins at first, does
-// not tell it.
+// timeBefore returns the cluster's time just before an entry, or 0 if the log has no earlier time.
+// first is the index of the first entry in the log.
 func (s *API) timeBefore(ctx context.Context, first, index uint64) int64 {
 	const step = 16
 	for end := index; end > first; {
 		from := max(first, end-min(end, step))
 		entries, from, _, err := view.LogBefore(ctx, s.cfg.Log, from, end)
 		if err != nil {
-			return 0 // a snapshot has cut the log meanwhile
+			return 0 // a snapshot has truncated the log in the meantime
 		}
 		for _, e := range slices.Backward(entries) {
 			if b, err := event.Decode(e.Data); err == nil && e.Type == "events" && timeOf(b) != 0 {
@@ -101,7 +101,7 @@ func (s *API) timeBefore(ctx context.Context, first, index uint64) int64 {
 	return 0
 }
 
-// timeOf is the time to which a batch advances the cluster's clock; 0 when it does not.
+// timeOf returns the time to which a batch advances the cluster's clock, or 0 if it does not.
 func timeOf(b *event.Batch) (millis int64) {
 	for _, e := range b.Events {
 		if t, ok := e.(*event.TimeAdvanced); ok {
@@ -111,8 +111,8 @@ func timeOf(b *event.Batch) (millis int64) {
 	return millis
 }
 
-// explainLog fills in why the events of entries were decided, as far as the log and
-// the snapshots that are kept tell it in time. places are those of the events in their entries.
+// explainLog fills in the reasons of the events, as far as the planner finds them in time. places
+// has the positions of the events in their entries.
 func (s *API) explainLog(ctx context.Context, entries []api.LogEntry, places [][]int) {
 	var indexes []uint64
 	for _, e := range entries {
@@ -128,7 +128,8 @@ func (s *API) explainLog(ctx context.Context, entries []api.LogEntry, places [][
 	}
 }
 
-// logEntry shows an entry, with the events that pass a filter and their places in it.
+// logEntry returns the document of an entry with the events that pass the filter, and the positions
+// of those events in the entry.
 func logEntry(v *view.View, e view.LogEntry, f eventFilter) (d api.LogEntry, places []int) {
 	d = api.LogEntry{Index: e.Index, Term: e.Term, Type: e.Type, Bytes: len(e.Data)}
 	if e.Type != "events" {

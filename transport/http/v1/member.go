@@ -16,8 +16,8 @@ import (
 	"rmd/transport/http/view"
 )
 
-// admin runs a change of membership under the write timeout. A change is not
-// bound to the caller's connection: it goes on when the caller goes.
+// admin runs an administrative action for at most WriteTimeout. The action continues when the caller
+// disconnects.
 func (s *API) admin(c *route.Call, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.R.Context()), s.cfg.WriteTimeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func (s *API) transferLeader(c *route.Call) error {
 	return c.JSON(http.StatusOK, api.Done{})
 }
 
-// changeMember promotes, demotes or removes.
+// changeMember promotes, demotes or removes a replica.
 func (s *API) changeMember(c *route.Call, action string, f func(Consensus, context.Context, string, api.MemberRequest) error) error {
 	var doc api.MemberRequest
 	if err := c.Read(&doc); err != nil {
@@ -93,8 +93,8 @@ func (s *API) changeMember(c *route.Call, action string, f func(Consensus, conte
 	}
 	told := false
 	if action == "remove" && id == s.cfg.ID && !doc.DryRun {
-		// This replica cannot write any more once it is out: what is going to
-		// be done is recorded before.
+		// This replica cannot write the audit after it is removed. Record the action before, if a
+		// dry run succeeds.
 		if do(api.MemberRequest{Force: doc.Force, DryRun: true}) == nil {
 			c.Audit("cluster "+action, id, nil)
 			told = true
@@ -116,7 +116,7 @@ func (s *API) changeMember(c *route.Call, action string, f func(Consensus, conte
 	return c.JSON(http.StatusOK, d)
 }
 
-// after is the verdict on the replicas once one was promoted, demoted or removed.
+// after returns the verdict on the replicas as if one had been promoted, demoted or removed.
 func (s *API) after(ctx context.Context, action, id string) (*api.Verdict, error) {
 	list, err := s.members(ctx)
 	if err != nil {
@@ -134,12 +134,12 @@ func (s *API) after(ctx context.Context, action, id string) (*api.Verdict, error
 	return &v, nil
 }
 
-// tokenBytes is the size of a join token before its encoding.
+// tokenBytes is the size of an access token or a join token before it is encoded.
 const tokenBytes = 32
 
-// createToken makes a join token here; only its hash goes into the log. Each
-// call makes a new one, so an idempotency key does not bring an old one back:
-// nobody can.
+// createToken makes a join token on this replica. Only the hash of the token goes into the log.
+// Each call makes a new token: an idempotency key cannot bring an earlier one back, because nobody
+// has it any more.
 func (s *API) createToken(c *route.Call) error {
 	var doc api.TokenRequest
 	if err := c.Read(&doc); err != nil {
@@ -168,8 +168,8 @@ func (s *API) createToken(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	// The hash is fresh: that it is there already means that the forwarder repeated
-	// the call after an unknown outcome.
+	// The hash is new. ALREADY_DONE therefore means that the forwarder repeated the call after an
+	// unknown outcome.
 	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone {
 		return f
 	}
@@ -187,14 +187,14 @@ func (s *API) showAutopilot(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// Autopilot is what autopilot sees, and its settings.
+// Autopilot returns the settings of autopilot and its judgment of the replicas.
 func (s *API) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	return s.cfg.Consensus.Autopilot(ctx)
 }
 
-// setAutopilot replaces the settings. Those left out keep their values.
+// setAutopilot changes the settings. Settings that the document omits keep their values.
 func (s *API) setAutopilot(c *route.Call) error {
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.WriteTimeout)
 	defer cancel()

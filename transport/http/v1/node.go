@@ -31,9 +31,9 @@ func (s *API) nodeRoutes() []route.Route {
 	}
 }
 
-// nodePlace is the place of a node in the list of nodes.
+// nodePlace is the position of a node in the list of nodes.
 type nodePlace struct {
-	excluded bool // a host that never registered: these come last
+	excluded bool // an excluded host that never registered; these come last
 	id       yarn.NodeID
 }
 
@@ -126,8 +126,8 @@ func (s *API) nodePlacement(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// knownNode finds the node a write speaks of. A short name is looked up here;
-// a full one is left to the planner, whose state is newer.
+// knownNode returns the id of the node that a write is for. It resolves a host name with this
+// replica's state. It does not check a full id: the planner does, because its state is newer.
 func (s *API) knownNode(c *route.Call) (*view.View, yarn.NodeID, error) {
 	v := s.cfg.Views.Now()
 	id, err := nodeNamed(v, c.Args["id"])
@@ -161,7 +161,7 @@ func (s *API) drainNode(c *route.Call) error {
 	return c.Done(&input.DrainNode{ID: id, DeadlineMillis: deadline})
 }
 
-// deadline is the end of a drain in Unix milliseconds; 0: none.
+// deadline returns the end of a drain in Unix milliseconds, or 0 if there is none.
 func (s *API) deadline(doc api.Drain) (int64, error) {
 	switch {
 	case doc.DeadlineMillis < 0 || doc.Timeout < 0 || (doc.DeadlineMillis != 0 && doc.Timeout != 0):
@@ -193,7 +193,7 @@ func (s *API) drainNodes(c *route.Call) error {
 	return c.Done(in)
 }
 
-// chooseNodes lists the nodes that are drained at the least cost.
+// chooseNodes lists the nodes that are cheapest to drain.
 func (s *API) chooseNodes(c *route.Call) error {
 	count, err := c.Number("count", 1)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *API) chooseNodes(c *route.Call) error {
 	return c.JSON(http.StatusOK, api.DrainChoices{Nodes: s.cfg.Planner.CheapestToDrain(v.State, int(count))})
 }
 
-// maxChosen is how many nodes are chosen at once.
+// maxChosen is the largest number of nodes that a call may ask for.
 const maxChosen = 100_000
 
 func (s *API) undrainNode(c *route.Call) error {

@@ -8,8 +8,8 @@ import (
 	"rmd/transport/http/route"
 )
 
-// openAPI describes this API for programs. It is generated from the routes and the types of
-// package api: make golden.
+// openAPI is the OpenAPI description of this API. "make golden" generates it from the routes and
+// the types of package api.
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -23,6 +23,6 @@ func (s *API) showOpenAPI(c *route.Call) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(openAPI)))
 	c.W.WriteHeader(http.StatusOK)
-	_, _ = c.W.Write(openAPI) // a client that is gone is no error of ours
+	_, _ = c.W.Write(openAPI) // the client may be gone
 	return nil
 }

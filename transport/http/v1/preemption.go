@@ -18,7 +18,7 @@ func (s *API) preemptionRoutes() []route.Route {
 	}
 }
 
-// preemption answers what preemption does. A round runs on a private fork, one question at a time.
+// preemption shows what preemption does. It plans a round on a private fork, one call at a time.
 func (s *API) preemption(c *route.Call) error {
 	if s.cfg.Planner.Preemption == nil {
 		return problem.NotAvailable("planning ahead")
@@ -28,11 +28,11 @@ func (s *API) preemption(c *route.Call) error {
 	})
 }
 
-// previewTimeout is how long a preview may take. It is more than other questions have, so it does not
-// keep them waiting: one preview at a time, and a second one is refused at once.
+// previewTimeout is the most time that a preview may take. Because it is longer than ReadTimeout, a
+// preview does not make other calls wait: a second preview is refused at once.
 const previewTimeout = 2 * time.Minute
 
-// preview answers what preemption would have done. It is a read of the log, on planners of its own.
+// preview says what preemption would have done. It only reads the log and uses its own planners.
 func (s *API) preview(c *route.Call) error {
 	if s.cfg.Planner.Preview == nil {
 		return problem.NotAvailable("playing the log again")

@@ -56,7 +56,7 @@ func (s *API) showQueue(c *route.Call) error {
 	return c.JSON(http.StatusOK, v.Queue(slot, most))
 }
 
-// mostDynamic is how many dynamic children of a queue are wanted.
+// mostDynamic returns how many dynamic children of each queue the caller wants.
 func mostDynamic(c *route.Call) (int, error) {
 	if !c.Query.Has("dynamic") {
 		return view.AllQueues, nil
@@ -86,7 +86,7 @@ func (s *API) adoptQueue(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// compareAdopted compares the configuration in force here with one that has a queue that it adopts.
+// compareAdopted fills in what would change if the configuration in force adopted a dynamic queue.
 func (s *API) compareAdopted(c *route.Call, path string, d *api.ConfApplied) {
 	v := s.cfg.Views.Now()
 	if i := v.Configured(path); i >= 0 {
@@ -96,7 +96,7 @@ func (s *API) compareAdopted(c *route.Call, path string, d *api.ConfApplied) {
 	}
 }
 
-// pathOf is the path of a queue that may be given by a short name.
+// pathOf returns the path of a queue that may be given by a short name.
 func (s *API) pathOf(name string) string {
 	st, index := s.cfg.Reader.Fork()
 	if slot, err := s.cfg.Views.At(st, index).FindQueue(name); err == nil {
@@ -105,8 +105,8 @@ func (s *API) pathOf(name string) string {
 	return name
 }
 
-// place answers where a submission would go. It looks at rules and queues alone: limits and lists of
-// who may submit come after.
+// place says where a submission would go. It considers only the placement rules and the queues,
+// neither limits nor ACLs.
 func (s *API) place(c *route.Call) error {
 	var doc api.PlaceInQueue
 	if err := c.Read(&doc); err != nil {
@@ -119,7 +119,7 @@ func (s *API) place(c *route.Call) error {
 	if fault := input.Check(input.Request{Input: like}); fault != nil {
 		return fault
 	}
-	doc.Name = like.Name // which may have been cut
+	doc.Name = like.Name // Check may have truncated it
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -140,8 +140,8 @@ func (s *API) place(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// placed says where a submission goes, with the configuration in force or with the one that comes with
-// the question.
+// placed returns where a submission goes under the configuration in the document, or without one
+// under the configuration in force.
 func placed(v *view.View, doc *api.PlaceInQueue) (d *api.QueuePlacement, err error) {
 	conf := v.Conf
 	if len(doc.Properties) > 0 {

@@ -8,9 +8,8 @@ import (
 	"rmd/transport/http/view"
 )
 
-// rerun plays what the log has recorded again, with reservations and without. It
-// is a read: planners of its own plan, one question at a time, at most for
-// ReadTimeout.
+// rerun replays the recorded part of the log, with and without reservations. It is a read: it uses
+// its own planners, one call at a time, for at most ReadTimeout.
 func (s *API) rerun(c *route.Call) error {
 	if s.cfg.Planner.Rerun == nil {
 		return problem.NotAvailable("playing the log again")

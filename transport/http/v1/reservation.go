@@ -20,7 +20,7 @@ func (s *API) reservationRoutes() []route.Route {
 	}
 }
 
-// reservationFilter reads the filters; what they name must exist.
+// reservationFilter reads the filters. The named node, application and queue must exist.
 func (s *API) reservationFilter(c *route.Call, v *view.View) (func(r *state.Reservation) bool, error) {
 	var node, app uint32
 	var queues []bool
@@ -77,7 +77,7 @@ func (s *API) listReservations(c *route.Call) error {
 	return route.List(c, "reservations", items, func() any { return reservationTail(v, next) })
 }
 
-// reservationTail is what the list says besides its items.
+// reservationTail returns the fields that follow the list of reservations.
 func reservationTail(v *view.View, next string) any {
 	return struct {
 		Next      string            `json:"next,omitempty"`

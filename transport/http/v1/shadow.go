@@ -13,14 +13,14 @@ import (
 
 // Shadows runs another queue configuration beside the cluster on this replica.
 type Shadows interface {
-	// Start starts one; an *input.Fault where the configuration would be refused.
+	// Start starts a shadow. It returns an *input.Fault if the configuration would be refused.
 	Start(properties []input.Property, in api.StartShadow) (*api.Shadow, error)
 	Show() *api.Shadow
-	// Stop ends it and returns its last report.
+	// Stop ends the shadow and returns its last report.
 	Stop() (*api.Shadow, error)
 }
 
-// maxBehindMillis is the most that a shadow may stay behind the log.
+// maxBehindMillis is the largest delay of a shadow behind the log, in milliseconds.
 const maxBehindMillis = 24 * 3600 * 1000
 
 func (s *API) shadowRoutes() []route.Route {
@@ -31,7 +31,7 @@ func (s *API) shadowRoutes() []route.Route {
 	}
 }
 
-// Shadow compares the cluster with the configuration that runs beside it on this replica; nil: it runs none.
+// Shadow returns the report of the shadow on this replica, or nil if the replica runs no shadows.
 func (s *API) Shadow() *api.Shadow {
 	if s.cfg.Shadows == nil {
 		return nil
@@ -65,7 +65,7 @@ func (s *API) startShadow(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-// shadowProperties reads the request, and the configuration in it as PUT /v1/conf does.
+// shadowProperties reads the request. The configuration in it has the formats of PUT /v1/conf.
 func (s *API) shadowProperties(c *route.Call) (in api.StartShadow, out []input.Property, err error) {
 	b, err := c.Raw()
 	if err != nil {

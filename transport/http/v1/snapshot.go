@@ -29,9 +29,8 @@ func (s *API) snapshots() (Snapshots, error) {
 	return s.cfg.Snapshots, nil
 }
 
-// saveSnapshot streams a snapshot. A stream that breaks ends without its last
-// chunk, so that a client cannot take part of one for the whole; the format has
-// a trailer besides.
+// saveSnapshot streams a snapshot. If an error breaks the stream, the connection closes before the
+// end, so that the client does not take the part for the whole. The format also has a trailer.
 func (s *API) saveSnapshot(c *route.Call) error {
 	snaps, err := s.snapshots()
 	if err != nil {
@@ -57,20 +56,19 @@ func (s *API) saveSnapshot(c *route.Call) error {
 	}
 	if _, err := io.CopyBuffer(struct{ io.Writer }{c.W}, r, make([]byte, 256<<10)); err != nil {
 		s.log.Warn("snapshot not sent whole", "index", info.Index, "error", err)
-		panic(http.ErrAbortHandler) // closes the connection: net/http's way to break a stream
+		panic(http.ErrAbortHandler) // net/http closes the connection
 	}
 	return nil
 }
 
-// slowBody gives every read of a long body its own deadline.
+// slowBody sets a new deadline for each read of a long body.
 type slowBody struct {
 	io.Reader
 	rc *http.ResponseController
 }
 
-// Read implements io.Reader.
 func (b slowBody) Read(p []byte) (int, error) {
-	_ = b.rc.SetReadDeadline(time.Now().Add(route.ChunkTimeout)) // a recorder in tests has none
+	_ = b.rc.SetReadDeadline(time.Now().Add(route.ChunkTimeout)) // the ResponseRecorder of tests has no deadlines
 	return b.Reader.Read(p)
 }
 
@@ -123,7 +121,7 @@ func (s *API) listSnapshots(c *route.Call) error {
 	return c.JSON(http.StatusOK, api.Snapshots{Snapshots: list})
 }
 
-// Snapshots are those of this replica, the newest first.
+// Snapshots returns the snapshots of this replica, newest first.
 func (s *API) Snapshots(ctx context.Context) ([]api.Snapshot, error) {
 	snaps, err := s.snapshots()
 	if err != nil {
@@ -146,8 +144,8 @@ func (s *API) Snapshots(ctx context.Context) ([]api.Snapshot, error) {
 	return list, nil
 }
 
-// takenMillis is when a snapshot was taken, by the id that the snapshot store
-// gives: TERM-INDEX-UNIX_MILLISECONDS; 0 for another.
+// takenMillis returns when a snapshot was taken, in Unix milliseconds. It takes the time from the
+// id that the snapshot store gives: TERM-INDEX-UNIX_MILLISECONDS. It returns 0 for other ids.
 func takenMillis(id string) int64 {
 	parts := strings.Split(id, "-")
 	if len(parts) != 3 {

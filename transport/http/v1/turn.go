@@ -9,16 +9,17 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// turn is what one call has at a time, since it costs a core. Who has it writes no answer before it is
-// given back: a client may read slowly.
+// turn allows one call at a time to do work that needs a core. The call must give the turn back
+// before it writes its answer, because the client may read slowly.
 type turn struct {
 	taken chan struct{}
-	doing atomic.Value // what the call does that has it, for a refusal of the next: a string
+	doing atomic.Value // a string: what the current call does, for the refusal of the next one
 }
 
 func newTurn() *turn { return &turn{taken: make(chan struct{}, 1)} }
 
-// take waits for the turn. Doing says what it is for to those it keeps waiting.
+// take waits for the turn. doing says what the caller does; a call that waits in vain gets it in
+// its error.
 func (t *turn) take(ctx context.Context, doing string) error {
 	select {
 	case t.taken <- struct{}{}:

@@ -12,9 +12,8 @@ import (
 	"rmd/transport/http/view"
 )
 
-// whatIf answers what another queue configuration would change. It is a read:
-// the planner plans on a private fork, one question at a time, at most for
-// ReadTimeout.
+// whatIf says what another queue configuration would change. It is a read: the planner plans on a
+// private fork, one call at a time, for at most ReadTimeout.
 func (s *API) whatIf(c *route.Call) error {
 	if s.cfg.Planner.WhatIf == nil {
 		return problem.NotAvailable("planning ahead")
@@ -44,7 +43,8 @@ func (s *API) whatIf(c *route.Call) error {
 	})
 }
 
-// landings says which applications a configuration would send elsewhere; nil where that is not known.
+// landings returns which applications a configuration would place in another queue, or nil if that
+// is unknown.
 func (s *API) landings(ctx context.Context, v *view.View, to *capacity.Config) *api.Landings {
 	if s.cfg.Planner.Landings == nil || v.Conf == nil {
 		return nil
@@ -52,7 +52,7 @@ func (s *API) landings(ctx context.Context, v *view.View, to *capacity.Config) *
 	return s.cfg.Planner.Landings(v.State, v.Conf, to, func() bool { return ctx.Err() != nil })
 }
 
-// invalidConf is a configuration that cannot be used, with every fault.
+// invalidConf returns the error for an invalid configuration, with all its faults.
 func invalidConf(err error) error {
 	e := problem.New(string(input.InvalidQueues), "the queue configuration is invalid", "nothing was changed; \"rmd conf validate\" says more")
 	if bad, ok := err.(*capacity.Invalid); ok {
@@ -65,8 +65,8 @@ func invalidConf(err error) error {
 	return e
 }
 
-// planAhead answers with what f plans: one question at a time, at most for ReadTimeout. Doing says
-// what it does to those it keeps waiting.
+// planAhead answers with the result of f. At most one call plans at a time, for at most
+// ReadTimeout. doing says what f does; a call that waits in vain gets it in its error.
 func (s *API) planAhead(c *route.Call, doing string, f func(ctx context.Context, v *view.View) (any, error)) error {
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()

@@ -7,14 +7,13 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// How long the reasons of decisions are waited for: by who asks for them, and by a
-// stream.
+// The time to wait for reasons: for a caller that asks for them, and in a stream.
 const (
 	whyAsked    = 5 * time.Second
 	whyStreamed = 100 * time.Millisecond
 )
 
-// why asks for reasons, at most for a time.
+// why returns the reasons of log entries. It waits at most the given time.
 func (s *API) why(ctx context.Context, indexes []uint64, wait time.Duration) map[uint64][]api.Because {
 	if s.cfg.Planner.Why == nil || len(indexes) == 0 {
 		return nil
@@ -24,14 +23,14 @@ func (s *API) why(ctx context.Context, indexes []uint64, wait time.Duration) map
 	return s.cfg.Planner.Why(ctx, indexes, wait == whyAsked)
 }
 
-// Reasons are those of the decisions of some entries, as far as they are at hand in time;
-// on says that this replica finds them out at all.
+// Reasons returns the reasons of the decisions in log entries, as far as they are known in time. on
+// reports whether this replica finds reasons at all.
 func (s *API) Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool) {
 	return s.why(ctx, indexes, wait), s.cfg.Planner.Why != nil
 }
 
-// explainEvents fills in the reasons of an entry's events; place says which ones of
-// the entry they are.
+// explainEvents fills in the reasons of an entry's events. places has the positions of the events
+// in the entry.
 func explainEvents(events []api.Event, places []int, told []api.Because) {
 	for i := range events {
 		explainEvent(&events[i], told, places[i])
