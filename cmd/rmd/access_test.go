@@ -14,7 +14,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// accessFile makes an access token and returns the file that holds it.
+// accessFile creates an access token, writes it to a file and returns the file's name.
 func (c *processes) accessFile(name, role string, more ...string) string {
 	c.t.Helper()
 	file := filepath.Join(c.t.(*testing.T).TempDir(), name)
@@ -25,9 +25,9 @@ func (c *processes) accessFile(name, role string, more ...string) string {
 	return file
 }
 
-// TestAccessTokens follows tokens over the death of a leader: made by one,
-// good at every replica, revoked under the next one. The settings of autopilot
-// go the same way, and outlive a restart of all.
+// TestAccessTokens checks that a token works at every replica, and that a token created before a
+// change of leader can be revoked after it. It checks the same for the settings of autopilot, and
+// that they remain after all replicas restart.
 func TestAccessTokens(t *testing.T) {
 	t.Parallel()
 	c := startProcesses(t, 3, calm, "")
@@ -35,7 +35,7 @@ func TestAccessTokens(t *testing.T) {
 	boss := c.accessFile("boss", "admin")
 	c.refused(7, "UNAUTHENTICATED", "queue", "stop", "root.online")
 	c.refused(7, "UNAUTHENTICATED", "access", "token", "create", "--role", "admin", "--name", "mallory")
-	c.done("queue", "list") // reads stay open
+	c.done("queue", "list") // reading needs no token
 	ci := c.accessFile("ci", "operator", "--token-file", boss)
 	c.done("queue", "stop", "root.online", "--token-file", ci)
 	c.refused(7, "ci has the role operator, this needs admin", "autopilot", "set", "min_quorum=3", "--token-file", ci)
@@ -77,11 +77,11 @@ func TestAccessTokens(t *testing.T) {
 	c.refused(7, "UNAUTHENTICATED", "queue", "stop", "root.online")
 	c.done("queue", "stop", "root.online", "--token-file", boss)
 	c.done("access", "token", "revoke", "boss", "--token-file", boss)
-	c.done("queue", "start", "root.online") // as before there were any
+	c.done("queue", "start", "root.online") // the last token is revoked, so none is needed again
 }
 
-// TestCertificatesInUse: a replica with TLS takes a role from a certificate, and
-// a renewed certificate of its own at SIGHUP.
+// TestCertificatesInUse checks that a replica with TLS reads a role from a client certificate, and
+// that it loads its own renewed certificate on SIGHUP.
 func TestCertificatesInUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

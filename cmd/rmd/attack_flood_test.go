@@ -11,14 +11,14 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// What comes back from a crowd.
+// Expected results of hostileCrowds.
 const (
 	tooMany  = `^[1-9]\d* of 2000 refused`
 	newcomer = `refused; HTTP/1\.1 200 `
 )
 
-// hostileCrowds are inputs that are hostile by their number: connections above the limits are
-// refused, and below them a caller is served that comes while they stay.
+// hostileCrowds are inputs that are hostile by their number. The replica refuses connections above
+// its limits. Below the limits, it serves a new caller while the hostile connections are open.
 var hostileCrowds = []hostile{
 	{"2,000 silent connections to REST", tooMany, crowdOf(2000, (*attack).web, "", nil)},
 	{"500 headers that never end", newcomer, crowdOf(500, (*attack).web, "GET / HTTP/1.1\r\nHost: {host}\r\nX-A: ", newcomerWeb)},
@@ -50,16 +50,16 @@ var hostileCrowds = []hostile{
 	{"200 guesses of a token, at once", `^200 of 200 refused`, manyRequests(200, req("GET /v1/apps?limit=1", "Authorization: Bearer rmd_guess", ""))},
 }
 
-// newcomerPeer is another replica that is no member.
+// newcomerPeer connects to the peer port as another replica that is not a member.
 func newcomerPeer(a *attack) string {
 	return spoken(exchange(a.dialer(), a.at.peer, nil, time.Second, peerHello(3, "", "test", "rm8", "0000000000000000", "")))
 }
 
-// unknownCall is a call between replicas of a method that there is not.
+// unknownCall is a call with a method that the peer port does not have.
 const unknownCall = "\x00\x00\x00\x0a\x01\x63\x00\x00\x00\x00\x00\x00\x00\x07"
 
-// largeFromOne fills with large frames what one address may have of the clients' port, while another
-// address sends one.
+// largeFromOne sends large frames from one address until that address has used its share of the
+// clients' port. Meanwhile, another address sends one large frame.
 func largeFromOne(a *attack) string {
 	large := rpc(clientPort, "ann", "getQueueInfo", &proto.GetQueueInfoRequestProto{}, `queueName: "`+strings.Repeat("q", 100<<10)+`"`)
 	b := *a
@@ -68,7 +68,7 @@ func largeFromOne(a *attack) string {
 	return crowdOf(40, at(clientPort), frame, func(*attack) string { return large(a) })(&b)
 }
 
-// oneAddress has all connections come from one address.
+// oneAddress makes all connections of send come from one address.
 func oneAddress(send func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		b := *a
@@ -83,13 +83,13 @@ func at(port yarnPort) func(*attack) (string, *tls.Config) {
 
 func atPeer(a *attack) (string, *tls.Config) { return a.at.peer, nil }
 
-// Those who come meanwhile.
+// Calls of a new caller while hostile connections are open.
 var (
 	newcomerWeb  = req("GET /v1/health", "", "")
 	newcomerYarn = rpc(clientPort, "ann", "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, "")
 )
 
-// manyRequests sends a request many times at once, and counts those that are refused.
+// manyRequests sends a request n times at once and counts the refused ones.
 func manyRequests(n int, send func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		var wg sync.WaitGroup

@@ -17,8 +17,9 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// honest are callers that go on while others attack: a client that submits and lists over REST, a
-// NodeManager and an AM. What they wait for is kept by window; even windows are quiet.
+// honest are callers that continue while others attack: a client that submits and lists over REST,
+// a NodeManager and an AM. It records how long their calls take, by window. Nobody attacks in
+// windows with an odd number, nor in window 0.
 type honest struct {
 	a       *attack
 	node    *nodeManager
@@ -27,7 +28,7 @@ type honest struct {
 	stopped chan struct{}
 	once    sync.Once
 	wg      sync.WaitGroup
-	// submitted is the last application that is not killed yet.
+	// submitted is the last application that is not killed yet. It is nil if there is none.
 	submitted atomic.Pointer[string]
 
 	mu     sync.Mutex
@@ -58,7 +59,7 @@ func (a *attack) behaveWell() *honest {
 		h.submitted.Store(&doc.ID)
 		return err
 	})
-	h.loop("kill", func() error { // so that the queue does not become full
+	h.loop("kill", func() error { // keep the queue from becoming full
 		id := h.submitted.Swap(nil)
 		if id == nil {
 			return nil
@@ -93,7 +94,7 @@ func (h *honest) rest(p *process, method, path, body string, want int) ([]byte, 
 	return b, err
 }
 
-// loop calls again and again until the end, and keeps how long each call took.
+// loop repeats call until stop, and records how long each call took.
 func (h *honest) loop(kind string, call func() error) {
 	h.wg.Go(func() {
 		for {
@@ -135,7 +136,7 @@ func (h *honest) quiet(d time.Duration) {
 	h.next()
 }
 
-// hostile is one in which assault runs, for d and until it has done everything once.
+// hostile is a window in which assault runs, at least for d and until it has sent every input once.
 func (h *honest) hostile(assault func(over <-chan struct{}), d time.Duration) {
 	over := make(chan struct{})
 	time.AfterFunc(d, func() { close(over) })
@@ -148,9 +149,9 @@ func (h *honest) stop() {
 	h.wg.Wait()
 }
 
-// judge holds that each caller was served, and as quickly as in the quiet: the ratios of the calls'
-// p99, averaged over the kinds of calls. Short or few windows tell little: then the figure is only
-// printed.
+// judge checks that every honest call was served, and that calls under attack were not much slower
+// than in the quiet windows: it averages the ratios of the p99 over the kinds of calls. Few or
+// short windows are not conclusive, so in that case it only logs the ratio.
 func (h *honest) judge(t *testing.T, window time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,12 +176,13 @@ func (h *honest) judge(t *testing.T, window time.Duration) {
 	}
 }
 
-// slowdown compares the windows of attack with the quiet ones. Each is held against the two around it,
-// and the median of these ratios counts, or the ratio of all windows together if that is smaller: a
-// moment in which the machine was busy with something else tells nothing.
+// slowdown compares the windows under attack with the quiet windows. It computes the ratio of each
+// to the two windows around it, and takes the median. If the ratio of all windows together is
+// smaller, it takes that one: one window in which the machine was busy with something else must not
+// count.
 func slowdown(windows [][]time.Duration) (ratio float64, quiet, hostile []time.Duration, ok bool) {
 	var ratios []float64
-	for i := 1; i < len(windows); i++ { // 0 is for warming up
+	for i := 1; i < len(windows); i++ { // window 0 is the warm-up
 		if i%2 == 1 {
 			quiet = append(quiet, windows[i]...)
 			continue

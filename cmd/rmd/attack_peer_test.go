@@ -11,14 +11,15 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// What the port between replicas may answer to who is none.
+// Allowed answers of the peer port to callers that are not members.
 const (
-	noHello  = `^\((closed|open)\)$`                                          // nothing at all
-	noPeer   = `^no connection|^\(closed\)$|^hello [1-9]\d* [^|]*\(closed\)$` // refused by TLS, or by the hello; and no frame is answered
+	noHello  = `^\((closed|open)\)$`                                          // no answer
+	noPeer   = `^no connection|^\(closed\)$|^hello [1-9]\d* [^|]*\(closed\)$` // refused by TLS or by the hello; no frame is answered
 	tlsAlert = `^\x15|^no connection|` + noHello
 )
 
-// hostilePeer is what strangers send to the port between replicas, with TLS and without.
+// hostilePeer are inputs for the peer port from callers that are not replicas, with and without
+// TLS.
 var hostilePeer = []hostile{
 	{"noise", tlsAlert, peerRaw(bytes.Repeat([]byte{0x80, 0xff, 0, 0x13}, 1024))},
 	{"HTTP", tlsAlert, peerRaw([]byte("GET /v1/cluster HTTP/1.1\r\nHost: a\r\n\r\n"))},
@@ -35,7 +36,7 @@ var hostilePeer = []hostile{
 	{"no name", noPeer + `|` + tlsAlert, peerPlain(3, "", "")},
 }
 
-// hostileCertificates are callers with certificates that open nothing, at every method.
+// hostileCertificates are callers that have no certificate of a member. They try every method.
 var hostileCertificates = []hostile{
 	{"no certificate", noPeer, stranger(func(c *certificates) *tls.Config { return c.anonymous() }, "test", "rm2")},
 	{"a certificate of another authority", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.other, "test", "rm2") }, "test", "rm2")},
@@ -53,12 +54,12 @@ var hostileCertificates = []hostile{
 	}, "test", "rm2")},
 }
 
-// peerRaw sends bytes to the port between replicas as they are.
+// peerRaw sends bytes unchanged to the peer port.
 func peerRaw(send ...[]byte) func(*attack) string {
 	return func(a *attack) string { return exchange(a.dialer(), a.at.peer, nil, 10*time.Second, send...) }
 }
 
-// peerHello introduces a caller as a replica.
+// peerHello returns the hello of a replica.
 func peerHello(kind byte, words ...string) []byte {
 	body := append([]byte{kind, 0}, make([]byte, 8)...)
 	for _, w := range words {
@@ -67,15 +68,15 @@ func peerHello(kind byte, words ...string) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte("RMDP\x01"), uint16(len(body))), body...)
 }
 
-// peerPlain introduces itself without TLS.
+// peerPlain sends a hello without TLS.
 func peerPlain(kind byte, cluster, id string) func(*attack) string {
 	return func(a *attack) string {
 		return spoken(exchange(a.dialer(), a.at.peer, nil, 10*time.Second, peerHello(kind, "", cluster, id, "0000000000000000", "")))
 	}
 }
 
-// stranger shows a certificate, introduces itself as a member of the cluster for each kind of
-// connection, with the incarnation that member has, and calls every method.
+// stranger connects with a certificate that is not the member's, sends the hello of the member id
+// for each kind of connection, and calls every method.
 func stranger(shows func(*certificates) *tls.Config, cluster, id string) func(*attack) string {
 	return func(a *attack) string {
 		secure := shows(a.certs)
@@ -97,7 +98,8 @@ func stranger(shows func(*certificates) *tls.Config, cluster, id string) func(*a
 	}
 }
 
-// identityOf is what a member's hello carries; of a stranger it is made up.
+// identityOf returns the incarnation and the cluster id for a hello. If id was never a member, the
+// incarnation is invented.
 func (a *attack) identityOf(id string) (incarnation, clusterID string) {
 	var c api.Cluster
 	a.get(a.all[0], "/v1/cluster", &c)
@@ -108,7 +110,7 @@ func (a *attack) identityOf(id string) (incarnation, clusterID string) {
 	return incarnation, c.ClusterID
 }
 
-// spoken puts the answer of the port between replicas into words.
+// spoken converts an answer of the peer port to text.
 func spoken(got string) string {
 	if !strings.HasPrefix(got, "RMDP") || len(got) < 18 {
 		return got

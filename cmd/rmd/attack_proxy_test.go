@@ -17,8 +17,8 @@ import (
 	"rmd/yarn"
 )
 
-// hostileOwners are callers who go beyond what is theirs: an AM whose page is not its own, a key that
-// somebody else used, a command that takes a running cluster for its own.
+// hostileOwners are callers that use what belongs to others: a tracking page that is not the AM's
+// own, an idempotency key of another user, a replay whose environment names a running cluster.
 var hostileOwners = []hostile{
 	{"a page at the address of a cloud's secrets", `^HTTP/1\.1 (403|508) `, pageAt("http://169.254.169.254/latest/meta-data/")},
 	{"a page at the same address in IPv6", `^HTTP/1\.1 (403|502|508) `, pageAt("http://[fe80::a9fe:a9fe]/")},
@@ -30,7 +30,7 @@ var hostileOwners = []hostile{
 	{"a replay with the cluster in the environment", `(?s)^0 .*private cluster`, (*attack).replayElsewhere},
 }
 
-// pageAt has an attacker's AM say that its page is somewhere, and opens that page.
+// pageAt makes the attacker's AM report a tracking URL, and opens the page through the proxy.
 func pageAt(where string) func(*attack) string {
 	return func(a *attack) string {
 		got := asMallory(`tracking_url: "` + strings.ReplaceAll(where, "{own}", a.at.http) + `"`)(a)
@@ -41,8 +41,8 @@ func pageAt(where string) func(*attack) string {
 	}
 }
 
-// hostilePage opens a page that sends headers which are not a page's to send; it holds that none of
-// them arrives.
+// hostilePage opens, through the proxy, a page that sets headers which only rmd may set. It checks
+// that none of them arrives.
 func hostilePage(headers ...string) func(*attack) string {
 	return func(a *attack) string {
 		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -57,7 +57,7 @@ func hostilePage(headers ...string) func(*attack) string {
 	}
 }
 
-// othersKey submits under an idempotency key that another user has used.
+// othersKey submits an application with an idempotency key that another user has used.
 func othersKey(a *attack) string {
 	body := `{"queue":"root.b","unmanaged":true}`
 	key := fmt.Sprintf("attack/%d", a.source.Add(1))
@@ -65,7 +65,7 @@ func othersKey(a *attack) string {
 	submit := func(as string) (out api.Submitted) {
 		said = req("POST /v1/apps", "Idempotency-Key: "+key+"\n"+asJSON+"{"+as+"}", body)(a)
 		_, doc, _ := strings.Cut(said, "\r\n\r\n")
-		_ = json.Unmarshal([]byte(strings.TrimSuffix(doc, endClosed)), &out) // no document has no id
+		_ = json.Unmarshal([]byte(strings.TrimSuffix(doc, endClosed)), &out) // without a document, the id is empty
 		return out
 	}
 	first, second := submit("honest"), submit("submit")
@@ -81,7 +81,8 @@ func othersKey(a *attack) string {
 	return "another application"
 }
 
-// replayElsewhere replays a trace while the environment names the cluster, which it must leave alone.
+// replayElsewhere replays a trace while the environment names the cluster. The replay must not use
+// that cluster.
 func (a *attack) replayElsewhere() string {
 	file := filepath.Join(a.TempDir(), "trace.csv")
 	if err := os.WriteFile(file, []byte("submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,a,u,root.b,0,1,1024,1,0,1\n"), 0o600); err != nil {
@@ -91,13 +92,13 @@ func (a *attack) replayElsewhere() string {
 	return fmt.Sprintf("%d %s%s", code, out, errs)
 }
 
-// killTheNext begins to kill the next applications before they are there, submits some as somebody else,
-// and then ends the requests.
+// killTheNext sends requests that kill the next applications, but without the last bytes. Then
+// other users submit applications, and the requests are completed.
 func (a *attack) killTheNext() string {
 	submitted := func() (out api.Submitted) {
 		said := req("POST /v1/apps", asJSON+"{operator}", `{"user":"ann","queue":"root.b","unmanaged":true}`)(a)
 		_, doc, _ := strings.Cut(said, "\r\n\r\n")
-		_ = json.Unmarshal([]byte(strings.TrimSuffix(doc, endClosed)), &out) // no document has no id
+		_ = json.Unmarshal([]byte(strings.TrimSuffix(doc, endClosed)), &out) // without a document, the id is empty
 		return out
 	}
 	first, err := yarn.ParseApplicationID(submitted().ID)
@@ -120,7 +121,7 @@ func (a *attack) killTheNext() string {
 				return
 			}
 			defer nc.Close()
-			_, _ = io.WriteString(nc, head) // what was refused takes none
+			_, _ = io.WriteString(nc, head) // a refused connection accepts no data
 			<-release
 			_, _ = io.WriteString(nc, "{}")
 			_ = nc.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -129,7 +130,7 @@ func (a *attack) killTheNext() string {
 			got[i] = string(b)
 		})
 	}
-	time.Sleep(50 * time.Millisecond) // the heads arrive
+	time.Sleep(50 * time.Millisecond) // wait until the headers have arrived
 	ids := []string{first.String()}
 	for range 3 {
 		ids = append(ids, submitted().ID)

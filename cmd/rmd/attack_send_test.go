@@ -20,14 +20,14 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// What ends the answer to raw bytes, after what came back.
+// Ends of the answer that exchange returns.
 const (
 	endClosed = "(closed)"
-	endOpen   = "(open)" // nothing more came in time
+	endOpen   = "(open)" // no more data arrived in time
 )
 
-// exchange connects, sends, and returns what comes back until the other side ends the connection,
-// at most for a time.
+// exchange connects, sends, and returns the answer until the other side closes the connection or
+// within has passed.
 func exchange(d *net.Dialer, address string, secure *tls.Config, within time.Duration, send ...[]byte) string {
 	nc, err := dialHostile(d, address, secure)
 	if err != nil {
@@ -40,7 +40,7 @@ func exchange(d *net.Dialer, address string, secure *tls.Config, within time.Dur
 	wg.Go(func() {
 		for _, b := range send {
 			if _, err := nc.Write(b); err != nil {
-				return // cut off before all was sent
+				return // the other side closed the connection before everything was sent
 			}
 		}
 	})
@@ -59,7 +59,7 @@ func dialHostile(d *net.Dialer, address string, secure *tls.Config) (net.Conn, e
 	return tls.DialWithDialer(d, "tcp", address, secure)
 }
 
-// web is the address of the REST port, and how to speak TLS there.
+// web returns the address of the REST port, and its TLS configuration or nil.
 func (a *attack) web() (string, *tls.Config) {
 	if a.certs == nil {
 		return a.at.http, nil
@@ -67,7 +67,7 @@ func (a *attack) web() (string, *tls.Config) {
 	return a.certs.web[a.at], a.certs.anonymous()
 }
 
-// raw sends bytes to the REST port.
+// raw sends text unchanged to the REST port.
 func raw(text string) func(*attack) string {
 	return func(a *attack) string {
 		at, secure := a.web()
@@ -75,8 +75,8 @@ func raw(text string) func(*attack) string {
 	}
 }
 
-// req sends one request to the REST port; headers are lines. In all of them {name} stands for a
-// token of that role and other names of the run.
+// req sends one request to the REST port. headers has one header per line. In all arguments, {ROLE}
+// stands for the token of a role, and other names in braces for other values of the run.
 func req(line, headers, body string) func(*attack) string {
 	var b strings.Builder
 	b.WriteString(line + " HTTP/1.1\r\nConnection: close\r\n")
@@ -92,7 +92,7 @@ func req(line, headers, body string) func(*attack) string {
 	return raw(b.String() + "\r\n" + body)
 }
 
-// never holds that an answer does not repeat a text as it was sent.
+// never checks that an answer does not repeat text unchanged.
 func never(text string, send func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		got := send(a)
@@ -103,7 +103,7 @@ func never(text string, send func(*attack) string) func(*attack) string {
 	}
 }
 
-// fill puts the names of this run into a text.
+// fill replaces the names in braces with the values of this run.
 func (a *attack) fill(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
@@ -121,7 +121,7 @@ func (a *attack) fill(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// yarnPort is one of YARN's ports and the protocol that belongs there.
+// yarnPort is one of YARN's ports and its protocol.
 type yarnPort struct {
 	address  func(ports) string
 	protocol string
@@ -134,28 +134,28 @@ var (
 	adminPort   = yarnPort{func(p ports) string { return p.admin }, adminProtocol}
 )
 
-// rpc calls a method as a user of one's choice; the request is given as text, in which {ann} is an
-// honest user's application. It returns the refusal, or the answer.
+// rpc calls a method as the given user. The request is in text format, where {ann} stands for an
+// application of an honest user. It returns the refusal or the answer.
 func rpc(port yarnPort, user, method string, req gproto.Message, text string) func(*attack) string {
 	return func(a *attack) string {
 		return a.callAs(port, ipc.Target{User: user}, method, a.parsed(req, text), &proto.RefreshQueuesResponseProto{})
 	}
 }
 
-// rpcReply is one whose answer counts.
+// rpcReply is like rpc, but the caller looks at the reply.
 func rpcReply(port yarnPort, method string, req, reply gproto.Message, text string) func(*attack) string {
 	return func(a *attack) string {
 		return a.callAs(port, ipc.Target{User: "mallory"}, method, a.parsed(req, text), reply)
 	}
 }
 
-// registration registers a node of one's choice.
+// registration registers a NodeManager. text has more fields of the request.
 func registration(text string) func(*attack) string {
 	return rpcReply(trackerPort, "registerNodeManager", &proto.RegisterNodeManagerRequestProto{}, &proto.RegisterNodeManagerResponseProto{},
 		`node_id <host: "127.0.66.67" port: 1> http_port: 1 nm_version: "3.4.2" `+text)
 }
 
-// withToken shows a token.
+// withToken calls a method with a token.
 func withToken(port yarnPort, method string, identifier, password []byte) func(*attack) string {
 	return func(a *attack) string {
 		to := ipc.Target{Token: &ipc.Token{Identifier: identifier, Password: password}}
@@ -163,7 +163,8 @@ func withToken(port yarnPort, method string, identifier, password []byte) func(*
 	}
 }
 
-// submission submits under an id; {fresh} stands for one that was handed out for it.
+// submission submits an application with the given id. {fresh} stands for an id from
+// getNewApplication.
 func submission(id, more string) func(*attack) string {
 	return func(a *attack) string {
 		id := id
@@ -188,7 +189,7 @@ func submission(id, more string) func(*attack) string {
 	}
 }
 
-// asMallory is an allocate call of an attacker's own AM.
+// asMallory makes an allocate call of the attacker's own AM.
 func asMallory(text string) func(*attack) string {
 	return func(a *attack) string {
 		a.mu.Lock()
@@ -206,7 +207,7 @@ func asMallory(text string) func(*attack) string {
 	}
 }
 
-// parsed reads a request from text.
+// parsed parses a request from text format.
 func (a *attack) parsed(req gproto.Message, text string) gproto.Message {
 	out := gproto.CloneOf(req)
 	if err := (prototext.UnmarshalOptions{AllowPartial: true}).Unmarshal([]byte(a.fill(text)), out); err != nil {
@@ -238,7 +239,7 @@ func frames(port yarnPort, send ...[]byte) func(*attack) string {
 	}
 }
 
-// framed puts the length before bytes.
+// framed returns the parts as a frame, with the length first.
 func framed(parts ...[]byte) []byte {
 	n := 0
 	for _, p := range parts {
@@ -251,7 +252,7 @@ func framed(parts ...[]byte) []byte {
 	return out
 }
 
-// every plays an input at each of YARN's ports, and joins what came back.
+// every sends an input to each of YARN's ports, and joins the answers.
 func every(send func(yarnPort) func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		var got []string
@@ -262,8 +263,8 @@ func every(send func(yarnPort) func(*attack) string) func(*attack) string {
 	}
 }
 
-// crowdOf opens connections that send some bytes and then stay, and calls meanwhile. It returns how
-// many were refused, and what meanwhile returned.
+// crowdOf opens n connections that send hello and then stay open. Then it calls meanwhile, unless
+// that is nil. It returns how many connections were refused, and the result of meanwhile.
 func crowdOf(n int, address func(*attack) (string, *tls.Config), hello string, meanwhile func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		at, secure := address(a)
@@ -272,7 +273,7 @@ func crowdOf(n int, address func(*attack) (string, *tls.Config), hello string, m
 		var conns []net.Conn
 		for i := range n {
 			if i%20 == 0 {
-				time.Sleep(10 * time.Millisecond) // the processors are the replicas' too
+				time.Sleep(10 * time.Millisecond) // leave the processors to the replicas
 			}
 			d := a.dialer()
 			d.Timeout = 2 * time.Second
@@ -283,7 +284,7 @@ func crowdOf(n int, address func(*attack) (string, *tls.Config), hello string, m
 			}
 			conns = append(conns, nc)
 			_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
-			_, _ = io.WriteString(nc, a.fill(hello)) // what was refused takes none
+			_, _ = io.WriteString(nc, a.fill(hello)) // a refused connection accepts no data
 			open.Go(func() {
 				if _, err := nc.Read(make([]byte, 1)); err != nil && !errors.Is(err, net.ErrClosed) {
 					refused.Add(1)

@@ -14,9 +14,9 @@ import (
 var attackTables = []struct {
 	port   string
 	rows   []hostile
-	secure bool // they need TLS
-	plain  bool // TLS makes no difference
-	alone  bool // one at a time
+	secure bool // only with TLS
+	plain  bool // TLS makes no difference: only without
+	alone  bool // one input at a time
 }{
 	{port: "replicas", rows: hostilePeer},
 	{port: "replicas", rows: hostileCertificates, secure: true},
@@ -30,7 +30,7 @@ var attackTables = []struct {
 	{port: "crowds", rows: hostileCrowds, plain: true, alone: true},
 }
 
-// makeTokens makes an access token of each role; an administrator's is first.
+// makeTokens creates an access token for each role, the administrator's first.
 func (a *attack) makeTokens() {
 	secret := func(name, role string, more ...string) {
 		a.secret[name] = strings.TrimSpace(a.done(append([]string{"access", "token", "create", "-q", "--role", role, "--name", name}, more...)...))
@@ -43,7 +43,7 @@ func (a *attack) makeTokens() {
 	secret("honest", "submit")
 }
 
-// state is what no hostile input may change, as text by name.
+// state returns, by name and as text, everything that hostile inputs must not change.
 func (a *attack) state() map[string]string {
 	out := map[string]string{}
 	read := func(path string, doc any) {
@@ -65,7 +65,7 @@ func (a *attack) state() map[string]string {
 		var doc map[string]any
 		read(path, &doc)
 		delete(doc, "index")
-		b, _ := json.Marshal(doc) // it was JSON
+		b, _ := json.Marshal(doc) // doc was decoded from JSON
 		out[path] = string(b)
 	}
 	var pilot api.AutopilotState
@@ -79,7 +79,7 @@ func (a *attack) state() map[string]string {
 	var nodes struct{ Nodes []api.Node }
 	read("/v1/nodes", &nodes)
 	for _, n := range nodes.Nodes {
-		if n.Host != "127.0.0.9" { // the honest one
+		if n.Host != "127.0.0.9" { // the honest NodeManager
 			out["node "+n.ID] = fmt.Sprintf("%s %v", n.State, n.Total)
 		}
 	}
@@ -95,7 +95,7 @@ func (a *attack) state() map[string]string {
 	return out
 }
 
-// same holds that nothing has changed but by honest callers.
+// same checks that only honest callers changed the state.
 func (a *attack) same(before map[string]string) {
 	after := a.state()
 	for name, was := range before {

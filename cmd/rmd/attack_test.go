@@ -20,11 +20,11 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// TestAttack plays hostile inputs at every port of three replicas, while honest callers go on. No
-// replica stops, their memory stays bounded, the honest callers are served as quickly as in the
-// quiet between, every input is answered as its row says, and nothing of the state changes.
-// RMD_ATTACK is how long each window of attack lasts; without it the test does not run. RMD_ATTACK_PORT
-// is the table to play, if not all.
+// TestAttack sends hostile inputs to every port of three replicas while honest callers continue. It
+// checks that no replica stops, that their memory stays bounded, that honest callers are served
+// nearly as quickly as without an attack, that every input gets the answer of its table row, and
+// that hostile inputs do not change the state. RMD_ATTACK is the length of each window of attack.
+// If it is not set, the test is skipped. RMD_ATTACK_PORT selects one table.
 func TestAttack(t *testing.T) {
 	window, err := time.ParseDuration(os.Getenv("RMD_ATTACK"))
 	if err != nil {
@@ -34,18 +34,18 @@ func TestAttack(t *testing.T) {
 	t.Run("TLS", func(t *testing.T) { newAttack(t, window, newCertificates(t)).run() })
 }
 
-// Bounds that must hold.
+// Bounds that must hold under attack.
 const (
-	attackMemory = 200 << 20       // above what a replica holds in the quiet
-	attackDelay  = 2.0             // times the p99 of the quiet, on average over the kinds of calls
-	attackWindow = 2 * time.Second // shorter windows of attack are no measurement
+	attackMemory = 200 << 20       // bytes above the memory that a replica uses in the quiet windows
+	attackDelay  = 2.0             // limit of the mean ratio of honest calls' p99 under attack to p99 in the quiet windows
+	attackWindow = 2 * time.Second // shorter windows are not conclusive
 )
 
 // hostile is one hostile input.
 type hostile struct {
 	name string                 // what is sent
-	want string                 // a regular expression of what must come back
-	send func(a *attack) string // sends it, and says what came back
+	want string                 // regular expression for the answer
+	send func(a *attack) string // sends the input and returns the answer
 }
 
 // attack is one run of all tables.
@@ -54,22 +54,22 @@ type attack struct {
 	*hadoopCluster
 	certs   *certificates // nil: the ports are plain
 	window  time.Duration
-	rogue   *ipc.Client // from addresses that no honest caller has
+	rogue   *ipc.Client // connects from addresses that no honest caller uses
 	secret  map[string]string
 	honest  *honest
-	mallory *master // an application of an attacker
-	// incarnation is that of each replica that is a member, or was.
+	mallory *master // an application of the attacker
+	// incarnation has the incarnation of each replica that is or was a member, by id.
 	incarnation map[string]string
 
-	at     *process      // to whom the present input is sent; of the copy that send gets
-	pinned net.Addr      // where all connections come from, if from one address
-	source *atomic.Int32 // the last part of the address that the next connection comes from
+	at     *process      // replica that gets the current input; set in the copy of attack that send gets
+	pinned net.Addr      // source address of all connections; nil: a new one for each
+	source *atomic.Int32 // last part of the source address of the next connection
 	mu     *sync.Mutex
 	played map[string]*outcome
 	order  []string
 }
 
-// outcome is how one hostile input was answered, over all times.
+// outcome is the result of one hostile input, over all times that it was sent.
 type outcome struct {
 	port, name, want, got string
 	times                 int
@@ -80,7 +80,7 @@ func newAttack(t *testing.T, window time.Duration, certs *certificates) *attack 
 	a := &attack{T: t, certs: certs, window: window, secret: map[string]string{}, source: new(atomic.Int32), mu: new(sync.Mutex), played: map[string]*outcome{}}
 	n := 3
 	if certs != nil {
-		n = 4 // one joins, and is removed
+		n = 4 // the fourth joins and is removed
 	}
 	a.hadoopCluster = newHadoop(t, n, "  connections: 1000\n", "yarn.acl.enable", "true", "yarn.admin.acl", "yarn")
 	a.write("capacity-scheduler.xml", append(queuesOf(queueFile), "yarn.scheduler.capacity.root.acl_administer_queue", "yarn", "yarn.scheduler.capacity.root.acl_submit_applications", "*")...)
@@ -93,7 +93,7 @@ func newAttack(t *testing.T, window time.Duration, certs *certificates) *attack 
 		a.reconfigure(a.all[3], "  bootstrap_expect: 4\n", "")
 	}
 	for _, p := range a.all[:3] {
-		p.files = 4096 // floods open more
+		p.files = 4096 // floods open more files than the default
 		a.processes.start(p)
 	}
 	a.awaitReady(a.all[:3]...)
@@ -120,8 +120,8 @@ func newAttack(t *testing.T, window time.Duration, certs *certificates) *attack 
 	return a
 }
 
-// dialer connects from one of many addresses of this machine: bounds of one address are not what
-// holds a flood off, unless a row wants it.
+// dialer returns a dialer that connects from one of many addresses of this machine, unless the row
+// pinned one: most rows must not depend on the limits of a single address.
 func (a *attack) dialer() *net.Dialer {
 	if a.pinned != nil {
 		return &net.Dialer{Timeout: 10 * time.Second, LocalAddr: a.pinned}
@@ -130,7 +130,7 @@ func (a *attack) dialer() *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 66, 1+n/250, 1+n%250)}}
 }
 
-// run plays all tables in windows, each between two windows of quiet.
+// run sends all tables in windows of attack. A quiet window is before and after each.
 func (a *attack) run() {
 	for _, row := range hostileEarly {
 		for _, p := range a.all {
@@ -139,11 +139,11 @@ func (a *attack) run() {
 			a.note("REST, early", row, p.id, row.send(&b), 0)
 		}
 	}
-	a.makeTokens() // fails if there is one
+	a.makeTokens() // fails if a token exists
 	a.honest = a.behaveWell()
 	a.mallory = a.registered(0, "mallory", "b")
 	before := a.state()
-	a.honest.quiet(2 * time.Second) // connections, caches
+	a.honest.quiet(2 * time.Second) // warm-up of connections and caches
 	a.honest.quiet(a.window)
 	idle := a.memories()
 	heap := a.watchMemory()
@@ -168,9 +168,8 @@ func (a *attack) run() {
 	a.stand(idle, most, terms)
 }
 
-// assault plays some inputs, two at a time and each at every replica, again and again until the
-// window is over. The attacker rests as long as each input took: it runs on the replicas' own
-// machine and must leave them their processors.
+// assault sends rows, two at a time, until the window is over and each replica got each row. The
+// attacker sleeps as long as each input took, because it shares the processors with the replicas.
 func (a *attack) assault(port string, rows []hostile, alone bool, over <-chan struct{}) {
 	for round := 0; ; round++ {
 		var wg sync.WaitGroup
@@ -200,7 +199,7 @@ func (a *attack) assault(port string, rows []hostile, alone bool, over <-chan st
 	}
 }
 
-// note keeps what came back.
+// note records the answer to an input.
 func (a *attack) note(port string, row hostile, at, got string, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -216,7 +215,7 @@ func (a *attack) note(port string, row hostile, at, got string, took time.Durati
 	}
 }
 
-// report prints all inputs and how they were answered.
+// report logs all inputs with their answers.
 func (a *attack) report() {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -240,7 +239,7 @@ func oneLine(s string, most int) string {
 	return s
 }
 
-// stand holds that every replica went on, within its bounds.
+// stand checks that no replica stopped or exceeded its bounds.
 func (a *attack) stand(idle, most []int64, term uint64) {
 	for i, p := range a.all {
 		if p.cmd.ProcessState != nil || strings.Contains(p.said(), "panic") {
@@ -265,7 +264,8 @@ func (a *attack) memories() []int64 {
 	return out
 }
 
-// watchMemory returns a func that ends it and tells the most that each replica ever held.
+// watchMemory returns a function that stops watching and returns the maximum memory of each
+// replica.
 func (a *attack) watchMemory() func() []int64 {
 	most, stop := a.memories(), make(chan struct{})
 	var wg sync.WaitGroup
@@ -284,7 +284,7 @@ func (a *attack) watchMemory() func() []int64 {
 	return func() []int64 { close(stop); wg.Wait(); return most }
 }
 
-// quantiles of a list that is not sorted.
+// p99 returns the 99th percentile of a list that need not be sorted.
 func p99(of []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(of))
 	return quantile.Of(sorted, 0.99)

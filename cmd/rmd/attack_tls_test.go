@@ -12,14 +12,14 @@ import (
 	"rmd/internal/portblock"
 )
 
-// certificates are those of the replicas, and those of who attacks.
+// certificates are the certificates of the replicas and of the attacker.
 type certificates struct {
 	*testing.T
 	dir, foreign string
 	ca           *certificate.Authority
-	other        *certificate.Authority // of somebody else
+	other        *certificate.Authority // the attacker's own authority
 	pool         *x509.CertPool
-	web          map[*process]string // https
+	web          map[*process]string // REST address of each replica with TLS
 }
 
 func newCertificates(t *testing.T) *certificates {
@@ -38,7 +38,7 @@ func newCertificates(t *testing.T) *certificates {
 
 var loopbackHosts = []string{"127.0.0.1", "localhost"}
 
-// use has replicas speak TLS.
+// use configures the replicas to use TLS.
 func (c *certificates) use(h *hadoopCluster) {
 	block := portblock.Open(c.T)
 	for _, p := range h.all {
@@ -51,17 +51,17 @@ func (c *certificates) use(h *hadoopCluster) {
 	}
 }
 
-// anonymous knows the CA and shows no certificate.
+// anonymous returns a client configuration that trusts the CA and has no certificate.
 func (c *certificates) anonymous() *tls.Config {
 	return &tls.Config{RootCAs: c.pool, ServerName: "localhost"}
 }
 
-// ofRemoved shows the certificate of the replica that was removed.
+// ofRemoved returns a client configuration with the certificate of the removed replica.
 func (c *certificates) ofRemoved() *tls.Config {
 	return c.with(certificate.Files{Cert: filepath.Join(c.dir, "rm4.pem"), Key: filepath.Join(c.dir, "rm4-key.pem")})
 }
 
-// role is a client with the certificate of a role.
+// role returns a client configuration with a certificate for a role.
 func (c *certificates) role(role string) *tls.Config {
 	dir, err := os.MkdirTemp(c.dir, "shown")
 	if err != nil {
@@ -74,7 +74,8 @@ func (c *certificates) role(role string) *tls.Config {
 	return c.with(f)
 }
 
-// showing is a client that shows what an authority issued for a replica of a cluster.
+// showing returns a client configuration with a certificate that an authority issued for a replica
+// of a cluster.
 func (c *certificates) showing(by *certificate.Authority, cluster, id string) *tls.Config {
 	dir, err := os.MkdirTemp(c.dir, "shown")
 	if err != nil {
@@ -97,14 +98,14 @@ func (c *certificates) with(f certificate.Files) *tls.Config {
 	return cfg
 }
 
-// letIn has a fourth replica join.
+// letIn lets a fourth replica join.
 func (a *attack) letIn(p *process) {
 	a.processes.start(p)
 	a.join(p, a.all[0])
 	a.await(p.id+" is a member", patience, func() bool { return a.members(a.leader())[p.id].Incarnation != "" })
 }
 
-// removeAgain removes it; what it has, and its certificate, is in the hands of an attacker now.
+// removeAgain removes the replica. Its data and certificate are the attacker's from now on.
 func (a *attack) removeAgain(p *process) {
 	a.done("cluster", "remove", p.id, "--yes", "--addr", a.leader().http)
 	a.await(p.id+" is removed", patience, func() bool { _, there := a.members(a.leader())[p.id]; return !there })

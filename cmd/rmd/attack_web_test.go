@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What the REST port may answer to what is wrong.
+// Allowed answers of the REST port to invalid requests.
 const (
 	badRequest   = `^HTTP/1\.1 400 `
 	unknownWho   = `^HTTP/1\.1 401 (?s:.*)UNAUTHENTICATED`
@@ -23,8 +23,9 @@ const asJSON = "Content-Type: application/json\nAuthorization: Bearer "
 
 const oneToken = `{"name":"mallory","role":"admin"}`
 
-// hostileEarly is what is sent to the REST port while there is no access token, and programs on the
-// replicas' own machines may do everything: a proxy there passes on what comes from elsewhere.
+// hostileEarly are requests to the REST port while no access token exists. At that time, programs
+// on the replicas' machines have all rights, but a proxy on such a machine forwards requests of
+// others.
 var hostileEarly = []hostile{
 	{"the first token, through a proxy", `^HTTP/1\.1 40[13] `, req("POST /v1/access/tokens", "Content-Type: application/json\nX-Forwarded-For: 203.0.113.9", oneToken)},
 	{"the first token, through a proxy that hides who asks", `^HTTP/1\.1 40[13] `, req("POST /v1/access/tokens", "Content-Type: application/json\nVia: 1.1 proxy", oneToken)},
@@ -36,9 +37,9 @@ var hostileEarly = []hostile{
 	{"queues through YARN's path, through a proxy", `^HTTP/1\.1 40[13] `, req("PUT /ws/v1/cluster/scheduler-conf?user.name=yarn", "Content-Type: application/json\nX-Forwarded-For: 203.0.113.9", `{"update-queue":[]}`)},
 }
 
-// hostileWeb is what is sent to the REST port and the pages.
+// hostileWeb are requests to the REST port and the web pages.
 var hostileWeb = []hostile{
-	// Who may do what.
+	// Permissions.
 	{"a change without a token", unknownWho, req("POST /v1/queues/root.b:stop", "", "")},
 	{"an administrator's token without a token", unknownWho, req("POST /v1/access/tokens", "Content-Type: application/json", `{"name":"mallory","role":"admin"}`)},
 	{"a change, said to come from this machine", unknownWho, req("POST /v1/queues/root.b:stop", "X-Forwarded-For: 127.0.0.1\nX-Real-Ip: 127.0.0.1\nForwarded: for=127.0.0.1\nVia: 1.1 localhost", "")},
@@ -99,7 +100,7 @@ var hostileWeb = []hostile{
 	{"HTTP/2 by prior knowledge", `^HTTP/1\.1 40[04] `, raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")},
 	{"an upgrade to h2c", served, req("GET /v1/health", "Upgrade: h2c\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA", "")},
 
-	// What a request looks like.
+	// Form of requests.
 	{"noise", badRequest, raw(strings.Repeat("\x80\xff\x00\x13", 64) + "\r\n\r\n")},
 	{"Hadoop's preamble", badRequest, raw("hrpc\x09\x00\x00\r\n\r\n")},
 	{"a TLS hello, or a request in clear", `^HTTP/1\.[01] 400 |^\(closed\)|^.{0,20}\(closed\)`, raw("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n")},
@@ -167,12 +168,12 @@ var hostileWeb = []hostile{
 	{"a loop through the proxy", `^HTTP/1\.1 508 `, req("GET /proxy/{app}/", "Rmd-Proxied: 1", "")},
 }
 
-// theLastID submits under the greatest id that there is.
+// theLastID submits an application with the greatest possible id.
 func theLastID(a *attack) string {
 	return req("POST /v1/apps", asJSON+"{submit}", a.fill(`{"id":"application_{stamp}_2147483647","queue":"root.b","unmanaged":true}`))(a)
 }
 
-// yamlBomb is a document of a few hundred bytes that is gigabytes when it is unfolded.
+// yamlBomb returns a YAML document of a few hundred bytes whose aliases expand to gigabytes.
 func yamlBomb() string {
 	out := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 10; i++ {
@@ -182,7 +183,8 @@ func yamlBomb() string {
 	return out
 }
 
-// doublingRules asks for a placement by rules that each double a queue's name, with a name of 256 bytes.
+// doublingRules asks for a placement by rules that each double the length of a queue's name, for a
+// name of 256 bytes.
 func doublingRules() string {
 	twice := `{\"type\":\"user\",\"matches\":\"*\",\"policy\":\"setDefaultQueue\",\"value\":\"%default%default\"},`
 	last := `{\"type\":\"user\",\"matches\":\"*\",\"policy\":\"custom\",\"customPlacement\":\"%default.%user\",\"fallbackResult\":\"reject\"}`
@@ -190,7 +192,7 @@ func doublingRules() string {
 		`"yarn.scheduler.capacity.mapping-rule-format":"json","yarn.scheduler.capacity.mapping-rule-json":"{\"rules\":[` + strings.Repeat(twice, 60) + last + `]}"}}`
 }
 
-// manyQueues is a configuration of 60 kB.
+// manyQueues returns a configuration of 60 kB.
 func manyQueues() string {
 	var names, more strings.Builder
 	for i := range 1000 {

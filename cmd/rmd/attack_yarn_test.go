@@ -9,7 +9,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// What YARN's ports may answer to what is wrong. A class alone, where the text does not matter.
+// Allowed answers of YARN's ports to invalid requests. Where the text does not matter, only the
+// class.
 const (
 	denied       = `AccessControlException`
 	cutOffAll    = `(?s)\(closed\) \| .*\(closed\) \| .*\(closed\) \| .*\(closed\)$` // at all four ports
@@ -22,7 +23,7 @@ const (
 	noProtocol   = `RpcNoSuchProtocolException`
 )
 
-// hostileWire is what is sent to each of YARN's four ports.
+// hostileWire are inputs for each of YARN's four ports.
 var hostileWire = []hostile{
 	{"HTTP", `speaks Hadoop IPC(?s:.*)\(closed\)$`, everyRaw([]byte("GET / HTTP/1.1\r\n\r\n"))},
 	{"TLS", fatalAll, everyRaw([]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))},
@@ -54,7 +55,7 @@ var hostileWire = []hostile{
 	{"an impersonation that nobody allowed", `not allowed to impersonate`, frames(clientPort, []byte("hrpc\x09\x00\x00"), message(-3, field(2, append(field(1, []byte("yarn")), field(2, []byte("mallory"))...))))},
 }
 
-// hostileClient is what clients send that are nobody's friends.
+// hostileClient are calls of hostile clients.
 var hostileClient = []hostile{
 	{"a method that does not exist", noSuchMethod, rpc(clientPort, "mallory", "shutDown", &proto.RefreshQueuesRequestProto{}, "")},
 	{"the protocol of nodes", noProtocol, rpc(yarnPort{clientPort.address, trackerProtocol}, "mallory", "registerNodeManager", &proto.RegisterNodeManagerRequestProto{}, "")},
@@ -92,7 +93,7 @@ var hostileClient = []hostile{
 	{"a forged token", badToken, withToken(clientPort, "getClusterMetrics", []byte("no identifier"), []byte("no password"))},
 }
 
-// hostileMaster is what AMs send, with tokens and without.
+// hostileMaster are calls of hostile AMs, with and without tokens.
 var hostileMaster = []hostile{
 	{"no token", `SIMPLE authentication is not enabled`, rpc(masterPort, "mallory", "allocate", &proto.AllocateRequestProto{}, "")},
 	{"a forged token", badToken, withToken(masterPort, "allocate", []byte("no identifier"), []byte("no password"))},
@@ -119,7 +120,7 @@ var hostileMaster = []hostile{
 	{"a tracking address of 1 MB", `Exception`, asMallory(`tracking_url: "http://` + strings.Repeat("h", 1<<20) + `"`)},
 }
 
-// hostileTracker is what nodes send that are none.
+// hostileTracker are calls of hostile NodeManagers.
 var hostileTracker = []hostile{
 	{"a heartbeat of nobody", `RESYNC|SHUTDOWN`, rpcReply(trackerPort, "nodeHeartbeat", &proto.NodeHeartbeatRequestProto{}, &proto.NodeHeartbeatResponseProto{}, `node_status <node_id <host: "127.0.66.66" port: 1> response_id: 7 nodeHealthStatus <is_node_healthy: true>>`)},
 	{"a heartbeat without a node", `Exception`, rpc(trackerPort, "mallory", "nodeHeartbeat", &proto.NodeHeartbeatRequestProto{}, "")},
@@ -134,7 +135,7 @@ var hostileTracker = []hostile{
 	{"the clients' protocol", noProtocol, rpc(yarnPort{trackerPort.address, clientProtocol}, "mallory", "submitApplication", &proto.RefreshQueuesRequestProto{}, "")},
 }
 
-// hostileAdmin is what administrators' callers send that are none.
+// hostileAdmin are calls to the administrators' port from users who are not administrators.
 var hostileAdmin = []hostile{
 	{"queues read again", denied, rpc(adminPort, "mallory", "refreshQueues", &proto.RefreshQueuesRequestProto{}, "")},
 	{"nodes read again", denied, rpc(adminPort, "mallory", "refreshNodes", &proto.RefreshNodesRequestProto{}, "")},
@@ -156,14 +157,14 @@ func manyTags() string {
 	return b.String()
 }
 
-// field is a field of bytes.
+// field encodes a protobuf field of bytes.
 func field(number protowire.Number, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), value)
 }
 
 func delimited(b []byte) []byte { return protowire.AppendBytes(nil, b) }
 
-// message is a frame of a header with a call id, and what follows it.
+// message returns a frame: a header with a call id, and the parts after it.
 func message(call int32, parts ...[]byte) []byte {
 	head := []byte{0x08, 2, 0x10, 0, 0x18}
 	head = protowire.AppendVarint(head, protowire.EncodeZigZag(int64(call)))
@@ -175,10 +176,10 @@ func message(call int32, parts ...[]byte) []byte {
 	return framed(out)
 }
 
-// listApplications is a call of the clients' port, always with the same id.
+// listApplications is a getApplications call. Its call id is always the same.
 var listApplications = message(5, append(append(field(1, []byte("getApplications")), field(2, []byte(clientProtocol))...), 0x18, 1), nil)
 
-// sasl is a message of the negotiation in a state.
+// sasl returns a SASL message with a state.
 func sasl(state uint64, token []byte) []byte {
 	body := protowire.AppendVarint([]byte{0x10}, state)
 	if token != nil {
@@ -191,7 +192,7 @@ func everyRaw(send ...[]byte) func(*attack) string {
 	return every(func(p yarnPort) func(*attack) string { return frames(p, send...) })
 }
 
-// everySasl chooses a token, and proves it with noise.
+// everySasl chooses token authentication and sends an invalid proof.
 func everySasl(proof string) func(*attack) string {
 	auth := append(field(1, []byte("TOKEN")), field(2, []byte("DIGEST-MD5"))...)
 	auth = append(auth, field(3, nil)...)

@@ -13,7 +13,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// picture is what of a state must come through a backup, as REST shows it.
+// picture is the part of the state that a backup must keep, as REST shows it.
 type picture struct {
 	queues, nodes any
 	apps          map[string]api.App
@@ -57,7 +57,7 @@ func (c *processes) picture(p *process) picture {
 	return out
 }
 
-// same compares two pictures; ages and the like move on.
+// same compares two pictures without the fields that change with time.
 func (p picture) same(t *testing.T, is picture) {
 	t.Helper()
 	if !reflect.DeepEqual(p.queues, is.queues) || p.queues == nil {
@@ -84,7 +84,7 @@ func (p picture) same(t *testing.T, is picture) {
 	}
 	for i, x := range p.reservations {
 		if i < len(is.reservations) {
-			if y := is.reservations[i]; x.ID != y.ID || x.Node != y.Node || x.App != y.App || x.Container == y.Container || // the old id may have been used in what is undone
+			if y := is.reservations[i]; x.ID != y.ID || x.Node != y.Node || x.App != y.App || x.Container == y.Container || // the id may have been used by a container that the restore undid
 				!reflect.DeepEqual(x.Size, y.Size) || x.MadeMillis != y.MadeMillis {
 				t.Errorf("the reservation was %+v and is %+v", x, y)
 			}
@@ -92,7 +92,7 @@ func (p picture) same(t *testing.T, is picture) {
 	}
 }
 
-// facts is the part of the cluster's document that a restore changes.
+// facts returns the cluster document. A restore changes parts of it.
 func (c *processes) facts(p *process) api.Cluster {
 	c.t.Helper()
 	var doc api.Cluster
@@ -100,8 +100,8 @@ func (c *processes) facts(p *process) api.Cluster {
 	return doc
 }
 
-// TestBackup saves the state under load, restores it into another cluster, and
-// goes on there.
+// TestBackup saves the state under load, restores it into another cluster, and checks that
+// scheduling continues there.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	old := startProcesses(t, 3, calm, "")
@@ -115,7 +115,7 @@ func TestBackup(t *testing.T) {
 	inspect(old, under)
 	work.goesOn()
 	work.end()
-	old.done("snapshot", "save", file, "--addr", old.others(old.leader())[0].http) // a follower passes it on
+	old.done("snapshot", "save", file, "--addr", old.others(old.leader())[0].http) // the follower forwards to the leader
 	info := inspect(old, file)
 	was, wasFacts := old.picture(old.all[0]), old.facts(old.all[0])
 	if info.ClusterID != wasFacts.ClusterID || len(was.reservations) != 1 || len(was.containers) == 0 {
@@ -137,12 +137,12 @@ func TestBackup(t *testing.T) {
 	c.done("cluster", "verify")
 	c.goesOnAfter(h, was, wasFacts)
 
-	// And into this running cluster, which is asked for by its id.
+	// Restore into this cluster, which has a state. The command needs its id.
 	id := c.facts(c.all[0]).ClusterID
 	c.done("snapshot", "restore", under, "--replace-state", id, "--yes")
 	c.awaitInStep()
 	c.done("cluster", "verify")
-	for _, p := range c.all { // and they start on it
+	for _, p := range c.all { // the replicas can also start with the restored state
 		c.kill(p)
 		c.start(p)
 	}
@@ -151,8 +151,8 @@ func TestBackup(t *testing.T) {
 	c.done("cluster", "verify")
 }
 
-// goesOnAfter sees scheduling go on where it stopped: the reservation becomes
-// its container, and what is given later has ids that nobody has seen.
+// goesOnAfter checks that scheduling continues after a restore: the reservation becomes its
+// container, and new applications and containers have ids that were never used before.
 func (c *processes) goesOnAfter(h held, was picture, wasFacts api.Cluster) {
 	c.t.Helper()
 	call := newCaller(c.t.(*testing.T), c.addrs())

@@ -18,7 +18,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// scheme has the browser prefer light or dark pages.
+// scheme makes the browser prefer light or dark pages.
 func (b *tab) scheme(name string) {
 	b.t.Helper()
 	b.do("choose "+name, chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
@@ -27,7 +27,7 @@ func (b *tab) scheme(name string) {
 	}))
 }
 
-// picture keeps what the page looks like, where RMD_SCREENSHOTS names a directory.
+// picture saves a screenshot if RMD_SCREENSHOTS names a directory.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	dir := os.Getenv("RMD_SCREENSHOTS")
@@ -45,7 +45,7 @@ func (b *tab) picture(name string) {
 	}
 }
 
-// eachLook calls f at both widths, light and dark, and once without scripts.
+// eachLook calls f for both widths with light and dark pages, and once without scripts.
 func (b *tab) eachLook(f func(look string)) {
 	b.t.Helper()
 	for _, width := range []int64{1280, 640} {
@@ -62,7 +62,8 @@ func (b *tab) eachLook(f func(look string)) {
 	b.do("set the size", chromedp.EmulateViewport(1280, 900))
 }
 
-// shows opens a page and finds its parts there: in view without moving the page to the side, and readable.
+// shows opens a page and checks that its parts are visible, that the page is not wider than the
+// window, and that the text is readable.
 func (b *tab) shows(address string, parts ...string) {
 	b.t.Helper()
 	b.do("open "+address, chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("main h1")))
@@ -71,7 +72,8 @@ func (b *tab) shows(address string, parts ...string) {
 	}
 }
 
-// fits demands that nothing is cut off, and that the text is told apart from what is behind it.
+// fits checks that the page is not wider than the window, and that the text contrasts with the
+// background.
 func (b *tab) fits(what string) {
 	b.t.Helper()
 	b.holds(what+" fits", "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
@@ -82,7 +84,8 @@ func (b *tab) fits(what string) {
 	})()`)
 }
 
-// browserLooks opens the pages that are only looked at, at both widths, light and dark, and without scripts.
+// browserLooks opens the pages without actions, at both widths, light and dark, and without
+// scripts.
 func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 	pages := []struct {
 		name, path string
@@ -100,7 +103,7 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 	b.eachLook(func(look string) {
 		for _, page := range pages {
 			b.shows("http://"+p.http+"/ui/"+page.path, page.parts...)
-			if !strings.HasPrefix(look, "plain") { // an expression needs scripts
+			if !strings.HasPrefix(look, "plain") { // expressions need scripts
 				b.fits(page.path + " " + look)
 			}
 			b.picture(page.name + "-" + look)
@@ -118,8 +121,9 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 	b.holds("the number of an application is enough", `document.querySelector("h1").textContent.endsWith("_0002")`)
 }
 
-// browserCapacities moves capacity from one queue to another: the sum follows the typing, what would
-// happen shows before anything is written, and without scripts the server tells the sum.
+// browserCapacities moves capacity from one queue to another. The page updates the sum while the
+// user types, and shows the effects before the change is made. Without scripts, the server reports
+// the sum.
 func browserCapacities(t *testing.T, b *tab, p *process) {
 	address := "http://" + p.http + "/ui/queues/root"
 	wrong := `document.querySelector("#capacities output.bad")`
@@ -160,7 +164,7 @@ func browserCapacities(t *testing.T, b *tab, p *process) {
 	b.script(true)
 }
 
-// eachWidth calls f at both widths.
+// eachWidth calls f at both widths and takes a screenshot after each.
 func (b *tab) eachWidth(name string, f func()) {
 	b.t.Helper()
 	for _, width := range []int64{640, 1280} {
@@ -170,8 +174,9 @@ func (b *tab) eachWidth(name string, f func()) {
 	}
 }
 
-// browserNoMajority watches the other replicas end: an open page names them and the command that starts
-// them, and every page still shows the state. When they are back the page says nothing of it any more.
+// browserNoMajority kills the other replicas. An open page then names them and the command that
+// starts them, and every page still shows the state. After the replicas are back, the warning
+// disappears.
 func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
 	b.open("http://" + last.http + "/ui/")
 	b.reads("live")
@@ -200,7 +205,7 @@ func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
 	b.holds("the banner goes when there is a leader again", `document.getElementById("banner").hidden`)
 }
 
-// browserLabels adds a label, gives it to a node and takes it away, and looks at the pages that show it.
+// browserLabels adds a label, gives it to a node and removes it, and checks the pages that show it.
 func browserLabels(t *testing.T, b *tab, c *processes, p *process, held string) {
 	var nodes api.Nodes
 	c.get(p, "/v1/nodes", &nodes)
@@ -249,7 +254,7 @@ func browserLabels(t *testing.T, b *tab, c *processes, p *process, held string) 
 	b.fits("a label on a narrow screen")
 	b.do("set the size", chromedp.EmulateViewport(1280, 900))
 
-	b.script(false) // the forms need none
+	b.script(false) // the forms work without scripts
 	b.do("open without scripts", chromedp.Navigate(at+"labels/gpu"), chromedp.WaitVisible(chromedp.CSS("#hosts")))
 	b.click(".actions summary")
 	b.do("type", chromedp.SendKeys(nodesField, node))

@@ -18,18 +18,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tab is one tab of a real browser. It does what a person does: it looks,
-// clicks and types.
+// tab is one tab of a real browser. It does what a user does: read, click and type.
 type tab struct {
 	t   testing.TB
 	ctx context.Context
 
 	mu   sync.Mutex
-	said []string // errors of the page: exceptions, what the policy stopped
+	said []string // errors of the page: exceptions and violations of its policy
 }
 
-// openBrowser starts a browser with a profile of its own; without one there is
-// nothing to test, which is an error where RMD_BROWSER demands it.
+// openBrowser starts a browser with its own profile. If there is no browser, it skips the test, or
+// fails it if RMD_BROWSER is set.
 func openBrowser(t testing.TB) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
@@ -48,7 +47,7 @@ func openBrowser(t testing.TB) context.Context {
 	return ctx
 }
 
-// newTab opens a tab. When the test ends, the page must not have complained.
+// newTab opens a tab. At the end of the test, it fails the test if the page reported errors.
 func newTab(t testing.TB, browser context.Context) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
@@ -71,8 +70,8 @@ func newTab(t testing.TB, browser context.Context) *tab {
 	return b
 }
 
-// hear notes exceptions and errors. What cannot be fetched while a replica is
-// down is no error of the page.
+// hear records exceptions and errors of the page. Failed requests while a replica is down do not
+// count.
 func (b *tab) hear(ev any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,13 +104,13 @@ func (b *tab) click(selector string) {
 	b.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
-// fill replaces what is in a field.
+// fill replaces the text of a field.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	b.do("fill in "+selector, chromedp.Clear(chromedp.CSS(selector)), chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// text is what a person reads on the page.
+// text returns the visible text of the page.
 func (b *tab) text() string {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
@@ -122,7 +121,7 @@ func (b *tab) text() string {
 	return s
 }
 
-// address is what stands in the address line.
+// address returns the URL of the page.
 func (b *tab) address() string {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -134,7 +133,7 @@ func (b *tab) address() string {
 	return s
 }
 
-// reads waits until a person reads all of these on the page.
+// reads waits until the page shows all of the texts.
 func (b *tab) reads(says ...string) {
 	b.t.Helper()
 	text := ""
@@ -151,7 +150,7 @@ func (b *tab) reads(says ...string) {
 	b.t.Fatalf("the page does not say %q:\n%s", says, text)
 }
 
-// holds waits until an expression is true on the page.
+// holds waits until a JavaScript expression is true on the page.
 func (b *tab) holds(what, expression string) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -165,9 +164,8 @@ func (b *tab) holds(what, expression string) {
 	b.t.Fatalf("%s: %s does not hold:\n%s", what, expression, b.text())
 }
 
-// missesOne has the first renewal of the page that would show something new
-// answered by what was there before, as a replica may do to a page that many
-// look at.
+// missesOne makes the page miss one update: the next answer that would show something new is
+// replaced with the previous answer. A replica does this when many pages are open.
 func (b *tab) missesOne() {
 	b.t.Helper()
 	b.holds("the next renewal misses what is new", `(() => {
@@ -193,8 +191,8 @@ func (b *tab) script(on bool) {
 	}))
 }
 
-// TestBrowser does what an operator does, in a real browser, on the leader and
-// on a follower of a cluster of real processes.
+// TestBrowser does an operator's work in a real browser, on the leader and on a follower of a
+// cluster of real processes.
 func TestBrowser(t *testing.T) {
 	browser := openBrowser(t)
 	c := startProcesses(t, 3, calm, "")
@@ -215,7 +213,7 @@ func TestBrowser(t *testing.T) {
 		t.Run("every page on the "+role, func(t *testing.T) { browserPages(t, newTab(t, browser), p, app, held[0].ID, held[0].Node) })
 	}
 	t.Run("replay", func(t *testing.T) {
-		call.application("late", "root.batch") // so that decisions come after the reservation, to be played
+		call.application("late", "root.batch") // creates decisions after the reservation, for the replay
 		browserReplay(t, newTab(t, browser), follower, held[0].ID)
 	})
 	t.Run("without scripts", func(t *testing.T) { browserPlain(t, newTab(t, browser), c, follower, app) })
@@ -230,7 +228,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("no majority", func(t *testing.T) { browserNoMajority(t, newTab(t, browser), c, follower) })
 }
 
-// browserWhy finds out why an application waits, from the overview on.
+// browserWhy finds out why an application waits. It starts on the overview page.
 func browserWhy(t *testing.T, b *tab, p *process, role, app, reservation string) {
 	b.open("http://" + p.http + "/ui/")
 	b.reads(p.id+" "+role, "Waiting longest", "live")
@@ -241,8 +239,8 @@ func browserWhy(t *testing.T, b *tab, p *process, role, app, reservation string)
 	b.reads("Reservation "+reservation, "Containers on the node", "Short", "2 GiB")
 }
 
-// browserQueue changes a queue's maximum, sees the difference first, and rolls
-// it back.
+// browserQueue changes the maximum of a queue, looks at the difference before, and rolls the change
+// back.
 func browserQueue(t *testing.T, b *tab, c *processes, p *process) {
 	version := func() uint64 {
 		var conf struct {
@@ -283,8 +281,8 @@ func browserQueue(t *testing.T, b *tab, c *processes, p *process) {
 	}
 }
 
-// browserPages opens every page on a wide and on a narrow screen: nothing is cut
-// off, and everything can be reached by the keyboard.
+// browserPages opens every page on a wide and on a narrow screen. It checks that no page is wider
+// than the screen, and that the keyboard reaches everything.
 func browserPages(t *testing.T, b *tab, p *process, app, reservation, node string) {
 	for _, width := range []int64{1400, 400} {
 		b.do("set the size", chromedp.EmulateViewport(width, 900))
@@ -298,9 +296,8 @@ func browserPages(t *testing.T, b *tab, p *process, app, reservation, node strin
 	}
 }
 
-// browserReplay rewinds the recorded log, steps to the reservation, plays on to the
-// end, and has it all played with and without reservations; then steps without
-// JavaScript.
+// browserReplay rewinds the recorded log, steps to the reservation, plays to the end, and compares
+// scheduling with and without reservations. Then it steps without JavaScript.
 func browserReplay(t *testing.T, b *tab, p *process, reservation string) {
 	b.open("http://" + p.http + "/ui/replay")
 	b.reads("Paused at index", "1 active", "Reserved at this index", reservation)
@@ -346,8 +343,8 @@ func browserPlain(t *testing.T, b *tab, c *processes, p *process, app string) {
 	b.script(true)
 }
 
-// browserLastHour looks at the plots, light and dark, wide and narrow: each is on the page, large
-// enough to read and drawn in a color. Then it finds them without JavaScript.
+// browserLastHour checks the plots, light and dark, wide and narrow: each plot is on the page,
+// large enough to read, and drawn in a color. Then it finds them without JavaScript.
 func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 	pages := []struct {
 		path  string
@@ -380,8 +377,8 @@ func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 	b.script(true)
 }
 
-// browserCancel cancels a reservation on a follower, while somebody watches it
-// go on the leader.
+// browserCancel cancels a reservation on a follower. A tab on the leader sees the reservation
+// disappear.
 func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower *process, reservation string) {
 	watcher.open("http://" + leader.http + "/ui/reservations")
 	watcher.reads(reservation, "1 active", "live")
@@ -401,9 +398,9 @@ func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower
 	}
 }
 
-// browserFailover watches the leader being killed: on a survivor the page tells
-// the new leader by itself, on the dead one it says that nobody answers, and
-// goes on when it is back.
+// browserFailover kills the leader. A page of a survivor shows the new leader without a reload. A
+// page of the killed replica says that the replica does not answer, and continues when the replica
+// is back.
 func browserFailover(t *testing.T, b, dead *tab, c *processes, leader, survivor *process) {
 	b.open("http://" + survivor.http + "/ui/cluster")
 	b.reads("Healthy", "live")

@@ -8,11 +8,12 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// often takes snapshots all the time and keeps as little of the log as may be.
+// often configures frequent snapshots and the shortest possible log.
 const often = "  snapshot_threshold: 100\n  snapshot_interval: 1s\n  trailing: 1024\n"
 
-// TestCatchUp takes a follower away, by a stop signal and by a kill, until the
-// log it would need is gone. It must come back by a snapshot, with the same state.
+// TestCatchUp stops a follower, by a signal and by a kill, until the log no longer contains the
+// entries that the follower needs. The follower must catch up with a snapshot and have the same
+// state.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+often, "")
@@ -43,7 +44,7 @@ func TestCatchUp(t *testing.T) {
 		c.awaitReady(follower)
 		c.awaitInStep()
 		if way.name == "killed" {
-			installed = 0 // it counts from its start
+			installed = 0 // the count begins at the start of the process
 		}
 		if now := installs(follower); now <= installed {
 			t.Errorf("%s: %s was to come back by a snapshot:\n%s", way.name, follower.id, follower.log())
@@ -56,5 +57,5 @@ func TestCatchUp(t *testing.T) {
 	c.done("cluster", "health")
 }
 
-// installs counts the snapshots that the present run has received.
+// installs returns how many snapshots the process has received since its start.
 func installs(p *process) int { return strings.Count(p.said(), "nstalled remote snapshot") }

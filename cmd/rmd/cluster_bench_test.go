@@ -13,15 +13,15 @@ import (
 	"rmd/yarn"
 )
 
-// These benchmarks run three replicas in processes of their own, with synced
-// stores, and load them through the public wire of a fourth: this one.
+// These benchmarks run three replicas in separate processes with synced stores. This process is the
+// client and uses the public API.
 
-// BenchmarkCluster is the rate of decisions, of whole lives of containers: asked
-// for, granted, told to their master, completed by their node, told again.
+// BenchmarkCluster measures decisions per second. A container is requested, allocated, reported to
+// its AM, completed by its node, and reported again.
 func BenchmarkCluster(b *testing.B) {
 	c := startProcesses(b, 3, defaults, "")
 	e := c.endless(crowd)
-	for from := e.decisions(); e.decisions() < from+200_000 && !b.Failed(); { // full nodes, warm caches
+	for from := e.decisions(); e.decisions() < from+200_000 && !b.Failed(); { // fill the nodes and the caches
 		time.Sleep(10 * time.Millisecond)
 	}
 	e.took.take()
@@ -38,8 +38,8 @@ func BenchmarkCluster(b *testing.B) {
 	b.ReportMetric(float64(quantile.Of(took, 0.99).Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkClusterAsk is one ask at a time on an idle cluster at the leader's
-// API: allocated, committed on a majority, told.
+// BenchmarkClusterAsk measures one ask at a time on an idle cluster, at the leader's API:
+// allocation, commit on a majority, and reply.
 func BenchmarkClusterAsk(b *testing.B) {
 	c := startProcesses(b, 3, defaults, "")
 	call := newCaller(b, []string{c.leader().http})
@@ -65,8 +65,8 @@ func BenchmarkClusterAsk(b *testing.B) {
 
 const submitters = 64
 
-// BenchmarkClusterSubmit is durable submissions by 64 submitters, each with a
-// connection of its own.
+// BenchmarkClusterSubmit measures durable submissions from 64 submitters, each with its own
+// connection.
 func BenchmarkClusterSubmit(b *testing.B) {
 	c := startProcesses(b, 3, defaults, "")
 	c.queues(crowd)

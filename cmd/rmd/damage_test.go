@@ -17,7 +17,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// flip changes one bit behind every place where a file has mark.
+// flip changes one bit, behind bytes after the start of every occurrence of mark in a file.
 func flip(t *testing.T, file string, mark []byte, behind int) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -42,8 +42,8 @@ func flip(t *testing.T, file string, mark []byte, behind int) {
 	}
 }
 
-// envelope is how the entry at an index and term begins in raft.db: version,
-// type, index, term (package cluster, envelope.go).
+// envelope returns the first bytes of the entry with an index and term in raft.db: version, type,
+// index, term (package cluster, envelope.go).
 func envelope(index, term uint64) []byte {
 	b := []byte{1, 0}
 	b = binary.BigEndian.AppendUint64(b, index)
@@ -62,7 +62,7 @@ func (c *processes) snapshotFiles(p *process) []string {
 	return files // the newest last
 }
 
-// allSnapshotFiles are the files of all snapshots on a replica's disk.
+// allSnapshotFiles returns the files of all snapshots on a replica's disk.
 func (c *processes) allSnapshotFiles(p *process) []string {
 	c.t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.dir, "snapshots", "*", "state.bin"))
@@ -72,14 +72,14 @@ func (c *processes) allSnapshotFiles(p *process) []string {
 	return files
 }
 
-// snapshotIndex is that in the name of a snapshot's directory, TERM-INDEX-TIME.
+// snapshotIndex returns the index in the name of a snapshot's directory, TERM-INDEX-TIME.
 func snapshotIndex(file string) uint64 {
 	var term, index, at uint64
-	_, _ = fmt.Sscanf(filepath.Base(filepath.Dir(file)), "%d-%d-%d", &term, &index, &at) // else 0
+	_, _ = fmt.Sscanf(filepath.Base(filepath.Dir(file)), "%d-%d-%d", &term, &index, &at) // 0 if the name has another form
 	return index
 }
 
-// keep copies a data directory and returns what puts it back.
+// keep copies a data directory. The function that it returns restores the directory.
 func (c *processes) keep(p *process) (restore func()) {
 	c.t.Helper()
 	aside := filepath.Join(c.t.(*testing.T).TempDir(), "aside")
@@ -107,8 +107,9 @@ func (c *processes) keep(p *process) (restore func()) {
 	}
 }
 
-// TestDamage damages one replica's disk in every way that counts. It must not
-// start, and say why and what to do; the others go on; and it gets well as it said.
+// TestDamage damages the disk of one replica in different ways. The replica must not start, and
+// must say why and what to do. The other replicas continue, and the damaged replica recovers when
+// the operator follows the message.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+strings.Replace(often, "1024", "3072", 1), quickPilot)
@@ -142,7 +143,7 @@ func TestDamage(t *testing.T) {
 	c.awaitInStep()
 	c.done("cluster", "verify")
 
-	// For good: as the message says.
+	// Recover as the message says.
 	if code := c.terminate(victim); code != 0 {
 		t.Fatalf("%s ended with %d", victim.id, code)
 	}
@@ -172,7 +173,7 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 		}
 	}
 	restore()
-	for _, f := range files { // one in its content, one in the membership beside it
+	for _, f := range files { // damage the content of one, and meta.json of the other
 		if f == newest {
 			flip(t, filepath.Join(filepath.Dir(f), "meta.json"), []byte(`"Address":"127.0.0.1:`), 12)
 		} else {
@@ -184,9 +185,9 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 	restore()
 }
 
-// startBehindDamage starts a replica whose newest snapshot is damaged: the older one
-// and the log behind it are whole. It goes on from there, so no older copy of its
-// disk may come back after this.
+// startBehindDamage starts a replica whose newest snapshot is damaged. The replica starts from the
+// older snapshot and the log after it. It has then written to its disk, so the test must not
+// restore older copies any more.
 func startBehindDamage(t *testing.T, c *processes, p *process) {
 	files := c.snapshotFiles(p)
 	newest := files[len(files)-1]
@@ -212,7 +213,7 @@ func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.Log
 		t.Fatal(err)
 	}
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir)
-	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir) // it did not make one
+	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir) // the first check created no file
 	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id, "wipe its disk")
 	restore()
 	if err := os.WriteFile(filepath.Join(p.dir, "raft.db"), bytes.Repeat([]byte("x"), 65536), 0o600); err != nil {
@@ -238,8 +239,8 @@ func damageIdentity(t *testing.T, c *processes, p *process, restore func()) {
 	restore()
 }
 
-// flipAnywhere flips single bits wherever they are: RMD_FLIPS of them, or 24.
-// The check says that all is well, or what is not; it never breaks down.
+// flipAnywhere flips single bits at random places: RMD_FLIPS of them, or 24. After each, "rmd
+// check" must report success or the damage, and must not panic.
 func flipAnywhere(t *testing.T, c *processes, p *process, restore func()) {
 	flips := 24
 	if n, err := strconv.Atoi(os.Getenv("RMD_FLIPS")); err == nil {
@@ -289,8 +290,8 @@ func openToOthers(t *testing.T, c *processes, p *process) {
 	}
 }
 
-// TestBadConfig has several faults in rmd.yaml: all are told at once, each with
-// its place and what it should be, and nothing is started.
+// TestBadConfig puts several faults into rmd.yaml. The program reports all of them, each with its
+// place and the correct form, and starts nothing.
 func TestBadConfig(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 1, lowest, "", "lgo:\n  level: info\nlog:\n  level: infos\ndisk:\n  reserve: a lot\n")

@@ -12,8 +12,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestFullDisk fills the disk of a follower: status, health, REST and the page say which replica's disk is full, and
-// how full.
+// TestFullDisk fills the disk of a follower. Status, health, REST and the web page must say which
+// replica's disk is full, and how full it is.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "")
@@ -63,7 +63,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestNoDiskToWriteTo starts on a full disk, and on one that cannot be written: it is told which, and what to do.
+// TestNoDiskToWriteTo starts a replica on a full disk, and on one that cannot be written. The error
+// must name the disk and say what to do.
 func TestNoDiskToWriteTo(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 1, calm, "", "")

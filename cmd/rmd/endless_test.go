@@ -18,20 +18,20 @@ import (
 	"rmd/yarn"
 )
 
-// demand says how much of everything endless makes.
+// demand is the size of the load.
 type demand struct {
 	nodes, leaves, apps, perNode int
-	beat                         time.Duration // between two calls of a node, and of a master
-	runs                         time.Duration // how long a container runs, at least to its node's next heartbeat
+	beat                         time.Duration // between two calls of a node, and of an AM
+	runs                         time.Duration // run time of a container, at least until its node's next heartbeat
 }
 
-// crowd is what the rate of decisions is measured with: a thousand nodes, a
-// hundred leaves, a thousand applications.
+// crowd is the load for measuring decisions per second: a thousand nodes, a hundred leaf queues, a
+// thousand applications.
 var crowd = demand{nodes: 1000, leaves: 100, apps: 1000, perNode: 64, beat: 100 * time.Millisecond}
 
-// endless is demand without end, through the public wire: masters take what they
-// are granted and acknowledge what ended; nodes end what their masters know of. A
-// decision is a container granted or completed, and counts when its reply has come.
+// endless is a load through the public API that never ends. AMs always ask for containers, and
+// nodes complete containers after their AM knows of them. A decision is an allocated or completed
+// container. It counts when its reply has arrived.
 type endless struct {
 	demand
 	t      testing.TB
@@ -56,7 +56,7 @@ type running struct {
 	since time.Time
 }
 
-// samples are how long calls took, the last ones of many.
+// samples has the durations of the most recent calls.
 type samples struct {
 	mu  sync.Mutex
 	all []time.Duration
@@ -76,7 +76,7 @@ func (s *samples) add(d time.Duration) {
 	s.n++
 }
 
-// take returns the sorted samples and forgets them.
+// take returns the sorted samples and removes them.
 func (s *samples) take() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *samples) take() []time.Duration {
 	return out
 }
 
-// leaves are the queues of d, ten to a parent.
+// paths returns the leaf queues of d, ten in each parent.
 func (d demand) paths() []string {
 	var out []string
 	for i := range d.leaves {
@@ -95,10 +95,10 @@ func (d demand) paths() []string {
 	return out
 }
 
-// queues gives a cluster the queues of d, without limits that would stand in the way.
+// queues configures the queues of d, without limits that would slow the load down.
 func (c *processes) queues(d demand) {
 	c.t.Helper()
-	all := append(capacity.QueuesFor(append(d.paths(), "root.online", "root.train", "root.batch", "root.adhoc")), // a queue goes only when it is stopped
+	all := append(capacity.QueuesFor(append(d.paths(), "root.online", "root.train", "root.batch", "root.adhoc")), // a queue can be removed only after it is stopped
 		capacity.Property{Name: capacity.Prefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
 		capacity.Property{Name: capacity.Prefix + "maximum-applications", Value: "2000000000"},
 		capacity.Property{Name: capacity.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
@@ -136,7 +136,7 @@ func (c *processes) endless(d demand) *endless {
 	return e
 }
 
-// register makes nodes and applications, many at one time.
+// register creates the nodes and applications, many at the same time.
 func (e *endless) register(ctx context.Context) {
 	e.t.Helper()
 	for i := range e.demand.nodes {
@@ -161,7 +161,7 @@ func (e *endless) register(ctx context.Context) {
 	})
 }
 
-// each runs do for 0 to n-1, 64 at one time; any error ends the test.
+// each calls do for 0 to n-1, 64 at a time. Any error ends the test.
 func (e *endless) each(ctx context.Context, n int, do func(i int) error) {
 	e.t.Helper()
 	var next atomic.Int64
@@ -199,7 +199,7 @@ func (e *endless) ask(ctx context.Context, in input.Input) (input.Reply, error) 
 	return r, nil
 }
 
-// begin starts every node and master, spread over one interval.
+// begin starts all nodes and AMs, distributed over one interval.
 func (e *endless) begin(ctx context.Context) {
 	at := 0
 	for _, n := range e.nodes {
@@ -212,7 +212,7 @@ func (e *endless) begin(ctx context.Context) {
 	}
 }
 
-// loop calls do once in every interval, and less often when it takes longer.
+// loop calls do once in every interval, or less often if do takes longer.
 func (e *endless) loop(ctx context.Context, first int, do func() error) {
 	e.wg.Go(func() {
 		timer := time.NewTimer(time.Duration(first))
@@ -284,7 +284,7 @@ func (e *endless) heartbeat(ctx context.Context, n *endlessNode) error {
 	return nil
 }
 
-// decisions are those whose replies have come.
+// decisions returns the number of decisions whose replies have arrived.
 func (e *endless) decisions() int64 { return e.granted.Load() + e.completed.Load() }
 
 func (e *endless) end() {

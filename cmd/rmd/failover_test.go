@@ -18,7 +18,7 @@ import (
 	"rmd/yarn"
 )
 
-// kills is how often the leader is killed: 5, or RMD_KILLS.
+// kills returns how often the leader is killed: RMD_KILLS, or 5.
 func kills(t *testing.T) int {
 	n, err := strconv.Atoi(os.Getenv("RMD_KILLS"))
 	if os.Getenv("RMD_KILLS") == "" {
@@ -30,7 +30,7 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// caller asks a cluster of processes and fails the test on what cannot be.
+// caller calls a cluster of processes. An unexpected error fails the test.
 type caller struct {
 	t testing.TB
 	d *submit.Client
@@ -48,7 +48,8 @@ func newCaller(t testing.TB, addrs []string) *caller {
 	return &caller{t, d}
 }
 
-// ask returns the reply; the client repeats what a lost leader left open.
+// ask sends an input and returns the reply. The client repeats calls whose outcome is unknown after
+// a loss of the leader.
 func (c *caller) ask(ctx context.Context, in input.Input) (input.Reply, error) {
 	reply, err := c.d.Do(ctx, in)
 	if err == nil && reply.Refused() != nil {
@@ -86,14 +87,14 @@ func (c *caller) node(name string, memoryMB int64, rack string) yarn.NodeID {
 func asks(count, memoryMB int64, at ...string) []input.Ask {
 	key := yarn.SchedulerKey{Priority: 1}
 	out := []input.Ask{{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(memoryMB, 1), Relax: len(at) == 0}}
-	for i, name := range at { // host, then its rack
+	for i, name := range at { // the host, then its rack
 		out = append(out, input.Ask{Key: key, Name: name, Count: count, Size: yarn.NewResource(memoryMB, 1), Relax: i == 0 && len(at) == 1})
 	}
 	return out
 }
 
-// held is what must be the same before and after every kill: a node of 8 GiB
-// with 6 in use and reserved for a container of 4.
+// held is what must be the same before and after every kill: a node of 8 GiB with 6 GiB in use and
+// a reservation for a container of 4 GiB.
 type held struct {
 	node       yarn.NodeID
 	running    yarn.AttemptID
@@ -101,10 +102,10 @@ type held struct {
 	containers []input.Granted
 }
 
-// hold makes it. The node is alone in its rack, and both applications ask for
-// it by name, so that the load beside it touches nothing of it.
+// hold creates it. The node is alone in its rack, and both applications ask for it by name, so the
+// other load does not affect it.
 func (c *caller) hold() held {
-	c.node("spare", 8192, "/spare") // a reservation is charged to its queue: the cluster must have room for the charge
+	c.node("spare", 8192, "/spare") // a reservation counts against its queue, so the cluster must have room for it
 	h := held{node: c.node("held", 8192, "/held")}
 	h.running, h.waiting = c.application("u1", "root.online"), c.application("u2", "root.train")
 	got := must[*input.AllocateReply](c, &input.Allocate{Attempt: h.running, Asks: asks(2, 3072, "held", "/held")})
@@ -119,8 +120,8 @@ func (c *caller) hold() held {
 	return h
 }
 
-// load is one node and one application that allocate and complete containers
-// without end. It knows every container that it was ever given.
+// load is one node and one application that allocate and complete containers until the end. It
+// knows every container that it ever got.
 type load struct {
 	c    *caller
 	node yarn.NodeID
@@ -132,7 +133,7 @@ type load struct {
 func (l *load) run(ctx context.Context) error {
 	response := int32(0)
 	for ctx.Err() == nil {
-		// Not the test's context: a call under way when it ends is seen to its end.
+		// Not the test's context: a call in progress when the test ends must complete.
 		call, cancel := context.WithTimeout(context.Background(), patience)
 		err := l.round(call, &response)
 		cancel()
@@ -165,7 +166,8 @@ func (l *load) round(ctx context.Context, response *int32) error {
 	return nil
 }
 
-// reservations are those of the replica asked, read from the leader's commit on.
+// reservations returns the reservations in p's state, after p has applied everything that the
+// leader had committed.
 func (c *processes) reservations(p *process) []api.Reservation {
 	c.t.Helper()
 	var list struct {
@@ -175,18 +177,18 @@ func (c *processes) reservations(p *process) []api.Reservation {
 	return list.Reservations
 }
 
-// TestKillLeader kills the leader of three processes with SIGKILL, again and
-// again, while applications allocate, complete and change, and a reservation is
-// held. Nothing acknowledged may be lost; the reservation stays the same one.
+// TestKillLeader kills the leader of three processes with SIGKILL, repeatedly, while applications
+// allocate, complete and change, and a node is reserved. No acknowledged change may be lost, and
+// the reservation stays the same.
 func TestKillLeader(t *testing.T) {
 	for _, tm := range []timers{lowest, defaults} {
 		t.Run(tm[0], func(t *testing.T) { loseLeader(t, tm, kills(t), (*processes).kill, (*processes).start) })
 	}
 }
 
-// TestFreezeLeader is the same with a leader that stands still, as a machine that
-// vanishes or is cut off does: nobody refuses a connection, so that only raft's
-// timers find it. When it goes on it must see that it leads no more.
+// TestFreezeLeader stops the leader with SIGSTOP instead, like a machine that vanishes or is
+// disconnected. No connection is refused, so only Raft's timers detect the loss. When the process
+// continues, it must notice that it is no longer the leader.
 func TestFreezeLeader(t *testing.T) {
 	for _, tm := range []timers{lowest, defaults} {
 		t.Run(tm[0], func(t *testing.T) {
@@ -195,7 +197,7 @@ func TestFreezeLeader(t *testing.T) {
 	}
 }
 
-// loseLeader takes the leader away and gives it back, again and again.
+// loseLeader takes the leader away and brings it back, in each of rounds rounds.
 func loseLeader(t *testing.T, tm timers, rounds int, away, back func(*processes, *process)) {
 	c := startProcesses(t, 3, tm, "")
 	call := newCaller(t, c.addrs())
@@ -224,8 +226,8 @@ func loseLeader(t *testing.T, tm timers, rounds int, away, back func(*processes,
 	c.fulfill(call, h, before[0])
 }
 
-// probe writes through the survivors until one write is acknowledged, and reads
-// it back; it returns how long that took from the kill.
+// probe writes through the survivors until one write is acknowledged, and reads the value back. It
+// returns the time since the call of probe.
 func (c *processes) probe(survivors []*process, id yarn.AttemptID, value int32) time.Duration {
 	c.t.Helper()
 	began := time.Now()
@@ -245,8 +247,8 @@ func (c *processes) probe(survivors []*process, id yarn.AttemptID, value int32) 
 	return took
 }
 
-// checkHeld compares the reservation, its node's containers and the ask behind
-// it with what they were before the first kill.
+// checkHeld compares the reservation, the containers of its node and the waiting ask with the state
+// before the first kill.
 func (c *processes) checkHeld(p *process, h held, was api.Reservation) {
 	c.t.Helper()
 	list := c.reservations(p)
@@ -274,8 +276,8 @@ func (c *processes) checkHeld(p *process, h held, was api.Reservation) {
 	}
 }
 
-// awaitInStep waits until all replicas vote and have applied what the leader has
-// committed, so that the next kill finds a majority.
+// awaitInStep waits until all replicas are healthy voters and have applied what the leader has
+// committed, so that a majority survives the next kill.
 func (c *processes) awaitInStep() {
 	c.t.Helper()
 	c.await("all replicas are in step", patience, func() bool {
@@ -284,8 +286,8 @@ func (c *processes) awaitInStep() {
 	})
 }
 
-// fulfill ends a container and sees the reservation become the container that it
-// was made for, whichever replica leads now.
+// fulfill completes a container and checks that the reservation becomes its container, whichever
+// replica leads now.
 func (c *processes) fulfill(call *caller, h held, was api.Reservation) {
 	c.t.Helper()
 	must[*input.NodeHeartbeatReply](call, &input.NodeHeartbeat{ID: h.node, Statuses: []input.ContainerStatus{{Container: h.containers[0].Container, State: yarn.ContainerCompleted}}})

@@ -10,7 +10,7 @@ import (
 	"rmd/internal/nearest"
 )
 
-// level is one command on the way down the tree, with the flags found for it.
+// level is one command of the command line, with the flags found for it.
 type level struct {
 	name  string
 	flags []cli.Flag
@@ -18,19 +18,19 @@ type level struct {
 	seen  map[string]string // canonical flag name → value given
 }
 
-// arranger walks the words once.
+// arranger makes one pass over the words.
 type arranger struct {
 	app    *cli.App
 	levels []*level // the app itself, then each command
 	subs   []*cli.Command
 	leaf   bool
 	args   []string
-	dashed bool // an argument stood behind "--"
-	raw    bool // the command takes every word as it is
+	dashed bool // the command line has "--"
+	raw    bool // the command parses its flags itself: every word is an argument
 }
 
-// Arrange returns args (the program's name first) in the parser's order. A
-// fault of usage is an *clierr.Error.
+// Arrange returns args in the order that the parser needs. The first of args is the program's name.
+// Wrong usage is reported as a *clierr.Error.
 func Arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
@@ -69,7 +69,7 @@ func helpFirst(words []string) []string {
 	return words
 }
 
-// isFlag says whether a word is a flag; "-" and negative numbers are not.
+// isFlag reports whether a word is a flag. "-" and negative numbers are not flags.
 func isFlag(w string) bool {
 	if len(w) < 2 || w[0] != '-' {
 		return false
@@ -82,7 +82,7 @@ func (a *arranger) push(name string, flags []cli.Flag) {
 	a.levels = append(a.levels, &level{name: name, flags: flags, seen: map[string]string{}})
 }
 
-// path is what was understood so far: "rmd app".
+// path returns the commands recognized so far, such as "rmd app".
 func (a *arranger) path() string {
 	names := make([]string, len(a.levels))
 	for i, l := range a.levels {
@@ -91,7 +91,8 @@ func (a *arranger) path() string {
 	return strings.Join(names, " ")
 }
 
-// word takes a command's name, or an argument once a leaf is reached.
+// word handles a word that is not a flag. After a command without subcommands it is an argument,
+// before that it is the name of a command.
 func (a *arranger) word(w string) error {
 	if a.leaf {
 		a.args = append(a.args, w)
@@ -114,8 +115,8 @@ func (a *arranger) word(w string) error {
 	return clierr.New(clierr.CodeUnknownWord, didYouMean(w, names, "", a.path()+" --help"), "%q is not a command of %q", w, a.path())
 }
 
-// flag finds the level that knows the flag, innermost first, and takes its
-// value. It returns how many of the words behind it were used up.
+// flag finds the innermost command that has the flag w and records the flag there with its value.
+// rest is the words after w. It returns how many of them were the flag's value.
 func (a *arranger) flag(w string, rest []string) (int, error) {
 	name, value, joined := strings.Cut(strings.TrimLeft(w, "-"), "=")
 	l, f := a.lookup(name)
@@ -137,8 +138,8 @@ func (a *arranger) flag(w string, rest []string) (int, error) {
 	return used, l.once(f, w, value)
 }
 
-// known says whether a word is a flag that could stand here, so that
-// "--reason --yes" is seen as a value forgotten.
+// known reports whether a word is a flag of the commands found so far. With it, flag sees that the
+// value is missing in "--reason --yes".
 func (a *arranger) known(w string) bool {
 	if !isFlag(w) {
 		return false
@@ -161,8 +162,8 @@ func (a *arranger) lookup(name string) (*level, cli.Flag) {
 	return nil, nil
 }
 
-// unknown suggests the nearest flag; flags of commands further down are not
-// known yet, so the whole way down counts only when it was walked.
+// unknown returns the error for an unknown flag and suggests the most similar one. It knows only
+// the flags of the commands found so far.
 func (a *arranger) unknown(w, name string) error {
 	var names []string
 	for _, l := range a.levels {
@@ -173,8 +174,7 @@ func (a *arranger) unknown(w, name string) error {
 	return clierr.New(clierr.CodeUnknownFlag, didYouMean(name, names, "-", a.path()+" --help"), "%q has no flag %s", a.path(), w)
 }
 
-// once refuses a flag that is given twice with different values, unless it is
-// made for that.
+// once refuses a flag that is given twice with different values, unless the flag takes a list.
 func (l *level) once(f cli.Flag, w, value string) error {
 	if s, ok := f.(cli.DocGenerationSliceFlag); ok && s.IsSliceFlag() {
 		return nil
@@ -187,7 +187,7 @@ func (l *level) once(f cli.Flag, w, value string) error {
 	return nil
 }
 
-// TakesValue says whether the flag wants a value; a switch does not.
+// TakesValue reports whether a flag takes a value. A switch takes none.
 func TakesValue(f cli.Flag) bool {
 	d, ok := f.(cli.DocGenerationFlag)
 	return !ok || d.TakesValue()
@@ -200,7 +200,7 @@ func dashes(name string) string {
 	return "--" + name
 }
 
-// join writes each level's flags behind its name, and the arguments last.
+// join returns the command line: each command followed by its flags, then the arguments.
 func (a *arranger) join(program string) []string {
 	out := []string{program}
 	for i, l := range a.levels {
@@ -215,7 +215,8 @@ func (a *arranger) join(program string) []string {
 	return append(out, a.args...)
 }
 
-// didYouMean is the "what to do" of an unknown name.
+// didYouMean returns what to do about an unknown name: the most similar name, or a reference to
+// help.
 func didYouMean(word string, names []string, dash, help string) string {
 	n := nearest.Name(word, names)
 	if n == "" {

@@ -69,7 +69,7 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// FuzzArrange holds that no argument is lost or changed.
+// FuzzArrange checks that no argument is lost or changed.
 func FuzzArrange(f *testing.F) {
 	f.Add("app kill a b --reason x -5 -- c")
 	f.Add("-o json app list --state= --all")

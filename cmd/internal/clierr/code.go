@@ -8,7 +8,7 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Codes that the command line itself gives; the others come from the replicas.
+// Codes of errors that the command line itself reports. All other codes come from the replicas.
 const (
 	CodeFailed      = client.CodeFailed
 	CodeUsage       = client.CodeUsage
@@ -26,8 +26,8 @@ const (
 	CodeUntrusted   = client.CodeUntrusted
 )
 
-// byCode holds the codes that have an exit code of their own, and those that a command may
-// meet without an HTTP status.
+// byCode has the exit codes of the error codes whose exit code does not follow from the HTTP
+// status, and of those that can occur without an HTTP status.
 var byCode = map[string]int{
 	CodeFailed: exitcode.Failure, CodeUsage: exitcode.Usage, CodeUnknownWord: exitcode.Usage, CodeUnknownFlag: exitcode.Usage,
 	CodeNoReplica: exitcode.NoLeader, CodeTimedOut: exitcode.TimedOut, CodeNeedsYes: exitcode.Usage, CodeStopped: exitcode.Failure,
@@ -55,8 +55,8 @@ var byCode = map[string]int{
 	"KEY_REUSED": exitcode.Refused,
 }
 
-// ForCode gives the exit code of an error code. Status is the HTTP status it
-// came with, or 0; it decides for codes that this program does not know.
+// ForCode returns the exit code for an error code. For an error code that this program does not
+// know, status decides: the HTTP status of the answer, or 0 if there was none.
 func ForCode(code string, status int) int {
 	if n, ok := byCode[code]; ok {
 		return n

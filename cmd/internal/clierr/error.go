@@ -15,18 +15,18 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Error is what a command ends with when it is not done: a stable code, one
-// sentence of what, one of what to do.
+// Error is the error of a command: a stable code, one sentence that says what is wrong, and one
+// that says what to do.
 type Error struct {
 	Code    string
 	What    string
 	Do      string
 	Details []string
-	Exit    int   // 0: follows from the code
-	Err     error // the cause, if it is of use to errors.Is
+	Exit    int   // 0: determined by Code
+	Err     error // the cause, for errors.Is; may be nil
 }
 
-// Error is the line without "rmd: ".
+// Error returns the text after "rmd: ".
 func (e *Error) Error() string {
 	s := e.Code + ": " + e.What
 	if e.Do != "" {
@@ -38,15 +38,15 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes an error whose sentence is formatted.
+// New returns an Error with a formatted What.
 func New(code, do, format string, args ...any) *Error {
 	return &Error{Code: code, What: fmt.Sprintf(format, args...), Do: do}
 }
 
-// Usagef is wrong usage; do says what would be right.
+// Usagef returns an Error for wrong usage. do says what correct usage is.
 func Usagef(do, format string, args ...any) *Error { return New(CodeUsage, do, format, args...) }
 
-// From brings any error into the one form.
+// From converts any error to an Error.
 func From(err error) *Error {
 	var own *Error
 	var asked *client.Error
@@ -80,7 +80,7 @@ func From(err error) *Error {
 	return &Error{Code: CodeFailed, What: err.Error(), Err: err}
 }
 
-// Code gives the exit code of an error; 0 for none.
+// Code returns the exit code of an error. It returns exitcode.OK for nil.
 func Code(err error) int {
 	if err == nil {
 		return exitcode.OK
@@ -92,8 +92,7 @@ func Code(err error) int {
 	return ForCode(e.Code, 0)
 }
 
-// Write renders the error for people and returns its exit code. Every line of
-// it is for stderr.
+// Write writes the error in readable form and returns its exit code. w is usually stderr.
 func Write(w io.Writer, err error) int {
 	if err == nil {
 		return exitcode.OK

@@ -47,7 +47,7 @@ func TestCodeAndText(t *testing.T) {
 	}
 }
 
-// TestTableIsWithinTheCodes holds that no code maps outside of 1 to 9.
+// TestTableIsWithinTheCodes checks that every exit code in byCode is between 1 and 9.
 func TestTableIsWithinTheCodes(t *testing.T) {
 	for code, n := range byCode {
 		if n < exitcode.Failure || n > exitcode.CheckFailed || n == exitcode.Ended {

@@ -25,10 +25,10 @@ const (
 	Name  Format = "name"
 )
 
-// Formats lists their names.
+// Formats returns the names of all formats.
 func Formats() []string { return []string{"table", "wide", "json", "jsonl", "yaml", "name"} }
 
-// ParseFormat reads a format's name.
+// ParseFormat returns the format with the name s.
 func ParseFormat(s string) (Format, error) {
 	for _, f := range Formats() {
 		if f == s {
@@ -38,10 +38,10 @@ func ParseFormat(s string) (Format, error) {
 	return "", clierr.Usagef("write -o "+strings.Join(Formats(), "|"), "%q is not an output format", s)
 }
 
-// Machine says that the format prints the document itself.
+// Machine reports whether the format prints the unchanged document.
 func (f Format) Machine() bool { return f == JSON || f == YAML }
 
-// WriteDocument prints a JSON document as JSON, indented, or as YAML.
+// WriteDocument prints a JSON document as indented JSON or as YAML.
 func WriteDocument(w io.Writer, f Format, doc []byte) error {
 	if f == YAML {
 		b, err := yaml.JSONToYAML(doc)

@@ -15,31 +15,31 @@ import (
 type Column[T any] struct {
 	Head   string
 	Text   func(T) string
-	Key    func(T) float64 // what it is sorted by, when that is not the text
-	Wide   bool            // only with -o wide or --columns
-	Right  bool            // numbers
+	Key    func(T) float64 // sort key; nil sorts by Text
+	Wide   bool            // shown only with -o wide or --columns
+	Right  bool            // right-aligned, for numbers
 	Shrink bool            // may be cut to fit a terminal
-	Spare  bool            // left out of a terminal that is too narrow, unless --columns names it
+	Spare  bool            // omitted if the terminal is too narrow, unless --columns names it
 }
 
-// List says how things of one kind are shown.
+// List describes how objects of one type are shown.
 type List[T any] struct {
 	Columns []Column[T]
 	Name    func(T) string // the identifier, for -o name
-	Empty   string         // told on stderr when there is nothing
+	Empty   string         // message on stderr when there are no objects
 }
 
-// Options are the flags that shape a list.
+// Options are the flags that control how a list is shown.
 type Options struct {
 	Format  Format
 	Columns []string // by head, in this order
-	Sort    string   // head; "-head" is downwards
+	Sort    string   // a head; "-head" sorts in descending order
 	Filters []string // head=value, head!=value, head~part
-	Width   int      // of the terminal; 0 never cuts
-	Quiet   bool     // no heads
+	Width   int      // of the terminal; 0 cuts nothing
+	Quiet   bool     // print no heads
 }
 
-// Shaped says whether the options choose, order or cut things.
+// Shaped reports whether the options select, sort or filter.
 func (o Options) Shaped() bool { return len(o.Columns) > 0 || o.Sort != "" || len(o.Filters) > 0 }
 
 // Write prints the list in table, wide, jsonl or name form.
@@ -71,7 +71,7 @@ func (l List[T]) Write(w io.Writer, things []T, o Options) error {
 	return writeTable(w, columns, things, o)
 }
 
-// Heads are the names of all columns, in lower case.
+// Heads returns the names of all columns in lower case.
 func (l List[T]) Heads() []string {
 	out := make([]string, len(l.Columns))
 	for i, c := range l.Columns {
@@ -93,7 +93,7 @@ func (l List[T]) column(head string) (Column[T], error) {
 	return Column[T]{}, clierr.Usagef(do, "there is no column %q", head)
 }
 
-// choose picks the columns to show.
+// choose returns the columns to show.
 func (l List[T]) choose(o Options) ([]Column[T], error) {
 	var out []Column[T]
 	for _, head := range o.Columns {
@@ -114,7 +114,7 @@ func (l List[T]) choose(o Options) ([]Column[T], error) {
 	return out, nil
 }
 
-// shape filters and sorts.
+// shape returns the objects that pass the filters, sorted.
 func (l List[T]) shape(things []T, o Options) ([]T, error) {
 	out := slices.Clone(things)
 	for _, f := range o.Filters {
@@ -156,7 +156,7 @@ func (c Column[T]) compare(a, b T) int {
 	return Natural(c.Text(a), c.Text(b))
 }
 
-// filter reads head=value, head!=value or head~part; upper and lower case are one.
+// filter parses head=value, head!=value or head~part. It ignores case.
 func (l List[T]) filter(text string) (func(T) bool, error) {
 	i := strings.IndexAny(text, "=!~")
 	if i <= 0 || text[i] == '!' && !strings.HasPrefix(text[i:], "!=") {
@@ -172,7 +172,7 @@ func (l List[T]) filter(text string) (func(T) bool, error) {
 		return nil, err
 	}
 	if want == nothing && op != "~" {
-		want = "" // as it is shown
+		want = "" // compare with the text that the table shows
 	}
 	return func(t T) bool {
 		have := strings.ToLower(c.Text(t))
@@ -186,8 +186,7 @@ func (l List[T]) filter(text string) (func(T) bool, error) {
 	}, nil
 }
 
-// Natural compares texts so that numbers in them count as numbers: rm2 is
-// before rm10.
+// Natural compares two strings and treats digits in them as numbers: rm2 is before rm10.
 func Natural(a, b string) int {
 	for a != "" && b != "" {
 		x, y := digits(a), digits(b)

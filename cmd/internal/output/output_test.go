@@ -119,7 +119,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestControlCharacters holds that others' text cannot steer the terminal.
+// TestControlCharacters checks that text of other users cannot control the terminal.
 func TestControlCharacters(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteFacts(&b, []Fact{{"name", "a\x1b[2Jb\u009b31m\u202e"}, {"empty", ""}}); err != nil {

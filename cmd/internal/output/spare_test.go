@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A spare column shows where there is room for it at its least width, and where it is asked for.
+// TestSpareColumns checks that a spare column is shown if it fits at its minimum width, or if
+// --columns names it.
 func TestSpareColumns(t *testing.T) {
 	list := List[string]{Columns: []Column[string]{
 		{Head: "ID", Text: func(s string) string { return s }},

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	gap       = 2 // blanks between columns
-	shrinkMin = 8 // a column is never cut below
+	gap       = 2 // spaces between columns
+	shrinkMin = 8 // minimum width of a column that is cut
 
-	nothing = "-" // stands where a thing has no value
+	nothing = "-" // shown for an empty value
 )
 
-// writeTable lays the cells out and prints them.
+// writeTable formats the cells and prints them as a table.
 func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) error {
 	limit := o.Width
 	if o.Format == Wide {
-		limit = 0 // wide is asked for: a terminal wraps it, nothing is cut
+		limit = 0 // -o wide cuts nothing; a terminal wraps the lines
 	}
 	if limit > 0 && len(o.Columns) == 0 {
 		columns = fitting(columns, things, limit)
@@ -46,7 +46,8 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 	return layOut(w, rows, right, shrink, limit)
 }
 
-// fitting leaves out spare columns, the last first, until the others fit at their least width.
+// fitting removes spare columns, from the last to the first, until the others fit at their minimum
+// width.
 func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
 	for {
 		total := gap * (len(columns) - 1)
@@ -70,7 +71,7 @@ func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
 	}
 }
 
-// oneLine is a text for a cell.
+// oneLine returns s as the text of a cell.
 func oneLine(s string) string {
 	if s == "" {
 		return nothing
@@ -78,7 +79,7 @@ func oneLine(s string) string {
 	return strings.ReplaceAll(Printable(s), "\n", " ")
 }
 
-// layOut prints rows of equal length in columns.
+// layOut prints rows of equal length as columns.
 func layOut(w io.Writer, rows [][]string, right, shrink []bool, limit int) error {
 	if len(rows) == 0 {
 		return nil
@@ -111,7 +112,8 @@ func layOut(w io.Writer, rows [][]string, right, shrink []bool, limit int) error
 	return b.Flush()
 }
 
-// fit narrows the columns that may shrink, the widest first, to the limit.
+// fit reduces the widths of columns that may shrink, the widest first, until the line fits the
+// limit.
 func fit(widths []int, shrink []bool, limit int) {
 	if limit <= 0 {
 		return
@@ -134,8 +136,8 @@ func fit(widths []int, shrink []bool, limit int) {
 	}
 }
 
-// Cut shortens a text to n characters, its middle replaced by an ellipsis: of
-// an identifier both ends tell something.
+// Cut shortens a string to n characters. It replaces the middle with an ellipsis, because both ends
+// of an identifier matter.
 func Cut(s string, n int) string {
 	if width(s) <= n {
 		return s
@@ -151,7 +153,7 @@ func Cut(s string, n int) string {
 // Fact is one line of a description: a name and a value.
 type Fact struct{ Name, Value string }
 
-// WriteFacts prints facts one a line; those without value are left out.
+// WriteFacts prints one fact per line. It omits facts without a value.
 func WriteFacts(w io.Writer, facts []Fact) error {
 	most := 0
 	for _, f := range facts {
@@ -170,8 +172,8 @@ func WriteFacts(w io.Writer, facts []Fact) error {
 	return b.Flush()
 }
 
-// Printable keeps others' text from steering the terminal: but for line breaks it has no control
-// characters, nor those that change the direction of writing.
+// Printable replaces control characters, except line breaks, and characters that change the writing
+// direction. Text of other users therefore cannot control the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -9,13 +9,13 @@ import (
 	"rmd/internal/thousands"
 )
 
-// Count writes a number with thousands separated.
+// Count formats a number with separators between thousands.
 func Count[N int | int32 | int64 | uint32 | uint64](n N) string { return thousands.Format(n) }
 
-// Number writes a number as it is.
+// Number formats a number without separators.
 func Number[N int | int32 | int64 | uint16 | uint32 | uint64](n N) string { return fmt.Sprint(n) }
 
-// Bytes writes a size: 512B, 11MiB, 1.5GiB.
+// Bytes formats a size in bytes: 512B, 11MiB, 1.5GiB.
 func Bytes(n uint64) string {
 	const unit = 1024
 	if n < unit {
@@ -32,7 +32,7 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%.0f%s", v, names[i])
 }
 
-// Span writes a duration in at most two units: 350ms, 12s, 4m02s, 3h12m, 3d04h.
+// Span formats a duration with at most two units: 350ms, 12s, 4m02s, 3h12m, 3d04h.
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -51,10 +51,10 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// Millis is Span of milliseconds.
+// Millis formats a number of milliseconds as Span does.
 func Millis(ms int64) string { return Span(time.Duration(ms) * time.Millisecond) }
 
-// Time writes a Unix time in milliseconds, or "" for 0.
+// Time formats a Unix time in milliseconds, in the local time zone. It returns "" for 0.
 func Time(ms int64) string {
 	if ms <= 0 {
 		return ""
@@ -62,7 +62,7 @@ func Time(ms int64) string {
 	return time.UnixMilli(ms).Local().Format("2006-01-02 15:04:05")
 }
 
-// Percent writes a percentage without needless decimals.
+// Percent formats a percentage without unnecessary decimals.
 func Percent(p float64) string {
 	if p > 0 && p < 10 {
 		return strings.TrimSuffix(strconv.FormatFloat(p, 'f', 1, 64), ".0") + "%"
@@ -70,7 +70,7 @@ func Percent(p float64) string {
 	return strconv.FormatFloat(p, 'f', 0, 64) + "%"
 }
 
-// Digest shortens a digest to its two ends: 9f1c…e2.
+// Digest returns the two ends of a digest: 9f1c…e2.
 func Digest(s string) string {
 	if len(s) <= 10 {
 		return s
@@ -78,7 +78,7 @@ func Digest(s string) string {
 	return s[:4] + "…" + s[len(s)-2:]
 }
 
-// YesNo writes a truth.
+// YesNo returns "yes" or "no".
 func YesNo(b bool) string {
 	if b {
 		return "yes"
