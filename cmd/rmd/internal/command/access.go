@@ -18,7 +18,7 @@ import (
 	"rmd/yarn"
 )
 
-// Defaults of what lets people and programs in.
+// Default lifetimes of access tokens and client certificates.
 const (
 	accessTTL         = 720 * time.Hour
 	certificateTTL    = 365 * 24 * time.Hour
@@ -36,7 +36,7 @@ func roleFlag() cli.Flag {
 	return &cli.StringFlag{Name: "role", Usage: "read|submit|operator|admin"}
 }
 
-// role reads --role, which has no default: nobody gets more than was meant.
+// role reads --role. The flag has no default, so nobody gets a role by mistake.
 func (c *call) role() (string, error) {
 	if c.String("role") == "" {
 		return "", clierr.Usagef("write --role read, submit, operator or admin", "--role is missing")
@@ -198,11 +198,11 @@ func (c *call) issueClient(role, name string, life time.Duration) error {
 	return err
 }
 
-// tokenMax bounds a file with a token.
+// tokenMax is the maximum size of a token file in bytes.
 const tokenMax = 4096
 
-// tokenFileFlag names a file with an access token. "cluster join" has a flag of
-// that name of its own, for its token: there this one stands before "cluster".
+// tokenFileFlag names a file with an access token. "cluster join" has a flag of the same name for
+// its join token. With that command, this flag must be before the word "cluster".
 func (p *program) tokenFileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "token-file", Usage: "file with an access token; $RMD_TOKEN can contain the token itself [$RMD_TOKEN_FILE]", Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")}
 }
@@ -215,7 +215,7 @@ func (p *program) env(name string) string {
 	return v
 }
 
-// accessToken is what the caller shows replicas; none is no error.
+// accessToken returns the access token for requests, or "" if there is none.
 func (p *program) accessToken() (string, error) {
 	file := p.tokenFile
 	if file == "" {
@@ -231,14 +231,15 @@ func (p *program) accessToken() (string, error) {
 	return checkToken(file, string(b))
 }
 
-// accessToken is that of the program, with a warning when others can read its file.
+// accessToken returns the program's access token. It warns if other users can read its file.
 func (c *call) accessToken() (string, error) {
 	c.warnReadable(c.p.tokenFile)
 	return c.p.accessToken()
 }
 
-// warnReadable warns once of a file with a token that others can read. That is no refusal: the shell
-// writes such a file for "rmd cluster token create > token", and containers mount secrets so.
+// warnReadable warns once if other users can read a file with a token. It does not refuse the file,
+// because a shell creates such a file in "rmd cluster token create > token", and containers mount
+// secrets with this mode.
 func (c *call) warnReadable(file string) {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 || c.p.warned[file] {
@@ -251,7 +252,8 @@ func (c *call) warnReadable(file string) {
 	c.say("warning: %s has mode %#o, so others can read the token; chmod 600 it", file, info.Mode().Perm())
 }
 
-// checkToken keeps out what cannot be in a header. It does not show the text.
+// checkToken refuses a token that cannot be in an HTTP header. The error does not contain the
+// token.
 func checkToken(from, text string) (string, error) {
 	token := strings.TrimSpace(text)
 	for _, r := range token {

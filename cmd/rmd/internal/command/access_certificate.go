@@ -62,7 +62,7 @@ func (p *program) revokeCertificate() verb {
 	}
 }
 
-// revokedCertificate is one line of the list.
+// revokedCertificate is one revoked certificate.
 type revokedCertificate struct {
 	Serial        string `json:"serial"`
 	RevokedMillis int64  `json:"revoked_millis"`
@@ -88,7 +88,7 @@ func (p *program) listRevoked() verb {
 	}}
 }
 
-// readRevoked reads the list in a directory.
+// readRevoked reads the revocation list in a directory. Without a file, the list is empty.
 func readRevoked(dir string) ([]revokedCertificate, error) {
 	out := []revokedCertificate{}
 	data, err := os.ReadFile(filepath.Join(dir, certificate.RevocationFile))

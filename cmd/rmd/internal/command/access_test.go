@@ -15,8 +15,8 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// TestWhereTheAccessTokenComesFrom: flag before file's variable before variable;
-// a join's own flag is another token's.
+// TestWhereTheAccessTokenComesFrom checks that the flag has precedence over RMD_TOKEN_FILE, and
+// RMD_TOKEN_FILE over RMD_TOKEN. The flag of "cluster join" names another token.
 func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 	var auth, body string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +84,7 @@ func TestWhereTheAccessTokenComesFrom(t *testing.T) {
 	}
 }
 
-// TestRevokeCertificate: a certificate is revoked by its file or its serial number, and listed.
+// TestRevokeCertificate revokes certificates by file and by serial number, and lists them.
 func TestRevokeCertificate(t *testing.T) {
 	dir := t.TempDir()
 	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "2a"); r.exit != exitcode.Failure || !strings.Contains(r.err, "there is no ca-key.pem") {

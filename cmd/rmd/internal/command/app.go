@@ -22,7 +22,7 @@ func (p *program) applications() *cli.Command {
 		p.command(p.appAttempts()), p.command(p.appContainers()))
 }
 
-// appPath is the REST path of the application named on the command line.
+// appPath returns the REST path of the application in the first argument.
 func (c *call) appPath(tail string) (string, error) {
 	if _, short := yarn.ParseApplicationNumber(c.arg(0)); !short {
 		if _, err := yarn.ParseApplicationID(c.arg(0)); err != nil {
@@ -58,7 +58,7 @@ var appColumns = output.List[api.App]{
 	},
 }
 
-// appWait is how long an application has been waiting, where that is known.
+// appWait returns how long an application has been waiting, or "-" if that is not known.
 func appWait(a api.App) string {
 	if a.WaitingMillis == 0 {
 		return "-"
@@ -114,11 +114,11 @@ func (p *program) appList() verb {
 	}
 }
 
-// pageSize is how many things are asked for at once.
+// pageSize is the number of objects per request of a list.
 const pageSize = 1000
 
-// pages reads a paged list, up to most things (0: all). The document keeps the
-// form of one page, with the things of all of them.
+// pages reads a paged list, up to most objects (0: all). The document has the form of one page with
+// all objects.
 func pages[T any](ctx context.Context, c *call, path, field string, q url.Values, most int, decode func([]byte) ([]T, string, error)) (fetched[T], error) {
 	var out fetched[T]
 	cl, err := c.client()
@@ -144,7 +144,7 @@ func pages[T any](ctx context.Context, c *call, path, field string, q url.Values
 		out.things = append(out.things, things...)
 		if c.format().Machine() {
 			var part []json.RawMessage
-			doc = nil // or a "next" of the page before would stay
+			doc = nil // otherwise the "next" of the previous page would remain
 			if err := json.Unmarshal(a.Body, &doc); err != nil {
 				return out, err
 			}
@@ -210,7 +210,7 @@ func appFacts(a api.App) []output.Fact {
 		output.Fact{Name: "blacklist", Value: strings.Join(a.Blacklist, ", ")}, output.Fact{Name: "diagnostics", Value: a.Diagnostics})
 }
 
-// waitingFact is what an application waits for, and how long it has.
+// waitingFact returns what an application waits for, and for how long.
 func waitingFact(a api.App) string {
 	if a.WaitingMillis == 0 {
 		return a.WhyText
@@ -218,7 +218,7 @@ func waitingFact(a api.App) string {
 	return output.Millis(a.WaitingMillis) + ": " + a.WhyText
 }
 
-// get reads one document into v and returns it as it came, too.
+// get decodes a document into v and also returns its bytes.
 func (c *call) get(ctx context.Context, path string, q url.Values, v any) ([]byte, error) {
 	cl, err := c.client()
 	if err != nil {

@@ -38,7 +38,7 @@ func (p *program) appExplain() verb {
 		}}
 }
 
-// cut is the width that text is cut or folded to: the terminal's, or 0 for never.
+// cut returns the width at which text is cut or folded: the terminal's width, or 0 for never.
 func (c *call) cut() int {
 	if c.p.OutTerminal {
 		return c.p.Width
@@ -46,13 +46,13 @@ func (c *call) cut() int {
 	return 0
 }
 
-// labelled writes lines behind labels; what is too long goes on below itself.
+// labelled formats lines with labels on the left. It folds long lines.
 type labelled struct {
 	b     strings.Builder
-	width int // 0 folds nothing
+	width int // 0: do not fold
 }
 
-// labelWidth is how far in the text behind a label stands.
+// labelWidth is the column at which the text after a label begins.
 const labelWidth = 12
 
 func (l *labelled) line(label, format string, args ...any) {
@@ -62,7 +62,7 @@ func (l *labelled) line(label, format string, args ...any) {
 	l.fold(fmt.Sprintf("%-*s", labelWidth, label), fmt.Sprintf(format, args...))
 }
 
-// list writes things one a line, the label before the first.
+// list writes one object per line, with the label on the first line.
 func list[T any](l *labelled, label string, things []T, text func(T) string) {
 	for i, t := range things {
 		if i > 0 {
@@ -72,7 +72,7 @@ func list[T any](l *labelled, label string, things []T, text func(T) string) {
 	}
 }
 
-// fold breaks a text at blanks.
+// fold breaks a text at spaces.
 func (l *labelled) fold(lead, text string) {
 	pad := strings.Repeat(" ", utf8.RuneCountInString(lead))
 	for _, word := range strings.Fields(output.Printable(text)) {
@@ -85,7 +85,8 @@ func (l *labelled) fold(lead, text string) {
 	l.b.WriteString(strings.TrimRight(lead, " ") + "\n")
 }
 
-// writeExplanation prints all of the document, and when it starts; width 0 folds nothing.
+// writeExplanation prints the whole document and the line starts, which says when the application
+// starts. With width 0 it does not fold.
 func writeExplanation(w io.Writer, x api.Explanation, starts string, width int) error {
 	l := &labelled{width: width}
 	if x.Waiting {
@@ -163,7 +164,8 @@ func nodesText(n api.ExplainedNodes) string {
 	return s
 }
 
-// explainReservations prints the reservations held, and the least that must end.
+// explainReservations prints the reservations of the application, and the smallest set of
+// containers that must end.
 func explainReservations(l *labelled, x api.Explanation) {
 	for i, r := range x.Reserved {
 		l.line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)
@@ -236,7 +238,7 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%d%s", n, suffix)
 }
 
-// neighbors names those that are known of all of them.
+// neighbors returns the names, and how many more there are of all.
 func neighbors(names []string, all int) string {
 	s := some(names, len(names))
 	if more := all - len(names); more > 0 && len(names) > 0 {
@@ -245,7 +247,7 @@ func neighbors(names []string, all int) string {
 	return s
 }
 
-// some names the first few of a list.
+// some returns the first few names of a list.
 func some(names []string, most int) string {
 	switch {
 	case len(names) == 0:

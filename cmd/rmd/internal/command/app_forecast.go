@@ -48,7 +48,7 @@ func (p *program) forecastReport() verb {
 		}}
 }
 
-// writeForecast prints all of the document; width 0 folds nothing.
+// writeForecast prints the whole document. With width 0 it does not fold.
 func writeForecast(w io.Writer, d api.Forecast, width int) error {
 	l := &labelled{width: width}
 	l.fold("", d.ID)
@@ -94,7 +94,7 @@ func forecastText(k *api.ForecastAsk, runs int) string {
 	return strings.Join([]string{output.Time(k.MedianMillis), "(" + of + ":", output.Time(k.FromMillis), "to", until + ")"}, " ")
 }
 
-// forecastLine is when an application that waits starts, in one line; empty if that cannot be said.
+// forecastLine returns in one line when a waiting application starts, or "" if that is unknown.
 func (c *call) forecastLine(ctx context.Context, path string) string {
 	var d api.Forecast
 	if _, err := c.get(ctx, path, nil, &d); err != nil {
@@ -126,7 +126,7 @@ func writeForecastReport(w io.Writer, d api.ForecastReport, width int) error {
 	return err
 }
 
-// heldText says how many of the intervals held.
+// heldText returns how many of the forecast intervals were correct.
 func heldText(held, due int) string {
 	if due == 0 {
 		return "none has come due"

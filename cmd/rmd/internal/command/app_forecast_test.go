@@ -7,8 +7,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestWriteForecast: a start has its interval and who must end first; what never starts has its
-// reason.
+// TestWriteForecast checks that the output shows the interval of a start and the containers that
+// must end first, and the reason why an ask never starts.
 func TestWriteForecast(t *testing.T) {
 	var b strings.Builder
 	d := api.Forecast{ID: "application_1_0001", Runs: 15, Asks: []api.ForecastAsk{
@@ -34,7 +34,8 @@ func TestWriteForecast(t *testing.T) {
 	}
 }
 
-// TestWriteForecastReport: the record shows how many intervals held, and says when it is too small.
+// TestWriteForecastReport checks that the output shows how many intervals were correct, and says
+// when there are too few.
 func TestWriteForecastReport(t *testing.T) {
 	var b strings.Builder
 	d := api.ForecastReport{Replica: "rm1", SinceMillis: 1_000, Due: 400, Held: 360, Open: 7, Gone: 3, Recorded: true,

@@ -81,7 +81,7 @@ func known(state string) string {
 	return state
 }
 
-// reached says whether the waiting is over, and whether it ended badly.
+// reached reports whether the wait is over. The error says that the application failed.
 func reached(a api.App, goal string) (bool, error) {
 	switch a.State {
 	case "FAILED", "KILLED":

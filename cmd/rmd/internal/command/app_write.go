@@ -138,7 +138,8 @@ func runKill(c *call) error {
 	return c.killAll(cl, ids)
 }
 
-// appsToKill finds what --queue and --user name, the oldest first, and lists it for who confirms.
+// appsToKill returns the applications that --queue and --user select, the oldest first, and prints
+// them for the confirmation.
 func (c *call) appsToKill(cl *client.Client) ([]string, error) {
 	q := url.Values{"state": {"SUBMITTED,ACCEPTED,RUNNING"}, "order": {"oldest"}}
 	for _, name := range []string{"queue", "user"} {
@@ -166,7 +167,7 @@ func (c *call) appsToKill(cl *client.Client) ([]string, error) {
 	return ids, nil
 }
 
-// wouldKill reports what a kill would end, and what it could not.
+// wouldKill prints which applications a kill would end, and which it could not end.
 func (c *call) wouldKill(cl *client.Client, ids []string) error {
 	for _, id := range ids {
 		a, err := cl.App(c.ctx(), id)
@@ -184,8 +185,8 @@ func (c *call) wouldKill(cl *client.Client, ids []string) error {
 	return nil
 }
 
-// killAll kills one application after the other. One that cannot be killed does not keep the
-// others alive: the command goes on and fails at the end.
+// killAll kills one application after the other. If one cannot be killed, the command continues
+// with the others and fails at the end.
 func (c *call) killAll(cl *client.Client, ids []string) error {
 	var failed []error
 	for _, id := range ids {
@@ -258,7 +259,7 @@ func (p *program) appPriority() verb {
 	}}
 }
 
-// post sends a write whose answer is no more than "done".
+// post sends a write whose answer has no content to show.
 func (c *call) post(path, name string, body any, format string, args ...any) error {
 	cl, err := c.client()
 	if err != nil {

@@ -34,7 +34,7 @@ func (p *program) autopilotGet() verb {
 	}}
 }
 
-// settingFacts lists the fields of a flat document in its order.
+// settingFacts returns the fields of a flat document, sorted by name.
 func settingFacts(doc []byte) []output.Fact {
 	var values map[string]any
 	if json.Unmarshal(doc, &values) != nil {

@@ -119,7 +119,7 @@ func runBench(c *call, kind load.Kind) error {
 	return nil
 }
 
-// mayBench says what a load does to a cluster, and asks.
+// mayBench tells the user what the load does to the cluster, and asks for confirmation.
 func (c *call) mayBench(cfg load.Config) error {
 	what := fmt.Sprintf("register %d nodes of 198.18.0.0/15 with the ResourceManager at %s (any application can get containers on them)",
 		cfg.Nodes, strings.Join(cfg.Addresses.Tracker, ","))
@@ -159,7 +159,7 @@ func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	return cfg, nil
 }
 
-// benchAddresses finds the ports of all replicas.
+// benchAddresses returns the addresses of all replicas.
 func (c *call) benchAddresses(kind load.Kind) (load.Addresses, error) {
 	d := load.Addresses{Tracker: splitList(c.String("tracker"))}
 	if kind != load.Heartbeats {
@@ -188,7 +188,7 @@ func (c *call) benchAddresses(kind load.Kind) (load.Addresses, error) {
 	return addressesIn(c.String("conf-dir"))
 }
 
-// addressesOf takes YARN's ports of hosts.
+// addressesOf returns YARN's default ports on the hosts.
 func addressesOf(hosts []string) (load.Addresses, error) {
 	var d load.Addresses
 	for _, h := range hosts {
@@ -201,7 +201,7 @@ func addressesOf(hosts []string) (load.Addresses, error) {
 	return d, nil
 }
 
-// addressesIn reads them from Hadoop's files, in the order of
+// addressesIn reads the addresses from Hadoop's files, in the order of
 // yarn.resourcemanager.ha.rm-ids.
 func addressesIn(dir string) (load.Addresses, error) {
 	var d load.Addresses
@@ -211,7 +211,7 @@ func addressesIn(dir string) (load.Addresses, error) {
 	}
 	ids := splitList(conf.Value("yarn.resourcemanager.ha.rm-ids", ""))
 	if len(ids) == 0 {
-		ids = []string{""} // one alone: its keys have no suffix
+		ids = []string{""} // without high availability, the keys have no suffix
 	}
 	for _, id := range ids {
 		a, err := hadoop.AddressesOf(conf, id)

@@ -16,7 +16,7 @@ import (
 	"rmd/workload/report"
 )
 
-// benchPage is what --report draws of a measurement.
+// benchPage returns the content of the --report page for a measurement.
 func (c *call) benchPage(r *load.Result) *report.Bench {
 	b := &report.Bench{Title: "rmd bench " + string(r.Kind), Unit: "containers", Timed: "from ask to container"}
 	b.Lead = fmt.Sprintf("%s simulated nodes on YARN's ports, %.0f s.", output.Count(r.Nodes), r.Seconds)
@@ -45,8 +45,8 @@ func (c *call) benchPage(r *load.Result) *report.Bench {
 	return b
 }
 
-// elections asks the web addresses that the files name for the elections that
-// fell into the measurement. A ResourceManager that is not rmd has none to tell.
+// elections reads the elections during the measurement from the web addresses in Hadoop's files. A
+// ResourceManager that is not rmd reports none.
 func (c *call) elections(r *load.Result) []report.Election {
 	if c.String("conf-dir") == "" {
 		return nil
@@ -72,7 +72,8 @@ func (c *call) elections(r *load.Result) []report.Election {
 	return out
 }
 
-// failoversAt reads a replica's own list; nil when it has none.
+// failoversAt reads the failovers that a replica knows. It returns nil if the replica does not
+// answer or is not rmd.
 func failoversAt(ctx context.Context, addr string) []api.Failover {
 	if addr == "" {
 		return nil

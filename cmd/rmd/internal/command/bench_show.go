@@ -9,7 +9,7 @@ import (
 	load "rmd/workload/hadoop"
 )
 
-// showBench prints what was measured.
+// showBench prints the result of a measurement.
 func (c *call) showBench(r *load.Result) error {
 	switch f := c.format(); f {
 	case output.JSON, output.YAML:
@@ -27,7 +27,7 @@ func (c *call) showBench(r *load.Result) error {
 	return err
 }
 
-// writeBench is the table: 80 columns.
+// writeBench writes the result as a table of 80 columns.
 func writeBench(b *strings.Builder, r *load.Result) {
 	head := fmt.Sprintf("%s: %s nodes", r.Kind, output.Count(r.Nodes))
 	if r.Masters > 0 {
@@ -81,7 +81,7 @@ func millis3(t load.Times) string {
 	return fmt.Sprintf("%10.2f%10.2f%10.2f", t.P50, t.P99, t.Max)
 }
 
-// writeBenchUse tells what the processes used.
+// writeBenchUse writes how much processor time and memory the processes used.
 func writeBenchUse(b *strings.Builder, r *load.Result) {
 	fmt.Fprintf(b, "\n%-22s%12s%12s%10s%10s\n", "PROCESS", "CPU S", "CORES", "RSS", "BEFORE")
 	row := func(name string, p load.Process) {

@@ -20,8 +20,8 @@ import (
 	load "rmd/workload/hadoop"
 )
 
-// hadoopCluster runs three replicas with Hadoop's ports and returns the
-// directory that names them.
+// hadoopCluster runs three replicas with Hadoop's ports and returns the directory of the Hadoop
+// files that name them.
 func hadoopCluster(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func hadoopCluster(t testing.TB) string {
 	c, err := local.Start(ctx, local.Options{Replicas: 3, Dir: t.TempDir(), Scheduling: "eager", Version: "test", Logger: hclog.NewNullLogger(),
 		Adjust: func(_ int, k *config.Config) {
 			k.HadoopConfDir = dir
-			k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // no pause of a busy machine deposes a leader
+			k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // a leader must not lose leadership when the machine is busy
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestBenchOfThreeReplicas(t *testing.T) {
 		{"bench", "allocate", "--nodes", "12", "--masters", "4", "--batch", "10", "--node-containers", "8", "--interval", "20ms", "--am-interval", "10ms"},
 		{"bench", "latency", "--nodes", "3", "--interval", "20ms", "--am-interval", "20ms"},
 	} {
-		for _, span := range []string{"500ms", "4s", "20s"} { // how much fits into a span is the machine's matter
+		for _, span := range []string{"500ms", "4s", "20s"} { // how much fits into a span depends on the machine
 			r := rmd(t, nil, append(line, "--conf-dir", dir, "--warmup", "100ms", "--duration", span, "-q", "-o", "json", "--yes")...)
 			var out load.Result
 			if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.exit != exitcode.OK {
@@ -132,14 +132,13 @@ func TestBenchRefusals(t *testing.T) {
 	}
 }
 
-// BenchmarkContainers is the whole life of containers over Hadoop's wire, three
-// replicas and the load in one process. With -cpuprofile it shows where the time
-// of all of them goes.
+// BenchmarkContainers measures the whole life of containers over Hadoop's protocols. The load and
+// the three replicas are in one process, so -cpuprofile shows the processor time of all of them.
 func BenchmarkContainers(b *testing.B) {
 	benchmarkLoad(b, load.Allocations, func(r *load.Result) float64 { return r.Containers.PerSecond }, "containers/s")
 }
 
-// BenchmarkHeartbeats is heartbeats of idle nodes, back to back.
+// BenchmarkHeartbeats measures heartbeats of idle nodes without a pause.
 func BenchmarkHeartbeats(b *testing.B) {
 	benchmarkLoad(b, load.Heartbeats, func(r *load.Result) float64 { return r.Heartbeats.PerSecond }, "heartbeats/s")
 }

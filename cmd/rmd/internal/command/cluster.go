@@ -46,7 +46,7 @@ var memberColumns = output.List[api.Member]{
 	},
 }
 
-// toldBy shows a number that a replica told; of one that does not answer it is not known.
+// toldBy returns a number that the replica itself reports, or "-" if the replica does not answer.
 func toldBy(number func(api.Member) uint64) func(api.Member) string {
 	return func(m api.Member) string {
 		if m.State != "" && m.State != "alive" {
@@ -76,7 +76,7 @@ func memberRole(m api.Member) string {
 		return "leader"
 	case m.State != "" && m.State != "alive":
 		return m.State
-	case m.Role == "" || m.Role == "voter" || m.Role == "nonvoter": // what it was let in as
+	case m.Role == "" || m.Role == "voter" || m.Role == "nonvoter": // the role with which it joined
 		return "follower"
 	}
 	return m.Role
@@ -103,8 +103,8 @@ func (p *program) clusterStatus() verb {
 	}}
 }
 
-// clusterDoc reads /v1/cluster. It is wanted most when there is no leader, so it
-// never waits for one.
+// clusterDoc reads /v1/cluster. It does not wait for a leader, because users need the document most
+// when there is none.
 func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 	cl, err := c.client()
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 	return a.Body, a.Decode(d)
 }
 
-// verdictLine says how the cluster does in one line.
+// verdictLine returns the health of the cluster in one line.
 func verdictLine(d api.Cluster) string {
 	v := d.Verdict
 	parts := []string{v.Status}
@@ -149,10 +149,10 @@ func verdictLine(d api.Cluster) string {
 	return line
 }
 
-// verdictWidth is how wide a line of the verdict may be.
+// verdictWidth is the maximum width of a line of the verdict.
 const verdictWidth = 80
 
-// pack puts parts on lines of at most so many characters.
+// pack joins parts into lines of at most most characters.
 func pack(parts []string, between string, most int) string {
 	var b strings.Builder
 	n := 0
@@ -251,7 +251,7 @@ func (p *program) clusterVerify() verb {
 	}}
 }
 
-// judgeDigests tells replicas that differ from such that only did not answer.
+// judgeDigests returns an error that says whether digests differ or replicas only did not answer.
 func judgeDigests(d api.Verify) error {
 	told := map[string]bool{}
 	var silent []string
@@ -299,10 +299,11 @@ func (p *program) clusterTransfer() verb {
 	}}
 }
 
-// transferMost is how long a transfer may take to be known to the replica that is asked.
+// transferMost is how long to wait until the called replica knows the new leader.
 const transferMost = 5 * time.Second
 
-// leaderAfter is who leads in a later term than before; "" when that is not known in time.
+// leaderAfter returns the leader of a later term than that of before, or "" if it is not known in
+// time.
 func (c *call) leaderAfter(cl *client.Client, before api.Cluster) string {
 	ctx, cancel := context.WithTimeout(c.ctx(), transferMost)
 	defer cancel()

@@ -17,14 +17,14 @@ import (
 	"rmd/server"
 )
 
-// open starts a replica that is in no cluster yet.
+// open starts a replica that belongs to no cluster yet.
 func open(t *testing.T, id, dir string) *server.Replica {
 	t.Helper()
 	k := config.Default()
 	k.ID, k.Cluster, k.Data = id, "test", filepath.Join(dir, id)
 	k.Raft.Listen, k.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
-	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // no pause of a busy machine deposes a leader
-	k.Autopilot.ServerStabilizationTime = time.Hour                                               // promoted by hand here
+	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // a leader must not lose leadership when the machine is busy
+	k.Autopilot.ServerStabilizationTime = time.Hour                                               // this test promotes replicas itself
 	r, err := server.Open(server.Options{Config: k, Version: "test", Queues: capacity.DemoProperties(), Logger: hclog.NewNullLogger(),
 		OnFatal: func(code int, err error) { t.Errorf("%s must stop with %d: %v", id, code, err) }})
 	if err != nil {
@@ -34,7 +34,7 @@ func open(t *testing.T, id, dir string) *server.Replica {
 	return r
 }
 
-// ok runs a command line that must do well, and returns what it printed.
+// ok runs a command line that must succeed, and returns its output.
 func ok(t *testing.T, env map[string]string, line string) string {
 	t.Helper()
 	r := rmd(t, env, strings.Fields(line)...)
@@ -44,8 +44,8 @@ func ok(t *testing.T, env map[string]string, line string) string {
 	return strings.TrimSpace(r.out)
 }
 
-// TestLifeOfACluster goes through a cluster's life by command lines alone: init,
-// join, promote, submit; then the leader ends without a word, and nothing is lost.
+// TestLifeOfACluster takes a cluster through its life with command lines alone: init, join,
+// promote, submit. Then the leader stops without a transfer of leadership, and nothing may be lost.
 func TestLifeOfACluster(t *testing.T) {
 	dir := t.TempDir()
 	all := []*server.Replica{open(t, "rm1", dir), open(t, "rm2", dir), open(t, "rm3", dir)}
@@ -72,7 +72,7 @@ func TestLifeOfACluster(t *testing.T) {
 		if want := []string{"it does not vote yet", "has caught up; it is a non-voter"}[i]; !strings.HasSuffix(joined, want) {
 			t.Fatalf("joined: %s", joined)
 		}
-		if i == 0 { // a token is good for one replica
+		if i == 0 { // one replica can use a token
 			r := rmd(t, env, "cluster", "join", all[0].PeerAddr(), "--token-file", token, "--addr", addrs[2])
 			if r.exit != exitcode.NotAllowed || !strings.Contains(r.err, "TOKEN_USED") {
 				t.Fatalf("a token used twice: %+v", r)
@@ -116,7 +116,7 @@ func TestLifeOfACluster(t *testing.T) {
 	}
 
 	began := time.Now()
-	if err := all[0].Close(); err != nil { // the leader, without handing over
+	if err := all[0].Close(); err != nil { // the leader, without a transfer of leadership
 		t.Fatal(err)
 	}
 	second := ok(t, env, "app submit --queue root.batch --name two")
@@ -136,8 +136,8 @@ func TestLifeOfACluster(t *testing.T) {
 	}
 }
 
-// TestStoppedReplicaCanBeChecked holds that offline commands refuse a directory
-// in use, and take it afterwards.
+// TestStoppedReplicaCanBeChecked checks that offline commands refuse a data directory in use, and
+// accept it after the replica has stopped.
 func TestStoppedReplicaCanBeChecked(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, "rm1", dir)
@@ -149,7 +149,7 @@ func TestStoppedReplicaCanBeChecked(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_ = r.HandOver(ctx) // alone: there is nobody
+	_ = r.HandOver(ctx) // there is no other replica
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// result is what a command line did.
+// result is the result of a command line.
 type result struct {
 	exit     int
 	out, err string
@@ -39,7 +39,7 @@ func rmd(t *testing.T, env map[string]string, line ...string) result {
 	return result{code, out.String(), errs.String()}
 }
 
-// leaf is one command of the tree, with the words that lead to it.
+// leaf is one command of the tree, with the words that name it.
 type leaf struct {
 	path []string
 	cmd  *cli.Command
@@ -58,8 +58,8 @@ func leaves(commands []*cli.Command, path []string) []leaf {
 	return out
 }
 
-// TestFlagsAfterArguments holds for every command and every flag that it means
-// the same behind the arguments as in front of them.
+// TestFlagsAfterArguments checks for every command and flag that it has the same meaning after the
+// arguments as before them.
 func TestFlagsAfterArguments(t *testing.T) {
 	p := &program{}
 	app := p.app()
@@ -91,7 +91,7 @@ func TestFlagsAfterArguments(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasHelp holds that help is whole and costs no cluster.
+// TestEveryCommandHasHelp checks that the help of every command is complete and needs no cluster.
 func TestEveryCommandHasHelp(t *testing.T) {
 	p := &program{}
 	for _, l := range leaves(p.app().Commands, nil) {
@@ -115,7 +115,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 
 const anApp = "application_1780000000000_0107"
 
-// calls are command lines that ask a cluster, each as short as it may be.
+// calls are command lines that call a cluster, each as short as possible.
 var calls = []string{
 	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app forecast " + anApp, "app wait " + anApp, "app kill " + anApp,
 	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app gang " + anApp + " priority=1,count=4", "app attempts " + anApp, "app containers " + anApp,
@@ -133,8 +133,8 @@ var calls = []string{
 	"log show", "audit tail", "events", "events --follow", "metrics", "top --count 1", "conf diff --whatif QUEUES",
 }
 
-// TestEveryRefusalIsTold answers every command with a refusal and looks at the
-// line, the exit code and that stdout stays empty.
+// TestEveryRefusalIsTold answers every command with a refusal. It checks the error line, the exit
+// code, and that stdout is empty.
 func TestEveryRefusalIsTold(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusConflict)
@@ -151,7 +151,8 @@ func TestEveryRefusalIsTold(t *testing.T) {
 	}
 }
 
-// TestNobodyElseSteersTheTerminal: names, diagnostics and errors may hold other users' texts.
+// TestNobodyElseSteersTheTerminal checks that control characters in names, diagnostics and errors
+// of other users do not reach the terminal.
 func TestNobodyElseSteersTheTerminal(t *testing.T) {
 	hostile := "\x1b]0;title\x07\u009b31m\u202e"
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,7 +179,7 @@ func TestNobodyElseSteersTheTerminal(t *testing.T) {
 	}
 }
 
-// TestWrongUsage holds that nothing is asked when the words are wrong.
+// TestWrongUsage checks that wrong command lines send no request.
 func TestWrongUsage(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
 	defer s.Close()
@@ -278,7 +279,7 @@ func TestListsAndDocuments(t *testing.T) {
 	}
 }
 
-// TestLabelFlag: "-" alone stands for no label, and a label may end so.
+// TestLabelFlag checks that "-" alone means no label, and that a label may end with "-".
 func TestLabelFlag(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -301,7 +302,7 @@ func TestLabelFlag(t *testing.T) {
 	}
 }
 
-// TestDrainChosen: the nodes that were chosen are drained in one call.
+// TestDrainChosen checks that one call drains the chosen nodes.
 func TestDrainChosen(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -412,7 +413,7 @@ func TestInitWritesWhatServerReads(t *testing.T) {
 	}
 }
 
-// TestInitReplicasRefuses holds that a refusal leaves nothing behind.
+// TestInitReplicasRefuses checks that a refused command leaves no files behind.
 func TestInitReplicasRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("taken", 0o700); err != nil {
@@ -460,7 +461,7 @@ func TestInitReplicasRefuses(t *testing.T) {
 	}
 }
 
-// TestInitReplicasOfSeveralMachines holds what differs from a trial on one machine.
+// TestInitReplicasOfSeveralMachines checks the differences from a trial on one machine.
 func TestInitReplicasOfSeveralMachines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=a.example,rm2=2001:db8::2,rm3=10.0.0.13", "--tls", "--host", "rmd.example")

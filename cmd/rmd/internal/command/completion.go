@@ -10,8 +10,8 @@ import (
 	"rmd/cmd/internal/clierr"
 )
 
-// The scripts ask the program itself: it knows its commands best, and the
-// cluster its names.
+// The scripts call the program itself, because it knows its commands and asks the cluster for
+// names.
 var (
 	//go:embed shell/rmd.bash
 	bashScript string
@@ -46,12 +46,11 @@ func (p *program) completion() verb {
 	}
 }
 
-// filesMark is the last line when files may stand there too: the shell knows
-// them better.
+// filesMark is the last line if file names are also allowed. The shell completes them.
 const filesMark = ":files"
 
-// complete lists what may stand in the place of the last word, a line each, with
-// a tab before what is told about it.
+// complete prints the words that can replace the last word, one per line. The description of a word
+// follows after a tab.
 func (p *program) complete() *cli.Command {
 	return &cli.Command{Name: "__complete", Hidden: true, SkipFlagParsing: true, HideHelp: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
 		l := &lookup{p: p, ctx: c.Context, app: c.App}
@@ -60,7 +59,7 @@ func (p *program) complete() *cli.Command {
 			if w.about != "" {
 				line += "\t" + w.about
 			}
-			fmt.Fprintln(p.Out, line) // not the writer of help, which folds
+			fmt.Fprintln(p.Out, line) // not app.Writer, which folds lines
 		}
 		if l.files {
 			fmt.Fprintln(p.Out, filesMark)

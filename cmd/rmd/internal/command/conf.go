@@ -29,7 +29,7 @@ func (p *program) conf() *cli.Command {
 		p.command(p.confRefresh()), p.command(p.confHistory()), p.command(p.confRollback()))
 }
 
-// sorted are the keys of a map, in order.
+// sorted returns the keys of a map in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 type keyValue struct {
@@ -86,7 +86,7 @@ func (p *program) confGet() verb {
 	}
 }
 
-// writeConfXML writes a version of the configuration as Hadoop's file of queues.
+// writeConfXML writes a version of the configuration as a capacity-scheduler.xml file.
 func writeConfXML(c *call, path string) error {
 	var d api.Conf
 	if _, err := c.get(c.ctx(), path, nil, &d); err != nil {
@@ -116,7 +116,7 @@ var faultColumns = output.List[api.Fault]{
 	},
 }
 
-// showIgnored has the cluster judge its own configuration.
+// showIgnored shows the keys that the cluster ignores in its own configuration.
 func showIgnored(c *call) error {
 	return showList(c, faultColumns, func(ctx context.Context) (f fetched[api.Fault], err error) {
 		var d api.Conf
@@ -143,7 +143,8 @@ func showIgnored(c *call) error {
 	})
 }
 
-// confDir is where this machine's Hadoop files are; empty when nobody has said.
+// confDir returns the directory of this machine's Hadoop files, or "" if neither --conf-dir nor
+// $HADOOP_CONF_DIR names it.
 func (c *call) confDir() string {
 	dir := c.String("conf-dir")
 	if dir == "" && c.p.Env != nil {
@@ -152,8 +153,7 @@ func (c *call) confDir() string {
 	return dir
 }
 
-// addIgnored adds the keys of Hadoop's files that are not honored to those of
-// the cluster's queues.
+// addIgnored adds the ignored keys of Hadoop's files to those of the queue configuration.
 func addIgnored(v *api.Validation, dir string) error {
 	conf, err := readHadoop(dir)
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *program) confDiff() verb {
 	}
 }
 
-// judge has the cluster validate a file against what is in force.
+// judge lets the cluster validate a file and compare it with the configuration in force.
 func (c *call) judge(ctx context.Context, file string) (v api.Validation, doc []byte, err error) {
 	props, err := readProperties(file)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// showWhatIf has the planner try a file's queues on a copy of the live state,
-// and tells who would gain, lose, wait or start.
+// showWhatIf lets the planner try a file's queues on a copy of the current state. It prints which
+// applications would gain, lose, wait or start.
 func showWhatIf(c *call) error {
 	if c.NArg() != 1 {
 		return clierr.Usagef("write --whatif FILE", "--whatif needs exactly one file")
@@ -51,7 +51,7 @@ func showWhatIf(c *call) error {
 	})
 }
 
-// writeWhatIf prints the verdict, the queues, then each group of applications.
+// writeWhatIf prints the verdict, the queues and each group of applications.
 func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error {
 	groups := d.Groups()
 	if o.Format == output.Name {
@@ -96,7 +96,7 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 	return err
 }
 
-// writeLandings says whose applications would go elsewhere if they were submitted again.
+// writeLandings prints whose applications would go to another queue if they were submitted again.
 func writeLandings(w io.Writer, l *api.Landings) error {
 	if l == nil || l.Elsewhere == 0 {
 		return nil
@@ -142,10 +142,11 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 	},
 }
 
-// why is what an application waits for: the sentence, or the code of a server that sends no sentence.
+// why returns what an application waits for: the sentence, or the code if the replica sends no
+// sentence.
 func why(a api.WhatIfAppShare) string { return cmp.Or(a.Text, a.Reason) }
 
-// change writes what is and what would be; once when they are the same.
+// change formats the value before and after, or one value if they are equal.
 func change(before, after string) string {
 	if before == after {
 		return before

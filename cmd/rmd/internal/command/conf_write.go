@@ -22,8 +22,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// readProperties reads the queue configuration out of a Hadoop file, a directory
-// of them, or a JSON document with properties.
+// readProperties reads a queue configuration from a Hadoop file, a directory of Hadoop files, or a
+// JSON document with properties.
 func readProperties(path string) ([]capacity.Property, error) {
 	if strings.EqualFold(filepath.Ext(path), ".json") {
 		return readJSONProperties(path)
@@ -113,7 +113,7 @@ func faultDocs(in []capacity.Fault) []api.Fault {
 	return out
 }
 
-// applyFlags belong to the commands that write a version.
+// applyFlags returns the flags of the commands that write a version.
 func applyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"},
@@ -122,7 +122,7 @@ func applyFlags() []cli.Flag {
 	}
 }
 
-// statesKept tells what a file does to queues that are stopped.
+// statesKept describes the effect of a file on stopped queues.
 const statesKept = "If the file does not state the state of a queue, the queue keeps its state, as in " +
 	"YARN. If the file states it, the queue gets that state. The command lists the " +
 	"stopped queues with their new state, also with --dry-run."
@@ -176,7 +176,7 @@ func (p *program) confSet() verb {
 	}
 }
 
-// assign changes a configuration by pairs of a key and its value. An empty value deletes the key.
+// assign applies assignments KEY=VALUE to a configuration. An empty value deletes the key.
 func assign(properties map[string]string, pairs []string) error {
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
@@ -205,8 +205,8 @@ func assign(properties map[string]string, pairs []string) error {
 	return nil
 }
 
-// setsState says whether an assignment is of a queue's state: "rmd queue stop" changes it
-// without a version, so the value that the configuration has may not be the one in force.
+// setsState reports whether an assignment sets the state of a queue. "rmd queue stop" changes the
+// state without a new version, so the configuration may not have the state in force.
 func setsState(pairs []string) bool {
 	return slices.ContainsFunc(pairs, func(pair string) bool {
 		key, _, _ := strings.Cut(pair, "=")
@@ -214,8 +214,8 @@ func setsState(pairs []string) bool {
 	})
 }
 
-// putConf writes a version made from the one in force, unless edit returns nil: nothing
-// changes. It is refused when somebody else has written one meanwhile.
+// putConf writes a version that edit makes from the version in force. If edit returns nil, nothing
+// changes. The cluster refuses the write if another version was written in the meantime.
 func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error {
 	cl, err := c.client()
 	if err != nil {
@@ -247,8 +247,8 @@ func (c *call) putConf(edit func(now api.Conf) (map[string]string, error)) error
 	return c.sendConf(cl, client.Request{Method: http.MethodPut, Path: "/v1/conf", Query: url.Values{}, Body: body, ContentType: "application/json"}, version)
 }
 
-// sendConf sends a change of the configuration in force, if that has a version (0: whichever), and shows
-// the outcome.
+// sendConf sends a change of the configuration and shows the result. The change applies only if the
+// configuration in force has the given version. 0 means any version.
 func (c *call) sendConf(cl *client.Client, r client.Request, version uint64) error {
 	if c.Bool("dry-run") {
 		r.Query.Set("dry_run", "true")
@@ -278,7 +278,7 @@ func (c *call) sendConf(cl *client.Client, r client.Request, version uint64) err
 	return errors.Join(changeColumns.Write(c.p.Out, d.Changes, o), writeLandings(c.p.Out, d.Landings))
 }
 
-// unchanged answers an edit that leaves version as it is: none is written.
+// unchanged shows the result of an edit that changes nothing. The configuration keeps its version.
 func (c *call) unchanged(version uint64) error {
 	body, err := json.Marshal(api.ConfApplied{Version: version, DryRun: c.Bool("dry-run")})
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"rmd/cmd/internal/clierr"
 )
 
-// yesFlag belongs to commands that lose something.
+// yesFlag is the flag of destructive commands.
 func yesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
 }
 
-// confirm asks before something is lost. On a terminal the word has to be typed
-// (an id, for what is hard to undo); elsewhere --yes is needed.
+// confirm asks the user before a destructive change. On a terminal the user has to type the word,
+// which is an id if the change is hard to undo. Without a terminal, --yes is required.
 func (c *call) confirm(word, format string, args ...any) error {
 	if c.Bool("yes") {
 		return nil

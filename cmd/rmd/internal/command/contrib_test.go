@@ -15,8 +15,8 @@ import (
 	"rmd/contrib"
 )
 
-// TestUnitFitsThePorts: with the unit's limit of open files, a replica of several machines starts
-// without a warning.
+// TestUnitFitsThePorts checks that a replica of several machines starts without a warning with the
+// limit of open files in the unit file.
 func TestUnitFitsThePorts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=10.0.0.11", "--tls"); r.exit != 0 {
@@ -37,8 +37,8 @@ func TestUnitFitsThePorts(t *testing.T) {
 	}
 }
 
-// TestComposeFile runs the command that makes the configurations of compose.yaml, and holds that each
-// replica of the file finds its own.
+// TestComposeFile runs the command that creates the configurations for compose.yaml, and checks
+// that each replica in the file finds its own.
 func TestComposeFile(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "contrib", "container", "compose.yaml"))
 	if err != nil {

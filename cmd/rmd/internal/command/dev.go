@@ -25,15 +25,16 @@ import (
 	"rmd/workload/trace"
 )
 
-// Replica i of a dev cluster listens on YARN's ports + devStep·(i − 1).
+// Replica i of a dev cluster listens on YARN's ports + devStep·(i − 1). devLoad is the share of the
+// cluster's GPU time that the built-in workload requests.
 const (
 	devStep  = 100
 	devStart = 30 * time.Second
-	// devScale stretches the built-in workload, which is made for seconds, to the
-	// hours of a real cluster; at the default speed it is played in seconds again.
+	// devScale stretches the built-in workload, whose times are seconds, to the hours of a real
+	// cluster. At the default speed it takes seconds again.
 	devScale = 300
-	// devHeartbeat keeps the real time that a heartbeat costs small beside the
-	// run times of a workload that is played fast.
+	// devHeartbeat keeps the real time for heartbeats small compared with the run times of a
+	// workload that is replayed fast.
 	devLoad      = 0.9
 	devHeartbeat = 200 * time.Millisecond
 )
@@ -59,7 +60,7 @@ func (p *program) dev() verb {
 	}
 }
 
-// devCluster is what `rmd dev` runs.
+// devCluster is the cluster of `rmd dev` and its workload.
 type devCluster struct {
 	c       *call
 	cluster *local.Cluster
@@ -92,7 +93,7 @@ func runDev(c *call) (err error) {
 	return d.run(ctx)
 }
 
-// plan reads flags and files, before anything is started.
+// plan reads flags and files before anything starts.
 func (d *devCluster) plan() (err error) {
 	c := d.c
 	if n := c.Int("replicas"); n < 1 || n > 7 {
@@ -139,7 +140,7 @@ func (d *devCluster) plan() (err error) {
 	return nil
 }
 
-// queues are those that the trace names, or those of a demonstration.
+// queues returns the queues that the trace names, or those of the demonstration.
 func (d *devCluster) queues() []capacity.Property {
 	if len(d.trace.Queues) > 0 {
 		return capacity.QueuesFor(d.trace.Queues)
@@ -147,7 +148,7 @@ func (d *devCluster) queues() []capacity.Property {
 	return capacity.DemoProperties()
 }
 
-// start makes the directory and the cluster.
+// start creates the directory and the cluster.
 func (d *devCluster) start(ctx context.Context, fail context.CancelCauseFunc) (err error) {
 	d.dir = d.c.String("data")
 	if d.dir == "" {
@@ -181,8 +182,8 @@ func (d *devCluster) start(ctx context.Context, fail context.CancelCauseFunc) (e
 	return nil
 }
 
-// fixPorts gives the replicas the same ports at every start, so that --data can
-// be taken up again.
+// fixPorts gives the replicas the same ports at every start, so that the cluster can start again
+// from --data.
 func (d *devCluster) fixPorts(i int, k *config.Config) {
 	base := peerPort + d.c.Int("port") - httpPort
 	k.Raft.Join = nil
@@ -192,7 +193,7 @@ func (d *devCluster) fixPorts(i int, k *config.Config) {
 	k.Raft.Listen = k.Raft.Join[i]
 }
 
-// run drives the workload and the summary until both have ended.
+// run runs the workload and the summary until both end.
 func (d *devCluster) run(ctx context.Context) error {
 	s := newSummary(d)
 	d.work.OnProgress = s.progress
@@ -204,7 +205,7 @@ func (d *devCluster) run(ctx context.Context) error {
 		ended <- err
 	}()
 	var err error
-	over := d.work.Jobs == nil // no trace that could end
+	over := d.work.Jobs == nil // without a trace, the workload does not end
 	shown := s.loop(ctx, func() {
 		if !over {
 			select {
@@ -217,7 +218,7 @@ func (d *devCluster) run(ctx context.Context) error {
 	})
 	cancel()
 	if !over || d.work.Jobs == nil {
-		<-ended // it ends with its context, and the reason is that
+		<-ended // the workload ends because its context ended
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
@@ -225,7 +226,7 @@ func (d *devCluster) run(ctx context.Context) error {
 	return errors.Join(shown, err)
 }
 
-// close stops the cluster and removes what was temporary.
+// close stops the cluster and removes temporary files.
 func (d *devCluster) close() error {
 	var errs []error
 	if d.cluster != nil {
@@ -240,8 +241,8 @@ func (d *devCluster) close() error {
 	return errors.Join(errs...)
 }
 
-// open shows the web page with the desktop's own means; a machine without a
-// desktop is told the address.
+// open shows the web page in the desktop's browser. On a machine without a desktop it prints the
+// address.
 func (d *devCluster) open() {
 	url := "http://" + d.cluster.Addrs()[0] + "/ui/"
 	name := "xdg-open"
@@ -249,10 +250,10 @@ func (d *devCluster) open() {
 		name = "open"
 	}
 	cmd := exec.Command(name, url)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for the browser
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not reach the browser
 	if err := cmd.Start(); err != nil {
 		d.c.say("cannot start a browser; open %s: %v", url, err)
 		return
 	}
-	go func() { _ = cmd.Wait() }() // a browser's end is nobody's concern
+	go func() { _ = cmd.Wait() }() // the result of the browser does not matter
 }

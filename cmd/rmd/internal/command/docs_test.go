@@ -12,11 +12,11 @@ import (
 	"rmd/cmd/internal/argparse"
 )
 
-// manDir is where the manual pages of the repository are.
+// manDir is the directory of the manual pages in the repository.
 var manDir = filepath.Join("..", "..", "..", "..", "docs", "man")
 
-// TestManPagesAreCurrent holds that the pages checked in are those of the
-// command tree. With -rewrite it writes them.
+// TestManPagesAreCurrent checks that the manual pages in the repository match the command tree.
+// With -rewrite it writes them.
 func TestManPagesAreCurrent(t *testing.T) {
 	pages := manPages((&program{}).app())
 	if *rewrite {
@@ -40,8 +40,7 @@ func TestManPagesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestManPagesDoNotDependOnTheReader holds that no value of an environment gets
-// into a page.
+// TestManPagesDoNotDependOnTheReader checks that a page contains no value from the environment.
 func TestManPagesDoNotDependOnTheReader(t *testing.T) {
 	dir := t.TempDir()
 	if r := rmd(t, map[string]string{"RMD_ADDR": "secret-host:1"}, "docs", "man", dir); r.exit != 0 {
@@ -61,8 +60,8 @@ func TestPlainEscapes(t *testing.T) {
 	}
 }
 
-// TestExamples holds that every command has examples which would be understood,
-// and that none is of a command that is not there.
+// TestExamples checks that every command has examples with correct usage, and that every example
+// belongs to an existing command.
 func TestExamples(t *testing.T) {
 	app := (&program{}).app()
 	known := map[string]bool{}
@@ -73,7 +72,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s has no example", path)
 		}
 		for _, line := range examples[path] {
-			line, _, _ = strings.Cut(strings.TrimPrefix(line, "(umask 077; "), " > ") // a secret goes to a file of its own
+			line, _, _ = strings.Cut(strings.TrimPrefix(line, "(umask 077; "), " > ") // the example writes a secret to a file
 			line, _, _ = strings.Cut(line, " || ")
 			given, err := split(line)
 			if err != nil || !strings.HasPrefix(line, "rmd "+path) {
@@ -97,7 +96,7 @@ func hidden(commands []*cli.Command, path []string) bool {
 	return commands[i].Hidden || len(path) > 1 && hidden(commands[i].Subcommands, path[1:])
 }
 
-// split takes a line apart as a shell would, as far as the examples need it.
+// split splits a line as a shell would, as far as the examples need it.
 func split(line string) ([]string, error) {
 	var out []string
 	for i, part := range strings.Split(line, `"`) {
@@ -110,8 +109,8 @@ func split(line string) ([]string, error) {
 	return out, nil
 }
 
-// TestCompletionKnowsTheTree holds that the tables of completion speak of
-// commands and flags that there are.
+// TestCompletionKnowsTheTree checks that the tables of completion name only existing commands and
+// flags.
 func TestCompletionKnowsTheTree(t *testing.T) {
 	app := (&program{}).app()
 	flags, commands := map[string]bool{}, map[string]*cli.Command{}

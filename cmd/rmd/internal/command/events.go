@@ -43,7 +43,8 @@ func (p *program) events() verb {
 	}
 }
 
-// eventFilter says which events are shown. The stream and the log have it as parameters.
+// eventFilter selects the events to show. query returns it as parameters of the event stream and of
+// the log.
 type eventFilter struct {
 	app, node, queue string
 	kinds            []string
@@ -96,7 +97,7 @@ func runEvents(c *call) error {
 	return output.WriteDocument(c.p.Out, c.format(), doc)
 }
 
-// eventFilter reads the flags. A kind that there is not would never come.
+// eventFilter reads the flags. It refuses an unknown kind, because no event would ever match.
 func (c *call) eventFilter() (eventFilter, error) {
 	f := eventFilter{app: c.String("app"), node: c.String("node"), queue: c.String("queue"), why: c.Bool("why")}
 	known := eventKinds()
@@ -119,7 +120,7 @@ func (c *call) eventFilter() (eventFilter, error) {
 	return f, nil
 }
 
-// eventKinds are the names of all kinds of events.
+// eventKinds returns the names of all kinds of events.
 func eventKinds() []string {
 	var out []string
 	for _, k := range event.Kinds() {
@@ -128,7 +129,7 @@ func eventKinds() []string {
 	return out
 }
 
-// query is the filter as parameters.
+// query returns the filter as URL parameters.
 func (f eventFilter) query() url.Values {
 	q := url.Values{}
 	for name, v := range map[string]string{"app": f.app, "node": f.node, "queue": f.queue} { // url.Values sorts
@@ -145,19 +146,20 @@ func (f eventFilter) query() url.Values {
 	return q
 }
 
-// batchOf is an entry of the log as the stream carries it.
+// batchOf converts a log entry to the form of the event stream.
 func batchOf(e api.LogEntry) api.EventBatch {
 	return api.EventBatch{Index: e.Index, Term: e.Term, NowMillis: e.AtMillis, Events: e.Events}
 }
 
-// searched is a stretch of the log that was looked through, and the log that the replica has.
+// searched is the range of the log that was searched, and the range of the log that the replica
+// has.
 type searched struct {
 	from, to    uint64
 	first, last uint64
 }
 
-// sayMissing says what part of the log was not looked through, when nothing was found or when
-// the log begins later than was asked for.
+// sayMissing says which part of the log was not searched, if no event was found or if the log
+// begins too late.
 func (c *call) sayMissing(s searched, since int64, found int) {
 	switch {
 	case s.from > s.last:
@@ -174,7 +176,8 @@ func (c *call) sayMissing(s searched, since int64, found int) {
 	}
 }
 
-// pastEvents shows what the end of the log holds, and returns the stretch it looked through.
+// pastEvents prints the matching events at the end of the log, and returns the range that it
+// searched.
 func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print func(api.EventBatch) error) (s searched, err error) {
 	d, _, err := c.entries(ctx, 0, 1)
 	if err != nil {
@@ -206,14 +209,14 @@ func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print
 	})
 }
 
-// logStep is how many entries are asked for at once.
+// logStep is the number of entries per request.
 const logStep = 1000
 
-// whySlow is how long a stretch may take with its reasons before the rest is read
-// without.
+// whySlow is how long one request with causes may take. If it takes longer, the rest is read
+// without causes.
 const whySlow = 3 * time.Second
 
-// between reads a stretch of the log, with the events that pass a filter.
+// between reads a range of the log, with the events that pass a filter.
 func (c *call) between(ctx context.Context, from, to uint64, filter url.Values, each func(api.LogEntry) error) error {
 	for from <= to {
 		began := time.Now()
@@ -236,8 +239,8 @@ func (c *call) between(ctx context.Context, from, to uint64, filter url.Values, 
 	return nil
 }
 
-// firstSince finds the first entry that is not older than a time, from the end
-// backwards.
+// firstSince finds the first entry that is not older than a time. It searches backwards from the
+// end.
 func (c *call) firstSince(ctx context.Context, d api.Log, since int64) (uint64, error) {
 	for end := d.Last; ; {
 		from := max(d.First, end-min(end, logStep-1), 1)
@@ -247,7 +250,7 @@ func (c *call) firstSince(ctx context.Context, d api.Log, since int64) (uint64, 
 		}
 		for _, e := range part.Entries {
 			if e.AtMillis > 0 && e.AtMillis < since {
-				return e.Index + 1, nil // entries before are older; those between are filtered
+				return e.Index + 1, nil // all entries before are older
 			}
 			if e.AtMillis >= since {
 				break
@@ -260,7 +263,7 @@ func (c *call) firstSince(ctx context.Context, d api.Log, since int64) (uint64, 
 	}
 }
 
-// followEvents shows what there was since, then what comes.
+// followEvents prints the events since a time, then new events.
 func (c *call) followEvents(f eventFilter, since int64) error {
 	after := c.Uint64("after")
 	if since > 0 {
@@ -273,9 +276,8 @@ func (c *call) followEvents(f eventFilter, since int64) error {
 	return c.follow(f.query(), after, c.printBatch)
 }
 
-// follow prints the stream of committed entries until Ctrl-C. A replica that
-// goes away is replaced by another one without loss; what is too old for its
-// stream is taken from the log.
+// follow prints the stream of committed entries until Ctrl-C. If the replica goes away, another one
+// continues without loss. Entries that are too old for the stream come from the log.
 func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) error) error {
 	cl, err := c.client()
 	if err != nil {
@@ -296,8 +298,8 @@ func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) err
 	return err
 }
 
-// catchUp takes from the log what the stream does not hold any more, and says
-// what the log has lost too.
+// catchUp reads from the log the entries that are no longer in the stream. It says which of them
+// are not in the log either.
 func (c *call) catchUp(q url.Values, after uint64, print func(api.EventBatch) error) (uint64, error) {
 	d, _, err := c.entries(c.ctx(), 0, 1)
 	if err != nil {
@@ -317,14 +319,13 @@ func (c *call) catchUp(q url.Values, after uint64, print func(api.EventBatch) er
 	return after, err
 }
 
-// clerical are events that tell nothing of their own: they are shown with -o
-// wide only.
+// clerical are events that are of no interest by themselves. They are shown only with -o wide.
 var clerical = map[string]bool{"TimeAdvanced": true, "RequestRecorded": true}
 
-// printBatch prints each event of an entry on a line, or the entry as one.
+// printBatch prints each event of an entry on one line, or the entry as one document.
 func (c *call) printBatch(b api.EventBatch) error {
 	switch c.format() {
-	case output.JSONL, output.JSON: // with --follow, documents one after the other
+	case output.JSONL, output.JSON: // with --follow, one document after the other
 		return output.WriteLine(c.p.Out, b)
 	case output.Name:
 		_, err := fmt.Fprintln(c.p.Out, b.Index)
@@ -345,7 +346,7 @@ func (c *call) printBatch(b api.EventBatch) error {
 	return nil
 }
 
-// eventText writes what an event speaks of, then its own fields by name.
+// eventText returns the objects of an event, then its other fields with their names.
 func eventText(v api.Event) string {
 	var b strings.Builder
 	for _, word := range []string{v.Reservation, v.Container, v.App, v.Node, v.Queue} {

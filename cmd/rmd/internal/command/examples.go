@@ -2,8 +2,8 @@ package command
 
 import "github.com/urfave/cli/v2"
 
-// examples are shown in the help and the manual page of each command. A test
-// holds that each would be understood.
+// examples are shown in the help and in the manual page of each command. A test checks that their
+// usage is correct.
 var examples = map[string][]string{
 	"dev":    {"rmd dev --open", "rmd dev --replicas 5 --nodes 20 --speed 1000", "rmd dev --data ./cluster --workload none"},
 	"server": {"rmd server --config /etc/rmd/rmd.yaml", "rmd server --config rmd.yaml --set raft.heartbeat=500ms --print-config"},
@@ -112,8 +112,8 @@ var examples = map[string][]string{
 	"completion": {"rmd completion bash > /etc/bash_completion.d/rmd"},
 }
 
-// addExamples gives each command its examples, which the library has no place of
-// their own for.
+// addExamples adds the examples to the usage text of each command, because the library has no field
+// for them.
 func addExamples(commands []*cli.Command, path string) {
 	for _, c := range commands {
 		here := path + c.Name

@@ -15,13 +15,13 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// listen reads failpoints from standard input, a line each, for rmd-chaos:
+// listen reads failpoints from in, one per line. rmd-chaos writes them:
 //
 //	batch.proposed 3 0s       the process is killed when it reaches the failpoint for the third time
 //	batch.proposed 1 500ms    the goroutine that reaches it first waits for half a second
 //	none                      no failpoint is set
 //
-// It returns once the first line is in force, so that a failpoint can be one of the start.
+// It returns after the first line is in force, so that a failpoint can be hit during the start.
 func (f *failpointListener) listen(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	if lines.Scan() {
@@ -30,30 +30,30 @@ func (f *failpointListener) listen(in io.Reader) error {
 		}
 	}
 	failpoint.Set(f.hit)
-	go func() { // it ends with the input, or with the process
+	go func() { // the goroutine ends with the input or the process
 		for lines.Scan() {
 			if err := f.set(lines.Text()); err != nil {
-				fmt.Fprintln(f.err, err) // rmd-chaos reads it in the log
+				fmt.Fprintln(f.err, err) // rmd-chaos reads the log
 			}
 		}
 	}()
 	return nil
 }
 
-// failpointListener ends or delays this process at one place of its code.
+// failpointListener kills or delays this process at one failpoint.
 type failpointListener struct {
 	err    io.Writer
 	action atomic.Pointer[failpointAction] // nil: none
 }
 
-// failpointAction says what happens at which failpoint.
+// failpointAction is the action at one failpoint.
 type failpointAction struct {
 	at   failpoint.Name
-	left atomic.Int64  // times that the failpoint is reached until it happens
+	left atomic.Int64  // number of hits until the action
 	hold time.Duration // 0: the process is killed
 }
 
-// set reads a line.
+// set parses a line and makes it the current action.
 func (f *failpointListener) set(line string) error {
 	words := strings.Fields(line)
 	if len(words) == 1 && words[0] == "none" {
@@ -83,7 +83,7 @@ func (f *failpointListener) set(line string) error {
 	return bad
 }
 
-// hit is called at every failpoint that is reached.
+// hit is called whenever a failpoint is reached.
 func (f *failpointListener) hit(n failpoint.Name) {
 	action := f.action.Load()
 	if action == nil || action.at != n || action.left.Add(-1) != 0 {
@@ -94,6 +94,6 @@ func (f *failpointListener) hit(n failpoint.Name) {
 		time.Sleep(action.hold)
 		return
 	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // nothing is flushed or handed over
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // without a flush or a transfer of leadership
 	select {}
 }

@@ -9,8 +9,8 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// TestFailpoint: only the goroutine that reaches the failpoint for the given time waits;
-// a failpoint can be cleared; an unknown name is refused.
+// TestFailpoint checks that only the goroutine with the given hit count waits, that a failpoint can
+// be cleared, and that an unknown name is refused.
 func TestFailpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder

@@ -13,7 +13,7 @@ import (
 	"rmd/config"
 )
 
-// span is a flag's time span; a bare number is seconds.
+// span is the duration of a flag. A number without a unit is in seconds.
 type span struct{ time.Duration }
 
 // Set implements cli.Generic.
@@ -30,7 +30,7 @@ func (s *span) String() string {
 		return ""
 	}
 	text := s.Duration.String()
-	for _, whole := range []string{"m0s", "h0m"} { // 1h, not 1h0m0s
+	for _, whole := range []string{"m0s", "h0m"} { // 1h instead of 1h0m0s
 		if strings.HasSuffix(text, whole) {
 			text = text[:len(text)-2]
 		}
@@ -38,13 +38,13 @@ func (s *span) String() string {
 	return text
 }
 
-// spanFlag is a flag that takes a time span.
+// spanFlag returns a flag with a duration.
 func spanFlag(name, usage string, def time.Duration, env ...string) *cli.GenericFlag {
 	return &cli.GenericFlag{Name: name, Usage: usage, Value: &span{def}, EnvVars: env}
 }
 
-// globalFlags are the flags of every command. Env stands for the process's
-// environment in tests: the library itself reads only the real one.
+// globalFlags returns the flags of every command. Tests use env for the environment, because the
+// library itself reads only the real one.
 func globalFlags(env func(string) (string, bool)) []cli.Flag {
 	def := client.DefaultConfig()
 	from := func(name, or string) string {
@@ -76,10 +76,11 @@ func globalFlags(env func(string) (string, bool)) []cli.Flag {
 	}
 }
 
-// badTimeoutFlag carries an RMD_TIMEOUT that is none to where it is refused.
+// badTimeoutFlag contains an invalid RMD_TIMEOUT until the command checks the flags and refuses the
+// value.
 const badTimeoutFlag = "bad-timeout-in-environment"
 
-// listFlags belong to every command that shows a list.
+// listFlags returns the flags of every command that shows a list.
 func listFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "columns", Usage: "columns to show, comma list"},
@@ -88,7 +89,7 @@ func listFlags() []cli.Flag {
 	}, watchFlags()...)
 }
 
-// watchFlags belong to every command whose answer changes by itself.
+// watchFlags returns the flags of every command with --watch.
 func watchFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "repeat until Ctrl-C"},
@@ -96,7 +97,7 @@ func watchFlags() []cli.Flag {
 	}
 }
 
-// loginName is who runs this process.
+// loginName returns the name of the user who runs this process.
 func loginName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

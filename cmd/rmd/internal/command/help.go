@@ -10,10 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// helpWidth is how wide a help text may be.
+// helpWidth is the maximum width of help texts.
 const helpWidth = 80
 
-// tidyFlags keeps "(default: false)" out of the help.
+// tidyFlags removes "(default: false)" from the help.
 func tidyFlags(flags []cli.Flag) {
 	for _, f := range flags {
 		if b, ok := f.(*cli.BoolFlag); ok {
@@ -22,20 +22,19 @@ func tidyFlags(flags []cli.Flag) {
 	}
 }
 
-// listWord is how the library writes that a flag may be given again.
+// listWord matches the text with which the library says that a flag may be repeated.
 var listWord = regexp.MustCompile(` \[ --[^]]* \]`)
 
-// The library keeps the form of a flag in a variable of its own, for the whole
-// program.
+// The library formats flags with one variable for the whole program.
 func init() {
 	written := cli.FlagStringer
 	cli.FlagStringer = func(f cli.Flag) string { return listWord.ReplaceAllString(written(f), "...") }
 }
 
-// helpWriter gathers a help text and folds its lines to helpWidth.
+// helpWriter collects a help text. flush folds the lines to helpWidth.
 type helpWriter struct{ bytes.Buffer }
 
-// flush writes what was gathered.
+// flush writes the collected text.
 func (h *helpWriter) flush(w io.Writer) error {
 	if h.Len() == 0 {
 		return nil
@@ -49,8 +48,8 @@ func (h *helpWriter) flush(w io.Writer) error {
 	return err
 }
 
-// fold breaks a line at blanks so that it fits; what goes on stands below the
-// last column of it.
+// fold breaks a line at spaces. The continuation lines are indented to the line's last column of
+// text.
 func fold(line string, most int) string {
 	if utf8.RuneCountInString(line) <= most {
 		return line

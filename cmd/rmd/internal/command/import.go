@@ -93,12 +93,12 @@ func runImportZK(c *call) error {
 	return showImport(c, result, "created "+loaded.Data+"; start this replica, then join the others")
 }
 
-// managerRuns refuses to take over what is still in use.
+// managerRuns returns the error for an import while a ResourceManager still runs.
 func managerRuns(format string, args ...any) error {
 	return &clierr.Error{Code: "RM_ACTIVE", What: fmt.Sprintf(format, args...), Do: "stop all ResourceManagers first; nothing was changed", Exit: exitcode.Refused}
 }
 
-// stateStore says where the state store is, by the flags or Hadoop's files.
+// stateStore returns where the state store is, from the flags or from Hadoop's files.
 func (c *call) stateStore(conf *hadoopconf.Config) (statestore.Config, error) {
 	out := statestore.Config{Servers: c.StringSlice("zk"), Parent: c.String("root")}
 	if len(out.Servers) == 0 {
@@ -134,19 +134,20 @@ func (c *call) stateStore(conf *hadoopconf.Config) (statestore.Config, error) {
 	return out, nil
 }
 
-// fieldsOf splits a list at its commas.
+// fieldsOf splits a list at commas and spaces.
 func fieldsOf(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// readTime bounds the reading of ZooKeeper.
+// readTime limits the time for reading ZooKeeper.
 const readTime = 5 * time.Minute
 
-// dialTime bounds the look for a ResourceManager that still runs.
+// dialTime limits the check of one address for a running ResourceManager.
 const dialTime = time.Second
 
-// managersStopped refuses while something answers where clients expect a ResourceManager: a Java one,
-// or a replica that would take the nodes before the import is done.
+// managersStopped returns an error if a program listens where clients expect a ResourceManager.
+// That may be a Java ResourceManager, or a replica that would accept nodes before the import is
+// done.
 func managersStopped(conf *hadoopconf.Config) error {
 	ids := fieldsOf(conf.Value("yarn.resourcemanager.ha.rm-ids", ""))
 	if len(ids) == 0 {
@@ -166,7 +167,7 @@ func managersStopped(conf *hadoopconf.Config) error {
 	return nil
 }
 
-// takeOver makes the first state, or refuses with everything that cannot be taken.
+// takeOver creates the first state, or returns an error with everything that cannot be imported.
 func takeOver(c *call, loaded *config.Loaded, store *statestore.Store) (*migration.Result, error) {
 	var random [48]byte
 	_, _ = rand.Read(random[:]) // crypto/rand never fails
@@ -215,7 +216,7 @@ func createReplica(loaded *config.Loaded, r *migration.Result) error {
 	})
 }
 
-// importListed is how many things one line names.
+// importListed is the maximum number of names in one line.
 const importListed = 20
 
 func showImport(c *call, r *migration.Result, done string) error {

@@ -87,8 +87,8 @@ func runInit(c *call) error {
 	return err
 }
 
-// sayPorts says what a replica with this configuration listens on, and nothing else: YARN's ports
-// only with Hadoop's files, REST over TLS only where a port is set for it.
+// sayPorts prints the addresses on which a replica with this configuration listens: YARN's ports
+// only with Hadoop's files, and REST over TLS only if a port is configured.
 func (c *call) sayPorts(l *config.Loaded) error {
 	listens := []string{l.Raft.Listen + " (replicas)"}
 	if l.HTTP.Listen != "none" {
@@ -108,8 +108,7 @@ func (c *call) sayPorts(l *config.Loaded) error {
 	return nil
 }
 
-// addresses fills in listen and advertise, and returns the names that the
-// certificate is for.
+// addresses fills in listen and advertise, and returns the names for the certificate.
 func (c *call) addresses(set map[string]string) ([]string, error) {
 	hosts := []string{"localhost", "127.0.0.1"}
 	add := func(h string) {

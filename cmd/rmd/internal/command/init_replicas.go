@@ -22,7 +22,7 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// Ports of a replica where nothing else is said. The others are YARN's.
+// Default ports of a replica, in addition to YARN's.
 const (
 	peerPort  = 8034
 	httpPort  = 8088
@@ -32,24 +32,24 @@ const (
 // administrator is the name of the client certificate that "rmd init --replicas" makes.
 const administrator = "admin"
 
-// clusterFiles is what "rmd init --replicas" writes: a directory for each replica, which is its
-// /etc/rmd, and beside them the CA and the administrator's certificate.
+// clusterFiles describes the files that "rmd init --replicas" writes: a directory for each replica,
+// which becomes its /etc/rmd, the CA, and the administrator's certificate.
 type clusterFiles struct {
 	name     string
 	replicas []replicaHost
-	local    bool // all on loopback addresses of this machine
+	local    bool // all replicas on loopback addresses of this machine
 	tls      bool
-	data     string   // "" for the default
-	names    []string // further names and addresses in the certificates
+	data     string   // "": the default
+	names    []string // more names and addresses for the certificates
 }
 
-// replicaHost is one of --replicas.
+// replicaHost is one replica of --replicas.
 type replicaHost struct{ id, host string }
 
 func (r replicaHost) address(port int) string { return net.JoinHostPort(r.host, strconv.Itoa(port)) }
 
-// runInitReplicas writes everything below a temporary name first, so that nothing is left of a
-// refusal.
+// runInitReplicas writes everything to a temporary directory first, so that a refused command
+// leaves no files behind.
 func runInitReplicas(c *call) error {
 	files, err := c.clusterFiles()
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *call) clusterFiles() (*clusterFiles, error) {
 	return f, nil
 }
 
-// add reads ID=HOST.
+// add parses ID=HOST and adds the replica.
 func (f *clusterFiles) add(text string) error {
 	id, host, ok := strings.Cut(text, "=")
 	if !ok {
@@ -144,10 +144,10 @@ func (f *clusterFiles) add(text string) error {
 	return nil
 }
 
-// hostName is a DNS name, in lower case.
+// hostName matches a DNS name in lower case.
 var hostName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
-// hostOf gives an address or a host name in the one way to write it.
+// hostOf returns an address or a host name in canonical form.
 func hostOf(text string) (string, error) {
 	if ip, err := netip.ParseAddr(text); err == nil {
 		if ip.IsUnspecified() || ip.IsMulticast() || ip.Zone() != "" {
@@ -155,14 +155,15 @@ func hostOf(text string) (string, error) {
 		}
 		return ip.Unmap().String(), nil
 	}
-	name := strings.ToLower(text) // 10.0.0.300 is none
+	name := strings.ToLower(text)
+	// The last condition refuses 10.0.0.300, which is not an address.
 	if len(name) < 254 && hostName.MatchString(name) && strings.Trim(name, "0123456789.") != "" {
 		return name, nil
 	}
 	return "", fmt.Errorf("%q is neither an address nor a host name", text)
 }
 
-// wildcard is what the replicas of several machines listen on.
+// wildcard is the address on which the replicas of several machines listen.
 func (f *clusterFiles) wildcard() string {
 	if slices.ContainsFunc(f.replicas, func(r replicaHost) bool { return strings.Contains(r.host, ":") }) {
 		return "::"
@@ -227,7 +228,7 @@ func (f *clusterFiles) writeCertificates(dir string) error {
 	return nil
 }
 
-// hadoopDir is the directory of Hadoop's files beside rmd.yaml.
+// hadoopDir is the directory of Hadoop's files, next to rmd.yaml.
 const hadoopDir = "hadoop"
 
 func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
@@ -244,7 +245,7 @@ func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 	files := map[string][]byte{
 		"rmd.yaml": settings.Bytes(), filepath.Join(hadoopDir, "yarn-site.xml"): site.Bytes(), filepath.Join(hadoopDir, "capacity-scheduler.xml"): queues.Bytes(),
 	}
-	if !f.local { // a unit serves the one replica of a machine
+	if !f.local { // the unit file is for one replica per machine
 		files["rmd.service"] = contrib.Unit
 	}
 	for _, name := range sorted(files) {
@@ -256,8 +257,8 @@ func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 	return err
 }
 
-// loadWritten loads a configuration that was written for a machine whose limit of open files is not
-// known here.
+// loadWritten loads a configuration for another machine. The limit of open files of that machine is
+// unknown, so it assumes a large one.
 func loadWritten(file string) (*config.Loaded, error) {
 	l, err := config.Load(config.Source{File: file, Files: 1 << 20})
 	if err != nil {
@@ -266,8 +267,8 @@ func loadWritten(file string) (*config.Loaded, error) {
 	return l, nil
 }
 
-// settings are the keys of a replica's rmd.yaml. Its paths are relative, so that the directory works
-// wherever it is copied to.
+// settings returns the keys of a replica's rmd.yaml. Paths are relative, so that the directory can
+// be copied anywhere.
 func (f *clusterFiles) settings(r replicaHost) map[string]string {
 	var peers, names []string
 	for _, other := range f.replicas {
@@ -292,7 +293,7 @@ func (f *clusterFiles) settings(r replicaHost) map[string]string {
 
 func isAddress(host string) bool { return net.ParseIP(host) != nil }
 
-// dataOf is a directory of its own for each of several replicas of one machine.
+// dataOf returns the data directory of a replica. Replicas on the same machine have different ones.
 func (f *clusterFiles) dataOf(r replicaHost) string {
 	switch {
 	case f.local && f.data == "":
@@ -305,7 +306,7 @@ func (f *clusterFiles) dataOf(r replicaHost) string {
 	return f.data
 }
 
-// yarnSite is the yarn-site.xml of replicas, NodeManagers and clients.
+// yarnSite returns the yarn-site.xml of replicas, NodeManagers and clients.
 func (f *clusterFiles) yarnSite() []hadoopconf.Property {
 	var ids []string
 	for _, r := range f.replicas {
@@ -328,7 +329,7 @@ func (f *clusterFiles) yarnSite() []hadoopconf.Property {
 	return out
 }
 
-// oneQueue is the capacity-scheduler.xml of a new Hadoop installation, in short.
+// oneQueue returns the essential keys of the capacity-scheduler.xml of a new Hadoop installation.
 func oneQueue() (out []hadoopconf.Property) {
 	for _, p := range capacity.DefaultProperties() {
 		out = append(out, hadoopconf.Property{Name: p.Name, Value: p.Value})
@@ -336,7 +337,7 @@ func oneQueue() (out []hadoopconf.Property) {
 	return out
 }
 
-// showReplicas says what to do with the directories, and prints them.
+// showReplicas says what to do with the directories, and prints their names.
 func (c *call) showReplicas(f *clusterFiles, dir string) error {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -370,7 +371,7 @@ func (c *call) showReplicas(f *clusterFiles, dir string) error {
 	return nil
 }
 
-// environment is what an administrator's shell needs.
+// environment returns the environment variables for an administrator's shell.
 func (f *clusterFiles) environment(dir string) []string {
 	scheme, port := "http://", httpPort
 	if f.tls {

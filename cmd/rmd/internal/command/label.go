@@ -22,7 +22,7 @@ func (p *program) labels() *cli.Command {
 		p.command(p.labelList()), p.command(p.labelStatus()), p.command(p.labelNodes()), p.command(p.labelAdd()), p.command(p.labelRemove()), p.command(p.labelMap()))
 }
 
-// noLabel is how tables call what has no label.
+// noLabel is shown for an empty label.
 const noLabel = "-"
 
 func labelText(name string) string {
@@ -50,7 +50,7 @@ var labelColumns = output.List[api.Label]{
 	},
 }
 
-// memoryOf sorts amounts by their memory.
+// memoryOf returns a sort key: the memory of an amount.
 func memoryOf[T any](amount func(T) api.Resource) func(T) float64 {
 	return func(t T) float64 { return float64(amount(t)[api.MemoryMB]) }
 }
@@ -76,7 +76,7 @@ func (p *program) labelList() verb {
 				c.say("node labels are off: yarn.node-labels.enabled is not true")
 			}
 			if c.format() == output.Name && len(d.Labels) > 0 {
-				d.Labels = d.Labels[1:] // the nodes without a label have no name
+				d.Labels = d.Labels[1:] // the row of nodes without a label has no name
 			}
 			return fetched[api.Label]{doc: doc, things: d.Labels}, err
 		})
@@ -102,7 +102,7 @@ func labelFacts(d api.LabelDetails) []output.Fact {
 	return append(append(facts, factsOf("queues", d.Shares, shareText)...), factsOf("waiting", d.Apps, waitText)...)
 }
 
-// factsOf are facts of which the first one has a name.
+// factsOf returns one fact per object. Only the first has a name.
 func factsOf[T any](name string, list []T, text func(T) string) (facts []output.Fact) {
 	for _, t := range list {
 		facts = append(facts, output.Fact{Name: name, Value: text(t)})
@@ -158,7 +158,7 @@ func (p *program) labelNodes() verb {
 		}}
 }
 
-// labelQuery is the filter --label.
+// labelQuery returns the filter of --label.
 func (c *call) labelQuery() url.Values {
 	q := url.Values{}
 	if c.IsSet("label") {
@@ -167,7 +167,7 @@ func (c *call) labelQuery() url.Values {
 	return q
 }
 
-// labelFlag is the label that --label names; empty: none, which is written as in tables.
+// labelFlag returns the label of --label. It is "" for noLabel.
 func (c *call) labelFlag() string {
 	if name := c.String("label"); name != noLabel {
 		return name
@@ -255,7 +255,7 @@ func runLabelMap(c *call) error {
 	return c.changeLabels("/v1/labels:map", body, body.DryRun, names, "labelled %s", thousands.Count(len(names), "node"))
 }
 
-// mostLabelLines bounds a file of nodes, in bytes.
+// mostLabelLines is the maximum size of a file of nodes in bytes.
 const mostLabelLines = 16 << 20
 
 // lines reads the lines of a file that are neither empty nor comments.
@@ -266,7 +266,7 @@ func (c *call) lines(file string) (out []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = f.Close() }() // it is only read
+		defer func() { _ = f.Close() }() // the file was only read
 		in = io.Reader(f)
 	}
 	text, err := readAll(in, mostLabelLines)
@@ -290,7 +290,7 @@ var relabelColumns = output.List[api.NodeRelabel]{
 	},
 }
 
-// changeLabels sends a change of labels and tells what it did, or would do.
+// changeLabels sends a change of labels and says what it did, or would do.
 func (c *call) changeLabels(path string, body any, dryRun bool, names []string, format string, args ...any) error {
 	cl, err := c.client()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// queueFile is a queue configuration that is valid.
+// queueFile writes a valid queue configuration and returns its name.
 func queueFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queues.json")
@@ -59,7 +59,7 @@ func terminal(t *testing.T) (outer, inner *os.File) {
 	return outer, inner
 }
 
-// seen is what a program has written to its terminal.
+// seen collects what a program writes to its terminal.
 type seen struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -96,7 +96,7 @@ func (s *seen) await(t *testing.T, what string) {
 	}
 }
 
-// TestTopOnATerminal presses every key of a live picture.
+// TestTopOnATerminal presses every key of `rmd top`.
 func TestTopOnATerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
@@ -135,8 +135,8 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 }
 
-// TestFollowFillsGapsFromTheLog lets the stream be too old on the way: the log
-// has what is missing, but for what went into a snapshot.
+// TestFollowFillsGapsFromTheLog checks that follow reads missing entries from the log when the
+// stream refuses them as too old, and reports those that are only in a snapshot.
 func TestFollowFillsGapsFromTheLog(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

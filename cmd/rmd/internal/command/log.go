@@ -36,7 +36,7 @@ func clockText(ms int64) string {
 	return time.UnixMilli(ms).Local().Format("15:04:05.000")
 }
 
-// entryText counts the events of an entry by kind.
+// entryText returns how many events of each kind an entry has.
 func entryText(e api.LogEntry) string {
 	if e.Error != "" {
 		return e.Type + ": " + e.Error
@@ -116,13 +116,13 @@ func runLogShow(c *call) error {
 	}
 }
 
-// entries reads a stretch of the log. Following it, one is asked for beyond its
-// end, which is no error.
+// entries reads a range of the log. A range after the end of the log is not an error, because a
+// follower asks for it.
 func (c *call) entries(ctx context.Context, from uint64, count int) (d api.Log, doc []byte, err error) {
 	return c.stretch(ctx, from, count, nil)
 }
 
-// stretch is entries, with the events that pass a filter.
+// stretch is entries with a filter for the events.
 func (c *call) stretch(ctx context.Context, from uint64, count int, filter url.Values) (d api.Log, doc []byte, err error) {
 	q := url.Values{"count": {strconv.Itoa(min(count, 1000))}}
 	maps.Copy(q, filter)
@@ -202,7 +202,7 @@ func runAudit(c *call) error {
 			return err
 		}
 		q.Set("after", strconv.FormatUint(d.Newest, 10))
-		q.Del("limit") // none may be left out
+		q.Del("limit") // later pages must be complete
 		if !sleep.For(c.ctx(), 500*time.Millisecond) {
 			return nil
 		}

@@ -12,29 +12,28 @@ import (
 	"rmd/cmd/internal/argparse"
 )
 
-// candidate is a word that may stand somewhere, and what is told about it.
+// candidate is a possible word and its description.
 type candidate struct{ word, about string }
 
-// source lists what may stand in one place.
+// source returns the candidates for one place.
 type source func(l *lookup) []candidate
 
-// lookup is one question of a shell: the words before the one being typed, and
-// what was understood of them.
+// lookup is one request of a shell for candidates: the words before the current one, parsed.
 type lookup struct {
 	p     *program
 	ctx   context.Context
 	app   *cli.App
-	path  []string          // commands: app, list
-	args  []string          // arguments before
+	path  []string          // commands such as app, list
+	args  []string          // arguments before the current word
 	flags map[string]string // flags with values, by their first name
-	last  string            // what is being typed
-	files bool              // files may stand here
+	last  string            // the current word
+	files bool              // file names are also possible
 }
 
-// lookupMax bounds how long a shell waits for the cluster.
+// lookupMax limits how long a shell waits for the cluster.
 const lookupMax = time.Second
 
-// candidates understands the words and lists what may stand at the end.
+// candidates parses the words and returns the candidates for the last one.
 func (l *lookup) candidates(typed []string) []candidate {
 	if len(typed) > 0 {
 		l.last, typed = typed[len(typed)-1], typed[:len(typed)-1]
@@ -52,8 +51,8 @@ func (l *lookup) candidates(typed []string) []candidate {
 	return l.matching(l.arguments(), "")
 }
 
-// walk follows the words down the tree. It returns the commands and the flags
-// that may come next.
+// walk follows the words down the command tree. It returns the subcommands and flags that are
+// possible next.
 func (l *lookup) walk(typed []string) ([]*cli.Command, []cli.Flag) {
 	commands, flags := l.app.Commands, slices.Clone(l.app.Flags)
 	flags = append(flags, cli.HelpFlag)
@@ -84,7 +83,7 @@ func (l *lookup) walk(typed []string) ([]*cli.Command, []cli.Flag) {
 	return commands, flags
 }
 
-// flagWord takes a word apart when it is a flag.
+// flagWord splits a word at "=" if it is a flag.
 func flagWord(w string) (name, value string, joined, ok bool) {
 	if len(w) < 2 || w[0] != '-' || w == "--" {
 		return "", "", false, false
@@ -102,8 +101,8 @@ func flagNamed(flags []cli.Flag, name string) cli.Flag {
 	return nil
 }
 
-// valueOf says whose value is being typed: that of the flag before, or of the
-// flag in the word itself. Prefix is what of the word comes before the value.
+// valueOf returns the flag whose value is the current word: the flag in the word before, or in the
+// current word itself. prefix is the part of the current word before the value.
 func (l *lookup) valueOf(typed []string, flags []cli.Flag) (flag, prefix string, ok bool) {
 	if name, _, joined, is := flagWord(l.last); is && joined {
 		if f := flagNamed(flags, name); f != nil && argparse.TakesValue(f) {
@@ -120,7 +119,7 @@ func (l *lookup) valueOf(typed []string, flags []cli.Flag) (flag, prefix string,
 	return "", "", false
 }
 
-// values lists what may be the value of a flag; of a list, its last part counts.
+// values returns the candidates for a flag's value. In a comma list, they are for the last part.
 func (l *lookup) values(flag, prefix string) []candidate {
 	from, ok := flagValues[strings.Join(l.path, " ")+" --"+flag]
 	if !ok {
@@ -137,10 +136,10 @@ func (l *lookup) values(flag, prefix string) []candidate {
 	return l.matching(from(l), prefix)
 }
 
-// listed are flags whose value is a comma list.
+// listed are the flags whose value is a comma list.
 var listed = map[string]bool{"state": true, "kind": true, "columns": true, "addr": true}
 
-// arguments lists what may be the next argument of the command.
+// arguments returns the candidates for the next argument of the command.
 func (l *lookup) arguments() []candidate {
 	places := argumentValues[strings.Join(l.path, " ")]
 	if len(places) == 0 {
@@ -156,7 +155,7 @@ func (l *lookup) arguments() []candidate {
 	return slices.DeleteFunc(places[i](l), func(c candidate) bool { return slices.Contains(l.args, c.word) })
 }
 
-// matching keeps the words that begin as typed. Prefix goes before each.
+// matching returns the candidates that begin with the current word. It prepends prefix to each.
 func (l *lookup) matching(all []candidate, prefix string) []candidate {
 	var out []candidate
 	for _, c := range all {
@@ -197,7 +196,7 @@ func commandWords(commands []*cli.Command) []candidate {
 	return out
 }
 
-// client asks the cluster that the command line names so far, as it stands.
+// client returns a client for the cluster that the flags so far name.
 func (l *lookup) client() (*client.Client, error) {
 	env := func(name string) string {
 		if l.p.Env == nil {

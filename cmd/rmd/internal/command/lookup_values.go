@@ -12,8 +12,8 @@ import (
 	"rmd/workload/trace"
 )
 
-// argumentValues says for each command what its arguments are. A command that
-// takes arguments and is not here takes free text.
+// argumentValues has the kinds of arguments of each command. The arguments of a command that is not
+// listed are free text.
 var argumentValues = map[string][]source{
 	"app status": {apps}, "app explain": {apps}, "app forecast": {apps}, "app wait": {apps}, "app attempts": {apps}, "app containers": {apps},
 	"app kill": {liveApps}, "app move": {liveApps, leafQueues}, "app priority": {liveApps}, "app gang": {liveApps},
@@ -28,11 +28,10 @@ var argumentValues = map[string][]source{
 	"replay": {demoOrFiles}, "completion": {fixed("bash", "zsh", "fish", "powershell")},
 }
 
-// repeated are the commands whose last argument may be given again.
+// repeated are the commands whose last argument may be repeated.
 var repeated = []string{"app kill", "conf set", "label remove", "label map"}
 
-// flagValues says what the value of a flag is, of one command or of all that
-// have it.
+// flagValues has the kind of value of a flag, for one command or for all commands with the flag.
 var flagValues = map[string]source{
 	"--output": fixed(output.Formats()...), "--log-level": fixed("trace", "debug", "info", "warn", "error", "off"),
 	"--cacert": files, "--cert": files, "--key": files, "--config": files, "--report": files, "--queues": files, "--nodes": files, "--trace": demoOrFiles,
@@ -82,17 +81,17 @@ func fixed(list ...string) source {
 	return func(*lookup) []candidate { return wordsOf(list) }
 }
 
-// ask reads a document for a shell. A cluster that does not answer has nothing.
+// ask reads a document for completion. If the cluster does not answer, the document is empty.
 func ask[T any](l *lookup, path string, q url.Values) (d T) {
 	cl, err := l.client()
 	if err != nil {
 		return d
 	}
-	_ = readDoc(l.ctx, cl, path, q, &d) // nobody can be told while a word is typed
+	_ = readDoc(l.ctx, cl, path, q, &d) // completion cannot show errors
 	return d
 }
 
-const lookupCount = "500" // more than anybody looks at
+const lookupCount = "500" // more than a user reads
 
 func apps(l *lookup) []candidate {
 	return appsWhere(l, url.Values{"limit": {lookupCount}, "order": {"newest"}})
@@ -206,7 +205,7 @@ var listHeads = map[string][]string{
 	"cluster status": memberColumns.Heads(), "cluster members": memberColumns.Heads(), "log show": entryColumns.Heads(),
 }
 
-// columnHeads lists the columns of the command; down adds the other direction.
+// columnHeads returns the columns of the command. down is a prefix for the reverse order.
 func columnHeads(down string) source {
 	return func(l *lookup) (out []candidate) {
 		heads := listHeads[strings.Join(l.path, " ")]

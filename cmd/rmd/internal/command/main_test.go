@@ -8,15 +8,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// rewrite makes the manual pages again.
+// rewrite makes TestManPagesAreCurrent write the manual pages.
 var rewrite = flag.Bool("rewrite", false, "write the manual pages again")
 
-// TestMain lets this test binary be rmd in the scripts, in processes of its own.
+// TestMain lets scripts run this test binary as rmd in separate processes.
 func TestMain(m *testing.M) {
 	testscript.Main(stopping{m}, map[string]func(){"rmd": func() { os.Exit(Main()) }})
 }
 
-// stopping ends the cluster of the scripts when all tests have run.
+// stopping stops the cluster of the scripts after all tests.
 type stopping struct{ *testing.M }
 
 func (s stopping) Run() int {

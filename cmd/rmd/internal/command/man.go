@@ -12,11 +12,10 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// docs writes what is made of the command tree; packages and the repository use
-// it, people do not.
+// docs writes the manual pages. Packages and the repository use it, users do not.
 func (p *program) docs() *cli.Command {
 	man := p.command(verb{name: "man", usage: "write the manual pages", args: "DIR", min: 1, max: 1, run: func(c *call) error {
-		pages := manPages((&program{}).app()) // without an environment, whose values would be the defaults
+		pages := manPages((&program{}).app()) // without an environment, whose values would appear as defaults
 		if err := os.MkdirAll(c.arg(0), 0o755); err != nil {
 			return err
 		}
@@ -33,7 +32,7 @@ func (p *program) docs() *cli.Command {
 	return d
 }
 
-// manPages makes rmd(1), and a page for each command or noun below it.
+// manPages returns rmd(1) and a page for each command or noun.
 func manPages(app *cli.App) map[string]string {
 	app.Setup() // sorts the commands into their categories
 	pages := map[string]string{"rmd.1": manRoot(app)}
@@ -45,11 +44,11 @@ func manPages(app *cli.App) map[string]string {
 	return pages
 }
 
-// roff is a manual page being written.
+// roff builds a manual page.
 type roff struct{ strings.Builder }
 
-// newRoff begins a page. It bears no date and no version: it changes only when
-// the commands do.
+// newRoff begins a page. It has no date and no version, so it changes only when the commands
+// change.
 func newRoff(name, usage string) *roff {
 	r := &roff{}
 	r.linef(`.\" Made by "rmd docs man"; do not edit.`)
@@ -61,8 +60,8 @@ func newRoff(name, usage string) *roff {
 
 func (r *roff) linef(format string, args ...any) { fmt.Fprintf(r, format+"\n", args...) }
 
-// plain escapes a text. A point or an apostrophe at the begin of a line would be
-// a request.
+// plain escapes a text. Otherwise a period or an apostrophe at the beginning of a line would start
+// a roff request.
 func plain(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "×", "x").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
@@ -71,13 +70,13 @@ func plain(s string) string {
 	return s
 }
 
-// text writes lines as they stand, those that belong together filled.
+// text writes paragraphs. A paragraph with double spaces is a table, whose lines are kept.
 func (r *roff) text(s string) {
 	for i, par := range strings.Split(s, "\n\n") {
 		if i > 0 {
 			r.linef(".PP")
 		}
-		kept := strings.Contains(par, "  ") // a table of its own
+		kept := strings.Contains(par, "  ") // a table
 		if kept {
 			r.linef(".nf")
 		}
@@ -90,7 +89,7 @@ func (r *roff) text(s string) {
 	}
 }
 
-// flags writes flags with what they are for.
+// flags writes the flags with their descriptions.
 func (r *roff) flags(flags []cli.Flag) {
 	for _, f := range flags {
 		if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() || f.Names()[0] == "help" {
@@ -103,10 +102,10 @@ func (r *roff) flags(flags []cli.Flag) {
 	}
 }
 
-// valueWord is where a flag's value is named.
+// valueWord matches the placeholder of a flag's value.
 var valueWord = regexp.MustCompile(` (value[.,]*)`)
 
-// command writes one command: its synopsis, what it does, its flags, its examples.
+// command writes one command: its synopsis, description, flags and examples.
 func (r *roff) command(c *cli.Command, path string) {
 	r.linef(`.PP`)
 	r.linef(`\fB%s\fR %s`, plain(path), synopsis(c))
@@ -140,7 +139,7 @@ func synopsis(c *cli.Command) string {
 	return s + "[flags]"
 }
 
-// meanings are the exit codes of the client commands in words.
+// meanings describes the exit codes of the client commands.
 var meanings = []struct {
 	code  int
 	means string
@@ -201,7 +200,7 @@ func manCommand(c *cli.Command) string {
 	return r.String()
 }
 
-// subcommands writes all commands below a noun.
+// subcommands writes all commands of a noun.
 func (r *roff) subcommands(c *cli.Command, path string) {
 	for _, s := range c.Subcommands {
 		here := path + " " + s.Name

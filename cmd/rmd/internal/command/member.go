@@ -85,7 +85,7 @@ func (p *program) tokenCreate() verb {
 			}
 			c.say("valid for one %s until %s; it is not shown again", d.Role, output.Time(d.ExpiresMillis))
 			if f := c.format(); f == output.Table || f == output.Wide {
-				_, err := fmt.Fprintln(c.p.Out, d.Token) // data: also with --quiet
+				_, err := fmt.Fprintln(c.p.Out, d.Token) // data, so also with --quiet
 				return err
 			}
 			return showDone(c, a, d.Token, "%s", d.Token)
@@ -139,11 +139,11 @@ func (p *program) clusterJoin() verb {
 	}
 }
 
-// joinMost is how long --wait waits: autopilot makes a replica a voter once it has been
-// healthy for some time.
+// joinMost limits --wait. Autopilot makes a replica a voter only after the replica has been healthy
+// for some time.
 const joinMost = 5 * time.Minute
 
-// awaitMember waits until the replica that is asked has caught up, and votes if it is to.
+// awaitMember waits until the called replica has caught up, and is a voter if it joined as one.
 func (c *call) awaitMember(cl *client.Client, joined api.JoinReply) (votes string, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx(), joinMost)
 	defer cancel()
@@ -172,8 +172,7 @@ func (c *call) awaitMember(cl *client.Client, joined api.JoinReply) (votes strin
 	}
 }
 
-// token reads the join token; it never stands on the command line, where others
-// could see it.
+// token reads the join token. It is never on the command line, where other users could see it.
 func (c *call) token() (string, error) {
 	file := c.String("token-file")
 	if file == "" {
@@ -188,7 +187,7 @@ func (c *call) token() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// memberChange promotes or demotes.
+// memberChange returns the command that promotes or demotes a replica.
 func (p *program) memberChange(op string) verb {
 	v := verb{name: op, args: "ID", min: 1, max: 1}
 	done := "is a voter now"
@@ -204,11 +203,11 @@ func (p *program) memberChange(op string) verb {
 	return v
 }
 
-// madeAlready are the refusals of a change that is made already.
+// madeAlready has the error codes with which a replica refuses a change that was already made.
 var madeAlready = map[string]string{"remove": "NO_SUCH_REPLICA", "promote": "ALREADY_VOTER", "demote": "NOT_A_VOTER"}
 
-// changeMember asks for a change of the membership. When the replica that was asked, or the leader, dies meanwhile,
-// the next one tells whether it was made.
+// changeMember sends a change of the membership. If the called replica or the leader dies, the next
+// replica tells whether the change was made.
 func (c *call) changeMember(id, op string, req api.MemberRequest, format string, args ...any) error {
 	cl, err := c.client()
 	if err != nil {
@@ -232,7 +231,7 @@ func (c *call) changeMember(id, op string, req api.MemberRequest, format string,
 	return showDone(c, a, id, format, args...)
 }
 
-// showChange says what a change would leave.
+// showChange prints the membership that a change would leave.
 func (c *call) showChange(a *client.Answer, id, op string) error {
 	var d api.MemberChange
 	if err := a.Decode(&d); err != nil {

@@ -40,7 +40,7 @@ var nodeColumns = output.List[api.Node]{
 	},
 }
 
-// freeText is what a node has for new containers: nothing, unless it runs.
+// freeText returns the free resources of a node, or "" if the node is not running.
 func freeText(n api.Node) string {
 	if n.State != yarn.NodeRunning.String() {
 		return ""
@@ -79,10 +79,11 @@ func (p *program) nodeList() verb {
 	}}
 }
 
-// nodePath is the REST path of the node named on the command line.
+// nodePath returns the REST path of the node in the first argument.
 func (c *call) nodePath(tail string) (string, error) { return nodePathOf(c.arg(0), tail) }
 
-// nodePathOf is the REST path of a node named by its id, or by its host, with the domain or without.
+// nodePathOf returns the REST path of a node with an id, or with a host name with or without its
+// domain.
 func nodePathOf(id, tail string) (string, error) {
 	if _, err := yarn.ParseNodeID(id); err != nil && strings.ContainsAny(strings.TrimSuffix(id, ":-1"), ": /") {
 		return "", clierr.Usagef("see rmd node list", "%v", err)
@@ -169,7 +170,7 @@ func (c *call) undrain() error {
 	return c.post(path, c.arg(0), nil, "%s is back in service", c.arg(0))
 }
 
-// drain drains a node by the flags of the command.
+// drain drains a node as the flags say.
 func (c *call) drain(id string) error {
 	path, err := nodePathOf(id, ":drain")
 	if err != nil {
@@ -182,8 +183,8 @@ func (c *call) drain(id string) error {
 	return c.post(path, id, how, "draining %s%s", id, until)
 }
 
-// drainFlags reads how long a drain may take, and says so. The operator confirms a short drain of
-// what is named.
+// drainFlags reads the deadline of a drain, and returns it also as text. A deadline below one
+// minute needs confirmation.
 func (c *call) drainFlags(name string) (how api.Drain, until string, err error) {
 	if !c.IsSet("deadline") {
 		return how, "", nil
@@ -272,7 +273,7 @@ func (p *program) nodeResource() verb {
 				return err
 			}
 			for _, kind := range []string{api.MemoryMB, api.VCores} {
-				if _, ok := total[kind]; !ok { // a kind that is left out would be 0
+				if _, ok := total[kind]; !ok { // a missing kind would become 0
 					return clierr.Usagef("write for example memory-mb=393216,vcores=96", "%s is missing; the total must name every resource of the node", kind)
 				}
 			}

@@ -57,7 +57,7 @@ func (p *program) check() verb {
 	}
 }
 
-// needDir refuses a directory that is not there: the check would make it.
+// needDir refuses a directory that does not exist, because the check would create it.
 func needDir(dir string) error {
 	if dir == "" {
 		return clierr.Usagef("write --data DIR", "the data directory is not named")
@@ -149,7 +149,7 @@ func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.Rec
 	})
 }
 
-// raiseEpoch rewrites a snapshot with the next epoch, and notes in it why.
+// raiseEpoch rewrites a snapshot with the next epoch and records the reason in it.
 func raiseEpoch(in io.Reader, out io.Writer) error {
 	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
 	if err != nil {

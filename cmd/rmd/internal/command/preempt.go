@@ -60,9 +60,9 @@ var preemptionColumns = output.List[api.PreemptionQueue]{
 	},
 }
 
-// amountOrDash writes an amount; "-" if it is nothing.
+// amountOrDash returns text, or "-" if the amount is zero.
 func amountOrDash(text string, amount map[string]int64) string {
-	for _, n := range amount { // any of them: order is harmless
+	for _, n := range amount { // any non-zero amount: the order does not matter
 		if n != 0 {
 			return text
 		}
@@ -77,7 +77,7 @@ func inLabel(label string) string {
 	return " (" + label + ")"
 }
 
-// writePreemption prints the mode, the queues, the warnings and the round.
+// writePreemption prints the mode, the queues, the warnings and the next round.
 func writePreemption(w io.Writer, d api.Preemption, o output.Options, width int) error {
 	if o.Format == output.Name {
 		for _, s := range d.Next.Warns {
@@ -154,7 +154,7 @@ func preemptionContainerText(c api.PreemptionContainer) string {
 	return s
 }
 
-// causesText counts what happened, by cause.
+// causesText returns the total and the count of each cause.
 func causesText(what string, by map[string]uint64) string {
 	var sum uint64
 	var parts []string

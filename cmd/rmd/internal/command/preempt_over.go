@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	previewTimeout   = 3 * time.Minute // a little more than the replica has
+	previewTimeout   = 3 * time.Minute // a little more than the replica's limit
 	previewAnswerMax = 64 << 20
 )
 
-// previewPreemption asks what preemption would have done in a part of the past.
+// previewPreemption shows what preemption would have done in a part of the past.
 func (c *call) previewPreemption() error {
 	var in api.PreviewPreemption
 	now, err := time.Now(), error(nil)
@@ -56,7 +56,7 @@ func (c *call) previewPreemption() error {
 		func(w io.Writer) error { return output.WriteDocument(w, output.JSON, doc) })
 }
 
-// longPost asks something whose answer takes longer than the answers of other calls.
+// longPost sends a request whose answer takes longer than --timeout allows for other requests.
 func (c *call) longPost(ctx context.Context, path string, in any) ([]byte, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *call) longPost(ctx context.Context, path string, in any) ([]byte, error
 	return io.ReadAll(io.LimitReader(a.Stream, previewAnswerMax))
 }
 
-// previewRow is a queue in a run.
+// previewRow is a queue in one run.
 type previewRow struct {
 	api.PreviewQueue
 	run string
@@ -96,7 +96,8 @@ var previewColumns = output.List[previewRow]{
 	},
 }
 
-// writePreview prints what it comes to, the runs beside each other, and the queues that are owed something or lose containers.
+// writePreview prints the conclusion, the runs side by side, and the queues that lack guaranteed
+// resources or lose containers.
 func (c *call) writePreview(w io.Writer, d api.PreemptionPreview) error {
 	o, err := c.options()
 	if err != nil {
@@ -126,7 +127,7 @@ func (c *call) writePreview(w io.Writer, d api.PreemptionPreview) error {
 	return previewColumns.Write(w, rows, o)
 }
 
-// previewTable shows the runs side by side, in lines of at most 80 characters.
+// previewTable returns the runs side by side, in lines of at most 80 characters.
 func previewTable(runs []api.PreviewRun) string {
 	var b strings.Builder
 	width := 17
@@ -170,7 +171,7 @@ func previewTable(runs []api.PreviewRun) string {
 
 func spans(a, b int64) string { return output.Millis(a) + "/" + output.Millis(b) }
 
-// trimmedLines is a text without spaces at the ends of its lines.
+// trimmedLines removes spaces at the ends of lines.
 func trimmedLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {

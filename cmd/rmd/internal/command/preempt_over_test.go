@@ -13,8 +13,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestPreemptOver asks a cluster that does not preempt what preemption would have done in its past:
-// root.batch uses more than its own, and root.train waits for a whole node.
+// TestPreemptOver asks a cluster without preemption what preemption would have done in its past.
+// root.batch uses more than its guarantee, and root.train waits for a whole node.
 func TestPreemptOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")

@@ -18,17 +18,17 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Streams are where a program reads and writes.
+// Streams are the input and outputs of a program, and its environment.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      func(name string) (string, bool)
-	// Whether these are terminals, and how wide stdout is.
+	// These say whether the streams are terminals, and the width of stdout.
 	InTerminal, OutTerminal, ErrTerminal bool
 	Width                                int
 }
 
-// Standard are the streams of this process.
+// Standard returns the streams of this process.
 func Standard() Streams {
 	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.LookupEnv, Width: 80}
 	s.InTerminal = term.IsTerminal(int(os.Stdin.Fd()))
@@ -40,17 +40,17 @@ func Standard() Streams {
 	return s
 }
 
-// Main runs the command line of this process and returns its exit code. The
-// first SIGINT or SIGTERM ends the command in order, the second one at once.
+// Main runs the command line of this process and returns its exit code. After the first SIGINT or
+// SIGTERM the command stops in order, after the second the process ends at once.
 func Main() int {
 	syscall.Umask(0o077)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the next signal has its usual effect
+	context.AfterFunc(ctx, stop) // the next signal has its default effect
 	return Run(ctx, os.Args, Standard())
 }
 
-// Run runs one command line, the program's name first.
+// Run runs one command line and returns its exit code. The first of args is the program's name.
 func Run(ctx context.Context, args []string, s Streams) int {
 	p := &program{Streams: s}
 	app := p.app()
@@ -66,13 +66,13 @@ func Run(ctx context.Context, args []string, s Streams) int {
 	return writeError(s, err)
 }
 
-// writeError renders an error; on a terminal its lines are folded.
+// writeError prints an error and returns its exit code. On a terminal it folds the lines.
 func writeError(s Streams, err error) int {
 	var b strings.Builder
 	code := clierr.Write(&b, err)
-	said := output.Printable(b.String()) // the text may be another user's, such as an AM's diagnostics
+	said := output.Printable(b.String()) // may contain text of other users, such as an AM's diagnostics
 	if !s.ErrTerminal {
-		_, _ = io.WriteString(s.Err, said) // nobody is left to be told
+		_, _ = io.WriteString(s.Err, said) // there is nowhere to report this error
 		return code
 	}
 	const head = "rmd: "
@@ -85,7 +85,7 @@ func writeError(s Streams, err error) int {
 		if first {
 			text = head + text[len(head):]
 		}
-		_, _ = io.WriteString(s.Err, text+"\n") // nobody is left to be told
+		_, _ = io.WriteString(s.Err, text+"\n") // there is nowhere to report this error
 	}
 	return code
 }
@@ -93,11 +93,11 @@ func writeError(s Streams, err error) int {
 // program is one run of the command line.
 type program struct {
 	Streams
-	tokenFile string          // of the access token
-	warned    map[string]bool // files that others can read
+	tokenFile string          // file with the access token
+	warned    map[string]bool // token files that others can read
 }
 
-// app is the whole command tree.
+// app returns the command tree.
 func (p *program) app() *cli.App {
 	app := cli.NewApp()
 	app.Name, app.HelpName = "rmd", "rmd"
@@ -108,7 +108,7 @@ func (p *program) app() *cli.App {
 	app.Commands = p.tree()
 	app.Suggest = true
 	app.UseShortOptionHandling = false
-	app.ExitErrHandler = func(*cli.Context, error) {} // exit codes are ours
+	app.ExitErrHandler = func(*cli.Context, error) {} // Run determines the exit code
 	app.OnUsageError = usageError
 	app.Action = func(c *cli.Context) error { return cli.ShowAppHelp(c) }
 	app.CustomAppHelpTemplate = appHelp
@@ -117,13 +117,13 @@ func (p *program) app() *cli.App {
 	return app
 }
 
-// usageError replaces the library's, which prints the whole help.
+// usageError replaces the library's function, which prints the whole help.
 func usageError(c *cli.Context, err error, _ bool) error {
 	name := "rmd"
 	if c.Command != nil && c.Command.HelpName != "" {
 		name = c.Command.HelpName
 	}
-	what := strings.Replace(err.Error(), "for flag -", "for flag --", 1) // the library's spelling
+	what := strings.Replace(err.Error(), "for flag -", "for flag --", 1) // the library writes one dash
 	what = strings.Replace(what, ": parse error", ": not a number", 1)
 	return clierr.Usagef("see "+name+" --help", "%s", what)
 }
@@ -136,8 +136,8 @@ func setUsageErrors(commands []*cli.Command) {
 	}
 }
 
-// errQuietExit marks an exit code that needs no line on stderr: what there is
-// to say was printed as data.
+// errQuietExit is the error of a command whose result is already printed. It sets the exit code
+// without a line on stderr.
 var errQuietExit = errors.New("exit")
 
 type quietExit int

@@ -23,13 +23,13 @@ func (p *program) queues() *cli.Command {
 		p.command(p.queueStatus()), p.command(p.queuePlace()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")), p.command(p.queueAdopt()))
 }
 
-// flatQueue is a queue in a list; Indent is its depth in the tree.
+// flatQueue is a queue in a list, with its depth in the tree.
 type flatQueue struct {
 	api.Queue
 	depth int
 }
 
-// MarshalJSON leaves the subtree out: each queue has a line of its own.
+// MarshalJSON omits the children, because each queue has its own line.
 func (q flatQueue) MarshalJSON() ([]byte, error) {
 	one := q.Queue
 	one.Children = nil

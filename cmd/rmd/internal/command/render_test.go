@@ -13,7 +13,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestExplanationIsWhole fills every field of the document and looks for it.
+// TestExplanationIsWhole fills every field of the document and checks that the output contains it.
 func TestExplanationIsWhole(t *testing.T) {
 	x := api.Explanation{ID: anApp, State: "ACCEPTED", Queue: "root.train", Waiting: true, WaitingMillis: 242_000, Position: 2, Of: 14, Reason: "NODE_TOO_SMALL", Never: true,
 		Text: "it asks for more than there is", Diagnostic: "Node does not have sufficient resource for request",

@@ -25,7 +25,7 @@ import (
 	"rmd/yarn"
 )
 
-// What a replay may compare.
+// Values of --compare.
 const (
 	noReservations    = "no-reservations"
 	comparePreemption = "preemption"
@@ -34,7 +34,7 @@ const (
 	compareBackfill   = "backfill"
 )
 
-// maxCopies bounds how often a trace is replayed with each setting.
+// maxCopies is the maximum of --copies, which is how often a trace is replayed with each setting.
 const maxCopies = 1000
 
 func (p *program) replay() verb {
@@ -135,7 +135,7 @@ func (c *call) comparePreemption(o replay.Options) error {
 		func(w io.Writer) error { return report.WritePreemptionJSON(w, runs) })
 }
 
-// compareBackfill replays in virtual time with backfill and without.
+// compareBackfill replays in virtual time with and without backfill.
 func (c *call) compareBackfill(o replay.Options) error {
 	bar := c.progressBar(o)
 	if bar != nil {
@@ -153,7 +153,7 @@ func (c *call) compareBackfill(o replay.Options) error {
 		func(w io.Writer) error { return report.WriteBackfillJSON(w, runs) })
 }
 
-// compareForecasts replays in virtual time and forecasts when what waits will start.
+// compareForecasts replays in virtual time and forecasts when waiting containers start.
 func (c *call) compareForecasts(o replay.Options) error {
 	bar := c.progressBar(o)
 	if bar != nil {
@@ -171,7 +171,7 @@ func (c *call) compareForecasts(o replay.Options) error {
 		func(w io.Writer) error { return report.WriteForecastJSON(w, methods) })
 }
 
-// compareShadow replays in virtual time with a shadow, and again with the shadow's keys.
+// compareShadow replays in virtual time with a shadow, then again with the shadow's configuration.
 func (c *call) compareShadow(o replay.Options) error {
 	keys := map[string]string{}
 	if err := assign(keys, c.StringSlice("shadow")); err != nil {
@@ -201,7 +201,8 @@ func (c *call) compareShadow(o replay.Options) error {
 		})
 }
 
-// writeShadowRun prints the cluster, the shadow and, with other keys, what happens with these.
+// writeShadowRun prints the cluster and the shadow. If the configurations differ, it also prints
+// the run with the shadow's configuration.
 func (c *call) writeShadowRun(w io.Writer, run *replay.ShadowRun) error {
 	if run.Actual == nil {
 		return writeShadowReport(c, w, *run.Beside)
@@ -217,7 +218,7 @@ func (c *call) writeShadowRun(w io.Writer, run *replay.ShadowRun) error {
 	return c.writeShadowRows(w, rows)
 }
 
-// writeRuns writes what was replayed as text, or as the document in another form.
+// writeRuns prints the runs as text, or as a document in another format.
 func (c *call) writeRuns(text, document func(io.Writer) error) error {
 	switch f := c.format(); f {
 	case output.Table, output.Wide:
@@ -313,7 +314,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 	return o, nil
 }
 
-// traceError gives a bad line of a trace or of a node list its code.
+// traceError adds an error code to the error of a trace or of a node list.
 func traceError(err error) error {
 	if errors.Is(err, trace.ErrBadTrace) || errors.Is(err, trace.ErrUnknownFormat) {
 		return &clierr.Error{Code: clierr.CodeTrace, What: err.Error(), Do: "correct the file; nothing was replayed", Err: err}
@@ -321,15 +322,15 @@ func traceError(err error) error {
 	return err
 }
 
-// mayReplay says what a replay does to a running cluster, and asks. It refuses when
-// a node that the replay would register is known there: registering it again would
-// end what runs on it.
+// mayReplay tells the user what a replay does to a running cluster, and asks for confirmation. It
+// returns an error if the cluster already has a node that the replay would register, because a new
+// registration would end the node's containers.
 func (c *call) mayReplay(o replay.Options) error {
 	cl, err := c.client()
 	if err != nil {
 		return err
 	}
-	if _, err := cl.Plain(c.ctx(), "/v1/health"); err != nil { // nobody may listen there
+	if _, err := cl.Plain(c.ctx(), "/v1/health"); err != nil { // checks that a replica listens there
 		return err
 	}
 	var d api.Cluster
@@ -348,8 +349,8 @@ func (c *call) mayReplay(o replay.Options) error {
 		len(o.Nodes), d.ClusterID, strings.Join(o.Addrs, ","), len(o.Trace.Jobs))
 }
 
-// takenNodes are those of a replay that a cluster knows, but for what an earlier
-// replay has taken away again.
+// takenNodes returns the nodes of a replay that the cluster already has, except those that an
+// earlier replay has removed.
 func takenNodes(o replay.Options, known []api.Node) []string {
 	names := map[string]bool{}
 	for _, n := range o.Nodes {
@@ -365,7 +366,7 @@ func takenNodes(o replay.Options, known []api.Node) []string {
 	return taken
 }
 
-// logger logs to stderr at --log-level, or at the level that suits the command.
+// logger logs to stderr at --log-level, or by default at the given level.
 func (c *call) logger(level string) hclog.Logger {
 	if l := c.String("log-level"); l != "" {
 		level = l
@@ -391,7 +392,7 @@ func splitList(s string) []string {
 	return out
 }
 
-// replayBar is the progress of one or two runs, on a terminal only.
+// replayBar shows the progress of the runs. It is used only on a terminal.
 type replayBar struct {
 	c     *call
 	total int
@@ -419,7 +420,7 @@ func (b *replayBar) show(run string, p workload.Progress) {
 			progressbar.OptionSetDescription(fmt.Sprintf("%-20s", name)), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
 	}
-	_ = b.bar.Set(min(int(p.Finished+p.Failed+p.Refused), b.total)) // a bar that cannot be drawn is no failure
+	_ = b.bar.Set(min(int(p.Finished+p.Failed+p.Refused), b.total)) // a failure to draw the bar does not matter
 }
 
 func (b *replayBar) end() {

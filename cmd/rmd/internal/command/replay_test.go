@@ -17,9 +17,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestReplayLeavesARunningClusterAlone: a cluster in the environment is not loaded,
-// one on the command line only when somebody says yes, and none of its nodes is taken
-// over.
+// TestReplayLeavesARunningClusterAlone checks that a replay does not load a cluster that only the
+// environment names, that it loads one on the command line only after confirmation, and that it
+// takes over no node of the cluster.
 func TestReplayLeavesARunningClusterAlone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -82,7 +82,7 @@ func TestReplayLeavesARunningClusterAlone(t *testing.T) {
 		t.Errorf("with a known node: %+v", r)
 	}
 	untouched("with a known node")
-	for range 2 { // its own nodes of an earlier run may come again
+	for range 2 { // the replay's own nodes of an earlier run may be used again
 		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes"); r.exit != exitcode.OK {
 			t.Errorf("with a yes: %+v", r)
 		}

@@ -14,21 +14,21 @@ import (
 	"rmd/workload/report"
 )
 
-// reportFlag belongs to commands that measure something over time.
+// reportFlag is the flag of commands that measure something over time.
 func reportFlag() cli.Flag {
 	return &cli.StringFlag{Name: "report", Usage: "also write an HTML report with plots to this file"}
 }
 
-// reportPage is the page that --report asks for. It is opened before anything is
-// measured, so that a file that cannot be written costs nobody half an hour, and
-// takes its name only when it is whole. The nil page writes nothing.
+// reportPage is the page of --report. It is opened before the measurement, so that a path that
+// cannot be written is reported at once. The file gets its name only when it is complete. A nil
+// page writes nothing.
 type reportPage struct {
 	c    *call
 	path string
 	tmp  *os.File
 }
 
-// openReport opens the page; nil without --report.
+// openReport opens the page. It returns nil without --report.
 func (c *call) openReport() (*reportPage, error) {
 	path := c.String("report")
 	if path == "" {
@@ -44,7 +44,7 @@ func (c *call) openReport() (*reportPage, error) {
 	return &reportPage{c: c, path: path, tmp: tmp}, nil
 }
 
-// write writes the page with fill and gives it its name.
+// write fills the page and gives the file its name.
 func (r *reportPage) write(fill func(io.Writer, report.Head) error) error {
 	if r == nil {
 		return nil
@@ -61,10 +61,10 @@ func (r *reportPage) write(fill func(io.Writer, report.Head) error) error {
 	return err
 }
 
-// abandon removes what was not written to its end.
+// abandon removes the file if it is not complete.
 func (r *reportPage) abandon() {
 	if r != nil {
 		_ = r.tmp.Close()
-		_ = os.Remove(r.tmp.Name()) // it is gone once it has its name
+		_ = os.Remove(r.tmp.Name()) // after write, the temporary file no longer exists
 	}
 }

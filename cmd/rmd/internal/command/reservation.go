@@ -81,7 +81,7 @@ func (p *program) reservationStatus() verb {
 
 func reservationTotals(d api.Reservations) []output.Fact {
 	var cancelled uint64
-	for _, n := range d.Cancelled { // a sum: order is harmless
+	for _, n := range d.Cancelled { // a sum: the order does not matter
 		cancelled += n
 	}
 	facts := []output.Fact{

@@ -8,10 +8,10 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// resourceNames are short spellings of the kinds that every cluster has.
+// resourceNames are short names of the kinds that every cluster has.
 var resourceNames = map[string]string{"memory": api.MemoryMB, "mem": api.MemoryMB, "vcore": api.VCores, "cpu": api.VCores, "gpu": api.GPU, "gpus": api.GPU}
 
-// parseResource reads "memory-mb=4096,vcores=2,yarn.io/gpu=1".
+// parseResource parses "memory-mb=4096,vcores=2,yarn.io/gpu=1".
 func parseResource(text string) (api.Resource, error) {
 	out := api.Resource{}
 	for _, part := range strings.Split(text, ",") {

@@ -22,8 +22,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// stage is the cluster that all scripts play on: `rmd dev` in a process of its
-// own, three replicas, four nodes, nothing of its own to do.
+// stage is the cluster for the scripts: `rmd dev` in a separate process, with three replicas, four
+// nodes and no workload.
 type stage struct {
 	once sync.Once
 	err  error
@@ -35,7 +35,7 @@ type stage struct {
 
 var stage0 = &stage{}
 
-// stop ends the process, if there is one.
+// stop stops the process, if it runs.
 func (s *stage) stop() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return
@@ -50,8 +50,7 @@ func (s *stage) stop() {
 	}
 }
 
-// ready starts the cluster once and puts the applications there that the
-// scripts speak of.
+// ready starts the cluster once, with the applications that the scripts use.
 func (s *stage) ready(t *testing.T) *stage {
 	t.Helper()
 	s.once.Do(func() { s.err = errors.Join(s.start(), s.furnish()) })
@@ -86,9 +85,9 @@ func (s *stage) start() error {
 	})
 }
 
-// freeBase finds a port such that those of all replicas are free now.
+// freeBase returns a base port for which the ports of all replicas are free.
 func freeBase() (int, error) {
-	for base := 10100 + os.Getpid()%200*40; base < 20000; base += 17 { // below those of package portblock
+	for base := 10100 + os.Getpid()%200*40; base < 20000; base += 17 { // below the ports of package portblock
 		free := true
 		for i := range 3 {
 			for _, p := range []int{base + devStep*i, base + devStep*i + peerPort - httpPort} {
@@ -105,7 +104,7 @@ func freeBase() (int, error) {
 	return 0, errors.New("no free ports")
 }
 
-// until waits for something that happens by itself.
+// until repeats try until it succeeds.
 func until(most time.Duration, what string, try func() error) error {
 	end := time.Now().Add(most)
 	for {
@@ -146,8 +145,8 @@ func (s *stage) call(method, path string, body, v any) error {
 	return json.NewDecoder(res.Body).Decode(v)
 }
 
-// furnish fills more than half of each node, and lets an application wait for a
-// whole one: a node is reserved for it.
+// furnish uses more than half of each node and submits an application that waits for a whole node.
+// The scheduler reserves a node for it.
 func (s *stage) furnish() error {
 	if s.cmd == nil || s.base == "" {
 		return nil
@@ -174,7 +173,8 @@ func (s *stage) furnish() error {
 			return fmt.Errorf("%d reservations, %d containers", len(d.Reservations), a.Containers)
 		}
 		s.env["RESERVATION"], s.env["NODE"] = d.Reservations[0].ID, d.Reservations[0].Node
-		// What one script drains must be neither reserved nor drained by another: they run side by side.
+		// A script must not drain a node that is reserved or that another script drains, because
+		// scripts run in parallel.
 		names := []string{"OTHER", "THIRD"}
 		for _, node := range []string{"sim-03:45454", "sim-04:45454", "sim-02:45454"} {
 			if node != s.env["NODE"] && len(names) > 0 {
@@ -185,7 +185,7 @@ func (s *stage) furnish() error {
 	})
 }
 
-// master submits an application, registers its AM and asks.
+// master submits an application, registers its AM and sends an ask.
 func (s *stage) master(queue, name string, ask api.Ask) (string, error) {
 	var sub api.Submitted
 	if err := s.call(http.MethodPost, "/v1/apps", api.Submit{Queue: queue, Name: name, Unmanaged: true, User: "ann"}, &sub); err != nil {
@@ -199,7 +199,7 @@ func (s *stage) master(queue, name string, ask api.Ask) (string, error) {
 	return sub.ID, s.call(http.MethodPost, "/v1/apps/"+sub.ID+"/attempt:allocate", api.Allocate{Asks: []api.Ask{ask}}, &got)
 }
 
-// TestScripts plays command lines against the cluster: testdata/script.
+// TestScripts runs the scripts in testdata/script against the shared cluster.
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
@@ -207,8 +207,8 @@ func TestScripts(t *testing.T) {
 	play(t, stage0.ready(t), scriptsIn(t, "")...)
 }
 
-// TestScriptsAlone plays scripts that change what others look at, or that expect exact figures, each on
-// a cluster of its own.
+// TestScriptsAlone runs scripts that change what other scripts see, or that expect exact numbers.
+// Each has its own cluster.
 func TestScriptsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
@@ -222,7 +222,7 @@ func TestScriptsAlone(t *testing.T) {
 	}
 }
 
-// scriptsIn are the scripts of a directory.
+// scriptsIn returns the scripts of a directory.
 func scriptsIn(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "script", dir, "*.txtar"))
@@ -232,7 +232,7 @@ func scriptsIn(t *testing.T, dir string) []string {
 	return files
 }
 
-// play runs scripts, side by side.
+// play runs scripts in parallel.
 func play(t *testing.T, s *stage, files ...string) {
 	t.Helper()
 	testscript.Run(t, testscript.Params{
@@ -257,7 +257,7 @@ func play(t *testing.T, s *stage, files ...string) {
 	})
 }
 
-// exits runs a command that must end with a code: exits 3 rmd app status …
+// exits runs a command that must end with an exit code: exits 3 rmd app status …
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND…")
@@ -276,7 +276,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// narrow holds that no line of a file is wider than 80 columns.
+// narrow checks that no line of a file has more than 80 columns.
 func narrow(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
 		for line := range strings.Lines(ts.ReadFile(name)) {
@@ -287,7 +287,7 @@ func narrow(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitFor repeats a command until it does well.
+// waitFor repeats a command until it succeeds.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if err := until(time.Minute, strings.Join(args, " "), func() error { return ts.Exec(args[0], args[1:]...) }); err != nil {
 		ts.Fatalf("%v", err)

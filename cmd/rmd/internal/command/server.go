@@ -27,11 +27,10 @@ import (
 	"rmd/transport/hadoop"
 )
 
-// handOverMax bounds how long a stopping leader looks for a successor.
+// handOverMax limits how long a stopping leader waits for a successor.
 const handOverMax = 5 * time.Second
 
-// short are flags of their own for the keys most often given; the others go by
-// --set.
+// short are the keys that have their own flags. --set sets all others.
 var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", "raft.listen": "listen", "raft.advertise": "advertise", "http.listen": "http"}
 
 func (p *program) server() verb {
@@ -55,7 +54,7 @@ func (p *program) server() verb {
 	}
 }
 
-// source is where the configuration of this command line is read from.
+// source returns the sources of the configuration of this command line.
 func (c *call) source() (config.Source, error) {
 	s := config.Source{File: c.String("config"), Env: c.p.Env, Flags: map[string]string{}, Spelling: map[string]string{}}
 	give := func(key, value, spelling string) error {
@@ -89,8 +88,7 @@ func (c *call) source() (config.Source, error) {
 	return s, nil
 }
 
-// wholePairs puts lists together again, which the flag has taken apart at their
-// commas: --set raft.join=a:1,b:2.
+// wholePairs joins lists that the flag has split at commas: --set raft.join=a:1,b:2.
 func wholePairs(parts []string) []string {
 	var out []string
 	for _, part := range parts {
@@ -103,7 +101,7 @@ func wholePairs(parts []string) []string {
 	return out
 }
 
-// configError lists every fault of a configuration.
+// configError returns an error with all faults of a configuration.
 func configError(err error) error {
 	var bad *config.Invalid
 	if !errors.As(err, &bad) {
@@ -174,10 +172,10 @@ func firstQueues(file string) ([]capacity.Property, error) {
 	return props, err
 }
 
-// openError adds what to do to the usual reasons why a replica does not start.
+// openError adds what to do to the common reasons why a replica does not start.
 func openError(err error) error {
 	var fatal *exitcode.Error
-	var file *fs.PathError // not a port
+	var file *fs.PathError // such as a missing directory, but not a port
 	switch {
 	case errors.As(err, &fatal):
 		do := healing(err)
@@ -197,7 +195,7 @@ func openError(err error) error {
 	return err
 }
 
-// healing says how a replica gets well whose disk forbids a start.
+// healing returns how to recover a replica that must not start with its disk.
 func healing(err error) string {
 	switch {
 	case errors.Is(err, cluster.ErrRemoved):
@@ -215,7 +213,7 @@ func newLogger(l config.Log, w io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: "rmd", Level: hclog.LevelFromString(l.Level), JSONFormat: l.Format == "json", Output: w})
 }
 
-// tellConfig says once what is odd about the configuration.
+// tellConfig logs warnings about the configuration.
 func tellConfig(log hclog.Logger, l *config.Loaded) {
 	for _, w := range l.Warnings {
 		log.Warn(w)
@@ -238,9 +236,9 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 	log.Warn("keys of the Hadoop files are not honored; \"rmd conf get --ignored\" shows why", "count", len(names), "keys", strings.Join(names, " "))
 }
 
-// ignoredKeys are the keys of Hadoop's files that are meant for a
-// ResourceManager and that rmd does not honor. Those of the queue configuration
-// are missing when it is not valid, which the error tells.
+// ignoredKeys returns the keys of Hadoop's files that are meant for a ResourceManager and that rmd
+// does not honor. If the queue configuration is invalid, it returns the error, and the keys of the
+// queue configuration are missing.
 func ignoredKeys(conf *hadoopconf.Config) ([]capacity.Fault, error) {
 	var out []capacity.Fault
 	queues, err := capacity.Parse(hadoopserver.Properties(conf))
@@ -254,8 +252,8 @@ func ignoredKeys(conf *hadoopconf.Config) ([]capacity.Fault, error) {
 	return out, err
 }
 
-// untilStopped waits for the signal to stop. On SIGHUP it reads the log level
-// again, and what may change of Hadoop's files.
+// untilStopped waits for the signal to stop. On SIGHUP it reloads the log level, and the parts of
+// Hadoop's files that may change.
 func (c *call) untilStopped(src config.Source, log hclog.Logger, r *server.Replica) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -287,7 +285,7 @@ func (c *call) untilStopped(src config.Source, log hclog.Logger, r *server.Repli
 	}
 }
 
-// stop hands leadership over and ends the replica.
+// stop transfers leadership and closes the replica.
 func stop(r *server.Replica, log hclog.Logger) error {
 	log.Info("stopping")
 	ctx, cancel := context.WithTimeout(context.Background(), handOverMax)

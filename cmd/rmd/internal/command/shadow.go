@@ -73,7 +73,7 @@ func (p *program) shadowStop() verb {
 	}}
 }
 
-// wantedShadow reads the arguments: a file, or keys that change the configuration in force.
+// wantedShadow reads the arguments: a file, or keys to change in the configuration in force.
 func (c *call) wantedShadow() (in api.StartShadow, err error) {
 	behind := c.span("behind").Milliseconds()
 	in.BehindMillis, in.Seed = &behind, c.Uint64("seed")
@@ -93,7 +93,8 @@ func (c *call) wantedShadow() (in api.StartShadow, err error) {
 	return in, assign(in.Properties, c.Args().Slice())
 }
 
-// onFollower asks the replicas one after the other, until one does not refuse since it leads.
+// onFollower calls the replicas one after the other until one does not refuse because it is the
+// leader.
 func (c *call) onFollower(ask func(*client.Client) (*client.Answer, error)) (a *client.Answer, err error) {
 	all, err := c.client()
 	if err != nil {
@@ -115,7 +116,8 @@ func (c *call) onFollower(ask func(*client.Client) (*client.Answer, error)) (a *
 	return a, err
 }
 
-// shadowReplica finds the replica that has a shadow; if none has, the first that answers.
+// shadowReplica returns the replica that has a shadow. If none has one, it returns the first
+// replica that answers.
 func (c *call) shadowReplica(ctx context.Context) (found *client.Client, a *client.Answer, err error) {
 	all, err := c.client()
 	if err != nil {
@@ -146,7 +148,7 @@ func (c *call) shadowReplica(ctx context.Context) (found *client.Client, a *clie
 	return found, a, err
 }
 
-// watchShadow shows a shadow, and again with --watch.
+// watchShadow shows a shadow, repeatedly with --watch.
 func (c *call) watchShadow(write func(*call, io.Writer, api.Shadow) error) error {
 	return showText(c, func(ctx context.Context) ([]byte, func(io.Writer) error, error) {
 		_, a, err := c.shadowReplica(ctx)
@@ -159,7 +161,7 @@ func (c *call) watchShadow(write func(*call, io.Writer, api.Shadow) error) error
 	})
 }
 
-// showShadow shows the answer to a change.
+// showShadow shows the answer to a change of the shadow.
 func (c *call) showShadow(a *client.Answer, write func(*call, io.Writer, api.Shadow) error) error {
 	var d api.Shadow
 	if err := a.Decode(&d); err != nil {
@@ -170,7 +172,7 @@ func (c *call) showShadow(a *client.Answer, write func(*call, io.Writer, api.Sha
 		func(w io.Writer) error { return output.WriteDocument(w, output.JSON, a.Body) })
 }
 
-// writeShadowStatus prints what the shadow is, and whether it differs.
+// writeShadowStatus prints the state of the shadow and how it differs.
 func writeShadowStatus(c *call, w io.Writer, d api.Shadow) error {
 	l := &labelled{width: c.cut()}
 	l.fold("", d.Text)
@@ -209,7 +211,7 @@ func shadowChanges(d api.Shadow) string {
 	}
 }
 
-// shadowRow is a queue on one side.
+// shadowRow is a queue in the cluster or in the shadow.
 type shadowRow struct {
 	path, side string
 	api.ShadowSide
@@ -234,7 +236,7 @@ var shadowColumns = output.List[shadowRow]{
 	},
 }
 
-// writeShadowReport prints the queues of both sides.
+// writeShadowReport prints the queues of the cluster and the shadow.
 func writeShadowReport(c *call, w io.Writer, d api.Shadow) error {
 	if err := writeShadowStatus(c, w, d); err != nil || d.State == api.ShadowNone {
 		return err

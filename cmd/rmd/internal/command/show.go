@@ -15,16 +15,15 @@ import (
 	"rmd/internal/sleep"
 )
 
-// fetched is an answer ready to be shown: the document as it came, and the
-// things in it.
+// fetched is an answer to show: the unchanged document, and its objects.
 type fetched[T any] struct {
 	doc    []byte
 	things []T
-	verify func() error // what the answer means for the exit code
+	verify func() error // returns the error for the exit code; nil: none
 	head   string       // a line above the table
 }
 
-// showList fetches and prints a list, once or with --watch for ever.
+// showList fetches and prints a list, repeatedly with --watch.
 func showList[T any](c *call, l output.List[T], fetch func(context.Context) (fetched[T], error)) error {
 	o, err := c.options()
 	if err != nil {
@@ -56,7 +55,7 @@ func showList[T any](c *call, l output.List[T], fetch func(context.Context) (fet
 	})
 }
 
-// showFacts fetches and prints one thing, as facts for people.
+// showFacts fetches and prints one object as facts.
 func showFacts(c *call, name func() string, fetch func(context.Context) ([]byte, []output.Fact, error)) error {
 	return c.repeat(func(ctx context.Context, w io.Writer) error {
 		doc, facts, err := fetch(ctx)
@@ -76,7 +75,7 @@ func showFacts(c *call, name func() string, fetch func(context.Context) ([]byte,
 	})
 }
 
-// showText fetches and prints one thing, as text made by print.
+// showText fetches and prints one object as text.
 func showText(c *call, fetch func(context.Context) ([]byte, func(io.Writer) error, error)) error {
 	return c.repeat(func(ctx context.Context, w io.Writer) error {
 		doc, print, err := fetch(ctx)
@@ -93,8 +92,8 @@ func showText(c *call, fetch func(context.Context) ([]byte, func(io.Writer) erro
 	})
 }
 
-// showDone prints the outcome of a write: the document for programs, the name
-// of the thing, or a sentence.
+// showDone prints the result of a write: the document for machine formats, the name of the object
+// for -o name, otherwise a sentence.
 func showDone(c *call, a *client.Answer, name, format string, args ...any) error {
 	switch f := c.format(); f {
 	case output.JSON, output.YAML:
@@ -122,7 +121,7 @@ func writeCompact(w io.Writer, doc []byte) error {
 	return err
 }
 
-// options reads the flags that shape a list.
+// options reads the flags that control how a list is shown.
 func (c *call) options() (output.Options, error) {
 	o := output.Options{Format: c.format(), Columns: c.StringSlice("columns"), Sort: c.String("sort"), Filters: c.StringSlice("filter"), Quiet: c.quiet()}
 	if c.p.OutTerminal {
@@ -137,9 +136,8 @@ func (c *call) options() (output.Options, error) {
 	return o, nil
 }
 
-// repeat runs print once, or with --watch until Ctrl-C. With --watch an answer
-// is printed when it is whole, and an error ends nothing: the cluster may be
-// electing a leader.
+// repeat runs print once, or with --watch until Ctrl-C. With --watch an answer is printed only when
+// it is complete, and an error does not end the loop, because the cluster may be electing a leader.
 func (c *call) repeat(print func(context.Context, io.Writer) error) error {
 	if !c.Bool("watch") {
 		return print(c.ctx(), c.p.Out)

@@ -7,8 +7,8 @@ import (
 	"rmd/config"
 )
 
-// sinceForms are the ways to write a time; those without a date mean today, or
-// yesterday when that has not come yet.
+// sinceForms are the formats of a time. A time without a date means today, or yesterday if it would
+// be in the future.
 var sinceForms = []struct {
 	layout string
 	today  bool
@@ -17,7 +17,7 @@ var sinceForms = []struct {
 	{"15:04:05", true}, {"15:04", true},
 }
 
-// since reads --since: the time from which on things are wanted, 0 without.
+// since returns the time of --since in Unix milliseconds, or 0 without the flag.
 func (c *call) since() (millis int64, err error) {
 	text := c.String("since")
 	if text == "" {
@@ -26,7 +26,7 @@ func (c *call) since() (millis int64, err error) {
 	return parseSince("--since", text, time.Now())
 }
 
-// parseSince reads an age or a time that a flag has.
+// parseSince parses the value of a flag: an age or a time.
 func parseSince(flag, text string, now time.Time) (int64, error) {
 	if d, err := config.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d).UnixMilli(), nil

@@ -59,7 +59,7 @@ func runSave(c *call) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // gone already when all went well
+	defer os.Remove(tmp.Name()) // fails if the file was already renamed, which is expected
 	_, err = io.Copy(tmp, a.Stream)
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return fmt.Errorf("receive snapshot: %w", err)
@@ -78,7 +78,7 @@ func runSave(c *call) error {
 	return showDone(c, &client.Answer{Body: doc}, path, "%s: index %s, term %d, %s, digest %s", path, output.Count(info.Index), info.Term, output.Bytes(uint64(info.Bytes)), digestText(info.Digest))
 }
 
-// inspectFile verifies a snapshot file to its end.
+// inspectFile verifies a whole snapshot file.
 func inspectFile(path string) (snapshot.Info, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -176,8 +176,7 @@ func runRestore(c *call) error {
 	return showDone(c, a, path, "restored %s: %s, %s, epoch %d%s", path, apps, nodes, d.Epoch, kept)
 }
 
-// leaderClient makes a client of the leader alone: a snapshot is not passed on
-// from replica to replica.
+// leaderClient returns a client for the leader only, because replicas do not forward a snapshot.
 func (c *call) leaderClient() (*client.Client, error) {
 	var d api.Cluster
 	if _, err := c.clusterDoc(c.ctx(), &d); err != nil {
@@ -220,7 +219,7 @@ func (p *program) snapshotList() verb {
 	}}
 }
 
-// readAll reads at most so many bytes.
+// readAll reads at most most bytes.
 func readAll(r io.Reader, most int64) ([]byte, error) {
 	if r == nil {
 		return nil, fs.ErrClosed
@@ -228,10 +227,10 @@ func readAll(r io.Reader, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, most))
 }
 
-// bodyMax is what a replica takes as a body.
+// bodyMax is the maximum size of a request body in bytes.
 const bodyMax = 4 << 20
 
-// readFile reads a file of at most so many bytes. A device may have no end.
+// readFile reads a file of at most most bytes. The limit matters because a device may have no end.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"rmd/workload/report"
 )
 
-// How often the summary of `rmd dev` is drawn, on a terminal and elsewhere.
+// Intervals and widths of the summary of `rmd dev`: summaryLive on a terminal, summaryPlain
+// elsewhere.
 const (
 	summaryLive  = 500 * time.Millisecond
 	summaryPlain = 5 * time.Second
@@ -23,7 +24,7 @@ const (
 	barWidth     = 24
 )
 
-// summary is the live picture of a dev cluster.
+// summary is the live display of a dev cluster.
 type summary struct {
 	d      *devCluster
 	client *client.Client
@@ -34,7 +35,7 @@ type summary struct {
 	work workload.Progress
 	note string
 
-	seen    uint64 // decisions at the picture before
+	seen    uint64 // decisions at the previous picture
 	seenAt  time.Time
 	perSec  float64
 	started bool
@@ -44,18 +45,18 @@ func newSummary(d *devCluster) *summary {
 	s := &summary{d: d, began: time.Now()}
 	cfg := client.DefaultConfig()
 	cfg.Addrs, cfg.Stale, cfg.Timeout, cfg.Version = d.cluster.Addrs(), true, 3*time.Second, Version()
-	s.client, _ = client.New(cfg) // the addresses are our own listeners'
+	s.client, _ = client.New(cfg) // the addresses are those of our own listeners, so they are valid
 	return s
 }
 
-// progress is told by the workload's loop.
+// progress records the progress of the workload, which calls it.
 func (s *summary) progress(p workload.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.work = p
 }
 
-// workEnded notes that a trace has ended; the cluster stays up.
+// workEnded records that a trace has ended. The cluster continues to run.
 func (s *summary) workEnded(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,7 @@ func (s *summary) workEnded(err error) {
 	}
 }
 
-// loop draws until ctx ends. Each is called before each picture.
+// loop draws until ctx ends. It calls each before every picture.
 func (s *summary) loop(ctx context.Context, each func()) error {
 	every := summaryLive
 	live := s.d.c.p.OutTerminal
@@ -101,7 +102,7 @@ func (s *summary) loop(ctx context.Context, each func()) error {
 	return nil
 }
 
-// greet says where everything is.
+// greet prints addresses and hints.
 func (s *summary) greet() {
 	c := s.d.c
 	addrs := s.d.cluster.Addrs()
@@ -111,7 +112,7 @@ func (s *summary) greet() {
 	c.say("Ctrl-C stops the cluster")
 }
 
-// picture is what is read for one drawing.
+// picture is the data for one drawing.
 type picture struct {
 	cluster api.Cluster
 	queues  api.Queues
@@ -124,7 +125,7 @@ type picture struct {
 }
 
 func (s *summary) read(ctx context.Context) (p picture, err error) {
-	for path, doc := range map[string]any{"/v1/cluster": &p.cluster, "/v1/queues": &p.queues} { // two reads: order is harmless
+	for path, doc := range map[string]any{"/v1/cluster": &p.cluster, "/v1/queues": &p.queues} { // two independent reads: the order does not matter
 		a, err := s.client.Get(ctx, path, nil)
 		if err != nil {
 			return p, err
@@ -133,7 +134,7 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 			return p, err
 		}
 	}
-	for _, r := range s.d.cluster.Replicas { // the one that is furthest counts
+	for _, r := range s.d.cluster.Replicas { // the replica that is furthest ahead
 		st, _ := r.Machine().Fork()
 		if st.Meta.Decisions() < p.decided {
 			continue
@@ -154,7 +155,7 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 	return p, nil
 }
 
-// draw writes the lines; on a terminal over the ones before.
+// draw writes the lines. On a terminal they replace the previous lines.
 func (s *summary) draw(lines []string, live bool) {
 	var b strings.Builder
 	if live && s.drawn > 0 {
@@ -170,7 +171,7 @@ func (s *summary) draw(lines []string, live bool) {
 	fmt.Fprint(s.d.c.p.Out, b.String())
 }
 
-// picture lays everything out in lines of at most 80 columns.
+// picture returns the lines, each of at most 80 columns.
 func (s *summary) picture(p picture) []string {
 	v, t := p.cluster.Verdict, p.cluster.Totals
 	lines := []string{"", fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step   can lose %d   up %s", v.Status, dash(p.cluster.Leader), p.cluster.Term,
@@ -196,7 +197,7 @@ func dash(s string) string {
 	return s
 }
 
-// workLine tells how far the workload is.
+// workLine returns the progress of the workload.
 func workLine(p picture, speed float64) string {
 	if p.note != "" {
 		return p.note
@@ -208,14 +209,14 @@ func workLine(p picture, speed float64) string {
 	return s
 }
 
-// line is the summary where nothing can be drawn over.
+// line returns the summary in one line, for an output that is not a terminal.
 func (s *summary) line(p picture) string {
 	t := p.cluster.Totals
 	return fmt.Sprintf("%s leader=%s term=%d apps run=%d wait=%d ended=%d containers=%d reserved=%d made=%d fulfilled=%d cancelled=%d decisions/s=%.0f workload: %s",
 		p.cluster.Verdict.Status, dash(p.cluster.Leader), p.cluster.Term, t.Running, t.Waiting, t.Ended, t.Containers, t.Reservations, p.made, p.done, p.gone, s.perSec, workLine(p, s.d.work.Speed))
 }
 
-// queueLine is one queue: its bar and its numbers.
+// queueLine returns the bar and the numbers of a queue.
 func queueLine(q flatQueue, t api.Totals) string {
 	held, pending := share(q.Reserved, t.Total), share(q.Pending, t.Total)
 	used := max(share(q.Used, t.Total)-held, 0)
@@ -224,10 +225,10 @@ func queueLine(q flatQueue, t api.Totals) string {
 		used*100, held*100, q.Apps, q.PendingApps+q.NonRunnableApps)
 }
 
-// share is the largest part that a resource is of another, kind by kind.
+// share returns the largest ratio of r to of over all kinds of resources.
 func share(r, of api.Resource) float64 {
 	most := 0.0
-	for kind, n := range r { // a maximum: order is harmless
+	for kind, n := range r { // a maximum: the order does not matter
 		if all := of[kind]; all > 0 {
 			most = max(most, float64(n)/float64(all))
 		}
@@ -235,8 +236,8 @@ func share(r, of api.Resource) float64 {
 	return most
 }
 
-// bar draws parts of the cluster one behind the other, and marks a share. Each
-// part has a sign of its own: no color is needed to tell them apart.
+// bar draws shares of the cluster one after the other, and marks the guarantee. Each share has its
+// own character, so no color is needed.
 func bar(used, held, pending, guarantee float64) string {
 	cells := []rune(strings.Repeat(" ", barWidth))
 	at := 0

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// size is how large the terminal is now; a pipe is as wide as a page.
+// size returns the current size of the terminal, or a default size if Out is not a terminal.
 func (s Streams) size() (width, height int) {
 	if f, ok := s.Out.(*os.File); ok {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
@@ -17,8 +17,8 @@ func (s Streams) size() (width, height int) {
 	return max(s.Width, 20), 24
 }
 
-// rawKeys has the terminal hand over each key at once. Undo gives it back; it
-// is called once, at the end. Without a terminal there are no keys.
+// rawKeys makes the terminal deliver each key at once. The caller calls undo once at the end to
+// restore the terminal. Without a terminal, keys is nil.
 func (s Streams) rawKeys() (keys <-chan byte, undo func()) {
 	f, ok := s.In.(*os.File)
 	if !ok || !s.InTerminal {
@@ -29,7 +29,7 @@ func (s Streams) rawKeys() (keys <-chan byte, undo func()) {
 		return nil, func() {}
 	}
 	c := make(chan byte, 16)
-	go readKeys(f, c) // ends with the process: a read of a terminal cannot be broken off
+	go readKeys(f, c) // ends with the process: a read of a terminal cannot be interrupted
 	return c, func() { _ = term.Restore(int(f.Fd()), old) }
 }
 

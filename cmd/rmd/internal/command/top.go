@@ -17,8 +17,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// topViews are what the lower part of the picture can show, in the order of the
-// key that walks through them.
+// topViews are the views of the lower part, in the order in which the key b selects them.
 var topViews = []string{"app", "queue", "node"}
 
 func (p *program) top() verb {
@@ -38,7 +37,7 @@ func (p *program) top() verb {
 	}
 }
 
-// topScreen is what `rmd top` holds from one picture to the next.
+// topScreen is the state of `rmd top` between pictures.
 type topScreen struct {
 	c      *call
 	client *client.Client
@@ -48,10 +47,10 @@ type topScreen struct {
 	every  time.Duration
 	paused bool
 	last   *topPicture
-	err    error // of the last try to read
+	err    error // of the last read
 	index  uint64
 	at     time.Time
-	rate   float64 // entries of the log a second
+	rate   float64 // log entries per second
 }
 
 func runTop(c *call) error {
@@ -77,7 +76,7 @@ func runTop(c *call) error {
 		return err
 	}
 	if t.last, err = readTop(c.ctx(), t.client, t.by); err != nil {
-		return err // told as an error, not on a screen that is gone at once
+		return err // printed as an error, not on a screen that disappears at once
 	}
 	if t.live {
 		return t.runLive()
@@ -85,7 +84,7 @@ func runTop(c *call) error {
 	return t.runPlain()
 }
 
-// runPlain prints picture after picture.
+// runPlain prints one picture after the other.
 func (t *topScreen) runPlain() error {
 	for n := 1; ; n++ {
 		t.measure()
@@ -132,16 +131,16 @@ func (t *topScreen) printPlain() error {
 	return err
 }
 
-// plainWidth is how wide a picture is that goes into a pipe.
+// plainWidth is the width of a picture if stdout is not a terminal.
 const plainWidth = 80
 
-// Sequences of a terminal: another screen without a cursor, and back.
+// Escape sequences of a terminal: switch to the alternate screen and hide the cursor, and back.
 const (
 	screenOn  = "\x1b[?1049h\x1b[?25l"
 	screenOff = "\x1b[?25h\x1b[?1049l"
 )
 
-// runLive draws on a screen of its own until q.
+// runLive draws on the alternate screen until the key q.
 func (t *topScreen) runLive() error {
 	keys, undo := t.c.p.rawKeys()
 	fmt.Fprint(t.c.p.Out, screenOn)
@@ -167,8 +166,7 @@ func (t *topScreen) runLive() error {
 	}
 }
 
-// await lets the keys do what they say until the next picture is due; false is
-// the end.
+// await handles keys until the next picture is due. It returns false if the command must end.
 func (t *topScreen) await(keys <-chan byte) bool {
 	due := time.NewTimer(t.every)
 	defer due.Stop()
@@ -182,7 +180,7 @@ func (t *topScreen) await(keys <-chan byte) bool {
 			}
 		case k, ok := <-keys:
 			if !ok {
-				keys = nil // stdin has ended: Ctrl-C ends this too
+				keys = nil // stdin has ended; Ctrl-C still ends the command
 				continue
 			}
 			again, end := t.key(k)
@@ -199,10 +197,10 @@ func (t *topScreen) await(keys <-chan byte) bool {
 	}
 }
 
-// key does what a key says: read again at once, or end.
+// key handles a key. again says to read at once, end to end the command.
 func (t *topScreen) key(k byte) (again, end bool) {
 	switch k {
-	case 'q', 'Q', 3, 4: // Ctrl-C and Ctrl-D come as they are in raw mode
+	case 'q', 'Q', 3, 4: // in raw mode, Ctrl-C and Ctrl-D arrive as characters
 		return false, true
 	case 'p', 'P', ' ':
 		t.paused = !t.paused
@@ -230,7 +228,7 @@ func turned(sort string) string {
 	return "-" + sort
 }
 
-// nextOf is the one behind a word, round about.
+// nextOf returns the word after word in a list. After the last word it returns the first.
 func nextOf(list []string, word string) string {
 	for i, w := range list {
 		if w == word {
@@ -240,7 +238,7 @@ func nextOf(list []string, word string) string {
 	return list[0]
 }
 
-// measure counts entries of the log a second between two pictures.
+// measure computes the log entries per second since the previous picture.
 func (t *topScreen) measure() {
 	now, index := time.Now(), t.last.cluster.Index
 	if d := now.Sub(t.at).Seconds(); t.index > 0 && d > 0.05 && index >= t.index {
@@ -271,7 +269,7 @@ func (t *topScreen) draw() error {
 	return err
 }
 
-// lines are the head and the table, at most so many (0: all).
+// lines returns the head and the table, at most most lines (0: all).
 func (t *topScreen) lines(o output.Options, most, width int) ([]string, error) {
 	o.Sort = t.sort[t.by]
 	var b bytes.Buffer
@@ -289,7 +287,7 @@ func (t *topScreen) lines(o output.Options, most, width int) ([]string, error) {
 	return lines, nil
 }
 
-// head is the upper part: verdict, counts, and a bar for each kind of resource.
+// head returns the upper part: verdict, counts, and a bar for each kind of resource.
 func (t *topScreen) head(width int) []string {
 	p, n := t.last, t.last.cluster.Totals
 	v := p.cluster.Verdict
@@ -321,7 +319,7 @@ func (t *topScreen) head(width int) []string {
 
 func part(r, of api.Resource, kind string) float64 { return float64(r[kind]) / float64(of[kind]) }
 
-// readTop reads all that one picture shows.
+// readTop reads the data of one picture.
 func readTop(ctx context.Context, cl *client.Client, by string) (*topPicture, error) {
 	p := &topPicture{by: by}
 	return p, p.read(ctx, cl)

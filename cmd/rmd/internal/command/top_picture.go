@@ -13,20 +13,20 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// topMost is how many things of a view are read: more do not help on a screen.
+// topMost is the maximum number of objects in a view. More do not fit on a screen.
 const topMost = 1000
 
-// topPicture is what is read for one picture.
+// topPicture is the data of one picture.
 type topPicture struct {
 	by      string
 	cluster api.Cluster
 	apps    []api.App
 	queues  []flatQueue
 	nodes   []api.Node
-	more    bool // there are more things than were read
+	more    bool // not all objects were read
 }
 
-// read asks one replica, as it stands: a picture is not worth the leader's time.
+// read reads from one replica's own state, without the leader.
 func (p *topPicture) read(ctx context.Context, cl *client.Client) error {
 	if err := readDoc(ctx, cl, "/v1/cluster", nil, &p.cluster); err != nil {
 		return err
@@ -59,7 +59,7 @@ func readDoc(ctx context.Context, cl *client.Client, path string, q url.Values, 
 	return a.Decode(v)
 }
 
-// document is the picture for programs.
+// document returns the picture as a document for machine formats.
 func (p *topPicture) document() ([]byte, error) {
 	doc := map[string]any{"cluster": p.cluster}
 	switch p.by {
@@ -73,15 +73,15 @@ func (p *topPicture) document() ([]byte, error) {
 	return json.Marshal(doc)
 }
 
-// topTable shows the things of one view.
+// topTable shows the objects of one view.
 type topTable struct {
 	heads []string
 	write func(w io.Writer, p *topPicture, o output.Options) error
 	check func(sort string) error
 }
 
-// next is the order by the column behind that of an order: names go up, figures
-// down.
+// next returns the sort order for the column after the current one: ascending for names, descending
+// for numbers.
 func (t topTable) next(sort string) string {
 	head := nextOf(t.heads, strings.ToLower(strings.TrimPrefix(sort, "-")))
 	switch head {
@@ -97,7 +97,7 @@ func topTableOf[T any](l output.List[T], things func(*topPicture) []T) topTable 
 		check: func(sort string) error { return l.Write(io.Discard, nil, output.Options{Sort: sort}) },
 	}
 	for _, c := range l.Columns {
-		if !c.Wide && !c.Spare { // a spare column may not be on the screen
+		if !c.Wide && !c.Spare { // a spare column may not be visible
 			t.heads = append(t.heads, strings.ToLower(c.Head))
 		}
 	}

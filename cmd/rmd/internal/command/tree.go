@@ -2,7 +2,7 @@ package command
 
 import "github.com/urfave/cli/v2"
 
-// tree lists every command, in the order of the help.
+// tree returns all commands in the order of the help.
 func (p *program) tree() []*cli.Command {
 	group := func(category string, commands ...*cli.Command) []*cli.Command {
 		for _, c := range commands {

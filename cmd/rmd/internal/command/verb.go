@@ -17,15 +17,15 @@ type verb struct {
 	name     string
 	aliases  []string
 	usage    string // one line
-	args     string // as shown in the help: "ID"
-	min, max int    // of arguments; max < 0: any number
+	args     string // as in the help: "ID"
+	min, max int    // number of arguments; max < 0: any number
 	long     string
 	flags    []cli.Flag
 	hidden   bool
 	run      func(*call) error
 }
 
-// command makes the library's command of it.
+// command converts the verb to a command of the library.
 func (p *program) command(v verb) *cli.Command {
 	c := &cli.Command{
 		Name: v.name, Aliases: v.aliases, Usage: v.usage, ArgsUsage: v.args, Description: v.long,
@@ -54,14 +54,14 @@ func noun(name, usage string, subs ...*cli.Command) *cli.Command {
 	return c
 }
 
-// call is one command being run: its flags and arguments, and the program.
+// call is one execution of a command, with its flags and arguments.
 type call struct {
 	*cli.Context
 	p    *program
 	path string
 }
 
-// check tests what is common to all commands.
+// check checks what is common to all commands.
 func (c *call) check(v verb) error {
 	n := c.NArg()
 	switch {
@@ -83,13 +83,13 @@ func (c *call) usage() string {
 	return strings.TrimSpace(c.path + " " + c.Command.ArgsUsage)
 }
 
-// arg returns an argument, or "".
+// arg returns argument i, or "" if there are fewer arguments.
 func (c *call) arg(i int) string { return c.Args().Get(i) }
 
-// ctx is the context of the command; Ctrl-C ends it.
+// ctx returns the context of the command. Ctrl-C cancels it.
 func (c *call) ctx() context.Context { return c.Context.Context }
 
-// span reads a flag that takes a time span.
+// span returns the duration of a flag.
 func (c *call) span(name string) span {
 	if s, ok := c.Generic(name).(*span); ok {
 		return *s
@@ -97,26 +97,26 @@ func (c *call) span(name string) span {
 	return span{}
 }
 
-// format is the output format; check has tested it.
+// format returns the output format, which check has validated.
 func (c *call) format() output.Format {
 	f, _ := output.ParseFormat(c.String("output"))
 	return f
 }
 
-// quiet says that nothing but data is wanted.
+// quiet reports whether only data must be printed.
 func (c *call) quiet() bool { return c.Bool("quiet") }
 
-// say tells people something; it is no data.
+// say prints a message for the user to stderr.
 func (c *call) say(format string, args ...any) {
 	if !c.quiet() {
 		fmt.Fprint(c.p.Err, output.Printable(fmt.Sprintf(format+"\n", args...)))
 	}
 }
 
-// client makes the client that the global flags describe.
+// client returns a client for the cluster that the global flags describe.
 func (c *call) client() (*client.Client, error) { return c.clientOf(splitList(c.String("addr"))) }
 
-// clientOf makes it for other addresses.
+// clientOf returns a client for other addresses.
 func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	cfg := client.DefaultConfig()
 	cfg.Addrs = addrs
@@ -132,8 +132,7 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	return client.New(cfg)
 }
 
-// only makes the client and insists on one address: the command is about one
-// replica, not about any of them.
+// only returns a client for exactly one address, for commands that act on one replica.
 func (c *call) only() (*client.Client, error) {
 	cl, err := c.client()
 	if err == nil && len(cl.Addrs()) != 1 {

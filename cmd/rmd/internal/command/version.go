@@ -9,10 +9,10 @@ import (
 	"rmd/cmd/internal/output"
 )
 
-// version and commit are set by the linker for releases.
+// The linker sets version and commit for releases.
 var version, commit string
 
-// Version is the version of this program.
+// Version returns the version of this program.
 func Version() string {
 	if version != "" {
 		return version
@@ -23,7 +23,7 @@ func Version() string {
 	return "1.0.0-dev"
 }
 
-// Commit is the commit that this program was built from, or "" if the build did not record it.
+// Commit returns the commit of this program, or "" if the build did not record it.
 func Commit() string {
 	if commit != "" {
 		return commit
