@@ -17,8 +17,8 @@ import (
 	"rmd/server"
 )
 
-// asFollower tells a process of this test program that it is a replica: its place, the
-// directory and the peers.
+// asFollower is the environment variable that makes a process of this test program run one replica.
+// It contains the replica's position, the directory and the peers.
 const asFollower = "RMD_LOCAL_FOLLOWER"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// follow is a replica until its standard input ends.
+// follow runs a replica until standard input ends.
 func follow(as []string) int {
 	i, err := strconv.Atoi(as[0])
 	if err != nil {
@@ -40,12 +40,12 @@ func follow(as []string) int {
 		panic(err)
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	_ = r.Close() // nobody listens any more
+	_ = r.Close() // nobody can get the error
 	return 0
 }
 
-// member is one process's view of a cluster of which it runs a part. All but the first
-// replica are slow to stand, so that the first leads.
+// member returns a Cluster for a process that runs only some of the replicas. All replicas but the
+// first have long election timeouts, so that the first becomes the leader.
 func member(dir string, peers []string, queues []capacity.Property) *Cluster {
 	c := &Cluster{opt: Options{Replicas: len(peers), Dir: dir, Scheduling: "eager", Queues: queues, Version: "bench", Logger: hclog.NewNullLogger(),
 		Adjust: func(i int, k *config.Config) {
@@ -59,7 +59,8 @@ func member(dir string, peers []string, queues []capacity.Property) *Cluster {
 	return c
 }
 
-// apart runs three replicas, each in a process of its own; the one that leads is this.
+// apart runs three replicas in separate processes. The leader is in this process, and apart returns
+// it.
 func apart(b *testing.B, queues []capacity.Property) *server.Replica {
 	b.Helper()
 	ports, err := freePorts(3)

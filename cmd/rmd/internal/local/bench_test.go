@@ -36,7 +36,7 @@ func benchOf(b *testing.B, replicas int, queues []capacity.Property) (*Cluster, 
 	return c, through(b, c.Replicas[c.Leader()])
 }
 
-// through gives inputs to a replica that leads.
+// through returns a function that gives inputs to the leader.
 func through(b *testing.B, lead *server.Replica) func(in input.Input) input.Reply {
 	return func(in input.Input) input.Reply {
 		reply, _, err := lead.Forwarder().Do(context.Background(), input.Request{Input: in})
@@ -53,8 +53,8 @@ func through(b *testing.B, lead *server.Replica) func(in input.Input) input.Repl
 
 func nodeID(i int) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprintf("n%05d", i), Port: 45454} }
 
-// BenchmarkAsk is one ask on an idle cluster: allocated, committed on a majority
-// and released, then given back. Budget: 1.5 ms at the median.
+// BenchmarkAsk measures one ask on an idle cluster: allocated, committed on a majority and
+// released, then the container is given back. Budget: 1.5 ms at the median.
 func BenchmarkAsk(b *testing.B) {
 	_, do := bench(b, nil)
 	do(&input.RegisterNode{ID: nodeID(1), Rack: "/r", Total: yarn.NewResource(1<<20, 1<<10)})
@@ -74,7 +74,7 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmit is durable submissions by 64 submitters.
+// BenchmarkSubmit measures durable submissions from 64 submitters.
 func BenchmarkSubmit(b *testing.B) {
 	_, do := bench(b, append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
 	var left atomic.Int64
@@ -99,8 +99,8 @@ func BenchmarkSubmit(b *testing.B) {
 	b.ReportMetric(float64(quantile.Of(all, 0.99).Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkSubmitAsHadoop is one client that gets an id and submits under it, one application after
-// the other, as Hadoop's clients do.
+// BenchmarkSubmitAsHadoop measures one client that gets an id and submits with it, one application
+// after the other, as Hadoop's clients do.
 func BenchmarkSubmitAsHadoop(b *testing.B) {
 	_, do := bench(b, append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
 	for b.Loop() {
@@ -109,17 +109,16 @@ func BenchmarkSubmitAsHadoop(b *testing.B) {
 	}
 }
 
-// BenchmarkDecisions is the main job end to end: 1,000 nodes heartbeat, each
-// time with the containers that it ran and that have ended, to 1,000
-// applications in 100 leaves with endless demand. A decision is a container
-// allocated or completed, committed on a majority and released.
+// BenchmarkDecisions measures the main work end to end. 1,000 nodes send heartbeats, each with the
+// completed containers, to 1,000 applications in 100 leaf queues that always ask for more. A
+// decision is a container allocated or completed, committed on a majority and released.
 func BenchmarkDecisions(b *testing.B) {
 	c, _ := bench(b, manyLeaves())
 	decide(b, c.Replicas[c.Leader()])
 }
 
-// BenchmarkReplicas is BenchmarkDecisions with more replicas, and the processor time that a decision
-// takes of all of them together: what a replica more costs is the difference.
+// BenchmarkReplicas is BenchmarkDecisions with different numbers of replicas. It reports the
+// processor time of all replicas per decision. The differences are the cost of more replicas.
 func BenchmarkReplicas(b *testing.B) {
 	for _, n := range []int{1, 3, 5, 7} {
 		b.Run(fmt.Sprintf("replicas=%d", n), func(b *testing.B) {
@@ -129,11 +128,11 @@ func BenchmarkReplicas(b *testing.B) {
 	}
 }
 
-// BenchmarkDecisionsApart is the same with the replicas in processes of their own:
-// two that follow, and this one, which leads.
+// BenchmarkDecisionsApart is BenchmarkDecisions with the replicas in separate processes. The leader
+// is in this process.
 func BenchmarkDecisionsApart(b *testing.B) { decide(b, apart(b, manyLeaves())) }
 
-// leaves are a hundred queues.
+// leaves returns the paths of a hundred leaf queues.
 func leaves() (paths []string) {
 	for i := range 100 {
 		paths = append(paths, fmt.Sprintf("root.p%d.q%03d", i/10, i))
@@ -141,7 +140,7 @@ func leaves() (paths []string) {
 	return paths
 }
 
-// manyLeaves configures them, without limits that would stand in the way.
+// manyLeaves returns a configuration of these queues, without limits that would slow the load down.
 func manyLeaves() []capacity.Property {
 	paths := leaves()
 	queues := append(capacity.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
@@ -152,7 +151,7 @@ func manyLeaves() []capacity.Property {
 	return queues
 }
 
-// decide loads the replica that leads.
+// decide loads the leader.
 func decide(b *testing.B, lead *server.Replica) {
 	const nodes, apps, perNode = 1000, 1000, 8
 	do, paths := through(b, lead), leaves()
@@ -178,7 +177,7 @@ func decide(b *testing.B, lead *server.Replica) {
 		}
 		return out
 	}
-	for i := range nodes { // fill
+	for i := range nodes { // fill the nodes
 		do(&input.NodeHeartbeat{ID: nodeID(i)})
 	}
 	before, from := count()

@@ -21,25 +21,26 @@ import (
 	"rmd/server"
 )
 
-// Options describe the cluster.
+// Options describes the cluster.
 type Options struct {
 	Replicas int
-	Dir      string // one folder a replica below it
-	// HTTPPort is where REST of replica 1 listens; replica i listens on
-	// HTTPPort + 100·(i − 1). 0: free ports.
+	Dir      string // contains one directory per replica
+	// HTTPPort is the REST port of replica 1. Replica i listens on HTTPPort + 100·(i − 1). 0: free
+	// ports.
 	HTTPPort int
 	Queues   []capacity.Property
-	// Scheduling is eager or heartbeat.
+	// Scheduling is "eager" or "heartbeat".
 	Scheduling string
-	// Adjust changes a replica's configuration before it is opened; may be nil.
+	// Adjust changes the configuration of replica i, counted from 0, before it is opened. It may be
+	// nil.
 	Adjust  func(i int, c *config.Config)
 	Version string
 	Logger  hclog.Logger
-	// OnFatal is told when a replica must not go on.
+	// OnFatal is called when a replica must stop.
 	OnFatal func(id string, code int, err error)
 }
 
-// Cluster is the running replicas.
+// Cluster is a set of running replicas.
 type Cluster struct {
 	Replicas []*server.Replica
 	opt      Options
@@ -109,11 +110,11 @@ func (c *Cluster) open(i int) (*server.Replica, error) {
 		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal, Files: files / c.opt.Replicas})
 }
 
-// Token is an administrator's access token that the replicas take from this process:
-// its workload goes on when somebody makes a token of the cluster's.
+// Token returns an administrator's access token that the replicas accept from this process. With
+// it, the workload continues after a user creates the cluster's first token.
 func (c *Cluster) Token() string { return c.token }
 
-// Addrs are the REST addresses.
+// Addrs returns the REST addresses of all replicas.
 func (c *Cluster) Addrs() []string {
 	var out []string
 	for _, r := range c.Replicas {
@@ -122,7 +123,7 @@ func (c *Cluster) Addrs() []string {
 	return out
 }
 
-// Leader is the position of the replica that leads; −1 when none does.
+// Leader returns the position of the leader, or −1 if there is none.
 func (c *Cluster) Leader() int {
 	for i, r := range c.Replicas {
 		if r.Cluster().IsLeader() {
@@ -147,7 +148,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// freePorts asks the kernel for ports that are free now.
+// freePorts returns ports that are free now.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {
@@ -155,7 +156,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // all are held until all are known
+		defer l.Close() // keep each port in use until all are known
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil

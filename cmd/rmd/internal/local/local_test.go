@@ -43,7 +43,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// do asks replica i and fails the test on any error or refusal.
+// do sends an input through replica i. Any error or refusal fails the test.
 func do[R input.Reply](t *testing.T, c *Cluster, i int, in input.Input) R {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -58,13 +58,14 @@ func do[R input.Reply](t *testing.T, c *Cluster, i int, in input.Input) R {
 	return reply.(R)
 }
 
-// hold brings the cluster into a state with a reservation: one node, 6 of 8 GiB
-// in use, and an application that reserves it for 4 GiB.
+// hold creates a reservation: one node with 6 of 8 GiB in use, and an application that reserves the
+// node for a container of 4 GiB.
 func hold(t *testing.T, c *Cluster) (node yarn.NodeID, waiting yarn.AttemptID, running yarn.AttemptID, containers []input.Granted) {
 	t.Helper()
 	node = yarn.NodeID{Host: "n1", Port: 45454}
 	do[*input.RegisterNodeReply](t, c, 0, &input.RegisterNode{ID: node, Rack: "/r1", Total: yarn.NewResource(8192, 16)})
-	// The second node is too small for the reservation, and leaves the queue room to be charged with it.
+	// The second node is too small for the reservation. It gives the queue room for the
+	// reservation.
 	do[*input.RegisterNodeReply](t, c, 0, &input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 45454}, Rack: "/r1", Total: yarn.NewResource(3072, 16)})
 	app := func(user string) yarn.AttemptID {
 		r := do[*input.SubmitApplicationReply](t, c, 1, &input.SubmitApplication{User: user, Queue: "root.online", Unmanaged: true})
@@ -83,7 +84,7 @@ func hold(t *testing.T, c *Cluster) (node yarn.NodeID, waiting yarn.AttemptID, r
 	}
 	do[*input.AllocateReply](t, c, 1, &input.Allocate{Attempt: waiting, Asks: ask(4096, 1)})
 	do[*input.NodeHeartbeatReply](t, c, 2, &input.NodeHeartbeat{ID: node})
-	st, _ := c.Replicas[2].Machine().Fork() // the one that answered last
+	st, _ := c.Replicas[2].Machine().Fork() // the replica that answered last
 	if st.Reservations.Len() != 1 {
 		t.Fatalf("%d reservations, not 1", st.Reservations.Len())
 	}
@@ -110,7 +111,7 @@ func TestReservationSurvivesTheLeader(t *testing.T) {
 	if is != was {
 		t.Fatalf("the reservation was %+v and is %+v", was, is)
 	}
-	// It is fulfilled with its own container id, once room is there.
+	// The reservation becomes its container, with the reserved id, when there is room.
 	do[*input.NodeHeartbeatReply](t, c, other, &input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{
 		{Container: containers[0].Container, State: yarn.ContainerCompleted}}})
 	reply := do[*input.AllocateReply](t, c, other, &input.Allocate{Attempt: waiting, Response: 1})
@@ -122,8 +123,8 @@ func TestReservationSurvivesTheLeader(t *testing.T) {
 	}
 }
 
-// TestEveryReplicaTakesWrites writes through each replica and reads its own
-// write there.
+// TestEveryReplicaTakesWrites writes through each replica and checks that the same replica has
+// applied the write.
 func TestEveryReplicaTakesWrites(t *testing.T) {
 	c := start(t, nil)
 	for i := range c.Replicas {
@@ -135,7 +136,7 @@ func TestEveryReplicaTakesWrites(t *testing.T) {
 	}
 }
 
-// reopen opens a replica that was closed again, on the same ports and disk.
+// reopen opens a closed replica again, with the same ports and disk.
 func (c *Cluster) reopen(i int) error {
 	r, err := c.open(i)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// The state is rebuilt as it was, out of the log alone and on top of a snapshot,
-// forwards and back, on a follower as on the leader.
+// TestPastIsRebuilt checks that replicas rebuild an earlier state exactly: from the log alone and
+// from a snapshot, in any order, on a follower and on the leader.
 func TestPastIsRebuilt(t *testing.T) {
 	c := start(t, nil)
 	lead := c.Leader()
@@ -33,7 +33,7 @@ func TestPastIsRebuilt(t *testing.T) {
 	}
 	for _, i := range []int{lead, (lead + 1) % 3} {
 		r := c.Replicas[i]
-		for index, want := range digests { // any order: forwards and back
+		for index, want := range digests { // map order: forwards and back
 			if err := r.Machine().WaitApplied(t.Context(), index); err != nil {
 				t.Fatal(err)
 			}

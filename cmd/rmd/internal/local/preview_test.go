@@ -15,15 +15,15 @@ import (
 	"rmd/yarn"
 )
 
-// TestPreviewReachesAsFarAsTheLog: a preview of preemption works on every replica from the snapshot on
-// from which the log goes on, and says since when that is.
+// TestPreviewReachesAsFarAsTheLog checks on every replica that a preview of preemption begins at
+// the snapshot after which the log continues, and that it says from when on it knows the past.
 func TestPreviewReachesAsFarAsTheLog(t *testing.T) {
 	c := start(t, func(o *Options) { o.Adjust = func(_ int, k *config.Config) { k.Raft.Trailing = 1024 } })
 	lead := c.Leader()
 	register := func(i int) {
 		do[*input.RegisterNodeReply](t, c, lead, &input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4)})
 	}
-	for i := range 1100 { // more than the log has before a snapshot
+	for i := range 1100 { // more than the log keeps before a snapshot
 		register(i % 50)
 	}
 	hourAgo := time.Now().Add(-time.Hour).UnixMilli()

@@ -10,8 +10,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestReadyAfterTheLog: a replica that is started again says that it is ready only when it shows what was
-// committed while it was away.
+// TestReadyAfterTheLog checks that a restarted replica says that it is ready only after it has
+// applied the entries committed while it was down.
 func TestReadyAfterTheLog(t *testing.T) {
 	c := start(t, nil)
 	lead := c.Leader()

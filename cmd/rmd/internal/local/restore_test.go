@@ -45,9 +45,8 @@ func ask(t *testing.T, c *Cluster, i int, method, path, token string, body []byt
 	return resp.StatusCode
 }
 
-// TestRestoreKeepsAProtectedClusterProtected restores a snapshot that was saved
-// before there was an access token. The tokens stay in force, on every replica and
-// after a restart.
+// TestRestoreKeepsAProtectedClusterProtected restores a snapshot from before the first access
+// token. The tokens stay valid on every replica, also after a restart.
 func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
 	c := start(t, nil)
 	leads := func() (i int) {
@@ -109,7 +108,7 @@ func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
 	}
 	protected("after a restart")
 
-	// A snapshot that holds tokens brings those.
+	// Tokens in the snapshot replace those of the cluster.
 	var guarded []byte
 	ask(t, c, leads(), "GET", "/v1/snapshot", boss.Token, nil, &guarded)
 	var d api.Restored
@@ -119,8 +118,8 @@ func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
 	}
 }
 
-// TestTheOwnWorkloadGoesOn when somebody makes the first access token of a cluster that
-// runs in this process; a stranger's is refused from then on.
+// TestTheOwnWorkloadGoesOn checks that the workload of a cluster in this process continues after a
+// user creates the first access token. From then on, replicas refuse callers without a token.
 func TestTheOwnWorkloadGoesOn(t *testing.T) {
 	c := start(t, nil)
 	register := func(token string) error {
@@ -143,7 +142,7 @@ func TestTheOwnWorkloadGoesOn(t *testing.T) {
 		t.Fatalf("make a token: %d", code)
 	}
 	made, _ := c.Replicas[c.Leader()].Machine().Applied()
-	for _, r := range c.Replicas { // one that lags takes what its own state allows
+	for _, r := range c.Replicas { // a replica that lags checks callers against its own state
 		if err := r.Machine().WaitApplied(t.Context(), made); err != nil {
 			t.Fatal(err)
 		}

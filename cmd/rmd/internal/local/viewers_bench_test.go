@@ -21,28 +21,27 @@ import (
 	"rmd/yarn"
 )
 
-// The size of the cluster that people look at, and how long each measurement of
-// BenchmarkViewers lasts.
+// The size of the cluster for BenchmarkViewers, and the duration of its measurements.
 const (
 	viewedNodes   = 10_000
 	viewedApps    = 100_000
-	viewedBusy    = 1_000 // applications with demand; the others wait for their AM
+	viewedBusy    = 1_000 // applications that ask for containers; the others wait for their AM
 	viewedLeaves  = 100
 	viewers       = 50
 	viewedLatency = 12 * time.Second
 	viewedWindow  = time.Second
 	viewedRounds  = 7
-	// Nobody looks for viewedIdle before a page is looked at cold: longer than what
-	// pages are made from is kept for those who looked.
+	// viewedIdle is the time without any viewer before a cold page is opened. It is longer than the
+	// replica keeps the data of pages for viewers.
 	viewedIdle = 35 * time.Second
 )
 
-// coldFirst are the pages that somebody opens first after nobody has looked for a
-// while, each on a replica of its own.
+// coldFirst are the pages that are opened first after a time without viewers, each on another
+// replica.
 var coldFirst = []string{"/ui/", "/ui/apps", "/ui/decisions"}
 
-// cold opens every page after nobody has looked for a while, a replica after the
-// other, each beginning with another one.
+// cold opens every page after a time without viewers, on one replica after the other. On each
+// replica it begins with another page.
 func (w *viewed) cold(b *testing.B) {
 	time.Sleep(viewedIdle)
 	var firsts, all []time.Duration
@@ -69,12 +68,11 @@ func (w *viewed) cold(b *testing.B) {
 	b.ReportMetric(ms(quantile.Of(firsts, 1)), "cold-first-max-ms")
 }
 
-// BenchmarkViewers has people look at a cluster of 10,000 nodes and 100,000
-// applications that schedules at full rate, as BenchmarkDecisions does. Budgets:
-// each page and list below 50 ms at the 99th percentile, also when nobody has looked
-// for a while, and at most 5 % of the
-// throughput lost to 50 viewers. The viewers and all three replicas share the
-// machine, so what viewers of followers cost is an upper bound.
+// BenchmarkViewers measures the web pages of a cluster with 10,000 nodes and 100,000 applications
+// that schedules at full rate, as in BenchmarkDecisions. Budgets: each page and list takes less
+// than 50 ms at the 99th percentile, also after a time without viewers, and 50 viewers cost at most
+// 5 % of the throughput. The viewers and all three replicas share the machine, so the measured cost
+// of viewers of followers is an upper bound.
 func BenchmarkViewers(b *testing.B) {
 	w := newViewed(b)
 	halt := w.schedule()
@@ -90,13 +88,12 @@ type viewed struct {
 	c      *Cluster
 	do     func(in input.Input) input.Reply
 	lead   int
-	app    string // one that waits
+	app    string // an application that waits
 	queue  string
-	client *http.Client // of programs
+	client *http.Client // for requests of programs
 }
 
-// clientAt is a browser of its own address: what bounds one address is not what
-// is measured.
+// clientAt returns a client with its own source address, so that limits per address do not matter.
 func clientAt(address string) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 2, DisableCompression: true}}
@@ -139,7 +136,7 @@ func (w *viewed) submit(i int, paths []string) yarn.ApplicationID {
 	return w.do(in).(*input.SubmitApplicationReply).ID
 }
 
-// together does a thing n times, 256 at once.
+// together calls do for 0 to n-1, 256 at a time.
 func together(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -153,8 +150,8 @@ func together(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// schedule has nodes heartbeat as fast as they are answered, each time with the
-// ends of what they ran, until the function that it returns is called.
+// schedule sends heartbeats as fast as they are answered. Each reports the completion of the node's
+// containers. The function that it returns stops them.
 func (w *viewed) schedule() (halt func()) {
 	machine := w.c.Replicas[w.lead].Machine()
 	var next atomic.Uint64
@@ -176,15 +173,14 @@ func (w *viewed) schedule() (halt func()) {
 	return func() { stop.Store(true); wg.Wait() }
 }
 
-// decisions is how many containers were allocated or completed so far.
+// decisions returns how many containers were allocated or completed so far.
 func (w *viewed) decisions() uint64 {
 	st, _ := w.c.Replicas[w.lead].Machine().Fork()
 	return st.Meta.Allocated + st.Meta.Completed
 }
 
-// rate is what was decided in a window: in a second, and in a second of the
-// process's processor time. What else runs on the machine moves the first one,
-// and hardly the other.
+// rate measures the decisions in a window: per second, and per second of this process's processor
+// time. Other load on the machine changes the first much more than the second.
 func (w *viewed) rate(b *testing.B) rate {
 	began, before, cpu := time.Now(), w.decisions(), processorTime(b)
 	time.Sleep(viewedWindow)
@@ -192,7 +188,7 @@ func (w *viewed) rate(b *testing.B) rate {
 	return rate{n / time.Since(began).Seconds(), n / (processorTime(b) - cpu).Seconds()}
 }
 
-// rate is a throughput.
+// rate is a throughput: decisions per second of time and of processor time.
 type rate struct{ wall, cpu float64 }
 
 func processorTime(b *testing.B) time.Duration {
@@ -203,25 +199,25 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// pages are what the viewers look at.
+// pages returns the pages that the viewers open.
 func (w *viewed) pages() []string {
 	return []string{"/ui/", "/ui/apps", "/ui/apps/" + w.app, "/ui/queues", "/ui/queues/" + w.queue, "/ui/nodes", "/ui/nodes/n00001:45454",
 		"/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf"}
 }
 
-// lists are what programs ask for.
+// lists returns the REST lists that programs read.
 func (w *viewed) lists() []string {
 	return []string{"/v1/apps?limit=100", "/v1/nodes?limit=100", "/v1/queues", "/v1/cluster",
 		"/ws/v1/cluster/apps?limit=100", "/ws/v1/cluster/metrics", "/ws/v1/cluster/scheduler"}
 }
 
-// whole are answers about everything: a plan over the whole state, and lists
-// that cannot be cut. They are told apart from the others.
+// whole returns answers about the whole state: a plan of all waiting, and lists without a limit.
+// They are not counted with the others.
 func (w *viewed) whole() []string {
 	return []string{"/v1/apps/" + w.app + "/explain", "/ws/v1/cluster/nodes"}
 }
 
-// get fetches one address of a replica and reads all of the answer.
+// get reads the whole answer of one address of a replica.
 func (w *viewed) get(ctx context.Context, client *http.Client, replica int, path string, live bool, tag *string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.c.Replicas[replica].HTTPAddr()+path, nil)
 	if err != nil {
@@ -248,10 +244,10 @@ func (w *viewed) get(ctx context.Context, client *http.Client, replica int, path
 	return nil
 }
 
-// floor costs nothing to make: what it takes is the machine's own wait.
+// floor is a page without work for the replica. Its latency is that of the machine.
 const floor = "/ui/static/icon.svg"
 
-// latency asks for every address in turn, again and again.
+// latency requests all addresses in turn, until viewedLatency has passed.
 func (w *viewed) latency(b *testing.B) {
 	some := append(w.pages(), w.lists()...)
 	all := append(append([]string{floor}, some...), w.whole()...)
@@ -264,7 +260,7 @@ func (w *viewed) latency(b *testing.B) {
 				return
 			}
 			took[path] = append(took[path], time.Since(began))
-			time.Sleep(5 * time.Millisecond) // people do not ask all at once
+			time.Sleep(5 * time.Millisecond) // users do not send all requests at once
 		}
 	}
 	var pages []time.Duration
@@ -287,9 +283,9 @@ func spread(d []time.Duration) string {
 	return fmt.Sprintf("p50 %7.1f ms  p99 %7.1f ms  max %7.1f ms", ms(quantile.Of(d, 0.5)), ms(quantile.Of(d, 0.99)), ms(quantile.Of(d, 1)))
 }
 
-// loss compares the throughput with viewers of the leader, and of a follower,
-// with that just before and after: whatever else the machine does drifts. The
-// medians of the rounds are told.
+// loss compares the throughput with viewers of the leader, and of a follower, with the throughput
+// just before and after, because other load on the machine changes slowly. It reports the medians
+// of the rounds.
 func (w *viewed) loss(b *testing.B) {
 	follower := (w.lead + 1) % len(w.c.Replicas)
 	var alone, byCPU []float64
@@ -328,9 +324,8 @@ func median(v []float64) float64 {
 	return quantile.Of(slices.Sorted(slices.Values(v)), 0.5)
 }
 
-// look opens the pages of all viewers; leave closes them and waits. Each viewer
-// has a page's stream, and fetches the page again at every live message, as the
-// page's script does.
+// look opens the pages of all viewers. leave closes them and waits for the end. Each viewer has the
+// page's stream, and fetches the page again at every message, as the page's script does.
 func (w *viewed) look(b *testing.B, replica int) (took *[]time.Duration, leave func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	var mu sync.Mutex

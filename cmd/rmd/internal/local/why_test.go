@@ -14,8 +14,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestDecisionsSayWhyOnEveryReplica: out of the log alone and on top of a snapshot,
-// forwards and back, on a follower as on the leader.
+// TestDecisionsSayWhyOnEveryReplica checks that the log gives the same reasons for decisions from
+// the log alone and from a snapshot, in any order, on a follower and on the leader.
 func TestDecisionsSayWhyOnEveryReplica(t *testing.T) {
 	c := start(t, nil)
 	node, waiting, running, containers := hold(t, c)
@@ -39,7 +39,7 @@ func TestDecisionsSayWhyOnEveryReplica(t *testing.T) {
 		}
 		got := map[string]string{}
 		last := uint64(0)
-		for _, from := range []uint64{index - 1, 1} { // what comes first is asked for last
+		for _, from := range []uint64{index - 1, 1} { // the earlier entries last
 			d := logOf(t, r.HTTPAddr(), from)
 			last = d.Last
 			owner := map[string]string{}
@@ -99,7 +99,7 @@ func fetch(t *testing.T, addr, path string) string {
 	return string(body)
 }
 
-// pageOf waits until a page says something: reasons may come with a later look.
+// pageOf waits until a page contains a text, because reasons may appear later.
 func pageOf(t *testing.T, addr, path, says string) string {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; {
@@ -110,8 +110,8 @@ func pageOf(t *testing.T, addr, path, says string) string {
 	}
 }
 
-// BenchmarkWhy asks why on a cluster of 10,000 nodes and 100,000 applications: first
-// when the state has to be rebuilt for it, then for what came since.
+// BenchmarkWhy asks for reasons on a cluster of 10,000 nodes and 100,000 applications: first when
+// the state has to be rebuilt, then for newer entries.
 func BenchmarkWhy(b *testing.B) {
 	w := newViewed(b)
 	ask := func() time.Duration {
