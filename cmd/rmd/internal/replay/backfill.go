@@ -24,7 +24,7 @@ const (
 	earliestKey = capacity.Prefix + "reservation.node"
 )
 
-// backfills are the settings of a comparison of backfill.
+// backfills are the settings that CompareBackfill compares.
 var backfills = []struct {
 	name string
 	keys []capacity.Property
@@ -38,10 +38,11 @@ var backfills = []struct {
 	{"preemptable, earliest", []capacity.Property{{Name: backfillKey, Value: "preemptable"}, {Name: earliestKey, Value: "earliest"}}},
 }
 
-// CompareBackfill replays the trace with backfill and without, on planners in virtual time. Applications
-// declare how long their containers run in the trace. With Options.Copies above 1 each setting plays so
-// many copies of the trace, in which applications arrive up to copyShift later: a few long waits decide
-// the means of one copy, and others come with the smallest change. Equal options give equal figures.
+// CompareBackfill replays the trace with and without backfill, with planners in virtual time.
+// Applications declare the run times of their containers in the trace. With Options.Copies above 1,
+// each setting replays so many copies of the trace, in which applications arrive up to copyShift
+// later. Otherwise a few long waits would determine the means of a single copy, and small changes
+// would move them. Equal options give equal results.
 func CompareBackfill(ctx context.Context, o Options) ([]report.Backfill, error) {
 	copies := max(o.Copies, 1)
 	out := make([]report.Backfill, len(backfills))
@@ -69,7 +70,8 @@ func CompareBackfill(ctx context.Context, o Options) ([]report.Backfill, error) 
 	return out, context.Cause(ctx)
 }
 
-// countRuns tells the progress of runs that are played side by side, when one is over.
+// countRuns returns a function that reports the progress of parallel runs. Each run calls it when
+// it ends.
 func (o Options) countRuns(all int) func() {
 	var mu sync.Mutex
 	done := 0
@@ -82,10 +84,10 @@ func (o Options) countRuns(all int) func() {
 	}
 }
 
-// copyShift is by how much applications of a copy arrive later, at most.
+// copyShift is the maximum delay of an application's arrival in a copy.
 const copyShift = 10 * time.Second
 
-// copied are the options for a copy of the trace. Copy 0 is the trace itself.
+// copied returns the options for a copy of the trace. Copy 0 is the trace itself.
 func (o Options) copied(number int) Options {
 	o.Progress = nil
 	if number > 0 {
@@ -94,7 +96,7 @@ func (o Options) copied(number int) Options {
 	return o
 }
 
-// shifted is a trace in which each application arrives a random time later.
+// shifted returns a trace in which each application arrives a random time later.
 func shifted(t *trace.Trace, seed, number uint64) *trace.Trace {
 	rng := rand.New(rand.NewPCG(seed, number))
 	out := *t
@@ -106,11 +108,11 @@ func shifted(t *trace.Trace, seed, number uint64) *trace.Trace {
 	return &out
 }
 
-// startMillis is what a container of the simulation takes from its allocation to its start at most: a
+// startMillis is the maximum time from the allocation to the start of a simulated container: one
 // heartbeat of its AM and one of its node.
 const startMillis = 2000
 
-// backfilling replays the trace with some keys more.
+// backfilling replays the trace with additional keys.
 func (o Options) backfilling(ctx context.Context, name string, keys []capacity.Property) (report.BackfillRun, error) {
 	queues, err := o.queues(keys)
 	if err != nil {
@@ -132,18 +134,18 @@ func (o Options) backfilling(ctx context.Context, name string, keys []capacity.P
 	if err != nil {
 		return report.BackfillRun{}, err
 	}
-	s.Series = nil // it is long, and nothing is drawn
+	s.Series = nil // it is long, and the comparison has no plot
 	return b.summary(s), nil
 }
 
-// lender is a virtual cluster where what is lent is counted.
+// lender is a virtual cluster that counts backfill.
 type lender struct {
 	*virtual
 	out      report.BackfillRun
-	masters  map[uint32]int64  // since when applications wait for their first AM
-	reserved map[uint64]uint32 // reservations for AMs, with their applications
-	waited   []int64           // of AMs
-	wanted   float64           // parts of the cluster, times seconds
+	masters  map[uint32]int64  // when applications without an AM began to wait for it
+	reserved map[uint64]uint32 // reservations for AMs, and the application of each
+	waited   []int64           // completed waits for AMs, in milliseconds
+	wanted   float64           // share of the cluster times seconds
 }
 
 // Do implements workload.Submitter.
@@ -189,7 +191,7 @@ func (b *lender) count(events []event.Event) {
 	}
 }
 
-// started ends the wait of an application for its AM.
+// started ends the wait of an application for its AM, if am is true.
 func (b *lender) started(app uint32, am bool) {
 	if since, waits := b.masters[app]; am && waits {
 		b.waited = append(b.waited, b.now.Milliseconds()-since)
@@ -197,8 +199,8 @@ func (b *lender) started(app uint32, am bool) {
 	}
 }
 
-// round ends what has borrowed a room for as long as it may. It is called each second in which somebody
-// waits.
+// round plans a preemption round if a lease or a preemption has reached its deadline, and reports
+// whether it did. The workload calls it each second in which a container waits.
 func (b *lender) round() bool {
 	now, due := virtualEpoch+b.now.Milliseconds(), false
 	st := b.planner.State()
@@ -214,8 +216,8 @@ func (b *lender) round() bool {
 	return due
 }
 
-// wantedIdle is the part of the cluster that is idle on reserved nodes though other containers wait that
-// fit there, be it that limits keep them waiting.
+// wantedIdle returns the share of the cluster that is idle on reserved nodes although other waiting
+// containers would fit there. It ignores limits, which may be why those containers wait.
 func (b *lender) wantedIdle(st *state.State) float64 {
 	var wanted yarn.Resource
 	served := map[uint32]int64{} // containers of asks
@@ -235,8 +237,8 @@ func (b *lender) wantedIdle(st *state.State) float64 {
 	return resource(kinds, wanted).DominantShare(resource(kinds, st.Meta.Cluster))
 }
 
-// summary is what the run came to. An application that still waits for its AM counts with its wait so
-// far.
+// summary returns the result of the run. An application that still waits for its AM counts with its
+// wait so far.
 func (b *lender) summary(s *report.Summary) report.BackfillRun {
 	waited := b.waited
 	for _, since := range b.masters {

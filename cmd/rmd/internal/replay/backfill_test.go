@@ -10,9 +10,9 @@ import (
 	"rmd/workload/trace"
 )
 
-// TestCompareBackfill replays a part of the demo trace on fewer nodes than it was made for. Equal options
-// give equal figures; what lends nothing lends nothing; every container runs in each copy, and one that
-// is ended runs again.
+// TestCompareBackfill replays a part of the demo trace on fewer nodes than it was made for. It
+// checks that equal options give equal results, that settings without backfill lend nothing, that
+// every container runs in each copy, and that an ended container runs again.
 func TestCompareBackfill(t *testing.T) {
 	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
 	if err != nil {
@@ -62,7 +62,8 @@ func TestCompareBackfill(t *testing.T) {
 	}
 }
 
-// TestShifted: a copy has the same applications, each at most some seconds later, in order of arrival.
+// TestShifted checks that a copy has the same applications in order of arrival, each at most some
+// seconds later.
 func TestShifted(t *testing.T) {
 	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"rmd/workload/report"
 )
 
-// countsMax bounds what is kept of a run of any length: then every second count
-// is forgotten, and from there on only every second one is taken, and so on.
+// countsMax is the maximum number of counts kept for a run. When it is reached, every second count
+// is dropped, and from then on only every second count is taken.
 const countsMax = 20_000
 
-// counts gathers over time what became of reservations: the observation says it,
-// the progress says when.
+// counts records over time what happened to reservations. Observations have the numbers, and
+// progress has the time.
 type counts struct {
-	mu    sync.Mutex // a real-time run observes on a goroutine of its own
+	mu    sync.Mutex // in real time, another goroutine observes
 	last  report.Outcomes
 	first *report.Outcomes
 
@@ -23,7 +23,7 @@ type counts struct {
 	every, skip int
 }
 
-// count hooks it into a run that observes with observe.
+// count makes a run with observe record its counts.
 func (n *counts) count(c *workload.Config, observe func(context.Context) (workload.Observation, error)) {
 	c.Observe = func(ctx context.Context) (workload.Observation, error) {
 		o, err := observe(ctx)
@@ -50,8 +50,8 @@ func (n *counts) observed(o report.Outcomes) {
 	n.last = o
 }
 
-// tick notes the counts of now. They are since the run began: a running cluster
-// has counted before.
+// tick records the current counts. They are relative to the first observation, because a running
+// cluster has counted before the run.
 func (n *counts) tick(atMillis int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,7 +18,7 @@ func TestCounts(t *testing.T) {
 		return workload.Observation{Outcomes: report.Outcomes{Made: made, Fulfilled: 90, Cancelled: 5}}, fail
 	})
 	tick := func(at time.Duration) { c.OnProgress(workload.Progress{Virtual: at}) }
-	tick(0) // before the first observation nothing is known
+	tick(0) // nothing is known before the first observation
 	_, _ = c.Observe(t.Context())
 	tick(time.Second)
 	made = 103
@@ -41,8 +41,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestCountsAreBounded holds that a run of any length keeps few, spread over all
-// of it.
+// TestCountsAreBounded checks that a long run keeps few counts, distributed over the whole run.
 func TestCountsAreBounded(t *testing.T) {
 	n := &counts{first: &report.Outcomes{}}
 	const ticks = 10 * countsMax

@@ -13,12 +13,12 @@ import (
 	"rmd/workload/trace"
 )
 
-// forecastParts is how many times in a trace it is forecast what waits.
+// forecastParts is the number of times in a trace at which starts are forecast.
 const forecastParts = 300
 
-// MeasureForecasts replays the trace on a planner in virtual time, forecasts now and then when what
-// waits will start, and compares that with when it starts. Beside rmd's way it measures that of
-// schedulers which plan with declared limits.
+// MeasureForecasts replays the trace with a planner in virtual time. At intervals it forecasts when
+// waiting containers will start, and compares the forecasts with the actual starts. It measures
+// rmd's method, and the method of schedulers that plan with declared limits.
 func MeasureForecasts(ctx context.Context, o Options) ([]report.Forecasts, error) {
 	queues, err := o.queues(nil)
 	if err != nil {
@@ -47,11 +47,11 @@ func MeasureForecasts(ctx context.Context, o Options) ([]report.Forecasts, error
 	return out, f.err
 }
 
-// limitFactor is by how much declared limits exceed the longest container of an application. Users
-// of clusters that end what exceeds its limit declare at least so much.
+// limitFactor is the ratio of declared limits to the longest container of an application. On
+// clusters that kill containers at their limit, users declare at least this much.
 const limitFactor = 2
 
-// limits are what the users of a trace would declare.
+// limits returns the limits that the users of a trace would declare, in milliseconds.
 func limits(t *trace.Trace) func(*state.App) int64 {
 	byName := map[string]int64{}
 	for i := range t.Jobs {
@@ -64,7 +64,7 @@ func limits(t *trace.Trace) func(*state.App) int64 {
 	return func(a *state.App) int64 { return byName[a.Details().Name] }
 }
 
-// every is the time between two forecasts.
+// every returns the time between two forecasts.
 func every(o Options) time.Duration {
 	last := time.Duration(0)
 	for i := range o.Trace.Jobs {
@@ -73,7 +73,7 @@ func every(o Options) time.Duration {
 	return max(last/forecastParts, 100*time.Millisecond)
 }
 
-// forecasts is a virtual cluster where the starts of what waits are forecast.
+// forecasts is a virtual cluster that forecasts the starts of waiting containers.
 type forecasts struct {
 	*virtual
 	methods []*method
@@ -83,7 +83,7 @@ type forecasts struct {
 	err     error
 }
 
-// method is one way to forecast, with what became of it.
+// method is one method of forecasting, with its results.
 type method struct {
 	*forecast.Keeper
 	name string
@@ -112,7 +112,8 @@ func (f *forecasts) Do(ctx context.Context, in input.Input) (input.Reply, error)
 	return reply, nil
 }
 
-// advance forecasts, when it is time to, before the clock moves: all that could start has.
+// advance forecasts if it is time to, then sets the clock. At that moment, everything that can
+// start has started.
 func (f *forecasts) advance(to time.Duration) {
 	if f.now >= f.next && f.err == nil {
 		f.next = f.now + f.every
@@ -125,7 +126,7 @@ func (f *forecasts) advance(to time.Duration) {
 	f.now = to
 }
 
-// summary is what became of all forecasts of a method.
+// summary returns the results of all forecasts of a method.
 func (m *method) summary() report.Forecasts {
 	out := report.Forecasts{Method: m.name, Made: len(m.errors), Open: m.Record.Waiting() + m.Record.Gone, None: m.none}
 	if m.Options.Limit == nil && out.Made > 0 {
@@ -135,10 +136,10 @@ func (m *method) summary() report.Forecasts {
 	return out
 }
 
-// due compares a promise with what happened.
+// due compares a forecast with the actual start.
 func (m *method) due(o forecast.Outcome) {
 	guess := o.Median
-	if m.Options.Limit != nil { // such schedulers say what they plan
+	if m.Options.Limit != nil { // such schedulers forecast the time that they plan
 		guess = o.Forecast
 	}
 	m.errors = append(m.errors, max(o.Delay-guess, guess-o.Delay))

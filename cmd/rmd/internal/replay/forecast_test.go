@@ -7,8 +7,9 @@ import (
 	"rmd/workload/trace"
 )
 
-// TestMeasureForecasts replays the demo trace: nine in ten starts are in their intervals, forecasts
-// are half as far off as with declared limits, and the same options give the same figures.
+// TestMeasureForecasts replays the demo trace. It checks that nine in ten starts are in their
+// intervals, that the error is half of that with declared limits, and that equal options give equal
+// results.
 func TestMeasureForecasts(t *testing.T) {
 	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
 	if err != nil {

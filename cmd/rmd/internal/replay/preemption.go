@@ -12,7 +12,7 @@ import (
 	"rmd/workload/trace"
 )
 
-// selectors are the runs of a comparison of preemption, with the keys that make them.
+// selectors are the runs of ComparePreemption with their configuration keys.
 var selectors = []struct {
 	name string
 	keys []capacity.Property
@@ -27,9 +27,9 @@ const (
 	selectPreempted  = capacity.Prefix + "preemption.selector"
 )
 
-// ComparePreemption replays the trace without preemption and with each selector, on planners in virtual
-// time. Equal options give equal figures. Queues preempt each other, so the jobs of a trace with one
-// queue go to two queues by turns, unless the queues are given.
+// ComparePreemption replays the trace without preemption and with each selector, with planners in
+// virtual time. Equal options give equal results. Preemption is between queues. Unless queues are
+// given, the jobs of a trace with one queue therefore alternate between two queues.
 func ComparePreemption(ctx context.Context, o Options) ([]report.Preemption, error) {
 	if o.Queues == nil && len(o.Trace.Queues) == 1 {
 		o.Trace = split(o.Trace)
@@ -45,7 +45,7 @@ func ComparePreemption(ctx context.Context, o Options) ([]report.Preemption, err
 	return runs, nil
 }
 
-// split is a trace with one queue whose jobs go to two queues below it by turns.
+// split returns the trace with two queues below its one queue. The jobs alternate between them.
 func split(t *trace.Trace) *trace.Trace {
 	out, queue := *t, t.Queues[0]
 	out.Jobs, out.Queues = slices.Clone(t.Jobs), []string{queue + ".1", queue + ".2"}
@@ -55,7 +55,7 @@ func split(t *trace.Trace) *trace.Trace {
 	return &out
 }
 
-// preempting replays the trace with some keys more.
+// preempting replays the trace with additional keys.
 func (o Options) preempting(ctx context.Context, selector string, keys []capacity.Property) (report.Preemption, error) {
 	queues, err := o.queues(keys)
 	if err != nil {

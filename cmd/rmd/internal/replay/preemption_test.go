@@ -11,9 +11,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestComparePreemption replays the demo trace on fewer nodes than it was made for. The same options
-// give the same figures. Planned kills nothing in vain, and loses less work than YARN's selectors for
-// waits that are no longer.
+// TestComparePreemption replays the demo trace on fewer nodes than it was made for. It checks that
+// equal options give equal results, that "planned" preempts no container in vain, and that it loses
+// less work than YARN's selectors with waits that are not longer.
 func TestComparePreemption(t *testing.T) {
 	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
 	if err != nil {
@@ -44,11 +44,11 @@ func TestComparePreemption(t *testing.T) {
 	}
 }
 
-// TestTally follows one preempted container whose room another queue waits for.
+// TestTally follows one preempted container whose resources another queue waits for.
 func TestTally(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		wanted bool // still, when the container has ended
+		wanted bool // the request still exists when the container has ended
 		unused int
 		owed   []int64
 	}{
@@ -62,7 +62,7 @@ func TestTally(t *testing.T) {
 			v.beat(t)
 			v.now += 100 * time.Second
 			v.ask(t, b, 1)
-			for range 6 { // one warns, the last one kills
+			for range 6 { // the first warns, the last preempts
 				v.now += 3 * time.Second
 				v.do(t, &input.PreemptionRound{})
 			}
@@ -83,7 +83,8 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// testCluster is a node of 8 GiB and two queues with half of it each. Applications have no AM.
+// testCluster is a node of 8 GiB and two queues that are each guaranteed half of it. Applications
+// have no AM.
 type testCluster struct {
 	*virtual
 	node yarn.NodeID
@@ -119,14 +120,14 @@ func (c *testCluster) submit(t *testing.T, queue string) yarn.AttemptID {
 	return at
 }
 
-// ask asks for containers of a GiB.
+// ask asks for containers of 1 GiB.
 func (c *testCluster) ask(t *testing.T, at yarn.AttemptID, count int64) {
 	st := c.planner.State()
 	c.do(t, &input.Allocate{Attempt: at, Response: st.Apps.Get(st.AppByID(at.App)).Response, Asks: []input.Ask{
 		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}}})
 }
 
-// beat reports each container as its node should have it now.
+// beat sends a heartbeat that reports each container in the state that the node should know.
 func (c *testCluster) beat(t *testing.T) {
 	st := c.planner.State()
 	in := &input.NodeHeartbeat{ID: c.node}

@@ -27,36 +27,37 @@ import (
 	"rmd/yarn"
 )
 
-// Options say what is replayed, where, and how fast.
+// Options says what to replay, where, and how fast.
 type Options struct {
 	Trace *trace.Trace
 	Nodes []trace.Node
-	// Addrs are REST addresses of a running cluster; none starts a private one.
+	// Addrs are the REST addresses of a running cluster. If it is empty, Run starts a private
+	// cluster.
 	Addrs []string
-	Token string // access token for them
-	// Speed is trace time over real time; 0 is as fast as the cluster answers,
-	// in virtual time.
+	Token string // access token for Addrs
+	// Speed is trace time divided by real time. 0 means virtual time: as fast as the cluster
+	// answers.
 	Speed float64
-	// Without runs the trace once more on a cluster that reserves nothing.
+	// Without also runs the trace on a cluster without reservations.
 	Without    bool
-	Queues     []capacity.Property // of the private cluster; nil: the queues that the trace names
+	Queues     []capacity.Property // of the private cluster; nil: queues that the trace names
 	Scheduling string
 	AM         bool
 	Limit      int
 	Seed       int64
-	Copies     int // of the trace, for CompareBackfill; 0 is 1
+	Copies     int // copies of the trace for CompareBackfill; 0 is 1
 	Replicas   int
-	Dir        string // for the private cluster's disks; empty: a temporary one
+	Dir        string // for the private cluster's disks; "": a temporary one
 	Version    string
 	Logger     hclog.Logger
-	// Progress is told now and then how far which run is; may be nil.
+	// Progress is called repeatedly with the name and the progress of a run. It may be nil.
 	Progress func(run string, p workload.Progress)
 }
 
 // noReservations is the key that turns reservations off.
 const noReservations = capacity.Prefix + "reservation.maximum-per-cluster"
 
-// Run replays the trace, and once more without reservations when asked to.
+// Run replays the trace, and once more without reservations if o.Without is set.
 func Run(ctx context.Context, o Options) (with, without *report.Summary, err error) {
 	if len(o.Addrs) > 0 {
 		if o.Without {
@@ -72,7 +73,7 @@ func Run(ctx context.Context, o Options) (with, without *report.Summary, err err
 	return with, without, err
 }
 
-// config is the part of a run's configuration that does not depend on where.
+// config returns the part of the configuration that is the same for private and running clusters.
 func (o Options) config(run string) workload.Config {
 	c := workload.DefaultConfig()
 	c.Nodes, c.Jobs, c.Limit, c.AM, c.Seed = o.Nodes, workload.FromTrace(o.Trace), o.Limit, o.AM, o.Seed
@@ -83,7 +84,7 @@ func (o Options) config(run string) workload.Config {
 	return c
 }
 
-// onCluster replays against replicas that are running.
+// onCluster replays on a running cluster.
 func (o Options) onCluster(ctx context.Context) (*report.Summary, error) {
 	if o.Speed == 0 {
 		return nil, errors.New("a running cluster cannot be replayed at --speed max: its clock is real; use a number")
@@ -95,7 +96,7 @@ func (o Options) onCluster(ctx context.Context) (*report.Summary, error) {
 	return n.into(s), err
 }
 
-// private replays on three replicas of its own.
+// private replays on three new replicas in this process.
 func (o Options) private(ctx context.Context, run string, more []capacity.Property) (_ *report.Summary, err error) {
 	dir := o.Dir
 	if dir == "" {
@@ -134,7 +135,7 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 	return o.drive(ctx, run, l, cfg.Kinds)
 }
 
-// queues are those of the private cluster, with some keys more.
+// queues returns the queue configuration of the private cluster with additional keys.
 func (o Options) queues(more []capacity.Property) (*capacity.Config, error) {
 	queues := o.Queues
 	if queues == nil {
@@ -143,7 +144,7 @@ func (o Options) queues(more []capacity.Property) (*capacity.Config, error) {
 	return capacity.Parse(slices.Concat(queues, largest(o.Nodes), more))
 }
 
-// drive runs the workload on a private cluster, in real or in virtual time.
+// drive runs the workload on a private cluster, in real or virtual time.
 func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds yarn.Kinds) (*report.Summary, error) {
 	c := o.config(run)
 	c.Kinds = kinds
@@ -167,8 +168,8 @@ func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds 
 	return n.into(s), err
 }
 
-// straight submits to a replica in this process, without HTTP between:
-// what it has answered, that replica has applied.
+// straight submits to a replica in this process without HTTP. When it returns a reply, that replica
+// has applied the decision.
 type straight struct {
 	replica *server.Replica
 	run     string
@@ -186,7 +187,8 @@ func (s *straight) Do(ctx context.Context, in input.Input) (input.Reply, error) 
 	return reply, err
 }
 
-// largest lets a container fill the largest node, whatever the queue file says.
+// largest returns keys that allow a container as large as the largest node, whatever the queue
+// configuration says.
 func largest(nodes []trace.Node) []capacity.Property {
 	var memory, vcores, gpus int64 = 1024, 1, 1
 	for _, n := range nodes {
@@ -199,7 +201,7 @@ func largest(nodes []trace.Node) []capacity.Property {
 	}
 }
 
-// observer reads reservations from a replica in this process.
+// observer returns a function that reads the reservations from a replica in this process.
 func observer(r *server.Replica) func(context.Context) (workload.Observation, error) {
 	return func(context.Context) (workload.Observation, error) {
 		st, _ := r.Machine().Fork()
@@ -207,7 +209,7 @@ func observer(r *server.Replica) func(context.Context) (workload.Observation, er
 	}
 }
 
-// observe reads reservations from a state.
+// observe reads the reservations from a state.
 func observe(st *state.State) workload.Observation {
 	var out workload.Observation
 	out.Outcomes = report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}
@@ -240,9 +242,9 @@ func resource(kinds yarn.Kinds, r yarn.Resource) report.Resource {
 	return out
 }
 
-// NodesFor finds the nodes of a replay: those named on the command line (a file
-// or a number), those in the trace, a file beside it called like it with -nodes,
-// or four of the demo's size.
+// NodesFor returns the nodes of a replay, and where they come from: the file or number on the
+// command line, the trace, a file with the trace's name and -nodes, or four nodes of the demo's
+// size.
 func NodesFor(named, tracePath string, t *trace.Trace) (nodes []trace.Node, from string, err error) {
 	if named != "" {
 		if n, err := strconv.Atoi(named); err == nil {

@@ -15,17 +15,18 @@ import (
 	"rmd/workload"
 )
 
-// ShadowRun is a trace with one configuration and a shadow with another one, and the same trace with
-// the other configuration itself.
+// ShadowRun is the result of a trace with a shadow that has another configuration, and of the same
+// trace in a cluster with that configuration.
 type ShadowRun struct {
 	Beside *api.Shadow `json:"beside"`
-	// Actual is a shadow with its own configuration beside the second run, whose cluster's side is what
-	// happens with that configuration. It is nil if the two configurations are the same.
+	// Actual is the result of the second run, whose cluster and shadow both have the other
+	// configuration. The cluster's side is what happens with that configuration. It is nil if the
+	// two configurations are the same.
 	Actual *api.Shadow `json:"actual,omitempty"`
 }
 
-// MeasureShadow replays the trace on a planner in virtual time, with a shadow that has other keys, and
-// compares what the shadow says with what happens when the cluster has those keys.
+// MeasureShadow replays the trace with a planner in virtual time and with a shadow that has other
+// keys. It compares the shadow's results with those of a cluster that has those keys.
 func MeasureShadow(ctx context.Context, o Options, keys []capacity.Property) (*ShadowRun, error) {
 	out := &ShadowRun{}
 	var err error
@@ -36,7 +37,7 @@ func MeasureShadow(ctx context.Context, o Options, keys []capacity.Property) (*S
 	return out, err
 }
 
-// shadowed replays the trace with some keys more, and a shadow with others.
+// shadowed replays the trace with the additional keys, and with a shadow that has others instead.
 func (o Options) shadowed(ctx context.Context, run string, keys, others []capacity.Property) (*api.Shadow, error) {
 	queues, err := o.queues(keys)
 	if err != nil {
@@ -88,10 +89,11 @@ func (o Options) shadowed(ctx context.Context, run string, keys, others []capaci
 	return s.Report(), b.err
 }
 
-// afterHours is how long the shadow goes on at most after the trace, for what still waits there.
+// afterHours is how many hours after the trace the shadow runs at most, for applications that still
+// wait there.
 const afterHours = 7 * 24
 
-// beside is a virtual cluster with a shadow. What is planned at one time is one entry of its log.
+// beside is a virtual cluster with a shadow. All events of one time form one log entry.
 type beside struct {
 	*virtual
 	shadow  *shadow.Shadow
@@ -115,7 +117,7 @@ func (b *beside) plan(in input.Input) (reply input.Reply, changed bool) {
 	return reply, len(events) > 0
 }
 
-// advance gives the shadow what was planned before the clock moves.
+// advance gives the shadow the pending events, then sets the clock.
 func (b *beside) advance(to time.Duration) {
 	b.flush()
 	b.now = to

@@ -8,8 +8,9 @@ import (
 	"rmd/workload/trace"
 )
 
-// TestMeasureShadow replays the day of the demo trace: a shadow with the same queues is in step for all of
-// it, and one without reservations says what then happens to the large containers, within a tenth.
+// TestMeasureShadow replays the day of the demo trace. It checks that a shadow with the same queues
+// stays in step, and that a shadow without reservations predicts the waits of the large containers
+// to within a tenth.
 func TestMeasureShadow(t *testing.T) {
 	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 	"rmd/yarn"
 )
 
-// tally counts what preemption costs and gives. It reads inputs and what a planner makes of them, so
-// all ways to choose containers are measured alike.
+// tally counts the costs and benefits of preemption. It uses only the inputs and events of a
+// planner, so it measures all selectors in the same way.
 type tally struct {
 	planner *planner.Planner
 	counts  report.Preemption
 
 	waiting map[asker]*waits
-	waited  []int64 // waits that are over, of containers that were owed
+	waited  []int64 // completed waits of owed containers, in milliseconds
 
-	ahead    *state.State      // before a round in which containers may end
-	entitled []bool            // the queues that were owed more at that time
+	ahead    *state.State      // the state before a preemption round, if the round may end containers
+	entitled []bool            // queues that were owed resources at that time
 	freed    map[uint32][]room // by node
-	reserved map[uint64]grant  // by the reservation's number
+	reserved map[uint64]grant  // by reservation number
 }
 
-// grant is a container that is allocated, or for which a node is reserved.
+// grant is an allocated container, or a container for which a node is reserved.
 type grant struct {
 	app    uint32
 	number uint64
@@ -36,20 +36,21 @@ type grant struct {
 	am     bool
 }
 
-// room is what a preempted container had.
+// room is the resources of a preempted container.
 type room struct {
 	container event.ContainerRef
 	free      bool // the container has ended on its node
 	size      yarn.Resource
 	leaf      int32
-	entitled  []bool // the queues that were owed more when it was preempted
+	entitled  []bool // queues that were owed resources when it was preempted
 }
 
 func newTally(p *planner.Planner) *tally {
 	return &tally{planner: p, waiting: map[asker]*waits{}, freed: map[uint32][]room{}, reserved: map[uint64]grant{}}
 }
 
-// before looks at what is asked for, and at the cluster ahead of a round that may end containers.
+// before reads an input before it is planned. Before a round that may end containers, it also keeps
+// the state.
 func (t *tally) before(now int64, in input.Input) {
 	t.ahead = nil
 	switch in := in.(type) {
@@ -62,7 +63,7 @@ func (t *tally) before(now int64, in input.Input) {
 	}
 }
 
-// after counts what was decided.
+// after counts the events of an input.
 func (t *tally) after(now int64, in input.Input, reply input.Reply, events []event.Event) {
 	if r, ok := reply.(*input.SubmitApplicationReply); ok && r.Refused() == nil {
 		t.submitted(now, in.(*input.SubmitApplication), r.ID)
@@ -94,7 +95,8 @@ func (t *tally) after(now int64, in input.Input, reply input.Reply, events []eve
 	t.forgetTaken()
 }
 
-// entitledQueues are the queues that want more and have less than they should.
+// entitledQueues reports for each queue whether the queue has pending asks and less than its
+// entitlement.
 func (t *tally) entitledQueues() []bool {
 	cfg, p := t.planner.Config(), t.planner.Scheduler().PreemptionPartition(0)
 	shares := p.Entitlements(&cfg.Preemption, preempt.Mode{Reserved: true})
@@ -107,7 +109,8 @@ func (t *tally) entitledQueues() []bool {
 	return out
 }
 
-// ended counts a container that a round has ended: a preempted one, or one whose AM was.
+// ended counts a container that a preemption round has ended: a preempted container, or a container
+// whose AM was preempted.
 func (t *tally) ended(now int64, ref event.ContainerRef, exit int32) {
 	if t.ahead == nil {
 		return
@@ -123,12 +126,12 @@ func (t *tally) ended(now int64, ref event.ContainerRef, exit int32) {
 	}
 	t.counts.Lost.Add(resource(kinds, c.Size), resource(kinds, t.ahead.Meta.Cluster), now-c.AllocatedMillis)
 	if exit == yarn.ExitPreempted {
-		t.counts.Unused++ // until somebody takes its room
+		t.counts.Unused++ // until another container uses the resources
 		t.freed[c.Node] = append(t.freed[c.Node], room{ref, false, c.Size, t.leafOf(t.ahead.Apps.Get(c.App)), t.entitled})
 	}
 }
 
-// freeing notes that a preempted container has ended on its node.
+// freeing records that a preempted container has ended on its node.
 func (t *tally) freeing(ref event.ContainerRef) {
 	for _, left := range t.freed {
 		if i := slices.IndexFunc(left, func(r room) bool { return r.container == ref }); i >= 0 {
@@ -137,8 +140,9 @@ func (t *tally) freeing(ref event.ContainerRef) {
 	}
 }
 
-// granted ends a wait. If the container is of another queue that was owed more when containers were
-// preempted on its node, it uses their room, that of the earliest first.
+// granted ends a wait. If the container belongs to another queue, which was owed resources when
+// containers were preempted on its node, it uses the resources of those containers, the earliest
+// first.
 func (t *tally) granted(now int64, g grant) {
 	t.served(now, asker{app: g.app, am: g.am, key: g.key})
 	left := t.freed[g.node]
@@ -159,7 +163,7 @@ func (t *tally) granted(now int64, g grant) {
 	})
 }
 
-// forgetTaken forgets the room that is not free any more: others have it.
+// forgetTaken forgets rooms that other containers use by now.
 func (t *tally) forgetTaken() {
 	st, calc := t.planner.State(), t.planner.Config().Calculator
 	for node, left := range t.freed {
@@ -179,7 +183,7 @@ func (t *tally) forgetTaken() {
 
 func (t *tally) leafOf(a *state.App) int32 { return t.planner.Scheduler().LeafOf(a) }
 
-// summary is the tally at the end. Who still waits counts with the wait so far.
+// summary returns the tally at the end. A wait that has not ended counts with its duration so far.
 func (t *tally) summary(selector string, endMillis int64) report.Preemption {
 	out, millis := t.counts, slices.Clone(t.waited)
 	st := t.planner.State()

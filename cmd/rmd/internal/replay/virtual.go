@@ -11,11 +11,12 @@ import (
 	"rmd/scheduler/planner"
 )
 
-// virtualEpoch is the Unix time at which a virtual cluster begins, in milliseconds. Any would do.
+// virtualEpoch is the Unix time in milliseconds at which a virtual cluster begins. The value does
+// not matter.
 const virtualEpoch = 1_700_000_000_000
 
-// virtual is a cluster without replicas: a planner whose clock is that of the trace. So its deadlines
-// pass in that time too, and equal calls give equal answers.
+// virtual is a cluster without replicas: a planner whose clock is the time of the trace. Deadlines
+// use that clock too, and equal calls give equal answers.
 type virtual struct {
 	planner *planner.Planner
 	now     time.Duration // since the trace began
@@ -46,7 +47,7 @@ func (v *virtual) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	return reply, nil
 }
 
-// plan answers an input, and says whether it changed anything.
+// plan answers an input, and reports whether the input changed the state.
 func (v *virtual) plan(in input.Input) (reply input.Reply, changed bool) {
 	now := virtualEpoch + v.now.Milliseconds()
 	v.tally.before(now, in)

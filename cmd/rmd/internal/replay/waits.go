@@ -6,14 +6,14 @@ import (
 	"rmd/yarn"
 )
 
-// asker is who waits for containers: an ask of an application, or the application for its AM.
+// asker identifies waiting containers: an ask of an application, or the application's AM.
 type asker struct {
 	app uint32
 	am  bool
 	key yarn.SchedulerKey
 }
 
-// waits are the containers that an asker waits for, the oldest first.
+// waits are the waiting containers of an asker, the oldest first.
 type waits struct {
 	total int64
 	list  []equalWaits
@@ -21,10 +21,10 @@ type waits struct {
 
 type equalWaits struct {
 	since, count int64
-	owed         bool // their queue asked for them within its guarantee
+	owed         bool // the queue asked for them within its guarantee
 }
 
-// add adds containers, of which so many are owed.
+// add adds count containers. At most owed of them are owed.
 func (w *waits) add(now, count, owed int64) {
 	w.total += count
 	for _, e := range []equalWaits{{now, min(owed, count), true}, {now, count - min(owed, count), false}} {
@@ -34,7 +34,7 @@ func (w *waits) add(now, count, owed int64) {
 	}
 }
 
-// drop takes the newest away.
+// drop removes the newest containers.
 func (w *waits) drop(count int64) {
 	w.total -= count
 	for count > 0 {
@@ -48,7 +48,7 @@ func (w *waits) drop(count int64) {
 	}
 }
 
-// pop takes the oldest away; false when there is none.
+// pop removes the oldest container. It returns false if there is none.
 func (w *waits) pop() (equalWaits, bool) {
 	if w.total == 0 {
 		return equalWaits{}, false
@@ -61,7 +61,7 @@ func (w *waits) pop() (equalWaits, bool) {
 	return first, true
 }
 
-// soFar adds the waits of those that are owed to a list.
+// soFar appends the waits of owed containers to millis.
 func (w *waits) soFar(millis []int64, now int64) []int64 {
 	for _, e := range w.list {
 		for i := int64(0); e.owed && i < e.count; i++ {
@@ -71,7 +71,7 @@ func (w *waits) soFar(millis []int64, now int64) []int64 {
 	return millis
 }
 
-// submitted notes that an application waits for its AM.
+// submitted records that an application waits for its AM.
 func (t *tally) submitted(now int64, in *input.SubmitApplication, id yarn.ApplicationID) {
 	if in.Unmanaged {
 		return
@@ -80,7 +80,7 @@ func (t *tally) submitted(now int64, in *input.SubmitApplication, id yarn.Applic
 	t.waitsOf(asker{app: id.Seq, am: true}).add(now, 1, t.owedTo(a, in.AM))
 }
 
-// asked compares what an AM asks for with what it waits for.
+// asked updates the waiting containers to the counts in the asks of an AM.
 func (t *tally) asked(now int64, in *input.Allocate) {
 	st := t.planner.State()
 	slot := st.AppByID(in.Attempt.App)
@@ -120,8 +120,8 @@ func (t *tally) waitsOf(k asker) *waits {
 	return w
 }
 
-// owedTo is how many containers of a size an application's queue may still ask for within its
-// guarantee: beside those that it has and waits for.
+// owedTo returns how many more containers of a size the application's queue may ask for within its
+// guarantee, in addition to those that it has and waits for.
 func (t *tally) owedTo(a *state.App, size yarn.Resource) int64 {
 	s := t.planner.Scheduler()
 	leaf := s.LeafOf(a)
