@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestFloodOfConnections opens connections at the leader's ports, more than it has file descriptors. It
-// goes on as leader and takes snapshots: descriptors are reserved for its log and the other replicas.
+// TestFloodOfConnections opens more connections at the leader's ports than the leader has file
+// descriptors. The leader must stay leader and take snapshots, because it reserves descriptors for
+// its log and the other replicas.
 func TestFloodOfConnections(t *testing.T) {
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+often, "")
 	for _, p := range c.all {
@@ -27,7 +28,7 @@ func TestFloodOfConnections(t *testing.T) {
 		return index
 	}
 	call := newCaller(t, others)
-	call.node("n1", 65536, "/r") // no application starts in a cluster without nodes
+	call.node("n1", 65536, "/r") // an application starts only in a cluster with nodes
 	submit := func(what string, beyond uint64) {
 		c.await(what, patience, func() bool {
 			call.application("flood", "root.batch")

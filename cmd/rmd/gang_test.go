@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestKillLeaderOfGang kills the leader while a gang holds nodes, again and again. The gang keeps its
-// members, its age and the nodes that it holds, and all members start together in the end.
+// TestKillLeaderOfGang repeatedly kills the leader while a gang holds reserved nodes. The gang must
+// keep its members, its age and its nodes, and in the end all members must start together.
 func TestKillLeaderOfGang(t *testing.T) {
 	c := startProcesses(t, 3, lowest, "")
 	g := waitWithGang(c, newCaller(t, c.addrs()))
@@ -37,25 +37,26 @@ func TestKillLeaderOfGang(t *testing.T) {
 
 const (
 	gangMembers  = 4
-	gangHoldsFor = 3 * time.Second // less than a sixteenth of how long a container runs of which nothing is known
-	gangLate     = 9 * time.Second // less than the time by which it may be late before it gives its nodes up
+	gangHoldsFor = 3 * time.Second // less than 1/16 of the assumed run time of a container with no known lifetime
+	gangLate     = 9 * time.Second // less than the delay after which a gang gives up its nodes
 )
 
-// waitingGang is a gang of two members on each of two nodes, of which a container uses one.
+// waitingGang is a gang with two members on each of two nodes. A container occupies one of the
+// nodes.
 type waitingGang struct {
 	*caller
 	c       *processes
 	nodes   []yarn.NodeID
-	blocker yarn.AttemptID // its lifetime says when there is room
+	blocker yarn.AttemptID // its lifetime determines when there is room
 	block   input.Granted
 	began   time.Time // before the blocker was submitted
 	id      yarn.AttemptID
-	since   time.Time // when all members had been asked for
+	since   time.Time // when all members were requested
 }
 
 func waitWithGang(c *processes, call *caller) *waitingGang {
 	call.t.Helper()
-	call.node("spare", 64<<10, "/spare") // so that queues have room
+	call.node("spare", 64<<10, "/spare") // so that the queues have room
 	g := &waitingGang{caller: call, c: c, nodes: []yarn.NodeID{call.node("g1", 8<<10, "/held"), call.node("g2", 8<<10, "/held")}, began: time.Now()}
 	g.blocker = call.application("u1", "root.online")
 	got := must[*input.AllocateReply](call, &input.Allocate{Attempt: g.blocker, Asks: asks(1, 6<<10, "g1", "/held")})
@@ -83,13 +84,13 @@ func (g *waitingGang) heartbeat() {
 	}
 }
 
-// endsIn has the blocker declare when it ends.
+// endsIn makes the blocker declare that it ends after d.
 func (g *waitingGang) endsIn(d time.Duration) {
 	g.t.Helper()
 	must[*input.Done](g.caller, &input.SetLifetime{ID: g.blocker.App, LifetimeMillis: (time.Since(g.began) + d).Milliseconds()})
 }
 
-// seen is what a replica says of the gang.
+// seen is the view that one replica has of the gang.
 type seen struct {
 	held []api.Reservation
 	gang api.ExplainedGang
@@ -107,7 +108,8 @@ func (g *waitingGang) look(p *process) (s seen) {
 	return s
 }
 
-// hold has the gang hold its nodes since a short time. The blocker has time again before it ends.
+// hold makes the gang reserve its nodes. The reservations are only a short time old when hold
+// returns, and the blocker then has enough time again before it ends.
 func (g *waitingGang) hold() (s seen) {
 	g.t.Helper()
 	g.c.await("the gang holds nodes", patience, func() bool {
@@ -120,14 +122,14 @@ func (g *waitingGang) hold() (s seen) {
 	return s
 }
 
-// same compares the gang with what it was. It is false when so much time has passed that the gang may
-// have given up its nodes, as it is late.
+// same checks that the gang has not changed. It returns false if so much time has passed that the
+// gang may have given up its nodes.
 func (g *waitingGang) same(was, is seen) bool {
 	g.t.Helper()
 	if is.gang.Gang != was.gang.Gang || is.gang.Members != was.gang.Members || is.gang.Asked != was.gang.Asked || is.gang.State != "WAITING" {
 		g.t.Fatalf("the gang was %+v and is %+v", was.gang, is.gang)
 	}
-	// Its age is by the log's time, which stands still while nothing is written.
+	// The age uses the log's time, which does not advance while nothing is written.
 	if age := time.Duration(is.gang.AgeMillis) * time.Millisecond; is.gang.AgeMillis < was.gang.AgeMillis || age > is.at.Sub(g.since)+time.Second {
 		g.t.Fatalf("the gang is %s old; it was %d ms old, and waits for %s", age, was.gang.AgeMillis, is.at.Sub(g.since))
 	}
@@ -145,7 +147,7 @@ func (g *waitingGang) same(was, is seen) bool {
 	return true
 }
 
-// start ends the blocker, and sees all members start in one answer.
+// start ends the blocker and checks that one reply starts all members.
 func (g *waitingGang) start() {
 	g.t.Helper()
 	must[*input.NodeHeartbeatReply](g.caller, &input.NodeHeartbeat{ID: g.nodes[0], Statuses: []input.ContainerStatus{{Container: g.block.Container, State: yarn.ContainerCompleted}}})

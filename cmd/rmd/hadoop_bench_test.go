@@ -14,8 +14,8 @@ import (
 	"rmd/workload/hadoop"
 )
 
-// hadoopLoad drives three replicas in processes of their own through Hadoop's protocols for the time
-// of -benchtime at least.
+// hadoopLoad loads three replicas in separate processes through Hadoop's protocols, at least for
+// the time of -benchtime.
 func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config, *hadoopCluster)) *hadoop.Result {
 	b.Helper()
 	h := newHadoop(b, 3, "")
@@ -45,16 +45,16 @@ func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config, *had
 	return out
 }
 
-// BenchmarkHadoopHeartbeats is heartbeats of idle NodeManagers, 32 in flight. The time is the
-// processor time of all replicas together.
+// BenchmarkHadoopHeartbeats measures heartbeats of idle NodeManagers, 32 at a time. The reported
+// time is the processor time of all replicas together.
 func BenchmarkHadoopHeartbeats(b *testing.B) {
 	r := hadoopLoad(b, hadoop.Heartbeats, func(c *hadoop.Config, _ *hadoopCluster) { c.Interval, c.Parallel = 0, 32 })
 	b.ReportMetric(r.CPUPerHeartbeat, "cpu-µs/heartbeat")
 	b.ReportMetric(r.Heartbeats.PerSecond, "heartbeats/s")
 }
 
-// BenchmarkHadoopContainers is the whole life of containers: asked for, allocated, started, completed
-// and reported. The time is the processor time of all replicas together.
+// BenchmarkHadoopContainers measures the whole life of containers: requested, allocated, started,
+// completed and reported. The reported time is the processor time of all replicas together.
 func BenchmarkHadoopContainers(b *testing.B) {
 	r := hadoopLoad(b, hadoop.Allocations, func(c *hadoop.Config, _ *hadoopCluster) { c.Warmup = 5 * time.Second })
 	b.ReportMetric(r.CPUPerContainer, "cpu-µs/container")
@@ -62,19 +62,19 @@ func BenchmarkHadoopContainers(b *testing.B) {
 	b.ReportMetric((r.Heartbeats.PerSecond+r.Allocates.PerSecond)/r.Containers.PerSecond, "messages/container")
 }
 
-// BenchmarkHadoopReports is the heartbeats that report the end of a container, at full load, with eight
-// heartbeats and as many calls of AMs in flight, and the commits of the same time, from the proposal of
-// an entry until the leader has applied it. With more callers in flight than the cores can serve, it
-// would measure how long their queue is. The replicas say how long they take for a heartbeat, with or
-// without ends. The rest of a heartbeat's time passes between them and the load, so a report is inside
-// the replicas for its own time without that rest.
+// BenchmarkHadoopReports measures the heartbeats that report completed containers, and the commits
+// of the same time from the proposal of an entry until the leader has applied it. The load is eight
+// heartbeats and eight AM calls at a time. With more calls than the cores can serve, it would
+// measure the length of the queue. The replicas report how long they take for all heartbeats. The
+// rest of a heartbeat's time is outside of the replicas. ms/report-inside is the time of a report
+// without this rest.
 func BenchmarkHadoopReports(b *testing.B) {
 	var at []timings
 	r := hadoopLoad(b, hadoop.Allocations, func(c *hadoop.Config, h *hadoopCluster) {
 		c.Warmup, c.Interval, c.MasterInterval, c.Parallel = 5*time.Second, 0, 0, 8
 		leader := h.leader()
 		c.OnPhase = func(what string) {
-			if strings.HasPrefix(what, "measuring") || len(at) == 1 { // as the measured span begins, and ends
+			if strings.HasPrefix(what, "measuring") || len(at) == 1 { // at the beginning and at the end of the measurement
 				at = append(at, timingsOf(b, leader, h.all))
 			}
 		}
@@ -89,17 +89,17 @@ func BenchmarkHadoopReports(b *testing.B) {
 	b.ReportMetric(r.Containers.PerSecond, "containers/s")
 }
 
-// timing is how often something has happened since the replicas started, and how long it took in all.
+// timing is the number of operations since the replicas started, and their total duration.
 type timing struct{ seconds, count float64 }
 
-// since is the mean in milliseconds since an earlier time.
+// since returns the mean duration in milliseconds of the operations after from.
 func (s timing) since(from timing) float64 {
 	return (s.seconds - from.seconds) / (s.count - from.count) * 1000
 }
 
 func (s timing) and(o timing) timing { return timing{s.seconds + o.seconds, s.count + o.count} }
 
-// timings are the commits of the leader, and the heartbeats that the leader and the followers have answered.
+// timings has the leader's commits, and the heartbeats that the leader and the followers answered.
 type timings struct{ commit, leader, followers timing }
 
 func timingsOf(b *testing.B, leader *process, all []*process) (s timings) {
@@ -116,7 +116,8 @@ func timingsOf(b *testing.B, leader *process, all []*process) (s timings) {
 	return s
 }
 
-// add adds what a histogram of a replica has counted. Its name may be cut; the %s stands for sum and count.
+// add adds the values of a histogram of a replica. name may be a prefix of the series; its %s
+// stands for sum and count.
 func (s *timing) add(b *testing.B, p *process, name string) {
 	b.Helper()
 	resp, err := http.Get("http://" + p.http + "/metrics")

@@ -33,25 +33,24 @@ const (
 	haProtocol      = "org.apache.hadoop.ha.HAServiceProtocol"
 )
 
-// ports are where one replica listens.
+// ports are the addresses of YARN's ports of one replica.
 type ports struct{ client, scheduler, tracker, admin string }
 
-// hadoopCluster is a cluster of real processes with Hadoop's ports, and a client
-// of them.
+// hadoopCluster is a cluster of real processes with Hadoop's ports, and a client for these ports.
 type hadoopCluster struct {
 	*processes
 	ipc  *ipc.Client
 	at   map[*process]ports
-	conf string // Hadoop's directory
+	conf string // directory of Hadoop's files
 	site []string
 }
 
-// queueFile is two queues that may both grow to the whole.
+// queueFile configures two queues that may each use the whole cluster.
 const queueFile = `root.queues=a,b root.a.capacity=50 root.b.capacity=50 root.a.maximum-capacity=100 root.b.maximum-capacity=100
 root.a.user-limit-factor=10 root.b.user-limit-factor=10 maximum-am-resource-percent=1 node-locality-delay=0`
 
-// newHadoop writes the files of n replicas with Hadoop's ports; site are further
-// keys and values of yarn-site.xml.
+// newHadoop writes the files of n replicas with Hadoop's ports. site has additional keys and values
+// for yarn-site.xml.
 func newHadoop(t testing.TB, n int, more string, site ...string) *hadoopCluster {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +79,7 @@ func newHadoop(t testing.TB, n int, more string, site ...string) *hadoopCluster 
 	return h
 }
 
-// queuesOf are the keys and values of a queue file.
+// queuesOf returns the keys and values of a queue configuration such as queueFile.
 func queuesOf(file string) (pairs []string) {
 	for _, pair := range strings.Fields(file) {
 		key, value, _ := strings.Cut(pair, "=")
@@ -118,7 +117,7 @@ func startHadoop(t *testing.T, n int, more string, site ...string) *hadoopCluste
 	return h
 }
 
-// call calls one port as a user, without looking further.
+// call calls a method at one address as a user. It tries no other replica.
 func (h *hadoopCluster) call(address, protocol, user, method string, req, reply gproto.Message) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -132,7 +131,7 @@ func (h *hadoopCluster) must(address, protocol, user, method string, req, reply 
 	}
 }
 
-// refused holds that a call is refused with a Java class, and words.
+// refusedWith checks that err has the Java class and that its message contains says.
 func refusedWith(t testing.TB, err error, class, says string) {
 	t.Helper()
 	var e *ipc.RemoteError
@@ -141,9 +140,8 @@ func refusedWith(t testing.TB, err error, class, says string) {
 	}
 }
 
-// roamer calls as Hadoop's clients do: the replica that it is at, and the next
-// one, and so on, when that is gone or says that it is standby. The call stays
-// the same.
+// roamer calls like Hadoop's clients. If its replica is gone or answers that it is standby, it
+// repeats the same call at the next replica.
 type roamer struct {
 	h        *hadoopCluster
 	protocol string
@@ -182,19 +180,18 @@ func (r *roamer) call(method string, req, reply gproto.Message) error {
 	}
 }
 
-// nodeManager is a NodeManager as rmd sees one. Its heartbeats go on by
-// themselves; a step that a real one would take as a reason to start again ends
-// the test.
+// nodeManager is a fake NodeManager that sends heartbeats in the background. An answer that would
+// make a real NodeManager register again or shut down fails the test.
 type nodeManager struct {
 	roamer
 	id       *proto.NodeIdProto
 	rm       int64
 	beats    atomic.Int64
 	response int32
-	took     atomic.Pointer[func(time.Duration)] // told how long each heartbeat took
+	took     atomic.Pointer[func(time.Duration)] // gets the duration of each heartbeat; nil: nobody does
 
 	mu      sync.Mutex
-	keys    map[[2]int32][]byte // kind and id
+	keys    map[[2]int32][]byte // by kind and key id
 	newest  [2]int32
 	running map[yarn.ContainerID]*proto.ContainerStatusProto
 	cleanup map[yarn.ContainerID]bool
@@ -205,7 +202,7 @@ const (
 	nmKey
 )
 
-// node registers a node of 8 GiB at a replica and begins its heartbeats.
+// node registers a node of 8 GiB at a replica and starts its heartbeats.
 func (h *hadoopCluster) node(at int, host string) *nodeManager {
 	h.t.Helper()
 	n := &nodeManager{id: wire.NodeIDProto(yarn.NodeID{Host: host, Port: 45454}), keys: map[[2]int32][]byte{},
@@ -247,7 +244,7 @@ func (n *nodeManager) take(keys ...*proto.MasterKeyProto) {
 	}
 }
 
-// beat is one heartbeat.
+// beat sends one heartbeat.
 func (n *nodeManager) beat() error {
 	n.mu.Lock()
 	status := &proto.NodeStatusProto{NodeId: n.id, ResponseId: &n.response, NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: new(true), HealthReport: new("")}}
@@ -286,8 +283,8 @@ func (n *nodeManager) beat() error {
 	return nil
 }
 
-// starts checks a container's token, as the node does when an AM starts it, and
-// runs it.
+// starts checks a container's token, as a NodeManager does when an AM starts a container, and
+// starts the container.
 func (n *nodeManager) starts(c *proto.ContainerProto) error {
 	t := c.GetContainerToken()
 	is, err := token.ParseContainer(t.GetIdentifier(), yarn.DefaultKinds())
@@ -310,7 +307,7 @@ func (n *nodeManager) starts(c *proto.ContainerProto) error {
 	return nil
 }
 
-// ends has a container complete.
+// ends completes a container.
 func (n *nodeManager) ends(id yarn.ContainerID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -319,32 +316,32 @@ func (n *nodeManager) ends(id yarn.ContainerID) {
 	n.running[id] = s
 }
 
-// runs says whether a container runs and nobody wants it gone.
+// runs reports whether a container runs and has not to be cleaned up.
 func (n *nodeManager) runs(id yarn.ContainerID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.running[id] != nil && !n.cleanup[id]
 }
 
-// beating waits until heartbeats have been answered from now on.
+// beating waits until more heartbeats have been answered.
 func (n *nodeManager) beating() {
 	n.h.t.Helper()
 	from := n.beats.Load()
 	n.h.await(n.id.GetHost()+"'s heartbeats go on", patience, func() bool { return n.beats.Load() > from+2 })
 }
 
-// master is an AM.
+// master is a fake AM.
 type master struct {
 	roamer
 	id       yarn.AttemptID
 	response int32
 	nodes    map[string]*nodeManager
 	nmTokens map[string]bool
-	held     []*proto.ContainerProto // granted, oldest first
+	held     []*proto.ContainerProto // allocated containers, the oldest first
 	ended    map[yarn.ContainerID]bool
 }
 
-// submit submits an unmanaged application to a replica and reads its AM's token
+// submit submits an unmanaged application at a replica and reads the AMRM token of the application
 // there.
 func (h *hadoopCluster) submit(at int, user, queue string) *master {
 	h.t.Helper()
@@ -368,7 +365,7 @@ func (h *hadoopCluster) submit(at int, user, queue string) *master {
 		roamer: roamer{h: h, protocol: masterProtocol, port: func(p ports) string { return p.scheduler }, at: at, token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}}
 }
 
-// registered is one whose AM has registered, and knows the nodes.
+// registered submits an application, registers its AM, and gives it the nodes.
 func (h *hadoopCluster) registered(at int, user, queue string, nodes ...*nodeManager) *master {
 	h.t.Helper()
 	m := h.submit(at, user, queue)
@@ -382,7 +379,7 @@ func (h *hadoopCluster) registered(at int, user, queue string, nodes ...*nodeMan
 	return m
 }
 
-// wants is an ask; with a host only that node will do.
+// wants returns an ask. If host is not empty, only that node is allowed.
 func wants(priority, count int32, memory int64, host string) []*proto.ResourceRequestProto {
 	names := []string{"*"}
 	if host != "" {
@@ -396,7 +393,7 @@ func wants(priority, count int32, memory int64, host string) []*proto.ResourceRe
 	return out
 }
 
-// allocate is one heartbeat of the AM; what it is granted starts at its node.
+// allocate sends one allocate call. The allocated containers start on their nodes.
 func (m *master) allocate(ask ...*proto.ResourceRequestProto) (*proto.AllocateResponseProto, error) {
 	return m.send(&proto.AllocateRequestProto{Ask: ask})
 }
@@ -407,7 +404,7 @@ func (m *master) send(req *proto.AllocateRequestProto) (*proto.AllocateResponseP
 	if err := m.call("allocate", gproto.CloneOf(req), out); err != nil {
 		return nil, err
 	}
-	if id := out.GetResponseId(); id <= m.response { // another leader goes on farther up, and Hadoop's AMs take what they are told
+	if id := out.GetResponseId(); id <= m.response { // after a change of leader, the response id continues at a higher number; Hadoop's AMs accept that
 		return nil, fmt.Errorf("response %d to %d", id, m.response)
 	}
 	m.response = out.GetResponseId()
@@ -432,7 +429,7 @@ func (m *master) send(req *proto.AllocateRequestProto) (*proto.AllocateResponseP
 	return out, nil
 }
 
-// beat is a heartbeat that must succeed.
+// beat sends an allocate call that must succeed.
 func (m *master) beat(ask ...*proto.ResourceRequestProto) *proto.AllocateResponseProto {
 	m.h.t.Helper()
 	out, err := m.allocate(ask...)
@@ -442,7 +439,7 @@ func (m *master) beat(ask ...*proto.ResourceRequestProto) *proto.AllocateRespons
 	return out
 }
 
-// until asks, and then beats until so many containers are held.
+// until sends an ask, and then calls allocate until the AM has count containers.
 func (m *master) until(count int, ask ...*proto.ResourceRequestProto) {
 	m.h.t.Helper()
 	m.beat(ask...)

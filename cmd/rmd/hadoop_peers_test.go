@@ -21,9 +21,9 @@ import (
 	"rmd/transport/hadoop/token"
 )
 
-// TestHadoopHostilePeers treats the four ports of a replica badly while a client,
-// a node and an AM use them well: who is bad is refused or cut off, and nobody
-// else notices.
+// TestHadoopHostilePeers attacks the four ports of a replica while a client, a NodeManager and an
+// AM use them normally. The replica must refuse or disconnect the attackers and continue to serve
+// the others.
 func TestHadoopHostilePeers(t *testing.T) {
 	h := startHadoop(t, 1, "", "yarn.resourcemanager.delegation.token.max-lifetime", "1000", "yarn.resourcemanager.delegation.token.renew-interval", "1000")
 	good, other := h.node(0, "127.0.0.6"), h.node(0, "127.0.0.7")
@@ -47,7 +47,7 @@ func TestHadoopHostilePeers(t *testing.T) {
 	}
 }
 
-// memory is what a process holds.
+// memory returns the resident memory of a process in bytes.
 func (h *hadoopCluster) memory(p *process) int64 {
 	h.t.Helper()
 	n := p.resident()
@@ -57,8 +57,8 @@ func (h *hadoopCluster) memory(p *process) int64 {
 	return n
 }
 
-// behave is a client that calls all the time; the function returned ends it and
-// judges how it was served.
+// behave starts a client that calls all the time. The function that it returns stops the client and
+// checks how the client was served.
 func (h *hadoopCluster) behave() func(*testing.T) {
 	stop, end := make(chan struct{}), sync.WaitGroup{}
 	var took []time.Duration
@@ -94,7 +94,7 @@ func (h *hadoopCluster) behave() func(*testing.T) {
 		if failed != nil {
 			t.Errorf("a well-behaved client was refused: %v", failed)
 		}
-		if p99 > 10*time.Second || len(took) < 20 { // served, beside all that; how soon is the machine's matter
+		if p99 > 10*time.Second || len(took) < 20 { // only checks that calls are served; their speed depends on the machine
 			t.Errorf("a well-behaved client waited %s (p99 of %d calls)", p99, len(took))
 		}
 	}
@@ -102,19 +102,19 @@ func (h *hadoopCluster) behave() func(*testing.T) {
 
 func (p ports) all() []string { return []string{p.client, p.scheduler, p.tracker, p.admin} }
 
-// hello is what a caller sends that is taken at its word, up to its first call.
+// hello returns the bytes of a caller without a token, up to its first call.
 func hello(protocol string) []byte {
 	header := &proto.RpcRequestHeaderProto{RpcKind: proto.RpcKindProto_RPC_PROTOCOL_BUFFER.Enum(), RpcOp: proto.RpcRequestHeaderProto_RPC_FINAL_PACKET.Enum(),
 		CallId: new(int32(-3)), ClientId: bytes.Repeat([]byte{7}, 16), RetryCount: new(int32(-1))}
 	var frame bytes.Buffer
-	_, _ = protodelim.MarshalTo(&frame, header) // a buffer takes everything
+	_, _ = protodelim.MarshalTo(&frame, header) // writing to a buffer cannot fail
 	_, _ = protodelim.MarshalTo(&frame, &proto.IpcConnectionContextProto{UserInfo: &proto.UserInformationProto{EffectiveUser: new("eve")}, Protocol: &protocol})
 	out := []byte("hrpc\x09\x00\x00")
 	out = binary.BigEndian.AppendUint32(out, uint32(frame.Len()))
 	return append(out, frame.Bytes()...)
 }
 
-// cutOff holds that the other side ends a connection after these bytes.
+// cutOff checks that the other side closes the connection after these bytes.
 func cutOff(t *testing.T, address string, send ...[]byte) {
 	t.Helper()
 	nc, err := net.Dial("tcp", address)
@@ -126,7 +126,7 @@ func cutOff(t *testing.T, address string, send ...[]byte) {
 	_ = nc.SetDeadline(time.Now().Add(patience))
 	for _, b := range send {
 		if _, err := nc.Write(b); err != nil {
-			return // cut off before all was sent
+			return // the other side closed the connection before everything was sent
 		}
 	}
 	if _, err := io.Copy(io.Discard, nc); err != nil && !isReset(err) {
@@ -141,7 +141,7 @@ func (h *hadoopCluster) badFrames(t *testing.T) {
 	noise := make([]byte, 4096)
 	for _, address := range h.at[h.all[0]].all() {
 		hi := hello(clientProtocol)
-		for n := 1; n < len(hi); n += 7 { // truncated, and then the peer is gone
+		for n := 1; n < len(hi); n += 7 { // send a part, then close the connection
 			nc, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
@@ -180,8 +180,8 @@ func (h *hadoopCluster) wrongProtocols(t *testing.T) {
 	refusedWith(t, h.call(at.scheduler, masterProtocol, "root", "allocate", &proto.AllocateRequestProto{}, &proto.AllocateResponseProto{}), ipc.ClassAccessControl, "SIMPLE authentication is not enabled")
 }
 
-// badTokens shows tokens that are forged, of others, of another kind, or past
-// their time.
+// badTokens uses tokens that are forged, that belong to others, that are of another kind, and that
+// have expired.
 func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	at := h.at[h.all[0]]
 	allocate := func(identifier, password []byte) error {
@@ -192,7 +192,7 @@ func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	refusedWith(t, allocate(theirs.Identifier, []byte("a guess of twenty b.")), ipc.ClassSasl, "")
 	refusedWith(t, allocate(theirs.Identifier, mine.Password), ipc.ClassSasl, "")
 	unborn := am.id
-	unborn.App.Seq += 1 << 20 // ids are reserved a block at a time
+	unborn.App.Seq += 1 << 20 // far above the ids that are reserved in blocks
 	is, err := token.ParseAMRM(theirs.Identifier)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	refusedWith(t, allocate(token.AMRM{Attempt: unborn, KeyID: is.KeyID}.Bytes(), mine.Password), ipc.ClassInvalidToken, "")
 	refusedWith(t, allocate(token.AMRM{Attempt: am.id, KeyID: is.KeyID + 100}.Bytes(), mine.Password), ipc.ClassInvalidToken, "")
 	refusedWith(t, allocate([]byte("no identifier"), mine.Password), ipc.ClassInvalidToken, "")
-	for _, c := range am.held { // a container's token opens nothing here
+	for _, c := range am.held { // a container token does not authenticate at this port
 		refusedWith(t, allocate(c.GetContainerToken().GetIdentifier(), c.GetContainerToken().GetPassword()), ipc.ClassInvalidToken, "")
 	}
 
@@ -218,7 +218,7 @@ func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	refusedWith(t, metrics(&ipc.Token{Identifier: d.Identifier, Password: mine.Password}), ipc.ClassSasl, "")
 	h.await("the token's time is over", patience, func() bool {
 		nc := ipc.Target{Address: at.client, Protocol: clientProtocol, Token: d}
-		cc, err := h.ipc.Connect(t.Context(), nc) // each on a connection of its own
+		cc, err := h.ipc.Connect(t.Context(), nc) // each on its own connection
 		if err == nil {
 			_ = cc.Close()
 			return false
@@ -228,15 +228,15 @@ func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	})
 }
 
-// othersContainers has an AM and a node speak of containers that are not theirs.
+// othersContainers makes an AM and a node report containers that belong to others.
 func othersContainers(t *testing.T, am, rival *master, good, other *nodeManager) {
 	c := am.held[0].GetId()
 	_, err := rival.send(&proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{c}})
 	refusedWith(t, err, "org.apache.hadoop.yarn.exceptions.InvalidContainerReleaseException", am.container(0).String())
-	rival.beat() // it is not locked out
+	rival.beat() // the AM can still call
 
 	id := am.container(0)
-	other.mu.Lock() // a node that says that another node's container has ended
+	other.mu.Lock() // a node reports the end of a container of another node
 	other.running[id] = &proto.ContainerStatusProto{ContainerId: c, State: proto.ContainerStateProto_C_COMPLETE.Enum(), ExitStatus: new(int32(1))}
 	other.mu.Unlock()
 	other.beating()
@@ -249,8 +249,7 @@ func othersContainers(t *testing.T, am, rival *master, good, other *nodeManager)
 	other.mu.Unlock()
 }
 
-// crowd opens thousands of connections that say nothing more, and some that never
-// come to an end of what they say.
+// crowd opens thousands of silent connections, and some that never complete their first message.
 func (h *hadoopCluster) crowd(t *testing.T) {
 	n := 10_000
 	var limit syscall.Rlimit
@@ -265,7 +264,7 @@ func (h *hadoopCluster) crowd(t *testing.T) {
 	conns := make([]net.Conn, 0, n)
 	hi := hello(clientProtocol)
 	for i := range n {
-		nc, err := net.Dial("tcp", addresses[[]int{0, 2, 3}[i%3]]) // those that take a caller's word
+		nc, err := net.Dial("tcp", addresses[[]int{0, 2, 3}[i%3]]) // the ports that accept callers without a token
 		if err != nil {
 			t.Fatalf("connection %d: %v", i, err)
 		}
@@ -281,8 +280,8 @@ func (h *hadoopCluster) crowd(t *testing.T) {
 	slow.Wait()
 }
 
-// dribble sends a byte now and then, and is cut off before it has introduced
-// itself.
+// dribble sends single bytes slowly. The replica must close the connection before the introduction
+// is complete.
 func dribble(t *testing.T, address string) {
 	nc, err := net.Dial("tcp", address)
 	if err != nil {
@@ -292,7 +291,7 @@ func dribble(t *testing.T, address string) {
 	defer nc.Close()
 	gone := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, nc) // until it is cut off
+		_, _ = io.Copy(io.Discard, nc) // until the replica closes the connection
 		close(gone)
 	}()
 	for _, b := range hello(clientProtocol) {

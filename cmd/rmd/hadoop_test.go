@@ -13,10 +13,10 @@ import (
 	"rmd/yarn"
 )
 
-// TestHadoopFailover kills the leader, and then the replica that an AM and a node
-// are connected to, while NodeManagers and AMs that speak Hadoop's wire are at
-// all replicas. Each goes on with its next response number, holds what it held,
-// and gets more; a reservation stays the same.
+// TestHadoopFailover kills the leader, and then the replica to which an AM and a NodeManager are
+// connected. NodeManagers and AMs that use Hadoop's protocols are connected to all replicas. Each
+// of them must continue with its next response id, keep its containers and get more. A reservation
+// must stay the same.
 func TestHadoopFailover(t *testing.T) {
 	t.Parallel()
 	h := startHadoop(t, 3, "")
@@ -47,7 +47,7 @@ func TestHadoopFailover(t *testing.T) {
 	h.awaitReady(leader)
 	h.awaitInStep()
 
-	connected := first.where() // it dies under the AM, whether it leads or not
+	connected := first.where() // the replica dies while the AM is connected, whether or not it leads
 	h.kill(connected)
 	first.until(5, wants(4, 1, 512, "127.0.0.3")...)
 	if first.where() == connected {
@@ -57,7 +57,7 @@ func TestHadoopFailover(t *testing.T) {
 	atLeader.beat()
 	h.held(nodes, first, atLeader)
 
-	nodes[1].ends(first.container(0)) // the reserved node is free
+	nodes[1].ends(first.container(0)) // frees the reserved node
 	waiting.until(1)
 	if got := waiting.container(0); got.String() != was.Container {
 		t.Errorf("granted %s; %s was reserved", got, was.Container)
@@ -76,7 +76,8 @@ func (h *hadoopCluster) index(p *process) int {
 	return 0
 }
 
-// held holds that the nodes beat and that everything granted runs where it was.
+// held checks that the nodes send heartbeats and that all allocated containers still run on their
+// nodes.
 func (h *hadoopCluster) held(nodes []*nodeManager, masters ...*master) {
 	h.t.Helper()
 	for _, n := range nodes {
@@ -97,7 +98,8 @@ func (h *hadoopCluster) held(nodes []*nodeManager, masters ...*master) {
 	}
 }
 
-// finish unregisters an AM, as AMs do: until it is told that it is.
+// finish unregisters an AM like Hadoop's AMs: it calls until the reply says that it is
+// unregistered.
 func (h *hadoopCluster) finish(m *master) {
 	h.t.Helper()
 	h.await(m.id.String()+" has unregistered", patience, func() bool {
@@ -114,7 +116,7 @@ func (h *hadoopCluster) finish(m *master) {
 	}
 }
 
-// serviceState asks a replica for its role, as `yarn rmadmin` does.
+// serviceState returns the HA state of a replica, as `yarn rmadmin` reads it.
 func (h *hadoopCluster) serviceState(p *process) proto.HAServiceStateProto {
 	h.t.Helper()
 	var out proto.GetServiceStatusResponseProto
@@ -122,8 +124,7 @@ func (h *hadoopCluster) serviceState(p *process) proto.HAServiceStateProto {
 	return out.GetState()
 }
 
-// TestHadoopAdministration runs rmadmin's calls at a follower, and reads files
-// again on SIGHUP.
+// TestHadoopAdministration makes the calls of rmadmin at a follower, and reloads files with SIGHUP.
 func TestHadoopAdministration(t *testing.T) {
 	t.Parallel()
 	h := startHadoop(t, 3, "", "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk:2181")
@@ -186,8 +187,8 @@ func TestHadoopAdministration(t *testing.T) {
 	refusedWith(t, refresh(), ipc.ClassYarn, "User eve doesn't have permission to call 'refreshNodes'")
 }
 
-// TestHadoopStandby has followers answer as YARN's standbys do, at every stage
-// of a connection, and the leader do the work.
+// TestHadoopStandby checks that followers answer like YARN's standby ResourceManagers at every
+// stage of a connection, and that the leader serves calls.
 func TestHadoopStandby(t *testing.T) {
 	t.Parallel()
 	h := startHadoop(t, 3, "standby: refuse\n")
@@ -201,7 +202,7 @@ func TestHadoopStandby(t *testing.T) {
 		refusedWith(t, h.call(at.tracker, trackerProtocol, "yarn", "nodeHeartbeat", &proto.NodeHeartbeatRequestProto{}, &proto.NodeHeartbeatResponseProto{}), ipc.ClassStandby, says)
 		refusedWith(t, h.call(at.admin, adminProtocol, "ann", "refreshQueues", &proto.RefreshQueuesRequestProto{}, &proto.RefreshQueuesResponseProto{}), ipc.ClassStandby, says)
 		err := h.ipc.Call(t.Context(), ipc.Target{Address: at.scheduler, Protocol: masterProtocol, Token: am.token}, "allocate", &proto.AllocateRequestProto{}, &proto.AllocateResponseProto{})
-		refusedWith(t, err, ipc.ClassStandby, says) // while it authenticates
+		refusedWith(t, err, ipc.ClassStandby, says) // during authentication
 		err = h.ipc.Call(t.Context(), ipc.Target{Address: at.client, Protocol: clientProtocol, User: "ann", Sasl: true}, "getNewApplication", &proto.GetNewApplicationRequestProto{}, &proto.GetNewApplicationResponseProto{})
 		refusedWith(t, err, ipc.ClassStandby, says)
 		if s := h.serviceState(p); s != proto.HAServiceStateProto_STANDBY {
@@ -209,7 +210,7 @@ func TestHadoopStandby(t *testing.T) {
 		}
 	}
 	h.kill(leader)
-	am.until(2, wants(1, 1, 512, "")...) // clients go round until they have found the new one
+	am.until(2, wants(1, 1, 512, "")...) // the clients try the replicas in turn until they find the new leader
 	node.beating()
 	h.held([]*nodeManager{node}, am)
 	if now := h.leader(); am.where() != now || node.where() != now {

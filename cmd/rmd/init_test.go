@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestInitReplicas starts three replicas from the directories that "rmd init --replicas" made. They
-// become a cluster over TLS, every port that the command named is open, and the environment that it
-// printed gives an administrator access.
+// TestInitReplicas starts three replicas from the directories that "rmd init --replicas" created.
+// They form a cluster over TLS, every port that the command printed is open, and the printed
+// environment gives an administrator access.
 func TestInitReplicas(t *testing.T) {
 	network := freeNetwork(t)
 	dir := filepath.Join(t.TempDir(), "prod")
@@ -45,7 +45,7 @@ func TestInitReplicas(t *testing.T) {
 			t.Errorf("rmd init names a port that nobody opens: %v", err)
 			continue
 		}
-		_ = conn.Close() // it was only looked at
+		_ = conn.Close() // only checks that the port is open
 	}
 	var env []string
 	for _, m := range regexp.MustCompile(`(?m)^export (.*)$`).FindAllStringSubmatch(said, -1) {
@@ -64,8 +64,8 @@ func TestInitReplicas(t *testing.T) {
 	contains(t, "a change", program(t, env, "access", "token", "create", "--role", "admin", "--name", "boss"), "token boss has the role admin")
 }
 
-// freeNetwork is the first three bytes of a loopback network of this process alone. YARN's ports are free there,
-// unless somebody listens on all addresses.
+// freeNetwork returns the first three bytes of a loopback network that only this process uses.
+// YARN's ports are free there, unless a program listens on all addresses.
 func freeNetwork(t *testing.T) string {
 	t.Helper()
 	network := fmt.Sprintf("127.%d.%d", 100+os.Getpid()%100, os.Getpid()/100%250)
@@ -74,12 +74,12 @@ func freeNetwork(t *testing.T) string {
 		if err != nil {
 			t.Skipf("port %d is in use on all addresses: %v", port, err)
 		}
-		_ = l.Close() // it was only looked at
+		_ = l.Close() // only checks that the port is free
 	}
 	return network
 }
 
-// program runs a command that must succeed, and returns what it printed.
+// program runs a command that must succeed, and returns its output.
 func program(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)

@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// span is how long a long run lasts: RMD_LONG. Without it long runs are skipped.
+// span returns the duration of a long run, RMD_LONG. If it is not set, span skips the test.
 func span(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("RMD_LONG")
@@ -25,14 +25,14 @@ func span(t *testing.T) time.Duration {
 	return d
 }
 
-// watched is one line of a long run.
+// watched is the measurement of one interval of a long run.
 type watched struct {
 	at        time.Duration
-	rate      float64 // decisions a second
+	rate      float64 // decisions per second
 	p50, p99  time.Duration
 	slowest   time.Duration
 	resident  [3]int64
-	snapshots uint64 // index of the leader's newest
+	snapshots uint64 // index of the leader's newest snapshot
 	first     uint64 // index of the leader's first log entry
 	last      uint64
 }
@@ -72,7 +72,7 @@ func (c *processes) watch(e *endless, began time.Time, every time.Duration) watc
 	return w
 }
 
-// term is the term that a replica is in.
+// term returns the current term of a replica.
 func (c *processes) term(p *process) uint64 {
 	c.t.Helper()
 	var doc api.Cluster
@@ -80,9 +80,9 @@ func (c *processes) term(p *process) uint64 {
 	return doc.Term
 }
 
-// TestSustained is full rate for RMD_LONG, with snapshots and log truncation, and
-// with a follower that is away for the second quarter: it catches up, memory and
-// the log stay bounded, and nobody else is elected.
+// TestSustained runs at full rate for RMD_LONG with snapshots and log truncation. A follower is
+// down during the second quarter. It must catch up, memory and log must stay bounded, and no
+// election may happen.
 func TestSustained(t *testing.T) {
 	length := span(t)
 	c := newProcesses(t, 3, defaults, "  bootstrap_expect: 3\n  snapshot_threshold: 1024\n  snapshot_interval: 5s\n  trailing: 1024\n", "")
@@ -117,7 +117,7 @@ func TestSustained(t *testing.T) {
 	}
 	early, end := seen[4], seen[19]
 	for i, p := range c.all {
-		if p == away { // its memory starts over
+		if p == away { // the process is new
 			continue
 		}
 		if before, after := early.resident[i], end.resident[i]; after > before+before/2+(128<<20) {
@@ -134,10 +134,9 @@ func TestSustained(t *testing.T) {
 	c.done("cluster", "verify")
 }
 
-// TestNoNeedlessElection is full rate for RMD_LONG with busy programs on every
-// core, and with a follower that is stopped for two seconds now and then, as by
-// a disk that stalls. Nobody may be elected, unless the disks of a majority stand:
-// on this one machine all of them are the same.
+// TestNoNeedlessElection runs at full rate for RMD_LONG with busy programs on every core. From time
+// to time it stops a follower for two seconds, like a disk that stalls. No election may happen,
+// unless the disks of a majority stall, because all replicas share the disk of this machine.
 func TestNoNeedlessElection(t *testing.T) {
 	length := span(t)
 	c := startProcesses(t, 3, defaults, "")
@@ -153,7 +152,7 @@ func TestNoNeedlessElection(t *testing.T) {
 		now := c.term(leader)
 		switch stood := stoodSince(before, c.stalls()); {
 		case now == term:
-		case stood > len(c.all)/2: // no leader can be confirmed while a majority's disks stand
+		case stood > len(c.all)/2: // a leader cannot keep its leadership while the disks of a majority stall
 			t.Logf("the term was %d and is %d: the disks of %d replicas stood for longer than the timers", term, now, stood)
 			term, leader = now, c.leader()
 		default:
@@ -165,7 +164,8 @@ func TestNoNeedlessElection(t *testing.T) {
 	}
 }
 
-// stalls is how often each replica has told that a sync took longer than the timers.
+// stalls returns how often each replica has logged that a sync took longer than the election
+// timeout.
 func (c *processes) stalls() []int {
 	out := make([]int, len(c.all))
 	for i, p := range c.all {
@@ -174,7 +174,7 @@ func (c *processes) stalls() []int {
 	return out
 }
 
-// stoodSince is how many replicas have told it again.
+// stoodSince returns how many replicas have logged it again.
 func stoodSince(before, now []int) (n int) {
 	for i := range now {
 		if now[i] > before[i] {

@@ -1,5 +1,4 @@
-// Command rmd is a YARN ResourceManager replicated by Raft, and the client of
-// one.
+// Command rmd is a YARN ResourceManager replicated by Raft, and its command-line client.
 package main
 
 import (

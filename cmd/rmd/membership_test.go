@@ -8,7 +8,7 @@ import (
 
 const quickPilot = "autopilot:\n  server_stabilization_time: 200ms\n"
 
-// birth starts the first n of the replicas and makes a cluster of them by hand.
+// birth starts the first n replicas and makes a cluster of them with commands.
 func (c *processes) birth(n int) {
 	c.t.Helper()
 	for _, p := range c.all[:n] {
@@ -16,7 +16,7 @@ func (c *processes) birth(n int) {
 	}
 	c.awaitUp(c.all[:n]...)
 	c.done("cluster", "init", "--addr", c.all[0].http)
-	c.leader() // the first election goes by the timers
+	c.leader() // wait for the first election
 	for _, p := range c.all[1:n] {
 		c.join(p, c.all[0])
 	}
@@ -24,8 +24,8 @@ func (c *processes) birth(n int) {
 	c.awaitReady(c.all[:n]...)
 }
 
-// TestMembership changes the membership of a cluster under load in every way
-// there is: decisions go on, and nothing acknowledged is lost.
+// TestMembership makes all kinds of membership changes under load. Decisions must continue, and
+// nothing acknowledged may be lost.
 func TestMembership(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 5, calm, "", quickPilot)
@@ -34,7 +34,7 @@ func TestMembership(t *testing.T) {
 	work.goesOn()
 	for _, p := range c.all[3:] {
 		c.start(p)
-		c.join(p, c.all[1]) // a follower passes it on
+		c.join(p, c.all[1]) // the follower forwards to the leader
 	}
 	c.awaitVoters(c.all...)
 	work.goesOn()
@@ -49,7 +49,7 @@ func TestMembership(t *testing.T) {
 	}
 }
 
-// changeVotes demotes, promotes and hands over.
+// changeVotes demotes, promotes and transfers leadership.
 func changeVotes(c *processes, work *work) {
 	leader := c.leader()
 	follower := c.others(leader)[0]
@@ -71,7 +71,7 @@ func changeVotes(c *processes, work *work) {
 		c.t.Fatalf("%s leads still", now.id)
 	}
 	work.goesOn()
-	c.done("cluster", "demote", c.leader().id) // it hands over first
+	c.done("cluster", "demote", c.leader().id) // the leader transfers leadership first
 	work.goesOn()
 	for id, m := range c.members(c.leader()) {
 		if !m.Voter {
@@ -81,7 +81,7 @@ func changeVotes(c *processes, work *work) {
 	c.awaitVoters(c.all...)
 }
 
-// removeTwo removes a follower and the leader; it returns those that stay.
+// removeTwo removes a follower and the leader, and returns the remaining replicas.
 func removeTwo(c *processes, work *work) []*process {
 	leader := c.leader()
 	follower := c.others(leader)[0]
@@ -105,8 +105,8 @@ func removeTwo(c *processes, work *work) []*process {
 	return stay
 }
 
-// replaceDisk empties a replica's disk: it may come back when the old
-// incarnation was removed, and not before.
+// replaceDisk wipes a replica's disk. The replica can join again only after its old incarnation was
+// removed.
 func replaceDisk(c *processes, work *work, left []*process) *process {
 	leader := c.leader()
 	victim := left[0]

@@ -13,9 +13,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestKillLeaderDuringWarning kills the leader between the warning of a container and its deadline,
-// again and again. The new leader keeps to the warning: the container's AM is told of it once, the
-// container ends once, not before the deadline, and its room goes to whom it was preempted for.
+// TestKillLeaderDuringWarning repeatedly kills the leader between the warning of a container and
+// its deadline. The new leader must keep the warning: the AM gets one warning, the container ends
+// once and not before the deadline, and the queue for which it was preempted gets the resources.
 func TestKillLeaderDuringWarning(t *testing.T) {
 	c := startProcesses(t, 3, lowest, "")
 	s := borrow(newCaller(t, c.addrs()))
@@ -28,7 +28,7 @@ func TestKillLeaderDuringWarning(t *testing.T) {
 		time.Sleep(time.Duration(rng.Float64() * 0.9 * float64(time.Until(time.UnixMilli(w.DeadlineMillis)))))
 		victim := c.leader()
 		c.kill(victim)
-		if time.Now().UnixMilli() < w.DeadlineMillis { // else the machine is slow
+		if time.Now().UnixMilli() < w.DeadlineMillis { // otherwise the machine was too slow
 			between++
 		}
 		s.awaitEnd(w)
@@ -50,27 +50,27 @@ func TestKillLeaderDuringWarning(t *testing.T) {
 	}
 }
 
-// warnedFor is how long a container has from its warning to its end.
+// warnedFor is the time from the warning of a container to its deadline.
 const warnedFor = 2 * time.Second
 
-// borrowing is a node of 10 GiB of which a queue has 8, which is guaranteed 3 of it. Another queue
-// wants 4.
+// borrowing is a node of 10 GiB. One queue uses 8 GiB of it and is guaranteed 3 GiB. Another queue
+// wants 4 GiB.
 type borrowing struct {
 	*caller
 	node         yarn.NodeID
 	giver, taker *am
-	kill         map[yarn.ContainerID]bool // that the node was told to end
-	told         int                       // warnings
-	preempted    int                       // containers
+	kill         map[yarn.ContainerID]bool // containers that the node was told to end
+	told         int                       // number of warnings
+	preempted    int                       // number of preempted containers
 }
 
-// am is an application that counts its answers.
+// am is a fake AM.
 type am struct {
 	id       yarn.AttemptID
 	response int32
 	has      map[yarn.ContainerID]bool
 	want     []input.Ask
-	warned   []input.Preempting // in the last answer
+	warned   []input.Preempting // warnings in the last reply
 }
 
 func borrow(c *caller) *borrowing {
@@ -91,17 +91,17 @@ func borrow(c *caller) *borrowing {
 	return b
 }
 
-// fill has the giver use 8 GiB.
+// fill makes the giver use 8 GiB.
 func (b *borrowing) fill() {
 	b.t.Helper()
 	b.giver.want = asks(2-int64(len(b.giver.has)), 4<<10)
 	b.until("the giver has two containers", func() bool { return len(b.giver.has) == 2 })
 }
 
-// ask has the taker want containers.
+// ask makes the taker ask for containers.
 func (b *borrowing) ask(count int64) { b.taker.want = asks(count, 4<<10) }
 
-// until has everybody call, and the node pass, until a condition holds.
+// until lets the AMs and the node call until a condition is true.
 func (b *borrowing) until(what string, holds func() bool) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -130,12 +130,12 @@ func (b *borrowing) call(a *am) {
 	b.told += len(r.Preempted)
 }
 
-// heartbeat has the node tell what runs there, and end what it was told to.
+// heartbeat reports the running containers of the node, and ends those that the reply names.
 func (b *borrowing) heartbeat(ended ...yarn.ContainerID) {
 	b.t.Helper()
 	in := &input.NodeHeartbeat{ID: b.node}
 	for _, a := range []*am{b.giver, b.taker} {
-		for id := range a.has { // in any order
+		for id := range a.has { // the order does not matter
 			if !slices.Contains(ended, id) && !b.kill[id] {
 				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
 			}
@@ -152,7 +152,7 @@ func (b *borrowing) heartbeat(ended ...yarn.ContainerID) {
 	}
 }
 
-// awaitWarning is the warning that the giver is told of.
+// awaitWarning waits for a warning of the giver and returns it.
 func (b *borrowing) awaitWarning() input.Preempting {
 	b.t.Helper()
 	var told []input.Preempting
@@ -167,8 +167,8 @@ func (b *borrowing) awaitWarning() input.Preempting {
 	return told[0]
 }
 
-// awaitEnd waits until the node is told to end a container. Nothing else is to end meanwhile, and
-// nobody is warned again.
+// awaitEnd waits until the node is told to end the warned container. No other container may end,
+// and no other warning may come.
 func (b *borrowing) awaitEnd(w input.Preempting) {
 	b.t.Helper()
 	before := len(b.kill)
@@ -183,12 +183,12 @@ func (b *borrowing) awaitEnd(w input.Preempting) {
 	}
 }
 
-// awaitTaken waits until the taker has what was preempted for it and the giver knows of its loss, and gives
-// that back.
+// awaitTaken waits until the taker has its container and the giver knows of its loss. Then the
+// taker returns the container.
 func (b *borrowing) awaitTaken() {
 	b.t.Helper()
 	b.until("the taker has its container", func() bool { return len(b.taker.has) == 1 && len(b.giver.has) == 1 })
-	for id := range b.taker.has { // the one
+	for id := range b.taker.has { // the only one
 		b.heartbeat(id)
 	}
 	b.until("the taker has none", func() bool { return len(b.taker.has) == 0 })

@@ -22,8 +22,7 @@ import (
 	"rmd/workload/submit"
 )
 
-// hogs keeps every core busy until the test ends, at the same priority as
-// everything else.
+// hogs keeps every core busy until the test ends, at normal priority.
 func hogs(t *testing.T) {
 	t.Helper()
 	for range 4 {
@@ -35,7 +34,7 @@ func hogs(t *testing.T) {
 	}
 }
 
-// pause stops a process for a while.
+// pause stops a process with SIGSTOP for d.
 func pause(t *testing.T, p *process, d time.Duration) {
 	t.Helper()
 	p.signal(t, syscall.SIGSTOP)
@@ -43,18 +42,18 @@ func pause(t *testing.T, p *process, d time.Duration) {
 	p.signal(t, syscall.SIGCONT)
 }
 
-// crush submits applications from many callers that never repeat what is refused.
+// crush submits applications from many callers that do not repeat refused calls.
 type crush struct {
 	t                     testing.TB
 	granted, busy, hinted atomic.Int64
 	mu                    sync.Mutex
-	others                map[string]int // what else was answered, by its first words
-	answered              samples        // how long bodies took that were granted whole
+	others                map[string]int // number of other answers, by their first words
+	answered              samples        // duration of bodies in which all inputs were granted
 	wg                    sync.WaitGroup
 	stop                  context.CancelFunc
 }
 
-// crush starts callers at the leader, each with bodies of some submissions.
+// crush starts callers at the leader. Each sends bodies of inBody submissions.
 func (c *processes) crush(p *process, queue string, callers, inBody int) *crush {
 	ctx, stop := context.WithCancel(context.Background())
 	k := &crush{t: c.t, others: map[string]int{}, stop: stop}
@@ -81,11 +80,11 @@ func (c *processes) crush(p *process, queue string, callers, inBody int) *crush 
 	return k
 }
 
-// read counts what a body's inputs got, and returns how many were granted.
+// read counts the answers to the inputs of a body, and returns how many were granted.
 func (k *crush) read(resp *http.Response) (granted int) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // what there is of it is shown
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // a partial text is good enough for the message
 		k.note(resp.Status + " " + string(text))
 		return 0
 	}
@@ -129,10 +128,10 @@ func (k *crush) end() {
 	k.wg.Wait()
 }
 
-// TestPressure offers a leader far more than it can commit, and for a second its
-// followers stand still. Its memory stays bounded: the port takes no more than it
-// has room for, and what a full queue refuses is told so with a hint when to try
-// again. Every application that was granted is there afterwards.
+// TestPressure sends a leader far more than it can commit, and stops its followers for one second.
+// The leader's memory must stay bounded, because the port accepts only what it has room for. A full
+// queue refuses inputs with a hint when to try again. Afterwards every granted application must
+// exist.
 func TestPressure(t *testing.T) {
 	length := 6 * time.Second
 	if os.Getenv("RMD_LONG") != "" {
@@ -147,9 +146,9 @@ func TestPressure(t *testing.T) {
 	calm.end()
 	all := calm.answered.take()
 	t.Logf("below the limit: %.0f applications/s, %s (p50), %s (p99)", float64(calm.granted.Load())/(length/3).Seconds(), quantile.Of(all, 0.5), quantile.Of(all, 0.99))
-	k := c.crush(leader, crowd.paths()[0], 64, 512) // four times what may wait
+	k := c.crush(leader, crowd.paths()[0], 64, 512) // four times the capacity of the queue
 	time.Sleep(length / 3)
-	for _, p := range c.others(leader) { // a second in which nothing is committed
+	for _, p := range c.others(leader) { // nothing is committed for one second
 		p.signal(t, syscall.SIGSTOP)
 	}
 	time.Sleep(time.Second)

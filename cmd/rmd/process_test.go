@@ -23,8 +23,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// asProgram makes this test binary behave as rmd itself, so that the tests run
-// real processes of exactly the code under test.
+// asProgram is the environment variable that makes this test binary run as rmd. So the tests run
+// real processes of the code under test.
 const asProgram = "RMD_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -34,20 +34,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is one replica in a process of its own.
+// process is one replica in a separate process.
 type process struct {
 	id, dir, peer, http string
 	config              string
-	queues              string // the file with the first queue configuration, if that is not in Hadoop's
-	files               int    // its limit of open files, if it is not the test's
+	queues              string // file with the first queue configuration; "" with Hadoop's files
+	files               int    // limit of open files; 0: the test's
 
 	cmd   *exec.Cmd
 	mu    sync.Mutex
 	err   bytes.Buffer
-	began int // where in err the present run begins
+	began int // position in err at which the output of the current run begins
 }
 
-// Write collects what the process logs.
+// Write collects the output of the process.
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *process) log() string {
 	return strings.Join(lines[max(0, len(lines)-40):], "\n")
 }
 
-// said is what the present run of the process has logged.
+// said returns what the current run of the process has logged.
 func (p *process) said() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,19 +84,19 @@ type processes struct {
 // timers are raft.heartbeat, election and lease.
 type timers [3]string
 
-// With calm timers a leader leads on a busy machine too, until a test takes its leadership; and nobody waits for
-// them, since the end of its process is noticed at once.
+// With calm timers a leader does not lose leadership on a busy machine. Tests that kill it need not
+// wait for the timers, because the other replicas notice the end of its process at once.
 var (
-	lowest   = timers{"150ms", "150ms", "100ms"} // the lowest advised
+	lowest   = timers{"150ms", "150ms", "100ms"} // the lowest recommended values
 	defaults = timers{"500ms", "500ms", "400ms"}
 	calm     = timers{"3s", "3s", "2s"}
 )
 
-// patience bounds the waiting for what must come; it costs nothing when it comes.
+// patience is the maximum wait for an expected condition.
 const patience = 90 * time.Second
 
-// startProcesses starts n replicas that bootstrap by count and waits until each
-// is ready. more is appended to every rmd.yaml.
+// startProcesses starts n replicas with bootstrap_expect and waits until each is ready. more is
+// appended to every rmd.yaml.
 func startProcesses(t testing.TB, n int, tm timers, more string) *processes {
 	t.Helper()
 	c := newProcesses(t, n, tm, fmt.Sprintf("  bootstrap_expect: %d\n", n), more)
@@ -107,7 +107,7 @@ func startProcesses(t testing.TB, n int, tm timers, more string) *processes {
 	return c
 }
 
-// newProcesses writes the configurations; nothing runs yet.
+// newProcesses writes the configurations. It starts nothing.
 func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes {
 	t.Helper()
 	ports := portblock.Open(t).TakeAll(2 * n)
@@ -118,7 +118,7 @@ func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes 
 	}
 	dir := t.TempDir()
 	queues := ""
-	if !strings.Contains(more, "conf_dir") { // Hadoop's files have queues
+	if !strings.Contains(more, "conf_dir") { // Hadoop's files contain the queues
 		queues = demoQueues(t, dir)
 	}
 	for i := range n {
@@ -139,7 +139,7 @@ func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes 
 	return c
 }
 
-// demoQueues writes the queues of rmd dev into a file, for clusters that have several.
+// demoQueues writes the queues of rmd dev into a file, for clusters with several queues.
 func demoQueues(t testing.TB, dir string) string {
 	t.Helper()
 	doc := api.PutConf{Properties: map[string]string{}}
@@ -177,19 +177,18 @@ func (c *processes) start(p *process) {
 	}
 }
 
-// exited waits until a process has ended by itself and returns its exit code.
+// exited waits until a process has ended by itself, and returns its exit code.
 func (c *processes) exited(p *process) int {
 	c.t.Helper()
 	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
-	_ = p.cmd.Wait() // the code says how it ended
+	_ = p.cmd.Wait() // the exit code shows how it ended
 	if !late.Stop() {
 		c.t.Fatalf("%s did not end by itself within %s", p.id, patience)
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// refuses starts a replica that must not start, and tests its exit code and what
-// it says.
+// refuses starts a replica that must not start, and checks its exit code and its output.
 func (c *processes) refuses(p *process, code int, says ...string) {
 	c.t.Helper()
 	c.start(p)
@@ -220,7 +219,7 @@ func (c *processes) reconfigure(p *process, old, now string) {
 	}
 }
 
-// wipe empties a replica's disk.
+// wipe removes the contents of a replica's disk.
 func (c *processes) wipe(p *process) {
 	c.t.Helper()
 	if err := os.RemoveAll(p.dir); err != nil {
@@ -231,22 +230,22 @@ func (c *processes) wipe(p *process) {
 	}
 }
 
-// kill is SIGKILL: nothing is flushed, handed over or said.
+// kill kills a process with SIGKILL: without a flush, a transfer of leadership, or a message.
 func (c *processes) kill(p *process) {
 	c.t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
 		c.t.Fatalf("kill %s: %v", p.id, err)
 	}
-	_ = p.cmd.Wait() // it says that it was killed
+	_ = p.cmd.Wait() // the error says that it was killed
 }
 
-// terminate is SIGTERM; it returns the exit code.
+// terminate stops a process with SIGTERM and returns its exit code.
 func (c *processes) terminate(p *process) int {
 	c.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		c.t.Fatalf("terminate %s: %v", p.id, err)
 	}
-	_ = p.cmd.Wait() // the code says how it ended
+	_ = p.cmd.Wait() // the exit code shows how it ended
 	return p.cmd.ProcessState.ExitCode()
 }
 
@@ -280,7 +279,7 @@ func (c *processes) others(not *process) []*process {
 	return out
 }
 
-// get reads a document; false when the replica did not answer 200.
+// get reads a document. It returns false if the replica did not answer with 200.
 func (c *processes) get(p *process, path string, doc any) bool {
 	client := http.Client{Timeout: 5 * time.Second}
 	resp, err := client.Get("http://" + p.http + path)
@@ -292,7 +291,7 @@ func (c *processes) get(p *process, path string, doc any) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && (doc == nil || json.Unmarshal(b, doc) == nil)
 }
 
-// await asks until a condition holds.
+// await waits until a condition is true.
 func (c *processes) await(what string, within time.Duration, holds func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(within); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -309,7 +308,7 @@ func (c *processes) awaitReady(of ...*process) {
 	}
 }
 
-// leader is the replica that leads, as replica by knows it.
+// leader returns the replica that says that it is the leader.
 func (c *processes) leader() *process {
 	var found *process
 	c.await("a leader is known", patience, func() bool {
@@ -324,7 +323,7 @@ func (c *processes) leader() *process {
 	return found
 }
 
-// done runs a command that must succeed.
+// done runs a command that must succeed, and returns its output.
 func (c *processes) done(args ...string) string {
 	c.t.Helper()
 	out, errs, code := c.rmd(args...)
@@ -334,8 +333,8 @@ func (c *processes) done(args ...string) string {
 	return out
 }
 
-// refused runs a command that must be refused: with this exit code, in the one
-// form of errors, with these words in it.
+// refused runs a command that must be refused with this exit code, and with an error line that
+// contains says.
 func (c *processes) refused(code int, says string, args ...string) {
 	c.t.Helper()
 	out, errs, got := c.rmd(args...)
@@ -349,7 +348,7 @@ func (c *processes) refused(code int, says string, args ...string) {
 	}
 }
 
-// members lists the replicas as one of them sees them.
+// members returns the members of the cluster as replica p knows them, by id.
 func (c *processes) members(p *process) map[string]api.Member {
 	c.t.Helper()
 	var doc api.Members
@@ -361,7 +360,7 @@ func (c *processes) members(p *process) map[string]api.Member {
 	return out
 }
 
-// awaitVoters waits until exactly these replicas vote.
+// awaitVoters waits until exactly these replicas are voters.
 func (c *processes) awaitVoters(of ...*process) {
 	c.t.Helper()
 	c.await("the right replicas vote", patience, func() bool {
@@ -380,7 +379,7 @@ func (c *processes) awaitVoters(of ...*process) {
 	})
 }
 
-// token makes a join token and returns the file that holds it.
+// token creates a join token and returns the file that contains it.
 func (c *processes) token(args ...string) string {
 	c.t.Helper()
 	file := filepath.Join(c.t.(*testing.T).TempDir(), "token")
@@ -390,14 +389,14 @@ func (c *processes) token(args ...string) string {
 	return file
 }
 
-// join lets a running, empty replica in.
+// join makes a running replica without a cluster join.
 func (c *processes) join(p, by *process) {
 	c.t.Helper()
 	c.awaitUp(p)
 	c.done("cluster", "join", by.peer, "--addr", p.http, "--token-file", c.token("--addr", by.http))
 }
 
-// awaitUp waits until replicas answer at all.
+// awaitUp waits until the replicas answer.
 func (c *processes) awaitUp(of ...*process) {
 	c.t.Helper()
 	for _, p := range of {
@@ -405,8 +404,7 @@ func (c *processes) awaitUp(of ...*process) {
 	}
 }
 
-// rmd runs a command against the cluster and returns what it printed and its
-// exit code.
+// rmd runs a command against the cluster and returns its outputs and its exit code.
 func (c *processes) rmd(args ...string) (stdout, stderr string, code int) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*patience)

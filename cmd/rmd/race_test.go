@@ -2,5 +2,5 @@
 
 package main
 
-// overhead is by how much the race detector multiplies the memory of a process.
+// overhead is the factor by which the race detector increases the memory of a process.
 const overhead = 8

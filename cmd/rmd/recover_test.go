@@ -12,8 +12,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestRecover loses two of three replicas for good and makes a cluster of the
-// third one's disk, as docs/operations/README.md says.
+// TestRecover loses two of three replicas and makes a cluster from the disk of the third, as
+// docs/operations/README.md says.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	c := startProcesses(t, 3, calm, quickPilot)
@@ -48,7 +48,7 @@ func TestRecover(t *testing.T) {
 	if now := c.facts(best); now.Epoch <= was.Epoch || now.ClusterID != was.ClusterID || len(now.Members) != 1 {
 		t.Errorf("epoch %d, cluster %s, %d members; it was %d and %s", now.Epoch, now.ClusterID, len(now.Members), was.Epoch, was.ClusterID)
 	}
-	promised := c.reservations(best)[0].Container // an id of the new epoch: the old one may be that of a lost container
+	promised := c.reservations(best)[0].Container // an id with the new epoch, because a lost container may have had the old id
 	if promised == before[0].Container {
 		t.Errorf("%s is promised still", promised)
 	}
@@ -56,7 +56,7 @@ func TestRecover(t *testing.T) {
 	c.checkHeld(best, h, before[0])
 	c.checkApps(best, work.apps)
 
-	oldDisk() // a lost one with its old disk is a stranger, by the epoch
+	oldDisk() // a lost replica with its old disk is refused because of its epoch
 	c.start(lost[0])
 	c.await(lost[0].id+" says that it is of before", patience, func() bool { return strings.Contains(lost[0].said(), "recovered by hand since this replica last ran") })
 	if c.get(lost[0], "/v1/ready", nil) {
@@ -89,8 +89,7 @@ func TestRecover(t *testing.T) {
 	contains(t, "rmd audit tail", c.done("audit", "tail"), "recover")
 }
 
-// furthest checks all disks and returns the replica with the highest last term
-// and index.
+// furthest checks all disks and returns the replica with the highest last term and index.
 func (c *processes) furthest() *process {
 	c.t.Helper()
 	var best *process

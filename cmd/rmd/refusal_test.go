@@ -12,8 +12,8 @@ import (
 	"rmd/snapshot"
 )
 
-// TestRefusals asks for everything that must be refused, and tests code and
-// words. Nothing of it may change the cluster.
+// TestRefusals sends everything that must be refused, and checks the codes and texts. No refused
+// command may change the cluster.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 5, calm, "", "standby_hold: 500ms\n"+quickPilot)
@@ -103,7 +103,7 @@ func refuseJoin(c *processes) {
 	c.refused(7, "TOKEN_INVALID", join(fresh, bogus, "--dry-run")...)
 	c.refused(5, "PEER_UNREACHABLE", "cluster", "join", "127.0.0.1:1", "--addr", fresh.http, "--token-file", good)
 
-	twin := newProcesses(c.t, 1, calm, "", "") // its id is rm1 too
+	twin := newProcesses(c.t, 1, calm, "", "") // its id is also rm1
 	p := twin.all[0]
 	c.start(p)
 	c.awaitUp(p)
@@ -124,7 +124,7 @@ func refuseJoin(c *processes) {
 	c.refused(8, "CLUSTER_NAME_DIFFERS", join(p, good)...)
 	c.kill(p)
 
-	time.Sleep(time.Until(began.Add(1100 * time.Millisecond))) // expired ones are forgotten by and by
+	time.Sleep(time.Until(began.Add(1100 * time.Millisecond))) // expired tokens are removed later
 	c.refused(7, "has expired"+again, join(fresh, brief)...)
 	contains(c.t, "dry run", c.done(join(fresh, good, "--dry-run")...), "rm4 can join cluster ")
 	c.done(join(fresh, good)...)
@@ -133,12 +133,12 @@ func refuseJoin(c *processes) {
 	c.refused(7, "TOKEN_USED: the join token was used by rm4", join(last, good)...)
 	c.refused(7, "TOKEN_USED", join(last, good, "--dry-run")...)
 	c.done(join(last, c.token("--addr", leader.http, "--role", "nonvoter"))...)
-	c.awaitVoters(c.all[:4]...) // rm4's token was for a voter, rm5's is not
+	c.awaitVoters(c.all[:4]...) // rm4's token was for a voter, rm5's was not
 	c.done("cluster", "remove", "rm4", "--yes")
 	c.exited(fresh)
 }
 
-// refuseMembers is about a cluster of rm1 to rm3, all well, and the non-voter rm5.
+// refuseMembers tests a cluster of the healthy replicas rm1 to rm3 and the non-voter rm5.
 func refuseMembers(c *processes) {
 	c.refused(8, "ALREADY_VOTER: replica rm2 is already a voter", "cluster", "promote", "rm2")
 	c.refused(8, "NOT_A_VOTER: replica rm5 is not a voter", "cluster", "demote", "rm5")
@@ -168,7 +168,7 @@ func refuseMembers(c *processes) {
 	c.exited(last)
 }
 
-// refuseSnapshots comes when the cluster has nodes.
+// refuseSnapshots runs when the cluster has nodes.
 func refuseSnapshots(c *processes) {
 	dir := c.t.(*testing.T).TempDir()
 	file, damaged := filepath.Join(dir, "state"), filepath.Join(dir, "damaged")
@@ -196,7 +196,7 @@ func refuseSnapshots(c *processes) {
 	c.refused(8, "VERSION_TOO_OLD: the snapshot was written by a newer build: feature level ", "snapshot", "restore", newer)
 }
 
-// raiseLevel writes a snapshot again, as a program of the next feature level would have.
+// raiseLevel rewrites a snapshot as a program with the next feature level would write it.
 func raiseLevel(c *processes, file, newer string) {
 	in, err := os.Open(file)
 	if err != nil {
@@ -217,7 +217,7 @@ func raiseLevel(c *processes, file, newer string) {
 	}
 }
 
-// refuseOffline is about commands on data directories; rm3 stops for it.
+// refuseOffline tests commands on data directories. It stops rm3.
 func refuseOffline(c *processes) {
 	dir := c.t.(*testing.T).TempDir()
 	peers := func(text string, args ...any) string {
@@ -247,7 +247,7 @@ func refuseOffline(c *processes) {
 	c.done("recover", "--data", p.dir, "--peers", alone, "--dry-run")
 }
 
-// refuseSick is about a cluster that has lost rm3, and then its majority.
+// refuseSick tests a cluster that has lost rm3, and then its majority.
 func refuseSick(c *processes) {
 	leader := c.leader()
 	other := c.all[0]

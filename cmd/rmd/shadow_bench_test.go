@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// BenchmarkShadow asks for one container at a time at the leader's API, in stretches by turns without
-// and with a shadow on a follower, and compares the latencies.
+// BenchmarkShadow asks for one container at a time at the leader's API, alternately without and
+// with a shadow on a follower, and compares the latencies.
 func BenchmarkShadow(b *testing.B) {
 	c := startProcesses(b, 3, defaults, "")
 	call := newCaller(b, []string{c.leader().http})
@@ -26,10 +26,10 @@ func BenchmarkShadow(b *testing.B) {
 		s.add(time.Since(began))
 		response = must[*input.AllocateReply](call, &input.Allocate{Attempt: id, Response: r.Response, Releases: []yarn.ContainerID{r.Granted[0].Container}}).Response
 	}
-	for range 200 { // warm caches
+	for range 200 { // warm the caches
 		ask(&samples{})
 	}
-	const stretch, first = 1000, 50 // asks; the first of a stretch see a command come and go
+	const stretch, first = 1000, 50 // number of asks; the first ones run beside the command that changes the shadow
 	n := 0
 	for b.Loop() {
 		with := n / stretch % 2

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSignals stops replicas in order, under load: a leader hands over and ends
-// with 0, and nobody waits for an election.
+// TestSignals stops replicas with SIGTERM under load. A leader must transfer leadership and exit
+// with 0, without an election timeout.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	c := startProcesses(t, 3, calm, "")
@@ -26,7 +26,7 @@ func TestSignals(t *testing.T) {
 		if next == leader {
 			t.Fatalf("%s leads and has stopped", leader.id)
 		}
-		if f := c.facts(next).LastFailover; f == nil || f.OldLeader != leader.id || f.NewLeader != next.id || f.Millis > 2500 { // with calm timers an election takes 3 s and more
+		if f := c.facts(next).LastFailover; f == nil || f.OldLeader != leader.id || f.NewLeader != next.id || f.Millis > 2500 { // with calm timers an election takes at least 3 s
 			t.Errorf("%s to %s was to take less than an election: %+v", leader.id, next.id, f)
 		}
 		work.goesOn()
@@ -47,9 +47,8 @@ func TestSignals(t *testing.T) {
 	work.end()
 }
 
-// TestStrangers starts replicas that must not be: one on a directory in use, one
-// with an id that a member has, one of another cluster's, and one whose ports
-// are taken.
+// TestStrangers starts replicas that must be refused: with a data directory in use, with the id of
+// a member, with a copy of a member's disk, with a disk of another cluster, and with ports in use.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	c := startProcesses(t, 3, calm, "")
@@ -61,7 +60,7 @@ func TestStrangers(t *testing.T) {
 	c.refuses(second.all[0], 8, "IN_USE: ", first.dir, "stop the replica that runs on it first")
 
 	twin := newProcesses(t, 1, calm, "", "").all[0]
-	c.start(twin) // an empty disk and the id of a member: it waits, and takes no part
+	c.start(twin) // an empty disk and the id of a member: the replica waits and does not take part
 	c.awaitUp(twin)
 	c.refused(8, "ID_IN_USE", "cluster", "join", first.peer, "--addr", twin.http, "--token-file", c.token("--addr", first.http))
 	work.goesOn()
@@ -70,7 +69,7 @@ func TestStrangers(t *testing.T) {
 	}
 	c.kill(twin)
 
-	copied := newProcesses(t, 1, calm, "", "") // a member's disk, copied, at another address
+	copied := newProcesses(t, 1, calm, "", "") // a copy of a member's disk at another address
 	if code := c.terminate(first); code != 0 {
 		t.Fatalf("%s ended with %d", first.id, code)
 	}
@@ -101,7 +100,7 @@ func TestStrangers(t *testing.T) {
 	if code := c.terminate(one); code != 0 {
 		t.Fatalf("%s ended with %d", one.id, code)
 	}
-	other.reconfigure(one, "cluster: other", "cluster: test") // its disk knows better
+	other.reconfigure(one, "cluster: other", "cluster: test") // the disk still belongs to the other cluster
 	c.refuses(one, 8, "FOREIGN_DATA: ", one.dir+" belongs to replica rm1 of cluster other, not to rm1 of test", "correct data, id or cluster")
 	other.reconfigure(one, "id: rm1", "id: rm5")
 	c.refuses(one, 8, "FOREIGN_DATA: ", "not to rm5 of test")

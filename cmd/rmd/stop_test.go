@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestStopUnderLoad stops a follower while callers are at work, others say nothing, or not all that they announced, or
-// do not read their answer, and while its leader does not answer: it cuts them off and ends in order.
+// TestStopUnderLoad stops a follower while callers use it, while other connections are silent, send
+// less than announced or do not read their answer, and while its leader does not answer. The
+// follower must close the connections and stop in order.
 func TestStopUnderLoad(t *testing.T) {
 	c := startProcesses(t, 3, defaults, "")
 	work := c.work(newCaller(t, c.addrs()), 2)
@@ -35,7 +36,7 @@ func TestStopUnderLoad(t *testing.T) {
 		c.await("the load is on", patience, func() bool {
 			load.mu.Lock()
 			defer load.mu.Unlock()
-			return load.granted.Load() > 0 || len(load.others) > 0 // a queue is full in the end
+			return load.granted.Load() > 0 || len(load.others) > 0 // the queue becomes full in the end
 		})
 		if kind == "leader" {
 			leader.signal(t, syscall.SIGSTOP)

@@ -6,7 +6,7 @@ import (
 	"rmd/workload/hadoop"
 )
 
-// cpu is what all running replicas have used of it; 0 where /proc is not.
+// cpu returns the processor time that all running replicas have used, or 0 without /proc.
 func (c *processes) cpu() (sum time.Duration) {
 	for _, p := range c.all {
 		if used, _, err := hadoop.Used(p.cmd.Process.Pid); err == nil {
@@ -16,7 +16,7 @@ func (c *processes) cpu() (sum time.Duration) {
 	return sum
 }
 
-// resident is the memory of a replica in bytes; 0 where /proc is not.
+// resident returns the resident memory of a replica in bytes, or 0 without /proc.
 func (p *process) resident() int64 {
 	_, bytes, err := hadoop.Used(p.cmd.Process.Pid)
 	if err != nil {

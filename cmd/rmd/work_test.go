@@ -14,18 +14,17 @@ import (
 	"rmd/yarn"
 )
 
-// work is load that goes on until it is ended, and a ledger of what was
-// acknowledged meanwhile.
+// work is a load that runs until it is ended, with a list of the acknowledged applications.
 type work struct {
 	c    *processes
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 	done atomic.Int64 // decisions
-	kept atomic.Int64 // how many apps
+	kept atomic.Int64 // length of apps
 	apps []yarn.ApplicationID
 }
 
-// work starts n loads and a ledger on the cluster.
+// work starts n loads, and submissions that are recorded.
 func (c *processes) work(call *caller, n int) *work {
 	c.t.Helper()
 	t := c.t.(*testing.T)
@@ -50,13 +49,13 @@ func (c *processes) work(call *caller, n int) *work {
 	return w
 }
 
-// keep submits applications, now and then, and writes down those acknowledged.
+// keep submits applications from time to time and records the acknowledged ones.
 func (w *work) keep(ctx context.Context, c *caller) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(50 * time.Millisecond * time.Duration(1+len(w.apps)/50)): // ever slower: the queue holds 1,000, and a test may be slow
+		case <-time.After(50 * time.Millisecond * time.Duration(1+len(w.apps)/50)): // ever slower, because the queue allows 1,000 applications and the test may take long
 		}
 		call, cancel := context.WithTimeout(context.Background(), patience)
 		reply, err := c.ask(call, &input.SubmitApplication{User: "ledger", Queue: "root.adhoc", Unmanaged: true})
@@ -74,15 +73,14 @@ func (w *work) halt() {
 	w.wg.Wait()
 }
 
-// goesOn waits until decisions were made from now on.
+// goesOn waits until new decisions are made.
 func (w *work) goesOn() {
 	w.c.t.Helper()
 	from, kept := w.done.Load(), w.kept.Load()
 	w.c.await("decisions go on", patience, func() bool { return w.done.Load() > from+8 && w.kept.Load() > kept })
 }
 
-// end stops the load and looks for everything acknowledged on every replica that
-// runs.
+// end stops the load and checks that every running replica has all acknowledged applications.
 func (w *work) end() {
 	w.c.t.Helper()
 	w.halt()
@@ -96,7 +94,7 @@ func (w *work) end() {
 	}
 }
 
-// checkApps looks for applications.
+// checkApps checks that p has the applications.
 func (c *processes) checkApps(p *process, want []yarn.ApplicationID) {
 	c.t.Helper()
 	have := map[string]bool{}
@@ -114,7 +112,8 @@ func (c *processes) checkApps(p *process, want []yarn.ApplicationID) {
 	}
 }
 
-// apps lists all applications, from the leader's commit on.
+// apps lists all applications in p's state, after p has applied everything that the leader had
+// committed.
 func (c *processes) apps(p *process) []api.App {
 	c.t.Helper()
 	var doc struct {
