@@ -11,31 +11,31 @@ import (
 	"rmd/yarn"
 )
 
-// MaxAccessTokens bounds the tokens there may be: each request with one is
-// compared with all of them.
+// MaxAccessTokens bounds the number of access tokens. AccessTokenByHash compares the token of each
+// request with all of them.
 const MaxAccessTokens = 1000
 
-// accessHashBytes is the size of a SHA-256.
+// accessHashBytes is the size of a SHA-256 hash.
 const accessHashBytes = 32
 
-// AccessToken lets a person or a program in. An expired one stays until it is
-// revoked or replaced: that a token is there closes the ports to callers without
-// one, and time alone must not open them.
+// AccessToken authenticates a person or a program. An expired token stays in the table until an
+// operator revokes or replaces it: while the table has a token, the ports refuse callers without
+// one, and the passing of time must not open the ports.
 type AccessToken struct {
 	Name          string
 	Hash          []byte // SHA-256 of the token
 	Role          yarn.Role
 	ExpiresMillis int64
-	By            string // who made it
+	By            string // who created or last replaced it
 	CreatedMillis int64
 	ChangedMillis int64
 }
 
-// Expired says whether the token's time is over.
+// Expired reports whether the token has expired.
 func (t *AccessToken) Expired(nowMillis int64) bool { return t.ExpiresMillis <= nowMillis }
 
-// Autopilot is the settings of the automatic care of replicas. Until Set, each
-// replica's own file decides.
+// Autopilot has the settings of the automatic care of replicas. While Set is false, each replica
+// uses the settings of its own configuration file.
 type Autopilot struct {
 	Set                 bool
 	CleanupDeadServers  bool
@@ -46,8 +46,8 @@ type Autopilot struct {
 	StabilizationMillis int64
 }
 
-// AccessTokenByHash finds the token with a hash. It compares with every token,
-// in a time that tells nothing of where they differ.
+// AccessTokenByHash returns the token with the given hash. It compares the hash with every token in
+// constant time, so that its duration does not reveal where hashes differ.
 func (s *State) AccessTokenByHash(hash []byte) (AccessToken, bool) {
 	var found AccessToken
 	ok := false
@@ -59,7 +59,7 @@ func (s *State) AccessTokenByHash(hash []byte) (AccessToken, bool) {
 	return found, ok
 }
 
-// AccessToken finds a token by its name.
+// AccessToken returns the token with the given name.
 func (s *State) AccessToken(name string) (AccessToken, bool) {
 	at, ok := s.accessAt(name)
 	if !ok {
@@ -133,9 +133,9 @@ func (s *State) autopilotSet(e *event.AutopilotSet) error {
 	return nil
 }
 
-// KeepAccess makes a state that is about to replace a running one as protected as
-// that: without access tokens of its own it takes the running one's over. It
-// returns how many it took.
+// KeepAccess copies the access tokens of the running state to s if s has none. A restored state
+// that replaces a running one is then protected at least as well. KeepAccess returns the number of
+// tokens that it copied.
 func (s *State) KeepAccess(running *State) int {
 	if len(s.Access) > 0 {
 		return 0
@@ -144,7 +144,7 @@ func (s *State) KeepAccess(running *State) int {
 	return len(s.Access)
 }
 
-// checkAccess tests what a restored state holds.
+// checkAccess checks the access tokens and the settings of the autopilot.
 func (s *State) checkAccess() error {
 	if len(s.Access) > MaxAccessTokens {
 		return fmt.Errorf("%d access tokens", len(s.Access))

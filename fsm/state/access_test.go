@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// accessHash is a hash that a byte tells apart.
+// accessHash returns a hash that consists of one repeated byte.
 func accessHash(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
 func accessSet(name string, b byte, role yarn.Role) *event.AccessTokenSet {

@@ -5,13 +5,12 @@ import (
 	"rmd/yarn"
 )
 
-// App returns the slot of an application by its sequence number; 0 when there
-// is none.
+// App returns the slot of the application with the given sequence number, or 0 if there is none.
 func (s *State) App(seq uint32) uint32 {
 	return s.bySeq.find(hash64(uint64(seq)), func(slot uint32) bool { return s.Apps.Get(slot).ID.Seq == seq })
 }
 
-// AppByID returns the slot of an application; 0 when there is none.
+// AppByID returns the slot of an application, or 0 if there is none.
 func (s *State) AppByID(id yarn.ApplicationID) uint32 {
 	slot := s.App(id.Seq)
 	if slot == 0 || s.Apps.Get(slot).ID != id {
@@ -22,7 +21,7 @@ func (s *State) AppByID(id yarn.ApplicationID) uint32 {
 
 func (s *State) hashOfApp(slot uint32) uint64 { return hash64(uint64(s.Apps.Get(slot).ID.Seq)) }
 
-// appOf finds the application of an event for writing.
+// appOf returns the application of an event, ready for writing.
 func (s *State) appOf(e event.Event, seq uint32) (uint32, *App, error) {
 	slot := s.App(seq)
 	if slot == 0 {
@@ -109,8 +108,8 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 	return nil
 }
 
-// detach takes everything of an application out of its leaf and user; attach
-// puts it into those that it names now.
+// detach subtracts what an application uses and asks from the sums of its leaf and its user. attach
+// adds the same to the sums of the leaf and user that it has now.
 func (s *State) detach(a *App) { s.shift(a, -1) }
 func (s *State) attach(a *App) { s.shift(a, 1) }
 

@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// Ask returns the slot of an application's ask under a key; 0 when there is none.
-// Asks for what containers are to grow by stand behind all others.
+// Ask returns the slot of an application's ask for new containers under a key, or 0 if there is
+// none. Hidden asks for increases come after all others in the list.
 func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
 	for slot, k := range s.AsksOf(a) {
 		if k.IncreaseOf != 0 {
@@ -64,7 +64,7 @@ func (s *State) foldAsk(ask uint32, name NameID, e *event.AskChanged) {
 	s.fold(uint64(e.Count)<<1 | uint64(count(e.Relax)))
 }
 
-// addAsk puts an empty ask in its place in key order.
+// addAsk adds an ask with count 0 at its position in key order.
 func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Resource) uint32 {
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
@@ -73,7 +73,7 @@ func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Reso
 	return slot
 }
 
-// enterAsk links a new ask into its application's, in their order.
+// enterAsk links a new ask into its application's list, ordered by askBefore.
 func (s *State) enterAsk(slot uint32, k *Ask, a *App) {
 	prev, next := uint32(0), a.Asks
 	for next != 0 && s.askBefore(s.Asks.Get(next), k) {
@@ -87,7 +87,7 @@ func (s *State) enterAsk(slot uint32, k *Ask, a *App) {
 	}
 }
 
-// setAsk sets count and size, and what is pending along with them.
+// setAsk sets the count and size of an ask and updates the pending resources.
 func (s *State) setAsk(slot uint32, a *App, count int64, size yarn.Resource) {
 	k := s.Asks.mut(slot)
 	delta := size.Times(count).Sub(k.Size.Times(k.Count))
@@ -108,7 +108,8 @@ func (s *State) addPending(a *App, label LabelID, delta yarn.Resource) {
 	s.chain(a.Queue, func(q *Queue) { q.Pending = q.Pending.Add(delta) })
 }
 
-// demandChanged keeps the user's count of demanding applications.
+// demandChanged updates User.Demanding after a change of a.Outstanding. before is the value of
+// a.Outstanding before the change.
 func (s *State) demandChanged(a *App, before int64) {
 	if (before > 0) != (a.Outstanding > 0) {
 		d := count(a.Outstanding > 0) - count(before > 0)
@@ -116,7 +117,7 @@ func (s *State) demandChanged(a *App, before int64) {
 	}
 }
 
-// dropAskIfIdle forgets an ask with nothing outstanding and nothing reserved.
+// dropAskIfIdle removes an ask that wants no containers and has no reservations.
 func (s *State) dropAskIfIdle(slot uint32, a *App) {
 	k := s.Asks.Get(slot)
 	if k.Count != 0 || k.Reservations != 0 {
@@ -136,7 +137,7 @@ func (s *State) dropAskIfIdle(slot uint32, a *App) {
 	s.Asks.release(slot)
 }
 
-// dropAsks forgets everything an attempt asked.
+// dropAsks removes all asks of an application.
 func (s *State) dropAsks(a *App) {
 	before := a.Outstanding
 	for _, k := range s.AsksOf(a) {
@@ -158,8 +159,8 @@ func (s *State) dropAsks(a *App) {
 	a.Asks = 0
 }
 
-// consume takes one container off an ask at a locality: node-local counts
-// against host, rack and "*", rack-local against rack and "*", else "*" alone.
+// consume subtracts one container at the given locality from an ask. Node-local counts against the
+// host, the rack and "*"; rack-local against the rack and "*"; off-switch against "*" only.
 func (s *State) consume(slot uint32, a *App, n *Node, l yarn.Locality) {
 	k := s.Asks.mut(slot)
 	if l == yarn.NodeLocal {
@@ -174,7 +175,7 @@ func (s *State) consume(slot uint32, a *App, n *Node, l yarn.Locality) {
 	}
 }
 
-// restoreAsk puts one container back on the ask that it consumed.
+// restoreAsk adds one container back to the ask from which it was allocated.
 func (s *State) restoreAsk(app uint32, a *App, c *Container, label LabelID) {
 	slot := s.Ask(a, c.Key)
 	if slot == 0 {
@@ -209,7 +210,7 @@ func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
 	return nil
 }
 
-// Blacklisted says whether an application refuses a node: its host or rack.
+// Blacklisted reports whether the application has blacklisted the node's host or rack.
 func (a *App) Blacklisted(n *Node) bool { return a.blacklists(n.Host) || a.blacklists(n.RackID) }
 
 func (a *App) blacklists(name NameID) bool {

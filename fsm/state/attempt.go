@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// setAttempt moves the current attempt to another state and keeps the counts
-// of leaf, chain and user in step.
+// setAttempt sets the state of the current attempt and updates the counts of the leaf, its
+// ancestors and the user.
 func (s *State) setAttempt(a *App, to AttemptState) {
 	s.countAttempt(a, -1)
 	a.AttemptState = to
@@ -14,7 +14,7 @@ func (s *State) setAttempt(a *App, to AttemptState) {
 	s.countAttempt(a, 1)
 }
 
-// countAttempt adds or takes away the counts that follow from a's state.
+// countAttempt adds (sign 1) or subtracts (sign -1) the counts that follow from a.AttemptState.
 func (s *State) countAttempt(a *App, sign int32) {
 	if a.UserSlot == 0 || a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
 		return
@@ -43,7 +43,7 @@ func (s *State) countAttempt(a *App, sign int32) {
 	s.chain(a.Queue, func(q *Queue) { q.Runnable += sign })
 }
 
-// amCharge is what an activated attempt counts toward the AM limits.
+// amCharge returns what the AM of an active attempt counts toward the AM limits.
 func (a *App) amCharge() yarn.Resource {
 	if a.Unmanaged {
 		return yarn.Resource{}
@@ -137,7 +137,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	return nil
 }
 
-// dropUndelivered forgets what an attempt that has ended was still to hear of.
+// dropUndelivered clears the undelivered list of an attempt that has ended.
 func (s *State) dropUndelivered(a *App) {
 	for slot := range s.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
@@ -165,8 +165,9 @@ func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 	return nil
 }
 
-// deliver stamps what is new with the response just given, and drops from the list what
-// an earlier response has delivered: by asking for this one, the AM has acknowledged it.
+// deliver stamps all new information in the undelivered list with the response just given. It
+// removes containers whose information an earlier response has delivered: an AM that asks for the
+// next response has acknowledged the earlier ones.
 func (s *State) deliver(a *App) {
 	for slot := range s.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
@@ -179,11 +180,11 @@ func (s *State) deliver(a *App) {
 	}
 }
 
-// deliverContainer stamps a container with the response that delivers it; false when an
-// earlier response has delivered everything about it.
+// deliverContainer stamps a container with the response that delivers it. It returns false if an
+// earlier response has delivered everything about the container.
 func (s *State) deliverContainer(slot uint32, c *Container, response int32) bool {
 	earlier := true
-	if c.GrantedIn == 0 && !c.AM { // an AM is listed for a change of its size alone
+	if c.GrantedIn == 0 && !c.AM { // an AM's container is listed only for a size change
 		c.GrantedIn, earlier = response, false
 		if c.State == yarn.ContainerAllocated {
 			c.State = yarn.ContainerAcquired

@@ -10,16 +10,16 @@ import (
 	"rmd/internal/codec"
 )
 
-// Limits of the audit that the state keeps. Changes and refusals are kept apart,
-// so that a caller who is refused again and again does not push out the changes.
+// Limits of the audit that the state keeps. Changes and refusals have separate limits, so that a
+// caller who is refused again and again does not displace the changes.
 const (
 	MaxAuditChanges  = 10_000
 	MaxAuditRefusals = 1_000
 )
 
-// AuditEntry is an operator's change, or a call that was refused or failed.
+// AuditEntry records an operator's change, or a call that was refused or failed.
 type AuditEntry struct {
-	Number   uint64 // in the order of the log, from 1 on
+	Number   uint64 // counts all entries in the order of the log, from 1
 	AtMillis int64
 	Who      string
 	From     string
@@ -27,16 +27,16 @@ type AuditEntry struct {
 	Target   string
 	Result   string
 
-	next uint32 // the entry after it of its kind; not in snapshots
+	next uint32 // slot of the next newer entry of the same kind; not in snapshots
 }
 
-// Changed says whether the entry is of something that was done.
+// Changed reports whether the entry records a change.
 func (a *AuditEntry) Changed() bool {
-	return strings.HasPrefix(a.Result, event.AuditDone) || a.Result == "ok" // as `rmd recover` writes it
+	return strings.HasPrefix(a.Result, event.AuditDone) || a.Result == "ok" // `rmd recover` writes "ok"
 }
 
-// auditList is one kind of entries, in their order. Not in snapshots: follows from
-// the entries' numbers.
+// auditList is the list of all entries of one kind, oldest first. It is not in snapshots: it
+// follows from the numbers of the entries.
 type auditList struct {
 	oldest, newest uint32
 	count, most    int
@@ -49,10 +49,10 @@ func (s *State) auditList(a *AuditEntry) *auditList {
 	return &s.auditRefusals
 }
 
-// AuditNewest is the number of the newest entry.
+// AuditNewest returns the number of the newest entry, or 0 if there is none.
 func (s *State) AuditNewest() uint64 { return s.auditNewest }
 
-// AuditEntries are the entries after a number, oldest first.
+// AuditEntries returns the entries with a number above after, oldest first.
 func (s *State) AuditEntries(after uint64) []AuditEntry {
 	var out []AuditEntry
 	s.Audit.Each(func(_ uint32, a *AuditEntry) bool {
@@ -65,8 +65,8 @@ func (s *State) AuditEntries(after uint64) []AuditEntry {
 	return out
 }
 
-// audited keeps an entry, and drops the oldest one of its kind when there are too
-// many. Below LevelAudit the log alone has it.
+// audited adds an entry and drops the oldest entry of the same kind if there are too many. Below
+// LevelAudit entries are only in the log.
 func (s *State) audited(e *event.Audited) error {
 	if s.Meta.Level < event.LevelAudit {
 		return nil
@@ -96,7 +96,7 @@ func (s *State) linkAudit(slot uint32) {
 	}
 }
 
-// linkAudits makes the lists of entries that come from a snapshot.
+// linkAudits rebuilds the lists in a state from a snapshot.
 func (s *State) linkAudits() {
 	var slots []uint32
 	s.Audit.Each(func(slot uint32, _ *AuditEntry) bool { slots = append(slots, slot); return true })
@@ -107,7 +107,7 @@ func (s *State) linkAudits() {
 	}
 }
 
-// checkAudit tests what a restored state holds.
+// checkAudit checks the numbers of the audit's entries.
 func (s *State) checkAudit() error {
 	seen := map[uint64]bool{} // looked up by key only
 	var err error
@@ -124,8 +124,8 @@ func (s *State) checkAudit() error {
 	return err
 }
 
-// KeepAudit takes the audit of a running state over, which this one is about to
-// replace: a restore does not undo what is known of who did what.
+// KeepAudit replaces the audit of s, a restored state, with that of the running state that s is
+// about to replace. A restore must not lose the record of who did what.
 func (s *State) KeepAudit(running *State) {
 	if running.Audit.Len() == 0 || s.Meta.Level < event.LevelAudit {
 		return

@@ -7,8 +7,8 @@ import (
 	"rmd/fsm/event"
 )
 
-// TestTheAuditIsBounded: the newest changes and the newest refusals are kept, and
-// refusals drive out no change. A snapshot keeps them in their order.
+// TestTheAuditIsBounded checks that the state keeps the newest changes and the newest refusals,
+// that refusals displace no changes, and that a snapshot keeps their order.
 func TestTheAuditIsBounded(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.Audited{Action: "before the level", Result: event.AuditDone}, &event.LevelRaised{Level: event.LevelAudit})
@@ -69,12 +69,13 @@ func TestTheAuditIsBounded(t *testing.T) {
 	}
 }
 
-// TestARestoreKeepsTheAudit of the cluster that it is put into.
+// TestARestoreKeepsTheAudit checks that a restored state takes over the audit of the running
+// cluster.
 func TestARestoreKeepsTheAudit(t *testing.T) {
 	running, backup := world(t), world(t)
 	apply(t, running, &event.LevelRaised{Level: event.LevelAudit}, &event.Audited{Action: "one", Result: event.AuditDone}, &event.Audited{Action: "two", Result: "NOT_ALLOWED"})
 	apply(t, backup, &event.LevelRaised{Level: event.LevelAudit}, &event.Audited{Action: "old", Result: event.AuditDone})
-	backup.KeepAudit(world(t)) // a fresh cluster's is empty
+	backup.KeepAudit(world(t)) // a new cluster has no audit
 	if got := backup.AuditEntries(0); len(got) != 1 || got[0].Action != "old" {
 		t.Errorf("from a fresh cluster: %+v", got)
 	}

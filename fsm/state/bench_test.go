@@ -10,8 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// The size that the benchmarks run at: the largest cluster that rmd is meant
-// for, full.
+// The size of the benchmarks' state: the largest cluster for which rmd is designed, fully used.
 const (
 	bigContainers = 1_000_000
 	bigNodes      = 10_000
@@ -20,8 +19,8 @@ const (
 
 var big = sync.OnceValues(func() (*State, error) { return buildBig(bigApps, bigNodes, bigContainers) })
 
-// buildBig makes a state by applying events: every application has its share of
-// the containers, told to its AM, and asks for one more.
+// buildBig builds a state from events. Every application has an equal share of the containers,
+// which its AM has received, and asks for one more.
 func buildBig(apps, nodes, containers int) (*State, error) {
 	s := New()
 	var err error
@@ -68,8 +67,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkBytesPerContainer: budget 250 bytes for a container, with its share
-// of the look-up structure.
+// BenchmarkBytesPerContainer measures the memory per container, including its share of the index.
+// Budget: 250 bytes.
 func BenchmarkBytesPerContainer(b *testing.B) {
 	for b.Loop() {
 		before := heap()
@@ -89,7 +88,7 @@ func BenchmarkBytesPerContainer(b *testing.B) {
 	}
 }
 
-// BenchmarkBytesPerName: budget 64 bytes for a name of 12 bytes.
+// BenchmarkBytesPerName measures the memory per name of 12 bytes. Budget: 64 bytes.
 func BenchmarkBytesPerName(b *testing.B) {
 	const names = 200_000
 	for b.Loop() {
@@ -104,8 +103,8 @@ func BenchmarkBytesPerName(b *testing.B) {
 	}
 }
 
-// BenchmarkFork: budget 1 ms at 1,000,000 containers, 10,000 nodes and 100,000
-// applications.
+// BenchmarkFork measures Fork with 1,000,000 containers, 10,000 nodes and 100,000 applications.
+// Budget: 1 ms.
 func BenchmarkFork(b *testing.B) {
 	s := bigState(b)
 	b.ReportAllocs()
@@ -114,8 +113,8 @@ func BenchmarkFork(b *testing.B) {
 	}
 }
 
-// BenchmarkForkThenWrite adds what the first writes after a fork cost: 1000
-// allocations and completions, each on pages still shared.
+// BenchmarkForkThenWrite adds the cost of the first writes after a fork: 1000 allocations and
+// completions, each of which copies shared pages.
 func BenchmarkForkThenWrite(b *testing.B) {
 	s := bigState(b).Fork()
 	b.ReportAllocs()
@@ -125,8 +124,7 @@ func BenchmarkForkThenWrite(b *testing.B) {
 	}
 }
 
-// churn allocates and completes n containers, each of another application on
-// another node.
+// churn allocates and completes n containers, each for another application on another node.
 func churn(b *testing.B, s *State, n int) {
 	apps, nodes := uint32(s.Apps.Len()), uint32(s.Nodes.Len())
 	for i := range n {
@@ -142,8 +140,7 @@ func churn(b *testing.B, s *State, n int) {
 	}
 }
 
-// BenchmarkAllocateComplete: budget 3 µs for a container's two events on the
-// big state.
+// BenchmarkAllocateComplete measures the two events of a container on the big state. Budget: 3 µs.
 func BenchmarkAllocateComplete(b *testing.B) {
 	s := bigState(b).Fork()
 	churn(b, s, 100_000) // own the pages
@@ -154,7 +151,7 @@ func BenchmarkAllocateComplete(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/container")
 }
 
-// BenchmarkCheck: what a restored snapshot pays once.
+// BenchmarkCheck measures Check, which runs once per restored snapshot.
 func BenchmarkCheck(b *testing.B) {
 	s := bigState(b)
 	for b.Loop() {
@@ -164,7 +161,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode writes every section.
+// BenchmarkEncode measures the encoding of all sections.
 func BenchmarkEncode(b *testing.B) {
 	s := bigState(b)
 	for b.Loop() {

@@ -6,10 +6,10 @@ import (
 	"rmd/yarn"
 )
 
-// Check holds the state against itself: every sum that a table keeps is summed
-// again from the records below it, every reference must lead somewhere. It is
-// what a restored snapshot must pass, and what property tests ask after every
-// step. It reads everything: tens of milliseconds for 100,000 containers.
+// Check verifies that the state is consistent: it computes every sum that a table keeps from the
+// records again, and follows every reference. A restored snapshot must pass it, and property tests
+// call it after every step. It reads the whole state, which takes tens of milliseconds for 100,000
+// containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys, s.checkLocations,
 		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases,
@@ -21,8 +21,8 @@ func (s *State) Check() error {
 	return nil
 }
 
-// checkReferences makes sure that every slot named exists, so that the checks
-// after it may follow them.
+// checkReferences checks that every slot that a record names exists, so that the later checks can
+// follow references.
 func (s *State) checkReferences() error {
 	var err error
 	fail := func(what string, slot uint32) bool {
@@ -111,8 +111,7 @@ func (s *State) checkReferences() error {
 	return err
 }
 
-// scratch holds a value for each slot that is asked for; slots may lie far
-// apart.
+// scratch holds a value per slot. It allocates pages on demand, because slots may lie far apart.
 type scratch[T any] struct{ pages []*[pageSize]T }
 
 func (x *scratch[T]) at(slot uint32) *T {
@@ -126,7 +125,7 @@ func (x *scratch[T]) at(slot uint32) *T {
 	return &x.pages[p][slot%pageSize]
 }
 
-// nodeSums is what the containers on a node sum to.
+// nodeSums has the sums over the containers on a node.
 type nodeSums struct {
 	size            yarn.Resource
 	count, commands int32
@@ -166,7 +165,7 @@ func (s *State) checkNodes() error {
 	return err
 }
 
-// appSums is what an application's records sum to.
+// appSums has the sums over the records of an application.
 type appSums struct {
 	used, reserved, pending yarn.Resource
 	live, reserving         int32
@@ -269,7 +268,7 @@ func (s *State) checkUsers() error {
 	return err
 }
 
-// checkTree sums every queue again from applications and users.
+// checkTree computes the sums of every queue again from applications and users.
 func (s *State) checkTree() error {
 	var sums scratch[Queue]
 	s.Apps.Each(func(_ uint32, a *App) bool {

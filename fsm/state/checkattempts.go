@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// attempts walks an application's ended attempts: the newest first, none left
-// out, and as many failures among them as the application says.
+// attempts checks the list of an application's ended attempts: newest first, without gaps, and
+// consistent with App.Failures.
 func (w *listWalk) attempts(slot uint32, a *App) error {
 	s, next, failures, met := w.s, a.Attempt, uint32(0), 0
 	if a.AttemptState != AttemptEnded && next > 0 {
@@ -34,13 +34,13 @@ func (w *listWalk) attempts(slot uint32, a *App) error {
 	return nil
 }
 
-// checkMasters makes sure that what is noted of AMs fits the attempts.
+// checkMasters checks that what App says of its AM is consistent.
 func (s *State) checkMasters() error {
 	var err error
 	s.Apps.Each(func(_ uint32, a *App) bool {
 		switch {
 		case a.MasterNumber == 0 && a.MasterNode != 0, a.MasterNumber > a.NextNumber,
-			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a) && !s.Meta.ForeignContainer(a.MasterNumber): // a node is forgotten when its AM has ended, or has not registered yet
+			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a) && !s.Meta.ForeignContainer(a.MasterNumber): // NodeForgotten clears MasterNode when the AM has ended; after a takeover the node has not registered yet
 			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode, a.NextNumber+1)
 		case a.LaunchedMillis != 0 && a.MasterNumber == 0:
 			err = fmt.Errorf("%s says that its AM was launched and has none", a.ID)
@@ -54,14 +54,14 @@ func (s *State) checkMasters() error {
 	return err
 }
 
-// amGone reports whether the AM's container of the current attempt is not among those that live.
+// amGone reports whether the AM's container of the current attempt is not live.
 func (s *State) amGone(a *App) bool {
 	slot := s.Container(event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber})
 	return slot == 0 || !s.Containers.Get(slot).State.Live()
 }
 
-// checkSecrets makes sure that the keys stand in their order, and that every
-// delegation token is signed with one that is kept.
+// checkSecrets checks that the master keys are in order, and that every delegation token is signed
+// with a key that is kept.
 func (s *State) checkSecrets() error {
 	for which := range yarn.KeyKinds {
 		k := s.Keys(which)
@@ -70,7 +70,7 @@ func (s *State) checkSecrets() error {
 			switch {
 			case (key.ID == 0) != (len(key.Bytes) == 0):
 				return fmt.Errorf("the %s key %d has %d bytes", which, key.ID, len(key.Bytes))
-			case key.ID == 0 || which == yarn.KeyAMRM && s.Meta.ImportEpoch > 0: // another ResourceManager's may have any id
+			case key.ID == 0 || which == yarn.KeyAMRM && s.Meta.ImportEpoch > 0: // a key of another ResourceManager may have any id
 				continue
 			case key.ID <= last || key.ID > s.Meta.NextKey || k.Current.ID == 0:
 				return fmt.Errorf("the %s keys are %d, %d and %d; the last made is %d", which, k.Previous.ID, k.Current.ID, k.Next.ID, s.Meta.NextKey)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// checkDynamicQueues counts the users of dynamic queues again, and holds their order.
+// checkDynamicQueues counts the users of dynamic queues again and checks the order of children.
 func (s *State) checkDynamicQueues() error {
 	users := make([]int32, s.Queues.Cap())
 	s.Users.Each(func(_ uint32, u *User) bool { users[u.Queue]++; return true })
@@ -41,7 +41,7 @@ func (s *State) checkDynamicQueues() error {
 	return err
 }
 
-// compareChildren has dynamic queues behind others, in the order of their creation.
+// compareChildren orders dynamic queues after all others, by their creation.
 func (s *State) compareChildren(a, b uint32) int {
 	number := func(slot uint32) int {
 		if s.DynamicQueues.Has(slot) {

@@ -4,8 +4,9 @@ import (
 	"fmt"
 )
 
-// checkGangs makes sure that gangs are those of applications that have not ended, that what they say
-// of their asks is so, and that reservations of several members are those of gangs.
+// checkGangs checks that gangs belong to applications that have not ended, that the state of each
+// gang agrees with its ask, and that only applications with gangs have reservations for gang
+// members.
 func (s *State) checkGangs() (err error) {
 	s.Gangs.Each(func(app uint32, g *Gang) bool {
 		if !s.Apps.Has(app) || s.Apps.Get(app).State.Ended() {

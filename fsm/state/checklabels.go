@@ -6,8 +6,8 @@ import (
 	"rmd/yarn"
 )
 
-// checkLabels holds the labels and the map of nodes against the nodes, and every use of a label's
-// partition against what it sums up.
+// checkLabels compares the labels and the map of labelled hosts with the nodes, and every LabelUse
+// with the records that it sums.
 func (s *State) checkLabels() error {
 	if err := s.checkLabelTotals(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *State) checkLabelTotals() error {
 	return err
 }
 
-// checkLabelledHosts makes sure that the map has listed labels, and nothing that goes without saying.
+// checkLabelledHosts checks that the map names only listed labels and has no redundant entries.
 func (s *State) checkLabelledHosts() error {
 	var err error
 	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
@@ -83,9 +83,9 @@ func (s *State) checkLabelledHosts() error {
 	return err
 }
 
-// sumLabelUses sums every use of a label's partition again from the records.
+// sumLabelUses computes the use of every label's partition from the records.
 func (s *State) sumLabelUses() map[labelUseKey]Use {
-	sums := map[labelUseKey]Use{} // looked up by key; what is done with all of it is a sum
+	sums := map[labelUseKey]Use{} // ranged over only to compute sums
 	if s.Labels.Len() == 0 {
 		return sums
 	}
@@ -135,7 +135,8 @@ func (s *State) sumLabelUses() map[labelUseKey]Use {
 	return sums
 }
 
-// withoutLabels leaves of sums over all partitions what is of the default one.
+// withoutLabels subtracts the use of labels' partitions from sums over all partitions. The sums of
+// the default partition remain.
 func (s *State) withoutLabels(users *scratch[User], queues *scratch[Queue]) {
 	for k, u := range s.sumLabelUses() { // order is harmless: sums
 		if k.User != 0 && users != nil {

@@ -2,8 +2,8 @@ package state
 
 import "fmt"
 
-// checkQueueTree makes sure that the queues are one tree below root, so that
-// the checks after it may climb it.
+// checkQueueTree checks that the queues form one tree below root, so that the later checks can
+// follow Parent.
 func (s *State) checkQueueTree() error {
 	var err error
 	children := 0
@@ -31,11 +31,11 @@ func (s *State) checkQueueTree() error {
 	return err
 }
 
-// walker follows the linked lists of one table, which together hold each of its
-// records at most once.
+// walker follows the linked lists of one table. Each record of the table is in at most one of these
+// lists.
 type walker struct {
 	what string
-	left int // records not met yet
+	left int // records not visited yet
 }
 
 func (w *walker) follow(first uint32, step func(slot uint32) (next uint32, ok bool)) error {
@@ -59,15 +59,15 @@ func (w *walker) end() error {
 	return nil
 }
 
-// listWalk is one walk over all lists of the state.
+// listWalk is a walk over all lists of the state.
 type listWalk struct {
 	s *State
 
 	asks, locations, containers, undelivered, onNode, reservations, bans, requests, nodeApps, appNodes, ended walker
 }
 
-// checkLists walks every linked list once: each record stands in exactly the
-// lists that it belongs to, back links mirror the links, keys ascend.
+// checkLists walks every linked list once. It checks that each record is in exactly the lists in
+// which it belongs, that back links match the links, and that asks are in order.
 func (s *State) checkLists() error {
 	w := listWalk{s: s,
 		asks: walker{"asks", s.Asks.Len()}, locations: walker{"locations", s.Locations.Len()},
@@ -202,7 +202,7 @@ func (w *listWalk) node(slot uint32, n *Node) error {
 	return w.bans.follow(n.ReservationBans, func(at uint32) (uint32, bool) { return s.ReservationBans.Get(at).Next, true })
 }
 
-// remembered walks the requests from the oldest to the newest.
+// remembered walks the remembered requests from the oldest to the newest.
 func (w *listWalk) remembered() error {
 	s, last := w.s, uint32(0)
 	err := w.requests.follow(s.Meta.OldestRequest, func(at uint32) (uint32, bool) {
@@ -215,8 +215,8 @@ func (w *listWalk) remembered() error {
 	return err
 }
 
-// checkKeys makes sure that every record is found by its own key: no key is
-// there twice, and the look-up structures miss nothing and hold nothing else.
+// checkKeys checks that each index finds every record by its key and has no other entries. So no
+// key occurs twice.
 func (s *State) checkKeys() error {
 	var err error
 	for _, x := range []struct {

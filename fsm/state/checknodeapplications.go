@@ -2,9 +2,8 @@ package state
 
 import "fmt"
 
-// checkNodeApplications checks that there is a NodeApplication for every node and
-// application with a container there, and that a node which takes no commands has
-// no pending cleanups.
+// checkNodeApplications checks that there is a NodeApplication for every application with
+// containers on a NodeManager, and that a node that takes no commands has no pending cleanups.
 func (s *State) checkNodeApplications() error {
 	var over scratch[int32]
 	var err error

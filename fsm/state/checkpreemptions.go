@@ -6,8 +6,8 @@ import (
 	"rmd/yarn"
 )
 
-// checkPreemptions makes sure that only live containers are warned, for reservations of their own
-// node, and that an AM which has not heard of a warning will.
+// checkPreemptions checks that only live containers have preemption warnings, that a warning's
+// reservation is on the same node, and that warnings not delivered yet are in the undelivered list.
 func (s *State) checkPreemptions() error {
 	var err error
 	s.Preemptions.Each(func(slot uint32, p *Preemption) bool {
@@ -33,7 +33,7 @@ func (s *State) checkPreemptions() error {
 	return err
 }
 
-// makesRoom says whether a container's end can help a reservation.
+// makesRoom reports whether the end of a container can help a reservation.
 func (s *State) makesRoom(slot uint32, c *Container, number uint64) bool {
 	r := s.Reservation(number)
 	return r != 0 && s.Reservations.Get(r).Node == c.Node && s.Reservations.Get(r).IncreaseOf != slot

@@ -2,8 +2,8 @@ package state
 
 import "fmt"
 
-// checkRemovals makes sure that a node has one list of containers to forget, and that it is empty
-// for a node that is not told of anything.
+// checkRemovals checks that a node has at most one Removals record, and that it is empty for a node
+// that takes no commands.
 func (s *State) checkRemovals() error {
 	var err error
 	s.Removable.Each(func(slot uint32, r *Removals) bool {

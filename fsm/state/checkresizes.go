@@ -2,8 +2,8 @@ package state
 
 import "fmt"
 
-// checkResizes holds what is known of changes of size against containers, asks
-// and reservations: each is of one container, and only those say that they are.
+// checkResizes compares Resizes with containers, asks and reservations: each Resize belongs to one
+// container, and each hidden ask and increase reservation belongs to one Resize.
 func (s *State) checkResizes() error {
 	var err error
 	resized, asks, reservations := 0, 0, 0
@@ -34,7 +34,7 @@ func (s *State) checkResizes() error {
 	return err
 }
 
-// increaseMatches says whether ask and reservation of a resize are of its container.
+// increaseMatches reports whether the ask and the reservation of a Resize belong to its container.
 func (s *State) increaseMatches(r *Resize) bool {
 	c := s.Containers.Get(r.Container)
 	if r.Ask != 0 {

@@ -51,7 +51,7 @@ func (s *State) epochRaised(e *event.EpochRaised) error {
 	return nil
 }
 
-// JoinToken finds a token by its hash.
+// JoinToken returns the token with the given hash.
 func (s *State) JoinToken(hash []byte) (JoinToken, bool) {
 	for _, t := range s.JoinTokens {
 		if bytes.Equal(t.Hash, hash) {

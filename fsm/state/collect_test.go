@@ -5,12 +5,11 @@ import (
 	"testing"
 )
 
-// BenchmarkCollect is a full collection of garbage with 1,000,000 containers
-// alive. Their tables hold no pointers, so it has little to look at. Budget:
-// 10 ms.
+// BenchmarkCollect measures a full garbage collection with 1,000,000 containers. Their tables
+// contain no pointers, so there is little to scan. Budget: 10 ms.
 func BenchmarkCollect(b *testing.B) {
 	s := bigState(b)
-	runtime.GC() // what building it left
+	runtime.GC() // collect the garbage of bigState
 	for b.Loop() {
 		runtime.GC()
 	}

@@ -5,7 +5,7 @@ import (
 	"rmd/yarn"
 )
 
-// Container returns the slot of a container; 0 when there is none (any more).
+// Container returns the slot of a container, or 0 if it does not exist or was freed.
 func (s *State) Container(r event.ContainerRef) uint32 {
 	app := s.App(r.App)
 	if app == 0 {
@@ -22,8 +22,7 @@ func (s *State) Container(r event.ContainerRef) uint32 {
 	}
 }
 
-// ContainerByID returns the slot of a container by its name on every wire; 0 when
-// there is none (any more).
+// ContainerByID returns the slot of a container, or 0 if it does not exist or was freed.
 func (s *State) ContainerByID(id yarn.ContainerID) uint32 {
 	if s.AppByID(id.App) == 0 {
 		return 0
@@ -40,20 +39,21 @@ func (s *State) hashOfContainer(slot uint32) uint64 {
 	return hashContainer(c.App, c.Attempt, c.Number)
 }
 
-// ContainerID is a container's name on every wire.
+// ContainerID returns the id of a container in YARN's protocols.
 func (s *State) ContainerID(c *Container) yarn.ContainerID {
 	return yarn.ContainerID{App: s.Apps.Get(c.App).ID, Attempt: c.Attempt, Number: c.Number}
 }
 
-// Ref names a container in events.
+// Ref returns the reference to a container in events.
 func (s *State) Ref(c *Container) event.ContainerRef {
 	return event.ContainerRef{App: s.Apps.Get(c.App).ID.Seq, Attempt: c.Attempt, Number: c.Number}
 }
 
-// MayBeKept says whether a container goes on after its AM's end, if its application keeps containers.
+// MayBeKept reports whether the container survives the end of its attempt if its application keeps
+// containers across attempts.
 func (c *Container) MayBeKept() bool { return !c.AM && c.Launched }
 
-// NextNumber is the number of the next container of an application's attempt.
+// NextNumber returns the number of the next container of an application.
 func (s *State) NextNumber(a *App) uint64 {
 	if first := yarn.ContainerNumber(s.Meta.Epoch, 0); a.NextNumber < first {
 		return first + 1
@@ -61,7 +61,8 @@ func (s *State) NextNumber(a *App) uint64 {
 	return a.NextNumber + 1
 }
 
-// fits says whether a size fits what is free, in the kinds that decide.
+// fits reports whether size fits in free, in the resource kinds that the resource calculator
+// compares.
 func (s *State) fits(size, free yarn.Resource) bool {
 	if v := s.Version(); v == nil || !v.Dominant {
 		return size[yarn.Memory] <= free[yarn.Memory]
@@ -74,8 +75,9 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 	return err
 }
 
-// allocate applies a grant, in the room of a reservation or, with 0, on a node without one. It returns
-// the container's slot. The event is what failures are reported of.
+// allocate applies the allocation e and returns the slot of the new container. The allocation uses
+// the room of the given reservation, or a node without a reservation if it is 0. Errors name the
+// event of.
 func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservation uint32) (uint32, error) {
 	app, a, err := s.appOf(of, e.App)
 	if err != nil {
@@ -119,7 +121,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	return slot, nil
 }
 
-// addContainer enters a container in the tables; ledgers are the caller's.
+// addContainer adds a container to the tables and lists. The caller updates the sums.
 func (s *State) addContainer(app uint32, a *App, c Container, label LabelID) uint32 {
 	slot, r := s.Containers.alloc()
 	if label != 0 {
@@ -142,7 +144,8 @@ func (s *State) addContainer(app uint32, a *App, c Container, label LabelID) uin
 	return slot
 }
 
-// addUndelivered puts a container first in the list of what its AM must still hear of.
+// addUndelivered puts a container at the front of its application's undelivered list, unless the
+// list has it.
 func (s *State) addUndelivered(slot uint32, a *App) {
 	c := s.Containers.mut(slot)
 	if c.undelivered {
@@ -155,7 +158,7 @@ func (s *State) addUndelivered(slot uint32, a *App) {
 	a.Undelivered = slot
 }
 
-// occupy charges a node with a container.
+// occupy adds a container to its node's list and sums.
 func (s *State) occupy(node, slot uint32) {
 	n, c := s.Nodes.mut(node), s.Containers.mut(slot)
 	n.Allocated = n.Allocated.Add(c.Size)
@@ -175,7 +178,7 @@ func (s *State) occupy(node, slot uint32) {
 	s.freeRoomChanged(n)
 }
 
-// vacate gives a node its share back.
+// vacate removes a container from its node's list and sums.
 func (s *State) vacate(slot uint32) {
 	c := s.Containers.mut(slot)
 	if !c.OnNode {
@@ -197,19 +200,19 @@ func (s *State) vacate(slot uint32) {
 	s.freeRoomChanged(n)
 }
 
-// hasPendingCommand says whether the node must still launch, kill, signal or resize the
+// hasPendingCommand reports whether the node must still launch, kill, signal or resize the
 // container, or confirm its size. Node.PendingCommands counts such containers.
 func (c *Container) hasPendingCommand() bool {
 	return c.OnNode && (c.State == yarn.ContainerReleasing || (c.AM && !c.Launched) || c.Signal != 0 || c.sizing != 0)
 }
 
-// Unstarted says whether the AM has a container and its node has not reported it.
+// Unstarted reports whether the AM has received the container and the node has not reported it.
 func (c *Container) Unstarted() bool {
 	return c.State == yarn.ContainerAcquired && !c.Launched && !c.AM
 }
 
-// Unused says whether a container, or what it has grown by, was granted and is not
-// known to be used.
+// Unused reports whether the container, or an increase of it, was granted but no node has reported
+// its use.
 func (c *Container) Unused() bool {
 	return c.Unstarted() || c.sizing&sizeUnconfirmed != 0
 }
@@ -243,7 +246,7 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 	return nil
 }
 
-// changeCommand changes a container and keeps its node's PendingCommands.
+// changeCommand calls f, which changes the container, and updates PendingCommands of its node.
 func (s *State) changeCommand(c *Container, f func()) {
 	before := c.hasPendingCommand()
 	f()
@@ -270,8 +273,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 	return nil
 }
 
-// uncharge gives back what a live container counts in application, user and
-// queues.
+// uncharge subtracts a live container from the sums of its application, user and queues.
 func (s *State) uncharge(c *Container) {
 	a := s.Apps.mut(c.App)
 	a.Used = a.Used.Sub(c.Size)
@@ -279,7 +281,7 @@ func (s *State) uncharge(c *Container) {
 	s.charge(a, s.Nodes.Get(c.Node).Label, yarn.Resource{}.Sub(c.Size), yarn.Resource{}, -1)
 }
 
-// endContainer records how a container ended, lists it for its AM, and adds what it has
+// endContainer records how a container ended, adds it to the undelivered list, and adds what it
 // used to its application's resource-seconds.
 func (s *State) endContainer(slot uint32, c *Container, exit int32, text string) {
 	c.ExitStatus = exit
@@ -292,7 +294,7 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 	s.endLease(slot)
 	switch {
 	case c.AM:
-		s.removeUndelivered(slot, a) // its AM is this container
+		s.removeUndelivered(slot, a) // the AM that would receive it was this container
 	case a.Open():
 		s.addUndelivered(slot, a)
 	}
@@ -340,7 +342,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	return nil
 }
 
-// removeUndelivered takes a container out of the list of what its AM must still hear of.
+// removeUndelivered removes a container from its application's undelivered list.
 func (s *State) removeUndelivered(slot uint32, a *App) {
 	c := s.Containers.mut(slot)
 	if !c.undelivered {
@@ -358,8 +360,8 @@ func (s *State) removeUndelivered(slot uint32, a *App) {
 	c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 }
 
-// linkUndelivered makes prevUndelivered, which follows from nextUndelivered, in a state
-// from a snapshot. Check finds a damaged list.
+// linkUndelivered sets prevUndelivered, which follows from nextUndelivered, in a state from a
+// snapshot. It stops in a damaged list; Check reports it.
 func (s *State) linkUndelivered() {
 	left := s.Containers.Len()
 	s.Apps.Each(func(_ uint32, a *App) bool {
@@ -373,7 +375,7 @@ func (s *State) linkUndelivered() {
 	})
 }
 
-// freeContainer forgets a completed container.
+// freeContainer removes a completed container from the state.
 func (s *State) freeContainer(slot uint32, a *App) {
 	s.listRemoval(s.Containers.Get(slot), a)
 	c := s.Containers.mut(slot)

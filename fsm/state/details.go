@@ -6,14 +6,14 @@ import (
 	"rmd/yarn"
 )
 
-// AppDetails is what is seldom read of an application.
+// AppDetails has the fields of an application that are seldom read.
 type AppDetails struct {
 	Name     string
 	Type     string
 	Tags     []string
-	Context  string       // the submission context's bytes
-	AMPlaces []yarn.Place // hosts and racks to ask for the AM at
-	Label    string       // of asks that name none
+	Context  string       // encoded submission context
+	AMPlaces []yarn.Place // hosts and racks at which to ask for the AM
+	Label    string       // default label of asks; see DefaultLabel
 	AMLabel  string
 
 	Host        string // of the AM
@@ -21,9 +21,9 @@ type AppDetails struct {
 	Diagnostics string
 }
 
-// packed is an application's details in one text. A collection of garbage looks at
-// every pointer of every record: with 100,000 applications that is most of its work,
-// and a text has one, to what holds none.
+// packed is an application's details, encoded in one string. The garbage collector visits every
+// pointer of every record. With 100,000 applications this is most of its work, so a record has a
+// single pointer to memory that contains no pointers.
 type packed string
 
 func pack(d AppDetails) packed {
@@ -53,7 +53,7 @@ func pack(d AppDetails) packed {
 	return packed(b)
 }
 
-// number takes a number off.
+// number decodes a number and removes it from p.
 func (p *packed) number() int {
 	n, shift := 0, 0
 	for i := 0; i < len(*p); i++ {
@@ -64,10 +64,10 @@ func (p *packed) number() int {
 		}
 		shift += 7
 	}
-	return n // a text that pack has not made
+	return n // p was not made by pack
 }
 
-// text takes a text off; it shares the bytes.
+// text decodes a string and removes it from p. The result shares p's memory.
 func (p *packed) text() string {
 	n := p.number()
 	s := (*p)[:n]
@@ -98,10 +98,11 @@ func (p packed) unpack() (d AppDetails) {
 	return d
 }
 
-// Details returns what is seldom read. Its texts lie in the record's own bytes.
+// Details returns the seldom read fields. The strings share memory with the record.
 func (a *App) Details() AppDetails { return a.details.unpack() }
 
-// DefaultLabel is the label of asks that name none; empty: the queue's default, yarn.NoLabel: none.
+// DefaultLabel returns the label of asks that name none. It is empty if the queue's default label
+// applies, and yarn.NoLabel if such asks want nodes without a label.
 func (a *App) DefaultLabel() string {
 	if !a.labelled {
 		return ""
@@ -109,14 +110,14 @@ func (a *App) DefaultLabel() string {
 	return a.Details().Label
 }
 
-// Apart returns the record without its details, and them, to be shown.
+// Apart returns a copy of the record without its details, and the details, for display.
 func (a *App) Apart() (App, AppDetails) {
 	bare := *a
 	bare.details = ""
 	return bare, a.Details()
 }
 
-// changeDetails replaces them whole.
+// changeDetails decodes the details, calls change, and encodes them again.
 func (a *App) changeDetails(change func(d *AppDetails)) {
 	d := a.Details()
 	change(&d)

@@ -10,8 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestDetails: what is packed is what is unpacked, and an application that nothing is
-// said of takes no room.
+// TestDetails checks that unpack reverses pack, and that empty details need no memory.
 func TestDetails(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string {

@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestDigestTellsAMsAndSecretsApart: two events that differ in one thing that
-// decides later on have two digests.
+// TestDigestTellsAMsAndSecretsApart checks that two events that differ in one field give different
+// digests, if later decisions depend on the field.
 func TestDigestTellsAMsAndSecretsApart(t *testing.T) {
 	base := withMaster(t)
 	apply(t, base, &event.ResponseRecorded{App: 1, Response: 1}, &event.ResponseRecorded{App: 2, Response: 1},

@@ -12,9 +12,9 @@ func placed(e *event.ApplicationSubmitted, places ...yarn.Place) *event.Applicat
 	return e
 }
 
-// TestDigestTellsEffectsApart applies two events that differ in one thing that
-// decides later on: the digests must differ. A replica whose effect differs is
-// found out by this alone.
+// TestDigestTellsEffectsApart checks that two events that differ in one field give different
+// digests, if later decisions depend on the field. Only the digest reveals a replica that applied
+// an event differently.
 func TestDigestTellsEffectsApart(t *testing.T) {
 	tree2 := func(f func(e *event.QueuesConfigured)) *event.QueuesConfigured {
 		e := tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y"))
@@ -98,8 +98,8 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 	}
 }
 
-// TestDigestKnowsWhoAndWhen: two events of two applications in one queue, or on
-// two nodes alike, in the one order and in the other, are two histories.
+// TestDigestKnowsWhoAndWhen checks that equal events for two applications of one queue, or for two
+// equal nodes, give different digests in a different order.
 func TestDigestKnowsWhoAndWhen(t *testing.T) {
 	base := world(t)
 	apply(t, base, &event.ApplicationMoved{App: 1, Queue: "root.b.x"}, ask(1, k1, 5, 3), ask(2, k1, 5, 3), allocated(1, 1, k1, 1), allocated(2, 1, k1, 1))

@@ -11,18 +11,18 @@ import (
 	"rmd/yarn"
 )
 
-// DynamicQueue is what a queue has that a submission created and the configuration does not list. It
-// is at the slot of its Queue.
+// DynamicQueue has the additional fields of a queue that a submission created and that the
+// configuration does not list. Its slot is the slot of its Queue.
 type DynamicQueue struct {
-	Number        uint64 // in the order of creation
+	Number        uint64 // ascending in the order of creation
 	CreatedMillis int64
-	IdleMillis    int64 // since when it has no applications and no queues below; 0: it has some
+	IdleMillis    int64 // since when it has no applications and no children; 0: in use
 	Active        bool  // see yarn.DynamicQueue
-	users         int32 // of a leaf: how many have applications there; follows from Users
+	users         int32 // of the leaf; not in snapshots: follows from Users
 }
 
-// DynamicQueuesOf are the dynamic queues in the order of their creation, by slot: parents come before
-// their children.
+// DynamicQueuesOf returns the dynamic queues by slot, in the order of their creation. Parents come
+// before their children.
 func (s *State) DynamicQueuesOf() iter.Seq2[uint32, *DynamicQueue] {
 	slots := make([]uint32, 0, s.DynamicQueues.Len())
 	s.DynamicQueues.Each(func(slot uint32, _ *DynamicQueue) bool { slots = append(slots, slot); return true })
@@ -38,7 +38,7 @@ func (s *State) DynamicQueuesOf() iter.Seq2[uint32, *DynamicQueue] {
 	}
 }
 
-// DynamicQueueList is what the configuration of queues must know of them, in the same order.
+// DynamicQueueList returns the dynamic queues for the queue configuration, in the same order.
 func (s *State) DynamicQueueList() []yarn.DynamicQueue {
 	out := make([]yarn.DynamicQueue, 0, s.DynamicQueues.Len())
 	for slot := range s.DynamicQueuesOf() {
@@ -48,8 +48,8 @@ func (s *State) DynamicQueueList() []yarn.DynamicQueue {
 	return out
 }
 
-// DynamicQueueSet tells sets of dynamic queues, and which of them are active, apart: equal ones have
-// equal numbers.
+// DynamicQueueSet returns a hash over the dynamic queues and which of them are active. Equal sets
+// have equal hashes.
 func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
 
 func (s *State) queueCreated(e *event.QueueCreated) error {
@@ -115,7 +115,7 @@ func (s *State) queuesActivated(e *event.QueuesActivated) error {
 	return nil
 }
 
-// setIdle notes since when a dynamic queue is idle; of another queue nothing.
+// setIdle sets IdleMillis of a dynamic queue. It does nothing for other queues.
 func (s *State) setIdle(slot uint32, millis int64) {
 	if s.DynamicQueues.Has(slot) && s.DynamicQueues.Get(slot).IdleMillis != millis {
 		s.DynamicQueues.mut(slot).IdleMillis = millis
@@ -123,10 +123,11 @@ func (s *State) setIdle(slot uint32, millis int64) {
 	}
 }
 
-// idleNow is the time for IdleMillis, where 0 means that the queue is in use.
+// idleNow returns the log's time for IdleMillis. It is never 0, which means that the queue is in
+// use.
 func (s *State) idleNow() int64 { return max(s.Meta.NowMillis, 1) }
 
-// countUsers counts users of a dynamic leaf.
+// countUsers adds by to the number of users of a dynamic leaf.
 func (s *State) countUsers(slot uint32, by int32) {
 	if !s.DynamicQueues.Has(slot) {
 		return
@@ -159,7 +160,8 @@ func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 	return nil
 }
 
-// removeDynamic removes dynamic queues. A parent that is left without queues is idle from now on.
+// removeDynamic removes the dynamic queues whose slots are set in gone. A dynamic parent that has
+// no children left becomes idle.
 func (s *State) removeDynamic(gone []bool) {
 	parents := make([]bool, len(gone))
 	for slot := range gone {
@@ -187,8 +189,8 @@ func (s *State) removeDynamic(gone []bool) {
 	s.dropQueues(keep)
 }
 
-// endDynamic makes a queue one that is not dynamic, because it is removed or the configuration lists
-// it. After the last of several, findNewestDynamic must follow.
+// endDynamic removes the DynamicQueue of a queue, because the queue is removed or the configuration
+// now lists it. The caller must call findNewestDynamic afterwards.
 func (s *State) endDynamic(slot uint32) {
 	s.dynamicSet ^= s.hashOfDynamic(slot)
 	s.DynamicQueues.release(slot)
@@ -199,7 +201,8 @@ func (s *State) findNewestDynamic() {
 	s.DynamicQueues.Each(func(_ uint32, d *DynamicQueue) bool { s.newestDynamic = max(s.newestDynamic, d.Number); return true })
 }
 
-// linkDynamicQueues makes what follows from the dynamic queues in a state from a snapshot.
+// linkDynamicQueues computes the fields that follow from dynamic queues, in a state from a
+// snapshot.
 func (s *State) linkDynamicQueues() {
 	s.DynamicQueues.Each(func(slot uint32, d *DynamicQueue) bool {
 		s.newestDynamic = max(s.newestDynamic, d.Number)

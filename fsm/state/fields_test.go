@@ -7,8 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestWhatRecordsRemember compares whole records, so that no field of an event
-// is lost on its way.
+// TestWhatRecordsRemember compares whole records, so that no field of an event is forgotten.
 func TestWhatRecordsRemember(t *testing.T) {
 	s := world(t)
 	at := func(ms int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: ms} }
@@ -129,8 +128,8 @@ func TestWhatAsksRemember(t *testing.T) {
 	}
 }
 
-// TestAMAsks: what is asked before the AM has registered is for the AM; an
-// unmanaged application has none.
+// TestAMAsks checks that asks before the AM's registration are for the AM itself, except for
+// unmanaged applications.
 func TestAMAsks(t *testing.T) {
 	s := world(t)
 	un := submit(4, "cid", "root.a")

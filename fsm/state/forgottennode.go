@@ -6,13 +6,13 @@ import (
 	"rmd/fsm/event"
 )
 
-// A node that left for good is forgotten, so that a cluster whose hosts come and go does not grow.
-// Its number and the names of its host and rack are used again. What reports by the number alone,
-// the heartbeats that report nothing, is at worst one sign of life too many for the node that has
-// the number next; everything else names the node, and its heartbeat session.
+// rmd forgets a node that has left for good, so that the state of a cluster whose hosts come and go
+// does not grow. The node's slot and the numbers of its host and rack are then reused. Only idle
+// heartbeats identify a node by its slot alone. A late one may count as a sign of life of the node
+// that has the slot next. All other messages name the node and its heartbeat session.
 
-// Forgettable reports whether a node is inactive, and no container refers to it: an AM that was not
-// told of a container's end is still told where it was.
+// Forgettable reports whether a node sends no heartbeats and no container refers to it. The
+// completion of a container that an AM has not received yet still names the container's node.
 func (s *State) Forgettable(node uint32) bool {
 	n := s.Nodes.Get(node)
 	if n.Heard() || n.Count > 0 || n.Reservation != 0 {
@@ -53,20 +53,21 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	return nil
 }
 
-// dropNodeApplications drops what a node has of applications, also of those that live.
+// dropNodeApplications removes all NodeApplications of a node, including those of running
+// applications.
 func (s *State) dropNodeApplications(n *Node) {
 	for slot := n.NodeApplications; slot != 0; {
 		p := *s.NodeApplications.Get(slot)
 		if p.Slot != 0 {
 			s.leaveNode(s.Apps.mut(p.Slot), slot)
-			n.PendingCleanups++ // which dropNodeApplication takes back
+			n.PendingCleanups++ // dropNodeApplication subtracts it again
 		}
 		s.dropNodeApplication(slot, n)
 		slot = p.nextNode
 	}
 }
 
-// leaveNode takes a node out of an application's list.
+// leaveNode removes a NodeApplication from its application's list.
 func (s *State) leaveNode(a *App, slot uint32) {
 	next := s.NodeApplications.Get(slot).nextApp
 	if a.NodeApplications == slot {
@@ -80,7 +81,7 @@ func (s *State) leaveNode(a *App, slot uint32) {
 	s.NodeApplications.mut(at).nextApp = next
 }
 
-// forgetMasters forgets that AMs ran on a node.
+// forgetMasters clears MasterNode of all applications and attempts whose AM ran on a node.
 func (s *State) forgetMasters(node uint32) {
 	s.Apps.Each(func(slot uint32, a *App) bool {
 		if a.MasterNode == node {
@@ -96,7 +97,7 @@ func (s *State) forgetMasters(node uint32) {
 	})
 }
 
-// releaseNames gives the numbers of names back that nothing uses any more.
+// releaseNames releases those of the given names that no record uses.
 func (s *State) releaseNames(names []NameID) {
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -13,7 +13,7 @@ func forgotten(n uint32, host string) *event.NodeForgotten {
 	return &event.NodeForgotten{Node: n, ID: yarn.NodeID{Host: host, Port: 1}}
 }
 
-// leaves ends what is on node 1 of nodeManagers, tells its AMs, and loses the node.
+// leaves returns nodeManagers after the containers on node 1 have completed and the node was lost.
 func leaves(t failer) *State {
 	s := nodeManagers(t)
 	s.Meta.Level = event.LevelForgottenNodes
@@ -29,7 +29,8 @@ func confirmed(t failer, s *State) *State {
 	return s
 }
 
-// TestNodeForgotten: what refers to the node goes, what others use stays, and its number is free.
+// TestNodeForgotten checks that NodeForgotten removes what refers to the node, keeps what others
+// use, and frees the node's number.
 func TestNodeForgotten(t *testing.T) {
 	s := confirmed(t, leaves(t))
 	apply(t, s, ask(1, k2, 1, 1), &event.AskChanged{App: 1, Key: k2, Name: "/r1", Count: 1})
@@ -62,7 +63,7 @@ func TestNodeForgotten(t *testing.T) {
 
 func TestNodeForgottenIsRefused(t *testing.T) {
 	s := leaves(t)
-	refuse(t, s, forgotten(1, "h1")) // the AMs have not been told of the containers' ends
+	refuse(t, s, forgotten(1, "h1")) // the AMs have not acknowledged the completions
 	confirmed(t, s)
 	for _, e := range []*event.NodeForgotten{forgotten(9, "h9"), forgotten(1, "h2"), forgotten(2, "h2")} {
 		refuse(t, s, e)
@@ -71,8 +72,8 @@ func TestNodeForgottenIsRefused(t *testing.T) {
 	refuse(t, s, forgotten(1, "h1"))
 }
 
-// TestHostsComeAndGo: 10,000 hosts, 100 at a time, leave the state as large as it was, but for
-// the digits of its counters.
+// TestHostsComeAndGo checks that 10,000 hosts that come and go, 100 at a time, do not make the
+// state larger, apart from the digits of its counters.
 func TestHostsComeAndGo(t *testing.T) {
 	s := confirmed(t, leaves(t))
 	size := len(encode(s))

@@ -7,12 +7,12 @@ import (
 	"rmd/internal/codec"
 )
 
-// FormerQueue is the queue in which an application ended, once that is removed, as a dynamic queue is
-// when it is idle. It is at the slot of its App.
+// FormerQueue is the path of the queue in which an application ended, if that queue was removed
+// later. Idle dynamic queues are removed, for instance. Its slot is the slot of its App.
 type FormerQueue struct{ Path string }
 
-// QueueOf is the path of an application's queue, or of the one in which it ended. It is empty if that was
-// removed at a feature level below LevelDynamicQueues.
+// QueueOf returns the path of an application's queue, or of the queue in which it ended. It is
+// empty if that queue was removed at a feature level below LevelDynamicQueues.
 func (s *State) QueueOf(a *App) string {
 	if s.Queues.Has(a.Queue) {
 		return s.Queues.Get(a.Queue).Path
@@ -23,8 +23,8 @@ func (s *State) QueueOf(a *App) string {
 	return ""
 }
 
-// leaveQueue keeps the path of an ended application's queue, which is removed: its slot may come to mean
-// another.
+// leaveQueue stores the path of an ended application's queue before the queue is removed. Another
+// queue may get its slot.
 func (s *State) leaveQueue(slot uint32) {
 	a := s.Apps.mut(slot)
 	if s.Meta.Level >= event.LevelDynamicQueues {

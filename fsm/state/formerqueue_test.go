@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestFormerQueue: an application keeps the name of the queue that it ended in, also when another queue
-// takes the slot of that one, and until it is forgotten.
+// TestFormerQueue checks that an application keeps the path of the queue in which it ended until it
+// is forgotten, even if another queue gets the slot of that queue.
 func TestFormerQueue(t *testing.T) {
 	s := New()
 	apply(t, s, &event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.LevelDynamicQueues},
@@ -32,8 +32,8 @@ func TestFormerQueue(t *testing.T) {
 	}
 }
 
-// TestActiveIsInTheDigest: which leaves of managed parents are active decides what they are guaranteed, so
-// replicas that disagree are found out, and the set of dynamic queues is another one.
+// TestActiveIsInTheDigest checks that the digest and DynamicQueueSet depend on which leaves of
+// managed parents are active. The guarantees of the leaves depend on it.
 func TestActiveIsInTheDigest(t *testing.T) {
 	s := refusable(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.u", true), made("root.b.v", true))

@@ -8,36 +8,37 @@ import (
 	"rmd/yarn"
 )
 
-// GangState is where an application's gang stands.
+// GangState is the state of an application's gang.
 type GangState uint8
 
-// Gang states; append only.
+// The states of a gang; append only.
 const (
 	GangAsking   GangState = iota // the attempt asks for fewer containers than the gang has members
-	GangWaiting                   // all members are asked for, and none is allocated
-	GangStarting                  // in a batch: GangStarted came, and members are still to be allocated
-	GangServed                    // all members were allocated; what is asked for beyond is not the gang's
-	GangOver                      // it timed out: its ask is served one by one
+	GangWaiting                   // the attempt asks for all members, and none is allocated
+	GangStarting                  // only within a batch: not all members are allocated yet
+	GangServed                    // all members were allocated; further asks under the key are not the gang's
+	GangOver                      // the gang timed out; its ask is served container by container
 )
 
-// Gang is an application's gang. Its ask is that of the first key that is of the gang; nothing of the
-// ask is allocated or reserved until all members start.
+// Gang is an application's gang. The gang's ask is the first one that the attempt sends under a key
+// of the gang. No container of the ask is allocated or reserved until all members can start.
 type Gang struct {
 	Spec  yarn.Gang
 	State GangState
-	// Bound says that Key is the key of the gang's ask.
+	// Bound means that the attempt has sent the gang's ask, under Key.
 	Bound bool
 	Key   yarn.SchedulerKey
-	// AskedMillis is when the first member was asked for, SinceMillis when all were: the gang's age.
+	// AskedMillis is when the attempt asked for the first member, SinceMillis when it had asked for
+	// all. The gang's age counts from SinceMillis.
 	AskedMillis, SinceMillis int64
-	ExpectedMillis           int64 // when its reservations were expected to suffice; 0: it has none
-	Left                     int64 // members to be allocated still; above 0 in GangStarting alone
+	ExpectedMillis           int64 // when its reservations are expected to suffice; 0: it has none
+	Left                     int64 // members not allocated yet; above 0 only in GangStarting
 }
 
-// HoldsBack says that containers of the gang's ask are not allocated one by one.
+// HoldsBack reports whether containers of the gang's ask must not be allocated one by one.
 func (g *Gang) HoldsBack() bool { return g.State == GangAsking || g.State == GangWaiting }
 
-// GangOf is the gang that an ask is of; nil when it is of none.
+// GangOf returns the gang to which an ask belongs, or nil.
 func (s *State) GangOf(k *Ask) *Gang {
 	if s.Gangs.Len() == 0 || k.AM || k.IncreaseOf != 0 || !s.Gangs.Has(k.App) {
 		return nil
@@ -48,13 +49,13 @@ func (s *State) GangOf(k *Ask) *Gang {
 	return nil
 }
 
-// HoldsBack says whether an ask is of a gang that has not started.
+// HoldsBack reports whether an ask belongs to a gang that has not started.
 func (s *State) HoldsBack(k *Ask) bool {
 	g := s.GangOf(k)
 	return g != nil && g.HoldsBack()
 }
 
-// followGang brings an application's gang up to date when the count of an ask has changed.
+// followGang updates an application's gang after the count of an ask has changed.
 func (s *State) followGang(k *Ask) {
 	if s.Gangs.Len() == 0 || k.AM || k.IncreaseOf != 0 || !s.Gangs.Has(k.App) {
 		return
@@ -67,7 +68,7 @@ func (s *State) followGang(k *Ask) {
 	}
 }
 
-// follow is followGang for an ask that is the gang's.
+// follow updates the gang after the count of its ask has changed.
 func (g *Gang) follow(k *Ask, now int64) {
 	switch {
 	case g.State == GangStarting:
@@ -77,7 +78,7 @@ func (g *Gang) follow(k *Ask, now int64) {
 	case !g.HoldsBack():
 	case k.Count == 0:
 		*g = Gang{Spec: g.Spec}
-	case !g.Bound && k.Reservations != 0: // they are of a time when it was no gang's ask
+	case !g.Bound && k.Reservations != 0: // the reservations were made before the gang was declared
 	default:
 		if !g.Bound {
 			g.Bound, g.Key, g.AskedMillis = true, k.Key, now
@@ -91,8 +92,8 @@ func (g *Gang) follow(k *Ask, now int64) {
 	}
 }
 
-// gangAttemptEnded has the gang of an application wait again for the next attempt, or for an AM that
-// starts over, unless members run on.
+// gangAttemptEnded resets the gang of an application, so that it waits again for the asks of the
+// next attempt, or of an AM that resynced. A gang whose members still run is not reset.
 func (s *State) gangAttemptEnded(app uint32, a *App) {
 	if !s.Gangs.Has(app) {
 		return
@@ -107,14 +108,14 @@ func (s *State) gangAttemptEnded(app uint32, a *App) {
 	s.fold(uint64(app))
 }
 
-// dropGang forgets the gang of an application.
+// dropGang removes the gang of an application.
 func (s *State) dropGang(app uint32) {
 	if s.Gangs.Has(app) {
 		s.Gangs.release(app)
 	}
 }
 
-// GangReservations are the reservations that an application's gang has, with their slots.
+// GangReservations returns the reservations of an application's gang, with their slots.
 func (s *State) GangReservations(app uint32) iter.Seq2[uint32, *Reservation] {
 	return func(yield func(uint32, *Reservation) bool) {
 		for slot, r := range s.ReservationsOf(s.Apps.Get(app)) {
@@ -125,8 +126,8 @@ func (s *State) GangReservations(app uint32) iter.Seq2[uint32, *Reservation] {
 	}
 }
 
-// GangReserved is the number of members that an application's gang has reserved nodes for, and the
-// number of those nodes.
+// GangReserved returns the number of members for which an application's gang has reserved nodes,
+// and the number of these nodes.
 func (s *State) GangReserved(app uint32) (members, nodes int64) {
 	for _, r := range s.GangReservations(app) {
 		members += int64(r.Members)
@@ -163,7 +164,7 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 	return nil
 }
 
-// gangBusy says whether an application's gang starts in this batch, or has reservations.
+// gangBusy reports whether an application's gang is in GangStarting or has reservations.
 func (s *State) gangBusy(app uint32) bool {
 	return s.Gangs.Has(app) && (s.Gangs.Get(app).Left > 0 || s.gangReserves(app))
 }
@@ -173,7 +174,7 @@ func (s *State) gangReserves(app uint32) bool {
 	return members > 0
 }
 
-// waitingGang is the gang of an event that only a gang may have which waits.
+// waitingGang returns the application and the ask of an event that requires a waiting gang.
 func (s *State) waitingGang(e event.Event, seq uint32) (app uint32, a *App, ask uint32, err error) {
 	app, a, err = s.appOf(e, seq)
 	if err != nil {

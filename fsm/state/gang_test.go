@@ -16,14 +16,15 @@ func gangReserved(number uint64, container uint64, node, members uint32) *event.
 	return &event.GangReserved{Reservation: number, App: 1, Number: container, Node: node, Members: members, ExpectedMillis: 9000}
 }
 
-// ganged is a world in which application 1 waits with a gang of 3, and both nodes have room.
+// ganged returns a world in which application 1 has a waiting gang of 3 members. Both nodes have
+// room.
 func ganged(t failer) *State {
 	s := world(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelGangs}, gangOf(3), ask(1, k1, 4, 3))
 	return s
 }
 
-// TestGang follows a gang from its first ask to the ask that is beyond it.
+// TestGang follows a gang from its first ask to an ask beyond its members.
 func TestGang(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelGangs}, gangOf(3))
@@ -58,7 +59,7 @@ func TestGang(t *testing.T) {
 	}
 	apply(t, s, allocated(1, 5, k1, 2))
 	is(Gang{State: GangServed, Bound: true, Key: k1, AskedMillis: 1000, SinceMillis: 2000})
-	apply(t, s, allocated(1, 6, k1, 2)) // beyond the gang
+	apply(t, s, allocated(1, 6, k1, 2)) // not a member of the gang
 	apply(t, s, &event.AttemptEnded{App: 1, Keep: true})
 	is(Gang{State: GangServed, Bound: true, Key: k1, AskedMillis: 1000, SinceMillis: 2000})
 	for n := range uint64(4) {
@@ -75,7 +76,8 @@ func TestGang(t *testing.T) {
 	}
 }
 
-// TestGangAskChanges: fewer than all members are no gang that waits, and begin to wait again.
+// TestGangAskChanges checks that a gang stops waiting when its attempt asks for fewer than all
+// members, and that SinceMillis starts again when it asks for all.
 func TestGangAskChanges(t *testing.T) {
 	s := ganged(t)
 	app := s.App(1)
@@ -105,7 +107,8 @@ func TestGangAskChanges(t *testing.T) {
 	}
 }
 
-// TestGangRefusals: nothing of a gang is allocated or reserved piecemeal.
+// TestGangRefusals checks that Apply rejects events that would allocate or reserve a single member,
+// and other events that do not fit the gang.
 func TestGangRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		first []event.Event
@@ -144,7 +147,7 @@ func TestGangRefusals(t *testing.T) {
 	refuse(t, s, gangOf(2))
 }
 
-// TestDigestTellsGangsApart: a replica that decides otherwise is found out.
+// TestDigestTellsGangsApart checks that different gang events give different digests.
 func TestDigestTellsGangsApart(t *testing.T) {
 	base := ganged(t)
 	seen := map[uint64]string{}
@@ -168,7 +171,7 @@ func TestDigestTellsGangsApart(t *testing.T) {
 	}
 }
 
-// TestDamagedGangsAreSeen has a damage for every rule of checkGangs.
+// TestDamagedGangsAreSeen damages a gang for every rule of checkGangs.
 func TestDamagedGangsAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, g *Gang){
 		"no application": func(s *State, g *Gang) { *s.Gangs.place(99) = *g },

@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// longRuns makes the property tests of this test take more steps than rapid's
-// 30, unless the command line says how many.
+// longRuns sets the number of steps of rapid's state machines for this test, unless the command
+// line sets it.
 func longRuns(t *testing.T, steps string) {
 	f := flag.Lookup("rapid.steps")
 	if f.Value.String() != f.DefValue {
@@ -24,7 +24,7 @@ func longRuns(t *testing.T, steps string) {
 	t.Cleanup(func() { _ = flag.Set(f.Name, f.DefValue) })
 }
 
-// encode writes every section, and every record apart, as a snapshot does.
+// encode encodes every section and every record separately, as a snapshot does.
 func encode(s *State) []byte {
 	c := codec.NewEncoder(nil)
 	for _, sec := range Sections() {
@@ -43,7 +43,7 @@ func encode(s *State) []byte {
 	return c.Bytes()
 }
 
-// decode fills an empty state from what encode wrote and reindexes it.
+// decode decodes the result of encode into a new state and calls Reindex.
 func decode(data []byte) (*State, error) {
 	s, c := New(), codec.NewDecoder(data)
 	for _, sec := range Sections() {
@@ -69,7 +69,7 @@ func decode(data []byte) (*State, error) {
 	return s, s.Reindex()
 }
 
-// failer is what a *testing.T and a *rapid.T have in common.
+// failer has the methods that *testing.T and *rapid.T share.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -88,8 +88,7 @@ func apply(t failer, s *State, events ...event.Event) {
 	}
 }
 
-// refuse applies an event that does not follow, and holds the state to be the
-// same to the byte afterwards.
+// refuse checks that Apply rejects an event and that the state's encoding is the same afterwards.
 func refuse(t failer, s *State, e event.Event) {
 	t.Helper()
 	before := encode(s)
@@ -149,7 +148,7 @@ func ref(app uint32, number uint64) event.ContainerRef {
 	return event.ContainerRef{App: app, Attempt: 1, Number: number}
 }
 
-// world is a small cluster: a tree of three levels, two nodes of 8 GB, and two
+// world returns a small cluster: a queue tree of three levels, two nodes of 8 GB, and two
 // registered applications: 1 of ann in root.a, 2 of bob in root.b.x.
 func world(t failer) *State {
 	t.Helper()

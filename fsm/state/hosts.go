@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// Allowed says whether the lists let a host register; names and addresses are
-// taken as they are written, whatever the case.
+// Allowed reports whether a host may register. It compares names and addresses literally, but
+// ignores case.
 func (h *HostLists) Allowed(host string) bool {
 	if h.Excluded(host) {
 		return false
@@ -19,14 +19,14 @@ func (h *HostLists) Allowed(host string) bool {
 	return listed || len(h.Include) == 0
 }
 
-// Excluded says whether a host is in the list of those that may not register.
+// Excluded reports whether a host is in the exclude list.
 func (h *HostLists) Excluded(host string) bool {
 	_, found := slices.BinarySearch(h.Exclude, strings.ToLower(host))
 	return found
 }
 
-// ExcludedUnknown lists the excluded hosts of which no node is known, in the order of their names.
-// As under YARN, each is a DECOMMISSIONED node without a port.
+// ExcludedUnknown returns a node for each excluded host that has no known node, ordered by name. As
+// in YARN, these nodes are DECOMMISSIONED and have no port.
 func (s *State) ExcludedUnknown() (nodes []*Node) {
 	if len(s.Hosts.Exclude) == 0 {
 		return nil
@@ -41,11 +41,11 @@ func (s *State) ExcludedUnknown() (nodes []*Node) {
 	return nodes
 }
 
-// NeverRegistered says whether the node is one of ExcludedUnknown.
+// NeverRegistered reports whether the node is one that ExcludedUnknown returns.
 func (n *Node) NeverRegistered() bool { return n.Registered == 0 && n.ID.Port == 0 }
 
-// misplaced returns a host that a list does not hold as it must: in lower case,
-// sorted, once.
+// misplaced returns the first host that breaks the order of a list. Lists are in lower case, sorted
+// and without duplicates.
 func misplaced(list []string) (host string, found bool) {
 	for i, host := range list {
 		if host != strings.ToLower(host) || (i > 0 && list[i-1] >= host) {

@@ -1,12 +1,11 @@
 package state
 
-// index finds slots by hash: open addressing in copy-on-write pages. An entry
-// holds a slot and its distance from where its hash would place it; the caller
-// brings the hash and the comparison. The distance tells most entries of
-// other hashes apart without looking at their records, and lets a gap be closed
-// without hashing those behind it. The index is derived from its table and
-// rebuilt when a snapshot is restored, so its layout may depend on history
-// without harm: nothing ever ranges over it.
+// index finds slots by hash. It is a hash table with open addressing in copy-on-write pages. An
+// entry has a slot and its distance from the home position of its hash. The caller supplies the
+// hash and the comparison. The distance rules out most entries with other hashes without a look at
+// their records, and remove can close a gap without hashing the entries behind it. The index is
+// derived from its table and rebuilt from a snapshot, so its layout may depend on history: nothing
+// ranges over it.
 type index struct {
 	pages []*indexPage
 	owned owned
@@ -14,8 +13,8 @@ type index struct {
 	n     uint32
 }
 
-// An entry is the distance above the slot's bits; 0 is none. A distance of far
-// stands for itself and all beyond.
+// An entry has the distance in the bits above the slot; entry 0 is empty. The distance far means
+// far or more.
 const (
 	slotBits = 26
 	slotMask = 1<<slotBits - 1
@@ -63,10 +62,10 @@ func (x *index) set(i, entry uint32) {
 	pg.entry[i%indexPageSize] = entry
 }
 
-// put sets an entry at i that is at home elsewhere.
+// put sets the entry at i for a slot whose home position is home.
 func (x *index) put(i, home, slot uint32) { x.set(i, min((i-home)&x.mask, far)<<slotBits|slot) }
 
-// probe meets the slots that may have a hash, one by one.
+// probe iterates over the slots that may have a given hash.
 type probe struct {
 	x    *index
 	at   uint32
@@ -75,7 +74,7 @@ type probe struct {
 
 func (x *index) probe(hash uint64) probe { return probe{x: x, at: uint32(hash) & x.mask} }
 
-// next returns the next slot, or 0 when there is no more.
+// next returns the next slot, or 0 if there are no more.
 func (p *probe) next() uint32 {
 	for {
 		e := p.x.at(p.at)
@@ -90,7 +89,7 @@ func (p *probe) next() uint32 {
 	}
 }
 
-// find returns the slot for which same holds, or 0.
+// find returns the slot for which same returns true, or 0.
 func (x *index) find(hash uint64, same func(slot uint32) bool) uint32 {
 	p := x.probe(hash)
 	for {
@@ -100,8 +99,8 @@ func (x *index) find(hash uint64, same func(slot uint32) bool) uint32 {
 	}
 }
 
-// insert adds a slot below MaxSlots that is not in the index yet. hashOf gives
-// the hash of a slot already there, for when the index must grow.
+// insert adds a slot that is below MaxSlots and not in the index. hashOf returns the hash of a slot
+// in the index; insert calls it when the index grows.
 func (x *index) insert(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	if size := x.mask + 1; x.n >= size/4*3 {
 		x.resize(size*2, hashOf)
@@ -126,7 +125,7 @@ func (x *index) resize(size uint32, hashOf func(slot uint32) uint64) {
 	}
 }
 
-// reserve makes room for n slots in an empty index, as much as growing would.
+// reserve gives an empty index the size that it would have after n inserts.
 func (x *index) reserve(n int) {
 	size := x.mask + 1
 	for uint64(n) > uint64(size)/4*3 {
@@ -135,7 +134,7 @@ func (x *index) reserve(n int) {
 	x.reset(size)
 }
 
-// remove takes a slot out and closes the gap (no tombstones).
+// remove removes a slot and closes the gap, without tombstones.
 func (x *index) remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	i := uint32(hash) & x.mask
 	for x.at(i)&slotMask != slot {
@@ -155,7 +154,7 @@ func (x *index) remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64
 		if e>>slotBits == far {
 			home = uint32(hashOf(e&slotMask)) & x.mask
 		}
-		// A slot may move back only to where its own probe would still meet it.
+		// An entry may move back only to a position where its own probe still finds it.
 		if (j-home)&x.mask >= (j-i)&x.mask {
 			x.put(i, home, e&slotMask)
 			i = j
@@ -164,7 +163,7 @@ func (x *index) remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64
 	x.set(i, 0)
 }
 
-// hash64 spreads a number over 64 bits (the finalizer of SplitMix64).
+// hash64 mixes the bits of a number (the finalizer of SplitMix64).
 func hash64(v uint64) uint64 {
 	v += 0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
@@ -172,7 +171,7 @@ func hash64(v uint64) uint64 {
 	return v ^ v>>31
 }
 
-// hashString is FNV-1a, spread.
+// hashString returns the FNV-1a hash of s, mixed by hash64.
 func hashString(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := 0; i < len(s); i++ {

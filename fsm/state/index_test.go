@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// keyed is one fork of an index with its oracle: the key of every slot. Few
-// hashes make for long probes.
+// keyed is one fork of an index with its oracle, the key of every slot. Keys have few hashes, so
+// that probes are long.
 type keyed struct {
 	x    index
 	want map[uint32]uint64 // slot to key
@@ -99,11 +99,11 @@ func TestIndexGrows(t *testing.T) {
 	if size := x.mask + 1; x.n*4 > size*3 || size > n*3 {
 		t.Errorf("%d slots in an index of %d", x.n, size)
 	}
-	x.remove(hash(n+1), n+1, hash) // not there: no harm
+	x.remove(hash(n+1), n+1, hash) // not in the index: does nothing
 }
 
-// TestIndexFar lets slots stand further from home than an entry can say, closes
-// gaps among them and wraps round the end.
+// TestIndexFar places slots further from home than an entry can record, closes gaps among them, and
+// wraps around the end.
 func TestIndexFar(t *testing.T) {
 	const n = 3 * far
 	home := func(slot uint32) uint64 { return uint64(indexPageSize - 40 + slot%2) } // of the smallest index

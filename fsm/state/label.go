@@ -7,33 +7,33 @@ import (
 	"rmd/yarn"
 )
 
-// Node labels. A label makes a partition of the nodes that have it; nodes without one are the
-// default partition, label 0. What is charged to a partition is in labeluse.go.
+// The nodes with one label form a partition. Nodes without a label form the default partition,
+// whose label is 0. labeluse.go has the sums of what queues and users use of each partition.
 
-// LabelID is a label's number: its slot in Labels.
+// LabelID is the number of a label: its slot in Labels.
 type LabelID = uint16
 
-// MaxLabels bounds the labels that a cluster ever knew. They are few, and kept for ever.
+// MaxLabels bounds the number of labels that a cluster has ever known. Labels are never deleted.
 const MaxLabels = 4096
 
-// Label is a node label. A label that was removed keeps its number: asks for it wait until it
-// comes back.
+// Label is a node label. A removed label keeps its number, because asks for it wait until an
+// operator adds it again.
 type Label struct {
 	Name      string
-	Listed    bool          // in the cluster's collection; else removed
-	Exclusive bool          // its nodes are not lent to asks without a label
+	Listed    bool          // in the cluster's collection; false: removed
+	Exclusive bool          // asks without a label may not use its nodes
 	Total     yarn.Resource // sum of Node.Total over its usable nodes; kept by countNode
 	Nodes     int32         // usable nodes
 }
 
-// LabelledHost maps a host to a label, or, with a port, one NodeManager whose label is not its
-// host's. The host need not be registered.
+// LabelledHost maps a host to a label or, if ID has a port, one NodeManager whose label differs
+// from its host's. The host need not be registered.
 type LabelledHost struct {
 	ID    yarn.NodeID
-	Label LabelID // 0, of a NodeManager alone: it has none though its host has one
+	Label LabelID // 0 only for a NodeManager without a label on a host with one
 }
 
-// Label finds a label by name, also one that was removed; 0 when there was none.
+// Label returns the number of a label, even if it was removed, or 0 if there never was one.
 func (s *State) Label(name string) LabelID {
 	if name == "" {
 		return 0
@@ -41,14 +41,14 @@ func (s *State) Label(name string) LabelID {
 	return LabelID(s.byLabel.find(hashString(name), func(slot uint32) bool { return s.Labels.Get(slot).Name == name }))
 }
 
-// ListedLabel finds a label of the cluster's collection; ok is false when it is not in there. The
-// empty name is that of the default partition.
+// ListedLabel returns the number of a label. ok is false if the label is not in the cluster's
+// collection. The empty name is the default partition.
 func (s *State) ListedLabel(name string) (id LabelID, ok bool) {
 	id = s.Label(name)
 	return id, name == "" || (id != 0 && s.Labels.Get(uint32(id)).Listed)
 }
 
-// LabelName is the name of a label; empty for 0.
+// LabelName returns the name of a label, or "" for 0.
 func (s *State) LabelName(id LabelID) string {
 	if id == 0 {
 		return ""
@@ -56,8 +56,8 @@ func (s *State) LabelName(id LabelID) string {
 	return s.Labels.Get(uint32(id)).Name
 }
 
-// LabelledNodes lists what has a label, by host and port: hosts, with port 0, and NodeManagers that
-// are usable or of which the map says something.
+// LabelledNodes returns the hosts (with port 0) and NodeManagers that have a label, ordered by host
+// and port. A NodeManager is included if it is usable or has an entry of its own in the map.
 func (s *State) LabelledNodes() []LabelledHost {
 	var out []LabelledHost
 	s.LabelledHosts.Each(func(_ uint32, h *LabelledHost) bool {
@@ -82,7 +82,7 @@ func (s *State) hashOfLabelledHost(slot uint32) uint64 {
 	return hashString(s.LabelledHosts.Get(slot).ID.Host)
 }
 
-// PartitionTotal is what the usable nodes of a partition have.
+// PartitionTotal returns the sum of the resources of a partition's usable nodes.
 func (s *State) PartitionTotal(label LabelID) yarn.Resource {
 	if label != 0 {
 		return s.Labels.Get(uint32(label)).Total
@@ -92,7 +92,7 @@ func (s *State) PartitionTotal(label LabelID) yarn.Resource {
 	return total
 }
 
-// PartitionNodes is how many usable nodes a partition has.
+// PartitionNodes returns the number of usable nodes in a partition.
 func (s *State) PartitionNodes(label LabelID) int32 {
 	if label != 0 {
 		return s.Labels.Get(uint32(label)).Nodes
@@ -102,8 +102,8 @@ func (s *State) PartitionNodes(label LabelID) int32 {
 	return n
 }
 
-// AskedLabel is the label of the ask that a container serves. If its node has another one, the node
-// is lent to the container.
+// AskedLabel returns the label of the ask for which a container was allocated. A node with another
+// label is lent to the container.
 func (s *State) AskedLabel(container uint32) LabelID {
 	if !s.AskedLabels.Has(container) {
 		return 0
@@ -111,8 +111,8 @@ func (s *State) AskedLabel(container uint32) LabelID {
 	return *s.AskedLabels.Get(container)
 }
 
-// AskedLabelOf is the name of the label of the ask that a container serves; empty for none, and when
-// the container is gone.
+// AskedLabelOf returns the name of the label of the ask for which a container was allocated. It is
+// empty for no label, and if the container no longer exists.
 func (s *State) AskedLabelOf(id yarn.ContainerID) string {
 	if s.AskedLabels.Len() == 0 {
 		return ""
@@ -120,7 +120,7 @@ func (s *State) AskedLabelOf(id yarn.ContainerID) string {
 	return s.LabelName(s.AskedLabel(s.ContainerByID(id)))
 }
 
-// labelsKnown says whether the replicas of the cluster know labels.
+// labelsKnown reports whether the feature level has labels.
 func (s *State) labelsKnown() bool { return s.Meta.Level >= event.LevelLabels }
 
 func (s *State) labelsSet(e *event.LabelsSet) error {
@@ -169,7 +169,8 @@ func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
 	return nil
 }
 
-// dropUnlisted takes removed labels off the map of hosts.
+// dropUnlisted removes the entries of removed labels, and entries that have become redundant, from
+// the map of hosts.
 func (s *State) dropUnlisted() {
 	var unlisted, same []uint32
 	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
@@ -208,7 +209,7 @@ func (s *State) nodesLabelled(e *event.NodesLabelled) error {
 	return nil
 }
 
-// mapHost maps a host, or one NodeManager, to a label. What a host has holds for all its
+// mapHost maps a host, or one NodeManager, to a label. The mapping of a host replaces those of its
 // NodeManagers.
 func (s *State) mapHost(id yarn.NodeID, label LabelID) {
 	usual := LabelID(0)
@@ -234,17 +235,17 @@ func (s *State) unmapHost(slot uint32) {
 	s.LabelledHosts.release(slot)
 }
 
-// labelledHost finds what is said of exactly this host or NodeManager.
+// labelledHost returns the slot of the entry for exactly this host or NodeManager, or 0.
 func (s *State) labelledHost(id yarn.NodeID) uint32 {
 	return s.byLabelledHost.find(hashString(id.Host), func(slot uint32) bool { return s.LabelledHosts.Get(slot).ID == id })
 }
 
-// anyOfHost finds anything that is said of a host.
+// anyOfHost returns the slot of an entry for a host or one of its NodeManagers, or 0.
 func (s *State) anyOfHost(host string) uint32 {
 	return s.byLabelledHost.find(hashString(host), func(slot uint32) bool { return s.LabelledHosts.Get(slot).ID.Host == host })
 }
 
-// hostLabel is the label of a host's NodeManagers of which nothing else is said.
+// hostLabel returns the label of a host's NodeManagers that have no entry of their own.
 func (s *State) hostLabel(host string) LabelID {
 	if slot := s.labelledHost(yarn.NodeID{Host: host}); slot != 0 {
 		return s.LabelledHosts.Get(slot).Label
@@ -252,7 +253,7 @@ func (s *State) hostLabel(host string) LabelID {
 	return 0
 }
 
-// MappedLabel is the label that a node has, or will have when it registers.
+// MappedLabel returns the label that a node has, or will have when it registers.
 func (s *State) MappedLabel(id yarn.NodeID) LabelID {
 	if s.LabelledHosts.Len() == 0 {
 		return 0
@@ -263,8 +264,8 @@ func (s *State) MappedLabel(id yarn.NodeID) LabelID {
 	return s.hostLabel(id.Host)
 }
 
-// Mapped reports whether a host with all its NodeManagers, or one of them, has a label already, so
-// that to label it so changes nothing.
+// Mapped reports whether a mapping of a host, or of one NodeManager, to a label would change
+// nothing.
 func (s *State) Mapped(id yarn.NodeID, label LabelID) bool {
 	if id.Port != 0 {
 		return s.MappedLabel(id) == label
@@ -276,7 +277,7 @@ func (s *State) Mapped(id yarn.NodeID, label LabelID) bool {
 	return s.hostLabel(id.Host) == label && others == 0
 }
 
-// relabelNodes gives every node the label that it is mapped to.
+// relabelNodes gives every node the label to which it is mapped.
 func (s *State) relabelNodes() {
 	s.touched.Labels = true
 	r := relabelling{sum: map[relabelled]int{}}
@@ -294,8 +295,8 @@ func (s *State) relabelNodes() {
 	}
 }
 
-// relabelling sums up what applications use from one partition to another, so that each is charged
-// once, however many nodes get another label.
+// relabelling sums what each application uses and reserves on nodes that move from one partition to
+// another. Each application is then charged once per pair of partitions, not once per node.
 type relabelling struct {
 	moves []relabelMove
 	sum   map[relabelled]int // index in moves; looked up by key only
@@ -322,8 +323,8 @@ func (r *relabelling) add(k relabelled, used, reserved yarn.Resource) {
 	m.used, m.reserved = m.used.Add(used), m.reserved.Add(reserved)
 }
 
-// relabel moves a node to another partition, with what is charged for it: its live containers, the
-// AMs among them, its reservation, and what is asked for its containers to grow.
+// relabel moves a node to another partition, with all that is charged for it: live containers, AMs,
+// the reservation, and hidden asks for increases.
 func (s *State) relabel(slot uint32, to LabelID, moves *relabelling) {
 	n := s.Nodes.mut(slot)
 	from := n.Label
@@ -354,8 +355,8 @@ func (s *State) relabel(slot uint32, to LabelID, moves *relabelling) {
 	}
 }
 
-// growthLabel is the label of what a container asks for to grow, on a node with a label: the node's,
-// unless the node is lent to it.
+// growthLabel returns the label of the hidden ask of a container on a node with the given label.
+// The label is the node's, or none if the node is lent to the container.
 func (s *State) growthLabel(container uint32, node LabelID) LabelID {
 	if node != 0 && s.AskedLabel(container) == 0 && !s.Labels.Get(uint32(node)).Exclusive {
 		return 0
@@ -363,8 +364,7 @@ func (s *State) growthLabel(container uint32, node LabelID) LabelID {
 	return node
 }
 
-// relabelGrowth gives what containers ask for to grow the labels that follow from which labels are
-// exclusive.
+// relabelGrowth updates the labels of hidden asks after labels have become exclusive or shareable.
 func (s *State) relabelGrowth() {
 	s.Resizes.Each(func(_ uint32, r *Resize) bool {
 		if r.Ask != 0 {
@@ -375,7 +375,8 @@ func (s *State) relabelGrowth() {
 	})
 }
 
-// relabelMaster moves the current AM of an application to another partition.
+// relabelMaster moves an AM container's charge to another partition if it is its application's
+// current AM.
 func (s *State) relabelMaster(c *Container, to LabelID) {
 	a := s.Apps.mut(c.App)
 	if c.Attempt != a.Attempt || c.Number != a.MasterNumber {
@@ -416,7 +417,7 @@ func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
 	return nil
 }
 
-// labelAsk has an ask wait for nodes of another partition.
+// labelAsk changes the label of an ask.
 func (s *State) labelAsk(slot uint32, a *App, to LabelID) {
 	k := s.Asks.mut(slot)
 	pending := k.Size.Times(k.Count)
@@ -443,7 +444,7 @@ func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
 	return nil
 }
 
-// linkLabels gives nodes of a state from a snapshot the labels that they are mapped to.
+// linkLabels sets Node.Label, which follows from LabelledHosts, in a state from a snapshot.
 func (s *State) linkLabels() {
 	if s.LabelledHosts.Len() == 0 {
 		return

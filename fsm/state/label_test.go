@@ -17,7 +17,8 @@ func label(names ...string) *event.LabelsSet {
 	return e
 }
 
-// on maps "host" or "host:1" to labels, two words each.
+// on returns an event that maps hosts ("host") and NodeManagers ("host:1") to labels. words are
+// pairs of a node and a label.
 func on(words ...string) *event.NodesLabelled {
 	e := &event.NodesLabelled{}
 	for i := 0; i < len(words); i += 2 {
@@ -30,14 +31,14 @@ func on(words ...string) *event.NodesLabelled {
 	return e
 }
 
-// labelled is world with the labels gpu and ssd.
+// labelled returns world with the labels gpu and ssd.
 func labelled(t failer) *State {
 	s := world(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelLabels}, label("gpu", "ssd"))
 	return s
 }
 
-// TestNodeLabels maps hosts and NodeManagers, known and unknown ones.
+// TestNodeLabels maps hosts and NodeManagers to labels, registered and unregistered ones.
 func TestNodeLabels(t *testing.T) {
 	s := labelled(t)
 	at := func(host string, port uint16) string {
@@ -76,7 +77,7 @@ func TestNodeLabels(t *testing.T) {
 	}
 }
 
-// TestReservationUnderALabel is scenario 42, as far as the state goes.
+// TestReservationUnderALabel checks the sums of scenario 42.
 func TestReservationUnderALabel(t *testing.T) {
 	s := labelled(t)
 	x := s.Label("gpu")
@@ -108,8 +109,8 @@ func TestReservationUnderALabel(t *testing.T) {
 	}
 }
 
-// TestRelabelledNode is scenario 45, as far as the state goes: what runs on a node is charged to its
-// new partition, with the AM.
+// TestRelabelledNode checks the sums of scenario 45: the containers on a node, including the AM,
+// are charged to the node's new partition.
 func TestRelabelledNode(t *testing.T) {
 	s := labelled(t)
 	x, y := s.Label("gpu"), s.Label("ssd")
@@ -120,7 +121,7 @@ func TestRelabelledNode(t *testing.T) {
 		t.Errorf("an AM of gpu: %+v, %+v; without a label %s", q, u, s.Queues.Get(leaf).AMUsed)
 	}
 	apply(t, s, &event.ContainerAllocated{App: 3, Number: 1, Key: k1, Node: 1, Locality: yarn.OffSwitch, AM: true},
-		ask(1, k2, 1, 2), allocated(1, 1, k2, 1)) // lent: it asks for no label
+		ask(1, k2, 1, 2), allocated(1, 1, k2, 1)) // lent: the ask has no label
 	if c := s.Container(ref(1, 1)); s.AskedLabel(c) != 0 || s.AskedLabel(s.Container(ref(3, 1))) != x {
 		t.Error("the containers do not know which label was asked")
 	}
@@ -147,7 +148,8 @@ func TestRelabelledNode(t *testing.T) {
 	}
 }
 
-// TestIncreaseOnARelabelledNode has what is asked for a container to grow follow the container's node.
+// TestIncreaseOnARelabelledNode checks that the hidden ask of a container gets the new label of the
+// container's node.
 func TestIncreaseOnARelabelledNode(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
@@ -162,7 +164,8 @@ func TestIncreaseOnARelabelledNode(t *testing.T) {
 	}
 }
 
-// TestMoveWithLabels takes what an application has of partitions along to another leaf.
+// TestMoveWithLabels checks that the use of labels' partitions moves with an application to another
+// leaf.
 func TestMoveWithLabels(t *testing.T) {
 	s := labelled(t)
 	x := s.Label("gpu")
@@ -181,7 +184,7 @@ func TestMoveWithLabels(t *testing.T) {
 	}
 }
 
-// TestPutBackUnderItsLabel has the ask of a container that was never told wait for its label again.
+// TestPutBackUnderItsLabel checks that a restored ask keeps the label of its container.
 func TestPutBackUnderItsLabel(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
@@ -237,7 +240,7 @@ func TestLabelDigests(t *testing.T) {
 	}
 }
 
-// TestCheckSeesLabels spoils what is kept of labels.
+// TestCheckSeesLabels damages each record about labels.
 func TestCheckSeesLabels(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
 		"a label's total":         func(s *State) { s.Labels.mut(1).Total = gb(1) },
@@ -258,7 +261,7 @@ func TestCheckSeesLabels(t *testing.T) {
 	}
 }
 
-// TestRelabelTenThousandNodes relabels the nodes of a large cluster with one event.
+// TestRelabelTenThousandNodes changes the labels of all nodes of a large cluster with one event.
 func TestRelabelTenThousandNodes(t *testing.T) {
 	s := labelled(t)
 	const nodes = 10_000

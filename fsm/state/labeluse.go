@@ -2,26 +2,26 @@ package state
 
 import "rmd/yarn"
 
-// Queue and User keep the sums of the default partition. What they use of the partition of a label
-// is here, so that a cluster without labels has nothing of it.
+// Queue and User have the sums of the default partition. LabelUses has those of labels' partitions,
+// so that a cluster without labels stores none.
 
-// Use is what a queue or a user has of one partition.
+// Use has what a queue or a user uses and wants of one partition.
 type Use struct {
-	Used       yarn.Resource // by live containers and reservations
-	Reserved   yarn.Resource // the part of Used that is reservations; of queues alone
-	Pending    yarn.Resource // of the asks that name the label; of queues alone
-	AMUsed     yarn.Resource // AMs of active applications; of leaves and users
-	ActiveUsed yarn.Resource // the part of Used that active users have; of leaves alone
+	Used       yarn.Resource // live containers and reservations
+	Reserved   yarn.Resource // the part of Used that is reserved; queues only
+	Pending    yarn.Resource // asks that name the label; queues only
+	AMUsed     yarn.Resource // AMs of active applications; leaves and users only
+	ActiveUsed yarn.Resource // the part of Used by active users; leaves only
 }
 
-// LabelUse is what a queue, or a user of a leaf, has of a label's partition. It exists while any of
-// that is not zero.
+// LabelUse has the Use of a queue, or of a user of a leaf, in a label's partition. It exists while
+// it is not zero.
 type LabelUse struct {
 	labelUseKey
 	Use
 }
 
-// labelUseKey names a label with a queue or a user; the other one of them is 0.
+// labelUseKey names a label with a queue or with a user. The other field is 0.
 type labelUseKey struct {
 	Label       LabelID
 	Queue, User uint32
@@ -44,13 +44,13 @@ func (s *State) useOf(k labelUseKey) Use {
 	return Use{}
 }
 
-// QueueUseSlot is the slot in LabelUses of what a queue has of a label's partition; 0 when it has
-// nothing. A right guess saves the search; the last answer mostly is one.
+// QueueUseSlot returns the slot of a queue's LabelUse, or 0 if there is none. If guess is the right
+// slot, no search is needed. Callers pass the previous result as guess.
 func (s *State) QueueUseSlot(queue uint32, label LabelID, guess uint32) uint32 {
 	return s.labelUseNear(guess, labelUseKey{Label: label, Queue: queue})
 }
 
-// UserUseSlot is QueueUseSlot for a user of a leaf.
+// UserUseSlot is like QueueUseSlot for a user of a leaf.
 func (s *State) UserUseSlot(user uint32, label LabelID, guess uint32) uint32 {
 	return s.labelUseNear(guess, labelUseKey{Label: label, User: user})
 }
@@ -62,7 +62,7 @@ func (s *State) labelUseNear(guess uint32, k labelUseKey) uint32 {
 	return s.labelUse(k)
 }
 
-// QueueUse is what a queue has of a partition.
+// QueueUse returns what a queue uses and wants of a partition.
 func (s *State) QueueUse(queue uint32, label LabelID) Use {
 	if label != 0 {
 		return s.useOf(labelUseKey{Label: label, Queue: queue})
@@ -71,7 +71,7 @@ func (s *State) QueueUse(queue uint32, label LabelID) Use {
 	return Use{Used: q.Used, Reserved: q.Reserved, Pending: q.Pending, AMUsed: q.AMUsed, ActiveUsed: q.ActiveUsed}
 }
 
-// TotalUse is what a queue has of all partitions together.
+// TotalUse returns what a queue uses and wants of all partitions together.
 func (s *State) TotalUse(queue uint32) Use {
 	sum := s.QueueUse(queue, 0)
 	s.Labels.Each(func(label uint32, _ *Label) bool {
@@ -83,7 +83,7 @@ func (s *State) TotalUse(queue uint32) Use {
 	return sum
 }
 
-// UserUse is what a user of a leaf has of a partition.
+// UserUse returns what a user of a leaf uses of a partition.
 func (s *State) UserUse(user uint32, label LabelID) Use {
 	if label != 0 {
 		return s.useOf(labelUseKey{Label: label, User: user})
@@ -92,7 +92,8 @@ func (s *State) UserUse(user uint32, label LabelID) Use {
 	return Use{Used: u.Used, AMUsed: u.AMUsed}
 }
 
-// changeUse changes the use of a label's partition.
+// changeUse calls f to change the LabelUse with the given key. It creates the record if there is
+// none, and removes it if it becomes zero.
 func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
 	slot := s.labelUse(k)
 	if slot == 0 {
@@ -110,14 +111,14 @@ func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
 	}
 }
 
-// chainUse changes the use of a queue and all its ancestors.
+// chainUse calls f to change the use of a queue and of all its ancestors.
 func (s *State) chainUse(label LabelID, queue uint32, f func(u *Use)) {
 	for slot := queue; slot != 0; slot = s.Queues.Get(slot).Parent {
 		s.changeUse(labelUseKey{Label: label, Queue: slot}, f)
 	}
 }
 
-// chargeLabel is charge for the partition of a label.
+// chargeLabel is charge for a label's partition.
 func (s *State) chargeLabel(a *App, label LabelID, used, reserved yarn.Resource, containers int64) {
 	s.changeUse(labelUseKey{Label: label, User: a.UserSlot}, func(u *Use) { u.Used = u.Used.Add(used) })
 	var ofActive, ofLeaf yarn.Resource
@@ -138,15 +139,15 @@ func (s *State) chargeLabel(a *App, label LabelID, used, reserved yarn.Resource,
 	s.foldResource(ofLeaf)
 }
 
-// chargeAM adds an AM to what AMs have of its label's partition.
+// chargeAM adds am to the AMUsed of the leaf and the user in the partition of the AM's label.
 func (s *State) chargeAM(a *App, am yarn.Resource) {
 	add := func(u *Use) { u.AMUsed = u.AMUsed.Add(am) }
 	s.changeUse(labelUseKey{Label: a.AMLabel, Queue: a.Queue}, add)
 	s.changeUse(labelUseKey{Label: a.AMLabel, User: a.UserSlot}, add)
 }
 
-// activateUses counts what a user has of labels' partitions among what active users have, or takes
-// it out again.
+// activateUses adds a user's use of labels' partitions to ActiveUsed of the leaf, or subtracts it
+// if active is false.
 func (s *State) activateUses(user uint32, active bool) {
 	if s.LabelUses.Len() == 0 {
 		return
@@ -164,8 +165,8 @@ func (s *State) activateUses(user uint32, active bool) {
 	})
 }
 
-// shiftLabels takes what an application has of labels' partitions out of its leaf and user (−1), or
-// puts it in (1). It returns all of it.
+// shiftLabels adds (sign 1) or subtracts (sign −1) what an application uses and wants of labels'
+// partitions to or from its leaf and user. It returns the sum over all labels.
 func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	if s.Labels.Len() == 0 {
 		return all, 0

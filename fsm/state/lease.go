@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// A reserved node's idle room may be lent. The container that runs there has a Lease as long as the
-// reservation stands. When the reservation ends, its leases end too, and the containers are ordinary
-// ones.
+// A reservation may lend the idle room of its node. A container that runs there has a Lease as long
+// as the reservation exists. When the reservation ends, its leases end too, and their containers
+// become ordinary ones.
 
 func (s *State) containerLent(e *event.ContainerLent) error {
 	r := s.Reservation(e.Reservation)
@@ -37,14 +37,14 @@ func (s *State) containerLent(e *event.ContainerLent) error {
 	return nil
 }
 
-// endLease ends the lease of a container that ends.
+// endLease removes the lease of a container that ends.
 func (s *State) endLease(slot uint32) {
 	if s.Leases.Has(slot) {
 		s.Leases.release(slot)
 	}
 }
 
-// endLeases ends the leases of a reservation that ends.
+// endLeases removes the leases of a reservation that ends.
 func (s *State) endLeases(r *Reservation) {
 	var ended []uint32
 	for slot := range s.LeasedFrom(r) {
@@ -55,8 +55,8 @@ func (s *State) endLeases(r *Reservation) {
 	}
 }
 
-// LeasedFrom are the containers that run in room which a reservation has lent, with their slots, the
-// newest first.
+// LeasedFrom returns the containers that run in the room of a reservation, with their slots, newest
+// first.
 func (s *State) LeasedFrom(r *Reservation) iter.Seq2[uint32, *Container] {
 	return func(yield func(uint32, *Container) bool) {
 		if s.Leases.Len() == 0 {
@@ -70,13 +70,14 @@ func (s *State) LeasedFrom(r *Reservation) iter.Seq2[uint32, *Container] {
 	}
 }
 
-// leasedFrom says whether a container runs in room that a reservation has lent.
+// leasedFrom reports whether a container runs in the room of a reservation.
 func (s *State) leasedFrom(slot uint32, reservation uint64) bool {
 	return s.Leases.Has(slot) && s.Leases.Get(slot).Reservation == reservation
 }
 
-// declaredLifetime is what an application's tags declare. Tags that declare nothing sensible were
-// submitted before there were leases.
+// declaredLifetime returns the lifetime that an application's tags declare, or 0. It ignores
+// malformed tags: the application was submitted before rmd checked them, or to another
+// ResourceManager.
 func declaredLifetime(tags []string) int64 {
 	millis, err := yarn.DeclaredLifetime(tags)
 	if err != nil {
@@ -85,12 +86,13 @@ func declaredLifetime(tags []string) int64 {
 	return millis
 }
 
-// DeclaredLifetime is how long containers of the application run by its own word, its AM's apart; 0 if
-// it has declared nothing.
+// DeclaredLifetime returns the longest lifetime of the application's containers other than its AM,
+// as the application has declared it, or 0 if it has not.
 func (a *App) DeclaredLifetime() int64 { return a.declaredMillis }
 
-// DeclaredEnd is when a container of an application that was allocated at a given time ends at the
-// latest, by what its application has declared; 0 if it has declared nothing.
+// DeclaredEnd returns the latest end of a container that was allocated at the given time, according
+// to the lifetime that the application declared and the application's own lifetime limit. It is 0
+// if there is neither.
 func (a *App) DeclaredEnd(allocatedMillis int64, am bool) (end int64) {
 	if a.declaredMillis > 0 && !am {
 		end = allocatedMillis + a.declaredMillis
@@ -101,7 +103,8 @@ func (a *App) DeclaredEnd(allocatedMillis int64, am bool) (end int64) {
 	return end
 }
 
-// checkLeases makes sure that only live containers have leases, of the reservation of their own node.
+// checkLeases checks that only live containers have leases, and that the reservation is on the same
+// node.
 func (s *State) checkLeases() error {
 	var err error
 	s.Leases.Each(func(slot uint32, l *Lease) bool {

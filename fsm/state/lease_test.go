@@ -7,24 +7,24 @@ import (
 	"rmd/yarn"
 )
 
-// lending is reserved, with an ask of application 1 for small containers.
+// lending returns reserved with an ask of application 1 for small containers.
 func lending(t failer) *State {
 	s := reserved(t)
 	apply(t, s, ask(1, k2, 4, 1))
 	return s
 }
 
-// lent lends room of the reservation of node 1 to application 1.
+// lent returns an event that lends room of the reservation of node 1 to application 1.
 func lent(number uint64, deadline int64) *event.ContainerLent {
 	return &event.ContainerLent{ContainerAllocated: *allocated(1, number, k2, 1), Reservation: 1, DeadlineMillis: deadline}
 }
 
-// recall asks for a container's room back.
+// recall returns an event that recalls a container with a lease.
 func recall(number uint64) *event.PreemptionAsked {
 	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptLease, DeadlineMillis: 2000}
 }
 
-// TestLease: a container has a lease as long as it lives and the reservation stands.
+// TestLease checks that a container has a lease until the container or the reservation ends.
 func TestLease(t *testing.T) {
 	s := lending(t)
 	apply(t, s, lent(3, 9000), lent(4, event.NoLease))
@@ -50,8 +50,9 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestDeclaredLifetime: an application that another ResourceManager took declares nothing by a tag that no
-// container can keep. It is as before in a snapshot, which has the tags alone.
+// TestDeclaredLifetime checks that tags with an impossible lifetime declare nothing. rmd may have
+// taken over such an application from another ResourceManager. It also checks that a restored state
+// has the same lifetimes, because snapshots contain only the tags.
 func TestDeclaredLifetime(t *testing.T) {
 	s := lending(t)
 	for i, c := range []struct {
@@ -73,8 +74,8 @@ func TestDeclaredLifetime(t *testing.T) {
 	}
 }
 
-// TestLeaseRefusals: only room of the node's own reservation is lent, for a time to come, and only what
-// is lent is asked back.
+// TestLeaseRefusals checks that only room of the node's own reservation can be lent, that the
+// deadline must be in the future, and that only leased containers can be recalled.
 func TestLeaseRefusals(t *testing.T) {
 	with := func(change func(e *event.ContainerLent)) event.Event {
 		e := lent(3, 9000)
@@ -112,7 +113,7 @@ func TestLeaseRefusals(t *testing.T) {
 	refuse(t, s, &event.ContainerLent{ContainerAllocated: *allocated(2, 1, k2, 1), Reservation: 1, DeadlineMillis: 9000})
 }
 
-// TestDigestTellsLeasesApart: a replica that lends otherwise is found out.
+// TestDigestTellsLeasesApart checks that different leases give different digests.
 func TestDigestTellsLeasesApart(t *testing.T) {
 	seen := map[uint64]string{}
 	for name, e := range map[string]event.Event{
@@ -130,7 +131,7 @@ func TestDigestTellsLeasesApart(t *testing.T) {
 	}
 }
 
-// TestDamagedLeasesAreSeen has a damage for every rule of checkLeases.
+// TestDamagedLeasesAreSeen damages a lease for every rule of checkLeases.
 func TestDamagedLeasesAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot uint32, l *Lease){
 		"no container":       func(s *State, _ uint32, l *Lease) { *s.Leases.place(99) = *l },

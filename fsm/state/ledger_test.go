@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// row is what one event adds to the ledgers, in units of gb(1), as the table of
-// section 4 of the semantics has it.
+// row is what one event adds to the ledgers, in units of gb(1), as in the table of section 4 of the
+// semantics.
 type row struct {
 	appUsed, appReserved, appPending int64
 	userUsed                         int64
@@ -17,8 +17,8 @@ type row struct {
 	node                             int64
 }
 
-// TestLedgerTable walks the table row by row: application 2 of bob in root.b.x
-// under root.b under root, asks of 3 GB on node 1.
+// TestLedgerTable checks the table row by row: application 2 of bob in root.b.x, below root.b and
+// root, asks for 3 GB on node 1.
 func TestLedgerTable(t *testing.T) {
 	r := int64(3)
 	restore := &event.ContainerCompleted{Container: ref(2, 1), Restore: true}
@@ -81,9 +81,8 @@ func (l ledger) sub(o ledger) row {
 		a.chainUsed - b.chainUsed, a.chainReserved - b.chainReserved, a.containers - b.containers, a.node - b.node}
 }
 
-// ledgers reads the rows of application 2 once for each queue of its chain. The
-// node's share is what application 2 holds of it; pending must be the same in
-// application and queue.
+// ledgers returns the ledger of application 2 for each of its queues. The node's part is what
+// application 2 uses of the node. Pending must be the same in the application and its queues.
 func ledgers(t *testing.T, s *State) []ledger {
 	t.Helper()
 	a, other := appAt(t, s, 2), appAt(t, s, 1)
@@ -114,7 +113,7 @@ func ledgers(t *testing.T, s *State) []ledger {
 	return out
 }
 
-// units reads a resource back as the n of gb(n).
+// units returns the n of a resource gb(n).
 func units(t *testing.T, r yarn.Resource) int64 {
 	t.Helper()
 	if r != gb(r[yarn.VCores]) {
@@ -123,8 +122,8 @@ func units(t *testing.T, r yarn.Resource) int64 {
 	return r[yarn.VCores]
 }
 
-// TestFulfillmentKeepsTheIdentity: the container is the one that was reserved,
-// and the node is free for the next reservation.
+// TestFulfillmentKeepsTheIdentity checks that a fulfilled reservation gives the reserved container,
+// and that the node can be reserved again.
 func TestFulfillmentKeepsTheIdentity(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), ask(2, k2, 2, 4),
@@ -143,8 +142,8 @@ func TestFulfillmentKeepsTheIdentity(t *testing.T) {
 	}
 }
 
-// TestReservationsOfTheNextEpoch: after a restore the id that was promised may be that
-// of a container which is undone; another one is promised, that nobody has had.
+// TestReservationsOfTheNextEpoch checks that a reservation gets a new container id after a restore,
+// because the restore may have undone a container with the old id.
 func TestReservationsOfTheNextEpoch(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), ask(2, k2, 2, 4),
@@ -160,8 +159,8 @@ func TestReservationsOfTheNextEpoch(t *testing.T) {
 	}
 }
 
-// TestLocationsAreTakenAndPutBack follows what a container consumes at each
-// locality, and what its loss puts back.
+// TestLocationsAreTakenAndPutBack checks which counts an allocation at each locality subtracts, and
+// that the loss of the container adds them back.
 func TestLocationsAreTakenAndPutBack(t *testing.T) {
 	for _, c := range []struct {
 		name     string

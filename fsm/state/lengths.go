@@ -8,33 +8,33 @@ import (
 	"rmd/yarn"
 )
 
-// The state keeps how long containers ran, so that any replica can estimate when those that run
-// will end. A history belongs to all containers, to a queue, to a user in a queue, or to
-// applications of one name of a user in a queue. There are at most lengthSets*lengthWays histories.
-// The key of a history chooses its set. When a set is full, a new history replaces the one that
-// has been unused for longest.
+// The state records how long containers ran, so that any replica can estimate when running
+// containers will end. A history covers all containers, those of a queue, of a user in a queue, or
+// of the applications of one name of a user in a queue. There are at most lengthSets*lengthWays
+// histories. The key of a history chooses its set. In a full set, a new history replaces the one
+// that was not used for the longest time.
 const (
 	lengthSets = 1024
 	lengthWays = 4
 )
 
-// Lengths are counted in two buckets for each doubling, up to 77 days. When a count would exceed
+// Lengths are counted in two buckets per doubling, up to 77 days. When a count would exceed
 // maxLengthCount, all counts of the history are halved, so that recent lengths weigh more.
 const (
 	LengthBuckets  = 54
-	lengthUnit     = 50 // milliseconds; all below two units is in the first bucket
+	lengthUnit     = 50 // milliseconds; lengths below two units are in the first bucket
 	maxLengthCount = 100
-	enoughLengths  = 10 // with fewer, a wider history is better
+	enoughLengths  = 10 // with fewer lengths, LengthsOf prefers a wider history
 )
 
-// Lengths is the history of the lengths of some containers.
+// Lengths is a histogram of the lengths of some containers.
 type Lengths struct {
-	Key    uint64 // a hash of whose containers they are; see lengthKeys
-	Used   uint64 // Meta.Completed when it was last used
+	Key    uint64 // a hash that identifies the containers; see lengthKeys
+	Used   uint64 // Meta.Completed when a length was last recorded
 	Counts [LengthBuckets]uint8
 }
 
-// Total is the number of lengths that the history counts.
+// Total returns the number of lengths in the history.
 func (l *Lengths) Total() (n int) {
 	for _, c := range l.Counts {
 		n += int(c)
@@ -42,7 +42,7 @@ func (l *Lengths) Total() (n int) {
 	return n
 }
 
-// LengthBucket is the bucket of a length.
+// LengthBucket returns the bucket of a length in milliseconds.
 func LengthBucket(millis int64) int {
 	v := uint64(max(millis, 0)) / lengthUnit
 	if v < 2 {
@@ -52,7 +52,8 @@ func LengthBucket(millis int64) int {
 	return min(2*(n-2)+int(v>>(n-2)&1)+1, LengthBuckets-1)
 }
 
-// LengthBounds are the shortest length in a bucket and the shortest beyond it.
+// LengthBounds returns the shortest length in a bucket and the shortest length of the next bucket,
+// in milliseconds.
 func LengthBounds(bucket int) (from, to int64) { return lengthFrom(bucket), lengthFrom(bucket + 1) }
 
 func lengthFrom(bucket int) int64 {
@@ -62,8 +63,8 @@ func lengthFrom(bucket int) int64 {
 	return lengthUnit * int64(2+(bucket-1)%2) << ((bucket - 1) / 2)
 }
 
-// LengthsOf is the narrowest history that says enough of an application's containers; nil if the
-// cluster has none yet.
+// LengthsOf returns the narrowest history with enough lengths for an application's containers, or
+// nil if there is none yet.
 func (s *State) LengthsOf(a *App) (best *Lengths) {
 	for _, key := range s.lengthKeys(a) {
 		if slot := s.findLengths(key); slot != 0 {
@@ -75,7 +76,7 @@ func (s *State) LengthsOf(a *App) (best *Lengths) {
 	return best
 }
 
-// LengthsOfAll is the history of all containers; nil if the cluster has none yet.
+// LengthsOfAll returns the history of all containers, or nil if there is none yet.
 func (s *State) LengthsOfAll() *Lengths {
 	if slot := s.findLengths(lengthsOfAll); slot != 0 {
 		return s.Lengths.Get(slot)
@@ -86,15 +87,15 @@ func (s *State) LengthsOfAll() *Lengths {
 // lengthsOfAll is the key of the history of all containers.
 const lengthsOfAll = 1
 
-// lengthKeys are the keys of an application's histories, the widest first.
+// lengthKeys returns the keys of an application's histories, widest first.
 func (s *State) lengthKeys(a *App) [4]uint64 {
 	queue := hash64(s.hashOfQueue(a.Queue))
 	user := hash64(queue ^ uint64(a.User))
 	return [...]uint64{lengthsOfAll, queue, user, hash64(user ^ a.nameHash)}
 }
 
-// hashOfAppName hashes an application's name without its digits: names of a job that runs again
-// and again often differ by a date or a number.
+// hashOfAppName hashes an application's name without its digits. The names of a recurring job often
+// differ only by a date or a number.
 func hashOfAppName(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := 0; i < len(name); i++ {
@@ -105,7 +106,7 @@ func hashOfAppName(name string) uint64 {
 	return h
 }
 
-// findLengths returns the slot of a history; 0 when there is none.
+// findLengths returns the slot of a history, or 0 if there is none.
 func (s *State) findLengths(key uint64) uint32 {
 	first := firstLengths(key)
 	for slot := first; slot < first+lengthWays; slot++ {
@@ -118,9 +119,9 @@ func (s *State) findLengths(key uint64) uint32 {
 
 func firstLengths(key uint64) uint32 { return 1 + uint32(key%lengthSets)*lengthWays }
 
-// recordLength enters the length of a container that ends now. An AM runs as long as its
-// application has something to do, a container that its AM never had did not run, and a preempted
-// one would have run on.
+// recordLength records the length of a container that ends now. It skips AMs, which run as long as
+// their application, containers that no AM received, which did not run, and preempted containers,
+// which would have run longer.
 func (s *State) recordLength(a *App, c *Container) {
 	if s.Meta.Level < event.LevelLengths || c.AM || c.GrantedIn == 0 || a.Queue == 0 || c.ExitStatus == yarn.ExitPreempted {
 		return
@@ -147,7 +148,7 @@ func (l *Lengths) count(bucket int) {
 	l.Counts[bucket]++
 }
 
-// addLengths begins a history, and returns its slot.
+// addLengths adds a history and returns its slot.
 func (s *State) addLengths(key uint64) uint32 {
 	first := firstLengths(key)
 	oldest := first

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestLengthBuckets: the buckets cover all lengths, without gaps.
+// TestLengthBuckets checks that the buckets cover all lengths without gaps.
 func TestLengthBuckets(t *testing.T) {
 	for bucket := range LengthBuckets {
 		from, to := LengthBounds(bucket)
@@ -22,7 +22,7 @@ func TestLengthBuckets(t *testing.T) {
 	}
 }
 
-// runs has application 1 run a container for so long, to such an end.
+// runs lets application 1 run a container for the given time and with the given exit status.
 func runs(t failer, s *State, millis int64, exit int32) {
 	n := s.NextNumber(s.Apps.Get(s.App(1)))
 	a := s.Apps.Get(s.App(1))
@@ -31,8 +31,8 @@ func runs(t failer, s *State, millis int64, exit int32) {
 		&event.ResponseRecorded{App: 1, Response: a.Response + 2}, &event.ResponseRecorded{App: 1, Response: a.Response + 3})
 }
 
-// TestLengths: how long containers ran is kept for their application's name, user and queue. It is
-// in snapshots and in the digest. Recent lengths count more.
+// TestLengths checks that the state records how long containers ran for the name, user and queue of
+// their application, also in snapshots and in the digest, and that recent lengths count more.
 func TestLengths(t *testing.T) {
 	s := world(t)
 	runs(t, s, 5000, yarn.ExitSuccess)
@@ -77,8 +77,8 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestLengthsAreBounded: many names take the places of those unused for longest, and not those of
-// what is used all the time.
+// TestLengthsAreBounded checks that new histories replace those that were unused for longest, and
+// not one that is in constant use.
 func TestLengthsAreBounded(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelLengths})

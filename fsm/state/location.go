@@ -2,14 +2,14 @@ package state
 
 import "fmt"
 
-// The hosts and racks of an ask are a list. Most asks name a few, and a walk finds one of them
-// fastest. An ask that names many has an index: one AM may ask at 100,000 hosts, and each node that
-// is offered to it looks for its host and its rack.
+// The hosts and racks of an ask form a list. Most asks name few, and a walk over the list is the
+// fastest search. An ask with many locations has an index: an AM may name 100,000 hosts, and each
+// offered node searches for its host and its rack.
 
-// manyLocations is how many an ask may have without an index.
+// manyLocations is the largest number of locations without an index.
 const manyLocations = 64
 
-// Location returns the slot of an ask's host or rack entry; 0 when there is none.
+// Location returns the slot of an ask's entry for a host or rack, or 0 if there is none.
 func (s *State) Location(k *Ask, name NameID) uint32 {
 	if name == 0 {
 		return 0
@@ -41,14 +41,14 @@ func (s *State) hashOfLocation(slot uint32) uint64 {
 	return hashLocation(s.Asks.Get(l.ask), l.Name)
 }
 
-// indexLocations puts the locations of an ask into the index.
+// indexLocations adds the locations of an ask to the index.
 func (s *State) indexLocations(k *Ask) {
 	for slot := range s.LocationsOf(k) {
 		s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
-// unindexLocations takes the locations of an ask out of the index.
+// unindexLocations removes the locations of an ask from the index.
 func (s *State) unindexLocations(k *Ask) {
 	for slot := range s.LocationsOf(k) {
 		s.byLocation.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
@@ -87,7 +87,7 @@ func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) {
 
 func (s *State) dropLocation(k *Ask, slot uint32) {
 	if k.manyLocations() {
-		if k.Entries-1 == manyLocations+1 { // too few remain
+		if k.Entries-1 == manyLocations+1 { // the rest needs no index
 			s.unindexLocations(k)
 		} else {
 			s.byLocation.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
@@ -136,8 +136,8 @@ func (s *State) putLocation(ask uint32, name NameID) {
 	s.setLocation(ask, name, count, relax)
 }
 
-// linkLocations makes what follows from the lists of locations in a state from a snapshot. Check finds
-// a damaged list.
+// linkLocations sets the fields of locations that are not in snapshots, and fills the index. It
+// stops in a damaged list; Check reports it.
 func (s *State) linkLocations() {
 	left := s.Locations.Len()
 	s.Asks.Each(func(ask uint32, k *Ask) bool {
@@ -157,7 +157,7 @@ func (s *State) linkLocations() {
 	})
 }
 
-// checkLocations makes sure that the index has the locations of exactly the asks with many.
+// checkLocations checks that the index has exactly the locations of asks with many locations.
 func (s *State) checkLocations() error {
 	var indexed int
 	err := error(nil)

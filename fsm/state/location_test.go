@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestLocationsAgainstAMap: an ask names hosts and no longer names them, few and more than have an
-// index, while another ask of the same names, a fork and a restored state stand beside it.
+// TestLocationsAgainstAMap compares the locations of two asks with maps. The asks name few hosts,
+// and more than have no index. Forks and restored states must agree as well.
 func TestLocationsAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := world(t)

@@ -7,13 +7,13 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about AMs, ids, keys and delegation tokens.
+// Actions of the machine for AMs, ids, keys and delegation tokens.
 
 func (m *machine) GiveID(t *rapid.T) {
 	m.apply(t, &event.ApplicationIDGiven{App: max(m.s.Meta.NextApp, 1)})
 }
 
-// SubmitGiven submits an application under a number given before.
+// SubmitGiven submits an application under an id that was given before.
 func (m *machine) SubmitGiven(t *rapid.T) {
 	n := rapid.Uint32Range(1, max(m.s.Meta.NextApp, 1)).Draw(t, "number")
 	if m.s.App(n) != 0 || len(m.leaves()) == 0 || m.s.Apps.Len() > 8 {
@@ -23,7 +23,7 @@ func (m *machine) SubmitGiven(t *rapid.T) {
 		AM: gb(1), MaxAttempts: 2, ValidityMillis: rapid.Int64Range(0, 9).Draw(t, "validity")})
 }
 
-// ReserveIDs reserves a few ids at once; GiveID's applications may be submitted under them.
+// ReserveIDs reserves several ids at once. SubmitGiven may use them.
 func (m *machine) ReserveIDs(t *rapid.T) {
 	m.apply(t, &event.ApplicationIDsReserved{App: max(m.s.Meta.NextApp, 1), Count: rapid.Uint32Range(1, 5).Draw(t, "count")})
 }
@@ -33,7 +33,7 @@ func (m *machine) ChangeLifetime(t *rapid.T) {
 	m.apply(t, &event.ApplicationLifetimeChanged{App: a.ID.Seq, LifetimeMillis: rapid.Int64Range(0, 99).Draw(t, "lifetime")})
 }
 
-// AllocateMaster asks for an AM and grants it, as far as that goes.
+// AllocateMaster brings an application as close as possible to a running AM.
 func (m *machine) AllocateMaster(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
 		return !a.State.Ended() && !a.Unmanaged && a.AttemptState != AttemptRegistered && a.AttemptState != AttemptFinishing && a.MasterNumber == 0

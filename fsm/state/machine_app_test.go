@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about applications, attempts and asks.
+// Actions of the machine for applications, attempts and asks.
 
 func (m *machine) leaves() []string {
 	var out []string
@@ -66,8 +66,8 @@ func (m *machine) RegisterAttempt(t *rapid.T) {
 	m.apply(t, &event.AttemptRegistered{App: a.ID.Seq, Host: "h", RPCPort: 5, TrackingURL: "u"})
 }
 
-// Advance brings an application as far as it goes in one step, so that short
-// runs reach the later states too.
+// Advance brings an application as far as possible in one step, so that short runs reach the later
+// states too.
 func (m *machine) Advance(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
 		return !a.State.Ended() && a.AttemptState != AttemptRegistered && a.AttemptState != AttemptFinishing
@@ -127,7 +127,7 @@ func (m *machine) Reprioritize(t *rapid.T) {
 	m.apply(t, &event.ApplicationReprioritized{App: a.ID.Seq, Priority: rapid.Int32Range(0, 9).Draw(t, "priority")})
 }
 
-// live lists an application's live containers and its reservations.
+// holdings returns an application's live containers and its reservations.
 func (m *machine) holdings(slot uint32) (live []event.ContainerRef, reservations []uint64) {
 	a := m.s.Apps.Get(slot)
 	for _, c := range m.s.ContainersOf(a) {
@@ -180,7 +180,7 @@ func (m *machine) ForgetApplication(t *rapid.T) {
 	m.apply(t, &event.ApplicationForgotten{App: a.ID.Seq})
 }
 
-// Configure draws another tree that keeps what is in use.
+// Configure draws another queue tree, which keeps the queues in use.
 func (m *machine) Configure(t *rapid.T) {
 	used := map[string]bool{}
 	m.s.Apps.Each(func(_ uint32, a *App) bool {

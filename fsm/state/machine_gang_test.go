@@ -7,11 +7,11 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about gangs. Their asks have a key that no other action asks under.
+// Actions of the machine for gangs. Their asks use a key that no other action uses.
 
 var machineGang = yarn.SchedulerKey{Priority: 40}
 
-// DeclareGang declares a gang, and asks for its members in most cases: few others would wait.
+// DeclareGang declares a gang and usually asks for all its members. Otherwise few gangs would wait.
 func (m *machine) DeclareGang(t *rapid.T) {
 	if m.s.Meta.Level < event.LevelGangs {
 		m.apply(t, &event.LevelRaised{Level: event.LevelGangs})
@@ -27,7 +27,7 @@ func (m *machine) DeclareGang(t *rapid.T) {
 	}
 }
 
-// AskForGang asks for a gang's members, or fewer, or changes what is asked.
+// AskForGang changes the number of a gang's members for which the attempt asks.
 func (m *machine) AskForGang(t *rapid.T) {
 	slot, _ := pick(t, "gang", &m.s.Gangs, func(*Gang) bool { return true })
 	a := m.s.Apps.Get(slot)
@@ -37,8 +37,8 @@ func (m *machine) AskForGang(t *rapid.T) {
 	m.apply(t, &event.AskChanged{App: a.ID.Seq, Key: machineGang, Name: yarn.Any, Count: rapid.Int64Range(0, 5).Draw(t, "count"), Size: gb(1), Relax: true})
 }
 
-// waiting picks a gang that waits, and a node whose room is enough for all members. A member is as large
-// as what returned to the ask last, which may have grown.
+// waiting picks a waiting gang and a node with room for all members. It uses the size of the ask,
+// which may have changed: an ask that was restored has the size of its container.
 func (m *machine) waiting(t *rapid.T, room func(n *Node) yarn.Resource) (app uint32, g *Gang, node uint32) {
 	app, g = pick(t, "waiting gang", &m.s.Gangs, func(g *Gang) bool { return g.State == GangWaiting })
 	if !m.s.Apps.Get(app).Activated() {

@@ -7,11 +7,11 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about node labels.
+// Actions of the machine for node labels.
 
 var machineLabels = []string{"gpu", "ssd", "spot"}
 
-// listed draws a label of the collection, or none.
+// listed draws a label of the cluster's collection, or no label.
 func (m *machine) listed(t *rapid.T) string {
 	names := []string{""}
 	m.s.Labels.Each(func(_ uint32, l *Label) bool {

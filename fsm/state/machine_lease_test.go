@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about leases.
+// Actions of the machine for leases.
 
 func (m *machine) Lend(t *rapid.T) {
 	if m.s.Meta.Level < event.LevelLeases {
@@ -27,7 +27,7 @@ func (m *machine) Lend(t *rapid.T) {
 
 func (m *machine) LendMore(t *rapid.T) { m.Lend(t) }
 
-// Recall asks for what a reservation has lent.
+// Recall recalls a container with a lease.
 func (m *machine) Recall(t *rapid.T) {
 	if m.s.Meta.Level < event.LevelPreemption {
 		m.apply(t, &event.LevelRaised{Level: event.LevelPreemption})

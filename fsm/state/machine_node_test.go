@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about nodes, containers, reservations and the cluster.
+// Actions of the machine for nodes, containers, reservations and the cluster.
 
 func (m *machine) RegisterNode(t *rapid.T) {
 	id := yarn.NodeID{Host: drawOf(t, "host", machineHosts), Port: 1}
@@ -37,7 +37,7 @@ func (m *machine) ChangeNodeState(t *rapid.T) {
 	m.apply(t, &event.NodeStateChanged{Node: slot, State: to, DeadlineMillis: 5, Report: "r"})
 }
 
-// LoseNode ends what a node holds, then the node.
+// LoseNode ends all containers and the reservation of a node, and then loses the node.
 func (m *machine) LoseNode(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && (n.Count > 0 || n.Reservation != 0) })
 	var refs []event.ContainerRef
@@ -70,7 +70,7 @@ func (m *machine) ResizeNode(t *rapid.T) {
 	m.apply(t, &event.NodeResourceChanged{Node: slot, Total: total, Set: rapid.Bool().Draw(t, "by an administrator")})
 }
 
-// wanting draws an ask that may be served, with its application.
+// wanting draws an ask for which a container may be allocated, with its application.
 func (m *machine) wanting(t *rapid.T) (*App, *Ask) {
 	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool {
 		return k.IncreaseOf == 0 && k.Count > 0 && !m.s.HoldsBack(k) && m.s.Apps.Get(k.App).Activated()
@@ -100,8 +100,7 @@ func (m *machine) Reserve(t *rapid.T) {
 	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq, Number: m.s.NextNumber(a), Key: k.Key, Node: node, AM: k.AM})
 }
 
-// Crowd asks for one container more than a node has room for, so that there is
-// something to reserve.
+// Crowd asks for one more container than fits on a node, so that it can be reserved.
 func (m *machine) Crowd(t *rapid.T) {
 	node, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
 		return n.State.Usable() && n.Reservation == 0 && !n.Unallocated().Negative() && n.Total[yarn.Memory] > 4096 && n.Count > 0
@@ -122,8 +121,8 @@ func (m *machine) Fulfill(t *rapid.T) {
 	m.apply(t, &event.ReservationFulfilled{Reservation: r.Number, Locality: drawLocality(t)})
 }
 
-// EmptyReserved ends what stands in the way of a reservation, and mostly
-// fulfills it when it can be.
+// EmptyReserved ends the containers on a reserved node and usually fulfils the reservation if
+// possible.
 func (m *machine) EmptyReserved(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.Reservation != 0 })
 	var refs []event.ContainerRef
@@ -170,7 +169,7 @@ func (m *machine) Release(t *rapid.T) {
 	m.apply(t, &event.ContainerReleased{Container: m.s.Ref(c), ExitStatus: yarn.ExitAborted, Diagnostics: drawOf(t, "why", []string{"", "released"})})
 }
 
-// restorable says whether a container's ask may be put back.
+// restorable reports whether a container's ask may be restored.
 func (m *machine) restorable(slot uint32) bool {
 	c := m.s.Containers.Get(slot)
 	a := m.s.Apps.Get(c.App)

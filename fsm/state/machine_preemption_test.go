@@ -7,9 +7,9 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about preemption.
+// Actions of the machine for preemption.
 
-// withdrawFor takes the warnings back that stand for a reservation, before the event that ends it.
+// withdrawFor withdraws the warnings for a reservation before the event e ends the reservation.
 func (m *machine) withdrawFor(t *rapid.T, e event.Event) {
 	var number uint64
 	switch e := e.(type) {
@@ -49,7 +49,7 @@ func (m *machine) AskPreemption(t *rapid.T) {
 
 func (m *machine) AskPreemptionMore(t *rapid.T) { m.AskPreemption(t) }
 
-// warned picks a warned container.
+// warned picks a container with a warning.
 func (m *machine) warned(t *rapid.T) *Container {
 	slot, _ := pick(t, "warned container", &m.s.Preemptions, func(*Preemption) bool { return true })
 	return m.s.Containers.Get(slot)

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about dynamic queues.
+// Actions of the machine for dynamic queues.
 
 func (m *machine) CreateQueue(t *rapid.T) {
 	if m.s.Meta.Level < event.LevelDynamicQueues {
@@ -62,7 +62,7 @@ func (m *machine) RemoveQueues(t *rapid.T) {
 	}
 }
 
-// RemoveSubtree removes a parent with all that is below it.
+// RemoveSubtree removes a dynamic parent with all queues below it.
 func (m *machine) RemoveSubtree(t *rapid.T) {
 	slot, _ := pick(t, "queue", &m.s.DynamicQueues, func(*DynamicQueue) bool { return true })
 	var paths []string
@@ -82,9 +82,10 @@ func (m *machine) RemoveSubtree(t *rapid.T) {
 	}
 }
 
-// keepDynamic lists those queues too above which a configuration leaves nothing, which makes them its
-// own, and some more. Queues that it has made its own before are listed while they are used. With a queue
-// the whole chain above it is listed.
+// keepDynamic adds queues that a configuration must list: queues of earlier configurations that are
+// in use, and dynamic queues whose parent would otherwise be missing or a leaf. It also adds some
+// other dynamic queues. Listed dynamic queues become ordinary ones. keepDynamic lists all ancestors
+// of a queue as well.
 func (m *machine) keepDynamic(t *rapid.T, list []event.QueueDefinition, used map[string]bool) []event.QueueDefinition {
 	at := map[string]int{}
 	for i, d := range list {
@@ -106,11 +107,11 @@ func (m *machine) keepDynamic(t *rapid.T, list []event.QueueDefinition, used map
 		}
 		return true
 	})
-	for slot := range m.s.DynamicQueuesOf() { // parents first
+	for slot := range m.s.DynamicQueuesOf() { // parents come first
 		q := m.s.Queues.Get(slot)
 		i, listed := at[parentPath(q.Path)]
 		switch {
-		case !listed && m.s.DynamicQueues.Has(q.Parent): // it stays with its parent
+		case !listed && m.s.DynamicQueues.Has(q.Parent): // it keeps its dynamic parent
 		case !listed || list[i].Leaf || rapid.Bool().Draw(t, "adopt "+q.Path):
 			add(q.Path, q.Leaf)
 		}

@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about applications that another ResourceManager has started.
+// Actions of the machine for applications that another ResourceManager started.
 
 func (m *machine) RecoverAttempt(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.Open() && a.MasterNumber == 0 && a.NextNumber == 0 })

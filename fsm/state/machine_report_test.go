@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about what nodes are told.
+// Actions of the machine for commands to nodes.
 
-// TellCleanUps tells a node of some of the applications that are over.
+// TellCleanUps acknowledges some of a node's pending cleanups.
 func (m *machine) TellCleanUps(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.PendingCleanups > 0 })
 	var told []yarn.ApplicationID
@@ -33,7 +33,7 @@ func (m *machine) TellCleanUps(t *rapid.T) {
 	}
 }
 
-// AckRemovals says that a node has had the order to forget some of its completed containers.
+// AckRemovals acknowledges some of the containers that a node may forget.
 func (m *machine) AckRemovals(t *rapid.T) {
 	slot, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
 		return n.removals != 0 && len(m.s.Removable.Get(n.removals).Containers) > 0
@@ -46,15 +46,15 @@ func (m *machine) AckRemovals(t *rapid.T) {
 	}
 }
 
-// EndAll ends an application with everything it has, on every node that it was
-// on: NodeManagers that send heartbeats have to be told.
+// EndAll ends an application with all its containers. The NodeManagers that ran them and send
+// heartbeats must then have pending cleanups.
 func (m *machine) EndAll(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.NodeApplications != 0 })
 	seq, id, present, pending := a.ID.Seq, a.ID, map[uint32]bool{}, map[uint32]bool{}
 	for p := a.NodeApplications; p != 0; p = m.s.NodeApplications.Get(p).nextApp {
 		present[m.s.NodeApplications.Get(p).Node] = true
 	}
-	m.s.NodeApplications.Each(func(_ uint32, p *NodeApplication) bool { // of an application that had this id before, and was forgotten
+	m.s.NodeApplications.Each(func(_ uint32, p *NodeApplication) bool { // of a forgotten application with the same id
 		if p.App == id && p.Slot == 0 {
 			pending[p.Node] = true
 		}

@@ -7,10 +7,10 @@ import (
 	"rmd/yarn"
 )
 
-// Actions of the machine about containers that change their size.
+// Actions of the machine for size changes of containers.
 
-// giveUpGrowth cancels what is reserved for a container to grow before the event
-// that ends it.
+// giveUpGrowth cancels the reservation for a container's increase before the event e ends the
+// container.
 func (m *machine) giveUpGrowth(t *rapid.T, e event.Event) {
 	var ref event.ContainerRef
 	switch e := e.(type) {
@@ -60,7 +60,8 @@ func (m *machine) mayGrow(c *Container) bool {
 	return k.Count == 1 && m.within(k.Size, n.Unallocated())
 }
 
-// ReserveToGrow asks for the whole node, so that a container there has to wait.
+// ReserveToGrow asks for the whole node for one container, so that the increase needs a
+// reservation.
 func (m *machine) ReserveToGrow(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool {
 		n := m.s.Nodes.Get(c.Node)
@@ -82,8 +83,7 @@ func (m *machine) Shrink(t *rapid.T) {
 	m.apply(t, &event.ContainerDecreased{Container: m.s.Ref(c), Size: size})
 }
 
-// GrowAndSay takes a container all the way, so that short runs see its node's word,
-// or the order for it.
+// GrowAndSay increases a container and reports its size, so that short runs reach these states.
 func (m *machine) GrowAndSay(t *rapid.T) {
 	slot, c := m.resizable(t, func(c *Container) bool {
 		n := m.s.Nodes.Get(c.Node)
@@ -99,7 +99,7 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 	}
 }
 
-// SaySize is a node's word of a container that has grown.
+// SaySize is a node's report of the size of a container that was increased.
 func (m *machine) SaySize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnconfirmed != 0 })
 	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resize(c).Confirmed, gb(1), c.Size.Add(gb(1)), yarn.NewResource(1, 99)})

@@ -12,16 +12,15 @@ import (
 	"rmd/yarn"
 )
 
-// machine runs legal events, found by looking at the state, and holds after
-// every one:
+// machine applies valid events, which it derives from the state. After every event it checks that:
 //
-//   - the state agrees with itself (Check);
-//   - a twin that replays the same events from their bytes has the same digest,
-//     also after it was written to a snapshot and read back;
-//   - a fork taken earlier is what it was, to the byte.
+//   - the state is consistent (Check);
+//   - a twin that applies the same encoded events has the same digest, also after it was written to
+//     a snapshot and read back;
+//   - a fork taken earlier has not changed.
 type machine struct {
 	s, twin   *State
-	old       *State // a fork taken earlier, on either side
+	old       *State // a fork taken earlier; s may have been the fork
 	oldBytes  []byte
 	events    int
 	nextToken byte
@@ -32,7 +31,7 @@ func TestMachine(t *testing.T) {
 	total := map[event.Kind]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{s: world(t), twin: world(t)}
-		for _, s := range []*State{m.s, m.twin} { // as if it had been taken over
+		for _, s := range []*State{m.s, m.twin} { // as after a takeover from another ResourceManager
 			s.Meta.Epoch, s.Meta.ImportEpoch = 1, 1
 		}
 		m.old = m.s.Fork()
@@ -52,8 +51,8 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// kindsApplied counts what the machine generates, so that a generator that has
-// come to do nothing is seen.
+// kindsApplied counts the applied events by kind. It reveals a generator that no longer generates
+// anything.
 var kindsApplied = map[event.Kind]int{}
 
 func (m *machine) Check(t *rapid.T) {
@@ -86,7 +85,7 @@ func (m *machine) apply(t *rapid.T, e event.Event) {
 	kindsApplied[e.Kind()]++
 }
 
-// Fork takes a fork; which side lives on is drawn.
+// Fork forks the state. The machine continues with a randomly chosen side.
 func (m *machine) Fork(t *rapid.T) {
 	m.old = m.s.Fork()
 	if rapid.Bool().Draw(t, "go on with the fork") {
@@ -95,7 +94,7 @@ func (m *machine) Fork(t *rapid.T) {
 	m.oldBytes = encode(m.old)
 }
 
-// Snapshot writes the state and lets what is read back go on as the twin.
+// Snapshot writes the state to a snapshot and continues with the restored state as the twin.
 func (m *machine) Snapshot(t *rapid.T) {
 	data := encode(m.s)
 	if !bytes.Equal(data, encode(m.twin)) {
@@ -111,8 +110,8 @@ func (m *machine) Snapshot(t *rapid.T) {
 	m.twin = r
 }
 
-// Anything applies an event of random fields to a fork: it is refused without a
-// trace, or leaves a state that agrees with itself.
+// Anything applies an event with random fields to a fork. Apply must either reject it and change
+// nothing, or leave a consistent state.
 func (m *machine) Anything(t *rapid.T) {
 	e := event.New(rapid.SampledFrom(event.Kinds()).Draw(t, "kind"))
 	codectest.Random(t, e)
@@ -131,7 +130,7 @@ func (m *machine) Anything(t *rapid.T) {
 	}
 }
 
-// pick draws one of a table's records for which ok holds, by slot.
+// pick draws a record, with its slot, for which ok returns true.
 func pick[T any](t *rapid.T, what string, tab *Table[T], ok func(r *T) bool) (uint32, *T) {
 	var slots []uint32
 	tab.Each(func(slot uint32, r *T) bool {
@@ -157,7 +156,7 @@ var (
 
 func drawOf[T any](t *rapid.T, label string, all []T) T { return rapid.SampledFrom(all).Draw(t, label) }
 
-// within is the test's own notion of fitting.
+// within is the test's own implementation of State.fits.
 func (m *machine) within(size, free yarn.Resource) bool {
 	c := yarn.Calculator{Dominant: m.s.Version().Dominant, Kinds: 2}
 	return c.FitsIn(size, free)

@@ -5,18 +5,18 @@ import (
 	"rmd/yarn"
 )
 
-// MaxHistory bounds how many ended attempts of one application are remembered.
+// MaxHistory bounds the number of ended attempts that the state keeps per application.
 const MaxHistory = 1000
 
-// WholeProgress is what App.Progress says of an AM that is done.
+// WholeProgress is the App.Progress of an AM that is done.
 const WholeProgress = 10_000
 
-// deliveredEarlier, in Container.GrantedIn, says that a response delivered the container
-// before the present count of responses: to an earlier attempt, or before a resync.
+// deliveredEarlier in Container.GrantedIn means that a response delivered the container before the
+// current count of responses began: to an earlier attempt, or before a resync.
 const deliveredEarlier int32 = -1
 
-// Shown is the application's state as readers are told it: FINISHED as soon as
-// its AM has unregistered.
+// Shown returns the application's state for reports. It is FINISHED as soon as the AM has
+// unregistered.
 func (a *App) Shown() yarn.ApplicationState {
 	if a.AttemptState == AttemptFinishing {
 		return yarn.AppFinished
@@ -24,18 +24,17 @@ func (a *App) Shown() yarn.ApplicationState {
 	return a.State
 }
 
-// Open says whether the current attempt may ask for containers and gets them delivered.
+// Open reports whether the current attempt may ask for containers and receive them.
 func (a *App) Open() bool {
 	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptRegistered
 }
 
-// Charged says whether the current attempt's AM counts in the AM limits.
+// Charged reports whether the AM of the current attempt counts in the AM limits.
 func (a *App) Charged() bool {
 	return a.AttemptState >= AttemptActive && a.AttemptState <= AttemptFinishing
 }
 
-// Master returns the slot of the current attempt's AM container; 0 when it has
-// none, or none any more.
+// Master returns the slot of the current attempt's AM container, or 0 if there is none.
 func (s *State) Master(a *App) uint32 {
 	if a.MasterNumber == 0 {
 		return 0
@@ -49,7 +48,7 @@ func (s *State) setMaster(a *App, number uint64, node uint32) {
 	s.fold(number<<32 ^ uint64(node))
 }
 
-// beginAttempt clears what belongs to one attempt.
+// beginAttempt sets the fields of the current attempt for a new one.
 func (a *App) beginAttempt(number uint32, nowMillis int64) {
 	a.Attempt, a.Response, a.NextNumber, a.AttemptMillis = number, 0, 0, nowMillis
 	a.MasterNumber, a.MasterNode, a.LaunchedMillis, a.FinishMillis, a.Progress = 0, 0, 0, 0, 0
@@ -59,8 +58,8 @@ func (a *App) beginAttempt(number uint32, nowMillis int64) {
 	a.RPCPort, a.Final, a.Blacklist = 0, yarn.FinalUndefined, nil
 }
 
-// ending records the attempt's final status and diagnostics; an empty tracking URL keeps
-// the present one.
+// ending records the attempt's final status, its diagnostics and, if trackingURL is not empty, its
+// tracking URL.
 func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 	a.Final = final
 	a.changeDetails(func(d *AppDetails) {
@@ -71,8 +70,8 @@ func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 	})
 }
 
-// recordAttempt puts the attempt that has just ended first in the application's history,
-// and drops the oldest beyond MaxHistory.
+// recordAttempt adds the attempt that has just ended to the front of the application's history, and
+// drops the oldest attempt beyond MaxHistory.
 func (s *State) recordAttempt(app uint32, a *App, counted bool) {
 	slot, h := s.Attempts.alloc()
 	d := a.Details()
@@ -93,7 +92,7 @@ func (s *State) recordAttempt(app uint32, a *App, counted bool) {
 	}
 }
 
-// forgetAttempts drops a list of ended attempts.
+// forgetAttempts removes a list of ended attempts.
 func (s *State) forgetAttempts(first uint32) {
 	for slot := first; slot != 0; {
 		next := s.Attempts.Get(slot).Next
@@ -120,8 +119,8 @@ func (s *State) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
 	return nil
 }
 
-// Submitted is how many applications were submitted since the cluster began. Below LevelIDBlocks
-// every id that was given counts, for they were not counted apart.
+// Submitted returns the number of applications submitted since the cluster began. Below
+// LevelIDBlocks submissions were not counted, so it returns the number of ids given.
 func (s *State) Submitted() uint64 {
 	if s.Meta.Level < event.LevelIDBlocks {
 		return uint64(max(s.Meta.NextApp, 1) - 1)
@@ -155,8 +154,8 @@ func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
 	return nil
 }
 
-// attemptUnregistered begins the end of an attempt: its asks are dropped and nothing is
-// delivered any more, but its containers still count until they end.
+// attemptUnregistered begins the end of an attempt. It drops the asks and the undelivered list. The
+// attempt's containers still count until they end.
 func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -175,8 +174,8 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	return nil
 }
 
-// attemptResynced starts the count of responses again at 0. Containers never delivered
-// have ended before; completions that the AM may have missed are delivered again.
+// attemptResynced resets the count of responses to 0. Containers that were never delivered must
+// have ended before. Completions that the AM may have missed will be delivered again.
 func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -199,8 +198,8 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	return nil
 }
 
-// redeliver keeps, in the undelivered list, the completions of containers that the AM
-// has, and the changes of their size.
+// redeliver keeps the completions and size changes of containers that the AM has in the undelivered
+// list.
 func (s *State) redeliver(a *App) {
 	for slot := range s.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
@@ -216,7 +215,7 @@ func (s *State) redeliver(a *App) {
 	s.redeliverPreemptions(a)
 }
 
-// forgetResponses marks the containers that the AM has as deliveredEarlier, so that no
+// forgetResponses sets GrantedIn of the containers that the AM has to deliveredEarlier, so that no
 // later response delivers them again.
 func (s *State) forgetResponses(a *App) {
 	for slot, c := range s.ContainersOf(a) {

@@ -10,7 +10,7 @@ import (
 
 func at(ms int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: ms} }
 
-// withMaster is a world with application 3, whose AM is container 1 on node 2.
+// withMaster returns a world with application 3, whose AM is container 1 on node 2.
 func withMaster(t failer) *State {
 	t.Helper()
 	s := world(t)
@@ -20,7 +20,7 @@ func withMaster(t failer) *State {
 	return s
 }
 
-// TestMasterOfAnAttempt follows the AM container from its grant to its end.
+// TestMasterOfAnAttempt follows the AM container from its allocation to its end.
 func TestMasterOfAnAttempt(t *testing.T) {
 	s := withMaster(t)
 	a := appAt(t, s, 3)
@@ -53,7 +53,8 @@ func TestMasterByReservation(t *testing.T) {
 	}
 }
 
-// TestFinishing: nothing is asked or told any more, what it holds still counts.
+// TestFinishing checks that an attempt whose AM has unregistered has no asks and gets nothing
+// delivered, while its containers still count.
 func TestFinishing(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 3, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, allocated(1, 2, k1, 1),
@@ -89,14 +90,15 @@ func TestFinishing(t *testing.T) {
 	}
 }
 
-// TestResync: what was told is kept, ends are told again, the rest is void.
+// TestResync checks that after a resync containers already delivered are kept, completions are
+// delivered again, and everything else is dropped.
 func TestResync(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 9, 1), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), allocated(1, 3, k1, 1), &event.ResponseRecorded{App: 1, Response: 4},
 		&event.ResponseRecorded{App: 1, Response: 5}, &event.ContainerLaunched{Container: ref(1, 1)}, &event.ContainerLaunched{Container: ref(1, 2)},
-		&event.ContainerReleased{Container: ref(1, 2)}, &event.ResponseRecorded{App: 1, Response: 6}, // the end of 2 is told, and not acknowledged
+		&event.ContainerReleased{Container: ref(1, 2)}, &event.ResponseRecorded{App: 1, Response: 6}, // the completion of 2 is delivered, and not acknowledged
 		allocated(1, 4, k1, 1), allocated(1, 5, k1, 2), &event.BlacklistChanged{App: 1, Add: []string{"h9"}})
-	refuse(t, s, &event.AttemptResynced{App: 1}) // 4 and 5 live and were never told
+	refuse(t, s, &event.AttemptResynced{App: 1}) // 4 and 5 live and were never delivered
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ContainerReleased{Container: ref(1, 5)}, &event.ContainerCompleted{Container: ref(1, 3)},
 		&event.AttemptResynced{App: 1})
 	a := appAt(t, s, 1)
@@ -109,7 +111,7 @@ func TestResync(t *testing.T) {
 	if s.Container(ref(1, 4)) != 0 || s.Container(ref(1, 5)) == 0 || s.Container(ref(1, 1)) == 0 {
 		t.Error("what was never told and has ended is forgotten; what its node still holds, and what runs, is not")
 	}
-	refuse(t, s, &event.AttemptResynced{App: 1}) // nothing has been answered since
+	refuse(t, s, &event.AttemptResynced{App: 1}) // no response since the last resync
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1})
 	for number, want := range map[uint64]int32{2: 1, 3: 1} {
 		if c := s.Containers.Get(s.Container(ref(1, number))); c.CompletedIn != want || c.GrantedIn != deliveredEarlier {
@@ -126,7 +128,8 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// TestHistory compares the whole record of an attempt, and begins the next again.
+// TestHistory compares the whole record of an attempt, and checks that the next attempt starts with
+// cleared fields.
 func TestHistory(t *testing.T) {
 	s := withMaster(t)
 	apply(t, s, at(3000), &event.AttemptLaunched{App: 3}, at(3500), &event.AttemptRegistered{App: 3, Host: "h", RPCPort: 5, TrackingURL: "u"},
@@ -161,7 +164,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryIsBounded keeps the newest.
+// TestHistoryIsBounded checks that the history keeps the newest attempts.
 func TestHistoryIsBounded(t *testing.T) {
 	s := world(t)
 	apply(t, s, submit(3, "cid", "root.b.y"))
@@ -181,7 +184,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestNumbersReserved in a block are given once; what is submitted is counted apart.
+// TestNumbersReserved checks that each id of a reserved block is given once, and that submissions
+// are counted separately.
 func TestNumbersReserved(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.ApplicationIDGiven{App: 3})
@@ -200,7 +204,7 @@ func TestNumbersReserved(t *testing.T) {
 	}
 }
 
-// TestNumbersGivenBefore may be submitted in any order, each once.
+// TestNumbersGivenBefore checks that ids given before may be submitted in any order, each once.
 func TestNumbersGivenBefore(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.ApplicationIDGiven{App: 3}, &event.ApplicationIDGiven{App: 4})
@@ -222,8 +226,8 @@ func TestNumbersGivenBefore(t *testing.T) {
 	refuse(t, s, &event.ApplicationLifetimeChanged{App: 99})
 }
 
-// TestKeptContainersAreNotToldTwice: a number of the responses of an attempt
-// before is none of this attempt's.
+// TestKeptContainersAreNotToldTwice checks that the response numbers of an earlier attempt do not
+// count for the next attempt.
 func TestKeptContainersAreNotToldTwice(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerLaunched{Container: ref(1, 1)},
@@ -279,7 +283,7 @@ func TestDelegationTokens(t *testing.T) {
 	refuse(t, s, &event.DelegationTokenRenewed{Sequence: 2})
 	refuse(t, s, &event.DelegationTokenEnded{Sequence: 2})
 	apply(t, s, &event.DelegationTokenRenewed{Sequence: 1, ExpiresMillis: 9000}, key(2), &event.KeyActivated{Which: yarn.KeyDelegation}, key(3))
-	refuse(t, s, &event.KeyActivated{Which: yarn.KeyDelegation}) // the token's key would go
+	refuse(t, s, &event.KeyActivated{Which: yarn.KeyDelegation}) // a token is signed with the key that would be dropped
 	f := s.Fork()
 	apply(t, s, &event.DelegationTokenEnded{Sequence: 1}, &event.KeyActivated{Which: yarn.KeyDelegation})
 	if s.Delegation(1) != nil || f.Delegation(1) == nil || f.Delegation(1).ExpiresMillis != 9000 {
@@ -287,7 +291,7 @@ func TestDelegationTokens(t *testing.T) {
 	}
 }
 
-// TestDamageToAMsAndSecretsIsSeen spoils one thing at a time.
+// TestDamageToAMsAndSecretsIsSeen damages one field at a time.
 func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 	base := withMaster(t)
 	apply(t, base, &event.AttemptEnded{App: 1, Counts: true}, &event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptEnded{App: 1},

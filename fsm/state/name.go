@@ -1,6 +1,6 @@
 package state
 
-// NameOf returns the text of an interned name; "" for 0.
+// NameOf returns the text of an interned name, or "" for 0.
 func (s *State) NameOf(id NameID) string {
 	if id == 0 {
 		return ""
@@ -8,13 +8,13 @@ func (s *State) NameOf(id NameID) string {
 	return s.Names.Get(id).Text
 }
 
-// NameID returns the number of a name, or 0 when nobody has used it yet.
+// NameID returns the number of a name, or 0 if it is not interned.
 func (s *State) NameID(text string) NameID {
 	return s.byName.find(hashString(text), func(slot uint32) bool { return s.Names.Get(slot).Text == text })
 }
 
-// intern returns the number of a name, giving it one if need be. Names are
-// hosts, racks and users: few. Those of a forgotten node are released, the others are kept for ever.
+// intern returns the number of a name, which it adds if needed. Names are hosts, racks and users,
+// so they are few. releaseNames removes those of forgotten nodes; other names are never removed.
 func (s *State) intern(text string) NameID {
 	if id := s.NameID(text); id != 0 {
 		return id

@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// Node returns the slot (which is the number) of a node; 0 when unknown.
+// Node returns the slot of a node, which is also its number, or 0 if it is unknown.
 func (s *State) Node(id yarn.NodeID) uint32 {
 	return s.byNode.find(hashNode(id), func(slot uint32) bool { return s.Nodes.Get(slot).ID == id })
 }
@@ -16,7 +16,7 @@ func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint6
 
 func (s *State) hashOfNode(slot uint32) uint64 { return hashNode(s.Nodes.Get(slot).ID) }
 
-// NextNode is the number that a node registering for the first time will have.
+// NextNode returns the number that the next new node will get.
 func (s *State) NextNode() uint32 { return s.Nodes.next() }
 
 func (s *State) nodeRegistered(e *event.NodeRegistered) error {
@@ -32,7 +32,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	}
 	s.touchNode(slot)
 	n := s.Nodes.mut(slot)
-	s.dropCleanups(n) // it told what it still keeps
+	s.dropCleanups(n) // the registration reported what the node still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack
 		n.HTTPPort, n.Version, n.NodeManager = e.HTTPPort, e.Version, e.NodeManager
@@ -54,7 +54,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	return nil
 }
 
-// noteKnown makes an empty record that of a node.
+// noteKnown fills in a new node's record.
 func (s *State) noteKnown(n *Node, id yarn.NodeID) {
 	n.ID, n.Label = id, s.MappedLabel(id)
 	if s.Meta.Level >= event.LevelNodeTimes {
@@ -62,8 +62,8 @@ func (s *State) noteKnown(n *Node, id yarn.NodeID) {
 	}
 }
 
-// noteDrain keeps when a drain began. A registration does not end a drain: the drain goes on with
-// the next event.
+// noteDrain records when a drain began. A registration does not end a drain: the next event sets
+// the node to decommissioning again.
 func (s *State) noteDrain(n *Node) {
 	switch {
 	case n.State != yarn.NodeDecommissioning:
@@ -85,35 +85,36 @@ func (s *State) nodeHeard(e *event.NodeHeard) error {
 	return nil
 }
 
-// Heard says whether a node is one that sends heartbeats.
+// Heard reports whether a node in this state sends heartbeats.
 func (n *Node) Heard() bool {
 	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
 }
 
-// Serving says whether a node takes new containers. One that was taken back must register first.
+// Serving reports whether a node takes new containers. A node that was taken back must register
+// first.
 func (n *Node) Serving() bool { return n.State == yarn.NodeRunning && n.Report != TakenBack }
 
-// TakenBack is the report of a node that must register again before it is served. Its registration
-// clears it.
+// TakenBack is the Report of a node that must register before it takes containers again. The
+// registration clears it.
 const TakenBack = "taken back, registers again"
 
-// Drained reports whether a node can be taken away without a loss: it has no container, and no
-// application that ran there still needs what it keeps. A NodeManager keeps the output of an
-// application's finished tasks, which others fetch, until it is told of the application's end.
+// Drained reports whether the node can be removed without loss: it has no containers, and no
+// running application needs what it keeps. A NodeManager keeps the output of finished tasks, which
+// other tasks fetch, until the application ends.
 func (n *Node) Drained() bool { return n.Count == 0 && n.NodeApplications == 0 }
 
-// Draining is what a draining node waits for, in the words of YARN.
+// Draining is what a draining node waits for, in YARN's words.
 type Draining string
 
-// What a draining node waits for.
+// The values of Draining.
 const (
-	DrainContainers Draining = "WAIT_CONTAINER" // for containers that run there
-	DrainApps       Draining = "WAIT_APP"       // for the end of applications that ran there
+	DrainContainers Draining = "WAIT_CONTAINER" // for its containers to end
+	DrainApps       Draining = "WAIT_APP"       // for applications that ran on the node to end
 	DrainReady      Draining = "READY"          // for its next heartbeat
-	DrainTimeout    Draining = "TIMEOUT"        // for nothing: its deadline has passed
+	DrainTimeout    Draining = "TIMEOUT"        // for nothing: the deadline has passed
 )
 
-// Draining says what a draining node waits for at a time; empty when the node does not drain.
+// Draining returns what the node waits for at the given time, or "" if it does not drain.
 func (n *Node) Draining(nowMillis int64) Draining {
 	switch {
 	case n.State != yarn.NodeDecommissioning:
@@ -128,7 +129,7 @@ func (n *Node) Draining(nowMillis int64) Draining {
 	return DrainReady
 }
 
-// DrainMillis is the time until a drain's deadline; ok is false without one.
+// DrainMillis returns the time until the deadline of a drain. ok is false if there is no deadline.
 func (n *Node) DrainMillis(nowMillis int64) (left int64, ok bool) {
 	if n.State != yarn.NodeDecommissioning || n.DeadlineMillis == 0 {
 		return 0, false
@@ -136,9 +137,8 @@ func (n *Node) DrainMillis(nowMillis int64) (left int64, ok bool) {
 	return max(n.DeadlineMillis-nowMillis, 0), true
 }
 
-// changeCapacity changes a node's total or state and keeps the cluster's sum of
-// usable nodes. From a sum that stands for more than its number nothing can be taken:
-// it is summed again.
+// changeCapacity calls f, which changes a node's total or state, and updates the sums over usable
+// nodes. A saturated sum has lost its true value, so it is computed again instead of updated.
 func (s *State) changeCapacity(n *Node, f func()) {
 	s.touched.Cluster = true
 	state, total := n.State, n.Total
@@ -162,7 +162,7 @@ func (s *State) changeCapacity(n *Node, f func()) {
 	s.foldResource(n.Total)
 }
 
-// countNode adds a usable node to the sums of the cluster and of its label, or takes it out.
+// countNode adds a usable node to the sums of the cluster and of its label, or subtracts it.
 func (s *State) countNode(n *Node, sign int32) {
 	total := n.Total.Times(int64(sign))
 	s.Meta.Cluster = s.Meta.Cluster.Add(total)
@@ -174,7 +174,7 @@ func (s *State) countNode(n *Node, sign int32) {
 	}
 }
 
-// sumLabels sums up what the usable nodes of each label have.
+// sumLabels computes Label.Total of all labels.
 func (s *State) sumLabels() {
 	s.Labels.Each(func(slot uint32, _ *Label) bool { s.Labels.mut(slot).Total = yarn.Resource{}; return true })
 	s.Nodes.Each(func(_ uint32, n *Node) bool {
@@ -186,7 +186,7 @@ func (s *State) sumLabels() {
 	})
 }
 
-// usableTotal sums up what usable nodes have.
+// usableTotal returns the sum of the resources of all usable nodes.
 func (s *State) usableTotal() (total yarn.Resource) {
 	s.Nodes.Each(func(_ uint32, n *Node) bool {
 		if n.State.Usable() {
@@ -197,8 +197,8 @@ func (s *State) usableTotal() (total yarn.Resource) {
 	return total
 }
 
-// unwrapCluster mends the sum in a snapshot of a build whose sums wrapped: where it
-// does not fit its number, it is the greatest there is.
+// unwrapCluster corrects the sum in a snapshot of an old build, whose sums overflowed: a kind whose
+// sum exceeds int64 gets the largest int64.
 func (s *State) unwrapCluster() {
 	for i, v := range s.usableTotal() {
 		if v == math.MaxInt64 {

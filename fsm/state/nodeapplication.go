@@ -5,14 +5,14 @@ import (
 	"rmd/yarn"
 )
 
-// A NodeApplication remembers that a NodeManager must hear of an application's end
-// (applicationsToCleanup in YARN's heartbeat response), so that it aggregates the
-// logs and removes the files. Simulated nodes keep nothing, so they have none.
+// A NodeApplication records that a NodeManager must learn of an application's end, by
+// applicationsToCleanup in YARN's heartbeat response. The NodeManager then aggregates the logs and
+// removes the files. Simulated nodes keep no files, so they have no NodeApplications.
 //
-// It is in two lists. The node's list holds all of them. The application's list holds
-// those of an application that has not ended; when the application ends, they leave
-// that list and become the node's pending cleanups, until the node has acknowledged
-// them (CleanupsAcked), registers again, or leaves.
+// A NodeApplication is in up to two lists. The node's list has all of its NodeApplications. The
+// application's list has those of a running application. When the application ends, its
+// NodeApplications leave that list and become pending cleanups of their nodes, until the node has
+// acknowledged them (CleanupsAcked), registers again, or leaves.
 
 func hashNodeApplication(app yarn.ApplicationID, node uint32) uint64 {
 	return hash64(hash64(uint64(app.ClusterTimestamp)^uint64(app.Seq)<<32) ^ uint64(node))
@@ -23,8 +23,8 @@ func (s *State) hashOfNodeApplication(slot uint32) uint64 {
 	return hashNodeApplication(p.App, p.Node)
 }
 
-// NodeApplication returns the slot of the record for an application on a node; 0 when
-// there is none.
+// NodeApplication returns the slot of the record for an application on a node, or 0 if there is
+// none.
 func (s *State) NodeApplication(app yarn.ApplicationID, node uint32) uint32 {
 	return s.byNodeApplication.find(hashNodeApplication(app, node), func(slot uint32) bool {
 		p := s.NodeApplications.Get(slot)
@@ -32,9 +32,9 @@ func (s *State) NodeApplication(app yarn.ApplicationID, node uint32) uint32 {
 	})
 }
 
-// trackApp records that a NodeManager has a container of an application. If the node
-// has a pending cleanup of an earlier application with the same id, the cleanup is
-// dropped: the command would remove the files of this one.
+// trackApp records that a NodeManager has a container of an application. If the node has a pending
+// cleanup for the same application id, trackApp removes the cleanup, because the cleanup would
+// delete the files of this application.
 func (s *State) trackApp(app uint32, a *App, node uint32, n *Node) {
 	hash := hashNodeApplication(a.ID, node)
 	if slot := s.NodeApplication(a.ID, node); slot != 0 {
@@ -57,9 +57,9 @@ func (s *State) trackApp(app uint32, a *App, node uint32, n *Node) {
 	s.fold(uint64(slot)<<32 | uint64(node))
 }
 
-// endNodeApplications turns the records of an application that has ended into pending
-// cleanups of their nodes. A node that takes no commands gets none: when it registers
-// again, it reports what it still keeps.
+// endNodeApplications turns the NodeApplications of an application that has ended into pending
+// cleanups of their nodes. A node that takes no commands gets none: when it registers again, it
+// reports what it still keeps.
 func (s *State) endNodeApplications(a *App) {
 	for slot := a.NodeApplications; slot != 0; {
 		p := s.NodeApplications.mut(slot)
@@ -75,11 +75,11 @@ func (s *State) endNodeApplications(a *App) {
 	a.NodeApplications = 0
 }
 
-// takesCommands says whether a node is a NodeManager that sends heartbeats, and so
-// gets cleanups and removals in the responses.
+// takesCommands reports whether a node is a NodeManager that sends heartbeats, and so receives
+// cleanups and removals in the responses.
 func (n *Node) takesCommands() bool { return n.NodeManager && n.Heard() }
 
-// dropNodeApplication forgets a pending cleanup. It is in the node's list alone.
+// dropNodeApplication removes a pending cleanup, which is only in the node's list.
 func (s *State) dropNodeApplication(slot uint32, n *Node) {
 	p := s.NodeApplications.Get(slot)
 	s.byNodeApplication.remove(hashNodeApplication(p.App, p.Node), slot, s.hashOfNodeApplication)
@@ -96,7 +96,7 @@ func (s *State) dropNodeApplication(slot uint32, n *Node) {
 	s.NodeApplications.release(slot)
 }
 
-// dropCleanups forgets all pending cleanups of a node.
+// dropCleanups removes all pending cleanups of a node.
 func (s *State) dropCleanups(n *Node) {
 	for slot := n.NodeApplications; slot != 0 && n.PendingCleanups > 0; {
 		next := s.NodeApplications.Get(slot).nextNode
@@ -107,8 +107,8 @@ func (s *State) dropCleanups(n *Node) {
 	}
 }
 
-// trackApps records the applications that have containers on a node. The node may have
-// been simulated when the containers were allocated.
+// trackApps records the applications with containers on a node. The node may have been a simulated
+// one when the containers were allocated.
 func (s *State) trackApps(node uint32, n *Node) {
 	for _, c := range s.ContainersOn(n) {
 		app := c.App
@@ -134,7 +134,7 @@ func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
 	return nil
 }
 
-// before is the order of applications by their identity.
+// before orders applications by cluster timestamp and sequence number.
 func before(a, b yarn.ApplicationID) bool {
 	return a.ClusterTimestamp < b.ClusterTimestamp || (a.ClusterTimestamp == b.ClusterTimestamp && a.Seq < b.Seq)
 }

@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// nodeManagers is a world whose nodes are NodeManagers, and a third one that is simulated. App 1
-// has containers 1 and 2 on node 1, 3 on node 2, 4 on node 3; app 2 has 1 on node
-// 1, with a signal to be sent. App 3 has ended; node 1 is to be told of it.
+// nodeManagers returns a world with two NodeManagers and a simulated node, node 3. App 1 has
+// containers 1 and 2 on node 1, 3 on node 2 and 4 on node 3. App 2 has container 1 on node 1, with
+// a pending signal. App 3 has ended; its cleanup is pending on node 1.
 func nodeManagers(t failer) *State {
 	s := world(t)
 	up := func(n uint32, host string, nodeManager bool) event.Event {
@@ -39,7 +39,7 @@ func appID(seq uint32) yarn.ApplicationID {
 	return yarn.ApplicationID{ClusterTimestamp: 77, Seq: seq}
 }
 
-// toTell lists the applications over that a node must be told of.
+// toTell returns the applications whose cleanup is pending on a node.
 func toTell(s *State, node uint32) (over []uint32) {
 	for p := s.Nodes.Get(node).NodeApplications; p != 0; p = s.NodeApplications.Get(p).NextOnNode() {
 		if r := s.NodeApplications.Get(p); r.Slot == 0 {
@@ -49,11 +49,11 @@ func toTell(s *State, node uint32) (over []uint32) {
 	return over
 }
 
-// TestNodeApplications follows them from an application's first container on a node to
-// the day the node was told of its end.
+// TestNodeApplications follows NodeApplications from an application's first container on a node
+// until the node acknowledges the cleanup.
 func TestNodeApplications(t *testing.T) {
 	s := nodeManagers(t)
-	if got := s.NodeApplications.Len(); got != 4 { // 1 on two nodes, 2 and 3 on one
+	if got := s.NodeApplications.Len(); got != 4 { // app 1 on two nodes, apps 2 and 3 on one
 		t.Fatalf("%d node applications", got)
 	}
 	if s.NodeApplication(appID(1), 1) == 0 || s.NodeApplication(appID(1), 2) == 0 || s.NodeApplication(appID(1), 3) != 0 || s.NodeApplication(appID(2), 2) != 0 {
@@ -73,8 +73,8 @@ func TestNodeApplications(t *testing.T) {
 	}
 }
 
-// TestNodeApplicationsOfANodeThatLeaves: what has ended is dropped, what runs stays; what
-// ends meanwhile is not kept for it.
+// TestNodeApplicationsOfANodeThatLeaves checks that a node that leaves loses its pending cleanups
+// and gets no new ones, but keeps the records of running applications.
 func TestNodeApplicationsOfANodeThatLeaves(t *testing.T) {
 	empty := func(t *testing.T, s *State) {
 		apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)})
@@ -100,7 +100,7 @@ func TestNodeApplicationsOfANodeThatLeaves(t *testing.T) {
 	}
 }
 
-// TestNodeApplicationsWhenTheKindOfANodeChanges between simulated and NodeManager.
+// TestNodeApplicationsWhenTheKindOfANodeChanges turns a NodeManager into a simulated node and back.
 func TestNodeApplicationsWhenTheKindOfANodeChanges(t *testing.T) {
 	s := nodeManagers(t)
 	apply(t, s, nodeUp(1, "h1", gb(8)))
@@ -141,7 +141,8 @@ func TestSignals(t *testing.T) {
 	commands("ended", 0)
 }
 
-// TestATotalThatAnAdministratorSet stays until it is set again.
+// TestATotalThatAnAdministratorSet checks that such a total outlives registrations until it is set
+// again.
 func TestATotalThatAnAdministratorSet(t *testing.T) {
 	s := nodeManagers(t)
 	n := func() *Node { return s.Nodes.Get(2) }
@@ -267,7 +268,8 @@ func TestDigestTellsNodeApplicationsApart(t *testing.T) {
 	}
 }
 
-// TestNodeApplicationIsLookedUpWithoutAllocation: every container on a NodeManager asks.
+// TestNodeApplicationIsLookedUpWithoutAllocation checks that the lookup, which runs for every
+// container on a NodeManager, allocates nothing.
 func TestNodeApplicationIsLookedUpWithoutAllocation(t *testing.T) {
 	s := nodeManagers(t)
 	if n := testing.AllocsPerRun(10, func() { s.NodeApplication(appID(1), 1) }); n != 0 {
@@ -275,8 +277,8 @@ func TestNodeApplicationIsLookedUpWithoutAllocation(t *testing.T) {
 	}
 }
 
-// TestIDOfAForgottenApplication is used again, before the node was told of the
-// first one's end: the node must not be told to clear the second one away.
+// TestIDOfAForgottenApplication reuses the id of an application whose cleanup is pending. The node
+// must not get the cleanup, because it would delete the files of the second application.
 func TestIDOfAForgottenApplication(t *testing.T) {
 	s := nodeManagers(t)
 	apply(t, s, &event.ApplicationForgotten{App: 3}, submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3})
@@ -293,7 +295,7 @@ func TestIDOfAForgottenApplication(t *testing.T) {
 	}
 }
 
-// TestDraining: what a draining node waits for, in this order.
+// TestDraining checks what a draining node waits for, step by step.
 func TestDraining(t *testing.T) {
 	s := nodeManagers(t)
 	const deadline = 5000
@@ -310,7 +312,7 @@ func TestDraining(t *testing.T) {
 	hold(DrainApps)
 	endApp(t, s, 1, ref(1, 3), ref(1, 4))
 	endApp(t, s, 2)
-	hold(DrainApps) // it has not been told
+	hold(DrainApps) // the cleanups are pending
 	apply(t, s, &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(2), appID(3)}})
 	hold(DrainReady)
 	n := s.Nodes.Get(1)
@@ -319,8 +321,9 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// TestNodeTimes: the state keeps since when it knows a node and since when it drains, also over a
-// restart of the NodeManager; below the level it keeps neither.
+// TestNodeTimes checks that the state records since when it knows a node and since when the node
+// drains, also across a restart of the NodeManager, and that it records neither below the feature
+// level.
 func TestNodeTimes(t *testing.T) {
 	s := nodeManagers(t)
 	drain := &event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning}
@@ -351,7 +354,7 @@ func TestNodeTimes(t *testing.T) {
 	hold(10_000, 0)
 }
 
-// TestExcludedUnknown: of the excluded hosts, those that are no node.
+// TestExcludedUnknown checks that only excluded hosts without a node are returned.
 func TestExcludedUnknown(t *testing.T) {
 	s := nodeManagers(t)
 	apply(t, s, &event.NodeListsSet{Exclude: []string{"a", "h1", "z"}})

@@ -7,15 +7,16 @@ import (
 	"rmd/internal/codec"
 )
 
-// Placement says which placement rule sent an application to its queue. One that is moved has none.
+// Placement records which placement rule chose an application's queue. Moving the application
+// removes its Placement.
 type Placement struct {
-	Rule uint32 // from 1, of the configuration of that time
-	Text string // that rule
-	Why  string // why the queue of the rule could not be used, if its fallback placed
-	For  string // the user of a tag, for whom it was placed; empty: its own user
+	Rule uint32 // from 1, in the configuration of that time
+	Text string // the text of the rule
+	Why  string // why the rule's own queue could not be used, if the rule's fallback was used
+	For  string // the user, named by a tag, for whom it was placed; empty: the submitting user
 }
 
-// PlacementOf is how an application was placed; nil if no rule did.
+// PlacementOf returns how an application was placed, or nil if no rule placed it.
 func (s *State) PlacementOf(app uint32) *Placement {
 	if !s.Placements.Has(app) {
 		return nil
@@ -41,7 +42,7 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	return nil
 }
 
-// dropPlacement forgets how an application was placed.
+// dropPlacement removes the Placement of an application.
 func (s *State) dropPlacement(app uint32) {
 	if s.Placements.Has(app) {
 		s.Placements.release(app)

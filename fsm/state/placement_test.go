@@ -11,8 +11,8 @@ func placedBy(app, rule uint32) *event.ApplicationPlaced {
 	return &event.ApplicationPlaced{App: app, Rule: rule, Text: "u:%user:root.%user", Why: "there is no queue", For: "eve"}
 }
 
-// TestPlacement: the state keeps which rule placed an application, over a snapshot, until the
-// application is moved or forgotten.
+// TestPlacement checks that the state and its snapshots keep the rule that placed an application
+// until the application is moved or forgotten.
 func TestPlacement(t *testing.T) {
 	s := world(t)
 	refuse(t, s, placedBy(1, 1)) // below the level
@@ -65,7 +65,7 @@ func TestPlacementDigests(t *testing.T) {
 	}
 }
 
-// TestCheckSeesPlacements spoils what is kept of placements.
+// TestCheckSeesPlacements damages placements.
 func TestCheckSeesPlacements(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
 		"no rule":        func(s *State) { s.Placements.place(s.App(1)) },

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// PreemptedFor are the warned containers that are to make room for a reservation, with their slots.
-// They are on its node.
+// PreemptedFor returns the warned containers that are to make room for a reservation, with their
+// slots. All are on the reservation's node.
 func (s *State) PreemptedFor(r *Reservation) iter.Seq2[uint32, *Preemption] {
 	return func(yield func(uint32, *Preemption) bool) {
 		if s.Preemptions.Len() == 0 {
@@ -23,8 +23,8 @@ func (s *State) PreemptedFor(r *Reservation) iter.Seq2[uint32, *Preemption] {
 	}
 }
 
-// awaitsPreemption says whether containers are still to end for a reservation. They must end, or
-// their warnings be withdrawn, before the reservation does.
+// awaitsPreemption reports whether a reservation still waits for warned containers. Before the
+// reservation ends, they must end or their warnings must be withdrawn.
 func (s *State) awaitsPreemption(r *Reservation) bool {
 	for range s.PreemptedFor(r) {
 		return true
@@ -32,7 +32,7 @@ func (s *State) awaitsPreemption(r *Reservation) bool {
 	return false
 }
 
-// PreemptedOf is what an application has lost by preemption.
+// PreemptedOf returns what an application has lost by preemption.
 func (s *State) PreemptedOf(app uint32) Preempted {
 	if !s.Preempted.Has(app) {
 		return Preempted{}
@@ -40,7 +40,7 @@ func (s *State) PreemptedOf(app uint32) Preempted {
 	return *s.Preempted.Get(app)
 }
 
-// Add sums two losses up.
+// Add returns the sum of two losses.
 func (p Preempted) Add(o Preempted) Preempted {
 	return Preempted{Containers: p.Containers + o.Containers, AMs: p.AMs + o.AMs,
 		Size: p.Size.Add(o.Size), ResourceSeconds: p.ResourceSeconds.Add(o.ResourceSeconds)}
@@ -66,7 +66,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	}
 	*s.Preemptions.place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
-	if a.Open() { // else there is no AM to hear of it
+	if a.Open() { // otherwise no AM can receive the warning
 		s.addUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
@@ -90,8 +90,8 @@ func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
 	return nil
 }
 
-// endPreemption drops the warning of a container that ends. If it was preempted, its application's
-// losses grow, and so does what its reservation owes to preemption.
+// endPreemption removes the warning of a container that ends. If the container was preempted, it
+// updates the losses of its application, the totals, and the reservation's count.
 func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 	if !s.Preemptions.Has(slot) {
 		return
@@ -114,7 +114,8 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 	s.foldResource(p.ResourceSeconds)
 }
 
-// preemptedOf is an application's record for writing; it is made when there is none.
+// preemptedOf returns an application's Preempted record for writing. It creates the record if there
+// is none.
 func (s *State) preemptedOf(app uint32) *Preempted {
 	if s.Preempted.Has(app) {
 		return s.Preempted.mut(app)
@@ -122,8 +123,8 @@ func (s *State) preemptedOf(app uint32) *Preempted {
 	return s.Preempted.place(app)
 }
 
-// deliverPreemption stamps a container's warning with the response that tells its AM; false when
-// there is none, or an earlier response has told it.
+// deliverPreemption stamps a container's warning with the response that delivers it. It returns
+// false if there is no warning, or if an earlier response has delivered it.
 func (s *State) deliverPreemption(slot uint32, response int32) bool {
 	if !s.Preemptions.Has(slot) || s.Preemptions.Get(slot).ToldIn != 0 {
 		return false
@@ -132,8 +133,8 @@ func (s *State) deliverPreemption(slot uint32, response int32) bool {
 	return true
 }
 
-// redeliverPreemptions has an AM that registers hear of the warnings of all containers that it has,
-// also of those that were told to an AM before it.
+// redeliverPreemptions makes an AM that registers receive the warnings of all its containers,
+// including those that an earlier AM has received.
 func (s *State) redeliverPreemptions(a *App) {
 	if s.Preemptions.Len() == 0 {
 		return

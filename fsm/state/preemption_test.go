@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// reserved has two containers of 3 GB of application 1 on node 1, of which its AM knows, and the
-// node reserved for 6 GB of application 2.
+// reserved returns a world in which application 1 has two containers of 3 GB on node 1, delivered
+// to its AM, and the node is reserved for 6 GB of application 2.
 func reserved(t failer) *State {
 	s := world(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelPreemption}, ask(1, k1, 3, 3), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1),
@@ -19,13 +19,13 @@ func reserved(t failer) *State {
 	return s
 }
 
-// warning warns a container of application 1 for the reservation.
+// warning returns an event that warns a container of application 1 for the reservation.
 func warning(number uint64) *event.PreemptionAsked {
 	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptGuarantee,
 		DeadlineMillis: 16_000, Under: gb(6), Over: gb(2), Sets: 41, Cost: 180}
 }
 
-// TestPreemption follows two warned containers to their ends: one ends by preemption, the other by
+// TestPreemption follows two warned containers to their ends. One is preempted, the other ends by
 // itself.
 func TestPreemption(t *testing.T) {
 	s := reserved(t)
@@ -78,8 +78,8 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// TestPreemptedUnused: what was preempted for a reservation is unused when the reservation is
-// cancelled, and a warning that is withdrawn counts under its cause alone.
+// TestPreemptedUnused checks that containers preempted for a reservation count as unused when the
+// reservation is cancelled, and that a withdrawn warning counts only under its cause.
 func TestPreemptedUnused(t *testing.T) {
 	s := reserved(t)
 	apply(t, s, warning(1), warning(2), &event.PreemptionWithdrawn{Container: ref(1, 2), Cause: yarn.WithdrawNotChosen},
@@ -95,8 +95,9 @@ func TestPreemptedUnused(t *testing.T) {
 	}
 }
 
-// TestPreemptionIsToldOnce: an AM is told of a warning in one response, an AM that registers again in
-// another one, and so is the next attempt's AM that has the container.
+// TestPreemptionIsToldOnce checks that an AM receives a warning in one response, that an AM that
+// registers again receives it again, and that the next attempt's AM receives it if it has the
+// container.
 func TestPreemptionIsToldOnce(t *testing.T) {
 	s := reserved(t)
 	told := func() int32 { return s.Preemptions.Get(s.Container(ref(1, 1))).ToldIn }
@@ -123,7 +124,8 @@ func TestPreemptionIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestPreemptionRefusals are the warnings, withdrawals and ends of reservations that do not follow.
+// TestPreemptionRefusals checks that Apply rejects warnings, withdrawals and ends of reservations
+// that do not fit the state.
 func TestPreemptionRefusals(t *testing.T) {
 	with := func(change func(e *event.PreemptionAsked)) *event.PreemptionAsked {
 		e := warning(2)
@@ -159,13 +161,13 @@ func TestPreemptionRefusals(t *testing.T) {
 
 	s = crowded(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelPreemption}, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
-	refuse(t, s, warning(1)) // it would end for its own growth
+	refuse(t, s, warning(1)) // it would end for its own increase
 	s = reserved(t)
 	s.Meta.Level = event.LevelPreemption - 1
 	refuse(t, s, warning(1))
 }
 
-// TestDigestTellsPreemptionsApart: a replica that decides otherwise is found out.
+// TestDigestTellsPreemptionsApart checks that different preemption events give different digests.
 func TestDigestTellsPreemptionsApart(t *testing.T) {
 	base := reserved(t)
 	digest := func(events ...event.Event) uint64 { f := base.Fork(); apply(t, f, events...); return f.Digest() }
@@ -195,7 +197,8 @@ func TestDigestTellsPreemptionsApart(t *testing.T) {
 	}
 }
 
-// TestDamagedPreemptionsAreSeen has a damage for every rule of checkPreemptions and each reference.
+// TestDamagedPreemptionsAreSeen has a damaged record for every rule of checkPreemptions and for
+// each reference.
 func TestDamagedPreemptionsAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot uint32){
 		"container":   func(s *State, _ uint32) { s.Preemptions.place(99) },

@@ -7,15 +7,15 @@ import (
 	"rmd/yarn"
 )
 
-// Queue returns the slot of a queue by full path; 0 when there is none.
+// Queue returns the slot of a queue, or 0 if there is none.
 func (s *State) Queue(path string) uint32 {
 	return s.byPath.find(hashString(path), func(slot uint32) bool { return s.Queues.Get(slot).Path == path })
 }
 
-// Root is the slot of the root queue; 0 before the first configuration.
+// Root returns the slot of the root queue, or 0 before the first configuration.
 func (s *State) Root() uint32 { return s.Queue("root") }
 
-// Version is the queue configuration in force; nil before the first.
+// Version returns the queue configuration in force, or nil before the first one.
 func (s *State) Version() *QueueVersion {
 	if len(s.Versions) == 0 {
 		return nil
@@ -23,7 +23,7 @@ func (s *State) Version() *QueueVersion {
 	return &s.Versions[len(s.Versions)-1]
 }
 
-// Kinds are the resource kinds of the configuration in force.
+// Kinds returns the resource kinds of the configuration in force.
 func (s *State) Kinds() yarn.Kinds {
 	if v := s.Version(); v != nil {
 		return v.Kinds
@@ -53,7 +53,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 			children[i] = append(children[i], slot)
 		}
 	}
-	for _, slot := range dynamic { // those that stay
+	for _, slot := range dynamic { // those that remain dynamic
 		keep[slot] = true
 		if i, ok := parents[s.Queues.Get(slot).Parent]; ok {
 			children[i] = append(children[i], slot)
@@ -68,8 +68,8 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	return nil
 }
 
-// listedDynamic makes dynamic queues that are listed queues of the configuration, and returns the
-// others in their order. The caller makes the lists of children.
+// listedDynamic turns dynamic queues that the configuration lists into ordinary ones, and returns
+// the other dynamic queues in the order of their creation. The caller sets the lists of children.
 func (s *State) listedDynamic(e *event.QueuesConfigured) (others []uint32) {
 	listed := make(map[string]bool, len(e.Queues)) // looked up by key only
 	for _, d := range e.Queues {
@@ -101,7 +101,8 @@ func (s *State) foldQueues(e *event.QueuesConfigured, slots []uint32) {
 	s.fold(uint64(count(e.Dominant)))
 }
 
-// checkQueues refuses a tree that is not one, or that drops a queue in use.
+// checkQueues returns an error if the queues do not form a tree, or if the configuration removes a
+// queue in use.
 func (s *State) checkQueues(e *event.QueuesConfigured) error {
 	if v := s.Version(); v != nil && e.Version <= v.Version {
 		return broken(e, "version %d is in force", v.Version)
@@ -138,8 +139,8 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 	return err
 }
 
-// queuesInUse tells the leaves that hold an application which has not ended, one
-// between two attempts too, which no count of the queue itself shows.
+// queuesInUse returns which leaves have applications that have not ended. The counts of a queue
+// miss an application between two attempts.
 func (s *State) queuesInUse() []bool {
 	used := make([]bool, s.Queues.Cap())
 	s.Users.Each(func(_ uint32, u *User) bool { used[u.Queue] = true; return true })
@@ -162,7 +163,8 @@ func (s *State) placeQueue(d event.QueueDefinition) uint32 {
 	return slot
 }
 
-// dropQueues drops every queue not kept. Ended applications that ran in one keep its path.
+// dropQueues removes every queue whose slot is not set in keep. Ended applications of a removed
+// queue keep its path.
 func (s *State) dropQueues(keep []bool) {
 	s.Apps.Each(func(slot uint32, a *App) bool {
 		if a.State.Ended() && int(a.Queue) < len(keep) && !keep[a.Queue] && s.Queues.Has(a.Queue) {

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// ForeignContainer says whether a container number was given by the ResourceManager from which this
-// cluster took its applications over.
+// ForeignContainer reports whether the container number was given by the ResourceManager from which
+// this cluster took over its applications.
 func (m *Meta) ForeignContainer(number uint64) bool {
 	return number != 0 && number < yarn.ContainerNumber(m.ImportEpoch, 0)
 }
@@ -27,8 +27,8 @@ func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
 	return nil
 }
 
-// Recoverable says whether a container that a node reports may be one that another ResourceManager
-// gave to an application which was taken over.
+// Recoverable reports whether a container that a node reports may have been allocated by the
+// ResourceManager from which this cluster took over the application.
 func (s *State) Recoverable(r event.ContainerRef) bool {
 	app := s.App(r.App)
 	if app == 0 || !s.Meta.ForeignContainer(r.Number) || s.Container(r) != 0 {

@@ -7,9 +7,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestRecoveryRefusals has an event for every check of what is taken over.
+// TestRecoveryRefusals has an event for every check of the events that take over applications.
 func TestRecoveryRefusals(t *testing.T) {
-	taken := func() *State { // application 3 was taken over with container 1 as its AM, and runs
+	taken := func() *State { // application 3 was taken over and runs; its AM is container 1
 		s := world(t)
 		s.Meta.Epoch, s.Meta.ImportEpoch = 2, 2
 		apply(t, s, submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3},

@@ -7,10 +7,9 @@ import (
 	"rmd/yarn"
 )
 
-// refusable is a world in which there is something of everything: app 1 holds
-// container 1 (acquired) and 2 (told as released) on node 1 and reservation r1
-// on node 1, app 2 container 1 on node 2; app 3 is between two attempts in
-// root.b.y, app 4 is non-runnable, app 5 has ended.
+// refusable returns a world with a record of each kind: app 1 has containers 1 (acquired) and 2
+// (releasing) and reservation r1 on node 1, app 2 has container 1 on node 2, app 3 is between two
+// attempts in root.b.y, app 4 is non-runnable, and app 5 has ended.
 func refusable(t failer) *State {
 	s := world(t)
 	apply(t, s,
@@ -35,8 +34,8 @@ func refusable(t failer) *State {
 // first is the first container number of epoch 3.
 const first = 3 << 40
 
-// TestRefusals has an event for every check that Apply makes. Each is refused,
-// and the state is the same to the byte.
+// TestRefusals has an event for every check of Apply. Apply must reject it and leave the state
+// unchanged.
 func TestRefusals(t *testing.T) {
 	number := func(e *event.ContainerAllocated, n uint64) *event.ContainerAllocated { e.Number = n; return e }
 	for _, c := range []struct {
@@ -176,7 +175,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatNeedAStory are those for which the world must change first.
+// TestRefusalsThatNeedAStory has the rejected events that need other events first.
 func TestRefusalsThatNeedAStory(t *testing.T) {
 	dynamic := []event.Event{&event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.g", false), made("root.b.g.u", true), made("root.b.g.v", true)}
 	inUse := append(dynamic, submit(7, "ann", "root.b.g.u"))
@@ -241,7 +240,8 @@ func TestRefusalsThatNeedAStory(t *testing.T) {
 	refuse(t, New(), &event.ClusterInitialized{})
 }
 
-// TestOverCommitByTheKindsThatDecide: by memory alone vcores may be exceeded.
+// TestOverCommitByTheKindsThatDecide checks that a node's vcores may be exceeded if only memory
+// counts.
 func TestOverCommitByTheKindsThatDecide(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.AskChanged{App: 1, Key: k1, Name: yarn.Any, Count: 2, Size: yarn.NewResource(1024, 9)})

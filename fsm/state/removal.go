@@ -8,32 +8,33 @@ import (
 	"rmd/yarn"
 )
 
-// Removals are the completed containers that a node may forget: YARN's
-// containersToBeRemovedFromNM. A container is listed when its AM has acknowledged the completion, or
-// when the attempt that would have heard of it has ended; until then the node answers
-// getContainerStatuses with the container's exit status. A NodeManager reports a completion once,
-// so the list is replicated: any replica may serve the next heartbeat.
+// Removals lists the completed containers that a node may forget: YARN's
+// containersToBeRemovedFromNM. A container is added when its AM has acknowledged the completion, or
+// when the attempt that would have received it has ended. Until then the node answers
+// getContainerStatuses with the container's exit status. A NodeManager reports a completion only
+// once, so the list is replicated: any replica may answer the next heartbeat.
 type Removals struct {
 	Node       uint32
-	First      uint64             // number of the first of Containers; numbers begin at 1
-	Containers []yarn.ContainerID // what is there is never overwritten; see writer
-	writer     *writer            // not in snapshots: which state may append in place
+	First      uint64             // number of Containers[0]; numbers begin at 1
+	Containers []yarn.ContainerID // elements are never overwritten; see writer
+	writer     *writer            // the state that may append in place; not in snapshots
 }
 
-// writer stands for one state in records that forks share. A list that a state has made may grow in
-// place, as forks do not look beyond the length that they know. Any other state copies it first: two
-// that append to one array would overwrite each other's.
-type writer struct{ _ byte } // not empty: the addresses of two must differ
+// writer identifies one state in records that forks share. A state may append in place to a slice
+// that it has made, because forks do not read beyond the length that they know. Any other state
+// copies the slice first. Otherwise two states that append to one array would overwrite each
+// other's elements.
+type writer struct{ _ byte } // not empty, so that two writers have different addresses
 
-// MaxRemovals bounds the list of a node. A node keeps the status of a container dropped from the list
-// until the application ends.
+// MaxRemovals bounds the list of a node. A node keeps the status of a container that was dropped
+// from the list until the application ends.
 const MaxRemovals = 256
 
-// ListsRemovals says whether the cluster's level has lists of removals. Below it a node may forget
-// a container as soon as it has reported its end.
+// ListsRemovals reports whether the feature level has lists of removals. Below that level a node
+// may forget a container as soon as it has reported its completion.
 func (s *State) ListsRemovals() bool { return s.Meta.Level >= event.LevelRemovals }
 
-// Removals returns the containers that a node may forget and the number of the first one.
+// Removals returns the containers that a node may forget, and the number of the first one.
 func (s *State) Removals(node uint32) (first uint64, containers []yarn.ContainerID) {
 	n := s.Nodes.Get(node)
 	if n.removals == 0 {
@@ -43,9 +44,9 @@ func (s *State) Removals(node uint32) (first uint64, containers []yarn.Container
 	return r.First, r.Containers
 }
 
-// listRemoval lets the node forget a container that is about to be freed. A container
-// never delivered to its AM cannot have been started, and after the application's end the cleanup
-// covers all of them.
+// listRemoval adds a container that is about to be freed to its node's list. A container that was
+// never delivered to its AM cannot have started. After the end of the application, the cleanup
+// covers all its containers.
 func (s *State) listRemoval(c *Container, a *App) {
 	n := s.Nodes.Get(c.Node)
 	if !s.ListsRemovals() || !n.takesCommands() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
@@ -63,7 +64,7 @@ func (s *State) listRemoval(c *Container, a *App) {
 	s.fold(r.First)
 }
 
-// removalsOf is a node's record for writing; it is made when there is none.
+// removalsOf returns a node's Removals for writing. It creates the record if there is none.
 func (s *State) removalsOf(node uint32) *Removals {
 	if slot := s.Nodes.Get(node).removals; slot != 0 {
 		return s.Removable.mut(slot)
@@ -74,8 +75,8 @@ func (s *State) removalsOf(node uint32) *Removals {
 	return r
 }
 
-// dropRemovals empties the list of a node that has left: it registers again, with every container
-// that it still knows.
+// dropRemovals empties the list of a node that has left. When the node registers again, it reports
+// every container that it still knows.
 func (s *State) dropRemovals(n *Node) {
 	if n.removals == 0 {
 		return
@@ -100,8 +101,8 @@ func (s *State) removalsAcked(e *event.RemovalsAcked) error {
 	return nil
 }
 
-// linkRemovals makes what nodes say of their lists, which follows from these, in a state from a
-// snapshot. Two lists of one node are left to Check.
+// linkRemovals sets Node.removals, which follows from Removable, in a state from a snapshot. Check
+// reports a node with two lists.
 func (s *State) linkRemovals() {
 	s.Removable.Each(func(slot uint32, r *Removals) bool {
 		if s.Nodes.Has(r.Node) {

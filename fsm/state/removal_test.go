@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// forgettable is nodeManagers at the level from which removals are listed. The AM of app 1 has heard of
-// the ends of containers 1 and 2 on node 1, and of container 3 on node 2.
+// forgettable returns nodeManagers at LevelRemovals. The AM of app 1 has received the completions
+// of containers 1 and 2 on node 1, and of container 3 on node 2, and not acknowledged them.
 func forgettable(t failer) *State {
 	s := nodeManagers(t)
 	s.Meta.Level = event.LevelRemovals
@@ -32,7 +32,7 @@ func removals(s *State, node uint32) (out []uint64) {
 	return out
 }
 
-// TestRemovals follows containers from their end to the day the node was told to forget them.
+// TestRemovals follows containers from their completion until the node acknowledges their removal.
 func TestRemovals(t *testing.T) {
 	s := forgettable(t)
 	if got := removals(s, 1); got != nil {
@@ -61,8 +61,8 @@ func TestRemovals(t *testing.T) {
 	}
 }
 
-// TestRemovalsOfAnAttemptThatIsOver: nobody is left to confirm, and its AM's container is listed
-// with the others.
+// TestRemovalsOfAnAttemptThatIsOver checks that the containers of an ended attempt are listed
+// without an acknowledgement, and that its AM's container is listed too.
 func TestRemovalsOfAnAttemptThatIsOver(t *testing.T) {
 	s := forgettable(t)
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.AttemptEnded{App: 1})
@@ -83,8 +83,8 @@ func TestRemovalsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRemovalsOfForks: a list grows in place only in the state that made it, so that no fork sees what
-// another one lists.
+// TestRemovalsOfForks checks that a list grows in place only in the state that made it, so that
+// forks do not see each other's entries.
 func TestRemovalsOfForks(t *testing.T) {
 	s := forgettable(t)
 	list := func(s *State, number uint64) {
@@ -94,7 +94,7 @@ func TestRemovalsOfForks(t *testing.T) {
 	}
 	list(s, 1)
 	list(s, 2)
-	list(s, 3) // the array has room for a fourth
+	list(s, 3) // the slice has capacity for a fourth
 	a, b := s.Fork(), s.Fork()
 	list(s, 4)
 	list(a, 5)
@@ -114,7 +114,7 @@ func TestRemovalsOfForks(t *testing.T) {
 	}
 }
 
-// TestNoRemovalsAtAnOlderLevel: replicas of an earlier version keep no list.
+// TestNoRemovalsAtAnOlderLevel checks that there are no lists below LevelRemovals.
 func TestNoRemovalsAtAnOlderLevel(t *testing.T) {
 	s := forgettable(t)
 	s.Meta.Level = event.LevelRemovals - 1

@@ -2,7 +2,7 @@ package state
 
 import "rmd/fsm/event"
 
-// Request returns the remembered answer to an idempotency key.
+// Request returns the remembered reply to an idempotency key.
 func (s *State) Request(key string) (*Request, bool) {
 	slot := s.byRequest.find(hashString(key), func(slot uint32) bool { return s.Requests.Get(slot).Key == key })
 	if slot == 0 {
@@ -11,8 +11,7 @@ func (s *State) Request(key string) (*Request, bool) {
 	return s.Requests.Get(slot), true
 }
 
-// StaleRequests is how many of the oldest remembered calls are over the limits
-// of number and age.
+// StaleRequests returns how many of the oldest requests exceed MaxRequests or RequestKeepMillis.
 func (s *State) StaleRequests() uint32 {
 	var n uint32
 	over := s.Requests.Len() - MaxRequests

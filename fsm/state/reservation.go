@@ -9,15 +9,15 @@ import (
 	"rmd/yarn"
 )
 
-// Reservation returns the slot of a reservation by number; 0 when there is none.
+// Reservation returns the slot of a reservation, or 0 if there is none.
 func (s *State) Reservation(number uint64) uint32 {
 	return s.byReservation.find(hash64(number), func(slot uint32) bool { return s.Reservations.Get(slot).Number == number })
 }
 
 func (s *State) hashOfReservation(slot uint32) uint64 { return hash64(s.Reservations.Get(slot).Number) }
 
-// ReservationBanned says whether an operator's cancellation keeps a key from reserving
-// a node.
+// ReservationBanned reports whether an operator's cancellation prevents a key from reserving a
+// node.
 func (s *State) ReservationBanned(n *Node, app uint32, key yarn.SchedulerKey) bool {
 	for slot := n.ReservationBans; slot != 0; {
 		b := s.ReservationBans.Get(slot)
@@ -29,8 +29,8 @@ func (s *State) ReservationBanned(n *Node, app uint32, key yarn.SchedulerKey) bo
 	return false
 }
 
-// freeRoomChanged lifts the reservation bans of a node. Every change of what is free
-// on the node calls it.
+// freeRoomChanged removes the reservation bans of a node. The caller has changed the free resources
+// of the node.
 func (s *State) freeRoomChanged(n *Node) {
 	for slot := n.ReservationBans; slot != 0; {
 		next := s.ReservationBans.Get(slot).Next
@@ -41,9 +41,9 @@ func (s *State) freeRoomChanged(n *Node) {
 	s.foldResource(n.Allocated)
 }
 
-// dropReservationBans drops the bans of an application that is forgotten: its slot may
-// become another application's. Only operators make bans and they are few, so the nodes
-// are searched only when there is one.
+// dropReservationBans removes the bans of an application that is forgotten, because another
+// application may get its slot. Only operators make bans, so there are few. The nodes are searched
+// only if there is one.
 func (s *State) dropReservationBans(app uint32) {
 	found := false
 	s.ReservationBans.Each(func(_ uint32, b *ReservationBan) bool { found = b.App == app; return !found })
@@ -100,7 +100,7 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	return nil
 }
 
-// unreservable says why a node cannot be held for a size; nil when it can.
+// unreservable returns why a node cannot be reserved for a size, or nil if it can.
 func (s *State) unreservable(n *Node, size yarn.Resource) error {
 	switch {
 	case !n.State.Usable():
@@ -113,13 +113,13 @@ func (s *State) unreservable(n *Node, size yarn.Resource) error {
 	return nil
 }
 
-// renumberReservations has all that are held promise containers of this epoch, in
-// the order in which they were made. What they promised before may have been made,
-// run, and been undone by a restore: its id is used.
+// renumberReservations gives each reservation a container number of the current epoch, in the order
+// in which the reservations were made. Before a restore from backup, a container with the old
+// number may have run, so that id must not be used again.
 func (s *State) renumberReservations() {
 	held := make([]uint32, 0, s.Reservations.Len())
 	s.Reservations.Each(func(slot uint32, r *Reservation) bool {
-		if r.IncreaseOf == 0 { // the others are for containers that run
+		if r.IncreaseOf == 0 { // an increase reservation is for a container that runs
 			held = append(held, slot)
 		}
 		return true
@@ -206,8 +206,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	return nil
 }
 
-// unreserve takes from the queue chain what a reservation holds that becomes a container: it stays
-// used.
+// unreserve subtracts a fulfilled reservation from Reserved of the queues. Its size stays in Used.
 func (s *State) unreserve(a *App, label LabelID, size yarn.Resource) {
 	if label != 0 {
 		s.chainUse(label, a.Queue, func(u *Use) { u.Reserved = u.Reserved.Sub(size) })
@@ -249,8 +248,8 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	return nil
 }
 
-// leaveReservation takes a reservation out of every place but the queue's
-// sums, where it means one thing when fulfilled and another when cancelled.
+// leaveReservation removes a reservation from all lists and sums but those of user and queues,
+// which differ between fulfilment and cancellation.
 func (s *State) leaveReservation(slot uint32, a *App) {
 	r := s.Reservations.mut(slot)
 	s.byReservation.remove(hash64(r.Number), slot, s.hashOfReservation)

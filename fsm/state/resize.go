@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// Marks of a container's Resize, repeated in the container's own record (sizing), so
-// that a reader of containers need not look up the Resize.
+// Marks of a container's Resize. Container.sizing repeats them, so that a reader of containers need
+// not look up the Resize.
 const (
 	sizeUnacked     = 1 << iota // Resize.Unacked
 	sizeUnconfirmed             // Resize.Unconfirmed
@@ -16,11 +16,11 @@ func (r *Resize) marks() uint8 {
 	return uint8(count(r.Unacked)*sizeUnacked | count(r.Unconfirmed)*sizeUnconfirmed)
 }
 
-// SizesChange says whether every replica knows the events of changes of size.
+// SizesChange reports whether the feature level has the events of size changes.
 func (s *State) SizesChange() bool { return s.Meta.Level >= event.LevelResize }
 
-// Resize returns the record of a container's changes of size; nil when its size never
-// changed and no change is asked.
+// Resize returns the record of a container's size changes, or nil if its size never changed and no
+// change is asked for.
 func (s *State) Resize(c *Container) *Resize {
 	if c.resize == 0 {
 		return nil
@@ -28,7 +28,7 @@ func (s *State) Resize(c *Container) *Resize {
 	return s.Resizes.Get(c.resize)
 }
 
-// SizeVersion is how often a container's size was changed.
+// SizeVersion returns how often a container's size has changed.
 func (s *State) SizeVersion(c *Container) int32 {
 	if r := s.Resize(c); r != nil {
 		return r.Version
@@ -36,8 +36,8 @@ func (s *State) SizeVersion(c *Container) int32 {
 	return 0
 }
 
-// AskFor returns the slot of the ask that a decision serves: the ask under a key, or,
-// with increaseOf, the hidden ask for that container's increase; 0 when there is none.
+// AskFor returns the slot of the ask under a key or, if increaseOf is not 0, of the hidden ask for
+// the increase of that container. It returns 0 if there is none.
 func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf uint32) uint32 {
 	if increaseOf == 0 {
 		return s.Ask(a, key)
@@ -51,7 +51,8 @@ func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf uint32) uint32 
 	return 0
 }
 
-// resizable finds the container of an event, which its attempt may change.
+// resizable returns the container of an event and its application. It fails if the container is not
+// live on its node.
 func (s *State) resizable(e event.Event, ref event.ContainerRef) (uint32, *Container, *App, error) {
 	slot, c, err := s.containerOf(e, ref)
 	if err != nil {
@@ -94,8 +95,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	return nil
 }
 
-// addResizeAsk puts a hidden ask in its place: behind all others, by key, then by
-// container.
+// addResizeAsk adds a hidden ask for the increase of a container, in the order of askBefore.
 func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.Resource) uint32 {
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
@@ -104,8 +104,7 @@ func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.R
 	return slot
 }
 
-// ownResize returns the record of a container's changes of size, to be changed; it
-// is made when there is none.
+// ownResize returns the Resize of a container for writing. It creates the record if there is none.
 func (s *State) ownResize(slot uint32, c *Container) *Resize {
 	if c.resize == 0 {
 		at, r := s.Resizes.alloc()
@@ -115,8 +114,8 @@ func (s *State) ownResize(slot uint32, c *Container) *Resize {
 	return s.Resizes.mut(c.resize)
 }
 
-// askBefore is the order of an application's asks: those for containers of their
-// own first, then by key, then by the container that is to grow.
+// askBefore reports whether a comes before b in an application's list of asks: asks for new
+// containers first, then by key, then by the container to increase.
 func (s *State) askBefore(a, b *Ask) bool {
 	switch {
 	case (a.IncreaseOf == 0) != (b.IncreaseOf == 0):
@@ -131,8 +130,8 @@ func (s *State) askBefore(a, b *Ask) bool {
 	return x.Number < y.Number
 }
 
-// leaveResize forgets the hidden ask of a container, which is about to go, and
-// the whole record when it says nothing more.
+// leaveResize unlinks a hidden ask that is about to be removed from its Resize, and removes the
+// Resize if nothing is left in it.
 func (s *State) leaveResize(k *Ask) {
 	if k.IncreaseOf == 0 {
 		return
@@ -167,7 +166,8 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 	return nil
 }
 
-// increase gives a container what was asked for it. The caller charges queue and user.
+// increase makes a container larger by more, for which its hidden ask asked. The caller charges
+// queue and user.
 func (s *State) increase(slot uint32, a *App, ask uint32, more yarn.Resource) {
 	s.changeSize(slot, a, s.Containers.Get(slot).Size.Add(more), yarn.SizeIncreased)
 	s.setAsk(ask, a, 0, more)
@@ -192,8 +192,8 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 	return nil
 }
 
-// changeSize gives a container another size in its application and on its node, and
-// lists the change for its AM. What it has used until now, at the old size, is added to
+// changeSize changes the size of a container in its application and on its node, and adds the
+// change to the undelivered list. It adds what the container used until now, at the old size, to
 // the application's resource-seconds.
 func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
@@ -215,7 +215,7 @@ func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.
 	n := s.Nodes.mut(c.Node)
 	n.Allocated = n.Allocated.Add(by)
 	s.freeRoomChanged(n)
-	if a.Open() { // else there is no AM to hear of it
+	if a.Open() { // otherwise no AM can receive the change
 		r.Change = change
 		s.addUndelivered(slot, a)
 	}
@@ -224,7 +224,7 @@ func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.
 	s.foldResource(a.ResourceSeconds)
 }
 
-// setResizeMarks sets whether a container's node must acknowledge or confirm its size.
+// setResizeMarks sets whether the container's node must acknowledge or confirm its size.
 func (s *State) setResizeMarks(c *Container, r *Resize, unacked, unconfirmed bool) {
 	s.changeCommand(c, func() {
 		r.Unacked, r.Unconfirmed = unacked, unconfirmed
@@ -232,8 +232,8 @@ func (s *State) setResizeMarks(c *Container, r *Resize, unacked, unconfirmed boo
 	})
 }
 
-// containerSizeReported takes the size that a node reports for a container. If any kind
-// of resource is larger than it should be, the node gets the size again.
+// containerSizeReported records the size that a node reports for a container. If any resource kind
+// is larger than it should be, the node gets the command to change the size again.
 func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 	slot, c, _, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -272,7 +272,7 @@ func (s *State) resizeAcked(e *event.ResizeAcked) error {
 	return nil
 }
 
-// resizeReserved reserves a node for the increase of a container there.
+// resizeReserved reserves a container's node for the increase of the container.
 func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	container, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -299,15 +299,15 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	return nil
 }
 
-// hasIncreaseReservation says whether a node is reserved for a container's increase. The
+// hasIncreaseReservation reports whether the container's node is reserved for its increase. The
 // reservation must end before the container does.
 func (s *State) hasIncreaseReservation(c *Container) bool {
 	r := s.Resize(c)
 	return r != nil && r.Reservation != 0
 }
 
-// endResize drops the increase asked for a container that ends, and what its AM and its
-// node were still to hear of its size.
+// endResize removes the hidden ask of a container that ends, and the size change that its AM and
+// its node have not received.
 func (s *State) endResize(c *Container) {
 	if c.resize == 0 {
 		return
@@ -325,8 +325,8 @@ func (s *State) endResize(c *Container) {
 	r.Change, r.DeliveredIn = yarn.SizeKept, 0
 }
 
-// deliverResize stamps a change of size with the response that delivers it; false when
-// there is none, or an earlier response has delivered it.
+// deliverResize stamps a size change with the response that delivers it. It returns false if there
+// is no change, or if an earlier response has delivered it.
 func (s *State) deliverResize(c *Container, response int32) bool {
 	if c.resize == 0 || s.Resizes.Get(c.resize).Change == yarn.SizeKept {
 		return false
@@ -340,8 +340,8 @@ func (s *State) deliverResize(c *Container, response int32) bool {
 	return false
 }
 
-// redeliverResize has a change of size delivered again after the responses start again
-// at 0; false when there is none.
+// redeliverResize lets a size change be delivered again after a resync. It returns false if there
+// is no change.
 func (s *State) redeliverResize(c *Container) bool {
 	if c.resize == 0 || s.Resizes.Get(c.resize).Change == yarn.SizeKept {
 		return false
@@ -350,7 +350,7 @@ func (s *State) redeliverResize(c *Container) bool {
 	return true
 }
 
-// forgetChange drops the change of size that an attempt which has ended was to hear of.
+// forgetChange removes the size change that an ended attempt has not received.
 func (s *State) forgetChange(c *Container) {
 	if c.resize != 0 && s.Resizes.Get(c.resize).Change != yarn.SizeKept {
 		r := s.Resizes.mut(c.resize)
@@ -358,8 +358,8 @@ func (s *State) forgetChange(c *Container) {
 	}
 }
 
-// linkResizes makes the fields of containers, asks and reservations that follow from
-// Resizes, in a state from a snapshot. Check finds links that lead nowhere.
+// linkResizes sets the fields of containers, asks and reservations that follow from Resizes, in a
+// state from a snapshot. It skips references that lead nowhere; Check reports them.
 func (s *State) linkResizes() {
 	s.Resizes.Each(func(slot uint32, r *Resize) bool {
 		if s.Containers.Has(r.Container) {

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// crowded has a container of 2 GB of application 1 on node 1, told to its AM, and
-// one of 5 GB of application 2 beside it.
+// crowded returns a world in which application 1 has a container of 2 GB on node 1, delivered to
+// its AM, and application 2 has a container of 5 GB there.
 func crowded(t *testing.T) *State {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
@@ -17,8 +17,8 @@ func crowded(t *testing.T) *State {
 	return s
 }
 
-// TestResizeTellsLedgersApart walks through scenario 46: what is asked, reserved
-// and granted shows where section 4 of the semantics says.
+// TestResizeTellsLedgersApart follows scenario 46 and checks after each step that the sums of
+// section 4 of the semantics show what is asked, reserved and granted.
 func TestResizeTellsLedgersApart(t *testing.T) {
 	s := crowded(t)
 	row := func(step string, used, reserved, pending, queue, free int64, containers int64) {
@@ -35,7 +35,7 @@ func TestResizeTellsLedgersApart(t *testing.T) {
 	refuse(t, s, &event.ContainerIncreased{Container: ref(1, 1)}) // the node has 1 GB free
 	apply(t, s, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
 	row("reserved", 2, 5, 5, 7, 1, 2)
-	refuse(t, s, &event.ContainerCompleted{Container: ref(1, 1)}) // its reservation goes first
+	refuse(t, s, &event.ContainerCompleted{Container: ref(1, 1)}) // the reservation must end first
 	refuse(t, s, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(6)})
 	apply(t, s, &event.ContainerCompleted{Container: ref(2, 1)}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.NodeLocal})
 	row("fulfilled", 7, 0, 0, 7, 1, 1)
@@ -59,7 +59,7 @@ func TestResizeTellsLedgersApart(t *testing.T) {
 	refuse(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 1})
 	apply(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 2}, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 4})
 	row("over", 0, 0, 0, 0, 8, 0)
-	if s.Resizes.Len() != 1 { // until its end has been heard of
+	if s.Resizes.Len() != 1 { // until the AM has acknowledged the completion
 		t.Errorf("%d resizes", s.Resizes.Len())
 	}
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 5})
@@ -68,7 +68,8 @@ func TestResizeTellsLedgersApart(t *testing.T) {
 	}
 }
 
-// TestWhatAResizedContainerHasUsed: each size counts for its own time.
+// TestWhatAResizedContainerHasUsed checks that each size counts for the time that the container had
+// it.
 func TestWhatAResizedContainerHasUsed(t *testing.T) {
 	s := world(t)
 	at := func(seconds int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: 1000 * seconds} }
@@ -85,7 +86,8 @@ func TestWhatAResizedContainerHasUsed(t *testing.T) {
 	}
 }
 
-// TestWhatNodesSayOfSizes has the cases of YARN's container for a node's word.
+// TestWhatNodesSayOfSizes checks the cases in which a node confirms, partly confirms or exceeds the
+// size of a container, as in YARN.
 func TestWhatNodesSayOfSizes(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -107,7 +109,7 @@ func TestWhatNodesSayOfSizes(t *testing.T) {
 	}
 }
 
-// TestResizeRefusals has an event for every check.
+// TestResizeRefusals has an event for every check of the resize events.
 func TestResizeRefusals(t *testing.T) {
 	s := crowded(t)
 	apply(t, s, submit(3, "cid", "root.b.y"), &event.AttemptStarted{App: 3, Attempt: 1},
@@ -148,7 +150,7 @@ func TestResizeRefusals(t *testing.T) {
 	}
 }
 
-// TestDamagedResizesAreSeen spoils one thing at a time.
+// TestDamagedResizesAreSeen damages one field at a time.
 func TestDamagedResizesAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, r *Resize, c *Container){
 		"ask of another":       func(s *State, r *Resize, c *Container) { r.Ask = s.Ask(s.Apps.Get(s.App(2)), k2) },
@@ -179,16 +181,16 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 	}
 }
 
-// TestContainerRecordKeepsItsSize: there may be a hundred thousand of them, and
-// most never change their size.
+// TestContainerRecordKeepsItsSize checks that Container does not grow. There may be hundreds of
+// thousands of them, and most never change their size.
 func TestContainerRecordKeepsItsSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(Container{}), uintptr(72+16+8*yarn.MaxKinds+8); got > most {
 		t.Errorf("a container's record takes %d bytes, it took %d", got, most)
 	}
 }
 
-// TestResizeAfterTheAMIsDone takes an unconfirmed increase back when the AM has said that it is
-// done: the change is told to no AM, and the state can still be written and restored.
+// TestResizeAfterTheAMIsDone takes an unconfirmed increase back after the AM has unregistered. No
+// AM receives the change, and the state can be written and restored.
 func TestResizeAfterTheAMIsDone(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},

@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestUseOverTime follows what an application has used through grants and every
-// way in which a container can end, a snapshot in between.
+// TestUseOverTime checks resource-seconds through allocations, every way in which a container can
+// end, and a snapshot.
 func TestUseOverTime(t *testing.T) {
 	s := world(t)
 	at := func(ms int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: ms} }
@@ -22,18 +22,18 @@ func TestUseOverTime(t *testing.T) {
 	spent(10_000, yarn.Resource{})
 	apply(t, s, allocated(1, 1, k1, 1), at(10_500), allocated(1, 2, k1, 1), allocated(1, 3, k1, 2))
 	spent(10_500, yarn.NewResource(512, 0)) // rounded down
-	spent(9_000, yarn.Resource{})           // a reader's clock that is behind
+	spent(9_000, yarn.Resource{})           // the clock of the reader is behind
 	spent(12_500, yarn.NewResource(2560+2*2048, 2+2*2))
 
-	// The first ends at 13,000 ms; what it had counts no further.
+	// The first container ends at 13,000 ms. It uses nothing afterwards.
 	apply(t, s, at(13_000), &event.ContainerCompleted{Container: ref(1, 1)})
 	if a := appAt(t, s, 1); a.ResourceSeconds != yarn.NewResource(3072, 3) {
 		t.Errorf("one ended after 3 s: %s", a.ResourceSeconds)
 	}
 	spent(14_500, yarn.NewResource(3072+2*4096, 3+2*4))
 
-	// The second is released while its node has it: that is its end, not the
-	// node's own report later.
+	// The second is released while its node still runs it. It ends with the release, not with the
+	// node's later report.
 	apply(t, s, &event.ContainerLaunched{Container: ref(1, 2)}, at(14_500), &event.ContainerReleased{Container: ref(1, 2)},
 		at(20_000), &event.ContainerCompleted{Container: ref(1, 2)})
 	if a := appAt(t, s, 1); a.ResourceSeconds != yarn.NewResource(3072+4096, 3+4) {
@@ -47,7 +47,7 @@ func TestUseOverTime(t *testing.T) {
 		t.Errorf("restored: %s, was %s", got, want)
 	}
 
-	// The third is lost before its AM heard of it: it was held all the same.
+	// The third is lost before its AM received it. It used resources nevertheless.
 	apply(t, s, at(20_500), &event.ContainerCompleted{Container: ref(1, 3), Restore: true},
 		&event.AttemptEnded{App: 1, Final: yarn.FinalFailed}, &event.AttemptStarted{App: 1, Attempt: 2})
 	spent(99_000, yarn.NewResource(3072+4096+10*1024, 3+4+10)) // of all attempts
@@ -56,7 +56,7 @@ func TestUseOverTime(t *testing.T) {
 	}
 }
 
-// TestUseOverTimeIsChecked: a snapshot that says something absurd is refused.
+// TestUseOverTimeIsChecked checks that Check rejects negative resource-seconds.
 func TestUseOverTimeIsChecked(t *testing.T) {
 	s := world(t)
 	s.Apps.mut(s.App(1)).ResourceSeconds = yarn.NewResource(-1, 0)
@@ -65,8 +65,8 @@ func TestUseOverTimeIsChecked(t *testing.T) {
 	}
 }
 
-// TestWhoSpeaksForANode: a registration starts over, a report moves on, and a
-// snapshot keeps both.
+// TestWhoSpeaksForANode checks that a registration resets the heartbeat session and response, that
+// NodeHeard updates them, and that a snapshot keeps them.
 func TestWhoSpeaksForANode(t *testing.T) {
 	s := world(t)
 	up := nodeUp(3, "h3", gb(4))
@@ -92,7 +92,7 @@ func TestWhoSpeaksForANode(t *testing.T) {
 	}
 }
 
-// TestWhereAnAMIsAskedAt is kept for the attempts to come.
+// TestWhereAnAMIsAskedAt checks that the state keeps the places of the AM for later attempts.
 func TestWhereAnAMIsAskedAt(t *testing.T) {
 	s := world(t)
 	e := submit(3, "ann", "root.a")

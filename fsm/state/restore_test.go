@@ -12,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestRestoreOfFarSlots: after a peak the records left may lie far apart.
+// TestRestoreOfFarSlots restores a table whose records are far apart, as after a peak.
 func TestRestoreOfFarSlots(t *testing.T) {
 	const n = 150_000
 	s := New()
@@ -33,8 +33,8 @@ func TestRestoreOfFarSlots(t *testing.T) {
 	}
 }
 
-// TestDamageIsSeen spoils one thing at a time: Check must name it, without
-// following it into a panic or round in circles.
+// TestDamageIsSeen damages one field at a time. Check must find the damage, without a panic and
+// without an endless loop.
 func TestDamageIsSeen(t *testing.T) {
 	box := func(s *State, app uint32, number uint64) *Container {
 		return s.Containers.mut(s.Container(ref(app, number)))
@@ -130,8 +130,8 @@ func TestDamageIsSeen(t *testing.T) {
 	}
 }
 
-// TestSectionsRefuseOddSlots: slot 0, a slot twice, a slot out of bounds, and a
-// second record of what there is only one of.
+// TestSectionsRefuseOddSlots checks that decoding rejects slot 0, a slot that occurs twice, a slot
+// out of bounds, and a second record of a section with a single one.
 func TestSectionsRefuseOddSlots(t *testing.T) {
 	for _, sec := range Sections() {
 		s := New()
@@ -151,7 +151,7 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 			continue
 		}
 		data := make([]byte, 500)
-		if sec.ID == 25 || sec.ID == 29 || sec.ID == 31 || sec.ID == 35 || sec.ID == 40 { // they add to records of other sections, and to none in vain
+		if sec.ID == 25 || sec.ID == 29 || sec.ID == 31 || sec.ID == 35 || sec.ID == 40 { // their records must exist in other sections and must not be empty
 			s.Nodes.place(5)
 			s.Asks.place(5)
 			s.Apps.place(5)
@@ -168,7 +168,7 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 	}
 }
 
-// TestSectionNumbersAreFixed: they are in snapshots.
+// TestSectionNumbersAreFixed checks the numbers of sections, which are part of the snapshot format.
 func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
 		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
@@ -185,8 +185,7 @@ func TestSectionNumbersAreFixed(t *testing.T) {
 	}
 }
 
-// FuzzRestore holds that reading a snapshot's records is total: any bytes give a
-// state that agrees with itself, or an error.
+// FuzzRestore checks that decoding is total: any bytes give a consistent state or an error.
 func FuzzRestore(f *testing.F) {
 	f.Add(encode(New()))
 	f.Add(encode(refusable(f)))
@@ -204,8 +203,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// TestForksAreReadWhileTheOriginGoesOn is for the race detector: one goroutine
-// applies, others encode and check forks, two of them the same one.
+// TestForksAreReadWhileTheOriginGoesOn is for the race detector. One goroutine applies events while
+// others encode and check forks, two of them the same fork.
 func TestForksAreReadWhileTheOriginGoesOn(t *testing.T) {
 	s := refusable(t)
 	var wg sync.WaitGroup
@@ -231,8 +230,8 @@ func TestForksAreReadWhileTheOriginGoesOn(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRestoreOfAWrappedTotal: a build whose sums wrapped wrote the cluster's total as
-// what is left of it. Such a snapshot is read, and the total is the greatest there is.
+// TestRestoreOfAWrappedTotal restores a snapshot of an old build, in which the cluster's total has
+// overflowed. The restored total is the largest int64.
 func TestRestoreOfAWrappedTotal(t *testing.T) {
 	s := New()
 	apply(t, s, &event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "evil", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 1)},

@@ -8,22 +8,21 @@ import (
 	"rmd/internal/codec"
 )
 
-// Section is one table as a snapshot carries it: every record with its slot,
-// in slot order. Writer and reader of a table are the same description.
+// Section is one table in a snapshot: every record with its slot, in slot order. One function both
+// encodes and decodes a record.
 type Section struct {
-	ID   uint8 // in snapshots: append only
+	ID   uint8 // part of the format: append only
 	Name string
 	// Len is the number of records.
 	Len func(s *State) int
-	// Each calls f with every slot, ascending, until it returns false.
+	// Each calls f with every slot, ascending, until f returns false.
 	Each func(s *State, f func(slot uint32) bool)
-	// Code encodes the record at slot, or decodes one into an empty slot.
+	// Code encodes the record at slot, or decodes it into an empty slot.
 	Code func(s *State, slot uint32, c *codec.Coder)
 }
 
-// MaxSlots bounds the slot that a snapshot may name, so that damaged bytes
-// cannot ask for unbounded memory. Slots may lie far apart, after a peak: what
-// lies between costs a word a page.
+// MaxSlots bounds the slots in a snapshot, so that damaged bytes cannot cause unbounded memory use.
+// After a peak, slots may lie far apart: an empty page between them costs one word.
 const MaxSlots = 1 << slotBits
 
 func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(r *T, c *codec.Coder)) Section {
@@ -36,7 +35,7 @@ func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(
 		Code: func(s *State, slot uint32, c *codec.Coder) {
 			t := of(s)
 			if !c.Decoding() {
-				code(t.Get(slot), c) // encoding writes nothing back: pages are shared
+				code(t.Get(slot), c) // encoding must not write: forks share pages
 				return
 			}
 			if slot == 0 || slot >= MaxSlots || t.Has(slot) {
@@ -48,7 +47,8 @@ func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(
 	}
 }
 
-// more is a section of what some records of a table, which is in another section, have besides.
+// more returns a section with additional fields for those records of a table for which has returns
+// true. Another section has the table itself.
 func more[T any](id uint8, name string, of func(s *State) *Table[T], has func(r *T) bool, code func(r *T, c *codec.Coder)) Section {
 	each := func(s *State, f func(slot uint32) bool) {
 		of(s).Each(func(slot uint32, r *T) bool { return !has(r) || f(slot) })
@@ -75,7 +75,7 @@ func more[T any](id uint8, name string, of func(s *State) *Table[T], has func(r 
 	}
 }
 
-// single is a section of exactly one record, at slot 1.
+// single returns a section with exactly one record, at slot 1.
 func single(id uint8, name string, code func(s *State, c *codec.Coder)) Section {
 	return Section{
 		ID: id, Name: name,
@@ -91,7 +91,7 @@ func single(id uint8, name string, code func(s *State, c *codec.Coder)) Section 
 	}
 }
 
-// Sections lists every table of the state, in the order of a snapshot.
+// Sections returns the sections of all tables of the state, in the order of a snapshot.
 func Sections() []Section {
 	return []Section{
 		single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
@@ -149,10 +149,11 @@ func (n *Node) codeTimes(c *codec.Coder) {
 	c.I64(&n.DrainSinceMillis)
 }
 
-// ErrInconsistent says that a restored state's records do not fit together.
+// ErrInconsistent means that the records of a restored state do not fit together.
 var ErrInconsistent = errors.New("records do not fit together")
 
-// Reindex builds the look-up structures of a state filled from a snapshot.
+// Reindex builds everything that is not in snapshots in a state from a snapshot. It returns an
+// error if the state is inconsistent.
 func (s *State) Reindex() error {
 	s.byContainer.reserve(s.Containers.Len())
 	s.bySeq.reserve(s.Apps.Len())
@@ -245,7 +246,7 @@ func (m *Meta) code(c *codec.Coder) {
 	if m.Level >= event.LevelIDBlocks {
 		c.U64(&m.Submitted)
 	}
-	if m.ImportEpoch != 0 || c.Decoding() && c.Rest() > 0 { // absent where nothing was taken over
+	if m.ImportEpoch != 0 || c.Decoding() && c.Rest() > 0 { // absent in clusters that were not taken over from another ResourceManager
 		c.U32(&m.ImportEpoch)
 	}
 }

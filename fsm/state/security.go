@@ -8,8 +8,7 @@ import (
 // Keys returns the master keys of a kind.
 func (s *State) Keys(k yarn.KeyKind) *KeySet { return &s.Meta.Keys[k] }
 
-// Delegation returns a delegation token by its sequence number; nil when it is
-// not known (any more).
+// Delegation returns the delegation token with a sequence number, or nil if there is none.
 func (s *State) Delegation(sequence uint32) *DelegationToken {
 	slot := s.delegation(sequence)
 	if slot == 0 {
@@ -26,22 +25,22 @@ func (s *State) hashOfDelegation(slot uint32) uint64 {
 	return hash64(uint64(s.Delegations.Get(slot).Sequence))
 }
 
-// SignedWith says whether a delegation token is signed with a key.
+// SignedWith reports whether any delegation token is signed with a key.
 func (s *State) SignedWith(key int32) bool {
 	var found bool
 	s.Delegations.Each(func(_ uint32, t *DelegationToken) bool { found = t.KeyID == key; return !found })
 	return found
 }
 
-// skipSecrets leaves out the numbers of keys and delegation tokens that may have
-// been given between a backup and its restore: a number never means two things.
+// skipSecrets skips the numbers of keys and delegation tokens that may have been given between a
+// backup and its restore, so that no number is used twice.
 func (s *State) skipSecrets(epoch uint32) {
 	s.Meta.NextKey = max(s.Meta.NextKey, int32(min(epoch, 1<<11-1))<<20)
 	s.Meta.NextToken = max(s.Meta.NextToken, min(epoch, 1<<11-1)<<20)
 	s.fold(uint64(uint32(s.Meta.NextKey))<<32 | uint64(s.Meta.NextToken))
 }
 
-// masterKeyCreated adds a kind's next key; the first one is in force at once.
+// masterKeyCreated adds the next key of a kind. The first key of a kind is in force at once.
 func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
 	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 {
 		return broken(e, "the next key is %d", s.Meta.NextKey+1)

@@ -8,16 +8,16 @@ import (
 	"rmd/yarn"
 )
 
-// Limits of the replicated memory; both are counted in log time and number so
-// that every replica forgets alike.
+// Limits of remembered requests and queue configurations. Age is measured on the log's clock, so
+// that every replica forgets the same requests.
 const (
 	MaxRequests       = 100_000
 	RequestKeepMillis = 24 * 60 * 60 * 1000
 	maxQueueVersions  = 100
 )
 
-// State is the whole replicated state. Its tables, slices and Meta are in snapshots. The indexes
-// and what is said of the audit follow from them; Reindex makes them from a snapshot.
+// State is the whole replicated state. Its tables, slices and Meta are in snapshots. Reindex
+// computes the indexes and the other unexported fields from them.
 type State struct {
 	Meta Meta
 
@@ -33,25 +33,25 @@ type State struct {
 	Reservations     Table[Reservation]
 	ReservationBans  Table[ReservationBan]
 	Requests         Table[Request]
-	Attempts         Table[Attempt] // ended ones
+	Attempts         Table[Attempt] // ended attempts
 	NodeApplications Table[NodeApplication]
 	Delegations      Table[DelegationToken]
 	Resizes          Table[Resize]
 	Removable        Table[Removals]
 	Audit            Table[AuditEntry]
-	Labels           Table[Label] // also removed ones
+	Labels           Table[Label] // including removed labels
 	LabelledHosts    Table[LabelledHost]
 	LabelUses        Table[LabelUse]
-	AskedLabels      Table[LabelID]    // by the slot of a Container: the label of the ask that it serves
-	Preemptions      Table[Preemption] // by the slot of a Container: the warning that it is to end
-	Preempted        Table[Preempted]  // by the slot of an App: what it has lost by preemption
+	AskedLabels      Table[LabelID]    // by slot of a Container: the label of its ask
+	Preemptions      Table[Preemption] // by slot of a Container
+	Preempted        Table[Preempted]  // by slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	FormerQueues     Table[FormerQueue]  // by the slot of an App that ended in a queue which was removed
-	Placements       Table[Placement]    // by the slot of an App: which rule placed it
+	FormerQueues     Table[FormerQueue]  // by slot of an App that ended in a queue that was removed
+	Placements       Table[Placement]    // by slot of an App: the rule that placed it
 	Lengths          Table[Lengths]      // see lengths.go
-	DynamicQueues    Table[DynamicQueue] // by the slot of a Queue: what it has because it is dynamic
-	Gangs            Table[Gang]         // by the slot of an App that has not ended; see gang.go
-	Leases           Table[Lease]        // by the slot of a Container: that it runs in room of a reservation
+	DynamicQueues    Table[DynamicQueue] // by slot of a Queue
+	Gangs            Table[Gang]         // by slot of an App that has not ended; see gang.go
+	Leases           Table[Lease]        // by slot of a Container that runs in the room of a reservation
 
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
@@ -59,8 +59,8 @@ type State struct {
 	Access     []AccessToken  // by name; replaced whole
 	Autopilot  Autopilot
 
-	// Each index finds the records of one table by their key. The method that adds or removes
-	// a record keeps it.
+	// Each index finds the records of one table by their key. The methods that add and remove
+	// records update it.
 	byName            index // Names, by text
 	byPath            index // Queues, by path
 	byUser            index // Users, by leaf and user
@@ -74,7 +74,7 @@ type State struct {
 	byLabel           index // Labels, by name
 	byLabelledHost    index // LabelledHosts, by host
 	byLabelUse        index // LabelUses, by label and queue or user
-	byLocation        index // Locations of asks that have many, by ask and name
+	byLocation        index // Locations of asks with many locations, by ask and name
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
@@ -82,11 +82,11 @@ type State struct {
 	newestDynamic uint64 // the highest DynamicQueue.Number
 	dynamicSet    uint64 // see DynamicQueueSet
 
-	touched Touched // by the last event
+	touched Touched // what the last event changed
 	writer  *writer
 }
 
-// New returns the empty state of a cluster not initialized yet.
+// New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
 	s := &State{
 		writer: new(writer),
@@ -99,9 +99,8 @@ func New() *State {
 	return s
 }
 
-// Fork returns a private version of the state in the time it takes to copy the
-// page tables. Changes on either side are not seen by the other. Both may be
-// used by different goroutines afterwards; Fork itself needs the state alone.
+// Fork returns an independent copy of the state. It copies only the page tables. Afterwards
+// different goroutines may use the two states. During Fork no other goroutine may use s.
 func (s *State) Fork() *State {
 	f := &State{
 		Meta:  s.Meta,
@@ -128,9 +127,8 @@ func (s *State) Fork() *State {
 	return f
 }
 
-// Digest is the rolling digest: every event folds its number and the values it
-// led to into it, so equal digests at one index mean equal histories and equal
-// effects.
+// Digest returns the rolling digest. Every event folds its number and its effects into the digest,
+// so equal digests at one index mean equal histories and equal effects.
 func (s *State) Digest() uint64 { return s.Meta.Digest }
 
 func (s *State) fold(v uint64) {
@@ -146,8 +144,8 @@ func (s *State) foldResource(r yarn.Resource) {
 	s.fold(h)
 }
 
-// BrokenError says that an event does not follow from the state: a bug where
-// it was emitted. The state is unchanged by the event.
+// BrokenError means that an event does not fit the state, because of a bug in the code that emitted
+// it. The event has not changed the state.
 type BrokenError struct {
 	Event event.Event
 	Why   string
@@ -161,8 +159,8 @@ func broken(e event.Event, format string, args ...any) error {
 	return &BrokenError{Event: e, Why: fmt.Sprintf(format, args...)}
 }
 
-// Apply applies one event, or returns a BrokenError and leaves the state as it
-// was.
+// Apply applies one event. If the event does not fit the state, Apply returns a BrokenError and
+// leaves the state unchanged.
 func (s *State) Apply(e event.Event) error {
 	s.touched = Touched{}
 	if err := s.apply(e); err != nil {
@@ -172,7 +170,7 @@ func (s *State) Apply(e event.Event) error {
 	return nil
 }
 
-// apply is the one table from an event to what it does.
+// apply calls the method that applies the event.
 func (s *State) apply(e event.Event) error {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// told lists what an application's AM has yet to acknowledge, newest first.
+// told returns the containers in an application's undelivered list, newest first.
 func told(t *testing.T, s *State, app uint32) []uint64 {
 	t.Helper()
 	var out []uint64
@@ -19,8 +19,8 @@ func told(t *testing.T, s *State, app uint32) []uint64 {
 	return out
 }
 
-// TestDelivery follows a container through the responses: it is told of until a
-// later response acknowledges it, and forgotten when its end has been told.
+// TestDelivery follows a container through the responses: it is listed until a later response
+// acknowledges it, and freed when its completion was acknowledged.
 func TestDelivery(t *testing.T) {
 	s := world(t)
 	box := func() *Container { return s.Containers.Get(s.Container(ref(1, 1))) }
@@ -58,8 +58,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestAContainerGrantedAndLostAtOnce is told as granted and as ended in one
-// response.
+// TestAContainerGrantedAndLostAtOnce checks that one response delivers both the allocation and the
+// completion.
 func TestAContainerGrantedAndLostAtOnce(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 1), allocated(1, 1, k1, 1), &event.ContainerCompleted{Container: ref(1, 1)},
@@ -73,8 +73,8 @@ func TestAContainerGrantedAndLostAtOnce(t *testing.T) {
 	}
 }
 
-// TestOrdersOfANode: an AM container is an order until launched, a released
-// container until reported.
+// TestOrdersOfANode checks that an AM's container is a pending command until it is launched, and a
+// released container until the node reports its completion.
 func TestOrdersOfANode(t *testing.T) {
 	s := world(t)
 	want := func(step string, n int32) {
@@ -100,7 +100,8 @@ func TestOrdersOfANode(t *testing.T) {
 	}
 }
 
-// TestAKeptContainerLaunchedBeforeItWasTold runs on for the next attempt.
+// TestAKeptContainerLaunchedBeforeItWasTold checks that such a container runs on for the next
+// attempt.
 func TestAKeptContainerLaunchedBeforeItWasTold(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 1), allocated(1, 1, k1, 1), &event.AttemptEnded{App: 1, Keep: true},
@@ -119,7 +120,8 @@ func TestAKeptContainerLaunchedBeforeItWasTold(t *testing.T) {
 	}
 }
 
-// TestMoveTakesEverythingAlong: containers, reservations, demand and counts.
+// TestMoveTakesEverythingAlong checks that a move changes the leaf of containers, reservations,
+// asks and counts.
 func TestMoveTakesEverythingAlong(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 5, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1),
@@ -144,8 +146,8 @@ func TestMoveTakesEverythingAlong(t *testing.T) {
 	}
 }
 
-// TestUsersCountByWhatTheyWait: active with demand, waiting with applications
-// not activated only.
+// TestUsersCountByWhatTheyWait checks which users count as active (an activated application and
+// asks) and as waiting (only applications that are not activated).
 func TestUsersCountByWhatTheyWait(t *testing.T) {
 	s := world(t)
 	want := func(step string, active, waiting int32, used yarn.Resource) {
@@ -172,8 +174,8 @@ func TestUsersCountByWhatTheyWait(t *testing.T) {
 	want("the first's attempt ends", 1, 0, none)
 }
 
-// TestBarsGoWithTheirApplication: the application's slot comes to mean another,
-// which no operator has banned.
+// TestBarsGoWithTheirApplication checks that forgetting an application removes its reservation
+// bans, because another application gets its slot.
 func TestBarsGoWithTheirApplication(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 5), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, ask(2, k1, 2, 5),
@@ -196,7 +198,7 @@ func TestBarsGoWithTheirApplication(t *testing.T) {
 	if !s.ReservationBanned(s.Nodes.Get(1), s.App(1), k1) {
 		t.Error("the other application's ban went too")
 	}
-	f := s.Fork() // application 3 gets a ban after 1's, which stands before it in the list
+	f := s.Fork() // application 3's ban comes before application 1's in the list
 	apply(t, f, &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 5),
 		&event.ReservationMade{Reservation: 3, App: 3, Number: 1, Key: k1, Node: 1}, &event.ReservationCancelled{Reservation: 3, Cause: yarn.CancelOperator},
 		&event.AttemptEnded{App: 3}, &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 3})
@@ -209,8 +211,8 @@ func TestBarsGoWithTheirApplication(t *testing.T) {
 	}
 }
 
-// TestDroppedQueueIsNoLongerNamed: an ended application's queue may be dropped,
-// and its slot may come to mean another queue.
+// TestDroppedQueueIsNoLongerNamed checks that the queue of an ended application may be removed, and
+// that the application does not refer to another queue with the same slot.
 func TestDroppedQueueIsNoLongerNamed(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppFinished},
@@ -237,7 +239,7 @@ func TestTreeOfQueues(t *testing.T) {
 	}
 }
 
-// TestOldConfigurationsAreForgotten keeps a bounded number of versions.
+// TestOldConfigurationsAreForgotten checks that the number of queue configurations is bounded.
 func TestOldConfigurationsAreForgotten(t *testing.T) {
 	s := world(t)
 	for v := uint64(2); v < maxQueueVersions+20; v++ {
@@ -264,7 +266,7 @@ func TestBlacklistIsASortedSet(t *testing.T) {
 	}
 }
 
-// TestStaleRequests counts in number and in the state's own time.
+// TestStaleRequests checks both limits, number and age on the log's clock.
 func TestStaleRequests(t *testing.T) {
 	s := New()
 	apply(t, s, &event.TimeAdvanced{NowMillis: 1})

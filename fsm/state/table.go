@@ -2,7 +2,7 @@ package state
 
 import "math/bits"
 
-// pageSize is the number of records in a page: one word of occupancy bits.
+// pageSize is the number of records in a page. The occupancy bits of a page fit in one word.
 const pageSize = 64
 
 type page[T any] struct {
@@ -10,26 +10,26 @@ type page[T any] struct {
 	rec  [pageSize]T
 }
 
-// owned has a bit for each page that may be written in place. A fork shares all
-// pages, so none is owned then, on either side. It lies beside the pages: a mark in
-// them that points would have a collection of garbage look into each.
+// owned has a bit for each page that the table may write in place. A fork shares all pages, so
+// afterwards neither side owns any. The bits are not in the pages themselves: a pointer to an owner
+// in a page would make the garbage collector scan every page.
 type owned []uint64
 
 func (o owned) has(p uint32) bool { return o[p/64]&(1<<(p%64)) != 0 }
 
 func (o owned) add(p uint32) { o[p/64] |= 1 << (p % 64) }
 
-// Table holds records of one type by slot, in pages shared between forks. Slot
-// 0 is never given out.
+// Table holds records of one type by slot, in pages that forks share. Slot 0 is never used.
 type Table[T any] struct {
 	pages []*page[T]
 	owned owned
 	room  []uint64 // bit p: page p has a free slot
-	full  int      // this many words of room are known to be 0
+	full  int      // the first full words of room are known to be 0
 	live  int
 }
 
-// fork returns a copy that shares all pages; afterwards both copy before writing.
+// fork returns a copy that shares all pages. Afterwards both tables copy a page before they write
+// to it.
 func (t *Table[T]) fork() Table[T] {
 	clear(t.owned)
 	return Table[T]{
@@ -41,22 +41,22 @@ func (t *Table[T]) fork() Table[T] {
 	}
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (t *Table[T]) Len() int { return t.live }
 
-// Cap is one more than the highest slot that may be in use.
+// Cap returns one more than the highest slot that may be in use.
 func (t *Table[T]) Cap() uint32 { return uint32(len(t.pages) * pageSize) }
 
-// Has says whether the slot holds a record.
+// Has reports whether the slot holds a record.
 func (t *Table[T]) Has(slot uint32) bool {
 	p := slot / pageSize
 	return slot != 0 && int(p) < len(t.pages) && t.pages[p].used&(1<<(slot%pageSize)) != 0
 }
 
-// Get returns the record for reading; the slot must hold one.
+// Get returns the record at a slot for reading. The slot must hold a record.
 func (t *Table[T]) Get(slot uint32) *T { return &t.pages[slot/pageSize].rec[slot%pageSize] }
 
-// mut returns the record for writing.
+// mut returns the record at a slot for writing.
 func (t *Table[T]) mut(slot uint32) *T { return &t.own(slot / pageSize).rec[slot%pageSize] }
 
 func (t *Table[T]) own(p uint32) *page[T] {
@@ -70,7 +70,7 @@ func (t *Table[T]) own(p uint32) *page[T] {
 	return pg
 }
 
-// alloc takes the lowest free slot. The record is zero.
+// alloc returns the lowest free slot and its record, which is zero.
 func (t *Table[T]) alloc() (uint32, *T) {
 	p := t.lowestRoom()
 	if p < 0 {
@@ -86,7 +86,7 @@ func (t *Table[T]) alloc() (uint32, *T) {
 	return uint32(p*pageSize + i), &pg.rec[i]
 }
 
-// next is the slot that alloc takes next.
+// next returns the slot that alloc will return next.
 func (t *Table[T]) next() uint32 {
 	p := t.lowestRoom()
 	switch {
@@ -98,9 +98,9 @@ func (t *Table[T]) next() uint32 {
 	return uint32(len(t.pages) * pageSize)
 }
 
-// place puts a record at a given free slot; used when a snapshot is restored.
-// Pages that it skips share one empty page until something comes to them, so
-// that a lone high slot costs little.
+// place takes the given free slot and returns its record, which is zero. Pages below it that do not
+// exist yet share one empty page until something is written to them, so a single high slot costs
+// little.
 func (t *Table[T]) place(slot uint32) *T {
 	p := int(slot / pageSize)
 	if len(t.pages) == 0 {
@@ -132,7 +132,7 @@ func (t *Table[T]) lowestRoom() int {
 	return -1
 }
 
-// grow adds a page, a new one unless given, and returns its number.
+// grow appends pg, or a new page if pg is nil, and returns the page's number.
 func (t *Table[T]) grow(pg *page[T]) int {
 	p := len(t.pages)
 	if p/64 == len(t.room) {
@@ -151,7 +151,7 @@ func (t *Table[T]) grow(pg *page[T]) int {
 	return p
 }
 
-// free notes that a page has a free slot.
+// free marks a page as having a free slot.
 func (t *Table[T]) free(p uint32) {
 	t.room[p/64] |= 1 << (p % 64)
 	t.full = min(t.full, int(p/64))

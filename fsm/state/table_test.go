@@ -58,7 +58,7 @@ func (v *version) alloc(t failer, text string) {
 	v.want[slot] = text
 }
 
-// TestTableAgainstAMap runs forks of a table beside forks of a map.
+// TestTableAgainstAMap compares forks of a table with copies of a map.
 func TestTableAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := []*version{{Table[Name]{}, map[uint32]string{}}}
@@ -131,8 +131,8 @@ func TestEachStops(t *testing.T) {
 	}
 }
 
-// TestALoneHighSlotIsCheap: a table shrunk after a peak, or damaged bytes, may
-// name a slot far from all others.
+// TestALoneHighSlotIsCheap checks that a single slot far from all others needs few pages. A table
+// after a peak, or damaged bytes, may name one.
 func TestALoneHighSlotIsCheap(t *testing.T) {
 	tab := Table[Container]{}
 	tab.place(MaxSlots - 1).Number = 7

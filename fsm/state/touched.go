@@ -1,31 +1,32 @@
 package state
 
 // Touched names what an event changed that scheduling depends on: the order of queues and
-// applications, their limits, and what is free. A slot is 0 if the event changed no such record.
-// The scheduler keeps its views by it.
+// applications, their limits, and the free resources of nodes. A slot is 0 if the event changed no
+// such record. The scheduler uses it to update its views.
 type Touched struct {
-	App         uint32 // an application: its state, its asks, or what it uses
-	User, Queue uint32 // the user and the leaf that it had before the event
-	Node        uint32 // a node: what is free on it, or whether it is usable
-	Cluster     bool   // the sum of the usable nodes may have changed
-	Tree        bool   // the queues were configured, or dynamic ones removed
-	Created     uint32 // a dynamic queue that was created
-	Labels      bool   // labels, or labels of nodes with what is charged for them
-	Uses        uint64 // what queues and users have of partitions: bit n%64 of label n, bit 0 of none
+	App         uint32 // its state, its asks or its use changed
+	User, Queue uint32 // the user and the leaf of App before the event
+	Node        uint32 // its free resources or its usability changed
+	Cluster     bool   // the sum of usable nodes may have changed
+	Tree        bool   // queues were configured, or dynamic queues were removed
+	Created     uint32 // the dynamic queue that was created
+	Labels      bool   // labels or the labels of nodes changed
+	Uses        uint64 // partitions whose use changed: bit label%64
 }
 
-// Touched is what the last event touched. Each method that applies an event says so with touchApp
-// and touchNode.
+// Touched returns what the last event changed. Each method that applies an event calls touchApp and
+// touchNode for it.
 func (s *State) Touched() Touched { return s.touched }
 
-// touchApp must come before a change of the application's user or leaf.
+// touchApp records a change of an application. The caller must call it before it changes the
+// application's user or leaf.
 func (s *State) touchApp(slot uint32, a *App) {
 	s.touched.App, s.touched.User, s.touched.Queue = slot, a.UserSlot, a.Queue
 }
 
 func (s *State) touchNode(slot uint32) { s.touched.Node = slot }
 
-// touchContainer touches a container's application and its node.
+// touchContainer records a change of a container's application and node.
 func (s *State) touchContainer(c *Container) {
 	s.touchApp(c.App, s.Apps.Get(c.App))
 	s.touchNode(c.Node)

@@ -2,7 +2,7 @@ package state
 
 import "rmd/yarn"
 
-// User returns the slot of a user's share of a leaf; 0 when there is none.
+// User returns the slot of a user of a leaf, or 0 if there is none.
 func (s *State) User(queue uint32, name NameID) uint32 {
 	return s.byUser.find(hashUser(queue, name), func(slot uint32) bool {
 		u := s.Users.Get(slot)
@@ -17,7 +17,8 @@ func (s *State) hashOfUser(slot uint32) uint64 {
 	return hashUser(u.Queue, u.Name)
 }
 
-// joinUser counts one application more for a user of a leaf.
+// joinUser adds one application to a user of a leaf and returns the user's slot. It creates the
+// user if needed.
 func (s *State) joinUser(queue uint32, name NameID) uint32 {
 	slot := s.User(queue, name)
 	if slot == 0 {
@@ -31,7 +32,7 @@ func (s *State) joinUser(queue uint32, name NameID) uint32 {
 	return slot
 }
 
-// leaveUser counts one application less and drops the user with the last one.
+// leaveUser subtracts one application from a user, and removes a user without applications.
 func (s *State) leaveUser(slot uint32) {
 	u := s.Users.mut(slot)
 	u.Apps--
@@ -42,7 +43,7 @@ func (s *State) leaveUser(slot uint32) {
 	}
 }
 
-// changeUser changes a user and carries what follows to its leaf's sums.
+// changeUser calls f, which changes a user, and updates the sums of the user's leaf.
 func (s *State) changeUser(slot uint32, f func(u *User)) {
 	u := s.Users.mut(slot)
 	wasActive, wasWaiting, wasUsed := u.IsActive(), u.IsWaiting(), u.Used
@@ -73,7 +74,8 @@ func count(b bool) int32 {
 	return 0
 }
 
-// charge adds used resource (negative to give back) of a partition to user and queue chain.
+// charge adds used and reserved resources and containers of a partition to the user and the queues
+// of an application. Negative values subtract.
 func (s *State) charge(a *App, label LabelID, used, reserved yarn.Resource, containers int64) {
 	if label != 0 {
 		s.chargeLabel(a, label, used, reserved, containers)

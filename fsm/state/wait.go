@@ -2,10 +2,11 @@ package state
 
 import "rmd/yarn"
 
-// WaitsSince is when an application began to wait for what it waits for now: its AM, since it was
-// submitted or since the attempt after a failed one began; or a container, since the first of the
-// nodes that it holds was reserved. 0: it waits for nothing, or only for containers for which it
-// holds no node. Of those nobody keeps the time.
+// WaitsSince returns the time since when an application has been waiting. An application without a
+// registered AM waits for its AM, since its submission or, if it has run before, since its present
+// attempt began. Any other one waits for a container, since it made the oldest of its present
+// reservations. WaitsSince returns 0 for an application that has ended or has no reservation: the
+// state does not record since when other asks wait.
 func (s *State) WaitsSince(a *App) int64 {
 	switch {
 	case a.State.Ended():
@@ -25,7 +26,7 @@ func (s *State) WaitsSince(a *App) int64 {
 	return since
 }
 
-// WaitingMillis is for how long an application has been waiting, from WaitsSince; 0 where that is.
+// WaitingMillis returns for how long an application has been waiting, or 0 if WaitsSince is 0.
 func (s *State) WaitingMillis(a *App) int64 {
 	since := s.WaitsSince(a)
 	if since == 0 {
