@@ -1,11 +1,11 @@
 package api
 
-// HeaderToken carries an access token, as "Authorization: Bearer" does.
+// HeaderToken is the header with an access token. "Authorization: Bearer" is the alternative.
 const HeaderToken = "X-Rmd-Token"
 
 // Codes of access control.
 const (
-	CodeUnauthenticated = "UNAUTHENTICATED"   // 401: say who you are
+	CodeUnauthenticated = "UNAUTHENTICATED"   // 401: the call needs a valid token or certificate
 	CodeTooManyRequests = "TOO_MANY_REQUESTS" // 429, Retry-After
 )
 
@@ -13,14 +13,14 @@ const (
 type AccessTokenRequest struct {
 	Name string   `json:"name"`
 	Role string   `json:"role"`          // read, submit, operator or admin
-	TTL  Duration `json:"ttl,omitempty"` // 720h unless given; at most ten years
-	// Replace gives a token that is there a new secret, role and end.
+	TTL  Duration `json:"ttl,omitempty"` // default 720h; at most ten years
+	// Replace allows that an existing token of the name gets a new secret, role and expiry.
 	Replace bool `json:"replace,omitempty"`
-	// Force allows that no token is left that may change access.
+	// Force allows a change that leaves no token with which access can be changed.
 	Force bool `json:"force,omitempty"`
 }
 
-// AccessTokenMade is a new access token; the secret is shown this once.
+// AccessTokenMade is a new access token. Only this answer contains the secret.
 type AccessTokenMade struct {
 	Token         string `json:"token"`
 	Name          string `json:"name"`
@@ -29,7 +29,7 @@ type AccessTokenMade struct {
 	Index         uint64 `json:"index"`
 }
 
-// AccessToken is what is known of an access token.
+// AccessToken describes an access token, without its secret.
 type AccessToken struct {
 	Name          string `json:"name"`
 	Role          string `json:"role"`
@@ -40,7 +40,7 @@ type AccessToken struct {
 	By            string `json:"by,omitempty"`
 }
 
-// AccessTokens are all of them, by name.
+// AccessTokens lists all access tokens by name.
 type AccessTokens struct {
 	Tokens []AccessToken `json:"tokens"`
 }
@@ -48,9 +48,9 @@ type AccessTokens struct {
 // Access says who the caller is for the replica that answers.
 type Access struct {
 	Name string `json:"name,omitempty"`
-	Role string `json:"role"` // none without a token or a certificate
+	Role string `json:"role"` // none if the caller has no token and no certificate
 	By   string `json:"by"`   // token, certificate, session or nothing
 	Auth string `json:"auth"` // http.auth: optional, required or off
-	// Guarded says that those without a role may at most read.
+	// Guarded is true if callers without a role may at most read.
 	Guarded bool `json:"guarded"`
 }

@@ -84,7 +84,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// Any bytes give frames or an error; what is a frame comes back as it was.
+// FuzzFrames checks that NextFrame and ReadFrame agree on any bytes, and that each frame is decoded
+// as it was encoded.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(AppendFrame(nil, []byte("x")))

@@ -1,13 +1,13 @@
 package api
 
-// Apps is one page of applications, by sequence number. Next is the `after` of
-// the page that follows; empty on the last one.
+// Apps is one page of applications, by sequence number. Next is the parameter after of the
+// following page; it is empty on the last page.
 type Apps struct {
 	Apps []App  `json:"apps"`
 	Next string `json:"next,omitempty"`
 }
 
-// App is one application with its current attempt.
+// App is an application with its current attempt.
 type App struct {
 	ID              string   `json:"id"`
 	Name            string   `json:"name"`
@@ -21,31 +21,33 @@ type App struct {
 	Unmanaged       bool     `json:"unmanaged,omitempty"`
 	KeepContainers  bool     `json:"keep_containers,omitempty"`
 	SubmittedMillis int64    `json:"submitted_ms"`
-	StartedMillis   int64    `json:"started_ms,omitempty"` // its first AM registered
+	StartedMillis   int64    `json:"started_ms,omitempty"` // when its first ApplicationMaster registered
 	EndedMillis     int64    `json:"ended_ms,omitempty"`
-	// WaitMillis is how long it waited, or has waited, for its AM to register.
+	// WaitMillis is the time from the submission until the first ApplicationMaster registered, or
+	// until now or the application's end if none has.
 	WaitMillis int64 `json:"wait_ms"`
-	// WaitingMillis is how long it has been waiting for what it waits for now: its AM, or a container
-	// for which it holds a node. 0: it waits for nothing, or only for containers for which it holds
-	// no node, of which nobody keeps the time.
+	// WaitingMillis is how long the application has waited so far: for its ApplicationMaster, or
+	// for a container for which it has a reservation. It is 0 if the application waits for nothing,
+	// or only for containers without a reservation, for which rmd records no time.
 	WaitingMillis int64 `json:"waiting_ms,omitempty"`
-	// Why is the code of what it waits for, and WhyText says it in a sentence, from its own record;
-	// GET /v1/apps/{id}/explain knows more. Empty: it waits for nothing.
+	// Why is the code of what the application waits for, and WhyText the same as a sentence. Both
+	// come from the application's own record; GET /v1/apps/{id}/explain says more. They are empty
+	// if it waits for nothing.
 	Why            string   `json:"why,omitempty"`
 	WhyText        string   `json:"why_text,omitempty"`
 	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
 	Attempt        string   `json:"attempt,omitempty"`
-	AttemptState   string   `json:"attempt_state"` // NONE PARKED (a limit on parallel applications holds it back) PENDING ACTIVE REGISTERED FINISHING ENDED
+	AttemptState   string   `json:"attempt_state"` // NONE, PARKED (a limit on parallel applications), PENDING, ACTIVE, REGISTERED, FINISHING or ENDED
 	MaxAttempts    uint32   `json:"max_attempts"`
 	Failures       uint32   `json:"failures"`
 	AM             Resource `json:"am"`
-	Label          string   `json:"label,omitempty"`    // of asks that name none
-	AMLabel        string   `json:"am_label,omitempty"` // of its ApplicationMaster
+	Label          string   `json:"label,omitempty"`    // of asks that name no label
+	AMLabel        string   `json:"am_label,omitempty"` // of the ApplicationMaster
 	Used           Resource `json:"used"`
 	Reserved       Resource `json:"reserved"`
 	Pending        Resource `json:"pending"`
-	Outstanding    int64    `json:"outstanding"` // containers asked for and not granted
-	Containers     int32    `json:"containers"`  // live
+	Outstanding    int64    `json:"outstanding"` // containers that it asks for and does not have
+	Containers     int32    `json:"containers"`  // live ones
 	Reservations   int32    `json:"reservations"`
 	Response       int32    `json:"response"`
 	Host           string   `json:"host,omitempty"`
@@ -55,15 +57,15 @@ type App struct {
 	Blacklist      []string `json:"blacklist,omitempty"`
 }
 
-// Submit asks for a new application. Without an id the cluster gives one.
+// Submit asks for a new application. Without an id, the cluster assigns one.
 type Submit struct {
 	ID             string   `json:"id,omitempty"`
 	Name           string   `json:"name,omitempty"`
 	User           string   `json:"user,omitempty"`
 	Groups         []string `json:"groups,omitempty"`
-	TagGroups      []string `json:"tag_groups,omitempty"` // of the user that a tag userid=NAME names
+	TagGroups      []string `json:"tag_groups,omitempty"` // groups of the user NAME in a tag userid=NAME
 	Queue          string   `json:"queue,omitempty"`
-	Type           string   `json:"type,omitempty"` // YARN unless given
+	Type           string   `json:"type,omitempty"` // default YARN
 	Tags           []string `json:"tags,omitempty"`
 	Priority       *int32   `json:"priority,omitempty"`
 	AM             Resource `json:"am,omitempty"`
@@ -71,17 +73,17 @@ type Submit struct {
 	KeepContainers bool     `json:"keep_containers,omitempty"`
 	MaxAttempts    uint32   `json:"max_attempts,omitempty"`
 	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
-	// Label is that of asks that name none: the queue's default unless given; a blank, " ": nodes
-	// without a label. AMLabel is that of its ApplicationMaster: the cluster's default for them
-	// unless given, else Label.
+	// Label is the label of asks that name none. The default is the queue's; a blank, " ", means
+	// nodes without a label. AMLabel is the label of the ApplicationMaster. The default is the
+	// cluster's for ApplicationMasters, or else Label.
 	Label   string `json:"label,omitempty"`
 	AMLabel string `json:"am_label,omitempty"`
-	Context []byte `json:"context,omitempty"` // opaque, for the node that launches the AM
+	Context []byte `json:"context,omitempty"` // opaque data for the node that launches the ApplicationMaster
 	DryRun  bool   `json:"dry_run,omitempty"`
 }
 
-// Submitted tells the id and the leaf queue. Explain, with ?explain, is the
-// planner's document of why the application waits.
+// Submitted has the id and the leaf queue of the application. With ?explain, Explain says why it
+// waits.
 type Submitted struct {
 	ID      string       `json:"id,omitempty"`
 	Queue   string       `json:"queue"`
@@ -95,23 +97,24 @@ type Kill struct {
 	Diagnostics string `json:"diagnostics,omitempty"`
 }
 
-// Move takes an application to another leaf queue.
+// Move moves an application to another leaf queue.
 type Move struct {
 	Queue string `json:"queue"`
 }
 
-// Priority is an application's priority: asked for, or granted.
+// Priority is an application's priority: the requested one, or in the answer the one that it got.
 type Priority struct {
 	Priority int32  `json:"priority"`
 	Index    uint64 `json:"index,omitempty"`
 }
 
-// Gang declares which containers of an application start together or not at all; "" withdraws that.
+// Gang declares which containers of an application start together or not at all; "" withdraws the
+// declaration.
 type Gang struct {
-	Gang *string `json:"gang"` // as behind the tag rmd.gang:
+	Gang *string `json:"gang"` // in the syntax of the tag rmd.gang:
 }
 
-// Attempts lists the attempts that the state remembers, the oldest first.
+// Attempts lists the attempts that the state still has, oldest first.
 type Attempts struct {
 	Attempts []Attempt `json:"attempts"`
 }
@@ -123,13 +126,13 @@ type Attempt struct {
 	Current       bool   `json:"current"`
 	State         string `json:"state"`
 	StartedMillis int64  `json:"started_ms,omitempty"`
-	// LaunchedMillis is when a node took its AM.
+	// LaunchedMillis is when a node accepted the ApplicationMaster's container.
 	LaunchedMillis int64  `json:"launched_ms,omitempty"`
 	EndedMillis    int64  `json:"ended_ms,omitempty"`
 	FinalStatus    string `json:"final_status,omitempty"`
 	AMContainer    string `json:"am_container,omitempty"`
 	AMNode         string `json:"am_node,omitempty"`
-	Containers     int    `json:"containers"` // live
+	Containers     int    `json:"containers"` // live ones
 	Host           string `json:"host,omitempty"`
 	RPCPort        int32  `json:"rpc_port,omitempty"`
 	TrackingURL    string `json:"tracking_url,omitempty"`
@@ -142,7 +145,7 @@ type Containers struct {
 	Next       string      `json:"next,omitempty"`
 }
 
-// Container is one granted container.
+// Container is a container of an application.
 type Container struct {
 	ID              string   `json:"id"`
 	App             string   `json:"app"`
@@ -155,7 +158,7 @@ type Container struct {
 	AllocationID    int64    `json:"allocation_id,omitempty"`
 	Size            Resource `json:"size"`
 	Label           string   `json:"label,omitempty"` // of its node
-	Lent            bool     `json:"lent,omitempty"`  // its ask names another label
+	Lent            bool     `json:"lent,omitempty"`  // the ask names another label than the node's
 	AM              bool     `json:"am,omitempty"`
 	Launched        bool     `json:"launched"`
 	AllocatedMillis int64    `json:"allocated_ms"`
@@ -163,24 +166,24 @@ type Container struct {
 	Diagnostics     string   `json:"diagnostics,omitempty"`
 }
 
-// Asks lists what an application asks for, in the order it is served.
+// Asks lists the asks of an application, in the order in which they are served.
 type Asks struct {
 	Asks []Ask `json:"asks"`
 }
 
-// Ask is what is wanted under one key. As part of an Allocate, Name is a host,
-// a rack or "*" (also when empty) and Count is absolute.
+// Ask asks for containers under one key. In an Allocate, Name is a host, a rack or "*" (the
+// default), and Count is absolute.
 type Ask struct {
 	Priority     int32    `json:"priority"`
 	AllocationID int64    `json:"allocation_id,omitempty"`
 	Name         string   `json:"name,omitempty"`
 	Count        int64    `json:"count"`
 	Size         Resource `json:"size"`
-	Relax        *bool    `json:"relax,omitempty"` // true unless given
+	Relax        *bool    `json:"relax,omitempty"` // default true
 
-	Label string `json:"label,omitempty"` // of "*" alone: that of the nodes; the application's or the queue's unless given
+	Label string `json:"label,omitempty"` // label of the nodes, only with "*"; default: the application's or the queue's label
 
-	// The rest is told, never asked.
+	// AM and the following fields are only in answers.
 	AM             bool       `json:"am,omitempty"`
 	Opportunities  uint32     `json:"missed_opportunities,omitempty"`
 	ReReservations uint32     `json:"re_reservations,omitempty"`
@@ -195,7 +198,7 @@ type Location struct {
 	Relax bool   `json:"relax"`
 }
 
-// Register is an ApplicationMaster's registration. Attempt 0 is the current one.
+// Register registers an ApplicationMaster. Attempt 0 is the current one.
 type Register struct {
 	Attempt     uint32 `json:"attempt,omitempty"`
 	Host        string `json:"host,omitempty"`
@@ -212,8 +215,8 @@ type Registered struct {
 	Index   uint64    `json:"index"`
 }
 
-// Allocate is an ApplicationMaster's heartbeat. Without a response number the
-// replica fills in the last one it knows, which makes the call a new one.
+// Allocate is the heartbeat of an ApplicationMaster. Without a response number, the replica uses
+// the last one that it knows, so that the call counts as a new one.
 type Allocate struct {
 	Attempt         uint32   `json:"attempt,omitempty"`
 	Response        *int32   `json:"response,omitempty"`
@@ -221,7 +224,7 @@ type Allocate struct {
 	Releases        []string `json:"releases,omitempty"` // container ids
 	BlacklistAdd    []string `json:"blacklist_add,omitempty"`
 	BlacklistRemove []string `json:"blacklist_remove,omitempty"`
-	Gang            string   `json:"gang,omitempty"` // declares the application's gang
+	Gang            string   `json:"gang,omitempty"` // declares the gang of the application
 }
 
 // Allocated is the answer to a heartbeat.
@@ -229,22 +232,22 @@ type Allocated struct {
 	Response  int32       `json:"response"`
 	Granted   []Granted   `json:"granted"`
 	Completed []Completed `json:"completed"`
-	// Preempted are containers that end at their deadline for the sake of others, unless the need
-	// goes away; each is told once.
+	// Preempted lists containers that rmd ends at their deadline to make room for others, unless
+	// the need goes away. Each container is listed once.
 	Preempted []Preempting `json:"preempted,omitempty"`
 	Headroom  Resource     `json:"headroom"`
 	Nodes     uint32       `json:"nodes"`
 	Index     uint64       `json:"index"`
 }
 
-// Preempting is a container that is to be preempted, as its ApplicationMaster is told of it.
+// Preempting warns an ApplicationMaster that one of its containers will be preempted.
 type Preempting struct {
 	Container      string   `json:"container"`
 	Size           Resource `json:"size"`
 	DeadlineMillis int64    `json:"deadline_ms"`
 }
 
-// Granted is a container as its ApplicationMaster is told of it.
+// Granted is a container that an ApplicationMaster gets.
 type Granted struct {
 	Container    string   `json:"container"`
 	Node         string   `json:"node"`
@@ -261,10 +264,10 @@ type Completed struct {
 	Diagnostics string `json:"diagnostics,omitempty"`
 }
 
-// Finish is an ApplicationMaster's unregistration.
+// Finish unregisters an ApplicationMaster.
 type Finish struct {
 	Attempt     uint32 `json:"attempt,omitempty"`
-	FinalStatus string `json:"final_status,omitempty"` // SUCCEEDED unless given
+	FinalStatus string `json:"final_status,omitempty"` // default SUCCEEDED
 	Diagnostics string `json:"diagnostics,omitempty"`
 	TrackingURL string `json:"tracking_url,omitempty"`
 }

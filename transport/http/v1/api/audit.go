@@ -1,12 +1,12 @@
 package api
 
-// Audit lists operators' changes, and calls that were refused, oldest first.
+// Audit lists the changes by operators and the refused calls, oldest first.
 type Audit struct {
-	Newest  uint64       `json:"newest"` // number of the newest entry that is kept
+	Newest  uint64       `json:"newest"` // number of the newest entry in the audit
 	Entries []AuditEntry `json:"entries"`
 }
 
-// AuditEntry says who did what, and how it ended: "done", or the code of a refusal.
+// AuditEntry says who did what. Result is "done", or the code of the refusal.
 type AuditEntry struct {
 	Number   uint64 `json:"number"`
 	AtMillis int64  `json:"at_ms"`

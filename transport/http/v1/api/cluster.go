@@ -2,28 +2,30 @@ package api
 
 // Health answers /v1/health, /v1/ready and /v1/leader.
 type Health struct {
-	Status  string `json:"status"` // ok, or the code of what is wrong
+	Status  string `json:"status"` // ok, or the code of a problem
 	ID      string `json:"id"`
 	Role    string `json:"role"`
 	Leader  string `json:"leader,omitempty"`
 	Address string `json:"leader_address,omitempty"`
 	Term    uint64 `json:"term"`
 	Index   uint64 `json:"index"`
-	// StalenessMillis is −1 when this replica has not heard a leader yet.
+	// StalenessMillis is the time since this replica last heard from the leader, or −1 if it never
+	// has.
 	StalenessMillis int64  `json:"staleness_ms"`
 	Message         string `json:"message,omitempty"`
-	// Problem is what a person should look at on this replica: a full disk, no file descriptors.
+	// Problem is a problem of this replica that needs a person's attention, such as a full disk or
+	// a lack of file descriptors.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Cluster is the state of the replicas, with a verdict.
+// Cluster describes the replicas and judges their health.
 type Cluster struct {
 	ClusterID        string    `json:"cluster_id"`
 	ClusterTimestamp int64     `json:"cluster_timestamp"`
 	Epoch            uint32    `json:"epoch"`
 	Level            uint32    `json:"level"` // feature level
 	NowMillis        int64     `json:"now_ms"`
-	ID               string    `json:"id"` // of the replica that answers
+	ID               string    `json:"id"` // the replica that answers
 	Role             string    `json:"role"`
 	Version          string    `json:"version"`
 	Leader           string    `json:"leader,omitempty"`
@@ -31,26 +33,26 @@ type Cluster struct {
 	LeaderSinceMs    int64     `json:"leader_since_ms,omitempty"`
 	LeaderForMs      int64     `json:"leader_for_ms,omitempty"` // by the clock of the replica that answers
 	Term             uint64    `json:"term"`
-	Index            uint64    `json:"index"` // applied by the replica that answers
+	Index            uint64    `json:"index"` // the last index that the answering replica has applied
 	Digest           string    `json:"digest,omitempty"`
 	Verdict          Verdict   `json:"verdict"`
 	LastFailover     *Failover `json:"last_failover,omitempty"`
-	// Failovers are the last ones that the answering replica saw, newest first.
+	// Failovers lists the last elections that the answering replica saw, newest first.
 	Failovers []Failover `json:"failovers,omitempty"`
 	Members   []Member   `json:"members"`
 	Totals    Totals     `json:"totals"`
 }
 
-// Verdict says in words and numbers how the cluster does.
+// Verdict judges the health of the cluster.
 type Verdict struct {
-	Status        string `json:"status"` // healthy, degraded, no-leader, not-initialized, diverged
+	Status        string `json:"status"` // healthy, degraded, no-leader, not-initialized or diverged
 	Text          string `json:"text"`
 	Voters        int    `json:"voters"`
-	HealthyVoters int    `json:"healthy_voters"` // alive, and in step
+	HealthyVoters int    `json:"healthy_voters"` // alive and in step
 	Quorum        int    `json:"quorum"`
 	CanLose       int    `json:"can_lose"`
 	InStep        int    `json:"in_step"`
-	// DigestsEqual is null when too few replicas told theirs at one index.
+	// DigestsEqual is null if too few replicas reported their digest at one index.
 	DigestsEqual *bool `json:"digests_equal"`
 }
 
@@ -63,7 +65,7 @@ type Failover struct {
 	NewLeader string  `json:"new_leader,omitempty"`
 }
 
-// Totals counts what the replicated state holds.
+// Totals counts the contents of the replicated state.
 type Totals struct {
 	Apps         int      `json:"apps"`
 	Running      int      `json:"apps_running"`
@@ -71,10 +73,10 @@ type Totals struct {
 	Ended        int      `json:"apps_ended"`
 	Nodes        int      `json:"nodes"`
 	UsableNodes  int      `json:"nodes_usable"`
-	Containers   int64    `json:"containers"` // live
+	Containers   int64    `json:"containers"` // live ones
 	Reservations int      `json:"reservations"`
 	Total        Resource `json:"total"`
-	Used         Resource `json:"used"` // live containers, without reservations
+	Used         Resource `json:"used"` // by live containers, without reservations
 	Reserved     Resource `json:"reserved"`
 	Pending      Resource `json:"pending"`
 }
@@ -91,50 +93,51 @@ type Member struct {
 	Address     string `json:"address"`
 	HTTPAddress string `json:"http_address,omitempty"`
 	Voter       bool   `json:"voter"`
-	Pending     bool   `json:"pending,omitempty"` // being let in, promoted, demoted or removed: not committed yet
+	Pending     bool   `json:"pending,omitempty"` // a change of its membership is not committed yet
 	Leader      bool   `json:"leader"`
-	Role        string `json:"role"`  // leader, follower, candidate
-	State       string `json:"state"` // alive, unreachable
+	Role        string `json:"role"`  // leader, follower or candidate
+	State       string `json:"state"` // alive or unreachable
 	Term        uint64 `json:"term"`
 	Commit      uint64 `json:"commit"`
 	Applied     uint64 `json:"applied"`
 	LastIndex   uint64 `json:"last_index"`
-	Lag         uint64 `json:"lag"` // entries behind the leader's commit
-	// LastContactMillis is since it heard the leader; 0 on the leader, −1 never.
+	Lag         uint64 `json:"lag"` // entries behind the leader's commit index
+	// LastContactMillis is the time since the replica last heard from the leader: 0 on the leader,
+	// −1 if it never has.
 	LastContactMillis int64  `json:"last_contact_ms"`
 	Version           string `json:"version,omitempty"`
 	Level             uint64 `json:"level"`
-	DiskFree          uint64 `json:"disk_free,omitempty"` // bytes
+	DiskFree          uint64 `json:"disk_free,omitempty"` // in bytes
 	DiskFull          bool   `json:"disk_full,omitempty"`
-	// Problem is what a person should look at: a full disk, no file descriptors, a disk that was put back to an older copy.
+	// Problem is a problem that needs a person's attention, such as a full disk, a lack of file
+	// descriptors, or a disk that was restored to an older copy.
 	Problem     string `json:"problem,omitempty"`
 	Digest      string `json:"digest,omitempty"`
 	DigestIndex uint64 `json:"digest_index,omitempty"`
 }
 
-// Verify holds the state digests of all replicas at one index.
+// Verify compares the state digests of all replicas at one index.
 type Verify struct {
 	Index   uint64          `json:"index"`
-	Equal   bool            `json:"equal"` // all that were asked answered, with one digest
+	Equal   bool            `json:"equal"` // all replicas that were asked answered, with equal digests
 	Digests []ReplicaDigest `json:"digests"`
 }
 
-// ReplicaDigest is one replica's answer to a verification.
+// ReplicaDigest is the digest of one replica.
 type ReplicaDigest struct {
 	ID     string `json:"id"`
 	Digest string `json:"digest,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// InitRequest bootstraps a new cluster from the replica asked. Properties
-// seed the queue configuration; none means the replica's own files.
+// InitRequest creates a new cluster from the replica that gets the request. Properties is the first
+// queue configuration. Without it the replica uses its own files.
 type InitRequest struct {
-	ClusterID  string            `json:"cluster_id,omitempty"` // drawn when empty
+	ClusterID  string            `json:"cluster_id,omitempty"` // default: a random one
 	Properties map[string]string `json:"properties,omitempty"`
 	DryRun     bool              `json:"dry_run,omitempty"`
 }
 
-// InitReply names the new cluster.
 type InitReply struct {
 	ClusterID string `json:"cluster_id"`
 	ID        string `json:"id"`
@@ -142,16 +145,16 @@ type InitReply struct {
 	DryRun    bool   `json:"dry_run,omitempty"`
 }
 
-// JoinRequest makes the replica asked join the cluster of the replicas at
-// Leaders (their peer addresses).
+// JoinRequest makes the replica that gets the request join the cluster of the replicas at Leaders,
+// which are peer addresses.
 type JoinRequest struct {
 	Leaders []string `json:"leaders"`
 	Token   string   `json:"token,omitempty"`
 	DryRun  bool     `json:"dry_run,omitempty"`
 }
 
-// JoinReply says what was joined. Voter says that the token was for a voter: autopilot makes the
-// replica one.
+// JoinReply names the cluster. Voter is true if the token was for a voter; autopilot then promotes
+// the replica.
 type JoinReply struct {
 	ClusterID string `json:"cluster_id"`
 	ID        string `json:"id"`
@@ -159,20 +162,20 @@ type JoinReply struct {
 	DryRun    bool   `json:"dry_run,omitempty"`
 }
 
-// TransferRequest hands leadership over: to a replica, or to the fittest one.
+// TransferRequest transfers the leadership to a replica, or without an id to the most suitable one.
 type TransferRequest struct {
 	ID string `json:"id,omitempty"`
 }
 
-// MemberRequest goes with promote (MaxLag), demote and remove (Force).
+// MemberRequest has the options of promote (MaxLag), demote and remove (Force).
 type MemberRequest struct {
-	MaxLag uint64 `json:"max_lag,omitempty"` // promote: 0 is 100
+	MaxLag uint64 `json:"max_lag,omitempty"` // of promote; 0 means 100
 	Force  bool   `json:"force,omitempty"`
 	DryRun bool   `json:"dry_run,omitempty"`
 }
 
-// MemberChange answers promote, demote and remove. After is what a dry run expects: the
-// cluster's verdict once the change is made.
+// MemberChange answers promote, demote and remove. After a dry run, After is the verdict that the
+// change would lead to.
 type MemberChange struct {
 	Index uint64   `json:"index"`
 	After *Verdict `json:"after,omitempty"`
@@ -181,17 +184,17 @@ type MemberChange struct {
 // TokenRequest makes a join token.
 type TokenRequest struct {
 	Role string   `json:"role"`          // voter or nonvoter
-	TTL  Duration `json:"ttl,omitempty"` // 1h unless given; at most 24h
+	TTL  Duration `json:"ttl,omitempty"` // default 1h; at most 24h
 }
 
-// Token is a join token; it is shown this once.
+// Token is a join token. Only this answer contains it.
 type Token struct {
 	Token         string `json:"token"`
 	Role          string `json:"role"`
 	ExpiresMillis int64  `json:"expires_ms"`
 }
 
-// Autopilot are the settings of the automatic care of replicas.
+// Autopilot has the settings of the automatic care of replicas.
 type Autopilot struct {
 	CleanupDeadServers             bool     `json:"cleanup_dead_servers"`
 	DeadServerLastContactThreshold Duration `json:"dead_server_last_contact_threshold"`
@@ -201,7 +204,7 @@ type Autopilot struct {
 	ServerStabilizationTime        Duration `json:"server_stabilization_time"`
 }
 
-// AutopilotState are the settings in force and their judgment.
+// AutopilotState has the settings in force, and autopilot's judgment of the replicas.
 type AutopilotState struct {
 	Settings         Autopilot       `json:"settings"`
 	Healthy          bool            `json:"healthy"`
@@ -218,10 +221,10 @@ type ServerVerdict struct {
 	Why               string `json:"why,omitempty"`
 }
 
-// Upgrade tells the feature level in force and what the replicas could do.
+// Upgrade has the feature level in force, and the levels that the replicas know.
 type Upgrade struct {
 	Level     uint32            `json:"level"`
-	Available uint32            `json:"available"` // the highest that all voters know
+	Available uint32            `json:"available"` // the highest level that all voters know
 	Versions  map[string]string `json:"versions"`  // by replica
 	TurnsOn   []string          `json:"turns_on,omitempty"`
 }

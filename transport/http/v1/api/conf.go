@@ -1,6 +1,6 @@
 package api
 
-// Conf is one version of the replicated configuration. Its ETag is the version.
+// Conf is a version of the queue configuration. The ETag is the version.
 type Conf struct {
 	Version    uint64            `json:"version"`
 	AtMillis   int64             `json:"at_ms"`
@@ -10,30 +10,30 @@ type Conf struct {
 	Properties map[string]string `json:"properties"`
 }
 
-// ConfVersions lists the versions kept, newest first, without properties.
+// ConfVersions lists the versions that the state still has, newest first, without properties.
 type ConfVersions struct {
 	Versions []ConfVersion `json:"versions"`
 }
 
-// ConfVersion is one line of the history.
+// ConfVersion describes a version.
 type ConfVersion struct {
 	Version  uint64 `json:"version"`
 	AtMillis int64  `json:"at_ms"`
 	Author   string `json:"author,omitempty"`
 	Comment  string `json:"comment,omitempty"`
-	Changes  int    `json:"changes"` // against the version before
+	Changes  int    `json:"changes"` // from the version before
 	Current  bool   `json:"current,omitempty"`
 }
 
-// ConfDiff is what changes from one version to another.
+// ConfDiff lists the changes from one version to another.
 type ConfDiff struct {
 	From    uint64   `json:"from"`
 	To      uint64   `json:"to"`
 	Changes []Change `json:"changes"`
 }
 
-// Change is one difference. Kind is queue-added, queue-removed, set, unset or
-// changed.
+// Change is a difference between two configurations. Kind is queue-added, queue-removed, set, unset
+// or changed.
 type Change struct {
 	Kind  string `json:"kind"`
 	Queue string `json:"queue,omitempty"`
@@ -42,14 +42,14 @@ type Change struct {
 	New   string `json:"new,omitempty"`
 }
 
-// PutConf replaces the configuration, or is validated. A Hadoop configuration
-// document (application/xml) may stand in its place.
+// PutConf is a queue configuration to apply or to check. A Hadoop configuration file
+// (application/xml) may replace it.
 type PutConf struct {
 	Properties map[string]string `json:"properties"`
 	Comment    string            `json:"comment,omitempty"`
 }
 
-// ConfApplied tells the version in force.
+// ConfApplied has the version that is now in force.
 type ConfApplied struct {
 	Version  uint64   `json:"version"`
 	Index    uint64   `json:"index"`
@@ -60,16 +60,16 @@ type ConfApplied struct {
 	Landings *Landings `json:"landings,omitempty"` // of a dry run
 }
 
-// Validation is the judgment of a configuration; nothing is written.
+// Validation is the result of checking a configuration.
 type Validation struct {
 	Valid    bool     `json:"valid"`
 	Faults   []Fault  `json:"faults,omitempty"`
 	Warnings []Fault  `json:"warnings,omitempty"`
-	Ignored  []Fault  `json:"ignored,omitempty"` // keys of Hadoop's that are not honored
-	Changes  []Change `json:"changes,omitempty"` // against the one in force
+	Ignored  []Fault  `json:"ignored,omitempty"` // keys of Hadoop that rmd ignores
+	Changes  []Change `json:"changes,omitempty"` // from the configuration in force
 }
 
-// Fault is one thing about a configuration key.
+// Fault is an error or a remark about a configuration key.
 type Fault struct {
 	Name   string `json:"name,omitempty"`
 	Value  string `json:"value,omitempty"`
@@ -78,7 +78,7 @@ type Fault struct {
 	Do     string `json:"do,omitempty"`
 }
 
-// Rollback makes an earlier version the newest.
+// Rollback makes the properties of an earlier version the newest version.
 type Rollback struct {
 	To      uint64 `json:"to"`
 	Comment string `json:"comment,omitempty"`

@@ -1,10 +1,9 @@
-// Package api holds the JSON documents of rmd's own REST API, as the server
-// writes them and as the command line and other clients read them.
+// Package api has the JSON documents of rmd's own REST API. The server, the command line and other
+// clients use them.
 //
-// Types only, with no import of ours: a client needs nothing else. Field names
-// are stable; fields are added, never renamed. Times are Unix milliseconds
-// (…_ms), memory is MiB inside a Resource, states are YARN's names. A field
-// that is empty may be left out.
+// The package contains no server code, so clients can import it. Field names are stable: new
+// versions add fields and rename none. Times are Unix milliseconds (…_ms), memory in a Resource is
+// MiB, states have YARN's names. Empty fields may be omitted.
 //
 //	GET    /v1/health /v1/ready /v1/leader[?role=leader]        Health
 //	GET    /v1/cluster                                          Cluster
@@ -79,7 +78,7 @@
 //	GET    /v1/conf/versions/{v}/diff/{w}                       ConfDiff
 //	POST   /v1/conf:validate                    PutConf or XML → Validation
 //	POST   /v1/whatif                           PutConf or XML → WhatIf
-//	POST   /v1/replay:rerun                     → Rerun: what the log recorded, played with and without reservations
+//	POST   /v1/replay:rerun                     → Rerun: a replay of the log with and without reservations
 //	GET    /v1/shadow                                           Shadow: another configuration beside the cluster
 //	POST   /v1/shadow                           StartShadow or XML → Shadow
 //	DELETE /v1/shadow                                           Shadow
@@ -92,6 +91,7 @@
 //	POST   /v1/inputs                           see AppendFrame
 //	GET    /v1/openapi.json                                     this API as an OpenAPI document
 //
-// Every read takes ?consistent (waits until the replica has what the verified
-// leader had committed) or ?min_index=N. Every error is an Error.
+// A read with ?consistent waits until the replica has applied everything that the leader has
+// committed. A read with ?min_index=N waits until the replica has applied index N. Every error is
+// an Error.
 package api

@@ -1,7 +1,7 @@
 package api
 
-// EventBatch is one committed entry as the stream carries it. With a filter it
-// holds the events that pass; the stream's id is the index all the same.
+// EventBatch is a committed log entry as the stream sends it. With a filter, it has only the events
+// that pass. The id of the stream's message is the index of the entry.
 type EventBatch struct {
 	Index     uint64  `json:"index"`
 	Term      uint64  `json:"term"`
@@ -9,8 +9,8 @@ type EventBatch struct {
 	Events    []Event `json:"events"`
 }
 
-// Event is one committed event, names resolved and secrets masked. What it
-// speaks of stands outside, its own fields in Data.
+// Event is a committed event with resolved names and masked secrets. App, Queue, Node, Container
+// and Reservation are the objects of the event; Data has its own fields.
 type Event struct {
 	Kind        string         `json:"kind"` // ContainerAllocated, …
 	App         string         `json:"app,omitempty"`
@@ -22,20 +22,20 @@ type Event struct {
 	Because     *Because       `json:"because,omitempty"`
 }
 
-// Log is a stretch of the replicated log.
+// Log is a part of the replicated log.
 type Log struct {
-	First   uint64     `json:"first"` // the oldest index there is
+	First   uint64     `json:"first"` // the oldest index in the log
 	Last    uint64     `json:"last"`
 	Entries []LogEntry `json:"entries"`
 }
 
-// LogEntry is one entry of the log, decoded. Error says why it could not be.
+// LogEntry is a decoded entry of the log. Error says why the entry could not be decoded.
 type LogEntry struct {
 	Index    uint64  `json:"index"`
 	Term     uint64  `json:"term"`
 	Type     string  `json:"type"` // events, noop, configuration, …
 	Bytes    int     `json:"bytes"`
-	AtMillis int64   `json:"at_ms,omitempty"` // with events; others have no time
+	AtMillis int64   `json:"at_ms,omitempty"` // only of entries with events
 	Level    uint32  `json:"level,omitempty"`
 	Sequence uint64  `json:"sequence,omitempty"`
 	Events   []Event `json:"events,omitempty"`

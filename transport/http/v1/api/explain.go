@@ -2,8 +2,8 @@ package api
 
 import "rmd/scheduler/explain"
 
-// Explanation answers GET /v1/apps/{id}/explain. It and the documents below are those of package
-// explain, which computes them.
+// Explanation answers GET /v1/apps/{id}/explain. Package explain computes this document and the
+// following ones.
 type Explanation = explain.Explanation
 
 // Parts of an Explanation.
@@ -19,11 +19,11 @@ type (
 	ExplainedLease       = explain.Lease
 )
 
-// Because is why something was decided, from the state just before it.
+// Because says why a decision was made. It is derived from the state just before the decision.
 type Because = explain.Decision
 
-// WhatIf answers POST /v1/whatif: what another queue configuration would change. Nothing is changed,
-// and nothing that runs is stopped.
+// WhatIf answers POST /v1/whatif: what another queue configuration would change. The call changes
+// nothing.
 type WhatIf struct {
 	explain.Comparison
 	Changes  []Change  `json:"changes,omitempty"`

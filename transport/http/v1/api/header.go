@@ -2,28 +2,29 @@ package api
 
 // Headers of answers and requests.
 const (
-	// HeaderIndex is the log index the answer was read at, or that a write has.
+	// HeaderIndex is the log index of the state that a read used, or of the entry that a write
+	// made.
 	HeaderIndex = "X-Rmd-Index"
 	// HeaderRole is the role of the replica that answered.
 	HeaderRole = "X-Rmd-Role"
-	// HeaderStaleness is how long ago, in milliseconds, that replica last heard
-	// the leader; 0 on the leader, absent when it never has.
+	// HeaderStaleness is the time in milliseconds since that replica last heard from the leader: 0
+	// on the leader, absent if it never has.
 	HeaderStaleness = "X-Rmd-Staleness-Ms"
-	// HeaderKey carries CLIENT/SEQUENCE: the same key with the same body gets
-	// the first answer again.
+	// HeaderKey is an idempotency key, CLIENT/SEQUENCE. A call with the same key and the same body
+	// gets the answer of the first call.
 	HeaderKey = "Idempotency-Key"
-	// HeaderUser names who asks, where nothing better authenticates them.
+	// HeaderUser names the user if nothing authenticates the caller.
 	HeaderUser = "X-Rmd-User"
 )
 
-// Done answers a write that has nothing more to say. Index is the log index
-// that carries it; 0 when nothing had to be written.
+// Done answers a write that has no other result. Index is the log index of the write, or 0 if
+// nothing had to be written.
 type Done struct {
 	Index uint64 `json:"index"`
 }
 
-// Index answers GET / to a program that asks for application/json: the replica, and
-// everything that it serves. GET /v1/openapi.json says more of what is under /v1.
+// Index answers GET / with Accept: application/json. It describes the replica and lists its
+// endpoints. GET /v1/openapi.json describes those under /v1 in detail.
 type Index struct {
 	Version string  `json:"version"`
 	ID      string  `json:"id"`
@@ -36,6 +37,6 @@ type Index struct {
 type Route struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	Role   string `json:"role"` // the least that a caller needs
+	Role   string `json:"role"` // the least role that a caller needs
 	Text   string `json:"text,omitempty"`
 }

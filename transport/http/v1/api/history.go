@@ -2,40 +2,41 @@ package api
 
 import "time"
 
-// HistorySpan is how far back a history goes.
+// HistorySpan is the time that a History covers.
 const HistorySpan = time.Hour
 
-// History is what one replica saw of the cluster, a queue or a node in the last hour. It is not
-// replicated, and begins again when the replica restarts.
+// History has samples of the cluster, a queue or a node, which one replica took in the last hour.
+// They are not replicated, and are lost when the replica restarts.
 type History struct {
-	ID           string `json:"id"`                  // of the replica
-	Queue        string `json:"queue,omitempty"`     // empty: the whole cluster, or the node
-	Node         string `json:"node,omitempty"`      //
-	BeginsMillis int64  `json:"begins_ms,omitempty"` // the first sample since the replica started
-	StepMillis   int64  `json:"step_ms"`             // usual distance of two samples
-	// Samples are in order of time. One that is missing is left out, and Gaps says where.
+	ID           string `json:"id"`                  // the replica that answers
+	Queue        string `json:"queue,omitempty"`     // empty for the cluster and for a node
+	Node         string `json:"node,omitempty"`      // empty for the cluster and for a queue
+	BeginsMillis int64  `json:"begins_ms,omitempty"` // time of the first sample since the replica started
+	StepMillis   int64  `json:"step_ms"`             // usual time between two samples
+	// Samples has the samples in the order of time. Gaps says where samples are missing.
 	Samples []HistorySample `json:"samples"`
 	Gaps    []HistoryGap    `json:"gaps"`
-	// LeaderChanges are the elections in this hour that the replica saw end, oldest first.
+	// LeaderChanges lists the elections of the last hour that this replica saw, oldest first.
 	LeaderChanges []Failover `json:"leader_changes"`
 }
 
-// HistorySample is one moment. Used and Reserved are in per cent, of the cluster or the node, in the
-// resource kind of which they are the largest part.
+// HistorySample is a sample at one time. Used and Reserved are percentages of the cluster or the
+// node, for the resource kind of which most is used.
 type HistorySample struct {
 	AtMillis int64   `json:"at_ms"`
 	Used     float64 `json:"used"`
 	Reserved float64 `json:"reserved"`
-	// Waiting counts the applications whose ApplicationMaster has not registered; not of nodes.
+	// Waiting counts the applications without a registered ApplicationMaster. It is absent for
+	// nodes.
 	Waiting *int `json:"waiting,omitempty"`
-	// Decisions counts containers allocated and reservations made, a second, since the sample
-	// before; of the cluster only, and not after a gap.
+	// Decisions is the number of allocated containers and reservations per second since the
+	// previous sample. It is present only for the cluster, and not after a gap.
 	Decisions *float64 `json:"decisions_per_second,omitempty"`
 }
 
-// HistoryGap is a time without samples: the replica was not ready, heard no leader or stood still,
-// or the node was not heard.
+// HistoryGap is a time without samples. The replica was not ready, had no contact with the leader
+// or was suspended, or there was no contact with the node.
 type HistoryGap struct {
-	FromMillis int64 `json:"from_ms"` // the last sample before
-	ToMillis   int64 `json:"to_ms"`   // the first one after, or now
+	FromMillis int64 `json:"from_ms"` // the last sample before the gap
+	ToMillis   int64 `json:"to_ms"`   // the first sample after the gap, or now
 }

@@ -6,24 +6,24 @@ import (
 	"io"
 )
 
-// InputsType is the content type of POST /v1/inputs, both ways.
+// InputsType is the content type of requests and answers of POST /v1/inputs.
 //
-// The request body is frames, each a uvarint length and that many bytes of one
-// encoded input.Request. The answer has one frame for each, in order: a uvarint
-// length, a status byte (FrameReply or FrameError), then the encoded reply or
-// the text of an error. The requests of one body run concurrently.
+// The request body consists of frames. A frame is a length as a uvarint and that many bytes: an
+// encoded input.Request. The answer has a frame for each request, in the same order. Its bytes are
+// a status byte (FrameReply or FrameError) and then the encoded reply or the text of an error. The
+// requests of one body run concurrently.
 const InputsType = "application/x-rmd-inputs"
 
-// Status bytes of an answer's frame.
+// Status bytes of the frames in an answer.
 const (
 	FrameReply = 0
 	FrameError = 1
 )
 
-// MaxFrame bounds one frame.
+// MaxFrame is the largest length of a frame, in bytes.
 const MaxFrame = 4 << 20
 
-// ErrFrame says that the bytes are not a frame, or one that is too long.
+// ErrFrame means that the bytes are not a frame, or that the frame is longer than MaxFrame.
 var ErrFrame = errors.New("not a frame of inputs, or one over its limit")
 
 // AppendFrame appends one frame to buf.
@@ -32,7 +32,7 @@ func AppendFrame(buf, data []byte) []byte {
 	return append(buf, data...)
 }
 
-// NextFrame takes the first frame off data.
+// NextFrame splits data into its first frame and the rest.
 func NextFrame(data []byte) (frame, rest []byte, err error) {
 	n, k := binary.Uvarint(data)
 	if k <= 0 || n > MaxFrame || n > uint64(len(data)-k) {
@@ -41,13 +41,13 @@ func NextFrame(data []byte) (frame, rest []byte, err error) {
 	return data[k : k+int(n)], data[k+int(n):], nil
 }
 
-// FrameReader is what ReadFrame reads from: a *bufio.Reader, a *bytes.Reader.
+// FrameReader is the source of ReadFrame, such as a *bufio.Reader or a *bytes.Reader.
 type FrameReader interface {
 	io.Reader
 	io.ByteReader
 }
 
-// ReadFrame reads one frame; io.EOF when the stream ends before it.
+// ReadFrame reads one frame. It returns io.EOF if the stream ends before the frame.
 func ReadFrame(r FrameReader) ([]byte, error) {
 	n, err := binary.ReadUvarint(r)
 	if err == io.EOF {

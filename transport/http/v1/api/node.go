@@ -7,13 +7,13 @@ import (
 	"rmd/scheduler/explain"
 )
 
-// Nodes is one page of nodes, by id (host, then port).
+// Nodes is one page of nodes, sorted by host and port.
 type Nodes struct {
 	Nodes []Node `json:"nodes"`
 	Next  string `json:"next,omitempty"`
 }
 
-// Node is one NodeManager's machine.
+// Node is the machine of a NodeManager.
 type Node struct {
 	ID               string     `json:"id"`
 	Host             string     `json:"host"`
@@ -27,30 +27,30 @@ type Node struct {
 	Used             Resource   `json:"used"`
 	Free             Resource   `json:"free"`
 	Containers       int32      `json:"containers"`
-	Reservation      string     `json:"reservation,omitempty"` // its id
+	Reservation      string     `json:"reservation,omitempty"` // id of the reservation
 	Reserved         Resource   `json:"reserved,omitempty"`
 	RegisteredMillis int64      `json:"registered_ms"`
-	DeadlineMillis   int64      `json:"deadline_ms,omitempty"` // of a drain
+	DeadlineMillis   int64      `json:"deadline_ms,omitempty"` // deadline of the drain
 	Report           string     `json:"report,omitempty"`
-	Orders           int32      `json:"orders,omitempty"` // launches and kills not confirmed yet
-	Drain            *NodeDrain `json:"drain,omitempty"`  // of a node that is DECOMMISSIONING
+	Orders           int32      `json:"orders,omitempty"` // launches and kills that the NodeManager has not confirmed
+	Drain            *NodeDrain `json:"drain,omitempty"`  // only in the state DECOMMISSIONING
 }
 
-// NodeDrain is how far the drain of a node is.
+// NodeDrain is the progress of a node's drain.
 type NodeDrain struct {
 	Status string `json:"status"` // WAIT_CONTAINER, WAIT_APP, READY or TIMEOUT
-	// Containers and Applications are how many of them must end first; the applications ran
-	// there, and their data may be fetched.
+	// Containers and Applications count what the drain waits for. The applications are those that
+	// ran on the node and whose data may still be fetched from it.
 	Containers   int32 `json:"containers"`
 	Applications int   `json:"applications"`
-	// Apps are the applications: at most 100.
+	// Apps lists these applications, at most 100.
 	Apps []string `json:"apps,omitempty"`
-	// ExpectedMillis is when the last of the applications ends if all go on at their present
-	// rate; absent if one of them reports no progress.
+	// ExpectedMillis is when the last of these applications will end if all continue at their
+	// present rate. It is absent if one of them reports no progress.
 	ExpectedMillis int64 `json:"expected_ms,omitempty"`
 }
 
-// String shows the status and what must end first.
+// String returns the status and what the drain waits for.
 func (d *NodeDrain) String() string {
 	text := d.Status
 	if d.Containers > 0 {
@@ -65,36 +65,36 @@ func (d *NodeDrain) String() string {
 	return text
 }
 
-// Placement is what is on one node, as the pages draw it.
+// Placement has the containers and the reservation of a node.
 type Placement struct {
 	Node        Node         `json:"node"`
 	Containers  []Container  `json:"containers"` // largest first
 	Reservation *Reservation `json:"reservation,omitempty"`
 }
 
-// Drain starts a graceful decommission: until a time, or for a span from now;
-// with neither it waits for ever.
+// Drain starts a graceful decommission. It ends at a deadline or after a timeout. Without either it
+// waits forever.
 type Drain struct {
 	DeadlineMillis int64    `json:"deadline_ms,omitempty"`
 	Timeout        Duration `json:"timeout,omitempty"`
 }
 
-// DrainNodes starts a graceful decommission of several nodes: of all, or of none. One that drains
-// already gets the deadline.
+// DrainNodes starts a graceful decommission of several nodes, of all or of none. A node that is
+// already draining gets the new deadline.
 type DrainNodes struct {
 	Nodes []string `json:"nodes"`
 	Drain
 }
 
-// DrainChoices are the nodes whose loss costs least, the cheapest first.
+// DrainChoices lists the nodes whose loss costs least, cheapest first.
 type DrainChoices struct {
 	Nodes []DrainChoice `json:"nodes"`
 }
 
-// DrainChoice is a node, and what is lost if it goes before its drain ends.
+// DrainChoice is a node, and what is lost if it is removed before its drain ends.
 type DrainChoice = explain.DrainChoice
 
-// NodeResource sets a node's total.
+// NodeResource sets the total resource of a node.
 type NodeResource struct {
 	Total Resource `json:"total"`
 }

@@ -2,7 +2,8 @@ package api
 
 import "rmd/scheduler/explain"
 
-// Preemption answers GET /v1/preemption. It and the documents below are those of package explain.
+// Preemption answers GET /v1/preemption. Package explain computes this document and the following
+// ones.
 type Preemption = explain.Preemption
 
 // Parts of a Preemption.

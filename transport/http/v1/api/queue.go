@@ -1,60 +1,63 @@
 package api
 
-// Queues is the queue tree. Root is null before the cluster has queues.
+// Queues is the queue tree. Root is null before the cluster has a queue configuration.
 type Queues struct {
 	Version uint64 `json:"version"` // of the configuration
 	Root    *Queue `json:"root"`
 }
 
-// Queue is one queue with its numbers and its subtree. What it has
-// of labels is in Labels.
+// Queue is a queue with its figures and its subtree. QueueShare is for nodes without a label,
+// Labels for those with one.
 type Queue struct {
 	Path   string `json:"path"`
 	Name   string `json:"name"`
 	Parent string `json:"parent,omitempty"`
 	Leaf   bool   `json:"leaf"`
 	State  string `json:"state"`
-	Order  string `json:"order"` // fifo, fair; of a parent utilization, …
-	// Creation is static for a queue of the configuration, else how a submission created it:
-	// dynamicFlexible or dynamicLegacy.
+	Order  string `json:"order"` // leaf queues: fifo or fair; parents: utilization, …
+	// Creation is static for a queue of the configuration. Otherwise it says how a submission
+	// created the queue: dynamicFlexible or dynamicLegacy.
 	Creation string `json:"creation"`
-	// AutoCreate says how submissions create queues below it: off, flexible or legacy.
+	// AutoCreate says how submissions create queues below this one: off, flexible or legacy.
 	AutoCreate string `json:"auto_create"`
 
-	QueueShare // of the nodes without a label
+	QueueShare
 
 	Containers      int64 `json:"containers"` // live and reserved
 	Apps            int32 `json:"apps"`
 	ActiveApps      int32 `json:"active_apps"`
 	PendingApps     int32 `json:"pending_apps"`
 	NonRunnableApps int32 `json:"non_runnable_apps"`
-	// WaitingApps counts those, in the whole subtree, that wait for an AM or for containers.
+	// WaitingApps counts the applications in the subtree that wait for an ApplicationMaster or for
+	// containers.
 	WaitingApps int32 `json:"waiting_apps"`
 	MaxApps     int64 `json:"max_apps,omitempty"`
 	MaxAppsUser int64 `json:"max_apps_per_user,omitempty"`
 
-	AccessibleLabels []string     `json:"accessible_labels,omitempty"` // "*": all
-	DefaultLabel     string       `json:"default_label,omitempty"`     // of asks that name none
-	Labels           []LabelShare `json:"labels,omitempty"`            // those that it may use, or uses
+	AccessibleLabels []string     `json:"accessible_labels,omitempty"` // "*" means all
+	DefaultLabel     string       `json:"default_label,omitempty"`     // of asks that name no label
+	Labels           []LabelShare `json:"labels,omitempty"`            // labels that the queue may use or uses
 
 	ActiveUsers     int32   `json:"active_users"`
 	UserLimit       string  `json:"user_limit_percent,omitempty"`
 	UserLimitFactor string  `json:"user_limit_factor,omitempty"`
 	Users           []User  `json:"users,omitempty"`
 	Children        []Queue `json:"children,omitempty"`
-	// MoreDynamic counts further dynamic children, with no more applications than those that are listed.
+	// MoreDynamic counts dynamic children that are not listed. They have no more applications than
+	// the listed ones.
 	MoreDynamic int `json:"more_dynamic,omitempty"`
 }
 
-// Dynamic says whether a submission created the queue, so that no configuration lists it.
+// Dynamic reports whether a submission created the queue. The configuration does not list such a
+// queue.
 func (q Queue) Dynamic() bool {
 	return q.Creation == "dynamicFlexible" || q.Creation == "dynamicLegacy"
 }
 
-// QueueShare is what a queue has of the nodes of one label, or of those without one. Percentages are
-// of the parent, absolute ones (abs_…) of all those nodes.
+// QueueShare is a queue's share of the nodes with one label, or of those without a label.
+// Percentages are of the parent queue; absolute ones (abs_…) are of all these nodes.
 type QueueShare struct {
-	Configured    string  `json:"configured"` // as written: 30%, 3w, [memory=…]
+	Configured    string  `json:"configured"` // as configured: 30%, 3w, [memory=…]
 	ConfiguredMax string  `json:"configured_max,omitempty"`
 	Capacity      float64 `json:"capacity"`
 	MaxCapacity   float64 `json:"max_capacity"`
@@ -65,14 +68,14 @@ type QueueShare struct {
 
 	Guaranteed Resource `json:"guaranteed"`
 	Max        Resource `json:"max"`
-	Used       Resource `json:"used"` // containers and reservations
+	Used       Resource `json:"used"` // by containers and reservations
 	Reserved   Resource `json:"reserved"`
 	Pending    Resource `json:"pending"`
 	AMUsed     Resource `json:"am_used"`
 	AMLimit    Resource `json:"am_limit,omitempty"`
 }
 
-// User is one user's share of a leaf.
+// User is the share of one user of a leaf queue.
 type User struct {
 	Name        string   `json:"name"`
 	Used        Resource `json:"used"`
@@ -81,41 +84,41 @@ type User struct {
 	Apps        int32    `json:"apps"`
 	ActiveApps  int32    `json:"active_apps"`
 	PendingApps int32    `json:"pending_apps"`
-	Active      bool     `json:"active"` // counts in the user limit now
+	Active      bool     `json:"active"` // counts as active in the computation of user limits
 }
 
-// PlaceInQueue asks where a submission would go: in the configuration in force, or in the one that
-// Properties are.
+// PlaceInQueue asks where a submission would go, under the configuration in force or under the one
+// in Properties.
 type PlaceInQueue struct {
 	User       string            `json:"user"`
-	Groups     []string          `json:"groups,omitempty"` // the primary one first
-	Name       string            `json:"name,omitempty"`   // of the application
-	Queue      string            `json:"queue,omitempty"`  // as the client names it
+	Groups     []string          `json:"groups,omitempty"` // primary group first
+	Name       string            `json:"name,omitempty"`   // name of the application
+	Queue      string            `json:"queue,omitempty"`  // the queue that the client names
 	Tags       []string          `json:"tags,omitempty"`
-	TagGroups  []string          `json:"tag_groups,omitempty"` // of the user that a tag userid=NAME names
+	TagGroups  []string          `json:"tag_groups,omitempty"` // groups of the user NAME in a tag userid=NAME
 	Properties map[string]string `json:"properties,omitempty"`
 }
 
-// QueuePlacement says where a submission goes, and what each rule that matched did.
+// QueuePlacement says where a submission goes, and what each matching rule did.
 type QueuePlacement struct {
-	Queue    string               `json:"queue,omitempty"`    // the leaf; empty if it is refused
-	Create   bool                 `json:"create,omitempty"`   // it does not exist yet: the submission creates it
-	Refused  string               `json:"refused,omitempty"`  // why it is
-	Rule     int                  `json:"rule,omitempty"`     // the rule that decided, from 1; 0: the queue that the client named
-	Text     string               `json:"text,omitempty"`     // that rule
-	TagUser  string               `json:"tag_user,omitempty"` // the user of the tag, for whom it is placed
-	NotAsked bool                 `json:"not_asked"`          // the client named a queue, and rules do not override that
-	Rules    int                  `json:"rules"`              // how many there are
-	Steps    []QueuePlacementStep `json:"steps"`              // the rules that matched, in their order
+	Queue    string               `json:"queue,omitempty"`    // the leaf queue; empty if the submission is refused
+	Create   bool                 `json:"create,omitempty"`   // the queue does not exist; the submission creates it
+	Refused  string               `json:"refused,omitempty"`  // why the submission is refused
+	Rule     int                  `json:"rule,omitempty"`     // number of the rule that decided, from 1; 0 if the queue is the one that the client named
+	Text     string               `json:"text,omitempty"`     // text of that rule
+	TagUser  string               `json:"tag_user,omitempty"` // the user in a tag userid=NAME, for whom the application is placed
+	NotAsked bool                 `json:"not_asked"`          // the client named a queue, and the rules do not override it
+	Rules    int                  `json:"rules"`              // number of all rules
+	Steps    []QueuePlacementStep `json:"steps"`              // the rules that matched, in order
 }
 
-// QueuePlacementStep is a rule that matched. Result is placed, default (placed by its fallback), rejected,
-// skipped, or set (it set %default).
+// QueuePlacementStep is a rule that matched. Result is placed, default (placed by its fallback),
+// rejected, skipped, or set (the rule set %default).
 type QueuePlacementStep struct {
 	Rule   int    `json:"rule"`
 	Text   string `json:"text"`
 	Result string `json:"result"`
-	Queue  string `json:"queue,omitempty"`  // what its path meant
-	Create bool   `json:"create,omitempty"` // which does not exist yet
-	Why    string `json:"why,omitempty"`    // why its queue could not be used
+	Queue  string `json:"queue,omitempty"`  // the queue that the rule names
+	Create bool   `json:"create,omitempty"` // the queue does not exist
+	Why    string `json:"why,omitempty"`    // why the queue could not be used
 }

@@ -9,19 +9,19 @@ import (
 	"rmd/yarn"
 )
 
-// Names of the kinds that every cluster has.
+// Names of the resource kinds that every cluster has.
 const (
 	MemoryMB = "memory-mb"
 	VCores   = "vcores"
 	GPU      = "yarn.io/gpu"
 )
 
-// Resource is an amount of each resource kind by YARN's name: memory-mb,
-// vcores, yarn.io/gpu … A kind that is missing is 0.
+// Resource has an amount for each resource kind, by YARN's name: memory-mb, vcores, yarn.io/gpu …
+// The amount of a missing kind is 0.
 type Resource map[string]int64
 
-// Names are the kinds of the resource in the order in which they are shown: memory, vcores, then by
-// name.
+// Names returns the resource kinds in the order in which they are shown: memory, vcores, then the
+// others by name.
 func (r Resource) Names() []string {
 	out := []string{MemoryMB, VCores}
 	for name := range r { // sorted below
@@ -33,19 +33,19 @@ func (r Resource) Names() []string {
 	return out
 }
 
-// String is the resource as people read it: "320 GiB · 88 vc · 8 gpu".
+// String returns the resource for people, such as "320 GiB · 88 vc · 8 gpu".
 func (r Resource) String() string {
 	names := r.Names()
 	return yarn.FormatAmounts(names, func(i int) int64 { return r[names[i]] })
 }
 
-// Duration is a time span written as "24h" or "1m30s"; a bare number is seconds.
+// Duration is a duration such as "24h" or "1m30s". A bare number is in seconds.
 type Duration time.Duration
 
-// MarshalJSON writes the span as text.
+// MarshalJSON writes the duration as text.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
-// UnmarshalJSON reads text or a number of seconds.
+// UnmarshalJSON reads a duration as text, or as a number of seconds.
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var seconds float64
 	if json.Unmarshal(b, &seconds) == nil {

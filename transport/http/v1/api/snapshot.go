@@ -16,16 +16,16 @@ type Snapshot struct {
 	Digest    string `json:"digest,omitempty"`
 }
 
-// Restored tells what a restore put in place.
+// Restored describes the state after a restore.
 type Restored struct {
 	ClusterID string `json:"cluster_id"` // of the snapshot
 	Index     uint64 `json:"index"`      // of the snapshot
-	Epoch     uint32 `json:"epoch"`      // now
+	Epoch     uint32 `json:"epoch"`      // the epoch after the restore
 	Apps      int    `json:"apps"`
 	Nodes     int    `json:"nodes"`
 	Digest    string `json:"digest,omitempty"`
-	// TokensKept counts the access tokens of the running cluster that stay in force,
-	// because the snapshot holds none.
+	// TokensKept counts the access tokens of the running cluster that remain valid because the
+	// snapshot has none.
 	TokensKept int  `json:"tokens_kept,omitempty"`
 	DryRun     bool `json:"dry_run,omitempty"`
 }
