@@ -14,14 +14,14 @@ import (
 	"rmd/yarn"
 )
 
-// YARN records what its passes did when it was asked to beforehand. Here the
-// same documents are derived from the explanation of those who wait, for which
-// nothing need be switched on first.
+// YARN records the activities of its passes only after a client has asked for a recording. rmd
+// derives the same documents from its explanations of waiting applications, so it needs no
+// recording.
 
-// activityApps bounds how many applications one document explains.
+// activityApps is the largest number of applications that one document explains.
 const activityApps = 10
 
-// explain is why an application waits.
+// explain returns why an application waits.
 func (s *API) explain(v *docs, id yarn.ApplicationID) (*api.Explanation, error) {
 	if s.cfg.Explain == nil {
 		return nil, problem.NotAvailable("the explanation")
@@ -29,7 +29,7 @@ func (s *API) explain(v *docs, id yarn.ApplicationID) (*api.Explanation, error) 
 	return s.cfg.Explain(v.View, id)
 }
 
-// stamp is when a document was made, in the state's own time.
+// stamp returns the fields with the time of a document, by the clock of the state.
 func (v *docs) stamp() obj {
 	now := v.State.Meta.NowMillis
 	return obj{{"timestamp", now}, {"dateTime", time.UnixMilli(now).UTC().Format("Mon Jan 02 15:04:05 MST 2006")}}
@@ -80,8 +80,8 @@ func (s *API) wsAppActivities(c *route.Call) error {
 	return s.writeWS(c, "appActivities", obj{{"applicationId", name}, {"allocations", list}})
 }
 
-// requestActivities tells of each ask why it is not served; the first one's is
-// the application's own reason, or a node's.
+// requestActivities returns for each ask why it is not served. For the first ask this is verdict,
+// the reason of a node, or without one the application's own reason.
 func requestActivities(x *api.Explanation, verdict string, named bool) []obj {
 	var out []obj
 	for i, k := range x.Asks {
@@ -125,7 +125,7 @@ func (s *API) wsBulkActivities(c *route.Call) error {
 	return s.writeWS(c, "bulkActivities", filled("activities", list))
 }
 
-// activities is what a pass over one node would say; nil without a node.
+// activities returns what a pass over one node would record, or nil without a node.
 func (s *API) activities(c *route.Call) (obj, error) {
 	v, err := docsOf(c)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *API) activities(c *route.Call) (obj, error) {
 	if len(nodes) == 0 || root == 0 {
 		return nil, nil
 	}
-	waiting := map[uint32][]obj{} // by leaf
+	waiting := map[uint32][]obj{} // by leaf queue
 	for _, a := range v.waitingApps(activityApps) {
 		x, err := s.explain(v, a.ID)
 		if err != nil {
@@ -152,7 +152,7 @@ func (s *API) activities(c *route.Call) (obj, error) {
 		field{"allocations", []obj{{{"partition", ""}, {"finalAllocationState", "SKIPPED"}, {"root", tree}}}}), nil
 }
 
-// waitingApps lists the oldest applications with an outstanding ask.
+// waitingApps returns the oldest applications with an outstanding ask, at most the given number.
 func (v *docs) waitingApps(most int) []*state.App {
 	var out []*state.App
 	v.Summary().Each(false, func(a *summary.App) bool {
@@ -164,7 +164,8 @@ func (v *docs) waitingApps(most int) []*state.App {
 	return out
 }
 
-// queueActivity is one queue of the tree with those that wait in it.
+// queueActivity returns the document of a queue, with the queues below it and the applications that
+// wait in it.
 func (v *docs) queueActivity(slot uint32, waiting map[uint32][]obj) obj {
 	q := v.State.Queues.Get(slot)
 	d := obj{{"name", q.Path}}

@@ -32,7 +32,7 @@ func (s *API) wsApps(c *route.Call) error {
 	})
 }
 
-// wsFind finds the application of a path, with Hadoop's messages.
+// wsFind returns the application in the path, or an error with Hadoop's message.
 func (s *API) wsFind(c *route.Call) (*docs, *state.App, error) {
 	v, err := docsOf(c)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *API) wsFind(c *route.Call) (*docs, *state.App, error) {
 	return v, v.State.Apps.Get(slot), nil
 }
 
-// wsOfApp makes a handler that shows something of the path's application.
+// wsOfApp makes a handler of h, which shows something of the application in the path.
 func (s *API) wsOfApp(h func(c *route.Call, v *docs, a *state.App) error) route.Handler {
 	return func(c *route.Call) error {
 		v, a, err := s.wsFind(c)
@@ -92,7 +92,7 @@ func (s *API) wsAppTimeout(c *route.Call, v *docs, a *state.App) error {
 	return s.writeWS(c, "timeout", v.timeout(a))
 }
 
-// progress is the AM's own figure in percent; all of it once it is done.
+// progress returns the AM's own progress in percent, or 100 once the application has finished.
 func progress(a *state.App) float64 {
 	if a.Shown() == yarn.AppFinished {
 		return 100
@@ -100,10 +100,10 @@ func progress(a *state.App) float64 {
 	return float64(a.Progress) / 100
 }
 
-// finalStatus is YARN's word for what the AM said of its work.
+// finalStatus returns YARN's name of the final status that the AM reported.
 func finalStatus(a *state.App) string { return a.Final.String() }
 
-// finishedMillis is when an application ended, or its AM said that it is done.
+// finishedMillis returns when an application ended or its AM unregistered, or 0.
 func finishedMillis(a *state.App) int64 {
 	if a.EndedMillis == 0 && a.AttemptState == state.AttemptFinishing {
 		return a.FinishMillis
@@ -111,7 +111,7 @@ func finishedMillis(a *state.App) int64 {
 	return a.EndedMillis
 }
 
-// launchMillis is when a node first took an AM of the application.
+// launchMillis returns when a node first launched an AM of the application, or 0.
 func (v *docs) launchMillis(a *state.App) int64 {
 	at := a.LaunchedMillis
 	for _, h := range v.State.HistoryOf(a) {
@@ -122,8 +122,8 @@ func (v *docs) launchMillis(a *state.App) int64 {
 	return at
 }
 
-// proxied is the address by which an AM's pages are reached: this replica's
-// proxy, which running AMs insist on; without one, where the AM says they are.
+// proxied returns the address of an AM's pages. This is the proxy of this replica, because AMs
+// refuse direct visitors. Without a proxy, it is the address that the AM reported.
 func (s *API) proxied(c *route.Call, a *state.App, original string) string {
 	if !s.cfg.Proxied || a.Unmanaged {
 		return original
@@ -138,7 +138,8 @@ func (s *API) proxied(c *route.Call, a *state.App, original string) string {
 	return scheme + c.R.Host + "/proxy/" + a.ID.String() + "/"
 }
 
-// tracking is what the tracking address, as the AM told it, leads to, and the address.
+// tracking returns YARN's name for the kind of page behind the tracking address, and the address.
+// told is the address that the AM reported.
 func (s *API) tracking(c *route.Call, a *state.App, told string) (ui, url string) {
 	if shown := a.Shown(); shown != yarn.AppSubmitted && shown != yarn.AppAccepted {
 		url = s.proxied(c, a, told)
@@ -152,8 +153,9 @@ func (s *API) tracking(c *route.Call, a *state.App, told string) (ui, url string
 	return "History", url
 }
 
-// diagnostics are the application's own; of one alone, while it waits, why: in a
-// list of all that would cost too much.
+// diagnostics returns the application's own diagnostics. If a waiting application has none and is
+// shown alone, it returns why the application waits. In a list of applications that would cost too
+// much.
 func (s *API) diagnostics(c *route.Call, v *docs, a *state.App, text string) string {
 	if text == "" && s.cfg.Reason != nil && c.Args["id"] != "" && (a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted) {
 		return s.cfg.Reason(v.State, a.ID)
@@ -197,7 +199,8 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 	return append(d, v.wsTail(a, without)...)
 }
 
-// wsUse is what an application holds, has used over time, and has lost by preemption.
+// wsUse returns the fields with the resources that an application has, has used over time, and has
+// lost by preemption.
 func (v *docs) wsUse(a *state.App) obj {
 	queueShare, clusterShare := v.usage(a)
 	spent := v.State.ResourceSeconds(a, v.State.Meta.NowMillis)
@@ -215,7 +218,7 @@ func (v *docs) wsUse(a *state.App) obj {
 	}
 }
 
-// seconds is a map of every kind to its use over time.
+// seconds returns a map from each resource kind to its use over time.
 func (v *docs) seconds(spent yarn.Resource) *shared {
 	if spent.IsZero() {
 		return v.zeros()
@@ -227,7 +230,7 @@ func (v *docs) seconds(spent yarn.Resource) *shared {
 	return share(obj{{"entry", list}})
 }
 
-// zeros is a map of every kind to nothing; all applications share it.
+// zeros returns a map in which every kind is 0. All applications share it.
 func (v *docs) zeros() *shared {
 	if v.zero == nil {
 		list := make([]obj, 0, len(v.Kinds))
@@ -239,7 +242,7 @@ func (v *docs) zeros() *shared {
 	return v.zero
 }
 
-// wsTail is what follows the requests.
+// wsTail returns the fields after the requests.
 func (v *docs) wsTail(a *state.App, without map[string]bool) obj {
 	d := obj{{"logAggregationStatus", "DISABLED"}, {"unmanagedApplication", a.Unmanaged}}
 	about := a.Details()
@@ -258,7 +261,7 @@ func (v *docs) wsTail(a *state.App, without map[string]bool) obj {
 	return d
 }
 
-// wsRequests lists what an application still asks for, one entry a resource name.
+// wsRequests lists the outstanding requests of an application, one for each resource name.
 func (v *docs) wsRequests(a *state.App) []obj {
 	var out []obj
 	for _, k := range v.State.AsksOf(a) {
@@ -277,7 +280,7 @@ func (v *docs) wsRequests(a *state.App) []obj {
 	return out
 }
 
-// orNone is −1 for an application that has ended, as YARN says it.
+// orNone returns v, or −1 if the application has ended, as YARN does.
 func orNone(a *state.App, v int64) int64 {
 	if a.State.Ended() {
 		return -1
@@ -285,7 +288,7 @@ func orNone(a *state.App, v int64) int64 {
 	return v
 }
 
-// noTimeouts is what most applications have.
+// noTimeouts is the document of applications without a timeout.
 var noTimeouts = share(obj{{"timeout", []obj{unlimited}}})
 
 var unlimited = obj{{"type", "LIFETIME"}, {"expiryTime", "UNLIMITED"}, {"remainingTimeInSeconds", -1}}
@@ -297,7 +300,7 @@ func (v *docs) timeouts(a *state.App) *shared {
 	return share(obj{{"timeout", []obj{v.timeout(a)}}})
 }
 
-// timeout is the one timeout an application can have.
+// timeout returns the application's lifetime timeout, the only kind of timeout in YARN.
 func (v *docs) timeout(a *state.App) obj {
 	if a.LifetimeMillis <= 0 {
 		return unlimited
@@ -306,8 +309,8 @@ func (v *docs) timeout(a *state.App) obj {
 	return obj{{"type", "LIFETIME"}, {"expiryTime", javaTime(end)}, {"remainingTimeInSeconds", max(end-v.State.Meta.NowMillis, 0) / 1000}}
 }
 
-// usage is an application's share of its queue's guarantee, in the partition of its AM, and of the
-// cluster, in percent.
+// usage returns an application's use in percent: of its queue's guarantee, in the partition of its
+// AM, and of the cluster.
 func (v *docs) usage(a *state.App) (queue, cluster float64) {
 	total := v.State.Meta.Cluster
 	calc := v.Calculator()
@@ -319,7 +322,7 @@ func (v *docs) usage(a *state.App) (queue, cluster float64) {
 	return queue, cluster
 }
 
-// wsStatistics counts applications by state, of one type or of all.
+// wsStatistics counts applications by state, of one type or of all types.
 func (s *API) wsStatistics(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *API) wsAttempts(c *route.Call) error {
 		if container == "" {
 			d = append(d, obj{{"logsLink", ""}, {"blacklistedNodes", blacklisted}}...)
 		} else {
-			ports = "null" // what Java writes of a map that is not there
+			ports = "null" // what Java writes for a missing map
 			d = append(d, obj{{"logsLink", logsLink(address, container, v.State.NameOf(a.User))}, {"blacklistedNodes", blacklisted}, {"nodesBlacklistedBySystem", ""}}...)
 		}
 		list = append(list, append(d, obj{{"appAttemptId", t.ID.String()}, {"exportPorts", ports}, {"appAttemptState", t.State}}...))
@@ -49,8 +49,8 @@ func (v *docs) blacklist(a *state.App) string {
 	return strings.Join(names, ", ")
 }
 
-// wsFindAttempt finds the attempt of a path, with Hadoop's messages: those of
-// the client protocol, which these newer documents come from.
+// wsFindAttempt returns the attempt in the path, or an error with Hadoop's message. The messages
+// are those of the client protocol, because Hadoop makes these newer documents with it.
 func (s *API) wsFindAttempt(c *route.Call) (*docs, *state.App, view.AttemptRecord, error) {
 	var none view.AttemptRecord
 	v, err := docsOf(c)
@@ -80,7 +80,7 @@ func (s *API) wsFindAttempt(c *route.Call) (*docs, *state.App, view.AttemptRecor
 	return nil, nil, none, wsNotFoundCause(yarnExceptions + "ApplicationAttemptNotFoundException: ApplicationAttempt with id '" + text + "' doesn't exist in RM.")
 }
 
-// javaID is what Java says of a malformed identifier.
+// javaID returns Java's message for a malformed identifier.
 func javaID(kind, prefix, text string) string {
 	if strings.HasPrefix(text, prefix) {
 		return "Invalid " + kind + ": " + text
@@ -95,7 +95,7 @@ func javaAppID(text string) string {
 	return "Invalid ApplicationId prefix: " + text + ". The valid ApplicationId should start with prefix application"
 }
 
-// wsAttempt shows one attempt: all its values are texts.
+// wsAttempt shows one attempt. All values are texts.
 func (s *API) wsAttempt(c *route.Call) error {
 	v, a, t, err := s.wsFindAttempt(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *API) wsAttempt(c *route.Call) error {
 
 func text(n int64) string { return strconv.FormatInt(n, 10) }
 
-// wsContainers lists the containers of an attempt that the state still has.
+// wsContainers lists the containers of an attempt that are in the state.
 func (s *API) wsContainers(c *route.Call) error {
 	v, a, t, err := s.wsFindAttempt(c)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *API) wsContainers(c *route.Call) error {
 			list = append(list, v.wsContainer(k))
 		}
 	}
-	slices.Reverse(list) // the newest first, as there
+	slices.Reverse(list) // newest first, as in YARN
 	return s.writeBare(c, "containers", filled("container", list))
 }
 
@@ -152,7 +152,7 @@ func (s *API) wsContainer(c *route.Call) error {
 	return s.writeBare(c, "container", v.wsContainer(v.State.Containers.Get(slot)))
 }
 
-// wsContainer shows one container: all its values are texts.
+// wsContainer returns the document of a container. All values are texts.
 func (v *docs) wsContainer(k *state.Container) obj {
 	id, node := v.State.ContainerID(k).String(), v.NodeID(k.Node)
 	address := ""

@@ -10,10 +10,10 @@ import (
 	"rmd/yarn"
 )
 
-// hadoopVersion is the version whose shapes these are; clients compare it.
+// hadoopVersion is the version whose formats the API has. Clients compare it.
 const hadoopVersion = "3.4.2"
 
-// Routes lists every endpoint.
+// Routes returns all endpoints.
 func (s *API) Routes() []route.Route {
 	ws := func(path string, h route.Handler) route.Route { return route.Plain(wsRoot+path, h) }
 	return append(s.schedConfRoutes(),
@@ -31,7 +31,7 @@ func (s *API) Routes() []route.Route {
 	)
 }
 
-// haState is ACTIVE on the leader; every replica answers for itself.
+// haState is ACTIVE on the leader and STANDBY elsewhere. Every replica reports its own state.
 func (s *API) haState() string {
 	if s.cfg.Consensus.Role() == "leader" {
 		return "ACTIVE"
@@ -55,10 +55,10 @@ func (s *API) wsInfo(c *route.Call) error {
 	})
 }
 
-// appCounts counts applications by where they stand, as YARN's metrics do.
+// appCounts counts applications by state, as YARN's metrics do.
 type appCounts struct{ submitted, pending, running, completed, failed, killed, asked int64 }
 
-// appCountsOf are YARN's words for what was counted.
+// appCountsOf returns the counts of a tally under YARN's names.
 func appCountsOf(t *summary.Tally) appCounts {
 	by := func(s yarn.ApplicationState) int64 { return int64(t.ByShown[s]) }
 	return appCounts{submitted: int64(t.Apps()), pending: by(yarn.AppSubmitted) + by(yarn.AppAccepted), running: by(yarn.AppRunning),
@@ -67,13 +67,13 @@ func appCountsOf(t *summary.Tally) appCounts {
 
 func (v *docs) appCounts() appCounts {
 	n := appCountsOf(v.Summary().All())
-	// Applications that are forgotten were submitted too.
+	// Count also the submitted applications that the state has forgotten.
 	n.submitted = max(n.submitted, int64(v.State.Submitted()))
 	return n
 }
 
-// wsMetrics shows sums of the default partition, as YARN does, but where a name says that all
-// partitions are summed up.
+// wsMetrics shows sums over the default partition, as YARN does. Fields with AcrossPartition in
+// their name are sums over all partitions.
 func (s *API) wsMetrics(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -126,8 +126,8 @@ func (v *docs) nodeCounts() obj {
 	}
 }
 
-// wsResource is a resource object: memory and vCores for old readers, every
-// kind for new ones. The bounds are those of an amount that has none.
+// wsResource returns the document of a resource: memory and vCores for old clients, and all kinds
+// for new ones. The minimum and maximum of each kind are those of a resource without limits.
 func (v *docs) wsResource(r yarn.Resource) *shared {
 	if have := v.sizes[r]; have != nil {
 		return have
@@ -144,7 +144,7 @@ func (v *docs) wsResource(r yarn.Resource) *shared {
 	return out
 }
 
-// unit is what a kind is counted in; empty for whole things.
+// unit returns the unit of a kind, or "" if the kind is counted.
 func (v *docs) unit(kind int) string {
 	if v.Conf != nil && kind < len(v.Conf.Units) && v.Conf.Units[kind] != "" {
 		return v.Conf.Units[kind]
@@ -155,7 +155,7 @@ func (v *docs) unit(kind int) string {
 	return ""
 }
 
-// isActive is YARN's probe for load balancers.
+// isActive answers YARN's health check for load balancers.
 func (s *API) isActive(c *route.Call) error {
 	c.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if s.cfg.Consensus.Role() != "leader" {

@@ -21,7 +21,7 @@ import (
 	"rmd/yarn"
 )
 
-// schedConf is where YARN's mutable queue configuration lies below wsRoot.
+// schedConf is the path of YARN's mutable queue configuration below wsRoot.
 const schedConf = "/scheduler-conf"
 
 func (s *API) schedConfRoutes() []route.Route {
@@ -34,7 +34,7 @@ func (s *API) schedConfRoutes() []route.Route {
 	}
 }
 
-// schedUpdate is YARN's document of changes to the queue configuration.
+// schedUpdate is YARN's document with changes of the queue configuration.
 type schedUpdate struct {
 	XMLName xml.Name       `json:"-" xml:"sched-conf"`
 	Remove  many[string]   `json:"remove-queue" xml:"remove-queue"`
@@ -57,10 +57,10 @@ type pair struct {
 	Value string `json:"value" xml:"value"`
 }
 
-// many is a list that JSON may also write as its only member.
+// many is a list. In JSON a list of one may also be written as the member alone.
 type many[T any] []T
 
-// UnmarshalJSON reads a list or one member.
+// UnmarshalJSON reads a list or a single member.
 func (m *many[T]) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
 		return json.Unmarshal(b, (*[]T)(m))
@@ -73,7 +73,7 @@ func (m *many[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// schedUpdate reads the body: XML, or JSON with or without the root's name.
+// schedUpdate reads the body of a call. The body is XML, or JSON with or without the root's name.
 func (s *API) schedUpdate(c *route.Call) (*schedUpdate, error) {
 	b, err := c.Raw()
 	if err != nil {
@@ -102,13 +102,13 @@ func (s *API) schedUpdate(c *route.Call) (*schedUpdate, error) {
 	return u, nil
 }
 
-// refusedConf is a refusal that Hadoop answers as plain text.
+// refusedConf is a refusal that Hadoop sends as plain text.
 type refusedConf string
 
 func (e refusedConf) Error() string { return string(e) }
 
-// apply makes the changes, in YARN's order: removals, additions, updates, then
-// keys of the whole scheduler.
+// apply changes props in YARN's order: it removes queues, adds queues, updates queues, and then
+// changes the keys of the whole scheduler.
 func (u *schedUpdate) apply(props map[string]string) error {
 	for _, path := range u.Remove {
 		if err := removeQueue(props, path); err != nil {
@@ -139,7 +139,7 @@ func setAll(props map[string]string, prefix string, list pairs) {
 	}
 }
 
-// siblings are the names in a parent's list of queues, and the list's key.
+// siblings returns the names in a parent's list of queues, and the key of the list.
 func siblings(props map[string]string, parent string) (list []string, key string) {
 	key = capacity.Prefix + parent + ".queues"
 	for _, name := range strings.Split(props[key], ",") {
@@ -173,7 +173,7 @@ func removeQueue(props map[string]string, path string) error {
 	} else {
 		props[key] = strings.Join(list, ",")
 	}
-	for have := range props { // each is judged by itself
+	for have := range props { // the order does not matter
 		if strings.HasPrefix(have, capacity.Prefix+path+".") {
 			delete(props, have)
 		}
@@ -195,8 +195,8 @@ func addQueue(props map[string]string, q queueSet) error {
 	return nil
 }
 
-// changed reads the body and returns the whole configuration that would follow
-// from the one in force, with its version.
+// changed reads the body. It returns the whole configuration that results from changing the one in
+// force, and the version of the latter.
 func (s *API) changed(c *route.Call, st *state.State) ([]input.Property, uint64, error) {
 	ver := st.Version()
 	if ver == nil {
@@ -221,8 +221,8 @@ func (s *API) changed(c *route.Call, st *state.State) ([]input.Property, uint64,
 	return out, ver.Version, nil
 }
 
-// administrator refuses whom yarn.admin.acl does not name, as -refreshQueues is
-// refused. Somebody with a role of rmd's own has been judged by that already.
+// administrator refuses callers that yarn.admin.acl does not contain, as -refreshQueues does. It
+// accepts callers with a role of rmd, because the route has checked the role.
 func (s *API) administrator(c *route.Call) error {
 	if s.cfg.Admin == nil || auth.Of(c.R).Known() || s.cfg.Admin(s.requested(c)) {
 		return nil
@@ -230,8 +230,9 @@ func (s *API) administrator(c *route.Call) error {
 	return wsForbidden("Only admins can carry out this operation.")
 }
 
-// changer is the user for whom the planner judges a change; empty for administrators of the cluster.
-// As in YARN's documents, and not in its code, administrators of queues need not be such.
+// changer returns the user whose rights the planner must check for a change, or "" for
+// administrators of the cluster. As in YARN's documentation, but not in its code, administrators of
+// queues need not be administrators of the cluster.
 func (s *API) changer(c *route.Call) (user string, groups []string, err error) {
 	user = s.requested(c)
 	if err := auth.MayActAs(c.R, user); err != nil {
@@ -275,17 +276,17 @@ func (s *API) wsPutConf(c *route.Call) error {
 		case fault.Reason == input.NotAllowed:
 			return s.plain(c, http.StatusBadRequest, "User is not admin of all modified queues.")
 		case fault.Reason == input.VersionConflict && attempt < 3 && c.R.Header.Get(api.HeaderKey) == "":
-			continue // somebody else's change came first: make this one on top of it
+			continue // another change came first: apply this one to its result
 		}
 		return s.plain(c, http.StatusBadRequest, "Failed to re-init queues : "+strings.Join(append([]string{fault.What}, fault.Details...), "; "))
 	}
 }
 
-// plain answers with a text under JSON's name, as Hadoop does here.
+// plain answers with a text, under the content type of JSON, as Hadoop does here.
 func (s *API) plain(c *route.Call, status int, text string) error {
 	c.W.Header().Set("Content-Type", jsonType)
 	c.W.WriteHeader(status)
-	_, _ = c.W.Write([]byte(text)) // a client that is gone is no error of ours
+	_, _ = c.W.Write([]byte(text)) // the client may be gone
 	return nil
 }
 
@@ -317,12 +318,12 @@ func (s *API) wsConfVersion(c *route.Call) error {
 	return s.writeBare(c, "configversion", obj{{"versionID", fmt.Sprint(ver.Version)}})
 }
 
-// wsConfFormat refuses what a read must not do: in YARN it empties the store.
+// wsConfFormat refuses: in YARN this read empties the configuration store.
 func (s *API) wsConfFormat(c *route.Call) error {
 	return s.plain(c, http.StatusBadRequest, "the configuration is replicated and has no store to format: \"rmd conf rollback\" goes back to an earlier version")
 }
 
-// wsValidateConf tells the configuration that would be in force.
+// wsValidateConf shows the configuration that the change would lead to, if it is valid.
 func (s *API) wsValidateConf(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -347,7 +348,7 @@ func (s *API) wsValidateConf(c *route.Call) error {
 	return s.writeBare(c, "configuration", filled("property", list))
 }
 
-// mayReplace says whether properties may replace the configuration in force.
+// mayReplace returns why properties may not replace the configuration in force, or nil.
 func (v *docs) mayReplace(props []input.Property) error {
 	list := make([]capacity.Property, len(props))
 	for i, p := range props {

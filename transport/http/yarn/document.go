@@ -89,7 +89,7 @@ type entry[T any] struct {
 	Value T      `json:"value" xml:"value"`
 }
 
-// context makes the submission context that a client on the wire would send.
+// context returns the submission context that a client of the client protocol would send.
 func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error) {
 	id, err := yarn.ParseApplicationID(d.ID)
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error)
 	if d.Resource != nil {
 		out.Resource = &proto.ResourceProto{Memory: &d.Resource.Memory, VirtualCores: &d.Resource.VCores}
 	}
-	if d.AMNodeLabel != "" && d.Resource != nil { // as in YARN it then asks for the AM itself
+	if d.AMNodeLabel != "" && d.Resource != nil { // YARN then makes a request for the AM itself
 		out.AmContainerResourceRequest = []*proto.ResourceRequestProto{{Priority: wire.PriorityProto(0), ResourceName: new(yarn.Any), NumContainers: new(int32(1)),
 			Capability: out.Resource, NodeLabelExpression: &d.AMNodeLabel}}
 	}
@@ -153,7 +153,7 @@ func (l *launch) context() (*proto.ContainerLaunchContextProto, error) {
 	return out, l.credentials(out)
 }
 
-// credentials puts the tokens, in Hadoop's URL form, and secrets in.
+// credentials adds the tokens, which are in Hadoop's URL form, and the secrets.
 func (l *launch) credentials(out *proto.ContainerLaunchContextProto) error {
 	if len(l.Credentials.Tokens.Entry) == 0 && len(l.Credentials.Secrets.Entry) == 0 {
 		return nil
@@ -203,7 +203,7 @@ func (r *localResource) proto() (*proto.LocalResourceProto, error) {
 	return out, nil
 }
 
-// decode64 reads base64 of either alphabet, as Hadoop's decoder does.
+// decode64 decodes base64 of either alphabet, as Hadoop's decoder does.
 func decode64(text string) ([]byte, error) {
 	text = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "").Replace(text), "=")
 	return base64.RawStdEncoding.DecodeString(text)

@@ -13,12 +13,12 @@ import (
 	"rmd/transport/http/route"
 )
 
-// wsRoot is where Hadoop's API lies.
+// wsRoot is the root of Hadoop's REST API.
 const wsRoot = "/ws/v1/cluster"
 
-// obj is a document of Hadoop's: fields in the order Hadoop writes them, which
-// some of its readers rely on. One tree is written as JSON or as XML. Values
-// are obj, *shared, []obj, []string, string, integers, float64, bool.
+// obj is a document of Hadoop. Its fields are in the order in which Hadoop writes them, because
+// some clients rely on it. writeJSON and writeXML write the same tree. Values are obj, *shared,
+// []obj, []string, string, integers, float64, bool or typed.
 type obj []field
 
 type field struct {
@@ -26,17 +26,16 @@ type field struct {
 	value any
 }
 
-// typed is the value of an xsi:type: an attribute in XML, a field in JSON.
+// typed is the value of an xsi:type. XML has it as an attribute, JSON as a field.
 type typed string
 
-// writeWS answers a read whose JSON has the root's name round it, as XML always
-// has.
+// writeWS answers a read. In JSON, as in XML, the document is wrapped in the name of its root.
 func (s *API) writeWS(c *route.Call, name string, doc obj) error {
 	return s.writeWSAs(c, name, doc, obj{{name, doc}})
 }
 
-// writeBare answers a read whose JSON lacks the name that the XML's root has:
-// Hadoop does so for its older and its newest documents.
+// writeBare answers a read whose JSON, unlike its XML, does not have the name of the root. Hadoop's
+// oldest and newest documents are like that.
 func (s *API) writeBare(c *route.Call, xmlName string, doc obj) error {
 	return s.writeWSAs(c, xmlName, doc, doc)
 }
@@ -54,12 +53,12 @@ func (s *API) writeWSAs(c *route.Call, xmlName string, xmlDoc, jsonDoc obj) erro
 	}
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	c.W.WriteHeader(http.StatusOK)
-	_, _ = c.W.Write(b.Bytes()) // a client that is gone is no error of ours
+	_, _ = c.W.Write(b.Bytes()) // the client may be gone
 	return nil
 }
 
-// streamWS answers with {"outer":{"inner":[items]}}, one item in memory at a
-// time; {"outer":{}} when there are none.
+// streamWS answers with {"outer":{"inner":[items]}}, or with {"outer":{}} if there are no items. It
+// has only one item in memory at a time.
 func (s *API) streamWS(c *route.Call, outer, inner string, items iter.Seq[obj]) error {
 	inXML := wantsXML(c.R)
 	var b bytes.Buffer
@@ -99,11 +98,11 @@ func (s *API) streamWS(c *route.Call, outer, inner string, items iter.Seq[obj]) 
 	default:
 		b.WriteString("}}")
 	}
-	_, _ = c.W.Write(b.Bytes()) // a client that is gone is no error of ours
+	_, _ = c.W.Write(b.Bytes()) // the client may be gone
 	return nil
 }
 
-// The content types as Hadoop writes them.
+// Content types as Hadoop writes them.
 const (
 	jsonType = "application/json;charset=utf-8"
 	xmlType  = "application/xml; charset=utf-8"
@@ -111,7 +110,7 @@ const (
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`
 
-// wantsXML says whether XML is asked for before JSON.
+// wantsXML reports whether the client prefers XML to JSON.
 func wantsXML(r *http.Request) bool {
 	for _, part := range strings.Split(r.Header.Get("Accept"), ",") {
 		media, _, _ := strings.Cut(strings.TrimSpace(part), ";")
@@ -161,7 +160,7 @@ func writeJSON(b *bytes.Buffer, v any) {
 	}
 }
 
-// writeText writes a string; most need no escaping.
+// writeText writes a string. It is fast for strings without escapes, which most are.
 func writeText(b *bytes.Buffer, s string) {
 	if !plain(s) {
 		writeOther(b, s)
@@ -172,7 +171,7 @@ func writeText(b *bytes.Buffer, s string) {
 	b.WriteByte('"')
 }
 
-// plain says whether a string needs no escaping in JSON.
+// plain reports whether a string needs no escapes in JSON.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -182,7 +181,7 @@ func plain(s string) bool {
 	return true
 }
 
-// quoteJSON writes a string that needs escaping.
+// quoteJSON returns a string as JSON, with escapes.
 func quoteJSON(s string) []byte {
 	var b bytes.Buffer
 	writeOther(&b, s)
@@ -192,16 +191,16 @@ func quoteJSON(s string) []byte {
 func writeOther(b *bytes.Buffer, v any) {
 	start := b.Len()
 	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false) // as Java
+	e.SetEscapeHTML(false) // as Java does
 	if err := e.Encode(v); err != nil {
 		b.Truncate(start)
 		b.WriteString("null")
 		return
 	}
-	b.Truncate(b.Len() - 1) // the encoder's line end
+	b.Truncate(b.Len() - 1) // without the encoder's newline
 }
 
-// shared is a document that stands in many others: its JSON is written once.
+// shared is a document that occurs in many others. Its JSON is encoded once.
 type shared struct {
 	doc  obj
 	json []byte
@@ -224,7 +223,7 @@ func writeArray[T any](b *bytes.Buffer, items []T) {
 	b.WriteByte(']')
 }
 
-// javaFloat writes a number as Java does: always with a decimal point.
+// javaFloat formats a number as Java does: always with a decimal point.
 func javaFloat(f float64) string {
 	s := strconv.FormatFloat(f, 'f', -1, 32)
 	if !strings.Contains(s, ".") {
@@ -277,7 +276,7 @@ func writeXML(b *bytes.Buffer, name string, v any) {
 	b.WriteString("</" + name + ">")
 }
 
-// unquoted undoes what Java does not escape in a text.
+// unquoted undoes escapes that Java does not make in texts.
 var unquoted = strings.NewReplacer("&#39;", "'", "&#34;", `"`)
 
 func writeXMLText(b *bytes.Buffer, v any) {
@@ -286,6 +285,6 @@ func writeXMLText(b *bytes.Buffer, v any) {
 		text = javaFloat(f)
 	}
 	var out bytes.Buffer
-	_ = xml.EscapeText(&out, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(&out, []byte(text)) // a buffer accepts everything
 	_, _ = unquoted.WriteString(b, out.String())
 }

@@ -10,18 +10,16 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// remoteError is an error in Hadoop's own words: the class that its readers
-// look at, and the text.
+// remoteError is an error in Hadoop's format: the Java class that clients look at, and the message.
 type remoteError struct {
 	status  int
-	class   string // with its package
-	message string // none when empty
+	class   string // with its Java package
+	message string // may be empty
 }
 
-// Error implements error.
 func (e *remoteError) Error() string { return e.class + ": " + e.message }
 
-// Classes of Hadoop's web services.
+// Java classes in the errors of Hadoop's web services.
 const (
 	webappPackage     = "org.apache.hadoop.yarn.webapp."
 	badRequest        = webappPackage + "BadRequestException"
@@ -33,38 +31,37 @@ const (
 	yarnExceptions    = "org.apache.hadoop.yarn.exceptions."
 )
 
-// wsBad is a bad request in Hadoop's words.
+// wsBad returns a bad request with Hadoop's message.
 func wsBad(message string) error {
 	return &remoteError{http.StatusBadRequest, badRequest, causedByException + message}
 }
 
-// wsBadCause is one that Hadoop answers with another exception inside.
+// wsBadCause is like wsBad, for errors for which Hadoop reports an inner exception.
 func wsBadCause(cause string) error {
 	return &remoteError{http.StatusBadRequest, badRequest, cause}
 }
 
-// wsIllegal is an argument that Java itself refuses.
+// wsIllegal returns an illegal argument that Java itself refuses.
 func wsIllegal(message string) error {
 	return &remoteError{http.StatusBadRequest, illegalArgument, message}
 }
 
-// wsNotFound is a missing thing in Hadoop's words.
+// wsNotFound returns a missing object with Hadoop's message.
 func wsNotFound(message string) error {
 	return &remoteError{http.StatusNotFound, notFound, causedByException + message}
 }
 
-// wsNotFoundCause is one that Hadoop answers with another exception inside.
+// wsNotFoundCause is like wsNotFound, for errors for which Hadoop reports an inner exception.
 func wsNotFoundCause(cause string) error {
 	return &remoteError{http.StatusNotFound, notFound, cause}
 }
 
-// wsForbidden is a refusal to somebody.
+// wsForbidden returns a refusal for lack of rights.
 func wsForbidden(message string) error {
 	return &remoteError{http.StatusForbidden, forbidden, causedByException + message}
 }
 
-// classes are what Hadoop's API answers with where the error is not Hadoop's
-// own, by HTTP status.
+// classes maps HTTP statuses to the Java classes of errors that are not Hadoop's own.
 var classes = map[int]string{
 	http.StatusNotFound:           notFound,
 	http.StatusBadRequest:         badRequest,
@@ -73,7 +70,7 @@ var classes = map[int]string{
 	http.StatusServiceUnavailable: "org.apache.hadoop.ipc.StandbyException",
 }
 
-// remoteErrorOf puts an error of ours in Hadoop's shape.
+// remoteErrorOf converts an error of rmd to Hadoop's format.
 func remoteErrorOf(e *api.Error) *remoteError {
 	class := classes[e.Status]
 	if class == "" {
@@ -86,14 +83,14 @@ func remoteErrorOf(e *api.Error) *remoteError {
 	return &remoteError{e.Status, class, message}
 }
 
-// Fail answers a call with an error in Hadoop's shape.
+// Fail answers a call with an error in Hadoop's format.
 func Fail(mux *route.Mux, c *route.Call, err error) {
 	var remote *remoteError
 	if errors.As(err, &remote) {
 		c.RoleHeaders()
 	} else {
 		remote = remoteErrorOf(mux.Refuse(c, err))
-		c.W.Header().Del("WWW-Authenticate") // Hadoop's clients would take it for theirs
+		c.W.Header().Del("WWW-Authenticate") // Hadoop's clients would take it for Kerberos
 	}
 	writeRemote(c.W, c.R, remote)
 }
@@ -114,5 +111,5 @@ func writeRemote(w http.ResponseWriter, r *http.Request, e *remoteError) {
 		writeJSON(&b, obj{{"RemoteException", doc}})
 	}
 	w.WriteHeader(e.status)
-	_, _ = w.Write(b.Bytes()) // a client that is gone is no error of ours
+	_, _ = w.Write(b.Bytes()) // the client may be gone
 }

@@ -10,27 +10,27 @@ import (
 	"rmd/transport/http/view"
 )
 
-// yarnStates are all of YARN's application states; those that ours has not are
-// filters that nothing passes.
+// yarnStates lists all application states of YARN. Filters may name also the states that rmd does
+// not have; no application passes them.
 var yarnStates = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
 
-// finalStates are YARN's words for how an application may end.
+// finalStates lists YARN's names of final statuses.
 var finalStates = []string{"UNDEFINED", "SUCCEEDED", "FAILED", "KILLED", "ENDED"}
 
-// deSelections are the parts that a list of applications may leave out.
+// deSelections lists the parts that a caller may leave out of a list of applications.
 var deSelections = []string{"resourceRequests", "timeouts", "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo"}
 
 // wsFilter is the filter of Hadoop's list of applications.
 type wsFilter struct {
 	app          view.AppFilter
 	final        string
-	types, tags  map[string]bool // upper case
+	types, tags  map[string]bool // in upper case
 	startedFrom  int64
 	startedTo    int64
 	finishedFrom int64
 	finishedTo   int64
 	limit        int
-	without      map[string]bool // parts to leave out, by the names of deSelections
+	without      map[string]bool // parts to leave out, by the names in deSelections
 }
 
 func (s *API) wsAppFilter(c *route.Call, v *docs) (*wsFilter, error) {
@@ -64,10 +64,10 @@ func (s *API) wsAppFilter(c *route.Call, v *docs) (*wsFilter, error) {
 	return f, f.times(c)
 }
 
-// wsAppStates reads states in any case; nil when none are given.
+// wsAppStates reads names of states in any case. It returns nil if there are none.
 func wsAppStates(values []string) (map[string]bool, error) {
 	states := route.Words(values)
-	for w := range states { // any one wrong word will do for the message
+	for w := range states { // the error may name any of several wrong words
 		if !slices.Contains(yarnStates, w) {
 			return nil, wsBad("Invalid application-state " + w + " specified. It should be one of [" + strings.Join(yarnStates, ", ") + "]")
 		}
@@ -95,8 +95,8 @@ func wsDeSelects(values []string) (map[string]bool, error) {
 	return out, nil
 }
 
-// times reads the four bounds in time. The words of the messages are Hadoop's,
-// which calls the two bounds of the end finishTime in some of them.
+// times reads the four limits of times. The messages are Hadoop's; some of them say finishTime
+// instead of finishedTime.
 func (f *wsFilter) times(c *route.Call) error {
 	for _, b := range []struct {
 		name, word string

@@ -18,11 +18,11 @@ import (
 	"rmd/yarn"
 )
 
-// YARN's figures as Java shows them at /s.jmx, for monitoring that scrapes them.
-// What is not measured here, or not kept, is 0: delays, and what
-// was granted in a queue altogether.
+// This file shows YARN's metrics as Java does at /jmx, for monitoring systems. Values that rmd does
+// not measure or keep are 0: delays, and the numbers of containers that a queue other than root has
+// ever got.
 
-// bean is one set of figures: its name in JMX and its attributes.
+// bean is a set of metrics: its name and class in JMX, and its attributes.
 type bean struct {
 	name, kind string
 	attrs      obj
@@ -30,8 +30,8 @@ type bean struct {
 
 const rmBean = "Hadoop:service=ResourceManager,name="
 
-// jmx answers ?qry= with the beans whose name matches, ?get=NAME::ATTRIBUTE with
-// one attribute, or with all.
+// jmx answers ?qry= with the beans whose names match, ?get=NAME::ATTRIBUTE with one attribute, and
+// otherwise with all beans.
 func (s *API) jmx(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *API) jmx(c *route.Call) error {
 	var b bytes.Buffer
 	list := []obj{}
 	match, ok := beanPattern(pattern)
-	if !ok { // Java's answer to a query that is none
+	if !ok { // Java's answer to an invalid query
 		return s.jmxText(c, []byte("{ }"))
 	}
 	for _, k := range s.beans(c, v) {
@@ -68,12 +68,13 @@ func (s *API) jmxText(c *route.Call, text []byte) error {
 	}
 	c.W.Header().Set("Content-Type", "application/json; charset=utf8")
 	c.W.Header().Set("Access-Control-Allow-Methods", http.MethodGet)
-	_, _ = c.W.Write(append(out.Bytes(), '\n')) // a client that is gone is no error of ours
+	_, _ = c.W.Write(append(out.Bytes(), '\n')) // the client may be gone
 	return nil
 }
 
-// beanPattern reads a name of JMX: a domain, then properties in any order, with
-// * and ? in values, and *, alone, for further properties.
+// beanPattern parses a name pattern of JMX: a domain, and properties in any order. Values may
+// contain * and ?, and a single * stands for further properties. It returns false if the pattern is
+// invalid.
 func beanPattern(text string) (func(name string) bool, bool) {
 	if text == "" {
 		text = "*:*"
@@ -100,7 +101,8 @@ func beanPattern(text string) (func(name string) bool, bool) {
 	}, true
 }
 
-// like matches with * and ?; names of beans have no slashes to stop them.
+// like matches text with a pattern of * and ?. path.Match stops at slashes, but names of beans have
+// none.
 func like(pattern, text string) bool {
 	ok, err := path.Match(strings.NewReplacer("[", "\\[", "\\", "\\\\").Replace(pattern), text)
 	return err == nil && ok
@@ -144,7 +146,7 @@ func (v *docs) clusterBean(host string) obj {
 		{"RmDispatcherEventQueueSize", 0}, {"RmEventProcCPUAvg", 0}, {"RmEventProcCPUMax", 0}, {"SchedulerDispatcherEventQueueSize", 0}, {"UtilizedMB", 0}, {"UtilizedVirtualCores", 0}}
 }
 
-// liveNodes is a list of nodes as a text, as YARN has it.
+// liveNodes returns the list of nodes as a JSON text, as YARN does.
 func (v *docs) liveNodes() string {
 	list := []obj{}
 	for _, slot := range v.Nodes(func(n *state.Node) bool { return n.State.Usable() || n.State == yarn.NodeUnhealthy }) {
@@ -158,7 +160,7 @@ func (v *docs) liveNodes() string {
 	return b.String()
 }
 
-// jvmBeans are the figures of this process under the names of Java's.
+// jvmBeans returns the metrics of this process under the names of Java's.
 func jvmBeans(host string) []bean {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -175,7 +177,7 @@ func jvmBeans(host string) []bean {
 	}
 }
 
-// queueBean is one queue's figures, with those of the queues below it.
+// queueBean returns the metrics of a queue, including the queues below it.
 func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, host string) obj {
 	q, conf, eff := v.State.Queues.Get(slot), &v.Conf.Queues[i], &v.Tree.Capacities[i]
 	if apps == nil {
@@ -214,14 +216,13 @@ func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, 
 	}...)
 }
 
-// appTally counts the applications of a queue and those below it.
+// appTally counts the applications of a queue and of the queues below it.
 type appTally struct {
 	all, unmanaged appCounts
-	byAge          [4]int64 // running for less than 60, 300, 1440 minutes, and for longer
+	byAge          [4]int64 // running for less than 60, 300 and 1440 minutes, and for longer
 	preempted      state.Preempted
 }
 
-// add counts one application.
 func (n *appCounts) add(a *summary.App) {
 	n.submitted++
 	n.asked += a.Outstanding
@@ -239,7 +240,7 @@ func (n *appCounts) add(a *summary.App) {
 	}
 }
 
-// sum adds what others came to.
+// sum adds another tally.
 func (t *appTally) sum(o *appTally) {
 	for _, k := range []struct{ to, from *appCounts }{{&t.all, &o.all}, {&t.unmanaged, &o.unmanaged}} {
 		k.to.submitted += k.from.submitted
@@ -256,7 +257,7 @@ func (t *appTally) sum(o *appTally) {
 	}
 }
 
-// queueApps counts the remembered applications of every queue.
+// queueApps counts the applications in the state for every queue.
 func (v *docs) queueApps() map[uint32]*appTally {
 	own := make([]appTally, v.State.Queues.Cap())
 	v.Summary().Each(false, func(a *summary.App) bool {

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// The documents of node labels: all their values are texts.
+// In the documents of node labels all values are texts.
 
 // defaultPartition is YARN's name for the nodes without a label.
 const defaultPartition = "<DEFAULT_PARTITION>"
@@ -20,12 +20,12 @@ func (v *docs) wsLabel(id state.LabelID) obj {
 	return obj{{"name", l.Name}, {"exclusivity", strconv.FormatBool(l.Exclusive)}}
 }
 
-// wsPartitionInfo is what the nodes of a label have.
+// wsPartitionInfo returns the field with the resources of a label's nodes.
 func (v *docs) wsPartitionInfo(label state.LabelID) field {
 	return field{"partitionInfo", obj{{"resourceAvailable", texts(v.wsResource(v.State.PartitionTotal(label)).doc)}}}
 }
 
-// listedLabels are the labels of the cluster, by name.
+// listedLabels returns the labels of the cluster, sorted by name.
 func (v *docs) listedLabels() []state.LabelID {
 	var out []state.LabelID
 	v.State.Labels.Each(func(slot uint32, l *state.Label) bool {
@@ -38,7 +38,6 @@ func (v *docs) listedLabels() []state.LabelID {
 	return out
 }
 
-// wsLabels lists the labels of the cluster.
 func (s *API) wsLabels(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -51,7 +50,7 @@ func (s *API) wsLabels(c *route.Call) error {
 	return s.writeBare(c, "nodeLabelsInfo", filled("nodeLabelInfo", list))
 }
 
-// wsPartitions lists the default partition and the labels, with the number of their nodes.
+// wsPartitions lists the default partition and the labels, each with its number of nodes.
 func (s *API) wsPartitions(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *API) wsPartitions(c *route.Call) error {
 	return s.writeBare(c, "nodeLabelsInfo", filled("nodeLabelInfo", list))
 }
 
-// wsNodeToLabels tells of each host and node with a label which it is.
+// wsNodeToLabels lists the hosts and nodes with a label, each with its label.
 func (s *API) wsNodeToLabels(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -78,7 +77,7 @@ func (s *API) wsNodeToLabels(c *route.Call) error {
 	return s.writeBare(c, "nodeToLabelsInfo", obj{{"nodeToLabels", javaMap(list)}})
 }
 
-// wsLabelMappings tells of each label, or of those asked for, which hosts and nodes have it.
+// wsLabelMappings lists the labels, or only those in the query, each with its hosts and nodes.
 func (s *API) wsLabelMappings(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *API) wsLabelMappings(c *route.Call) error {
 	return s.writeBare(c, "labelsToNodesInfo", obj{{"labelsToNodes", javaMap(list)}})
 }
 
-// alone is a list of texts as Java writes it here: a single one by itself.
+// alone returns a list, or its only text, as Java writes it here.
 func alone(list []string) any {
 	if len(list) == 1 {
 		return list[0]
@@ -106,7 +105,7 @@ func alone(list []string) any {
 	return list
 }
 
-// javaMap is a map as Java writes it: nothing, or its entries.
+// javaMap returns a map as Java writes it: nil, or its entries.
 func javaMap(list []obj) any {
 	if len(list) == 0 {
 		return nil
@@ -114,7 +113,7 @@ func javaMap(list []obj) any {
 	return obj{{"entry", list}}
 }
 
-// wsNodeLabels is the label that a host or a node has, or will have when it registers.
+// wsNodeLabels shows the label that a host or a node has, or will have when it registers.
 func (s *API) wsNodeLabels(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *API) wsNodeLabels(c *route.Call) error {
 	return s.writeBare(c, "nodeLabelsInfo", filled("nodeLabelInfo", list))
 }
 
-// parseHost reads the name of a node, or of a host, which is one with port 0.
+// parseHost parses the id of a node, or the name of a host, for which the port is 0.
 func parseHost(text string) (yarn.NodeID, error) {
 	name := text
 	if !strings.Contains(name, ":") {
@@ -144,7 +143,7 @@ func parseHost(text string) (yarn.NodeID, error) {
 	return id, nil
 }
 
-// wsAppUsages is what an application has of each partition.
+// wsAppUsages returns an application's use of each partition.
 func (v *docs) wsAppUsages(a *state.App) obj {
 	none := v.wsResource(yarn.Resource{})
 	var list []obj
@@ -159,7 +158,7 @@ func (v *docs) wsAppUsages(a *state.App) obj {
 	return obj{{"resourceUsagesByPartition", list}}
 }
 
-// appUses sums up what an application has, by label. The state keeps the sum of all labels.
+// appUses returns an application's use by label. The state has only the sum over all labels.
 func (v *docs) appUses(a *state.App) []state.Use {
 	uses := make([]state.Use, v.State.Labels.Len()+1) // the numbers of labels have no gaps
 	if !a.Unmanaged {

@@ -12,19 +12,19 @@ import (
 	"rmd/transport/hadoop/wire"
 )
 
-// Admin is the part of ResourceManagerAdministrationProtocol that has a twin over HTTP
-// (admin.Service).
+// Admin has the calls of ResourceManagerAdministrationProtocol that are also available over HTTP.
+// admin.Service implements it.
 type Admin interface {
 	AddToClusterNodeLabels(context.Context, *ipc.Call, *proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error)
 	RemoveFromClusterNodeLabels(context.Context, *ipc.Call, *proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error)
 	ReplaceLabelsOnNode(context.Context, *ipc.Call, *proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error)
 }
 
-// labelWrite is a change of labels.
+// labelWrite is a handler that changes labels.
 type labelWrite func(s *Service, ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request) error
 
-// labelWriteOf is the change of labels that a request asks for, and YARN's name for the path; nil when
-// it asks for something else.
+// labelWriteOf returns the handler for a request that changes labels, and YARN's name of the path.
+// It returns nil for other requests.
 func labelWriteOf(r *http.Request) (labelWrite, string) {
 	if r.Method != http.MethodPost {
 		return nil, ""
@@ -44,13 +44,14 @@ func labelWriteOf(r *http.Request) (labelWrite, string) {
 	return nil, ""
 }
 
-// ForAdministrators says whether a request is for those alone who administer the cluster.
+// ForAdministrators reports whether only administrators of the cluster may make a request.
 func ForAdministrators(r *http.Request) bool {
 	write, _ := labelWriteOf(r)
 	return Owns(r.URL.Path) && write != nil
 }
 
-// changeLabels answers a change of labels. As in YARN the static user may do what yarn.admin.acl allows.
+// changeLabels answers a change of labels. As in YARN, the static user may make the change if
+// yarn.admin.acl allows it.
 func (s *Service) changeLabels(ctx context.Context, w http.ResponseWriter, r *http.Request, write labelWrite, path string) error {
 	c := callOf(r)
 	err := write(s, ctx, c, w, r)
@@ -73,10 +74,9 @@ func (s *Service) changeLabels(ctx context.Context, w http.ResponseWriter, r *ht
 	return wsBadCause(e.Message)
 }
 
-// exclusivity is a bool as Hadoop's clients write it: bare or as a text.
+// exclusivity is a bool that Hadoop's clients write as a bool or as a text.
 type exclusivity bool
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (x *exclusivity) UnmarshalJSON(b []byte) error {
 	*x = exclusivity(strings.EqualFold(strings.Trim(string(b), `"`), "true"))
 	return nil
@@ -106,7 +106,7 @@ func (s *Service) removeLabels(ctx context.Context, c *ipc.Call, _ http.Response
 	return err
 }
 
-// labelNode gives the host or node of the path other labels.
+// labelNode replaces the labels of the host or node in the path.
 func (s *Service) labelNode(ctx context.Context, c *ipc.Call, _ http.ResponseWriter, r *http.Request) error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, wsRoot+"/nodes/"), "/")
 	return s.replaceLabels(ctx, c, []nodeToLabels{{name, r.URL.Query()["labels"]}})

@@ -9,14 +9,14 @@ import (
 	"rmd/scheduler/input"
 )
 
-// newLabelled is a cluster with node labels, of which queue batch may use gpu.
+// newLabelled returns a cluster with node labels. Queue batch may use the label gpu.
 func newLabelled(t *testing.T, source string) *house {
 	const batch = "yarn.scheduler.capacity.root.batch.accessible-node-labels"
 	return newHouseWith(t, []input.Property{{Name: "yarn.node-labels.enabled", Value: "true"}, {Name: "yarn.node-labels.configuration-type", Value: source},
 		{Name: batch, Value: "gpu"}, {Name: "yarn.scheduler.capacity.root.default.accessible-node-labels", Value: " "}})
 }
 
-// post changes labels as root, with JSON or, where the body is that, XML.
+// post sends a change of labels as root, in XML if the body begins with <, otherwise in JSON.
 func (h *house) post(path, body string) reply {
 	h.t.Helper()
 	media := asJSON
@@ -45,7 +45,8 @@ func (h *house) labels() string {
 	return out
 }
 
-// TestLabelWrites: what a Java ResourceManager took is taken, and does the same.
+// TestLabelWrites checks that changes of labels that a Java ResourceManager accepted are accepted
+// and have the same effect.
 func TestLabelWrites(t *testing.T) {
 	h := newLabelled(t, "centralized")
 	for _, c := range []struct{ path, body, want string }{
@@ -72,7 +73,7 @@ func TestLabelWrites(t *testing.T) {
 	}
 }
 
-// TestLabelWriteRefusals: the refusals are those of a Java ResourceManager, word by word.
+// TestLabelWriteRefusals checks that refusals have the texts of a Java ResourceManager.
 func TestLabelWriteRefusals(t *testing.T) {
 	h := newLabelled(t, "centralized")
 	h.post("/add-node-labels", `{"nodeLabelInfo":[{"name":"gpu","exclusivity":true},{"name":"spare"}]}`).want(t, http.StatusOK)
@@ -110,7 +111,8 @@ func TestLabelWriteRefusals(t *testing.T) {
 	}
 }
 
-// TestLabelWritesWhereNodesSay refuses to label nodes where NodeManagers say which labels they have.
+// TestLabelWritesWhereNodesSay checks that labelling nodes is refused if NodeManagers report their
+// own labels.
 func TestLabelWritesWhereNodesSay(t *testing.T) {
 	h := newLabelled(t, "distributed")
 	h.post("/add-node-labels", `{"nodeLabelInfo":{"name":"gpu","exclusivity":true}}`).want(t, http.StatusOK)

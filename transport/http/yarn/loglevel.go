@@ -11,9 +11,9 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// logLevel tells the level of this replica's log in the form that "yarn
-// daemonlog -getlevel" reads. It sets none: that is log.level in the
-// configuration, which SIGHUP reads again.
+// logLevel shows the level of this replica's log in the format that "yarn daemonlog -getlevel"
+// reads. It does not set the level: log.level in the configuration does, which the replica reads
+// again on SIGHUP.
 func (s *API) logLevel(c *route.Call) error {
 	if c.Query.Has("level") {
 		return problem.New(api.CodeNotAllowed, "a read changes no level", "set log.level in rmd.yaml and send SIGHUP")

@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// wsNodeStates reads the states filter; nil when there is none. Java knows them
-// by their exact names, and no word for all of them.
+// wsNodeStates reads the states filter, or returns nil if there is none. Like Java, it accepts the
+// names of states in any case, and no word for all states.
 func (s *API) wsNodeStates(c *route.Call) (map[string]bool, error) {
 	if !c.Query.Has("states") {
 		return nil, nil
@@ -27,7 +27,7 @@ func (s *API) wsNodeStates(c *route.Call) (map[string]bool, error) {
 	return out, nil
 }
 
-// wsNodes lists the nodes, of all states or of those asked for.
+// wsNodes lists the nodes, of all states or of those in the query.
 func (s *API) wsNodes(c *route.Call) error {
 	states, err := s.wsNodeStates(c)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *API) wsNodes(c *route.Call) error {
 	})
 }
 
-// filled is {} for nothing and {"name":[…]} for something.
+// filled returns {} for an empty list, otherwise {"name":[…]}.
 func filled(name string, list []obj) obj {
 	if len(list) == 0 {
 		return obj{}
@@ -74,8 +74,8 @@ func (s *API) wsNode(c *route.Call) error {
 	return s.writeWS(c, "node", v.wsNode(v.State.Nodes.Get(slot)))
 }
 
-// wsNode shows a node. What only its own heartbeats tell (utilization, times)
-// is not replicated and shows as nothing used.
+// wsNode returns the document of a node. Figures that come only from heartbeats (utilization,
+// times) are not replicated and are shown as 0.
 func (v *docs) wsNode(n *state.Node) obj {
 	free := n.Unallocated()
 	d := obj{

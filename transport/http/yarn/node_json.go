@@ -9,11 +9,10 @@ import (
 	"rmd/yarn"
 )
 
-// Monitoring asks for all nodes again and again, and gets two kilobytes for each:
-// their JSON is written straight. What it says is what wsNode says, which a test
-// holds.
+// Monitoring systems poll the list of all nodes, which has two kilobytes per node. Therefore this
+// file writes its JSON without documents. A test checks that the JSON is that of wsNode.
 
-// The parts of a node's document that are the same for all.
+// These parts of a node's document are the same for all nodes.
 const (
 	wsNodeStill = `,"memUtilization":0.0,"cpuUtilization":0.0,"numRunningOpportContainers":0,"usedMemoryOpportGB":0,"usedVirtualCoresOpport":0,"numQueuedContainers":0`
 	wsNodeUsage = `,"allocationTags":{},` +
@@ -22,7 +21,7 @@ const (
 	wsNodeAttributes = `,"nodeAttributesInfo":{},"totalResource":`
 )
 
-// jsonWriter appends to a document.
+// jsonWriter appends to a JSON document.
 type jsonWriter struct{ b []byte }
 
 func (w *jsonWriter) raw(s string) { w.b = append(w.b, s...) }
@@ -32,7 +31,7 @@ func (w *jsonWriter) number(name string, v int64) {
 	w.b = strconv.AppendInt(w.b, v, 10)
 }
 
-// text appends a string; most need no escaping.
+// text appends a name and a string. Most strings need no escapes.
 func (w *jsonWriter) text(name, s string) {
 	w.raw(name)
 	if plain(s) {
@@ -82,7 +81,7 @@ func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
 func (s *API) writeNodes(c *route.Call, v *docs, list []*state.Node) error {
 	c.W.Header().Set("Content-Type", jsonType)
 	if len(list) == 0 {
-		_, _ = c.W.Write([]byte(`{"nodes":{}}`)) // a client that is gone is no error of ours
+		_, _ = c.W.Write([]byte(`{"nodes":{}}`)) // the client may be gone
 		return nil
 	}
 	b := append(make([]byte, 0, nodesChunk+8<<10), `{"nodes":{"node":[`...)
@@ -101,5 +100,5 @@ func (s *API) writeNodes(c *route.Call, v *docs, list []*state.Node) error {
 	return nil
 }
 
-// nodesChunk is how much of the list is written at once.
+// nodesChunk is the number of bytes after which a part of the list is written.
 const nodesChunk = 256 << 10

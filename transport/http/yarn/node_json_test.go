@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// A node's JSON that is written straight is that of its document.
+// TestNodeJSONIsTheDocument checks that wsNodeJSON writes the JSON of wsNode's document.
 func TestNodeJSONIsTheDocument(t *testing.T) {
 	st := state.New()
 	for _, e := range []event.Event{

@@ -9,11 +9,10 @@ import (
 	"rmd/transport/http/route"
 )
 
-// defaultUser is whom YARN takes a caller for that says nothing.
+// defaultUser is YARN's name for a caller that gives none.
 const defaultUser = "dr.who"
 
-// requested is the user that a call on Hadoop's API speaks for: simple
-// authentication takes the caller's word.
+// requested returns the user of a call to Hadoop's API. Simple authentication trusts the caller.
 func (s *API) requested(c *route.Call) string {
 	if name := c.Query.Get("user.name"); name != "" {
 		return name
@@ -24,7 +23,7 @@ func (s *API) requested(c *route.Call) string {
 	return defaultUser
 }
 
-// loginUser is the user this program runs as.
+// loginUser returns the user that runs this program.
 var loginUser = sync.OnceValue(func() string {
 	u, err := user.Current()
 	if err != nil {
@@ -75,18 +74,18 @@ func (s *API) wsQueueAccess(c *route.Call) error {
 	return s.writeBare(c, "rmQueueAclInfo", obj{{"allowed", strconv.FormatBool(allowed)}, {"user", name}, {"diagnostics", why}})
 }
 
-// wsReservations answers as YARN does where its ReservationSystem is off.
-// Reservations of containers are another thing: /v1/reservations.
+// wsReservations answers as YARN does if its ReservationSystem is off. Reservations of containers
+// are at /v1/reservations.
 func wsReservations(*route.Call) error {
 	return wsBad("Reservation is not enabled. Please enable & try again")
 }
 
-// wsSchedulerLogs answers as YARN does to a reader: it is a write there.
+// wsSchedulerLogs refuses as YARN does: there this address accepts only writes.
 func wsSchedulerLogs(*route.Call) error {
 	return &remoteError{http.StatusServiceUnavailable, webApplication, ""}
 }
 
-// wsOverview is the scheduler's settings: all values are texts.
+// wsOverview shows the settings of the scheduler. All values are texts.
 func (s *API) wsOverview(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -109,8 +108,8 @@ func (s *API) wsOverview(c *route.Call) error {
 		{"applicationPriority", text(int64(v.Conf.MaxPriority))}, {"schedulerBusy", "0"}, {"rmDispatcherEventQueueSize", "0"}, {"schedulerDispatcherEventQueueSize", "0"}})
 }
 
-// texts writes a document as the readers of Hadoop that know no numbers do:
-// every value a text, and nothing for an empty one.
+// texts converts a document to one in which all values are texts and empty objects are nil, as
+// Hadoop's older JSON writer does.
 func texts(d obj) obj {
 	out := make(obj, 0, len(d))
 	for _, f := range d {

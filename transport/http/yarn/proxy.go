@@ -19,19 +19,19 @@ import (
 	"rmd/yarn"
 )
 
-// ProxyPath is where the pages of ApplicationMasters lie.
+// ProxyPath is the path of the proxy for the pages of ApplicationMasters.
 const ProxyPath = "/proxy/"
 
-// userCookie tells an AM's own filter who looks at its pages.
+// userCookie is the cookie that tells the filter in an AM who views its pages.
 const userCookie = "proxy-user"
 
-// ProxiedHeader marks what this proxy sends: a request that comes back here would have
-// this machine's rights.
+// ProxiedHeader marks requests that this proxy sends. Without the mark, a request that comes back
+// to this replica would have the rights of this machine.
 const ProxiedHeader = "Rmd-Proxied"
 
-// serveProxy answers /proxy/APPLICATION/REST and /proxy/redirect/APPLICATION/REST: the
-// AM's own page while the application runs, a redirect to where it says its
-// history is afterwards, and to the application's page before.
+// serveProxy answers /proxy/APPLICATION/REST and /proxy/redirect/APPLICATION/REST. While the
+// application runs, it relays the AM's own page. After the end, it redirects to the history page
+// that the AM reported. Without such an address, it redirects to the application's page.
 func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 	name, tail, _ := strings.Cut(strings.TrimPrefix(ownPath(r.URL.EscapedPath()), ProxyPath), "/")
 	id, err := yarn.ParseApplicationID(name)
@@ -68,8 +68,8 @@ func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownPath is a path of this proxy without the part by which AMs send their
-// viewers here.
+// ownPath returns a path of this proxy without /redirect, which AMs use when they send viewers
+// here.
 func ownPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, ProxyPath+"redirect/"); ok {
 		return ProxyPath + rest
@@ -77,7 +77,8 @@ func ownPath(path string) string {
 	return path
 }
 
-// application finds an application, here or after catching up with the leader.
+// application returns an application from this replica's state, if necessary after catching up with
+// the leader. The slot is 0 if there is none.
 func (s *Service) application(ctx context.Context, id yarn.ApplicationID) (*state.State, uint32, error) {
 	st := s.cfg.Reader.Fork()
 	if slot := st.AppByID(id); slot != 0 {
@@ -90,11 +91,11 @@ func (s *Service) application(ctx context.Context, id yarn.ApplicationID) (*stat
 	return st, st.AppByID(id), nil
 }
 
-// trackingMax bounds what an AM says its address is.
+// trackingMax is the most bytes that an AM's address may have.
 const trackingMax = 4 << 10
 
-// trackingURL is where an AM says its pages are; nil when it said nothing that
-// is a web address.
+// trackingURL parses the address that an AM reported. It returns nil if the address is not a web
+// address.
 func trackingURL(text string) *url.URL {
 	if text == "" || len(text) > trackingMax || strings.EqualFold(text, "N/A") {
 		return nil
@@ -110,12 +111,12 @@ func trackingURL(text string) *url.URL {
 	return u
 }
 
-// under is a page below an AM's address.
+// under returns the address of a page below an AM's address.
 func under(base *url.URL, tail, query string) *url.URL {
 	u := *base
 	if tail != "" {
 		if u.Path == "" {
-			u.Path = "/" // else what is joined is no absolute path
+			u.Path = "/" // JoinPath needs an absolute path
 		}
 		u = *u.JoinPath(tail)
 	}
@@ -130,9 +131,8 @@ var (
 	errLoop = errors.New("it sends its viewers back to where they come from: does it know all addresses of the ResourceManagers?")
 )
 
-// relay fetches a page of a running AM. The request comes from this replica,
-// which AMs let pass, and carries the viewer's name. own is the proxy's path of
-// the application.
+// relay fetches a page of a running AM. The AM accepts the request because it comes from this
+// replica; a cookie has the viewer's name. own is the path of the application in the proxy.
 func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base, target *url.URL) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPut {
 		w.Header().Set("Allow", "GET, HEAD, PUT")
@@ -168,8 +168,8 @@ func (s *Service) relay(w http.ResponseWriter, r *http.Request, own string, base
 	proxy.ServeHTTP(w, r)
 }
 
-// sendHere makes a redirect to another page of the same AM one to this proxy:
-// the viewer may not reach the AM.
+// sendHere changes a redirect to another page of the same AM to a redirect to this proxy, because
+// the viewer may not be able to reach the AM.
 func sendHere(resp *http.Response, own string, base, asked *url.URL) error {
 	text := resp.Header.Get("Location")
 	if text == "" {
@@ -197,10 +197,10 @@ func sendHere(resp *http.Response, own string, base, asked *url.URL) error {
 	return nil
 }
 
-// clip bounds what is repeated of a caller's words.
+// clip limits the part of a caller's text that an error repeats.
 func clip(s string) string { return s[:min(len(s), 100)] }
 
-// passed are the headers that an AM gets to see, as YARN's proxy has it.
+// passed has the request headers that an AM gets, the same as with YARN's proxy.
 var passed = map[string]bool{"User-Agent": true, "Accept": true, "Accept-Encoding": true, "Accept-Language": true,
 	"Accept-Charset": true, "Content-Type": true, "Content-Length": true, "Origin": true, "Access-Control-Request-Method": true, "Access-Control-Request-Headers": true}
 
@@ -212,7 +212,7 @@ func passOn(h http.Header) {
 	}
 }
 
-// viewer is who looks: Hadoop's simple authentication takes the caller's word.
+// viewer returns the user who views a page. Hadoop's simple authentication trusts the caller.
 func viewer(r *http.Request) string {
 	if u := r.URL.Query().Get("user.name"); u != "" {
 		return u
@@ -224,8 +224,9 @@ func noPage(w http.ResponseWriter, text string) {
 	http.Error(w, text, http.StatusNotFound)
 }
 
-// newTransport makes the client that fetches AMs' pages, from where may allows. An
-// AM's address would make a viewer's request one of this machine's.
+// newTransport returns the transport that fetches AMs' pages. It calls may with each address before
+// it connects, because an AM could report an address at which a viewer's request gets the rights of
+// this machine.
 func newTransport(may func(netip.AddrPort) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

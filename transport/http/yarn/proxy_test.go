@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestProxyFollowsTheAM goes through the life of an application.
+// TestProxyFollowsTheAM follows an application from its submission to its end.
 func TestProxyFollowsTheAM(t *testing.T) {
 	h := newHouse(t)
 	am := master(t, func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func TestProxyFollowsTheAM(t *testing.T) {
 	h.get("/proxy/"+killed.App.String()).to(t, "/cluster/app/"+killed.App.String())
 }
 
-// TestProxyFindsNothing answers for what is no application, or is not known.
+// TestProxyFindsNothing checks the answers for malformed and unknown application ids.
 func TestProxyFindsNothing(t *testing.T) {
 	h := newHouse(t)
 	unknown := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}.String()
@@ -53,14 +53,14 @@ func TestProxyFindsNothing(t *testing.T) {
 		}
 	}
 	id := h.registered("")
-	h.hidden = true // this replica is behind: it asks the leader before it says no
+	h.hidden = true // this replica is behind: it must ask the leader first
 	h.get("/proxy/"+id.App.String()).to(t, "/cluster/app/"+id.App.String())
 	h.readErr = errNoLeader
 	h.get("/proxy/"+unknown).want(t, http.StatusServiceUnavailable, "no leader")
 }
 
-// TestProxyPassesFewHeaders holds that an AM, which anybody may write, learns
-// nothing of its viewer but the name.
+// TestProxyPassesFewHeaders checks that an AM, which any user can write, learns nothing about its
+// viewer but the name.
 func TestProxyPassesFewHeaders(t *testing.T) {
 	h := newHouse(t)
 	var got http.Header
@@ -89,8 +89,8 @@ func TestProxyPassesFewHeaders(t *testing.T) {
 	}
 }
 
-// TestProxyKeepsRedirectsHere lets the viewer of an AM's redirects stay with the
-// proxy, unless they lead elsewhere.
+// TestProxyKeepsRedirectsHere checks that redirects of an AM lead to the proxy, except those to
+// other hosts.
 func TestProxyKeepsRedirectsHere(t *testing.T) {
 	h := newHouse(t)
 	var location string
@@ -104,8 +104,8 @@ func TestProxyKeepsRedirectsHere(t *testing.T) {
 		am.String() + "/base/jobs?a=b#c": own + "/jobs?a=b#c",
 		am.String() + "/mapreduce":       own + "/mapreduce",
 		"/base/jobs/":                    own + "/jobs/",
-		"other":                          own + "/other", // beside /base/here
-		am.String() + own + "/jobs":      own + "/jobs",  // Spark knows its proxy's base
+		"other":                          own + "/other", // relative to /base/here
+		am.String() + own + "/jobs":      own + "/jobs",  // Spark knows its path in the proxy
 		"http://elsewhere/x":             "http://elsewhere/x",
 		"javascript:alert(1)":            "",
 		"http://[::1":                    "",
@@ -117,13 +117,13 @@ func TestProxyKeepsRedirectsHere(t *testing.T) {
 	}
 }
 
-// TestProxyLoops ends every circle that an AM may make.
+// TestProxyLoops checks that the proxy breaks every loop of redirects that an AM can make.
 func TestProxyLoops(t *testing.T) {
 	h := newHouse(t)
 	var back string
 	am := master(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, back, http.StatusFound) })
 	id := h.registered(am.String()).App.String()
-	back = "http://rm2:8088/proxy/redirect/" + id + "/jobs" // an AM's filter that does not know this replica
+	back = "http://rm2:8088/proxy/redirect/" + id + "/jobs" // as a filter in an AM that does not know this replica
 	h.get("/proxy/"+id+"/jobs").want(t, http.StatusLoopDetected, "sends its viewers back")
 	h.get("/proxy/redirect/"+id+"/jobs").want(t, http.StatusLoopDetected)
 
@@ -134,8 +134,8 @@ func TestProxyLoops(t *testing.T) {
 	h.get("/proxy/"+self.App.String()+"/x").to(t, "/cluster/app/"+self.App.String())
 }
 
-// TestProxyDoesNotCallItself holds that an AM cannot have its viewers' requests
-// come to this replica as if from its own machine.
+// TestProxyDoesNotCallItself checks that an AM cannot direct viewers' requests to this replica,
+// where they would have the rights of this machine.
 func TestProxyDoesNotCallItself(t *testing.T) {
 	var own netip.AddrPort
 	h := newHouse(t, func(at netip.AddrPort) bool { return at == own })
@@ -151,8 +151,8 @@ func TestProxyDoesNotCallItself(t *testing.T) {
 	}
 }
 
-// TestHostileTrackingURLs shows the application's page instead of following
-// what is no web address, and errors of those that are.
+// TestHostileTrackingURLs checks that invalid addresses are not followed, and that the proxy
+// answers with an error if a valid one cannot be fetched.
 func TestHostileTrackingURLs(t *testing.T) {
 	h := newHouse(t)
 	for _, text := range []string{"file:///etc/passwd", "javascript://x/%0aalert(1)", "ftp://h/", "gopher://h:70/", "http://", "http://:80/", "https:///x",
@@ -187,8 +187,8 @@ func TestHostileTrackingURLs(t *testing.T) {
 	h.do(http.MethodPut, "/proxy/"+h.registered(am.Host).App.String(), strings.Repeat("x", bodyMax+1)).want(t, http.StatusRequestEntityTooLarge)
 }
 
-// TestBrokenPages ends a viewer's request when the AM breaks off; the service
-// lives on.
+// TestBrokenPages checks that the service survives when an AM breaks the connection or changes the
+// protocol.
 func TestBrokenPages(t *testing.T) {
 	h := newHouse(t)
 	am := master(t, func(w http.ResponseWriter, r *http.Request) {

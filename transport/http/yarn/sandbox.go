@@ -11,26 +11,25 @@ import (
 	"rmd/fsm/state"
 )
 
-// sandbox is the policy of every page of an ApplicationMaster: it is shown under the
-// ResourceManager's name, and is not the ResourceManager's. Without allow-same-origin
-// its scripts have an origin of their own, read no cookie and no storage of ours, and
-// register no service worker.
+// sandbox is the Content-Security-Policy of every page of an ApplicationMaster. The page has the
+// host name of the ResourceManager, but is not trusted. Without allow-same-origin, its scripts have
+// an origin of their own: they cannot read cookies or storage of rmd, nor register a service
+// worker.
 const sandbox = "sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals; frame-ancestors 'none'"
 
-// returned are the headers of an ApplicationMaster's answer that its viewer gets to
-// see: what a page, its data and its files need. Others could act on the
-// ResourceManager's own pages (Set-Cookie, Service-Worker-Allowed, Clear-Site-Data,
-// Strict-Transport-Security) or loosen the policy.
+// returned lists the response headers of an ApplicationMaster that its viewer gets: those that
+// pages, data and files need. Other headers could affect the ResourceManager's own pages
+// (Set-Cookie, Service-Worker-Allowed, Clear-Site-Data, Strict-Transport-Security) or weaken the
+// policy.
 var returned = []string{"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Range",
 	"Accept-Ranges", "Cache-Control", "Expires", "Date", "Etag", "Last-Modified", "Vary", "Location", "Allow", "Retry-After"}
 
 var errUpgrade = errors.New("it changes the protocol, which is not passed on")
 
-// sandboxed fetches an ApplicationMaster's page and keeps of the answer what may be
-// returned: no interim answers, no other protocol, no trailers, few headers.
+// sandboxed fetches an ApplicationMaster's page. It drops from the answer everything that a viewer
+// must not get: interim responses, protocol changes, trailers and most headers.
 type sandboxed struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (p sandboxed) RoundTrip(r *http.Request) (*http.Response, error) {
 	got, err := p.next.RoundTrip(r.WithContext(untraced{r.Context()}))
 	if err != nil {
@@ -50,15 +49,15 @@ func (p sandboxed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, nil
 }
 
-// untraced is a context without values: by them the reverse proxy would be told of
-// interim answers, and pass their headers on.
+// untraced is a context without values. With them, the reverse proxy would learn of interim
+// responses and pass their headers on.
 type untraced struct{ context.Context }
 
-// Value implements context.Context.
 func (untraced) Value(any) any { return nil }
 
-// shareWithScripts lets the scripts of a sandboxed page read what lies beside it: their origin is
-// "null", and no page has that origin's cookies. It answers what browsers ask before.
+// shareWithScripts lets the scripts of a sandboxed page read data from this proxy. The origin of
+// such a page is "null", and no page has cookies for that origin. The function also answers
+// preflight requests.
 func shareWithScripts(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if r.Header.Get("Origin") != "null" {
 		return false
@@ -82,11 +81,12 @@ var (
 	errCloud   = errors.New("it is an address at which clouds tell a machine's secrets")
 )
 
-// clouds are addresses of metadata that are not link-local.
+// clouds lists addresses of cloud metadata services that are not link-local.
 var clouds = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192")}
 
-// mayFetch judges an address after its name was resolved, just before it is dialed:
-// an ApplicationMaster, which anybody may write, chooses where this machine calls.
+// mayFetch returns why the proxy must not connect to an address, or nil. The transport calls it
+// after it has resolved the name, just before it connects. Any user can write an ApplicationMaster,
+// and so choose the address.
 func (c ServiceConfig) mayFetch(at netip.AddrPort) error {
 	addr := at.Addr().Unmap().WithZone("")
 	if inner, ok := embedded(addr); ok {
@@ -112,13 +112,13 @@ func (c ServiceConfig) mayFetch(at netip.AddrPort) error {
 	return errOutside
 }
 
-// nodeHere says whether a NodeManager runs on this machine, and ApplicationMasters with it. Other
-// programs here may trust callers that come over loopback.
+// nodeHere reports whether a NodeManager, and so ApplicationMasters, may run on this machine.
+// Otherwise only other programs listen on loopback, and they may trust local callers.
 func (c ServiceConfig) nodeHere() (found bool) {
 	if c.Reader == nil {
 		return false
 	}
-	own, _ := net.InterfaceAddrs() // none: only what came over loopback counts
+	own, _ := net.InterfaceAddrs() // on an error only loopback addresses count
 	c.Reader.Fork().Nodes.Each(func(_ uint32, n *state.Node) bool {
 		at, err := netip.ParseAddr(n.Address)
 		found = err == nil && (at.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool {
@@ -130,13 +130,14 @@ func (c ServiceConfig) nodeHere() (found bool) {
 	return found
 }
 
-// translated are the networks whose addresses hold an IPv4 address, and where.
+// translated lists the IPv6 networks whose addresses contain an IPv4 address, with its offset in
+// bytes.
 var translated = []struct {
 	net netip.Prefix
 	at  int
 }{{netip.MustParsePrefix("64:ff9b::/96"), 12}, {netip.MustParsePrefix("::/96"), 12}, {netip.MustParsePrefix("2002::/16"), 2}}
 
-// embedded is the IPv4 address that an IPv6 address leads to.
+// embedded returns the IPv4 address that an IPv6 address contains.
 func embedded(addr netip.Addr) (netip.Addr, bool) {
 	b := addr.As16()
 	for _, t := range translated {

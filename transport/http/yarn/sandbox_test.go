@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestProxyReturnsFewHeaders: what an AM says beyond its page acts on nobody's
-// browser, neither in the answer, nor before it, nor behind it.
+// TestProxyReturnsFewHeaders checks that dangerous headers of an AM do not reach the viewer:
+// neither in the answer, nor in interim responses, nor in trailers.
 func TestProxyReturnsFewHeaders(t *testing.T) {
 	hostile := []string{"Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data", "Content-Security-Policy", "Link", "Refresh", "Alt-Svc", "Report-To",
 		"Nel", "Www-Authenticate", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Sourcemap", "X-Frame-Options", "Origin-Agent-Cluster", "Public-Key-Pins"}
@@ -53,8 +53,8 @@ func TestProxyReturnsFewHeaders(t *testing.T) {
 	}
 }
 
-// TestProxiedScriptsReachTheirData: a sandboxed page has the origin "null"; what lies
-// beside it is shared with that, without cookies.
+// TestProxiedScriptsReachTheirData checks that the scripts of a sandboxed page, whose origin is
+// "null", can read data from the proxy without cookies.
 func TestProxiedScriptsReachTheirData(t *testing.T) {
 	h := newHouse(t)
 	am := master(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") })
@@ -81,7 +81,8 @@ func TestProxiedScriptsReachTheirData(t *testing.T) {
 	}
 }
 
-// TestWhereTheProxyFetches: no address that only this machine reaches.
+// TestWhereTheProxyFetches checks that the proxy fetches nothing from addresses that only this
+// machine can reach.
 func TestWhereTheProxyFetches(t *testing.T) {
 	open := ServiceConfig{Own: func(at netip.AddrPort) bool { return at.Port() == 8088 }}
 	listed := ServiceConfig{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
@@ -102,7 +103,7 @@ func TestWhereTheProxyFetches(t *testing.T) {
 	}
 	h := newHouse(t)
 	here := []string{"127.0.0.1", "127.0.0.9", "::1"}
-	addrs, _ := net.InterfaceAddrs() // one without a network has none
+	addrs, _ := net.InterfaceAddrs() // empty on a machine without a network
 	for _, a := range addrs {
 		if p, err := netip.ParsePrefix(a.String()); err == nil && !p.Addr().IsLinkLocalUnicast() {
 			here = append(here, p.Addr().String())
@@ -124,8 +125,8 @@ func TestWhereTheProxyFetches(t *testing.T) {
 	}
 }
 
-// TestNamesAreJudgedWhenTheyAreDialed: what a name resolves to when it is looked at
-// says nothing of what it resolves to later.
+// TestNamesAreJudgedWhenTheyAreDialed checks that the address of a name is checked at each
+// connection, because a name may resolve to another address later.
 func TestNamesAreJudgedWhenTheyAreDialed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

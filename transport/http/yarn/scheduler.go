@@ -12,10 +12,10 @@ import (
 	"rmd/yarn"
 )
 
-// unboundedApps is how YARN writes "no limit on parallel applications".
+// unboundedApps is YARN's value for no limit on parallel applications.
 const unboundedApps = 1<<31 - 1
 
-// javaTime is a time as YARN prints an expiry.
+// javaTime formats a time as YARN formats an expiry time.
 func javaTime(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000-0700")
 }
@@ -51,17 +51,17 @@ func parallel(n int64) int64 {
 	return n
 }
 
-// usedPercent is the part of its guarantee that a queue uses of a partition.
+// usedPercent returns a queue's use of a partition, in percent of its guarantee.
 func usedPercent(p *view.Partition, slot uint32, i int) float64 {
 	return view.FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].Measure(), p.Conf.MinAlloc))
 }
 
-// partitionsOf are the partitions that a queue has to do with.
+// partitionsOf returns the partitions that are shown for a queue.
 func (v *docs) partitionsOf(slot uint32) []*view.Partition {
 	return slices.DeleteFunc(v.Partitions(), func(p *view.Partition) bool { return !p.Shows(slot) })
 }
 
-// wsChildren are the queues below a parent, leaves first, as YARN lists them.
+// wsChildren returns the queues below a parent, leaf queues first, in YARN's order.
 func (v *docs) wsChildren(q *state.Queue, n *view.QueueSums) []obj {
 	out := make([]obj, 0, len(q.Children))
 	for _, leaf := range []bool{true, false} {
@@ -74,8 +74,8 @@ func (v *docs) wsChildren(q *state.Queue, n *view.QueueSums) []obj {
 	return out
 }
 
-// wsQueueKind says how a queue's capacity is given, how it came to be, and how queues below it do, in
-// YARN's words.
+// wsQueueKind returns YARN's fields for how the capacity of a queue is configured, how the queue
+// was created, and how queues below it are created.
 func (v *docs) wsQueueKind(i int) obj {
 	q := &v.Conf.Queues[i]
 	mode := "percentage"
@@ -111,8 +111,8 @@ func wsProperties(list []capacity.Property) obj {
 	return obj{{"property", items}}
 }
 
-// wsWeight is the weight of a queue, its part of the weights beside it, and its capacity in percent of
-// its parent, which YARN gives only to a queue without a weight.
+// wsWeight returns the weight of a queue, its share of the weights of its siblings, and its
+// capacity in percent of its parent. As in YARN, only queues without a weight have a percentage.
 func wsWeight(conf *capacity.Queue, eff *capacity.Capacity) (weight, normalized, percent float64) {
 	if conf.Capacity.Unit != capacity.UnitWeight {
 		return -1, 0, view.Percent(eff.Capacity.Rat())
@@ -122,7 +122,7 @@ func wsWeight(conf *capacity.Queue, eff *capacity.Capacity) (weight, normalized,
 	return weight, normalized, 0
 }
 
-// wsQueue shows a queue below root.
+// wsQueue returns the document of a queue below root.
 func (v *docs) wsQueue(slot uint32, i int, n *view.QueueSums) obj {
 	q, conf, eff := v.State.Queues.Get(slot), &v.Conf.Queues[i], &v.Tree.Capacities[i]
 	var d obj
@@ -161,7 +161,7 @@ func (v *docs) ordering(i int) string {
 	return v.Conf.Queues[i].ChildOrder.String()
 }
 
-// wsCapacities is what a queue may have of each partition.
+// wsCapacities returns a queue's capacities in each partition.
 func (v *docs) wsCapacities(slot uint32, i int) obj {
 	var list []obj
 	for _, p := range v.partitionsOf(slot) {
@@ -179,7 +179,7 @@ func (v *docs) wsCapacities(slot uint32, i int) obj {
 	return obj{{"queueCapacitiesByPartition", list}}
 }
 
-// wsUsages is what a queue has of each partition.
+// wsUsages returns a queue's use of each partition.
 func (v *docs) wsUsages(slot uint32, i int) obj {
 	leaf := v.State.Queues.Get(slot).Leaf
 	var list []obj
@@ -204,7 +204,7 @@ func (v *docs) wsACLs(i int) obj {
 	}}}
 }
 
-// wsLeaf is what only a leaf has.
+// wsLeaf returns the fields that only leaf queues have.
 func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 	q, conf := v.State.Queues.Get(slot), &v.Conf.Queues[i]
 	limit := v.Partition(0).UserLimit(i, n.Users[slot])
@@ -230,7 +230,8 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 	}
 }
 
-// wsUser shows a user of the leaf in a slot, which has place i in the configuration.
+// wsUser returns the document of a user in a leaf queue. slot is the queue's place in the state, i
+// its place in the configuration.
 func (v *docs) wsUser(user, slot uint32, i int, limit yarn.Resource) obj {
 	u, conf := v.State.Users.Get(user), &v.Conf.Queues[i]
 	name := v.State.NameOf(u.Name)
@@ -253,7 +254,7 @@ func (v *docs) wsUser(user, slot uint32, i int, limit yarn.Resource) obj {
 	}
 }
 
-// wsVector is a queue's configured capacity kind by kind.
+// wsVector returns a queue's configured capacity by resource kind.
 func (v *docs) wsVector(q *capacity.Queue) obj {
 	entries := make([]obj, 0, len(v.Kinds))
 	texts := make([]string, 0, len(v.Kinds))
@@ -279,8 +280,8 @@ func (v *docs) wsVector(q *capacity.Queue) obj {
 	return obj{{"configuredCapacityVector", "[" + strings.Join(texts, ",") + "]"}, {"capacityVectorEntries", entries}}
 }
 
-// wsHealth is the scheduler's health in YARN's shape. What a single pass did is
-// in the log ("rmd events"), and not told here.
+// wsHealth returns the scheduler's health in YARN's format. It has no values: "rmd events" shows
+// the results of single passes from the log.
 func (v *docs) wsHealth() obj {
 	var operations, runs []obj
 	for _, name := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {

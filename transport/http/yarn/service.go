@@ -15,8 +15,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// Client is the part of ApplicationClientProtocol that has a twin over HTTP
-// (client.Service), so that both refuse and accept alike.
+// Client has the calls of ApplicationClientProtocol that are also available over HTTP.
+// client.Service implements it, so that both ways have the same rules.
 type Client interface {
 	GetNewApplication(context.Context, *ipc.Call, *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error)
 	SubmitApplication(context.Context, *ipc.Call, *proto.SubmitApplicationRequestProto) error
@@ -26,32 +26,30 @@ type Client interface {
 	UpdateApplicationTimeouts(context.Context, *ipc.Call, *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error)
 }
 
-// ServiceConfig is what a Service needs.
+// ServiceConfig configures a Service.
 type ServiceConfig struct {
 	Logger hclog.Logger
 	Reader frontend.Reader
 	Client Client
 	Admin  Admin
-	// Own says whether an address is one at which this replica itself listens;
-	// the proxy does not fetch from there. Nil knows none.
+	// Own reports whether this replica itself listens at an address. The proxy does not fetch from
+	// such an address. If it is nil, there are none.
 	Own func(netip.AddrPort) bool
-	// Allow are the networks that ApplicationMasters' pages are fetched from; none
-	// allows all.
+	// Allow lists the networks from which the proxy fetches pages of ApplicationMasters. If it is
+	// empty, all networks are allowed.
 	Allow []netip.Prefix
-	// Bound limits the connections with ApplicationMasters; nil does not.
+	// Bound limits the connections to ApplicationMasters. If it is nil, there is no limit.
 	Bound func(Dial) Dial
 }
 
-// Dial opens a connection.
 type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Service answers /proxy/ and the writes of /ws/v1/cluster.
+// Service serves /proxy/ and the writes of /ws/v1/cluster.
 type Service struct {
 	cfg       ServiceConfig
 	transport *http.Transport
 }
 
-// NewService returns a service.
 func NewService(cfg ServiceConfig) (*Service, error) {
 	if cfg.Logger == nil || cfg.Reader == nil || cfg.Client == nil || cfg.Admin == nil {
 		return nil, errors.New("logger, reader, client and admin are required")
@@ -63,7 +61,6 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 	return &Service{cfg: cfg, transport: t}, nil
 }
 
-// ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, ProxyPath) {
 		s.serveProxy(w, r)
@@ -72,5 +69,5 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serveWrite(w, r)
 }
 
-// Close ends idle connections to ApplicationMasters.
+// Close closes idle connections to ApplicationMasters.
 func (s *Service) Close() { s.transport.CloseIdleConnections() }

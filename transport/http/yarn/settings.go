@@ -12,15 +12,15 @@ import (
 	"rmd/transport/http/view"
 )
 
-// Setting is one property of Hadoop's files: File is where it was read.
+// Setting is a property of Hadoop's configuration. File is the file that it comes from.
 type Setting struct {
 	Name, Value, File string
 	Final             bool
 }
 
-// settings are the properties that /conf shows, by name: those of Hadoop's files
-// that this replica read, and over them those of the replicated configuration.
-// Secrets are hidden.
+// settings returns the properties that /conf shows, sorted by name. They come from Hadoop's files
+// that this replica has read; properties of the replicated configuration override them. Secrets are
+// masked.
 func (s *API) settings(c *route.Call, v *docs) []Setting {
 	byName := map[string]Setting{}
 	if s.cfg.Settings != nil {
@@ -43,8 +43,8 @@ func (s *API) settings(c *route.Call, v *docs) []Setting {
 	return out
 }
 
-// showSettings answers /conf as Hadoop's daemons do: XML unless JSON is asked
-// for; ?name= is one property alone.
+// showSettings answers /conf as Hadoop's daemons do: as XML unless the client asks for JSON. ?name=
+// selects one property.
 func (s *API) showSettings(c *route.Call) error {
 	v, err := docsOf(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *API) showSettings(c *route.Call) error {
 	} else {
 		settingsXML(&b, list)
 	}
-	_, _ = c.W.Write(b.Bytes()) // a client that is gone is no error of ours
+	_, _ = c.W.Write(b.Bytes()) // the client may be gone
 	return nil
 }
 
@@ -93,7 +93,7 @@ func settingsXML(b *bytes.Buffer, list []Setting) {
 		b.WriteString("<property>")
 		for _, f := range []struct{ name, value string }{{"name", p.Name}, {"value", p.Value}, {"final", strconv.FormatBool(p.Final)}, {"source", p.File}} {
 			b.WriteString("<" + f.name + ">")
-			_ = xml.EscapeText(b, []byte(f.value)) // a buffer takes everything
+			_ = xml.EscapeText(b, []byte(f.value)) // a buffer accepts everything
 			b.WriteString("</" + f.name + ">")
 		}
 		b.WriteString("</property>\n")

@@ -23,15 +23,15 @@ import (
 	"rmd/yarn"
 )
 
-// house is a cluster of one planner behind the service's HTTP server, with the
-// client service that replicas have.
+// house is a cluster of one planner behind the HTTP server of a Service, which uses the same client
+// service as replicas do.
 type house struct {
 	t         *testing.T
 	planner   *planner.Planner
 	now       int64
 	submitErr error
 	readErr   error
-	hidden    bool // Fork shows nothing until Current was called
+	hidden    bool // Fork returns an empty state until Current is called
 	svc       *Service
 	srv       *httptest.Server
 }
@@ -74,7 +74,7 @@ func (h *house) Preprocess(*state.State, func() string) (label, queue, tag strin
 	return "", "", ""
 }
 
-// admit is access.Access.Admit.
+// admit does what access.Access.Admit does.
 func (h *house) admit(c *ipc.Caller, operation string) error {
 	if h.Admin(c.User) {
 		return nil
@@ -82,7 +82,7 @@ func (h *house) admit(c *ipc.Caller, operation string) error {
 	return &ipc.Error{Class: ipc.ClassYarn, Message: "org.apache.hadoop.security.AccessControlException: User " + c.User + " doesn't have permission to call '" + operation + "'"}
 }
 
-// noFiles are the files that calls about labels do not read.
+// noFiles stands for the files of admin, which calls about labels do not read.
 type noFiles struct{ admin.Files }
 
 func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
@@ -94,7 +94,7 @@ func newHouseWith(t *testing.T, more []input.Property, own ...func(netip.AddrPor
 	return newHouseAt(t, "127.0.0.1", more, own...)
 }
 
-// newHouseAt is a house whose node has registered from an address.
+// newHouseAt returns a house whose node has registered from an address.
 func newHouseAt(t *testing.T, node string, more []input.Property, own ...func(netip.AddrPort) bool) *house {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
@@ -146,13 +146,13 @@ func (h *house) must(in input.Input) input.Reply {
 	return reply
 }
 
-// app is an application whose AM is its user's own process.
+// app submits an unmanaged application and returns its attempt.
 func (h *house) app() yarn.AttemptID {
 	h.t.Helper()
 	return yarn.AttemptID{App: h.must(&input.SubmitApplication{User: "ann", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 }
 
-// registered is one whose AM has said where its pages are.
+// registered submits an application and registers its AM with a tracking address.
 func (h *house) registered(tracking string) yarn.AttemptID {
 	h.t.Helper()
 	id := h.app()
@@ -169,13 +169,13 @@ func (h *house) record(id yarn.ApplicationID) *state.App {
 	return h.planner.State().Apps.Get(slot)
 }
 
-// reply is what was answered.
+// reply is an HTTP response with its body.
 type reply struct {
 	*http.Response
 	body string
 }
 
-// do calls the service; redirects are shown, not followed.
+// do sends a request to the service. It does not follow redirects.
 func (h *house) do(method, path, body string, headers ...string) reply {
 	h.t.Helper()
 	req, err := http.NewRequest(method, h.srv.URL+path, strings.NewReader(body))
@@ -203,7 +203,7 @@ func (h *house) get(path string, headers ...string) reply {
 	return h.do(http.MethodGet, path, "", headers...)
 }
 
-// want checks a status, and words of the body.
+// want checks the status, and that the body contains the texts.
 func (r reply) want(t *testing.T, status int, says ...string) reply {
 	t.Helper()
 	if r.StatusCode != status {
@@ -217,7 +217,7 @@ func (r reply) want(t *testing.T, status int, says ...string) reply {
 	return r
 }
 
-// to checks where a redirect goes.
+// to checks that the answer redirects to an address.
 func (r reply) to(t *testing.T, where string) {
 	t.Helper()
 	if r.StatusCode != http.StatusFound || r.Header.Get("Location") != where {
@@ -225,7 +225,7 @@ func (r reply) to(t *testing.T, where string) {
 	}
 }
 
-// master is an AM's web server.
+// master starts a web server of an AM and returns its address.
 func master(t *testing.T, f http.HandlerFunc) *url.URL {
 	t.Helper()
 	srv := httptest.NewServer(f)

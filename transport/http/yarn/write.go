@@ -29,9 +29,9 @@ const (
 
 func bad(format string, args ...any) error { return wsBad(fmt.Sprintf(format, args...)) }
 
-// serveWrite answers what changes applications or labels.
+// serveWrite answers requests that change applications or labels.
 func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodOptions { // Hadoop's authenticating client asks this first
+	if r.Method == http.MethodOptions { // Hadoop's authenticating client sends OPTIONS first
 		w.Header().Set("Allow", "OPTIONS,GET,HEAD,POST,PUT")
 		w.WriteHeader(http.StatusOK)
 		return
@@ -57,8 +57,8 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// caller identifies the caller. Hadoop's simple authentication takes user.name. A caller without
-// one is YARN's static user, who may change nothing.
+// caller returns a call of the caller. Hadoop's simple authentication trusts user.name. A caller
+// without a name is YARN's static user, who may change nothing.
 func caller(r *http.Request) (*ipc.Call, error) {
 	if viewer(r) == defaultUser {
 		return nil, wsForbidden("The default static user cannot carry out this operation.")
@@ -67,11 +67,11 @@ func caller(r *http.Request) (*ipc.Call, error) {
 }
 
 func callOf(r *http.Request) *ipc.Call {
-	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero when it is none
+	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero if it cannot be parsed
 	return &ipc.Call{Caller: &ipc.Caller{User: viewer(r), Kind: ipc.KindSimple, Address: from}}
 }
 
-// here is the address that the caller has called.
+// here returns the scheme and host that the caller used.
 func here(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host
@@ -121,7 +121,7 @@ func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return nil
 }
 
-// change is PUT /apps/ID/state, queue, priority or timeout.
+// change answers PUT /apps/ID/state, queue, priority or timeout.
 func (s *Service) change(ctx context.Context, w http.ResponseWriter, r *http.Request, name, what string) error {
 	c, err := caller(r)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if err != nil {
 		return err
 	}
-	now = s.shown(id) // one that had ended before keeps its state
+	now = s.shown(id) // an application that had ended before keeps its state
 	if reply.GetIsKillCompleted() {
 		return answer(w, r, http.StatusOK, stateDoc{State: now})
 	}
@@ -180,7 +180,7 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	return answer(w, r, http.StatusAccepted, stateDoc{State: now})
 }
 
-// shown is the state of an application; empty when it was forgotten meanwhile.
+// shown returns the state of an application, or "" if the cluster has forgotten it in the meantime.
 func (s *Service) shown(id yarn.ApplicationID) string {
 	st := s.cfg.Reader.Fork()
 	if slot := st.AppByID(id); slot != 0 {
@@ -256,22 +256,22 @@ func (s *Service) setTimeout(ctx context.Context, c *ipc.Call, w http.ResponseWr
 	return answer(w, r, http.StatusOK, doc)
 }
 
-// read decodes a document of JSON or XML.
+// read decodes a JSON or XML document.
 func read(w http.ResponseWriter, r *http.Request, v any) error {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in tests has none
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the ResponseRecorder of tests has no deadlines
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMax))
 	if busy := (*api.Error)(nil); errors.As(err, &busy) {
-		return err // which sends Hadoop's clients to another replica
+		return err // makes Hadoop's clients try another replica
 	}
 	if err != nil {
 		return bad("the body could not be read: %v", err)
 	}
-	switch media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); { // an odd one is refused below
+	switch media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); { // an invalid media type is refused below
 	case strings.HasSuffix(media, "/xml"):
 		err = xml.Unmarshal(b, v)
 	case strings.HasSuffix(media, "/json"):
 		err = json.NewDecoder(bytes.NewReader(b)).Decode(v)
-	default: // as YARN; it also keeps the forms of other sites' pages out
+	default: // as in YARN; this also refuses forms of other sites' pages
 		return &remoteError{http.StatusUnsupportedMediaType, webApplication, causedByException + "Unsupported Media Type: send application/json or application/xml"}
 	}
 	if err != nil {
@@ -280,7 +280,7 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 	return nil
 }
 
-// answer writes a document as the caller accepts it.
+// answer writes a document as JSON, or as XML if the caller prefers it.
 func answer(w http.ResponseWriter, r *http.Request, status int, doc any) error {
 	write, media := json.Marshal, "application/json;charset=utf-8"
 	if wantsXML(r) {
@@ -292,11 +292,11 @@ func answer(w http.ResponseWriter, r *http.Request, status int, doc any) error {
 	}
 	w.Header().Set("Content-Type", media)
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // a client that is gone is no error of ours
+	_, _ = w.Write(b) // the client may be gone
 	return nil
 }
 
-// refuse answers with an error in Hadoop's shape.
+// refuse answers with an error in Hadoop's format.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	remote := &remoteError{http.StatusServiceUnavailable, ipc.ClassStandby, err.Error()}
 	var e *ipc.Error
@@ -306,8 +306,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	writeRemote(w, r, remote)
 }
 
-// remoteErrorOfCall is what Hadoop's web services answer when the same call on the wire
-// fails so.
+// remoteErrorOfCall returns the error of Hadoop's web services for an error of the client protocol.
 func remoteErrorOfCall(e *ipc.Error) *remoteError {
 	status := statusOf(e)
 	if class, ok := classes[status]; ok && status != http.StatusServiceUnavailable {

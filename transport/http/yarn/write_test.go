@@ -26,7 +26,7 @@ const (
 	asXML  = "application/xml"
 )
 
-// newID asks for an application's id over HTTP.
+// newID gets an application id over HTTP.
 func (h *house) newID() string {
 	h.t.Helper()
 	r := h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "").want(h.t, http.StatusOK)
@@ -78,14 +78,14 @@ const submissionXML = `<?xml version="1.0" encoding="UTF-8"?><application-submis
 <credentials><tokens><entry><key>hdfs</key><value>TOKEN</value></entry></tokens><secrets><entry><key>password</key><value>c2VjcmV0</value></entry></secrets></credentials>
 </am-container-spec></application-submission-context>`
 
-// urlToken is a token in Hadoop's URL form.
+// urlToken returns a token in Hadoop's URL form.
 func urlToken() string {
 	b := []byte{2, 'i', 'd', 2, 'p', 'w', 21}
 	b = append(append(b, "HDFS_DELEGATION_TOKEN"...), 7)
 	return base64.RawURLEncoding.EncodeToString(append(b, "nn:9000"...))
 }
 
-// TestSubmit submits everything that can be written, in both forms.
+// TestSubmit submits an application with all fields, in JSON and XML.
 func TestSubmit(t *testing.T) {
 	for media, text := range map[string]string{asJSON: submissionJSON, asXML: submissionXML} {
 		h := newHouse(t)
@@ -108,7 +108,7 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestSubmitBadLifetime: a tag that declares no lifetime that a container can have is refused by name.
+// TestSubmitBadLifetime checks that the refusal of an invalid lifetime in a tag says what is wrong.
 func TestSubmitBadLifetime(t *testing.T) {
 	h := newHouse(t)
 	for _, seconds := range []string{"0", "3153600000", "soon"} {
@@ -121,7 +121,7 @@ func TestSubmitBadLifetime(t *testing.T) {
 	}
 }
 
-// checkContext looks at what the AM's node will be given.
+// checkContext checks the launch context that the node of the AM will get.
 func checkContext(t *testing.T, b []byte) {
 	t.Helper()
 	var sub proto.ApplicationSubmissionContextProto
@@ -163,7 +163,8 @@ func checkContext(t *testing.T, b []byte) {
 	}
 }
 
-// exception is an error in Hadoop's shape.
+// exception checks that the answer is an error in Hadoop's format with the given status, class and
+// message.
 func (r reply) exception(t *testing.T, status int, name, message string) {
 	t.Helper()
 	var doc struct {
@@ -179,7 +180,7 @@ func (r reply) exception(t *testing.T, status int, name, message string) {
 	}
 }
 
-// TestBadSubmissions lists what is refused, and how.
+// TestBadSubmissions checks which submissions are refused, and with which errors.
 func TestBadSubmissions(t *testing.T) {
 	h := newHouse(t)
 	name := h.newID()
@@ -220,7 +221,7 @@ func TestBadSubmissions(t *testing.T) {
 	h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "").exception(t, http.StatusServiceUnavailable, "StandbyException", "no leader")
 }
 
-// TestStaticUser holds that who does not say who it is changes nothing.
+// TestStaticUser checks that a caller without a name cannot change anything.
 func TestStaticUser(t *testing.T) {
 	h := newHouse(t)
 	id := h.registered("").App.String()
@@ -251,14 +252,14 @@ func TestChanges(t *testing.T) {
 	put("timeout", `{"timeout":{"type":"LIFETIME","expiryTime":"2030-01-01T00:00:00.000+0000"}}`).want(t, http.StatusOK, "LIFETIME", "2030-01-01T00:00:00.000+0000")
 	h.do(http.MethodPut, at+"timeout?user.name=ann", `<timeout><type>LIFETIME</type><expiryTime>2031-01-01T00:00:00.000+0000</expiryTime></timeout>`,
 		"Content-Type", asXML, "Accept", asXML).want(t, http.StatusOK, "<timeout><type>LIFETIME</type><expiryTime>2031")
-	put("state", `{"state":"RUNNING"}`).want(t, http.StatusOK, `{"state":"RUNNING"}`) // it is so
+	put("state", `{"state":"RUNNING"}`).want(t, http.StatusOK, `{"state":"RUNNING"}`) // it already has this state
 
 	const badRequest = "BadRequestException"
 	put("state", `{"state":"FINISHED"}`).exception(t, http.StatusBadRequest, badRequest, "Only 'KILLED' is allowed as a target state.")
 	put("state", `nothing`).exception(t, http.StatusBadRequest, badRequest, "cannot be read")
 	put("priority", `{}`).exception(t, http.StatusBadRequest, badRequest, "the priority is missing")
 	put("queue", `{"queue":""}`).exception(t, http.StatusBadRequest, badRequest, "the queue is missing")
-	put("queue", `{"queue":"nowhere"}`).exception(t, http.StatusForbidden, "ForbiddenException", "nowhere") // YARN does not tell which it is
+	put("queue", `{"queue":"nowhere"}`).exception(t, http.StatusForbidden, "ForbiddenException", "nowhere") // YARN does not say whether the queue is missing or forbidden
 	put("timeout", `{"timeout":{"type":"LIFETIME"}}`).exception(t, http.StatusBadRequest, badRequest, "LIFETIME")
 	put("timeout", `{"timeout":{"type":"LIFETIME","expiryTime":"tomorrow"}}`).exception(t, http.StatusBadRequest, badRequest, "tomorrow")
 	put("color", `{}`).exception(t, http.StatusNotFound, "NotFoundException", "there is nothing at PUT")
@@ -278,7 +279,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestKillWhatHasEnded says how it ended.
+// TestKillWhatHasEnded checks that a kill of an application that has ended answers with its final
+// state.
 func TestKillWhatHasEnded(t *testing.T) {
 	h := newHouse(t)
 	id := h.registered("")
@@ -299,8 +301,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestLargeBody: a body above the bound of one call, and one that the replica has no room for, are
-// refused in Hadoop's shape, and change nothing.
+// TestLargeBody checks that a body above the limit of one call, and one for which the replica has
+// no room, are refused in Hadoop's format and change nothing.
 func TestLargeBody(t *testing.T) {
 	h := newHouse(t)
 	id := h.app().App
