@@ -12,18 +12,18 @@ import (
 	"rmd/yarn"
 )
 
-const perApp = 5000 // containers, at most
+const perApp = 5000 // the largest number of containers per application
 
 var key = yarn.SchedulerKey{Priority: 1}
 
-// fullness is how much of each kind a machine has. There is one application with an endless ask at
-// least.
+// fullness is the size of a machine's state. The state has at least one application whose ask never
+// ends.
 type fullness struct{ nodes, queues, ended, containers int }
 
-// million is a machine with 1,000,000 containers on 20,000 nodes.
+// million returns a machine with 1,000,000 containers on 20,000 nodes.
 var million = sync.OnceValue(func() *Machine { return filled(fullness{nodes: 20_000, containers: 1_000_000}) })
 
-// filled makes a machine by entries of its log.
+// filled returns a machine whose state it has built by applying entries.
 func filled(f fullness) *Machine {
 	m := New(Config{})
 	index := uint64(0)
@@ -61,7 +61,7 @@ func filled(f fullness) *Machine {
 	return m
 }
 
-// granted is n containers of an application, filling its nodes in order.
+// granted returns the allocations of n containers of an application, which fill its nodes in order.
 func granted(app uint32, number uint64, n, perNode int) []event.Event {
 	out := make([]event.Event, n)
 	for i := range out {
@@ -72,7 +72,8 @@ func granted(app uint32, number uint64, n, perNode int) []event.Event {
 	return out
 }
 
-// The pause of a snapshot. Budget: 1 ms for 1,000,000 containers.
+// BenchmarkFork measures for how long a snapshot stops Apply. Budget: 1 ms for 1,000,000
+// containers.
 func BenchmarkFork(b *testing.B) {
 	m := million()
 	b.ReportAllocs()
@@ -83,7 +84,7 @@ func BenchmarkFork(b *testing.B) {
 	}
 }
 
-// churner applies containers' whole lives, on a node of their own.
+// churner applies the allocation and completion of containers, on a node of its own.
 type churner struct {
 	m             *Machine
 	index, number uint64
@@ -107,7 +108,7 @@ func (c *churner) apply(b *testing.B, events ...event.Event) {
 	}
 }
 
-// turn is one entry of 1,000 events.
+// turn applies one entry with 1,000 events.
 func (c *churner) turn(b *testing.B) {
 	c.batch = c.batch[:0]
 	for range 500 {
@@ -118,8 +119,8 @@ func (c *churner) turn(b *testing.B) {
 	c.apply(b, c.batch...)
 }
 
-// One container allocated and completed, in batches of 1,000 events, decoding
-// included. Budget: 2 µs an event.
+// BenchmarkApply measures the allocation and completion of containers in batches of 1,000 events,
+// including decoding. Budget: 2 µs per event.
 func BenchmarkApply(b *testing.B) {
 	c := newChurner(b, million())
 	b.ReportAllocs()
@@ -129,9 +130,9 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/event")
 }
 
-// BenchmarkForkedApply applies entries of some size while somebody reads the state before each of them,
-// so that each page is copied when it is first changed. Their events are on 1,000 nodes at random: what
-// an event costs more than in BenchmarkApply is the copies.
+// BenchmarkForkedApply applies entries of a given size and forks the state before each of them, so
+// that the first change of each page copies the page. The events concern 1,000 nodes in random
+// order. The difference to BenchmarkApply is the cost of the copies.
 func BenchmarkForkedApply(b *testing.B) {
 	for _, size := range []int{100, 500, 4000} {
 		b.Run(fmt.Sprintf("events=%d", size), func(b *testing.B) {
@@ -166,7 +167,7 @@ func BenchmarkForkedApply(b *testing.B) {
 	}
 }
 
-// A snapshot of 1,000,000 containers read, verified and indexed. Budget: 2 s.
+// BenchmarkRestore reads, verifies and indexes a snapshot of 1,000,000 containers. Budget: 2 s.
 func BenchmarkRestore(b *testing.B) {
 	pending, err := million().Snapshot()
 	if err != nil {

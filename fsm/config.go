@@ -10,56 +10,57 @@ import (
 	"rmd/fsm/event"
 )
 
-// Errors that callers meet.
+// Errors of a Machine.
 var (
-	// ErrStopped is returned by everything after a fatal error.
+	// ErrStopped means that the replica has stopped applying after a fatal error. All methods
+	// return it from then on.
 	ErrStopped = errors.New("replica has stopped applying")
-	// ErrStale is the answer of Apply to a batch that was planned in another
-	// term or not right after the batch before it: it had no effect anywhere.
+	// ErrStale is the result of Apply for a batch that was planned in another term, or not right
+	// after its predecessor. Every replica skips such a batch.
 	ErrStale = errors.New("batch was not planned on the entries before it and was skipped")
-	// ErrTooOld says that a watch cannot be resumed: read the state, watch again.
+	// ErrTooOld means that a watch cannot start at the given index. The caller must read the state
+	// and watch from its index.
 	ErrTooOld = errors.New("batches this old are not kept")
 )
 
-// TooOldError is ErrTooOld with the oldest index that a watch may start from.
+// TooOldError is an ErrTooOld with the oldest index from which a watch may start.
 type TooOldError struct{ Oldest uint64 }
 
-// Error names the index.
+// Error implements error.
 func (e *TooOldError) Error() string {
 	return fmt.Sprintf("%s; a watch may start from index %d", ErrTooOld, e.Oldest)
 }
 
-// Is makes it an ErrTooOld.
+// Is reports whether target is ErrTooOld.
 func (e *TooOldError) Is(target error) bool { return target == ErrTooOld }
 
-// Config is what a Machine needs. Start from DefaultConfig.
+// Config is the configuration of a Machine. Start from DefaultConfig.
 type Config struct {
-	// Logger gets rare messages; nil: none.
+	// Logger logs rare messages; nil: none.
 	Logger hclog.Logger
-	// OnFatal is called once when this replica must not go on. Nil: only
-	// Failure tells.
+	// OnFatal is called once, with an exit code, when this replica must stop. If it is nil, only
+	// Failure reports the error.
 	OnFatal func(code int, err error)
-	// AppliedIndex is for indexes that no command has: no-ops and barriers.
-	// It returns an index such that the effect of every entry up to it is in
-	// this Machine (cluster.AppliedIndex). raft.AppliedIndex will not do: it
-	// counts entries that still wait for Apply. Nil: only commands,
-	// configurations and snapshots move the index.
+	// AppliedIndex returns the index up to which the effect of every entry is in this Machine
+	// (cluster.AppliedIndex). It includes no-ops and barriers, which never reach Apply.
+	// raft.AppliedIndex is not suitable, because it counts entries that still wait for Apply. If
+	// AppliedIndex is nil, WaitApplied learns only of commands, configurations and snapshots.
 	AppliedIndex func() uint64
-	// Level is the highest feature level that this replica applies; 0: all that
-	// this build knows.
+	// Level is the highest feature level that this replica applies; 0: the highest that this build
+	// knows.
 	Level uint32
-	// PollInterval is how often AppliedIndex is asked while somebody waits.
+	// PollInterval is the shortest interval at which WaitApplied calls AppliedIndex.
 	PollInterval time.Duration
-	// Digests is how many applied indexes keep their digest.
+	// Digests is the number of commands whose digests are kept.
 	Digests int
-	// WatchBatches and WatchBytes bound the batches kept for watches.
+	// WatchBatches and WatchBytes bound the number and size of the batches kept for watches.
 	WatchBatches int
 	WatchBytes   int
-	// Observe takes measurements; every func is optional and must be quick.
+	// Observe receives measurements. Each function is optional and must return quickly.
 	Observe Observe
 }
 
-// Observe is told of what the Machine does.
+// Observe has functions that the Machine calls with measurements.
 type Observe struct {
 	Apply   func(events, bytes int, took time.Duration)
 	Fork    func(took time.Duration)
@@ -67,7 +68,7 @@ type Observe struct {
 	Restore func(took time.Duration, err error)
 }
 
-// DefaultConfig returns the defaults.
+// DefaultConfig returns a Config with the default values.
 func DefaultConfig() Config {
 	return Config{
 		PollInterval: 2 * time.Millisecond,
@@ -77,7 +78,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	if c.PollInterval <= 0 {
@@ -89,7 +90,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// orDefaults fills what was left zero.
+// orDefaults replaces zero values by the defaults.
 func (c Config) orDefaults() Config {
 	d := DefaultConfig()
 	if c.Logger == nil {

@@ -7,15 +7,16 @@ import (
 	"rmd/fsm/event"
 )
 
-// Each entry is decoded when it comes in, so that one that cannot be applied is refused before it is stored (Verify),
-// and again when it is applied. Both are given the same bytes, so what was decoded is kept for the moment between.
+// Each entry is decoded twice: when it arrives, so that Verify can reject it before Raft stores it,
+// and when it is applied. Both calls get the same slice of bytes, so the result of the first is
+// kept for the second.
 
 const (
 	decodedSlots = 256
 	decodedBytes = 64 << 10 // larger entries are decoded twice
 )
 
-// decodedRing keeps decoded entries, each at a place given by its bytes' checksum.
+// decodedRing keeps decoded entries. The checksum of an entry chooses its slot.
 type decodedRing struct {
 	mu    sync.Mutex
 	slots [decodedSlots]struct {
@@ -24,10 +25,10 @@ type decodedRing struct {
 	}
 }
 
-// slot is the place of an entry: its checksum ends it.
+// slot returns the slot of an entry. The last byte of an entry is part of its checksum.
 func slot(data []byte) int { return int(data[len(data)-1]) % decodedSlots }
 
-// keep keeps a decoded entry.
+// keep stores a decoded entry, unless the entry is large.
 func (r *decodedRing) keep(data []byte, b *event.Batch) {
 	if len(data) > decodedBytes {
 		return
@@ -38,7 +39,8 @@ func (r *decodedRing) keep(data []byte, b *event.Batch) {
 	s.data, s.batch = data, b
 }
 
-// take returns what was decoded from these very bytes, once.
+// take returns the decoded entry if keep stored it for this very slice, and removes it. Otherwise
+// it returns nil.
 func (r *decodedRing) take(data []byte) *event.Batch {
 	if len(data) == 0 {
 		return nil
@@ -54,7 +56,7 @@ func (r *decodedRing) take(data []byte) *event.Batch {
 	return b
 }
 
-// Verify says whether this build can apply an entry.
+// Verify returns an error if this replica cannot apply an entry.
 func (m *Machine) Verify(data []byte) error {
 	b, err := m.decode(data)
 	if err == nil {
@@ -63,7 +65,7 @@ func (m *Machine) Verify(data []byte) error {
 	return err
 }
 
-// decode reads an entry.
+// decode decodes an entry and checks its feature level.
 func (m *Machine) decode(data []byte) (*event.Batch, error) {
 	if b := m.decoded.take(data); b != nil {
 		return b, nil

@@ -2,18 +2,18 @@ package fsm
 
 import "slices"
 
-// Entry is what applying the command at an index led to.
+// Entry is the result of applying the command at an index.
 type Entry struct {
 	Index   uint64
-	Digest  uint64 // of the state after it
-	Skipped bool   // a stale batch: the state is as before
+	Digest  uint64 // of the state after the command
+	Skipped bool   // the batch was stale and did not change the state
 }
 
-// digestRing keeps the last entries, ascending by index.
+// digestRing keeps the most recent entries, ascending by index.
 type digestRing struct {
 	limit   int
 	entries []Entry
-	head    int // the oldest, when full
+	head    int // position of the oldest entry when the ring is full
 }
 
 func (r *digestRing) add(e Entry) {
@@ -27,7 +27,7 @@ func (r *digestRing) add(e Entry) {
 
 func (r *digestRing) reset() { r.entries, r.head = r.entries[:0], 0 }
 
-// at returns the newest entry at or below an index.
+// at returns the newest entry whose index is not above the given one.
 func (r *digestRing) at(index uint64) (Entry, bool) {
 	n := len(r.entries)
 	get := func(i int) Entry { return r.entries[(r.head+i)%n] }
@@ -46,8 +46,7 @@ func (r *digestRing) at(index uint64) (Entry, bool) {
 	return get(lo - 1), true
 }
 
-// Entry returns what the command at exactly this index led to, while it is
-// remembered.
+// Entry returns the result of the command at exactly this index. ok is false if it is not kept.
 func (m *Machine) Entry(index uint64) (Entry, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,16 +54,16 @@ func (m *Machine) Entry(index uint64) (Entry, bool) {
 	return e, ok && e.Index == index
 }
 
-// Digest returns the digest after the entry at an index; for one that was no
-// command, that of the last command before it. It is not known for an index
-// not applied yet or long past.
+// Digest returns the digest of the state at an index. If the entry at the index is not a command,
+// it is the digest after the last command before it. ok is false if the index is not applied yet or
+// too old.
 func (m *Machine) Digest(index uint64) (uint64, bool) {
 	_, d, ok := m.DigestAt(index)
 	return d, ok && index != 0
 }
 
-// DigestAt is Digest with the index of the command that it is of; index 0 asks
-// for the latest.
+// DigestAt is like Digest and also returns the index of the command. Index 0 means the latest
+// command.
 func (m *Machine) DigestAt(index uint64) (at, digest uint64, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +77,7 @@ func (m *Machine) DigestAt(index uint64) (at, digest uint64, ok bool) {
 	return e.Index, e.Digest, ok
 }
 
-// Digests returns what is remembered of the last n commands, ascending; for a
-// report of divergence.
+// Digests returns the results of the last n commands, ascending, for a report of divergence.
 func (m *Machine) Digests(n int) []Entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()

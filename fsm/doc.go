@@ -1,6 +1,6 @@
 // Package fsm adapts the replicated state (package fsm/state) to Raft: it is a thin raft.FSM. It
-// also offers what a replica needs around applying: forks, digests by index, waiting for an index,
-// watches.
+// also offers what a replica needs beside applying entries: forks, digests by index, waiting for an
+// index, and watches.
 //
 //	raft ─▶ Machine.Apply ─▶ decode ─▶ fence ─▶ state.Apply(event)* ─▶ digest ring ─▶ waiters, watches
 //	raft ─▶ Snapshot ─▶ fork ─▶ Persist beside further Apply ─▶ package snapshot

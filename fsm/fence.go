@@ -1,25 +1,24 @@
 package fsm
 
-// A fenced batch carries a sequence number: the low 32 bits of the term in
-// which it was planned, then its place among the batches of that term, from 1.
-// Sequence 0 is not fenced: entries that nobody planned, of tools and tests.
+// A fenced batch has a sequence number: the low 32 bits of the term in which it was planned,
+// followed by its position among the batches of that term, from 1. A batch with sequence 0 is not
+// fenced: tools and tests make such batches.
 //
-// Why it is needed: Raft appends whatever its leader is given. Between the
-// planning of a batch and its append, leadership can be lost and won again with
-// another leader's entries in between, or an earlier batch in flight can be
-// refused while a later one is taken. Either would put events on a prefix they
-// were not planned on. All replicas compare the number with the entry's own term
-// and with the last number applied, so they all skip the same entries; the last
-// number is part of a snapshot's header.
+// Raft appends whatever its leader proposes. Between the planning of a batch and its append, the
+// replica can lose its leadership and win it again, with another leader's entries in between. Or
+// Raft can reject a batch and accept the next one. In both cases the events would be applied to a
+// prefix of the log for which they were not planned. Therefore every replica compares the sequence
+// number with the term of the entry and with the sequence number of the last batch that it applied.
+// All replicas skip the same entries. The last sequence number is part of a snapshot's header.
 const placeBits = 32
 
-// follows says whether a batch with this number, in an entry of this term, may
-// be applied after the last one.
+// follows reports whether a batch with the given sequence number, in an entry of the given term,
+// may be applied after the batch with sequence number last.
 func follows(last, term, sequence uint64) bool {
 	return sequence == 0 || (sequence>>placeBits == term&(1<<placeBits-1) && sequence == next(last, term))
 }
 
-// next is the number of the next batch of a term.
+// next returns the sequence number of the next batch of a term.
 func next(last, term uint64) uint64 {
 	base := term << placeBits
 	if last>>placeBits == base>>placeBits {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// BenchmarkGrowth measures what a state of each size costs: memory for each object beyond those of a
-// small state, an applied event, a fork, a snapshot without its disk, and a restore. It does so once.
+// BenchmarkGrowth measures the cost of states of different sizes: memory per object beyond that of
+// a small state, the time per event, per fork, per snapshot without its disk, and per restore. It
+// measures each once.
 func BenchmarkGrowth(b *testing.B) {
 	for _, kind := range []struct {
 		name  string
@@ -29,7 +30,7 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 func benchmarkGrowth(b *testing.B, small, large fullness, n int) {
-	for b.Loop() { // once is all: the figures follow
+	for b.Loop() { // measure once; the results follow
 	}
 	heapBefore := heapInUse()
 	without := filled(small)
@@ -66,7 +67,7 @@ func benchmarkGrowth(b *testing.B, small, large fullness, n int) {
 	})*1e6/turns/1000, "ns/event")
 	forked := 0.0
 	for range forks {
-		c.turn(b) // what was written since the last fork makes the next one cost
+		c.turn(b) // pages written since the last fork make the next one slower
 		forked += millis(func() { m.Fork() })
 	}
 	b.ReportMetric(forked/forks, "fork-ms")
@@ -74,7 +75,7 @@ func benchmarkGrowth(b *testing.B, small, large fullness, n int) {
 
 func heapInUse() uint64 {
 	runtime.GC()
-	runtime.GC() // the first may leave what finalizers held
+	runtime.GC() // the first run may leave memory that finalizers kept alive
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

@@ -14,23 +14,23 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// Machine is one replica's committed state.
+// Machine holds one replica's committed state and implements raft.FSM.
 //
-// One mutex guards everything. Apply holds it for one entry, which is what
-// makes readers see the state between entries only; readers hold it for a fork
-// or a look-up. Forks are used without it.
+// One mutex guards all fields. Apply holds it for a whole entry, so readers see the state only
+// between entries. Readers hold it to fork the state or to look something up. They use forks
+// without it.
 type Machine struct {
 	cfg Config
 
 	mu       sync.Mutex
 	st       *state.State
-	index    uint64 // last entry seen by Apply, StoreConfiguration or Restore
-	command  uint64 // last command
-	term     uint64 // its term
+	index    uint64 // index of the last entry seen by Apply, StoreConfiguration or Restore
+	command  uint64 // index of the last command
+	term     uint64 // term of the last command
 	sequence uint64 // last fenced batch applied; see fence.go
 	failed   error
 
-	fork    *state.State // shared for reading; nil when the state has moved on
+	fork    *state.State // shared by readers; nil when the state has changed since
 	digests digestRing
 	waiters waiterHeap
 	recent  recentRing
@@ -42,8 +42,7 @@ var (
 	_ raft.ConfigurationStore = (*Machine)(nil)
 )
 
-// New returns a Machine with an empty state. What is zero in the configuration
-// gets its default.
+// New returns a Machine with an empty state. Zero values of the configuration mean the defaults.
 func New(cfg Config) *Machine {
 	cfg = cfg.orDefaults()
 	return &Machine{
@@ -53,15 +52,15 @@ func New(cfg Config) *Machine {
 	}
 }
 
-// Result is what Apply answers for an entry that was applied.
+// Result is the result of Apply for an entry that was applied.
 type Result struct {
 	Index  uint64
 	Events int
 	Digest uint64
 }
 
-// Apply applies one entry. Its answer is a Result, or an error: ErrStale for a
-// batch that was skipped, ErrStopped after a fatal one.
+// Apply applies one entry. It returns a Result or an error: ErrStale if the batch was skipped,
+// ErrStopped after a fatal error.
 func (m *Machine) Apply(l *raft.Log) any {
 	start := time.Now()
 	b, err := m.decode(l.Data)
@@ -83,14 +82,14 @@ func (m *Machine) Apply(l *raft.Log) any {
 	return res
 }
 
-// apply applies a decoded batch under the lock.
+// apply applies a decoded batch while it holds the lock.
 func (m *Machine) apply(l *raft.Log, b *event.Batch) (Result, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {
 		return Result{}, m.stopped()
 	}
-	if l.Index <= m.command { // a backup was restored, made at a higher index of another log
+	if l.Index <= m.command { // a backup with a higher index, from another log, was restored
 		m.digests.reset()
 		m.recent.reset(l.Index - 1)
 	}
@@ -117,21 +116,20 @@ func (m *Machine) apply(l *raft.Log, b *event.Batch) (Result, error) {
 	return Result{Index: l.Index, Events: len(b.Events), Digest: m.st.Digest()}, nil
 }
 
-// StoreConfiguration is told of each committed membership; only the index
-// matters here.
+// StoreConfiguration implements raft.ConfigurationStore. It uses only the index.
 func (m *Machine) StoreConfiguration(index uint64, _ raft.Configuration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reach(index)
 }
 
-// reach moves the index and wakes who waited for it.
+// reach sets the index and wakes the callers that wait for it.
 func (m *Machine) reach(index uint64) {
 	m.index = index
 	m.waiters.release(index)
 }
 
-// fatal stops the machine and tells the owner, once, outside the lock.
+// fatal stops the machine. The first call logs the error and calls OnFatal without the lock.
 func (m *Machine) fatal(code int, err error) error {
 	m.mu.Lock()
 	first := m.failed == nil
@@ -151,26 +149,26 @@ func (m *Machine) fatal(code int, err error) error {
 	return stopped
 }
 
-// stopped is the error of everything after a fatal one. The lock is held.
+// stopped returns the error of all calls after a fatal error. The caller holds the lock.
 func (m *Machine) stopped() error { return fmt.Errorf("%w: %w", ErrStopped, m.failed) }
 
-// Failure is the fatal error, nil while there is none.
+// Failure returns the fatal error, or nil if there is none.
 func (m *Machine) Failure() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.failed
 }
 
-// Applied is the index and term of the last command applied.
+// Applied returns the index and term of the last command applied.
 func (m *Machine) Applied() (index, term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.command, m.term
 }
 
-// Fork returns the committed state and its index for reading. It is shared by
-// all who ask at the same index: nobody may change it, or fork it again; for
-// that there is Planning.
+// Fork returns the committed state and its index for reading. All callers at the same index share
+// the fork, so they must not change it or fork it again. Planning returns a fork that may be
+// changed.
 func (m *Machine) Fork() (st *state.State, index uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -180,17 +178,16 @@ func (m *Machine) Fork() (st *state.State, index uint64) {
 	return m.fork, m.command
 }
 
-// Planning returns a private fork that the caller may change: the planning
-// state of a new leader, or a what-if run. sequence is the number that the
-// first batch planned on it in the term must carry; each one after it carries
-// one more.
+// Planning returns a private fork that the caller may change: the planning state of a new leader,
+// or the state of a what-if run. sequence is the sequence number of the first batch that is planned
+// on it in the given term. Each further batch has the next number.
 func (m *Machine) Planning(term uint64) (st *state.State, index, sequence uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.timedFork(), m.command, next(m.sequence, term)
 }
 
-// timedFork forks under the lock.
+// timedFork forks the state and reports the duration. The caller holds the lock.
 func (m *Machine) timedFork() *state.State {
 	start := time.Now()
 	f := m.st.Fork()

@@ -19,7 +19,7 @@ import (
 	"rmd/yarn"
 )
 
-// node is the event of a node's first registration.
+// node returns the event of a node's first registration.
 func node(n int) event.Event {
 	return &event.NodeRegistered{Node: uint32(n), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1}, Rack: "/r", Total: yarn.NewResource(1024, 4)}
 }
@@ -110,7 +110,8 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestVerify: what cannot be applied is refused before it is stored, and nothing stops; what can be is decoded once.
+// TestVerify checks that Verify rejects what cannot be applied without stopping the machine, and
+// that an accepted entry is decoded once.
 func TestVerify(t *testing.T) {
 	m := New(Config{OnFatal: func(int, error) { t.Error("it stops") }})
 	good := entry(1, 1, 0, node(1))
@@ -137,8 +138,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Batches planned elsewhere than where they were appended are skipped, and every
-// replica agrees which.
+// TestFence checks that every replica skips the same batches: those that were planned on another
+// prefix of the log.
 func TestFence(t *testing.T) {
 	m := New(Config{})
 	_, _, seq := m.Planning(5)
@@ -170,7 +171,7 @@ func TestFence(t *testing.T) {
 	mustApply(t, m, entry(7, 7, 0, node(4))) // not fenced
 	mustApply(t, m, entry(8, 7, next+1, node(5)))
 
-	// A replica restored from a snapshot skips the same.
+	// A replica restored from a snapshot skips the same batches.
 	restored := New(Config{})
 	if err := restored.Restore(io.NopCloser(bytes.NewReader(persisted(t, m)))); err != nil {
 		t.Fatal(err)
@@ -219,7 +220,7 @@ func TestSnapshotIsOfItsMoment(t *testing.T) {
 	for _, m := range []*Machine{a, b} {
 		mustApply(t, m, entry(4, 2, 2<<32|1, node(1), node(2)))
 	}
-	b.StoreConfiguration(6, raft.Configuration{}) // known to one of them only
+	b.StoreConfiguration(6, raft.Configuration{}) // known to only one of them
 	p, err := a.Snapshot()
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +288,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A backup may come from a log that was longer than this one.
+// TestRestoreOfABackupFromALongerLog restores a backup with a higher index than the machine's.
 func TestRestoreOfABackupFromALongerLog(t *testing.T) {
 	from := New(Config{})
 	mustApply(t, from, entry(1_000_000, 9, 0, node(1)))
@@ -371,8 +372,8 @@ func TestWaitApplied(t *testing.T) {
 	})
 }
 
-// A no-op never comes by Apply: only AppliedIndex tells of it, and not before
-// everything below is in the state.
+// TestWaitAppliedForNoop waits for a no-op, which never reaches Apply. Only AppliedIndex reports
+// it, after all entries below it are in the state.
 func TestWaitAppliedForNoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var applied atomic.Uint64

@@ -11,8 +11,8 @@ import (
 	"rmd/fsm/event"
 )
 
-// A replica of one under real Raft: entries, a membership entry, a snapshot, and
-// a second life from what the first has stored.
+// TestUnderRaft runs a single replica under real Raft: entries, a membership change, a snapshot,
+// and a restart from the stored data.
 func TestUnderRaft(t *testing.T) {
 	logs, stable, snaps := raft.NewInmemStore(), raft.NewInmemStore(), raft.NewInmemSnapshotStore()
 	m, r := open(t, logs, stable, snaps)

@@ -14,12 +14,12 @@ import (
 	"rmd/snapshot"
 )
 
-// yieldBytes is how much of a snapshot is written before others get the core.
+// yieldBytes is the number of bytes after which the writer of a snapshot yields the processor.
 const yieldBytes = 1 << 20
 
-// Snapshot forks the state; Persist writes the fork beside further applying.
+// Snapshot implements raft.FSM. It forks the state; Persist writes the fork while Apply continues.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
-	defer failpoint.Hit(failpoint.StateForked) // the lock is given back by then
+	defer failpoint.Hit(failpoint.StateForked) // runs after the lock is released
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {
@@ -29,8 +29,8 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	return &pending{m: m, st: st, header: snapshot.HeaderOf(st, m.command, m.term, m.sequence)}, nil
 }
 
-// Restore reads and verifies a whole snapshot, then makes it the state. On an
-// error the old state stays.
+// Restore implements raft.FSM. It reads and verifies the whole snapshot before it replaces the
+// state. After an error the old state remains.
 func (m *Machine) Restore(r io.ReadCloser) error {
 	start := time.Now()
 	err := m.restore(r)
@@ -66,7 +66,7 @@ func (m *Machine) restore(r io.ReadCloser) error {
 	return nil
 }
 
-// pending is a snapshot not written yet.
+// pending is a snapshot that is not written yet.
 type pending struct {
 	m      *Machine
 	st     *state.State
@@ -83,7 +83,7 @@ func (p *pending) Persist(sink raft.SnapshotSink) error {
 		err = b.Flush()
 	}
 	if err != nil {
-		_ = sink.Cancel() // the first error is the one that tells
+		_ = sink.Cancel() // the first error is the one to report
 	} else {
 		err = sink.Close()
 	}
@@ -96,12 +96,12 @@ func (p *pending) Persist(sink raft.SnapshotSink) error {
 	return nil
 }
 
-// Release implements raft.FSMSnapshot: from here on applying copies no page for
-// this fork's sake.
+// Release implements raft.FSMSnapshot. It drops the fork, so that Apply no longer copies pages for
+// it.
 func (p *pending) Release() { p.st = nil }
 
-// yieldingWriter lets others run now and then, so that a snapshot does not take
-// the leader's core for itself.
+// yieldingWriter yields the processor regularly, so that a snapshot does not occupy the leader's
+// processor.
 type yieldingWriter struct {
 	w       io.Writer
 	total   int64

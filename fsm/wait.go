@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// WaitApplied returns when the effect of every entry up to index is in this
-// machine's state.
+// WaitApplied waits until the effect of every entry up to index is in this machine's state, or
+// until ctx is done.
 //
-// Raft shows the FSM commands and configurations, not no-ops and barriers, so an
-// index that was read from Raft may never come by here. A caller that waits for such an
-// index polls Config.AppliedIndex. A caller that waits for a command is woken when
-// it is applied.
+// Raft passes commands and configurations to the FSM, but not no-ops and barriers, so the Machine
+// may never see the index. WaitApplied therefore also polls Config.AppliedIndex. When the index is
+// that of a command, it returns as soon as the command is applied.
 func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	m.mu.Lock()
 	if m.failed != nil {
@@ -36,8 +35,8 @@ func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	return err
 }
 
-// await waits for a waiter's turn, asking less and less often about indexes
-// that nothing announces.
+// await waits until the waiter is released, or until AppliedIndex reaches its index. It polls
+// AppliedIndex at growing intervals.
 func (m *Machine) await(ctx context.Context, w *waiter) error {
 	if m.cfg.AppliedIndex == nil {
 		select {
@@ -66,17 +65,17 @@ func (m *Machine) await(ctx context.Context, w *waiter) error {
 	}
 }
 
-// waiter is one who waits for an index.
+// waiter is a caller that waits for an index.
 type waiter struct {
 	index uint64
-	place int // in the heap; -1 when out of it
+	place int // in the heap; -1 when it is not in the heap
 	done  chan struct{}
 }
 
-// waiterHeap has the waiter for the lowest index first.
+// waiterHeap is a heap of waiters, ordered by index.
 type waiterHeap struct{ all []*waiter }
 
-// release wakes everybody up to an index.
+// release wakes all waiters up to an index.
 func (h *waiterHeap) release(index uint64) {
 	for len(h.all) > 0 && h.all[0].index <= index {
 		close(heap.Pop(h).(*waiter).done)

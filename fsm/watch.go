@@ -7,21 +7,20 @@ import (
 	"rmd/fsm/event"
 )
 
-// Batch is one applied entry as a watch sees it. Its events are shared with
-// other watches: nobody may change them.
+// Batch is one applied entry, as a watch returns it. Watches share the events, so callers must not
+// change them.
 type Batch struct {
 	Index     uint64
 	Term      uint64
-	NowMillis int64 // the state's clock after it
+	NowMillis int64 // the state's clock after the entry
 	Events    []event.Event
 }
 
-// decodedBatches is how many batches are kept decoded. A watch that keeps up
-// reads them as they were applied; they take several times their bytes.
+// decodedBatches is the number of batches that stay decoded. Watches that keep up need not decode
+// them. Decoded batches take several times the memory of their bytes.
 const decodedBatches = 16
 
-// recentBatch is a batch as it is kept: its bytes, and while it is one of the
-// last few its events.
+// recentBatch is a kept batch: its bytes and, if it is one of the last decodedBatches, its events.
 type recentBatch struct {
 	index, term uint64
 	nowMillis   int64
@@ -29,12 +28,12 @@ type recentBatch struct {
 	events      []event.Event
 }
 
-// recentRing keeps the last batches within bounds of number and bytes. Batches
-// are counted from the machine's start; first is the number of the oldest kept.
+// recentRing keeps the last batches, bounded by number and bytes. The batches since the start of
+// the machine have consecutive numbers; first is the number of the oldest kept batch.
 type recentRing struct {
 	batchesMax, bytesMax int
 
-	batches []recentBatch // those before start are gone
+	batches []recentBatch // those before start are dropped
 	start   int
 	bytes   int
 	first   uint64
@@ -55,7 +54,7 @@ func (r *recentRing) add(b recentBatch) {
 	r.wake()
 }
 
-// drop forgets the oldest batch and closes the gap when it has become half.
+// drop drops the oldest batch. When half of the slice is unused, drop moves the rest to the front.
 func (r *recentRing) drop() {
 	b := &r.batches[r.start]
 	r.floor = b.index
@@ -70,8 +69,8 @@ func (r *recentRing) drop() {
 	}
 }
 
-// reset forgets everything: the state now comes from a snapshot at floor. The
-// number left out makes every subscriber resync, also one that had read all.
+// reset drops all batches after the state was replaced by a snapshot with index floor. It skips a
+// number, so that every subscriber gets ErrTooOld, even one that has read all batches.
 func (r *recentRing) reset(floor uint64) {
 	r.first = r.end() + 1
 	clear(r.batches)
@@ -81,10 +80,10 @@ func (r *recentRing) reset(floor uint64) {
 
 func (r *recentRing) len() int { return len(r.batches) - r.start }
 
-// end is the number of the next batch.
+// end returns the number of the next batch.
 func (r *recentRing) end() uint64 { return r.first + uint64(r.len()) }
 
-// wake tells subscribers that wait.
+// wake wakes all waiting subscribers.
 func (r *recentRing) wake() {
 	if r.waiting {
 		close(r.moved)
@@ -92,15 +91,15 @@ func (r *recentRing) wake() {
 	}
 }
 
-// Subscription reads applied batches in order. It holds no queue of its own: a
-// watcher that falls behind what is kept gets ErrTooOld and must start again.
+// Subscription reads applied batches in order. It has no queue of its own: a subscriber that falls
+// behind the kept batches gets ErrTooOld and must start again.
 type Subscription struct {
 	m    *Machine
 	next uint64 // number of the next batch
 }
 
-// Watch subscribes to the batches after index from, which the watcher has;
-// 0 is from now on. A TooOldError tells where a watch may start.
+// Watch subscribes to the batches after index from, or to future batches if from is 0. It returns a
+// TooOldError if batches after from are no longer kept.
 func (m *Machine) Watch(from uint64) (*Subscription, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,7 +120,7 @@ func (m *Machine) Watch(from uint64) (*Subscription, error) {
 	return s, nil
 }
 
-// Next returns the next batch, waiting for it if need be.
+// Next returns the next batch. It waits until there is one or ctx is done.
 func (s *Subscription) Next(ctx context.Context) (*Batch, error) {
 	for {
 		kept, moved, err := s.take()
@@ -139,7 +138,7 @@ func (s *Subscription) Next(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// take returns the next batch, or a channel that is closed when there is news.
+// take returns the next batch, or a channel that will be closed when there is one.
 func (s *Subscription) take() (recentBatch, <-chan struct{}, error) {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
@@ -162,7 +161,7 @@ func (b recentBatch) decode() (*Batch, error) {
 	if b.events == nil {
 		d, err := event.Decode(b.data)
 		if err != nil {
-			return nil, fmt.Errorf("decode batch at index %d: %w", b.index, err) // it was applied
+			return nil, fmt.Errorf("decode batch at index %d: %w", b.index, err) // cannot happen: the batch was applied
 		}
 		b.events = d.Events
 	}

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// AccessTokenSet makes an access token, or replaces the one of that name. Only
-// the SHA-256 of the token is kept.
+// AccessTokenSet adds an access token or replaces the one with the same name. The log has only the
+// SHA-256 hash of the token.
 type AccessTokenSet struct {
 	Name          string
 	Hash          []byte
@@ -15,7 +15,7 @@ type AccessTokenSet struct {
 	By            string
 }
 
-// AccessTokenRevoked forgets an access token.
+// AccessTokenRevoked removes an access token.
 type AccessTokenRevoked struct{ Name string }
 
 // AutopilotSet replaces the settings of the automatic care of replicas.

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// ApplicationSubmitted admits an application to a leaf queue. App is its
-// sequence number, which names it in all later events.
+// ApplicationSubmitted adds an application to a leaf queue. App is its sequence number, which
+// identifies it in all later events.
 type ApplicationSubmitted struct {
 	App            uint32
 	Name           string
@@ -21,24 +21,25 @@ type ApplicationSubmitted struct {
 	MaxAttempts    uint32
 	LifetimeMillis int64
 	ValidityMillis int64
-	// Context is the submission context of the port that took it, opaque here.
+	// Context is the submission context as encoded by the port that received it; the state does not
+	// decode it.
 	Context []byte
-	// AMPlaces are the hosts and racks that the AM is asked at; with AMStrict it
-	// may run nowhere else.
+	// AMPlaces are the hosts and racks at which to ask for the AM. If AMStrict is set, the AM may
+	// run only there.
 	AMPlaces []yarn.Place
 	AMStrict bool
 }
 
-// ApplicationPlaced says which placement rule sent a submitted application to its queue.
+// ApplicationPlaced records which placement rule chose a submitted application's queue.
 type ApplicationPlaced struct {
 	App  uint32
-	Rule uint32 // from 1, of the configuration in force
-	Text string // that rule
-	Why  string // why the queue of the rule could not be used, if its fallback placed
-	For  string // the user of a tag, for whom it was placed; empty: its own user
+	Rule uint32 // from 1, in the configuration in force
+	Text string // the text of the rule
+	Why  string // why the rule's own queue could not be used, if the rule's fallback was used
+	For  string // the user, named by a tag, for whom it was placed; empty: the submitting user
 }
 
-// ApplicationEnded ends an application for good. Its attempt has ended before.
+// ApplicationEnded ends an application. Its last attempt must have ended before.
 type ApplicationEnded struct {
 	App         uint32
 	State       yarn.ApplicationState
@@ -46,8 +47,7 @@ type ApplicationEnded struct {
 	Diagnostics string
 }
 
-// ApplicationMoved takes an application with its containers and reservations to
-// another leaf queue.
+// ApplicationMoved moves an application with its containers and reservations to another leaf queue.
 type ApplicationMoved struct {
 	App   uint32
 	Queue string
@@ -59,22 +59,22 @@ type ApplicationReprioritized struct {
 	Priority int32
 }
 
-// ApplicationForgotten drops an ended application.
+// ApplicationForgotten removes an ended application.
 type ApplicationForgotten struct{ App uint32 }
 
-// AttemptStarted begins attempt number Attempt. NonRunnable says that a limit
-// on parallel applications keeps it out of the queue for now.
+// AttemptStarted begins an attempt. NonRunnable means that a limit on parallel applications holds
+// the attempt back. A second event for the same attempt, without NonRunnable, ends that.
 type AttemptStarted struct {
 	App         uint32
 	Attempt     uint32
 	NonRunnable bool
 }
 
-// AttemptActivated admits the current attempt to the scheduling passes: its AM
-// counts in the queue's AM share from here on.
+// AttemptActivated makes the current attempt eligible for scheduling passes. Its AM counts in the
+// AM limits from then on.
 type AttemptActivated struct{ App uint32 }
 
-// AttemptRegistered says that the AM has registered.
+// AttemptRegistered records that the AM has registered.
 type AttemptRegistered struct {
 	App         uint32
 	Host        string
@@ -82,8 +82,8 @@ type AttemptRegistered struct {
 	TrackingURL string
 }
 
-// AttemptEnded ends the current attempt. Its reservations are cancelled and its
-// asks dropped before; containers are kept only with Keep.
+// AttemptEnded ends the current attempt and drops its asks. Its reservations must have been
+// cancelled before and, unless Keep is set, its containers must have ended.
 type AttemptEnded struct {
 	App         uint32
 	Final       yarn.FinalStatus
@@ -93,32 +93,32 @@ type AttemptEnded struct {
 	TrackingURL string
 }
 
-// ResponseRecorded closes one allocate call: containers allocated and
-// completions not yet told are delivered with Response, those delivered with an
-// earlier one are acknowledged and, where they have ended, forgotten.
+// ResponseRecorded records an allocate response. The response delivers allocations and completions
+// that no response has delivered yet. It acknowledges what earlier responses delivered, and frees
+// acknowledged containers that have completed.
 type ResponseRecorded struct {
 	App      uint32
 	Response int32
 }
 
-// ApplicationIDGiven reserves the next application id.
+// ApplicationIDGiven uses up the next application id.
 type ApplicationIDGiven struct{ App uint32 }
 
-// ApplicationIDsReserved reserves the next Count application ids, from App on, for the leader that
-// proposed it: it hands them out one by one, and no other leader does.
+// ApplicationIDsReserved reserves Count application ids, beginning with App, for the leader that
+// proposed the event. Only this leader hands them out.
 type ApplicationIDsReserved struct{ App, Count uint32 }
 
-// ApplicationLifetimeChanged bounds an application's time since its submission.
+// ApplicationLifetimeChanged sets an application's maximum lifetime, counted from its submission.
 type ApplicationLifetimeChanged struct {
 	App            uint32
 	LifetimeMillis int64
 }
 
-// AttemptLaunched says that a node took the current attempt's AM.
+// AttemptLaunched records that a node has started the current attempt's AM.
 type AttemptLaunched struct{ App uint32 }
 
-// AttemptUnregistered says that the AM has done its work; the attempt ends when
-// its container does.
+// AttemptUnregistered records that the AM has finished its work. The attempt ends when the AM's
+// container ends.
 type AttemptUnregistered struct {
 	App         uint32
 	Final       yarn.FinalStatus
@@ -126,11 +126,11 @@ type AttemptUnregistered struct {
 	TrackingURL string
 }
 
-// AttemptResynced says that the AM registered again: its asks and what it has
-// not been told are void, its responses count from 0.
+// AttemptResynced records that the AM has registered again. It drops the asks and restarts the
+// count of responses at 0.
 type AttemptResynced struct{ App uint32 }
 
-// AttemptReported is what an AM says of itself now and then. Progress is in
+// AttemptReported records the progress and tracking URL that an AM has reported. Progress is in
 // hundredths of a percent.
 type AttemptReported struct {
 	App         uint32

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// AskChanged replaces what an application asks under one key and resource name
-// (a host, a rack, or "*"). A count of 0 for "*" drops the whole key.
+// AskChanged replaces an application's ask under one key for one resource name (a host, a rack, or
+// "*"). A count of 0 for "*" drops all asks under the key.
 type AskChanged struct {
 	App   uint32
 	Key   yarn.SchedulerKey
@@ -16,16 +16,15 @@ type AskChanged struct {
 	Relax bool
 }
 
-// BlacklistChanged adds and removes hosts and racks of an application's
-// blacklist.
+// BlacklistChanged adds hosts and racks to an application's blacklist and removes others from it.
 type BlacklistChanged struct {
 	App    uint32
 	Add    []string
 	Remove []string
 }
 
-// AskCountersUpdated sets the counters that decide about one key: the scheduling
-// opportunities it missed and the re-reservations it had. One a key and batch.
+// AskCountersUpdated sets the counters of one key: missed scheduling opportunities and
+// re-reservations. A batch has at most one such event per key.
 type AskCountersUpdated struct {
 	App            uint32
 	Key            yarn.SchedulerKey

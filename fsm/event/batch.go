@@ -12,59 +12,59 @@ import (
 // Format is the batch format this build writes; it reads every earlier one.
 const Format = 1
 
-// Level is the feature level of this build: the highest whose events it knows.
+// Level is the feature level of this build: the highest level whose events the build knows.
 const Level = 3
 
-// LevelResize is the level from which containers change their size.
+// LevelResize is the level from which containers can change their size.
 const LevelResize = 2
 
-// LevelIDBlocks is the level from which ids of applications are reserved many at a time.
+// LevelIDBlocks is the level from which application ids are reserved in blocks.
 const LevelIDBlocks = 3
 
-// LevelRemovals is the level from which nodes keep completed containers until their AMs have heard
-// of the end.
+// LevelRemovals is the level from which nodes keep completed containers until the AMs have
+// acknowledged the completions.
 const LevelRemovals = 3
 
-// LevelAudit is the level from which the state keeps the audit, and inputs that are
-// forwarded say who asks.
+// LevelAudit is the level from which the state keeps the audit, and forwarded inputs name the
+// caller.
 const LevelAudit = 3
 
-// LevelForgottenNodes is the level from which nodes are forgotten and their numbers used again.
+// LevelForgottenNodes is the level from which nodes are forgotten and their numbers are reused.
 const LevelForgottenNodes = 3
 
 // LevelLabels is the level from which nodes have labels.
 const LevelLabels = 3
 
-// LevelPreemption is the level from which containers are warned and ended for the sake of others.
+// LevelPreemption is the level from which containers are warned and preempted.
 const LevelPreemption = 3
 
-// LevelNodeTimes is the level from which the state keeps since when it knows a node, and since when
-// the node drains.
+// LevelNodeTimes is the level from which the state records when a node was added and when its drain
+// began.
 const LevelNodeTimes = 3
 
-// LevelKeyOwners is the level from which idempotency keys are remembered with their owners.
+// LevelKeyOwners is the level from which idempotency keys are stored with their owners.
 const LevelKeyOwners = 3
 
-// LevelLengths is the level from which the state keeps how long containers ran.
+// LevelLengths is the level from which the state records how long containers ran.
 const LevelLengths = 3
 
-// LevelPlacements is the level from which the state keeps which rule placed an application.
+// LevelPlacements is the level from which the state records which rule placed an application.
 const LevelPlacements = 3
 
-// LevelDynamicQueues is the level from which submissions create queues.
+// LevelDynamicQueues is the level from which submissions can create queues.
 const LevelDynamicQueues = 3
 
-// LevelGangs is the level from which applications have gangs.
+// LevelGangs is the level from which applications can have gangs.
 const LevelGangs = 3
 
-// LevelLeases is the level from which the idle room of reserved nodes is lent.
+// LevelLeases is the level from which reservations lend the idle room of their nodes.
 const LevelLeases = 3
 
-// LevelImport is the level from which a cluster may take applications over from another
+// LevelImport is the level from which a cluster can take over applications from another
 // ResourceManager.
 const LevelImport = 3
 
-// Errors of decoding a batch.
+// Errors of Decode.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")
 	ErrFormat       = errors.New("batch format is newer than this build")
@@ -80,15 +80,14 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Batch is the content of one log entry. Sequence counts the batches of one
-// leadership; it says nothing about the log index.
+// Batch is the content of one log entry. Package fsm defines the meaning of Sequence.
 type Batch struct {
 	Level    uint32
 	Sequence uint64
 	Events   []Event
 }
 
-// Writer builds a batch's bytes event by event.
+// Writer encodes a batch event by event.
 type Writer struct {
 	body  codec.Coder
 	kind  uint16 // of the event appended last
@@ -103,13 +102,13 @@ func (w *Writer) Append(e Event) {
 	w.count++
 }
 
-// Count is the number of events appended since the last Finish.
+// Count returns the number of events appended since the last Finish.
 func (w *Writer) Count() int { return w.count }
 
-// Size is the number of bytes appended since the last Finish.
+// Size returns the number of bytes appended since the last Finish.
 func (w *Writer) Size() int { return w.body.Len() }
 
-// Finish returns the batch's bytes, which the caller owns, and starts again.
+// Finish returns the encoded batch, which the caller owns, and resets the writer.
 func (w *Writer) Finish(level uint32, sequence uint64) []byte {
 	var c codec.Coder
 	c.Reset(make([]byte, 0, w.body.Len()+32))
@@ -131,7 +130,7 @@ func header(c *codec.Coder, level uint32, sequence uint64, count int) {
 	c.U32(&n)
 }
 
-// Encode returns the bytes of a batch.
+// Encode returns the encoded batch.
 func (b *Batch) Encode() []byte {
 	var w Writer
 	for _, e := range b.Events {
@@ -140,8 +139,8 @@ func (b *Batch) Encode() []byte {
 	return w.Finish(b.Level, b.Sequence)
 }
 
-// Decode reads a batch. The error names the event and byte where it went
-// wrong; ErrUnknownEvent and ErrFormat mean that a newer build wrote it.
+// Decode decodes a batch. The error names the event and the byte offset at fault. ErrUnknownEvent
+// and ErrFormat mean that a newer build wrote the batch.
 func Decode(data []byte) (*Batch, error) {
 	if len(data) < minBatch || data[0] != magic0 || data[1] != magic1 {
 		return nil, ErrNotBatch

@@ -74,7 +74,7 @@ func TestWriterStartsAgainAfterFinish(t *testing.T) {
 	}
 }
 
-// sealed puts a right checksum behind a body.
+// sealed appends the correct checksum to a body.
 func sealed(body []byte) []byte {
 	return binary.BigEndian.AppendUint32(body, crc32.Checksum(body, castagnoli))
 }
@@ -121,7 +121,7 @@ func flip(data []byte, at int) []byte {
 	return data
 }
 
-// TestEveryFlippedBitIsSeen damages each bit of a batch in turn.
+// TestEveryFlippedBitIsSeen checks that Decode rejects a batch in which any single bit is flipped.
 func TestEveryFlippedBitIsSeen(t *testing.T) {
 	good := (&Batch{Level: 1, Sequence: 1, Events: []Event{sample(KindApplicationSubmitted)}}).Encode()
 	for i := range good {
@@ -135,8 +135,8 @@ func TestEveryFlippedBitIsSeen(t *testing.T) {
 	}
 }
 
-// TestEventsAreEncodedWhileOthersRead lets watchers encode one event at once;
-// the race detector must have nothing to say.
+// TestEventsAreEncodedWhileOthersRead encodes the same events in two goroutines, as watches do. It
+// is for the race detector.
 func TestEventsAreEncodedWhileOthersRead(t *testing.T) {
 	var all []Event
 	for _, k := range Kinds() {
@@ -149,9 +149,9 @@ func TestEventsAreEncodedWhileOthersRead(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzDecode holds that any bytes give events or an error, and that what is
-// taken has one form only. Half of the inputs get a right checksum, so that the
-// fuzzer reaches the records.
+// FuzzDecode checks that any bytes give events or an error, and that accepted bytes are the only
+// encoding of their events. Half of the inputs get a correct checksum, so that the fuzzer reaches
+// the records.
 func FuzzDecode(f *testing.F) {
 	for _, k := range Kinds() {
 		data := (&Batch{Level: 1, Sequence: 1, Events: []Event{sample(k)}}).Encode()
@@ -185,8 +185,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// TestEventsOfABatchAreApart decodes more events of each kind than one array
-// holds, mixed: each is its own.
+// TestEventsOfABatchAreApart decodes more events of each kind than one array of maker has, in mixed
+// order, and checks that events do not share memory.
 func TestEventsOfABatchAreApart(t *testing.T) {
 	var want Batch
 	for i := range 3 * makeAtOnce {
@@ -214,7 +214,7 @@ func TestEventsOfABatchAreApart(t *testing.T) {
 	}
 }
 
-// BenchmarkDecode reads a batch as full load writes it.
+// BenchmarkDecode decodes a batch as it occurs under full load.
 func BenchmarkDecode(b *testing.B) {
 	var batch Batch
 	for i := range 200 {

@@ -2,12 +2,12 @@ package event
 
 import "rmd/internal/codec"
 
-// TimeAdvanced moves the state's clock. It is the first event of an input that
-// changes something; NowMillis (Unix) never runs backwards, also across leaders.
+// TimeAdvanced sets the state's clock. It is the first event of every input that changes something.
+// NowMillis (Unix) never decreases, not even across leaders.
 type TimeAdvanced struct{ NowMillis int64 }
 
-// ClusterInitialized is the first event of a cluster: its identity, the
-// timestamp in its application ids, and the feature level it starts at.
+// ClusterInitialized is the first event of a cluster. It has the cluster's identity, the timestamp
+// of its application ids, and its first feature level.
 type ClusterInitialized struct {
 	ClusterID        string
 	ClusterTimestamp int64
@@ -17,34 +17,35 @@ type ClusterInitialized struct {
 // LevelRaised raises the feature level.
 type LevelRaised struct{ Level uint32 }
 
-// EpochRaised marks a restore from backup or a recovery by hand: container ids
-// and application timestamps made later can never meet older ones.
+// EpochRaised follows a restore from backup or a manual recovery. Container and application ids
+// given later differ from all earlier ones.
 type EpochRaised struct {
 	Epoch            uint32
 	ClusterTimestamp int64
 	Why              string
 }
 
-// AuditDone begins the result of an action that was done; others are refusals.
+// AuditDone is the prefix of the result of an action that was done. Other results are refusals.
 const AuditDone = "done"
 
-// Audited records an administrator's action.
+// Audited records an action of an operator, or a call that was refused.
 type Audited struct {
 	Who, From, Action, Target, Result string
 }
 
-// RequestRecorded remembers the answer of a call that carried an idempotency
-// key, so that its repetition gets the same answer.
+// RequestRecorded stores the reply to a call with an idempotency key, so that a repeated call gets
+// the same reply.
 type RequestRecorded struct {
 	Key      string
 	BodyHash uint64
 	Reply    []byte
 }
 
-// RequestsForgotten drops the oldest Count remembered calls.
+// RequestsForgotten removes the Count oldest stored requests.
 type RequestsForgotten struct{ Count uint32 }
 
-// JoinTokenCreated admits one new replica. Only the hash of the token is kept.
+// JoinTokenCreated adds a token with which one new replica may join. The log has only the hash of
+// the token.
 type JoinTokenCreated struct {
 	Hash          []byte
 	Voter         bool
@@ -52,13 +53,13 @@ type JoinTokenCreated struct {
 	CreatedBy     string
 }
 
-// JoinTokenUsed marks a token as spent.
+// JoinTokenUsed marks a join token as used.
 type JoinTokenUsed struct {
 	Hash []byte
 	By   string
 }
 
-// JoinTokensExpired drops tokens whose time is over at the state's clock.
+// JoinTokensExpired removes the tokens that have expired on the state's clock.
 type JoinTokensExpired struct{}
 
 func (*TimeAdvanced) Kind() Kind       { return KindTimeAdvanced }

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// ContainerRef names a container within the cluster: application sequence,
-// attempt and YARN's container number.
+// ContainerRef identifies a container by its application's sequence number, its attempt and YARN's
+// container number.
 type ContainerRef struct {
 	App     uint32
 	Attempt uint32
@@ -20,8 +20,8 @@ func (r *ContainerRef) Code(c *codec.Coder) {
 	c.U64(&r.Number)
 }
 
-// ContainerAllocated grants a container of the current attempt on a node. It
-// consumes one of the key's asks at the locality given; its size is the key's.
+// ContainerAllocated allocates a container of the current attempt on a node. It subtracts one
+// container from the ask under Key at the given locality. The size is that of the ask.
 type ContainerAllocated struct {
 	App      uint32
 	Number   uint64
@@ -31,32 +31,32 @@ type ContainerAllocated struct {
 	AM       bool
 }
 
-// ContainerLent grants a container in the idle room of a reserved node. The reservation may ask for the
-// room back, unless the container has NoLease.
+// ContainerLent allocates a container in the idle room of a reserved node. Unless the deadline is
+// NoLease, the reservation may recall the room.
 type ContainerLent struct {
 	ContainerAllocated
 	Reservation    uint64
-	DeadlineMillis int64 // when the container ends at the latest; 0: whenever the room is needed
+	DeadlineMillis int64 // when the container ends at the latest; 0: when the reservation needs the room; or NoLease
 }
 
-// NoLease stands for the deadline of a container that takes nothing which the reservation waits for.
+// NoLease is the deadline of a container that uses nothing for which the reservation waits.
 const NoLease = -1
 
-// ContainerLaunched says that the node has reported the container running.
+// ContainerLaunched records that the node has reported the container as running.
 type ContainerLaunched struct{ Container ContainerRef }
 
-// ContainerReleased ends a container by decision of the ResourceManager while
-// its node still holds it: application, user and queue get their share back,
-// the node's share waits for the node's own report.
+// ContainerReleased ends a container by a decision of the ResourceManager while the container still
+// runs on its node. Its size no longer counts for application, user and queue. It counts on the
+// node until the node reports the completion.
 type ContainerReleased struct {
 	Container   ContainerRef
 	ExitStatus  int32
 	Diagnostics string
 }
 
-// ContainerCompleted ends a container and frees the node's share. After a
-// ContainerReleased it frees the node's share alone. Restore puts the ask back
-// that it consumed: the container was lost before its AM had it.
+// ContainerCompleted ends a container and frees its room on the node. After a ContainerReleased it
+// only frees the room. If Restore is set, the container was lost before its AM received it, and its
+// ask is restored.
 type ContainerCompleted struct {
 	Container   ContainerRef
 	ExitStatus  int32
@@ -64,40 +64,40 @@ type ContainerCompleted struct {
 	Diagnostics string
 }
 
-// ContainerSignalled asks a node to signal a container (YARN's number of the
-// command); 0: the node has had it.
+// ContainerSignalled sets the signal that the node must send to a container (YARN's number of the
+// command). 0 means that the node has received the signal.
 type ContainerSignalled struct {
 	Container ContainerRef
 	Command   uint8
 }
 
-// ContainerResizeAsked sets what a running container is to grow to: a hidden ask
-// for the difference, on the container's own node alone. A size that the
-// container has already takes the ask back.
+// ContainerResizeAsked sets the size to which a running container is to be increased. It creates a
+// hidden ask for the difference, which only the container's own node can serve. If Size is the
+// container's present size, it drops the hidden ask.
 type ContainerResizeAsked struct {
 	Container ContainerRef
 	Size      yarn.Resource
 }
 
-// ContainerIncreased grants what a container was to grow by. Its version is one
-// more, and so it is with each change of its size.
+// ContainerIncreased grants the increase for which the hidden ask asks. Each size change raises the
+// container's version by one.
 type ContainerIncreased struct{ Container ContainerRef }
 
-// ContainerDecreased gives a container another size, no larger in any kind; what
-// it was to grow by is not asked any more.
+// ContainerDecreased gives a container a size that is no larger in any kind, and drops its hidden
+// ask.
 type ContainerDecreased struct {
 	Container ContainerRef
 	Size      yarn.Resource
 }
 
-// ContainerSizeReported is a node's word of how large a container is there.
+// ContainerSizeReported records the size of a container that its node has reported.
 type ContainerSizeReported struct {
 	Container ContainerRef
 	Size      yarn.Resource
 }
 
-// ResizeAcked says that a node has had the order to give a container the
-// size of a version.
+// ResizeAcked records that a node has received the command to give a container the size of a
+// version.
 type ResizeAcked struct {
 	Container ContainerRef
 	Version   int32

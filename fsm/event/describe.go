@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// mostDescribed is how many bytes of a description are given.
+// mostDescribed is the largest length of a description in bytes, without the list of hidden fields.
 const mostDescribed = 600
 
-// Describe writes an event on one line, for messages. Of bytes it gives only the number: they are
-// keys, tokens' hashes and submission contexts.
+// Describe returns an event on one line, for messages. It shows only the length of byte slices,
+// because they are keys, hashes of tokens and submission contexts.
 func Describe(e Event) string {
 	v := reflect.New(reflect.TypeOf(e).Elem()).Elem()
 	v.Set(reflect.ValueOf(e).Elem())

@@ -1,9 +1,8 @@
 // Package event defines the events of the log: their types, their numbers and their bytes.
 //
 // An event is a fact that has been decided: "container 7 of application 12 was allocated on node
-// 3". Its name is in the past tense. It has identifiers, not reasons. No event has a time of its
-// own except TimeAdvanced: only that event moves the state's clock, so everything after it in the
-// log happened at that time.
+// 3". Its name is in the past tense. No event has a time of its own except TimeAdvanced: only that
+// event moves the state's clock, so everything after it in the log happened at that time.
 //
 // Numbers are append-only and never reused. testdata has golden bytes of each event. Decoding is
 // total: any bytes give events or an error.

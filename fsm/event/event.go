@@ -9,10 +9,10 @@ import (
 // Kind is the number of an event type in the log.
 type Kind uint16
 
-// Event is one typed outcome.
+// Event is one decision or fact in the log.
 type Event interface {
 	Kind() Kind
-	// Code encodes or decodes the fields, in an order that never changes.
+	// Code encodes or decodes the fields. Their order never changes.
 	Code(c *codec.Coder)
 }
 
@@ -119,7 +119,7 @@ const (
 	KindGangEnded    Kind = 113
 )
 
-// spec ties a number to its name and type; one table, no registration.
+// spec has the name of an event type and a function that makes an empty event.
 type spec struct {
 	name string
 	make func() Event
@@ -132,7 +132,7 @@ func of[T any, P interface {
 	return spec{name, func() Event { return P(new(T)) }}
 }
 
-// specs is the whole vocabulary.
+// specs has all event types.
 var specs = map[Kind]spec{
 	KindTimeAdvanced:               of[TimeAdvanced]("TimeAdvanced"),
 	KindClusterInitialized:         of[ClusterInitialized]("ClusterInitialized"),
@@ -218,7 +218,7 @@ var specs = map[Kind]spec{
 	KindGangEnded:                  of[GangEnded]("GangEnded"),
 }
 
-// String is the event type's name.
+// String returns the name of the event type.
 func (k Kind) String() string {
 	if s, ok := specs[k]; ok {
 		return s.name
@@ -226,7 +226,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Event(%d)", uint16(k))
 }
 
-// New makes an empty event of a kind; nil when the number is unknown.
+// New returns an empty event of a kind, or nil if the kind is unknown.
 func New(k Kind) Event {
 	if s, ok := specs[k]; ok {
 		return s.make()
@@ -234,7 +234,7 @@ func New(k Kind) Event {
 	return nil
 }
 
-// Kinds lists every known number in ascending order.
+// Kinds returns all known kinds in ascending order.
 func Kinds() []Kind {
 	var out []Kind
 	for k := Kind(0); k < 256; k++ {

@@ -5,31 +5,31 @@ import (
 	"rmd/yarn"
 )
 
-// GangDeclared says which containers of an application start together or not at all. It replaces the
-// gang that the application had, and begins its wait again.
+// GangDeclared declares which containers of an application start together or not at all. It
+// replaces an earlier gang of the application.
 type GangDeclared struct {
 	App  uint32
 	Gang yarn.Gang
 }
 
-// GangReserved holds a node for members of a gang, though some may fit already. Nothing is charged for
-// it: its room may be in use still. All reservations of a gang are made in one batch, for all of its
-// members together.
+// GangReserved reserves a node for members of a gang, even if some of them fit there already. It
+// charges nothing, because the room may still be in use. The reservations for all members of a gang
+// are made in one batch.
 type GangReserved struct {
 	Reservation uint64
 	App         uint32
-	Number      uint64 // of a container, as ReservationMade has it
+	Number      uint64 // container number, as in ReservationMade
 	Node        uint32
 	Members     uint32
-	// ExpectedMillis is when the nodes of the gang were expected to have room for it.
+	// ExpectedMillis is when the gang's nodes are expected to have enough room.
 	ExpectedMillis int64
 }
 
-// GangStarted precedes the ContainerAllocated of all members of a gang, which follow in the same
+// GangStarted comes before the ContainerAllocated events of all members of the gang, in the same
 // batch.
 type GangStarted struct{ App uint32 }
 
-// GangEnded says that a gang is none any more: what it waits for is served one by one.
+// GangEnded ends a gang without starting it. Its ask is then served container by container.
 type GangEnded struct {
 	App   uint32
 	Cause yarn.GangEnd

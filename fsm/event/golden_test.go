@@ -17,9 +17,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files of the current format again")
 
-// Golden files hold a batch of one event: the event as JSON, then the bytes in
-// hex. There is a folder for each batch format ever released; files of earlier
-// formats are never written again, only read.
+// A golden file has a batch of one event: the event as JSON and the bytes in hex. There is a folder
+// for each released batch format. Files of earlier formats are only read, never rewritten.
 const (
 	goldenLevel    = 1
 	goldenSequence = 300
@@ -29,7 +28,7 @@ func goldenPath(format int, k Kind) string {
 	return filepath.Join("testdata", fmt.Sprintf("v%d", format), k.String()+".golden")
 }
 
-// sample is an event of a kind with a value of its own in every field.
+// sample returns an event of a kind with a different value in every field.
 func sample(k Kind) Event {
 	e := New(k)
 	codectest.Distinct(e)
@@ -66,7 +65,7 @@ func TestGoldenBytesOfTheCurrentFormat(t *testing.T) {
 	}
 }
 
-// TestGoldenFilesOfEveryFormatAreRead reads what any released build has written.
+// TestGoldenFilesOfEveryFormatAreRead decodes what every released build has written.
 func TestGoldenFilesOfEveryFormatAreRead(t *testing.T) {
 	seen := map[string]bool{}
 	for format := 1; format <= Format; format++ {
@@ -106,8 +105,8 @@ func TestGoldenFilesOfEveryFormatAreRead(t *testing.T) {
 	}
 }
 
-// TestEveryNumberHasItsType holds the table of numbers against the types that it
-// makes; the golden bytes hold the numbers themselves.
+// TestEveryNumberHasItsType compares the table of kinds with the types that it makes. The golden
+// bytes pin the numbers themselves.
 func TestEveryNumberHasItsType(t *testing.T) {
 	if len(Kinds()) != len(specs) {
 		t.Errorf("Kinds lists %d of %d", len(Kinds()), len(specs))
@@ -131,7 +130,7 @@ func TestEveryNumberHasItsType(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsInTheBytes changes each field by itself: the bytes change.
+// TestEveryFieldIsInTheBytes checks that a change of any field changes the bytes.
 func TestEveryFieldIsInTheBytes(t *testing.T) {
 	for _, k := range Kinds() {
 		whole := (&Batch{Events: []Event{sample(k)}}).Encode()

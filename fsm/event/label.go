@@ -8,17 +8,18 @@ import (
 // Label is a node label of the cluster.
 type Label struct {
 	Name      string
-	Exclusive bool // its nodes are never lent to asks without a label
+	Exclusive bool // asks without a label may not use its nodes
 }
 
-// LabelsSet adds labels to the cluster's, or changes whether they are exclusive.
+// LabelsSet adds labels to the cluster's collection, or changes whether they are exclusive.
 type LabelsSet struct{ Labels []Label }
 
-// LabelsRemoved takes labels away. What has one of them on the map of nodes has none then.
+// LabelsRemoved removes labels from the cluster's collection, and from the nodes that are mapped to
+// them.
 type LabelsRemoved struct{ Names []string }
 
-// LabelledNode maps a node to a label; empty: to none. Port 0 stands for a host with all its
-// NodeManagers, registered or not, and takes the place of what is said of each of them.
+// LabelledNode maps a node to a label, or to none if Label is empty. Port 0 means a host with all
+// its NodeManagers, registered or not, and replaces the mappings of its NodeManagers.
 type LabelledNode struct {
 	ID    yarn.NodeID
 	Label string
@@ -27,7 +28,7 @@ type LabelledNode struct {
 // NodesLabelled maps nodes to labels.
 type NodesLabelled struct{ Nodes []LabelledNode }
 
-// AskLabelled says which nodes an ask is for; empty: those without a label.
+// AskLabelled sets the label of the nodes that may serve an ask. Empty means nodes without a label.
 type AskLabelled struct {
 	App   uint32
 	Key   yarn.SchedulerKey
@@ -35,15 +36,15 @@ type AskLabelled struct {
 }
 
 // AskMissesUpdated sets how many offers an ask without a label has missed since a node without a
-// label served it: after enough of them it may use nodes of labels that are not exclusive. One a
-// key and pass.
+// label served it. After enough misses the ask may use nodes with labels that are not exclusive. A
+// pass emits at most one such event per key.
 type AskMissesUpdated struct {
 	App    uint32
 	Key    yarn.SchedulerKey
 	Missed uint32
 }
 
-// ApplicationLabelled gives an application the label of asks that name none, and that of its AM.
+// ApplicationLabelled sets an application's default label for asks, and the label of its AM.
 type ApplicationLabelled struct {
 	App            uint32
 	Label, AMLabel string

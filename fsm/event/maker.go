@@ -1,11 +1,10 @@
 package event
 
-// maker makes the empty events of a batch. Those that a scheduler writes by the
-// thousand come from arrays: they live and die with their batch, one allocation
-// for many.
+// maker makes the empty events of a batch that is decoded. Events of frequent kinds come from
+// arrays, so that one allocation serves many. The arrays live as long as their batch.
 type maker struct {
-	left int    // events of the batch not made yet
-	kind uint16 // of the one read last
+	left int    // events of the batch that are not made yet
+	kind uint16 // of the event read last
 
 	allocated []ContainerAllocated
 	completed []ContainerCompleted
@@ -17,7 +16,7 @@ type maker struct {
 	heard     []NodeHeard
 }
 
-// makeAtOnce bounds one array: a batch has few events of most kinds.
+// makeAtOnce bounds the length of an array, because most batches have few events of a kind.
 const makeAtOnce = 32
 
 // make is New for the next event of the batch.
@@ -45,7 +44,8 @@ func (m *maker) make(k Kind) Event {
 	return New(k)
 }
 
-// next takes an element of an array, of a new one of n when none is left.
+// next returns the next element of the array. If the array is used up, next replaces it by a new
+// one of length n.
 func next[T any](array *[]T, n int) *T {
 	if len(*array) == 0 {
 		*array = make([]T, n)

@@ -5,8 +5,8 @@ import (
 	"rmd/yarn"
 )
 
-// NodeRegistered adds a node, or brings a known one back. Node is its number,
-// given at its first registration and kept until it is forgotten.
+// NodeRegistered adds a node or records that a known node has registered again. Node is the node's
+// number, which it gets at its first registration and keeps until it is forgotten.
 type NodeRegistered struct {
 	Node        uint32
 	ID          yarn.NodeID
@@ -15,25 +15,25 @@ type NodeRegistered struct {
 	Total       yarn.Resource
 	Version     string
 	NodeManager bool
-	// Address is where the node called from; empty when that is not known.
+	// Address is the address from which the node registered; empty: unknown.
 	Address string
-	// HeartbeatSession names this registration among the node's registrations.
+	// HeartbeatSession identifies this registration.
 	HeartbeatSession uint64
 }
 
-// NodeHeard says that a node's report was taken in: the heartbeat session that it
-// belongs to, and its number there. What comes after it and is older is late.
+// NodeHeard records the heartbeat session and number of the last report that was accepted from a
+// node. Older reports that arrive later are refused.
 type NodeHeard struct {
 	Node             uint32
 	HeartbeatSession uint64
 	Response         int32
 }
 
-// NodeStateChanged moves a node between its states.
+// NodeStateChanged sets the state of a node.
 type NodeStateChanged struct {
 	Node  uint32
 	State yarn.NodeState
-	// DeadlineMillis ends a drain; 0 is none.
+	// DeadlineMillis is the deadline of a drain; 0: none.
 	DeadlineMillis int64
 	Report         string
 }
@@ -42,25 +42,25 @@ type NodeStateChanged struct {
 type NodeResourceChanged struct {
 	Node  uint32
 	Total yarn.Resource
-	// Set says that an administrator set it; it outlives registrations.
+	// Set means that an administrator set Total. It then outlives registrations.
 	Set bool
 }
 
-// CleanupsAcked says that a node has had the order to clear away what is left of
+// CleanupsAcked records that a node has received the command to clean up after the given
 // applications.
 type CleanupsAcked struct {
 	Node uint32
 	Apps []yarn.ApplicationID
 }
 
-// RemovalsAcked says that a node has had the order to forget the completed containers that were
-// listed for it, up to the one with the number Through.
+// RemovalsAcked records that a node has received the command to forget completed containers, up to
+// number Through of its list.
 type RemovalsAcked struct {
 	Node    uint32
 	Through uint64
 }
 
-// NodeForgotten removes an inactive node. Its number is free for another one.
+// NodeForgotten removes an inactive node. Another node may get its number.
 type NodeForgotten struct {
 	Node uint32
 	ID   yarn.NodeID

@@ -5,21 +5,21 @@ import (
 	"rmd/yarn"
 )
 
-// PreemptionAsked warns a container: unless the warning is withdrawn, the container ends soon after
+// PreemptionAsked warns a container. Unless the warning is withdrawn, the container is ended after
 // the deadline, to make room for a reservation of its node or for another queue.
 type PreemptionAsked struct {
 	Container      ContainerRef
-	Reservation    uint64 // that the room is for; 0: for none
+	Reservation    uint64 // the reservation that needs the room; 0: none
 	Queue          string // path of the leaf that gains
 	Cause          yarn.PreemptionCause
 	DeadlineMillis int64
-	Under          yarn.Resource // by which the gaining queue is under its entitlement
-	Over           yarn.Resource // by which the container's queue is over its entitlement
-	Sets           uint32        // sets of containers that were compared
-	Cost           uint64        // of the set that the container belongs to
+	Under          yarn.Resource // by how much the gaining queue is below its entitlement
+	Over           yarn.Resource // by how much the container's queue is above its entitlement
+	Sets           uint32        // number of sets of containers that were compared
+	Cost           uint64        // cost of the container's set
 }
 
-// PreemptionWithdrawn takes the warning of a container back.
+// PreemptionWithdrawn withdraws the warning of a container.
 type PreemptionWithdrawn struct {
 	Container ContainerRef
 	Cause     yarn.WithdrawalCause

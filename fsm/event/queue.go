@@ -8,51 +8,51 @@ import (
 // Property is one configuration key and its value.
 type Property struct{ Name, Value string }
 
-// QueueDefinition is one queue of a configuration: what the state must know of
-// it. The rest is read from the properties by the planner.
+// QueueDefinition has what the state needs of a queue of the configuration. The planner reads the
+// rest from the properties.
 type QueueDefinition struct {
 	Path  string
 	Leaf  bool
 	State yarn.QueueState
 }
 
-// QueuesConfigured replaces the whole queue configuration. Queues lists the
-// tree depth first, parents before children; queues that are kept keep their
-// use, queues left out must be empty. Dynamic queues stay if their parents do; one that is listed
-// becomes a queue of the configuration.
+// QueuesConfigured replaces the whole queue configuration. Queues lists the tree depth first,
+// parents before children. Queues that remain keep their use. Queues that are no longer listed must
+// be empty. Dynamic queues remain if their parents do. A dynamic queue that is listed becomes an
+// ordinary one.
 type QueuesConfigured struct {
 	Version    uint64
 	Properties []Property
 	Queues     []QueueDefinition
 	Kinds      []string
-	// Dominant says that every resource kind decides, not memory alone.
+	// Dominant means that all resource kinds count, not only memory.
 	Dominant bool
 	Author   string
 	Comment  string
 }
 
-// QueueStateChanged stops, drains or starts a queue.
+// QueueStateChanged sets the state of a queue.
 type QueueStateChanged struct {
 	Path  string
 	State yarn.QueueState
 }
 
-// QueueCreated creates a dynamic queue: one that the configuration does not list. Its settings are
-// those of the templates in the configuration.
+// QueueCreated creates a dynamic queue, which the configuration does not list. Templates in the
+// configuration have its settings.
 type QueueCreated struct {
 	Path  string
 	Leaf  bool
 	State yarn.QueueState
 }
 
-// QueuesRemoved removes dynamic queues that have neither applications nor, but for those that are
-// removed with them, queues below. A queue stands after those below it.
+// QueuesRemoved removes dynamic queues. They must have no applications, and the event must remove
+// all queues below them as well. Paths lists children before their parents.
 type QueuesRemoved struct {
 	Paths []string
 }
 
-// QueuesActivated gives dynamic leaves below parents with auto-create-child-queue the capacity of the
-// template, or takes it from them.
+// QueuesActivated gives the template's capacity to dynamic leaves below parents with
+// auto-create-child-queue (Active), or takes it from them (Inactive).
 type QueuesActivated struct {
 	Active, Inactive []string // paths
 }

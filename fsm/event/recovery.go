@@ -5,19 +5,19 @@ import (
 	"rmd/yarn"
 )
 
-// The events of applications that another ResourceManager has started. Their nodes are not known
-// before they register, and bring the containers with them.
+// These events take over applications that another ResourceManager has started. rmd learns of the
+// nodes and their containers when the nodes register.
 
-// AttemptRecovered says what the state store of another ResourceManager has of the current attempt:
-// the number of its AM's container, and what it had used by then.
+// AttemptRecovered has what the state store of another ResourceManager says of the current attempt:
+// the number of the AM's container, and the resource-seconds used so far.
 type AttemptRecovered struct {
 	App             uint32
 	Master          uint64
 	ResourceSeconds yarn.Resource
 }
 
-// ContainerRecovered adds a container of another ResourceManager that a node brings along when it
-// registers for the first time. The AM knows it.
+// ContainerRecovered adds a container of another ResourceManager, which a node reports when it
+// first registers. The AM already knows the container.
 type ContainerRecovered struct {
 	Container     ContainerRef
 	Node          uint32
@@ -26,8 +26,8 @@ type ContainerRecovered struct {
 	StartedMillis int64
 }
 
-// NodeApplicationRecovered says that a node keeps files of an application though it brings none of
-// its containers along.
+// NodeApplicationRecovered records that a node keeps files of an application although it reports
+// none of its containers.
 type NodeApplicationRecovered struct{ App, Node uint32 }
 
 // Kind implements Event.

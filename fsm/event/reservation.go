@@ -5,10 +5,9 @@ import (
 	"rmd/yarn"
 )
 
-// ReservationMade holds a node for one application's container that does not
-// fit yet. Number is the container number it will become; Reservation is its own
-// identity (r41). Its size is the key's, and the key's re-reservation counter
-// starts again at zero.
+// ReservationMade reserves a node for one application's container that does not fit yet.
+// Reservation is the reservation's own number (r41). Number is the number of the future container.
+// The size is that of the ask under Key, whose re-reservation counter is reset.
 type ReservationMade struct {
 	Reservation uint64
 	App         uint32
@@ -24,17 +23,16 @@ type ReservationFulfilled struct {
 	Locality    yarn.Locality
 }
 
-// ReservationCancelled ends a reservation without a container. After an
-// operator's cancellation the same key may not reserve that node again until the
-// node's free resource changes.
+// ReservationCancelled ends a reservation without a container. After an operator's cancellation the
+// same key cannot reserve that node again until the node's free resources change.
 type ReservationCancelled struct {
 	Reservation uint64
 	Cause       yarn.CancelCause
 }
 
-// ResizeReserved holds a node for what a container on it is to grow by. Such a
-// reservation is fulfilled and cancelled as others are; fulfilled, it makes its
-// container larger.
+// ResizeReserved reserves a node for the increase of a container that runs there. Such a
+// reservation is fulfilled and cancelled like others. If it is fulfilled, the container becomes
+// larger.
 type ResizeReserved struct {
 	Reservation uint64
 	Container   ContainerRef

@@ -7,8 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// MasterKeyCreated makes the next master key of a kind; the first of a kind is in force
-// at once.
+// MasterKeyCreated adds the next master key of a kind. The first key of a kind is in force at once.
 type MasterKeyCreated struct {
 	Which          yarn.KeyKind
 	ID             int32
@@ -16,7 +15,7 @@ type MasterKeyCreated struct {
 	ActivateMillis int64
 }
 
-// String does not tell the secret.
+// String describes the event without the secret key.
 func (e *MasterKeyCreated) String() string {
 	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d}", e.Which, e.ID, e.ActivateMillis)
 }
@@ -33,13 +32,13 @@ type DelegationTokenIssued struct {
 	ExpiresMillis            int64
 }
 
-// DelegationTokenRenewed moves a token's end.
+// DelegationTokenRenewed sets when a token expires.
 type DelegationTokenRenewed struct {
 	Sequence      uint32
 	ExpiresMillis int64
 }
 
-// DelegationTokenEnded forgets a token: cancelled, or expired.
+// DelegationTokenEnded removes a token that was cancelled or has expired.
 type DelegationTokenEnded struct{ Sequence uint32 }
 
 // NodeListsSet replaces the lists of hosts that may and may not register.
