@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// apply applies events that must follow from the state.
+// apply applies events and fails the test if the state rejects one.
 func apply(tb testing.TB, st *state.State, events ...event.Event) {
 	tb.Helper()
 	for _, e := range events {
@@ -22,7 +22,7 @@ func apply(tb testing.TB, st *state.State, events ...event.Event) {
 
 var key = yarn.SchedulerKey{Priority: 1}
 
-// began is a state with two queues and n nodes of 100 GB.
+// began returns a state with two queues and the given number of nodes of 100 GB.
 func began(tb testing.TB, nodes int) *state.State { return beganAt(tb, nodes, event.Level) }
 
 func beganAt(tb testing.TB, nodes int, level uint32) *state.State {
@@ -48,7 +48,7 @@ func beganAt(tb testing.TB, nodes int, level uint32) *state.State {
 	return st
 }
 
-// submit brings an application to where it may get containers.
+// submit submits an application and registers its AM, so that it can get containers.
 func submit(tb testing.TB, st *state.State, app uint32, queue string) {
 	apply(tb, st,
 		&event.ApplicationSubmitted{App: app, Name: fmt.Sprintf("app %d", app), User: "ann", Queue: queue, Type: "TEZ",
@@ -58,7 +58,7 @@ func submit(tb testing.TB, st *state.State, app uint32, queue string) {
 		&event.AttemptRegistered{App: app, Host: "am", RPCPort: 1, TrackingURL: "http://am"})
 }
 
-// grant allocates count containers of memoryMB, from node `first` on, perNode each.
+// grant allocates count containers of memoryMB, perNode on each node, beginning with node first.
 func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, first, perNode int) {
 	apply(tb, st, &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: int64(count), Size: yarn.NewResource(memoryMB, 1), Relax: true})
 	for i := range count {
@@ -66,11 +66,11 @@ func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, fi
 	}
 }
 
-// small is a state with at least one record in every section.
+// small returns a state with at least one record in every section.
 func small(tb testing.TB) *state.State {
 	st := smallResized(tb, event.Level)
 	apply(tb, st, &event.ApplicationIDsReserved{App: st.Meta.NextApp, Count: 1000})
-	finished := event.ContainerRef{App: 3, Attempt: 2, Number: 1} // its node may forget the AM of attempt 1 already
+	finished := event.ContainerRef{App: 3, Attempt: 2, Number: 1} // its node already has the command to forget attempt 1's AM
 	apply(tb, st, &event.RemovalsAcked{Node: 4, Through: 1}, &event.ContainerCompleted{Container: finished})
 	apply(tb, st,
 		&event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "host-1:45454", Result: event.AuditDone},
@@ -83,8 +83,8 @@ func small(tb testing.TB) *state.State {
 	return st
 }
 
-// withDynamicQueues makes a queue for a user, with an application, one that is idle, and one that is
-// removed after its application.
+// withDynamicQueues adds dynamic queues: one with an application, an idle one, and one that is
+// removed after its application has ended.
 func withDynamicQueues(tb testing.TB, st *state.State) {
 	apply(tb, st,
 		&event.QueueCreated{Path: "root.users", State: yarn.QueueRunning},
@@ -98,7 +98,7 @@ func withDynamicQueues(tb testing.TB, st *state.State) {
 		&event.ApplicationEnded{App: ended, State: yarn.AppKilled}, &event.QueuesRemoved{Paths: []string{"root.users.cid"}})
 }
 
-// withGang has the gang of an application hold a node.
+// withGang adds a gang that has reserved a node.
 func withGang(tb testing.TB, st *state.State) {
 	gang := yarn.SchedulerKey{Priority: 8}
 	apply(tb, st, &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: 8, AnyRequest: true, Count: 2, TimeoutMillis: 60_000}},
@@ -107,7 +107,7 @@ func withGang(tb testing.TB, st *state.State) {
 			Members: 2, ExpectedMillis: st.Meta.NowMillis + 1000})
 }
 
-// withLabels labels the node of a running container, and has applications ask for labels.
+// withLabels labels the node of a running container and adds asks for labels.
 func withLabels(tb testing.TB, st *state.State) {
 	key := yarn.SchedulerKey{Priority: 5}
 	id := yarn.NodeID{Host: "host-3", Port: 45454}
@@ -121,8 +121,8 @@ func withLabels(tb testing.TB, st *state.State) {
 		&event.ApplicationPlaced{App: st.Meta.NextApp - 1, Rule: 2, Text: "u:%user:root.%user", Why: "there is no queue \"root.ann\"", For: "eve"})
 }
 
-// withPreemptions has ended one container by preemption, another one for a reservation that still
-// stands, and warns a third one.
+// withPreemptions preempts one container, preempts another one for a reservation that still exists,
+// and warns a third one.
 func withPreemptions(tb testing.TB, st *state.State) {
 	key := yarn.SchedulerKey{Priority: 6}
 	number := st.NextNumber(st.Apps.Get(st.App(1)))
@@ -140,7 +140,7 @@ func withPreemptions(tb testing.TB, st *state.State) {
 		&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted})
 }
 
-// withLease has a container run in room that the reserved node lends.
+// withLease adds a container that runs in the idle room of the reserved node.
 func withLease(tb testing.TB, st *state.State) {
 	key := yarn.SchedulerKey{Priority: 7}
 	apply(tb, st,
@@ -149,7 +149,7 @@ func withLease(tb testing.TB, st *state.State) {
 			Node: st.Reservations.Get(st.Reservation(2)).Node, Locality: yarn.OffSwitch}, Reservation: 2, DeadlineMillis: st.Meta.NowMillis + 60_000})
 }
 
-// smallResized is small as it was in format 2.
+// smallResized returns small as of format 2.
 func smallResized(tb testing.TB, level uint32) *state.State {
 	st := smallAt(tb, level)
 	first := event.ContainerRef{App: 1, Attempt: 1, Number: 1}
@@ -160,7 +160,7 @@ func smallResized(tb testing.TB, level uint32) *state.State {
 	return st
 }
 
-// smallAt is small as far as a level goes; what was added since is left out.
+// smallAt returns small with only the records that exist at the given level.
 func smallAt(tb testing.TB, level uint32) *state.State {
 	st := beganAt(tb, 3, level)
 	submit(tb, st, 1, "root.a")
@@ -192,8 +192,8 @@ func smallAt(tb testing.TB, level uint32) *state.State {
 	return st
 }
 
-// withAttempts adds an application whose first attempt failed, and whose second
-// finishes on a node that is dialed.
+// withAttempts adds an application whose first attempt failed and whose second one finishes on a
+// NodeManager.
 func withAttempts(tb testing.TB, st *state.State) {
 	am := yarn.SchedulerKey{Priority: yarn.AMPriority}
 	asked := &event.AskChanged{App: 3, Key: am, Name: yarn.Any, Count: 1, Size: yarn.NewResource(512, 1), Relax: true}
@@ -212,7 +212,7 @@ func withAttempts(tb testing.TB, st *state.State) {
 		&event.AttemptUnregistered{App: 3, Final: yarn.FinalSucceeded, TrackingURL: "http://history"})
 }
 
-// large has about n containers on n/50 nodes.
+// large returns a state with about n containers on n/50 nodes.
 func large(tb testing.TB, n int) *state.State {
 	const perApp, perNode = 5000, 50
 	st := began(tb, (n+perNode-1)/perNode)

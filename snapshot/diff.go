@@ -8,15 +8,15 @@ import (
 	"rmd/internal/codec"
 )
 
-// Bounds of a divergence report.
+// Bounds of the result of Diff.
 const (
 	diffsPerSection = 3
 	diffsMax        = 30
 	diffTextMax     = 600
 )
 
-// Diff lists the first differences of two states by section and slot: none when
-// they are equal. It reads both; neither may be changed meanwhile.
+// Diff returns the first differences of two states by section and slot, or nothing if they are
+// equal. The caller must not change the states meanwhile.
 func Diff(a, b *state.State) []string {
 	var out []string
 	for _, s := range state.Sections() {
@@ -71,7 +71,7 @@ func record(s state.Section, st *state.State, slot uint32) []byte {
 	return c.Bytes()
 }
 
-// show prints a record for people; what holds secrets is not printed.
+// show returns a record as text. It omits records that may contain secrets.
 func show(section string, st *state.State, slot uint32) string {
 	text := "(not shown)"
 	switch section {

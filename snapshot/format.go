@@ -10,13 +10,13 @@ import (
 	"rmd/internal/codec"
 )
 
-// Format is the newest snapshot format. This build writes it, or the newest one
-// that every replica of the cluster's feature level reads; it reads every earlier
-// one.
+// Format is the newest snapshot format. This build writes it if the cluster's feature level allows,
+// and otherwise the newest format that every replica of that level can read. It reads all earlier
+// formats.
 const Format = 3
 
-// formatOf is the format that a state is written in. What a newer format adds is
-// empty below its level.
+// formatOf returns the format in which Write writes a state. A newer format only adds tables, and
+// they are empty below their level.
 func formatOf(st *state.State) byte {
 	switch {
 	case st.Meta.Level < event.LevelResize:
@@ -29,12 +29,12 @@ func formatOf(st *state.State) byte {
 
 const (
 	magic      = "RMDSNAP"
-	magicSize  = len(magic) + 1 // and the format
+	magicSize  = len(magic) + 1 // including the byte of the format
 	frameHead  = 5              // kind, length
 	frameTail  = 4              // crc32c
-	chunkBytes = 64 << 10       // a chunk is closed when it has grown to this
-	frameMax   = 1 << 28        // no record may be larger
-	readStep   = 1 << 20        // memory taken ahead of the bytes that arrived
+	chunkBytes = 64 << 10       // a chunk ends when it has reached this size
+	frameMax   = 1 << 28        // largest frame, and so the largest record
+	readStep   = 1 << 20        // memory allocated before the bytes have arrived
 )
 
 // The kinds of frame.
@@ -45,7 +45,7 @@ const (
 	frameTrailer byte = 'T'
 )
 
-// Errors of reading. Every one comes wrapped in a DamageError, which says where.
+// Errors of Read. Each is wrapped in a DamageError, which says where it occurred.
 var (
 	ErrMagic        = errors.New("not a snapshot")
 	ErrFormat       = errors.New("written by a newer build")
@@ -55,15 +55,15 @@ var (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sectionIDs lists, by format, the sections that a snapshot has, in order. A
-// released line never changes.
+// sectionIDs lists the sections of each format in order. The line of a released format must not
+// change.
 var sectionIDs = map[byte][]uint8{
 	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21},
 	2: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22},
 	3: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42},
 }
 
-// Header says what a snapshot is of.
+// Header identifies the state in a snapshot.
 type Header struct {
 	Format    byte   `json:"format"` // set by Write
 	ClusterID string `json:"cluster_id"`
@@ -71,11 +71,11 @@ type Header struct {
 	Term      uint64 `json:"term"`
 	Level     uint32 `json:"level"`
 	Epoch     uint32 `json:"epoch"`
-	// Sequence is the sequence number of the last batch applied (package fsm).
+	// Sequence is the sequence number of the last batch applied; see package fsm.
 	Sequence uint64 `json:"sequence"`
 }
 
-// HeaderOf makes the header of a state at an index and term.
+// HeaderOf returns the header for a state at an index and term.
 func HeaderOf(st *state.State, index, term, sequence uint64) Header {
 	return Header{Format: formatOf(st), ClusterID: st.Meta.ClusterID, Index: index, Term: term,
 		Level: st.Meta.Level, Epoch: st.Meta.Epoch, Sequence: sequence}
@@ -90,7 +90,7 @@ func (h *Header) code(c *codec.Coder) {
 	c.U64(&h.Sequence)
 }
 
-// describes says whether a header is that of the state read after it.
+// describes returns an error if the header does not match the state that was read after it.
 func (h *Header) describes(st *state.State) error {
 	m := &st.Meta
 	if h.ClusterID != m.ClusterID || h.Level != m.Level || h.Epoch != m.Epoch {
@@ -100,8 +100,8 @@ func (h *Header) describes(st *state.State) error {
 	return nil
 }
 
-// Within refuses, with ErrFormat, a state of a higher feature level than a program
-// knows: it can be read, but not what the log says next.
+// Within returns ErrFormat if the header's feature level is above level. A program of that level
+// could read the state, but not the log entries after it.
 func (h *Header) Within(level uint32) error {
 	if h.Level > level {
 		return fmt.Errorf("%w: feature level %d, this build knows %d", ErrFormat, h.Level, level)
@@ -109,7 +109,7 @@ func (h *Header) Within(level uint32) error {
 	return nil
 }
 
-// sectionHead stands before the chunks of one section.
+// sectionHead precedes the chunks of a section.
 type sectionHead struct {
 	id    uint8
 	count uint64
@@ -120,7 +120,7 @@ func (s *sectionHead) code(c *codec.Coder) {
 	c.U64(&s.count)
 }
 
-// trailer ends the stream. Sum is SHA-256 of every byte before its frame.
+// trailer ends the stream. sum is the SHA-256 of all bytes before the trailer's frame.
 type trailer struct {
 	records uint64
 	digest  uint64
@@ -133,14 +133,14 @@ func (t *trailer) code(c *codec.Coder) {
 	c.Raw(&t.sum)
 }
 
-// DamageError says where a snapshot is not what was written.
+// DamageError says where a snapshot is damaged.
 type DamageError struct {
 	Section string // the section's name, "header" or "trailer"
-	Offset  int64  // of the frame, or of the record within it, in the stream
+	Offset  int64  // of the frame, or of the record in the frame, from the start of the stream
 	Err     error
 }
 
-// Error names the place and the cause.
+// Error implements error.
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("snapshot section %s at offset %d: %v", e.Section, e.Offset, e.Err)
 }

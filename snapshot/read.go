@@ -15,10 +15,10 @@ import (
 	"rmd/internal/codec"
 )
 
-// Info is what a verified snapshot holds.
+// Info describes a verified snapshot.
 type Info struct {
 	Header
-	Digest   uint64        `json:"digest"` // the rolling digest
+	Digest   uint64        `json:"digest"` // the state's rolling digest
 	SHA256   string        `json:"sha256"` // of everything before the trailer
 	Bytes    int64         `json:"bytes"`
 	Records  uint64        `json:"records"`
@@ -33,13 +33,13 @@ type SectionInfo struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// Read reads a snapshot to its end and returns its state, indexed and checked.
+// Read reads and verifies a whole snapshot. It returns a state that is indexed and checked.
 func Read(r io.Reader) (Header, *state.State, error) {
 	info, st, err := read(r)
 	return info.Header, st, err
 }
 
-// Verify reads a snapshot as Read does and tells what is in it.
+// Verify is like Read, but describes the snapshot instead of returning its state.
 func Verify(r io.Reader) (Info, error) {
 	info, _, err := read(r)
 	return info, err
@@ -47,8 +47,8 @@ func Verify(r io.Reader) (Info, error) {
 
 func read(r io.Reader) (info Info, st *state.State, err error) {
 	fr := &frameReader{r: r, sum: sha256.New(), section: "header"}
-	// The checks of the state follow references; records that no build of ours
-	// would write must end in an error all the same.
+	// The checks of the state follow references. Records that no release of rmd would write could
+	// make them panic.
 	defer func() {
 		if p := recover(); p != nil {
 			st, err = nil, fr.fail(fmt.Errorf("%w: %v", ErrInconsistent, p))
@@ -121,7 +121,7 @@ func readSection(fr *frameReader, s state.Section, st *state.State) (SectionInfo
 	return SectionInfo{ID: s.ID, Name: s.Name, Records: seen, Bytes: fr.offset - from}, nil
 }
 
-// readChunk decodes the records of one chunk into the state.
+// readChunk decodes the records of one chunk into the state and returns their number.
 func readChunk(fr *frameReader, s state.Section, st *state.State) (uint64, error) {
 	start := fr.offset
 	payload, err := fr.frame(frameChunk)
@@ -179,20 +179,21 @@ func readTrailer(fr *frameReader, info *Info, st *state.State) error {
 	return nil
 }
 
-// frameReader reads and checks frames.
+// frameReader reads and verifies frames.
 type frameReader struct {
 	r       io.Reader
 	sum     hash.Hash
 	coder   codec.Coder
 	buf     []byte
 	offset  int64 // of the next byte
-	at      int64 // where the frame in hand began
+	at      int64 // offset of the current frame
 	section string
 }
 
 func (f *frameReader) fail(err error) error { return &DamageError{f.section, f.at, err} }
 
-// frame reads one frame of a kind; the payload is good until the next.
+// frame reads a frame of the given kind and returns its payload, which is valid until the next
+// call.
 func (f *frameReader) frame(kind byte) ([]byte, error) {
 	f.at = f.offset
 	head, err := f.raw(frameHead)
@@ -215,7 +216,7 @@ func (f *frameReader) frame(kind byte) ([]byte, error) {
 	return payload, nil
 }
 
-// coded reads one small frame.
+// coded reads and decodes a frame that is not a chunk.
 func (f *frameReader) coded(kind byte, code func(*codec.Coder)) error {
 	payload, err := f.frame(kind)
 	if err != nil {
@@ -229,8 +230,8 @@ func (f *frameReader) coded(kind byte, code func(*codec.Coder)) error {
 	return nil
 }
 
-// raw reads n bytes, which are good until the next call. A length that lies
-// costs at most readStep of memory.
+// raw reads n bytes, which are valid until the next call. If n is too large because of damage, raw
+// allocates at most readStep bytes more than it has read, or as much again as it has read.
 func (f *frameReader) raw(n int) ([]byte, error) {
 	f.buf = f.buf[:0]
 	for len(f.buf) < n {

@@ -29,8 +29,8 @@ func written(tb testing.TB, st *state.State) []byte {
 	return b.Bytes()
 }
 
-// TestGolden: snapshots of every format released are written at their level as
-// they were then, and are read.
+// TestGolden checks for every released format that this build writes the same bytes at the format's
+// level, and that it reads them.
 func TestGolden(t *testing.T) {
 	for format, st := range map[byte]*state.State{1: smallAt(t, 1), 2: smallResized(t, event.LevelResize), Format: small(t)} {
 		t.Run(fmt.Sprint("format ", format), func(t *testing.T) { golden(t, format, st) })
@@ -82,7 +82,7 @@ func TestRoundTrip(t *testing.T) {
 	if Sum(st) != Sum(back) {
 		t.Error("the total digests differ")
 	}
-	// The restored state must go on exactly as the old one does.
+	// The restored state and the original must apply further events alike.
 	more := []event.Event{
 		&event.ResponseRecorded{App: 1, Response: 2},
 		&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}},
@@ -127,7 +127,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// mustRefuse reads damaged bytes, which must end in a DamageError.
+// mustRefuse checks that reading damaged bytes returns a DamageError.
 func mustRefuse(t *testing.T, b []byte, what string, at int) {
 	t.Helper()
 	_, st, err := Read(bytes.NewReader(b))
@@ -188,7 +188,8 @@ func TestNewerIsRefused(t *testing.T) {
 	}
 }
 
-// A state whose sums do not fit its records has right checksums all the same.
+// TestInconsistentIsRefused checks that Read rejects a state whose sums do not match its records,
+// although all checksums are right.
 func TestInconsistentIsRefused(t *testing.T) {
 	st := small(t)
 	st.Meta.UsableNodes++

@@ -13,8 +13,8 @@ import (
 	"rmd/internal/codec"
 )
 
-// Write writes the snapshot of a state that nobody else changes: a fork. The
-// writer gets pieces of about 64 KiB.
+// Write writes the snapshot of a state. Nobody may change the state meanwhile, so callers pass a
+// fork. Write calls w.Write with chunks of about 64 KiB.
 func Write(w io.Writer, h Header, st *state.State) error {
 	fw := &frameWriter{w: w, sum: sha256.New()}
 	h.Format = formatOf(st)
@@ -45,7 +45,7 @@ func writeSection(fw *frameWriter, s state.Section, st *state.State) {
 	fw.coded(frameSection, head.code)
 	c := &fw.coder
 	c.Reset(fw.buf[:0])
-	var at uint32 // one for all: its address is given away
+	var at uint32 // declared once, because its address escapes
 	s.Each(st, func(slot uint32) bool {
 		at = slot
 		c.U32(&at)
@@ -62,8 +62,8 @@ func writeSection(fw *frameWriter, s state.Section, st *state.State) {
 	fw.buf = c.Bytes()
 }
 
-// frameWriter writes frames: kind, length, payload, crc32c of all three. The
-// first error sticks.
+// frameWriter writes frames: kind, length, payload, and the crc32c of these three. After the first
+// error it writes nothing more.
 type frameWriter struct {
 	w     io.Writer
 	sum   hash.Hash
@@ -72,7 +72,7 @@ type frameWriter struct {
 	err   error
 }
 
-// coded writes one small frame.
+// coded encodes and writes a frame that is not a chunk.
 func (f *frameWriter) coded(kind byte, code func(*codec.Coder)) {
 	f.coder.Reset(f.buf[:0])
 	code(&f.coder)
@@ -102,8 +102,8 @@ func (f *frameWriter) raw(b []byte) {
 	_, f.err = f.w.Write(b)
 }
 
-// Sum is the total digest of a state: SHA-256 of all records in snapshot order.
-// Unlike the rolling digest it says nothing about history, only about content.
+// Sum returns the SHA-256 of all records of a state, in snapshot order. Unlike the rolling digest,
+// it depends only on the content of the state, not on its history.
 func Sum(st *state.State) [32]byte {
 	sum := sha256.New()
 	c := codec.NewEncoder(nil)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ACL is a list of users and groups that may do something, or everybody.
+// ACL is a list of users and groups, or everybody.
 type ACL struct {
 	All    bool
 	Users  []string // sorted
@@ -53,7 +53,7 @@ func (a ACL) Allows(user string, groups ...string) bool {
 	return false
 }
 
-// String writes the list in Hadoop's form.
+// String returns the list in Hadoop's form.
 func (a ACL) String() string {
 	if a.All {
 		return "*"

@@ -11,9 +11,9 @@ func TestACL(t *testing.T) {
 		{"bob,ann dev,ops", "ann,bob dev,ops", "bob", "ops"},
 		{" dev", " dev", "", "dev"},
 		{"bob", "bob ", "bob", ""},
-		{"bob, ann", "bob ann", "bob", "ann"}, // after the blank come groups
+		{"bob, ann", "bob ann", "bob", "ann"}, // groups follow the blank
 		{"bob,\nann\n dev", "ann,bob dev", "ann", "dev"},
-		{"bob\tdev", "bob\tdev ", "bob\tdev", ""}, // a tab separates nothing
+		{"bob\tdev", "bob\tdev ", "bob\tdev", ""}, // a tab does not separate
 		{"**", "** ", "**", ""},
 		{"an*", "an* ", "an*", ""},
 		{"*,ann", "*,ann ", "ann", ""},

@@ -7,18 +7,18 @@ import (
 	"rmd/internal/thousands"
 )
 
-// How people read amounts, in every text, table and page. Programs get the numbers themselves.
+// This file formats amounts for people, in texts, tables and pages. Programs get the numbers.
 
 const (
 	mebibytesPerGiB = 1 << 10
 	mebibytesPerTiB = 1 << 20
-	// separator stands between the kinds of one amount.
+	// separator separates the kinds of one amount.
 	separator = " · "
 )
 
-// FormatMemory writes an amount of memory, given in MiB: "512 MiB", "4.8 GiB", "1.5 TiB". It writes GiB
-// from 1 GiB on, and TiB where that takes three decimals at most. It never drops a MiB, so two amounts
-// that differ never read alike.
+// FormatMemory formats an amount of memory in MiB: "512 MiB", "4.8 GiB", "1.5 TiB". It uses GiB
+// from 1 GiB on, and TiB if that needs at most three decimals. Different amounts give different
+// texts.
 func FormatMemory(mebibytes int64) string {
 	switch {
 	case mebibytes < 0:
@@ -31,7 +31,7 @@ func FormatMemory(mebibytes int64) string {
 	return thousands.Format(mebibytes) + " MiB"
 }
 
-// inUnit writes a quotient with up to four decimals, which tell parts of 1024 apart.
+// inUnit formats n/unit with up to four decimals, which are enough to distinguish 1024ths.
 func inUnit(n, unit int64) string {
 	const parts = 10_000
 	rounded := (n%unit*parts + unit/2) / unit
@@ -40,7 +40,7 @@ func inUnit(n, unit int64) string {
 	return strings.TrimRight(strings.TrimRight(thousands.Format(whole)+"."+digits, "0"), ".")
 }
 
-// FormatKind writes an amount of one kind of resource: "320 GiB", "88 vc", "8 gpu".
+// FormatKind formats an amount of one resource kind: "320 GiB", "88 vc", "8 gpu".
 func FormatKind(kind string, n int64) string {
 	switch kind {
 	case MemoryName:
@@ -51,14 +51,14 @@ func FormatKind(kind string, n int64) string {
 	return thousands.Format(n) + " " + ShortKind(kind)
 }
 
-// ShortKind is the name of a kind without the domain before it: gpu for yarn.io/gpu.
+// ShortKind returns the name of a kind without its domain: "gpu" for "yarn.io/gpu".
 func ShortKind(kind string) string { return kind[strings.LastIndexByte(kind, '/')+1:] }
 
-// Format writes a resource with the cluster's names: "320 GiB · 88 vc · 8 gpu". Memory and vcores
-// always show, further kinds when there is some of them.
+// Format formats a resource with the cluster's names: "320 GiB · 88 vc · 8 gpu". It omits kinds
+// other than memory and vcores whose amount is zero.
 func (k Kinds) Format(r Resource) string { return FormatAmounts(k, func(i int) int64 { return r[i] }) }
 
-// FormatAmounts writes the amounts of several kinds, of which the first two are memory and vcores.
+// FormatAmounts formats the amounts of several kinds. The first two are memory and vcores.
 func FormatAmounts(kinds []string, amount func(i int) int64) string {
 	parts := make([]string, 0, len(kinds))
 	for i, kind := range kinds {

@@ -13,7 +13,8 @@ func TestFormatMemory(t *testing.T) {
 	}
 }
 
-// Two sizes that differ must not read alike, or a text says that 14.6 GiB do not fit in 14.6 GiB.
+// TestFormatMemoryTellsAmountsApart checks that different amounts have different texts. Otherwise a
+// message could say that 14.6 GiB do not fit in 14.6 GiB.
 func TestFormatMemoryTellsAmountsApart(t *testing.T) {
 	seen := map[string]int64{}
 	for mebibytes := int64(0); mebibytes < 4<<20; mebibytes += 7 {

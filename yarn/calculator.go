@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Calculator compares and rounds resources by one of YARN's two rules.
-// The default calculator looks at memory only; the dominant one at every kind.
-// Kinds is the number of kinds known to the cluster (2 … MaxKinds).
+// Calculator compares and rounds resources by one of YARN's two rules. The default calculator
+// considers only memory, the dominant one every kind. Kinds is the number of kinds known to the
+// cluster (2 … MaxKinds).
 //
-// Source: Hadoop 3.4.2, DefaultResourceCalculator and
-// DominantResourceCalculator, restated with exact integers.
+// Source: Hadoop 3.4.2, DefaultResourceCalculator and DominantResourceCalculator, with exact
+// integers.
 type Calculator struct {
 	Dominant bool
 	Kinds    int
@@ -19,8 +19,8 @@ type Calculator struct {
 // shareOne is 1.0 in the fixed-point shares used for ordering (2^32 parts).
 const shareOne = 1 << 32
 
-// Share returns floor(a·2^32 / b); 0 when b is not positive or a is not.
-// It saturates instead of overflowing.
+// Share returns floor(a·2^32 / b), or 0 if a or b is not positive. It saturates instead of
+// overflowing.
 func Share(a, b int64) uint64 {
 	if b <= 0 || a <= 0 {
 		return 0
@@ -33,7 +33,7 @@ func Share(a, b int64) uint64 {
 	return q
 }
 
-// CompareProducts compares a·b with c·d exactly for non-negative operands.
+// CompareProducts compares a·b with c·d exactly. Operands must not be negative.
 func CompareProducts(a, b, c, d int64) int {
 	h1, l1 := bits.Mul64(uint64(a), uint64(b))
 	h2, l2 := bits.Mul64(uint64(c), uint64(d))
@@ -51,9 +51,9 @@ func CompareProducts(a, b, c, d int64) int {
 	return 0
 }
 
-// Compare orders a and b within total: by memory, or by sorted shares of
-// total, the largest share first. Kinds whose total is zero do not count; if
-// all are zero, one side must dominate to be larger.
+// Compare compares a and b: by memory, or by their shares of total, sorted from the largest. Kinds
+// whose total is zero do not count. If all totals are zero, a resource is larger if it is larger in
+// some kind and smaller in none.
 func (c Calculator) Compare(total, a, b Resource) int {
 	if !c.Dominant {
 		return compareInt(a[Memory], b[Memory])
@@ -88,8 +88,8 @@ func compareDominated(a, b Resource) int {
 	return 0
 }
 
-// compareShares compares the shares of a and b, each sorted from the largest,
-// without a division: a share is a fraction value/total.
+// compareShares compares the shares of a and b, each sorted from the largest. It compares fractions
+// value/total, without a division.
 func (c Calculator) compareShares(total, a, b Resource) int {
 	var ia, ib [MaxKinds]int
 	na := c.sortShares(total, a, &ia)
@@ -141,7 +141,7 @@ func compareInt(a, b int64) int {
 	return 0
 }
 
-// Min returns the whole operand that compares smaller; the first on a tie.
+// Min returns a or b, whichever compares smaller; a on a tie.
 func (c Calculator) Min(total, a, b Resource) Resource {
 	if c.Compare(total, a, b) <= 0 {
 		return a
@@ -149,7 +149,7 @@ func (c Calculator) Min(total, a, b Resource) Resource {
 	return b
 }
 
-// Max returns the whole operand that compares larger; the first on a tie.
+// Max returns a or b, whichever compares larger; a on a tie.
 func (c Calculator) Max(total, a, b Resource) Resource {
 	if c.Compare(total, a, b) >= 0 {
 		return a
@@ -157,7 +157,7 @@ func (c Calculator) Max(total, a, b Resource) Resource {
 	return b
 }
 
-// FitsIn says whether small fits in big: by memory, or in every kind.
+// FitsIn reports whether small fits in big, in memory or in every kind.
 func (c Calculator) FitsIn(small, big Resource) bool {
 	if !c.Dominant {
 		return small[Memory] <= big[Memory]
@@ -165,7 +165,7 @@ func (c Calculator) FitsIn(small, big Resource) bool {
 	return small.Within(big)
 }
 
-// AnyAboveZero says whether memory, or any kind, is above zero.
+// AnyAboveZero reports whether memory, or any kind, is above zero.
 func (c Calculator) AnyAboveZero(r Resource) bool {
 	if !c.Dominant {
 		return r[Memory] > 0
@@ -178,7 +178,7 @@ func (c Calculator) AnyAboveZero(r Resource) bool {
 	return false
 }
 
-// AllAboveZero says whether memory, or every kind, is above zero.
+// AllAboveZero reports whether memory, or every kind, is above zero.
 func (c Calculator) AllAboveZero(r Resource) bool {
 	kinds := r[:1]
 	if c.Dominant {
@@ -187,8 +187,7 @@ func (c Calculator) AllAboveZero(r Resource) bool {
 	return !slices.ContainsFunc(kinds, func(v int64) bool { return v <= 0 })
 }
 
-// AvailableContainers returns how many containers of size req fit in avail;
-// 0 when nothing fits or req is empty.
+// AvailableContainers returns how many containers of size req fit in avail, or 0 if req is empty.
 func (c Calculator) AvailableContainers(avail, req Resource) int64 {
 	if !c.Dominant {
 		if req[Memory] <= 0 || avail[Memory] < 0 {
@@ -211,8 +210,8 @@ func (c Calculator) AvailableContainers(avail, req Resource) int64 {
 	return max(n, 0)
 }
 
-// Divide returns a over b, exactly: by memory, or the largest share of a in
-// total over the largest share of b.
+// Divide returns a/b exactly: the ratio of the memory, or of the largest share of a in total to the
+// largest share of b.
 func (c Calculator) Divide(total, a, b Resource) Ratio {
 	i, j := c.dominant(total, a), c.dominant(total, b)
 	if i == j {
@@ -221,10 +220,10 @@ func (c Calculator) Divide(total, a, b Resource) Ratio {
 	return NewRatio(a[i], total[j], total[i], b[j])
 }
 
-// DivideShare is Divide in parts of 2^32.
+// DivideShare returns the result of Divide in units of 2^-32.
 func (c Calculator) DivideShare(total, a, b Resource) uint64 { return c.Divide(total, a, b).Fixed() }
 
-// dominant returns the kind of which r has the largest share in total.
+// dominant returns the kind in which r has the largest share of total.
 func (c Calculator) dominant(total, r Resource) int {
 	best := Memory
 	for i := VCores; c.Dominant && i < c.Kinds; i++ {
@@ -235,8 +234,7 @@ func (c Calculator) dominant(total, r Resource) int {
 	return best
 }
 
-// scalar is what the default calculator's roundings produce: the memory, and
-// one vcore when there is memory.
+// scalar returns a result of the default calculator: the memory, and one vcore if there is memory.
 func scalar(memory int64) Resource {
 	r := Resource{Memory: memory}
 	if memory > 0 {
@@ -245,7 +243,7 @@ func scalar(memory int64) Resource {
 	return r
 }
 
-// each applies f to memory alone, or to every kind.
+// each applies f to memory, or to every kind.
 func (c Calculator) each(r Resource, f func(i int, v int64) int64) Resource {
 	if !c.Dominant {
 		return scalar(f(Memory, r[Memory]))
@@ -256,12 +254,12 @@ func (c Calculator) each(r Resource, f func(i int, v int64) int64) Resource {
 	return r
 }
 
-// RoundUp rounds to the next multiple of step; a step of 0 leaves the kind.
+// RoundUp rounds up to a multiple of step. A step of 0 leaves the kind unchanged.
 func (c Calculator) RoundUp(r, step Resource) Resource {
 	return c.each(r, func(i int, v int64) int64 { return roundUp(v, step[i]) })
 }
 
-// RoundDown rounds to the last multiple of step; a step of 0 leaves the kind.
+// RoundDown rounds down to a multiple of step. A step of 0 leaves the kind unchanged.
 func (c Calculator) RoundDown(r, step Resource) Resource {
 	return c.each(r, func(i int, v int64) int64 { return roundDown(v, step[i]) })
 }
@@ -271,26 +269,25 @@ func (c Calculator) DivideCeil(r Resource, n int64) Resource {
 	return c.each(r, func(_ int, v int64) int64 { return ceilDiv(v, n) })
 }
 
-// DivideCeilFraction returns ceil(r / f), for a weight f.
+// DivideCeilFraction returns ceil(r / f). f is a weight.
 func (c Calculator) DivideCeilFraction(r Resource, f Fraction) Resource {
 	return c.each(r, func(_ int, v int64) int64 {
 		return Fraction{Num: f.Den, Den: f.Num}.MulCeil(v)
 	})
 }
 
-// MultiplyRoundDown returns floor(r·f), component by component, whatever the
-// calculator.
+// MultiplyRoundDown returns floor(r·f) for every kind, with both calculators.
 func (c Calculator) MultiplyRoundDown(r Resource, f Fraction) Resource {
 	for i, v := range r {
-		if v != 0 { // most kinds are not in use, and each would cost a division
+		if v != 0 { // most kinds are not in use: save a division each
 			r[i] = f.MulFloor(v)
 		}
 	}
 	return r
 }
 
-// MultiplyNormalizeUp is roundUp(r·f, step): memory is rounded half up before,
-// every kind of the dominant calculator is rounded up.
+// MultiplyNormalizeUp returns roundUp(r·f, step). The default calculator first rounds r·f half up,
+// the dominant one rounds it up.
 func (c Calculator) MultiplyNormalizeUp(r Resource, f Fraction, step Resource) Resource {
 	if !c.Dominant {
 		return scalar(roundUp(f.MulRound(r[Memory]), step[Memory]))
@@ -298,13 +295,13 @@ func (c Calculator) MultiplyNormalizeUp(r Resource, f Fraction, step Resource) R
 	return c.each(r, func(i int, v int64) int64 { return roundUp(f.MulCeil(v), step[i]) })
 }
 
-// MultiplyNormalizeDown is roundDown(floor(r·f), step).
+// MultiplyNormalizeDown returns roundDown(floor(r·f), step).
 func (c Calculator) MultiplyNormalizeDown(r Resource, f Fraction, step Resource) Resource {
 	return c.each(r, func(i int, v int64) int64 { return roundDown(f.MulFloor(v), step[i]) })
 }
 
-// Normalize rounds an ask: at least minimum, a multiple of minimum, at most
-// maximum (capacity-scheduler rule: the step is the minimum allocation).
+// Normalize rounds the size of an ask up to a multiple of minimum, within minimum and maximum. In
+// the Capacity Scheduler, the step is the minimum allocation.
 func (c Calculator) Normalize(ask, minimum, maximum Resource) Resource {
 	if !c.Dominant {
 		return scalar(min(roundUp(max(ask[Memory], minimum[Memory]), minimum[Memory]), maximum[Memory]))

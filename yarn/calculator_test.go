@@ -46,8 +46,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareAgainstRationals holds the division-free comparison against one
-// with big rationals, sorted shares and all.
+// TestCompareAgainstRationals compares the comparison without divisions with one that uses big
+// rationals.
 func TestCompareAgainstRationals(t *testing.T) {
 	small := rapid.Int64Range(-4, 12)
 	draw := func(t *rapid.T, n string, g *rapid.Generator[int64]) Resource {

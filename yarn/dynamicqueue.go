@@ -4,7 +4,7 @@ package yarn
 type DynamicQueue struct {
 	Path string
 	Leaf bool
-	// Active says that a leaf below a parent with auto-create-child-queue has the capacity of the
-	// template; else it has none. Other queues have theirs in any case.
+	// Active means that a leaf below a parent with auto-create-child-queue has the template's
+	// capacity. Otherwise it has none. Active has no meaning for other queues.
 	Active bool
 }

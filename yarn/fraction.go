@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Fraction is an exact non-negative rational: a percentage, factor or weight
-// as it stands in a configuration. Den is positive. The zero value is invalid;
-// use NewFraction or ParseFraction.
+// Fraction is an exact rational: a percentage, factor or weight of a configuration. Den is
+// positive. The zero value is invalid; use NewFraction or ParseFraction.
 type Fraction struct{ Num, Den int64 }
 
 // One is the fraction 1.
 var One = Fraction{1, 1}
 
-// NewFraction returns num/den, reduced, the sign in Num; den must not be zero.
+// NewFraction returns num/den in lowest terms, with the sign in Num. den must not be zero.
 func NewFraction(num, den int64) Fraction {
 	if den < 0 {
 		num, den = -num, -den
@@ -29,10 +28,9 @@ func NewFraction(num, den int64) Fraction {
 	return Fraction{num / a, den / a}
 }
 
-// ParseFraction reads a decimal such as "33.333" exactly. A trailing "f" or
-// "F", which Hadoop's parser takes, is accepted. It refuses exponents and other
-// text. Decimals after the ninth are dropped: they are finer than Hadoop's own
-// numbers, yet scripts that compute percentages write them.
+// ParseFraction parses a decimal such as "33.333" exactly. It accepts a trailing "f" or "F", as
+// Hadoop's parser does, but no exponents. It drops decimals after the ninth: scripts that compute
+// percentages write them, but they are finer than Hadoop's own numbers.
 func ParseFraction(s string) (Fraction, error) {
 	t := strings.TrimSpace(s)
 	if n := len(t) - 1; n >= 0 && (t[n] == 'f' || t[n] == 'F') {
@@ -68,7 +66,7 @@ func ParseFraction(s string) (Fraction, error) {
 // Cmp compares two fractions with positive denominators.
 func (f Fraction) Cmp(o Fraction) int { return compareFraction(f.Num, f.Den, o.Num, o.Den) }
 
-// IsZero says whether the fraction is 0 (or unset).
+// IsZero reports whether the fraction is 0 or unset.
 func (f Fraction) IsZero() bool { return f.Num == 0 }
 
 // MulFloor returns floor(v·f).
@@ -99,9 +97,9 @@ func (f Fraction) mul(v, add int64) int64 {
 	return floorBig(p.Add(p, big.NewInt(add)), big.NewInt(f.Den))
 }
 
-// floorBig returns floor(p/den), or the nearest number there is.
+// floorBig returns floor(p/den), or the nearest int64. den must be positive.
 func floorBig(p, den *big.Int) int64 {
-	q := p.Div(p, den) // Euclidean: the floor, as den is positive
+	q := p.Div(p, den) // Euclidean division, which rounds down because den is positive
 	switch {
 	case q.IsInt64():
 		return q.Int64()
@@ -111,7 +109,8 @@ func floorBig(p, den *big.Int) int64 {
 	return 1<<63 - 1
 }
 
-// String writes the fraction as a decimal when it is one, else as num/den.
+// String returns the fraction as a decimal with up to nine decimals if it is one, and otherwise as
+// num/den.
 func (f Fraction) String() string {
 	r := f.Rat()
 	for prec := 0; prec <= 9; prec++ {
@@ -123,7 +122,7 @@ func (f Fraction) String() string {
 	return fmt.Sprintf("%d/%d", f.Num, f.Den)
 }
 
-// Rat returns the fraction as a big rational; 0 when unset.
+// Rat returns the fraction as a big rational, or 0 if it is unset.
 func (f Fraction) Rat() *big.Rat {
 	if f.Den == 0 {
 		return new(big.Rat)

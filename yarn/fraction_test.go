@@ -60,8 +60,7 @@ func TestFractionMultiplies(t *testing.T) {
 	}
 }
 
-// TestFractionAgainstRationals holds the integer arithmetic against big
-// rationals.
+// TestFractionAgainstRationals compares the integer arithmetic with big rationals.
 func TestFractionAgainstRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := NewFraction(rapid.Int64Range(-1e12, 1e12).Draw(t, "num"), rapid.Int64Range(1, 1e11).Draw(t, "den"))
@@ -139,8 +138,7 @@ func FuzzParseFraction(f *testing.F) {
 	})
 }
 
-// TestLargeDenominators are those beyond 2^62, where what is added to round
-// would overflow.
+// TestLargeDenominators checks denominators above 2^62, for which rounding could overflow.
 func TestLargeDenominators(t *testing.T) {
 	const den = 1<<63 - 1
 	for _, c := range []struct {

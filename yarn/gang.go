@@ -6,18 +6,20 @@ import (
 	"strings"
 )
 
-// Gang says that the first containers that an attempt asks for at a priority start together or not at
-// all. Its members are equal.
+// Gang declares that the first containers for which an attempt asks at a priority start together or
+// not at all. All members have the same size.
 type Gang struct {
 	Priority int32
-	// Request is the allocation request id of the ask; AnyRequest: the first ask of the priority.
+	// Request is the allocation request id of the ask. With AnyRequest it is the first ask at the
+	// priority.
 	Request    int64
 	AnyRequest bool
-	Count      int64 // members
-	PerNode    int64 // on each node that has any; 0: as many as fit
-	OneRack    bool  // all nodes are of one rack
-	// TimeoutMillis is how long the members may wait after the first of them was asked for; 0: for
-	// ever. Then the application fails, or with Ordinary its asks are served one by one.
+	Count      int64 // number of members
+	PerNode    int64 // members on each node that has any; 0: as many as fit
+	OneRack    bool  // all nodes must be in one rack
+	// TimeoutMillis is how long the members may wait, from the ask for the first of them; 0:
+	// forever. After the timeout the application fails or, with Ordinary, its ask is served
+	// container by container.
 	TimeoutMillis int64
 	Ordinary      bool
 }
@@ -28,23 +30,23 @@ const (
 	maxGangTimeoutSeconds = 31 * 24 * 3600
 )
 
-// GangTag begins the tag of an application that declares its gang.
+// GangTag is the prefix of the application tag that declares a gang.
 const GangTag = "rmd.gang:"
 
-// gangKey is a key of the grammar and what it sets.
+// gangKey is a key of the grammar. set parses its value.
 type gangKey struct {
 	name string
 	set  func(g *gangSpec, v string) bool
 	want string
 }
 
-// gangSpec is a gang as it is written: of count, per-node and nodes two give the third.
+// gangSpec is a gang as written in a tag. Any two of count, per-node and nodes determine the third.
 type gangSpec struct {
 	Gang
 	nodes int64
 }
 
-// gangKeys are the keys of the grammar, in the order in which String writes them.
+// gangKeys has the keys of the grammar.
 var gangKeys = []gangKey{
 	{"priority", func(g *gangSpec, v string) bool {
 		n, ok := number(v, 0, 1<<31-1)
@@ -73,7 +75,7 @@ func number(v string, least, most int64) (int64, bool) {
 	return n, err == nil && n >= least && n <= most
 }
 
-// ParseGang reads what stands behind GangTag: KEY=VALUE, separated by commas or semicolons.
+// ParseGang parses what follows GangTag: KEY=VALUE pairs, separated by commas or semicolons.
 func ParseGang(text string) (Gang, error) {
 	g := gangSpec{Gang: Gang{AnyRequest: true}}
 	seen := make([]bool, len(gangKeys))
@@ -108,7 +110,8 @@ func indexOfGangKey(name string) int {
 	return -1
 }
 
-// complete derives what is left out of count, per-node and nodes.
+// complete computes those of count, per-node and nodes that are missing, and checks that they
+// agree.
 func (g *gangSpec) complete() error {
 	switch {
 	case g.nodes == 0 && g.Count == 0:
@@ -134,7 +137,7 @@ func (g *gangSpec) complete() error {
 	return nil
 }
 
-// Nodes is the number of nodes that the members take; 0: any number.
+// Nodes returns the number of nodes that the members use; 0: any number.
 func (g *Gang) Nodes() int64 {
 	if g.PerNode == 0 {
 		return 0
@@ -142,13 +145,13 @@ func (g *Gang) Nodes() int64 {
 	return g.Count / g.PerNode
 }
 
-// Valid says whether a gang is within the bounds of the grammar.
+// Valid reports whether the gang is within the bounds of the grammar.
 func (g *Gang) Valid() bool {
 	parsed, err := ParseGang(g.String())
 	return err == nil && parsed == *g
 }
 
-// String writes a gang as ParseGang reads it.
+// String returns the gang in the form that ParseGang parses.
 func (g *Gang) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "priority=%d", g.Priority)
@@ -171,15 +174,15 @@ func (g *Gang) String() string {
 	return b.String()
 }
 
-// IsOf says whether an ask under a key may be the gang's.
+// IsOf reports whether an ask under the key can be the gang's ask.
 func (g *Gang) IsOf(k SchedulerKey) bool {
 	return k.Priority == g.Priority && (g.AnyRequest || k.AllocationID == g.Request)
 }
 
-// GangEnd says why a gang is none any more. The numbers are in the log.
+// GangEnd is the reason why a gang ended. The numbers are in the log.
 type GangEnd uint8
 
-// The causes; append only, and to gangEnds.
+// The values of GangEnd. Append only, and also to gangEnds.
 const (
 	GangTimedOut  GangEnd = 1
 	GangWithdrawn GangEnd = 2 // by its application or an operator
@@ -190,16 +193,16 @@ var gangEnds = [...]string{
 	GangWithdrawn: "WITHDRAWN",
 }
 
-// Known says whether c is one of the causes.
+// Known reports whether c is one of the causes.
 func (c GangEnd) Known() bool { return c > 0 && int(c) < len(gangEnds) }
 
 func (c GangEnd) String() string { return name(uint8(c), gangEnds[:]...) }
 
-// MarshalText writes the cause's name.
+// MarshalText returns the cause's name.
 func (c GangEnd) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// OnNode is how many members go to a node on which fit of them fit when left are still to go
-// somewhere.
+// OnNode returns how many members to place on a node on which fit members fit, when left members
+// are not placed yet.
 func (g *Gang) OnNode(fit, left int64) int64 {
 	switch {
 	case g.PerNode == 0:

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ApplicationID is application_<ClusterTimestamp>_<Seq>. Seq is unique in the
-// cluster's whole life, across timestamps too.
+// ApplicationID is application_<ClusterTimestamp>_<Seq>. Seq is unique in the cluster, also across
+// timestamps.
 type ApplicationID struct {
 	ClusterTimestamp int64 // milliseconds
 	Seq              uint32
@@ -28,18 +28,18 @@ func (a AttemptID) String() string {
 	return fmt.Sprintf("appattempt_%d_%04d_%06d", a.App.ClusterTimestamp, a.App.Seq, a.Attempt)
 }
 
-// epochShift is where the epoch starts in YARN's container number.
+// epochShift is the position of the epoch in YARN's container number.
 const epochShift = 40
 
-// ContainerID is container_[e<epoch>_]<ts>_<seq>_<attempt>_<number>. Number is
-// YARN's: epoch·2^40 + sequence within the attempt.
+// ContainerID is container_[e<epoch>_]<ts>_<seq>_<attempt>_<number>. Number is YARN's container
+// number: epoch·2^40 + sequence within the attempt.
 type ContainerID struct {
 	App     ApplicationID
 	Attempt uint32
 	Number  uint64
 }
 
-// ContainerNumber joins an epoch and a sequence into YARN's container number.
+// ContainerNumber returns YARN's container number for an epoch and a sequence.
 func ContainerNumber(epoch uint32, sequence uint64) uint64 {
 	return uint64(epoch)<<epochShift | sequence
 }
@@ -52,7 +52,7 @@ func (c ContainerID) String() string {
 	return fmt.Sprintf("container_e%02d_%d_%04d_%02d_%06d", epoch, c.App.ClusterTimestamp, c.App.Seq, c.Attempt, seq)
 }
 
-// ParseApplicationID reads application_<ts>_<seq>.
+// ParseApplicationID parses application_<ts>_<seq>.
 func ParseApplicationID(s string) (ApplicationID, error) {
 	n, err := numbers(s, "application_", 2)
 	if err != nil {
@@ -61,14 +61,14 @@ func ParseApplicationID(s string) (ApplicationID, error) {
 	return ApplicationID{int64(n[0]), uint32(n[1])}, nil
 }
 
-// ParseApplicationNumber reads the number of an application, which people write in place of its id: 93,
-// 0093, or …_0093 as tables show it. No two applications of a cluster have the same number.
+// ParseApplicationNumber parses the number of an application, which people may write instead of its
+// id: 93, 0093, or …_0093 as in tables. The applications of a cluster have different numbers.
 func ParseApplicationNumber(s string) (number uint32, ok bool) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(s, "…"), "_"), 10, 32)
 	return uint32(n), err == nil && n > 0
 }
 
-// ParseAttemptID reads appattempt_<ts>_<seq>_<attempt>.
+// ParseAttemptID parses appattempt_<ts>_<seq>_<attempt>.
 func ParseAttemptID(s string) (AttemptID, error) {
 	n, err := numbers(s, "appattempt_", 3)
 	if err != nil {
@@ -77,7 +77,7 @@ func ParseAttemptID(s string) (AttemptID, error) {
 	return AttemptID{ApplicationID{int64(n[0]), uint32(n[1])}, uint32(n[2])}, nil
 }
 
-// ParseContainerID reads container_[e<epoch>_]<ts>_<seq>_<attempt>_<number>.
+// ParseContainerID parses container_[e<epoch>_]<ts>_<seq>_<attempt>_<number>.
 func ParseContainerID(s string) (ContainerID, error) {
 	rest, ok := strings.CutPrefix(s, "container_")
 	bad := fmt.Errorf("%q is not a container id (container_[e<epoch>_]<timestamp>_<number>_<attempt>_<container>)", s)
@@ -121,7 +121,7 @@ func numbers(s, prefix string, want int) ([]uint64, error) {
 	return out, nil
 }
 
-// NodeID is host:port of a NodeManager.
+// NodeID is the host and port of a NodeManager.
 type NodeID struct {
 	Host string
 	Port uint16
@@ -134,7 +134,7 @@ func (n NodeID) Compare(o NodeID) int {
 	return cmp.Or(strings.Compare(n.Host, o.Host), cmp.Compare(n.Port, o.Port))
 }
 
-// ParseNodeID reads host:port.
+// ParseNodeID parses host:port.
 func ParseNodeID(s string) (NodeID, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i <= 0 {
@@ -147,17 +147,17 @@ func ParseNodeID(s string) (NodeID, error) {
 	return NodeID{s[:i], uint16(p)}, nil
 }
 
-// SchedulerKey names one outstanding ask set of an attempt. Smaller priority
-// is served first, then smaller AllocationID.
+// SchedulerKey identifies an ask of an attempt. The ask with the smallest Priority is served first,
+// then the one with the smallest AllocationID.
 type SchedulerKey struct {
 	Priority     int32
 	AllocationID int64
 }
 
-// Compare is the serving order of keys.
+// Compare compares keys in the order in which they are served.
 func (k SchedulerKey) Compare(o SchedulerKey) int {
 	return cmp.Or(cmp.Compare(k.Priority, o.Priority), cmp.Compare(k.AllocationID, o.AllocationID))
 }
 
-// Less says whether a key is served before another.
+// Less reports whether k is served before o.
 func (k SchedulerKey) Less(o SchedulerKey) bool { return k.Compare(o) < 0 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// LifetimeTag begins the tag of an application that declares how long each of its containers runs, its
-// AM's own apart: rmd.lifetime:seconds=90.
+// LifetimeTag is the prefix of the application tag that declares how long each container other than
+// the AM's runs: rmd.lifetime:seconds=90.
 const LifetimeTag = "rmd.lifetime:"
 
-// MaxLifetimeSeconds is the longest lifetime that a tag may declare: a year.
+// MaxLifetimeSeconds is the longest lifetime that a tag may declare: one year.
 const MaxLifetimeSeconds = 365 * 86_400
 
-// DeclaredLifetime is the lifetime in milliseconds that an application's tags declare for its
-// containers; 0 if none does.
+// DeclaredLifetime returns the lifetime in milliseconds that an application's tags declare for its
+// containers, or 0 if none does.
 func DeclaredLifetime(tags []string) (millis int64, err error) {
 	for _, tag := range tags {
 		text, ok := strings.CutPrefix(tag, LifetimeTag)

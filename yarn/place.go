@@ -1,11 +1,11 @@
 package yarn
 
-// NoLabel stands for the nodes without a label where a label may be left out: what names none has
-// the label of its application or queue, and a blank says that it has none, as in YARN.
+// NoLabel is the label " ", which means nodes without a label, as in YARN. An empty label means
+// that the default label of the application or queue applies.
 const NoLabel = " "
 
-// Place is a host or rack that an AM is asked at, beside "*". Without Relax
-// nothing wider than it will do, as with any ask.
+// Place is a host or rack at which to ask for an AM, in addition to "*". Without Relax the place
+// does not stand for wider ones (the rack of a host, or "*"), as with any ask.
 type Place struct {
 	Name  string
 	Relax bool

@@ -1,15 +1,15 @@
 package yarn
 
-// PreemptionCause says why a container is to end for another's sake. The numbers are in the log.
+// PreemptionCause is the reason why a container is preempted. The numbers are in the log.
 type PreemptionCause uint8
 
-// The causes; append only, and to preemptionCauses.
+// The values of PreemptionCause. Append only, and also to preemptionCauses.
 const (
-	PreemptGuarantee     PreemptionCause = 1 // a queue is under its entitlement
+	PreemptGuarantee     PreemptionCause = 1 // a queue is below its entitlement
 	PreemptReservation   PreemptionCause = 2 // a reservation waits
 	PreemptQueuePriority PreemptionCause = 3 // a reservation of a queue of higher priority waits
-	PreemptBalance       PreemptionCause = 4 // queues over their guarantee share evenly
-	PreemptUserLimit     PreemptionCause = 5 // another user of the queue is under its limit
+	PreemptBalance       PreemptionCause = 4 // queues above their guarantee share evenly
+	PreemptUserLimit     PreemptionCause = 5 // another user of the queue is below the user limit
 	PreemptPriority      PreemptionCause = 6 // an application of the queue has a higher priority
 	PreemptLease         PreemptionCause = 7 // the reservation needs the room that it has lent
 )
@@ -24,29 +24,29 @@ var preemptionCauses = [...]string{
 	PreemptLease:         "LEASE",
 }
 
-// InsideQueue says whether applications of one queue take from each other.
+// InsideQueue reports whether applications of one queue take from each other.
 func (c PreemptionCause) InsideQueue() bool { return c == PreemptUserLimit || c == PreemptPriority }
 
-// Known says whether c is one of the causes.
+// Known reports whether c is one of the causes.
 func (c PreemptionCause) Known() bool { return c > 0 && int(c) < len(preemptionCauses) }
 
 func (c PreemptionCause) String() string { return name(uint8(c), preemptionCauses[:]...) }
 
-// MarshalText writes the cause's name.
+// MarshalText returns the cause's name.
 func (c PreemptionCause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// WithdrawalCause says why a container that was to end for another's sake may go on. The numbers
-// are in the log.
+// WithdrawalCause is the reason why the warning of a container was withdrawn. The numbers are in
+// the log.
 type WithdrawalCause uint8
 
-// The causes; append only, and to withdrawalCauses.
+// The values of WithdrawalCause. Append only, and also to withdrawalCauses.
 const (
-	WithdrawFulfilled   WithdrawalCause = 1 // the reservation was fulfilled without its end
+	WithdrawFulfilled   WithdrawalCause = 1 // the reservation was fulfilled before the container ended
 	WithdrawCancelled   WithdrawalCause = 2 // the reservation was cancelled
-	WithdrawNotEntitled WithdrawalCause = 3 // its queue has nothing to give, or the other is owed nothing
+	WithdrawNotEntitled WithdrawalCause = 3 // its queue need not give, or the other queue is entitled to nothing
 	WithdrawNotChosen   WithdrawalCause = 4 // the selectors choose other containers
-	WithdrawNoRoom      WithdrawalCause = 5 // its end would not free enough any more
-	WithdrawMoved       WithdrawalCause = 6 // its application, or the beneficiary, is in another queue now
+	WithdrawNoRoom      WithdrawalCause = 5 // its end would no longer free enough room
+	WithdrawMoved       WithdrawalCause = 6 // its application or the beneficiary moved to another queue
 	WithdrawDisabled    WithdrawalCause = 7 // preemption was switched off
 )
 
@@ -60,10 +60,10 @@ var withdrawalCauses = [...]string{
 	WithdrawDisabled:    "DISABLED",
 }
 
-// Known says whether c is one of the causes.
+// Known reports whether c is one of the causes.
 func (c WithdrawalCause) Known() bool { return c > 0 && int(c) < len(withdrawalCauses) }
 
 func (c WithdrawalCause) String() string { return name(uint8(c), withdrawalCauses[:]...) }
 
-// MarshalText writes the cause's name.
+// MarshalText returns the cause's name.
 func (c WithdrawalCause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Ratio is an exact quotient of two products of non-negative numbers, as one
-// dominant share over another is. The zero value is 0.
+// Ratio is an exact quotient of two products of non-negative numbers, such as one dominant share
+// divided by another. The zero value is 0.
 type Ratio struct{ num, den uint128 }
 
 type uint128 struct{ hi, lo uint64 }
 
-// NewRatio returns a·b / (c·d); 0 when a number is negative or the divisor 0.
+// NewRatio returns a·b / (c·d). It returns 0 if an argument is negative or c·d is 0.
 func NewRatio(a, b, c, d int64) Ratio {
 	if a <= 0 || b <= 0 || c <= 0 || d <= 0 {
 		return Ratio{}
@@ -23,29 +23,29 @@ func NewRatio(a, b, c, d int64) Ratio {
 
 func (r Ratio) isZero() bool { return r.den == uint128{} }
 
-// Cmp compares two ratios by their cross products.
+// Cmp compares two ratios exactly, by cross products.
 func (r Ratio) Cmp(o Ratio) int {
 	switch {
-	case r.den == o.den: // as of siblings with equal guarantees
+	case r.den == o.den: // common: siblings with equal guarantees
 		return r.num.cmp(o.num)
 	case r.isZero():
 		return -1
 	case o.isZero():
 		return 1
 	}
-	if r.num.hi|r.den.hi|o.num.hi|o.den.hi == 0 { // as with one dominant kind
+	if r.num.hi|r.den.hi|o.num.hi|o.den.hi == 0 { // common: one dominant kind
 		return mul64(r.num.lo, o.den.lo).cmp(mul64(o.num.lo, r.den.lo))
 	}
 	a, b := r.num.mul(o.den), o.num.mul(r.den)
 	return slices.Compare(a[:], b[:])
 }
 
-// BelowOne says whether the ratio is less than 1.
+// BelowOne reports whether the ratio is less than 1.
 func (r Ratio) BelowOne() bool {
 	return r.isZero() || r.num.cmp(r.den) < 0
 }
 
-// Fixed returns the ratio in parts of 2^32, rounded down and saturated.
+// Fixed returns the ratio in units of 2^-32, rounded down. It saturates instead of overflowing.
 func (r Ratio) Fixed() uint64 {
 	if r.isZero() {
 		return 0
@@ -74,7 +74,7 @@ func (a uint128) cmp(b uint128) int {
 	return cmp.Compare(a.lo, b.lo)
 }
 
-// mul returns the product, the highest word first.
+// mul returns the 256-bit product, most significant word first.
 func (a uint128) mul(b uint128) [4]uint64 {
 	hh, hl := bits.Mul64(a.hi, b.hi)
 	xh, xl := bits.Mul64(a.hi, b.lo)

@@ -7,41 +7,40 @@ import (
 	"strings"
 )
 
-// MaxKinds is the number of resource kinds a Resource can carry: memory,
-// vcores and four further countable kinds such as yarn.io/gpu.
+// MaxKinds is the number of resource kinds that a Resource has: memory, vcores, and four more
+// countable kinds such as yarn.io/gpu.
 const MaxKinds = 6
 
-// The first two kinds are fixed; their names are YARN's.
+// Indexes of the first two kinds, which are fixed.
 const (
 	Memory = 0 // MiB
 	VCores = 1
 )
 
-// Names of the two kinds that always exist, as YARN writes them.
+// Names of resource kinds, as in YARN. Memory and vcores always exist.
 const (
 	MemoryName = "memory-mb"
 	VCoresName = "vcores"
 	GPUName    = "yarn.io/gpu"
 )
 
-// MaxAmount is the most of one kind that a node, a container or an ask may have, and
-// MaxDemand the most that one application may wait for in all. They leave room for
-// sums: no cluster has so many nodes and applications that a sum passes 64 bits.
+// MaxAmount is the largest amount of one kind that a node, a container or an ask may have.
+// MaxDemand is the largest amount for which one application may wait in total. With these limits no
+// sum over a real cluster exceeds 64 bits.
 const (
 	MaxAmount = int64(1) << 44
 	MaxDemand = int64(1) << 46
 )
 
-// Resource is a vector of whole units: memory in MiB, vcores, then further
-// kinds in the order of the cluster's Kinds. The zero value is no resource.
+// Resource is a vector of whole units: memory in MiB, vcores, then further kinds in the order of
+// the cluster's Kinds. The zero value is no resource.
 //
-// What a component cannot hold becomes the number nearest to it: a sum that
-// wrapped would turn a cluster with too much of a kind into one with less than none,
-// and stop all scheduling. Inputs are bounded by MaxAmount and MaxDemand, so that
-// this is met only where an older build took a larger number.
+// The arithmetic saturates. If a sum wrapped around, a cluster with too much of a kind would seem
+// to have less than none, and scheduling would stop. Inputs are bounded by MaxAmount and MaxDemand,
+// so saturation occurs only with larger numbers that an old build accepted.
 type Resource [MaxKinds]int64
 
-// NewResource makes a resource of memory (MiB) and vcores.
+// NewResource returns a resource of memory (MiB) and vcores.
 func NewResource(memoryMB, vcores int64) Resource {
 	return Resource{Memory: memoryMB, VCores: vcores}
 }
@@ -70,8 +69,8 @@ func (r Resource) Times(n int64) Resource {
 	return r
 }
 
-// Saturated says whether some component is the largest number there is: it may stand
-// for more.
+// Saturated reports whether some component is the largest int64, which may stand for a larger
+// number.
 func (r Resource) Saturated() bool {
 	for _, v := range r {
 		if v == math.MaxInt64 {
@@ -116,7 +115,7 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
-// furthest is the end of the numbers on one side of zero.
+// furthest returns the smallest or the largest int64.
 func furthest(negative bool) int64 {
 	if negative {
 		return math.MinInt64
@@ -124,10 +123,10 @@ func furthest(negative bool) int64 {
 	return math.MaxInt64
 }
 
-// IsZero says whether every component is zero.
+// IsZero reports whether every component is zero.
 func (r Resource) IsZero() bool { return r == Resource{} }
 
-// Negative says whether some component is below zero.
+// Negative reports whether some component is below zero.
 func (r Resource) Negative() bool {
 	for _, v := range r {
 		if v < 0 {
@@ -137,7 +136,7 @@ func (r Resource) Negative() bool {
 	return false
 }
 
-// Within says whether every component of r is at most that of o.
+// Within reports whether every component of r is at most that of o.
 func (r Resource) Within(o Resource) bool {
 	for i := range r {
 		if r[i] > o[i] {
@@ -147,7 +146,7 @@ func (r Resource) Within(o Resource) bool {
 	return true
 }
 
-// ComponentMin returns the smaller of each component.
+// ComponentMin returns the minimum of each component.
 func ComponentMin(a, b Resource) Resource {
 	for i := range a {
 		a[i] = min(a[i], b[i])
@@ -155,7 +154,7 @@ func ComponentMin(a, b Resource) Resource {
 	return a
 }
 
-// ComponentMax returns the larger of each component.
+// ComponentMax returns the maximum of each component.
 func ComponentMax(a, b Resource) Resource {
 	for i := range a {
 		a[i] = max(a[i], b[i])
@@ -163,8 +162,8 @@ func ComponentMax(a, b Resource) Resource {
 	return a
 }
 
-// String shows memory, vcores and every further kind that is not zero, as
-// "4096MB 2vc +1[2]"; use Kinds.Format where the names are known.
+// String returns memory, vcores and every other kind that is not zero, as in "4096MB 2vc +1[2]".
+// Use Kinds.Format where the names are known.
 func (r Resource) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%dMB %dvc", r[Memory], r[VCores])
@@ -176,15 +175,14 @@ func (r Resource) String() string {
 	return b.String()
 }
 
-// Kinds names the components of every Resource of a cluster, in order. The
-// first two are always memory-mb and vcores.
+// Kinds has the names of the components of every Resource of a cluster, in order. The first two are
+// always memory-mb and vcores.
 type Kinds []string
 
-// DefaultKinds is memory and vcores.
+// DefaultKinds returns the kinds memory and vcores.
 func DefaultKinds() Kinds { return Kinds{MemoryName, VCoresName} }
 
-// Index returns the position of a kind's name, or −1. "memory" is accepted
-// for memory-mb, as Hadoop does.
+// Index returns the index of a kind, or −1. As in Hadoop, "memory" means memory-mb.
 func (k Kinds) Index(name string) int {
 	if name == "memory" {
 		return Memory

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nearest is the number of 64 bits that is nearest to v.
+// nearest returns the int64 nearest to v.
 func nearest(v *big.Int) int64 {
 	switch {
 	case v.IsInt64():
@@ -20,8 +20,8 @@ func nearest(v *big.Int) int64 {
 	return math.MaxInt64
 }
 
-// TestResourceArithmeticDoesNotWrap holds sums, differences, products and roundings of
-// any numbers against big integers.
+// TestResourceArithmeticDoesNotWrap compares sums, differences, products and roundings of any
+// numbers with big integers.
 func TestResourceArithmeticDoesNotWrap(t *testing.T) {
 	number := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,8 +54,8 @@ func TestResourceArithmeticDoesNotWrap(t *testing.T) {
 	})
 }
 
-// TestSumsOfLegalAmountsHaveRoom: a quarter of a million nodes of the greatest size, or
-// half as many applications of the greatest demand, do not reach the end of the numbers.
+// TestSumsOfLegalAmountsHaveRoom checks that 2^18 nodes of the largest size, or 2^17-1 applications
+// of the largest demand, do not saturate a sum.
 func TestSumsOfLegalAmountsHaveRoom(t *testing.T) {
 	if NewResource(MaxAmount, MaxAmount).Times(1<<18).Saturated() || NewResource(MaxDemand, 0).Times(1<<17-1).Saturated() {
 		t.Error("a sum of what inputs may carry does not fit 64 bits")

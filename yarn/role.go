@@ -2,34 +2,34 @@ package yarn
 
 import "fmt"
 
-// Role is what a person or a program may do at rmd's own API. A
-// higher one may do all that a lower one may.
+// Role is what a person or a program may do in rmd's own API. A higher role includes all lower
+// ones.
 type Role uint8
 
-// Roles, by what they may do.
+// The roles, from lowest to highest.
 const (
 	RoleNone     Role = iota
-	RoleRead          // look
-	RoleSubmit        // own applications
-	RoleOperator      // all applications, nodes, queues and their configuration
-	RoleAdmin         // replicas, backups, settings of the cluster, and access itself
+	RoleRead          // may read
+	RoleSubmit        // may also submit and manage its own applications
+	RoleOperator      // may also manage all applications, nodes, queues and their configuration
+	RoleAdmin         // may also manage replicas, backups, settings of the cluster, and access
 
 	roles
 )
 
-// Roles lists what a token or a certificate may carry.
+// Roles returns the roles that a token or a certificate can have.
 func Roles() []Role { return []Role{RoleRead, RoleSubmit, RoleOperator, RoleAdmin} }
 
-// Valid says whether it is one of Roles.
+// Valid reports whether r is one of Roles.
 func (r Role) Valid() bool { return r > RoleNone && r < roles }
 
-// String is the name as commands and documents have it.
+// String returns the name of the role in commands and documents.
 func (r Role) String() string { return name(uint8(r), "none", "read", "submit", "operator", "admin") }
 
-// MarshalText writes the role's name.
+// MarshalText returns the role's name.
 func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// ParseRole reads one of Roles.
+// ParseRole parses the name of one of Roles.
 func ParseRole(text string) (Role, error) {
 	for _, r := range Roles() {
 		if r.String() == text {

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Seconds is what r amounts to when it is held for a time: resource-seconds, kind
-// by kind, rounded down as YARN does for each container. A time below zero counts
-// as none, and what no int64 can hold as the greatest.
+// Seconds returns the resource-seconds of holding r for the given time. As YARN does for each
+// container, it rounds down each kind. A negative time counts as 0. The result saturates instead of
+// overflowing.
 func (r Resource) Seconds(millis int64) Resource {
 	if millis <= 0 {
 		return Resource{}

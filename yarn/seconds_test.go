@@ -27,7 +27,7 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// TestSecondsAreExact holds the quick form against big integers.
+// TestSecondsAreExact compares Seconds with big integers.
 func TestSecondsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, ms := rapid.Int64Range(0, math.MaxInt64).Draw(t, "v"), rapid.Int64Range(0, math.MaxInt64).Draw(t, "ms")

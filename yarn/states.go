@@ -5,36 +5,36 @@ import (
 	"strconv"
 )
 
-// Any is the resource name that stands for every node.
+// Any is the resource name that means every node.
 const Any = "*"
 
 // AMPriority is the request priority of an attempt's AM container.
 const AMPriority = 0
 
-// ApplicationState is the life of an application, by YARN's names.
+// ApplicationState is the state of an application, with YARN's names.
 type ApplicationState uint8
 
-// Application states; the numbers are in snapshots: append only.
+// The states of an application. The numbers are in snapshots: append only.
 const (
-	AppSubmitted ApplicationState = 1 + iota // waiting for an attempt
-	AppAccepted                              // attempt waits for its AM
-	AppRunning                               // AM registered
+	AppSubmitted ApplicationState = 1 + iota // waits for an attempt
+	AppAccepted                              // the attempt waits for its AM
+	AppRunning                               // the AM has registered
 	AppFinished
 	AppFailed
 	AppKilled
 )
 
-// Ended says whether the state is terminal.
+// Ended reports whether the state is terminal.
 func (s ApplicationState) Ended() bool { return s >= AppFinished }
 
 func (s ApplicationState) String() string {
 	return name(uint8(s), "", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED")
 }
 
-// FinalStatus is what an application said of itself at its end.
+// FinalStatus is the result that an application has reported.
 type FinalStatus uint8
 
-// Final statuses; append only.
+// The final statuses; append only.
 const (
 	FinalUndefined FinalStatus = iota
 	FinalSucceeded
@@ -47,30 +47,29 @@ func (s FinalStatus) String() string {
 	return name(uint8(s), "UNDEFINED", "SUCCEEDED", "FAILED", "KILLED", "ENDED")
 }
 
-// ContainerState is the life of a granted container. A reservation is not a
-// container yet.
+// ContainerState is the state of an allocated container. A reservation is not a container yet.
 type ContainerState uint8
 
-// Container states; append only.
+// The states of a container; append only.
 const (
-	ContainerAllocated ContainerState = 1 + iota // granted, its AM has not pulled it
-	ContainerAcquired                            // pulled by its AM (or handed to the AM launcher)
+	ContainerAllocated ContainerState = 1 + iota // allocated; its AM has not received it
+	ContainerAcquired                            // received by its AM, or passed to the AM launcher
 	ContainerRunning                             // reported by its node
-	ContainerReleasing                           // ended by the RM; its node has yet to report it
-	ContainerCompleted                           // ended; kept until its AM has been told
+	ContainerReleasing                           // ended by the ResourceManager; its node has not reported the end
+	ContainerCompleted                           // ended; kept until its AM has acknowledged the completion
 )
 
-// Live says whether the container counts in the use of its application.
+// Live reports whether the container counts in the use of its application.
 func (s ContainerState) Live() bool { return s >= ContainerAllocated && s <= ContainerRunning }
 
 func (s ContainerState) String() string {
 	return name(uint8(s), "", "ALLOCATED", "ACQUIRED", "RUNNING", "RELEASING", "COMPLETED")
 }
 
-// NodeState is YARN's state of a node.
+// NodeState is the state of a node, as in YARN.
 type NodeState uint8
 
-// Node states; append only.
+// The states of a node; append only.
 const (
 	NodeRunning NodeState = 1 + iota
 	NodeUnhealthy
@@ -81,18 +80,18 @@ const (
 	NodeShutdown
 )
 
-// Usable says whether the node holds containers and counts toward the cluster's size. A pass runs
-// on fewer nodes: state.Node.Serving.
+// Usable reports whether the node can have containers and counts in the cluster's size. Not every
+// usable node takes new containers; see state.Node.Serving.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
 func (s NodeState) String() string {
 	return name(uint8(s), "", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
 }
 
-// KeyKind tells the master keys apart.
+// KeyKind is a kind of master key.
 type KeyKind uint8
 
-// Kinds of master keys; append only.
+// The kinds of master keys; append only.
 const (
 	KeyContainer KeyKind = iota
 	KeyNM
@@ -103,10 +102,11 @@ const (
 
 func (k KeyKind) String() string { return name(uint8(k), "container", "nm", "amrm", "delegation") }
 
-// QueueState is RUNNING, DRAINING (stopping with applications left) or STOPPED.
+// QueueState is the state of a queue: RUNNING, DRAINING (stopping, with applications left) or
+// STOPPED.
 type QueueState uint8
 
-// Queue states; append only.
+// The states of a queue; append only.
 const (
 	QueueRunning QueueState = 1 + iota
 	QueueDraining
@@ -115,10 +115,10 @@ const (
 
 func (s QueueState) String() string { return name(uint8(s), "", "RUNNING", "DRAINING", "STOPPED") }
 
-// Locality is the level at which a container was placed.
+// Locality is the locality at which a container was allocated.
 type Locality uint8
 
-// Locality levels; append only.
+// The localities; append only.
 const (
 	NodeLocal Locality = 1 + iota
 	RackLocal
@@ -129,10 +129,10 @@ func (l Locality) String() string {
 	return name(uint8(l), "", "NODE_LOCAL", "RACK_LOCAL", "OFF_SWITCH")
 }
 
-// SizeChange says which way a container's size was changed last.
+// SizeChange is the direction of a container's last size change.
 type SizeChange uint8
 
-// Changes of size; append only.
+// The directions of size changes; append only.
 const (
 	SizeKept SizeChange = iota
 	SizeIncreased
@@ -143,10 +143,10 @@ func (c SizeChange) String() string {
 	return name(uint8(c), "KEPT", "INCREASED", "DECREASED")
 }
 
-// CancelCause says why a reservation was cancelled. The numbers are in the log.
+// CancelCause is the reason why a reservation was cancelled. The numbers are in the log.
 type CancelCause uint8
 
-// The causes; append only, and to cancelCauses.
+// The values of CancelCause. Append only, and also to cancelCauses.
 const (
 	CancelAskGone        CancelCause = 1
 	CancelExchanged      CancelCause = 2
@@ -161,10 +161,10 @@ const (
 	CancelOperator       CancelCause = 11
 	CancelGangStarted    CancelCause = 12 // its gang has started
 	CancelGangBroken     CancelCause = 13 // its gang has lost another reservation, or has ended
-	CancelGangLate       CancelCause = 14 // its gang has not started when it was expected to
+	CancelGangLate       CancelCause = 14 // its gang did not start by the expected time
 )
 
-// cancelCauses are the causes by number; 0 is none.
+// cancelCauses has the names of the causes by number. 0 is no cause.
 var cancelCauses = [...]string{
 	CancelAskGone:        "ASK_GONE",
 	CancelExchanged:      "EXCHANGED",
@@ -182,7 +182,7 @@ var cancelCauses = [...]string{
 	CancelGangLate:       "GANG_LATE",
 }
 
-// Known says whether c is one of the causes.
+// Known reports whether c is one of the causes.
 func (c CancelCause) Known() bool { return c > 0 && int(c) < len(cancelCauses) }
 
 func (c CancelCause) String() string { return name(uint8(c), cancelCauses[:]...) }
@@ -194,8 +194,7 @@ func name(v uint8, names ...string) string {
 	return fmt.Sprintf("UNKNOWN_%s", strconv.Itoa(int(v)))
 }
 
-// Exit statuses of containers that the ResourceManager ends itself (YARN's
-// ContainerExitStatus).
+// Exit statuses of containers that the ResourceManager ends (YARN's ContainerExitStatus).
 const (
 	ExitSuccess         int32 = 0
 	ExitAborted         int32 = -100 // released by the AM, or its node was lost
@@ -204,23 +203,23 @@ const (
 	ExitKilledByAppMstr int32 = -105 // KILLED_BY_APPMASTER
 )
 
-// MarshalText writes the state's name.
+// MarshalText returns the state's name.
 func (s ApplicationState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText writes the state's name.
+// MarshalText returns the status's name.
 func (s FinalStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText writes the state's name.
+// MarshalText returns the state's name.
 func (s ContainerState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText writes the state's name.
+// MarshalText returns the state's name.
 func (s NodeState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText writes the state's name.
+// MarshalText returns the state's name.
 func (s QueueState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText writes the state's name.
+// MarshalText returns the locality's name.
 func (s Locality) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText writes the state's name.
+// MarshalText returns the cause's name.
 func (s CancelCause) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
