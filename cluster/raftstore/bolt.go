@@ -13,17 +13,18 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// boltStore is the store on disk. It lies in a file of its own because bbolt maps
-// its file into memory, which not every platform of the tests can. Where bbolt meets
-// pages that it cannot make sense of, it panics; here that is an error.
+// boltStore is the store on disk. It has a source file of its own because bbolt maps its file into
+// memory, which wasip1 does not support. bbolt panics at damaged pages; boltStore returns an error
+// instead.
 type boltStore struct{ *raftboltdb.BoltStore }
 
-// boltOptions: the free list is not written at every commit but found again when opening.
+// boltOptions returns bbolt's options. Commits do not write the free list; bbolt rebuilds it when
+// it opens the file.
 func boltOptions(readOnly bool) *bbolt.Options {
 	return &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly}
 }
 
-// openBolt opens the store, or makes it unless it is only to be read.
+// openBolt opens the store. It creates the file if there is none and readOnly is false.
 func openBolt(path string, readOnly bool) (*boltStore, error) {
 	b := &boltStore{}
 	return b, recoverDamage(path, func() (err error) {
@@ -70,10 +71,10 @@ func (b *boltStore) Get(key []byte) (val []byte, err error) {
 	return val, err
 }
 
-// freeBytes is the room in the file that nothing uses.
+// freeBytes returns the number of unused bytes in the file.
 func (b *boltStore) freeBytes() int64 { return int64(b.Stats().FreeAlloc) }
 
-// checkBolt walks the pages of a store that was not closed in order.
+// checkBolt checks all pages of a store. A missing file is valid.
 func checkBolt(path string) error {
 	if _, serr := os.Stat(path); errors.Is(serr, os.ErrNotExist) {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"os"
 )
 
-// The parts of bbolt's file format that are looked at here, all little-endian: page headers of 16
-// bytes (id 8, flags 2, count 2, overflow 4), elements of 16 bytes behind them, two meta pages at
-// the beginning.
+// The parts of bbolt's file format that are checked here. All numbers are little-endian. A page has
+// a header of 16 bytes (id 8, flags 2, count 2, overflow 4), then elements of 16 bytes. The first
+// two pages are meta pages.
 const (
 	boltMagic      = 0xED0CDAED
 	boltHead       = 16
@@ -25,18 +25,17 @@ const (
 	boltDepthMax   = 64
 )
 
-// boltFile walks over the pages of a store before bbolt maps the file: bbolt looks for free pages
-// in a goroutine of its own, and there a short file or a damaged page would end the process without
-// a word.
+// boltFile checks the pages of a store before bbolt maps the file. bbolt looks for free pages in a
+// goroutine of its own, where a truncated file or a damaged page would crash the process.
 type boltFile struct {
 	f        *os.File
 	path     string
 	pageSize int64
-	pages    uint64 // ids are below
+	pages    uint64 // the number of pages
 	seen     map[uint64]bool
 }
 
-// checkBoltFile says where a store's pages do not fit together. A file that is not there is whole.
+// checkBoltFile returns an error if a store's pages are inconsistent. A missing file is valid.
 func checkBoltFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +46,7 @@ func checkBoltFile(path string) error {
 	}
 	defer func() { _ = f.Close() }()
 	st, err := f.Stat()
-	if err != nil || st.Size() == 0 { // bbolt starts from scratch in an empty one
+	if err != nil || st.Size() == 0 { // bbolt initializes an empty file
 		return err
 	}
 	b := &boltFile{f: f, path: path, seen: map[uint64]bool{}}
@@ -65,7 +64,7 @@ func (b *boltFile) bad(format string, a ...any) error {
 	return fmt.Errorf("%s: %s: %w", b.path, fmt.Sprintf(format, a...), ErrDamaged)
 }
 
-// meta reads the newest meta page that is whole and returns the root's page.
+// meta reads the newest valid meta page and returns the id of the root page.
 func (b *boltFile) meta() (root uint64, err error) {
 	var newest uint64
 	for _, at := range []int64{0, 4096, int64(os.Getpagesize())} {
@@ -74,7 +73,7 @@ func (b *boltFile) meta() (root uint64, err error) {
 			continue
 		}
 		sum := fnv.New64a()
-		_, _ = sum.Write(m[:boltMeta-8]) // it never fails
+		_, _ = sum.Write(m[:boltMeta-8]) // never fails
 		tx := binary.LittleEndian.Uint64(m[48:])
 		if binary.LittleEndian.Uint32(m) != boltMagic || sum.Sum64() != binary.LittleEndian.Uint64(m[56:]) || b.pageSize > 0 && tx < newest {
 			continue
@@ -88,10 +87,10 @@ func (b *boltFile) meta() (root uint64, err error) {
 	return root, nil
 }
 
-// span is what the keys of a page may be: from, and before; nil: anything.
+// span limits the keys of a page: at least from, and less than before. nil means no limit.
 type span struct{ from, before []byte }
 
-// page checks a page and those below it.
+// page checks a page and all pages below it.
 func (b *boltFile) page(id uint64, depth int, within span) error {
 	head := make([]byte, boltHead)
 	if id < 2 || id >= b.pages || b.seen[id] || depth > boltDepthMax {
@@ -145,7 +144,7 @@ func (b *boltFile) page(id uint64, depth int, within span) error {
 	return nil
 }
 
-// key reads an element's key, and holds that key and value lie inside the page.
+// key returns the key of an element, and checks that key and value lie inside the page.
 func (b *boltFile) key(id uint64, flags uint16, e []byte, at, size int64) ([]byte, error) {
 	word := func(i int) int64 { return int64(binary.LittleEndian.Uint32(e[i:])) }
 	from, length, value := at+word(4), word(8), word(12)
@@ -162,7 +161,7 @@ func (b *boltFile) key(id uint64, flags uint16, e []byte, at, size int64) ([]byt
 	return key, nil
 }
 
-// element checks what an element, at an offset in its page, points to.
+// element checks the page to which an element points. at is the element's offset in its page.
 func (b *boltFile) element(id uint64, flags uint16, e []byte, at int64, depth int, below span) error {
 	word := func(i int) int64 { return int64(binary.LittleEndian.Uint32(e[i:])) }
 	if flags == boltBranch {
@@ -176,7 +175,7 @@ func (b *boltFile) element(id uint64, flags uint16, e []byte, at int64, depth in
 	if _, err := b.f.ReadAt(root, int64(id)*b.pageSize+value); err != nil {
 		return fmt.Errorf("%s: page %d: %w", b.path, id, err)
 	}
-	if r := binary.LittleEndian.Uint64(root); r != 0 { // else the bucket is small and lies inside
+	if r := binary.LittleEndian.Uint64(root); r != 0 { // otherwise the bucket is small and lies inside the page
 		return b.page(r, depth+1, span{})
 	}
 	return nil

@@ -13,8 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// TestBoltFile finds nothing wrong with whole stores, and damage of their
-// structure wherever it is.
+// TestBoltFile checks that checkBoltFile accepts valid stores and detects structural damage.
 func TestBoltFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), fileLog)
 	if err := checkBoltFile(path); err != nil {
@@ -33,7 +32,7 @@ func TestBoltFile(t *testing.T) {
 				}
 				for k := range 20 {
 					if name == "conf" && k > 2 {
-						break // it stays inside its page
+						break // so that the bucket stays inside its page
 					}
 					if err := b.Put(fmt.Appendf(nil, "%06d", i*20+k), make([]byte, 100*(k+1)*(k%5))); err != nil {
 						return err
@@ -86,8 +85,8 @@ func TestBoltFile(t *testing.T) {
 	}
 }
 
-// TestBoltDisorder: bbolt panics, and in a goroutine of its own, when it opens a store
-// whose keys are out of order. A replica is told of the damage before.
+// TestBoltDisorder checks that checkBoltFile detects keys that are out of order. bbolt would panic
+// in a goroutine of its own when it opens such a store.
 func TestBoltDisorder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), fileLog)
 	b, err := openBolt(path, false)
@@ -109,9 +108,9 @@ func TestBoltDisorder(t *testing.T) {
 	if err := checkBoltFile(path); err != nil {
 		t.Fatalf("a whole store: %v", err)
 	}
-	for i := uint64(2); i < 2000; i += 37 { // behind the last one there is order, too
+	for i := uint64(2); i < 2000; i += 37 { // if the last key is replaced, the order is still right
 		bad := bytes.Clone(whole)
-		for key, at := binary.BigEndian.AppendUint64(nil, i), 0; ; at++ { // wherever it stands, in leaves and branches, old and new
+		for key, at := binary.BigEndian.AppendUint64(nil, i), 0; ; at++ { // every occurrence, in leaves and branches, in current and old pages
 			found := bytes.Index(bad[at:], key)
 			if found < 0 {
 				break

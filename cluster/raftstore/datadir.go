@@ -19,32 +19,32 @@ import (
 	"rmd/cluster/identity"
 )
 
-// The layout of a data directory. Names are part of the format.
+// The layout of a data directory. The names are part of the format.
 const (
 	fileIdentity = "replica.json"
 	fileLog      = "raft.db"
 	fileLock     = "lock"
-	fileRunning  = "running" // exists while a process is at work, and after a crash
+	fileRunning  = "running" // exists while a process uses the directory, and after a crash
 	dirSnapshots = "snapshots"
 	removedMax   = 256
 )
 
-// Dir is an open and locked data directory; path is empty for a replica without disk.
+// Dir is an open and locked data directory. Path is empty for a replica without a disk.
 type Dir struct {
 	Path     string
 	lock     *os.File
-	readOnly bool                          // nothing may be changed in it
-	Unclean  bool                          // the last process did not close it
-	keep     func(identity.Identity) error // without a path, where there is one
+	readOnly bool                          // nothing may be changed
+	Unclean  bool                          // the last process did not close the directory
+	keep     func(identity.Identity) error // stores the identity if Path is empty; may be nil
 	used     atomic.Bool                   // this replica has stored a term or an entry
 
-	updateMu Mutex // one change at a time
+	updateMu Mutex // held during a change of the identity
 
 	mu sync.Mutex
 	id identity.Identity
 }
 
-// OpenDir locks the directory, checks its permissions and reads or makes the identity.
+// OpenDir locks the directory, checks its permissions, and reads or creates the identity.
 func OpenDir(path string, want identity.Identity) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -71,16 +71,16 @@ func OpenDir(path string, want identity.Identity) (*Dir, error) {
 	return d, nil
 }
 
-// MemoryDir is the identity of a replica without a disk. keep, which may be nil, is called with
-// each change.
+// MemoryDir returns a Dir that keeps the identity in memory. keep is called with each change; it
+// may be nil.
 func MemoryDir(id identity.Identity, keep func(identity.Identity) error) *Dir {
 	return &Dir{id: id, keep: keep, updateMu: NewMutex()}
 }
 
-// CheckLog walks the pages of the log's file, which nobody may have open.
+// CheckLog checks the pages of the log's file. No process may have the file open.
 func (d *Dir) CheckLog() error { return checkBolt(filepath.Join(d.Path, fileLog)) }
 
-// OpenExisting opens a directory that any replica has used.
+// OpenExisting opens a directory that a replica has used. It returns ErrNoData for any other one.
 func OpenExisting(path string, readOnly bool) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(path, fileIdentity)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is %w: no %s is in it", path, ErrNoData, fileIdentity)
@@ -96,7 +96,7 @@ func OpenExisting(path string, readOnly bool) (*Dir, error) {
 	}
 	lock, err := lockDir(path, flags)
 	switch {
-	case readOnly && errors.Is(err, fs.ErrNotExist): // without the file nobody holds it
+	case readOnly && errors.Is(err, fs.ErrNotExist): // without the lock file no process uses the directory
 	case err != nil:
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func OpenExisting(path string, readOnly bool) (*Dir, error) {
 	return d, nil
 }
 
-// lockDir takes the directory for this process.
+// lockDir locks the directory for this process.
 func lockDir(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(path, fileLock), flags, 0o600)
 	if err != nil {
@@ -133,7 +133,7 @@ func lockDir(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// checkModes refuses what others could read or own.
+// checkModes returns an error if other users could read or change the directory, or own it.
 func checkModes(path string) error {
 	var errs []error
 	for _, name := range []string{"", fileIdentity, fileTrust, fileLog, fileLock, dirSnapshots} {
@@ -159,7 +159,7 @@ func checkModes(path string) error {
 	return errors.Join(errs...)
 }
 
-// load reads replica.json, or draws a new incarnation for an empty directory.
+// load reads replica.json. For an empty directory it generates a new incarnation.
 func (d *Dir) load(want identity.Identity) error {
 	b, err := os.ReadFile(filepath.Join(d.Path, fileIdentity))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,16 +181,16 @@ func (d *Dir) load(want identity.Identity) error {
 	if err := d.loadTrust(); err != nil || d.id.Trust.Seed != nil {
 		return err
 	}
-	id := d.id // of an older program
+	id := d.id // an older program wrote it
 	if incarnation := id.Trust.NewKey(); id.ClusterID == "" && d.leftovers() == "" {
-		id.Incarnation = incarnation // it was in no cluster yet
+		id.Incarnation = incarnation // the replica was not in a cluster yet
 	}
 	return d.save(id)
 }
 
-// hasLog says whether raft.db is there. Without it this replica has forgotten its votes and entries
-// on which others count, so that is an error unless it has never stored any: the file is there
-// before the replica enters a cluster.
+// hasLog reports whether raft.db exists. A replica without it has forgotten its votes and the
+// entries that it acknowledged. So a missing file is an error unless the replica has never stored
+// any: the file exists before the replica enters a cluster.
 func (d *Dir) hasLog() (bool, error) {
 	id, path := d.Identity(), filepath.Join(d.Path, fileLog)
 	st, err := os.Stat(path)
@@ -210,16 +210,17 @@ func (d *Dir) hasLog() (bool, error) {
 	return false, nil
 }
 
-// snapshotLeft names a snapshot that is here, "" for none.
+// snapshotLeft returns the path of a snapshot in the directory, or "" if there is none.
 func (d *Dir) snapshotLeft() string {
-	found, _ := filepath.Glob(filepath.Join(d.Path, dirSnapshots, "*")) // the pattern is good
+	found, _ := filepath.Glob(filepath.Join(d.Path, dirSnapshots, "*")) // the pattern is well-formed
 	if len(found) == 0 {
 		return ""
 	}
 	return filepath.Join(dirSnapshots, filepath.Base(found[0]))
 }
 
-// leftovers names what a replica has left here, the log or a snapshot; empty: nothing.
+// leftovers returns the path of the log or of a snapshot that a replica has left here, or "" if
+// there is neither.
 func (d *Dir) leftovers() string {
 	if _, err := os.Stat(filepath.Join(d.Path, fileLog)); err == nil {
 		return fileLog
@@ -227,9 +228,9 @@ func (d *Dir) leftovers() string {
 	return d.snapshotLeft()
 }
 
-// CheckInPlace returns an error when the path no longer leads to what this process has open:
-// somebody has removed, moved or unmounted it, and nobody would find what is synced from here on. A
-// disk that does not answer is no error here.
+// CheckInPlace returns an error if the path no longer leads to the files that this process has
+// open. Then the directory was removed, moved or unmounted, and nothing that is synced from now on
+// would be found. A disk that does not answer is not an error here.
 func (d *Dir) CheckInPlace() error {
 	held, err := d.lock.Stat()
 	if err != nil {
@@ -248,12 +249,12 @@ func (d *Dir) CheckInPlace() error {
 	return nil
 }
 
-// storedIdentity is what replica.json holds. The checksum is over the identity's compact JSON: a
-// changed incarnation would otherwise silently make it another replica. Used lies beside the
-// identity, so that an older program can still read the file.
+// storedIdentity is the content of replica.json. The checksum covers the identity's compact JSON.
+// Without it a damaged incarnation would silently make this another replica. Used is not part of
+// the identity, so that an older program can still read the file.
 type storedIdentity struct {
 	identity.Identity
-	Used bool   `json:"used,omitempty"` // raft.db has held a term or an entry
+	Used bool   `json:"used,omitempty"` // raft.db has contained a term or an entry
 	Sum  string `json:"crc32c"`
 }
 
@@ -271,7 +272,7 @@ func encodeIdentity(id identity.Identity, used bool) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// decode takes in what replica.json holds.
+// decode reads the content of replica.json.
 func (d *Dir) decode(b []byte) error {
 	var s storedIdentity
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -285,7 +286,7 @@ func (d *Dir) decode(b []byte) error {
 	return nil
 }
 
-// Identity returns a copy.
+// Identity returns a copy of the identity.
 func (d *Dir) Identity() identity.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -294,7 +295,7 @@ func (d *Dir) Identity() identity.Identity {
 	return id
 }
 
-// Update edits the identity and makes it durable.
+// Update changes the identity and makes the change durable.
 func (d *Dir) Update(edit func(*identity.Identity)) error {
 	d.updateMu.Lock()
 	defer d.updateMu.Unlock()
@@ -306,7 +307,7 @@ func (d *Dir) Update(edit func(*identity.Identity)) error {
 	return d.save(id)
 }
 
-// save writes the identity: temporary name, sync, rename, sync of the directory.
+// save writes the identity: temporary file, sync, rename, sync of the directory.
 func (d *Dir) save(id identity.Identity) error {
 	if err := d.saveTrust(id.Trust); err != nil {
 		return err
@@ -327,7 +328,7 @@ func (d *Dir) save(id identity.Identity) error {
 	return nil
 }
 
-// write replaces replica.json. The lock is held.
+// write replaces replica.json. The caller holds d.mu.
 func (d *Dir) write(id identity.Identity, used bool) error {
 	b, err := encodeIdentity(id, used)
 	if err != nil {
@@ -336,8 +337,8 @@ func (d *Dir) write(id identity.Identity, used bool) error {
 	return writeSynced(filepath.Join(d.Path, fileIdentity), b)
 }
 
-// MarkUsed remembers that raft.db has held something, so that its loss is noticed. Where that fails
-// it is tried again after the next write.
+// MarkUsed records that raft.db has contained something, so that its loss is detected. If the write
+// fails, MarkUsed tries again after the next write of a term.
 func (d *Dir) MarkUsed(log hclog.Logger) {
 	if d.Path == "" || d.used.Load() {
 		return
@@ -354,7 +355,7 @@ func (d *Dir) MarkUsed(log hclog.Logger) {
 	d.used.Store(true)
 }
 
-// Close releases the directory; clean says that all stores were closed in order.
+// Close releases the directory. clean means that all stores were closed properly.
 func (d *Dir) Close(clean bool) error {
 	if d.Path == "" || d.lock == nil {
 		return nil
@@ -368,7 +369,7 @@ func (d *Dir) Close(clean bool) error {
 	return errors.Join(err, d.lock.Close())
 }
 
-// writeSynced replaces a file so that a crash leaves the old or the new one.
+// writeSynced replaces a file. After a crash the file has the old or the new content.
 func writeSynced(path string, b []byte) error {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -396,7 +397,7 @@ func syncDir(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// fileSize is the size of the store, 0 when it is not known.
+// fileSize returns the size of raft.db, or 0 if it is unknown.
 func fileSize(dir string) int64 {
 	st, err := os.Stat(filepath.Join(dir, fileLog))
 	if err != nil {
@@ -405,7 +406,7 @@ func fileSize(dir string) int64 {
 	return st.Size()
 }
 
-// RemoveLeftovers removes temporary files of a process that ended in the middle.
+// RemoveLeftovers removes the temporary files of a process that did not finish.
 func RemoveLeftovers(dir string, log hclog.Logger) {
 	for _, pattern := range []string{"restore-*.tmp", "recover-*.tmp"} {
 		names, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is well-formed

@@ -8,12 +8,12 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// The envelope round each stored entry:
+// The envelope of each stored entry:
 //
 //	version 1 | type 1 | index 8 | term 8 | extensions length 4 | extensions | data | crc 4
 //
-// The CRC-32C covers everything before it, so that a flipped bit and a record that lies at another
-// index's place are both noticed. raft-boltdb itself has no checksum.
+// The CRC-32C covers everything before it. It detects flipped bits, and the index detects a record
+// that is stored under another index. raft-boltdb itself has no checksum.
 const (
 	envelopeVersion = 1
 	envelopeHead    = 22
@@ -34,8 +34,8 @@ func seal(l *raft.Log) *raft.Log {
 	return &raft.Log{Index: l.Index, Term: l.Term, Type: l.Type, Data: b, AppendedAt: l.AppendedAt}
 }
 
-// unseal checks the stored entry in against the index it was asked for and writes what it holds to
-// out.
+// unseal checks that the stored record in is the entry with the given index, and writes the entry
+// to out.
 func unseal(index uint64, in, out *raft.Log) error {
 	b := in.Data
 	bad := func(format string, a ...any) error {

@@ -6,28 +6,28 @@ import (
 )
 
 var (
-	// ErrNewer is what VerifySnapshot returns for a snapshot that a newer program has written:
-	// nothing is wrong with it.
+	// ErrNewer is the error of VerifySnapshot for a snapshot that a newer program has written. The
+	// snapshot is not damaged.
 	ErrNewer = errors.New("written by a newer program")
-	// ErrInUse means that another process holds the data directory.
+	// ErrInUse means that another process uses the data directory.
 	ErrInUse = errors.New("data directory is in use by another process")
-	// ErrSnapshotSuperseded means that a snapshot is of no use: one of a higher index was finished
-	// while it was written.
+	// ErrSnapshotSuperseded means that a snapshot was dropped, because one with a higher index was
+	// finished while it was being written.
 	ErrSnapshotSuperseded = errors.New("a newer snapshot already exists")
-	// ErrDamaged means that stored bytes are not what was written.
+	// ErrDamaged means that stored data differs from what was written, or is missing.
 	ErrDamaged = errors.New("stored data is damaged")
-	// ErrPoisoned is returned by stores after the first failed write or sync.
+	// ErrPoisoned is the error of all stores after the first failed write or sync.
 	ErrPoisoned = errors.New("an earlier write to the store failed; restart the replica")
 	// ErrForeign means that the data directory belongs to another cluster or replica.
 	ErrForeign = errors.New("data directory belongs to another cluster or replica")
-	// ErrModes means that others could read or change the data directory.
+	// ErrModes means that other users could read or change the data directory.
 	ErrModes = errors.New("data directory is open to others")
-	// ErrNoData means that no replica has used a directory.
+	// ErrNoData means that a directory is not a data directory of a replica.
 	ErrNoData = errors.New("not a data directory")
 )
 
-// recoverDamage makes an error of a panic, for what reads stored bytes and panics at those that it
-// cannot make sense of.
+// recoverDamage turns a panic of f into an error. It is used for code that reads stored data and
+// panics if the data is damaged.
 func recoverDamage(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

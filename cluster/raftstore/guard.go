@@ -12,45 +12,45 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Guard protects the three stores. It knows every write in flight, for the watchdog. It ends the
-// replica with the first failed write, sync or damaged read, and lets nobody use the stores
-// afterwards (W9).
+// Guard protects the three stores. It records every write in flight, for the watchdog. At the first
+// failed write, failed sync or damaged read it stops the replica, and from then on refuses every
+// use of the stores (W9).
 type Guard struct {
 	cfg GuardConfig
 
 	mu     sync.Mutex
 	err    error
 	code   int
-	failed chan struct{} // closed with the first failure
-	warned time.Time     // of a slow write last
+	failed chan struct{} // closed at the first failure
+	warned time.Time     // time of the last warning of a slow write
 	nextOp uint64
-	ops    map[uint64]time.Time // begin of each write in flight
+	ops    map[uint64]time.Time // start of each write in flight
 
-	shortage             error // the newest one
+	shortage             error // the newest shortage error
 	shortAt, shortLogged time.Time
 	shortCount           uint64
 }
 
-// GuardConfig is what a Guard is made of. Everything but the logger may be left out.
+// GuardConfig configures a Guard. Only Logger is required.
 type GuardConfig struct {
 	Logger hclog.Logger
 	// OnFatal is called once, with the exit code of the first failure.
 	OnFatal func(code int, err error)
-	// OnWrite is called with how long each write took.
+	// OnWrite is called after each write with its duration.
 	OnWrite func(took time.Duration)
-	// SlowWrite is the duration above which a write is worth a warning, 0 for none.
+	// SlowWrite is the duration above which a write causes a warning. 0 means no warning.
 	SlowWrite time.Duration
 }
 
-// NewGuard returns a Guard that has not failed.
+// NewGuard returns a Guard without a failure.
 func NewGuard(c GuardConfig) *Guard {
 	return &Guard{cfg: c, failed: make(chan struct{}), ops: map[uint64]time.Time{}}
 }
 
-// slowPause is the least time between two warnings of a slow disk.
+// slowPause is the least time between two warnings about a slow disk.
 const slowPause = time.Minute
 
-// Fail ends the replica: the first call wins and tells the owner at once, before it returns.
+// Fail stops the replica. Only the first call has an effect: it calls OnFatal before it returns.
 func (g *Guard) Fail(code int, err error) {
 	g.mu.Lock()
 	if g.err != nil {
@@ -66,7 +66,7 @@ func (g *Guard) Fail(code int, err error) {
 	}
 }
 
-// Failure returns the first failure, nil while all is well.
+// Failure returns the first failure, or nil.
 func (g *Guard) Failure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,8 +81,9 @@ func (g *Guard) Check() error {
 	return nil
 }
 
-// write runs one short write with its syncs, watched by the watchdog. Any error is fatal: after a
-// failed sync nobody can say what the disk holds, and a second sync may succeed without writing.
+// write runs f, one short write with its syncs, while the watchdog watches it. Any error is fatal:
+// after a failed sync the content of the disk is unknown, and a second sync may succeed without
+// writing anything.
 func (g *Guard) write(what string, f func() error) error {
 	if err := g.Check(); err != nil {
 		return err
@@ -116,10 +117,10 @@ func (g *Guard) write(what string, f func() error) error {
 		g.Fail(exitcode.Store, err)
 		return err
 	}
-	return g.Check() // fatal meanwhile: do not let raft count this write
+	return g.Check() // after a failure meanwhile, raft must not count this write
 }
 
-// OldestWrite returns the age of the oldest write in flight, 0 for none.
+// OldestWrite returns the age of the oldest write in flight, or 0 if there is none.
 func (g *Guard) OldestWrite(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,12 +131,12 @@ func (g *Guard) OldestWrite(now time.Time) time.Duration {
 	return age
 }
 
-// IsNoSpace says that err is a full file system.
+// IsNoSpace reports whether err means that the file system or the quota is full.
 func IsNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// Forgive takes time off the age of every write in flight.
+// Forgive subtracts d from the age of every write in flight.
 func (g *Guard) Forgive(d time.Duration, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +148,7 @@ func (g *Guard) Forgive(d time.Duration, now time.Time) {
 	}
 }
 
-// ExitCode is the code of the first failure.
+// ExitCode returns the exit code of the first failure.
 func (g *Guard) ExitCode() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

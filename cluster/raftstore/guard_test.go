@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// TestStandingStillIsNotTheDisk holds that the time in which this process itself
-// stood still is taken off the writes in flight.
+// TestStandingStillIsNotTheDisk checks that Forgive subtracts the time in which this process was
+// stopped from the age of writes.
 func TestStandingStillIsNotTheDisk(t *testing.T) {
 	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
 	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error)

@@ -14,22 +14,22 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// StartReport is what the checks before a start found.
+// StartReport is the result of the checks before a start.
 type StartReport struct {
-	Snapshot    *raft.SnapshotMeta // newest good one
-	BadSnapshot []string           // why others are not
-	badTo       uint64             // the highest index in one of those
-	Term        uint64             // that was stored, 0 for none
+	Snapshot    *raft.SnapshotMeta // the newest valid snapshot
+	BadSnapshot []string           // damaged snapshots, with the reasons
+	badTo       uint64             // the highest index of a damaged snapshot
+	Term        uint64             // the stored term, 0 for none
 	First, Last uint64
 	LastTerm    uint64
-	LastAt      time.Time // when the leader appended the newest entry, by its clock
-	Drop        bool      // the log ends before the snapshot or disagrees with it, and must go
+	LastAt      time.Time // when the leader appended the newest entry, by the leader's clock
+	Drop        bool      // the log ends before the snapshot or disagrees with it, and must be dropped
 	Config      raft.Configuration
 	ConfigIndex uint64
 }
 
-// Inspect verifies the newest good snapshot and every entry of the log, and that they and the
-// stored term fit.
+// Inspect verifies the newest valid snapshot and every entry of the log. It checks that they and
+// the stored term are consistent.
 func (s *Stores) Inspect() (*StartReport, error) {
 	rep := &StartReport{}
 	if err := s.inspectSnapshots(rep); err != nil {
@@ -45,7 +45,7 @@ func (s *Stores) Inspect() (*StartReport, error) {
 }
 
 // inspectTerm compares the stored term with the newest entry: raft stores a term before any entry
-// of it. A replica without its term would vote twice in one.
+// of that term. A replica that has lost its term could vote twice in one term.
 func (s *Stores) inspectTerm(rep *StartReport) (err error) {
 	if rep.Term, err = s.term(); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *Stores) inspectTerm(rep *StartReport) (err error) {
 	return nil
 }
 
-// inspectLog verifies every entry, and that the log goes on where the snapshot ends.
+// inspectLog verifies every entry, and that the log continues the snapshot.
 func (s *Stores) inspectLog(rep *StartReport) error {
 	var snapIndex, snapTerm uint64
 	if rep.Snapshot != nil {
@@ -108,7 +108,7 @@ func (s *Stores) inspectLog(rep *StartReport) error {
 	return nil
 }
 
-// inspectSnapshots finds the newest snapshot that is whole.
+// inspectSnapshots finds the newest valid snapshot.
 func (s *Stores) inspectSnapshots(rep *StartReport) error {
 	list, err := s.Snapshots.List()
 	if err != nil {
@@ -135,16 +135,16 @@ func (s *Stores) inspectSnapshots(rep *StartReport) error {
 	return nil
 }
 
-// bad takes note of a damaged snapshot, and of the index in its name, TERM-INDEX-TIME.
+// bad records a damaged snapshot and the index in its name, which is TERM-INDEX-TIME.
 func (r *StartReport) bad(id string, err error) {
 	r.BadSnapshot = append(r.BadSnapshot, fmt.Sprintf("%s: %v", id, err))
 	var term, index, at uint64
-	if n, _ := fmt.Sscanf(id, "%d-%d-%d", &term, &index, &at); n == 3 { // else it has another name
+	if n, _ := fmt.Sscanf(id, "%d-%d-%d", &term, &index, &at); n == 3 { // otherwise the name has another form
 		r.badTo = max(r.badTo, index)
 	}
 }
 
-// verifySnapshot reads a snapshot through.
+// verifySnapshot reads a whole snapshot and checks it.
 func (s *Stores) verifySnapshot(id string) error {
 	if s.Snapshots.dir != "" {
 		if err := s.Snapshots.g.RetryShortage("check snapshot "+id, func() error { return checkMeta(s.Snapshots.dir, id) }); err != nil {
@@ -163,7 +163,7 @@ func (s *Stores) verifySnapshot(id string) error {
 	return s.Snapshots.verify(r)
 }
 
-// DecodeConfiguration is raft's, without its panic.
+// DecodeConfiguration is raft.DecodeConfiguration with an error instead of a panic.
 func DecodeConfiguration(b []byte) (conf raft.Configuration, err error) {
 	err = recoverDamage("membership", func() error { conf = raft.DecodeConfiguration(b); return nil })
 	return conf, err

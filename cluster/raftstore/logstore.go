@@ -14,27 +14,28 @@ import (
 const (
 	cacheEntries = 512
 	cacheBytes   = 32 << 20
-	deleteSlice  = 512 // entries per transaction: bolt's writer lock is not held for long
+	deleteSlice  = 512 // entries per transaction, so that bbolt's writer lock is not held for long
 )
 
-// LogStore is raft's log behind the guard: each entry in its envelope, the newest ones in memory.
+// LogStore is raft's log behind the guard. It stores each entry in an envelope and caches the
+// newest ones in memory.
 //
 // It is monotonic: raft clears it when it installs a snapshot (raft697_monotonic.go).
 type LogStore struct {
 	g        *Guard
 	inner    raft.LogStore
-	appendMu Mutex // appending, or deleting at the end where entries are appended
-	deleteMu Mutex // deleting: raft compacts in one goroutine and clears the log in another
+	appendMu Mutex // held while entries are appended, or deleted at the end of the log
+	deleteMu Mutex // held while entries are deleted: raft compacts and clears the log in different goroutines
 
 	mu          sync.RWMutex
 	ring        [cacheEntries]*raft.Log
 	bytes       int
-	first, last uint64 // 0, 0 when empty
+	first, last uint64 // 0 if the log is empty
 	lastTerm    uint64
-	noop        uint64 // index and term of the newest no-op, which a leader stores first
+	noop        uint64 // index and term of the newest no-op, which is the first entry of each leader
 	noopTerm    uint64
-	stored      int64  // bytes stored since the last snapshot
-	OnStored    func() // called after each write, if set
+	stored      int64  // bytes stored since StoredBytes was last reset
+	OnStored    func() // called after each write; may be nil
 }
 
 var (
@@ -62,14 +63,14 @@ func openLog(g *Guard, inner raft.LogStore) (*LogStore, error) {
 	return s, nil
 }
 
-// FirstIndex returns the first index, 0 for an empty log.
+// FirstIndex returns the first index, or 0 if the log is empty.
 func (s *LogStore) FirstIndex() (uint64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.first, nil
 }
 
-// LastIndex returns the last index, 0 for an empty log.
+// LastIndex returns the last index, or 0 if the log is empty.
 func (s *LogStore) LastIndex() (uint64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -83,7 +84,7 @@ func (s *LogStore) Tail() (index, term uint64) {
 	return s.last, s.lastTerm
 }
 
-// empty says that there is no entry.
+// empty reports whether the log has no entry.
 func (s *LogStore) empty() bool {
 	last, _ := s.Tail()
 	return last == 0
@@ -96,7 +97,8 @@ func (s *LogStore) LastNoop() (index, term uint64) {
 	return s.noop, s.noopTerm
 }
 
-// GetLog is raft's read. A damaged entry ends the replica: it is neither applied nor sent on.
+// GetLog reads an entry for raft. A damaged entry stops the replica, so it is neither applied nor
+// sent.
 func (s *LogStore) GetLog(index uint64, out *raft.Log) error {
 	if s.g.Check() != nil {
 		s.g.halt()
@@ -109,7 +111,8 @@ func (s *LogStore) GetLog(index uint64, out *raft.Log) error {
 	return err
 }
 
-// Peek reads and verifies an entry. ErrLogNotFound is returned bare, as raft compares it with ==.
+// Peek reads and verifies an entry. It returns ErrLogNotFound unwrapped, since raft compares it
+// with ==.
 func (s *LogStore) Peek(index uint64, out *raft.Log) error {
 	s.mu.RLock()
 	c := s.ring[index%cacheEntries]
@@ -127,7 +130,7 @@ func (s *LogStore) Peek(index uint64, out *raft.Log) error {
 	return unseal(index, &in, out)
 }
 
-// Has says whether the log has an entry.
+// Has reports whether the log has an entry with an index and a term.
 func (s *LogStore) Has(index, term uint64) bool {
 	var l raft.Log
 	return s.Peek(index, &l) == nil && l.Term == term
@@ -178,14 +181,15 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// failWrite ends the replica for a write that must never be asked for.
+// failWrite stops the replica because of a write that must never be requested.
 func (s *LogStore) failWrite(err error) error {
 	s.g.Fail(exitcode.Store, err)
 	s.g.halt()
 	return err
 }
 
-// cache puts an entry into the ring and drops old ones above the byte limit. The lock is held.
+// cache puts an entry into the ring. Above the byte limit it drops the oldest entries. The caller
+// holds s.mu.
 func (s *LogStore) cache(l *raft.Log) {
 	slot := &s.ring[l.Index%cacheEntries]
 	if *slot != nil {
@@ -194,7 +198,7 @@ func (s *LogStore) cache(l *raft.Log) {
 	*slot = l
 	s.bytes += len(l.Data)
 	for i := uint64(1); s.bytes > cacheBytes && i < cacheEntries; i++ {
-		old := &s.ring[(l.Index+i)%cacheEntries] // the oldest follows the newest
+		old := &s.ring[(l.Index+i)%cacheEntries] // the oldest entry is in the slot after the newest
 		if *old != nil {
 			s.bytes -= len((*old).Data)
 			*old = nil
@@ -202,9 +206,10 @@ func (s *LogStore) cache(l *raft.Log) {
 	}
 }
 
-// DeleteRange removes entries at the head (after a snapshot), at the tail (a divergent one) or all
-// (a snapshot was installed). It goes in slices from the open end, and from the tail when all go,
-// so that a crash between two slices leaves neither a hole nor a gap behind the snapshot.
+// DeleteRange removes entries at the head (after a snapshot was taken), at the tail (divergent
+// entries) or all (a snapshot was installed). It deletes in slices, from the first entry if a tail
+// remains, otherwise from the last. So a crash between two slices leaves neither a hole in the log
+// nor a gap after the snapshot.
 func (s *LogStore) DeleteRange(lo, hi uint64) error {
 	s.deleteMu.Lock()
 	defer s.deleteMu.Unlock()
@@ -214,7 +219,7 @@ func (s *LogStore) DeleteRange(lo, hi uint64) error {
 	if first == 0 || lo > hi || hi < first || lo > last {
 		return nil
 	}
-	if hi >= last { // a compaction that keeps nothing runs beside appending
+	if hi >= last { // a compaction that keeps nothing runs concurrently with appends
 		s.appendMu.Lock()
 		defer s.appendMu.Unlock()
 		last, _ = s.Tail()
@@ -243,7 +248,7 @@ func (s *LogStore) DeleteRange(lo, hi uint64) error {
 	return nil
 }
 
-// uncache takes entries out of the ring.
+// uncache removes entries from the ring.
 func (s *LogStore) uncache(lo, hi uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +260,7 @@ func (s *LogStore) uncache(lo, hi uint64) {
 	}
 }
 
-// moveBounds moves the bounds after entries a to b were deleted.
+// moveBounds updates the bounds after the entries a to b were deleted.
 func (s *LogStore) moveBounds(a, b uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +284,7 @@ func (s *LogStore) moveBounds(a, b uint64) error {
 	return nil
 }
 
-// StoredBytes returns the bytes stored since reset was last asked for.
+// StoredBytes returns the number of bytes stored since the last call with reset.
 func (s *LogStore) StoredBytes(reset bool) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

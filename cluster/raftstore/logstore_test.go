@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLogHole: entries between snapshot and log are missing.
+// TestLogHole checks that Inspect detects missing entries between the snapshot and the log.
 func TestLogHole(t *testing.T) {
 	inner := raft.NewInmemStore()
 	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
@@ -29,7 +29,7 @@ func TestLogHole(t *testing.T) {
 	}
 }
 
-// TestLogStoreModel holds the guarded store against a plain map, with truncations at both ends.
+// TestLogStoreModel compares the log store with a map, with deletions at both ends.
 func TestLogStoreModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// ErrNotEmpty says that a directory has something in it.
+// ErrNotEmpty means that a directory contains something.
 var ErrNotEmpty = errors.New("not empty")
 
-// dirUnfinished is where the content of a new data directory is made.
+// dirUnfinished is the folder in which the content of a new data directory is prepared.
 const dirUnfinished = "unfinished.tmp"
 
-// NewDir makes a data directory with the content that fill gives a folder. The identity is the last
-// that gets its place: without it there is no replica, and a process that is killed leaves what the
-// next call removes.
+// NewDir makes a data directory with the content that fill writes into a folder. It moves the
+// identity last: without the identity the directory has no replica. If the process is killed before
+// that, the next call removes what is left.
 func NewDir(path string, fill func(folder string) error) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
@@ -38,7 +38,7 @@ func NewDir(path string, fill func(folder string) error) error {
 	return nil
 }
 
-// moveUp moves the content of a folder into the directory above it.
+// moveUp moves the content of the folder tmp into path.
 func moveUp(path, tmp string) error {
 	entries, err := os.ReadDir(tmp)
 	if err != nil {
@@ -50,7 +50,7 @@ func moveUp(path, tmp string) error {
 	}
 	names = append(slices.DeleteFunc(names, func(n string) bool { return n == fileIdentity }), fileIdentity)
 	for _, name := range names {
-		if name == fileIdentity { // what it stands for must be there before it
+		if name == fileIdentity { // the other files must be durable before the identity
 			if err := syncDir(path); err != nil {
 				return err
 			}
@@ -62,7 +62,8 @@ func moveUp(path, tmp string) error {
 	return errors.Join(syncDir(path), os.Remove(tmp))
 }
 
-// removeUnfinished empties a directory in which a NewDir has not ended. Any other must be empty.
+// removeUnfinished empties a directory in which NewDir was interrupted. It returns ErrNotEmpty for
+// any other directory that is not empty.
 func removeUnfinished(path string) error {
 	_, errTmp := os.Stat(filepath.Join(path, dirUnfinished))
 	_, errIdentity := os.Stat(filepath.Join(path, fileIdentity))

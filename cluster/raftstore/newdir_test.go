@@ -9,8 +9,8 @@ import (
 	"rmd/cluster/identity"
 )
 
-// TestNewDirIsWholeOrNothing ends a NewDir after each of its steps: without an identity the next one
-// begins again, with it the directory is a replica's.
+// TestNewDirIsWholeOrNothing interrupts NewDir after each of its steps. Without an identity the
+// next NewDir starts again; with one the directory belongs to a replica.
 func TestNewDirIsWholeOrNothing(t *testing.T) {
 	fill := func(folder string) error {
 		d, err := OpenDir(folder, identity.Identity{ID: "rm1", ClusterName: "c"})
@@ -31,7 +31,7 @@ func TestNewDirIsWholeOrNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kept := 0; kept < len(entries); kept++ { // killed when so many had been moved
+	for kept := 0; kept < len(entries); kept++ { // as if killed after kept files had been moved
 		dir := t.TempDir()
 		if err := fill(filepath.Join(dir, dirUnfinished)); err != nil {
 			t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// flock takes a lock file for this process alone, or fails at once.
+// flock locks a file exclusively. It fails immediately if another process has the lock.
 func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// FreeSpace asks the kernel.
+// FreeSpace returns the free bytes of the file system that contains dir.
 func FreeSpace(dir string) (uint64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// flock has nothing to do: nothing else runs on this platform.
+// flock does nothing: there is no other process on this platform.
 func flock(*os.File) error { return nil }
 
-// FreeSpace cannot be asked for here: the simulation hands its own in.
+// FreeSpace fails. The simulation passes in its own function.
 func FreeSpace(dir string) (uint64, error) {
 	return 0, errors.New("free space of " + dir + " is not known on this platform")
 }

@@ -12,9 +12,9 @@ import (
 
 // Work-around W12: metadata without a checksum (v1.8.0, file_snapshot.go: writeMeta, readMeta).
 //
-// Library: meta.json holds a snapshot's index, term and membership, and nothing protects it. List
-// passes over a snapshot whose metadata it cannot read.
-// Guard: a checksum stands beside it, and is compared before every start.
+// Library: meta.json contains a snapshot's index, term and membership, without a checksum. List
+// skips a snapshot whose metadata it cannot read.
+// Guard: a second file has the checksum of meta.json, which is checked before every start.
 // Test: TestDamagedDirectory, TestCutAnywhere in cluster.
 // Delete when: the library checks its metadata and reports what it cannot read.
 
@@ -23,7 +23,7 @@ const (
 	fileMetaSum = "meta.crc32c"
 )
 
-// sumMeta is the checksum of a snapshot's metadata as it is on disk.
+// sumMeta returns the checksum of a snapshot's stored metadata.
 func sumMeta(dir, id string) (string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, dirSnapshots, id, fileMeta))
 	if err != nil {
@@ -32,7 +32,7 @@ func sumMeta(dir, id string) (string, error) {
 	return fmt.Sprintf("%08x\n", crc32.Checksum(b, castagnoli)), nil
 }
 
-// sealMeta writes the checksum of a finished snapshot.
+// sealMeta writes the checksum of a finished snapshot's metadata.
 func sealMeta(dir, id string) error {
 	sum, err := sumMeta(dir, id)
 	if err != nil {
@@ -41,7 +41,8 @@ func sealMeta(dir, id string) error {
 	return writeSynced(filepath.Join(dir, dirSnapshots, id, fileMetaSum), []byte(sum))
 }
 
-// checkMeta compares it. There may be none: a process can end between the two files.
+// checkMeta compares the checksum. A missing checksum is valid: the process may have ended after
+// the metadata was written and before the checksum.
 func checkMeta(dir, id string) error {
 	want, err := os.ReadFile(filepath.Join(dir, dirSnapshots, id, fileMetaSum))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,16 +12,16 @@ import (
 // Work-around W8: the snapshot that was finished last (v1.8.0, snapshot.go: takeSnapshot; raft.go:
 // installSnapshot; both call setLastSnapshot).
 //
-// Library: it takes the index of whichever snapshot was finished last for its newest. A snapshot
-// that this replica takes itself, and finishes behind a newer one that it received meanwhile, sets
-// that index back: raft would say that its log ends before what it acknowledged, as after a log
-// rollback, and vote by that.
-// Guard: to compare with the newest, to finish, and for the replica's own to be known to raft, is
-// one step under finishMu. An older snapshot is thrown away.
+// Library: it treats the snapshot that was finished last as the newest. If this replica finishes
+// its own snapshot after it has received a newer one, raft's snapshot index goes back. Raft would
+// then report, and vote by, a log that ends before entries that it acknowledged, as after a log
+// rollback.
+// Guard: finishMu is held while a snapshot is compared with the newest one and finished, and, for
+// this replica's own snapshot, until raft knows about it. An older snapshot is dropped.
 // Test: TestSnapshotSuperseded, TestOwnSnapshotIsTakenIn; in cluster TestInstallBesideOwnSnapshot.
 // Delete when: setLastSnapshot never goes back.
 
-// finish makes a verified snapshot visible, unless it is behind the newest one.
+// finish makes a verified snapshot visible, unless it is older than the newest one.
 func (k *snapSink) finish() error {
 	k.s.finishMu.Lock()
 	if k.own != nil {
@@ -34,7 +34,7 @@ func (k *snapSink) finish() error {
 		return err
 	}
 	failpoint.Hit(failpoint.SnapshotVerified)
-	err := k.SnapshotSink.Close() // long for a large one: not under the watchdog's eye
+	err := k.SnapshotSink.Close() // not under g.write: a large snapshot takes longer than the watchdog allows
 	if err == nil && k.s.dir != "" {
 		err = sealMeta(k.s.dir, k.meta.ID)
 	}
@@ -49,7 +49,7 @@ func (k *snapSink) finish() error {
 	return nil
 }
 
-// checkSuperseded refuses a snapshot behind the newest one.
+// checkSuperseded returns an error if the snapshot is older than the newest one.
 func (k *snapSink) checkSuperseded() error {
 	list, err := k.s.list()
 	if IsShortage(err) {
@@ -61,14 +61,14 @@ func (k *snapSink) checkSuperseded() error {
 	return fmt.Errorf("snapshot at %d: %w, at %d", k.meta.Index, ErrSnapshotSuperseded, list[0].Index)
 }
 
-// ownSnapshot is one that this replica takes itself. Raft releases it once it knows that it is
-// finished; until then no received snapshot is finished.
+// ownSnapshot is a snapshot that this replica takes itself. Raft releases it after recording that
+// it is finished. Until then no received snapshot can be finished.
 type ownSnapshot struct {
 	raft.FSMSnapshot
 	done func() // unlocks finishMu; nil while it is not locked
 }
 
-// NewOwnSnapshot marks a snapshot as one that this replica takes itself.
+// NewOwnSnapshot marks a snapshot as taken by this replica.
 func NewOwnSnapshot(s raft.FSMSnapshot) raft.FSMSnapshot { return &ownSnapshot{FSMSnapshot: s} }
 
 // Persist writes the state.
@@ -79,7 +79,7 @@ func (s *ownSnapshot) Persist(sink raft.SnapshotSink) error {
 	return s.FSMSnapshot.Persist(sink)
 }
 
-// Release is called once, whether the snapshot came into being or not.
+// Release is called once, whether or not the snapshot was finished.
 func (s *ownSnapshot) Release() {
 	if s.done != nil {
 		s.done()

@@ -5,16 +5,16 @@ import "runtime"
 // Work-around W9: a store that has failed (v1.8.0, raft.go: dispatchLogs, appendEntries,
 // processLogs).
 //
-// Library: it answers a failed StoreLogs by stepping down and using the store on, and a failed
-// GetLog by a panic. An error value can prevent neither. After a failed sync nobody can say what
-// the disk holds.
-// Guard: the first failure calls OnFatal before the call returns, and ends the goroutine of raft
-// that met it; its deferred answers still run, so waiting proposals get ErrUnknownOutcome. In the
-// product the process has ended by then.
+// Library: after a failed StoreLogs it steps down and continues to use the store. After a failed
+// GetLog it panics. The store's error value can prevent neither. After a failed sync the content of
+// the disk is unknown.
+// Guard: the first failure calls OnFatal before the call returns, and ends the raft goroutine that
+// made the call. Its deferred functions still run, so waiting proposals get ErrUnknownOutcome. In
+// production the process has ended by then.
 // Test: TestStoreErrorEndsReplica, TestBitRotAtWork in cluster.
-// Delete when: the library stops for good at the first error of a store.
+// Delete when: the library stops permanently at the first error of a store.
 
-// halt ends the calling goroutine, which is one of raft's.
+// halt ends the calling goroutine, which belongs to raft.
 func (g *Guard) halt() {
 	runtime.Goexit()
 }

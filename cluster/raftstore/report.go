@@ -15,23 +15,23 @@ import (
 // Report is what Check found in a data directory.
 type Report struct {
 	Identity   identity.Identity `json:"identity"`
-	Unclean    bool              `json:"unclean"` // the last process was not stopped in order
+	Unclean    bool              `json:"unclean"` // the last process was not stopped properly
 	Term       uint64            `json:"term"`
 	First      uint64            `json:"first_index"`
 	Last       uint64            `json:"last_index"`
 	LastTerm   uint64            `json:"last_term"`
 	Snapshots  []SnapshotInfo    `json:"snapshots"`
 	Damaged    []string          `json:"damaged_snapshots,omitempty"`
-	Dropped    bool              `json:"dropped"` // a start would drop the log: it lies beside the snapshot
+	Dropped    bool              `json:"dropped"` // a start would drop the log, since it does not continue the snapshot
 	Voters     []string          `json:"voters"`
 	Nonvoters  []string          `json:"nonvoters,omitempty"`
 	ConfIndex  uint64            `json:"membership_index"`
 	StoreBytes int64             `json:"store_bytes"`
 }
 
-// Check reads a data directory that no process holds, and changes nothing in it: store pages, every
-// entry's checksum, that log and snapshots fit, and, with verify, the snapshots' content. The
-// report is filled as far as it got; the error says what is wrong.
+// Check reads a data directory that no process uses, and changes nothing in it. It checks the pages
+// of the store, every entry's checksum, that log and snapshots are consistent and, with verify, the
+// content of the snapshots. If it returns an error, the report covers what was read before.
 func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
 	d, err := OpenExisting(dataDir, true)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Stores) fill(rep *Report) error {
 		return fmt.Errorf("list snapshots: %w", err)
 	}
 	for i, m := range list {
-		if i > 0 { // the newest whole one was read already
+		if i > 0 { // Inspect has already read the newest one
 			if err := s.verifySnapshot(m.ID); err != nil {
 				rep.Damaged = append(rep.Damaged, fmt.Sprintf("%s: %v", m.ID, err))
 				continue
@@ -93,7 +93,7 @@ func (s *Stores) fill(rep *Report) error {
 	return nil
 }
 
-// OpenOffline opens the stores of an existing data directory without a replica round them.
+// OpenOffline opens the stores of an existing data directory without a running replica.
 func OpenOffline(d *Dir, verify func(io.Reader) error) (*Stores, error) {
 	if _, err := d.hasLog(); err != nil {
 		return nil, err

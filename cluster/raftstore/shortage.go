@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A shortage is an error that says nothing of the disk: the process or the machine is out of file
-// descriptors or memory, or the call was interrupted. Nothing was written or lost, so what failed
-// is tried again.
+// A shortage is an error that is not caused by the disk: the process or the machine has no file
+// descriptors or memory left, or the call was interrupted. Nothing was written or lost, so the call
+// can be repeated.
 
-// IsShortage says whether an error is one.
+// IsShortage reports whether an error is a shortage.
 func IsShortage(err error) bool {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR} {
 		if errors.Is(err, e) {
@@ -22,15 +22,15 @@ func IsShortage(err error) bool {
 }
 
 const (
-	// shortagePause is how long what failed waits before it is tried again; the pause doubles up to
+	// shortagePause is the pause before the first retry. It doubles with each retry, up to
 	// shortagePauseMax.
 	shortagePause    = 20 * time.Millisecond
 	shortagePauseMax = time.Second
-	// shortageShown is how long a shortage is shown after it was met last.
+	// shortageShown is how long a shortage is shown after it last occurred.
 	shortageShown = time.Minute
 )
 
-// ReportShortage notes a shortage, for the log and for status.
+// ReportShortage records a shortage for the log and for the status.
 func (g *Guard) ReportShortage(err error) {
 	g.mu.Lock()
 	g.shortCount++
@@ -46,7 +46,7 @@ func (g *Guard) ReportShortage(err error) {
 	}
 }
 
-// ShortageText describes a shortage that was met in the last minute, "" for none.
+// ShortageText describes a shortage that occurred within shortageShown, or returns "".
 func (g *Guard) ShortageText() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,7 +56,7 @@ func (g *Guard) ShortageText() string {
 	return g.shortage.Error()
 }
 
-// RetryShortage calls f until it meets no shortage any more, or this replica has failed.
+// RetryShortage repeats f until it returns anything but a shortage, or this replica has failed.
 func (g *Guard) RetryShortage(what string, f func() error) error {
 	for pause := shortagePause; ; pause = min(2*pause, shortagePauseMax) {
 		err := f()

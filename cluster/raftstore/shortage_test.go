@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// shortSnapshots has no descriptor for its first calls.
+// shortSnapshots fails the first calls of Open for lack of file descriptors.
 type shortSnapshots struct {
 	raft.SnapshotStore
 	left int
@@ -24,8 +24,8 @@ func (s *shortSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, err
 	return s.SnapshotStore.Open(id)
 }
 
-// TestShortageIsNoDamage: a snapshot that cannot be opened for want of a descriptor is opened
-// later, not condemned.
+// TestShortageIsNoDamage checks that a snapshot which cannot be opened for lack of file descriptors
+// is opened later, and does not count as damaged.
 func TestShortageIsNoDamage(t *testing.T) {
 	inner := raft.NewInmemSnapshotStore()
 	k, err := inner.Create(1, 5, 1, raft.Configuration{}, 1, AddressEncoder{})

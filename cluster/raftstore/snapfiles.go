@@ -19,17 +19,17 @@ import (
 
 const fileState = "state.bin"
 
-// snapshotFiles reads the library's snapshots and changes nothing: the library's own store makes
-// the directory and writes into it to see whether it can.
+// snapshotFiles reads the library's snapshots and changes nothing. The library's own store creates
+// the directory and writes a test file into it.
 type snapshotFiles struct{ dir string }
 
-// storedMeta is meta.json.
+// storedMeta is the content of meta.json.
 type storedMeta struct {
 	raft.SnapshotMeta
 	CRC []byte
 }
 
-// finished lists the directories of snapshots that came into being.
+// finished returns the names of the directories of finished snapshots.
 func (s snapshotFiles) finished() ([]string, error) {
 	list, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,8 @@ func (s snapshotFiles) meta(id string) (m storedMeta, err error) {
 	return m, nil
 }
 
-// List implements raft.SnapshotStore: those with readable metadata, newest first.
+// List implements raft.SnapshotStore. It returns the snapshots with readable metadata, newest
+// first, at most snapshotsKept.
 func (s snapshotFiles) List() ([]*raft.SnapshotMeta, error) {
 	names, err := s.finished()
 	if err != nil {
@@ -71,7 +72,7 @@ func (s snapshotFiles) List() ([]*raft.SnapshotMeta, error) {
 	return list[:min(len(list), snapshotsKept)], nil
 }
 
-// compareSnapshots orders as the library does.
+// compareSnapshots orders snapshots as the library does.
 func compareSnapshots(a, b *raft.SnapshotMeta) int {
 	if a.Term != b.Term {
 		return cmp.Compare(a.Term, b.Term)
@@ -110,8 +111,9 @@ func (s snapshotFiles) Create(raft.SnapshotVersion, uint64, uint64, raft.Configu
 	return nil, fmt.Errorf("create a snapshot in %s: %w", s.dir, fs.ErrPermission)
 }
 
-// AddressEncoder encodes addresses for the snapshot's metadata; nothing else of it is used.
+// AddressEncoder encodes addresses for a snapshot's metadata. It implements no other method of
+// raft.Transport.
 type AddressEncoder struct{ raft.Transport }
 
-// EncodePeer is the address itself.
+// EncodePeer returns the address.
 func (AddressEncoder) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }

@@ -16,24 +16,24 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// SnapshotStore is raft's snapshot store behind the guard: what is written is verified while it is
-// written, and only a verified snapshot comes into being, whether made here or received.
+// SnapshotStore is raft's snapshot store behind the guard. It verifies a snapshot while it is
+// written. Only a verified snapshot becomes visible, whether it was taken here or received.
 type SnapshotStore struct {
 	g          *Guard
 	inner      raft.SnapshotStore
-	dir        string // the data directory; empty when the inner store was injected
+	dir        string // the data directory; empty if the inner store was passed in
 	verify     func(io.Reader) error
 	OnFinished func(meta raft.SnapshotMeta, took time.Duration) // called after each finished snapshot
-	finishMu   Mutex                                            // held while one is finished, see snapSink.finish
+	finishMu   Mutex                                            // held while a snapshot is finished, see snapSink.finish
 
 	mu      sync.Mutex
-	bad     map[string]bool // damaged ones, by id: raft must not see them
-	writing map[string]bool // those that are being written, by id
+	bad     map[string]bool // ids of damaged snapshots, which raft must not see
+	writing map[string]bool // ids of snapshots that are being written
 }
 
 var _ raft.SnapshotStore = (*SnapshotStore)(nil)
 
-// Create begins a snapshot.
+// Create begins to write a snapshot.
 func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
 	if err := s.g.Check(); err != nil {
 		return nil, err
@@ -60,8 +60,7 @@ func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 	return k, nil
 }
 
-// createSink makes a sink. First it removes what the library has left of snapshots that it could
-// not begin or finish.
+// createSink creates a sink. First it removes the unfinished snapshots that the library has left.
 func (s *SnapshotStore) createSink(create func() (raft.SnapshotSink, error)) (raft.SnapshotSink, error) {
 	if s.dir == "" {
 		return create()
@@ -79,14 +78,14 @@ func (s *SnapshotStore) createSink(create func() (raft.SnapshotSink, error)) (ra
 	return k, err
 }
 
-// forgetWriting records that a snapshot is no longer written.
+// forgetWriting records that a snapshot is no longer being written.
 func (s *SnapshotStore) forgetWriting(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.writing, id)
 }
 
-// sweep removes unfinished snapshots that nobody writes. The lock is held.
+// sweep removes unfinished snapshots that are not being written. The caller holds s.mu.
 func (s *SnapshotStore) sweep() {
 	left, _ := filepath.Glob(filepath.Join(s.dir, dirSnapshots, "*.tmp")) // the pattern is well-formed
 	for _, path := range left {
@@ -99,7 +98,7 @@ func (s *SnapshotStore) sweep() {
 	}
 }
 
-// errOrDamaged is err, or ErrDamaged for nil: a pipe needs some error.
+// errOrDamaged returns err, or ErrDamaged if err is nil, since CloseWithError needs an error.
 func errOrDamaged(err error) error {
 	if err == nil {
 		return ErrDamaged
@@ -107,8 +106,8 @@ func errOrDamaged(err error) error {
 	return err
 }
 
-// writeFailed ends the replica for a failed write, unless the disk is merely full or the system
-// short of something: a snapshot can wait, and raft takes another one soon.
+// writeFailed handles a failed write. It stops the replica, unless the disk is full or there is a
+// shortage: a snapshot can wait, and raft soon takes another one.
 func (s *SnapshotStore) writeFailed(err error) error {
 	switch {
 	case IsShortage(err):
@@ -119,7 +118,8 @@ func (s *SnapshotStore) writeFailed(err error) error {
 	return err
 }
 
-// List returns the snapshots that are not known to be damaged, newest first.
+// List returns the snapshots that are not known to be damaged, newest first. It retries after a
+// shortage.
 func (s *SnapshotStore) List() (list []*raft.SnapshotMeta, err error) {
 	err = s.g.RetryShortage("list snapshots", func() error {
 		list, err = s.list()
@@ -128,13 +128,13 @@ func (s *SnapshotStore) List() (list []*raft.SnapshotMeta, err error) {
 	return list, err
 }
 
-// list is List without patience.
+// list is List without retries.
 func (s *SnapshotStore) list() ([]*raft.SnapshotMeta, error) {
 	list, err := s.inner.List()
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range s.unread(list) { // in any order
+	for _, err := range s.unread(list) { // the order does not matter
 		if IsShortage(err) {
 			return nil, err
 		}
@@ -144,8 +144,8 @@ func (s *SnapshotStore) list() ([]*raft.SnapshotMeta, error) {
 	return slices.DeleteFunc(list, func(m *raft.SnapshotMeta) bool { return s.bad[m.ID] }), nil
 }
 
-// unread returns finished snapshots that are not in the library's list, and why: the library passes
-// over those whose metadata it cannot read.
+// unread returns the finished snapshots that are not in the library's list, with the reasons. The
+// library skips snapshots whose metadata it cannot read.
 func (s *SnapshotStore) unread(list []*raft.SnapshotMeta) map[string]error {
 	if s.dir == "" {
 		return nil
@@ -167,7 +167,7 @@ func (s *SnapshotStore) unread(list []*raft.SnapshotMeta) map[string]error {
 	return out
 }
 
-// markDamaged hides a damaged snapshot.
+// markDamaged hides a damaged snapshot from raft.
 func (s *SnapshotStore) markDamaged(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (s *SnapshotStore) markDamaged(id string) {
 	s.bad[id] = true
 }
 
-// Open opens a snapshot whose checksum the inner store has compared.
+// Open opens a snapshot. The inner store has compared its checksum.
 func (s *SnapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	if err := s.g.Check(); err != nil {
 		return nil, nil, err
@@ -194,13 +194,14 @@ func (s *SnapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, erro
 	return meta, &snapReader{ReadCloser: r, meta: *meta}, nil
 }
 
-// snapReader remembers which snapshot is read, for machine.Restore.
+// snapReader remembers which snapshot it reads, for RestoredMeta.
 type snapReader struct {
 	io.ReadCloser
 	meta raft.SnapshotMeta
 }
 
-// RestoredMeta finds out which snapshot of this store raft has wrapped.
+// RestoredMeta returns the metadata of the snapshot that r reads. r may wrap a reader of this
+// store.
 func RestoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
 	for {
 		switch v := r.(type) {
@@ -214,7 +215,7 @@ func RestoredMeta(r io.ReadCloser) (*raft.SnapshotMeta, error) {
 	}
 }
 
-// snapSink writes to the inner sink and to the verifier.
+// snapSink writes a snapshot to the inner sink and to the verifier.
 type snapSink struct {
 	raft.SnapshotSink
 	s       *SnapshotStore
@@ -222,16 +223,16 @@ type snapSink struct {
 	start   time.Time
 	pipe    *io.PipeWriter
 	verdict chan error
-	own     *ownSnapshot // nil for a received one
+	own     *ownSnapshot // nil for a received snapshot
 	done    bool
 	refused bool
 }
 
-// Write passes bytes on.
+// Write writes to both the verifier and the inner sink.
 func (k *snapSink) Write(b []byte) (int, error) {
 	if k.pipe != nil && !k.refused {
 		if _, err := k.pipe.Write(b); err != nil {
-			k.refused = true // Close says why
+			k.refused = true // Close returns the verifier's error
 		}
 	}
 	n, err := k.SnapshotSink.Write(b)
@@ -242,7 +243,7 @@ func (k *snapSink) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close finishes a verified snapshot and throws a refused one away.
+// Close finishes a verified snapshot. It drops one that the verifier refused.
 func (k *snapSink) Close() error {
 	if k.done {
 		return nil
@@ -254,7 +255,7 @@ func (k *snapSink) Close() error {
 		if err := <-k.verdict; err != nil {
 			_ = k.SnapshotSink.Cancel()
 			err = fmt.Errorf("snapshot at %d refused, the old state stays: %w", k.meta.Index, err)
-			if errors.Is(err, ErrNewer) { // no other one will ever come
+			if errors.Is(err, ErrNewer) { // the leader will not send an older format
 				k.s.g.Fail(exitcode.NotKnown, err)
 			}
 			return err
@@ -266,7 +267,7 @@ func (k *snapSink) Close() error {
 	return k.finish()
 }
 
-// discard removes what is left of a snapshot that was not finished: raft does not count on it.
+// discard removes the files of an unfinished snapshot, which raft does not use.
 func (k *snapSink) discard() {
 	if k.s.dir == "" {
 		return
@@ -277,7 +278,7 @@ func (k *snapSink) discard() {
 	}
 }
 
-// Cancel throws the snapshot away.
+// Cancel drops the snapshot.
 func (k *snapSink) Cancel() error {
 	if k.done {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestSnapshotRefused: what does not verify never becomes a snapshot.
+// TestSnapshotRefused checks that data which fails verification does not become a snapshot.
 func TestSnapshotRefused(t *testing.T) {
 	dir := t.TempDir()
 	inner, err := openSnapshots(dir, hclog.NewNullLogger())
@@ -53,7 +53,7 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 }
 
-// TestSnapshotSuperseded: a snapshot that is finished behind a newer one does not come into being.
+// TestSnapshotSuperseded checks that a snapshot is dropped if a newer one was finished before it.
 func TestSnapshotSuperseded(t *testing.T) {
 	inner, err := openSnapshots(t.TempDir(), hclog.NewNullLogger())
 	if err != nil {
@@ -83,8 +83,8 @@ func TestSnapshotSuperseded(t *testing.T) {
 	}
 }
 
-// TestOwnSnapshotIsTakenIn: none that is received is finished until raft has taken in that the
-// replica's own is.
+// TestOwnSnapshotIsTakenIn checks that a received snapshot is not finished between the end of the
+// replica's own snapshot and the time when raft has recorded it.
 func TestOwnSnapshotIsTakenIn(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestOwnSnapshotIsTakenIn(t *testing.T) {
 	})
 }
 
-// state is a snapshot that begins with SNAP when it is good.
+// state is the content of a snapshot. It is valid if it begins with SNAP.
 type state string
 
 func (s state) Persist(k raft.SnapshotSink) error {
@@ -131,7 +131,7 @@ func (s state) Persist(k raft.SnapshotSink) error {
 }
 func (state) Release() {}
 
-// verifyState reads a snapshot through.
+// verifyState reads a snapshot and checks it.
 func verifyState(r io.Reader) error {
 	b, err := io.ReadAll(r)
 	if err == nil && !bytes.HasPrefix(b, []byte("SNAP")) {

@@ -12,16 +12,17 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// StableStore is raft's term and vote behind the guard. Values carry a checksum over key and value.
+// StableStore stores raft's term and vote behind the guard. Each value has a checksum over key and
+// value.
 type StableStore struct {
 	g            *Guard
 	inner        raft.StableStore
-	OnTermStored func() // called when a term was stored, before anybody counts on it; may be nil
+	OnTermStored func() // called after a term was stored, before raft relies on it; may be nil
 }
 
 var _ raft.StableStore = (*StableStore)(nil)
 
-// errNotFound has the text raft looks for.
+// errNotFound is the text that raft compares.
 const errNotFound = "not found"
 
 func stableSum(key, val []byte) uint32 {

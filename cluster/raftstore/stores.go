@@ -15,23 +15,23 @@ import (
 
 const snapshotsKept = 2
 
-// Stores are the three stores behind one guard.
+// Stores contains the three stores behind one guard.
 type Stores struct {
 	Logs      *LogStore
 	Stable    *StableStore
 	Snapshots *SnapshotStore
-	bolt      *boltStore // nil when injected
+	bolt      *boltStore // nil if the stores were passed in
 	dir       *Dir
 }
 
-// Options replace the stores on disk, for simulations and tests; nil: those on disk.
+// Options replaces stores on disk, for simulations and tests. Nil means the store on disk.
 type Options struct {
 	Log       raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
 }
 
-// Open opens what is not injected and wraps all of it.
+// Open opens the stores that o does not replace, and wraps all three.
 func Open(d *Dir, o Options, g *Guard, verify func(io.Reader) error, log hclog.Logger) (*Stores, error) {
 	st := &Stores{dir: d}
 	inner, stable, snaps := o.Log, o.Stable, o.Snapshots
@@ -72,13 +72,13 @@ func Open(d *Dir, o Options, g *Guard, verify func(io.Reader) error, log hclog.L
 	return st, nil
 }
 
-// logAndStable is what raft.db holds.
+// logAndStable is the interface of raft.db.
 type logAndStable interface {
 	raft.LogStore
 	raft.StableStore
 }
 
-// openLogFile opens raft.db. It is made where no replica has stored anything yet.
+// openLogFile opens raft.db. It creates the file if this replica has never stored anything.
 func (s *Stores) openLogFile() (logAndStable, error) {
 	path := filepath.Join(s.dir.Path, fileLog)
 	there, err := s.dir.hasLog()
@@ -99,11 +99,11 @@ func (s *Stores) openLogFile() (logAndStable, error) {
 	return bolt, nil
 }
 
-// keyOwner names the replica that a raft.db belongs to.
+// keyOwner is the key under which raft.db stores the name of its replica.
 var keyOwner = []byte("Replica")
 
-// checkOwner refuses a raft.db of another replica: its votes and entries are not those that this
-// one has given its word for. One of an older program bears no name, and gets it now.
+// checkOwner refuses a raft.db of another replica: this replica has not made the votes in it, nor
+// acknowledged its entries. A raft.db of an older program has no name, and gets one now.
 func (s *Stores) checkOwner() error {
 	if s.bolt == nil {
 		return nil
@@ -121,7 +121,7 @@ func (s *Stores) checkOwner() error {
 	return s.Stable.Set(keyOwner, []byte(self))
 }
 
-// term is the newest term that was stored, 0 for none.
+// term returns the stored term, or 0 if there is none.
 func (s *Stores) term() (uint64, error) {
 	b, err := s.Stable.peek([]byte("CurrentTerm"))
 	switch {
@@ -167,8 +167,8 @@ func (s *Stores) Close() error {
 	return s.bolt.Close()
 }
 
-// DiskUsage is the size of the file that holds the log, and what of it is unused; 0 when there is
-// none.
+// DiskUsage returns the size of raft.db and how much of it is unused, in bytes. It returns 0 if
+// there is no file.
 func (s *Stores) DiskUsage() (size, free int64) {
 	if s.bolt == nil {
 		return 0, 0
@@ -176,8 +176,8 @@ func (s *Stores) DiskUsage() (size, free int64) {
 	return fileSize(s.dir.Path), s.bolt.freeBytes()
 }
 
-// Empty says that raft has never run on these stores. Unlike the library's own question it does not
-// end the replica when a value is damaged.
+// Empty reports whether raft has never run on these stores. Unlike raft.HasExistingState it does
+// not stop the replica if a value is damaged.
 func (s *Stores) Empty() (bool, error) {
 	if last, _ := s.Logs.Tail(); last > 0 {
 		return false, nil

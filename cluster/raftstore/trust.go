@@ -17,16 +17,16 @@ import (
 	"rmd/cluster/identity"
 )
 
-// fileTrust holds Trust.
+// fileTrust is the name of the file that contains identity.Trust.
 const fileTrust = "trust.json"
 
-// storedTrust is what trust.json holds.
+// storedTrust is the content of trust.json.
 type storedTrust struct {
 	identity.Trust
 	Sum string `json:"crc32c"`
 }
 
-// encodeTrust returns trust.json.
+// encodeTrust returns the content of trust.json.
 func encodeTrust(t identity.Trust) ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -36,7 +36,8 @@ func encodeTrust(t identity.Trust) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// loadTrust reads trust.json for an identity; a missing file leaves the key empty.
+// loadTrust reads trust.json. If the file is missing, the key stays empty; that is an error if the
+// incarnation names a key.
 func (d *Dir) loadTrust() error {
 	b, err := os.ReadFile(filepath.Join(d.Path, fileTrust))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +64,7 @@ func (d *Dir) loadTrust() error {
 	return nil
 }
 
-// saveTrust writes trust.json when it has changed.
+// saveTrust writes trust.json if it has changed.
 func (d *Dir) saveTrust(t identity.Trust) error {
 	if d.Path == "" || t.Seed == nil {
 		return nil
@@ -79,14 +80,14 @@ func (d *Dir) saveTrust(t identity.Trust) error {
 	return writeSynced(path, b)
 }
 
-// PinnedKey is the key that a member has shown first, in hex.
+// PinnedKey returns the first key, in hexadecimal, that a member has proved to own, or "".
 func (d *Dir) PinnedKey(server raft.ServerID) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.id.Trust.Keys[string(server)]
 }
 
-// IsRemoved says whether a replica is known to be removed.
+// IsRemoved reports whether this replica knows that another one was removed.
 func (d *Dir) IsRemoved(server raft.ServerID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
