@@ -10,29 +10,29 @@ import (
 	"rmd/cluster/identity"
 )
 
-// A replica that does not answer is logged when that begins, then after absencePause, twice that
-// and so on up to absencePauseMax, and when it answers again. The library logs every failed call,
-// several times a second.
+// A replica that does not answer is logged at the first failure, then after absencePause, twice
+// that and so on up to absencePauseMax, and when it answers again. The library logs every failed
+// call, several times per second.
 const (
 	absencePause    = 10 * time.Second
 	absencePauseMax = 10 * time.Minute
 )
 
-// absences follows which replicas answer this one's calls.
+// absences records which replicas do not answer this one's calls.
 type absences struct {
 	log hclog.Logger
 	now func() time.Time
 
 	mu         sync.Mutex
 	absent     map[raft.ServerID]*absence
-	lastLogged map[raft.ServerID]time.Time // when something was logged of a replica last
+	lastLogged map[raft.ServerID]time.Time // when something was last logged about a replica
 }
 
-// absence is a time in which a replica does not answer.
+// absence is a period in which a replica does not answer.
 type absence struct {
 	since, next time.Time
 	pause       time.Duration
-	calls       uint64 // how many failed
+	calls       uint64 // number of failed calls
 	logged      bool
 }
 
@@ -40,7 +40,7 @@ func newAbsences(log hclog.Logger) *absences {
 	return &absences{log: log, now: time.Now, absent: map[raft.ServerID]*absence{}, lastLogged: map[raft.ServerID]time.Time{}}
 }
 
-// observe takes in how a call ended. One that the other replica refused was answered.
+// observe records the result of a call. A refusal because of a full disk counts as an answer.
 func (r *absences) observe(id raft.ServerID, to raft.ServerAddress, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *absences) observe(id raft.ServerID, to raft.ServerAddress, err error) {
 		return
 	case a == nil:
 		a = &absence{since: now, next: now, pause: absencePause}
-		if quiet := r.lastLogged[id].Add(absencePause); quiet.After(now) { // it comes and goes
+		if quiet := r.lastLogged[id].Add(absencePause); quiet.After(now) { // avoid many log lines about a replica that often disappears and returns
 			a.next = quiet
 		}
 		r.absent[id] = a

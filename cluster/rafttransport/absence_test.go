@@ -12,7 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestAbsenceIsLogged: at growing intervals, with a count, and once more at the end.
+// TestAbsenceIsLogged checks that an absence is logged at growing intervals with the number of
+// calls, and that its end is logged.
 func TestAbsenceIsLogged(t *testing.T) {
 	var l lines
 	now := time.Unix(1000, 0)
@@ -26,18 +27,18 @@ func TestAbsenceIsLogged(t *testing.T) {
 	}
 	gone := errors.New("connection refused")
 	call(nil, 3, time.Second)
-	call(gone, 36000, 100*time.Millisecond) // an hour
+	call(gone, 36000, 100*time.Millisecond) // one hour
 	if got := l.with("does not answer"); len(got) != 11 {
 		t.Errorf("%d lines in an hour:\n%s", len(got), strings.Join(got, "\n"))
 	} else if !strings.Contains(got[0], "calls=1 ") || !strings.Contains(got[1], "for=10s calls=101 ") || !strings.Contains(got[2], "for=30s") {
 		t.Errorf("the first lines are\n%s", strings.Join(got[:3], "\n"))
 	}
-	call(errDiskFull, 1, 0) // a refusal is an answer
+	call(errDiskFull, 1, 0) // this refusal counts as an answer
 	if got := l.with("answers again"); len(got) != 1 || !strings.Contains(got[0], "after=1h0m0s calls=36000") {
 		t.Errorf("the return: %q", got)
 	}
 	before := len(l.with("rm2"))
-	for range 40 { // it comes and goes
+	for range 40 { // the replica often disappears and returns
 		call(gone, 1, time.Second)
 		call(nil, 1, time.Second)
 	}
@@ -46,8 +47,8 @@ func TestAbsenceIsLogged(t *testing.T) {
 	}
 }
 
-// TestCallMessages: the library still has these messages, as far as a dead follower makes it log
-// them.
+// TestCallMessages checks that the library's messages about failed calls are logged at debug level
+// only, and that others keep their level.
 func TestCallMessages(t *testing.T) {
 	var l lines
 	quiet := LibraryLogger{l.logger()}
@@ -62,14 +63,14 @@ func TestCallMessages(t *testing.T) {
 	}
 }
 
-// lines collects what is logged.
+// lines collects log lines.
 type lines struct{ bytes.Buffer }
 
 func (l *lines) logger() hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: l})
 }
 
-// with returns the lines that hold one of the texts.
+// with returns the lines that contain one of the texts.
 func (l *lines) with(texts ...string) (out []string) {
 	for _, line := range strings.Split(l.String(), "\n") {
 		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {

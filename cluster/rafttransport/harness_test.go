@@ -8,13 +8,13 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an expected event.
 const patience = 30 * time.Second
 
-// replica is a Replica, Log and Snapshots whose facts a test sets.
+// replica implements Replica, Log and Snapshots with values that a test sets.
 type replica struct {
-	term, leads, applied uint64 // leads: the term in which it leads, 0 for none
-	leader               bool   // one is known
+	term, leads, applied uint64 // leads is the term in which it leads, 0 for none
+	leader               bool   // whether a leader is known
 	members              []raft.Server
 	first, last          uint64
 	lastTerm             uint64
@@ -50,7 +50,7 @@ func (r *replica) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{r.snapshot}, nil
 }
 
-// over makes a transport of a replica over another transport.
+// over returns a started Transport that wraps inner.
 func over(t *testing.T, r *replica, inner raft.Transport) *Transport {
 	t.Helper()
 	w := New(Config{Transport: inner, Replica: r, Log: r, Snapshots: r, Logger: hclog.NewNullLogger()})

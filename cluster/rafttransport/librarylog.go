@@ -2,11 +2,11 @@ package rafttransport
 
 import "github.com/hashicorp/go-hclog"
 
-// LibraryLogger is the library's logger. It logs failed calls at debug level: absences reports them
-// once.
+// LibraryLogger is the logger for the library. It logs failed calls at debug level, since absences
+// reports them.
 type LibraryLogger struct{ hclog.Logger }
 
-// callMessages are what the library logs when a call to a replica fails.
+// callMessages are the messages that the library logs when a call to a replica fails.
 var callMessages = map[string]bool{
 	"failed to appendEntries to": true, "failed to heartbeat to": true, "failed to contact": true, "failed to pipeline appendEntries": true,
 	"failed to start pipeline replication to": true, "failed to send snapshot to": true, "failed to install snapshot": true,

@@ -7,32 +7,32 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A disk that was put back to an older copy lacks entries, and perhaps votes, that its replica
-// acknowledged and that others count on. Within one term only that term's leader can cut a
-// follower's log, and never below what the follower acknowledged to it. So the leader remembers the
-// highest index that each follower acknowledged. A refusal that tells of a shorter log than the
-// follower had acknowledged before it was asked proves that its log was rolled back. Such a
-// follower is quarantined: it gets nothing more in that term.
+// A disk that was restored from an older copy lacks entries, and perhaps votes, that its replica
+// had acknowledged. Within one term only that term's leader can shorten a follower's log, and never
+// below what the follower acknowledged to it. So the leader remembers the highest index that each
+// follower acknowledged. If a follower refuses a request and reports a shorter log than it had
+// acknowledged before the request, its log was rolled back. The leader quarantines such a follower:
+// it sends it nothing more in that term.
 //
-// What the leader cannot see: a disk that was put back while leadership moved, and one that lost
+// The leader cannot detect a disk that was restored while leadership changed, nor one that lost
 // only a vote.
 
 // ack is the highest index that a follower acknowledged in a term.
 type ack struct{ term, index uint64 }
 
-// ackTracker remembers what followers acknowledged to this replica.
+// ackTracker remembers what followers have acknowledged to this replica.
 type ackTracker struct {
 	mu          sync.Mutex
 	acks        map[raft.ServerID]ack
-	quarantined map[raft.ServerID]Rollback // the proof against each replica in quarantine
+	quarantined map[raft.ServerID]Rollback // the proof for each quarantined replica
 }
 
 func newAckTracker() *ackTracker {
 	return &ackTracker{acks: map[raft.ServerID]ack{}, quarantined: map[raft.ServerID]Rollback{}}
 }
 
-// floor is the highest index that a follower has acknowledged in a term. ok is false while it is
-// quarantined.
+// floor returns the highest index that a follower has acknowledged in a term. ok is false while the
+// follower is quarantined.
 func (b *ackTracker) floor(id raft.ServerID, term uint64) (index uint64, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,19 +42,19 @@ func (b *ackTracker) floor(id raft.ServerID, term uint64) (index uint64, ok bool
 	return index, b.quarantined[id].Term != term || term == 0
 }
 
-// last is what a follower acknowledged last.
+// last returns the newest acknowledgement of a follower.
 func (b *ackTracker) last(id raft.ServerID) ack {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.acks[id]
 }
 
-// rolledBack returns the proofs that count in a term.
+// rolledBack returns the proofs of a term.
 func (b *ackTracker) rolledBack(term uint64) []Rollback {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []Rollback
-	for _, r := range b.quarantined { // in any order
+	for _, r := range b.quarantined { // the order does not matter
 		if r.Term == term {
 			out = append(out, r)
 		}
@@ -71,8 +71,8 @@ func (b *ackTracker) readmit(id raft.ServerID, term uint64) {
 	}
 }
 
-// observe takes an answer in. A success raises what is acknowledged, a refusal with a log that ends
-// below floor proves a rollback.
+// observe records an answer. A success may raise the acknowledged index. A refusal with a log that
+// ends below floor proves a rollback.
 func (b *ackTracker) observe(id raft.ServerID, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse, floor uint64) (rolledBack bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,10 +95,10 @@ func (b *ackTracker) observe(id raft.ServerID, q *raft.AppendEntriesRequest, r *
 var errQuarantined = errors.New("log rollback: the replica lost entries that it acknowledged and is in quarantine")
 
 // Rollback is the proof that a replica has lost entries that it acknowledged. Its JSON names are
-// part of the wire between replicas.
+// part of the protocol between replicas.
 type Rollback struct {
 	ServerID     string `json:"ServerID"`
-	Term         uint64 `json:"Term"` // in which it acknowledged them
+	Term         uint64 `json:"Term"` // the term in which it acknowledged them
 	Acknowledged uint64 `json:"Had"`  // the highest index that it acknowledged
 	Last         uint64 `json:"Left"` // the index at which its log ended afterwards
 }

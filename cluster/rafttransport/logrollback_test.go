@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestAcknowledged: what is proof and what is not.
+// TestAcknowledged checks which answers prove that a log was rolled back.
 func TestAcknowledged(t *testing.T) {
 	b := newAckTracker()
 	ask := func(term, prev uint64, n int) *raft.AppendEntriesRequest {

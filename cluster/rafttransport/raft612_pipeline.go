@@ -21,13 +21,14 @@ func (tr *Transport) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddre
 // hashicorp/raft #612 (v1.8.0, replication.go: pipelineDecode, pipelineSend).
 //
 // Library: it stops reading answers at the first one that refuses entries, and may send once more
-// before it notices. It waits for ever then: the follower hears heartbeats and gets no entry,
-// heartbeats of a deposed leader go on, and raft neither stops nor restarts in place.
+// before it notices. Then it waits forever. The follower gets heartbeats but no entries, a deposed
+// leader keeps sending heartbeats, and raft cannot be stopped or restarted in place.
 // Guard: a pipeline ends itself with the first answer that refuses entries.
 // Test: TestTrap612, with the library's pipeline and with this one.
-// Delete when: TestTrap612 logs that the library's own pipeline does not hang any more.
+// Delete when: TestTrap612 logs that the library's own pipeline no longer hangs.
 
-// pipeline passes answers on up to the first one that refuses entries.
+// pipeline wraps a library pipeline. It passes on the answers up to the first one that refuses
+// entries.
 type pipeline struct {
 	raft.AppendPipeline
 	tr    *Transport
@@ -44,7 +45,7 @@ func newPipeline(inner raft.AppendPipeline, tr *Transport, id raft.ServerID) *pi
 	return p
 }
 
-// answers passes answers on, up to the last one.
+// answers passes answers on until the pipeline ends.
 func (p *pipeline) answers() {
 	known := p.known
 	for {
@@ -58,7 +59,7 @@ func (p *pipeline) answers() {
 				_ = p.Close()
 				return
 			}
-			if f.Response().Success { // requests of one pipeline are answered in their order
+			if f.Response().Success { // a pipeline answers its requests in order
 				known.index = max(known.index, lastIndexOf(q))
 			}
 			last := !f.Response().Success || f.Response().Term > f.Request().Term
@@ -77,16 +78,16 @@ func (p *pipeline) answers() {
 	}
 }
 
-// Consumer is where raft reads answers.
+// Consumer returns the channel from which raft reads answers.
 func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.out }
 
-// Close ends the pipeline; it may be called again.
+// Close ends the pipeline. It may be called more than once.
 func (p *pipeline) Close() error {
 	p.end.Do(func() { close(p.over) })
 	return p.AppendPipeline.Close()
 }
 
-// AppendEntries sends entries unless muted.
+// AppendEntries sends entries. It fails if this replica is muted or no longer leads.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	switch {
 	case p.tr.muted.Load():

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// openTransport is the library's own, which keeps so many connections to each peer.
+// openTransport returns the library's transport, which keeps up to kept connections to each peer.
 func openTransport(t *testing.T, address string, kept int) *raft.NetworkTransport {
 	t.Helper()
 	tr, err := raft.NewTCPTransportWithLogger(address, nil, kept, 5*time.Second, hclog.NewNullLogger())
@@ -19,11 +19,11 @@ func openTransport(t *testing.T, address string, kept int) *raft.NetworkTranspor
 	return tr
 }
 
-// TestTrap612: a follower refuses entries in a pipeline. Raft's reader stops there;
-// a goroutine that still sends must not wait for ever.
+// TestTrap612 makes a follower refuse entries in a pipeline. Raft's reader stops at the first
+// refusal, and a goroutine that still sends must not wait forever.
 func TestTrap612(t *testing.T) {
 	leads, follows := openTransport(t, "127.0.0.1:0", 2), openTransport(t, "127.0.0.1:0", 2)
-	go func() { // it ends with the test
+	go func() { // ends with the test
 		for rpc := range follows.Consumer() {
 			rpc.Respond(&raft.AppendEntriesResponse{Term: 1, LastLog: 1}, nil)
 		}
@@ -38,7 +38,7 @@ func TestTrap612(t *testing.T) {
 				}
 			}
 		}()
-		<-p.Consumer() // the refusal: nothing more is read
+		<-p.Consumer() // the refusal, after which nothing is read
 		select {
 		case <-ended:
 			return false

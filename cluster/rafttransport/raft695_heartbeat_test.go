@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestNoHeartbeatHandler is the plain half of trap 695.
+// TestNoHeartbeatHandler checks that the transport does not keep a heartbeat handler.
 func TestNoHeartbeatHandler(t *testing.T) {
 	h := &heartbeats{}
 	w := over(t, &replica{}, h)
@@ -17,11 +17,11 @@ func TestNoHeartbeatHandler(t *testing.T) {
 	}
 }
 
-// heartbeats is a transport that would keep a heartbeat handler.
+// heartbeats is a transport that keeps a heartbeat handler.
 type heartbeats struct {
 	fed
 	handler func(raft.RPC)
 }
 
-// SetHeartbeatHandler keeps it.
+// SetHeartbeatHandler keeps the handler.
 func (h *heartbeats) SetHeartbeatHandler(f func(raft.RPC)) { h.handler = f }

@@ -4,25 +4,28 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// hashicorp/raft #697, on the way of the requests (v1.8.0, raft.go: appendEntries,
-// installSnapshot). The other parts are in raftstore/raft697_monotonic.go and in cluster/raft697_install.go.
+// hashicorp/raft #697, the part that concerns requests (v1.8.0, raft.go: appendEntries,
+// installSnapshot). The other parts are in raftstore/raft697_monotonic.go and
+// cluster/raft697_install.go.
 //
-// Library: a follower whose log begins behind its newest snapshot has no entry to compare when a
-// leader probes at or before that snapshot, and takes this for a difference. The leader then sends
-// its own newest snapshot. When that one is older, the follower's state goes back and the log
-// behind it is cleared, with entries that were acknowledged. When it is the same, a divergent tail
-// stays and the snapshot is sent for ever. A snapshot request that comes late, out of a queue or
-// over a connection that its leader has given up, does the same.
-// Guard: everything up to a snapshot is committed, so every leader has it. A snapshot that this
-// replica covers is answered as installed. A request to append is trimmed to start behind what is
-// surely the leader's too.
+// Library: suppose that a follower's log begins after its newest snapshot, and that a leader's
+// request has its previous entry at or before that snapshot. The follower has no entry to compare
+// and reports a conflict. The leader then sends its own newest snapshot. If this one is older, the
+// follower's state goes back, and the log after it is cleared, including acknowledged entries. If
+// it is the same, a divergent tail stays, and the leader sends the snapshot again and again,
+// forever. A delayed snapshot request, from a queue or from a connection that its leader has given
+// up, has the same effect.
+// Guard: everything up to a snapshot is committed, so every leader has it. This replica answers
+// that a snapshot is installed if it already has everything in it. It trims an AppendEntries
+// request so that it starts after the entries that are certainly equal to the leader's.
 // Test: TestLateInstall, TestInstallBehindAppend, TestAppendBehindInstall; in cluster
 // TestOlderSnapshot, TestTrap697; in jepsen-lite/sim TestTrap697, TestTrap697Barrier.
 // Delete when: installSnapshot keeps a log that has the snapshot's last entry, and appendEntries
 // compares with the snapshot.
 
-// coversSnapshot says whether everything in a snapshot is here already: it is applied, or the log
-// has the snapshot's last entry. A request of an older term is raft's to refuse.
+// coversSnapshot reports whether this replica already has everything in a snapshot: it has applied
+// the entries, or its log has the snapshot's last entry. It returns false for a request of an older
+// term, which raft refuses.
 func (tr *Transport) coversSnapshot(q *raft.InstallSnapshotRequest) (term uint64, ok bool) {
 	if !tr.replica.Running() {
 		return 0, false
@@ -33,8 +36,8 @@ func (tr *Transport) coversSnapshot(q *raft.InstallSnapshotRequest) (term uint64
 	return term, q.LastLogIndex <= tr.replica.Applied() || tr.log.Has(q.LastLogIndex, q.LastLogTerm)
 }
 
-// precedesSnapshot returns the newest snapshot when a request to append starts at or before it and
-// the log has nothing to compare there, otherwise nil.
+// precedesSnapshot returns the newest snapshot if an AppendEntries request starts at or before it
+// and the log has no entry to compare there, otherwise nil.
 func (tr *Transport) precedesSnapshot(q *raft.AppendEntriesRequest) *raft.SnapshotMeta {
 	first, _ := tr.log.FirstIndex()
 	if len(q.Entries) == 0 || q.PrevLogEntry == 0 || (first != 0 && q.PrevLogEntry >= first) || !tr.replica.Running() || q.Term != tr.replica.Term() {
@@ -47,9 +50,10 @@ func (tr *Transport) precedesSnapshot(q *raft.AppendEntriesRequest) *raft.Snapsh
 	return list[0]
 }
 
-// trimAppend makes a request that starts at or before the newest snapshot start behind what is
-// surely here. It returns the request for raft, or the answer when nothing is left of it. Raft must
-// have served all requests before: one that installs a snapshot clears entries that are here still.
+// trimAppend trims a request that starts at or before the newest snapshot: the result starts after
+// the entries that this replica certainly has. It returns the request for raft, or the answer if
+// nothing is left of the request. Raft must have served all earlier requests: one that installs a
+// snapshot clears entries that are still here.
 func (tr *Transport) trimAppend(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {
 	snap := tr.precedesSnapshot(q)
 	if snap == nil {
@@ -69,11 +73,11 @@ func (tr *Transport) trimAppend(q *raft.AppendEntriesRequest) (*raft.AppendEntri
 	}
 	short.Entries = rest
 	if last, term := tr.log.Tail(); short.PrevLogEntry == snap.Index && last >= snap.Index && !tr.log.Has(snap.Index, snap.Term) {
-		// Raft would look for the snapshot's last entry in the log. The log goes on behind it
-		// without that entry, and what follows differs from this term's leader. By the log matching
-		// property all of that is divergent and nothing of it was committed; what precedes is in
-		// the snapshot. (A log that ends before the snapshot, or has its entry, is raft's to
-		// compare and cut.)
+		// Raft would compare the snapshot's last entry with the log. The log has entries after the
+		// snapshot but not that entry, and the entries that follow differ from this leader's. By
+		// the log matching property all of them are divergent, and none of them was committed. The
+		// entries before are in the snapshot. (If the log ends before the snapshot or has the
+		// snapshot's last entry, raft compares and truncates it.)
 		tr.replica.DropLog(raft.Log{Index: last, Term: term})
 	}
 	return &short, nil

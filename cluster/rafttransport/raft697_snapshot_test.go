@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestLateInstall: a snapshot that is here already is answered and not installed.
+// TestLateInstall checks which snapshots count as already covered by this replica.
 func TestLateInstall(t *testing.T) {
 	const at, term = 7, 3
 	w := over(t, &replica{term: term, applied: at, has: func(index, of uint64) bool { return index == at+2 && of == term }}, fed{})
@@ -26,7 +26,7 @@ func TestLateInstall(t *testing.T) {
 	}
 }
 
-// fed is a transport of which a test is the other end.
+// fed is a transport whose requests the test sends.
 type fed struct {
 	raft.Transport
 	in chan raft.RPC
@@ -34,7 +34,8 @@ type fed struct {
 
 func (f fed) Consumer() <-chan raft.RPC { return f.in }
 
-// playRaft is raft's main loop: one request is served after the other, until TimeoutNow ends it.
+// playRaft acts as raft's main loop: it serves one request after the other until it gets a
+// TimeoutNow.
 func playRaft(w *Transport, serve func(raft.RPC)) {
 	for rpc := range w.Consumer() {
 		switch rpc.Command.(type) {
@@ -49,9 +50,9 @@ func playRaft(w *Transport, serve func(raft.RPC)) {
 	}
 }
 
-// TestInstallBehindAppend: a late snapshot comes while raft stores the entries that it
-// brings, and later ones. It must be judged by what is here when raft has done so: it
-// would clear the later ones, which raft has acknowledged by then.
+// TestInstallBehindAppend sends a late snapshot while raft stores entries that reach beyond the
+// snapshot. The decision about the snapshot must wait until raft has stored them. Otherwise the
+// snapshot would clear entries that raft has acknowledged.
 func TestInstallBehindAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, stored := make(chan raft.RPC), false
@@ -77,13 +78,13 @@ func TestInstallBehindAppend(t *testing.T) {
 		if a, ok := r.Response.(*raft.InstallSnapshotResponse); !ok || r.Error != nil || !a.Success {
 			t.Errorf("the snapshot is answered with %+v, %v", r.Response, r.Error)
 		}
-		w.Inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
+		w.Inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // ends playRaft
 		w.Stop()
 	})
 }
 
-// TestAppendBehindInstall: a request to append, behind the newest snapshot, comes while raft
-// installs one and clears the log. It must be judged by what is left: what goes would be
+// TestAppendBehindInstall sends an AppendEntries request while raft installs a snapshot and clears
+// the log. The decision about the request must wait for that. Otherwise cleared entries would be
 // acknowledged.
 func TestAppendBehindInstall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestAppendBehindInstall(t *testing.T) {
 		if r := <-appended; r.Error != nil || r.Response.(*raft.AppendEntriesResponse).Success {
 			t.Errorf("entries that were cleared are answered with %+v, %v", r.Response, r.Error)
 		}
-		w.Inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // the loop ends
+		w.Inject(&raft.TimeoutNowRequest{}, t.Context().Done()) // ends playRaft
 		w.Stop()
 	})
 }

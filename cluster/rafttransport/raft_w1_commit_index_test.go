@@ -9,15 +9,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// applied counts what a state machine was given.
+// applied is a state machine that sends the applied entries to a channel.
 type applied struct{ entries chan *raft.Log }
 
 func (a applied) Apply(l *raft.Log) any               { a.entries <- l; return nil }
 func (a applied) Snapshot() (raft.FSMSnapshot, error) { return nil, io.EOF }
 func (a applied) Restore(r io.ReadCloser) error       { return r.Close() }
 
-// alone is a follower with one entry that nobody else has, behind the membership; through says what
-// stands between it and its transport.
+// alone starts a follower whose log has, after the membership, one entry that no other replica has.
+// through may wrap the follower's transport.
 func alone(t *testing.T, through func(raft.Transport) raft.Transport) (leader *raft.InmemTransport, follower raft.ServerAddress, got chan *raft.Log) {
 	t.Helper()
 	conf := raft.DefaultConfig()
@@ -64,9 +64,9 @@ type appending struct {
 	entries  []*raft.Log
 }
 
-// TestTrapCommit: the library applies an entry that was never committed when a request that tells
-// of a commit does not reach so far; with the wire between, the leader's own entry is applied, once
-// it is there.
+// TestTrapCommit shows that the library applies an entry that was never committed, if a request has
+// a commit index beyond its own entries. With our Transport in between, the follower applies the
+// leader's entry, after it has received it.
 func TestTrapCommit(t *testing.T) {
 	leader, to, got := alone(t, func(tr raft.Transport) raft.Transport { return tr })
 	appending{leader, to, nil}.send(t)

@@ -8,9 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestDeposedSendsNoEntries: a leadership has ended while the library waited to send entries, or
-// built the request. They do not leave, and who is sent such entries does not take them: those of a
-// later term are not the sender's.
+// TestDeposedSendsNoEntries checks that entries are not sent after the leadership has ended, and
+// that a receiver refuses entries of a later term than the request's.
 func TestDeposedSendsNoEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a := raft.NewInmemTransport("a")

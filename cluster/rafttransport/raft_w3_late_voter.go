@@ -4,21 +4,22 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Work-around W3: a voter whose promotion this replica has not heard of (v1.8.0, raft.go:
-// requestVote, requestPreVote, the checks of the candidate's id).
+// Work-around W3: a voter whose promotion this replica does not know (v1.8.0, raft.go: requestVote,
+// requestPreVote, the checks of the candidate's id).
 //
-// Library: it refuses its vote to a candidate that is no voter in the membership it knows. Of the
-// voters a and c, c is cut off while b is promoted, and a dies. b has the newest log and needs c's
-// vote; c refuses, and cannot win itself. Nobody leads though two of three voters are up.
-// Guard: Raft's own rule (Ongaro's thesis, 4.1) is to look at the log only: the voter goes by the
-// candidate's log, the candidate by its own membership. A candidate whose log goes beyond ours,
-// where the promotion may stand, is judged by its log alone. One that was demoted or removed and
-// does not know it has a log that ends before ours, and stays refused.
+// Library: it refuses its vote to a candidate that is not a voter in its own membership. Suppose
+// that a and c are voters, c is cut off, b is promoted, and a dies. b has the newest log and needs
+// c's vote. c refuses, and cannot win itself. There is no leader although two of three voters are
+// up.
+// Guard: Raft's own rule (Ongaro's thesis, 4.1) is that a voter decides by the candidate's log
+// only, and a candidate counts by its own membership. If a candidate's log extends beyond ours,
+// that part may contain its promotion, so its log alone decides. A candidate that was demoted or
+// removed and does not know it has a log that ends before ours, and is still refused.
 // Test: TestLateVoterIsJudgedByItsLog; in cluster TestLateVoter, TestLateVoterCampaigns.
-// Delete when: the library judges a vote by the candidate's log alone.
+// Delete when: the library decides about a vote by the candidate's log alone.
 
-// isLateVoter says whether a candidate is no voter here and may be one by entries that are not
-// here.
+// isLateVoter reports whether a candidate is not a voter here, but may be one by entries that this
+// log does not have.
 func (tr *Transport) isLateVoter(id []byte, lastTerm, lastIndex uint64) bool {
 	if len(id) == 0 || !tr.replica.Running() {
 		return false
@@ -32,8 +33,8 @@ func (tr *Transport) isLateVoter(id []byte, lastTerm, lastIndex uint64) bool {
 	return lastTerm > term || lastTerm == term && lastIndex > last
 }
 
-// judgeVote returns the request for raft. Without the candidate's id the library judges all of it
-// but the membership.
+// judgeVote returns the request for raft. For a late voter it removes the candidate's id: the
+// library then skips the check of the membership and makes all the others.
 func (tr *Transport) judgeVote(q *raft.RequestVoteRequest) *raft.RequestVoteRequest {
 	tr.replica.VoteRequested(q.Term)
 	if !tr.isLateVoter(q.ID, q.LastLogTerm, q.LastLogIndex) {
@@ -45,8 +46,9 @@ func (tr *Transport) judgeVote(q *raft.RequestVoteRequest) *raft.RequestVoteRequ
 	return &unnamed
 }
 
-// answerPreVote answers such a candidate in the library's place, which would look for the id. It
-// returns nil when raft is to answer. A pre-vote binds nobody: the vote itself is raft's.
+// answerPreVote answers the pre-vote request of a late voter, since the library would check the
+// candidate's id. It returns nil if raft is to answer. A pre-vote binds no replica; raft decides
+// about the vote itself.
 func (tr *Transport) answerPreVote(q *raft.RequestPreVoteRequest) *raft.RequestPreVoteResponse {
 	if !tr.isLateVoter(q.ID, q.LastLogTerm, q.LastLogIndex) {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestLateVoterIsJudgedByItsLog: whose log decides, and who stays refused.
+// TestLateVoterIsJudgedByItsLog checks which candidates are accepted because of their log, and
+// which are still refused.
 func TestLateVoterIsJudgedByItsLog(t *testing.T) {
 	const last, term = 10, 4
 	c := over(t, &replica{term: term, last: last, lastTerm: term, members: []raft.Server{{ID: "a.0"}, {ID: "b.0", Suffrage: raft.Nonvoter}, {ID: "c.0"}}}, fed{})

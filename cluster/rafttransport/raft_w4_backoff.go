@@ -12,25 +12,25 @@ import (
 // backoff).
 //
 // Library: after each failed call to a follower it waits twice as long as before, up to 10.24 s,
-// before it sends entries again, and nothing wakes it. A replica that was down for half a minute
-// lags behind for up to 10 s after its start. Heartbeats go on meanwhile, at most half a heartbeat
-// timeout apart.
+// before it sends entries again, and nothing ends this wait early. A replica that was down for half
+// a minute lags behind for up to 10 s after its start. Heartbeats continue, at most half a
+// heartbeat timeout apart.
 // Guard: a failed call returns to the library only when a heartbeat succeeds, the follower is no
-// member any more, or this replica leads no more. So an absence counts as one failure, however long
-// it is. A follower whose disk is full answers heartbeats: entries are offered again every
-// fullDiskPoll, within one call of the library's.
+// longer a member, or this replica no longer leads. So an absence counts as one failure, however
+// long it is. A follower with a full disk answers heartbeats: entries are sent to it again every
+// fullDiskPoll, within one call of the library.
 // Test: TestNoOneWaitsForWhoWasRemoved; in cluster TestReturnAfterAbsence, TestReturnOfSpace.
 // Delete when: a successful heartbeat resets the library's pause.
 
 const (
-	// followerPoll is how often a call that waits for its follower looks whether this replica still
-	// leads.
+	// followerPoll is how often a call that waits for its follower checks whether this replica
+	// still leads.
 	followerPoll = 50 * time.Millisecond
-	// fullDiskPoll is how often entries are offered again to a follower whose disk is full.
+	// fullDiskPoll is how often entries are sent again to a follower whose disk is full.
 	fullDiskPoll = 250 * time.Millisecond
 )
 
-// followerWakeups tells the calls that wait for a follower when it answers again.
+// followerWakeups wakes the calls that wait for a follower when the follower answers again.
 type followerWakeups struct {
 	mu      sync.Mutex
 	waiting map[raft.ServerID]chan struct{}
@@ -58,8 +58,8 @@ func (r *followerWakeups) wake(id raft.ServerID) {
 	}
 }
 
-// awaitFollower holds a failed call back until its follower answers again, or Serves no longer
-// holds.
+// awaitFollower delays the return of a failed call until the follower answers again, Serves is
+// false, or the transport stops.
 func (tr *Transport) awaitFollower(back <-chan struct{}, id raft.ServerID, term uint64) {
 	t := time.NewTicker(followerPoll)
 	defer t.Stop()
@@ -74,7 +74,7 @@ func (tr *Transport) awaitFollower(back <-chan struct{}, id raft.ServerID, term 
 	}
 }
 
-// mayRetryAfter waits and says whether a follower is to be asked again.
+// mayRetryAfter waits for d. It reports whether the follower should be asked again.
 func (tr *Transport) mayRetryAfter(id raft.ServerID, term uint64, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -86,10 +86,10 @@ func (tr *Transport) mayRetryAfter(id raft.ServerID, term uint64, d time.Duratio
 	return tr.Serves(id, term) && !tr.muted.Load()
 }
 
-// isDiskFull goes by the text: nothing else of an error comes over the network.
+// isDiskFull compares the text: the network transmits nothing else of an error.
 func isDiskFull(err error) bool { return err != nil && err.Error() == errDiskFull.Error() }
 
-// Serves says whether this replica leads in a term and a follower is a member.
+// Serves reports whether this replica leads in a term and a follower is a member.
 func (tr *Transport) Serves(id raft.ServerID, term uint64) bool {
 	return tr.replica.Leads(term) && slices.ContainsFunc(tr.replica.Configuration().Servers, func(s raft.Server) bool { return s.ID == id })
 }

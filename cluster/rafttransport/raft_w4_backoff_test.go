@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestNoOneWaitsForWhoWasRemoved: what waits for a follower ends with its membership, and with the
-// leadership.
+// TestNoOneWaitsForWhoWasRemoved checks that calls which wait for a follower end when the follower
+// is removed or leadership ends.
 func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &switched{}
@@ -50,7 +50,8 @@ func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
 	})
 }
 
-// switched is a replica that leads, with one follower, as long as a test says so.
+// switched is a replica with one follower. The test sets whether it leads and whether the follower
+// is a member.
 type switched struct {
 	replica
 	member, leads atomic.Bool

@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestVoteOverKeptConnections: a voter was started again since the library last called it. Its vote
-// counts all the same, though every connection that was kept for it has ended.
+// TestVoteOverKeptConnections checks that the vote of a restarted voter counts although every
+// connection that was kept to it has ended.
 func TestVoteOverKeptConnections(t *testing.T) {
 	grant := func(rpc raft.RPC) { rpc.Respond(&raft.RequestVoteResponse{Term: 2, Granted: true}, nil) }
 	w := over(t, &replica{}, openTransport(t, "127.0.0.1:0", connsKept))
@@ -22,7 +22,7 @@ func TestVoteOverKeptConnections(t *testing.T) {
 	for range connsKept {
 		go func() { told <- ask() }()
 	}
-	var calls []raft.RPC // all under way at one time, each over a connection of its own
+	var calls []raft.RPC // concurrent calls, each over its own connection
 	for range connsKept {
 		calls = append(calls, <-before.Consumer())
 	}
@@ -39,7 +39,7 @@ func TestVoteOverKeptConnections(t *testing.T) {
 	}
 	before.CloseStreams()
 	after := openTransport(t, string(to), connsKept)
-	go func() { // it ends with the test
+	go func() { // ends with the test
 		for rpc := range after.Consumer() {
 			grant(rpc)
 		}

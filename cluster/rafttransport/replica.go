@@ -2,50 +2,51 @@ package rafttransport
 
 import "github.com/hashicorp/raft"
 
-// Replica is the replica that a transport belongs to.
+// Replica gives a Transport access to its replica.
 type Replica interface {
-	// Running says that raft has been started once. Before that the other facts are not known.
+	// Running reports whether raft has been started once. Before that, the other methods must not
+	// be called.
 	Running() bool
-	// Term is raft's current term, Leads whether this replica leads in a term. Raft gives
-	// leadership up before it touches the log.
+	// Term returns raft's current term. Leads reports whether this replica leads in a term. Raft
+	// gives up leadership before it changes entries of the log.
 	Term() uint64
 	Leads(term uint64) bool
-	// LeaderKnown says that raft knows a leader.
+	// LeaderKnown reports whether raft knows a leader.
 	LeaderKnown() bool
-	// Applied is the index up to which everything is applied, no-ops and barriers too.
+	// Applied returns the index up to which everything is applied, including no-ops and barriers.
 	Applied() uint64
-	// Configuration is raft's newest membership.
+	// Configuration returns raft's newest membership.
 	Configuration() raft.Configuration
-	// Header is raft's header of a request or an answer made here.
+	// Header returns raft's header for a request or an answer of this replica.
 	Header() raft.RPCHeader
 
-	// Authorize judges a request of another replica's: whether its sender may send it, and whether
-	// replicas could apply what is in it.
+	// Authorize returns an error if the sender of a request may not send it, or if replicas could
+	// not apply its content.
 	Authorize(request any) error
-	// Introduce shows this replica's admission to one that has refused it as no member. It says
-	// whether the other one accepted it.
+	// Introduce shows this replica's admission to a replica that has refused it as a non-member. It
+	// reports whether that replica accepted it.
 	Introduce(to raft.ServerAddress) bool
 
-	// VoteRequested reports that another replica asks for a vote in a term.
+	// VoteRequested is called when another replica requests a vote in a term.
 	VoteRequested(term uint64)
-	// SnapshotInstalled reports that raft has installed a snapshot, before the leader gets the
+	// SnapshotInstalled is called when raft has installed a snapshot, before the leader gets the
 	// answer.
 	SnapshotInstalled(index, term uint64)
-	// DropLog drops the log that ends with an entry.
+	// DropLog drops the log whose last entry is tail.
 	DropLog(tail raft.Log)
-	// LogRolledBack reports that a follower has lost entries that it acknowledged.
+	// LogRolledBack is called when a follower has lost entries that it acknowledged.
 	LogRolledBack(follower raft.ServerID, r Rollback)
 }
 
-// Log is the replica's log. *raftstore.LogStore is one.
+// Log is the replica's log. *raftstore.LogStore implements it.
 type Log interface {
 	FirstIndex() (uint64, error)
-	// Tail is the last index and its term.
+	// Tail returns the last index and its term.
 	Tail() (index, term uint64)
 	Has(index, term uint64) bool
 }
 
-// Snapshots are the replica's snapshots, newest first. *raftstore.SnapshotStore is one.
+// Snapshots lists the replica's snapshots, newest first. *raftstore.SnapshotStore implements it.
 type Snapshots interface {
 	List() ([]*raft.SnapshotMeta, error)
 }

@@ -12,7 +12,7 @@ import (
 
 var (
 	errMuted = errors.New("muted: this replica's disk hangs")
-	// errDiskFull is recognized by its text on the other side: the text is part of the wire.
+	// errDiskFull is recognized by its text on the other side, so the text is part of the protocol.
 	errDiskFull = errors.New("this replica's disk is full")
 )
 
@@ -24,11 +24,11 @@ type Transport struct {
 	snapshots Snapshots
 	logger    hclog.Logger
 
-	out   chan raft.RPC // to raft
+	out   chan raft.RPC // requests for raft
 	done  chan struct{} // closed by Stop
 	wg    sync.WaitGroup
 	muted atomic.Bool
-	full  atomic.Bool // entries are refused: the disk is full
+	full  atomic.Bool // entries and snapshots are refused: the disk is full
 
 	acks     *ackTracker
 	wakeups  followerWakeups
@@ -41,18 +41,18 @@ var (
 	_ raft.WithPreVote = (*Transport)(nil)
 )
 
-// Config is what a transport is made of.
+// Config configures a Transport.
 type Config struct {
 	Transport raft.Transport // carries the requests
 	Replica   Replica
 	Log       Log
 	Snapshots Snapshots
 	Logger    hclog.Logger
-	// HeartbeatFastPath keeps raft's heartbeat handler, for a simulation that shows what it does.
+	// HeartbeatFastPath keeps raft's heartbeat handler, for a simulation that shows its effect.
 	HeartbeatFastPath bool
 }
 
-// New returns a transport that relays from Start on.
+// New returns a Transport. It relays requests after Start.
 func New(c Config) *Transport {
 	tr := &Transport{Transport: c.Transport, replica: c.Replica, log: c.Log, snapshots: c.Snapshots, logger: c.Logger, fast: c.HeartbeatFastPath,
 		out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckTracker(),
@@ -60,13 +60,13 @@ func New(c Config) *Transport {
 	return tr
 }
 
-// Start relays requests until Stop.
+// Start starts to relay requests, until Stop.
 func (tr *Transport) Start() { tr.wg.Go(tr.relay) }
 
-// Consumer is where raft reads requests.
+// Consumer returns the channel from which raft reads requests.
 func (tr *Transport) Consumer() <-chan raft.RPC { return tr.out }
 
-// relay passes requests on in order.
+// relay relays requests in order.
 func (tr *Transport) relay() {
 	for {
 		select {
@@ -78,7 +78,7 @@ func (tr *Transport) relay() {
 	}
 }
 
-// deliver hands one request to raft, or answers it here.
+// deliver passes a request to raft, or answers it.
 func (tr *Transport) deliver(rpc raft.RPC) {
 	if err := tr.replica.Authorize(rpc.Command); err != nil {
 		if rpc.Reader != nil {
@@ -97,7 +97,7 @@ func (tr *Transport) deliver(rpc raft.RPC) {
 	}
 }
 
-// judge returns the request as raft may see it, or says that it was answered.
+// judge returns the request for raft, or reports that it has answered the request.
 func (tr *Transport) judge(rpc raft.RPC) (forRaft raft.RPC, answered bool) {
 	switch q := rpc.Command.(type) {
 	case *raft.AppendEntriesRequest:
@@ -115,7 +115,7 @@ func (tr *Transport) judge(rpc raft.RPC) (forRaft raft.RPC, answered bool) {
 	return rpc, false
 }
 
-// judgeAppend judges entries and heartbeats.
+// judgeAppend handles entries and heartbeats.
 func (tr *Transport) judgeAppend(rpc raft.RPC, q *raft.AppendEntriesRequest) (forRaft raft.RPC, answered bool) {
 	switch {
 	case tr.full.Load() && len(q.Entries) > 0:
@@ -137,7 +137,7 @@ func (tr *Transport) judgeAppend(rpc raft.RPC, q *raft.AppendEntriesRequest) (fo
 	return rpc, false
 }
 
-// judgeInstall judges a snapshot.
+// judgeInstall handles a snapshot.
 func (tr *Transport) judgeInstall(rpc raft.RPC, q *raft.InstallSnapshotRequest) (forRaft raft.RPC, answered bool) {
 	if tr.full.Load() {
 		_, _ = io.Copy(io.Discard, rpc.Reader)
@@ -154,8 +154,8 @@ func (tr *Transport) judgeInstall(rpc raft.RPC, q *raft.InstallSnapshotRequest) 
 	return tr.reportInstall(rpc, q), false
 }
 
-// reportInstall reports an installed snapshot before the answer goes to the leader, which sends
-// more then.
+// reportInstall calls SnapshotInstalled before the answer goes to the leader, since the leader then
+// sends more entries.
 func (tr *Transport) reportInstall(rpc raft.RPC, cmd *raft.InstallSnapshotRequest) raft.RPC {
 	back, answer := rpc.RespChan, make(chan raft.RPCResponse, 1)
 	rpc.RespChan = answer
@@ -172,26 +172,26 @@ func (tr *Transport) reportInstall(rpc raft.RPC, cmd *raft.InstallSnapshotReques
 	return rpc
 }
 
-// Inject gives raft a request as if a peer had sent it. It says whether raft took it.
+// Inject passes a request to raft as if a peer had sent it. It reports whether raft accepted it.
 func (tr *Transport) Inject(cmd any, stop <-chan struct{}) bool {
 	r, ok := tr.askRaft(cmd, stop)
 	return ok && r.Error == nil
 }
 
-// barrierProbe is no request of Raft's: raft refuses it for want of a header, before it looks at
+// barrierProbe is not a Raft request. Raft refuses it because it has no header, before it looks at
 // anything else.
 type barrierProbe struct{}
 
-// AwaitServed waits until raft has served every request before this call. A request that is judged
-// by the log must be judged by the log after those: otherwise entries that raft is storing would be
-// taken for missing, and a snapshot would clear them after they were acknowledged; or entries that
-// a snapshot is clearing would be taken for stored, and be acknowledged.
+// AwaitServed waits until raft has served every earlier request. A decision that depends on the log
+// must use the log after those requests. Otherwise entries that raft is storing would count as
+// missing, and a snapshot would clear them after they were acknowledged. Or entries that a snapshot
+// is clearing would count as stored, and be acknowledged.
 func (tr *Transport) AwaitServed(stop <-chan struct{}) bool {
 	_, ok := tr.askRaft(barrierProbe{}, stop)
 	return ok
 }
 
-// askRaft hands raft a request of this replica's own and returns its answer.
+// askRaft passes a request of this replica to raft and returns the answer.
 func (tr *Transport) askRaft(cmd any, stop <-chan struct{}) (r raft.RPCResponse, ok bool) {
 	answer := make(chan raft.RPCResponse, 1)
 	select {
@@ -211,22 +211,25 @@ func (tr *Transport) askRaft(cmd any, stop <-chan struct{}) (r raft.RPCResponse,
 	}
 }
 
-// Stop ends the relay. It leaves the inner transport open; the caller that opened it closes it.
+// Stop ends the relay. It leaves the inner transport open; the caller that opened it must close it.
 func (tr *Transport) Stop() {
 	close(tr.done)
 	tr.wg.Wait()
 }
 
-// Mute stops or resumes entries and heartbeats, so that followers leave a leader whose disk hangs.
+// Mute stops or resumes entries and heartbeats, so that followers elect another leader if this
+// replica's disk hangs.
 func (tr *Transport) Mute(on bool) { tr.muted.Store(on) }
 
-// Muted says whether this replica is muted.
+// Muted reports whether this replica is muted.
 func (tr *Transport) Muted() bool { return tr.muted.Load() }
 
-// RefuseEntries starts or stops refusing what needs disk space: entries and snapshots.
+// RefuseEntries starts or stops refusing requests that need disk space: entries and snapshots.
 func (tr *Transport) RefuseEntries(on bool) { tr.full.Store(on) }
 
-// AppendEntries sends entries or a heartbeat unless muted.
+// AppendEntries sends entries or a heartbeat. It fails if this replica is muted or no longer leads,
+// or if the follower is quarantined. A failed call with entries returns only when the follower may
+// answer again (awaitFollower).
 func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	if tr.muted.Load() {
 		return errMuted
@@ -262,8 +265,8 @@ func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args
 	return nil
 }
 
-// observeAnswer takes an answer in. It says whether the answer proves that the follower has lost
-// entries: it had acknowledged at least floor when it was asked.
+// observeAnswer records an answer. It reports whether the answer proves that the follower has lost
+// entries. floor is what the follower had acknowledged before the request.
 func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
 	_, fine := tr.acks.floor(id, args.Term)
 	if !tr.acks.observe(id, args, resp, floor) {
@@ -275,15 +278,16 @@ func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesReq
 	return true
 }
 
-// RequestPreVote asks whether an election could be won; every transport in use knows it.
+// RequestPreVote asks whether this replica could win an election. Every transport in use supports
+// it.
 func (tr *Transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
 	if t, ok := tr.Transport.(raft.WithPreVote); ok {
 		return tr.call(id, to, func() error { return t.RequestPreVote(id, to, args, resp) })
 	}
-	return errors.New("unexpected command") // raft counts such a peer as willing
+	return errors.New("unexpected command") // raft treats this error as a granted pre-vote
 }
 
-// RequestVote asks for a vote.
+// RequestVote requests a vote.
 func (tr *Transport) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
 	return tr.call(id, to, func() error { return tr.Transport.RequestVote(id, to, args, resp) })
 }
@@ -293,15 +297,15 @@ func (tr *Transport) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *r
 	return tr.retryIntroduced(to, func() error { return tr.Transport.TimeoutNow(id, to, args, resp) })
 }
 
-// call makes a call and observes whether it was answered.
+// call makes a call and records whether it was answered.
 func (tr *Transport) call(id raft.ServerID, to raft.ServerAddress, call func() error) error {
 	err := tr.retryIntroduced(to, call)
 	tr.absences.observe(id, to, err)
 	return err
 }
 
-// retryIntroduced makes a call. When the other replica refuses this one as no member, it shows its
-// admission and makes the call once more.
+// retryIntroduced makes a call. If the other replica refuses this one as a non-member, it shows
+// this replica's admission and makes the call once more.
 func (tr *Transport) retryIntroduced(to raft.ServerAddress, call func() error) error {
 	err := retryStale(call)
 	if isNotMember(err) && tr.replica.Introduce(to) {
@@ -321,12 +325,12 @@ func (tr *Transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, ar
 	return err
 }
 
-// isHeartbeat says whether a request is one of those that the library sends beside the entries
-// (replication.go, heartbeat).
+// isHeartbeat reports whether a request is a heartbeat, which the library sends separately from
+// entries (replication.go, heartbeat).
 func isHeartbeat(q *raft.AppendEntriesRequest) bool {
 	return q.PrevLogEntry == 0 && len(q.Entries) == 0
 }
 
-// lastIndexOf is the index up to which a follower that takes a request has the same log as its
-// leader.
+// lastIndexOf returns the last index up to which the log of a follower that accepts a request
+// equals the leader's.
 func lastIndexOf(q *raft.AppendEntriesRequest) uint64 { return q.PrevLogEntry + uint64(len(q.Entries)) }
