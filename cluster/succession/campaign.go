@@ -9,9 +9,10 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// Campaign starts an election here at once. Raft takes TimeoutNow only as a follower. A candidate
-// that lost becomes one first, by a vote request of our own with an empty log and a term above the
-// one that it may just be about to take: that raises the term and gets no vote.
+// Campaign starts an election immediately. Raft accepts TimeoutNow only as a follower, so a
+// candidate that lost must become one first. For this Campaign injects a vote request with an empty
+// log and a term above the one that the candidate may be about to enter: it raises the term and
+// gets no vote.
 func (s *Succession) Campaign() {
 	failpoint.Hit(failpoint.CrashStand)
 	if s.cfg.Replica.State() == raft.Candidate {
@@ -22,10 +23,10 @@ func (s *Succession) Campaign() {
 	}
 }
 
-// requestElectionOf tells the voter with the longest log to campaign, as a leader does that hands
-// over. A voter with a shorter log cannot win: to campaign again and again would only end the other
-// one's elections. That one may have no proof, or may have won, have been deposed by a try of ours
-// and wait for its timers now.
+// requestElectionOf tells the voter with the longest log to campaign, as in a leadership transfer.
+// A voter with a shorter log cannot win: its own campaigns would only interrupt the other's
+// elections. The other voter may lack the proof that the leader is dead. Or it may have won, lost
+// leadership to one of our campaigns, and now wait for its timers.
 func (s *Succession) requestElectionOf(id string) {
 	servers := s.cfg.Replica.Configuration().Servers
 	i := slices.IndexFunc(servers, func(v raft.Server) bool { return identity.Matches(v.ID, id) })
@@ -39,8 +40,8 @@ func (s *Succession) requestElectionOf(id string) {
 	})
 }
 
-// RequestElection tells another voter to campaign at once. It goes past raft, whose main loop may
-// be inside a write that does not return.
+// RequestElection tells another voter to campaign immediately. It bypasses raft, whose main loop
+// may be blocked by a write.
 func (s *Succession) RequestElection(v raft.Server) error {
 	return s.cfg.Caller.TimeoutNow(v.ID, v.Address, &raft.TimeoutNowRequest{RPCHeader: s.cfg.Replica.Header()}, &raft.TimeoutNowResponse{})
 }

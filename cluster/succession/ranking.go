@@ -9,7 +9,7 @@ import (
 	"rmd/cluster/identity"
 )
 
-// otherVoters are the voters beside this replica and the dead leader.
+// otherVoters returns the ids of the voters other than this replica and the dead leader.
 func (s *Succession) otherVoters(leader string) []string {
 	var out []string
 	for _, v := range s.cfg.Replica.Configuration().Servers {
@@ -20,9 +20,9 @@ func (s *Succession) otherVoters(leader string) []string {
 	return out
 }
 
-// ranking is the voters that are heard from, this one too, the longest log first. A voter that has
-// not told its end for good counts with a log no shorter than ours, so that two who have not heard
-// each other agree who is first.
+// ranking returns the ids of this replica and of the voters with a recent status, the longest log
+// first. If a voter's status is not final, its log counts as no shorter than ours. So two voters
+// that have not heard from each other since the death rank each other in the same order.
 func (s *Succession) ranking(leader string, term uint64) []string {
 	type candidate struct {
 		id     string
@@ -52,9 +52,9 @@ func (s *Succession) ranking(leader string, term uint64) []string {
 	return ids
 }
 
-// awaitStatus waits until the others have told where their logs end for good. Nobody wins without a
-// majority: a voter that has not heard one waits longer, since another one that is a moment late
-// may have the longer log.
+// awaitStatus waits until the other voters have reported the final end of their logs. It waits
+// longer while this replica has heard from too few for a majority: without them it cannot win
+// anyway, and a voter whose report is late may have the longer log.
 func (s *Succession) awaitStatus(leader string, term uint64, start time.Time) {
 	for {
 		changed := s.cfg.Peers.StatusChanged()
@@ -77,7 +77,7 @@ func (s *Succession) awaitStatus(leader string, term uint64, start time.Time) {
 	}
 }
 
-// awaitNewLeader waits until somebody leads, at most d.
+// awaitNewLeader waits up to d until there is a new leader, and reports whether there is one.
 func (s *Succession) awaitNewLeader(term uint64, d time.Duration) bool {
 	for end := time.Now().Add(d); ; {
 		if s.hasNewLeader(term) {
@@ -89,7 +89,7 @@ func (s *Succession) awaitNewLeader(term uint64, d time.Duration) bool {
 	}
 }
 
-// awaitChange waits for the next status, at most d.
+// awaitChange waits up to d for the next status.
 func (s *Succession) awaitChange(changed <-chan struct{}, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -100,7 +100,7 @@ func (s *Succession) awaitChange(changed <-chan struct{}, d time.Duration) {
 	}
 }
 
-// pause waits and says whether the Succession goes on.
+// pause waits for d. It reports false if the Succession ended meanwhile.
 func (s *Succession) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

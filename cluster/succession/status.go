@@ -2,13 +2,13 @@ package succession
 
 import "encoding/binary"
 
-// PeerStatus is what a replica tells the others on liveness connections.
+// PeerStatus is what a replica sends on liveness connections.
 type PeerStatus struct {
 	Term, LastTerm, LastIndex, Applied uint64
 	// DeadLeaderTerm is the term whose leader this replica knows to be dead, 0 for none.
 	DeadLeaderTerm uint64
-	// HearsLeader says that a leader was heard from within a heartbeat timeout, or that this
-	// replica leads.
+	// HearsLeader is true if the replica heard from a leader within the heartbeat timeout, or leads
+	// itself.
 	HearsLeader bool
 }
 
@@ -17,7 +17,7 @@ const (
 	statusSize    = 42
 )
 
-// Encode returns the status as it is sent.
+// Encode returns the encoded status.
 func (p PeerStatus) Encode() []byte {
 	b := append(make([]byte, 0, statusSize), statusVersion, 0)
 	if p.HearsLeader {
@@ -29,7 +29,7 @@ func (p PeerStatus) Encode() []byte {
 	return b
 }
 
-// DecodeStatus reads a status; ok is false for anything else.
+// DecodeStatus decodes a status. ok is false if b is not one.
 func DecodeStatus(b []byte) (p PeerStatus, ok bool) {
 	if len(b) != statusSize || b[0] != statusVersion || b[1] > 1 {
 		return p, false
@@ -41,10 +41,10 @@ func DecodeStatus(b []byte) (p PeerStatus, ok bool) {
 	return p, true
 }
 
-// shorter compares where logs end.
+// shorter reports whether p's log ends before q's.
 func (p PeerStatus) shorter(q PeerStatus) bool {
 	return p.LastTerm < q.LastTerm || p.LastTerm == q.LastTerm && p.LastIndex < q.LastIndex
 }
 
-// final says that a log gets nothing more from the dead leader of a term.
+// final reports whether the log can get nothing more from the dead leader of a term.
 func (p PeerStatus) final(term uint64) bool { return p.DeadLeaderTerm == term || p.Term > term }

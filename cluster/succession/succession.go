@@ -14,54 +14,54 @@ import (
 )
 
 const (
-	statusWait    = 10 * time.Millisecond // for the others' status
-	voteWait      = 60 * time.Millisecond // for votes to be counted, and for the status of a majority
-	stagger       = 20 * time.Millisecond // between the ranks
+	statusWait    = 10 * time.Millisecond // wait for the others' status
+	voteWait      = 60 * time.Millisecond // wait until votes are counted, and for the status of a majority
+	stagger       = 20 * time.Millisecond // delay per rank
 	retryPause    = 15 * time.Millisecond
-	slowestFactor = 16              // how many times longer later tries may take
-	freshness     = 2 * time.Second // a status that is older does not count
+	slowestFactor = 16              // limit of the factor by which later tries take longer
+	freshness     = 2 * time.Second // an older status does not count
 )
 
-// Replica is what a Succession asks about its own replica.
+// Replica gives a Succession access to its own replica.
 type Replica interface {
 	Term() uint64
 	State() raft.RaftState
-	// LeaderID is the configured id of the leader that this replica follows, "" for none.
-	// RaftLeader is raft's own word, which may be a replica that is no member here.
+	// LeaderID returns the configured id of the leader that this replica follows, "" for none.
+	// RaftLeader returns raft's leader, which may be a replica that is not a member here.
 	LeaderID() string
 	RaftLeader() raft.ServerID
 	LastContact() time.Time
 	Configuration() raft.Configuration
-	// Tail is where the log ends.
+	// Tail returns the index and the term of the last log entry.
 	Tail() (index, term uint64)
-	// StateIndex is the highest index whose effect is in the state.
+	// StateIndex returns the highest index whose effect is in the state.
 	StateIndex() uint64
-	// Header is raft's header of a request made here.
+	// Header returns raft's header for a request of this replica.
 	Header() raft.RPCHeader
 }
 
-// Transport gives raft requests of this replica's own. *rafttransport.Transport is one.
+// Transport passes requests of this replica itself to raft. *rafttransport.Transport implements it.
 type Transport interface {
 	Inject(request any, stop <-chan struct{}) bool
 	AwaitServed(stop <-chan struct{}) bool
 }
 
-// Caller asks another replica to start an election. Every raft.Transport is one.
+// Caller asks another replica to start an election. Every raft.Transport implements it.
 type Caller interface {
 	TimeoutNow(id raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest, a *raft.TimeoutNowResponse) error
 }
 
-// Peers exchanges status with the other replicas. *peer.Server of transport/peer is one.
+// Peers exchanges statuses with the other replicas. *peer.Server of transport/peer implements it.
 type Peers interface {
-	// LastStatus is what a replica told last, and when it arrived. StatusChanged is closed when the
-	// next status of any replica arrives.
+	// LastStatus returns the last status of a replica and when it arrived. StatusChanged returns a
+	// channel that is closed when the next status of any replica arrives.
 	LastStatus(id string) ([]byte, time.Time)
 	StatusChanged() <-chan struct{}
-	// SendStatus sends this replica's status at once.
+	// SendStatus sends this replica's status immediately.
 	SendStatus()
 }
 
-// Config is what a Succession is made of.
+// Config configures a Succession.
 type Config struct {
 	Server    raft.ServerID // this replica
 	Heartbeat time.Duration
@@ -70,23 +70,24 @@ type Config struct {
 	Caller    Caller
 	Peers     Peers // nil in a simulation without liveness connections
 	Logger    hclog.Logger
-	// Go runs a function beside the caller; the owner waits for it when it closes.
+	// Go runs a function in a goroutine for which the owner waits when it closes.
 	Go func(func())
-	// OnSuccessor is called with how long it took from the proof to the next known leader.
+	// OnSuccessor is called with the time from the proof of death until the next leader is known.
 	OnSuccessor func(took time.Duration)
 }
 
-// Succession watches for the leader's death. Its methods may be called from any goroutine.
+// Succession detects the leader's death and starts an election. Its methods may be called from any
+// goroutine.
 type Succession struct {
 	cfg Config
-	id  string // of this replica, as configured
+	id  string // the configured id of this replica
 	ctx context.Context
 
 	mu         sync.Mutex
-	electing   bool      // the search for a successor is under way
-	deadTerm   uint64    // of the leader that is dead, 0 for none
-	answered   time.Time // when status was last sent because another one believes the leader dead
-	votingTerm uint64    // highest term in which another one asked for this replica's vote
+	electing   bool      // electSuccessor is running
+	deadTerm   uint64    // term of the dead leader, 0 for none
+	answered   time.Time // when the status was last sent because another replica believes the leader dead
+	votingTerm uint64    // highest term in which another replica requested this replica's vote
 	votingAt   time.Time
 }
 
@@ -96,8 +97,8 @@ func New(ctx context.Context, c Config) *Succession {
 	return &Succession{cfg: c, id: id, ctx: ctx}
 }
 
-// VoteRequested records that another replica asks for a vote. Raft's term shows it only once raft
-// has synced its answer.
+// VoteRequested records that another replica requests a vote in a term. Raft's own term shows this
+// only after raft has synced its answer.
 func (s *Succession) VoteRequested(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,15 +107,15 @@ func (s *Succession) VoteRequested(term uint64) {
 	}
 }
 
-// isVoting says whether another replica asked a moment ago for a vote in a later term: to campaign
-// now would depose it.
+// isVoting reports whether another replica requested a vote in a later term a moment ago. A
+// campaign now would depose that replica.
 func (s *Succession) isVoting(term uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.votingTerm > term && time.Since(s.votingAt) < stagger
 }
 
-// Status is this replica's status for the others.
+// Status returns this replica's status.
 func (s *Succession) Status() PeerStatus {
 	last, lastTerm := s.cfg.Replica.Tail()
 	p := PeerStatus{Term: s.cfg.Replica.Term(), LastTerm: lastTerm, LastIndex: last, Applied: s.cfg.Replica.StateIndex()}
@@ -133,7 +134,7 @@ func (s *Succession) Status() PeerStatus {
 	return p
 }
 
-// StatusOf is what another replica told last.
+// StatusOf returns the last status of another replica, or the zero value.
 func (s *Succession) StatusOf(server raft.ServerID) PeerStatus {
 	if s.cfg.Peers == nil {
 		return PeerStatus{}
@@ -143,15 +144,15 @@ func (s *Succession) StatusOf(server raft.ServerID) PeerStatus {
 	return p
 }
 
-// lastStatus is what another replica told last, and when it arrived.
+// lastStatus returns the last status of another replica and when it arrived.
 func (s *Succession) lastStatus(id string) (p PeerStatus, at time.Time, ok bool) {
 	b, at := s.cfg.Peers.LastStatus(id)
 	p, ok = DecodeStatus(b)
 	return p, at, ok
 }
 
-// ProcessDead is called with proof that a replica's process has ended. Only a voter that follows
-// this replica as its leader acts on it.
+// ProcessDead is called with proof that a replica's process has ended. This replica acts on it only
+// if it is a voter and follows that replica as its leader.
 func (s *Succession) ProcessDead(id string) {
 	term := s.cfg.Replica.Term()
 	if s.cfg.Replica.LeaderID() != id || s.cfg.Replica.State() != raft.Follower || !s.isVoter() {
@@ -166,14 +167,14 @@ func (s *Succession) ProcessDead(id string) {
 	}
 }
 
-// isVoter says whether this replica votes.
+// isVoter reports whether this replica is a voter.
 func (s *Succession) isVoter() bool {
 	return slices.ContainsFunc(s.cfg.Replica.Configuration().Servers, func(v raft.Server) bool {
 		return v.ID == s.cfg.Server && v.Suffrage == raft.Voter
 	})
 }
 
-// LeadershipChanged takes in each leadership that raft knows.
+// LeadershipChanged is called with the term of each new leadership.
 func (s *Succession) LeadershipChanged(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,8 +183,8 @@ func (s *Succession) LeadershipChanged(term uint64) {
 	}
 }
 
-// electSuccessor tries to make this replica the successor of a dead leader, or sees another one
-// become it. Safety is raft's own: each try is an ordinary election.
+// electSuccessor tries to make this replica the successor of a dead leader, until there is a new
+// leader. Safety is Raft's: each try is an ordinary election.
 func (s *Succession) electSuccessor(leader string, term uint64) {
 	start := time.Now()
 	defer func() {
@@ -194,9 +195,9 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 	s.cfg.Logger.Warn("the leader's process is dead: campaigning without waiting for timeouts", "leader", leader, "term", term)
 	s.announceDeath(term)
 	s.awaitStatus(leader, term, start)
-	// What a try is given doubles with each that came to nothing: on a machine or disk that needs
-	// longer for a vote than the first one waits, the survivors would end each other's elections
-	// until the search is over.
+	// The time for a try doubles after each failed try. On a slow machine or disk a vote may take
+	// longer than voteWait. Without doubling, the survivors would interrupt each other's elections
+	// until the search ends.
 	slower := time.Duration(1)
 	for deadline := start.Add(3 * s.cfg.Heartbeat); time.Now().Before(deadline) && s.ctx.Err() == nil; {
 		changed := s.cfg.Peers.StatusChanged()
@@ -208,7 +209,7 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 			s.retractDeath(term)
 			return
 		}
-		if s.peerSeesLeader(leader, term, start) { // until it tells otherwise, which is most often a moment later
+		if s.peerSeesLeader(leader, term, start) { // until its status changes, mostly a moment later
 			s.awaitChange(changed, retryPause)
 			continue
 		}
@@ -218,7 +219,7 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 			continue
 		}
 		switch {
-		case s.cfg.Replica.Term() != before || s.isVoting(before): // another one campaigns
+		case s.cfg.Replica.Term() != before || s.isVoting(before): // another replica campaigns
 		case mine > 0 && slower > 1:
 			s.requestElectionOf(ranking[0])
 		default:
@@ -231,9 +232,10 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 	}
 }
 
-// announceDeath tells the others that the leader of a term is dead, and where this log ends for
-// good: what the leader has sent is stored first. Otherwise each survivor could compare its own log
-// as it is with the others' as they were before the last entry, and take its own for the longest.
+// announceDeath tells the others that the leader of a term is dead, and where this log ends. It
+// first waits until everything that the leader has sent is stored, so that this end is final.
+// Otherwise each survivor might compare its current log with the others' older ones, and take its
+// own for the longest.
 func (s *Succession) announceDeath(term uint64) {
 	s.cfg.Transport.AwaitServed(s.ctx.Done())
 	s.mu.Lock()
@@ -242,9 +244,9 @@ func (s *Succession) announceDeath(term uint64) {
 	s.cfg.Peers.SendStatus()
 }
 
-// retractDeath believes again in a leader that has told, since the proof, that it leads in this
-// very term: the proof was of an earlier process of it, or a firewall's. Otherwise this replica
-// would call it dead until the next term.
+// retractDeath withdraws the death of a leader that has reported, since the proof, that it leads in
+// this term: a firewall or an earlier process of that replica caused the proof. Without
+// retractDeath this replica would call the leader dead until the next term.
 func (s *Succession) retractDeath(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,8 +255,8 @@ func (s *Succession) retractDeath(term uint64) {
 	}
 }
 
-// hasNewLeader says that somebody leads after the dead leader; that may be the same replica,
-// started again. Raft forgets the old leader before it raises the term.
+// hasNewLeader reports whether there is a leader in a later term. It may be the same replica after
+// a restart. Raft forgets the old leader before it raises the term.
 func (s *Succession) hasNewLeader(term uint64) bool {
 	if s.cfg.Replica.Term() <= term {
 		return false
@@ -262,21 +264,21 @@ func (s *Succession) hasNewLeader(term uint64) bool {
 	return s.cfg.Replica.LeaderID() != "" || s.cfg.Replica.State() == raft.Leader
 }
 
-// peerSeesLeader says that another voter has told, since the proof, that it still hears this
-// leader: then the proof may be a firewall's, and raft's own timers decide.
+// peerSeesLeader reports whether another voter has reported, since the proof, that it still hears
+// this leader. Then a firewall may have caused the proof, and raft's own timers decide.
 func (s *Succession) peerSeesLeader(leader string, term uint64, start time.Time) bool {
 	return slices.ContainsFunc(s.otherVoters(leader), func(id string) bool { return s.hearsLeaderSince(id, term, start) })
 }
 
-// hearsLeaderSince says that a replica has told, since the proof, that it leads in a term or hears
-// that term's leader.
+// hearsLeaderSince reports whether a replica has reported, since the proof, that it leads in a term
+// or hears that term's leader.
 func (s *Succession) hearsLeaderSince(id string, term uint64, start time.Time) bool {
 	p, at, ok := s.lastStatus(id)
 	return ok && at.After(start) && p.HearsLeader && p.Term == term
 }
 
-// AnswerDoubts runs until the Succession ends. It answers those who believe the leader dead while
-// this replica still hears it.
+// AnswerDoubts runs until the Succession ends. It sends this replica's status to replicas that
+// believe the leader dead while this replica still hears it.
 func (s *Succession) AnswerDoubts() {
 	for {
 		changed := s.cfg.Peers.StatusChanged()
@@ -289,7 +291,7 @@ func (s *Succession) AnswerDoubts() {
 	}
 }
 
-// answerDoubt sends this replica's status, at most once per retryPause.
+// answerDoubt sends the status if another replica doubts the leader, at most once per retryPause.
 func (s *Succession) answerDoubt() {
 	term := s.cfg.Replica.Term()
 	for _, v := range s.cfg.Replica.Configuration().Servers {

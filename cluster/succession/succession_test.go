@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// survivor is one of the voters a, b and c.
+// survivor is the Replica of one of the voters a, b and c.
 type survivor struct {
 	term, last uint64
 	state      raft.RaftState
@@ -28,8 +28,8 @@ func (s survivor) Tail() (index, term uint64) { return s.last, 1 }
 func (s survivor) StateIndex() uint64         { return s.last }
 func (s survivor) Header() raft.RPCHeader     { return raft.RPCHeader{} }
 
-// latePeers have told nothing since the leader's death: what is known is of before, when logs were
-// shorter.
+// latePeers has no status from after the leader's death. Its statuses are older and show a shorter
+// log.
 type latePeers struct{}
 
 func (latePeers) LastStatus(string) ([]byte, time.Time) {
@@ -42,8 +42,8 @@ func surviving(t *testing.T, server raft.ServerID, last uint64) *Succession {
 	return New(t.Context(), Config{Server: server, Replica: survivor{term: 1, last: last, state: raft.Follower}, Peers: latePeers{}, Logger: hclog.NewNullLogger()})
 }
 
-// TestStaleStatusRanksAlike: two survivors who have not heard each other since agree who campaigns
-// first. If each went by what it knew of the other's log, both would, and neither would win.
+// TestStaleStatusRanksAlike checks that two survivors which have not heard from each other since
+// the death agree who campaigns first. Otherwise both would campaign, and neither would win.
 func TestStaleStatusRanksAlike(t *testing.T) {
 	x, y := surviving(t, "a.0", 7).ranking("c", 1), surviving(t, "b.0", 7).ranking("c", 1)
 	if !slices.Equal(x, y) || len(x) != 2 {
@@ -51,9 +51,9 @@ func TestStaleStatusRanksAlike(t *testing.T) {
 	}
 }
 
-// TestUnheardMajorityIsWaitedFor: with three voters nobody wins without the other survivor, whose
-// log may be the longer one. Its status is waited for longer than that of one that a majority can
-// do without.
+// TestUnheardMajorityIsWaitedFor checks that a survivor waits longer for a status without which it
+// has no majority. With three voters it cannot win without the other survivor, whose log may be
+// longer.
 func TestUnheardMajorityIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -77,9 +77,9 @@ func TestStatusCodec(t *testing.T) {
 	}
 }
 
-// TestWhoIsAskedDoesNotCampaign: between a request for its vote and the synced answer a replica's
-// term is the old one; to campaign then would depose the one that is about to win. The request of
-// one that died counts for a moment only.
+// TestWhoIsAskedDoesNotCampaign checks that a replica does not campaign between a vote request and
+// its synced answer, when its own term is still the old one: the campaign would depose the
+// candidate that is about to win. The request of a candidate that died counts only for a moment.
 func TestWhoIsAskedDoesNotCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Succession
@@ -87,7 +87,7 @@ func TestWhoIsAskedDoesNotCampaign(t *testing.T) {
 			t.Error("nobody has asked")
 		}
 		s.VoteRequested(4)
-		s.VoteRequested(2) // late
+		s.VoteRequested(2) // a late request
 		if !s.isVoting(3) || s.isVoting(4) {
 			t.Error("asked for a vote in term 4")
 		}
