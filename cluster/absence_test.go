@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// lines collects what is logged.
+// lines collects log lines.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -25,7 +25,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-// with are the lines with one of some texts.
+// with returns the lines that contain one of the texts.
 func (l *lines) with(texts ...string) (out []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,8 +44,8 @@ func (l *lines) logger() hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: l})
 }
 
-// TestUnreachableReplicaIsLoggedOnce: the library's own lines about calls that fail are not shown
-// beside it.
+// TestUnreachableReplicaIsLoggedOnce checks that few lines are logged about an unreachable replica,
+// and that the library's own lines about failed calls are suppressed.
 func TestUnreachableReplicaIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var l lines
@@ -58,20 +58,20 @@ func TestUnreachableReplicaIsLoggedOnce(t *testing.T) {
 	calls.Store(0)
 	eventually(t, patience, "many calls fail", func() bool { return calls.Load() > 30 })
 	about := l.with("failed to appendEntries to", "failed to heartbeat to", "failed to contact:", "failed to make requestVote RPC", "does not answer")
-	if len(about) < 1 || len(about) > 4 { // one or two of each survivor
+	if len(about) < 1 || len(about) > 4 { // one or two from each survivor
 		t.Errorf("%d lines:\n%s", len(about), strings.Join(about, "\n"))
 	}
 	victim.start()
 	eventually(t, patience, "its return is told", func() bool { return len(l.with("a replica answers again: replica="+victim.id)) > 0 })
 }
 
-// countingPeer counts the heartbeats and entries that did not arrive.
+// countingPeer counts failed AppendEntries calls.
 type countingPeer struct {
 	Peer
 	failed *atomic.Uint64
 }
 
-// Transport wraps the library's.
+// Transport wraps the library's transport.
 func (p countingPeer) Transport(timeout time.Duration, logger hclog.Logger) raft.Transport {
 	t := p.Peer.Transport(timeout, logger)
 	return countingTransport{t, t.(raft.WithPreVote), t.(raft.WithClose), p.failed}
@@ -84,7 +84,7 @@ type countingTransport struct {
 	failed *atomic.Uint64
 }
 
-// AppendEntries counts the calls that fail.
+// AppendEntries counts failed calls.
 func (t countingTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
 	err := t.Transport.AppendEntries(id, to, q, a)
 	if err != nil {

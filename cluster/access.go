@@ -12,32 +12,33 @@ import (
 	"rmd/cluster/rafttransport"
 )
 
-// Role is what a caller of the peer port must be.
+// Role is a condition that the caller of a method of the peer port must meet.
 type Role string
 
-// The roles. Every caller has a certificate that names this cluster and its own id.
+// The roles. The certificate of every caller names this cluster and the caller's id.
 const (
-	// AnyReplica need not be a member: joining begins so. The method itself asks for more.
+	// AnyReplica is every replica, member or not: a replica that joins is not a member yet. Such
+	// methods check the caller themselves.
 	AnyReplica Role = "any replica"
-	// OfMember is a current member, with or without a vote.
+	// OfMember is a current member, voter or non-voter.
 	OfMember Role = "member"
-	// OfVoter is a member that votes.
+	// OfVoter is a member that is a voter.
 	OfVoter Role = "voter"
-	// OfLeader is the replica that the called one follows.
+	// OfLeader is the leader that the called replica follows.
 	OfLeader Role = "leader"
 )
 
-// Method is one thing that a caller of the peer port may ask for.
+// Method is one thing that a caller may request on the peer port.
 type Method struct {
-	Number byte // of a call; 0 for what has a connection of its own
+	Number byte // method number of a call; 0 if it has a connection of its own
 	Name   string
 	Caller Role
-	// Answer says whether the answer of a replica that is no member counts.
+	// Answer reports whether this replica accepts the answer of a replica that is not a member.
 	Answer bool
 }
 
-// Methods lists everything that the peer port serves, and who may call it. What is not in it is
-// refused.
+// Methods lists everything that the peer port serves and who may call it. The port refuses any
+// other method.
 var Methods = []Method{
 	{methodInfo, "info", AnyReplica, true},
 	{methodJoin, "join", AnyReplica, true}, // with a join token
@@ -45,7 +46,7 @@ var Methods = []Method{
 	{methodAdmin, "admin", OfMember, false},
 	{methodReadIndex, "read index", OfMember, false},
 	{methodTerm, "term", OfMember, false},
-	{methodRemoved, "removed", OfVoter, true}, // it is sent to one that is no member any more
+	{methodRemoved, "removed", OfVoter, true}, // the receiver is no longer a member
 	{methodRole, "role", OfMember, false},
 	{methodDigest, "digest", OfMember, false},
 	{methodStop, "stop", OfLeader, false},
@@ -63,9 +64,9 @@ var Methods = []Method{
 	{0, "liveness", OfMember, false},
 }
 
-// methodOf finds a call's row.
+// methodOf returns the row of a call's method number.
 func methodOf(number byte) (Method, bool) {
-	for i := range Methods { // each call asks: nothing is copied on the way
+	for i := range Methods { // by index: this runs for each call, and a range value would copy the row
 		if Methods[i].Number == number && number != 0 {
 			return Methods[i], true
 		}
@@ -73,7 +74,7 @@ func methodOf(number byte) (Method, bool) {
 	return Method{}, false
 }
 
-// member finds a replica in the newest membership, or in the newest one that is committed here.
+// member looks for a server in the newest membership, then in the newest committed one.
 func (c *Cluster) member(server raft.ServerID) (raft.Server, bool) {
 	is := func(s raft.Server) bool { return s.ID == server }
 	for _, conf := range [...]raft.Configuration{c.configuration(), c.fsm.membership()} {
@@ -84,8 +85,9 @@ func (c *Cluster) member(server raft.ServerID) (raft.Server, bool) {
 	return raft.Server{}, false
 }
 
-// trusts says whether a replica counts as a member here: it is one, has proven that it became one
-// by entries that are not here yet, or was named to this replica when that was let in.
+// trusts reports whether this replica treats a server as a member. It does so if the server is in
+// the membership, or has proved by a signed admission that entries not yet received here made it a
+// member, or was named as a member when this replica joined.
 func (c *Cluster) trusts(server raft.ServerID) bool {
 	if _, ok := c.member(server); ok || c.introduced.has(server) {
 		return true
@@ -97,8 +99,8 @@ func (c *Cluster) trusts(server raft.ServerID) bool {
 	return !identity.NamesKey(id.Incarnation) && !c.allProve() && c.peer.Proves()
 }
 
-// admitConn judges the replica at the other end of a new connection; addr is where it was dialed,
-// empty when it called.
+// admitConn decides about a new connection to or from server. addr is the address that this replica
+// dialed, or empty if server dialed. It returns the code and text of a refusal, or empty strings.
 func (c *Cluster) admitConn(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string) {
 	id := raft.ServerID(server)
 	if serial != "" && c.cfg.Revoked != nil && c.cfg.Revoked(serial) {
@@ -124,7 +126,7 @@ func (c *Cluster) admitConn(server, kind, addr, serial string, key ed25519.Publi
 	return "", ""
 }
 
-// memberAt finds the member at an address.
+// memberAt returns the member with an address.
 func memberAt(conf raft.Configuration, addr string) (raft.Server, bool) {
 	i := slices.IndexFunc(conf.Servers, func(s raft.Server) bool { return string(s.Address) == addr })
 	if i < 0 {
@@ -133,7 +135,7 @@ func memberAt(conf raft.Configuration, addr string) (raft.Server, bool) {
 	return conf.Servers[i], true
 }
 
-// authorizeCall judges one call that has arrived.
+// authorizeCall decides whether this replica serves a call.
 func (c *Cluster) authorizeCall(method byte, from string) error {
 	m, ok := methodOf(method)
 	if !ok {
@@ -142,7 +144,7 @@ func (c *Cluster) authorizeCall(method byte, from string) error {
 	return c.allows(m.Caller, raft.ServerID(from))
 }
 
-// allows says whether a replica has a role.
+// allows returns nil if a replica has a role, otherwise an error that says why not.
 func (c *Cluster) allows(r Role, from raft.ServerID) error {
 	switch {
 	case r == AnyReplica:
@@ -157,13 +159,14 @@ func (c *Cluster) allows(r Role, from raft.ServerID) error {
 	return nil
 }
 
-// follows says whether a replica is the leader that this one follows.
+// follows reports whether this replica follows server as its leader.
 func (c *Cluster) follows(server raft.ServerID) bool {
 	_, leader := c.current().raft.LeaderWithID()
 	return leader == server
 }
 
-// mayVote says whether a trusted replica votes, as far as is known here.
+// mayVote reports whether a trusted replica may be a voter, as far as this replica knows. It may be
+// one if this replica does not find it in its memberships.
 func (c *Cluster) mayVote(server raft.ServerID) bool {
 	s, ok := c.member(server)
 	return !ok || s.Suffrage == raft.Voter || votes(c.fsm.membership(), server) || c.follows(server)
@@ -173,9 +176,9 @@ func notAMember(server raft.ServerID) *Refusal {
 	return refuse(CodeNoSuchReplica, "join first", "%s is not a member of this cluster", server)
 }
 
-// authorizeAnswer judges, before a call is sent, whether the answer may count. An answer to a vote
-// or a read, and where an input goes, must not depend on a process that is no member and listens at
-// a member's address.
+// authorizeAnswer decides, before a call is sent, whether this replica may use the answer. A
+// process that is not a member but listens at a member's address must not influence votes, reads or
+// where inputs go.
 func (c *Cluster) authorizeAnswer(method byte, to string) error {
 	if m, ok := methodOf(method); ok && (m.Answer || c.ClusterID() == "" || c.trusts(raft.ServerID(to))) {
 		return nil
@@ -183,8 +186,8 @@ func (c *Cluster) authorizeAnswer(method byte, to string) error {
 	return notAMember(raft.ServerID(to))
 }
 
-// authorizeRaft judges the sender of one of Raft's requests. The peer transport checks that the
-// header names the replica that sends it.
+// authorizeRaft decides whether this replica serves a Raft request. The peer transport checks that
+// the header names the actual sender.
 func (c *Cluster) authorizeRaft(cmd any) error {
 	h, ok := cmd.(raft.WithRPCHeader)
 	if !ok {
@@ -200,10 +203,10 @@ func (c *Cluster) authorizeRaft(cmd any) error {
 	return nil
 }
 
-// strangerCallMax bounds, in bytes, what a replica that is no member may send in one call.
+// strangerCallMax is the maximum size, in bytes, of a call from a replica that is not a member.
 const strangerCallMax = 64 << 10
 
-// tooLarge says that a call of somebody who need not be a member is larger than any good one.
+// tooLarge reports whether a call exceeds strangerCallMax and its caller need not be a member.
 func tooLarge(m Method, req []byte) bool {
 	return m.Caller == AnyReplica && len(req) > strangerCallMax
 }

@@ -2,7 +2,7 @@ package cluster
 
 import "testing"
 
-// BenchmarkCallRule is what the rule costs each call between replicas.
+// BenchmarkCallRule measures the access check of a call between replicas.
 func BenchmarkCallRule(b *testing.B) {
 	rs := trio(b, nil)
 	from := string(rs[1].c.Identity().ServerID())

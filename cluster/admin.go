@@ -15,8 +15,9 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// The methods of the admin protocol over Peer. Numbers are part of the wire: append only; up to 31
-// belong to this package. Messages are JSON, except those on the way of every read and write.
+// The methods of the admin protocol over Peer. The numbers are part of the wire protocol: append
+// only. Numbers up to 31 belong to this package. Messages are JSON, except those that are part of
+// every read and write.
 const (
 	methodInfo       byte = 1
 	methodJoin       byte = 2
@@ -34,21 +35,22 @@ const (
 	methodIntroduce  byte = 14
 )
 
-// Who does not answer within infoTimeout is shown as unreachable; a command is refused for it only
-// after patientTimeout, since a busy machine is not dead. (A dead process is known at once.)
+// A replica that does not answer within infoTimeout is shown as unreachable. A command is refused
+// because of such a replica only after patientTimeout, since a busy machine is not dead. (If the
+// process is dead, the call fails at once.)
 const (
 	infoTimeout    = 500 * time.Millisecond
 	patientTimeout = 4 * time.Second
 	adminTimeout   = 15 * time.Second
 )
 
-// reply is every JSON answer: a refusal travels as itself.
+// reply is the answer of every JSON method: either a refusal or a body.
 type reply struct {
 	Refusal *Refusal        `json:"refusal,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-// serve registers a JSON handler.
+// serve registers the handler of a JSON method.
 func serve[Q, A any](c *Cluster, method byte, h func(ctx context.Context, from string, q Q) (A, error)) {
 	c.peer.Handle(method, func(ctx context.Context, from string, req []byte) ([]byte, error) {
 		if m, _ := methodOf(method); tooLarge(m, req) {
@@ -139,8 +141,9 @@ func (c *Cluster) serveAdmin() {
 	})
 }
 
-// adminRequest is a change of membership on its way to the leader. ID is what the operator wrote,
-// Server whom that named when the request came to its first leader. Hops bounds forwarding.
+// adminRequest is a membership change on its way to the leader. ID is the name that the operator
+// gave. Server is the ID.INCARNATION that ID named when the first leader received the request. Hops
+// counts how often the request was forwarded.
 type adminRequest struct {
 	Op     string `json:"op"`
 	ID     string `json:"id,omitempty"`
@@ -152,7 +155,7 @@ type adminRequest struct {
 	Hops   int    `json:"hops,omitempty"`
 }
 
-// admin runs a request here when this replica leads, else at the leader.
+// admin runs a request on this replica if it leads, otherwise on the leader.
 func (c *Cluster) admin(q adminRequest) error {
 	ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
 	defer cancel()
@@ -162,7 +165,7 @@ func (c *Cluster) admin(q adminRequest) error {
 	return c.resolveOutcome(ctx, q)
 }
 
-// adminHere runs or forwards.
+// adminHere runs a request if this replica leads, otherwise it forwards the request.
 func (c *Cluster) adminHere(ctx context.Context, q adminRequest) error {
 	if c.IsLeader() {
 		return c.runAdmin(ctx, q)
@@ -175,10 +178,11 @@ func (c *Cluster) adminHere(ctx context.Context, q adminRequest) error {
 	return c.resolveSelfRemoval(ctx, q, addr, err)
 }
 
-// hopsMax bounds forwarding while leadership moves.
+// hopsMax is how often a request may be forwarded while leadership changes.
 const hopsMax = 2
 
-// forward returns the address of the leader for a request that came hops far.
+// forward returns the address of the leader for a request that was forwarded *hops times, and
+// increments *hops.
 func (c *Cluster) forward(hops *int) (string, error) {
 	_, addr := c.Leader()
 	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.peer == nil {
@@ -187,7 +191,7 @@ func (c *Cluster) forward(hops *int) (string, error) {
 	return addr, nil
 }
 
-// runAdmin carries a request out on the leader.
+// runAdmin executes a request on the leader.
 func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 	if q.Op == "transfer" {
 		return c.transferHere(ctx, q.ID)
@@ -209,8 +213,8 @@ func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 	return fmt.Errorf("unknown admin operation %q", q.Op)
 }
 
-// resolveServer sets whom a request is about before it waits for anything. A replica that takes the
-// place of a removed one has its id, and is not meant by a request from before it came.
+// resolveServer sets q.Server before the request waits for anything. A request must not apply to a
+// later replica that reuses the id of a removed one.
 func (c *Cluster) resolveServer(q *adminRequest) error {
 	if q.Server != "" {
 		return nil
@@ -223,12 +227,12 @@ func (c *Cluster) resolveServer(q *adminRequest) error {
 	return nil
 }
 
-// commitPoll is how often a leader that waits for its membership looks whether it still leads.
+// commitPoll is how often awaitCommitted checks whether this replica still leads.
 const commitPoll = 50 * time.Millisecond
 
-// awaitCommitted waits until the newest membership is committed. A request for a change is answered
-// by the membership ("is a member", "votes already"): an answer by one that the next leader may not
-// have would be wrong.
+// awaitCommitted waits until the newest membership is committed. The answer to a change depends on
+// the membership ("is a member", "is already a voter"). An answer that depends on an uncommitted
+// membership would be wrong if the next leader does not have it.
 func (c *Cluster) awaitCommitted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()

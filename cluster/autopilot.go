@@ -11,12 +11,12 @@ import (
 	"rmd/cluster/identity"
 )
 
-// pilot runs raft-autopilot while this replica leads: it judges health, promotes non-voters that
-// were let in as future voters, and, when told so, removes dead ones.
+// pilot runs raft-autopilot while this replica leads. Autopilot judges health, promotes non-voters
+// that joined as future voters and, if configured, removes dead replicas.
 type pilot struct {
 	c    *Cluster
 	ap   *autopilot.Autopilot
-	want chan bool // newest wish: lead or not
+	want chan bool // the newest value: whether this replica leads
 
 	mu    sync.Mutex
 	seen  map[raft.ServerID]time.Time
@@ -24,7 +24,7 @@ type pilot struct {
 	state *autopilot.State
 }
 
-// Health is autopilot's judgment; it exists on the leader only.
+// Health is autopilot's judgment. Only the leader has one.
 type Health struct {
 	Known            bool           `json:"known"`
 	Healthy          bool           `json:"healthy"`
@@ -32,7 +32,7 @@ type Health struct {
 	Servers          []ServerHealth `json:"servers"`
 }
 
-// ServerHealth is the judgment about one replica.
+// ServerHealth is autopilot's judgment of one replica.
 type ServerHealth struct {
 	ID          string        `json:"id"`
 	Healthy     bool          `json:"healthy"`
@@ -41,7 +41,7 @@ type ServerHealth struct {
 	LastIndex   uint64        `json:"last_index"`
 }
 
-// startPilot makes autopilot; it runs while this replica leads.
+// startPilot creates autopilot and starts the goroutine that runs it while this replica leads.
 func (c *Cluster) startPilot() {
 	p := &pilot{c: c, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
 	c.mu.Lock()
@@ -74,7 +74,7 @@ func (c *Cluster) pilotFollow(leads bool) {
 	}
 }
 
-// run starts and stops autopilot with leadership.
+// run starts autopilot when this replica becomes leader, and stops it when leadership ends.
 func (p *pilot) run() {
 	on := false
 	for {
@@ -96,7 +96,7 @@ func (p *pilot) run() {
 	}
 }
 
-// forget starts a new leadership without old observations.
+// forget drops the observations of an earlier leadership.
 func (p *pilot) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *Cluster) AutopilotConfig() AutopilotConfig {
 	return c.cfg.Autopilot
 }
 
-// CheckAutopilot refuses settings that are out of range. Interval does not count.
+// CheckAutopilot returns a refusal if settings are out of range. It ignores Interval.
 func (c *Cluster) CheckAutopilot(conf AutopilotConfig) error {
 	conf.Interval = c.cfg.Autopilot.Interval
 	if err := conf.Validate(); err != nil {
@@ -124,7 +124,7 @@ func (c *Cluster) CheckAutopilot(conf AutopilotConfig) error {
 	return nil
 }
 
-// Health returns autopilot's judgment. Known is false on followers and right after an election.
+// Health returns autopilot's judgment. Known is false on followers and shortly after an election.
 func (c *Cluster) Health() Health {
 	c.mu.RLock()
 	p := c.pilot
@@ -144,21 +144,21 @@ func (c *Cluster) Health() Health {
 	return h
 }
 
-// AutopilotConfig is the library's view of the settings.
+// AutopilotConfig returns the settings in the library's form.
 func (p *pilot) AutopilotConfig() *autopilot.Config {
 	a := p.c.AutopilotConfig()
 	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
-// NotifyState keeps the newest judgment.
+// NotifyState stores the newest judgment.
 func (p *pilot) NotifyState(s *autopilot.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state = s
 }
 
-// KnownServers asks all members once per round. One that does not answer counts as alive and late
-// until the threshold for dead ones, since a reboot is no reason to be removed.
+// KnownServers asks all members, once per round. A member that does not answer counts as alive
+// until DeadServerLastContactThreshold has passed, so that a reboot does not remove it.
 func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 	conf := p.c.configuration()
 	infos := p.c.askAll(conf)
@@ -183,7 +183,7 @@ func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 	return out
 }
 
-// FetchServerStats turns the round's answers into the library's form.
+// FetchServerStats returns the answers of the round in the library's form.
 func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*a
 	return out
 }
 
-// RemoveFailedServer removes a dead replica; the library has counted the quorum.
+// RemoveFailedServer removes a dead replica. The library has already checked the quorum.
 func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	p.c.goRun(func() {
 		if err := p.c.Remove(string(s.ID), false); err != nil {
@@ -207,8 +207,8 @@ func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	})
 }
 
-// promoter promotes only those who were let in as future voters, and never by hurry: the library's
-// own waives the stabilization time right after an election.
+// promoter promotes only replicas that joined as future voters, and always waits for the
+// stabilization time. The library's promoter skips this time right after an election.
 type promoter struct {
 	*autopilot.StablePromoter
 	p *pilot
@@ -220,7 +220,7 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 	defer r.p.mu.Unlock()
 	var changes autopilot.RaftChanges
 	room := ReplicasMax - len(state.Voters)
-	for _, s := range r.p.c.configuration().Servers { // the membership's order, the same everywhere
+	for _, s := range r.p.c.configuration().Servers { // in the order of the membership, which is the same on all replicas
 		v := state.Servers[s.ID]
 		if v == nil || v.State != autopilot.RaftNonVoter || room <= 0 || r.p.infos[s.ID].Identity.Role != identity.RoleVoter {
 			continue
@@ -233,16 +233,15 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 	return changes
 }
 
-// pilotRaft is the running raft for the library, across restarts in place.
+// pilotRaft passes the library's calls on to the running raft, which a restart in place replaces.
 type pilotRaft struct{ c *Cluster }
 
-// AddNonvoter passes on.
 func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64, t time.Duration) raft.IndexFuture {
 	return r.c.current().raft.AddNonvoter(id, a, prev, t)
 }
 
-// AddVoter promotes, after a fresh look: the library judges by what it saw a round ago, and a vote
-// may have been taken by hand meanwhile.
+// AddVoter promotes a replica after it has asked the replica again. The library decides on answers
+// of the previous round, and an operator may have demoted the replica since.
 func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
 	r.c.conf.change.Lock()
 	defer r.c.conf.change.Unlock()
@@ -258,26 +257,26 @@ func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64,
 	return pastFuture{f.Error()}
 }
 
-// pastFuture is a change that is over.
+// pastFuture is the future of a change that has ended.
 type pastFuture struct{ err error }
 
-// Error is its outcome.
+// Error returns the outcome of the change.
 func (f pastFuture) Error() error { return f.err }
 
-// Index is not known.
+// Index returns 0: the index is not known.
 func (pastFuture) Index() uint64 { return 0 }
 
-// DemoteVoter passes on.
+// DemoteVoter bounds the library's call with adminTimeout.
 func (r pilotRaft) DemoteVoter(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
 	return r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.DemoteVoter(id, prev, adminTimeout) })
 }
 
-// RemoveServer passes on.
+// RemoveServer bounds the library's call with adminTimeout.
 func (r pilotRaft) RemoveServer(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
 	return r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.RemoveServer(id, prev, adminTimeout) })
 }
 
-// bounded makes the future end with the cluster and after adminTimeout.
+// bounded returns a future that ends with the cluster, or after adminTimeout.
 func (r pilotRaft) bounded(in *instance, f func(*instance) raft.IndexFuture) raft.IndexFuture {
 	return boundFuture{f(in), in, r.c.ctx}
 }
@@ -288,31 +287,25 @@ type boundFuture struct {
 	ctx context.Context
 }
 
-// Error waits.
+// Error waits for the outcome.
 func (f boundFuture) Error() error {
 	ctx, cancel := context.WithTimeout(f.ctx, adminTimeout)
 	defer cancel()
 	return f.in.await(ctx, f.IndexFuture)
 }
 
-// LastIndex passes on.
 func (r pilotRaft) LastIndex() uint64 { return r.c.LastIndex() }
 
-// Leader passes on.
 func (r pilotRaft) Leader() raft.ServerAddress { return r.c.current().raft.Leader() }
 
-// GetConfiguration passes on.
 func (r pilotRaft) GetConfiguration() raft.ConfigurationFuture {
 	return r.c.current().raft.GetConfiguration()
 }
 
-// Stats passes on.
 func (r pilotRaft) Stats() map[string]string { return r.c.current().raft.Stats() }
 
-// LeadershipTransferToServer passes on.
 func (r pilotRaft) LeadershipTransferToServer(id raft.ServerID, a raft.ServerAddress) raft.Future {
 	return r.c.current().raft.LeadershipTransferToServer(id, a)
 }
 
-// State passes on.
 func (r pilotRaft) State() raft.RaftState { return r.c.current().raft.State() }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestAutopilotSettingsOfTheDay: what is told at the moment counts, and the file
-// again when nothing is told any more.
+// TestAutopilotSettingsOfTheDay checks that the settings of AutopilotNow replace those of the
+// configuration for as long as it returns any.
 func TestAutopilotSettingsOfTheDay(t *testing.T) {
 	var told *AutopilotConfig
 	c := &Cluster{cfg: DefaultConfig()}

@@ -18,11 +18,11 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Init makes one new cluster with this replica as its only voter. It is refused when any state
-// exists here or at a listed peer. dry only checks.
+// Init makes a new cluster with this replica as its only voter. It is refused if this replica or a
+// reachable replica in Config.Join has state. With dry it only checks.
 func (c *Cluster) Init(dry bool) error { return c.InitAs("", dry) }
 
-// InitAs is Init with a given cluster id; an empty one is drawn.
+// InitAs is Init with a given cluster id. If clusterID is empty, it generates one.
 func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	switch {
 	case clusterID == "":
@@ -57,7 +57,8 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	return c.Bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
 }
 
-// Bootstrap writes the first membership. Every replica of it, or any one of them, may call it.
+// Bootstrap writes the first membership. One or all of the replicas in it may call it, with the
+// same membership.
 func (c *Cluster) Bootstrap(conf raft.Configuration) error {
 	in := c.current()
 	err := in.await(c.ctx, in.raft.BootstrapCluster(conf))
@@ -72,11 +73,12 @@ func (c *Cluster) Bootstrap(conf raft.Configuration) error {
 	return nil
 }
 
-// inMembership says whether raft knows this replica as a member.
+// inMembership reports whether raft's configuration has any server. Raft has none before the
+// bootstrap or the join.
 func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
 
-// setCluster makes the cluster's identity, and whom this replica takes for members, durable and
-// tells the peer transport.
+// setCluster stores the cluster's identity, this replica's role and whom it trusts, and then tells
+// the peer transport.
 func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []identity.Admission) error {
 	err := c.dir.Update(func(i *identity.Identity) {
 		i.ClusterID, i.Epoch, i.Role = id, epoch, role
@@ -89,8 +91,9 @@ func (c *Cluster) setCluster(id string, epoch uint64, role string, known []strin
 	return nil
 }
 
-// identityFailed ends this replica for a failed write of its identity. A full disk, or a system
-// short of something, leaves the old identity in place: that is an error and no more.
+// identityFailed handles a failed write of the identity and returns err. It stops this replica,
+// unless the disk is full or the system lacks memory or file descriptors. In these cases the old
+// identity is still in place.
 func (c *Cluster) identityFailed(err error) error {
 	switch {
 	case raftstore.IsShortage(err):
@@ -110,13 +113,15 @@ func (c *Cluster) identify() {
 	}
 }
 
-// adoptRequest is with which the lowest id names the cluster to the other empty replicas.
+// adoptRequest asks an empty replica to take over a cluster id. The expected replica with the
+// lowest id sends it to the others.
 type adoptRequest struct {
 	ClusterID string   `json:"cluster_id"`
-	Known     []string `json:"known,omitempty"` // the members to be
+	Known     []string `json:"known,omitempty"` // the servers of the first membership
 }
 
-// adopt takes over the cluster id while this replica is empty.
+// adopt stores the cluster id of an adoptRequest. It refuses if this replica has state or another
+// cluster id.
 func (c *Cluster) adopt(ctx context.Context, from string, q adoptRequest) error {
 	have := c.ClusterID()
 	if have == q.ClusterID {
@@ -131,7 +136,7 @@ func (c *Cluster) adopt(ctx context.Context, from string, q adoptRequest) error 
 	return c.setCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
 }
 
-// expects says whether a replica is at one of the listed addresses.
+// expects reports whether the replica with the server id from answers at an address in Config.Join.
 func (c *Cluster) expects(ctx context.Context, from string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -146,10 +151,10 @@ func (c *Cluster) expects(ctx context.Context, from string) bool {
 	return false
 }
 
-// expectPause is how often replicas look for each other.
+// expectPause is the time between two attempts to find the expected replicas.
 const expectPause = 300 * time.Millisecond
 
-// expect is bootstrap_expect: it tries until this replica has state.
+// expect implements bootstrap_expect. It tries until this replica has state.
 func (c *Cluster) expect() {
 	t := time.NewTicker(expectPause)
 	defer t.Stop()
@@ -171,8 +176,9 @@ func (c *Cluster) expect() {
 	}
 }
 
-// tryExpect looks at all listed replicas. When exactly the expected number of empty ones agree and
-// this one has the lowest id, it initializes. It returns what is still missing.
+// tryExpect asks all replicas in Config.Join. If exactly the expected number of empty replicas
+// agree and this one has the lowest id, it initializes the cluster. It returns what is missing, or
+// "" if it has initialized the cluster.
 func (c *Cluster) tryExpect() string {
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -220,8 +226,8 @@ func (c *Cluster) tryExpect() string {
 	return ""
 }
 
-// disagreement says why replicas are not the empty, equal ones that were expected; "" when they
-// are.
+// disagreement returns why the replicas cannot form the expected cluster, or "" if they can: all of
+// them must be empty and have the same configuration.
 func disagreement(all []info, expect int) string {
 	if len(all) != expect {
 		return fmt.Sprintf("found %d replicas, raft.bootstrap_expect is %d", len(all), expect)
@@ -250,7 +256,7 @@ func disagreement(all []info, expect int) string {
 	return ""
 }
 
-// sortedList makes two lists of addresses comparable.
+// sortedList returns the sorted addresses as one string, to compare two lists.
 func sortedList(l []string) string {
 	l = slices.Clone(l)
 	slices.Sort(l)

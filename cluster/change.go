@@ -13,8 +13,8 @@ import (
 	"rmd/internal/thousands"
 )
 
-// Promote makes a non-voter a voter by hand. maxLag is how many entries it may be behind; 0 means
-// the default of 100.
+// Promote makes a non-voter a voter. maxLag is the number of entries that it may be behind; 0 means
+// 100.
 func (c *Cluster) Promote(id string, maxLag uint64) error {
 	if maxLag == 0 {
 		maxLag = defaultMaxLag
@@ -22,17 +22,17 @@ func (c *Cluster) Promote(id string, maxLag uint64) error {
 	return c.admin(adminRequest{Op: "promote", ID: id, MaxLag: maxLag})
 }
 
-// Demote takes a voter's vote. It stays a non-voter until it is promoted by hand.
+// Demote makes a voter a non-voter. Autopilot does not promote it again; only Promote does.
 func (c *Cluster) Demote(id string) error { return c.admin(adminRequest{Op: "demote", ID: id}) }
 
-// Remove takes a replica out of the membership, by its id, or by "ID.INCARNATION" that one alone. A
-// leader hands leadership over first. force skips the question whether a majority of healthy voters
-// stays.
+// Remove removes a replica from the membership. id is its id, or ID.INCARNATION to remove only this
+// incarnation. A leader transfers leadership first. Unless force is set, Remove refuses if fewer
+// than a majority of healthy voters would remain.
 func (c *Cluster) Remove(id string, force bool) error {
 	return c.admin(adminRequest{Op: "remove", ID: id, Force: force})
 }
 
-// CheckRemove is Remove's dry run.
+// CheckRemove makes the checks of Remove and changes nothing.
 func (c *Cluster) CheckRemove(id string, force bool) error {
 	return c.admin(adminRequest{Op: "remove", ID: id, Force: force, Dry: true})
 }
@@ -46,7 +46,7 @@ func noSuch(id string) *Refusal {
 	return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "no replica has the id %s", id)
 }
 
-// promoteHere checks and promotes.
+// promoteHere does the work of Promote on the leader.
 func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
@@ -76,7 +76,8 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	return nil
 }
 
-// sendRole records what a replica may become, so that autopilot leaves a change by hand alone.
+// sendRole makes a replica store its role. Autopilot promotes only replicas with the role of a
+// voter, so it does not undo a manual change.
 func (c *Cluster) sendRole(ctx context.Context, s raft.Server, role string) {
 	if s.ID == c.Identity().ServerID() {
 		if err := c.setRole(role); err != nil {
@@ -89,7 +90,7 @@ func (c *Cluster) sendRole(ctx context.Context, s raft.Server, role string) {
 	}
 }
 
-// demoteHere checks and demotes; a leader hands over first.
+// demoteHere does the work of Demote. A leader that is to be demoted transfers leadership first.
 func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	s, ok := find(c.configuration(), q.Server)
 	switch {
@@ -106,7 +107,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	}
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
-	c.sendRole(ctx, s, identity.RoleNonvoter) // first, or autopilot would promote it again
+	c.sendRole(ctx, s, identity.RoleNonvoter) // first, otherwise autopilot would promote it again
 	in := c.current()
 	if err := c.awaitChange(ctx, in, in.raft.DemoteVoter(s.ID, 0, adminTimeout)); err != nil {
 		return err
@@ -115,7 +116,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	return nil
 }
 
-// removeHere checks and removes; a leader hands over first.
+// removeHere does the work of Remove. A leader that is to be removed transfers leadership first.
 func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
 	s, ok := find(c.configuration(), q.Server)
 	if !ok {
@@ -143,7 +144,8 @@ func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
 	return nil
 }
 
-// checkQuorum refuses what would leave no voter, or not a majority of healthy ones.
+// checkQuorum refuses a change after which no voter, or no majority of healthy voters, would
+// remain.
 func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 	vs := voters(c.configuration())
 	if len(vs) == 1 {
@@ -183,7 +185,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 	return refuse(CodeWouldLoseQuorum, do, "%s; %s %s would leave %d healthy of %d voters", strings.Join(sick, ", "), verb, q.ID, healthy, left)
 }
 
-// afterHandover gives leadership away and sends the request to the new leader.
+// afterHandover transfers leadership and sends the request to the new leader.
 func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 	if q.Dry {
 		return nil
@@ -204,9 +206,10 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 	}
 }
 
-// resolveSelfRemoval returns the error that a request ended with at the leader, or nil when the
-// request was to remove this very replica and it is removed: the leader closes its connections,
-// mostly before the answer has gone out.
+// resolveSelfRemoval decides whether a forwarded request succeeded although it returned err. A
+// request to remove this replica succeeds without an answer: the leader mostly closes the
+// connections before the answer is sent. In that case resolveSelfRemoval returns nil, otherwise
+// err.
 func (c *Cluster) resolveSelfRemoval(ctx context.Context, q adminRequest, leader string, err error) error {
 	var ref *Refusal
 	self := c.Identity()

@@ -19,10 +19,10 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Cluster is one replica's consensus part. Its methods may be called from any goroutine.
+// Cluster is the Raft part of one replica. Its methods may be called from any goroutine.
 //
-// Goroutines: raft's own; the watchers started by Open, which end with ctx and for which Close
-// waits; and one for each piece of work that must not run in a callback (goRun).
+// Goroutines: those of raft; the watchers that Open starts, which end with ctx and for which Close
+// waits; and one for each task that must not run inside a callback (goRun).
 type Cluster struct {
 	cfg  Config
 	log  hclog.Logger
@@ -32,7 +32,7 @@ type Cluster struct {
 	guard     *raftstore.Guard
 	stores    *raftstore.Stores
 	network   raft.Transport           // the library's transport, or a simulation's
-	transport *rafttransport.Transport // the work-arounds round it: what raft uses
+	transport *rafttransport.Transport // wraps network with the work-arounds; raft uses this one
 	fsm       *machine
 
 	ctx    context.Context
@@ -40,13 +40,13 @@ type Cluster struct {
 	wg     sync.WaitGroup
 
 	mu       sync.RWMutex
-	in       *instance // the running raft, replaced by a restart in place
+	in       *instance // the running raft; a restart in place replaces it
 	stopping bool
 
-	restarting sync.Mutex               // one restart in place at a time
+	restarting sync.Mutex               // held during a restart in place
 	installs   installWatch             // raft697_install.go
-	divergent  atomic.Pointer[raft.Log] // where the log ends that the next restart in place drops
-	dropping   atomic.Bool              // that restart is under way
+	divergent  atomic.Pointer[raft.Log] // the last entry of the log that the next restart in place drops
+	dropping   atomic.Bool              // that restart is in progress
 	transfers  transferGate             // raft696_transfer.go
 
 	lead       leadershipHub
@@ -54,23 +54,24 @@ type Cluster struct {
 	reads      readBatcher
 	commits    commitNotifier // the leader's side of commit notices
 	notices    noticeBox      // the follower's side
-	snapshots  chan struct{}  // held by the one request for a snapshot that is with raft
+	snapshots  chan struct{}  // the one snapshot request that waits for raft holds it
 
 	conf       confState
 	introduced introductions
 	pilot      *pilot
 
 	counters       counters
-	refusalLogged  atomic.Int64 // when a refusal of entries was last logged
-	foreignCluster atomic.Bool  // it was logged that the others are of another cluster or epoch
+	refusalLogged  atomic.Int64 // when the last refusal of entries was logged, in Unix nanoseconds
+	foreignCluster atomic.Bool  // it was logged that the other replicas belong to another cluster or epoch
 
 	diskFree    atomic.Uint64
 	full        atomic.Bool // the free space is below the stop level
-	handingOver atomic.Bool // leadership, for want of space
+	handingOver atomic.Bool // a leadership transfer because of low disk space is in progress
 }
 
-// Open opens the data directory, checks everything in it and starts raft. A replica without state
-// waits to be initialized or let in. An error with an exit code is an *exitcode.Error.
+// Open opens and checks the data directory and starts raft. A replica without state then waits
+// until Init, Join or BootstrapExpect gives it one. If an error determines the exit code, it is an
+// *exitcode.Error.
 func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func Open(cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// open does Open's work and undoes it on failure.
+// open does the work of Open. On failure it closes what it has opened.
 func (c *Cluster) open() (err error) {
 	if err := c.openDir(); errors.Is(err, raftstore.ErrDamaged) {
 		return &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("start check: %w", err)}
@@ -137,7 +138,7 @@ func (c *Cluster) open() (err error) {
 	return nil
 }
 
-// openDir makes the data directory ready, or an identity in memory.
+// openDir opens the data directory, or creates an identity in memory if there is none.
 func (c *Cluster) openDir() error {
 	want := identity.Identity{ID: c.cfg.ID, ClusterName: c.cfg.ClusterName}
 	if c.cfg.DataDir == "" {
@@ -148,7 +149,7 @@ func (c *Cluster) openDir() error {
 		if kept := c.cfg.Options.Identity; kept != nil {
 			want = *kept
 		}
-		if want.Trust.Seed == nil { // in memory: for simulations, whose names nobody has to prove
+		if want.Trust.Seed == nil { // only in simulations, where no replica has to prove its name
 			seed := sha256.Sum256([]byte(want.ServerID()))
 			want.Trust.Seed = seed[:]
 		}
@@ -198,10 +199,10 @@ func (c *Cluster) report(rep *raftstore.StartReport) {
 	}
 }
 
-// clockMax is how far the newest entry's time may lie ahead without a warning.
+// clockMax is how far the time of the newest entry may be in the future without a warning.
 const clockMax = time.Hour
 
-// openTransport puts the work-arounds round the network transport, and starts to relay requests.
+// openTransport wraps the network transport with the work-arounds and starts it.
 func (c *Cluster) openTransport() {
 	c.network = c.cfg.Options.Transport
 	if c.network == nil {
@@ -218,7 +219,7 @@ func (c *Cluster) openTransport() {
 	c.transport.Start()
 }
 
-// transportTimeout bounds one of raft's requests; a follower's answer includes its disk.
+// transportTimeout bounds one Raft request. A follower's answer includes its disk writes.
 const transportTimeout = 5 * time.Second
 
 func (c *Cluster) closeTransport() {
@@ -261,7 +262,7 @@ func (c *Cluster) startWatchers() {
 	}
 }
 
-// goRun runs f beside the caller; Close waits for it.
+// goRun runs f in a goroutine for which Close waits. After Close it does nothing.
 func (c *Cluster) goRun(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -270,7 +271,7 @@ func (c *Cluster) goRun(f func()) {
 	}
 }
 
-// pause waits and says whether the cluster goes on.
+// pause waits for d. It reports false if the cluster was closed meanwhile.
 func (c *Cluster) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -282,7 +283,7 @@ func (c *Cluster) pause(d time.Duration) bool {
 	}
 }
 
-// Close stops raft and closes the stores. It does not hand leadership over: Transfer does.
+// Close stops raft and closes the stores. It does not transfer leadership; Transfer does.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	if c.stopping {
@@ -305,9 +306,9 @@ func (c *Cluster) Close() error {
 	return errors.Join(c.stores.Close(), c.dir.Close(c.guard.Failure() == nil))
 }
 
-// fatal stops raft and tells the owner. The guard calls it with the first failure.
+// fatal stops raft and calls OnFatal. The guard calls it with the first failure.
 func (c *Cluster) fatal(code int, err error) {
-	go func() { // not goRun: the callbacks that lead here may hold c.mu; raft's Shutdown returns soon
+	go func() { // not goRun: callers may hold c.mu. The goroutine is short, since raft's Shutdown returns soon
 		c.mu.RLock()
 		in := c.in
 		c.mu.RUnlock()
@@ -320,20 +321,20 @@ func (c *Cluster) fatal(code int, err error) {
 	}
 }
 
-// Fail stops this replica with an exit code, for callers that find out what must not be (75 for an
-// entry that is not understood).
+// Fail stops this replica with an exit code. Callers use it when they detect a fatal state, such as
+// an entry that they cannot interpret (code 75).
 func (c *Cluster) Fail(code int, err error) { c.guard.Fail(code, err) }
 
-// Failure returns why this replica stopped, nil while it has not.
+// Failure returns why this replica stopped, or nil if it has not stopped.
 func (c *Cluster) Failure() error { return c.guard.Failure() }
 
-// Identity returns what this replica keeps about itself.
+// Identity returns the identity that this replica stores.
 func (c *Cluster) Identity() identity.Identity { return c.dir.Identity() }
 
-// ClusterID is the id drawn at bootstrap, empty before.
+// ClusterID returns the cluster id, or "" before the bootstrap.
 func (c *Cluster) ClusterID() string { return c.Identity().ClusterID }
 
-// Addr is the address this replica advertises.
+// Addr returns the address that this replica advertises.
 func (c *Cluster) Addr() string {
 	if c.cfg.Advertise != "" {
 		return c.cfg.Advertise

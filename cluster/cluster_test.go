@@ -17,7 +17,7 @@ func TestInitJoinPromotePropose(t *testing.T) {
 	l := leader(t, rs)
 	for _, r := range rs {
 		var ms []Member
-		eventually(t, patience, r.id+" is answered by all", func() bool { // a busy one may be late for a look
+		eventually(t, patience, r.id+" is answered by all", func() bool { // a busy replica may miss the timeout of one call
 			ms = r.c.Members()
 			return len(ms) == 3 && ms[0].State == StateAlive && ms[1].State == StateAlive && ms[2].State == StateAlive
 		})
@@ -77,7 +77,8 @@ func TestFSMErrorIsReturned(t *testing.T) {
 	}
 }
 
-// TestEntriesBounded: a read of the log ends where it has much in bytes, and goes on from there.
+// TestEntriesBounded checks that Entries stops after entriesBytes, and that the caller can continue
+// after the last returned entry.
 func TestEntriesBounded(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	leadAlone(t, r)
@@ -118,7 +119,7 @@ func TestTransfer(t *testing.T) {
 			to, via = r, to
 		}
 	}
-	if err := via.c.Transfer(to.id); err != nil { // forwarded by a follower
+	if err := via.c.Transfer(to.id); err != nil { // a follower forwards it
 		t.Fatal(err)
 	}
 	eventually(t, patience, "target leads", to.c.IsLeader)
@@ -189,7 +190,7 @@ func TestBootstrapExpect(t *testing.T) {
 	if n := len(voters(rs[0].c.configuration())); n != 3 {
 		t.Fatalf("%d voters", n)
 	}
-	rs[1].stop() // state exists: bootstrap_expect is ignored
+	rs[1].stop() // with state, bootstrap_expect is ignored
 	rs[1].start()
 	inStep(t, rs, put(t, rs, 5))
 }
@@ -215,10 +216,10 @@ func TestRestartAll(t *testing.T) {
 	}
 }
 
-// TestAddressChange: a replica comes back elsewhere, and the leader learns it.
+// TestAddressChange checks that the leader learns the new address of a restarted replica.
 func TestAddressChange(t *testing.T) {
 	t.Parallel()
-	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // it tells the others by them
+	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // a replica announces its new address at an interval that depends on them
 	put(t, rs, 5)
 	l := leader(t, rs)
 	var f *replica
@@ -237,7 +238,8 @@ func TestAddressChange(t *testing.T) {
 	})
 }
 
-// TestSnapshotCatchUp: the log is cut while a follower is away; it comes back through a snapshot.
+// TestSnapshotCatchUp checks that a follower catches up by a snapshot if the log was truncated
+// while it was down.
 func TestSnapshotCatchUp(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) {
@@ -253,7 +255,7 @@ func TestSnapshotCatchUp(t *testing.T) {
 	}
 	away.stop()
 	put(t, []*replica{l}, 100)
-	for _, r := range rs { // either may be the leader that it comes back to
+	for _, r := range rs { // either of them may be the leader when the follower returns
 		if r != away {
 			eventually(t, patience, r.id+"'s log is cut", func() bool { first, _ := r.c.stores.Logs.FirstIndex(); return first > 50 })
 		}
@@ -298,8 +300,8 @@ func TestUserSnapshotRestore(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 }
 
-// TestElectionTiming: a silent leader is replaced; with the lowest advised timeouts, in 3.3 of them
-// on a machine that has the time.
+// TestElectionTiming checks that a silent leader is replaced, and logs the time. With these
+// timeouts it is about half a second on an idle machine.
 func TestElectionTiming(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, fastTimers)
@@ -307,7 +309,7 @@ func TestElectionTiming(t *testing.T) {
 	l := leader(t, rs)
 	term := l.c.Term()
 	start := time.Now()
-	l.c.transport.Mute(true) // what a machine that vanished looks like to the others: no proof, only silence
+	l.c.transport.Mute(true) // to the others this looks like a machine that vanished: silence, and no proof of death
 	eventually(t, patience, "a new leader", func() bool {
 		for _, r := range rs {
 			if r != l && r.c.IsLeader() && r.c.Term() > term {
@@ -321,7 +323,8 @@ func TestElectionTiming(t *testing.T) {
 	inStep(t, rs, put(t, rs, 5))
 }
 
-// TestLeadershipChannel: the newest state is never lost, terms only grow, Close closes.
+// TestLeadershipChannel checks that the channel receives the newest leadership, that terms do not
+// decrease, and that Close closes the channel.
 func TestLeadershipChannel(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
@@ -332,7 +335,7 @@ func TestLeadershipChannel(t *testing.T) {
 		t.Fatalf("got %+v", now)
 	}
 	eventually(t, patience, "health known", func() bool { h := l.c.Health(); return h.Known && h.Healthy && h.FailureTolerance == 1 })
-	if err := l.c.Demote(l.id); err != nil { // hands over first
+	if err := l.c.Demote(l.id); err != nil { // the leader transfers leadership first
 		t.Fatal(err)
 	}
 	next := leader(t, rs)
@@ -355,11 +358,12 @@ func TestLeadershipChannel(t *testing.T) {
 		t.Errorf("a follower judges: %+v", h)
 	}
 	l.stop()
-	for range ch { // closed after what was left in it
+	for range ch { // receive what is left until the channel is closed
 	}
 }
 
-// TestVerifyNeedsMajority: a leader without followers may still believe in itself; reads find out.
+// TestVerifyNeedsMajority checks that a leader without followers cannot confirm its leadership, and
+// so serves no reads, although it may still believe that it leads.
 func TestVerifyNeedsMajority(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = 4*time.Second, 4*time.Second, 4*time.Second })

@@ -11,7 +11,8 @@ import (
 
 const noticeSize = 24
 
-// commitNotice says that an entry is committed. The leader of a term sends it.
+// commitNotice says that the entry at index, with the term entryTerm, is committed. The leader of
+// term sends it.
 type commitNotice struct{ term, index, entryTerm uint64 }
 
 func (n commitNotice) encode() []byte {
@@ -26,16 +27,16 @@ func decodeCommitNotice(b []byte) (commitNotice, error) {
 	return commitNotice{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}, nil
 }
 
-// noticeBox keeps the newest notice until the entry that it names is here: the leader may know of a
-// commit before the last follower has stored the entry.
+// noticeBox keeps the newest notice until this replica has stored the entry that the notice names.
+// The leader may know of a commit before the slowest follower has stored the entry.
 type noticeBox struct {
 	open atomic.Pointer[commitNotice]
-	wake chan struct{} // holds one
+	wake chan struct{} // has room for one value
 }
 
 func newNoticeBox() noticeBox { return noticeBox{wake: make(chan struct{}, 1)} }
 
-// recheck has watchCommitNotices look at the open notice again, if there is one.
+// recheck makes watchCommitNotices look at the open notice again, if there is one.
 func (s *noticeBox) recheck() {
 	if s.open.Load() == nil {
 		return
@@ -46,7 +47,7 @@ func (s *noticeBox) recheck() {
 	}
 }
 
-// receiveCommitNotice takes a notice of the leader that this replica follows.
+// receiveCommitNotice stores a notice of the leader that this replica follows.
 func (c *Cluster) receiveCommitNotice(_ context.Context, from string, req []byte) ([]byte, error) {
 	n, err := decodeCommitNotice(req)
 	if err != nil {
@@ -61,13 +62,14 @@ func (c *Cluster) receiveCommitNotice(_ context.Context, from string, req []byte
 	return nil, nil
 }
 
-// Committed takes note of an index that the leader has answered a call with: it is committed. While
-// entries follow each other the leader sends no notice. The next entry tells what is committed, but the
-// leader writes it to its own disk before it sends it, and this replica writes it before it looks at
-// the commit. A caller would wait for both.
+// Committed tells this replica that the entry at index is committed: the leader named this index in
+// its answer to a forwarded call. The leader sends no commit notice while more proposals follow.
+// The next entry carries the commit index, but both the leader and this replica write that entry to
+// disk before this replica sees the commit index. Without Committed, a caller would wait for both
+// writes.
 //
-// An entry of the current term at that index is the one that is committed: the leader of the term sent
-// it, and has every entry in its log that was ever committed (section 5.4 of the Raft paper).
+// An entry of the current term at that index is the committed one: the leader of the term sent it,
+// and the leader's log has every committed entry (section 5.4 of the Raft paper).
 func (c *Cluster) Committed(index uint64) {
 	in := c.current()
 	term := in.raft.CurrentTerm()
@@ -81,7 +83,7 @@ func (c *Cluster) Committed(index uint64) {
 	c.notices.recheck()
 }
 
-// watchCommitNotices acts on notices until the replica ends.
+// watchCommitNotices handles notices until the cluster closes.
 func (c *Cluster) watchCommitNotices() {
 	for {
 		select {
@@ -95,9 +97,9 @@ func (c *Cluster) watchCommitNotices() {
 	}
 }
 
-// commitTo gives raft a notice as an ordinary request to append, without entries, behind the
-// committed entry. It does so in the notice's term and with that entry in the log, so that
-// everything before it is the leader's too. It says whether the notice is done with.
+// commitTo passes a notice to raft as an AppendEntries request without entries, whose previous
+// entry is the committed one. It does so only in the notice's term and if the log has that entry,
+// so that everything before the entry is the leader's too. It reports whether the notice is done.
 func (c *Cluster) commitTo(n commitNotice) bool {
 	in := c.current()
 	if in.raft.CurrentTerm() != n.term || in.raft.CommitIndex() >= n.index {

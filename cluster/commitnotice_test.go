@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestCommitReachesFollowers gives raft no occasion of its own to tell followers
-// what is committed: they hear of it by notices.
+// TestCommitReachesFollowers checks that followers learn of commits by notices. CommitTimeout is so
+// long that raft itself does not tell them.
 func TestCommitReachesFollowers(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
@@ -26,8 +26,8 @@ func TestCommitReachesFollowers(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 }
 
-// store has a follower store one more entry of a term behind a previous one, in the name of its leader
-// and without a commit.
+// store makes a follower store one entry after a previous one. The request names the follower's
+// leader and does not commit the entry.
 func store(t *testing.T, l, f *replica, prev, prevTerm, term uint64) {
 	header := l.c.header()
 	header.ID = []byte(l.c.Identity().ServerID())
@@ -35,15 +35,15 @@ func store(t *testing.T, l, f *replica, prev, prevTerm, term uint64) {
 		Entries: []*raft.Log{{Index: prev + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
 }
 
-// TestCommitNoticesThatAreRefused gives a follower notices of what it does not have, of
-// other terms and from others than the leader: its commit index stays.
+// TestCommitNoticesThatAreRefused sends a follower notices about entries that it does not have, of
+// other terms, and from replicas other than the leader. Its commit index must not change.
 func TestCommitNoticesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
 	f := follower(rs, l)
-	// an entry that is in the follower's log and not committed: raft is asked to store one more
+	// store an uncommitted entry in the follower's log
 	last, lastTerm := f.c.stores.Logs.Tail()
 	term := f.c.Term()
 	from := string(l.c.Identity().ServerID())
@@ -82,9 +82,8 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
 }
 
-// TestCommittedByAnAnswer has a follower learn of a commit from an answer of the leader: an entry of the
-// current term is committed, one of an earlier term is not, and one that is not here yet is when it
-// comes.
+// TestCommittedByAnAnswer checks Committed: an entry of the current term becomes committed, an
+// entry of an earlier term does not, and a missing entry becomes committed when it arrives.
 func TestCommittedByAnAnswer(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
@@ -93,7 +92,7 @@ func TestCommittedByAnAnswer(t *testing.T) {
 	f := follower(rs, l)
 	last, lastTerm := f.c.stores.Logs.Tail()
 	term := f.c.Term()
-	store(t, l, f, last, lastTerm, term-1) // the log of an earlier leader
+	store(t, l, f, last, lastTerm, term-1) // as from an earlier leader
 	f.c.Committed(last + 1)
 	time.Sleep(50 * time.Millisecond)
 	if at := f.c.CommitIndex(); at != last {

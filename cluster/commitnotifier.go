@@ -10,31 +10,32 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// commitNotifier is the leader's side of commit notices. Followers learn what is committed by the
-// next request to append, which on an idle cluster is the one that CommitTimeout sends. A client
-// that asked a follower waits until that follower has applied its entry. So the leader sends a
-// notice (commitnotice.go) when no further proposal is under way that would carry the commit. A follower
-// that the client asked also learns it from the leader's answer (Committed).
+// commitNotifier is the leader's side of commit notices. Without notices, followers learn the
+// commit index from the next AppendEntries request, which an idle leader sends only after
+// CommitTimeout. A client of a follower waits until that follower has applied the client's entry.
+// So the leader sends a notice (commitnotice.go) if no further proposal is in flight that would
+// carry the commit index. The follower that forwarded the call also learns it from the leader's
+// answer (Committed).
 type commitNotifier struct {
-	inFlight atomic.Int64  // proposals whose outcome is open
-	wakeup   chan struct{} // holds one
+	inFlight atomic.Int64  // proposals whose outcome is not known yet
+	wakeup   chan struct{} // has room for one value
 
 	mu   sync.Mutex
-	busy map[raft.ServerID]bool // a notice is on its way to it
+	busy map[raft.ServerID]bool // servers to which a notice is being sent
 }
 
 func newCommitNotifier() commitNotifier {
 	return commitNotifier{wakeup: make(chan struct{}, 1), busy: map[raft.ServerID]bool{}}
 }
 
-// proposalEnded counts a proposal out; committed says that there is something to tell.
+// proposalEnded counts a proposal as ended. committed reports whether its entry was committed.
 func (s *commitNotifier) proposalEnded(committed bool) {
 	if s.inFlight.Add(-1) == 0 && committed {
 		s.wake()
 	}
 }
 
-// wake has watchCommits look again.
+// wake makes watchCommits check again.
 func (s *commitNotifier) wake() {
 	select {
 	case s.wakeup <- struct{}{}:
@@ -42,7 +43,7 @@ func (s *commitNotifier) wake() {
 	}
 }
 
-// begin says whether a notice may be sent to a replica: one at a time.
+// begin reports whether a notice may be sent to a replica. Only one is sent at a time.
 func (s *commitNotifier) begin(id raft.ServerID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +54,7 @@ func (s *commitNotifier) begin(id raft.ServerID) bool {
 	return true
 }
 
-// end lets the next notice be sent to a replica.
+// end permits the next notice to a replica.
 func (s *commitNotifier) end(id raft.ServerID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,12 +62,13 @@ func (s *commitNotifier) end(id raft.ServerID) {
 }
 
 const (
-	// commitYields is how often goroutines may run first that may be about to propose.
+	// commitYields is how often noProposals lets other goroutines run, which may be about to
+	// propose.
 	commitYields        = 4
 	commitNoticeTimeout = 500 * time.Millisecond
 )
 
-// watchCommits sends commit notices until the replica ends.
+// watchCommits sends commit notices until the cluster closes.
 func (c *Cluster) watchCommits() {
 	for {
 		select {
@@ -80,18 +82,19 @@ func (c *Cluster) watchCommits() {
 	}
 }
 
-// noProposals says that no proposal is under way, and that no runnable goroutine makes one.
+// noProposals reports whether no proposal is in flight and no runnable goroutine makes one.
 func (c *Cluster) noProposals() bool {
 	for range commitYields {
 		if c.commits.inFlight.Load() > 0 {
-			return false // the end of that one wakes again
+			return false // the end of that proposal wakes watchCommits again
 		}
 		runtime.Gosched()
 	}
 	return c.commits.inFlight.Load() == 0
 }
 
-// notifyCommit sends a notice to each replica that has none on its way.
+// notifyCommit sends a notice to each other member, except to those that another notice is being
+// sent to.
 func (c *Cluster) notifyCommit() {
 	n, ok := c.newestCommit()
 	if !ok {
@@ -105,7 +108,7 @@ func (c *Cluster) notifyCommit() {
 		c.goRun(func() {
 			ctx, cancel := context.WithTimeout(c.ctx, commitNoticeTimeout)
 			defer cancel()
-			_, err := c.peer.Call(ctx, string(s.Address), methodCommitted, n.encode()) // CommitTimeout makes up for lost notices
+			_, err := c.peer.Call(ctx, string(s.Address), methodCommitted, n.encode()) // a lost notice does no harm: CommitTimeout follows
 			c.commits.end(s.ID)
 			if err == nil && c.current().raft.CommitIndex() > n.index {
 				c.commits.wake()
@@ -114,7 +117,8 @@ func (c *Cluster) notifyCommit() {
 	}
 }
 
-// newestCommit is the newest commit of this replica's leadership; false when it does not lead.
+// newestCommit returns the newest commit of this replica's leadership. It returns false if this
+// replica does not lead.
 func (c *Cluster) newestCommit() (commitNotice, bool) {
 	in := c.current()
 	n := commitNotice{term: in.raft.CurrentTerm()}
@@ -124,7 +128,7 @@ func (c *Cluster) newestCommit() (commitNotice, bool) {
 	n.index = in.raft.CommitIndex()
 	var l raft.Log
 	if c.stores.Logs.Peek(n.index, &l) != nil {
-		return n, false // compacted: every member has it
+		return n, false // compacted: all members have the entry
 	}
 	n.entryTerm = l.Term
 	return n, in.raft.State() == raft.Leader && in.raft.CurrentTerm() == n.term

@@ -14,118 +14,123 @@ import (
 	"rmd/cluster/raftstore"
 )
 
-// Config is what a replica's consensus part needs. Start from DefaultConfig.
+// Config configures the Raft part of a replica. Start from DefaultConfig.
 type Config struct {
 	// ID names the replica in commands and certificates; Raft knows it as ID.INCARNATION.
 	ID string
 	// ClusterName must be equal on all replicas.
 	ClusterName string
-	// DataDir holds everything on disk. It may be empty only when all stores are injected.
+	// DataDir is the directory for everything on disk. It may be empty only if Options has all
+	// stores.
 	DataDir string
-	// Advertise is the address others dial; empty: Peer's.
+	// Advertise is the address that the other replicas dial. Empty means Peer's address.
 	Advertise string
-	// Peer is the connections to the other replicas. Nil only with an injected transport.
+	// Peer has the connections to the other replicas. It may be nil only if Options has a
+	// transport.
 	Peer Peer
 	// FSM applies committed entries.
 	FSM raft.FSM
 	// Logger is required.
 	Logger hclog.Logger
 
-	// BootstrapExpect is the number of empty replicas that must agree before the lowest id
-	// initializes; 0 turns it off. Ignored once state exists.
+	// BootstrapExpect is the number of empty replicas that must agree before the one with the
+	// lowest id initializes the cluster. 0 turns this off. A replica with state ignores it.
 	BootstrapExpect int
 	// AllowEven permits an even BootstrapExpect.
 	AllowEven bool
-	// Join lists the addresses of all replicas, for BootstrapExpect and for Init's check.
+	// Join lists the addresses of all replicas. BootstrapExpect and the check of Init use it.
 	Join []string
 
 	// Heartbeat, Election and Lease are Raft's timeouts: lease <= heartbeat <= election.
 	Heartbeat, Election, Lease time.Duration
-	// SnapshotThreshold is the number of entries, SnapshotBytes the bytes after which a snapshot is
-	// taken; SnapshotInterval is how often that is looked at.
+	// Raft takes a snapshot after SnapshotThreshold entries or SnapshotBytes bytes of log. It
+	// checks the number of entries every SnapshotInterval.
 	SnapshotThreshold uint64
 	SnapshotBytes     int64
 	SnapshotInterval  time.Duration
-	// Trailing is how many entries stay in the log after a snapshot.
+	// Trailing is the number of entries that stay in the log after a snapshot.
 	Trailing uint64
-	// EntryMax bounds one entry in bytes.
+	// EntryMax is the maximum size of one entry in bytes.
 	EntryMax int
 
-	// DiskReserve is the free space below which leadership is given up, DiskStop the one below
-	// which writes are refused.
+	// Below DiskReserve bytes of free space a leader gives leadership up. Below DiskStop bytes the
+	// replica refuses writes.
 	DiskReserve, DiskStop uint64
-	// HungGiveUp is the age of one write at which leadership is given up, HungExit the fatal one.
+	// When one write has taken HungGiveUp, a leader gives leadership up. When it has taken
+	// HungExit, the replica stops.
 	HungGiveUp, HungExit time.Duration
 
-	// Autopilot judges and promotes replicas.
+	// Autopilot configures which replicas count as healthy and which are promoted.
 	Autopilot AutopilotConfig
-	// AutopilotNow returns settings that stand in for Autopilot's, all but Interval, or false as
-	// long as there are none. It is asked at every look. Nil: there are none.
+	// AutopilotNow returns settings that replace Autopilot's, except Interval. It returns false if
+	// there are none. It is called each time the settings are used. Nil means none.
 	AutopilotNow func() (AutopilotConfig, bool)
-	// DigestInterval is how often the leader compares digests; 0 turns it off.
+	// DigestInterval is the time between two comparisons of digests by the leader. 0 turns them
+	// off.
 	DigestInterval time.Duration
 
-	// Version is this program's version, shown to people.
+	// Version is the version of this program, for display only.
 	Version string
-	// Level is the highest feature level this replica can apply, FeatureLevel the cluster's.
+	// Level is the highest feature level that this replica can apply. FeatureLevel returns the
+	// cluster's level.
 	Level        uint64
 	FeatureLevel func() uint64
 
-	// OnFatal is called once, at once, when this replica must not go on. It should not return.
+	// OnFatal is called once, immediately, when this replica must stop. It should not return.
 	OnFatal func(code int, err error)
-	// VerifySnapshot reads a whole snapshot and checks it. It is called before anything is
-	// restored. ErrNewer is what it returns for one that this program is too old for.
+	// VerifySnapshot reads a whole snapshot and checks it. It is called before the snapshot is
+	// restored. It returns ErrNewer for a snapshot that a newer program wrote.
 	VerifySnapshot func(io.Reader) error
-	// VerifyEntry says whether the FSM can apply an entry. It is called before an entry is proposed
-	// or stored. Nil: it can apply all.
+	// VerifyEntry checks that the FSM can apply an entry. It is called before an entry is proposed
+	// or stored. Nil means that the FSM can apply every entry.
 	VerifyEntry func(data []byte) error
-	// Revoked says whether the certificate with a serial number, in hexadecimal, is revoked. Nil:
-	// none is.
+	// Revoked reports whether the certificate with a serial number, in hexadecimal, is revoked. Nil
+	// means that none is.
 	Revoked func(serial string) bool
-	// CheckToken uses up a join token for the replica with the server id by, and returns its role,
-	// RoleVoter or RoleNonvoter; dry only looks at it. It runs on the leader. Its error may be a
-	// *Refusal. Nil: every token is good.
+	// CheckToken consumes a join token for the replica with the server id by. It returns the
+	// token's role, RoleVoter or RoleNonvoter. With dry it only checks the token. It runs on the
+	// leader. Its error may be a *Refusal. Nil means that every token is valid and makes a voter.
 	CheckToken func(token, by string, dry bool) (role string, err error)
-	// Digest returns the FSM's digest at an applied index, or at the latest for 0. Nil: no
-	// comparison.
+	// Digest returns the FSM's digest at an applied index, or at the latest one if index is 0. Nil
+	// means that digests are not compared.
 	Digest func(index uint64) (at uint64, digest []byte, ok bool)
-	// Problem says what else is wrong with this replica, "" for nothing; it is shown with its
-	// members. Nil: nothing is.
+	// Problem returns another problem of this replica, or "" if there is none. Members shows it.
+	// Nil means that there is none.
 	Problem func() string
-	// Observe takes measurements; it must be quick. Nil: none.
+	// Observe receives measurements. It must return quickly. Nil drops them.
 	Observe func(what Measure, d time.Duration)
 
-	// Options replace parts for simulations and tests.
+	// Options replaces parts for simulations and tests.
 	Options Options
 }
 
-// Options replace what production makes itself.
+// Options replaces parts that a production replica creates itself. The zero value replaces nothing.
 type Options struct {
 	LogStore      raft.LogStore
 	StableStore   raft.StableStore
 	SnapshotStore raft.SnapshotStore
 	Transport     raft.Transport
-	// Incarnation and ClusterID are the identity when there is no DataDir.
+	// Incarnation and ClusterID are used as the identity if there is no DataDir.
 	Incarnation, ClusterID string
-	// Identity is what such a replica kept, instead of those two; KeepIdentity keeps each change of
-	// it.
+	// Identity is used instead of Incarnation and ClusterID: it is the identity that a replica
+	// without a DataDir had stored. KeepIdentity stores each change of it.
 	Identity     *identity.Identity
 	KeepIdentity func(identity.Identity) error
-	// FreeSpace returns the free bytes of the file system under dir. Nil: the kernel's.
+	// FreeSpace returns the free bytes of the file system that contains dir. Nil asks the kernel.
 	FreeSpace func(dir string) (uint64, error)
 	// LowTrailing permits Trailing below 1,024 and thresholds of a few entries.
 	LowTrailing bool
-	// HeartbeatFastPath keeps raft's heartbeat handler, which brings back hashicorp/raft #695, so
-	// that a simulation can show that the guard is needed.
+	// HeartbeatFastPath keeps raft's heartbeat handler and with it hashicorp/raft #695, so that a
+	// simulation can show that the work-around is needed.
 	HeartbeatFastPath bool
-	// CommitTimeout is when a follower learns of a commit that it has not learned of otherwise. 0:
-	// 100 ms.
+	// CommitTimeout is the time after which a follower learns of a commit if nothing told it
+	// earlier. 0 means 100 ms.
 	CommitTimeout time.Duration
-	// FastTimers permits timeouts below the lowest advised, for measurements.
+	// FastTimers permits timeouts below the recommended minimum, for measurements.
 	FastTimers bool
 }
 
-// stores are the stores that replace those on disk.
+// stores returns the stores that replace those on disk.
 func (o Options) stores() raftstore.Options {
 	return raftstore.Options{Log: o.LogStore, Stable: o.StableStore, Snapshots: o.SnapshotStore}
 }
@@ -138,25 +143,25 @@ type AutopilotConfig struct {
 	LastContactThreshold           time.Duration `json:"last_contact_threshold"`
 	MaxTrailingLogs                uint64        `json:"max_trailing_logs"`
 	ServerStabilizationTime        time.Duration `json:"server_stabilization_time"`
-	// Interval is how often health is looked at and changes are made.
+	// Interval is the time between two health checks. Changes are made at the same interval.
 	Interval time.Duration `json:"interval"`
 }
 
-// Measure names a measurement of Config.Observe.
+// Measure names a measurement that Config.Observe receives.
 type Measure string
 
-// The measurements.
+// The measurements, with what each one covers.
 const (
 	MeasureSync     Measure = "sync"     // one write to the store, with its syncs
-	MeasureCommit   Measure = "commit"   // Propose to applied
-	MeasureElection Measure = "election" // leadership taken here
+	MeasureCommit   Measure = "commit"   // from Propose until the entry is applied
+	MeasureElection Measure = "election" // this replica became leader; the duration is 0
 	MeasureSnapshot Measure = "snapshot" // one snapshot written
-	MeasureInstall  Measure = "install"  // a snapshot received from the leader
-	MeasureRestart  Measure = "restart"  // raft restarted in place
-	MeasureCrash    Measure = "crash"    // proof of the leader's end to the next known leader
+	MeasureInstall  Measure = "install"  // a snapshot was received from the leader; the duration is 0
+	MeasureRestart  Measure = "restart"  // raft was restarted in place
+	MeasureCrash    Measure = "crash"    // from the proof that the leader is dead until the next leader is known
 )
 
-// DefaultConfig returns the defaults that docs/operations/settings.md lists.
+// DefaultConfig returns the defaults. docs/operations/settings.md lists them.
 func DefaultConfig() Config {
 	return Config{
 		Heartbeat: 500 * time.Millisecond, Election: 500 * time.Millisecond, Lease: 400 * time.Millisecond,
@@ -186,12 +191,12 @@ const (
 // ReplicasMax is the greatest number of voters.
 const ReplicasMax = 7
 
-// serverPattern is an id, or ID.INCARNATION.
+// serverPattern matches an id or ID.INCARNATION.
 var serverPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
@@ -249,7 +254,7 @@ func (c Config) validateExpect() error {
 	return nil
 }
 
-// Validate reports values out of range.
+// Validate returns an error for values that are out of range.
 func (a AutopilotConfig) Validate() error {
 	var errs []error
 	if a.CleanupDeadServers && a.MinQuorum < 3 {

@@ -11,20 +11,21 @@ import (
 	"rmd/cluster/raftstore"
 )
 
-// CreateOptions say which replica a cluster begins with.
+// CreateOptions describes the first replica of a cluster that Create makes.
 type CreateOptions struct {
 	ID, ClusterName, ClusterID, Address string
-	// Write writes the first snapshot.
+	// Write writes the content of the first snapshot.
 	Write func(io.Writer) error
-	// Verify reads a snapshot through.
+	// Verify reads a snapshot and checks it.
 	Verify func(io.Reader) error
 }
 
-// FirstIndex and FirstTerm are the place of the first snapshot in the log.
+// FirstIndex and FirstTerm are the index and the term of the first snapshot.
 const FirstIndex, FirstTerm = 1, 1
 
-// Create makes the data directory of the first replica of a new cluster that begins with a state.
-// The directory must be empty. A process that is killed leaves no replica in it.
+// Create makes the data directory of the first replica of a new cluster, whose state is the
+// snapshot that o.Write writes. The directory must be empty. If the process is killed, the
+// directory contains no replica.
 func Create(dataDir string, o CreateOptions) error {
 	err := raftstore.NewDir(dataDir, func(folder string) error { return createIn(folder, o) })
 	if errors.Is(err, raftstore.ErrNotEmpty) {
@@ -33,7 +34,7 @@ func Create(dataDir string, o CreateOptions) error {
 	return err
 }
 
-// createIn fills a directory.
+// createIn writes the replica's files into dir.
 func createIn(dir string, o CreateOptions) error {
 	d, err := raftstore.OpenDir(dir, identity.Identity{ID: o.ID, ClusterName: o.ClusterName})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// picture is every name, mode and byte below a directory.
+// picture returns every name, mode and content hash below a directory.
 func picture(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -50,8 +50,8 @@ func picture(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// dataDirs are those of two replicas of one cluster, stopped in order: logs that begin after their
-// first entry, two snapshots each.
+// dataDirs returns two replicas of one cluster, which were stopped properly. Their logs do not
+// begin at the first entry, and each has two snapshots.
 func dataDirs(t *testing.T) (a, b *replica) {
 	t.Helper()
 	rs := trio(t, func(c *Config) { c.Options.LowTrailing, c.Trailing = true, 3 })
@@ -70,8 +70,8 @@ func dataDirs(t *testing.T) (a, b *replica) {
 	return rs[0], rs[1]
 }
 
-// damages are what may befall a data directory, and what a start says of it. other is another
-// replica's.
+// damages lists the kinds of damage to a data directory, and the error of a start. other is the
+// directory of another replica.
 var damages = map[string]struct {
 	do   func(t *testing.T, dir, other string)
 	says string
@@ -130,7 +130,8 @@ func copyFile(t *testing.T, from, to, name string) {
 	}
 }
 
-// eachSnapshot empties a file of every snapshot, or removes it.
+// eachSnapshot truncates a file of every snapshot to 0 bytes, or removes it if name begins with
+// "-".
 func eachSnapshot(t *testing.T, dir, name string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, snapshotsDir, "*"))
@@ -146,7 +147,7 @@ func eachSnapshot(t *testing.T, dir, name string) {
 	}
 }
 
-// freshLog puts a store in place that bbolt has just made.
+// freshLog replaces raft.db with a new store.
 func freshLog(t *testing.T, dir, _ string) {
 	t.Helper()
 	remove(t, dir, raftDB)
@@ -169,8 +170,8 @@ func noTerm(t *testing.T, dir, _ string) {
 	withStore(t, dir, func(b *raftboltdb.BoltStore) error { return b.Set([]byte("CurrentTerm"), nil) })
 }
 
-// newestWithoutLog damages the newest snapshot where the log, as after its installation, begins
-// behind it.
+// newestWithoutLog removes all log entries, as after the installation of a snapshot, and damages
+// the newest snapshot.
 func newestWithoutLog(t *testing.T, dir, _ string) {
 	t.Helper()
 	withStore(t, dir, func(b *raftboltdb.BoltStore) error {
@@ -192,8 +193,8 @@ func newestWithoutLog(t *testing.T, dir, _ string) {
 	truncate(t, dir, filepath.Join(snapshotsDir, list[0].ID, stateBin), 5)
 }
 
-// TestDamagedDirectory damages a data directory in every way. A replica does not start on it, and
-// says why; what looks at it offline says so too, and changes nothing in it.
+// TestDamagedDirectory damages a data directory in each way of damages. A replica must not start
+// with it, and must report why. Check and a dry recovery must report it too, and change nothing.
 func TestDamagedDirectory(t *testing.T) {
 	t.Parallel()
 	a, b := dataDirs(t)
@@ -230,8 +231,8 @@ func TestDamagedDirectory(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere cuts each file of a data directory at random places: what is wrong is always
-// said, and a check changes nothing.
+// TestCutAnywhere truncates each file of a data directory at random places. Check must report the
+// damage and change nothing.
 func TestCutAnywhere(t *testing.T) {
 	t.Parallel()
 	a, _ := dataDirs(t)
@@ -269,8 +270,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestCheckOfAFreshDirectory: a replica that has never stored anything is whole without a raft.db,
-// and stays as it is.
+// TestCheckOfAFreshDirectory checks that a directory without raft.db is valid if the replica has
+// never stored anything, and that Check does not change it.
 func TestCheckOfAFreshDirectory(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	r.stop()

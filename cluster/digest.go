@@ -20,7 +20,7 @@ type DigestReport struct {
 	ID      string `json:"id"`
 	Index   uint64 `json:"index"`
 	Digest  string `json:"digest"`
-	Known   bool   `json:"known"` // it answered, and had a digest of that index
+	Known   bool   `json:"known"` // it answered and had a digest of that index
 	Differs bool   `json:"differs"`
 }
 
@@ -34,14 +34,14 @@ type digestReply struct {
 	Known  bool   `json:"known"`
 }
 
-// stopRequest tells a replica in the minority to stop.
+// stopRequest tells a replica whose digest differs from the majority's to stop.
 type stopRequest struct {
 	ServerID string `json:"server_id"`
 	Index    uint64 `json:"index"`
 	Ours     []byte `json:"ours"`
 }
 
-// serveDigest registers the digest's methods.
+// serveDigest registers the methods that compare digests.
 func (c *Cluster) serveDigest() {
 	serve(c, methodDigest, func(ctx context.Context, _ string, q digestRequest) (digestReply, error) {
 		return c.digestHere(ctx, q.Index), nil
@@ -51,7 +51,8 @@ func (c *Cluster) serveDigest() {
 	})
 }
 
-// digestHere returns the own digest at an index, waiting shortly for it to be applied.
+// digestHere returns this replica's digest at an index. It waits up to infoTimeout until the index
+// is applied.
 func (c *Cluster) digestHere(ctx context.Context, index uint64) digestReply {
 	if c.cfg.Digest == nil {
 		return digestReply{}
@@ -63,7 +64,7 @@ func (c *Cluster) digestHere(ctx context.Context, index uint64) digestReply {
 	return digestReply{Index: at, Digest: d, Known: ok && (index == 0 || at == index)}
 }
 
-// digestStop checks that this replica really differs, and stops it.
+// digestStop stops this replica if its digest at q.Index differs from q.Ours.
 func (c *Cluster) digestStop(from string, q stopRequest) error {
 	if q.ServerID != string(c.Identity().ServerID()) {
 		return errors.New("not this replica")
@@ -78,13 +79,15 @@ func (c *Cluster) digestStop(from string, q stopRequest) error {
 	return nil
 }
 
-// CompareDigests compares all replicas at one index, the newest of this one.
+// CompareDigests compares the digests of all replicas at one index, the newest one that this
+// replica has applied.
 func (c *Cluster) CompareDigests(ctx context.Context) ([]DigestReport, error) {
 	reports, _, _, err := c.compareDigests(ctx)
 	return reports, err
 }
 
-// compareDigests also returns the servers that differ from a majority and the majority's digest.
+// compareDigests also returns the servers whose digest differs from a majority's, and the
+// majority's digest. right is nil if no digest has a majority.
 func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
 	if c.cfg.Digest == nil || c.peer == nil {
 		return nil, nil, nil, errors.New("this replica does not compare digests")
@@ -118,7 +121,7 @@ func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, m
 	return reports, minority, right, nil
 }
 
-// askDigests asks all servers at once.
+// askDigests asks all servers concurrently.
 func (c *Cluster) askDigests(ctx context.Context, servers []raft.Server, index uint64) []digestReply {
 	ctx, cancel := context.WithTimeout(ctx, 2*infoTimeout)
 	defer cancel()
@@ -140,7 +143,8 @@ func (c *Cluster) askDigests(ctx context.Context, servers []raft.Server, index u
 	return out
 }
 
-// watchDigests compares now and then while this replica leads, and stops the minority, itself too.
+// watchDigests compares digests every DigestInterval while this replica leads. It stops the
+// replicas in the minority, itself included.
 func (c *Cluster) watchDigests() {
 	t := time.NewTicker(c.cfg.DigestInterval)
 	defer t.Stop()
@@ -161,7 +165,7 @@ func (c *Cluster) watchDigests() {
 	}
 }
 
-// stopMinority tells the others first, then this replica when it is in it.
+// stopMinority stops the other replicas first, then this one if it is in the minority.
 func (c *Cluster) stopMinority(minority []raft.Server, right []byte) {
 	index, _, _ := c.cfg.Digest(0)
 	self := c.Identity().ServerID()

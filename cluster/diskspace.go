@@ -8,8 +8,8 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// watchSpace looks at the data directory and its free space, apart from watchDisk: on a hung disk
-// the question may hang too.
+// watchSpace checks the data directory and its free space every second. It is separate from
+// watchDisk because these checks may block on a hung disk.
 func (c *Cluster) watchSpace() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -24,8 +24,8 @@ func (c *Cluster) watchSpace() {
 	}
 }
 
-// lookAtDir ends a replica whose data directory was removed, moved or unmounted while in use: what
-// it acknowledges would be on no disk when its process ends.
+// lookAtDir stops a replica whose data directory was removed, moved or unmounted. What such a
+// replica acknowledges would be lost when its process ends.
 func (c *Cluster) lookAtDir() {
 	if c.cfg.DataDir == "" {
 		return
@@ -35,7 +35,7 @@ func (c *Cluster) lookAtDir() {
 	}
 }
 
-// lookAtSpace applies the reserve and the stop level.
+// lookAtSpace applies DiskReserve and DiskStop.
 func (c *Cluster) lookAtSpace() {
 	if c.cfg.Options.FreeSpace == nil && c.cfg.DataDir == "" {
 		return
@@ -60,7 +60,7 @@ func (c *Cluster) lookAtSpace() {
 	}
 }
 
-// free asks for the free space of the data directory.
+// free returns the free space of the data directory in bytes.
 func (c *Cluster) free() (uint64, error) {
 	f := c.cfg.Options.FreeSpace
 	if f == nil {
@@ -69,8 +69,8 @@ func (c *Cluster) free() (uint64, error) {
 	return f(c.cfg.DataDir)
 }
 
-// handOverForSpace hands leadership to a voter with more room, when there is one: without, going on
-// is better than handing over in circles.
+// handOverForSpace transfers leadership to a voter with more free space, if there is one. Without
+// one, this replica keeps leadership: transfers would only go in circles.
 func (c *Cluster) handOverForSpace(free uint64) {
 	if c.handingOver.Swap(true) {
 		return

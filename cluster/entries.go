@@ -6,21 +6,21 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// LogEntry is one entry of this replica's log, as stored.
+// LogEntry is one stored entry of this replica's log.
 type LogEntry struct {
 	Index, Term uint64
-	Type        string // command, noop, barrier, configuration
+	Type        string // command, noop, barrier, configuration or other
 	Data        []byte
 }
 
-// entriesBytes is how much Entries returns at once. An entry may have Config.EntryMax, so a count alone
-// bounds little.
+// entriesBytes is the size of data at which Entries stops. A limit on the count is not enough,
+// since one entry may have Config.EntryMax bytes.
 const entriesBytes = 8 << 20
 
-// Entries returns up to count committed entries from an index on, with the
-// oldest index that the log holds and the newest one committed. A from of 0, or
-// one older than the log, begins at the oldest: compare it with first. It returns
-// fewer, and one at least, where count of them have more than entriesBytes.
+// Entries returns up to count committed entries, starting at index from, with the oldest index in
+// the log and the newest committed index. If from is older than the log, it starts at the oldest
+// entry: callers compare from with first. It stops after the entry with which the data reaches
+// entriesBytes.
 func (c *Cluster) Entries(from uint64, count int) (entries []LogEntry, first, last uint64, err error) {
 	if first, err = c.stores.Logs.FirstIndex(); err != nil {
 		return nil, 0, 0, err
@@ -31,7 +31,7 @@ func (c *Cluster) Entries(from uint64, count int) (entries []LogEntry, first, la
 		var l raft.Log
 		err := c.stores.Logs.Peek(i, &l)
 		if errors.Is(err, raft.ErrLogNotFound) {
-			continue // cut away meanwhile, by a snapshot
+			continue // a snapshot has removed it meanwhile
 		}
 		if err != nil {
 			return nil, first, last, err

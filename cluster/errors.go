@@ -10,18 +10,18 @@ import (
 )
 
 var (
-	// ErrNotLeader means that the entry was surely not appended: another replica leads, or none.
+	// ErrNotLeader means that the entry was not appended, because another replica or none leads.
 	ErrNotLeader = outcome.ErrNotLeader
-	// ErrUnknownOutcome means that leadership was lost, or raft stopped, while the entry was being
-	// committed: it may be committed later or never.
+	// ErrUnknownOutcome means that this replica lost leadership, or raft stopped, while the entry
+	// was being committed. The entry may be committed later or never.
 	ErrUnknownOutcome = outcome.ErrUnknown
 	// ErrNoLeader means that no leader is known.
 	ErrNoLeader = errors.New("no leader")
 	// ErrClosed is returned after Close and after a fatal error.
 	ErrClosed = errors.New("replica is stopping")
-	// ErrTooLarge is returned for an entry above Config.EntryMax; it was not appended.
+	// ErrTooLarge means that an entry is larger than Config.EntryMax. It was not appended.
 	ErrTooLarge = outcome.ErrTooLarge
-	// ErrDiskFull means that free space is below the stop level; the entry was not appended.
+	// ErrDiskFull means that the free space is below Config.DiskStop. The entry was not appended.
 	ErrDiskFull = errors.New("disk full, writes are refused")
 	// ErrRemoved means that this replica was removed from the cluster.
 	ErrRemoved = errors.New("this replica was removed from the cluster")
@@ -29,7 +29,7 @@ var (
 	ErrDigest = errors.New("state digest differs from the majority's")
 )
 
-// What the data directory and the stores say.
+// Errors of the data directory and the stores.
 var (
 	ErrNewer   = raftstore.ErrNewer
 	ErrInUse   = raftstore.ErrInUse
@@ -38,22 +38,22 @@ var (
 	ErrModes   = raftstore.ErrModes
 )
 
-// Identity is what a replica keeps about itself.
+// Identity is the identity that a replica stores.
 type Identity = identity.Identity
 
-// Trust is what a replica keeps to prove who it is, and to recognize others.
+// Trust contains what a replica needs to prove its identity and to recognize other replicas.
 type Trust = identity.Trust
 
-// Roles a replica may have been let in for.
+// Roles with which a replica may join.
 const (
 	RoleVoter    = identity.RoleVoter
 	RoleNonvoter = identity.RoleNonvoter
 )
 
-// Code is the stable code of a refusal.
+// Code is the stable code of a Refusal.
 type Code string
 
-// The refusals. Codes are shown to people and programs: append only.
+// The codes of refusals. People and programs see them: append only.
 const (
 	CodeAlreadyInitialized Code = "ALREADY_INITIALIZED"
 	CodeClusterIDDiffers   Code = "CLUSTER_ID_DIFFERS"
@@ -83,14 +83,14 @@ const (
 	CodeNoSuchData         Code = "NO_SUCH_DATA"
 )
 
-// Refusal is a request that was understood and not done, and changed nothing.
+// Refusal is the error of a request that was refused and changed nothing.
 type Refusal struct {
 	Code Code   `json:"code"`
-	What string `json:"what"` // one sentence of what
-	Do   string `json:"do"`   // one of what to do
+	What string `json:"what"` // one sentence: why the request was refused
+	Do   string `json:"do"`   // one sentence: what the user can do
 }
 
-// Error is the line that is shown: CODE: what; what to do.
+// Error returns "CODE: what; what to do".
 func (r *Refusal) Error() string {
 	if r.Do == "" {
 		return fmt.Sprintf("%s: %s", r.Code, r.What)
@@ -98,16 +98,16 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s; %s", r.Code, r.What, r.Do)
 }
 
-// ErrorCode is the stable code, for wires that carry one.
+// ErrorCode returns the code, for protocols that transmit one.
 func (r *Refusal) ErrorCode() string { return string(r.Code) }
 
-// Is makes errors.Is(err, &Refusal{Code: c}) ask for the code only.
+// Is makes errors.Is(err, &Refusal{Code: c}) compare the code only.
 func (r *Refusal) Is(target error) bool {
 	t, ok := target.(*Refusal)
 	return ok && t.Code == r.Code && t.What == "" && t.Do == ""
 }
 
-// refuse makes a refusal.
+// refuse returns a Refusal.
 func refuse(code Code, do, format string, a ...any) *Refusal {
 	return &Refusal{Code: code, What: fmt.Sprintf(format, a...), Do: do}
 }

@@ -41,8 +41,8 @@ func (f *faultLog) StoreLogs(l []*raft.Log) error {
 
 func (f *faultLog) StoreLog(l *raft.Log) error { return f.StoreLogs([]*raft.Log{l}) }
 
-// TestStoreErrorEndsReplica: the first failed write is reported with 70, and the store is left
-// alone.
+// TestStoreErrorEndsReplica checks that the first failed write stops the replica with exit code 70,
+// and that the store is not used after that.
 func TestStoreErrorEndsReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -64,7 +64,7 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 		if f.Code != exitcode.Store || !errors.Is(f.Err, eio) {
 			t.Errorf("got %d %v", f.Code, f.Err)
 		}
-		fl.err.Store(nil) // a disk that "works again" must not be used
+		fl.err.Store(nil) // a disk that works again must not be used either
 		n := fl.writes.Load()
 		next := s.leader(l)
 		for range 20 {
@@ -86,7 +86,8 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 	})
 }
 
-// TestTrap503: a leader whose disk hangs loses leadership after 5 s and its life after 20 s.
+// TestTrap503 checks that a leader whose disk hangs loses leadership after 5 s and stops after 20
+// s.
 func TestTrap503(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -119,7 +120,8 @@ func TestTrap503(t *testing.T) {
 	})
 }
 
-// TestSlowDiskComesBack: after 10 s the write returns; the replica follows and lives.
+// TestSlowDiskComesBack checks that a leader whose write returns after 10 s continues as a
+// follower.
 func TestSlowDiskComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -149,7 +151,8 @@ func TestSlowDiskComesBack(t *testing.T) {
 	})
 }
 
-// TestBitRotAtStart: a flipped bit in a stored entry refuses the start, with the index.
+// TestBitRotAtStart checks that a flipped bit in a stored entry prevents the start, and that the
+// error names the index.
 func TestBitRotAtStart(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	leadAlone(t, r)
@@ -182,14 +185,14 @@ func flip(t *testing.T, path string, index uint64) {
 	}
 }
 
-// TestBitRotAtWork: damage met while running is neither applied nor sent on.
+// TestBitRotAtWork checks that a damaged entry is neither applied nor sent while the replica runs.
 func TestBitRotAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
 		s.boot()
 		l := s.leader(nil)
 		var last uint64
-		for range 600 { // beyond the cache
+		for range 600 { // more than the cache holds
 			last, _, _ = l.c.Propose([]byte("payload")).Wait()
 		}
 		var bad raft.Log
@@ -201,7 +204,7 @@ func TestBitRotAtWork(t *testing.T) {
 		bad.Data[25] ^= 1
 		_ = l.disk.StoreLog(&bad)
 		done := make(chan struct{})
-		go func() { // the reader's goroutine ends in the guard
+		go func() { // the guard ends the reader's goroutine
 			defer close(done)
 			var out raft.Log
 			_ = l.c.stores.Logs.GetLog(index, &out)
@@ -217,7 +220,7 @@ func TestBitRotAtWork(t *testing.T) {
 
 func TestDiskLevels(t *testing.T) {
 	t.Parallel()
-	var low atomic.Pointer[string] // the replica with little space
+	var low atomic.Pointer[string] // id of the replica with little space
 	var free atomic.Uint64
 	none := ""
 	low.Store(&none)
@@ -242,7 +245,7 @@ func TestDiskLevels(t *testing.T) {
 	if _, _, err := l.c.Propose([]byte("x")).Wait(); !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("got %v", err)
 	}
-	for _, r := range rs { // every replica shows it
+	for _, r := range rs { // every replica shows the problem
 		for _, m := range r.c.Members() {
 			if full := m.Full && m.Problem == "disk full: 10 MiB free, writes are refused below disk.stop, 64 MiB"; full != (m.ID == l.id) {
 				t.Errorf("%s says of %s: %v %q", r.id, m.ID, m.Full, m.Problem)
@@ -308,8 +311,8 @@ func TestDataDirRefusals(t *testing.T) {
 	}
 }
 
-// TestDataDirTaken: a replica whose directory is removed, or is another one, while it
-// runs acknowledges no more.
+// TestDataDirTaken checks that a replica stops if its data directory is removed or replaced while
+// it runs.
 func TestDataDirTaken(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(dir string) error{
@@ -343,7 +346,7 @@ func TestDataDirTaken(t *testing.T) {
 	}
 }
 
-// TestStopOn holds that the library's futures can still be ended from outside.
+// TestStopOn checks that the library's futures can be ended from outside.
 func TestStopOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -358,7 +361,7 @@ func TestStopOn(t *testing.T) {
 		stop := make(chan struct{})
 		close(stop)
 		apply := in.raft.Apply([]byte("x"), 0)
-		synctest.Wait() // it is inside the write
+		synctest.Wait() // raft's main loop is inside the write
 		for name, f := range map[string]raft.Future{"apply": apply, "verify": in.raft.VerifyLeader()} {
 			if !stopOn(f, stop) {
 				t.Fatalf("%s: the library's future has changed", name)
@@ -376,11 +379,11 @@ func TestStopOn(t *testing.T) {
 	})
 }
 
-// TestNewerSnapshot: a snapshot that a newer program has written is not called damage,
-// on this disk or when it comes from the leader: the replica says that it is too old.
+// TestNewerSnapshot checks that a snapshot of a newer program does not count as damaged, neither on
+// disk nor when the leader sends it. The replica reports that its program is too old.
 func TestNewerSnapshot(t *testing.T) {
 	t.Parallel()
-	var old atomic.Pointer[string] // the replica that is run with an old program
+	var old atomic.Pointer[string] // id of the replica with the old program
 	none := ""
 	old.Store(&none)
 	rs := trio(t, func(c *Config) {

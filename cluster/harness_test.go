@@ -20,7 +20,7 @@ import (
 	"rmd/transport/peer"
 )
 
-// The layout of a data directory, which is part of the format.
+// The layout of a data directory. It is part of the format.
 const (
 	replicaJSON  = "replica.json"
 	trustJSON    = "trust.json"
@@ -32,15 +32,15 @@ const (
 	stateBin     = "state.bin"
 )
 
-// testFSM keeps a rolling digest of what was applied.
+// testFSM computes a rolling digest of the entries that it applies.
 type testFSM struct {
 	mu      sync.Mutex
 	digest  uint64
 	count   uint64
 	last    uint64
 	history map[uint64]uint64
-	fail    error // returned by Apply as its answer
-	back    bool  // a snapshot has taken the state back
+	fail    error // the response of Apply, if set
+	back    bool  // a snapshot has set the state back
 }
 
 func newTestFSM() *testFSM { return &testFSM{history: map[uint64]uint64{}} }
@@ -84,7 +84,7 @@ func (s testSnap) Persist(k raft.SnapshotSink) error {
 }
 func (testSnap) Release() {}
 
-// verifyTestSnap is the hook that reads a snapshot through.
+// verifyTestSnap implements Config.VerifySnapshot.
 func verifyTestSnap(r io.Reader) error {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *testFSM) state() (digest, count, last uint64) {
 	return f.digest, f.count, f.last
 }
 
-// replica is one in a test, restartable at its address and directory.
+// replica is a replica in a test. It can be restarted with its address and directory.
 type replica struct {
 	t     testing.TB
 	id    string
@@ -134,21 +134,21 @@ func testLogger(_ testing.TB, name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: hclog.Debug, Output: os.Stderr, TimeFormat: "05.000"})
 }
 
-// calm is a timeout of raft that no pause of a busy machine outlasts. A leader with calm timers
-// leads until a test takes its leadership: elections come at once, by the end of its process, a
-// transfer or elect.
+// calm is a raft timeout that is longer than any pause of a busy machine. A leader with calm timers
+// leads until the test ends its leadership. Elections do not wait for the timers: the end of a
+// process, a transfer or elect starts them.
 const calm = 12 * time.Second
 
-// fastTimers are the lowest advised, for tests that wait for raft's own timers and do not mind who
-// leads.
+// fastTimers sets the lowest recommended timeouts, for tests that wait for raft's own timers and
+// accept any leader.
 func fastTimers(c *Config) {
 	c.Heartbeat, c.Election, c.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
 }
 
-// patience bounds the waiting for what must come; it costs nothing when it comes.
+// patience is the longest time that a test waits for an expected event.
 const patience = time.Minute
 
-// testConfig has calm timers and a quick autopilot.
+// testConfig returns a Config with calm timers and a fast autopilot.
 func testConfig(id string) Config {
 	cfg := DefaultConfig()
 	cfg.ID, cfg.ClusterName = id, "test"
@@ -158,7 +158,7 @@ func testConfig(id string) Config {
 	cfg.Autopilot.ServerStabilizationTime = 100 * time.Millisecond
 	cfg.DigestInterval = 0
 	cfg.DiskReserve, cfg.DiskStop = 0, 0
-	cfg.HungGiveUp, cfg.HungExit = 10*patience, 20*patience // a slow disk is not what is tested
+	cfg.HungGiveUp, cfg.HungExit = 10*patience, 20*patience // the disk watchdog must not interfere
 	cfg.VerifySnapshot = verifyTestSnap
 	return cfg
 }
@@ -172,7 +172,7 @@ func newReplica(t testing.TB, id string, tweak func(*Config)) *replica {
 	return r
 }
 
-// open starts the replica; the error is Open's.
+// open starts the replica and returns the error of Open.
 func (r *replica) open() error {
 	pc := peer.DefaultConfig()
 	pc.ClusterName, pc.ID, pc.Listen, pc.Logger = "test", r.id, r.addr, testLogger(r.t, r.id)
@@ -207,7 +207,7 @@ func (r *replica) start() *replica {
 	return r
 }
 
-// stop closes the replica in order.
+// stop closes the replica properly.
 func (r *replica) stop() {
 	if r.c == nil {
 		return
@@ -219,14 +219,14 @@ func (r *replica) stop() {
 	r.c, r.srv = nil, nil
 }
 
-// kill ends the replica as the kernel does with a process: listener and connections first.
+// kill ends the replica as the kernel ends a killed process: listener and connections first.
 func (r *replica) kill() {
 	_ = r.srv.Close()
 	_ = r.c.Close()
 	r.c, r.srv = nil, nil
 }
 
-// eventually polls a condition.
+// eventually polls a condition until it is true, and fails the test after d.
 func eventually(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -237,7 +237,7 @@ func eventually(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Fatalf("not within %s: %s", d, what)
 }
 
-// leadAlone makes a replica a cluster of one that leads.
+// leadAlone makes a replica the leader of a cluster of one.
 func leadAlone(t testing.TB, r *replica) {
 	t.Helper()
 	if err := r.c.Init(false); err != nil {
@@ -246,8 +246,8 @@ func leadAlone(t testing.TB, r *replica) {
 	elect(t, r)
 }
 
-// elect has a replica stand, again and again, until it leads: nobody waits for timers. The others
-// must have no leader, or be ready to lose him.
+// elect makes a replica campaign until it leads, without waiting for timers. The other replicas
+// must have no leader, or the test must accept that theirs is replaced.
 func elect(t testing.TB, r *replica) {
 	t.Helper()
 	var next time.Time
@@ -260,7 +260,8 @@ func elect(t testing.TB, r *replica) {
 	})
 }
 
-// trio starts three replicas: the first initializes, the others join and are promoted by autopilot.
+// trio starts three replicas. The first one initializes the cluster, and the others join and are
+// promoted by autopilot.
 func trio(t testing.TB, tweak func(*Config)) []*replica {
 	t.Helper()
 	var rs []*replica
@@ -282,7 +283,7 @@ func trio(t testing.TB, tweak func(*Config)) []*replica {
 	return rs
 }
 
-// leader waits for one leader that all others know.
+// leader waits until one replica leads and all others know it, and returns it.
 func leader(t testing.TB, rs []*replica) *replica {
 	t.Helper()
 	var l *replica
@@ -306,10 +307,10 @@ func leader(t testing.TB, rs []*replica) *replica {
 	return l
 }
 
-// follower is the first that is not the leader.
+// follower returns the first replica that is not the leader.
 func follower(rs []*replica, l *replica) *replica { return without(rs, l)[0] }
 
-// without are all but one.
+// without returns all replicas but one.
 func without(rs []*replica, not *replica) []*replica {
 	var out []*replica
 	for _, r := range rs {
@@ -320,8 +321,8 @@ func without(rs []*replica, not *replica) []*replica {
 	return out
 }
 
-// acquainted waits until each has heard on its liveness connections how every other one stands in
-// the present term, and that it hears the leader.
+// acquainted waits until each replica has received from every other one a status of the current
+// term which says that it hears the leader.
 func acquainted(t testing.TB, rs []*replica) {
 	t.Helper()
 	for _, a := range rs {
@@ -334,7 +335,7 @@ func acquainted(t testing.TB, rs []*replica) {
 	}
 }
 
-// put proposes until n entries are acknowledged by the leader of the moment.
+// put proposes entries at the current leader until n are acknowledged. It returns the last index.
 func put(t testing.TB, rs []*replica, n int) uint64 {
 	t.Helper()
 	var index uint64
@@ -359,7 +360,7 @@ func put(t testing.TB, rs []*replica, n int) uint64 {
 	return index
 }
 
-// inStep waits until all have applied index and holds their digests against each other.
+// inStep waits until all replicas have applied index, and compares their digests.
 func inStep(t testing.TB, rs []*replica, index uint64) {
 	t.Helper()
 	var want uint64
@@ -374,7 +375,7 @@ func inStep(t testing.TB, rs []*replica, index uint64) {
 	}
 }
 
-// wantRefusal asserts the code of a refusal and returns it.
+// wantRefusal checks that err is a refusal with a code, and returns the refusal.
 func wantRefusal(t testing.TB, err error, code Code) *Refusal {
 	t.Helper()
 	var r *Refusal

@@ -15,7 +15,7 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// instance is one life of the library's Raft. A restart in place ends one and starts the next over
+// instance is one run of the library's Raft. A restart in place ends one and starts the next with
 // the same stores, transport and FSM.
 type instance struct {
 	raft   *raft.Raft
@@ -27,20 +27,20 @@ type instance struct {
 	wg     sync.WaitGroup // the leadership watcher
 }
 
-// commitTimeout is at least how often the leader writes to each follower.
+// commitTimeout is the longest time between two messages of the leader to a follower.
 const commitTimeout = 100 * time.Millisecond
 
-// raftConfig translates the configuration.
+// raftConfig translates Config into the library's configuration.
 func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	rc := raft.DefaultConfig()
 	rc.LocalID = c.Identity().ServerID()
 	rc.HeartbeatTimeout, rc.ElectionTimeout, rc.LeaderLeaseTimeout = c.cfg.Heartbeat, c.cfg.Election, c.cfg.Lease
-	rc.CommitTimeout = commitTimeout // for commit notices that were lost
+	rc.CommitTimeout = commitTimeout // the fallback for lost commit notices
 	if t := c.cfg.Options.CommitTimeout; t > 0 {
 		rc.CommitTimeout = t
 	}
 	rc.MaxAppendEntries = 64
-	rc.ShutdownOnRemove = false // the membership watcher ends the process with its own code
+	rc.ShutdownOnRemove = false // watchMembership ends the process with an exit code of its own
 	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = c.cfg.Trailing, c.cfg.SnapshotInterval, c.cfg.SnapshotThreshold
 	rc.NoLegacyTelemetry = true
 	rc.Logger = rafttransport.LibraryLogger{Logger: c.log.Named("raft")}
@@ -48,8 +48,8 @@ func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	return rc
 }
 
-// start makes a raft instance over inspected stores. again: in place, over an FSM that keeps its
-// state.
+// start starts raft with stores that were inspected. again means a restart in place: the FSM keeps
+// its state.
 func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Drop {
 		first, _ := c.stores.Logs.FirstIndex()
@@ -63,13 +63,13 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Snapshot != nil {
 		snapIndex = rep.Snapshot.Index
 	}
-	// Keep the FSM's state when it is ahead of the snapshot, so that the applied index never goes
-	// back.
+	// Keep the FSM's state if it is ahead of the snapshot, so that the applied index never
+	// decreases.
 	if again && c.fsm.applied.Load() >= snapIndex {
 		rc.NoSnapshotRestoreOnStart = true
 		c.fsm.restarted(snapIndex)
 	}
-	// A store that fails in here ends its goroutine, so this must not be the caller's.
+	// If a store fails in here, it ends its goroutine, so this must not be the caller's goroutine.
 	done := make(chan struct{})
 	err := errors.New("raft did not start")
 	go func() {
@@ -107,7 +107,7 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	return nil
 }
 
-// stop ends raft and then all that waits on its futures.
+// stop ends raft and then everything that waits for its futures.
 func (in *instance) stop() {
 	in.raft.DeregisterObserver(in.obs)
 	_ = in.raft.Shutdown().Error()
@@ -122,10 +122,10 @@ func (c *Cluster) current() *instance {
 	return c.in
 }
 
-// restart ends raft and starts it again in place. It is the way out of library states that only a
-// restart ends (hashicorp/raft #696, #697), at the price of one election at most.
+// restart ends raft and starts it again in place, which costs one election at most. Some states of
+// the library end only in this way (hashicorp/raft #696, #697).
 func (c *Cluster) restart(why string) {
-	for !c.restarting.TryLock() { // not Lock: in virtual time the clock stands still for a goroutine that waits for it
+	for !c.restarting.TryLock() { // not Lock: in virtual time the clock would stop while a goroutine waits for the lock
 		if !c.pause(10 * time.Millisecond) {
 			return
 		}

@@ -14,15 +14,15 @@ import (
 	"rmd/cluster/identity"
 )
 
-// A replica that lags behind may not have heard that another was let in, and that one may lead by
-// now, or need its vote. So the leader that lets a replica in signs that it did, and passes on what
-// it has of its own admission. A replica that is refused as no member shows this chain. It is
-// believed when the chain ends at a member that the other knows.
+// A replica that lags behind may not know yet that another replica joined. The other replica may be
+// the leader by now, or need a vote. So each leader that admits a replica signs an Admission, and
+// adds the chain of its own admissions. A replica that is refused as a non-member shows its chain.
+// The chain is accepted if it ends at a member that the receiver knows.
 
-// admissionsMax bounds a chain; the oldest are left out.
+// admissionsMax is the maximum length of a chain. The oldest admissions are dropped.
 const admissionsMax = 64
 
-// admit makes the chain of a replica that is let in here.
+// admit returns the chain of a replica that this leader admits, or nil if this replica has no key.
 func (c *Cluster) admit(server raft.ServerID) []identity.Admission {
 	id := c.Identity()
 	key := id.Trust.PrivateKey()
@@ -35,7 +35,7 @@ func (c *Cluster) admit(server raft.ServerID) []identity.Admission {
 	return chain[:min(len(chain), admissionsMax)]
 }
 
-// admitted says whether a chain leads from a replica to a member that is known here.
+// admitted returns nil if a chain leads from a replica to a member that this replica knows.
 func (c *Cluster) admitted(server raft.ServerID, chain []identity.Admission) error {
 	id, at := c.Identity(), string(server)
 	for range min(len(chain), admissionsMax) {
@@ -48,7 +48,7 @@ func (c *Cluster) admitted(server raft.ServerID, chain []identity.Admission) err
 		if !c.ownsKey(by, a.Key) || !ed25519.Verify(a.Key, a.Signed(id.WireID()), a.Sig) {
 			return fmt.Errorf("the admission of %s is not signed by %s", a.Server, a.By)
 		}
-		if c.dir.IsRemoved(by) { // its removal is known here, and what it did before that too
+		if c.dir.IsRemoved(by) { // the log here has by's removal, and so all that by did as a member before
 			return fmt.Errorf("%s was admitted by %s, which was removed", a.Server, a.By)
 		}
 		if c.trusts(by) {
@@ -59,7 +59,7 @@ func (c *Cluster) admitted(server raft.ServerID, chain []identity.Admission) err
 	return fmt.Errorf("%s was not admitted by a member that this replica knows", server)
 }
 
-// ownsKey says whether a key is a replica's.
+// ownsKey reports whether a key belongs to a replica.
 func (c *Cluster) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
 	if len(key) != ed25519.PublicKeySize {
 		return false
@@ -71,24 +71,25 @@ func (c *Cluster) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
 	return pinned == hex.EncodeToString(key) || pinned == "" && !c.peer.Proves()
 }
 
-// introductions remembers which replicas have shown a chain, until the membership names them.
+// introductions remembers which replicas have shown a valid chain. It forgets a replica as soon as
+// the membership decides about it.
 type introductions struct {
 	mu    sync.Mutex
 	known map[raft.ServerID]bool
 	tried map[raft.ServerAddress]time.Time
 }
 
-// introductionsMax bounds both maps.
+// introductionsMax is the maximum size of both maps.
 const introductionsMax = 256
 
-// has says whether a replica has shown its admission.
+// has reports whether a replica has shown a valid chain.
 func (s *introductions) has(server raft.ServerID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known[server]
 }
 
-// add takes a replica in.
+// add records that a replica has shown a valid chain.
 func (s *introductions) add(server raft.ServerID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,21 +99,22 @@ func (s *introductions) add(server raft.ServerID) {
 	s.known[server] = true
 }
 
-// forget drops the replicas that the membership decides about: from now on it alone counts.
+// forget drops the replicas for which decided returns true. From then on only the membership
+// counts.
 func (s *introductions) forget(decided func(raft.ServerID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id := range s.known { // in any order
+	for id := range s.known { // the order does not matter
 		if decided(id) {
 			delete(s.known, id)
 		}
 	}
 }
 
-// introducePause is how long a replica waits before it shows its admission to the same one again.
+// introducePause is the least time between two introductions to the same address.
 const introducePause = time.Second
 
-// due says whether an address may be tried now.
+// due reports whether an introduction to an address may be sent now, and records it.
 func (s *introductions) due(to raft.ServerAddress, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,12 +128,13 @@ func (s *introductions) due(to raft.ServerAddress, now time.Time) bool {
 	return true
 }
 
-// introduction is a chain on its way.
+// introduction is the message that carries a chain.
 type introduction struct {
 	Chain []identity.Admission `json:"chain"`
 }
 
-// introduceHere judges a chain that a replica shows.
+// introduceHere checks the chain of the replica from, and records that replica if the chain is
+// valid.
 func (c *Cluster) introduceHere(from string, q introduction) error {
 	server := raft.ServerID(from)
 	if c.trusts(server) {
@@ -145,8 +148,8 @@ func (c *Cluster) introduceHere(from string, q introduction) error {
 	return nil
 }
 
-// introduce shows this replica's admission to one that has refused it, and says whether that was
-// worth a new try.
+// introduce sends this replica's chain to a replica that has refused it as a non-member. It reports
+// whether the refused request is worth another try.
 func (c *Cluster) introduce(to raft.ServerAddress) bool {
 	chain := c.Identity().Trust.Admission
 	if c.peer == nil || len(chain) == 0 || !c.introduced.due(to, time.Now()) {

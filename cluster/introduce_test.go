@@ -10,9 +10,9 @@ import (
 	"rmd/cluster/identity"
 )
 
-// TestLateFollowerBelievesItsLeader: a replica was let in while another was down, and leads when
-// that one returns. The late one does not know it, and must neither refuse it for ever nor believe
-// anybody else.
+// TestLateFollowerBelievesItsLeader checks a replica that was down while another one joined and
+// became leader. The late replica does not know the new leader as a member. It must accept it after
+// the introduction.
 func TestLateFollowerBelievesItsLeader(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
@@ -46,14 +46,14 @@ func TestLateFollowerBelievesItsLeader(t *testing.T) {
 	})
 }
 
-// TestAdmissionChain: a chain counts when each link is signed by the replica that it names and it
-// ends at a member.
+// TestAdmissionChain checks that a chain is accepted only if each link is signed by the replica
+// that it names, and if the chain ends at a member.
 func TestAdmissionChain(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
 	l := leader(t, rs)
 	judge := follower(rs, l).c
-	// e was let in by d, and d by the leader.
+	// The leader admitted d, and d admitted e.
 	d, e, x := newReplica(t, "rm4", nil).start(), newReplica(t, "rm5", nil).start(), newReplica(t, "rm6", nil).start()
 	id := func(r *replica) raft.ServerID { return r.c.Identity().ServerID() }
 	admit := func(by, who *replica) []identity.Admission {

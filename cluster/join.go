@@ -10,7 +10,7 @@ import (
 	"rmd/cluster/identity"
 )
 
-// joinRequest asks to become a member.
+// joinRequest asks the leader to admit a replica.
 type joinRequest struct {
 	Identity identity.Identity `json:"identity"`
 	Address  string            `json:"address"`
@@ -21,32 +21,32 @@ type joinRequest struct {
 	Hops     int               `json:"hops,omitempty"`
 }
 
-// joinReply lets in.
+// joinReply is the answer to a replica that was admitted.
 type joinReply struct {
 	ClusterID string `json:"cluster_id"`
 	Epoch     uint64 `json:"epoch"`
 	Role      string `json:"role"`
-	// Known are the members, by ID.INCARNATION; Chain proves to those who lag behind that this one
-	// is let in.
+	// Known lists the members by ID.INCARNATION. Chain proves the admission to members that lag
+	// behind.
 	Known []string             `json:"known,omitempty"`
 	Chain []identity.Admission `json:"chain,omitempty"`
 }
 
-// Join adds this replica to an existing cluster as a non-voter. It asks the given addresses in
-// turn; the first that answers passes the request to its leader. dry only checks (the token is then not
-// used up).
+// Join adds this replica to an existing cluster as a non-voter. It tries the given addresses in
+// order. The first replica that answers forwards the request to its leader. With dry Join only
+// checks, and does not consume the token.
 func (c *Cluster) Join(ctx context.Context, leaders []string, token string, dry bool) error {
 	_, err := c.join(ctx, leaders, token, dry)
 	return err
 }
 
-// CheckJoin is Join's dry run; it returns the id of the cluster that would be joined.
+// CheckJoin makes the checks of Join. It returns the id of the cluster.
 func (c *Cluster) CheckJoin(ctx context.Context, leaders []string, token string) (clusterID string, err error) {
 	r, err := c.join(ctx, leaders, token, true)
 	return r.ClusterID, err
 }
 
-// join does the work of both.
+// join does the work of Join and CheckJoin.
 func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry bool) (joinReply, error) {
 	if c.peer == nil {
 		return joinReply{}, errors.New("join: this replica has no peer transport")
@@ -82,7 +82,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 	return joinReply{}, refuse(CodePeerUnreachable, "check the addresses, and raft.listen of those replicas", "no replica answered: %v", errors.Join(errs...))
 }
 
-// helloRefusal translates what the peer transport's hello said.
+// helloRefusal turns a refusal by the hello of the peer transport into a Refusal.
 func (c *Cluster) helloRefusal(addr string, err error) error {
 	var coded interface{ ErrorCode() string }
 	if !errors.As(err, &coded) {
@@ -99,7 +99,7 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 	return err
 }
 
-// joinHere decides about a join on the leader, or passes it on.
+// joinHere decides about a join on the leader. Other replicas forward the request.
 func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
 	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.trusts(raft.ServerID(from))) {
 		return joinReply{}, refuse(CodeIDInUse, "run the join on the replica itself", "%s tries to join in the name of %s", from, q.Identity.ServerID())
@@ -124,7 +124,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	for _, s := range c.configuration().Servers {
 		id, _ := identity.Split(s.ID)
 		switch {
-		case s.ID == sid && string(s.Address) == q.Address: // the answer to the first try was lost
+		case s.ID == sid && string(s.Address) == q.Address: // a repeated request: the answer to the first one was lost
 			role, err := c.roleOf(s, q)
 			if err != nil {
 				return joinReply{}, err
@@ -156,7 +156,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	return c.letIn(sid, role), nil
 }
 
-// letIn is the answer to a replica that is a member now.
+// letIn returns the answer to a replica that is now a member.
 func (c *Cluster) letIn(server raft.ServerID, role string) joinReply {
 	self := c.Identity()
 	r := joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role, Chain: c.admit(server)}
@@ -166,7 +166,7 @@ func (c *Cluster) letIn(server raft.ServerID, role string) joinReply {
 	return r
 }
 
-// useToken asks the hook.
+// useToken consumes the token of a request and returns its role.
 func (c *Cluster) useToken(q joinRequest) (string, error) {
 	if c.cfg.CheckToken == nil {
 		return identity.RoleVoter, nil
@@ -184,21 +184,21 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 	return role, nil
 }
 
-// roleOf is the role of a member that asks again. One that was never answered knows none yet: what
-// its token says is what the first answer would have been. A token that cannot be checked now is no
-// answer: the replica would keep a role that autopilot never promotes.
+// roleOf returns the role of a member that repeats its join. If the first answer was lost, the
+// member has no role yet, and the token determines it. If the token cannot be checked now, roleOf
+// returns an error: with a guessed role the replica might never be promoted by autopilot.
 func (c *Cluster) roleOf(s raft.Server, q joinRequest) (string, error) {
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Identity.Role != "" {
 		return i.Identity.Role, nil
 	}
 	role, err := c.useToken(q)
 	if ref := (*Refusal)(nil); errors.As(err, &ref) && ref.Code != CodeNoLeader {
-		return identity.RoleNonvoter, nil // the token is no good any more; promotion by hand stays possible
+		return identity.RoleNonvoter, nil // the token is no longer valid; an operator can still promote the replica
 	}
 	return role, err
 }
 
-// setRole records what this replica may become.
+// setRole stores this replica's role.
 func (c *Cluster) setRole(role string) error {
 	if role != identity.RoleVoter && role != identity.RoleNonvoter {
 		return fmt.Errorf("role %q", role)
@@ -206,14 +206,14 @@ func (c *Cluster) setRole(role string) error {
 	return c.dir.Update(func(i *identity.Identity) { i.Role = role })
 }
 
-// moveRequest tells the leader a replica's new address.
+// moveRequest tells the leader the new address of a replica.
 type moveRequest struct {
 	ServerID string `json:"server_id"`
 	Address  string `json:"address"`
 	Hops     int    `json:"hops,omitempty"`
 }
 
-// moveHere changes a member's address.
+// moveHere changes a member's address on the leader. Other replicas forward the request.
 func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) error {
 	if q.Hops == 0 && from != q.ServerID {
 		return refuse(CodeIDInUse, "report the address from the replica itself", "%s reports an address for %s", from, q.ServerID)

@@ -10,11 +10,11 @@ import (
 	"rmd/internal/leadership"
 )
 
-// Leadership is who leads, as this replica knows it.
+// Leadership says which replica leads, as far as this replica knows.
 type Leadership = leadership.Leadership
 
-// leadershipHub sends subscribers the newest leadership: a slow one skips older ones, never the
-// newest. A leadership lost and won again differs in its term.
+// leadershipHub sends the newest leadership to its subscribers. A slow subscriber may miss older
+// values, but never the newest. If a replica loses leadership and wins it again, the terms differ.
 type leadershipHub struct {
 	mu     sync.Mutex
 	now    Leadership
@@ -22,8 +22,8 @@ type leadershipHub struct {
 	closed bool
 }
 
-// Leadership returns a channel of changes. It starts with the present state, holds one value, the
-// newest, and is closed by Close.
+// Leadership returns a channel that receives the current leadership and then each change. The
+// channel has room for one value, always the newest. Close closes it.
 func (c *Cluster) Leadership() <-chan Leadership {
 	h := &c.lead
 	h.mu.Lock()
@@ -38,7 +38,7 @@ func (c *Cluster) Leadership() <-chan Leadership {
 	return ch
 }
 
-// publish sends a change and says whether it was one.
+// publish sends l to all subscribers if it differs from the last value, and reports whether it did.
 func (h *leadershipHub) publish(l Leadership) (old Leadership, changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,10 +49,10 @@ func (h *leadershipHub) publish(l Leadership) (old Leadership, changed bool) {
 	h.now = l
 	for _, ch := range h.subs {
 		select {
-		case <-ch: // the older value, if nobody took it
+		case <-ch: // drop the older value if the subscriber has not received it
 		default:
 		}
-		ch <- l // room for one, and only this function sends
+		ch <- l // never blocks: the channel has room for one value, and only publish sends
 	}
 	return old, true
 }
@@ -68,9 +68,9 @@ func (h *leadershipHub) close() {
 	}
 }
 
-// watchLeadership turns raft's signals into published leaderships until the instance ends.
+// watchLeadership publishes raft's leadership changes until the instance ends.
 func (c *Cluster) watchLeadership(in *instance) {
-	t := time.NewTicker(c.cfg.Election) // a lost observation must not stay lost
+	t := time.NewTicker(c.cfg.Election) // raft may drop an observation
 	defer t.Stop()
 	for {
 		c.publishLeadership(in)
@@ -85,22 +85,23 @@ func (c *Cluster) watchLeadership(in *instance) {
 	}
 }
 
-// publishLeadership takes a consistent sample: raft sets the term before it becomes leader and
-// leaves the state before it raises the term, so equal terms round a Leader state belong to it.
+// publishLeadership publishes a consistent sample. Raft sets the term before it becomes leader, and
+// leaves the Leader state before it raises the term. So if the term is the same before and after
+// reading a Leader state, the state belongs to this term.
 func (c *Cluster) publishLeadership(in *instance) {
 	r := in.raft
 	term := r.CurrentTerm()
 	leads := r.State() == raft.Leader
 	addr, sid := c.leaderOf(in)
 	if r.CurrentTerm() != term {
-		return // raft signals again
+		return // raft signals this change as well
 	}
 	id, _ := identity.Split(sid)
 	l := Leadership{Term: term, LeaderID: id, Address: string(addr), IsLeader: leads}
 	if leads {
 		l.LeaderID, l.Address = c.cfg.ID, c.Addr()
 	} else if sid == c.Identity().ServerID() {
-		l.LeaderID, l.Address = "", "" // between leader and follower
+		l.LeaderID, l.Address = "", "" // raft is about to change from leader to follower
 	}
 	old, changed := c.lead.publish(l)
 	if !changed {
@@ -115,23 +116,23 @@ func (c *Cluster) publishLeadership(in *instance) {
 	c.succession.LeadershipChanged(l.Term)
 }
 
-// successorFound records how long it took from the proof of a leader's death to the next leader.
+// successorFound records the time from the proof of a leader's death to the next leader.
 func (c *Cluster) successorFound(took time.Duration) {
 	c.counters.crashes.Add(1)
 	c.observe(MeasureCrash, took)
 }
 
-// IsLeader says that this replica leads, as far as it knows: VerifyLeader asks the others.
+// IsLeader reports whether this replica believes that it leads. VerifyLeader asks the other voters.
 func (c *Cluster) IsLeader() bool { return c.current().raft.State() == raft.Leader }
 
-// Leader returns the configured id and the address of the leader, empty when none is known.
+// Leader returns the configured id and the address of the leader, or "" if none is known.
 func (c *Cluster) Leader() (id, addr string) {
 	a, sid := c.leaderOf(c.current())
 	id, _ = identity.Split(sid)
 	return id, string(a)
 }
 
-// leaderOf is raft's leader, if it still counts as a member here.
+// leaderOf returns raft's leader if this replica trusts it as a member.
 func (c *Cluster) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID) {
 	addr, id := in.raft.LeaderWithID()
 	if c.peer != nil && id != "" && !c.trusts(id) {
@@ -140,16 +141,17 @@ func (c *Cluster) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID) {
 	return addr, id
 }
 
-// Term is raft's current term.
+// Term returns raft's current term.
 func (c *Cluster) Term() uint64 { return c.current().raft.CurrentTerm() }
 
-// CommitIndex is the highest index known to be committed.
+// CommitIndex returns the highest index that this replica knows to be committed.
 func (c *Cluster) CommitIndex() uint64 { return c.current().raft.CommitIndex() }
 
-// LastIndex is the last index in the log or snapshot.
+// LastIndex returns the last index in the log or the snapshot.
 func (c *Cluster) LastIndex() uint64 { return c.current().raft.LastIndex() }
 
-// LastContact is when a leader was last heard from; zero on the leader itself and before the first.
+// LastContact returns when this replica last heard from a leader. It is zero on the leader, and
+// before the first contact.
 func (c *Cluster) LastContact() time.Time {
 	if c.IsLeader() {
 		return time.Time{}

@@ -13,14 +13,14 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// ErrLogRolledBack is why a replica stops that has lost entries that it acknowledged.
+// ErrLogRolledBack stops a replica that has lost entries that it had acknowledged.
 var ErrLogRolledBack = errors.New("log rolled back: entries that this replica acknowledged are missing")
 
-// quarantinePoll is how often the leader looks at a replica in quarantine.
+// quarantinePoll is how often the leader checks a replica in quarantine.
 const quarantinePoll = time.Second
 
-// quarantine stops a follower that has lost entries that it acknowledged, and readmits it once its
-// own disk is back.
+// quarantine stops a follower that has lost entries that it had acknowledged. It ends the
+// quarantine when the follower has these entries again.
 func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 	name, _ := identity.Split(id)
 	c.log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or wipe it, remove it and join again",
@@ -43,8 +43,9 @@ func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 	})
 }
 
-// stopQuarantined tells a replica that it has lost entries that it acknowledged. It says so again
-// and again: after a start with the same disk nobody else sends the replica anything.
+// stopQuarantined tells a replica that it has lost entries that it had acknowledged. The leader
+// repeats this: if the replica is started again with the same disk, nothing else is sent to it.
+// told suppresses the warning; the result is told for the next call.
 func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, told bool) bool {
 	s, ok := find(c.configuration(), string(id))
 	if !ok {
@@ -58,9 +59,9 @@ func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, to
 	return true
 }
 
-// isRestored says whether a replica has again what it had acknowledged. Its applied entries are
-// committed ones; and by the log matching property, all before an entry that both have is the same
-// in both logs.
+// isRestored reports whether a replica has all entries again that it had acknowledged. Its applied
+// entries are committed. If both logs have the replica's last entry, all entries before it are
+// equal (log matching property).
 func (c *Cluster) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
 	s, ok := find(c.configuration(), string(id))
 	if !ok {
@@ -73,8 +74,9 @@ func (c *Cluster) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
 	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged && (i.LastTerm == n.Term || c.stores.Logs.Has(i.LastIndex, i.LastTerm))
 }
 
-// logRolledBackHere stops this replica when a leader has proof that its log was rolled back. A
-// replica that was started again with that disk hears of no leader but by this.
+// logRolledBackHere stops this replica after a leader has proved that its log was rolled back. If a
+// replica is started again with a rolled-back disk, this message is all that it gets from the
+// leader.
 func (c *Cluster) logRolledBackHere(from string, n rafttransport.Rollback) error {
 	if n.ServerID != string(c.Identity().ServerID()) {
 		return errors.New("not this replica")
@@ -90,7 +92,7 @@ func (c *Cluster) logRolledBackHere(from string, n rafttransport.Rollback) error
 	return nil
 }
 
-// rolledBack describes the replicas that have lost entries which they acknowledged in a term.
+// rolledBack returns, for each replica in quarantine in a term, a text that describes the problem.
 func (c *Cluster) rolledBack(term uint64) map[raft.ServerID]string {
 	out := map[raft.ServerID]string{}
 	for _, r := range c.transport.RolledBack(term) {

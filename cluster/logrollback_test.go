@@ -13,9 +13,9 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// TestLogRollback puts an older copy of a follower's disk in place while its leader goes on: it has
-// forgotten what it acknowledged, and must not take part. It says so as often as it is started with
-// that disk, and takes part again with its own.
+// TestLogRollback replaces a follower's disk with an older copy while its leader continues. The
+// follower has lost entries that it acknowledged, and must stop at every start with that disk. With
+// its own disk it takes part again.
 func TestLogRollback(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
@@ -71,12 +71,12 @@ func TestLogRollback(t *testing.T) {
 	}
 	inStep(t, rs, put(t, rs, 2))
 	victim.stop()
-	with(old) // for good
+	with(old) // for the rest of the test
 	<-victim.fatal
-	put(t, slices.DeleteFunc(rs, func(r *replica) bool { return r == victim }), 3) // the other two go on
+	put(t, slices.DeleteFunc(rs, func(r *replica) bool { return r == victim }), 3) // the other two replicas continue
 }
 
-// copyDir copies a data directory with its modes.
+// copyDir copies a data directory and sets the modes of its files.
 func copyDir(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {

@@ -12,16 +12,17 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// machine is the caller's FSM as raft sees it. It remembers what was really applied, and after raft
-// was restarted in place it takes no entry twice, so that the FSM's state never goes back.
+// machine wraps the caller's FSM for raft. It remembers what the FSM has applied. After a restart
+// of raft in place it skips entries that the FSM has already applied, so that the state never goes
+// back.
 type machine struct {
 	inner   raft.FSM
 	changed func(index uint64, conf raft.Configuration)
 
 	applied atomic.Uint64 // highest index whose effect is in the FSM
-	seen    atomic.Uint64 // highest index this raft instance has offered
+	seen    atomic.Uint64 // highest index that this raft instance has passed in
 
-	committed atomic.Pointer[raft.Configuration] // the newest membership that was applied; none before the first
+	committed atomic.Pointer[raft.Configuration] // the newest applied membership, nil before the first one
 
 	mu   sync.Mutex
 	wake chan struct{} // closed and replaced when applied grows
@@ -36,13 +37,13 @@ func newMachine(inner raft.FSM, changed func(uint64, raft.Configuration)) *machi
 	return &machine{inner: inner, changed: changed, wake: make(chan struct{})}
 }
 
-// errReplaying is why a snapshot has to wait.
+// errReplaying delays a snapshot.
 var errReplaying = errors.New("raft has not caught up after its restart")
 
-// restarted forgets what the former raft instance had offered.
+// restarted prepares for a new raft instance that starts at a snapshot's index.
 func (m *machine) restarted(snapshot uint64) { m.seen.Store(snapshot) }
 
-// Apply applies one entry, once.
+// Apply applies an entry unless the FSM has already applied it.
 func (m *machine) Apply(l *raft.Log) any {
 	m.seen.Store(l.Index)
 	if l.Index <= m.applied.Load() {
@@ -53,7 +54,7 @@ func (m *machine) Apply(l *raft.Log) any {
 	return resp
 }
 
-// StoreConfiguration takes in each committed membership.
+// StoreConfiguration records a committed membership.
 func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 	m.seen.Store(index)
 	if index > m.applied.Load() {
@@ -66,7 +67,8 @@ func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 	m.changed(index, conf)
 }
 
-// membership is the newest one that is known here to be committed; it is empty before the first.
+// membership returns the newest committed membership that was applied here. It is empty before the
+// first one.
 func (m *machine) membership() raft.Configuration {
 	if conf := m.committed.Load(); conf != nil {
 		return *conf
@@ -74,7 +76,7 @@ func (m *machine) membership() raft.Configuration {
 	return raft.Configuration{}
 }
 
-// advance raises applied and wakes those who wait for it.
+// advance raises applied and wakes the goroutines that wait for it.
 func (m *machine) advance(index uint64) {
 	for {
 		old := m.applied.Load()
@@ -91,15 +93,16 @@ func (m *machine) advance(index uint64) {
 	m.wake = make(chan struct{})
 }
 
-// moved returns a channel that is closed when applied grows.
+// moved returns a channel that is closed when applied changes.
 func (m *machine) moved() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.wake
 }
 
-// Snapshot forks the FSM's state. Raft would name it by the index it has offered: while that is
-// behind the state, restoring it would apply entries twice.
+// Snapshot forks the FSM's state. Raft records the snapshot under the index that it has passed in
+// so far. While that index is behind the state, Snapshot fails: after a restore, entries would be
+// applied twice.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if m.seen.Load() < m.applied.Load() {
 		return nil, errReplaying
@@ -111,7 +114,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	return raftstore.NewOwnSnapshot(s), nil
 }
 
-// Restore replaces the state with a snapshot that was verified when it was written.
+// Restore replaces the state with a snapshot, which was verified when it was written.
 func (m *machine) Restore(r io.ReadCloser) error {
 	meta, err := raftstore.RestoredMeta(r)
 	if err != nil {
@@ -122,7 +125,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	}
 	failpoint.Hit(failpoint.SnapshotApplied)
 	m.seen.Store(meta.Index)
-	m.applied.Store(meta.Index) // a restored backup may lie anywhere: set, not raise
+	m.applied.Store(meta.Index) // set, not raised: a restored backup may have any index
 	m.committed.Store(&meta.Configuration)
 	m.mu.Lock()
 	defer m.mu.Unlock()

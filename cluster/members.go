@@ -12,19 +12,19 @@ import (
 	"rmd/cluster/identity"
 )
 
-// The states of a member.
+// The states of a Member.
 const (
 	StateAlive       = "alive"
 	StateUnreachable = "unreachable"
 )
 
-// Member is one replica as the others see it.
+// Member describes one replica. It combines the membership with the replica's own answer.
 type Member struct {
 	ID          string        `json:"id"`
 	Incarnation string        `json:"incarnation"`
 	Address     string        `json:"address"`
 	Voter       bool          `json:"voter"`
-	Pending     bool          `json:"pending"` // being let in, promoted, demoted or removed: not committed yet
+	Pending     bool          `json:"pending"` // a change of this replica is not committed yet
 	Leader      bool          `json:"leader"`
 	Role        string        `json:"role"`
 	State       string        `json:"state"`
@@ -33,15 +33,15 @@ type Member struct {
 	Applied     uint64        `json:"applied"`
 	LastIndex   uint64        `json:"last_index"`
 	Lag         uint64        `json:"lag"`          // entries behind the leader's commit
-	LastContact time.Duration `json:"last_contact"` // since it heard from the leader; 0 on the leader
+	LastContact time.Duration `json:"last_contact"` // since it heard from the leader; 0 on the leader; -1: never
 	Version     string        `json:"version"`
 	Level       uint64        `json:"level"`
 	DiskFree    uint64        `json:"disk_free"`
 	Full        bool          `json:"full"`
-	Problem     string        `json:"problem,omitempty"` // what is wrong with it, as it or the leader says
+	Problem     string        `json:"problem,omitempty"` // a problem that the replica or the leader reports
 }
 
-// info is what a replica says about itself.
+// info is a replica's description of itself.
 type info struct {
 	Identity    identity.Identity `json:"identity"`
 	Address     string            `json:"address"`
@@ -62,7 +62,8 @@ type info struct {
 	Expect      int               `json:"expect,omitempty"`
 	Join        []string          `json:"join,omitempty"`
 	Problem     string            `json:"problem,omitempty"`
-	// RolledBack says, on the leader, which replicas have lost what they acknowledged.
+	// RolledBack is set on the leader. It describes the problem of each replica that has lost
+	// acknowledged entries.
 	RolledBack map[raft.ServerID]string `json:"rolled_back,omitempty"`
 }
 
@@ -89,8 +90,8 @@ func (c *Cluster) info() info {
 	return i
 }
 
-// infoFor is what a caller may know: one that is no member learns whose replica this is and no
-// more.
+// infoFor returns the part of info that a caller may see. A caller that is not a member learns only
+// the identity of this replica, its address and whether it is empty.
 func (c *Cluster) infoFor(from string) info {
 	i := c.info()
 	if i.Identity.ClusterID == "" || c.trusts(raft.ServerID(from)) {
@@ -100,18 +101,19 @@ func (c *Cluster) infoFor(from string) info {
 	return info{Identity: i.Identity, Address: i.Address, Empty: i.Empty}
 }
 
-// hasState says whether raft ever ran here.
+// hasState reports whether the stores contain anything, or cannot be read.
 func (c *Cluster) hasState() bool {
 	empty, err := c.stores.Empty()
 	return err != nil || !empty
 }
 
-// Members asks every replica of the membership, each with a short timeout. It is sorted by id. What
-// a change makes of a replica is told once it is committed: who is seen to vote counts in every
-// majority from now on, and who is not seen any more in none. Raft itself goes by the newest
-// membership in its log at once.
+// Members asks every replica of the membership, each with a short timeout, and returns them sorted
+// by id. A change of a replica is pending until it is committed. Until then Voter is set only if
+// the replica votes both in the committed membership and in the newest one. So a replica shown as a
+// voter counts in every majority, and one that is no longer shown counts in none. Raft itself uses
+// the newest membership in its log at once.
 func (c *Cluster) Members() []Member {
-	committed := c.fsm.membership() // first: what is committed meanwhile is pending here
+	committed := c.fsm.membership() // read first: a change that is committed in between counts as pending
 	latest := c.configuration()
 	if len(committed.Servers) == 0 {
 		committed = latest // nothing was applied since the start
@@ -120,7 +122,7 @@ func (c *Cluster) Members() []Member {
 	infos := c.askAll(conf)
 	var commit, term uint64
 	var rolledBack map[raft.ServerID]string
-	for _, i := range infos { // one leads in a term, and the highest is the newest
+	for _, i := range infos { // a term has one leader, and the highest term is the newest
 		commit = max(commit, i.Commit)
 		if i.Leads && i.Term > term {
 			term, rolledBack = i.Term, i.RolledBack
@@ -149,7 +151,7 @@ func (c *Cluster) Members() []Member {
 	return out
 }
 
-// union is a membership and the servers of an older one that are not in it.
+// union returns a membership plus the servers of an older one whose id is not in it.
 func union(latest, older raft.Configuration) raft.Configuration {
 	all := latest.Clone()
 	for _, s := range older.Servers {
@@ -167,12 +169,13 @@ func votes(conf raft.Configuration, id raft.ServerID) bool {
 	return slices.ContainsFunc(conf.Servers, func(s raft.Server) bool { return s.ID == id && s.Suffrage == raft.Voter })
 }
 
-// configuration is raft's newest membership.
+// configuration returns raft's newest membership.
 func (c *Cluster) configuration() raft.Configuration {
 	return c.current().raft.GetConfiguration().Configuration()
 }
 
-// HasMember says whether a replica is in the membership that this one knows; it asks nobody.
+// HasMember reports whether the newest membership here has a replica with an id. It calls no other
+// replica.
 func (c *Cluster) HasMember(id string) bool {
 	for _, s := range c.configuration().Servers {
 		if have, _ := identity.Split(s.ID); have == id {
@@ -182,17 +185,18 @@ func (c *Cluster) HasMember(id string) bool {
 	return false
 }
 
-// askAll gathers what the servers say about themselves; those that do not answer are missing.
+// askAll asks servers for their info. The result lacks those that do not answer within infoTimeout.
 func (c *Cluster) askAll(conf raft.Configuration) map[raft.ServerID]info {
 	return c.askWithin(infoTimeout, conf)
 }
 
-// askPatiently is askAll for what is refused when one does not answer.
+// askPatiently is like askAll, with patientTimeout. It is for requests that are refused if a server
+// does not answer.
 func (c *Cluster) askPatiently(servers ...raft.Server) map[raft.ServerID]info {
 	return c.askWithin(patientTimeout, raft.Configuration{Servers: servers})
 }
 
-// askWithin does the work of both.
+// askWithin does the work of askAll and askPatiently.
 func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.ServerID]info {
 	ctx, cancel := context.WithTimeout(c.ctx, d)
 	defer cancel()
@@ -225,7 +229,7 @@ func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.S
 	return out
 }
 
-// find returns the server of a name, ID or ID.INCARNATION.
+// find returns the server with a name, which is ID or ID.INCARNATION.
 func find(conf raft.Configuration, name string) (raft.Server, bool) {
 	for _, s := range conf.Servers {
 		if identity.Matches(s.ID, name) {

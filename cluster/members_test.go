@@ -8,7 +8,8 @@ import (
 	"rmd/cluster/identity"
 )
 
-// ledTrio starts three replicas that are in step: the leader and the others.
+// ledTrio starts three replicas, waits until they have applied the same entries, and returns the
+// leader and the two followers.
 func ledTrio(t *testing.T) (l, f, g *replica) {
 	t.Helper()
 	rs := trio(t, nil)
@@ -18,8 +19,9 @@ func ledTrio(t *testing.T) (l, f, g *replica) {
 	return l, others[0], others[1]
 }
 
-// TestMembersShowWhatIsCommitted: an operator who reads that a replica votes, or is gone, takes the
-// next one's disk away. A change that a leader wrote and cannot commit is not told yet.
+// TestMembersShowWhatIsCommitted checks that Members shows an uncommitted change as pending. An
+// operator who reads that a replica is a voter, or is gone, may shut down another replica because
+// of that.
 func TestMembersShowWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	l, f, g := ledTrio(t)
@@ -72,7 +74,7 @@ func TestMembersShowWhatIsCommitted(t *testing.T) {
 	see("who was removed is not listed", Member{}, false)
 }
 
-// wantUnsettled asks for a change while another one is not committed: no answer may go by that one.
+// wantUnsettled checks that a change is refused while another one is not committed.
 func wantUnsettled(t *testing.T, l *replica, op, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -80,8 +82,8 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 	wantRefusal(t, l.c.adminHere(ctx, adminRequest{Op: op, ID: id}), CodeTimeout)
 }
 
-// TestRemovalMeansWhoWasThere: a removal that waits for the change before it does not take who
-// joined meanwhile with the id of the one that was meant.
+// TestRemovalMeansWhoWasThere checks that a removal which waits for an earlier change does not
+// remove a replica that joined with the same id in the meantime.
 func TestRemovalMeansWhoWasThere(t *testing.T) {
 	t.Parallel()
 	l, f, g := ledTrio(t)
@@ -96,8 +98,8 @@ func TestRemovalMeansWhoWasThere(t *testing.T) {
 	asked, joined := make(chan error, 1), make(chan error, 1)
 	go func() { asked <- l.c.adminHere(t.Context(), adminRequest{Op: "remove", ID: g.id}) }()
 	go func() { joined <- raft.AddNonvoter(next, old.Address, 0, patience).Error() }()
-	time.Sleep(commitPoll) // both wait for the removal, which f will commit
-	l.c.fsm.mu.Lock()      // nobody sees the time between
+	time.Sleep(commitPoll) // both wait for the first removal, which needs f to be committed
+	l.c.fsm.mu.Lock()      // hides the state between the removal and the join
 	f.start()
 	eventually(t, patience, "the other one is let in", func() bool { return l.c.HasMember(g.id) })
 	l.c.fsm.mu.Unlock()

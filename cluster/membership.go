@@ -18,18 +18,19 @@ import (
 
 // confState follows the committed membership.
 type confState struct {
-	change raftstore.Mutex // one membership change at a time is judged and made
+	change raftstore.Mutex // held while one membership change is checked and made
 
 	mu     sync.Mutex
-	known  map[raft.ServerID]bool // of the membership before
+	known  map[raft.ServerID]bool // the servers of the previous membership
 	latest raft.Configuration
 	index  uint64
 	fresh  bool
 	signal chan struct{}
 }
 
-// init starts from the snapshot's membership, which is committed; those of the log behind it follow
-// when they are applied. Applying old ones again finds the same replicas removed, which is right.
+// init starts with the membership of the snapshot, which is committed. Memberships in the log after
+// the snapshot follow when they are applied. Applying an old one again only finds the same replicas
+// removed.
 func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	s.known = map[raft.ServerID]bool{}
 	s.signal, s.change = make(chan struct{}, 1), raftstore.NewMutex()
@@ -40,7 +41,7 @@ func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	}
 }
 
-// configurationApplied is called on raft's FSM goroutine: it only takes note.
+// configurationApplied records a membership. It runs on raft's FSM goroutine and must not block.
 func (c *Cluster) configurationApplied(index uint64, conf raft.Configuration) {
 	s := &c.conf
 	s.mu.Lock()
@@ -55,7 +56,8 @@ func (c *Cluster) configurationApplied(index uint64, conf raft.Configuration) {
 	}
 }
 
-// step returns the newest membership and who has left since the step before.
+// step returns the newest membership and the servers that left since the previous step. ok is false
+// if there was no change.
 func (s *confState) step() (conf raft.Configuration, left []raft.ServerID, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,9 +79,8 @@ func (s *confState) step() (conf raft.Configuration, left []raft.ServerID, ok bo
 	return s.latest, left, true
 }
 
-// watchMembership acts on membership changes: a replica that left is refused from now on, one that
-// stays is watched. It also finds out that this replica itself was removed, and tells the others a
-// new address of this replica.
+// watchMembership handles membership changes. It refuses replicas that left and watches those that
+// stay. It also detects that this replica was removed, and announces a new address of this replica.
 func (c *Cluster) watchMembership() {
 	t := time.NewTicker(max(time.Second, 2*c.cfg.Election))
 	defer t.Stop()
@@ -88,7 +89,7 @@ func (c *Cluster) watchMembership() {
 		case <-c.conf.signal:
 			c.stepMembership()
 		case <-t.C:
-			c.watchPeers() // an installed snapshot changes the membership without a word
+			c.watchPeers() // an installed snapshot changes the membership without a signal
 			c.checkOwnMembership()
 		case <-c.ctx.Done():
 			return
@@ -96,7 +97,7 @@ func (c *Cluster) watchMembership() {
 	}
 }
 
-// stepMembership handles one change.
+// stepMembership handles the changes since the last call.
 func (c *Cluster) stepMembership() {
 	_, left, ok := c.conf.step()
 	if !ok {
@@ -119,7 +120,7 @@ func (c *Cluster) stepMembership() {
 	c.watchPeers()
 }
 
-// recordRemoved remembers replicas that were removed.
+// recordRemoved stores the ids of removed replicas.
 func (c *Cluster) recordRemoved(left []raft.ServerID) error {
 	return c.dir.Update(func(i *identity.Identity) {
 		for _, id := range left {
@@ -152,15 +153,15 @@ type removedNotice struct {
 	At       time.Time `json:"at"`
 }
 
-// A removed replica gets its notice for noticeTime, again after each noticePause.
+// A removed replica gets its notice for noticeTime at most, again after each noticePause.
 const (
 	noticeTime  = 2 * time.Second
 	noticePause = 50 * time.Millisecond
 )
 
-// notifyRemoved tells it, as far as it can be reached: raft itself would not. The connection of the
-// moment is being closed, since a removed replica may keep none, so a lost notice is sent again on
-// a new one.
+// notifyRemoved tells a removed replica that it was removed, which raft does not. The replica's
+// current connection is being closed, since removed replicas may have none. So a lost notice is
+// sent again on a new connection.
 func (c *Cluster) notifyRemoved(s raft.Server, by string) {
 	n := removedNotice{ServerID: string(s.ID), By: by, At: time.Now().UTC()}
 	c.goRun(func() {
@@ -181,10 +182,11 @@ func (c *Cluster) notifyRemoved(s raft.Server, by string) {
 	})
 }
 
-// removedGrace is how long a replica lives on that has learned of its removal.
+// removedGrace is how long a removed replica continues after it has learned of its removal.
 const removedGrace = 300 * time.Millisecond
 
-// removedHere ends this replica for good: it remembers, so that a start is refused too.
+// removedHere stops this replica. It first stores the removal, so that a later start is refused
+// too.
 func (c *Cluster) removedHere(n removedNotice) error {
 	id := c.Identity()
 	if n.ServerID != string(id.ServerID()) {
@@ -198,7 +200,7 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	}
 	failpoint.Hit(failpoint.RemovedHere)
 	c.goRun(func() {
-		select { // answers under way go out: this replica may have been asked to remove itself
+		select { // let pending answers be sent: this replica may have been asked to remove itself
 		case <-time.After(removedGrace):
 		case <-c.ctx.Done():
 		}
@@ -207,9 +209,9 @@ func (c *Cluster) removedHere(n removedNotice) error {
 	return nil
 }
 
-// checkOwnMembership runs now and then: without a leader it asks the others whether this replica
-// was removed while it was away, or by an entry of which it never learned that it is committed; and
-// it tells them when this replica's address changed.
+// checkOwnMembership runs periodically. Without a leader it asks the other replicas whether this
+// one was removed: the removal may have happened while this replica was down, or its commit was
+// never announced here. If this replica's address changed, it announces the new one.
 func (c *Cluster) checkOwnMembership() {
 	self := c.Identity().ServerID()
 	conf := c.configuration()
@@ -246,7 +248,7 @@ func (c *Cluster) checkOwnMembership() {
 			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
 			return
 		case codeOtherCluster:
-			if c.foreignCluster.CompareAndSwap(false, true) { // once: it will not change while this process lives
+			if c.foreignCluster.CompareAndSwap(false, true) { // log it once: it cannot change while this process runs
 				c.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; wipe the data directory of this replica and join again, or correct the addresses",
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
@@ -257,13 +259,13 @@ func (c *Cluster) checkOwnMembership() {
 	}
 }
 
-// refusedBy says that a refusal is a member's own. Somebody else who sits at its address must not
-// make this replica believe that it was removed.
+// refusedBy reports whether a refusal came from the given member itself. Another process at the
+// member's address must not make this replica believe that it was removed.
 func refusedBy(err error, member raft.ServerID) bool {
 	var by interface{ RefusedBy() string }
 	return !errors.As(err, &by) || by.RefusedBy() == string(member)
 }
 
-// codeOtherCluster is what the peer transport's hello says to a replica of another cluster or
+// codeOtherCluster is the refusal by the peer transport's hello of a replica of another cluster or
 // epoch.
 const codeOtherCluster = "OTHER_CLUSTER"

@@ -13,9 +13,8 @@ type Report = raftstore.Report
 // SnapshotInfo describes one snapshot on disk.
 type SnapshotInfo = raftstore.SnapshotInfo
 
-// Check reads a data directory that no process holds, and changes nothing in it. With verify it
-// reads the snapshots' content, too. The report is filled as far as it got; the error says what is
-// wrong.
+// Check reads a data directory that no process uses, and changes nothing. With verify it also reads
+// the content of the snapshots. If it returns an error, the report covers what was read before.
 func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
 	rep, err := raftstore.Check(dataDir, verify)
 	return rep, offlineRefusal(dataDir, err)

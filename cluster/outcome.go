@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// A change of the membership may be asked for just when its leader dies: the answer is lost, and
-// nobody here can tell whether the change was made. It can be looked up: the next leader is asked
-// for the same change of the same incarnation. It makes the change, or says that it is made
-// already, or why it cannot be.
+// If the leader dies while it makes a membership change, its answer is lost, and the caller does
+// not know whether the change was made. So the caller asks the next leader for the same change of
+// the same incarnation. That leader makes the change, or answers that it was made, or why it cannot
+// be made.
 
-// outcomePause is how often the next leader is asked.
+// outcomePause is the time between two requests to the next leader.
 const outcomePause = 100 * time.Millisecond
 
-// alreadyMade is how a leader refuses a change that is made already.
+// alreadyMade has the refusal with which a leader answers a change that was already made.
 var alreadyMade = map[string]Code{"remove": CodeNoSuchReplica, "promote": CodeAlreadyVoter, "demote": CodeNotAVoter}
 
-// resolveOutcome asks for a change until its outcome is known, within ctx.
+// resolveOutcome repeats a change until its outcome is known or ctx ends.
 func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 	if s, ok := find(union(c.configuration(), c.fsm.membership()), q.ID); ok {
 		q.Server = string(s.ID)
 	}
 	first := q
-	first.Server = "" // the leader knows best whom the id names
+	first.Server = "" // the leader resolves the id itself
 	err := c.adminHere(ctx, first)
 	made, ok := alreadyMade[q.Op]
 	if !ok || q.Server == "" || q.Dry {
@@ -40,7 +40,7 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 		switch {
 		case now == nil:
 			return nil
-		case !errors.As(now, &ref): // lost again
+		case !errors.As(now, &ref): // the answer was lost again
 		case ref.Code == made:
 			return c.confirmMade(q)
 		case ref.Code != CodeNoLeader:
@@ -50,8 +50,8 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 	return fmt.Errorf("%w: no leader has answered within %s: %w", ErrUnknownOutcome, adminTimeout, err)
 }
 
-// confirmMade says that a change was made, unless another incarnation bears the id now, which may
-// be the one that was meant.
+// confirmMade returns nil if the change was made. It returns a refusal if another incarnation now
+// has the id, since the operator may have meant that one.
 func (c *Cluster) confirmMade(q adminRequest) error {
 	if s, ok := find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
 		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is no longer a member; %s has its id now", q.Server, s.ID)

@@ -9,7 +9,7 @@ import (
 	"rmd/cluster/identity"
 )
 
-// lossyPeer loses the answer to an administrative call, or the call.
+// lossyPeer loses an administrative call or its answer.
 type lossyPeer struct {
 	Peer
 	lose *atomic.Pointer[func(call func())]
@@ -24,8 +24,8 @@ func (p lossyPeer) Call(ctx context.Context, addr string, method byte, req []byt
 	return nil, io.EOF
 }
 
-// TestLeaderDiesAtAChange: who asks for a change whose leader dies before, or after, making it is
-// told the truth.
+// TestLeaderDiesAtAChange checks that a membership change succeeds if the leader dies before or
+// after it makes the change.
 func TestLeaderDiesAtAChange(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {

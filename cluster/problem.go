@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Problem says what is wrong with this replica that a person should look at, "" for nothing.
+// Problem describes what an operator should fix on this replica, or returns "".
 func (c *Cluster) Problem() string {
 	var all []string
 	if c.full.Load() {

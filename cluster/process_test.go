@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// replicaMain is a replica process: id, data directory, own address, all addresses. It prints a
-// line for each leadership it takes and lives until it is killed.
+// replicaMain runs a replica process. args are the id, the data directory, the own address and all
+// addresses. It prints a line for each leadership, and runs until it is killed.
 func replicaMain(args []string) {
 	fail := func(err error) {
 		if err != nil {
@@ -50,10 +50,10 @@ func replicaMain(args []string) {
 	for l := range c.Leadership() {
 		if l.IsLeader {
 			if c.Barrier(patience) != nil {
-				continue // deposed before its first entry was committed: another one will say so
+				continue // it lost leadership before its first entry was committed; another leader will print its line
 			}
 			fmt.Println("LEADER", l.Term)
-			for range 8 { // load, so that the survivors' logs end at different places
+			for range 8 { // load, so that the survivors' logs end at different indexes
 				go func() {
 					for {
 						if _, _, err := c.Propose(make([]byte, 200)).Wait(); err != nil {
@@ -66,13 +66,13 @@ func replicaMain(args []string) {
 	}
 }
 
-// sayAcquainted prints a line when this process has heard from all others who leads. At the birth
-// of the cluster it has its first member stand, instead of after its timers.
+// sayAcquainted prints a line when this process knows the leader and has heard from all others that
+// they hear it. In a new cluster it campaigns immediately instead of waiting for the timers.
 func (c *Cluster) sayAcquainted() {
 	for ; ; time.Sleep(10 * time.Millisecond) {
-		if c.LastIndex() == 1 { // the first membership, and nobody has led yet
+		if c.LastIndex() == 1 { // only the first membership exists, and there was no leader yet
 			c.succession.Campaign()
-			// To campaign again before this election ends would end it.
+			// another campaign would end this election
 			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 				if leader, _ := c.Leader(); leader != "" {
 					break
@@ -93,7 +93,7 @@ func (c *Cluster) sayAcquainted() {
 	}
 }
 
-// processes are three replicas, each a process.
+// processes runs three replicas, each in a process of its own.
 type processes struct {
 	t     *testing.T
 	exe   string
@@ -101,10 +101,10 @@ type processes struct {
 	dirs  []string
 	cmds  []*exec.Cmd
 	leads chan leads
-	met   chan int // ids of those who say that they are acquainted
+	met   chan int // receives a replica's number when it prints ACQUAINTED
 }
 
-// leads says that a replica took leadership.
+// leads records that a replica became leader.
 type leads struct {
 	id int
 	at time.Time
@@ -154,7 +154,7 @@ func (p *processes) run(i int) {
 	}()
 }
 
-// kill is kill -9.
+// kill kills a replica with SIGKILL.
 func (p *processes) kill(i int) {
 	if p.cmds[i] != nil {
 		_ = p.cmds[i].Process.Kill()
@@ -162,7 +162,7 @@ func (p *processes) kill(i int) {
 	}
 }
 
-// next waits for the next leadership.
+// next waits for the next leadership and returns it.
 func (p *processes) next() leads {
 	p.t.Helper()
 	select {
@@ -174,7 +174,7 @@ func (p *processes) next() leads {
 	}
 }
 
-// newest is the last leadership that was taken: survivors may stand one after the other.
+// newest returns the last leadership: several survivors may become leader one after the other.
 func (p *processes) newest(now leads) leads {
 	for {
 		select {
@@ -185,7 +185,7 @@ func (p *processes) newest(now leads) leads {
 	}
 }
 
-// acquainted waits until n processes that were started have heard from all others.
+// acquainted waits until n processes have printed ACQUAINTED.
 func (p *processes) acquainted(n int) {
 	p.t.Helper()
 	for range n {
@@ -197,8 +197,8 @@ func (p *processes) acquainted(n int) {
 	}
 }
 
-// TestKillLeaderProcess: kill -9 of the leading process under load. Its successor commits before
-// raft's own timers can have noticed anything; how long before is a benchmark's matter.
+// TestKillLeaderProcess kills the leading process under load with SIGKILL. It checks that a
+// successor commits an entry before raft's own timers expire. A benchmark measures the exact time.
 func TestKillLeaderProcess(t *testing.T) {
 	p := newProcesses(t)
 	for i := range p.cmds {

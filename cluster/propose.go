@@ -11,14 +11,15 @@ import (
 
 // Future is the outcome of a proposal.
 type Future interface {
-	// Wait blocks until the entry is applied here or will not be. index is its place in the log,
-	// resp the FSM's answer. It is called once. An FSM answer that is an error is returned as err.
-	// ErrNotLeader: surely not appended; ErrUnknownOutcome: committed later or never.
+	// Wait blocks until the entry is applied here or its failure is known. index is the entry's
+	// index, resp the FSM's answer. If the FSM's answer is an error, Wait returns it as err.
+	// ErrNotLeader means that the entry was not appended, ErrUnknownOutcome that it may be
+	// committed later or never. Wait may be called once.
 	Wait() (index uint64, resp any, err error)
 }
 
-// Propose appends an entry. It blocks while raft's leader is inside a write, so that calls of one
-// goroutine keep their order; then the Future waits for commit and apply.
+// Propose appends an entry. It blocks while raft's main loop is writing, so the proposals of one
+// goroutine keep their order. The Future waits until the entry is committed and applied.
 func (c *Cluster) Propose(entry []byte) Future {
 	switch {
 	case len(entry) > c.cfg.EntryMax:
@@ -36,16 +37,16 @@ func (c *Cluster) Propose(entry []byte) Future {
 	return &proposal{c: c, in: in, start: start, f: in.raft.Apply(entry, c.enqueueTimeout())}
 }
 
-// enqueueTimeout is how long raft's leader may be busy before a proposal is refused.
+// enqueueTimeout is how long a proposal may wait for raft's main loop before it is refused.
 func (c *Cluster) enqueueTimeout() time.Duration { return max(time.Second, 2*c.cfg.Election) }
 
-// done is a proposal that was refused here.
+// done is a Future that was refused before raft got the entry.
 type done struct{ err error }
 
 // Wait returns the refusal.
 func (d done) Wait() (uint64, any, error) { return 0, nil, d.err }
 
-// proposal is one in raft's hands.
+// proposal is a Future of an entry that was passed to raft.
 type proposal struct {
 	c     *Cluster
 	in    *instance
@@ -53,7 +54,7 @@ type proposal struct {
 	f     raft.ApplyFuture
 }
 
-// Wait reads both of the future's places for errors: raft's and the FSM's.
+// Wait checks both errors of raft's future: its own and the FSM's response.
 func (p *proposal) Wait() (uint64, any, error) {
 	err := p.in.await(context.Background(), p.f)
 	p.c.commits.proposalEnded(err == nil)
@@ -68,7 +69,7 @@ func (p *proposal) Wait() (uint64, any, error) {
 	return p.f.Index(), resp, nil
 }
 
-// outcome says what an error of an applied future means for the entry.
+// outcome translates an error of raft's future into what it means for the entry.
 func (c *Cluster) outcome(f raft.Future, err error) error {
 	switch {
 	case errors.Is(err, raft.ErrLeadershipTransferInProgress):
@@ -80,7 +81,8 @@ func (c *Cluster) outcome(f raft.Future, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 }
 
-// Barrier waits until everything before it is applied here. Only the leader can.
+// Barrier waits until this replica has applied all earlier entries. It fails unless this replica
+// leads.
 func (c *Cluster) Barrier(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
@@ -92,7 +94,7 @@ func (c *Cluster) Barrier(timeout time.Duration) error {
 	return nil
 }
 
-// observe hands a measurement on.
+// observe reports a measurement.
 func (c *Cluster) observe(what Measure, d time.Duration) {
 	if c.cfg.Observe != nil {
 		c.cfg.Observe(what, d)

@@ -11,20 +11,20 @@ import (
 
 // hashicorp/raft #503 (v1.8.0, replication.go: heartbeat; raft.go: dispatchLogs).
 //
-// Library: heartbeats do not touch the disk, so a leader inside a write that does not return stays
-// leader. Its main loop, which could hand leadership over, is inside the write.
-// Guard: after Config.HungGiveUp the transport mutes entries and heartbeats, and the voter with the
-// longest log is told to start an election; raft itself follows when the write returns. After
-// Config.HungExit the replica ends.
+// Library: heartbeats do not touch the disk, so a leader whose write does not return stays leader.
+// Its main loop, which could transfer leadership, is blocked by the write.
+// Guard: after Config.HungGiveUp the transport stops entries and heartbeats, and tells the voter
+// with the longest log to start an election. Raft itself follows when the write returns. After
+// Config.HungExit the replica stops.
 // Test: TestTrap503, TestSlowDiskComesBack; in jepsen-lite/sim TestTrap503, TestTrap503Library.
 // Delete when: a leader steps down while a write does not return; TestTrap503Library fails then.
 
-// watchInterval is how often the disk is looked at; small against the limits it watches.
+// watchInterval is the time between two checks of the disk. It is small compared to HungGiveUp.
 const watchInterval = 250 * time.Millisecond
 
-// watchDisk looks at the age of writes until the cluster closes. When this process itself stood
-// still (SIGSTOP, a paused machine), the disk is not to blame: a tick that comes late takes its
-// lateness off the writes' ages.
+// watchDisk checks the age of writes until the cluster closes. If this process itself was stopped
+// (SIGSTOP, a paused machine), the disk is not at fault: the delay of a late tick is subtracted
+// from the age of the writes.
 func (c *Cluster) watchDisk() {
 	t := time.NewTicker(watchInterval)
 	defer t.Stop()
@@ -59,8 +59,8 @@ func (c *Cluster) watchDisk() {
 	}
 }
 
-// giveUpLeadership tells the voter with the longest log to start an election. It goes past raft,
-// whose main loop may be inside a write that does not return.
+// giveUpLeadership tells the voter with the longest log to start an election. It bypasses raft,
+// whose main loop may be blocked by a write.
 func (c *Cluster) giveUpLeadership() {
 	in := c.current()
 	if in.raft.State() != raft.Leader {

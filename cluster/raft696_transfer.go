@@ -11,19 +11,20 @@ import (
 
 // hashicorp/raft #696 (v1.8.0, raft.go: leaderLoop, leadershipTransfer).
 //
-// Library: after a transfer that was interrupted and a re-election, or a transfer to a follower
-// whose goroutine has just ended, a leader refuses everything with "leadership transfer in
-// progress", for ever.
-// Guard: a refusal while no transfer of ours runs, that lasts longer than two election timeouts and
-// is asked again meanwhile, ends with a restart of raft in place.
+// Library: after an interrupted transfer and a re-election, or after a transfer to a follower whose
+// goroutine has just ended, the leader refuses everything with "leadership transfer in progress",
+// forever.
+// Guard: raft is restarted in place if it refuses requests for longer than two election timeouts
+// although none of our transfers runs.
 // Test: TestTrap696; in jepsen-lite/sim TestTrap696, TestTrap696Library.
 // Delete when: the library ends a transfer with its term; TestTrap696Library fails then.
 
-// transferGate knows our own transfers and since when the library refuses because of one.
+// transferGate counts our own transfers, and knows since when the library refuses requests although
+// none of them runs.
 type transferGate struct {
 	mu      sync.Mutex
 	running int
-	since   time.Time // first refusal while none of ours ran
+	since   time.Time // the first such refusal; zero if there is none
 }
 
 func (g *transferGate) begin() {
@@ -39,7 +40,7 @@ func (g *transferGate) end() {
 	g.running--
 }
 
-// refused records a refusal.
+// refused records that the library refused a request because of a transfer.
 func (g *transferGate) refused(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,14 +55,14 @@ func (g *transferGate) clear() {
 	g.since = time.Time{}
 }
 
-// suspect returns since when refusals lack a reason.
+// suspect returns since when the library refuses requests without a transfer of ours, or zero.
 func (g *transferGate) suspect() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.since
 }
 
-// watchTransfer restarts raft in place when it refuses everything for a transfer that nobody runs.
+// watchTransfer restarts raft in place if it refuses requests because of a transfer that has ended.
 func (c *Cluster) watchTransfer() {
 	t := time.NewTicker(max(c.cfg.Election/2, 10*time.Millisecond))
 	defer t.Stop()
@@ -86,7 +87,7 @@ func (c *Cluster) watchTransfer() {
 	}
 }
 
-// stillRefuses asks raft with a barrier.
+// stillRefuses reports whether raft refuses a barrier because of a transfer.
 func (c *Cluster) stillRefuses() bool {
 	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.Election)
 	defer cancel()

@@ -8,22 +8,23 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// hashicorp/raft #697, on the way of the log (v1.8.0, raft.go: installSnapshot). The other parts
-// are in raftstore/raft697_monotonic.go and rafttransport/raft697_snapshot.go.
+// hashicorp/raft #697, the part that concerns the log (v1.8.0, raft.go: installSnapshot). The other
+// parts are in raftstore/raft697_monotonic.go and rafttransport/raft697_snapshot.go.
 //
-// Library: when a snapshot clears the log, it still believes in the last log entry from before. A
-// follower whose divergent tail reached past the snapshot, or to its very end, is sent the snapshot
-// again for ever.
-// Guard: raft is restarted in place, over the cleared log, when it believes in entries that are
-// gone, or when the same snapshot was installed twice. A log behind the snapshot that differs from
-// the leader's is dropped by such a restart too.
+// Library: when a snapshot clears the log, raft keeps the cleared log's last entry in memory. If a
+// follower's divergent tail reached past the snapshot, or exactly to its end, the leader sends the
+// snapshot again and again, forever.
+// Guard: raft is restarted in place, with the cleared log, if it still remembers entries that are
+// gone, or if the same snapshot was installed twice. Such a restart also drops a log after the
+// snapshot that differs from the leader's.
 // Test: TestTrap697, TestTrap697Library, TestOlderSnapshot, TestDropsNoOtherLog; in jepsen-lite/sim
 // TestTrap697, TestTrap697Library.
 // Delete when: installSnapshot sets the last log entry with the snapshot; TestTrap697Library fails
 // then.
 
-// dropLog drops the log that ends with an entry, by a restart in place. A log that ends otherwise
-// by then is another one: a snapshot has cleared it, and it holds what was acknowledged since.
+// dropLog restarts raft in place and drops the log whose last entry is tail. If the log has another
+// last entry by then, the restart keeps it: a snapshot has replaced the log, and the new one
+// contains acknowledged entries.
 func (c *Cluster) dropLog(tail raft.Log) {
 	if !c.dropping.CompareAndSwap(false, true) {
 		return
@@ -35,14 +36,14 @@ func (c *Cluster) dropLog(tail raft.Log) {
 	})
 }
 
-// takeDivergent says, once, whether the log is the one to be dropped.
+// takeDivergent reports whether the log is the one to be dropped. It does so once.
 func (c *Cluster) takeDivergent() bool {
 	tail := c.divergent.Swap(nil)
 	last, term := c.stores.Logs.Tail()
 	return tail != nil && tail.Index == last && tail.Term == term
 }
 
-// installWatch counts how often the same snapshot was installed.
+// installWatch counts how often the same snapshot was installed in succession.
 type installWatch struct {
 	mu    sync.Mutex
 	index uint64
@@ -55,7 +56,8 @@ const (
 	installWindow  = 10 * time.Minute
 )
 
-// repeated notes one install and says whether it was the same one too often.
+// repeated records an installation. It reports whether the same snapshot was installed
+// installRepeats times within installWindow.
 func (w *installWatch) repeated(index uint64, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,16 +73,18 @@ func (w *installWatch) repeated(index uint64, now time.Time) bool {
 	return true
 }
 
-// believesInTail says whether raft still remembers a last log entry that is not before the snapshot
-// which has cleared the log, and is not the snapshot's own last entry.
+// believesInTail reports whether raft still remembers a last log entry after the snapshot's end, or
+// one with the snapshot's last index and another term. index and term are those of the snapshot,
+// which has cleared the log.
 func (in *instance) believesInTail(index, term uint64) bool {
 	stats := in.raft.Stats()
-	last, _ := strconv.ParseUint(stats["last_log_index"], 10, 64) // the library's own numbers
+	last, _ := strconv.ParseUint(stats["last_log_index"], 10, 64) // the library formats these itself
 	of, _ := strconv.ParseUint(stats["last_log_term"], 10, 64)
 	return last > index || last == index && of != term
 }
 
-// snapshotInstalled is called before the leader hears that a snapshot was installed here.
+// snapshotInstalled is called when a snapshot was installed here, before the leader gets the
+// answer.
 func (c *Cluster) snapshotInstalled(index, term uint64) {
 	c.counters.installs.Add(1)
 	c.observe(MeasureInstall, 0)

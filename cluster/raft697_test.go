@@ -12,10 +12,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestOlderSnapshot: a follower's log holds nothing but a divergent tail behind its
-// newest snapshot, and the new leader's newest snapshot is older, or the same. The
-// follower must catch up, its state must not go back, and no snapshot may be sent
-// over and over.
+// TestOlderSnapshot checks a follower whose log contains only a divergent tail after its newest
+// snapshot, while the new leader's newest snapshot is older or the same. The follower must catch
+// up, its state must not go back, and the leader must not send snapshots repeatedly.
 func TestOlderSnapshot(t *testing.T) {
 	for _, same := range []bool{false, true} {
 		t.Run(fmt.Sprintf("same %v", same), func(t *testing.T) {
@@ -84,8 +83,9 @@ func TestOlderSnapshot(t *testing.T) {
 	}
 }
 
-// TestLateInstallOfBarrier: a snapshot may end with an entry that the FSM is not told of, and that
-// the log does not have any more: it is here, and what is behind it must not be cleared.
+// TestLateInstallOfBarrier checks that a snapshot which ends with a barrier counts as applied,
+// although the FSM does not get barriers and the log no longer has the entry. Otherwise a late
+// installation of the snapshot would clear the log after it.
 func TestLateInstallOfBarrier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, func(c *Config) { c.Trailing = 0 })
@@ -106,8 +106,8 @@ func TestLateInstallOfBarrier(t *testing.T) {
 	})
 }
 
-// TestDropsNoOtherLog: a log that was found to be divergent is dropped by a restart in place, and
-// one that took its place before that is not.
+// TestDropsNoOtherLog checks that a restart in place drops a log that was found divergent, but not
+// a log that has replaced it in the meantime.
 func TestDropsNoOtherLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -127,7 +127,7 @@ func TestDropsNoOtherLog(t *testing.T) {
 	})
 }
 
-// slowSnaps is a store of snapshots in which finishing one takes until it is released.
+// slowSnaps is a snapshot store that can delay the end of a snapshot until it is released.
 type slowSnaps struct {
 	raft.SnapshotStore
 	begun, release chan struct{} // nil while the store is not slow
@@ -152,8 +152,8 @@ func (k slowSink) Close() error {
 	return k.SnapshotSink.Close()
 }
 
-// TestInstallBesideOwnSnapshot: a follower takes a snapshot, and its disk is slow; meanwhile it
-// receives a newer one. The snapshot that raft believes in must not go back.
+// TestInstallBesideOwnSnapshot checks that raft's snapshot index does not go back if a follower
+// with a slow disk receives a newer snapshot while it takes its own.
 func TestInstallBesideOwnSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestInstallBesideOwnSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.net.heal()
-		time.Sleep(5 * time.Second) // the newer one is on its way, or here
+		time.Sleep(5 * time.Second) // the newer snapshot is being sent, or was received
 		close(release)
 		time.Sleep(30 * time.Second)
 		list, err := f.c.SnapshotList()

@@ -10,22 +10,22 @@ import (
 	"rmd/cluster/raftstore"
 )
 
-// Work-around W10: entries that do not decode (v1.8.0, configuration.go: DecodeConfiguration, which
-// panics).
+// Work-around W10: entries that cannot be decoded (v1.8.0, configuration.go: DecodeConfiguration,
+// which panics).
 //
-// Library: it stores what a leader sends. Every replica has to apply what is committed, so an entry
-// that nobody understands stops them all, at every start again; a membership that does not decode
-// panics.
-// Guard: entries are read where they enter: the leader's before they are proposed, a follower's
-// before they are stored and acknowledged. Those that a follower holds already pass. A leader that
-// sends nonsense finds no majority for it, and the others go on.
+// Library: it stores whatever a leader sends. Every replica must apply committed entries, so an
+// entry that no replica can decode stops all of them, at every start. A membership that cannot be
+// decoded causes a panic.
+// Guard: a leader checks entries before it proposes them, a follower before it stores and
+// acknowledges them. Entries that a follower has already stored pass. A leader that sends invalid
+// entries finds no majority for them, and the other replicas continue.
 // Test: raft_w10_undecodable_test.go.
 // Delete when: never for commands. For memberships: when the library returns an error.
 
-// ErrBadEntry is returned for a proposal that replicas could not apply; it was not appended.
+// ErrBadEntry is the error of a proposal that replicas cannot apply. It was not appended.
 var ErrBadEntry = errors.New("replicas cannot apply the entry")
 
-// verifyEntries judges the entries of a request to append.
+// verifyEntries checks the entries of an AppendEntries request.
 func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
 	for i, e := range q.Entries {
 		if e == nil || e.Index != q.PrevLogEntry+uint64(i)+1 {
@@ -38,15 +38,15 @@ func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
 	return nil
 }
 
-// holds says whether this replica has stored an entry already. The library passes over such an
-// entry. To refuse it would keep an older program on newer data from ever learning what is
-// committed, and so from stopping at what it does not know.
+// holds reports whether this replica has already stored an entry. The library skips such entries.
+// If they were refused, an older program with newer data would never learn what is committed, and
+// so would not stop at the entry that it does not know.
 func (c *Cluster) holds(e *raft.Log) bool {
 	var stored raft.Log
 	return c.stores.Logs.GetLog(e.Index, &stored) == nil && stored.Term == e.Term
 }
 
-// verifyEntry judges one entry.
+// verifyEntry checks one entry.
 func (c *Cluster) verifyEntry(t raft.LogType, data []byte) error {
 	switch t {
 	case raft.LogNoop, raft.LogBarrier:
@@ -62,7 +62,7 @@ func (c *Cluster) verifyEntry(t raft.LogType, data []byte) error {
 	return fmt.Errorf("unknown entry type %d", t)
 }
 
-// verifyConfiguration judges an encoded membership.
+// verifyConfiguration checks an encoded membership.
 func verifyConfiguration(data []byte) error {
 	conf, err := raftstore.DecodeConfiguration(data)
 	switch {
@@ -81,10 +81,10 @@ func verifyConfiguration(data []byte) error {
 	return nil
 }
 
-// badPause is the least time between two log lines about entries that are refused.
+// badPause is the least time between two log lines about refused entries.
 const badPause = time.Minute
 
-// verifyReceived judges a request of Raft's. It logs a refusal at most once per badPause.
+// verifyReceived checks a Raft request. It logs a refusal at most once per badPause.
 func (c *Cluster) verifyReceived(cmd any) error {
 	err := verifyRequest(c, cmd)
 	if now := time.Now().UnixNano(); err != nil {
@@ -95,7 +95,7 @@ func (c *Cluster) verifyReceived(cmd any) error {
 	return err
 }
 
-// verifyRequest judges what a request of Raft's wants to have stored.
+// verifyRequest checks what a Raft request asks this replica to store.
 func verifyRequest(c *Cluster, cmd any) error {
 	switch q := cmd.(type) {
 	case *raft.AppendEntriesRequest:

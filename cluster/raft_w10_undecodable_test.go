@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestBadEntriesAreRefused: a leader sends entries that nobody could apply, or that the library
-// panics at. Followers refuse them before they are stored, and the cluster goes on. The leader does
+// TestBadEntriesAreRefused checks that followers refuse entries that no replica can apply, or that
+// make the library panic, before they store them, and that the cluster continues. The leader does
 // not propose such an entry itself.
 func TestBadEntriesAreRefused(t *testing.T) {
 	t.Parallel()
@@ -75,9 +75,9 @@ func TestBadEntriesAreRefused(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 }
 
-// TestHeldEntriesAreNotRefused: an older program may find entries in its log that it does not know.
-// If the leader sends them again, because the answer was lost, it takes them and learns by the same
-// request that they are committed.
+// TestHeldEntriesAreNotRefused checks that a replica accepts an entry that it has already stored
+// although it does not know it. The leader sends it again if the answer was lost, and the request
+// tells the replica that the entry is committed.
 func TestHeldEntriesAreNotRefused(t *testing.T) {
 	t.Parallel()
 	var older atomic.Bool

@@ -9,14 +9,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Work-around W11: a restore that fails half way (v1.8.0, raft.go: restoreUserSnapshot; fsm.go).
+// Work-around W11: a restore that fails midway (v1.8.0, raft.go: restoreUserSnapshot; fsm.go).
 //
-// Library: it panics when the FSM cannot restore a user's snapshot.
-// Guard: the data is read and verified to its end before raft sees a byte.
+// Library: it panics if the FSM cannot restore a user's snapshot.
+// Guard: the whole snapshot is read and verified before raft gets it.
 // Test: TestUserSnapshotRestore.
-// Delete when: a failed restore is an error that leaves the state as it was.
+// Delete when: a failed restore returns an error and leaves the state unchanged.
 
-// RestoreSnapshot replaces the state of the whole cluster. Only the leader can.
+// RestoreSnapshot replaces the state of the whole cluster. It fails unless this replica leads.
 func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if !c.IsLeader() {
 		return ErrNotLeader
@@ -46,7 +46,7 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	}
 	in := c.current()
 	done := make(chan error, 1)
-	go func() { // the library's call cannot be cancelled; it ends with raft
+	go func() { // the library's call cannot be cancelled; it ends when raft stops
 		done <- in.raft.Restore(&raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: meta.Index, Term: meta.Term, Size: size}, f, adminTimeout)
 	}()
 	select {
@@ -59,7 +59,7 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 		return nil
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return fmt.Errorf("%w: restore snapshot: %w", ErrNotLeader, err)
-	case errors.Is(err, raft.ErrLeadershipLost): // the leader had the snapshot, and the others may get it
+	case errors.Is(err, raft.ErrLeadershipLost): // this leader has stored the snapshot, and other replicas may receive it
 		return fmt.Errorf("%w: restore snapshot: %w", ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("restore snapshot: %w", err)

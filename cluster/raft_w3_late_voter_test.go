@@ -10,9 +10,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// lateVoter makes a cluster of two voters and a third that is promoted while one of the first two
-// is cut off. It returns the leader that did it, the new voter, and the one that has not heard of
-// it.
+// lateVoter makes a cluster of two voters and promotes a third while one of the two is cut off. It
+// returns the leader that promoted it, the promoted voter, and the voter that was cut off.
 func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 	t.Helper()
 	var conf raft.Configuration
@@ -32,7 +31,7 @@ func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 	if _, _, err := old.c.Propose([]byte("x")).Wait(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond) // all have it
+	time.Sleep(200 * time.Millisecond) // until all replicas have the entry
 	s.net.isolate(s.addr(away), true, true)
 	if err := old.c.current().raft.AddVoter(raft.ServerID(promoted.id+".0"), s.addr(promoted), 0, time.Minute).Error(); err != nil {
 		t.Fatal(err)
@@ -47,8 +46,8 @@ func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 	return old, promoted, away
 }
 
-// TestLateVoter: two of three voters are up, and one of them has not heard that the other one
-// votes. The library refuses such a candidate; it must win all the same.
+// TestLateVoter checks that a promoted voter wins an election with the vote of a replica that does
+// not know of the promotion. The library refuses such a candidate.
 func TestLateVoter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -73,14 +72,14 @@ func TestLateVoter(t *testing.T) {
 	})
 }
 
-// TestLateVoterCampaigns: the same when it stands at once, as by crash detection, which asks no
-// vote before.
+// TestLateVoterCampaigns is like TestLateVoter, but the candidate campaigns at once, without
+// pre-votes, as after crash detection.
 func TestLateVoterCampaigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 2, nil)
 		old, promoted, away := lateVoter(t, s)
 		s.stop(old)
-		time.Sleep(10 * time.Second) // who was cut off knows no leader any more
+		time.Sleep(10 * time.Second) // until the replica that was cut off knows no leader
 		s.net.heal()
 		if promoted.c.IsLeader() || away.c.IsLeader() {
 			t.Fatal("one leads without the other's vote")
@@ -94,20 +93,19 @@ func TestLateVoterCampaigns(t *testing.T) {
 	})
 }
 
-// hungSnaps is a snapshot store whose disk hangs.
+// hungSnaps is a snapshot store whose Create hangs.
 type hungSnaps struct {
 	raft.SnapshotStore
 	release chan struct{}
 }
 
-// Create waits.
 func (h hungSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, tr raft.Transport) (raft.SnapshotSink, error) {
 	<-h.release
 	return h.SnapshotStore.Create(v, index, term, conf, confIndex, tr)
 }
 
-// TestSnapshotIsBounded: who asks for a snapshot of a disk that hangs waits as long as he said, the
-// next one too, and the disk's return is no harm.
+// TestSnapshotIsBounded checks that SnapshotWithin ends with its context while the disk hangs, also
+// for a second caller, and that snapshots work again when the disk recovers.
 func TestSnapshotIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// put commits entries and returns the index of the last.
+// put commits n entries and returns the index of the last one.
 func (s *simCluster) put(l *simReplica, n int) (index uint64) {
 	s.t.Helper()
 	for range n {
@@ -19,12 +19,11 @@ func (s *simCluster) put(l *simReplica, n int) (index uint64) {
 	return index
 }
 
-// TestReturnAfterAbsence: a replica that was away for minutes has all entries within a second of
-// its start, whether it takes them from the log or needs a snapshot first. (The library alone takes
-// up to ten.)
+// TestReturnAfterAbsence checks that a replica which was down for minutes has all entries within a
+// second of its start, with and without a snapshot. (The library alone takes up to ten seconds.)
 func TestReturnAfterAbsence(t *testing.T) {
 	for _, bySnapshot := range []bool{false, true} {
-		for shift := range 4 { // of its return against the library's clock
+		for shift := range 4 { // of its return relative to the library's pauses
 			synctest.Test(t, func(t *testing.T) { returnAfter(t, bySnapshot, 5*time.Minute+time.Duration(shift)*2*time.Second) })
 		}
 	}
@@ -63,11 +62,11 @@ func returnAfter(t *testing.T, bySnapshot bool, absence time.Duration) {
 	}
 }
 
-// TestReturnOfSpace: a follower whose disk was full, and without which nothing can be committed,
-// has all entries soon after there is space, however long that took. (The library alone takes up to
-// ten seconds.)
+// TestReturnOfSpace checks that a follower whose disk was full has all entries soon after there is
+// space, no matter how long the disk was full. Nothing can be committed without this follower. (The
+// library alone takes up to ten seconds.)
 func TestReturnOfSpace(t *testing.T) {
-	for shift := range 4 { // of the return against the library's clock
+	for shift := range 4 { // of its return relative to the library's pauses
 		synctest.Test(t, func(t *testing.T) {
 			full := map[string]*atomic.Bool{"a": {}, "b": {}, "c": {}}
 			s := newSimCluster(t, 7, func(c *Config) {
@@ -80,7 +79,7 @@ func TestReturnOfSpace(t *testing.T) {
 					return c.DiskReserve, nil
 				}
 			})
-			s.net.lossless = true // a lost call takes ten seconds, too
+			s.net.lossless = true // a lost call would also take ten seconds
 			s.boot()
 			defer s.stopAll()
 			l := s.leader(nil)
@@ -107,7 +106,7 @@ func TestReturnOfSpace(t *testing.T) {
 			full[other.id].Store(false)
 			start := time.Now()
 			for other.c.AppliedIndex() < index {
-				if time.Since(start) > 2*time.Second { // of which one may pass before it looks
+				if time.Since(start) > 2*time.Second { // up to one second passes before the replica checks its disk
 					t.Fatalf("%s after there was space it has %d of %d entries", time.Since(start), other.c.AppliedIndex(), index)
 				}
 				time.Sleep(10 * time.Millisecond)

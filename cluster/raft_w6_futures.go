@@ -8,15 +8,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Work-around W6: futures without an end (v1.8.0, future.go: deferError; api.go: Shutdown).
+// Work-around W6: futures that never end (v1.8.0, future.go: deferError; api.go: Shutdown).
 //
-// Library: it never answers futures that sit in its queues when it shuts down. A caller
-// that waits for one waits for ever.
-// Guard: every future has a field, ShutdownCh, that most leave nil. await sets it.
-// Test: TestStopOn, which holds that this works with the pinned version.
+// Library: it does not answer the futures in its queues when it shuts down. A caller that waits for
+// one waits forever.
+// Guard: every future has a field ShutdownCh, which is nil for most. await sets it.
+// Test: TestStopOn, which checks that this works with the library's current version.
 // Delete when: Shutdown answers every future.
 
-// await waits for one of the library's futures, for ctx and for the end of the instance.
+// await waits for a future until ctx or the instance ends.
 func (in *instance) await(ctx context.Context, f raft.Future) error {
 	stop := make(chan struct{})
 	merged, cancel := context.WithCancel(ctx)
@@ -34,7 +34,8 @@ func (in *instance) await(ctx context.Context, f raft.Future) error {
 }
 
 // stopOn makes a future end with raft.ErrRaftShutdown when stop is closed. It sets the field before
-// the one goroutine that waits reads it. Errors that are no real futures have no such field.
+// the future's only waiter reads it. It returns false for values without this field, such as the
+// library's error futures.
 func stopOn(f raft.Future, stop chan struct{}) bool {
 	v := reflect.ValueOf(f)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
@@ -48,5 +49,6 @@ func stopOn(f raft.Future, stop chan struct{}) bool {
 	return true
 }
 
-// enqueued says that raft took what the future stands for; otherwise it is a bare error.
+// enqueued reports whether raft accepted the request. Otherwise the library returns an error value
+// instead of a pointer.
 func enqueued(f raft.Future) bool { return reflect.ValueOf(f).Kind() == reflect.Pointer }

@@ -11,14 +11,14 @@ import (
 // Work-around W7: leadership that non-voters confirm (v1.8.0, raft.go: verifyLeader;
 // replication.go: heartbeat).
 //
-// Library: VerifyLeader counts non-voters, and answers to heartbeats that were sent before the
-// question.
-// Guard: the voters are asked for their term over the peer transport. A majority still in this term
-// means that no later leader had been elected when the question was asked.
+// Library: VerifyLeader counts non-voters. It also counts answers to heartbeats that were sent
+// before it was called.
+// Guard: this replica asks the voters for their term over the peer transport. If a majority is
+// still in this term, no later leader had been elected when the question was sent.
 // Test: TestVerifyNeedsMajority; S3 of jepsen-lite/sim.
-// Delete when: VerifyLeader counts voters only, and only answers to later heartbeats.
+// Delete when: VerifyLeader counts only voters, and only answers to later heartbeats.
 
-// VerifyLeader asks the other voters whether this replica still leads.
+// VerifyLeader returns nil if the voters confirm that this replica still leads.
 func (c *Cluster) VerifyLeader() error {
 	ctx, cancel := context.WithTimeout(c.ctx, c.enqueueTimeout())
 	defer cancel()
@@ -26,8 +26,8 @@ func (c *Cluster) VerifyLeader() error {
 	return c.verify(ctx, in, in.raft.CurrentTerm())
 }
 
-// verify makes sure that no later leader was elected before this call. Without a peer, in
-// simulations, the library's VerifyLeader must do, or a barrier when there are non-voters.
+// verify returns nil if no later leader was elected before this call. Without a peer, in
+// simulations, it uses the library's VerifyLeader, or a barrier if there are non-voters.
 func (c *Cluster) verify(ctx context.Context, in *instance, term uint64) error {
 	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
 		return ErrNotLeader
@@ -52,7 +52,7 @@ func (c *Cluster) mapVerify(err error) error {
 	return nil
 }
 
-// verifyTerm counts voters that are in term.
+// verifyTerm asks the voters for their term. It returns nil if a majority is still in term.
 func (c *Cluster) verifyTerm(ctx context.Context, in *instance, conf raft.Configuration, term uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

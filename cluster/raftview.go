@@ -8,7 +8,7 @@ import (
 	"rmd/cluster/rafttransport"
 )
 
-// raftView is this replica as the transport and the succession see it.
+// raftView gives the transport and the succession access to this replica.
 type raftView struct{ c *Cluster }
 
 // Running implements rafttransport.Replica.
@@ -26,9 +26,9 @@ func (v raftView) LeaderKnown() bool {
 	return leader != ""
 }
 
-// Applied implements rafttransport.Replica. A snapshot may end with a barrier or a no-op, of which
-// only raft knows that it is applied: the FSM is not told. After a restart in place the state may
-// be ahead of raft.
+// Applied implements rafttransport.Replica. A snapshot may end with a barrier or a no-op. Raft does
+// not pass these to the FSM, so only raft knows that they are applied. After a restart in place the
+// state may be ahead of raft.
 func (v raftView) Applied() uint64 {
 	return max(v.c.fsm.applied.Load(), v.c.current().raft.AppliedIndex())
 }
@@ -63,8 +63,8 @@ func (v raftView) Configuration() raft.Configuration { return v.c.configuration(
 // Header implements rafttransport.Replica.
 func (v raftView) Header() raft.RPCHeader { return v.c.header() }
 
-// Authorize implements rafttransport.Replica. Without a peer, in a simulation, every request is
-// taken.
+// Authorize implements rafttransport.Replica. Without a peer, in a simulation, it accepts every
+// request.
 func (v raftView) Authorize(request any) error {
 	if v.c.peer == nil {
 		return nil
@@ -92,7 +92,7 @@ func (v raftView) LogRolledBack(follower raft.ServerID, r rafttransport.Rollback
 	v.c.quarantine(follower, r)
 }
 
-// leads says whether this replica leads in a term.
+// leads reports whether this replica leads in a term.
 func (c *Cluster) leads(term uint64) bool {
 	in := c.current()
 	return in != nil && in.raft.State() == raft.Leader && in.raft.CurrentTerm() == term

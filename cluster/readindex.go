@@ -13,8 +13,8 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// AppliedIndex is the highest index whose effect is in the FSM. No-ops and barriers have none, so
-// they count as applied when all before them is.
+// AppliedIndex returns the highest index whose effect is in the FSM. No-ops and barriers have no
+// effect: they count as applied as soon as all entries before them are.
 func (c *Cluster) AppliedIndex() uint64 {
 	at := c.fsm.applied.Load()
 	for handed := c.current().raft.AppliedIndex(); at < handed; at++ {
@@ -26,9 +26,9 @@ func (c *Cluster) AppliedIndex() uint64 {
 	return at
 }
 
-// WaitApplied waits until everything up to index is applied here.
+// WaitApplied waits until all entries up to index are applied here.
 func (c *Cluster) WaitApplied(ctx context.Context, index uint64) error {
-	const poll = 5 * time.Millisecond // a trailing no-op wakes nobody
+	const poll = 5 * time.Millisecond // no signal follows the application of a trailing no-op
 	for {
 		moved := c.fsm.moved()
 		if c.AppliedIndex() >= index {
@@ -49,10 +49,10 @@ func (c *Cluster) WaitApplied(ctx context.Context, index uint64) error {
 	}
 }
 
-// readBatcher lets all who wait while one verification runs share the next one.
+// readBatcher makes all callers that wait while one verification runs share the next one.
 type readBatcher struct {
 	mu   sync.Mutex
-	next *readBatch // collects callers; nil when none waits
+	next *readBatch // collects callers; nil if none waits
 	busy bool
 }
 
@@ -62,9 +62,9 @@ type readBatch struct {
 	err   error
 }
 
-// ReadIndex returns an index such that a state which has applied it is at least as new as the call:
-// the leader's commit index, after the leader made sure that it led when the call came. A follower
-// asks the leader. The caller then waits with WaitApplied.
+// ReadIndex returns an index for a linearizable read: after WaitApplied with this index, the state
+// is at least as new as the call. The index is the leader's commit index, after the leader has
+// verified that it still led when the call arrived. A follower asks the leader.
 func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
 	if c.IsLeader() {
 		return c.readIndexHere(ctx)
@@ -77,7 +77,7 @@ func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
-	if err != nil { // it may not lead any more: ask again
+	if err != nil { // the leader may have lost leadership: the caller may try again
 		return 0, fmt.Errorf("read index from the leader: %w: %w", ErrNotLeader, err)
 	}
 	if len(b) != 8 {
@@ -86,19 +86,19 @@ func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// Confirm returns when it is sure that this replica led in a term when it was called. Calls share
+// Confirm returns nil if this replica led in a term when Confirm was called. Concurrent calls share
 // verifications, as reads do.
 func (c *Cluster) Confirm(ctx context.Context, term uint64) error {
 	if _, err := c.readIndexHere(ctx); err != nil {
 		return err
 	}
-	if c.Term() != term { // terms only rise: what was verified is this one, or it is over
+	if c.Term() != term { // terms only rise: the verified term is this one, or it is over
 		return ErrNotLeader
 	}
 	return nil
 }
 
-// readIndexHere joins the next batch, and runs it when nobody does.
+// readIndexHere joins the next batch. It starts runReads if that is not running.
 func (c *Cluster) readIndexHere(ctx context.Context) (uint64, error) {
 	r := &c.reads
 	r.mu.Lock()
@@ -121,7 +121,7 @@ func (c *Cluster) readIndexHere(ctx context.Context) (uint64, error) {
 	}
 }
 
-// runReads verifies one batch after the other until none waits.
+// runReads verifies one batch after the other until no caller waits.
 func (c *Cluster) runReads() {
 	r := &c.reads
 	for {
@@ -141,8 +141,8 @@ func (c *Cluster) runReads() {
 	}
 }
 
-// verifiedIndex takes the commit index first and verifies leadership after, so that the index is
-// at least as new as the moment the verification began.
+// verifiedIndex reads the commit index and then verifies leadership. So the index is at least as
+// new as the start of the verification.
 func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 	in := c.current()
 	term := in.raft.CurrentTerm()
@@ -157,8 +157,8 @@ func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 	return index, nil
 }
 
-// awaitTermCommit waits until an entry of this term is committed: before, a new leader's commit
-// index may be older than what was acknowledged.
+// awaitTermCommit waits until an entry of this term is committed. Before that, a new leader's
+// commit index may be older than entries that were acknowledged.
 func (c *Cluster) awaitTermCommit(ctx context.Context, in *instance, term uint64) error {
 	for {
 		noop, noopTerm := c.stores.Logs.LastNoop()

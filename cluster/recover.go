@@ -16,9 +16,10 @@ import (
 	"rmd/cluster/raftstore"
 )
 
-// RecoverPeer is one member of the cluster after a recovery, in the library's form of peers.json.
+// RecoverPeer is one member of the cluster after a recovery, in the format of the library's
+// peers.json.
 type RecoverPeer struct {
-	ID       string `json:"id"` // ID, or ID.INCARNATION for a survivor other than this one
+	ID       string `json:"id"` // ID, or ID.INCARNATION for another survivor
 	Address  string `json:"address"`
 	NonVoter bool   `json:"non_voter"`
 }
@@ -50,17 +51,17 @@ func ParsePeers(b []byte) ([]RecoverPeer, error) {
 	return ps, nil
 }
 
-// RecoverOptions are what Recover needs beside the directory and the members.
+// RecoverOptions configures Recover.
 type RecoverOptions struct {
-	// FSM is empty; snapshot and log are applied to it.
+	// FSM is empty. Recover applies the snapshot and the log to it.
 	FSM raft.FSM
-	// Verify reads a snapshot through. Nil: checksums only.
+	// Verify reads a snapshot and checks it. Nil checks only the checksums.
 	Verify func(io.Reader) error
-	// RaiseEpoch rewrites the snapshot with the next epoch. Nil: the snapshot stays as it is.
+	// RaiseEpoch writes the snapshot with the next epoch to out. Nil keeps the snapshot as it is.
 	RaiseEpoch func(snapshot io.Reader, out io.Writer) error
-	// Alive says whether somebody answers at an address. Nil: whether a connection can be made.
+	// Alive reports whether a process answers at an address. Nil tries to connect.
 	Alive func(addr string) bool
-	// By is who recovers, for the audit.
+	// By names who recovers, for the audit log.
 	By string
 	// Dry only checks.
 	Dry bool
@@ -70,16 +71,16 @@ type RecoverOptions struct {
 type RecoverReport struct {
 	Index   uint64 `json:"index"` // of the new snapshot
 	Term    uint64 `json:"term"`
-	Applied uint64 `json:"applied"` // entries of the log that went into it
-	// Unknown are entries whose commit cannot be proven from this disk.
+	Applied uint64 `json:"applied"` // log entries that the snapshot includes
+	// Unknown is the number of entries that may not have been committed.
 	Unknown uint64 `json:"unknown"`
 	Epoch   uint64 `json:"epoch"`
 }
 
-// Recover makes a cluster of the given members out of one survivor's disk, when the majority is
-// gone for good. It applies the whole log into a fresh snapshot and raises the epoch, so that
-// replicas of before are refused. It is refused while a listed member answers or a process holds
-// the directory.
+// Recover makes a cluster of the given members from the disk of one survivor. It is for the case
+// that the majority is lost permanently. It applies the whole log, writes a new snapshot and raises
+// the epoch, so that replicas of the earlier epoch are refused. It is refused while a listed member
+// answers or a process uses the directory.
 func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
 	if o.FSM == nil {
 		return RecoverReport{}, errors.New("recover: the FSM is missing")
@@ -101,7 +102,7 @@ func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverRepo
 	return rep, errors.Join(err, st.Close(), d.Close(err == nil && !o.Dry))
 }
 
-// alive asks the option or the network.
+// alive reports whether a process answers at an address.
 func alive(o RecoverOptions, addr string) bool {
 	if o.Alive != nil {
 		return o.Alive(addr)
@@ -114,7 +115,7 @@ func alive(o RecoverOptions, addr string) bool {
 	return true
 }
 
-// recoverIn does the work in an open directory.
+// recoverIn does the work of Recover in an open directory.
 func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
 	found, err := st.Inspect()
 	if err != nil {
@@ -152,8 +153,8 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 	return rep, err
 }
 
-// recoveredMembers makes the membership; this replica keeps its incarnation and must be a voter in
-// it.
+// recoveredMembers returns the new membership. This replica keeps its incarnation and must be a
+// voter.
 func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configuration, error) {
 	var conf raft.Configuration
 	self := false
@@ -192,7 +193,7 @@ func applyAll(st *raftstore.Stores, found *raftstore.StartReport, fsm raft.FSM, 
 			return err
 		}
 		if l.Type == raft.LogCommand {
-			_ = fsm.Apply(&l) // a refusal by the FSM is its answer, as it was then
+			_ = fsm.Apply(&l) // a refusal by the FSM is part of its normal result
 		}
 		rep.Applied++
 	}
@@ -200,7 +201,7 @@ func applyAll(st *raftstore.Stores, found *raftstore.StartReport, fsm raft.FSM, 
 	return nil
 }
 
-// writeRecovered writes the fresh snapshot.
+// writeRecovered writes the new snapshot.
 func writeRecovered(st *raftstore.Stores, conf raft.Configuration, o RecoverOptions, rep RecoverReport, dir string) error {
 	snap, err := o.FSM.Snapshot()
 	if err != nil {
@@ -236,19 +237,19 @@ func writeRecovered(st *raftstore.Stores, conf raft.Configuration, o RecoverOpti
 	return sink.Close()
 }
 
-// fileSink takes what an FSM persists.
+// fileSink is a raft.SnapshotSink that writes to a temporary file.
 type fileSink struct{ *os.File }
 
-// ID is the file's name.
+// ID returns the file's name.
 func (f fileSink) ID() string { return f.Name() }
 
-// Close leaves the file open for its reader.
+// Close leaves the file open, so that it can be read.
 func (f fileSink) Close() error { return nil }
 
 // Cancel does nothing: the file is temporary.
 func (f fileSink) Cancel() error { return nil }
 
-// RecoveryNoted forgets Identity.Recovered, once the audit has it.
+// RecoveryNoted clears Identity.Recovered, after the audit log has recorded the recovery.
 func (c *Cluster) RecoveryNoted() error {
 	return c.dir.Update(func(i *identity.Identity) { i.Recovered = nil })
 }

@@ -61,7 +61,7 @@ func TestCheckAndRecover(t *testing.T) {
 	}
 	put(t, []*replica{l}, 3)
 
-	// A lost replica with its old disk is a stranger; a fresh one joins.
+	// A replica of the earlier epoch, with its old disk, is refused. A fresh replica can join.
 	other.start()
 	time.Sleep(500 * time.Millisecond)
 	if id, _ := other.c.Leader(); id != "" {
@@ -93,7 +93,7 @@ func TestRecoverEmpty(t *testing.T) {
 	}
 }
 
-// TestDigestMinorityStops: a replica whose state differs is stopped with 74, the others go on.
+// TestDigestMinorityStops checks that a replica whose state differs stops with exit code 74.
 func TestDigestMinorityStops(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) {
@@ -110,7 +110,7 @@ func TestDigestMinorityStops(t *testing.T) {
 		}
 	})
 	inStep(t, rs, put(t, rs, 5))
-	time.Sleep(200 * time.Millisecond) // some comparisons of equal states
+	time.Sleep(200 * time.Millisecond) // enough for some comparisons of equal states
 	l := leader(t, rs)
 	var bad *replica
 	for _, r := range rs {

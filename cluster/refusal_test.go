@@ -13,8 +13,8 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// TestJoinAgain: a replica whose answer was lost asks again, and gets the role of its token, not a
-// lesser one because the token could not be checked for a moment.
+// TestJoinAgain checks that a replica which repeats its join gets the role of its token. If the
+// token cannot be checked at the moment, the join fails; the replica must not get a lesser role.
 func TestJoinAgain(t *testing.T) {
 	t.Parallel()
 	var fails atomic.Bool
@@ -56,7 +56,7 @@ func TestJoinRefusals(t *testing.T) {
 		c.Level = 3
 		c.CheckToken = func(tok, by string, dry bool) (string, error) {
 			if !strings.HasPrefix(by, "rm") || dry && tok == "bad" {
-				return identity.RoleNonvoter, nil // a dry run only looks
+				return identity.RoleNonvoter, nil // a dry run only checks
 			}
 			return identity.RoleNonvoter, tokens[tok]
 		}
@@ -80,10 +80,10 @@ func TestJoinRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, patience, "rm2 has state", rm2.c.hasState)
-	stranger := newReplica(t, "rm7", level(3)).start() // it has no more than a certificate
+	stranger := newReplica(t, "rm7", level(3)).start() // a replica that has only a certificate
 	_, err := ask[none](t.Context(), stranger.srv, lead.addr, methodAdmin, adminRequest{Op: "remove", ID: "rm2"})
 	wantRefusal(t, err, CodeNoSuchReplica)
-	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3} // the first answer was lost
+	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3} // as if the first answer was lost
 	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, again); err != nil || r.Role != identity.RoleNonvoter {
 		t.Fatalf("%+v %v", r, err)
 	}
@@ -99,7 +99,7 @@ func TestJoinRefusals(t *testing.T) {
 	other.c.identify()
 	wantRefusal(t, join(other, "good"), CodeClusterIDDiffers)
 
-	// Role nonvoter: autopilot leaves it alone, by hand it may be promoted.
+	// Autopilot does not promote a replica with the role of a non-voter. An operator can.
 	time.Sleep(400 * time.Millisecond)
 	if len(voters(lead.c.configuration())) != 1 {
 		t.Fatal("a replica let in as non-voter was promoted")
@@ -110,8 +110,8 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), CodePeerUnreachable)
 }
 
-// TestJoinAskedAgain loses the answer to a join: who asks again is told the role of its token, or
-// it would never be promoted.
+// TestJoinAskedAgain checks that a replica whose first answer was lost gets the role of its token
+// when it repeats the join. Otherwise it would never be promoted.
 func TestJoinAskedAgain(t *testing.T) {
 	t.Parallel()
 	lead := newReplica(t, "rm1", func(c *Config) {
@@ -129,8 +129,8 @@ func TestJoinAskedAgain(t *testing.T) {
 	eventually(t, patience, "rm2 votes", func() bool { return len(voters(lead.c.configuration())) == 2 })
 }
 
-// TestJoinIsCommitted: a leader that has let a replica in and cannot commit it does not say so when
-// it is asked again.
+// TestJoinIsCommitted checks that a leader which cannot commit a join does not confirm it, also
+// when the join is repeated.
 func TestJoinIsCommitted(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
@@ -188,12 +188,12 @@ func TestChangeRefusals(t *testing.T) {
 	for _, err := range []error{f.c.Promote("rm9", 0), f.c.Demote("rm9"), f.c.Remove("rm9", false), f.c.Remove(f.id+".before", true), f.c.Transfer("rm9")} {
 		wantRefusal(t, err, CodeNoSuchReplica)
 	}
-	whole := string(g.c.Identity().ServerID()) // ID.INCARNATION: this one and no other
+	whole := string(g.c.Identity().ServerID()) // ID.INCARNATION names only this incarnation
 	wantRefusal(t, f.c.Promote(g.id, 0), CodeAlreadyVoter)
 	if err := l.c.Demote(g.id); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(400 * time.Millisecond) // autopilot must not promote it again
+	time.Sleep(400 * time.Millisecond) // time in which autopilot must not promote it again
 	wantRefusal(t, l.c.Demote(g.id), CodeNotAVoter)
 	wantRefusal(t, f.c.Transfer(g.id), CodeNotAVoter)
 	g.stop()
@@ -202,7 +202,7 @@ func TestChangeRefusals(t *testing.T) {
 	eventually(t, patience, "promotion by hand", func() bool {
 		err := f.c.Promote(g.id, 0)
 		var r *Refusal
-		return err == nil || errors.As(err, &r) && r.Code == CodeAlreadyVoter // a first try's answer was lost
+		return err == nil || errors.As(err, &r) && r.Code == CodeAlreadyVoter // the answer to an earlier try was lost
 	})
 	inStep(t, rs, put(t, rs, 2))
 
@@ -226,8 +226,8 @@ func TestChangeRefusals(t *testing.T) {
 	wantRefusal(t, l.c.Demote(l.id), CodeWouldLeaveNoVoter)
 	wantRefusal(t, l.c.Transfer(""), CodeNotHealthy)
 
-	// The removed one comes back with its old disk: it is told so, and stops.
-	g.tweak = fastTimers // how often it asks why nobody leads goes by them
+	// The removed replica returns with its old disk. It learns that it was removed, and stops.
+	g.tweak = fastTimers // the interval of its questions depends on them
 	if err := g.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -241,11 +241,11 @@ func TestChangeRefusals(t *testing.T) {
 	}
 }
 
-// TestRemovedUnheard removes a replica that the notice never reaches: it has the entry that removes
-// it, but nobody tells it that the entry is committed.
+// TestRemovedUnheard removes a replica that does not get the notice. The replica has the entry that
+// removes it, but does not learn that the entry is committed.
 func TestRemovedUnheard(t *testing.T) {
 	t.Parallel()
-	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // it asks the others by them
+	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // the interval of the replica's questions depends on them
 	l := leader(t, rs)
 	f := rs[0]
 	if f == l {
@@ -280,7 +280,7 @@ func TestNotCaughtUp(t *testing.T) {
 	if err := l.c.Demote(f.id); err != nil {
 		t.Fatal(err)
 	}
-	f.c.transport.RefuseEntries(true) // it hears the leader but takes nothing
+	f.c.transport.RefuseEntries(true) // the replica hears the leader but refuses entries
 	put(t, []*replica{l}, 120)
 	r := wantRefusal(t, l.c.Promote(f.id, 0), CodeNotCaughtUp)
 	if !strings.Contains(r.What, "entries behind") || !strings.Contains(r.Do, "--max-lag") {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// useUp takes all file descriptors of the process but some, until it is told to give them back.
+// useUp lowers the limit of file descriptors and opens all but a given number of them. giveBack
+// closes them and restores the limit.
 func useUp(t *testing.T, but int) (giveBack func()) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -52,8 +53,9 @@ func useUp(t *testing.T, but int) (giveBack func()) {
 	return giveBack
 }
 
-// TestNoDescriptorLeft: a leader without file descriptors commits on and does not stop; its
-// snapshot waits, whatever step of it fails, and leaves nothing behind.
+// TestNoDescriptorLeft checks that a leader without file descriptors continues to commit. Its
+// snapshot fails or succeeds, depending on how many descriptors are free, and leaves no unfinished
+// files.
 func TestNoDescriptorLeft(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	leadAlone(t, r)
@@ -87,7 +89,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 	}
 }
 
-// TestRestartWithoutDescriptors: raft is restarted in place as soon as there are descriptors again.
+// TestRestartWithoutDescriptors checks that a restart of raft in place waits for file descriptors.
 func TestRestartWithoutDescriptors(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	leadAlone(t, r)

@@ -20,7 +20,7 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// simReplica is one replica of a simulated cluster; its stores play the disk.
+// simReplica is one replica of a simulated cluster. Its in-memory stores represent the disk.
 type simReplica struct {
 	id    string
 	logs  raft.LogStore
@@ -31,7 +31,7 @@ type simReplica struct {
 	fatal chan exitcode.Error
 }
 
-// simCluster is a cluster in virtual time. It must be made inside a bubble.
+// simCluster is a cluster in virtual time. It must be created inside a synctest bubble.
 type simCluster struct {
 	t    *testing.T
 	net  *simNet
@@ -69,7 +69,7 @@ func (s *simCluster) start(r *simReplica) {
 	r.c = c
 }
 
-// boot starts all and writes the first membership.
+// boot starts all replicas and writes the first membership.
 func (s *simCluster) boot() {
 	var conf raft.Configuration
 	for _, r := range s.rs {
@@ -90,10 +90,10 @@ func (s *simCluster) stopAll() {
 	for _, r := range s.rs {
 		s.stop(r)
 	}
-	time.Sleep(time.Minute) // late timers
+	time.Sleep(time.Minute) // for timers that are still running
 }
 
-// leader waits for a leader other than not.
+// leader waits for a leader other than not, and returns it.
 func (s *simCluster) leader(not *simReplica) *simReplica {
 	for range 3000 {
 		time.Sleep(10 * time.Millisecond)
@@ -107,8 +107,7 @@ func (s *simCluster) leader(not *simReplica) *simReplica {
 	return nil
 }
 
-// yielder holds library goroutines back at its log lines and metrics, in the windows where they
-// race.
+// yielder delays the library's goroutines at log lines and metrics, to provoke race conditions.
 type yielder struct {
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -153,7 +152,7 @@ func (l yieldLog) With(...any) hclog.Logger { return l }
 
 func (l yieldLog) Named(n string) hclog.Logger {
 	if n == "raft" {
-		return l // only the library is held back
+		return l // only the library is delayed
 	}
 	return namedLog(l)
 }
@@ -162,7 +161,7 @@ func (yieldLog) StandardLogger(*hclog.StandardLoggerOptions) *log.Logger {
 	return log.New(io.Discard, "", 0)
 }
 
-// namedLog is our own code's logger; the one it hands to raft yields.
+// namedLog is the logger of our own code. The logger that it returns for raft yields.
 type namedLog struct{ hclog.Logger }
 
 func (l namedLog) Named(n string) hclog.Logger {
@@ -182,9 +181,9 @@ func (*yieldSink) IncrCounter([]string, float32) { yields.yield() }
 
 func (*yieldSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { yields.yield() }
 
-// TestTrap695 simulates cuts and slow goroutines over many seeds. With the guard no seed may show
-// two leaders of one term or states that differ. RMD_SIM_SEEDS sets the number of seeds; with
-// RMD_SIM_FASTPATH=1 the guard is taken away, and then some seed must.
+// TestTrap695 simulates network partitions and slow goroutines with many seeds. With the
+// work-around no seed may show two leaders of one term, or states that differ. RMD_SIM_SEEDS sets
+// the number of seeds. With RMD_SIM_FASTPATH=1 the work-around is off, and some seed must fail.
 func TestTrap695(t *testing.T) {
 	seeds, fast := 12, os.Getenv("RMD_SIM_FASTPATH") == "1"
 	if n, err := strconv.Atoi(os.Getenv("RMD_SIM_SEEDS")); err == nil {
@@ -212,7 +211,7 @@ func TestTrap695(t *testing.T) {
 	}
 }
 
-// run695 runs one seed for three virtual minutes and returns what went wrong.
+// run695 runs one seed for three virtual minutes. It returns what went wrong, or "".
 func run695(t *testing.T, seed int64, fast bool) (msg string) {
 	synctest.Test(t, func(t *testing.T) {
 		yields.set(rand.New(rand.NewSource(seed + 99)))
@@ -260,7 +259,8 @@ func run695(t *testing.T, seed int64, fast bool) (msg string) {
 	return msg
 }
 
-// differ compares the digests after every index that two replicas applied.
+// differ compares the digests of all replicas after every index that two of them have applied. It
+// returns a description of a difference, or "".
 func differ(rs []*simReplica) string {
 	for i, a := range rs {
 		for _, b := range rs[:i] {
@@ -282,8 +282,9 @@ func differ(rs []*simReplica) string {
 	return ""
 }
 
-// divergentTail makes the state of trap 697: a follower whose stored tail was never committed is
-// sent a snapshot that ends inside it, or at its end. It returns that follower and the leader.
+// divergentTail produces the state of hashicorp/raft #697: the leader sends a snapshot to a
+// follower whose uncommitted tail reaches beyond the snapshot, or exactly to its end. It returns
+// that follower and the leader.
 func divergentTail(t *testing.T, s *simCluster, atEnd bool) (old, now *simReplica) {
 	s.boot()
 	old = s.leader(nil)
@@ -350,12 +351,12 @@ func leavesDivergentTail(t *testing.T, atEnd bool) {
 	})
 }
 
-// TestTrap697Library shows that the library alone sends the snapshot for ever.
+// TestTrap697Library shows that the library alone sends the snapshot again and again.
 func TestTrap697Library(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, func(c *Config) { c.Trailing = 0 })
 		old, _ := divergentTail(t, s, false)
-		// The follower goes on without our stores and without restarts.
+		// The follower runs the library without our stores and without restarts.
 		s.net.crash(s.addr(old))
 		_ = old.c.Close()
 		bare := raft.NewInmemStore()
@@ -391,7 +392,8 @@ func TestTrap697Library(t *testing.T) {
 	})
 }
 
-// TestTrap696: a transfer whose request hangs leaves the leader refusing everything.
+// TestTrap696 checks that raft is restarted in place after a transfer whose request hangs. Until
+// then the leader refuses everything.
 func TestTrap696(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
@@ -411,7 +413,7 @@ func TestTrap696(t *testing.T) {
 		if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || !errors.Is(err, ErrNotLeader) {
 			t.Fatalf("got %v: does the scenario still show the trap?", err)
 		}
-		time.Sleep(4 * time.Second) // 2 election timeouts, and an election
+		time.Sleep(4 * time.Second) // two election timeouts, and an election
 		if n := l.c.Stats().Restarts; n != 1 {
 			t.Errorf("%d restarts in place", n)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// simNet is a network in virtual time: each message is copied through its wire encoding, delayed by
-// a drawn latency, sometimes lost, and cut between chosen hosts.
+// simNet is a network in virtual time. It encodes and decodes each message, delays it by a random
+// time, sometimes loses it, and can cut connections between hosts.
 type simNet struct {
 	mu        sync.Mutex
 	rng       *rand.Rand
@@ -21,14 +21,14 @@ type simNet struct {
 	cut       map[[2]raft.ServerAddress]bool
 	installs  int
 	lossless  bool
-	transfers chan struct{} // when set, TimeoutNow waits for it
+	transfers chan struct{} // if set, TimeoutNow waits for it
 }
 
 func newSimNet(seed int64) *simNet {
 	return &simNet{rng: rand.New(rand.NewSource(seed)), hosts: map[raft.ServerAddress]*simHost{}, cut: map[[2]raft.ServerAddress]bool{}}
 }
 
-// simHost is one host's end, a raft.Transport.
+// simHost is the raft.Transport of one host.
 type simHost struct {
 	net  *simNet
 	addr raft.ServerAddress
@@ -56,7 +56,7 @@ func (n *simNet) crash(addr raft.ServerAddress) {
 	}
 }
 
-// isolate cuts a host off, in one or both directions.
+// isolate cuts off a host in one or both directions.
 func (n *simNet) isolate(addr raft.ServerAddress, in, out bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,7 +76,7 @@ func (n *simNet) heal() {
 	clear(n.cut)
 }
 
-// hop draws the fate of one message.
+// hop draws the delay of one message, and whether it arrives.
 func (n *simNet) hop(a, b raft.ServerAddress) (time.Duration, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,7 +102,7 @@ func simCopy(dst, src any) error {
 	return codec.NewDecoder(&b, &codec.MsgpackHandle{}).Decode(dst)
 }
 
-// call sends one request and waits for its answer.
+// call sends one request and waits for the answer.
 func (h *simHost) call(to raft.ServerAddress, in, msg, out any, data io.Reader) error {
 	end := time.Now().Add(simTimeout)
 	if data != nil {
@@ -157,7 +157,8 @@ func (h *simHost) call(to raft.ServerAddress, in, msg, out any, data io.Reader) 
 	return errSimTimeout
 }
 
-// fastPath does what the library's network transport does with a heartbeat when it has a handler.
+// fastPath passes a heartbeat to the heartbeat handler, if there is one, as the library's network
+// transport does.
 func (h *simHost) fastPath(msg any, answer chan raft.RPCResponse) bool {
 	a, ok := msg.(*raft.AppendEntriesRequest)
 	if !ok || a.Term == 0 || a.PrevLogEntry != 0 || a.PrevLogTerm != 0 || len(a.Entries) != 0 || a.LeaderCommitIndex != 0 {
@@ -211,7 +212,7 @@ func (h *simHost) SetHeartbeatHandler(f func(raft.RPC)) {
 	h.hb = f
 }
 
-// countInstalls returns how many snapshots were sent.
+// countInstalls returns the number of snapshots that were sent.
 func (n *simNet) countInstalls() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

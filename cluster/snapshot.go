@@ -10,18 +10,18 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// snapshotTimeout bounds a snapshot that nobody bounds otherwise.
+// snapshotTimeout bounds Snapshot.
 const snapshotTimeout = time.Minute
 
-// Snapshot is SnapshotWithin for those who have no context.
+// Snapshot is SnapshotWithin with a timeout of one minute.
 func (c *Cluster) Snapshot() error {
 	ctx, cancel := context.WithTimeout(c.ctx, snapshotTimeout)
 	defer cancel()
 	return c.SnapshotWithin(ctx)
 }
 
-// SnapshotWithin takes a snapshot now. Nothing new to take is no error. It waits no longer than
-// ctx, whatever the disk does; a snapshot under way then may still come into being.
+// SnapshotWithin takes a snapshot now. It returns nil if there is nothing new to take. It returns
+// when ctx ends, even if the disk hangs; the snapshot may then still be finished.
 func (c *Cluster) SnapshotWithin(ctx context.Context) error {
 	err := c.takeSnapshot(ctx)
 	if err == nil || errors.Is(err, raft.ErrNothingNewToSnapshot) {
@@ -30,9 +30,9 @@ func (c *Cluster) SnapshotWithin(ctx context.Context) error {
 	return fmt.Errorf("take snapshot: %w", err)
 }
 
-// takeSnapshot asks raft for one. The library takes the request only when the one before is
-// written, and its call cannot be cancelled: the goroutine of a disk that hangs stays, but never
-// more than one.
+// takeSnapshot asks raft for a snapshot. The library accepts the request only after the previous
+// snapshot is written, and the call cannot be cancelled. If the disk hangs, the goroutine remains,
+// but never more than one.
 func (c *Cluster) takeSnapshot(ctx context.Context) error {
 	select {
 	case c.snapshots <- struct{}{}:
@@ -70,7 +70,7 @@ func (c *Cluster) SnapshotList() ([]SnapshotInfo, error) {
 	return out, nil
 }
 
-// OpenSnapshot opens one for reading; its checksum was compared.
+// OpenSnapshot opens a snapshot for reading. The store has compared its checksum.
 func (c *Cluster) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
 	m, r, err := c.stores.Snapshots.Open(id)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Cluster) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
 	return SnapshotInfo{ID: m.ID, Index: m.Index, Term: m.Term, Size: m.Size}, r, nil
 }
 
-// snapshotMade is called after each finished snapshot, made or received.
+// snapshotMade is called after each finished snapshot, whether it was taken here or received.
 func (c *Cluster) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
 	c.stores.Logs.StoredBytes(true)
 	c.counters.snapshots.Add(1)
@@ -87,8 +87,8 @@ func (c *Cluster) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
 	c.observe(MeasureSnapshot, took)
 }
 
-// watchSnapshotBytes takes a snapshot when the log has grown by SnapshotBytes: the library counts
-// entries only.
+// watchSnapshotBytes takes a snapshot when the log has grown by SnapshotBytes. The library counts
+// only entries.
 func (c *Cluster) watchSnapshotBytes() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()

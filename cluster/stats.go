@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// counters are events since the start.
+// counters counts events since the start.
 type counters struct {
 	elections, snapshots, installs, restarts, crashes atomic.Uint64
 	snapshotAt                                        atomic.Int64
 }
 
-// Stats is what /metrics shows of this replica.
+// Stats contains what /metrics shows of the Raft part of this replica.
 type Stats struct {
 	State          string        `json:"state"`
 	Term           uint64        `json:"term"`
@@ -20,11 +20,11 @@ type Stats struct {
 	LastIndex      uint64        `json:"last_index"`
 	FirstIndex     uint64        `json:"first_index"`
 	LastContact    time.Duration `json:"last_contact"` // -1: never
-	Elections      uint64        `json:"elections"`    // leaderships taken here
+	Elections      uint64        `json:"elections"`    // how often this replica became leader
 	Snapshots      uint64        `json:"snapshots"`
 	Installs       uint64        `json:"installs"`     // snapshots received
 	Restarts       uint64        `json:"restarts"`     // of raft in place
-	Crashes        uint64        `json:"crashes"`      // of leaders, seen by their closed connection
+	Crashes        uint64        `json:"crashes"`      // deaths of leaders that this replica detected
 	SnapshotAge    time.Duration `json:"snapshot_age"` // -1: none since the start
 	WriteAge       time.Duration `json:"write_age"`    // of the oldest write in flight
 	DiskFree       uint64        `json:"disk_free"`
@@ -32,7 +32,7 @@ type Stats struct {
 	StoreFreeBytes int64         `json:"store_free_bytes"`
 }
 
-// Stats returns the counters and positions of this replica.
+// Stats returns the counters and indexes of this replica.
 func (c *Cluster) Stats() Stats {
 	first, _ := c.stores.Logs.FirstIndex()
 	i := c.info()

@@ -7,16 +7,16 @@ import (
 	"rmd/cluster/succession"
 )
 
-// Raft's own detection needs a long timeout in these tests: a leader that is elected
-// sooner was elected by crash detection.
+// soonerThanTimers is shorter than raft's own detection in these tests. A leader that is elected
+// sooner was elected because of crash detection.
 const soonerThanTimers = calm * 2 / 3
 
-// roundsMax is how often a crash is tried until three were found by it.
+// roundsMax is the maximum number of crashes until crash detection must have found three.
 const roundsMax = 10
 
-// TestCrashDetection: the end of the leader's process makes a new leader long before any timer.
-// (Not always on a busy machine: who cannot dial within a quarter of a second has no proof, and the
-// timers decide. Without crash detection it is never sooner.)
+// TestCrashDetection checks that the end of the leader's process leads to a new leader long before
+// any timer expires. On a busy machine this may fail in some rounds: a replica that cannot dial
+// within a quarter of a second has no proof of the death, and the timers decide.
 func TestCrashDetection(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
@@ -31,7 +31,7 @@ func TestCrashDetection(t *testing.T) {
 		left := without(rs, l)
 		term := l.c.Term()
 		start := time.Now()
-		_ = l.srv.Close() // what the kernel does with a killed process
+		_ = l.srv.Close() // as the kernel does with a killed process
 		eventually(t, patience, "a new leader", func() bool {
 			return left[0].c.IsLeader() && left[0].c.Term() > term || left[1].c.IsLeader() && left[1].c.Term() > term
 		})
@@ -46,7 +46,8 @@ func TestCrashDetection(t *testing.T) {
 	}
 }
 
-// TestLostConnectionDeposesNobody: all connections of the leader are cut, its port stays open.
+// TestLostConnectionDeposesNobody cuts all connections of the leader and leaves its port open. The
+// leader must stay.
 func TestLostConnectionDeposesNobody(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
@@ -67,7 +68,7 @@ func TestLostConnectionDeposesNobody(t *testing.T) {
 	inStep(t, rs, put(t, rs, 5))
 }
 
-// staysLeader looks on for a while.
+// staysLeader checks for a time d that l stays leader in the same term.
 func staysLeader(t *testing.T, l *replica, term uint64, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -77,14 +78,15 @@ func staysLeader(t *testing.T, l *replica, term uint64, d time.Duration) {
 	}
 }
 
-// promptPeer is a peer on which every status has just arrived, or none ever does. A Succession
-// waits for the others for milliseconds only, which a busy machine may need for one status.
+// promptPeer is a Peer whose statuses always appear to have just arrived, or never arrive if it is
+// deaf. A Succession waits only milliseconds for statuses, and a busy machine may need longer for
+// one.
 type promptPeer struct {
 	Peer
 	deaf bool
 }
 
-// LastStatus is the newest status, as if it had just arrived.
+// LastStatus returns the newest status, as if it had just arrived.
 func (p promptPeer) LastStatus(id string) ([]byte, time.Time) {
 	if p.deaf {
 		return nil, time.Time{}
@@ -93,8 +95,9 @@ func (p promptPeer) LastStatus(id string) ([]byte, time.Time) {
 	return b, time.Now()
 }
 
-// TestDoubtHoldsBack: a replica with a false proof (a firewall that refuses) does not depose a
-// leader that another voter says it still hears. One that hears nobody's word goes by its proof.
+// TestDoubtHoldsBack checks that a replica with a false proof of death (a firewall that refuses
+// connections) does not depose a leader that another voter still hears. A replica that gets no
+// status acts on its proof.
 func TestDoubtHoldsBack(t *testing.T) {
 	t.Parallel()
 	for _, deaf := range []bool{false, true} {
@@ -114,9 +117,9 @@ func TestDoubtHoldsBack(t *testing.T) {
 	}
 }
 
-// TestFalseProofIsForgotten: a leader that tells that it leads is believed again after a false
-// proof, which may be of an earlier process of it. Who goes on to say that it is gone hears no
-// leader, for as long as the term lasts.
+// TestFalseProofIsForgotten checks that a replica withdraws a false proof of death when the leader
+// reports that it leads. Otherwise it would report until the end of the term that it hears no
+// leader.
 func TestFalseProofIsForgotten(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
@@ -136,10 +139,10 @@ func TestFalseProofIsForgotten(t *testing.T) {
 	put(t, rs, 5)
 }
 
-// calmPeer is a peer on which nobody says that it hears a leader: every proof counts.
+// calmPeer is a Peer on which no replica reports that it hears a leader, so every proof counts.
 type calmPeer struct{ Peer }
 
-// LastStatus is the newest status without that word.
+// LastStatus returns the newest status with HearsLeader set to false.
 func (p calmPeer) LastStatus(id string) ([]byte, time.Time) {
 	b, _ := p.Peer.LastStatus(id)
 	if have, ok := succession.DecodeStatus(b); ok {
@@ -149,9 +152,9 @@ func (p calmPeer) LastStatus(id string) ([]byte, time.Time) {
 	return b, time.Now()
 }
 
-// TestShorterLogRequestsElection: the only one with proof cannot win. It brings down the leader
-// with its first try, and has the one with the longer log stand then, instead of ending that one's
-// elections until all timers are over.
+// TestShorterLogRequestsElection checks the case that the only replica with a proof of death has
+// the shorter log and cannot win. Its first campaign deposes the leader. Then it must tell the
+// voter with the longer log to campaign, instead of interrupting that voter's elections.
 func TestShorterLogRequestsElection(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Peer = calmPeer{c.Peer} })
@@ -170,15 +173,14 @@ func TestShorterLogRequestsElection(t *testing.T) {
 	eventually(t, soonerThanTimers, "the one with the longer log leads", other.c.IsLeader)
 }
 
-// TestCampaignFromCandidate: a candidate that lost stands again at once instead of sitting out its
-// timer.
+// TestCampaignFromCandidate checks that a candidate that lost can campaign again at once.
 func TestCampaignFromCandidate(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
 	for _, r := range rs {
 		r.stop()
 	}
-	a := rs[0].start() // alone: it can only be a candidate
+	a := rs[0].start() // without the others it can only become a candidate
 	a.c.succession.Campaign()
 	eventually(t, soonerThanTimers, "candidate", func() bool { return a.c.current().raft.State().String() == "Candidate" })
 	term := a.c.Term()
@@ -186,8 +188,9 @@ func TestCampaignFromCandidate(t *testing.T) {
 	eventually(t, soonerThanTimers, "a higher term", func() bool { return a.c.Term() >= term+2 })
 }
 
-// TestRestartedLeaderIsNotDeposed: the leader's process dies and comes back at once. The next
-// leader, itself or another, ends the search for a successor. (A search lasts three timeouts when nothing ends it.)
+// TestRestartedLeaderIsNotDeposed kills the leader's process and restarts it at once. The next
+// leader, the same replica or another, must end the search for a successor. (Otherwise a search
+// lasts three timeouts.)
 func TestRestartedLeaderIsNotDeposed(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)

@@ -12,10 +12,11 @@ import (
 	"rmd/internal/thousands"
 )
 
-// Transfer hands leadership to a voter; "" means the one that is furthest.
+// Transfer transfers leadership to a voter. "" means the voter with the longest log.
 func (c *Cluster) Transfer(id string) error { return c.admin(adminRequest{Op: "transfer", ID: id}) }
 
-// transferHere checks the target, hands over and waits until this replica no longer leads.
+// transferHere checks the target, transfers leadership and waits until this replica no longer
+// leads.
 func (c *Cluster) transferHere(ctx context.Context, id string) error {
 	in := c.current()
 	var f raft.Future
@@ -60,7 +61,8 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 	return nil
 }
 
-// awaitTarget gives the target some seconds to have all that is committed now.
+// awaitTarget waits up to patientTimeout until the target's log has everything that is committed
+// now.
 func (c *Cluster) awaitTarget(ctx context.Context, s raft.Server, id string) error {
 	want := c.CommitIndex()
 	var lag uint64
@@ -83,7 +85,7 @@ func (c *Cluster) awaitTarget(ctx context.Context, s raft.Server, id string) err
 	}
 }
 
-// header is raft's, for requests made here.
+// header returns raft's header for a request of this replica.
 func (c *Cluster) header() raft.RPCHeader {
 	id := c.Identity().ServerID()
 	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: c.network.EncodePeer(id, c.network.LocalAddr())}

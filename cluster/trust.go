@@ -10,10 +10,11 @@ import (
 	"rmd/cluster/identity"
 )
 
-// levelProofs is the feature level from which on every replica proves who it is.
+// levelProofs is the feature level from which every replica proves its identity.
 const levelProofs = 3
 
-// verifyName says whether a replica may use its name, by the key that it has shown; nil for none.
+// verifyName checks that a replica may use its name. key is the key that the replica has proved to
+// own, or nil.
 func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
 	if c.peer == nil || !c.peer.Proves() {
 		return nil
@@ -40,12 +41,12 @@ func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error 
 	return nil
 }
 
-// allProve says that every replica of the cluster can prove who it is.
+// allProve reports whether every replica of the cluster can prove its identity.
 func (c *Cluster) allProve() bool {
 	return c.cfg.FeatureLevel == nil || c.cfg.FeatureLevel() >= levelProofs
 }
 
-// pinKey keeps the first key of a member.
+// pinKey stores the first key of a member whose incarnation names no key.
 func (c *Cluster) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
 	text, other := hex.EncodeToString(key), false
 	err := c.dir.Update(func(i *identity.Identity) {
