@@ -2,18 +2,18 @@ package main
 
 import "fmt"
 
-// Exit codes, with the meaning that they have for rmd.
+// Exit codes, with the same meanings as those of rmd.
 const (
 	exitOK          = 0
-	exitFailure     = 1 // it could not be started
+	exitFailure     = 1 // the run could not start
 	exitUsage       = 2
 	exitNotFound    = 3 // no such scenario
 	exitRefused     = 8 // the directory is not empty
 	exitCheckFailed = 9
 )
 
-// failure is what a command ends with when it is not done: a stable code, one sentence of what, one
-// of what to do.
+// failure is the error of a command: a stable code, one sentence that says what is wrong, and one
+// that says what to do.
 type failure struct {
 	exit           int
 	code, what, do string

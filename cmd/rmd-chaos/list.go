@@ -57,7 +57,7 @@ func list(_ context.Context, c *call) error {
 	return nil
 }
 
-// probe tries what this machine offers to faults.
+// probe checks which faults this machine can inject.
 func probe() (harness.Offer, error) {
 	dir, err := os.MkdirTemp("", "rmd-chaos-*")
 	if err != nil {
@@ -76,7 +76,7 @@ func table(w io.Writer, head string, rows func(io.Writer)) error {
 	return t.Flush()
 }
 
-// short writes 3m, not 3m0s.
+// short formats 3m0s as 3m.
 func short(d time.Duration) string {
 	text := d.String()
 	for _, whole := range []string{"m0s", "h0m"} {
@@ -87,7 +87,8 @@ func short(d time.Duration) string {
 	return text
 }
 
-// fold breaks a line of a table at blanks so that it fits; the rest stands below its last column.
+// fold breaks a line of a table at spaces. The continuation lines are indented to the line's last
+// column.
 func fold(line string, most int) string {
 	indent := 0
 	if i := strings.LastIndex(line, "  "); i >= 0 && i+2 < most/2 {

@@ -30,7 +30,7 @@ Commands:
 For the flags of a command: rmd-chaos COMMAND --help. To try it: rmd-chaos run smoke
 `
 
-// commands are the verbs of the command line.
+// commands are the commands with their help texts.
 var commands = map[string]struct {
 	help string
 	run  func(context.Context, *call) error
@@ -40,11 +40,12 @@ var commands = map[string]struct {
 	"list": {listHelp, list},
 }
 
-// main runs one command. The first SIGINT or SIGTERM ends it in order, the second one at once.
+// main runs one command. After the first SIGINT or SIGTERM the command stops in order, after the
+// second the process ends at once.
 func main() {
 	syscall.Umask(0o077)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the next signal has its usual effect
+	context.AfterFunc(ctx, stop) // the next signal has its default effect
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -85,11 +86,11 @@ func dispatch(ctx context.Context, args []string, out, errs io.Writer) error {
 
 func isHelp(word string) bool { return word == "--help" || word == "-h" || word == "help" }
 
-// call is one command being run: its flags and arguments, and where it writes.
+// call is one execution of a command: its flags, arguments and outputs.
 type call struct {
 	flags     *flag.FlagSet
-	rest      []string // of the command line, until parse
-	args      []string // what is no flag, from parse
+	rest      []string // the command line after the command, for parse
+	args      []string // arguments without flags, set by parse
 	out, errs io.Writer
 	format    string
 	quiet     bool
@@ -107,7 +108,7 @@ func newCall(name string, out, errs io.Writer) *call {
 	return c
 }
 
-// parse reads the command line, whose flags may stand before, between and after its arguments.
+// parse parses the command line. Flags may be before, between and after the arguments.
 func (c *call) parse(most int) error {
 	for args := c.rest; ; {
 		switch err := c.flags.Parse(args); {
@@ -130,21 +131,21 @@ func (c *call) parse(most int) error {
 	return nil
 }
 
-// isSet says whether the command line has a flag.
+// isSet reports whether the command line contains a flag.
 func (c *call) isSet(name string) bool {
 	set := false
 	c.flags.Visit(func(f *flag.Flag) { set = set || f.Name == name })
 	return set
 }
 
-// say tells people how the run goes; it is no data.
+// say prints a message about the progress to stderr.
 func (c *call) say(format string, args ...any) {
 	if !c.quiet {
 		fmt.Fprintf(c.errs, format+"\n", args...)
 	}
 }
 
-// write prints a result: as text for people, or as a document for programs.
+// write prints a result: as text, or as a document in a machine format.
 func (c *call) write(text func(io.Writer) error, document any) error {
 	var b []byte
 	var err error
@@ -165,7 +166,7 @@ func (c *call) write(text func(io.Writer) error, document any) error {
 	return err
 }
 
-// span is a flag's time span; a bare number is seconds.
+// span is the duration of a flag. A number without a unit is in seconds.
 type span time.Duration
 
 // Set implements flag.Value.

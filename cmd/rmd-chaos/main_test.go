@@ -24,7 +24,7 @@ func chaos(t *testing.T, args ...string) result {
 	return result{exit, out.String(), errs.String()}
 }
 
-// fakeRmd is a program that tells a version and can do nothing else.
+// fakeRmd writes a program that only prints a version, and returns its path.
 func fakeRmd(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rmd")
@@ -34,7 +34,7 @@ func fakeRmd(t *testing.T) string {
 	return file
 }
 
-// TestRunRefuses: what cannot be run is refused before anything is started.
+// TestRunRefuses checks that a run with wrong options is refused before anything starts.
 func TestRunRefuses(t *testing.T) {
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
@@ -71,7 +71,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestServerProgram: without --bin the rmd in PATH is taken, and none is an error that says so.
+// TestServerProgram checks that the rmd in PATH is used without --bin, and that the error is clear
+// if there is none.
 func TestServerProgram(t *testing.T) {
 	rmd := fakeRmd(t)
 	t.Setenv("PATH", filepath.Dir(rmd)+":"+os.Getenv("PATH"))
@@ -106,7 +107,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestHelp: every command and every flag is in a help text, which fits a terminal.
+// TestHelp checks that the help texts mention every command and every flag, and that they fit a
+// terminal.
 func TestHelp(t *testing.T) {
 	if r := chaos(t); r.exit != 2 || !strings.Contains(r.err, "run, sum or list") {
 		t.Errorf("%+v", r)
@@ -135,7 +137,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestSum: what no run has written cannot be added up.
+// TestSum checks that sum refuses a directory without results.
 func TestSum(t *testing.T) {
 	if r := chaos(t, "sum", t.TempDir()); r.exit != 1 || !strings.Contains(r.err, "result.json") {
 		t.Errorf("%+v", r)
@@ -145,7 +147,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestFailpoints: faults lead to every failpoint of the code, and to no other.
+// TestFailpoints checks that every failpoint of the code has a fault that uses it, and that faults
+// use no other failpoint.
 func TestFailpoints(t *testing.T) {
 	var all []string
 	for _, name := range failpoint.All() {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// serverProgram finds the rmd to test and asks it for its version: the one that --bin names, else
-// the one beside this program, else the one in PATH.
+// serverProgram returns the path and the version of the rmd to test: the program of --bin,
+// otherwise the one next to this program, otherwise the one in PATH.
 func serverProgram(ctx context.Context, named string) (path, version string, err error) {
 	if named != "" {
 		path, err = executable(named, "--bin")
@@ -45,7 +45,7 @@ func findServer() (string, error) {
 	return filepath.Abs(path)
 }
 
-// executable is the absolute path of a program that a flag names.
+// executable returns the absolute path of the program that a flag names.
 func executable(named, flag string) (string, error) {
 	path, err := filepath.Abs(named)
 	if err != nil {

@@ -50,7 +50,7 @@ Examples:
    rmd-chaos run nightly --only delay,loss --network loopback
 `
 
-// runFlags are the flags of run that become options of a scenario.
+// runFlags are the flags of run that need more than parsing.
 type runFlags struct {
 	bin, old, only, out string
 }
@@ -116,13 +116,13 @@ func runOptions(ctx context.Context, c *call) (scenario.Options, error) {
 		return opt, err
 	}
 	if err := opt.Validate(); err != nil {
-		_ = os.Remove(opt.Out) // it is empty, and may have been made just now
+		_ = os.Remove(opt.Out) // remove the empty directory that outputDir may have created
 		return opt, usagef("run rmd-chaos run --help", "%v", err)
 	}
 	return opt, nil
 }
 
-// chosen is the scenario that the command line names, without the faults that --only leaves out.
+// chosen returns the scenario that the command line names, with only the faults of --only.
 func chosen(args []string, only string) (scenario.Scenario, error) {
 	if len(args) == 0 {
 		return scenario.Scenario{}, usagef("rmd-chaos list shows the scenarios; the shortest is smoke", "the scenario is missing")
@@ -149,7 +149,7 @@ func chosen(args []string, only string) (scenario.Scenario, error) {
 	return s, nil
 }
 
-// oldProgram is the one that --old names, with which a rolling upgrade begins.
+// oldProgram returns the path of --old, the rmd with which a rolling upgrade begins.
 func oldProgram(s scenario.Scenario, named string) (string, error) {
 	if named == "" {
 		if slices.Contains(s.Faults, "upgrade") {
@@ -160,7 +160,7 @@ func oldProgram(s scenario.Scenario, named string) (string, error) {
 	return executable(named, "--old")
 }
 
-// outputDir is the directory of a run: a new one, or an empty one that was named.
+// outputDir returns the directory of a run: a new one, or the empty one that --out names.
 func outputDir(named string) (string, error) {
 	if named == "" {
 		return os.MkdirTemp("", "rmd-chaos-*")

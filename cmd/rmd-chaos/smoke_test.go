@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSmoke runs the smoke with the rmd of this tree: the leader is killed, paused and cut off under
-// load, and the history is judged.
+// TestSmoke runs the scenario smoke with the rmd of this tree: the leader is killed, paused and
+// disconnected under load, and the history is checked.
 func TestSmoke(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
