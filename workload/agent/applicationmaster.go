@@ -8,32 +8,33 @@ import (
 	"rmd/yarn"
 )
 
-// Group is what an ApplicationMaster wants under one priority: a number of containers of one size,
-// one of them at a host when that is named.
+// Group is a number of equal containers that an ApplicationMaster asks for with one priority. If
+// Host is set, the group asks for one of them on that host.
 type Group struct {
 	Priority   int32
 	Count      int64
 	Size       yarn.Resource
 	Host, Rack string
-	Label      string // of the nodes; as in input.Ask
+	Label      string // node label, as in input.Ask
 }
 
-// ApplicationMaster is one attempt's: what it waits for, holds and gives back, and how far its calls
-// have come. It is done when as many containers of each group as were wanted have ended well.
+// ApplicationMaster is the state of one attempt: the containers that it waits for, holds and
+// releases, and the response id of its calls. It is done when the wanted number of containers of
+// each group has succeeded.
 type ApplicationMaster struct {
 	ID yarn.AttemptID
 
 	groups   []Group
-	waiting  []int64 // by group: asked for, or to be asked for, and not granted
-	left     int64   // containers that have yet to end well
+	waiting  []int64 // by group: wanted, but not allocated
+	left     int64   // containers that have not succeeded yet
 	held     map[yarn.ContainerID]int
-	known    map[yarn.ContainerID]bool // every grant heard of; true: given back as more than was wanted
-	releases []yarn.ContainerID        // to be told
+	known    map[yarn.ContainerID]bool // every allocated container; true: released as surplus
+	releases []yarn.ContainerID        // for the next call
 	response int32
-	dirty    bool // the asks are to be told
+	dirty    bool // the next call must contain the asks
 }
 
-// NewApplicationMaster is one that is yet to register.
+// NewApplicationMaster returns an ApplicationMaster that has not registered yet.
 func NewApplicationMaster(id yarn.AttemptID, groups []Group) *ApplicationMaster {
 	m := &ApplicationMaster{ID: id, groups: groups, held: map[yarn.ContainerID]int{}, known: map[yarn.ContainerID]bool{}}
 	for _, g := range groups {
@@ -43,10 +44,10 @@ func NewApplicationMaster(id yarn.AttemptID, groups []Group) *ApplicationMaster 
 	return m
 }
 
-// Registered begins the calls, or begins them again: everything is asked for again.
+// Registered starts or restarts the calls after a registration. The next call contains all asks.
 func (m *ApplicationMaster) Registered() { m.response, m.dirty = 0, true }
 
-// Forget gives up all that it holds, and wants it again.
+// Forget drops all held containers and asks for them again.
 func (m *ApplicationMaster) Forget() {
 	for _, group := range m.held {
 		m.waiting[group]++
@@ -54,7 +55,8 @@ func (m *ApplicationMaster) Forget() {
 	clear(m.held)
 }
 
-// Allocate is the next call. One that was not answered is made again, with the same response number.
+// Allocate returns the next call. After a call without an answer, it has the same response id as
+// that call.
 func (m *ApplicationMaster) Allocate() *input.Allocate {
 	in := &input.Allocate{Attempt: m.ID, Response: m.response, Releases: m.releases}
 	if m.dirty {
@@ -79,7 +81,7 @@ func (m *ApplicationMaster) asks() []input.Ask {
 	return out
 }
 
-// Relabel has all groups ask for nodes of a label, with the next call.
+// Relabel changes the node label of all groups, from the next call on.
 func (m *ApplicationMaster) Relabel(label string) {
 	m.groups, m.dirty = slices.Clone(m.groups), true
 	for i := range m.groups {
@@ -87,33 +89,33 @@ func (m *ApplicationMaster) Relabel(label string) {
 	}
 }
 
-// Answered takes in the number of an answer; false when it is an old one, whose content counts no
-// more. An old call may be answered as a new one: when its first answer was idle, nobody wrote it
-// down.
+// Answered processes the response id of an answer. It returns false if the answer is old and the
+// caller must ignore its content. The server may answer an old call as a new one, because it does
+// not store idle answers.
 func (m *ApplicationMaster) Answered(in *input.Allocate, r *input.AllocateReply) bool {
 	switch {
 	case in.Response == m.response:
 		m.response, m.releases, m.dirty = r.Response, nil, false
 	case r.Response == m.response:
-		m.dirty = true // its asks were those of then
+		m.dirty = true // the asks of an old call may differ from the current ones
 	default:
 		return false
 	}
 	return true
 }
 
-// Grant is what becomes of a container that was granted.
+// Grant says how the ApplicationMaster treats an allocated container.
 type Grant int
 
 // The kinds of Grant.
 const (
-	Taken   Grant = iota // it is held; somebody is to start it
-	Again                // it was heard of before
-	Surplus              // nobody waits for it: it is given back
-	Unasked              // it is of no group
+	Taken   Grant = iota // held; the caller starts it
+	Again                // known already
+	Surplus              // not needed; the next call releases it
+	Unasked              // belongs to no group
 )
 
-// Granted takes in a grant.
+// Granted processes an allocated container.
 func (m *ApplicationMaster) Granted(g input.Granted) Grant {
 	if _, again := m.known[g.Container]; again {
 		return Again
@@ -133,11 +135,12 @@ func (m *ApplicationMaster) Granted(g input.Granted) Grant {
 	return Taken
 }
 
-// Release gives a container back with the next call.
+// Release releases a container with the next call.
 func (m *ApplicationMaster) Release(id yarn.ContainerID) { m.releases = append(m.releases, id) }
 
-// Completed takes in the end of a container; one that did not end well is asked for again. It is
-// false for a container that is neither held nor was given back as surplus.
+// Completed processes a completed container. If the container failed, the ApplicationMaster asks
+// for another one. Completed returns false for a container that was neither held nor released as
+// surplus.
 func (m *ApplicationMaster) Completed(s input.ContainerStatus) bool {
 	group, held := m.held[s.Container]
 	if !held {
@@ -153,19 +156,19 @@ func (m *ApplicationMaster) Completed(s input.ContainerStatus) bool {
 	return true
 }
 
-// Done says whether all that was wanted has ended well.
+// Done reports whether all wanted containers have succeeded.
 func (m *ApplicationMaster) Done() bool { return m.left == 0 }
 
-// Response is the number of the last answer.
+// Response returns the response id of the last answer.
 func (m *ApplicationMaster) Response() int32 { return m.response }
 
-// Held are the containers that it holds, in the order of their ids.
+// Held returns the held containers, ordered by id.
 func (m *ApplicationMaster) Held() []yarn.ContainerID {
 	return slices.SortedFunc(maps.Keys(m.held), CompareContainers)
 }
 
-// Waiting counts by group what is not granted.
+// Waiting returns for each group the number of containers that are not allocated.
 func (m *ApplicationMaster) Waiting() []int64 { return m.waiting }
 
-// Left counts the containers that have yet to end well.
+// Left returns the number of containers that have not succeeded yet.
 func (m *ApplicationMaster) Left() int64 { return m.left }

@@ -14,7 +14,7 @@ func granted(i int, priority int32) input.Granted {
 	return input.Granted{Container: container(i), Key: yarn.SchedulerKey{Priority: priority}}
 }
 
-// counts are the asks by name.
+// counts returns the total count of the asks by resource name.
 func counts(in *input.Allocate) map[string]int64 {
 	out := map[string]int64{}
 	for _, a := range in.Asks {
@@ -23,8 +23,9 @@ func counts(in *input.Allocate) map[string]int64 {
 	return out
 }
 
-// TestApplicationMaster: it asks once for what it wants, takes as much, gives the rest back, asks
-// again for what is lost, and is done when all has ended well.
+// TestApplicationMaster checks that an ApplicationMaster asks once, takes the wanted number of
+// containers, releases surplus ones, asks again for failed ones, and is done when all have
+// succeeded.
 func TestApplicationMaster(t *testing.T) {
 	m := NewApplicationMaster(yarn.AttemptID{Attempt: 1}, []Group{{Priority: 1, Count: 2, Size: small}, {Priority: 2, Count: 1, Size: small, Host: "h", Rack: "/r"}})
 	m.Registered()
@@ -60,9 +61,9 @@ func TestApplicationMaster(t *testing.T) {
 	}
 }
 
-// TestApplicationMasterCalls: an answer to an old call counts only when it is the one that is waited
-// for; then the asks are told again. Who registers again asks for everything, and who forgets wants
-// again what it held.
+// TestApplicationMasterCalls checks that an answer to an old call counts only if its response id is
+// the expected one, and that the next call then repeats the asks. It also checks that all asks are
+// sent after a registration, and that Forget asks again for the held containers.
 func TestApplicationMasterCalls(t *testing.T) {
 	m := NewApplicationMaster(yarn.AttemptID{Attempt: 1}, []Group{{Priority: 1, Count: 2, Size: small}})
 	m.Registered()

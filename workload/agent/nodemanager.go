@@ -9,21 +9,22 @@ import (
 	"rmd/yarn"
 )
 
-// endedMax is how many ended containers a node remembers, so that it does not take a late order to
-// launch one again.
+// endedMax is how many ended containers a node remembers. A node does not start a remembered
+// container again when a late launch order arrives.
 const endedMax = 1024
 
-// NodeManager is what one NodeManager knows. P is what its user keeps of each container that runs.
-// The zero value is a node on which nothing runs.
+// NodeManager is the state of one NodeManager. P is the caller's data for each running container.
+// The zero value is a node without containers.
 type NodeManager[P any] struct {
 	running map[yarn.ContainerID]P
 	ended   map[yarn.ContainerID]struct{}
-	oldest  []yarn.ContainerID // of ended, a ring
-	next    int                // in oldest
+	oldest  []yarn.ContainerID // the containers in ended, a ring
+	next    int                // index in oldest
 	news    []input.ContainerStatus
 }
 
-// Start begins a container and reports it; false when it runs, or has ended here.
+// Start starts a container and reports it. It returns false if the container runs or has ended
+// here.
 func (n *NodeManager[P]) Start(id yarn.ContainerID, p P) bool {
 	if _, runs := n.running[id]; runs || n.Ended(id) {
 		return false
@@ -36,7 +37,7 @@ func (n *NodeManager[P]) Start(id yarn.ContainerID, p P) bool {
 	return true
 }
 
-// Exit ends a container and reports it; false when it does not run.
+// Exit ends a container and reports it. It returns false if the container does not run.
 func (n *NodeManager[P]) Exit(id yarn.ContainerID, status int32, why string) (p P, ok bool) {
 	if p, ok = n.running[id]; !ok {
 		return p, false
@@ -47,7 +48,7 @@ func (n *NodeManager[P]) Exit(id yarn.ContainerID, status int32, why string) (p 
 	return p, true
 }
 
-// Kill obeys an order to end a container.
+// Kill executes the ResourceManager's order to end a container.
 func (n *NodeManager[P]) Kill(id yarn.ContainerID) (p P, ran bool) {
 	if p, ran = n.Exit(id, yarn.ExitKilledByRM, "killed by order of the ResourceManager"); !ran {
 		n.Deny(id)
@@ -55,8 +56,8 @@ func (n *NodeManager[P]) Kill(id yarn.ContainerID) (p P, ran bool) {
 	return p, ran
 }
 
-// Deny reports a container that does not run here as ended, once more; false when that is about to
-// be reported already.
+// Deny reports a container that does not run here as completed. It returns false if such a report
+// is pending.
 func (n *NodeManager[P]) Deny(id yarn.ContainerID) bool {
 	if slices.ContainsFunc(n.news, func(s input.ContainerStatus) bool { return s.Container == id && s.State == yarn.ContainerCompleted }) {
 		return false
@@ -66,7 +67,7 @@ func (n *NodeManager[P]) Deny(id yarn.ContainerID) bool {
 	return true
 }
 
-// remember notes that a container has ended, in place of the oldest such.
+// remember records an ended container. If the record is full, it replaces the oldest one.
 func (n *NodeManager[P]) remember(id yarn.ContainerID) {
 	if n.Ended(id) {
 		return
@@ -84,25 +85,25 @@ func (n *NodeManager[P]) remember(id yarn.ContainerID) {
 	n.ended[id] = struct{}{}
 }
 
-// Ended says whether a container has ended here, as far as the node remembers.
+// Ended reports whether a container has ended here. It knows the last endedMax containers.
 func (n *NodeManager[P]) Ended(id yarn.ContainerID) bool {
 	_, ended := n.ended[id]
 	return ended
 }
 
-// Process is what the user keeps of a container that runs.
+// Process returns the caller's data of a running container.
 func (n *NodeManager[P]) Process(id yarn.ContainerID) (p P, ok bool) {
 	p, ok = n.running[id]
 	return p, ok
 }
 
-// Running are the containers that run, in the order of their ids.
+// Running returns the running containers, ordered by id.
 func (n *NodeManager[P]) Running() []yarn.ContainerID {
 	return slices.SortedFunc(maps.Keys(n.running), CompareContainers)
 }
 
-// Restart is the machine's: nothing runs any more, and nothing is reported of it. It returns what
-// ran.
+// Restart simulates a restart of the machine: no container runs any more, and no pending status is
+// reported. It returns the containers that ran.
 func (n *NodeManager[P]) Restart() map[yarn.ContainerID]P {
 	lost := n.running
 	for _, id := range n.Running() {
@@ -112,24 +113,24 @@ func (n *NodeManager[P]) Restart() map[yarn.ContainerID]P {
 	return lost
 }
 
-// Pending are the statuses that wait for the next call.
+// Pending returns the statuses for the next heartbeat.
 func (n *NodeManager[P]) Pending() []input.ContainerStatus { return n.news }
 
-// Report takes the statuses for a heartbeat. Those whose call was not taken are given back with
-// Unreported.
+// Report returns and removes the statuses for a heartbeat. If the heartbeat fails, the caller must
+// pass them to Unreported.
 func (n *NodeManager[P]) Report() []input.ContainerStatus {
 	said := n.news
 	n.news = nil
 	return said
 }
 
-// Unreported puts statuses back before all that is new.
+// Unreported puts statuses back, before all newer ones.
 func (n *NodeManager[P]) Unreported(said []input.ContainerStatus) {
 	n.news = append(said[:len(said):len(said)], n.news...)
 }
 
-// Registration is what a node says of its containers when it registers: those of the statuses that
-// ended, and all that run.
+// Registration returns the container statuses of a registration: the completed ones among said, and
+// all running containers.
 func (n *NodeManager[P]) Registration(said []input.ContainerStatus) []input.ContainerStatus {
 	var out []input.ContainerStatus
 	for _, s := range said {
@@ -140,7 +141,7 @@ func (n *NodeManager[P]) Registration(said []input.ContainerStatus) []input.Cont
 	return append(out, n.All()...)
 }
 
-// All are the statuses of all that run, for a full report.
+// All returns the statuses of all running containers.
 func (n *NodeManager[P]) All() []input.ContainerStatus {
 	var out []input.ContainerStatus
 	for _, id := range n.Running() {
@@ -149,7 +150,7 @@ func (n *NodeManager[P]) All() []input.ContainerStatus {
 	return out
 }
 
-// CompareContainers orders ids by application, attempt and number, so that runs are repeatable.
+// CompareContainers orders ids by application, attempt and number, so that runs are reproducible.
 func CompareContainers(a, b yarn.ContainerID) int {
 	return cmp.Or(cmp.Compare(a.App.ClusterTimestamp, b.App.ClusterTimestamp), cmp.Compare(a.App.Seq, b.App.Seq),
 		cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Number, b.Number))

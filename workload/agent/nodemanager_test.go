@@ -28,8 +28,8 @@ func reports(t *testing.T, got []input.ContainerStatus, want ...input.ContainerS
 	}
 }
 
-// TestNodeManagerReports: what starts and ends is reported once, and again when the call was not
-// taken; a registration says what ended and all that runs.
+// TestNodeManagerReports checks that starts and ends are reported once, and again after a failed
+// call, and that a registration contains the ended and all running containers.
 func TestNodeManagerReports(t *testing.T) {
 	var n NodeManager[string]
 	if !n.Start(container(2), "two") || !n.Start(container(1), "one") || n.Start(container(1), "again") {
@@ -53,18 +53,18 @@ func TestNodeManagerReports(t *testing.T) {
 	}
 }
 
-// TestNodeManagerObeys: an order to end a container is obeyed, and one for a container that is not
-// here is answered with its end, once until that is reported.
+// TestNodeManagerObeys checks that Kill ends a container, and that Kill of an unknown container
+// reports its end, but not twice before the next heartbeat.
 func TestNodeManagerObeys(t *testing.T) {
 	var n NodeManager[int]
 	n.Start(container(1), 7)
 	if p, ran := n.Kill(container(1)); p != 7 || !ran {
 		t.Errorf("%d %v", p, ran)
 	}
-	n.Kill(container(1)) // its end is about to be reported
+	n.Kill(container(1)) // its end is already pending
 	reports(t, n.Report(), running(1), completed(1, yarn.ExitKilledByRM))
-	n.Kill(container(1)) // it was, and the order comes again
-	n.Kill(container(2)) // it never was here
+	n.Kill(container(1)) // its end was reported, and the order comes again
+	n.Kill(container(2)) // the node never had it
 	n.Kill(container(2))
 	reports(t, n.Report(), completed(1, yarn.ExitAborted), completed(2, yarn.ExitAborted))
 	if n.Start(container(2), 0) {
@@ -72,7 +72,7 @@ func TestNodeManagerObeys(t *testing.T) {
 	}
 }
 
-// TestNodeManagerForgets: the oldest ended container gives way to the newest.
+// TestNodeManagerForgets checks that the newest ended container replaces the oldest.
 func TestNodeManagerForgets(t *testing.T) {
 	var n NodeManager[int]
 	for i := range endedMax + 10 {
