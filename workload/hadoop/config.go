@@ -9,23 +9,23 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Kind is what is measured.
+// Kind is the kind of a measurement.
 type Kind string
 
 // The kinds.
 const (
-	// Heartbeats are those of idle nodes.
+	// Heartbeats measures heartbeats of idle nodes.
 	Heartbeats Kind = "heartbeat"
-	// Allocations are whole lives of containers.
+	// Allocations measures the whole life of containers.
 	Allocations Kind = "allocate"
-	// Latency is one ask at a time on an idle cluster.
+	// Latency measures one ask at a time on an idle cluster.
 	Latency Kind = "latency"
 )
 
-// Addresses are the ports of all replicas, host:port.
+// Addresses are the ports of all replicas, as host:port.
 type Addresses struct{ Tracker, Scheduler, Client []string }
 
-// Config says what is driven, and how hard.
+// Config configures a load.
 type Config struct {
 	Kind      Kind
 	Addresses Addresses
@@ -34,42 +34,43 @@ type Config struct {
 	Queue string
 
 	Nodes, Masters int
-	// Connections is how many the nodes share; 0 is one each, as NodeManagers have.
+	// Connections is the number of connections that all nodes share. 0: one per node, as with real
+	// NodeManagers.
 	Connections int
-	// NodePort is the port in the nodes' ids: runs at the same time need others.
+	// NodePort is the port in the nodes' ids. Simultaneous runs need different ports.
 	NodePort int
-	// NodeContainers is for how many containers a node has room.
+	// NodeContainers is the number of containers that fit on a node.
 	NodeContainers int
 	// MemoryMB and VCores are the size of a container.
 	MemoryMB, VCores int64
-	// Batch is how many containers one ask is for, and Outstanding how many asks a
-	// master has at one time.
+	// Batch is the number of containers of one ask, Outstanding the number of asks that a master
+	// has at the same time.
 	Batch, Outstanding int
 
-	// Interval is the time between two heartbeats of a node; 0 is none.
+	// Interval is the time between two heartbeats of a node. 0: no pause.
 	Interval time.Duration
-	// MasterInterval is the time between two calls of a master; 0 is none.
+	// MasterInterval is the time between two calls of a master. 0: no pause.
 	MasterInterval time.Duration
-	// Parallel bounds the heartbeats under way when Interval is 0, and the calls of
-	// masters when MasterInterval is 0; 0 is no bound.
+	// Parallel limits the heartbeats in flight if Interval is 0, and the calls of masters in flight
+	// if MasterInterval is 0. 0: no limit.
 	Parallel int
-	// Run is how long a container runs, at least to its node's next heartbeat.
+	// Run is the run time of a container, at least until its node's next heartbeat.
 	Run time.Duration
 
-	// Warmup passes before the measuring, which takes Duration; Drain bounds the
-	// time for the ends of all containers after it.
+	// Warmup is the time before the measurement and Duration that of the measurement. Drain limits
+	// the wait for the ends of all containers after it.
 	Warmup, Duration, Drain time.Duration
-	// Patience is how long calls that set up or clear away are tried.
+	// Patience limits how long calls for setup and cleanup are repeated.
 	Patience time.Duration
 
-	// PIDs are processes whose CPU and memory are told.
+	// PIDs are processes whose CPU time and memory are measured.
 	PIDs []int
-	// OnPhase is told what begins; may be nil.
+	// OnPhase is called at the beginning of each phase. It may be nil.
 	OnPhase func(what string)
 	Logger  hclog.Logger
 }
 
-// DefaultConfig gives the defaults of a kind; addresses and logger are the caller's.
+// DefaultConfig returns the defaults for a kind. The caller sets addresses and logger.
 func DefaultConfig(kind Kind) Config {
 	c := Config{
 		Kind: kind, User: "bench", Queue: "default", Nodes: 1000, NodePort: 45454, NodeContainers: 100,
@@ -86,10 +87,10 @@ func DefaultConfig(kind Kind) Config {
 	return c
 }
 
-// nodesMax is how many addresses the network for benchmarks has.
+// nodesMax is the number of addresses in 198.18.0.0/15, the network for benchmarks.
 const nodesMax = 1 << 17
 
-// Validate reports every fault of the configuration at once.
+// Validate returns an error with all faults of the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {

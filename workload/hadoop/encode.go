@@ -11,20 +11,20 @@ import (
 	"rmd/yarn"
 )
 
-// Exit statuses as a node tells them.
+// Exit statuses that a node reports.
 const (
 	exitUnknown  = -1000
 	exitKilledRM = -106
 )
 
-// sizes are the encoded parts that are the same for all nodes and masters.
+// sizes has the encoded parts that are the same for all nodes and masters.
 type sizes struct {
 	capability []byte
-	// running, done and killed are what follows the id in a container's status.
+	// running, done and killed follow the id in a container's status.
 	running, done, killed []byte
 	// tail follows the container statuses in a node's status.
 	tail []byte
-	// askHead and askTail are around the number in an ask.
+	// askHead and askTail are before and after the count in an ask.
 	askHead, askTail []byte
 }
 
@@ -67,7 +67,7 @@ func newSizes(cfg *Config) (*sizes, error) {
 	return s, err
 }
 
-// appendStatus writes the status of a container as a field of a node's status.
+// appendStatus appends the status of a container as a field of a node's status.
 func appendStatus(b, id, rest []byte) []byte {
 	b = append(b, 3<<3|2)
 	b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(id))+len(rest)))
@@ -75,8 +75,7 @@ func appendStatus(b, id, rest []byte) []byte {
 	return append(b, rest...)
 }
 
-// appendAsk writes the ask for n containers under a slot's key as a field of an
-// allocate.
+// appendAsk appends an ask for n containers with a slot's key as a field of an allocate request.
 func (s *sizes) appendAsk(b []byte, slot, n int) []byte {
 	size := len(s.askHead) + 1 + protowire.SizeVarint(uint64(n)) + len(s.askTail) + 1 + protowire.SizeVarint(uint64(slot))
 	b = protowire.AppendVarint(append(b, 1<<3|2), uint64(size))
@@ -86,7 +85,7 @@ func (s *sizes) appendAsk(b []byte, slot, n int) []byte {
 	return protowire.AppendVarint(append(b, 8<<3), uint64(slot))
 }
 
-// appendTurn writes what is left of an allocate.
+// appendTurn appends the remaining fields of an allocate request.
 func appendTurn(b []byte, response int32) []byte {
 	b = protowire.AppendVarint(append(b, 4<<3), uint64(response))
 	return protowire.AppendFixed32(append(b, 5<<3|5), math.Float32bits(0.5))

@@ -13,10 +13,10 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// fakeRM is a ResourceManager of a few lines, with several replicas' ports to one
-// state, that can be told to break the rules.
+// fakeRM is a small ResourceManager that can violate the protocol. It has the ports of several
+// replicas with one state.
 type fakeRM struct {
-	// What it does wrong; each is done once.
+	// Violations. Each happens once.
 	grantTwice, tellTwice, tellNever, overfill, unasked, noToken, resync, exit bool
 	// standby makes the first replica refuse.
 	standby bool
@@ -25,7 +25,7 @@ type fakeRM struct {
 	apps  map[int32]*fakeApp
 	nodes map[string]*fakeNode
 	order []*fakeNode
-	fault map[string]bool // done already
+	fault map[string]bool // violations that have happened
 	calls map[string]int
 
 	fronts []fakeFront
@@ -49,11 +49,11 @@ type fakeNode struct {
 	room     int64
 	response int32
 	last     *proto.NodeHeartbeatResponseProto
-	running  map[string]*fakeApp // what was granted there and is not complete
-	told     map[string]bool     // those that a heartbeat has told of
+	running  map[string]*fakeApp // allocated there and not complete
+	told     map[string]bool     // containers that a heartbeat has reported
 }
 
-// newFake opens replicas' ports; the test closes them.
+// newFake opens the ports. The test closes them.
 func newFake(t *testing.T, fronts int, set func(*fakeRM)) *fakeRM {
 	t.Helper()
 	f := &fakeRM{apps: map[int32]*fakeApp{}, nodes: map[string]*fakeNode{}, fault: map[string]bool{}, calls: map[string]int{}}
@@ -95,7 +95,7 @@ func (f *fakeRM) addresses() (d Addresses) {
 	return d
 }
 
-// once says whether a fault is wanted and was not done yet; mu is held.
+// once reports whether a violation is wanted and has not happened yet. The caller holds mu.
 func (f *fakeRM) once(wanted bool, name string) bool {
 	if !wanted || f.fault[name] {
 		return false
@@ -130,7 +130,7 @@ func (f *fakeRM) registerNode(_ context.Context, _ *ipc.Call, req *proto.Registe
 		}
 		listed[id] = true
 	}
-	for id := range n.told { // others may be granted and not be started yet
+	for id := range n.told { // other containers may be allocated and not started yet
 		if n.running[id] != nil && !listed[id] {
 			return nil, fmt.Errorf("the registration does not list %s", id)
 		}
@@ -237,7 +237,7 @@ func (f *fakeRM) finish(context.Context, *ipc.Call, *proto.FinishApplicationMast
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls["finish"]++
-	return &proto.FinishApplicationMasterResponseProto{IsUnregistered: new(f.calls["finish"] > 1)}, nil // asked again at least once
+	return &proto.FinishApplicationMasterResponseProto{IsUnregistered: new(f.calls["finish"] > 1)}, nil // the caller must ask at least twice
 }
 
 func (f *fakeRM) allocate(_ context.Context, c *ipc.Call, req *proto.AllocateRequestProto) (*proto.AllocateResponseProto, error) {
@@ -281,7 +281,7 @@ func (f *fakeRM) allocate(_ context.Context, c *ipc.Call, req *proto.AllocateReq
 	return out, nil
 }
 
-// grant puts a container on a node with room; mu is held.
+// grant puts a container on a node with room. The caller holds mu.
 func (f *fakeRM) grant(a *fakeApp, slot int64) *proto.ContainerProto {
 	for _, n := range f.order {
 		if n.room < 1024 && !(f.overfill && !f.fault["overfill"]) {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Resolution of a histogram: each power of two has 2^subBits buckets, which keeps
-// a figure within 3 % of the truth.
+// Resolution of a histogram: each power of two has 2^subBits buckets, so a value is at most 3 %
+// wrong.
 const (
 	subBits    = 5
 	subBuckets = 1 << subBits
-	octaves    = 40 // of nanoseconds: 18 minutes
+	octaves    = 40 // in nanoseconds: 18 minutes
 )
 
-// histogram counts time spans.
+// histogram counts durations.
 type histogram struct {
 	n, sum, max atomic.Int64
 	counts      [octaves * subBuckets]atomic.Int64
 }
 
-// bucketOf is monotonous: values below subBuckets have buckets of their own.
+// bucketOf is monotonic. Each value below subBuckets has its own bucket.
 func bucketOf(v int64) int {
 	if v < subBuckets {
 		return int(max(v, 0))
@@ -29,7 +29,7 @@ func bucketOf(v int64) int {
 	return min((shift+1)<<subBits+int(v>>shift)-subBuckets, octaves*subBuckets-1)
 }
 
-// valueOf is the middle of a bucket.
+// valueOf returns the middle of a bucket.
 func valueOf(bucket int) int64 {
 	if bucket < subBuckets {
 		return int64(bucket)
@@ -50,7 +50,7 @@ func (h *histogram) add(d time.Duration) {
 	}
 }
 
-// quantile is the value below which a share of q lies.
+// quantile returns the value below which the share q of the values lies.
 func (h *histogram) quantile(q float64) time.Duration {
 	n := h.n.Load()
 	if n == 0 {
@@ -65,14 +65,14 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return time.Duration(h.max.Load())
 }
 
-// times gives the figures of a histogram.
+// times returns the statistics of a histogram.
 func (h *histogram) times() Times {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	n := h.n.Load()
 	return Times{Count: n, Mean: ms(time.Duration(h.sum.Load() / max(n, 1))), P50: ms(h.quantile(0.5)), P99: ms(h.quantile(0.99)), Max: ms(time.Duration(h.max.Load()))}
 }
 
-// counters count since the run began.
+// counters are counted from the beginning of the run.
 type counters struct {
 	beats, beatErrors         atomic.Int64
 	allocates, allocateErrors atomic.Int64
@@ -84,15 +84,15 @@ type counters struct {
 	twice, toldTwice, unasked, strange, noToken, over, failed, missing atomic.Int64
 }
 
-// times of the calls, measured while measuring is true.
+// measured has the durations of calls. They are recorded while measuring is true.
 type measured struct {
 	measuring          atomic.Bool
-	beat, report       histogram // report: of beat, those that report the end of a container
+	beat, report       histogram // report: the heartbeats that report completed containers
 	allocate           histogram
 	grant, life, tells histogram
 }
 
-// sample is the counters at one moment.
+// sample is a copy of the counters at one time.
 type sample struct {
 	at                                  time.Time
 	beats, beatErrors, late             int64

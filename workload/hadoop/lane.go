@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// member calls again and again. beat starts one call and returns; the member
-// tells its lane when that is over.
+// member makes calls repeatedly. beat starts one call and returns. At the end of the call the
+// member calls done of its lane.
 type member interface{ beat() }
 
-// lane paces members. With an interval each of them is due at its own phase of
-// it; without one a caller that comes back goes to the end of a row, and the head of
-// the row goes out.
+// lane schedules the calls of members. With an interval, each member is due at its own phase of the
+// interval. Without an interval, a member goes to the end of a queue after its call, and the head
+// of the queue makes the next call.
 type lane struct {
 	interval time.Duration
 	parallel int
-	late     func() // one was due while its call was under way
+	late     func() // called if a member is due while its call is in flight
 
 	mu      sync.Mutex
-	idle    []int // row of members without a call; a ring from head
+	idle    []int // queue of members without a call; a ring that begins at head
 	head, n int
-	out     int // calls under way
+	out     int // number of calls in flight
 	busy    []bool
 	members []member
 	closed  bool
-	empty   chan struct{} // closed when closed and nothing is under way
+	empty   chan struct{} // closed after the lane is closed and no call is in flight
 }
 
 func newLane(members []member, interval time.Duration, parallel int, late func()) *lane {
@@ -37,7 +37,7 @@ func newLane(members []member, interval time.Duration, parallel int, late func()
 	return l
 }
 
-// run paces until the context ends.
+// run schedules calls until the context ends.
 func (l *lane) run(ctx context.Context) {
 	if l.interval > 0 {
 		l.tick(ctx)
@@ -55,7 +55,7 @@ func (l *lane) run(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// tick sends each member at its phase.
+// tick starts the call of each member at its phase.
 func (l *lane) tick(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -77,7 +77,7 @@ func (l *lane) tick(ctx context.Context) {
 	}
 }
 
-// send lets one member go, unless it is under way.
+// send starts the call of a member, unless its previous call is in flight.
 func (l *lane) send(i int) {
 	l.mu.Lock()
 	if l.closed {
@@ -95,7 +95,7 @@ func (l *lane) send(i int) {
 	l.members[i].beat()
 }
 
-// done says that a member's call is over.
+// done records that a member's call has ended.
 func (l *lane) done(i int) {
 	l.mu.Lock()
 	l.busy[i] = false
@@ -113,7 +113,7 @@ func (l *lane) done(i int) {
 	}
 }
 
-// next sends the head of the row.
+// next starts the call of the head of the queue.
 func (l *lane) next() {
 	l.mu.Lock()
 	if l.closed || l.n == 0 {
@@ -129,8 +129,8 @@ func (l *lane) next() {
 	l.members[i].beat()
 }
 
-// stop lets nobody go any more, and waits until all calls are over; false when
-// the context ended before.
+// stop starts no more calls and waits for all calls in flight. It returns false if the context ends
+// first.
 func (l *lane) stop(ctx context.Context) bool {
 	l.mu.Lock()
 	if !l.closed {

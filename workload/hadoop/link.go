@@ -12,14 +12,14 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// The protocols that are called.
+// The protocols that the load uses.
 const (
 	clientProtocol  = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 	masterProtocol  = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 	trackerProtocol = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
 )
 
-// Classes of what is refused for now, by a server that another may stand in for.
+// Exception classes of refusals after which the call may succeed at another replica.
 var standbyClasses = []string{"org.apache.hadoop.ipc.StandbyException", "org.apache.hadoop.ipc.RetriableException"}
 
 const (
@@ -27,8 +27,8 @@ const (
 	classNotFound      = "ApplicationAttemptNotFoundException"
 )
 
-// refused gives the server's own refusal; nil when there is none, or when it is
-// one after which another server is asked.
+// refused returns the refusal in err. It returns nil if err is not a refusal, or if another replica
+// must be tried.
 func refused(err error) *ipc.RemoteError {
 	var remote *ipc.RemoteError
 	if !errors.As(err, &remote) || remote.Fatal {
@@ -42,37 +42,36 @@ func refused(err error) *ipc.RemoteError {
 	return remote
 }
 
-// is says whether a refusal is of a Java class, whatever its package.
+// is reports whether a refusal has a Java class, in any package.
 func is(remote *ipc.RemoteError, class string) bool {
 	return remote != nil && strings.HasSuffix(remote.Class, "."+class)
 }
 
-// link is one caller's connection to one of several replicas' ports. It is used by
-// one goroutine at a time.
+// link is a caller's connection to one of several replicas. Only one goroutine at a time may use
+// it.
 type link struct {
 	r         *run
-	trunk     *trunk // whose connection it is; nil: its own
+	trunk     *trunk // the shared connection; nil: the link has its own
 	target    ipc.Target
 	addresses []string
 	at        int
 	conn      *ipc.ClientConn
 }
 
-// pauseMost bounds the pause after all replicas were tried in vain.
+// pauseMost is the longest pause after all replicas were tried without success.
 const pauseMost = 500 * time.Millisecond
 
-// newLink is one to some addresses, the i-th of them first.
+// newLink returns a link to addresses that begins with the i-th.
 func newLink(r *run, addresses []string, i int, target ipc.Target) link {
 	return link{r: r, addresses: addresses, at: i % len(addresses), target: target}
 }
 
-// trackerLink is one to the resource trackers.
+// trackerLink returns a link to the resource trackers.
 func trackerLink(r *run, i int) link {
 	return newLink(r, r.cfg.Addresses.Tracker, i, ipc.Target{Protocol: trackerProtocol, User: r.cfg.User})
 }
 
-// dial connects to the replica that it is at, or the next that takes it, until the
-// context ends.
+// dial connects to the current replica, or to the next one that accepts, until the context ends.
 func (l *link) dial(ctx context.Context) (err error) {
 	if l.trunk != nil {
 		l.conn, err = l.trunk.take(ctx, l.conn)
@@ -102,7 +101,7 @@ func (l *link) dial(ctx context.Context) (err error) {
 	}
 }
 
-// move goes to the next replica, at once.
+// move connects to the next replica without a pause.
 func (l *link) move(ctx context.Context) error {
 	if l.trunk != nil {
 		return l.dial(ctx)
@@ -115,13 +114,13 @@ func (l *link) move(ctx context.Context) error {
 
 func (l *link) close() {
 	if l.trunk == nil && l.conn != nil {
-		_ = l.conn.Close() // it is given up
+		_ = l.conn.Close() // an error does not matter here
 		l.conn = nil
 	}
 }
 
-// call makes one call, repeated at the next replicas until one answers or the
-// context ends. Only what is harmless to repeat is called so.
+// call makes one call. It repeats the call at the next replicas until one answers or the context
+// ends, so the call must be safe to repeat.
 func (l *link) call(ctx context.Context, method string, req, reply gproto.Message) error {
 	pause := 20 * time.Millisecond
 	for tried := 1; ; tried++ {

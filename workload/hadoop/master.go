@@ -15,41 +15,41 @@ import (
 	"rmd/yarn"
 )
 
-// slot is the place of one ask: its key is its number.
+// slot is the place of one ask. Its number is the allocation request id of the ask.
 type slot struct {
 	asked     int64
-	left      int // containers that are asked for and not granted
+	left      int // containers that were requested and not allocated
 	cancelled bool
 }
 
 // master is one unmanaged ApplicationMaster.
 type master struct {
 	r      *run
-	number int // in its lane
+	number int // index in its lane
 	app    *proto.ApplicationIdProto
 	link   link
 	answer func([]byte, error)
 
 	response int32
-	fresh    bool // all that is outstanding must be asked for again
+	fresh    bool // all outstanding asks must be sent again
 	bytes    []byte
 	sent     int64
 	slots    []slot
 
-	mu    sync.Mutex // of live, for the one who waits for the end
+	mu    sync.Mutex // guards live, which drain also reads
 	live  map[uint64]*container
 	seen  bitset
-	told  []*container // in the last answer
-	after int          // calls answered since draining began
+	told  []*container // completed containers in the last answer
+	after int          // number of answers since draining began
 }
 
-// numberMask takes the epoch off a container's number.
+// numberMask removes the epoch from a container's number.
 const numberMask = 1<<40 - 1
 
-// bitset holds numbers that begin at 0 and have few gaps.
+// bitset is a set of numbers that begin at 0 and have few gaps.
 type bitset []uint64
 
-// add says whether a number is new.
+// add adds a number and reports whether it is new.
 func (b *bitset) add(n uint64) bool {
 	w := int(n / 64)
 	for w >= len(*b) {
@@ -72,7 +72,7 @@ func newMaster(r *run, i int) *master {
 	return m
 }
 
-// submit makes the application and waits for its attempt's token.
+// submit submits the application and waits for the AMRM token of its attempt.
 func (m *master) submit(ctx context.Context, cl *link) error {
 	var made proto.GetNewApplicationResponseProto
 	if err := cl.call(ctx, "getNewApplication", &proto.GetNewApplicationRequestProto{}, &made); err != nil {
@@ -108,7 +108,7 @@ func (m *master) submit(ctx context.Context, cl *link) error {
 	}
 }
 
-// register makes the master known.
+// register registers the master.
 func (m *master) register(ctx context.Context) error {
 	err := m.link.call(ctx, "registerApplicationMaster", &proto.RegisterApplicationMasterRequestProto{Host: new("198.18.0.0"), RpcPort: new(int32(-1)), TrackingUrl: new("")},
 		&proto.RegisterApplicationMasterResponseProto{})
@@ -132,8 +132,8 @@ func (m *master) send() {
 	}
 }
 
-// compose encodes the next call: empty slots ask for a batch, and all of them
-// give up at the end.
+// compose encodes the next call. Each empty slot asks for a batch. During draining, the call
+// cancels all asks.
 func (m *master) compose() {
 	draining := m.r.draining.Load()
 	b := m.bytes[:0]
@@ -156,7 +156,7 @@ func (m *master) compose() {
 	m.bytes = appendTurn(b, m.response)
 }
 
-// reply takes the answer of a call, on the goroutine that reads the connection.
+// reply processes the answer of a call, on the goroutine that reads the connection.
 func (m *master) reply(body []byte, err error) {
 	now := m.r.now()
 	if err == nil {
@@ -173,8 +173,8 @@ func (m *master) reply(body []byte, err error) {
 	m.r.masters.done(m.number)
 }
 
-// take does what an answer says. Its arrival acknowledges what the answer before
-// it told.
+// take processes an answer. Its arrival shows that the server knows that the master got the
+// previous answer.
 func (m *master) take(body []byte, now int64) error {
 	measuring := m.r.measuring.Load()
 	m.mu.Lock()
@@ -210,7 +210,7 @@ func (m *master) take(body []byte, now int64) error {
 	return s.err
 }
 
-// granted takes a container and hands it to its node.
+// granted processes an allocated container and gives it to its node.
 func (m *master) granted(b []byte, now int64, measuring bool) error {
 	var g grant
 	if err := g.scan(b); err != nil {
@@ -248,7 +248,7 @@ func (m *master) granted(b []byte, now int64, measuring bool) error {
 	return nil
 }
 
-// ended takes the end of a container.
+// ended processes a completed container.
 func (m *master) ended(b []byte, now int64, measuring bool) error {
 	var e ending
 	if err := e.scan(b); err != nil {
@@ -277,7 +277,7 @@ func (m *master) ended(b []byte, now int64, measuring bool) error {
 	return nil
 }
 
-// renew takes the token that the next connection is made with.
+// renew stores a new token for the next connection.
 func (m *master) renew(b []byte) error {
 	var t proto.TokenProto
 	if err := gproto.Unmarshal(b, &t); err != nil {
@@ -287,8 +287,8 @@ func (m *master) renew(b []byte) error {
 	return nil
 }
 
-// recover repeats a call at the next replica, registers again when it is told to,
-// or gives up.
+// recover handles a failed call: it repeats the call at the next replica, or registers again if the
+// server says so, or gives up.
 func (m *master) recover(err error) {
 	m.r.note(err)
 	m.r.allocateErrors.Add(1)
@@ -319,20 +319,20 @@ func (m *master) recover(err error) {
 	m.r.masters.done(m.number)
 }
 
-// drained says that nothing more can come of the master's asks, and how many
-// containers are not told.
+// drained reports whether no more containers can come, and how many containers are not reported as
+// completed.
 func (m *master) drained() (done bool, live int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.after >= drainedAfter && len(m.live) == 0 && len(m.told) == 0, len(m.live)
 }
 
-// drainedAfter is how many answers must have come after the one to the call that
-// gave the asks up: the first may have been under way before, and one more tells
-// the last grants.
+// drainedAfter is the number of answers to wait for after draining began. The first may answer a
+// call from before that, the second answers the call that cancels the asks, and one more brings the
+// last containers.
 const drainedAfter = 3
 
-// leave ends the application.
+// leave finishes the application.
 func (m *master) leave(ctx context.Context) error {
 	defer m.link.close()
 	req := &proto.FinishApplicationMasterRequestProto{Diagnostics: new(""), TrackingUrl: new(""), FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()}

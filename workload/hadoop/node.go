@@ -16,8 +16,8 @@ import (
 	"rmd/yarn"
 )
 
-// container is a container on its way through life. The node that runs it owns
-// started and exit; ended tells its master when it was reported complete.
+// container is an allocated container. The node that runs it owns started and exit. ended tells its
+// master when the node reported the completion.
 type container struct {
 	id      []byte // ContainerIdProto
 	mb      int64
@@ -30,22 +30,22 @@ type container struct {
 // node is one fake NodeManager.
 type node struct {
 	r      *run
-	number int // in its lane
+	number int // index in its lane
 	id     yarn.NodeID
 	link   link
-	answer func([]byte, error) // reply, made once
-	idPart []byte              // its NodeIdProto as a field of its status
+	answer func([]byte, error) // the method value reply, created once
+	idPart []byte              // the NodeIdProto as a field of the node status
 
 	mu      sync.Mutex
-	fresh   []*container // handed over since the last heartbeat
+	fresh   []*container // got since the last heartbeat
 	running []*container // reported running
-	ending  []*container // complete, and no answer yet
-	used    int64        // MB, less what was reported complete
+	ending  []*container // complete, but not acknowledged by an answer
+	used    int64        // MB of all containers that are not reported complete
 
-	// Of the heartbeat under way, or of the last one.
+	// State of the heartbeat in flight, or of the last one.
 	response      int32
 	sequence      uint64
-	keys          []byte // what the node knows of them, as fields of a heartbeat
+	keys          []byte // the known keys, as fields of a heartbeat
 	containerKey  []byte
 	nmKey         []byte
 	status, bytes []byte
@@ -57,12 +57,12 @@ func newNode(r *run, i int) *node {
 	n.link = trackerLink(r, i)
 	n.link.trunk = r.trunkOf(i)
 	n.answer = n.reply
-	id, _ := gproto.Marshal(wire.NodeIDProto(n.id)) // it has no required fields
+	id, _ := gproto.Marshal(wire.NodeIDProto(n.id)) // the message has no required fields
 	n.idPart = protowire.AppendBytes([]byte{1<<3 | 2}, id)
 	return n
 }
 
-// register makes the node known, with what runs on it.
+// register registers the node with its containers.
 func (n *node) register(ctx context.Context) error {
 	total := wire.ResourceProto(yarn.NewResource(n.r.nodeMB(), n.r.cfg.VCores*int64(n.r.cfg.NodeContainers)), kinds)
 	req := &proto.RegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id), HttpPort: new(int32(8042)), Resource: total, NmVersion: new("3.4.2"), PhysicalResource: total,
@@ -89,7 +89,7 @@ func (n *node) register(ctx context.Context) error {
 	return err2
 }
 
-// remember puts the node's containers into a registration.
+// remember adds the node's containers to a registration.
 func (n *node) remember(req *proto.RegisterNodeManagerRequestProto) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -117,13 +117,13 @@ func (c *container) exit() int32 {
 	return 0
 }
 
-// knowKeys encodes the keys that the node has.
+// knowKeys encodes the keys that the node knows.
 func (n *node) knowKeys() {
 	n.keys = protowire.AppendBytes(append(n.keys[:0], 2<<3|2), n.containerKey)
 	n.keys = protowire.AppendBytes(append(n.keys, 3<<3|2), n.nmKey)
 }
 
-// give hands a granted container to the node.
+// give gives an allocated container to the node.
 func (n *node) give(c *container) {
 	n.mu.Lock()
 	n.fresh = append(n.fresh, c)
@@ -148,8 +148,8 @@ func (n *node) send() {
 	}
 }
 
-// compose encodes the next heartbeat. What is complete is told until there is an
-// answer.
+// compose encodes the next heartbeat. Completed containers are reported until a heartbeat is
+// answered.
 func (n *node) compose() {
 	s := n.r.sizes
 	b := append(n.status[:0], n.idPart...)
@@ -189,8 +189,7 @@ func (n *node) compose() {
 	n.bytes = protowire.AppendVarint(protowire.AppendTag(b, 8, protowire.VarintType), n.sequence)
 }
 
-// reply takes the answer of a heartbeat, on the goroutine that reads the
-// connection.
+// reply processes the answer of a heartbeat, on the goroutine that reads the connection.
 func (n *node) reply(body []byte, err error) {
 	if err != nil {
 		go n.recover(err)
@@ -221,7 +220,7 @@ func (n *node) reply(body []byte, err error) {
 	n.r.nodes.done(n.number)
 }
 
-// take does what an answer says. It returns how many ends of containers the heartbeat reported.
+// take processes an answer. It returns how many completed containers the heartbeat reported.
 func (n *node) take(r *beatReply) (ended int) {
 	n.response = r.response
 	if r.told {
@@ -252,7 +251,7 @@ func (n *node) take(r *beatReply) (ended int) {
 	return ended
 }
 
-// again registers again.
+// again registers the node again.
 func (n *node) again(why string) {
 	n.r.note(fmt.Errorf("node %s is told to register again: %s", n.id, why))
 	if err := n.register(n.r.ctx); err != nil && n.r.ctx.Err() == nil {
@@ -261,11 +260,10 @@ func (n *node) again(why string) {
 	n.r.nodes.done(n.number)
 }
 
-// errorPause is between a call that was refused and the next one of the same
-// caller.
+// errorPause is the pause after a refused call of the same caller.
 const errorPause = 100 * time.Millisecond
 
-// recover repeats a heartbeat at the next replica, or gives one up that is refused.
+// recover repeats a heartbeat at the next replica. It gives up a heartbeat that was refused.
 func (n *node) recover(err error) {
 	n.r.note(err)
 	n.r.beatErrors.Add(1)
@@ -284,7 +282,7 @@ func (n *node) recover(err error) {
 	n.r.nodes.done(n.number)
 }
 
-// leave takes the node out of the cluster.
+// leave unregisters the node.
 func (n *node) leave(ctx context.Context) error {
 	defer n.link.close()
 	return n.link.call(ctx, "unRegisterNodeManager", &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}, &proto.UnRegisterNodeManagerResponseProto{})

@@ -2,24 +2,24 @@ package hadoop
 
 import "time"
 
-// pointEvery is the length of a point of the measured span.
+// pointEvery is the length of one point of the measurement.
 const pointEvery = time.Second
 
-// Point is a part of the measured span, named by its begin.
+// Point is one part of the measurement. At is its beginning.
 type Point struct {
 	At     time.Duration `json:"atNanos"`
 	Length time.Duration `json:"lengthNanos"`
-	// Done are heartbeats, or containers through their whole life.
+	// Done is the number of heartbeats, or of containers whose life is complete.
 	Done   int64 `json:"done"`
 	Errors int64 `json:"errors"`
-	// P50, P99 and Max are of what was timed in it: heartbeats, or asks until they
-	// were granted.
+	// P50, P99 and Max are the latencies in this part: of heartbeats, or from the ask to the
+	// allocation.
 	P50 time.Duration `json:"p50Nanos"`
 	P99 time.Duration `json:"p99Nanos"`
 	Max time.Duration `json:"maxNanos"`
 }
 
-// frozen is a histogram at one moment.
+// frozen is a copy of a histogram at one time.
 type frozen [octaves * subBuckets]int64
 
 func (h *histogram) freeze() *frozen {
@@ -30,8 +30,8 @@ func (h *histogram) freeze() *frozen {
 	return out
 }
 
-// quantile is the value below which a share of q lies of what came between two
-// moments.
+// quantile returns the value below which the share q of the values lies that were added between
+// since and f.
 func (f *frozen) quantile(since *frozen, q float64) time.Duration {
 	var n int64
 	for i := range f {
@@ -49,15 +49,15 @@ func (f *frozen) quantile(since *frozen, q float64) time.Duration {
 	return 0
 }
 
-// watch cuts the measured span into points until stop is closed; what it returns
-// is closed with them in it.
+// watch divides the measurement into points until stop is closed. Then it sends them on the channel
+// that it returns.
 func (r *run) watch(stop <-chan struct{}) <-chan []Point {
 	out := make(chan []Point, 1)
 	timed := &r.grant
 	if r.cfg.Kind == Heartbeats {
 		timed = &r.beat
 	}
-	go func() { // ends with stop
+	go func() { // ends when stop is closed
 		var points []Point
 		begin := time.Now()
 		a, h := r.sample(), timed.freeze()

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ticksPerSecond is the unit of /proc's times on every Linux that Go runs on.
+// ticksPerSecond is the unit of times in /proc on every Linux that Go supports.
 const ticksPerSecond = 100
 
-// processUse is what a process has used since it began.
+// processUse is the CPU time that a process has used since its start, and its memory.
 type processUse struct {
 	pid       int
 	name      string
@@ -20,13 +20,13 @@ type processUse struct {
 	rss       int64
 }
 
-// usage is a look at all processes.
+// usage is the use of all processes at one time.
 type usage struct {
 	list []processUse
 	own  processUse
 }
 
-// look reads what the processes have used.
+// look reads the use of the processes.
 func look(pids []int) (usage, error) {
 	var u usage
 	var err error
@@ -43,8 +43,8 @@ func look(pids []int) (usage, error) {
 	return u, nil
 }
 
-// Used is what a running process has used since it began: processor time, and
-// memory that is resident now, in bytes. It fails where there is no /proc.
+// Used returns the processor time that a process has used since its start, and its resident memory
+// in bytes. It fails without /proc.
 func Used(pid int) (cpu time.Duration, resident int64, err error) {
 	p, err := lookAt(pid)
 	return time.Duration(p.cpuMicros) * time.Microsecond, p.rss, err
@@ -57,7 +57,7 @@ func lookAt(pid int) (processUse, error) {
 	if err != nil {
 		return p, fmt.Errorf("process %d: %w", pid, err)
 	}
-	// The name is in brackets and may hold blanks and brackets itself.
+	// The name is in parentheses and may itself contain spaces and parentheses.
 	text := string(stat)
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Times are figures of time spans, in milliseconds.
+// Times are statistics of durations, in milliseconds.
 type Times struct {
 	Count int64   `json:"count"`
 	Mean  float64 `json:"meanMillis"`
@@ -14,71 +14,71 @@ type Times struct {
 	Max   float64 `json:"maxMillis"`
 }
 
-// Calls are the figures of one method over the measured span.
+// Calls are statistics of one method during the measurement.
 type Calls struct {
 	Times
 	PerSecond float64 `json:"perSecond"`
 	Errors    int64   `json:"errors"`
-	// Late are those that were due while the one before was still under way.
+	// Late is the number of calls that were due while the previous one was in flight.
 	Late int64 `json:"late"`
 }
 
-// Lives are the figures of containers over the measured span.
+// Lives are statistics of containers during the measurement.
 type Lives struct {
-	// Done went through their whole life.
+	// Done is the number of containers whose life is complete.
 	Done      int64   `json:"done"`
 	PerSecond float64 `json:"perSecond"`
 	Granted   int64   `json:"granted"`
-	// Grant is from the ask to the answer with the container, Told from its
-	// completion's heartbeat to the answer that tells of it, Life from the ask to
+	// Grant is the time from the ask to the answer with the container. Told is the time from the
+	// heartbeat with the completion to the answer that reports it. Life is the time from the ask to
 	// the acknowledgement.
 	Grant Times `json:"askToGrant"`
 	Told  Times `json:"completeToTold"`
 	Life  Times `json:"life"`
 }
 
-// Faults are what contradicts the protocol, over the whole run. Each must be 0.
+// Faults counts the protocol violations of the whole run. Each must be 0.
 type Faults struct {
 	GrantedTwice int64 `json:"grantedTwice"`
 	NotAsked     int64 `json:"notAsked"`
 	ToldTwice    int64 `json:"toldTwice"`
 	NeverTold    int64 `json:"neverTold"`
-	Strange      int64 `json:"strange"` // a container that was never granted, or on a node that is none
+	Strange      int64 `json:"strange"` // a container that was never allocated, or on an unknown node
 	NoToken      int64 `json:"noToken"`
 	OverCapacity int64 `json:"overCapacity"`
-	Lost         int64 `json:"lost"` // ended otherwise than its node said
+	Lost         int64 `json:"lost"` // reported with another status than that of its node
 }
 
-// Total counts them all.
+// Total returns the sum of all counts.
 func (f Faults) Total() int64 {
 	return f.GrantedTwice + f.NotAsked + f.ToldTwice + f.NeverTold + f.Strange + f.NoToken + f.OverCapacity + f.Lost
 }
 
-// Process is what a process used over the measured span.
+// Process is what a process used during the measurement.
 type Process struct {
-	PID        int     `json:"pid"` // 0: this one
+	PID        int     `json:"pid"` // 0: this process
 	Name       string  `json:"name"`
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// RSSBefore is before the first node registered, RSSAfter at the end of the
-	// measured span.
+	// RSSBefore is the memory before the first node registered, RSSAfter that at the end of the
+	// measurement.
 	RSSBefore int64 `json:"rssBeforeBytes"`
 	RSSAfter  int64 `json:"rssAfterBytes"`
 }
 
-// Result is what was measured.
+// Result is the result of a run.
 type Result struct {
 	Kind    Kind    `json:"kind"`
 	Nodes   int     `json:"nodes"`
 	Masters int     `json:"masters,omitempty"`
 	Seconds float64 `json:"seconds"`
-	// Began is when the measured span did, Points cut it into seconds.
+	// Began is the beginning of the measurement. Points divides it into seconds.
 	Began  time.Time `json:"began"`
 	Points []Point   `json:"points,omitempty"`
-	// Stopped says that the run was ended before its time.
+	// Stopped is true if the run was stopped early.
 	Stopped bool `json:"stopped"`
 
 	Heartbeats Calls  `json:"heartbeats"`
-	Reports    *Times `json:"reports,omitempty"` // heartbeats that report the end of a container
+	Reports    *Times `json:"reports,omitempty"` // heartbeats that report completed containers
 	Allocates  *Calls `json:"allocates,omitempty"`
 	Containers *Lives `json:"containers,omitempty"`
 
@@ -90,14 +90,14 @@ type Result struct {
 
 	Processes []Process `json:"processes,omitempty"`
 	Generator Process   `json:"generator"`
-	// CPU of all processes together, in microseconds.
+	// CPU time of all processes together, in microseconds.
 	CPUPerHeartbeat float64 `json:"cpuMicrosPerHeartbeat,omitempty"`
 	CPUPerContainer float64 `json:"cpuMicrosPerContainer,omitempty"`
-	// BytesPer1000Nodes is by how much all processes together grew.
+	// BytesPer1000Nodes is the growth of the memory of all processes together.
 	BytesPer1000Nodes int64 `json:"bytesPer1000Nodes,omitempty"`
 }
 
-// result makes the figures of the span between two samples.
+// result computes the result of the measurement between two samples.
 func (r *run) result(a, b sample) *Result {
 	span := b.at.Sub(a.at)
 	rate := func(n int64) float64 { return float64(n) / max(span.Seconds(), 1e-9) }
@@ -113,7 +113,8 @@ func (r *run) result(a, b sample) *Result {
 	return out
 }
 
-// usage adds what processes used between two looks at them.
+// usage adds the use of processes. before is from before the first registration, from and to are
+// from the beginning and the end of the measurement.
 func (out *Result) usage(before, from, to usage) {
 	var cpu, grown int64
 	for i, p := range to.list {
@@ -137,14 +138,14 @@ func (out *Result) usage(before, from, to usage) {
 
 func seconds(micros int64) float64 { return float64(micros) / 1e6 }
 
-// faults are those of the whole run.
+// faults returns the violations of the whole run.
 func (r *run) faults() Faults {
 	c := &r.counters
 	return Faults{GrantedTwice: c.twice.Load(), NotAsked: c.unasked.Load(), ToldTwice: c.toldTwice.Load(), NeverTold: c.missing.Load(),
 		Strange: c.strange.Load(), NoToken: c.noToken.Load(), OverCapacity: c.over.Load(), Lost: c.failed.Load()}
 }
 
-// String names the faults that there are.
+// String lists the counts that are not 0.
 func (f Faults) String() string {
 	out := ""
 	for _, x := range []struct {

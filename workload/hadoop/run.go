@@ -16,15 +16,15 @@ import (
 
 // Errors of a run.
 var (
-	// ErrUnreachable means that no replica takes connections.
+	// ErrUnreachable means that no replica accepts connections.
 	ErrUnreachable = errors.New("no replica's port can be reached")
-	// ErrTaken means that the cluster runs nodes of the load's names already.
+	// ErrTaken means that the cluster already has nodes with the names of this load.
 	ErrTaken = errors.New("the cluster runs nodes of these names already")
-	// ErrProcess means that a process cannot be looked at.
+	// ErrProcess means that the use of a process cannot be read.
 	ErrProcess = errors.New("process cannot be looked at")
 )
 
-// How many nodes and masters are set up or taken away at one time.
+// Numbers of nodes and masters that are set up or removed at the same time.
 const (
 	nodesAtOnce   = 64
 	mastersAtOnce = 16
@@ -36,7 +36,7 @@ type run struct {
 	sizes  *sizes
 	client *ipc.Client
 	epoch  time.Time
-	ctx    context.Context // ends when the run is over, not when it is stopped
+	ctx    context.Context // ends after the run, not when the run is stopped
 	end    context.CancelFunc
 
 	counters
@@ -52,14 +52,14 @@ type run struct {
 
 	mu     sync.Mutex
 	last   error
-	fault  error // what makes the run meaningless
+	fault  error // an error that makes the result meaningless
 	broken chan struct{}
 
-	astir bool // calls were under way still when the lanes were closed
+	astir bool // calls were still in flight when the lanes were closed
 }
 
-// Run loads a cluster and tells what was measured. When the context ends in the
-// measured span, the result is of the time until then.
+// Run loads a cluster and returns the measured result. If the context ends during the measurement,
+// the result is for the time until then.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return r.measure(ctx, before)
 }
 
-// reach dials each port once, so that a wrong address is told at once.
+// reach dials each port once, so that a wrong address is reported immediately.
 func reach(ctx context.Context, cfg Config) error {
 	ports := map[string][]string{"resource tracker": cfg.Addresses.Tracker}
 	if cfg.Kind != Heartbeats {
@@ -122,7 +122,7 @@ func (r *run) now() int64 { return int64(time.Since(r.epoch)) + 1 }
 
 func (r *run) nodeMB() int64 { return r.cfg.MemoryMB * int64(r.cfg.NodeContainers) }
 
-// nodeAt finds a node by its id.
+// nodeAt returns the node with an id, or nil.
 func (r *run) nodeAt(host []byte, port uint64) *node {
 	if port != uint64(r.cfg.NodePort) {
 		return nil
@@ -130,7 +130,7 @@ func (r *run) nodeAt(host []byte, port uint64) *node {
 	return r.byID[string(host)]
 }
 
-// note keeps the last error for the result.
+// note records the last error for the result.
 func (r *run) note(err error) {
 	if r.ctx.Err() != nil {
 		return
@@ -166,7 +166,7 @@ func (r *run) failure() error {
 	return r.fault
 }
 
-// pause waits on a goroutine of a caller's own.
+// pause sleeps for d or until the run ends.
 func (r *run) pause(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -180,7 +180,7 @@ func (r *run) phase(format string, args ...any) {
 	}
 }
 
-// setUp registers nodes, then masters.
+// setUp registers the nodes, then the masters.
 func (r *run) setUp(ctx context.Context) error {
 	r.phase("registering %d nodes", r.cfg.Nodes)
 	r.trunks = newTrunks(r)
@@ -216,8 +216,8 @@ func (r *run) setUp(ctx context.Context) error {
 	})
 }
 
-// taken refuses to take over a node that the cluster runs: registering it again would
-// end what runs on it. Without the client's port nobody can be asked.
+// taken returns an error if the cluster already runs a node of this load, because registering it
+// again would end its containers. Without the client port it cannot check.
 func (r *run) taken(ctx context.Context) error {
 	if len(r.cfg.Addresses.Client) == 0 {
 		return nil
@@ -233,15 +233,14 @@ func (r *run) taken(ctx context.Context) error {
 	}
 	for _, n := range reply.GetNodeReports() {
 		if r.nodeAt([]byte(n.GetNodeId().GetHost()), uint64(n.GetNodeId().GetPort())) != nil {
-			r.all = nil // they are not this run's to take away
+			r.all = nil // leave must not unregister them
 			return fmt.Errorf("%w: %s:%d is one", ErrTaken, n.GetNodeId().GetHost(), n.GetNodeId().GetPort())
 		}
 	}
 	return nil
 }
 
-// each does something with all of a list, so many at one time, until the first
-// error.
+// each calls do for all elements of a list, atOnce at the same time, until the first error.
 func each[T any](ctx context.Context, list []T, atOnce int, do func(T) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -260,7 +259,7 @@ func each[T any](ctx context.Context, list []T, atOnce int, do func(T) error) er
 	return context.Cause(ctx)
 }
 
-// measure lets everybody go, and gives the figures of the measured span.
+// measure runs the load and returns the result of the measurement.
 func (r *run) measure(ctx context.Context, before usage) (*Result, error) {
 	stop := r.start()
 	defer stop()
@@ -296,7 +295,7 @@ func (r *run) measure(ctx context.Context, before usage) (*Result, error) {
 	return out, nil
 }
 
-// start opens the lanes; what it returns closes them.
+// start starts the lanes. The function that it returns stops them.
 func (r *run) start() (stop func()) {
 	members := func(n int, at func(int) member) []member {
 		out := make([]member, n)
@@ -322,7 +321,7 @@ func (r *run) start() (stop func()) {
 	}
 }
 
-// wait lets time pass; false when the context ended, or the run failed.
+// wait waits for d. It returns false if the context ends or the run fails first.
 func (r *run) wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -335,8 +334,8 @@ func (r *run) wait(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// drain asks for nothing more and waits for the ends of all containers. What is
-// not told by then is missing.
+// drain sends no more asks and waits for the ends of all containers. Containers that are not
+// reported as completed in time count as missing.
 func (r *run) drain(ctx context.Context) {
 	r.phase("waiting for the ends of all containers")
 	r.draining.Store(true)
@@ -355,15 +354,15 @@ func (r *run) drain(ctx context.Context) {
 			r.missing.Add(int64(missing))
 			return
 		case !r.wait(ctx, 20*time.Millisecond):
-			return // stopped: what is not told may still come
+			return // stopped: the missing reports might still arrive
 		}
 	}
 }
 
-// leave takes everything out of the cluster again, as far as it answers.
+// leave removes applications and nodes from the cluster, if it answers.
 func (r *run) leave() {
 	if r.astir {
-		return // their connections are in use
+		return // the connections are in use
 	}
 	r.phase("clearing away")
 	ctx, cancel := context.WithTimeout(r.ctx, r.cfg.Patience)

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// small is a quick run against a fake.
+// small returns the configuration of a short run against a fake.
 func small(f *fakeRM, kind Kind) Config {
 	c := DefaultConfig(kind)
 	c.Logger, c.Addresses = hclog.NewNullLogger(), f.addresses()
@@ -24,8 +24,8 @@ func small(f *fakeRM, kind Kind) Config {
 	return c
 }
 
-// tried is the first run that holds what is asked of it, or the last: each is against a fake of its own and four
-// times as long as the one before, since how much fits into a short span is the machine's matter.
+// tried repeats a run, each against a new fake and four times as long as the previous one, until
+// holds accepts the result. How much fits into a short time depends on the machine.
 func tried(t *testing.T, run func(longer time.Duration) (*Result, *fakeRM, error), holds func(*Result) bool) (*Result, *fakeRM) {
 	t.Helper()
 	for longer := time.Duration(1); ; longer *= 4 {
@@ -65,8 +65,8 @@ func TestHeartbeatsAreSentAsFastAsAsked(t *testing.T) {
 	}
 }
 
-// TestNodesShareConnections has the replica of one of two connections refuse: all its
-// nodes go on over one other connection.
+// TestNodesShareConnections lets the replica of one of two shared connections refuse. All nodes of
+// that connection must continue on another connection.
 func TestNodesShareConnections(t *testing.T) {
 	right := func(out *Result) bool { return out.Heartbeats.Count >= 20 }
 	out, f := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
@@ -76,14 +76,14 @@ func TestNodesShareConnections(t *testing.T) {
 		out, err := Run(t.Context(), c)
 		return out, f, err
 	}, right)
-	if !right(out) || out.Resyncs != 0 || out.Failovers != 2 { // of the connection, and of the client that lists the nodes first
+	if !right(out) || out.Resyncs != 0 || out.Failovers != 2 { // one of the connection, one of the client that first lists the nodes
 		t.Errorf("%+v, %d failovers", out.Heartbeats, out.Failovers)
 	}
 	accepted := uint64(0)
 	for _, x := range f.fronts {
 		accepted += uint64(x.tracker.Stats().Accepted)
 	}
-	if accepted != 2+2+1 { // looked whether the ports are open, connected, moved
+	if accepted != 2+2+1 { // check of the ports, connections, and the moved one
 		t.Errorf("%d connections were made", accepted)
 	}
 }
@@ -124,7 +124,7 @@ func TestContainersLiveTheirWholeLifeOnce(t *testing.T) {
 	}
 }
 
-// TestFaultsAreFound breaks each rule once.
+// TestFaultsAreFound checks that each violation is counted.
 func TestFaultsAreFound(t *testing.T) {
 	for name, x := range map[string]struct {
 		set  func(*fakeRM)

@@ -4,16 +4,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scanner goes over the fields of a message without making anything.
+// scanner iterates over the fields of a message without allocations.
 type scanner struct {
 	rest   []byte
 	num    protowire.Number
 	number uint64 // of a varint
-	bytes  []byte // of a length-delimited field, part of the message
+	bytes  []byte // of a length-delimited field; a part of the message
 	err    error
 }
 
-// next moves to the next field that is a number or bytes; false at the end.
+// next moves to the next field with a number or bytes. It returns false at the end or after an
+// error.
 func (s *scanner) next() bool {
 	for len(s.rest) > 0 && s.err == nil {
 		num, kind, n := protowire.ConsumeTag(s.rest)
@@ -43,7 +44,7 @@ func (s *scanner) next() bool {
 	return false
 }
 
-// beatReply is NodeHeartbeatResponseProto as far as a node acts on it.
+// beatReply has the fields of NodeHeartbeatResponseProto that a node uses.
 type beatReply struct {
 	response             int32
 	action               uint64
@@ -51,7 +52,7 @@ type beatReply struct {
 	kill                 [][]byte
 	diagnostics          []byte
 	sequence             uint64
-	told                 bool // sequence is there
+	told                 bool // the message has sequence
 	removed, appsCleaned int
 }
 
@@ -82,7 +83,7 @@ func (r *beatReply) scan(b []byte) error {
 	return s.err
 }
 
-// containerID is a ContainerIdProto: whose it is, and its number.
+// containerID is a ContainerIdProto.
 type containerID struct {
 	app     uint64
 	attempt uint64
@@ -116,7 +117,7 @@ func (c *containerID) scan(b []byte) error {
 	return s.err
 }
 
-// grant is a ContainerProto of an allocate's answer.
+// grant is a ContainerProto in an allocate response.
 type grant struct {
 	rawID  []byte
 	id     containerID
@@ -163,7 +164,7 @@ func (g *grant) scan(b []byte) error {
 	return s.err
 }
 
-// ending is a ContainerStatusProto of an allocate's answer.
+// ending is a ContainerStatusProto in an allocate response.
 type ending struct {
 	id    containerID
 	state uint64

@@ -7,15 +7,16 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// trunk is one connection that many nodes share, as no NodeManagers do: so few
-// system calls carry the heartbeats of a cluster that is larger than the machine
-// could hold connections of its own for.
+// trunk is one connection that many nodes share. Real NodeManagers do not share connections. With
+// trunks, a load can have more nodes than the machine can have connections, and needs fewer system
+// calls.
 type trunk struct {
 	mu   sync.Mutex
 	link link
 }
 
-// newTrunks makes the connections that nodes share; none when each has its own.
+// newTrunks returns the shared connections. The result is empty if each node has its own
+// connection.
 func newTrunks(r *run) []*trunk {
 	out := make([]*trunk, min(r.cfg.Connections, r.cfg.Nodes))
 	for i := range out {
@@ -24,8 +25,8 @@ func newTrunks(r *run) []*trunk {
 	return out
 }
 
-// trunkOf is the one of a node; nil when it has a connection of its own. Nodes
-// that are due one after the other share one.
+// trunkOf returns the trunk of a node, or nil if each node has its own connection. Nodes that are
+// due in succession share a trunk.
 func (r *run) trunkOf(i int) *trunk {
 	if len(r.trunks) == 0 {
 		return nil
@@ -33,8 +34,7 @@ func (r *run) trunkOf(i int) *trunk {
 	return r.trunks[i*len(r.trunks)/r.cfg.Nodes]
 }
 
-// take gives the connection. The first of those for whom it has failed sees to
-// another one.
+// take returns the connection. The first caller whose connection has failed makes a new connection.
 func (t *trunk) take(ctx context.Context, failed *ipc.ClientConn) (*ipc.ClientConn, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

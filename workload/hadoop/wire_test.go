@@ -62,7 +62,7 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 			t.Errorf("beat %d: %v", beat, c)
 		}
 	}
-	n.take(&beatReply{response: 301}) // the completion was told until now
+	n.take(&beatReply{response: 301}) // until here, heartbeats report the completion
 	n.compose()
 	var got proto.NodeHeartbeatRequestProto
 	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 0 || got.GetNodeStatus().GetResponseId() != 301 {
@@ -120,7 +120,7 @@ func TestAllocateIsAMessageOfHadoop(t *testing.T) {
 	}
 }
 
-// FuzzScan holds that no answer, however odd, does harm.
+// FuzzScan checks that no answer makes the scanners panic.
 func FuzzScan(f *testing.F) {
 	seed, err := gproto.Marshal(&proto.NodeHeartbeatResponseProto{ResponseId: new(int32(4)), NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
 		ContainersToCleanup: []*proto.ContainerIdProto{{Id: new(int64(3))}}, TokenSequenceNo: new(int64(1))})
