@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Config says for which cluster to generate, and how much.
+// Config configures the generator.
 type Config struct {
 	Seed      int64
-	Nodes     int     // of NodeMemoryMB, NodeVCores, NodeGPUs each
-	Load      float64 // share of the cluster's GPU time that is offered
-	TimeScale float64 // factor on run times and on the gaps between arrivals alike, so that Load stays
+	Nodes     int     // number of nodes with NodeMemoryMB, NodeVCores and NodeGPUs
+	Load      float64 // requested share of the cluster's GPU time
+	TimeScale float64 // factor for run times and for gaps between arrivals, so Load does not change
 }
 
-// DefaultConfig is the workload for four nodes.
+// DefaultConfig returns the configuration for four nodes.
 func DefaultConfig() Config { return Config{Seed: 1, Nodes: 4, Load: 0.6, TimeScale: 1} }
 
-// Validate tells which field is out of its bounds.
+// Validate returns an error if a field is out of bounds.
 func (c Config) Validate() error {
 	switch {
 	case c.Nodes < 1 || c.Nodes > 1_000_000:

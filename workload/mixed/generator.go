@@ -10,31 +10,31 @@ import (
 	"rmd/workload/trace"
 )
 
-// Generator makes one application after another. It is not safe for concurrent use.
+// Generator generates applications. It is not safe for concurrent use.
 type Generator struct {
 	cfg     Config
 	rng     *rand.Rand
 	opening []trace.Job
 	small   stream
 	large   stream
-	fan     int // factor on containers per small job: a large cluster gets larger jobs rather than thousands a second
+	fan     int // factor on containers per small job: a large cluster gets larger jobs instead of thousands per second
 	count   int
 }
 
-// stream is one of the two rows of arrivals.
+// stream is one of the two streams of arrivals.
 type stream struct {
 	next time.Duration
-	gap  float64 // mean seconds between two jobs, before the time scale
+	gap  float64 // mean seconds between two jobs, without TimeScale
 }
 
-// New makes the default workload for so many nodes; fewer than one count as one.
+// New returns a generator of the default workload for a number of nodes, at least one.
 func New(seed int64, nodes int) *Generator {
 	cfg := DefaultConfig()
 	cfg.Seed, cfg.Nodes = seed, max(nodes, 1)
 	return generator(cfg)
 }
 
-// NewWith makes the workload that the configuration asks for.
+// NewWith returns a generator with a configuration.
 func NewWith(cfg Config) (*Generator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -43,17 +43,17 @@ func NewWith(cfg Config) (*Generator, error) {
 }
 
 const (
-	largeShare = 0.5 // of the GPU time offered
-	wideNodes  = 40  // from so many nodes on, jobs get wider
+	largeShare = 0.5 // share of the requested GPU time
+	wideNodes  = 40  // from this number of nodes on, jobs have more containers
 	meterDraws = 20_000
 )
 
 func generator(cfg Config) *Generator {
 	g := &Generator{cfg: cfg, fan: 1 + cfg.Nodes/wideNodes}
-	// The streams are paced by the mean work of a job. It is measured once, with numbers of its own, so that a
-	// change to the sizes cannot make the load wrong.
+	// The mean work of a job determines the gaps of the streams. It is measured with a separate
+	// random sequence, so that a change of the sizes cannot change the load.
 	g.rng = rand.New(rand.NewPCG(1, 1))
-	rate := cfg.Load * float64(cfg.Nodes*NodeGPUs) // GPU seconds a second
+	rate := cfg.Load * float64(cfg.Nodes*NodeGPUs) // GPU seconds per second
 	g.small.gap = g.meanWork(g.smallJob) / (rate * (1 - largeShare))
 	g.large.gap = g.meanWork(g.largeJob) / (rate * largeShare)
 
@@ -72,7 +72,7 @@ func (g *Generator) meanWork(job func() trace.Job) float64 {
 	return sum / meterDraws / g.cfg.TimeScale
 }
 
-// Work is the GPU time that a job takes in all, in seconds.
+// Work returns the total GPU time of a job in seconds.
 func Work(job trace.Job) float64 {
 	sum := 0.0
 	for _, t := range job.Tasks {
@@ -81,7 +81,7 @@ func Work(job trace.Job) float64 {
 	return sum
 }
 
-// Next gives the next application; Submit never goes back.
+// Next returns the next application. Submit never decreases.
 func (g *Generator) Next() trace.Job {
 	var job trace.Job
 	switch {
@@ -90,7 +90,7 @@ func (g *Generator) Next() trace.Job {
 	case g.large.next < g.small.next:
 		job = g.largeJob()
 		job.Submit = g.large.next
-		// Large jobs come at a steadier pace than chance would have it, so that no run is without them for long.
+		// Large jobs arrive more regularly than at random, so that they are never missing for long.
 		g.large.next += g.scaled(g.large.gap * (0.5 + g.rng.Float64()))
 	default:
 		job = g.smallJob()
@@ -103,12 +103,12 @@ func (g *Generator) Next() trace.Job {
 }
 
 const (
-	openingLarge = 0.8 // seconds: when the first large job comes
-	openingEnd   = 2.0 // seconds: when the two streams begin
+	openingLarge = 0.8 // seconds: arrival of the first large job
+	openingEnd   = 2.0 // seconds: beginning of the two streams
 )
 
-// openingJobs fill three quarters of the GPUs with small containers and then send large jobs after them: more than the
-// free quarter can take, wherever it lies.
+// openingJobs returns small containers for three quarters of the GPUs, followed by large jobs. The
+// large jobs need more than the free quarter, wherever the free GPUs are.
 func (g *Generator) openingJobs() []trace.Job {
 	var out []trace.Job
 	for left := g.cfg.Nodes * NodeGPUs * 3 / 4; left > 0; {
@@ -125,7 +125,7 @@ func (g *Generator) openingJobs() []trace.Job {
 	slices.SortStableFunc(out, func(a, b trace.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	for i := range g.cfg.Nodes/2 + 1 {
 		job := g.largeJob()
-		// Containers of a whole node and of half a one in turn.
+		// Containers of a whole and of half a node alternate.
 		setGPUs(&job.Tasks[0], []int64{8, 4}[i%2])
 		job.Tasks[0].Count = 1
 		job.Tasks[0].Duration = g.runTime(largeLeast, 10)

@@ -70,8 +70,9 @@ func TestJobsMakeSense(t *testing.T) {
 	}
 }
 
-// TestOfferedLoad: GPU time between 55 and 65 % of the cluster, half of it in large containers, whatever the size of
-// the cluster and the time scale; the other resources less, so that the cluster is fragmented rather than full.
+// TestOfferedLoad checks that the workload requests 55 to 65 % of the GPU time, half of it in large
+// containers, for every size of the cluster and every time scale. It must request less of the other
+// resources, so that the cluster is fragmented rather than full.
 func TestOfferedLoad(t *testing.T) {
 	for _, c := range []Config{
 		{Seed: 1, Nodes: 4, Load: 0.6, TimeScale: 1},
@@ -148,10 +149,11 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// TestReservationsShowWithinTenSeconds runs the workload through a model of a scheduler: first come first served, what
-// does not fit is skipped, nodes taken emptiest first. A large container that does not fit reserves the emptiest node,
-// and a further one for each second it waits (YARN lets a starved ask do so as its re-reservations add up); what it
-// holds elsewhere when it is placed is cancelled.
+// TestReservationsShowWithinTenSeconds runs the workload with a model of a scheduler: first come
+// first served, with the emptiest node first. Containers that do not fit are skipped. A large
+// container that does not fit reserves the emptiest node, and one more for each second that it
+// waits (YARN allows this for a starved ask as its re-reservations grow). When it is placed, its
+// other reservations are cancelled.
 func TestReservationsShowWithinTenSeconds(t *testing.T) {
 	for _, nodes := range []int{3, 4, 6, 10, 30} {
 		for seed := range int64(5) {
@@ -205,9 +207,9 @@ func (m *model) run(jobs []trace.Job, until time.Duration) {
 	}
 }
 
-// place gives w a node, or reserves one for it.
+// place places w on a node, or reserves a node for it.
 func (m *model) place(w *waiting, now time.Duration) bool {
-	open, own, holds := -1, -1, 0 // the emptiest node that nobody holds, the emptiest that w holds
+	open, own, holds := -1, -1, 0 // the emptiest node without a reservation, and the emptiest that w has reserved
 	for n := range m.free {
 		switch {
 		case m.held[n] == w:

@@ -6,7 +6,7 @@ import (
 	"rmd/workload/trace"
 )
 
-// The node that the workload is made for: the most frequent one of the published cluster.
+// Size of the nodes for the workload, which is the most frequent size in the published cluster.
 const (
 	NodeMemoryMB = 393216
 	NodeVCores   = 96
@@ -15,10 +15,10 @@ const (
 
 const nodesPerRack = 20
 
-// Queues are the queues that the workload submits to, sorted.
+// Queues returns the queues to which the workload submits, sorted.
 func Queues() []string { return []string{"root.adhoc", "root.batch", "root.online", "root.train"} }
 
-// Nodes gives n nodes sim-01, sim-02 …, twenty to a rack: /rack-1, /rack-2 ….
+// Nodes returns n nodes sim-01, sim-02 …, with twenty nodes in each rack /rack-1, /rack-2 ….
 func Nodes(n int) []trace.Node {
 	out := make([]trace.Node, 0, max(n, 0))
 	for i := range n {

@@ -8,17 +8,18 @@ import (
 	"rmd/workload/trace"
 )
 
-// quantile is a point of a distribution: value is what the share at of all demands does not exceed.
+// quantile is a point of a distribution: the share at of all tasks requests at most value.
 type quantile struct{ at, value float64 }
 
-// The demands of one production task: minimum, p10, p50, p90, p99. The rarer and larger ones are the large jobs here.
+// Requests of one production task: minimum, p10, p50, p90, p99. The less frequent, larger requests
+// are the large jobs.
 var (
 	memoryMB = []quantile{{0, 1024}, {0.10, 5600}, {0.50, 41560}, {0.90, 58368}, {1, 125952}}
 	vcores   = []quantile{{0, 1}, {0.10, 3.2}, {0.50, 11.3}, {0.90, 16.4}, {1, 32}}
 )
 
 const (
-	noGPU = 1.0 / 6 // share of the small demands, the smallest of them
+	noGPU = 1.0 / 6 // share of the small containers without a GPU: the smallest
 
 	smallLeast, smallMost = 2.0, 20.0 // seconds
 	largeLeast, largeMost = 5.0, 30.0 // seconds
@@ -26,7 +27,7 @@ const (
 	mapReduceShare = 0.1
 )
 
-// interpolate reads a distribution between its points, on a straight line.
+// interpolate returns the value of a distribution at at, with linear interpolation.
 func interpolate(points []quantile, at float64) float64 {
 	for i := 1; i < len(points); i++ {
 		if a, b := points[i-1], points[i]; at <= b.at {
@@ -36,14 +37,14 @@ func interpolate(points []quantile, at float64) float64 {
 	return points[len(points)-1].value
 }
 
-// runTime draws a run time between the two, short ones more often.
+// runTime returns a random run time between two bounds. Short ones are more frequent.
 func (g *Generator) runTime(least, most float64) time.Duration {
 	return g.scaled(least * math.Pow(most/least, g.rng.Float64()))
 }
 
 func (g *Generator) user() string { return fmt.Sprintf("u%02d", 1+g.rng.IntN(8)) }
 
-// smallJob is one of the many: a few equal containers, or now and then maps with reduces after them.
+// smallJob returns a small job: a few equal containers, or sometimes maps and reduces.
 func (g *Generator) smallJob() trace.Job {
 	if g.rng.Float64() < mapReduceShare {
 		return g.mapReduceJob()
@@ -71,7 +72,7 @@ func (g *Generator) smallJob() trace.Job {
 	return trace.Job{User: g.user(), Queue: queue, Tasks: []trace.TaskGroup{group}}
 }
 
-// mapReduceJob has no GPU: many short maps, then a few longer reduces.
+// mapReduceJob returns a job without GPUs: many short maps, then a few longer reduces.
 func (g *Generator) mapReduceJob() trace.Job {
 	maps := trace.TaskGroup{Count: (3 + g.rng.IntN(6)) * g.fan, MemoryMB: 2048, VCores: 1,
 		Duration: g.runTime(smallLeast, 5), Priority: 20, After: -1}
@@ -80,7 +81,7 @@ func (g *Generator) mapReduceJob() trace.Job {
 	return trace.Job{User: g.user(), Queue: "root.batch", Tasks: []trace.TaskGroup{maps, reduces}}
 }
 
-// largeJob needs half a node or more for each container.
+// largeJob returns a job whose containers need at least half a node.
 func (g *Generator) largeJob() trace.Job {
 	group := trace.TaskGroup{Count: 1, Duration: g.runTime(largeLeast, largeMost), Priority: 1, After: -1}
 	switch draw := g.rng.Float64(); {
@@ -97,7 +98,8 @@ func (g *Generator) largeJob() trace.Job {
 	return trace.Job{User: g.user(), Queue: "root.train", Tasks: []trace.TaskGroup{group}}
 }
 
-// setGPUs sizes a large container: 40,960 MiB and 11 cores to each GPU, so that a whole node's leaves room for masters.
+// setGPUs sets the size of a large container: 40,960 MiB and 11 cores per GPU. A container of a
+// whole node thus leaves room for AMs.
 func setGPUs(group *trace.TaskGroup, gpus int64) {
 	group.GPUs, group.MemoryMB, group.VCores = gpus, 40960*gpus, 11*gpus
 }
