@@ -9,26 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// Backfill is what lending the idle room of reserved nodes gave and cost with some settings, in one run of each copy of
-// a workload.
+// Backfill is the result of one backfill setting: one run for each copy of a workload.
 type Backfill struct {
 	Name   string        `json:"name"`
 	Copies []BackfillRun `json:"copies"`
 }
 
-// BackfillRun is one run.
+// BackfillRun is the result of one run.
 type BackfillRun struct {
-	Lent     int `json:"lent"`     // containers that borrowed room
-	Recalled int `json:"recalled"` // of these, those whose room was needed before they had ended
+	Lent     int `json:"lent"`     // containers that used lent resources
+	Recalled int `json:"recalled"` // of these, those whose resources were needed before they had ended
 	Ended    int `json:"ended"`    // of these, those that were ended for it
-	// Wanted is the part of the cluster, 0 to 1, that was idle on reserved nodes while a container waited that fits
-	// there. Summary.ReservedIdle has also what nobody wanted.
+	// Wanted is the share of the cluster, 0 to 1, that was idle on reserved nodes while another
+	// waiting container would have fit there. Summary.ReservedIdle includes resources that no
+	// container wanted.
 	Wanted       float64  `json:"wanted"`
-	AMMeanMillis float64  `json:"amMeanMillis"` // wait of ApplicationMasters from the submission on; Summary leaves them out
+	AMMeanMillis float64  `json:"amMeanMillis"` // mean wait for AM containers after the submission; Summary does not include them
 	Summary      *Summary `json:"summary"`
 }
 
-// backfillColumns are the figures of a run that are compared.
+// backfillColumns are the compared values of a run.
 var backfillColumns = []struct {
 	head, name string
 	of         func(*BackfillRun) float64
@@ -48,13 +48,13 @@ var backfillColumns = []struct {
 func duration(v float64) string { return Duration(int64(v + 0.5)) }
 func whole(v float64) string    { return fmt.Sprintf("%.0f", v) }
 
-// Spread is the mean of a figure over copies, and its standard deviation between them.
+// Spread is the mean of a value over copies, and its standard deviation.
 type Spread struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
 }
 
-// SpreadOf is the mean and standard deviation of values; the deviation of one value is 0.
+// SpreadOf returns the mean and the standard deviation of values. The deviation of one value is 0.
 func SpreadOf(values []float64) (s Spread) {
 	for _, v := range values {
 		s.Mean += v / float64(len(values))
@@ -66,7 +66,7 @@ func SpreadOf(values []float64) (s Spread) {
 	return s
 }
 
-// Figures are the figures of the copies by name.
+// Figures returns the compared values over all copies, by name.
 func (b *Backfill) Figures() map[string]Spread {
 	out := map[string]Spread{}
 	for _, c := range backfillColumns {
@@ -83,8 +83,8 @@ func (b *Backfill) spread(of func(*BackfillRun) float64) Spread {
 	return SpreadOf(values)
 }
 
-// WriteBackfillText prints settings one below the other: the mean of each figure over the copies and, with more than
-// one copy, the standard deviation between them.
+// WriteBackfillText prints one line per setting: the mean of each value over the copies and, with
+// more than one copy, its standard deviation.
 func WriteBackfillText(w io.Writer, all []Backfill) error {
 	var lines [][]string
 	heads := []string{""}

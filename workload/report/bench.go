@@ -9,39 +9,39 @@ import (
 	"rmd/internal/plot"
 )
 
-// Bench is a measurement over time: what `rmd bench` writes a page of.
+// Bench is a measurement over time, for the page of `rmd bench`.
 type Bench struct {
 	Title  string `json:"title"`  // what was measured, in a few words
-	Lead   string `json:"lead"`   // a sentence: on what, with how many
-	Unit   string `json:"unit"`   // of the throughput: "containers"; a second is understood
-	Timed  string `json:"timed"`  // what the latencies are of: "from the ask to the commit"
-	Keys   []Fact `json:"keys"`   // a few figures to see first
-	Facts  []Fact `json:"facts"`  // all of them
+	Lead   string `json:"lead"`   // one sentence: how much load on what
+	Unit   string `json:"unit"`   // of the throughput, without "per second": "containers"
+	Timed  string `json:"timed"`  // what the latencies measure: "from the ask to the commit"
+	Keys   []Fact `json:"keys"`   // the most important values
+	Facts  []Fact `json:"facts"`  // all values
 	Points []Tick `json:"points"` // in order of time
-	// Elections that fell into the measurement.
+	// Elections during the measurement.
 	Elections []Election `json:"elections,omitempty"`
 }
 
-// Fact is a figure with its name.
+// Fact is a value with its name.
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Note  string `json:"note,omitempty"`
 }
 
-// Tick is one span of the measurement, named by its begin since that of all.
+// Tick is one part of the measurement. At is its beginning, relative to that of the measurement.
 type Tick struct {
 	At     time.Duration `json:"atNanos"`
 	Length time.Duration `json:"lengthNanos"`
 	Done   int64         `json:"done"`
 	Errors int64         `json:"errors,omitempty"`
-	// Latencies of what was done in it; 0 when nothing was.
+	// Latencies in this part. 0 if Done is 0.
 	P50 time.Duration `json:"p50Nanos"`
 	P99 time.Duration `json:"p99Nanos"`
 	Max time.Duration `json:"maxNanos"`
 }
 
-// PerSecond is the throughput of the span.
+// PerSecond returns the throughput in this part.
 func (t Tick) PerSecond() float64 {
 	if t.Length <= 0 {
 		return 0
@@ -49,7 +49,8 @@ func (t Tick) PerSecond() float64 {
 	return float64(t.Done) / t.Length.Seconds()
 }
 
-// Election is a change of leaders, from the loss of one to the next.
+// Election is a change of leader. At is when the old leader was lost, Took the time without a
+// leader.
 type Election struct {
 	At   time.Duration `json:"atNanos"`
 	Took time.Duration `json:"tookNanos"`
@@ -58,7 +59,7 @@ type Election struct {
 	Term uint64        `json:"term,omitempty"`
 }
 
-// text names an election.
+// text describes an election.
 func (e Election) text() string {
 	from := e.From
 	if from == "" {
@@ -67,14 +68,15 @@ func (e Election) text() string {
 	return fmt.Sprintf("election at %s: %s to %s, %d ms without a leader", Duration(e.At.Milliseconds()), from, e.To, e.Took.Milliseconds())
 }
 
-// WriteBenchJSON writes a measurement for programs.
+// WriteBenchJSON writes a measurement as JSON.
 func WriteBenchJSON(w io.Writer, b *Bench) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(b)
 }
 
-// WriteBenchHTML writes a measurement as one page: throughput and latency over time, elections marked.
+// WriteBenchHTML writes a measurement as one page: throughput and latency over time, with the
+// elections.
 func WriteBenchHTML(w io.Writer, h Head, b *Bench) error {
 	if b == nil || len(b.Points) == 0 {
 		return fmt.Errorf("write page: %w", ErrNoSeries)
@@ -130,7 +132,7 @@ func (b *Bench) throughput() plot.Chart {
 	return c
 }
 
-// extend lets the last value hold until the end.
+// extend repeats the last value at the end of the measurement.
 func extend(points []plot.Point, ticks []Tick) []plot.Point {
 	last := ticks[len(ticks)-1]
 	return append(points, plot.Point{X: float64((last.At + last.Length).Milliseconds()), Y: points[len(points)-1].Y})

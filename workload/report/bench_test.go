@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// measured is half a minute of a cluster that loses its leader twice.
+// measured returns a measurement of half a minute in which the cluster loses its leader twice.
 func measured() *Bench {
 	b := &Bench{Title: "Benchmark: containers by Hadoop's wire", Lead: "1,000 NodeManagers and 100 ApplicationMasters against three replicas on one machine.",
 		Unit: "containers", Timed: "from the ask to the answer that holds the container",
@@ -77,7 +77,7 @@ func TestTickPerSecond(t *testing.T) {
 	}
 }
 
-// keep leaves a page for a look at it, in the folder that RMD_KEEP names.
+// keep writes a page to the directory in RMD_KEEP, so that a developer can look at it.
 func keep(t *testing.T, name, page string) {
 	t.Helper()
 	if dir := os.Getenv("RMD_KEEP"); dir != "" {

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// ErrOutOfOrder says that the collector was told things in an order that cannot be.
+// ErrOutOfOrder means that the collector got events in an impossible order.
 var ErrOutOfOrder = errors.New("out of order")
 
-// Resource is a size: of a container, a node or a cluster.
+// Resource is the size of a container, a node or a cluster.
 type Resource struct {
 	MemoryMB int64 `json:"memoryMB"`
 	VCores   int64 `json:"vcores"`
 	GPUs     int64 `json:"gpus"`
 }
 
-// DominantShare is the largest share that r takes of one resource of whole. What whole has nothing of does not count.
+// DominantShare returns the largest share of a resource of whole that r takes. It ignores resources
+// of which whole has nothing.
 func (r Resource) DominantShare(whole Resource) float64 {
 	return max(share(r.MemoryMB, whole.MemoryMB), share(r.VCores, whole.VCores), share(r.GPUs, whole.GPUs))
 }
@@ -28,10 +29,10 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Unset is a time that has not come.
+// Unset is the value of a time that has not come yet.
 const Unset int64 = -1
 
-// Container is what is known of one container. Times are virtual milliseconds.
+// Container is what is known about one container. Times are virtual milliseconds.
 type Container struct {
 	ID              string   `json:"id"`
 	Queue           string   `json:"queue"`
@@ -42,7 +43,8 @@ type Container struct {
 	FinishedMillis  int64    `json:"finishedMillis"`
 }
 
-// Sample is the cluster at one time. ReservedIdle is the free room on nodes that is kept for a reservation.
+// Sample is the utilization of the cluster at one time. ReservedIdle are the free resources on
+// reserved nodes that are kept for the reservation.
 type Sample struct {
 	AtMillis     int64
 	Capacity     Resource
@@ -51,7 +53,7 @@ type Sample struct {
 	ReservedIdle Resource
 }
 
-// Run says what was replayed; it makes the first line of the text.
+// Run describes the replay in the first line of the text.
 type Run struct {
 	Apps        int           `json:"apps"`
 	Nodes       int           `json:"nodes"`
@@ -60,7 +62,7 @@ type Run struct {
 	Elapsed     time.Duration `json:"elapsedNanos"`
 }
 
-// Collector gathers one replay. It belongs to one goroutine.
+// Collector collects the data of one replay. It is not safe for concurrent use.
 type Collector struct {
 	node       Resource
 	run        Run
@@ -71,18 +73,19 @@ type Collector struct {
 	moved      int64
 	fulfilled  int64
 	cancelled  map[string]int64
-	last       int64 // the latest time told
+	last       int64 // the latest time of all events
 }
 
-// NewCollector gathers a replay on nodes of which node is the largest: it is what large is measured by.
+// NewCollector returns a collector. node is the largest node of the replay; it determines which
+// containers are large.
 func NewCollector(node Resource) *Collector {
 	return &Collector{node: node, byID: map[string]int{}, cancelled: map[string]int64{}}
 }
 
-// Describe says what is replayed.
+// Describe sets the description of the replay.
 func (c *Collector) Describe(run Run) { c.run = run }
 
-// Asked notes a container that is asked for, under an id of the caller's choice.
+// Asked records a request for a container. The caller chooses the id.
 func (c *Collector) Asked(id, queue string, size Resource, atMillis int64) error {
 	if _, twice := c.byID[id]; twice {
 		return fmt.Errorf("container %s asked for twice: %w", id, ErrOutOfOrder)
@@ -94,7 +97,7 @@ func (c *Collector) Asked(id, queue string, size Resource, atMillis int64) error
 	return nil
 }
 
-// Allocated notes when the container got its node.
+// Allocated records the allocation of a container.
 func (c *Collector) Allocated(id string, atMillis int64) error {
 	i, ok := c.byID[id]
 	if !ok || c.containers[i].AllocatedMillis != Unset || atMillis < c.containers[i].AskedMillis {
@@ -105,7 +108,7 @@ func (c *Collector) Allocated(id string, atMillis int64) error {
 	return nil
 }
 
-// Finished notes when the container ended.
+// Finished records the end of a container.
 func (c *Collector) Finished(id string, atMillis int64) error {
 	i, ok := c.byID[id]
 	if !ok || c.containers[i].AllocatedMillis == Unset || c.containers[i].FinishedMillis != Unset || atMillis < c.containers[i].AllocatedMillis {
@@ -116,7 +119,7 @@ func (c *Collector) Finished(id string, atMillis int64) error {
 	return nil
 }
 
-// Tick notes how full the cluster is. Two samples of one time: the later one holds.
+// Tick records a sample. It replaces an earlier sample of the same time.
 func (c *Collector) Tick(s Sample) error {
 	if n := len(c.samples); n > 0 {
 		switch before := c.samples[n-1].AtMillis; {
@@ -135,19 +138,19 @@ func (c *Collector) Tick(s Sample) error {
 // ReservationMade counts a reservation that was made.
 func (c *Collector) ReservationMade() { c.made++ }
 
-// ReservationMoved counts a reservation that went to another node.
+// ReservationMoved counts a reservation that moved to another node.
 func (c *Collector) ReservationMoved() { c.moved++ }
 
 // ReservationFulfilled counts a reservation that became a container.
 func (c *Collector) ReservationFulfilled() { c.fulfilled++ }
 
-// ReservationCancelled counts one that was given up, by the name of its cause.
+// ReservationCancelled counts a cancelled reservation by its cause.
 func (c *Collector) ReservationCancelled(cause string) { c.cancelled[cause]++ }
 
-// End notes that the replay went on until then, though nothing happened.
+// End records the end of the replay, which may be later than the last event.
 func (c *Collector) End(atMillis int64) { c.seen(atMillis) }
 
-// Containers gives what was gathered, in order of the asks. The caller must not change it.
+// Containers returns the containers in the order of the requests. The caller must not change them.
 func (c *Collector) Containers() []Container { return c.containers }
 
 func (c *Collector) seen(atMillis int64) { c.last = max(c.last, atMillis) }

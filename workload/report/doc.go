@@ -1,18 +1,24 @@
-// Package report turns what a replay saw into the figures that a user compares: how long large and small containers
-// waited, how full the cluster was, how much of it stood reserved and idle, and what became of the reservations.
+// Package report computes the results of a replay that a user compares: the waits of large and
+// small containers, the utilization of the cluster, the share of it that was reserved and idle, and
+// what happened to the reservations.
 //
-// A [Collector] is fed by one goroutine with virtual times in milliseconds; [Collector.Summary] computes, [WriteText]
-// prints one run or two side by side, [WriteJSON] writes the same for programs, [WriteHTML] draws it on a page of its
-// own. A measurement over time of any other kind is a [Bench]: [WriteBenchHTML] draws throughput and latency with the
-// elections that fell into it. The drawing itself is in package plot.
+// One goroutine gives a [Collector] events with virtual times in milliseconds. [Collector.Summary]
+// computes the results. [WriteText] prints one run or two side by side, [WriteJSON] writes the same
+// as JSON, and [WriteHTML] draws it as a web page. A [Bench] is any other measurement over time:
+// [WriteBenchHTML] draws its throughput and latency with the elections. Package plot does the
+// drawing.
 //
-// How the figures are defined:
-//   - The wait of a container is from its ask to its allocation. One that is still waiting at the end counts with the
-//     time it has waited so far: leaving it out would flatter the run that starves it. It is also counted as unserved.
-//   - A container is large when it needs at least half of a node by its dominant share.
-//   - A percentile is the nearest rank: the smallest wait that so many per cent of all waits do not exceed.
-//   - A sample holds until the next one, the last until the end, so that averages are weighted by time.
-//   - The dominant share of what is reserved and idle is taken for each sample, then averaged.
+// Definitions:
+//   - The wait of a container is the time from its request to its allocation. A container that
+//     still waits at the end counts with its wait so far, because omitting it would make a run look
+//     better that starves it. It also counts as unserved.
+//   - A container is large if its dominant share of a node is at least one half.
+//   - A percentile is the nearest rank: the smallest wait that this percentage of all waits does
+//     not exceed.
+//   - A sample is valid until the next one, and the last one until the end, so that averages are
+//     weighted by time.
+//   - The dominant share of reserved and idle resources is computed for each sample, then averaged.
 //
-// Floats are fine here: nothing is decided by these figures. The package imports the standard library and plot only.
+// Floats are allowed here, because no decision depends on the results. Apart from the standard
+// library, the package imports only the helpers plot and quantile.
 package report

@@ -10,27 +10,28 @@ import (
 	"rmd/internal/quantile"
 )
 
-// Forecasts says how one way to forecast starts did on a trace.
+// Forecasts is the result of one forecasting method on a trace.
 type Forecasts struct {
 	Method string `json:"method"`
-	// Made counts forecasts that have been compared with what happened; the others, Open, were for
-	// what nobody waited for any more, or for what had not started at the end. For None no start
-	// was foreseen.
+	// Made is the number of forecasts that were compared with the actual starts. Open is the number
+	// of forecasts for requests that ended before, or that had not started at the end. None is the
+	// number of forecasts that found no start.
 	Made int `json:"made"`
 	Open int `json:"open"`
 	None int `json:"none"`
-	// Held is the part of the intervals, which should be 90 %, in which the starts were. It is 0
-	// for a method without intervals.
+	// Held is the share of the intervals that contained the actual start. It should be 90 %. It is
+	// 0 for a method without intervals.
 	Held float64 `json:"interval_held,omitempty"`
 	// WidthMillis is the median width of the intervals.
 	WidthMillis int64 `json:"interval_p50_millis,omitempty"`
-	// ErrorP50Millis and ErrorP95Millis are quantiles of how far forecasts were off.
+	// ErrorP50Millis and ErrorP95Millis are quantiles of the absolute error of forecasts.
 	ErrorP50Millis int64 `json:"error_p50_millis"`
 	ErrorP95Millis int64 `json:"error_p95_millis"`
-	WaitP50Millis  int64 `json:"wait_p50_millis"` // from the forecasts to the starts
+	WaitP50Millis  int64 `json:"wait_p50_millis"` // median time from the forecast to the start
 }
 
-// SetErrors takes the errors and waits in milliseconds, in any order.
+// SetErrors computes the quantiles of errors, waits and widths, which are in milliseconds. It sorts
+// them.
 func (f *Forecasts) SetErrors(errors, waits, widths []int64) {
 	for _, list := range [][]int64{errors, waits, widths} {
 		slices.Sort(list)

@@ -8,10 +8,10 @@ import (
 	"rmd/internal/plot"
 )
 
-// ErrNoSeries says that a page cannot be drawn: the summary has figures, and nothing over time.
+// ErrNoSeries means that a page cannot be drawn, because the summary has no data over time.
 var ErrNoSeries = errors.New("the run has no series to draw")
 
-// Head is what a page says of itself.
+// Head describes a page.
 type Head struct {
 	Source  string // the trace, or what was measured
 	Version string // of the program
@@ -26,7 +26,7 @@ func (h Head) foot() string {
 	return s + ". The page holds all it shows."
 }
 
-// WriteHTML writes a run, or two side by side, as one page. Without may be nil.
+// WriteHTML writes one run, or two side by side, as one page. without may be nil.
 func WriteHTML(w io.Writer, h Head, with, without *Summary) error {
 	if with == nil || with.Series == nil || without != nil && without.Series == nil {
 		return fmt.Errorf("write page: %w", ErrNoSeries)
@@ -48,13 +48,13 @@ func WriteHTML(w io.Writer, h Head, with, without *Summary) error {
 	return page.Write(w)
 }
 
-// comparison is one run or two.
+// comparison is one run, or two runs to compare.
 type comparison struct {
 	with, without *Summary
 	end           int64
 }
 
-// run is one of them, with its name and color.
+// run is one of the runs with its name and color.
 type run struct {
 	*Summary
 	name string
@@ -68,7 +68,7 @@ func (p *comparison) runs() []run {
 	return []run{{p.with, "with reservations", plot.Blue}, {p.without, "without reservations", plot.Orange}}
 }
 
-// width is that of a chart of which there is one a run.
+// width returns the width of a chart that exists once per run.
 func (p *comparison) width() int {
 	if p.without == nil {
 		return plot.Wide
@@ -76,7 +76,7 @@ func (p *comparison) width() int {
 	return 0
 }
 
-// heading names a chart of one run.
+// heading returns the title of a chart of one run.
 func (p *comparison) heading(what string, r run) string {
 	if p.without == nil {
 		return what
@@ -88,7 +88,7 @@ func (p *comparison) clock() plot.Axis {
 	return plot.Times("time of the trace", float64(p.end), Duration)
 }
 
-// key is a figure of the first run, and beside it that of the second.
+// key returns a value of the first run, with that of the second as its note.
 func (p *comparison) key(name string, of func(*Summary) string) plot.Key {
 	k := plot.Key{Name: name, Value: of(p.with)}
 	if p.without != nil {
@@ -109,7 +109,7 @@ func (p *comparison) keys() []plot.Key {
 	}
 }
 
-// waits is who waited how long, by size.
+// waits returns the section with the waits by container size.
 func (p *comparison) waits() plot.Section {
 	longest := max(p.with.Large.MaxMillis, p.with.Small.MaxMillis)
 	if p.without != nil {
@@ -149,7 +149,7 @@ func (p *comparison) waits() plot.Section {
 	return s
 }
 
-// several counts things.
+// several formats a count with its noun.
 func several(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -157,7 +157,7 @@ func several(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// starving tells of those that were never served.
+// starving describes the containers that were never allocated.
 func starving(w Waits) string {
 	if w.Unserved == 0 {
 		return ""
@@ -165,7 +165,7 @@ func starving(w Waits) string {
 	return fmt.Sprintf(", %d never", w.Unserved)
 }
 
-// waiting is how many waited at each time.
+// waiting returns the section with the number of waiting containers over time.
 func (p *comparison) waiting() plot.Section {
 	s := plot.Section{Title: "How many waited at each time"}
 	for _, large := range []bool{true, false} {

@@ -6,7 +6,7 @@ import (
 	"rmd/internal/plot"
 )
 
-// utilization is how full the cluster was, a picture a run.
+// utilization returns the section with the utilization of the cluster, with one chart per run.
 func (p *comparison) utilization() plot.Section {
 	s := plot.Section{Title: "How full the cluster was", Text: "What live containers use of all nodes, averaged over each point's time; what is reserved and idle does not count. Behind the names: the average of all."}
 	for _, r := range p.runs() {
@@ -31,7 +31,7 @@ func (p *comparison) utilization() plot.Section {
 	return s
 }
 
-// reservations is what they cost and what became of them.
+// reservations returns the section with the costs and outcomes of reservations.
 func (p *comparison) reservations() plot.Section {
 	s := plot.Section{Title: "What reservations cost, and what became of them",
 		Text: "Reserved and idle is what is free on reserved nodes and kept for the container that is to come: the price of a reservation. By dominant share: the scarcest kind counts."}
@@ -69,7 +69,7 @@ func counted(counts []Count, end int64, of func(Count) int64) []plot.Point {
 	return averaged(steps, end)
 }
 
-// table is the figures as text: the same as on the terminal.
+// table returns the section with the results as text, as on the terminal.
 func (p *comparison) table() plot.Section {
 	t := &plot.Table{Heads: []string{"", "this run"}}
 	if p.without != nil {

@@ -12,7 +12,7 @@ import (
 	"rmd/internal/plot"
 )
 
-// played is a small run: one large container that waits, small ones that do not.
+// played returns a small run: a large container that waits, and small ones that do not.
 func played(t *testing.T, wait int64) *Summary {
 	t.Helper()
 	c := NewCollector(node)
@@ -56,7 +56,7 @@ func TestPage(t *testing.T) {
 
 var outside = regexp.MustCompile(`(?i)(src|href|url)\s*[=(]\s*["']?(https?:|//)|<script|@import`)
 
-// wellFormed holds that a page parses, and fetches and runs nothing.
+// wellFormed checks that a page is valid, and that it loads and executes nothing.
 func wellFormed(t *testing.T, page string) {
 	t.Helper()
 	if m := outside.FindString(page); m != "" {
@@ -86,7 +86,7 @@ func wellFormed(t *testing.T, page string) {
 }
 
 func TestAveraged(t *testing.T) {
-	// 0 until 500, then 2: over buckets of 1000/260 → 4 ms the middle one is mixed
+	// 0 until 500, then 2. The buckets have 1000/260 → 4 ms, so the middle one has both values.
 	points := averaged([]step{{0, 0}, {501, 2}}, 1000)
 	if len(points) != 250 {
 		t.Fatalf("%d points", len(points))

@@ -7,32 +7,35 @@ import (
 	"strings"
 )
 
-// Preemption is what preemption cost and gave in one run of a workload.
+// Preemption is the cost and the benefit of preemption in one run of a workload.
 type Preemption struct {
 	Selector  string `json:"selector"` // off, planned or yarn
 	Warned    int    `json:"warned"`
 	Withdrawn int    `json:"withdrawn"`
-	// Killed counts the containers that were preempted, and those that ended with a preempted AM.
+	// Killed is the number of preempted containers, and of containers that ended with a preempted
+	// AM.
 	Killed int `json:"killed"`
 	AMs    int `json:"ams"` // of Killed
-	// Unused counts those of Killed of whose room an entitled queue got nothing.
+	// Unused is the number of preempted containers in Killed whose resources no entitled queue
+	// used.
 	Unused int  `json:"unused"`
 	Lost   Work `json:"lost"`
-	// Owed are the waits for containers that queues asked for within their guarantee.
+	// Owed are the waits for containers that queues requested within their guarantee.
 	Owed      Waits `json:"owed"`
-	EndMillis int64 `json:"endMillis"` // of virtual time: when all was done
+	EndMillis int64 `json:"endMillis"` // virtual time at which everything was done
 }
 
-// Work is what containers used, times the time that they used it.
+// Work is resources times the duration of their use.
 type Work struct {
 	MemoryMBSeconds float64 `json:"memoryMBSeconds"`
 	VCoreSeconds    float64 `json:"vcoreSeconds"`
 	GPUSeconds      float64 `json:"gpuSeconds"`
-	// ClusterSeconds adds up the dominant shares: one is the whole cluster for a second.
+	// ClusterSeconds is the sum of dominant shares times seconds. 1 is the whole cluster for one
+	// second.
 	ClusterSeconds float64 `json:"clusterSeconds"`
 }
 
-// Add adds what a container of a size used in some milliseconds, in a cluster.
+// Add adds the use of a container of a size for some milliseconds, in a cluster.
 func (w *Work) Add(size, cluster Resource, millis int64) {
 	seconds := float64(millis) / 1000
 	w.MemoryMBSeconds += float64(size.MemoryMB) * seconds
@@ -41,7 +44,7 @@ func (w *Work) Add(size, cluster Resource, millis int64) {
 	w.ClusterSeconds += size.DominantShare(cluster) * seconds
 }
 
-// WritePreemptionText prints runs side by side, in lines of at most 80 characters for three.
+// WritePreemptionText prints runs side by side. With three runs, lines have at most 80 characters.
 func WritePreemptionText(w io.Writer, runs []Preemption) error {
 	var b strings.Builder
 	row := func(label string, of func(*Preemption) string) {
@@ -68,7 +71,7 @@ func WritePreemptionText(w io.Writer, runs []Preemption) error {
 	return err
 }
 
-// figure writes small numbers with a digit after the point.
+// figure formats a number, with one decimal below 100.
 func figure(v float64) string {
 	if v > 0 && v < 100 {
 		return fmt.Sprintf("%.1f", v)

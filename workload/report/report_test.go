@@ -28,10 +28,11 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// one fills a collector with a small history that can be computed by hand.
+// one returns a collector with a small history whose results can be computed by hand.
 func one(t *testing.T) *Collector {
 	c := NewCollector(node)
-	// Waits of the small ones: 0, 0, 1000, 3000 ms. Of the large: 10,000 and, unserved at the end (20,000), 15,000 ms.
+	// Waits of the small containers: 0, 0, 1000, 3000 ms. Waits of the large containers: 10,000 and
+	// 15,000 ms; the latter is unserved at the end (20,000).
 	for _, x := range []struct {
 		id, queue        string
 		size             Resource
@@ -82,9 +83,9 @@ func TestSharesAreWeightedByTime(t *testing.T) {
 	cluster := Resource{2000, 20, 16}
 	check(t, c.Tick(Sample{AtMillis: 0, Capacity: cluster}))
 	check(t, c.Tick(Sample{AtMillis: 1000, Capacity: cluster, Used: Resource{9, 9, 9}}))
-	// The same time again: this one holds, for 3 s.
+	// The same time again: this sample replaces the first, and is valid for 3 s.
 	check(t, c.Tick(Sample{AtMillis: 1000, Capacity: cluster, Used: Resource{1000, 5, 16}, ReservedIdle: Resource{200, 10, 4}}))
-	// Then half the cluster is gone, for 1 s.
+	// Then half the cluster is gone for 1 s.
 	check(t, c.Tick(Sample{AtMillis: 4000, Capacity: node, Used: Resource{1000, 0, 0}, ReservedIdle: Resource{0, 0, 2}}))
 	c.End(5000)
 	s := c.Summary()
@@ -138,7 +139,7 @@ func TestOutOfOrder(t *testing.T) {
 	}
 }
 
-// example is the run that the manual shows.
+// example returns the runs that the manual shows.
 func example() (with, without *Summary) {
 	const m, h = 60_000, 3_600_000
 	with = &Summary{
@@ -187,7 +188,8 @@ reservations made 470   fulfilled 54   cancelled 416
 	}
 }
 
-// TestTextFits: whatever the figures and the names of causes, no line passes 80 columns.
+// TestTextFits checks that no line has more than 80 columns, whatever the values and the names of
+// causes.
 func TestTextFits(t *testing.T) {
 	huge := Waits{Containers: 99_999_999, Unserved: 99_999_999, P50Millis: math.MaxInt64 / 2, P95Millis: math.MaxInt64 / 2, MaxMillis: math.MaxInt64 / 2, MeanMillis: 1e15}
 	s := &Summary{

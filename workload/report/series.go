@@ -6,27 +6,27 @@ import (
 	"rmd/internal/plot"
 )
 
-// Series is a run over time. Its slices belong to the collector: they are read only.
+// Series is the data of a run over time. The collector owns its slices; they are read-only.
 type Series struct {
-	Node       Resource // the largest node: what sizes are measured by
+	Node       Resource // the largest node, which is the measure of sizes
 	Containers []Container
 	Samples    []Sample
 	Counts     []Count
 }
 
-// Count is what had become of reservations at one time.
+// Count is what had happened to reservations until AtMillis.
 type Count struct {
 	AtMillis                          int64
 	Made, Moved, Fulfilled, Cancelled int64
 }
 
-// Held is how many reservations stood.
+// Held returns the number of current reservations.
 func (c Count) Held() int64 { return max(c.Made-c.Fulfilled-c.Cancelled, 0) }
 
-// buckets is how many points a line over time has at most: about one for two pixels.
+// buckets is the maximum number of points in a line over time: about one for two pixels.
 const buckets = 260
 
-// overTime averages a figure of the samples over equal spans of time. A sample holds until the next.
+// overTime averages a value of the samples over equal intervals. A sample is valid until the next.
 func overTime(samples []Sample, end int64, of func(Sample) float64) []plot.Point {
 	steps := make([]step, len(samples))
 	for i, s := range samples {
@@ -35,13 +35,13 @@ func overTime(samples []Sample, end int64, of func(Sample) float64) []plot.Point
 	return averaged(steps, end)
 }
 
-// step is a value that holds from a time on.
+// step is a value that is valid from a time on.
 type step struct {
 	at    int64
 	value float64
 }
 
-// averaged gives the time-weighted average of each of equal spans from 0 to end.
+// averaged returns the time-weighted average in each of equal intervals from 0 to end.
 func averaged(steps []step, end int64) []plot.Point {
 	if len(steps) == 0 || end <= 0 {
 		return nil
@@ -65,7 +65,7 @@ func averaged(steps []step, end int64) []plot.Point {
 	return out
 }
 
-// waitingOverTime counts the containers that wait, those that pick says.
+// waitingOverTime counts the waiting containers that pick selects.
 func waitingOverTime(all []Container, end int64, pick func(Container) bool) []plot.Point {
 	var turns []step
 	for _, k := range all {
@@ -86,19 +86,19 @@ func waitingOverTime(all []Container, end int64, pick func(Container) bool) []pl
 	return averaged(turns, end)
 }
 
-// sizeClass is a range of sizes, as parts of the largest node.
+// sizeClass is a range of sizes, as shares of the largest node.
 type sizeClass struct {
 	name     string
-	from, to float64 // at least from, below to
+	from, to float64 // from ≤ share < to
 }
 
-// sizeClasses are the classes of the picture. The last two are what is called large.
+// sizeClasses are the classes in the chart. The last two are the large containers.
 var sizeClasses = []sizeClass{
 	{"up to ⅛ of a node", 0, 0.125}, {"⅛ to ¼ of a node", 0.125, 0.25}, {"¼ to ½ of a node", 0.25, 0.5},
 	{"½ to a whole node", 0.5, 1}, {"a whole node", 1, 1e9},
 }
 
-// waitsOfSize are the figures of a class.
+// waitsOfSize returns the waits of the containers of a class.
 func (s *Series) waitsOfSize(c sizeClass, end int64) Waits {
 	var m meter
 	for _, k := range s.Containers {
@@ -110,7 +110,8 @@ func (s *Series) waitsOfSize(c sizeClass, end int64) Waits {
 	return m.waits()
 }
 
-// wait is how long a container waited, or has waited until the end.
+// wait returns how long a container waited. If it was not allocated, wait returns the wait until
+// end.
 func (k Container) wait(end int64) (millis int64, served bool) {
 	if k.AllocatedMillis == Unset {
 		return end - k.AskedMillis, false
@@ -118,7 +119,8 @@ func (k Container) wait(end int64) (millis int64, served bool) {
 	return k.AllocatedMillis - k.AskedMillis, true
 }
 
-// distribution gives for each wait, up to most, which share of the containers waited no longer.
+// distribution returns for each wait, up to most, the share of the containers that waited no
+// longer.
 func (s *Series) distribution(end int64, most float64, pick func(Container) bool) []plot.Point {
 	var waits []int64
 	for _, k := range s.Containers {

@@ -9,10 +9,10 @@ import (
 	"rmd/internal/quantile"
 )
 
-// Summary is a replay in figures.
+// Summary is the result of a replay.
 type Summary struct {
 	Run          Run          `json:"run"`
-	EndMillis    int64        `json:"endMillis"` // of virtual time
+	EndMillis    int64        `json:"endMillis"` // virtual time
 	Large        Waits        `json:"large"`
 	Small        Waits        `json:"small"`
 	Queues       []QueueWaits `json:"queues"` // sorted by name
@@ -20,45 +20,45 @@ type Summary struct {
 	ReservedIdle Shares       `json:"reservedIdle"`
 	Reservations Outcomes     `json:"reservations"`
 
-	// Series is what the pictures of a page are drawn from. It is not part of the
-	// JSON form: it is as long as the run was.
+	// Series is the data for the charts of a page. It is not part of the JSON form, because its
+	// size grows with the run.
 	Series *Series `json:"-"`
 }
 
-// Waits are the waits of some containers, in virtual milliseconds.
+// Waits are statistics of waits, in virtual milliseconds.
 type Waits struct {
 	Containers int     `json:"containers"`
-	Unserved   int     `json:"unserved"` // still waiting at the end, counted with their wait so far
+	Unserved   int     `json:"unserved"` // still waiting at the end; counted with their wait so far
 	P50Millis  int64   `json:"p50Millis"`
 	P95Millis  int64   `json:"p95Millis"`
 	MaxMillis  int64   `json:"maxMillis"`
 	MeanMillis float64 `json:"meanMillis"`
 }
 
-// QueueWaits are the waits in one queue, large and small together.
+// QueueWaits are the waits in one queue, of large and small containers together.
 type QueueWaits struct {
 	Queue string `json:"queue"`
 	Waits
 }
 
-// Shares are parts of the cluster, 0 to 1, averaged over time.
+// Shares are shares of the cluster, 0 to 1, averaged over time.
 type Shares struct {
 	Memory   float64 `json:"memory"`
 	VCores   float64 `json:"vcores"`
 	GPUs     float64 `json:"gpus"`
-	Dominant float64 `json:"dominant"` // the largest of the three at each time
+	Dominant float64 `json:"dominant"` // average of the largest of the three
 }
 
-// Outcomes count what became of reservations.
+// Outcomes counts what happened to reservations.
 type Outcomes struct {
 	Made      int64            `json:"made"`
 	Moved     int64            `json:"moved"`
 	Fulfilled int64            `json:"fulfilled"`
 	Cancelled int64            `json:"cancelled"`
-	Causes    map[string]int64 `json:"causes"` // of the cancellations
+	Causes    map[string]int64 `json:"causes"` // number of cancellations by cause
 }
 
-// Summary computes the figures of what was gathered so far.
+// Summary computes the results of the data so far.
 func (c *Collector) Summary() *Summary {
 	s := &Summary{Run: c.run, EndMillis: c.last, Series: &Series{Node: c.node, Containers: c.containers, Samples: c.samples}}
 	queues := map[string]*meter{}
@@ -107,7 +107,8 @@ func (m *meter) add(wait int64, served bool) {
 
 func (m *meter) waits() Waits { return WaitsOf(m.all, m.unserved) }
 
-// WaitsOf are the figures of waits in virtual milliseconds, which it sorts. Unserved of them have not ended.
+// WaitsOf returns the statistics of waits in virtual milliseconds, and sorts them. unserved is the
+// number of waits that have not ended.
 func WaitsOf(millis []int64, unserved int) Waits {
 	w := Waits{Containers: len(millis), Unserved: unserved}
 	if len(millis) == 0 {
@@ -124,8 +125,8 @@ func WaitsOf(millis []int64, unserved int) Waits {
 	return w
 }
 
-// average weights each sample with the time until the next. Shares are of the capacity over the same time; without any
-// length of time the last sample stands for all.
+// average weights each sample with the time until the next. Shares are relative to the capacity
+// over the same time. If no time has passed, only the last sample counts.
 func (c *Collector) average(of func(Sample) Resource) Shares {
 	var got, capacity [3]float64
 	var dominant, length float64
@@ -158,7 +159,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// causes lists the causes of cancellation, the most frequent first.
+// causes returns the causes of cancellations, the most frequent first.
 func (o Outcomes) causes() []string {
 	names := slices.Collect(maps.Keys(o.Causes))
 	slices.SortFunc(names, func(a, b string) int {

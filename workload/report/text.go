@@ -14,8 +14,8 @@ const (
 	lineWidth   = 80
 )
 
-// WriteText prints a run, or two side by side: with reservations and without. Without may be nil. No line is longer
-// than 80 characters.
+// WriteText prints one run, or two side by side: with and without reservations. without may be nil.
+// No line has more than 80 characters.
 func WriteText(w io.Writer, with, without *Summary) error {
 	if with == nil {
 		return fmt.Errorf("write report: no run to report")
@@ -44,7 +44,7 @@ func WriteText(w io.Writer, with, without *Summary) error {
 	return err
 }
 
-// WriteJSON writes {"with": …, "without": …}; without is null when there is no second run.
+// WriteJSON writes {"with": …, "without": …}. without is null if there is no second run.
 func WriteJSON(w io.Writer, with, without *Summary) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -86,7 +86,7 @@ func (p *printer) row(label string, of func(*Summary) string) {
 	p.line(label, of(p.with), of(p.without))
 }
 
-// line keeps the first column narrow, as long as what stands in it allows.
+// line prints a row. The first column is narrow if its text fits.
 func (p *printer) line(label, with, without string) {
 	const narrow = 18
 	width := narrow
@@ -97,7 +97,7 @@ func (p *printer) line(label, with, without string) {
 	p.b.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
-// outcomes prints the counts, then the causes of the cancellations.
+// outcomes prints the counts, then the causes of cancellations.
 func (p *printer) outcomes(label string, o Outcomes) {
 	counts := []string{fmt.Sprintf("%s made %d", label, o.Made), fmt.Sprintf("fulfilled %d", o.Fulfilled), fmt.Sprintf("cancelled %d", o.Cancelled)}
 	if o.Moved > 0 {
@@ -114,7 +114,8 @@ func (p *printer) outcomes(label string, o Outcomes) {
 	}
 }
 
-// wrap prints words after a lead, and goes on in a new line, as far in as the lead is long, where one does not fit.
+// wrap prints words after lead. Words that do not fit continue on a new line, indented by the
+// length of lead.
 func (p *printer) wrap(lead, between string, words []string) {
 	line := lead
 	for i, word := range words {
@@ -147,7 +148,8 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f%%", share*100)
 }
 
-// Duration writes milliseconds the short way: 0s, 350ms, 3.1s, 42s, 4m02s, 25m, 1h11m, 24h, 3d04h.
+// Duration formats milliseconds in a short form: 0s, 350ms, 3.1s, 42s, 4m02s, 25m, 1h11m, 24h,
+// 3d04h.
 func Duration(millis int64) string {
 	if millis < 0 {
 		return "-" + Duration(-max(millis, -1<<62))
@@ -172,7 +174,7 @@ func Duration(millis int64) string {
 	return two(d.Round(time.Hour), 24*time.Hour, "d", time.Hour, "h")
 }
 
-// two writes a duration in two units, or in the larger alone when nothing is left for the smaller.
+// two formats a duration in two units, or only in the larger if the rest is 0.
 func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
 	if rest := d % big / small; rest > 0 {
 		return fmt.Sprintf("%d%s%02d%s", d/big, bigName, rest, smallName)
