@@ -18,43 +18,43 @@ import (
 	"rmd/yarn"
 )
 
-// Client brings inputs to a cluster. It may be used by many goroutines.
+// Client sends inputs to a cluster. It is safe for concurrent use.
 type Client struct {
 	cfg    Config
 	log    hclog.Logger
 	urls   []string
 	http   *http.Client
-	client string // its name in idempotency keys
+	client string // name of the client in idempotency keys
 	serial atomic.Uint64
 	queue  chan *call
 	ctx    context.Context
 	stop   context.CancelFunc
 	lanes  sync.WaitGroup
 	counts counters
-	broken error // what is wrong with the configuration, for New
+	broken error // error of the configuration, for New
 }
 
-// Stats are a client's counts since it was opened.
+// Stats are the counts of a client since it was opened.
 type Stats struct {
-	Inputs     int64         // answered
-	Bodies     int64         // answered
+	Inputs     int64         // answered inputs
+	Bodies     int64         // answered bodies
 	Repeats    int64         // inputs that were sent again
-	Failovers  int64         // times that a lane went to another address
-	LongestGap time.Duration // the longest time that a lane had open calls and no answer because of failures
+	Failovers  int64         // switches of a lane to another address
+	LongestGap time.Duration // the longest time that a lane with open calls got no answer because of failures
 }
 
 type counters struct {
 	inputs, bodies, repeats, failovers, gap atomic.Int64
 }
 
-// call is one Do.
+// call is one call of Do.
 type call struct {
 	ctx   context.Context
 	in    input.Input
 	frame []byte
-	tries int // failures that are not known to pass
+	tries int // failures that may not be temporary
 	sent  bool
-	done  chan outcome // holds one
+	done  chan outcome // capacity 1
 }
 
 type outcome struct {
@@ -62,7 +62,8 @@ type outcome struct {
 	err   error
 }
 
-// New opens a client of the replicas at addrs with the default configuration. What is wrong with addrs is told by Do.
+// New opens a client of the replicas at addrs with the default configuration. If addrs is invalid,
+// Do returns the error.
 func New(addrs []string) *Client {
 	cfg := DefaultConfig()
 	cfg.Addrs = addrs
@@ -73,7 +74,7 @@ func New(addrs []string) *Client {
 	return cl
 }
 
-// Open opens a client. Close must be called.
+// Open opens a client. The caller must call Close.
 func Open(cfg Config) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -101,8 +102,9 @@ func Open(cfg Config) (*Client, error) {
 	return cl, nil
 }
 
-// Do brings one input to the cluster and waits for its reply. It repeats the input at the next address when a replica
-// does not answer, until ctx ends. The reply may hold a refusal; an error says that there is no reply.
+// Do sends one input to the cluster and waits for its reply. If a replica does not answer, Do
+// repeats the input at the next address until ctx ends. The reply may contain a refusal. An error
+// means that there is no reply.
 func (cl *Client) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	if cl.broken != nil {
 		return nil, cl.broken
@@ -128,7 +130,7 @@ func (cl *Client) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	}
 }
 
-// request gives an input the idempotency key that makes its repetition harmless, where it has nothing of its own.
+// request adds an idempotency key to an input that is not otherwise safe to repeat.
 func (cl *Client) request(in input.Input) input.Request {
 	r := input.Request{Input: in}
 	if s, ok := in.(*input.SubmitApplication); ok && s.ID == (yarn.ApplicationID{}) {
@@ -142,7 +144,7 @@ func (cl *Client) request(in input.Input) input.Request {
 	return r
 }
 
-// Stats gives the counts so far.
+// Stats returns the counts so far.
 func (cl *Client) Stats() Stats {
 	c := &cl.counts
 	return Stats{Inputs: c.inputs.Load(), Bodies: c.bodies.Load(), Repeats: c.repeats.Load(),

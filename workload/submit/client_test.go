@@ -16,14 +16,14 @@ import (
 	"rmd/yarn"
 )
 
-// replica answers each input with what answer gives for it.
+// replica is a fake replica that answers each input with the result of answer.
 type replica struct {
 	mu     sync.Mutex
-	bodies []int // inputs of each
+	bodies []int // number of inputs of each body
 	keys   []string
 	under  atomic.Int64
 	most   atomic.Int64
-	gate   chan struct{} // each body takes one, when not nil
+	gate   chan struct{} // if not nil, each body receives one value first
 	answer func(input.Request) []byte
 }
 
@@ -60,7 +60,7 @@ func (r *replica) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Write(out)
 }
 
-// echo replies to a node's heartbeat with a kill of the container that it named.
+// echo answers a heartbeat with an order to kill the container in the heartbeat.
 func echo(r input.Request) []byte {
 	hb, ok := r.Input.(*input.NodeHeartbeat)
 	if !ok {
@@ -109,7 +109,7 @@ func TestCallsGatherInBodies(t *testing.T) {
 			}
 		})
 	}
-	for r.under.Load() < 2 || len(d.queue) < 100 { // both lanes are held, the rest gathers
+	for r.under.Load() < 2 || len(d.queue) < 100 { // both lanes are blocked, and the other calls wait
 		time.Sleep(time.Millisecond)
 	}
 	close(r.gate)
@@ -172,7 +172,7 @@ func TestFailOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, func(c *Config) {
 				if c.Connections = 1; name == "silent" {
-					c.Timeout = 2 * time.Second // the good one answers sooner, on a busy machine too
+					c.Timeout = 2 * time.Second // the other replica answers sooner, also on a busy machine
 				}
 			}, bad, srv.URL)
 			for n := range uint64(3) {

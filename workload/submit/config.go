@@ -13,33 +13,33 @@ import (
 
 // Errors of Do.
 var (
-	// ErrClosed says that the client is closed.
+	// ErrClosed means that the client is closed.
 	ErrClosed = errors.New("client is closed")
-	// ErrRejected says that a replica will not take the input however often it is repeated.
+	// ErrRejected means that replicas will not accept the input, even if it is repeated.
 	ErrRejected = errors.New("input rejected")
 )
 
-// Config says where the replicas are and how much may be under way.
+// Config has the addresses of the replicas and the limits of a client.
 type Config struct {
-	Addrs       []string      // host:port or URL of any replicas' REST addresses
-	Connections int           // lanes: bodies in flight at one time
-	MaxInputs   int           // in one body
-	MaxBytes    int           // of one body; a larger single input goes alone
-	Queue       int           // callers that may wait before Do blocks earlier
-	Timeout     time.Duration // of one body; above the time that a replica holds calls while there is no leader
-	Pause       time.Duration // before an address is tried again after all of them failed; doubles up to a second
-	Token       string        // access token of role admin, where the cluster asks for one
-	TLS         *tls.Config   // for https addresses; nil is the system's
+	Addrs       []string      // host:port or URL of the REST addresses of any replicas
+	Connections int           // number of lanes, which is the maximum of bodies in flight
+	MaxInputs   int           // maximum per body
+	MaxBytes    int           // maximum per body; a larger input is sent alone
+	Queue       int           // number of waiting calls; further calls of Do block
+	Timeout     time.Duration // of one body; longer than a replica holds calls without a leader
+	Pause       time.Duration // after all addresses have failed; doubles up to one second
+	Token       string        // access token with role admin, if the cluster requires one
+	TLS         *tls.Config   // for https addresses; nil: the system's
 	Logger      hclog.Logger
 }
 
-// DefaultConfig is what New uses.
+// DefaultConfig returns the configuration that New uses.
 func DefaultConfig() Config {
 	return Config{Connections: 4, MaxInputs: 512, MaxBytes: 1 << 20, Queue: 1024,
 		Timeout: 10 * time.Second, Pause: 50 * time.Millisecond}
 }
 
-// Validate tells which field is out of its bounds.
+// Validate returns an error if a field is out of bounds.
 func (c Config) Validate() error {
 	switch {
 	case len(c.Addrs) == 0:
@@ -63,7 +63,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// inputsURL is where inputs go on the replica at addr.
+// inputsURL returns the URL for inputs of the replica at addr.
 func inputsURL(addr string) (string, error) {
 	if !strings.Contains(addr, "://") {
 		addr = "http://" + addr

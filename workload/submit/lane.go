@@ -13,17 +13,17 @@ import (
 	"rmd/scheduler/input"
 )
 
-// maxTries bounds the repetition of an input after errors that are not known to pass.
+// maxTries limits the repetitions of an input after errors that may not be temporary.
 const maxTries = 10
 
-// lane sends one body after another. Its fields belong to its goroutine.
+// lane sends one body after another. Its goroutine owns its fields.
 type lane struct {
 	client *Client
 	at     int       // index of the address in use
-	open   []*call   // to be sent, repetitions first
-	failed int       // failures in a row
-	good   time.Time // the last answer
-	down   time.Time // since when there are open calls and no answer; zero while all is well
+	open   []*call   // to send, repetitions first
+	failed int       // successive failures
+	good   time.Time // time of the last answer
+	down   time.Time // since when there are open calls without an answer; zero: there are answers
 }
 
 func (l *lane) run() {
@@ -47,7 +47,8 @@ func (l *lane) run() {
 	}
 }
 
-// gather waits for a call and takes all others that wait already, up to a body's bounds. False when the client is closed.
+// gather waits for a call and adds all other waiting calls, up to the limits of a body. It returns
+// false if the client is closed.
 func (l *lane) gather() bool {
 	l.open = alive(l.open)
 	if len(l.open) == 0 {
@@ -75,7 +76,7 @@ func (l *lane) gather() bool {
 	return l.client.ctx.Err() == nil
 }
 
-// alive drops the calls whose callers have gone.
+// alive removes the calls whose contexts have ended.
 func alive(calls []*call) []*call {
 	kept := calls[:0]
 	for _, c := range calls {
@@ -87,7 +88,8 @@ func alive(calls []*call) []*call {
 	return kept
 }
 
-// frames makes a body of the open calls: a new one each time, for a transport may read the last one even after it failed.
+// frames returns a body with the open calls. It creates a new body each time, because a transport
+// may still read the last one after a failure.
 func (l *lane) frames() []byte {
 	var body []byte
 	for _, c := range l.open {
@@ -132,7 +134,8 @@ func (l *lane) post(body []byte) ([]answer, error) {
 	return nil, err
 }
 
-// deliver hands each answer to its caller and keeps open what is to be repeated, of which it returns the last error.
+// deliver passes the answers to the callers. It keeps the calls to repeat open, and returns the
+// last error of these.
 func (l *lane) deliver(answers []answer) error {
 	var again error
 	kept := l.open[:0]
@@ -176,7 +179,7 @@ func (l *lane) reject(err error) {
 	l.open = l.open[:0]
 }
 
-// failover goes to the next address: at once, and with a pause after each round through all of them.
+// failover switches to the next address. It pauses only after each round through all addresses.
 func (l *lane) failover(sent time.Time, err error) {
 	if l.down.IsZero() {
 		l.down = sent

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ContentType is that of a body and of its answer.
+// ContentType is the media type of a body and of its answer.
 const ContentType = "application/x-rmd-inputs"
 
 // Status bytes of an answer.
@@ -16,15 +16,15 @@ const (
 	statusError = 1
 )
 
-// maxAnswer bounds what is read of one answer.
+// maxAnswer is the maximum size of one answer in bytes.
 const maxAnswer = 256 << 20
 
 var errAnswer = errors.New("answer is not one for each input")
 
-// answer is what came back for one input.
+// answer is the answer to one input.
 type answer struct {
 	reply []byte
-	fault string // text of the error; empty when there is a reply
+	fault string // text of the error; "" if there is a reply
 }
 
 func appendFrame(buf, frame []byte) []byte {
@@ -32,7 +32,7 @@ func appendFrame(buf, frame []byte) []byte {
 	return append(buf, frame...)
 }
 
-// splitAnswers cuts an answer into exactly want parts.
+// splitAnswers splits an answer into exactly want parts.
 func splitAnswers(data []byte, want int) ([]answer, error) {
 	out := make([]answer, 0, want)
 	for len(data) > 0 {
@@ -64,12 +64,12 @@ func orUnnamed(text string) string {
 	return text
 }
 
-// passing are the codes of errors that go away by themselves: a leader is being elected, a replica is busy or
-// stopping, an outcome is not known. Each is repeated for as long as the caller waits.
+// passing are the codes of temporary errors: there is no leader, a replica is busy or stops, or an
+// outcome is unknown. Such inputs are repeated as long as the caller waits.
 var passing = []string{"NO_LEADER", "NOT_LEADER", "UNKNOWN_OUTCOME", "OUTCOME_UNKNOWN", "BUSY", "TIMEOUT", "TIMED_OUT",
 	"STANDBY", "STOPPING", "SHUTTING_DOWN", "UNAVAILABLE", "NOT_READY"}
 
-// lasting are those that no repetition mends.
+// lasting are the codes of errors that remain when the input is repeated.
 var lasting = []string{"INVALID", "MALFORMED", "BAD_", "UNSUPPORTED", "NOT_ALLOWED", "UNAUTHORIZED", "FORBIDDEN", "TOO_LARGE"}
 
 func hasCode(text string, codes []string) bool {
