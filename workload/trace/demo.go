@@ -2,10 +2,10 @@ package trace
 
 import _ "embed"
 
-// Demo is the name of the trace that the program contains. A file of this name is read as ./demo.
+// Demo is the name of the trace that is part of the program. For a file of this name, write ./demo.
 const Demo = "demo"
 
-// The sources of the demo and its license are in the folder demo.
+// The directory demo describes the sources of the demo and its license.
 var (
 	//go:embed demo/openb-demo.csv
 	demoJobs []byte
@@ -13,7 +13,7 @@ var (
 	demoNodes []byte
 )
 
-// source is the content of the trace at path, or of the demo, and the nodes that come with the demo.
+// source returns the content of the trace at path, or of the demo with the demo's nodes.
 func source(path string) (data []byte, nodes []Node, err error) {
 	if path != Demo {
 		data, err = load(path)

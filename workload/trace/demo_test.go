@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestDemo: the demo trace offers 53 % of the GPU time, 49 % of the CPU time and 44 % of the memory of its nodes.
+// TestDemo checks that the demo trace requests 53 % of the GPU time, 49 % of the CPU time and 44 %
+// of the memory of its nodes.
 func TestDemo(t *testing.T) {
 	tr, err := Read(Demo, DefaultOptions())
 	if err != nil {
@@ -40,7 +41,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestDemoNodes: a list of nodes replaces the demo's own.
+// TestDemoNodes checks that a list of nodes replaces the demo's nodes.
 func TestDemoNodes(t *testing.T) {
 	tr, err := Read(Demo, Options{Nodes: filepath.Join("testdata", "nodes.csv")})
 	if err != nil {
@@ -53,7 +54,7 @@ func TestDemoNodes(t *testing.T) {
 	want(t, "first node", tr.Nodes[0].Name, named[0].Name)
 }
 
-// TestFileNamedDemo: ./demo is a file.
+// TestFileNamedDemo checks that ./demo is a file.
 func TestFileNamedDemo(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "rmd.csv"))
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// detect tells the format by the content: the header of a table, or the field names of the first JSON object.
+// detect determines the format from the content: the header of a table, or the field names of the
+// first JSON object.
 func detect(file string, data []byte) (string, error) {
 	body := bytes.TrimLeft(data, " \t\r\n")
 	if len(body) == 0 {
@@ -33,11 +34,11 @@ func detect(file string, data []byte) (string, error) {
 	return "", unknown(file, "its first line is "+quote(first))
 }
 
-// detectJSON walks the field names of the outermost object until one tells.
+// detectJSON reads the field names of the outermost object until one of them determines the format.
 func detectJSON(file string, data []byte) (string, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	level, depth := 1, 0 // fields of the outermost objects are at level, one deeper when an array holds the objects
+	level, depth := 1, 0 // depth of the outermost objects' fields, one more if the objects are in an array
 	key := false         // the next string at level is a field's name
 	for first := true; ; first = false {
 		tok, err := dec.Token()

@@ -1,26 +1,29 @@
-// Package trace reads workload traces into one neutral model, for replays, simulated clusters and benchmarks.
+// Package trace reads workload traces into one common model, for replays, simulated clusters and
+// benchmarks.
 //
-// Six formats are known, one file each:
+// It supports six formats, each in its own file:
 //
-//	rmd        rmd.go     the plain CSV of this project: one line an application
-//	openb      openb.go   Alibaba's GPU cluster trace of 2023, as observed or as a list of demands
+//	rmd        rmd.go     the CSV of this project: one application per line
+//	openb      openb.go   Alibaba's GPU cluster trace of 2023, as observed or as a list of requests
 //	swim       swim.go    the Facebook samples of SWIM: bytes only, sizes and run times are derived
 //	rumen      rumen.go   Hadoop Rumen: JSON objects one after another
-//	sls        sls.go     the Scheduler Load Simulator's own input
+//	sls        sls.go     the input format of the Scheduler Load Simulator
 //	sls-synth  synth.go   the Scheduler Load Simulator's generator, seeded
 //
-// and three forms of node list (nodes.go). The format auto looks at the content, never at the file's name.
+// It also supports three forms of node lists (nodes.go). The format auto is detected from the
+// content, never from the file's name.
 //
 // The package contains one trace, [Demo].
 //
-// What always holds:
-//   - A file is read whole or refused: the first bad line gives an [Error] that names file, line, column and field,
-//     says what is wrong and what was expected.
-//   - The same bytes and the same Options give the same Trace, on every machine.
-//   - Jobs are in order of submission; those of one instant keep the order of the file.
-//   - Run times are never changed by a load: only the arrivals are squeezed.
-//   - Whatever is derived, raised, cut or kept out is said in Trace.Notes.
-//   - No bytes make it panic; fuzz targets hold this.
+// Invariants:
+//   - A file is read completely or refused. The first bad line gives an [Error] with the file,
+//     line, column and field, what is wrong and what was expected.
+//   - Equal bytes and equal Options give equal Traces on every machine.
+//   - Jobs are in order of submission. Jobs with the same time keep the order of the file.
+//   - Options.Load never changes run times, only the arrivals.
+//   - Trace.Notes lists everything that was derived, raised, cut or left out.
+//   - No input makes it panic; fuzz targets check this.
 //
-// The package reads files and does nothing else: no cluster, no clock. It imports the standard library only.
+// The package only reads files. It uses no cluster and no clock, and imports only the standard
+// library.
 package trace

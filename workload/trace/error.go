@@ -7,13 +7,14 @@ import (
 )
 
 var (
-	// ErrBadTrace is what every *Error unwraps to: the content of a file is wrong.
+	// ErrBadTrace means that the content of a file is wrong. Every *Error unwraps to it.
 	ErrBadTrace = errors.New("bad trace")
-	// ErrUnknownFormat says that a format's name is none of ours, or that a file looks like none of them.
+	// ErrUnknownFormat means that the name of a format is unknown, or that a file has none of the
+	// known formats.
 	ErrUnknownFormat = errors.New("unknown trace format")
 )
 
-// Error is a place in a file and what is wrong there.
+// Error is a fault at a place in a file.
 type Error struct {
 	File     string
 	Line     int    // from 1
@@ -23,7 +24,7 @@ type Error struct {
 	Expected string
 }
 
-// Error gives file:line:column: field: what; expected what.
+// Error returns "file:line:column: field: what; expected what".
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
@@ -37,10 +38,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap makes errors.Is(err, ErrBadTrace) hold.
+// Unwrap returns ErrBadTrace.
 func (e *Error) Unwrap() error { return ErrBadTrace }
 
-// quote shows a wrong word without letting it fill the screen.
+// quote quotes a wrong word and shortens a long one.
 func quote(s string) string {
 	const longest = 40
 	if len(s) > longest {

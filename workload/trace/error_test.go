@@ -8,7 +8,7 @@ import (
 
 const rmdHead = "submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n"
 
-// TestErrorsNameThePlace: whatever is wrong, the message leads to it.
+// TestErrorsNameThePlace checks that every error message names the place of the fault.
 func TestErrorsNameThePlace(t *testing.T) {
 	cases := []struct{ name, format, data, want string }{
 		{"not a number", FormatRMD, rmdHead + "0,a,u,root.q,0,1,1024,1,0,5\n0,b,u,root.q,0,1,lots,1,0,5\n",
@@ -100,7 +100,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestBounds: a wrong count in a small file does not fill the memory.
+// TestBounds checks that a wrong count in a small file does not use much memory.
 func TestBounds(t *testing.T) {
 	few := bounds{jobs: 10, tasks: 100}
 	for data, want := range map[string]string{

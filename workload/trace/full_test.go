@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// fullTraces is the directory of the published traces; they are inputs of these tests and no part of the project.
+// fullTraces returns the directory of the published traces. They are inputs of these tests, but not
+// part of the project.
 func fullTraces(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("RMD_TRACES")
@@ -71,7 +72,8 @@ func containers(tr *Trace) int {
 	return n
 }
 
-// TestFullSWIMMaps: the maps per job that the traces' page tabulates come out of the derivation.
+// TestFullSWIMMaps checks that the derivation gives the numbers of maps per job that the traces'
+// page lists.
 func TestFullSWIMMaps(t *testing.T) {
 	dir := fullTraces(t)
 	for file, expected := range map[string][5]int{

@@ -17,7 +17,7 @@ func readFile(tb testing.TB, name string) string {
 	return string(data)
 }
 
-// fuzz holds: any bytes give a trace that makes sense, or an error that names a place; never a panic.
+// fuzz checks that any bytes give a valid trace or an error with a place, and never a panic.
 func fuzz(f *testing.F, format string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(readFile(f, s)))
@@ -35,7 +35,7 @@ func fuzz(f *testing.F, format string, seeds ...string) {
 	})
 }
 
-// sound checks what holds for every trace that was read.
+// sound checks the properties of every valid trace.
 func sound(t *testing.T, tr *Trace) {
 	t.Helper()
 	before := time.Duration(0)

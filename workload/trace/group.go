@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// single is one container of a trace that lists each by itself.
+// single is one container of a trace that lists containers separately.
 type single struct {
 	key      groupKey
 	duration time.Duration
 	host     string
 }
 
-// groupKey is what containers must share to be asked for together.
+// groupKey has the properties that containers must share to be requested together.
 type groupKey struct {
-	stage    int // 0 first (maps), 1 after all of stage 0 (reduces)
+	stage    int // 0: first (maps); 1: after all of stage 0 (reduces)
 	memoryMB int64
 	vcores   int64
 	gpus     int64
@@ -23,7 +23,7 @@ type groupKey struct {
 	label    string
 }
 
-// groupUp joins equal containers into groups, by stage and then in order of first appearance.
+// groupUp joins equal containers into groups, ordered by stage and then by first appearance.
 func groupUp(list []single) []TaskGroup {
 	var keys []groupKey
 	members := map[groupKey][]single{}
@@ -35,7 +35,7 @@ func groupUp(list []single) []TaskGroup {
 	}
 	slices.SortStableFunc(keys, func(a, b groupKey) int { return a.stage - b.stage })
 	var out []TaskGroup
-	last := -1 // the group of stage 0 that takes longest: a group can wait for one other only
+	last := -1 // the group of stage 0 that takes longest, because a group can wait for only one other
 	for _, k := range keys {
 		g := groupOf(k, members[k])
 		g.After = -1

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// maxDepth is far deeper than any trace nests; deeper input is refused rather than followed.
+// maxDepth is the maximum depth of a JSON value. It is more than any trace needs.
 const maxDepth = 64
 
-// value is one JSON value that remembers where it stands, so that a wrong field can be named with line and column.
+// value is one JSON value with its position, so that an error can name the line and column.
 type value struct {
 	off    int
 	kind   byte   // 'o' object, 'a' array, 's' string, 'n' number, 'b' true or false, '0' null
@@ -37,7 +37,7 @@ func (v *value) String() string {
 	return v.text
 }
 
-// document is a file of JSON values, one after another.
+// document is a file with a sequence of JSON values.
 type document struct {
 	file string
 	data []byte
@@ -50,7 +50,7 @@ func newDocument(file string, data []byte) *document {
 	return d
 }
 
-// objects calls each for every object of the file; the objects may also stand in one array.
+// objects calls each for every object of the file. The objects may also be in one array.
 func (d *document) objects(each func(o object) error) error {
 	for {
 		v, err := d.value(0)
@@ -75,7 +75,7 @@ func (d *document) objects(each func(o object) error) error {
 	}
 }
 
-// value reads the next value. At the end of the file it gives io.EOF.
+// value reads the next value. At the end of the file it returns io.EOF.
 func (d *document) value(depth int) (*value, error) {
 	off := d.start()
 	tok, err := d.dec.Token()
@@ -101,7 +101,7 @@ func (d *document) value(depth int) (*value, error) {
 	return v, nil
 }
 
-// inside reads what an opened object or array holds, and its end.
+// inside reads the content and the end of an object or array.
 func (d *document) inside(v *value, open json.Delim, depth int) error {
 	v.kind = 'a'
 	if open == '{' {
@@ -121,7 +121,7 @@ func (d *document) inside(v *value, open json.Delim, depth int) error {
 			return err
 		}
 		if v.kind == 'o' {
-			v.fields[key] = child // the last of two wins, as in Hadoop
+			v.fields[key] = child // the last of two equal keys wins, as in Hadoop
 		} else {
 			v.list = append(v.list, child)
 		}
@@ -132,7 +132,8 @@ func (d *document) inside(v *value, open json.Delim, depth int) error {
 	return nil
 }
 
-// start is where the next token begins: the decoder's offset is where the one before ended.
+// start returns the position of the next token. The decoder's offset is the end of the previous
+// token.
 func (d *document) start() int {
 	off := int(d.dec.InputOffset())
 	for off < len(d.data) && strings.IndexByte(" \t\r\n,:", d.data[off]) >= 0 {
@@ -155,7 +156,7 @@ func (d *document) syntax(err error, depth int) error {
 	return d.at(d.start(), "", err.Error(), "JSON")
 }
 
-// at makes an error of a place in the file.
+// at returns an error for a position in the file.
 func (d *document) at(off int, field, what, expected string) error {
 	off = min(max(off, 0), len(d.data))
 	before := d.data[:off]
@@ -163,7 +164,8 @@ func (d *document) at(off int, field, what, expected string) error {
 		Column: off - bytes.LastIndexByte(before, '\n'), Field: field, What: what, Expected: expected}
 }
 
-// object reads the fields of one JSON object. The first error sticks, in it and all objects taken from it.
+// object reads the fields of one JSON object. The first error is kept for the object and all
+// objects that are read from it.
 type object struct {
 	doc  *document
 	v    *value
@@ -183,7 +185,7 @@ func (o object) join(key string) string {
 	return o.path + "." + key
 }
 
-// fail marks a field as wrong; a missing one is marked where its object begins.
+// fail reports a field as wrong. For a missing field, the position is the beginning of the object.
 func (o object) fail(key, what, expected string) {
 	if *o.err != nil {
 		return
@@ -195,7 +197,8 @@ func (o object) fail(key, what, expected string) {
 	*o.err = o.doc.at(off, o.join(key), what, expected)
 }
 
-// text reads a string, or other when it is not there. Numbers count as text, as in Hadoop.
+// text reads a string, or returns other if the field is missing. Numbers are accepted as text, as
+// in Hadoop.
 func (o object) text(key, other string) string {
 	if !o.has(key) {
 		return other
@@ -208,7 +211,7 @@ func (o object) text(key, other string) string {
 	return f.text
 }
 
-// name reads a string that names something.
+// name reads the name of something.
 func (o object) name(key, other string) string {
 	s := o.text(key, other)
 	if why := badName(s); why != "" && *o.err == nil {
@@ -217,7 +220,7 @@ func (o object) name(key, other string) string {
 	return s
 }
 
-// queue reads a queue's name as a path.
+// queue reads a queue's name and returns its path.
 func (o object) queue(key string) string {
 	s := queuePath(o.text(key, "default"))
 	if why := badQueue(s); why != "" {
@@ -226,7 +229,7 @@ func (o object) queue(key string) string {
 	return s
 }
 
-// hostPath reads the path of a preferred host, such as /rack/host; there need be none.
+// hostPath reads the path of a preferred host, such as /rack/host. The field may be missing.
 func (o object) hostPath(key string) string {
 	if o.text(key, "") == "" {
 		return ""
@@ -234,7 +237,7 @@ func (o object) hostPath(key string) string {
 	return o.name(key, "")
 }
 
-// number reads a number, also one written as a string.
+// number reads a number, which may be written as a string.
 func (o object) number(key string, other, least, most float64) float64 {
 	if !o.has(key) {
 		return other
@@ -253,7 +256,7 @@ func (o object) number(key string, other, least, most float64) float64 {
 	return n
 }
 
-// whole reads an integer, also one written as a string.
+// whole reads an integer, which may be written as a string.
 func (o object) whole(key string, other, least, most int64) int64 {
 	if !o.has(key) {
 		return other

@@ -11,10 +11,10 @@ var (
 	openbNodeColumns = []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}
 )
 
-// nodesPerRack is how many nodes a rack gets where a list names none.
+// nodesPerRack is the number of nodes in a rack, if a list names no racks.
 const nodesPerRack = 20
 
-// decodeNodes reads a list of nodes in any of the three forms, told by the content.
+// decodeNodes reads a list of nodes in any of the three forms. The content determines the form.
 func decodeNodes(file string, data []byte, modelLabels bool) ([]Node, error) {
 	body := bytes.TrimLeft(data, " \t\r\n")
 	var nodes []Node
@@ -63,7 +63,8 @@ func csvNodes(file string, data []byte) ([]Node, error) {
 	return out, t.err
 }
 
-// openbNodes reads Alibaba's list. It names no racks: each nodesPerRack nodes in order make one.
+// openbNodes reads Alibaba's list. The list has no racks, so each nodesPerRack successive nodes
+// form one.
 func openbNodes(file string, data []byte, modelLabels bool) ([]Node, error) {
 	t, err := openTable(file, data, openbNodeColumns, nil)
 	if err != nil {
@@ -88,8 +89,8 @@ func openbNodes(file string, data []byte, modelLabels bool) ([]Node, error) {
 	return out, t.err
 }
 
-// slsNodes reads the simulator's list: an object a rack. A node without a name, which the simulator's own samples
-// have, counts as one and is named after its place.
+// slsNodes reads the simulator's list, which has one object per rack. A node without a name, as in
+// the simulator's samples, is one node that is named after its position.
 func slsNodes(file string, data []byte) ([]Node, error) {
 	var out []Node
 	seen := map[string]bool{}
@@ -118,7 +119,8 @@ func slsNodes(file string, data []byte) ([]Node, error) {
 
 func rackPath(name string) string { return "/" + strings.TrimLeft(name, "/") }
 
-// labelList splits labels at commas, bars, semicolons and spaces; a remark in brackets, (exclusive=false), is left out.
+// labelList splits labels at commas, bars, semicolons and spaces. It ignores a remark in
+// parentheses, such as (exclusive=false).
 func labelList(s string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(",|; \t", c) }) {

@@ -14,8 +14,9 @@ var (
 	openbTimes  = []string{"gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time"}
 )
 
-// A list of demands has no times. These make up for them; the run times follow what was observed for the whole
-// cluster (median 616 s, a tenth below 73 s), with the long tail cut as in the demo trace.
+// A list of requests has no times. These constants determine them. The run times follow those
+// observed in the whole cluster (median 616 s, a tenth below 73 s), without the long tail, as in
+// the demo trace.
 const (
 	demandLoad   = 0.6
 	demandMedian = 616.0 // seconds
@@ -24,13 +25,14 @@ const (
 	demandMost   = 3600.0
 )
 
-// readOpenB reads a task list of the openb trace, with times (as observed) or without (demands only).
+// readOpenB reads a task list of the openb trace, with times (as observed) or without (requests
+// only).
 func (r *reader) readOpenB() error {
 	t, err := openTable(r.file, r.data, openbDemand, openbTimes)
 	if err != nil {
 		return err
 	}
-	timed := slices.ContainsFunc(openbTimes, t.has) // all of them, or none
+	timed := slices.ContainsFunc(openbTimes, t.has) // all of them or none
 	for _, col := range openbTimes {
 		if timed && !t.has(col) {
 			return &Error{r.file, 1, 1, col, "column missing in the header", "all of " + strings.Join(openbTimes, ",") + ", or none"}
@@ -47,7 +49,7 @@ func (r *reader) readOpenB() error {
 		return t.err
 	}
 	if r.out.Rows = t.rows; t.rows == 0 {
-		return nil // refused as a trace without jobs
+		return nil // the caller refuses a trace without jobs
 	}
 	r.openbNotes(timed, c)
 	if !timed {
@@ -94,7 +96,8 @@ func (r *reader) openbRow(t *table, timed bool, c *openbCount) (Job, bool) {
 	return job, true
 }
 
-// openbLabel is the model a task is bound to. YARN asks for one label, so a choice of models cannot be said.
+// openbLabel returns the GPU model of a task as a label. A YARN ask has one label, so a choice of
+// models is ignored.
 func (r *reader) openbLabel(spec string, c *openbCount) string {
 	if spec == "" {
 		return ""
@@ -142,8 +145,9 @@ func (r *reader) openbNotes(timed bool, c openbCount) {
 	}
 }
 
-// arriveByLoad gives a list of demands its times: run times from a log-normal distribution, and arrivals spaced
-// so that the scarcest resource of the nodes is offered demandLoad of its capacity over the whole trace.
+// arriveByLoad generates the times of a list of requests. Run times have a log-normal distribution.
+// Arrivals are spaced so that the tasks request demandLoad of the nodes' scarcest resource over the
+// whole trace.
 func (r *reader) arriveByLoad() {
 	rng := rand.New(rand.NewPCG(r.seed(0), 0x6f70656e62))
 	nodes, of := r.nodes, "the nodes given"
@@ -169,7 +173,7 @@ func (r *reader) arriveByLoad() {
 		gaps[i] = rng.ExpFloat64()
 		sum += gaps[i]
 	}
-	span := 0.0 // seconds in which all arrive
+	span := 0.0 // seconds during which all jobs arrive
 	for k := range want {
 		if have[k] > 0 {
 			span = max(span, want[k]/have[k]/demandLoad)
@@ -185,7 +189,7 @@ func (r *reader) arriveByLoad() {
 		demandMedian, demandLeast, demandMost, demandLoad*100, of, r.seed(0))
 }
 
-// trailingNumber is the number at the end of a name such as openb-pod-0061, or other.
+// trailingNumber returns the number at the end of a name such as openb-pod-0061, or other.
 func trailingNumber(name string, other int) int {
 	digits := len(name)
 	for digits > 0 && name[digits-1] >= '0' && name[digits-1] <= '9' {

@@ -5,7 +5,8 @@ import "time"
 var rmdColumns = []string{"submit_s", "app", "user", "queue", "priority", "containers",
 	"memory_mb", "vcores", "gpus", "duration_s"}
 
-// readRMD reads the project's own form: a line is an application with one group of equal containers.
+// readRMD reads the project's own format. Each line is an application with one group of equal
+// containers.
 func (r *reader) readRMD() error {
 	t, err := openTable(r.file, r.data, rmdColumns, nil)
 	if err != nil {

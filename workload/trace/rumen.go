@@ -2,11 +2,12 @@ package trace
 
 import "slices"
 
-// readRumen reads Hadoop's Rumen form: one object a job. As in the Scheduler Load Simulator the last attempt of a task
-// gives its run time and host, and reduces are asked for when the maps are done.
+// readRumen reads Hadoop's Rumen format, with one object per job. As in the Scheduler Load
+// Simulator, the last attempt of a task determines its run time and host, and reduces are requested
+// when the maps are done.
 func (r *reader) readRumen() error {
 	c := rumenCount{hosts: map[string]bool{}}
-	var at []int64 // of each job kept, milliseconds since 1970
+	var at []int64 // submission of each job, in milliseconds since 1970
 	err := newDocument(r.file, r.data).objects(func(o object) error {
 		r.out.Rows++
 		submitted := o.whole("submitTime", -1, 0, 1<<52)
@@ -93,7 +94,7 @@ func rumenTasks(tasks []object, key groupKey, c *rumenCount) []single {
 	return out
 }
 
-// rumenPriority puts MapReduce's five names on YARN's scale, whose normal is 0.
+// rumenPriority maps MapReduce's five names to YARN's priorities, where the normal priority is 0.
 func rumenPriority(o object) int {
 	switch name := o.text("priority", "NORMAL"); name {
 	case "VERY_HIGH":
@@ -103,6 +104,6 @@ func rumenPriority(o object) int {
 	case "NORMAL", "LOW", "VERY_LOW", "DEFAULT", "UNDEFINED_PRIORITY":
 		return 0
 	default:
-		return int(o.whole("priority", 0, 0, 1<<20)) // a number, or an error
+		return int(o.whole("priority", 0, 0, 1<<20)) // a number; otherwise an error
 	}
 }

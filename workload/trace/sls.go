@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What the Scheduler Load Simulator gives a container, an ask and a node when its input does not say.
+// Defaults of the Scheduler Load Simulator for containers, asks and nodes.
 const (
 	slsContainerMB    = 1024
 	slsContainerCores = 1
@@ -18,8 +18,9 @@ const (
 	maxMillis         = maxSeconds * 1000
 )
 
-// readSLS reads the simulator's own input: one object a job, each task with its times. As in the simulator the times
-// of a task's start and end give its run time only; reduces are asked for when the maps are done.
+// readSLS reads the simulator's input format: one object per job, with the times of each task. As
+// in the simulator, the start and end of a task determine only its run time, and reduces are
+// requested when the maps are done.
 func (r *reader) readSLS() error {
 	hosts := map[string]bool{}
 	var layout []Node
@@ -121,7 +122,8 @@ func (r *reader) slsTask(t object, amType string) (single, int) {
 	return s, int(max(1, t.whole("count", 1, 0, maxCount)))
 }
 
-// room takes n more tasks of their own into account; false when the file has too many.
+// room counts n more tasks with their own run time or host. It returns false if the file has too
+// many.
 func (r *reader) room(n int) bool {
 	if n > r.bound.tasks-r.tasks {
 		return false
@@ -130,7 +132,7 @@ func (r *reader) room(n int) bool {
 	return true
 }
 
-// nodesOrElse uses the layout that the file gives, or the hosts it names, when the caller named no nodes.
+// nodesOrElse uses the nodes of the file, or the hosts that it names, if the caller named no nodes.
 func (r *reader) nodesOrElse(layout []Node, hosts map[string]bool) {
 	if len(r.nodes) > 0 {
 		return
@@ -152,7 +154,7 @@ func (r *reader) nodesOrElse(layout []Node, hosts map[string]bool) {
 	}
 }
 
-// gridNodes are nodes that a trace only counts, spread over the racks in turn.
+// gridNodes returns n nodes, distributed over the racks in turn.
 func gridNodes(n, racks int) []Node {
 	out := make([]Node, 0, n)
 	for i := range n {
@@ -162,7 +164,7 @@ func gridNodes(n, racks int) []Node {
 	return out
 }
 
-// hostName is the last part of a path such as /default-rack/node1.
+// hostName returns the last part of a path such as /default-rack/node1.
 func hostName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -4,11 +4,12 @@ import "time"
 
 var swimColumns = []string{"job", "submit_s", "gap_s", "map_input_bytes", "shuffle_bytes", "output_bytes"}
 
-// SWIM knows bytes only. These rates make containers and run times of them; the notes of a trace repeat them.
+// SWIM has only bytes. These rates determine containers and run times. The notes of a trace list
+// them.
 const (
 	swimBlockBytes  = 128 << 20 // input of one map
 	swimReduceBytes = 1 << 30   // shuffled to one reduce
-	swimRate        = 16 << 20  // bytes a second that one container reads and writes
+	swimRate        = 16 << 20  // bytes per second that one container reads and writes
 	swimStart       = 5 * time.Second
 	swimLongest     = time.Hour
 	swimMapMB       = 1024
@@ -19,7 +20,7 @@ const (
 	swimReducePrio  = 10
 )
 
-// readSWIM reads a SWIM sample: six fields, tab-separated, no header.
+// readSWIM reads a SWIM sample: six tab-separated fields without a header.
 func (r *reader) readSWIM() error {
 	t := openBare(r.file, r.data, '\t', swimColumns)
 	cut := 0
@@ -32,7 +33,7 @@ func (r *reader) readSWIM() error {
 		maps := max(1, ceil(input, swimBlockBytes))
 		mapBytes := ceil(input, maps)
 		if shuffle == 0 {
-			mapBytes += ceil(output, maps) // without a shuffle the maps write the output
+			mapBytes += ceil(output, maps) // without a shuffle, the maps write the output
 		}
 		job.Tasks = append(job.Tasks, TaskGroup{Count: int(maps), MemoryMB: swimMapMB, VCores: 1,
 			Duration: swimTime(mapBytes, &cut), Priority: swimMapPriority, After: -1})
@@ -56,7 +57,7 @@ func (r *reader) readSWIM() error {
 	return t.err
 }
 
-// swimTime is how long a container takes for so many bytes, to the millisecond.
+// swimTime returns the run time of a container that processes bytes, to the millisecond.
 func swimTime(bytes int64, cut *int) time.Duration {
 	if bytes/swimRate >= int64(swimLongest/time.Second) {
 		*cut++

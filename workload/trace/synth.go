@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// readSynth reads a specification of the simulator's generator and generates: for each job a workload, a time and a
-// class are drawn by weight, then the sizes of its tasks. The numbers drawn are ours, not those of Java's generator:
-// the distributions are the simulator's, the jobs of one seed are not.
+// readSynth reads a specification of the simulator's generator and generates jobs. For each job it
+// draws a workload, a time and a class by weight, then the sizes of its tasks. The distributions
+// are those of the simulator, but the random numbers differ from those of Java's generator. One
+// seed therefore gives other jobs than in the simulator.
 func (r *reader) readSynth() error {
 	var spec *synth
 	err := newDocument(r.file, r.data).objects(func(o object) error {
@@ -68,7 +69,7 @@ func (r *reader) synthJob(spec *synth, rng *rand.Rand, i int) error {
 	return nil
 }
 
-// synth is a specification as read.
+// synth is a parsed specification.
 type synth struct {
 	jobs      int
 	seed      int64
@@ -97,10 +98,10 @@ type synthClass struct {
 type synthTask struct {
 	stage, priority             int
 	count, time, memory, vcores sample
-	unit                        float64 // of time, in milliseconds
+	unit                        float64 // unit of time in milliseconds
 }
 
-// submission draws a bucket by weight and a second within it, up to the next bucket.
+// submission draws a bucket by weight, and a second between it and the next bucket.
 func (w synthWorkload) submission(rng *rand.Rand) int64 {
 	i := pick(rng, w.times, func(t synthTime) float64 { return t.weight })
 	from := w.times[i].second
@@ -125,10 +126,11 @@ func pick[T any](rng *rand.Rand, list []T, weight func(T) float64) int {
 	return len(list) - 1
 }
 
-// sample is a number of the specification: constant, distributed or one of several.
+// sample is a random number of the specification: constant, from a distribution, or one of several
+// values.
 type sample struct {
 	mean, dev float64
-	normal    bool // else log-normal
+	normal    bool // otherwise log-normal
 	choices   []sampleChoice
 }
 
@@ -151,7 +153,7 @@ func (s sample) whole(rng *rand.Rand, least, most int64) int64 {
 	return int64(math.Round(min(max(s.draw(rng), float64(least)), float64(most))))
 }
 
-// typical is the largest value that is likely, to tell the unit of a time.
+// typical returns the largest likely value. It determines the unit of a time.
 func (s sample) typical() float64 {
 	if len(s.choices) == 0 {
 		return s.mean

@@ -11,7 +11,7 @@ const (
 	maxSample = 1e12
 )
 
-// newSynth reads the specification's fields; what is wrong sticks to o.
+// newSynth reads the fields of the specification. o keeps the first error.
 func newSynth(o object) *synth {
 	s := &synth{
 		jobs: int(o.whole("num_jobs", 0, 0, maxCount)),
@@ -74,7 +74,7 @@ func newSynthClass(o object) synthClass {
 	return c
 }
 
-// oldTask reads the older form, which spells a map and a reduce out in fields of the class.
+// oldTask reads the older form, in which fields of the class describe the maps and the reduces.
 func oldTask(o object, long, short string, stage, priority int) synthTask {
 	pair := func(stem string) sample {
 		return sample{mean: o.number(stem+"_avg", 0, 0, maxSample), dev: oldDev(o, stem)}
@@ -83,7 +83,7 @@ func oldTask(o object, long, short string, stage, priority int) synthTask {
 		memory: pair(long + "_max_memory"), vcores: pair(long + "_max_vcores"), unit: 1000}
 }
 
-// oldDev is a deviation; none given is a sixth of the mean, as in the simulator.
+// oldDev returns a deviation. Without one, it is a sixth of the mean, as in the simulator.
 func oldDev(o object, stem string) float64 {
 	if dev := o.number(stem+"_stddev", 0, 0, maxSample); dev > 0 {
 		return dev
@@ -144,7 +144,7 @@ func newChoices(o object, expected string) sample {
 	return s
 }
 
-// numbers reads an array of numbers, also those written as strings.
+// numbers reads an array of numbers, which may be written as strings.
 func numbers(o object, key string) []float64 {
 	if !o.has(key) {
 		return nil

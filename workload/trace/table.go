@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// What a single number of a trace may be. Sums over a whole trace stay far within 64 bits.
+// Limits of single numbers in a trace. Sums over a whole trace are far below 64 bits.
 const (
 	maxMemoryMB = 1 << 30 // a pebibyte
 	maxUnits    = 1 << 20 // vcores, GPUs
@@ -23,7 +23,8 @@ const (
 	maxNameLen  = 255
 )
 
-// table walks the rows of a CSV or TSV file. The first error sticks: reading on gives zeros, and err tells.
+// table iterates over the rows of a CSV or TSV file. After the first error, which err keeps, all
+// reads return zero values.
 type table struct {
 	file  string
 	csv   *csv.Reader
@@ -34,7 +35,8 @@ type table struct {
 	err   error
 }
 
-// openTable reads the header, which must have the columns wanted, in any order, and may have those of extra.
+// openTable reads the header. It must have the columns of wanted in any order, and may have those
+// of extra.
 func openTable(file string, data []byte, wanted, extra []string) (*table, error) {
 	t := newTable(file, data, ',')
 	head, err := t.csv.Read()
@@ -61,7 +63,7 @@ func openTable(file string, data []byte, wanted, extra []string) (*table, error)
 	return t, nil
 }
 
-// openBare is for files without a header.
+// openBare opens a file without a header.
 func openBare(file string, data []byte, comma rune, names []string) *table {
 	t := newTable(file, data, comma)
 	t.names = names
@@ -79,7 +81,7 @@ func newTable(file string, data []byte, comma rune) *table {
 	return t
 }
 
-// next goes to the next row; false at the end and after an error.
+// next moves to the next row. It returns false at the end and after an error.
 func (t *table) next() bool {
 	if t.err != nil {
 		return false
@@ -116,7 +118,7 @@ func (t *table) csvError(err error) error {
 
 func (t *table) has(name string) bool { _, ok := t.index[name]; return ok }
 
-// fail marks one field of the row as wrong; the first mark stays.
+// fail reports a field of the row as wrong. Only the first report is kept.
 func (t *table) fail(name, what, expected string) {
 	if t.err != nil {
 		return
@@ -125,7 +127,7 @@ func (t *table) fail(name, what, expected string) {
 	t.err = &Error{t.file, line, col, name, what, expected}
 }
 
-// raw is the field as written, without surrounding space.
+// raw returns the field without surrounding spaces.
 func (t *table) raw(name string) string {
 	i, ok := t.index[name]
 	if !ok || i >= len(t.row) {
@@ -134,7 +136,7 @@ func (t *table) raw(name string) string {
 	return strings.TrimSpace(t.row[i])
 }
 
-// name reads a word that names something.
+// name reads the name of something.
 func (t *table) name(col string) string {
 	s := t.raw(col)
 	if why := badName(s); why != "" {
@@ -169,7 +171,7 @@ func (t *table) whole(col string, least, most int64, meaning string) int64 {
 	return 0
 }
 
-// seconds reads a time in seconds, with or without a fraction; it is kept to the millisecond.
+// seconds reads a time in seconds, which may have a fraction, with a precision of a millisecond.
 func (t *table) seconds(col, meaning string) time.Duration {
 	s := t.raw(col)
 	f, err := strconv.ParseFloat(s, 64)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The names of the formats, as users write them.
+// Names of the formats.
 const (
 	FormatAuto  = "auto"
 	FormatRMD   = "rmd"
@@ -21,17 +21,17 @@ const (
 	FormatSynth = "sls-synth"
 )
 
-// MinMemoryMB is what a smaller demand is raised to: YARN's default minimum allocation.
+// MinMemoryMB is YARN's default minimum allocation. Smaller requests are raised to it.
 const MinMemoryMB = 1024
 
-// Trace is a workload as read: what is submitted when, and the nodes it was meant for.
+// Trace is a workload: the jobs with their times, and the nodes of the traced cluster.
 type Trace struct {
 	Format string
 	Jobs   []Job
-	Nodes  []Node   // empty when neither the trace nor Options.Nodes names any
-	Queues []string // the queue paths that the jobs name, sorted
-	Rows   int      // lines, tasks or objects read, those kept out included
-	Notes  []string // what was derived, raised, cut or kept out
+	Nodes  []Node   // empty if neither the trace nor Options.Nodes has any
+	Queues []string // queue paths of the jobs, sorted
+	Rows   int      // lines, tasks or objects read, including those that were left out
+	Notes  []string // what was derived, raised, cut or left out
 }
 
 // Job is one application.
@@ -40,25 +40,26 @@ type Job struct {
 	Name     string
 	User     string
 	Queue    string // a path: root.a.b
-	Priority int    // of the application: higher goes first
+	Priority int    // of the application: higher is more urgent
 	Tasks    []TaskGroup
 }
 
-// TaskGroup is a number of equal containers that are asked for together.
+// TaskGroup is a number of equal containers that are requested together.
 type TaskGroup struct {
 	Count    int
 	MemoryMB int64
 	VCores   int64
 	GPUs     int64
-	Duration time.Duration // how long each container runs; the mean when Durations is set
-	// Durations, when not nil, has one run time for each of the Count containers.
+	Duration time.Duration // run time of each container; the mean if Durations is set
+	// Durations is nil or has a run time for each of the Count containers.
 	Durations []time.Duration
-	Priority  int // of the ask: lower goes first, as in YARN
-	// Hosts are preferred hosts: none, one for all containers, or one for each of the Count ("" for no preference).
+	Priority  int // of the ask: lower is more urgent, as in YARN
+	// Hosts are preferred hosts: none, one for all containers, or one for each of the Count
+	// containers ("": no preference).
 	Hosts []string
-	Label string        // node label asked for, or ""
-	Delay time.Duration // how long the ask waits once it could be made
-	After int           // index of the group that must finish first, -1 for none
+	Label string        // requested node label, or ""
+	Delay time.Duration // delay of the ask after it becomes possible
+	After int           // index of the group that must finish first, or -1
 }
 
 // Node is one machine of the traced cluster.
@@ -71,25 +72,25 @@ type Node struct {
 	Labels   []string
 }
 
-// Options say how a trace is read.
+// Options controls how a trace is read.
 type Options struct {
-	Format string  // one of the Format constants; "" is auto
+	Format string  // one of the Format constants; "": FormatAuto
 	Nodes  string  // path of a node list, or ""
-	Seed   int64   // of what is generated; 0 takes the seed that the file names, else 1
-	Load   float64 // arrivals come this many times faster; 0 is 1
-	Limit  int     // at most so many jobs, the earliest; 0 is all
-	Labels bool    // openb: GPU models become node labels, and tasks bound to one model ask for its label
+	Seed   int64   // for generated values; 0: the seed in the file, or 1
+	Load   float64 // factor by which arrivals are faster; 0: 1
+	Limit  int     // maximum number of jobs, the earliest; 0: all
+	Labels bool    // openb: GPU models become node labels, and tasks with one model request its label
 }
 
-// DefaultOptions reads everything as it is.
+// DefaultOptions returns options that read everything unchanged.
 func DefaultOptions() Options { return Options{Format: FormatAuto, Load: 1} }
 
-// Formats lists the names that Options.Format takes.
+// Formats returns the valid values of Options.Format.
 func Formats() []string {
 	return []string{FormatAuto, FormatRMD, FormatOpenB, FormatSWIM, FormatRumen, FormatSLS, FormatSynth}
 }
 
-// Validate tells what is wrong with the options, without looking at any file.
+// Validate returns an error if the options are invalid. It reads no file.
 func (o Options) Validate() error {
 	if o.Format != "" && !slices.Contains(Formats(), o.Format) {
 		return fmt.Errorf("%w %q; expected one of %s", ErrUnknownFormat, o.Format, strings.Join(Formats(), ", "))
@@ -120,7 +121,8 @@ func Read(path string, opt Options) (*Trace, error) {
 	return decode(path, data, nodes, opt, defaultBounds)
 }
 
-// ReadNodes reads a node list: CSV as in the demo trace, CSV of openb, or the JSON of the Scheduler Load Simulator.
+// ReadNodes reads a node list: CSV as in the demo trace, CSV of openb, or the JSON of the Scheduler
+// Load Simulator.
 func ReadNodes(path string) ([]Node, error) { return readNodes(path, false) }
 
 func readNodes(path string, modelLabels bool) ([]Node, error) {
@@ -131,15 +133,15 @@ func readNodes(path string, modelLabels bool) ([]Node, error) {
 	return decodeNodes(path, data, modelLabels)
 }
 
-// bounds keep a wrong number in a file from filling the memory.
+// bounds limit the memory that a wrong number in a file can use.
 type bounds struct {
-	jobs  int // in one trace
+	jobs  int // tasks with their own run time or host
 	tasks int // of which each has its own run time or host
 }
 
 var defaultBounds = bounds{jobs: 2_000_000, tasks: 20_000_000}
 
-// maxFileBytes is far above every published trace that can be read at once.
+// maxFileBytes is far above the size of every published trace in one file.
 const maxFileBytes = 2 << 30
 
 func load(path string) ([]byte, error) {
@@ -160,14 +162,14 @@ func load(path string) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }
 
-// reader is one reading of one file.
+// reader reads one file.
 type reader struct {
 	file  string
 	data  []byte
 	opt   Options
-	nodes []Node // given by the caller
+	nodes []Node // from the caller
 	bound bounds
-	tasks int // with a run time or host of their own, so far
+	tasks int // tasks with their own run time or host, so far
 	out   Trace
 }
 
@@ -209,7 +211,7 @@ func because(notes []string) string {
 	return " (" + strings.Join(notes, "; ") + ")"
 }
 
-// finish brings the jobs into order and applies what the options ask of every format alike.
+// finish sorts the jobs and applies the options that are the same for all formats.
 func (r *reader) finish() {
 	t := &r.out
 	slices.SortStableFunc(t.Jobs, func(a, b Job) int {
@@ -256,7 +258,7 @@ func (r *reader) seed(ofFile int64) uint64 {
 	return 1
 }
 
-// queuePath makes a path of a queue's name: traces of Hadoop name leaves only.
+// queuePath returns the path of a queue, because Hadoop's traces name only leaf queues.
 func queuePath(name string) string {
 	if name == "root" || strings.HasPrefix(name, "root.") {
 		return name
@@ -264,5 +266,5 @@ func queuePath(name string) string {
 	return "root." + name
 }
 
-// userOf spreads nameless jobs over eight users, as the demo trace does.
+// userOf distributes jobs without a user over eight users, as in the demo trace.
 func userOf(n int) string { return fmt.Sprintf("u%02d", n%8+1) }

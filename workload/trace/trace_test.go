@@ -112,10 +112,11 @@ func TestSWIM(t *testing.T) {
 	tr := readSample(t, "swim.tsv", DefaultOptions())
 	ms := time.Millisecond
 	want(t, "format", tr.Format, FormatSWIM)
-	// job0: 256 MiB and a byte make 3 maps; each reads a third and writes a third of 1 MiB: 85.67 MiB at 16 MiB/s.
+	// job0: 256 MiB and one byte need 3 maps. Each reads a third and writes a third of 1 MiB: 85.67
+	// MiB at 16 MiB/s.
 	want(t, "job0", tr.Jobs[0], Job{Submit: 10 * second, Name: "job0", User: "u01", Queue: "root.adhoc",
 		Tasks: []TaskGroup{{Count: 3, MemoryMB: 1024, VCores: 1, Duration: 5*second + 5354*ms, Priority: 20, After: -1}}})
-	// job1: 1.5 GiB make 12 maps of 128 MiB; 2 GiB make 2 reduces of 1 GiB that write half a GiB each.
+	// job1: 1.5 GiB need 12 maps of 128 MiB. 2 GiB need 2 reduces of 1 GiB that write 0.5 GiB each.
 	want(t, "job1", tr.Jobs[1], Job{Submit: 12 * second, Name: "job1", User: "u02", Queue: "root.batch", Tasks: []TaskGroup{
 		{Count: 12, MemoryMB: 1024, VCores: 1, Duration: 13 * second, Priority: 20, After: -1},
 		{Count: 2, MemoryMB: 2048, VCores: 1, Duration: 101 * second, Priority: 10, After: 0}}})
