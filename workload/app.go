@@ -10,16 +10,16 @@ import (
 	"rmd/yarn"
 )
 
-// phase is where an application is in its life.
+// phase is the phase of an application's life.
 type phase uint8
 
 const (
 	phaseSubmitting  phase = iota
-	phaseWaiting           // for its AM's container
+	phaseWaiting           // waiting for its AM's container
 	phaseRegistering       // its AM runs
 	phaseRunning
 	phaseFinishing
-	phaseLost // its AM is gone: the next attempt may come
+	phaseLost // its AM is gone; another attempt may follow
 	phaseEnded
 )
 
@@ -27,49 +27,50 @@ const (
 	appType     = "SIMULATED"
 	maxAttempts = 2
 	defaultUser = "workload"
-	// probeEvery is after how many refused registrations an unmanaged application asks whether it still exists.
+	// probeEvery is the number of refused registrations after which an unmanaged application checks
+	// whether it still exists.
 	probeEvery = 10
 )
 
-// app is one simulated application with its ApplicationMaster. It has at most one call under way.
+// app is one simulated application with its ApplicationMaster. It has at most one call in flight.
 type app struct {
 	w        *world
 	ordinal  int // 1 for the first
 	job      trace.Job
-	stranger bool // not submitted here
+	stranger bool // not submitted by this workload
 
 	phase   phase
 	id      yarn.ApplicationID
-	queue   string // as the cluster has it
+	queue   string // as the cluster reports it
 	attempt yarn.AttemptID
 	am      yarn.ContainerID
-	node    *node // where the AM runs; nil when it has none
-	life    int   // of attempts: an answer to an earlier one is let be
+	node    *node // where the AM runs; nil: nowhere
+	life    int   // counts lost attempts; answers to calls of an earlier life are ignored
 
 	response int32
 	groups   []group
-	left     int // containers not completed, of all groups
+	left     int // containers not completed, in all groups
 	held     map[yarn.ContainerID]*holding
 	releases []yarn.ContainerID
-	repeat   *input.Allocate // a call that got no answer
+	repeat   *input.Allocate // a call without an answer
 	final    yarn.FinalStatus
 	why      string
 	probes   int
 
-	calls     bool // a call is under way
-	again     bool // something came up meanwhile
+	calls     bool // a call is in flight
+	again     bool // there is more to do after the call
 	timer     *timer
 	demanding bool
 }
 
-// holding is a container that was granted to an application.
+// holding is a container that was allocated to an application.
 type holding struct {
 	group   int
 	slot    slot
-	node    *node // nil for a node that is not simulated here
-	own     bool  // ended by itself, on a node that is not simulated here
+	node    *node // nil: not a simulated node
+	own     bool  // ended by the application, because its node is not simulated
 	ended   bool  // no longer in use
-	counted bool  // its end is told to us: nothing more comes
+	counted bool  // the cluster has reported its end
 	endedAt int64 // virtual milliseconds
 }
 
@@ -89,7 +90,7 @@ func newApp(w *world, job trace.Job) *app {
 	return a
 }
 
-// step is the application's turn: it makes the call that its phase asks for.
+// step makes the next call of the application, which depends on its phase.
 func (a *app) step() {
 	if a.calls {
 		a.again = true
@@ -119,7 +120,7 @@ func (a *app) step() {
 	}
 }
 
-// tags declare the lifetime of the longest container, if the configuration says so.
+// tags returns a tag that declares the lifetime of the longest container, if Config.Declare is set.
 func (a *app) tags() []string {
 	if !a.w.cfg.Declare {
 		return nil
@@ -138,7 +139,8 @@ func (a *app) tags() []string {
 	return []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, seconds)}
 }
 
-// answered ends a turn: at once another one when something came up, else when the pace says so.
+// answered follows every answer. It makes the next call at once if there is more to do, otherwise
+// when pace says so.
 func (a *app) answered() {
 	defer a.account()
 	if a.phase == phaseEnded {
@@ -160,7 +162,7 @@ func (a *app) dirty() bool {
 	return false
 }
 
-// outstanding counts the containers asked for and not granted.
+// outstanding returns the number of containers that were requested and not allocated.
 func (a *app) outstanding() int {
 	n := 0
 	for i := range a.groups {
@@ -169,7 +171,7 @@ func (a *app) outstanding() int {
 	return n
 }
 
-// account keeps the world's count of applications that wait for something.
+// account updates the world's count of applications that wait for the scheduler.
 func (a *app) account() {
 	was := a.demanding
 	switch a.phase {
@@ -227,7 +229,7 @@ func (a *app) submit() {
 	})
 }
 
-// reject ends an application that was never taken.
+// reject ends an application whose submission was refused.
 func (a *app) reject(err error) {
 	a.w.counts.refused++
 	a.w.refused(err)
@@ -236,7 +238,7 @@ func (a *app) reject(err error) {
 	a.w.leave(a)
 }
 
-// launched begins an attempt: its AM's container runs on n.
+// launched begins an attempt after its AM's container was started on n.
 func (a *app) launched(n *node, container yarn.ContainerID) {
 	if a.phase == phaseEnded || container.Attempt <= a.attempt.Attempt {
 		return
@@ -251,7 +253,7 @@ func (a *app) launched(n *node, container yarn.ContainerID) {
 	a.account()
 }
 
-// restart forgets what the attempt before was doing; its containers are lost and asked for again.
+// restart drops the state of the previous attempt. Its containers are lost and requested again.
 func (a *app) restart() {
 	a.life++
 	a.w.counts.restarts++
@@ -292,8 +294,8 @@ func (a *app) register() {
 	})
 }
 
-// notCurrent is what follows when the cluster does not know the attempt as the current one. An AM's container is
-// replaced by the cluster; an unmanaged attempt may have to wait until it is let into its queue.
+// notCurrent handles the answer that the attempt is not the current one. The cluster replaces an
+// AM's container. An unmanaged attempt may have to wait until its queue admits it.
 func (a *app) notCurrent() {
 	switch {
 	case !a.unmanaged():
@@ -309,7 +311,7 @@ func (a *app) notCurrent() {
 
 func (a *app) unmanaged() bool { return !a.w.cfg.AM && !a.stranger }
 
-// finish unregisters the AM; then its container ends.
+// finish unregisters the AM. Then the AM's container ends.
 func (a *app) finish() {
 	life := a.life
 	a.phase = phaseFinishing
@@ -319,7 +321,7 @@ func (a *app) finish() {
 		a.calls = false
 		switch {
 		case err == nil && r.Fault == nil:
-			// The node may have ended the AM's container before this answer came.
+			// The node may have ended the AM's container before this answer arrived.
 			a.end(in.Final == yarn.FinalSucceeded)
 		case life != a.life || a.phase != phaseFinishing || err != nil:
 			a.answered()
@@ -332,7 +334,7 @@ func (a *app) finish() {
 	})
 }
 
-// gone says whether a refusal means that the attempt is over for the cluster.
+// gone reports whether a refusal means that the attempt has ended in the cluster.
 func gone(f *input.Fault) bool {
 	switch f.Reason {
 	case input.NoSuchApplication, input.NoSuchAttempt, input.AlreadyEnded:
@@ -341,7 +343,7 @@ func gone(f *input.Fault) bool {
 	return false
 }
 
-// amEnded is told by the node of the AM.
+// amEnded is called by the AM's node when a container of an AM has ended.
 func (a *app) amEnded(container yarn.ContainerID) {
 	if container == a.am && a.phase != phaseEnded {
 		a.node = nil
@@ -350,7 +352,7 @@ func (a *app) amEnded(container yarn.ContainerID) {
 	}
 }
 
-// lose leaves the application without AM, until it is launched again or has ended.
+// lose records that the application has no AM until another attempt starts.
 func (a *app) lose() {
 	if a.phase == phaseEnded {
 		return
@@ -360,8 +362,9 @@ func (a *app) lose() {
 	a.account()
 }
 
-// probe asks whether there is an application still: somebody may have killed it. A move to the queue where it is
-// changes nothing, and is refused when there is nothing to move.
+// probe checks whether the application still exists, because a user may have killed it. It moves
+// the application to its current queue. That changes nothing, and is refused if the application
+// does not exist.
 func (a *app) probe() {
 	life := a.life
 	a.calls = true
@@ -377,7 +380,7 @@ func (a *app) probe() {
 	})
 }
 
-// end is the end of the application, whatever is left of it.
+// end ends the application in any phase.
 func (a *app) end(well bool) {
 	if a.phase == phaseEnded {
 		return
@@ -403,7 +406,7 @@ func (a *app) end(well bool) {
 	}
 }
 
-// shown is what the report calls a slot's container.
+// shown returns the name of a slot's container in the report.
 func (a *app) shown(group int, s slot) string {
 	if s.tries == 0 {
 		return fmt.Sprintf("%d/%d/%d", a.ordinal, group, s.n)

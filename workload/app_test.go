@@ -43,7 +43,8 @@ func TestGroupAsksAndTakesByHost(t *testing.T) {
 			t.Errorf("on %s took slot %d, dirty %v; want %d, %v", step.host, s.n, g.dirty, step.slot, step.dirty)
 		}
 		if step.slot == 0 {
-			// h1's container came on another host of its rack: h1 is wanted no more, and said so once.
+			// h1's container came on another host of its rack. h1 is no longer wanted, and the call
+			// says so once.
 			if got, want := say(), "*=3 /r1=1 /r2=0 h1=0 h2=1 h3=0 "; got != want {
 				t.Errorf("asks %q; want %q", got, want)
 			}
@@ -59,8 +60,8 @@ func TestRunRepeatsTheSameCallAfterAnError(t *testing.T) {
 		f, jobs := newFakeRM(), mixedJobs(30)
 		f.eager = true
 		cfg := liveConfig(f, 4, jobs)
-		// Every third call at random: to lose each third would lose all calls of one caller when the
-		// others call in step with it, and the run would never end.
+		// Random calls get no answer. If every third call got none, these could be all calls of one
+		// caller, and the run would never end.
 		random := rand.New(rand.NewPCG(1, 2))
 		lost := errors.New("no answer")
 		cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
@@ -72,7 +73,7 @@ func TestRunRepeatsTheSameCallAfterAnError(t *testing.T) {
 				if r, err := f.Do(ctx, in); !lose {
 					return r, err
 				}
-				return nil, lost // taken, and nobody knows
+				return nil, lost // executed, but without an answer
 			case *input.NodeHeartbeat, *input.RegisterNode:
 				if lose {
 					return nil, lost
@@ -94,7 +95,7 @@ func TestRunRepeatsTheSameCallAfterAnError(t *testing.T) {
 	})
 }
 
-// odd grants one container too many with each app's first answer that has any.
+// odd allocates one container too many in the first answer to each application that has containers.
 type odd struct {
 	*fakeRM
 	extra map[yarn.AttemptID]bool
@@ -144,7 +145,7 @@ func TestContainersOnForeignNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, jobs := newFakeRM(), mixedJobs(20)
 		f.eager = true
-		// The nodes are real ones: somebody else's.
+		// The nodes are real ones, not simulated by this workload.
 		for _, n := range mixed.Nodes(4) {
 			size, _ := sizeOf(n.MemoryMB, n.VCores, n.GPUs, DefaultConfig().Kinds)
 			f.Do(t.Context(), &input.RegisterNode{ID: yarn.NodeID{Host: n.Name, Port: 1}, Rack: n.Rack, Total: size})
@@ -187,7 +188,7 @@ func TestNodeRemembersWhatEnded(t *testing.T) {
 	w.exec, w.pace = s, s
 	n := w.nodes[0]
 	id := func(i int) yarn.ContainerID { return yarn.ContainerID{Attempt: 1, Number: uint64(i)} }
-	n.kill(id(1)) // never had it: reported all the same, once
+	n.kill(id(1)) // the node never had it and reports its end once
 	n.kill(id(1))
 	if news := n.manager.Pending(); len(news) != 1 || news[0].State != yarn.ContainerCompleted || w.news != 1 {
 		t.Errorf("news %+v", news)

@@ -12,23 +12,23 @@ import (
 	"rmd/yarn"
 )
 
-// group is one trace.TaskGroup of a running application. It has a scheduler key of its own.
+// group is one trace.TaskGroup of a running application. It has its own scheduler key.
 type group struct {
 	spec    *trace.TaskGroup
 	key     yarn.SchedulerKey
 	size    yarn.Resource
 	shown   report.Resource
-	waiting []slot // asked for and not granted, oldest first
-	left    int    // not completed
-	open    bool   // its turn has come
-	dirty   bool   // the cluster's counts are not ours
+	waiting []slot // requested and not allocated, oldest first
+	left    int    // number not completed
+	open    bool   // its containers have been or will be requested
+	dirty   bool   // the next call must contain its asks
 	names   map[string]int64
 }
 
-// slot is one container of a group, before and after it has one.
+// slot is one container of a group, before and after it is allocated.
 type slot struct {
-	n        int32 // place in the group
-	tries    int16 // containers lost before
+	n        int32 // index in the group
+	tries    int16 // number of lost containers
 	measured bool
 }
 
@@ -49,8 +49,9 @@ func (g *group) duration(s slot) time.Duration {
 	return g.spec.Duration
 }
 
-// take chooses which waiting slot a container on host serves: one that wants this host, then this rack, then any
-// place, then the oldest. Where the cluster's counts by name no longer say what is wanted, the group gets dirty.
+// take chooses the waiting slot for a container on host: a slot that wants this host, otherwise
+// this rack, otherwise any node, otherwise the oldest. If the cluster's counts per name no longer
+// match the waiting slots, take marks the group as dirty.
 func (g *group) take(host, rack string, racks map[string]string) (slot, bool) {
 	if len(g.waiting) == 0 {
 		return slot{}, false
@@ -85,8 +86,8 @@ func (g *group) take(host, rack string, racks map[string]string) (slot, bool) {
 	return s, true
 }
 
-// asks gives the group's absolute counts: any place, then hosts and racks by name; names that are wanted no more
-// with 0.
+// asks returns the absolute counts of the group: for any node, then by names of hosts and racks. It
+// returns 0 for names that are no longer wanted.
 func (g *group) asks(racks map[string]string) []input.Ask {
 	g.dirty = false
 	out := []input.Ask{g.ask(yarn.Any, int64(len(g.waiting)))}
@@ -114,7 +115,8 @@ func (g *group) ask(name string, count int64) input.Ask {
 	return input.Ask{Key: g.key, Name: name, Count: count, Size: g.size, Relax: true}
 }
 
-// sizeOf makes a resource of a trace's figures; false when GPUs have no place among the kinds.
+// sizeOf converts sizes of a trace to a resource. It returns false if the trace has GPUs and kinds
+// does not.
 func sizeOf(memoryMB, vcores, gpus int64, kinds yarn.Kinds) (yarn.Resource, bool) {
 	r := yarn.NewResource(memoryMB, vcores)
 	i := kinds.Index(yarn.GPUName)
@@ -125,7 +127,7 @@ func sizeOf(memoryMB, vcores, gpus int64, kinds yarn.Kinds) (yarn.Resource, bool
 	return r, true
 }
 
-// measure is a resource as the report has it.
+// measure converts a resource to the report's form.
 func measure(r yarn.Resource, kinds yarn.Kinds) report.Resource {
 	out := report.Resource{MemoryMB: r[yarn.Memory], VCores: r[yarn.VCores]}
 	if i := kinds.Index(yarn.GPUName); i >= 0 && i < yarn.MaxKinds {
@@ -139,7 +141,7 @@ func plus(a report.Resource, r yarn.Resource, kinds yarn.Kinds) report.Resource 
 	return report.Resource{MemoryMB: a.MemoryMB + b.MemoryMB, VCores: a.VCores + b.VCores, GPUs: a.GPUs + b.GPUs}
 }
 
-// sortedContainers gives the ids in a fixed order, so that runs are repeatable.
+// sortedContainers returns the ids in a fixed order, so that runs are reproducible.
 func sortedContainers[V any](m map[yarn.ContainerID]V) []yarn.ContainerID {
 	return slices.SortedFunc(maps.Keys(m), agent.CompareContainers)
 }

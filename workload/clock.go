@@ -2,10 +2,10 @@ package workload
 
 import "time"
 
-// Clock tells the time and wakes.
+// Clock is a source of time and timers.
 type Clock interface {
 	Now() time.Time
-	// Timer gives a channel that gets one value after d, and a function that gives the timer up.
+	// Timer returns a channel that receives one value after d, and a function that stops the timer.
 	Timer(d time.Duration) (<-chan time.Time, func())
 }
 

@@ -17,78 +17,81 @@ import (
 	"rmd/yarn"
 )
 
-// Submitter brings an input to the cluster. It repeats what it must by itself: an error is final for this input.
-// Package workload/submit has the one over HTTP.
+// Submitter sends an input to the cluster. It repeats the input itself if that is necessary. An
+// error is final for the input. Package workload/submit has a Submitter for HTTP.
 type Submitter interface {
 	Do(ctx context.Context, in input.Input) (input.Reply, error)
 }
 
-// Config says what is driven, how fast, and what is told about it.
+// Config configures a workload.
 type Config struct {
-	Addrs     []string  // of the replicas' REST ports; not used when Submitter is set
-	Token     string    // access token of role admin, where the cluster asks for one
-	Submitter Submitter // what inputs go through; nil opens one to Addrs (Run only)
+	Addrs     []string  // REST addresses of replicas; not used if Submitter is set
+	Token     string    // access token with role admin, if the cluster requires one
+	Submitter Submitter // nil: Run creates one for Addrs
 
 	Nodes []trace.Node
-	Jobs  iter.Seq[trace.Job] // in order of Submit; nil: nodes only, until the context ends
-	Limit int                 // at most so many jobs; 0 is all
+	Jobs  iter.Seq[trace.Job] // in order of Submit; nil: only nodes, until the context ends
+	Limit int                 // maximum number of jobs; 0: all
 	Kinds yarn.Kinds          // the cluster's resource kinds
-	Port  uint16              // of the nodes' identities
+	Port  uint16              // port in the nodes' ids
 
-	Speed       float64       // trace time runs so many times as fast as real time (Run)
+	Speed       float64       // trace time divided by real time (Run)
 	Heartbeat   time.Duration // of nodes: real time in Run, virtual in Simulate
 	AMHeartbeat time.Duration // of ApplicationMasters (Run)
-	Prompt      bool          // nodes and AMs call at once when a container changes its state (Run)
+	Prompt      bool          // nodes and AMs call immediately when a container changes its state (Run)
 
-	AM     bool          // applications have an AM container; else they are unmanaged
+	AM     bool          // applications have an AM container; otherwise they are unmanaged
 	AMSize yarn.Resource // of the AM container
-	// Declare has applications declare how long their containers run. The time counts from the allocation, so
-	// StartMillis is added for the time until they start.
+	// Declare makes applications declare the lifetimes of their containers. A lifetime begins at
+	// the allocation, so StartMillis is added for the time until the start.
 	Declare     bool
 	StartMillis int64
 
-	MaxApps     int // applications alive at one time; further submissions wait, late
-	MaxCalls    int // calls under way at one time (Run)
-	MaxMeasured int // containers whose waits are kept, the first so many: some 200 bytes each
+	MaxApps     int // maximum number of live applications; further submissions are delayed
+	MaxCalls    int // maximum number of calls in flight (Run)
+	MaxMeasured int // number of containers whose waits are recorded, about 200 bytes each
 
-	// Observe reads reservations from the cluster; nil leaves them out of the summary. Run calls it on a goroutine of
-	// its own, one call at a time.
+	// Observe reads reservations from the cluster. Without it, the summary has no reservations. Run
+	// calls it on a separate goroutine, one call at a time.
 	Observe       func(ctx context.Context) (Observation, error)
 	SampleEvery   time.Duration
-	OnProgress    func(Progress) // on the loop's goroutine: it must not block
+	OnProgress    func(Progress) // called on the loop's goroutine; must not block
 	ProgressEvery time.Duration  // real time in Run, virtual in Simulate
 
-	// Granted gives the number of containers that the cluster has ever allocated. With it Simulate asks an AM's turn
-	// only when there is something to tell; nil asks every waiting AM each time.
+	// Granted returns the number of containers that the cluster has ever allocated. With it,
+	// Simulate lets AMs call only if there are containers for them. Without it, every waiting AM
+	// calls each time.
 	Granted func() uint64
-	// Advance is told the virtual time that Simulate goes on to, before anything happens then: a cluster whose clock is
-	// virtual too needs it.
+	// Advance is called before Simulate moves its virtual time to to. A cluster with a virtual
+	// clock needs it.
 	Advance func(to time.Duration)
-	// Round is called each RoundEvery of virtual time while an application waits, before all else of that time. It says
-	// whether it changed something in the cluster.
+	// Round is called at every multiple of RoundEvery of virtual time while an application waits,
+	// before anything else at that time. It reports whether it changed the cluster.
 	Round      func() (changed bool)
 	RoundEvery time.Duration
-	// StallRounds ends Simulate when so many rounds of heartbeats in a row changed nothing and nothing is to come.
+	// StallRounds ends Simulate after so many rounds of heartbeats in a row that changed nothing,
+	// if no timer is pending.
 	StallRounds int
-	// Patience is after how many rounds that changed nothing Simulate doubles the time between rounds, up to a
-	// minute, until something happens. 0 keeps every round: exact where the cluster decides by counting heartbeats.
+	// Patience is the number of rounds without a change after which Simulate doubles the time
+	// between rounds, up to one minute, until something changes. With 0 it never does. That is
+	// exact for a cluster that decides by counting heartbeats.
 	Patience int
 
-	Leave  bool  // at the end, kill what still runs and unregister the nodes (Run)
+	Leave  bool  // at the end, kill running applications and unregister the nodes (Run)
 	Seed   int64 // for the report
-	Clock  Clock // nil is the system's
+	Clock  Clock // nil: the system's
 	Logger hclog.Logger
 }
 
-// Observation is what the cluster says of its reservations. Outcomes are counted since any earlier time: the summary
-// takes the difference of the last and the first.
+// Observation is the cluster's view of its reservations. Outcomes may be counted from any earlier
+// time, because the summary uses the difference between the last and the first Observation.
 type Observation struct {
 	Reserved     report.Resource
 	ReservedIdle report.Resource
 	Outcomes     report.Outcomes
 }
 
-// DefaultConfig is real time with AMs, for a cluster that counts GPUs.
+// DefaultConfig returns the configuration for real time with AMs, for a cluster that counts GPUs.
 func DefaultConfig() Config {
 	return Config{
 		Kinds: yarn.Kinds{yarn.MemoryName, yarn.VCoresName, yarn.GPUName}, Port: 45454,
@@ -99,7 +102,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate tells which field is out of its bounds.
+// Validate returns an error if a field is out of bounds.
 func (c Config) Validate() error {
 	switch {
 	case math.IsNaN(c.Speed) || c.Speed < 0.001 || c.Speed > 1e6:
@@ -130,7 +133,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// FromTrace gives the jobs of a trace.
+// FromTrace returns the jobs of a trace.
 func FromTrace(t *trace.Trace) iter.Seq[trace.Job] {
 	return func(yield func(trace.Job) bool) {
 		for _, j := range t.Jobs {
@@ -141,7 +144,7 @@ func FromTrace(t *trace.Trace) iter.Seq[trace.Job] {
 	}
 }
 
-// FromGenerator gives the endless row of jobs of the built-in workload.
+// FromGenerator returns the endless sequence of jobs of the built-in workload.
 func FromGenerator(g *mixed.Generator) iter.Seq[trace.Job] {
 	return func(yield func(trace.Job) bool) {
 		for yield(g.Next()) {

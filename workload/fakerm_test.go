@@ -13,22 +13,23 @@ import (
 	"rmd/yarn"
 )
 
-// fakeRM is a ResourceManager that places first-fit, in order of submission, and remembers everything. It answers what
-// is repeated as a real one would, and reports every call that breaks the rules of the wire.
+// fakeRM is a ResourceManager that places containers first-fit in order of submission, and records
+// everything. It answers repeated calls like a real one, and reports every call that violates the
+// protocol.
 type fakeRM struct {
 	mu      sync.Mutex
 	eager   bool
-	repeats bool // calls may come twice: statuses too
-	park    int  // calls of an attempt that are refused first
-	again   bool // launch orders are repeated once more after the node has reported
+	repeats bool // calls may be repeated, and statuses with them
+	park    int  // number of calls of an attempt that are refused first
+	again   bool // launch orders are repeated once more after the node's report
 	nodes   []*fakeNode
 	apps    map[yarn.ApplicationID]*fakeApp
 	order   []*fakeApp
 	keys    map[string]input.Reply
 	granted uint64
-	inputs  []string // kinds with what they are about, in order
+	inputs  []string // kinds of inputs with their subjects, in order
 	faults  []string
-	resync  map[yarn.NodeID]bool // to be told to the node with its next heartbeat
+	resync  map[yarn.NodeID]bool // nodes whose next heartbeat is answered with resync
 }
 
 type fakeNode struct {
@@ -69,7 +70,7 @@ type fakeApp struct {
 	granted   []input.Granted
 	completed []input.ContainerStatus
 	done      int
-	parked    int // so many calls are refused first
+	parked    int // number of calls still to refuse
 }
 
 func newFakeRM() *fakeRM {
@@ -80,7 +81,7 @@ func (f *fakeRM) fault(format string, args ...any) {
 	f.faults = append(f.faults, fmt.Sprintf(format, args...))
 }
 
-// Do is the direct way in.
+// Do implements Submitter without HTTP.
 func (f *fakeRM) Do(_ context.Context, in input.Input) (input.Reply, error) {
 	return f.plan(input.Request{Input: in}), nil
 }
@@ -224,7 +225,7 @@ func (f *fakeRM) report(n *fakeNode, list []input.ContainerStatus, resync bool) 
 	}
 }
 
-// free ends a container; an AM's end before its time begins the next attempt.
+// free ends a container. If an AM ends early, the next attempt begins.
 func (f *fakeRM) free(a *fakeApp, c *fakeContainer, code int32) {
 	delete(a.live, c.id)
 	c.node.free = c.node.free.Add(c.size)
@@ -273,7 +274,7 @@ func (f *fakeRM) allocate(a *fakeApp, in *input.Allocate) input.Reply {
 	return a.last
 }
 
-// place gives whatever fits, first come, first node.
+// place allocates everything that fits, in order of submission, on the first node.
 func (f *fakeRM) place(now bool) {
 	for _, a := range f.order {
 		if !now || a.ended {
@@ -326,7 +327,7 @@ func (f *fakeRM) give(a *fakeApp, key yarn.SchedulerKey, size yarn.Resource, cou
 	return nil
 }
 
-// ServeHTTP speaks the inputs codec, as a replica does.
+// ServeHTTP implements POST /v1/inputs like a replica.
 func (f *fakeRM) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.URL.Path != "/v1/inputs" {

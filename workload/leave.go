@@ -6,7 +6,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// finish waits for the calls under way, cleans up when that is wanted, and takes the last figures.
+// finish waits for the calls in flight, cleans up if Config.Leave is set, and takes the last
+// sample.
 func (x *live) finish(ctx context.Context, cancel context.CancelFunc) {
 	cancel()
 	x.wg.Wait()
@@ -26,7 +27,7 @@ func (x *live) finish(ctx context.Context, cancel context.CancelFunc) {
 	}
 }
 
-// leave kills what still runs and takes the nodes out of the cluster, as far as the time reaches.
+// leave kills the live applications and unregisters the nodes, until its context ends.
 func (x *live) leave(ctx context.Context) {
 	for _, a := range x.w.live {
 		if a.phase == phaseSubmitting || a.stranger {

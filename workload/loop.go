@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// loop orders everything that happens: timers by time and then by age, and before them, in the order in which it came,
-// what is ready now. It belongs to one goroutine. Time is in nanoseconds since the start: real in Run, virtual in
-// Simulate.
+// loop orders all work. Functions that are ready run first, in the order in which they were added.
+// Then timers fire in order of time and age. One goroutine owns the loop. Times are nanoseconds
+// since the start: real in Run, virtual in Simulate.
 type loop struct {
 	now    int64
 	seq    uint64
@@ -16,12 +16,12 @@ type loop struct {
 	head   int
 }
 
-// timer is something to do at a time. A late one comes after all others of its time.
+// timer is a function to call at a time. A late timer fires after all others with the same time.
 type timer struct {
 	at    int64
 	late  bool
 	seq   uint64
-	index int // in the heap; −1 when it is not there
+	index int // index in the heap; −1: not in the heap
 	fn    func()
 }
 
@@ -65,17 +65,17 @@ func (l *loop) at(when int64, late bool, fn func()) *timer {
 
 func (l *loop) after(d time.Duration, fn func()) *timer { return l.at(l.now+int64(d), false, fn) }
 
-// cancel takes a timer back; nil and one that has fired are let be.
+// cancel cancels a timer. It does nothing for nil and for a timer that has fired.
 func (l *loop) cancel(t *timer) {
 	if t != nil && t.index >= 0 {
 		heap.Remove(&l.timers, t.index)
 	}
 }
 
-// soon puts something at the end of what is ready.
+// soon adds a function at the end of the ready ones.
 func (l *loop) soon(fn func()) { l.ready = append(l.ready, fn) }
 
-// drain does what is ready, and what becomes so meanwhile.
+// drain runs the ready functions, including those that they add.
 func (l *loop) drain() {
 	for l.head < len(l.ready) {
 		fn := l.ready[l.head]
@@ -90,7 +90,7 @@ func (l *loop) drain() {
 	l.ready, l.head = l.ready[:0], 0
 }
 
-// next is the time of the first timer.
+// next returns the time of the first timer, or false if there is none.
 func (l *loop) next() (int64, bool) {
 	if len(l.timers) == 0 {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// open asks for the groups whose turn has come: those that wait for none, and those whose predecessor is done.
+// open requests the containers of groups that wait for no other group, or for a completed one.
 func (a *app) open() {
 	for i := range a.groups {
 		g := &a.groups[i]
@@ -35,14 +35,15 @@ func (a *app) open() {
 	}
 }
 
-// reopen asks again for all that is waited for: the cluster knows nothing of what an earlier attempt asked.
+// reopen marks all waiting containers to be requested again, because the cluster does not keep the
+// asks of an earlier attempt.
 func (a *app) reopen() {
 	for i := range a.groups {
 		a.groups[i].dirty = len(a.groups[i].waiting) > 0
 	}
 }
 
-// ask puts all of a group's containers among those that are waited for.
+// ask adds all containers of a group to the waiting ones.
 func (a *app) ask(group int) {
 	g := &a.groups[group]
 	g.dirty = true
@@ -52,7 +53,7 @@ func (a *app) ask(group int) {
 	}
 }
 
-// wait puts one slot among those that are waited for.
+// wait adds one slot to the waiting ones.
 func (a *app) wait(group int, s slot) {
 	g := &a.groups[group]
 	s.measured = a.w.meter.asked(a.shown(group, s), a.job.Queue, g.shown, a.w.millis())
@@ -60,7 +61,7 @@ func (a *app) wait(group int, s slot) {
 	a.w.counts.waiting++
 }
 
-// wake gives the application a turn because something came up.
+// wake lets the application call because something has changed.
 func (a *app) wake() {
 	if a.phase == phaseRunning {
 		a.step()
@@ -68,8 +69,8 @@ func (a *app) wake() {
 	a.account()
 }
 
-// allocate is the AM's heartbeat. The very same call is made again when it got no answer, for the cluster may have
-// taken it.
+// allocate makes an allocate call. If the previous call got no answer, it repeats exactly that
+// call, because the cluster may have executed it.
 func (a *app) allocate() {
 	in := a.repeat
 	if in == nil {
@@ -108,7 +109,7 @@ func (a *app) allocate() {
 	})
 }
 
-// refused says what to do when an allocate call is refused: register again, wait for the next attempt, or give up.
+// refused handles a refused allocate call: register again, wait for the next attempt, or give up.
 func (a *app) refused(f *input.Fault) {
 	switch {
 	case f.Reason == input.NotRegistered || f.Reason == input.WrongResponse:
@@ -122,7 +123,8 @@ func (a *app) refused(f *input.Fault) {
 	}
 }
 
-// granted takes a container: it starts on its node. One that nobody waits for is given back.
+// granted starts an allocated container on its node. It releases a container that no slot waits
+// for.
 func (a *app) granted(g *input.Granted) {
 	if a.held[g.Container] != nil {
 		a.w.counts.repeated++
@@ -155,8 +157,8 @@ func (a *app) release(id yarn.ContainerID) {
 	a.releases = append(a.releases, id)
 }
 
-// run starts a container on its node, as a startContainers call would, for its time. On a node that is not simulated
-// here nothing runs: the container is held for its time and then given back.
+// run starts a container on its node for its duration, like a startContainers call. If the node is
+// not simulated, the application only holds the container for its duration and then releases it.
 func (a *app) run(id yarn.ContainerID, h *holding) {
 	d := time.Duration(a.w.scaled(a.groups[h.group].duration(h.slot)))
 	if h.node == nil {
@@ -172,14 +174,15 @@ func (a *app) run(id yarn.ContainerID, h *holding) {
 		return
 	}
 	if !h.node.start(id, a.size(h), false) {
-		return // ended by the cluster already: it will say so
+		return // the cluster has ended it and will report that
 	}
 	n := h.node
 	p, _ := n.manager.Process(id)
 	p.end = a.w.loop.after(d, func() { n.exit(id, yarn.ExitSuccess, "") })
 }
 
-// taskEnded notes that a container no longer runs. It is counted when the cluster says so.
+// taskEnded records that a container no longer runs. The container counts as completed only after
+// the cluster reports its end.
 func (a *app) taskEnded(id yarn.ContainerID) {
 	if h := a.held[id]; h != nil && !h.ended {
 		h.ended, h.endedAt = true, a.w.millis()
@@ -187,11 +190,11 @@ func (a *app) taskEnded(id yarn.ContainerID) {
 	}
 }
 
-// completed counts a container whose end the cluster tells of.
+// completed counts a container whose end the cluster reports.
 func (a *app) completed(s *input.ContainerStatus) {
 	h := a.held[s.Container]
 	if h == nil || h.counted {
-		return // a surplus one, or told before
+		return // a surplus container, or a repeated report
 	}
 	if s.ExitStatus != yarn.ExitSuccess && !h.own {
 		a.w.counts.lost++
@@ -211,7 +214,7 @@ func (a *app) completed(s *input.ContainerStatus) {
 	}
 }
 
-// lost puts a container's slot back among those that wait.
+// lost adds a container's slot to the waiting ones again.
 func (a *app) lost(id yarn.ContainerID) {
 	h := a.held[id]
 	if h.counted {
@@ -224,7 +227,7 @@ func (a *app) lost(id yarn.ContainerID) {
 	a.groups[h.group].dirty = true
 }
 
-// closeHolding notes the end of a container for the report, once.
+// closeHolding records the end of a container for the report. Only the first call has an effect.
 func (a *app) closeHolding(id yarn.ContainerID) {
 	h := a.held[id]
 	if h.counted {

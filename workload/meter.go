@@ -6,10 +6,12 @@ import (
 	"rmd/workload/report"
 )
 
-// samplesPerGap is how many samples are taken before the time between two doubles: so a run of any length keeps few.
+// samplesPerGap is the number of samples after which the time between samples doubles, so that long
+// runs have few samples.
 const samplesPerGap = 20_000
 
-// meter feeds the report: waits of a bounded number of containers, and how full the cluster was.
+// meter provides the data of the report: the waits of a limited number of containers, and the
+// utilization of the cluster.
 type meter struct {
 	c        *report.Collector
 	limit    int
@@ -19,7 +21,7 @@ type meter struct {
 	every   int64 // loop time between two samples
 	last    int64 // loop time of the last sample
 	samples int
-	changed bool // used or seen is not what the last sample says
+	changed bool // used or seen has changed since the last sample
 	first   *report.Outcomes
 	seen    Observation
 }
@@ -28,7 +30,7 @@ func newMeter(largest report.Resource, limit int, every int64) *meter {
 	return &meter{c: report.NewCollector(largest), limit: limit, every: every, last: -every}
 }
 
-// asked notes a container, unless as many as are kept are noted already.
+// asked records a requested container and returns true, unless the limit is reached.
 func (m *meter) asked(id, queue string, size report.Resource, millis int64) bool {
 	if m.measured >= m.limit {
 		return false
@@ -37,7 +39,7 @@ func (m *meter) asked(id, queue string, size report.Resource, millis int64) bool
 	return m.c.Asked(id, queue, size, millis) == nil
 }
 
-// use adds a container's size to what is in use, or takes it away.
+// use adds a container's size to the used resources, or subtracts it with sign −1.
 func (m *meter) use(r report.Resource, sign int64) {
 	m.used.MemoryMB += sign * r.MemoryMB
 	m.used.VCores += sign * r.VCores
@@ -45,7 +47,7 @@ func (m *meter) use(r report.Resource, sign int64) {
 	m.changed = true
 }
 
-// observe notes what the cluster says of its reservations.
+// observe records the cluster's view of its reservations.
 func (m *meter) observe(o Observation) {
 	if m.first == nil {
 		first := o.Outcomes
@@ -55,10 +57,10 @@ func (m *meter) observe(o Observation) {
 	m.seen, m.changed = o, true
 }
 
-// due says whether enough time has passed since the last sample.
+// due reports whether the next sample is due.
 func (m *meter) due(now int64) bool { return now-m.last >= m.every }
 
-// sample notes how full the cluster is.
+// sample records the current utilization.
 func (m *meter) sample(now, millis int64, capacity report.Resource) error {
 	m.last, m.changed = now, false
 	if m.samples++; m.samples%samplesPerGap == 0 {
@@ -68,7 +70,7 @@ func (m *meter) sample(now, millis int64, capacity report.Resource) error {
 		Reserved: m.seen.Reserved, ReservedIdle: m.seen.ReservedIdle})
 }
 
-// outcomes is what became of reservations between the first observation and the last.
+// outcomes returns what happened to reservations between the first and the last observation.
 func (m *meter) outcomes() report.Outcomes {
 	if m.first == nil {
 		return report.Outcomes{Causes: map[string]int64{}}

@@ -20,13 +20,13 @@ const (
 // node is one simulated NodeManager.
 type node struct {
 	w      *world
-	place  int // in world.nodes, for the stagger
+	place  int // index in world.nodes; determines its phase
 	id     yarn.NodeID
 	rack   string
 	total  yarn.Resource
 	up     bool // registered
-	down   bool // told to shut down: it does not come back
-	calls  bool // a call is under way
+	down   bool // was told to shut down; it does not come back
+	calls  bool // a call is in flight
 	timer  *timer
 	prompt *timer
 
@@ -49,8 +49,8 @@ func newNode(w *world, spec trace.Node) *node {
 	return n
 }
 
-// beat is the node's turn: it registers, or says what is new. While a call is under way it does nothing; whatever is
-// new is said after its answer.
+// beat registers the node, or sends a heartbeat with the new statuses. It does nothing while a call
+// is in flight; newer statuses follow after the answer.
 func (n *node) beat() {
 	if n.calls || n.down {
 		return
@@ -84,7 +84,7 @@ func (n *node) beat() {
 	})
 }
 
-// idle ends a turn.
+// idle follows every answer, and schedules the next call.
 func (n *node) idle() {
 	n.w.pace.nodeIdle(n)
 	if news := n.manager.Pending(); len(news) > 0 {
@@ -93,7 +93,8 @@ func (n *node) idle() {
 	}
 }
 
-// register brings the node in with all that it runs and all that ended untold.
+// register registers the node with its running containers and the ended ones that are not reported
+// yet.
 func (n *node) register() {
 	said := n.manager.Report()
 	in := &input.RegisterNode{ID: n.id, HTTPPort: nodeHTTPPort, Rack: n.rack, Total: n.total, Version: NodeVersion,
@@ -120,7 +121,8 @@ func (n *node) register() {
 	})
 }
 
-// took notes that the cluster has these statuses, and wakes the AMs whose containers ended.
+// took records that the cluster has received the statuses, and wakes the AMs of completed
+// containers.
 func (n *node) took(said []input.ContainerStatus) {
 	n.w.news -= len(said)
 	for _, s := range said {
@@ -146,7 +148,8 @@ func (n *node) obey(r *input.NodeHeartbeatReply) {
 	}
 }
 
-// launch starts an AM's container. The order is repeated until the node has reported the container, and taken once.
+// launch starts an AM's container. The cluster repeats the order until the node has reported the
+// container; the node starts it once.
 func (n *node) launch(l input.Launch) {
 	if !n.start(l.Container, measure(l.Size, n.w.cfg.Kinds), true) {
 		return
@@ -155,7 +158,7 @@ func (n *node) launch(l input.Launch) {
 	n.w.launched(n, l.Container)
 }
 
-// start begins a container; false when the node has, or had, it already.
+// start starts a container. It returns false if the node has or had the container.
 func (n *node) start(id yarn.ContainerID, size report.Resource, am bool) bool {
 	if n.down || !n.manager.Start(id, &process{size: size, am: am}) {
 		return false
@@ -174,7 +177,7 @@ func (n *node) exit(id yarn.ContainerID, code int32, why string) {
 	}
 }
 
-// exited lets everybody know of a container's end.
+// exited tells the application and the meter that a container has ended.
 func (n *node) exited(id yarn.ContainerID, p *process) {
 	n.w.loop.cancel(p.end)
 	if p.am {
@@ -190,7 +193,8 @@ func (n *node) exited(id yarn.ContainerID, p *process) {
 	}
 }
 
-// kill obeys an order to end a container. One that the node does not have is reported as ended, once more.
+// kill executes an order to end a container. If the node does not have the container, it reports it
+// as completed once more.
 func (n *node) kill(id yarn.ContainerID) {
 	before := len(n.manager.Pending())
 	if p, ran := n.manager.Kill(id); ran {
@@ -200,13 +204,13 @@ func (n *node) kill(id yarn.ContainerID) {
 	}
 }
 
-// reports says that there is one more status to report.
+// reports records that there is one more status to report.
 func (n *node) reports(urgent bool) {
 	n.w.news++
 	n.w.pace.nodeNews(n, urgent)
 }
 
-// shutdown ends the node for good, as one that was decommissioned: nobody is left to report anything.
+// shutdown ends the node, like a decommissioned one. It reports nothing any more.
 func (n *node) shutdown() {
 	n.down, n.up = true, false
 	n.w.log.Info("node told to shut down", "node", n.id.String())
@@ -218,7 +222,8 @@ func (n *node) shutdown() {
 	n.w.loop.cancel(n.prompt)
 }
 
-// drop ends a container that the cluster has counted as ended: a kill order may not have come yet.
+// drop ends a container that the cluster already counts as ended. The kill order may not have
+// arrived yet.
 func (n *node) drop(id yarn.ContainerID) {
 	n.exit(id, yarn.ExitAborted, "ended by the ResourceManager")
 }

@@ -13,10 +13,10 @@ import (
 	"rmd/yarn"
 )
 
-// maxObservation bounds what is read of one answer.
+// maxObservation is the maximum size of one answer in bytes.
 const maxObservation = 16 << 20
 
-// reservations is what of GET /v1/reservations is looked at.
+// reservations has the fields of GET /v1/reservations that are used.
 type reservations struct {
 	Reservations []struct {
 		Size map[string]int64 `json:"size"`
@@ -27,8 +27,8 @@ type reservations struct {
 	Cancelled map[string]int64 `json:"cancelled"`
 }
 
-// Observer gives a Config.Observe that reads GET /v1/reservations of the first replica at addrs that answers, with an
-// access token unless that is empty. Client may be nil.
+// Observer returns a function for Config.Observe. It reads GET /v1/reservations of the first
+// replica in addrs that answers. token is the access token, or "". client may be nil.
 func Observer(addrs []string, token string, client *http.Client) func(context.Context) (Observation, error) {
 	if client == nil {
 		client = http.DefaultClient

@@ -9,37 +9,37 @@ import (
 	"rmd/workload/submit"
 )
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Virtual time.Duration // time of the trace
 	Elapsed time.Duration // real time
 
-	Submitted int64 // applications that the cluster took
-	Refused   int64 // and did not take
-	Running   int64 // alive
+	Submitted int64 // accepted applications
+	Refused   int64 // refused applications
+	Running   int64 // live applications
 	Finished  int64
-	Failed    int64 // ended otherwise
+	Failed    int64 // applications that did not succeed
 	Restarts  int64 // attempts after the first
 
-	Waiting   int64 // containers asked for and not granted
+	Waiting   int64 // containers requested and not allocated
 	Granted   int64
 	Completed int64
-	Lost      int64   // ended by the cluster and asked for again
-	Surplus   int64   // granted though nobody waited any more, and given back
-	Repeated  int64   // granted though we had them: never, when the cluster is right
-	PerSecond float64 // containers granted a second of real time, since the last progress
+	Lost      int64   // containers ended by the cluster and requested again
+	Surplus   int64   // containers that were no longer needed, and released
+	Repeated  int64   // containers that were allocated twice; 0 if the cluster is correct
+	PerSecond float64 // containers allocated per second of real time, since the previous Progress
 
-	Nodes   int   // registered
-	Resyncs int64 // nodes told to register again
+	Nodes   int   // registered nodes
+	Resyncs int64 // orders to a node to register again
 
-	Calls       int64 // answered
+	Calls       int64 // answered calls
 	Errors      int64
 	LastError   string // of a call
 	LastRefusal string // by the cluster
 	Submitter   submit.Stats
 }
 
-// counts are what Progress is made of.
+// counts are the counts for Progress.
 type counts struct {
 	submitted, refused, registered, finished, failed, restarts int64
 	granted, completed, lost, surplus, repeated                int64
@@ -49,7 +49,7 @@ type counts struct {
 	lastSubmit                                                 int64 // virtual milliseconds
 }
 
-// progress tells how far the run is; rates are since the last call.
+// progress computes rates since its last call.
 type progress struct {
 	start   time.Time
 	last    time.Time
@@ -83,7 +83,7 @@ func (w *world) progress(p *progress, now time.Time) Progress {
 	return out
 }
 
-// capacity is the room of the nodes that are registered.
+// capacity returns the total resources of the registered nodes.
 func (w *world) capacity() report.Resource {
 	var sum report.Resource
 	for _, n := range w.nodes {
@@ -94,12 +94,12 @@ func (w *world) capacity() report.Resource {
 	return sum
 }
 
-// sample notes how full the cluster is now.
+// sample records the current utilization of the cluster.
 func (w *world) sample() {
 	w.cannotBe(w.meter.sample(w.loop.now, w.millis(), w.capacity()))
 }
 
-// summary is the run in figures.
+// summary returns the summary of the run.
 func (w *world) summary(elapsed time.Duration) *report.Summary {
 	w.meter.c.End(w.millis())
 	w.meter.c.Describe(report.Run{Apps: int(w.counts.submitted), Nodes: len(w.nodes), Seed: w.cfg.Seed,
@@ -109,7 +109,7 @@ func (w *world) summary(elapsed time.Duration) *report.Summary {
 	return s
 }
 
-// verdict is why a run ended, when it is not that all is done.
+// verdict returns the error that ended the run, or nil if all jobs are done.
 func (w *world) verdict() error {
 	err := errors.Join(w.err, w.wrong)
 	if err == nil && w.counts.refused > 0 && w.counts.submitted == 0 {

@@ -11,11 +11,11 @@ import (
 	"rmd/workload/submit"
 )
 
-// leaveTime bounds the cleaning up after a run.
+// leaveTime limits the cleanup after a run.
 const leaveTime = 5 * time.Second
 
-// Run drives the cluster in real time until all jobs are done or ctx ends. The summary is that of what was done; with
-// it comes ctx's error when the run ended early.
+// Run drives the cluster in real time until all jobs are done or ctx ends. If ctx ends first, Run
+// returns the summary of the run so far together with the error of ctx.
 func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	return w.summary(cfg.Clock.Now().Sub(x.begun)), errors.Join(err, w.verdict())
 }
 
-// live is the executor and pace of Run. Its fields belong to the loop's goroutine.
+// live is the executor and pace of Run. The loop's goroutine owns its fields.
 type live struct {
 	w     *world
 	ctx   context.Context
@@ -57,9 +57,9 @@ type live struct {
 	begun time.Time
 	told  progress
 
-	under     int           // calls under way
-	backlog   []pendingCall // calls that wait for room, oldest first
-	done      chan func()   // never blocks its senders: it has room for all calls and the observation
+	under     int           // number of calls in flight
+	backlog   []pendingCall // calls that wait because of MaxCalls, oldest first
+	done      chan func()   // has room for all calls and the observation, so sending never blocks
 	observing bool
 	wg        sync.WaitGroup
 }
@@ -92,7 +92,7 @@ func (x *live) refill() {
 	}
 }
 
-// loop does what is due until all is done.
+// loop runs everything that is due until all jobs are done.
 func (x *live) loop(ctx context.Context) error {
 	l := x.w.loop
 	for {
@@ -131,14 +131,14 @@ func (x *live) await(ctx context.Context) {
 	}
 }
 
-// sampling notes how full the cluster is, again and again.
+// sampling records the utilization of the cluster repeatedly.
 func (x *live) sampling() {
 	x.w.sample()
 	x.observe()
 	x.w.loop.after(time.Duration(x.w.meter.every), x.sampling)
 }
 
-// observe asks the cluster for its reservations, unless it is being asked.
+// observe reads the cluster's reservations, unless a read is in progress.
 func (x *live) observe() {
 	ask := x.w.cfg.Observe
 	if ask == nil || x.observing {
@@ -166,7 +166,8 @@ func (x *live) reportProgress() {
 	})
 }
 
-// nodeIdle implements pace: the node's next turn is at its own phase of the interval, so that turns are spread.
+// nodeIdle implements pace: the node calls at its own phase of the interval, so that calls are
+// spread.
 func (x *live) nodeIdle(n *node) {
 	if n.down || (n.timer != nil && n.timer.index >= 0) {
 		return
@@ -181,7 +182,7 @@ func (x *live) nodeIdle(n *node) {
 	n.timer = x.w.loop.at(at, false, n.beat)
 }
 
-// nodeNews implements pace: what changed at one time is told in one heartbeat.
+// nodeNews implements pace: one heartbeat reports all changes of one time.
 func (x *live) nodeNews(n *node, _ bool) {
 	if !x.w.cfg.Prompt || n.calls || n.down || !n.up || (n.prompt != nil && n.prompt.index >= 0) {
 		return
@@ -189,7 +190,7 @@ func (x *live) nodeNews(n *node, _ bool) {
 	n.prompt = x.w.loop.after(0, n.beat)
 }
 
-// appIdle implements pace: an AM has its turn each interval.
+// appIdle implements pace: an AM calls once in each interval.
 func (x *live) appIdle(a *app) {
 	if a.phase == phaseWaiting || (a.timer != nil && a.timer.index >= 0) {
 		return

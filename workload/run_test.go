@@ -20,7 +20,7 @@ import (
 	"rmd/yarn"
 )
 
-// slow puts some time between a question and its answer, so that calls overlap in virtual time.
+// slow delays every answer, so that calls overlap in virtual time.
 type slow struct{ *fakeRM }
 
 func (s slow) Do(ctx context.Context, in input.Input) (input.Reply, error) {
@@ -63,7 +63,8 @@ func TestRunAllJobsFinish(t *testing.T) {
 	}
 }
 
-// TestRunFinishAnsweredAfterTheAMEnded answers the last call of an AM after its node has ended the container.
+// TestRunFinishAnsweredAfterTheAMEnded delays the answer to an AM's last call until its node has
+// ended the container.
 func TestRunFinishAnsweredAfterTheAMEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, jobs := newFakeRM(), mixedJobs(8)
@@ -97,7 +98,7 @@ func TestRunHeartbeatsAreSpread(t *testing.T) {
 		cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 			if _, ok := in.(*input.NodeHeartbeat); ok {
 				at = append(at, time.Since(begun))
-				time.Sleep(7 * time.Millisecond) // answers take time, and turns keep their phase
+				time.Sleep(7 * time.Millisecond) // answers take time, and calls keep their phase
 			}
 			return f.Do(ctx, in)
 		})
@@ -127,7 +128,7 @@ func (d submitterFunc) Do(ctx context.Context, in input.Input) (input.Reply, err
 func TestRunNodeTakesLaunchOnceAndResyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
-		f.again = true // orders are repeated twice after the report
+		f.again = true // launch orders are repeated twice after the report
 		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 3, MemoryMB: 1024, VCores: 1, Duration: 20 * time.Second, After: -1}}}}
 		cfg := liveConfig(f, 1, jobs)
 		cfg.OnProgress = func(p Progress) {
@@ -162,7 +163,7 @@ func TestResyncKeepsWhatEndedUntold(t *testing.T) {
 			hb, ok := in.(*input.NodeHeartbeat)
 			if ok && !told && len(hb.Statuses) > 0 && hb.Statuses[0].State == yarn.ContainerCompleted {
 				told = true
-				return &input.NodeHeartbeatReply{Resync: true}, nil // and nothing was taken
+				return &input.NodeHeartbeatReply{Resync: true}, nil // the heartbeat was not executed
 			}
 			return f.Do(ctx, in)
 		})
@@ -199,14 +200,14 @@ func TestRunAsksAgainForLostContainers(t *testing.T) {
 			defer f.mu.Unlock()
 			a := f.order[0]
 			switch p.Elapsed.Round(time.Second) {
-			case 5 * time.Second: // one container
+			case 5 * time.Second: // ends one container
 				for id, c := range a.live {
 					if !c.am {
 						c.node.kill = append(c.node.kill, id)
 						break
 					}
 				}
-			case 10 * time.Second: // the AM and all with it
+			case 10 * time.Second: // ends the AM and all its containers
 				a.am.node.kill = append(a.am.node.kill, a.am.id)
 			}
 		}
@@ -285,7 +286,7 @@ func TestUnmanagedAttemptsFollowTheCluster(t *testing.T) {
 	cfg.ProgressEvery = 10 * time.Second
 	cfg.OnProgress = func(p Progress) {
 		if p.Virtual >= 10*time.Second && f.order[0].attempt == 1 {
-			a := f.order[0] // the attempt expires: the next one begins
+			a := f.order[0] // the attempt expires, and the next one begins
 			a.attempt, a.ready, a.next, a.granted, a.completed = 2, false, 0, nil, nil
 			clear(a.asks)
 			for _, c := range a.live {
@@ -352,7 +353,7 @@ func TestRunFailsOverAndLosesNothing(t *testing.T) {
 	f, jobs := newFakeRM(), mixedJobs(40)
 	f.eager, f.repeats = true, true
 	var first atomic.Int64
-	// The first replica answers a while, then takes what it gets and answers no more, then is gone.
+	// The first replica answers for a while, then executes calls without an answer, then is gone.
 	dying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n := first.Add(1); n > 40 {
 			f.ServeHTTP(httptest.NewRecorder(), r)

@@ -10,16 +10,17 @@ import (
 	"rmd/workload/report"
 )
 
-// patienceMax is the longest virtual time between two rounds of heartbeats while there is demand.
+// patienceMax is the maximum virtual time between two rounds of heartbeats while applications wait.
 const patienceMax = time.Minute
 
-// Simulate drives the cluster behind cfg.Submitter in virtual time, one call after another, as fast as it answers. The same
-// Config and a Submitter that answers alike give the same calls and the same figures (Elapsed apart).
+// Simulate drives the cluster behind cfg.Submitter in virtual time, one call after another, as fast
+// as the cluster answers. With equal Configs and equal answers it makes the same calls and returns
+// the same results, except Elapsed.
 //
-// Time that nobody waits in is skipped. A node heartbeats at once when a container on it ended; all nodes heartbeat
-// each cfg.Heartbeat while some application waits for something, and after them the waiting AMs have their turns, in
-// order of submission. It ends when all jobs are done, or when nothing more can happen: what still waits then is
-// counted as unserved.
+// It skips time in which no application waits. A node sends a heartbeat immediately when one of its
+// containers ends. While an application waits, all nodes send heartbeats at each cfg.Heartbeat, and
+// after them the waiting AMs call in order of submission. Simulate ends when all jobs are done, or
+// when nothing more can happen. Containers that still wait then count as unserved.
 func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -52,21 +53,22 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 type simulation struct {
 	w    *world
 	told progress
-	mark int64 // virtual time of the next progress
+	mark int64 // virtual time of the next OnProgress call
 
 	round     *timer
 	lastRound int64
-	fruitless int // rounds in a row that changed nothing
+	fruitless int // number of successive rounds without a change
 	stalled   bool
 
-	freed    bool // there may be grants that nobody was told of
-	retry    bool // a refused call may be tried again
+	freed    bool // there may be new allocations for AMs
+	retry    bool // refused calls may be repeated
 	sweeping bool
-	base     uint64 // Config.Granted at the start
-	swept    uint64 // and at the last sweep
+	base     uint64 // value of Config.Granted at the start
+	swept    uint64 // value of Config.Granted at the last sweep
 }
 
-// start implements executor: the call is made now, its answer comes after all that is ready already.
+// start implements executor: it makes the call now, and adds the answer after everything that is
+// ready.
 func (s *simulation) start(work, done func()) {
 	work()
 	s.w.loop.soon(done)
@@ -107,7 +109,8 @@ func (s *simulation) run(ctx context.Context) error {
 	}
 }
 
-// roundDue is when Config.Round is called next; never when nobody waits.
+// roundDue returns the time of the next call of Config.Round. If no application waits, it returns
+// the maximum time.
 func (s *simulation) roundDue() int64 {
 	if s.w.cfg.Round == nil || s.w.demand == 0 {
 		return math.MaxInt64
@@ -116,7 +119,8 @@ func (s *simulation) roundDue() int64 {
 	return (s.w.loop.now/every + 1) * every
 }
 
-// arm sets the next round when one is needed: somebody waits, a node has news, or nothing else would ever happen.
+// arm sets the timer of the next round if a round is needed: an application waits, a node has
+// statuses to report, or there are no other timers.
 func (s *simulation) arm() {
 	w := s.w
 	if s.round != nil && s.round.index >= 0 {
@@ -128,7 +132,7 @@ func (s *simulation) arm() {
 	s.round = w.loop.at(s.nextRound(s.interval()), true, s.beat)
 }
 
-// nextRound is the first multiple of the interval that is not over and had no round.
+// nextRound returns the first multiple of the interval that is not over and after the last round.
 func (s *simulation) nextRound(every int64) int64 {
 	now := s.w.loop.now
 	at := (now + every - 1) / every * every
@@ -148,11 +152,11 @@ func (s *simulation) interval() int64 {
 	return every
 }
 
-// beat is one round of heartbeats.
+// beat performs one round of heartbeats.
 func (s *simulation) beat() {
 	w := s.w
 	s.lastRound = w.loop.now
-	last := len(w.loop.timers) == 0 // nothing runs and nothing is to come
+	last := len(w.loop.timers) == 0 // no container runs and no job is to come
 	if s.fruitless++; s.fruitless > w.cfg.StallRounds && last {
 		s.stalled = true
 		w.log.Warn("nothing more can happen", "waiting", w.counts.waiting, "applications", len(w.live))
@@ -166,7 +170,7 @@ func (s *simulation) beat() {
 	s.freed, s.retry = true, true
 }
 
-// sweepDue says whether AMs that wait may have something to hear.
+// sweepDue reports whether a call of waiting AMs may have a result.
 func (s *simulation) sweepDue() bool {
 	switch {
 	case s.sweeping:
@@ -179,10 +183,10 @@ func (s *simulation) sweepDue() bool {
 	return s.w.cfg.Granted() != s.swept && s.untold()
 }
 
-// untold says whether the cluster has granted containers that we have not heard of.
+// untold reports whether the cluster has allocated containers that no AM has received yet.
 func (s *simulation) untold() bool { return s.w.cfg.Granted()-s.base > s.w.delivered }
 
-// sweep gives the waiting applications their turns, each after the answer to the one before.
+// sweep lets the waiting applications call, each after the answer to the previous one.
 func (s *simulation) sweep() {
 	w := s.w
 	freed, retry := s.freed, s.retry
@@ -210,7 +214,7 @@ func (s *simulation) sweep() {
 	visit()
 }
 
-// worth says whether an application has a turn in a sweep.
+// worth reports whether an application calls during a sweep.
 func (s *simulation) worth(a *app, freed, retry, forced bool) bool {
 	switch {
 	case a.calls:
@@ -226,7 +230,8 @@ func (s *simulation) worth(a *app, freed, retry, forced bool) bool {
 	return false
 }
 
-// advance ends a time: its last state is what lasts until the next.
+// advance finishes the current time before the clock moves to to. The last state of the current
+// time is valid until then.
 func (s *simulation) advance(to int64) {
 	m := s.w.meter
 	if (m.changed || s.w.cfg.Observe != nil) && m.due(s.w.loop.now) {
@@ -260,10 +265,11 @@ func (s *simulation) tell() {
 	}
 }
 
-// nodeIdle implements pace: turns come with rounds.
+// nodeIdle implements pace. It does nothing: nodes call in rounds.
 func (s *simulation) nodeIdle(*node) {}
 
-// nodeNews implements pace: what ended at one time is told in one heartbeat, at once; the rest waits for a round.
+// nodeNews implements pace: one immediate heartbeat reports the ends of one time. Other statuses
+// wait for a round.
 func (s *simulation) nodeNews(n *node, urgent bool) {
 	if !urgent || n.calls || n.down || !n.up || (n.prompt != nil && n.prompt.index >= 0) {
 		return
@@ -271,13 +277,13 @@ func (s *simulation) nodeNews(n *node, urgent bool) {
 	n.prompt = s.w.loop.after(0, n.beat)
 }
 
-// appIdle implements pace: waiting AMs have their turns in sweeps.
+// appIdle implements pace. It does nothing: waiting AMs call in sweeps.
 func (s *simulation) appIdle(*app) {}
 
 // appNews implements pace.
 func (s *simulation) appNews(a *app) { a.wake() }
 
-// happened implements pace: rounds come at the plain interval again.
+// happened implements pace: rounds follow at the normal interval again.
 func (s *simulation) happened(freed bool) {
 	s.fruitless = 0
 	s.freed = s.freed || freed

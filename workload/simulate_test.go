@@ -41,7 +41,7 @@ func containersOf(jobs []trace.Job) int {
 	return n
 }
 
-// checkAllRan says that every container ran once and is counted once, and that the cluster is empty.
+// checkAllRan checks that every container ran and was counted once, and that the cluster is empty.
 func checkAllRan(t *testing.T, f *fakeRM, s *report.Summary, jobs []trace.Job) {
 	t.Helper()
 	want := containersOf(jobs)
@@ -116,7 +116,8 @@ func TestSimulateIsDeterministic(t *testing.T) {
 }
 
 func TestSimulateWaits(t *testing.T) {
-	// One node takes one of two containers at a time: the second waits exactly the first one's run time.
+	// The node has room for one of two containers, so the second waits exactly for the run time of
+	// the first.
 	task := trace.TaskGroup{Count: 2, MemoryMB: 300_000, VCores: 10, Duration: 90 * time.Second, After: -1}
 	f := newFakeRM()
 	cfg := simConfig(f, 1, []trace.Job{{Name: "a", Queue: "root.q", Submit: 10 * time.Second, Tasks: []trace.TaskGroup{task}}})
@@ -133,7 +134,8 @@ func TestSimulateWaits(t *testing.T) {
 }
 
 func TestSimulateStages(t *testing.T) {
-	// Reduces are asked for when the maps are done, the last group after its delay; hosts are asked for by name.
+	// Reduces are requested when the maps are done, and the last group after its delay. Hosts are
+	// requested by name.
 	job := trace.Job{Name: "mr", Tasks: []trace.TaskGroup{
 		{Count: 4, MemoryMB: 2048, VCores: 1, Durations: []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 20 * time.Second},
 			Hosts: []string{"sim-02", "sim-02", "sim-01", "nowhere"}, After: -1, Priority: 20},
@@ -211,8 +213,8 @@ func TestSimulatePatienceSavesRounds(t *testing.T) {
 	}
 }
 
-// TestSimulateRounds: rounds come at their times, and only while somebody waits; one that changes
-// something is heard of at once, however patient the simulation is.
+// TestSimulateRounds checks that rounds take place at their times, and only while an application
+// waits, and that the effect of a round is visible immediately, whatever Patience is.
 func TestSimulateRounds(t *testing.T) {
 	whole := trace.TaskGroup{Count: 1, MemoryMB: mixed.NodeMemoryMB - 2048, VCores: 90, Duration: time.Hour, After: -1}
 	f := newFakeRM()
@@ -235,7 +237,7 @@ func TestSimulateRounds(t *testing.T) {
 		if to = now; now%cfg.RoundEvery != 0 {
 			t.Errorf("a round at %s", now)
 		}
-		if now == 45*time.Minute { // as if it were preempted
+		if now == 45*time.Minute { // like a preemption
 			for _, c := range f.order[0].live {
 				if !c.am {
 					c.node.kill = append(c.node.kill, c.id)

@@ -17,59 +17,59 @@ import (
 	"rmd/yarn"
 )
 
-// errReply says that the submitter gave a reply of another type than the input's.
+// errReply means that the submitter returned a reply of the wrong type.
 var errReply = errors.New("reply does not belong to its input")
 
-// executor makes calls: on goroutines, or one at a time. done runs on the loop, after work.
+// executor makes calls, on goroutines or one at a time. done runs on the loop after work.
 type executor interface {
 	start(work func(), done func())
 }
 
-// pace decides when nodes and applications have their turns.
+// pace decides when nodes and applications make calls.
 type pace interface {
-	nodeIdle(n *node)              // no call under way
-	nodeNews(n *node, urgent bool) // something to report; urgent when room was freed
-	appIdle(a *app)                // no call under way and nothing to say
-	appNews(a *app)                // a container of it was reported ended
-	happened(freed bool)           // something changed in the cluster; freed: there is room where there was none
+	nodeIdle(n *node)              // no call is in flight
+	nodeNews(n *node, urgent bool) // there are statuses to report; urgent: a container has ended
+	appIdle(a *app)                // no call is in flight and there is nothing to send
+	appNews(a *app)                // one of its containers was reported as ended
+	happened(freed bool)           // the cluster has changed; freed: there is more room
 }
 
-// world is every node and application and what is known of them. It belongs to the loop's goroutine.
+// world is all nodes and applications and their state. The loop's goroutine owns it.
 type world struct {
 	cfg  Config
-	ctx  context.Context // of the calls
+	ctx  context.Context // context of the calls
 	log  hclog.Logger
 	loop *loop
 	exec executor
 	pace pace
 
-	exact   bool    // nothing may be left out or tried later
-	speed   float64 // virtual time in loop time
+	exact   bool    // every call must succeed the first time
+	speed   float64 // virtual time divided by loop time
 	nodes   []*node
 	byID    map[yarn.NodeID]*node
-	racks   map[string]string // of hosts
+	racks   map[string]string // by host
 	apps    map[yarn.ApplicationID]*app
-	live    []*app // by age
+	live    []*app // ordered by age
 	orphans map[yarn.ApplicationID]orphan
 
 	nextJob func() (trace.Job, bool)
 	stop    func()
-	pulled  int  // jobs taken
-	entered int  // applications made of them, and others'
-	drained bool // no more jobs
+	pulled  int  // jobs taken from the source
+	entered int  // applications created, including those of others
+	drained bool // the source has no more jobs
 	held    bool // jobs wait until an application ends
 
-	demand    int    // applications that wait for something from the scheduler
-	news      int    // statuses that the cluster has not taken yet
-	delivered uint64 // containers that we were told of
-	answered  int64  // calls
+	demand    int    // applications that wait for the scheduler
+	news      int    // statuses that the cluster has not received yet
+	delivered uint64 // containers that AMs and nodes received
+	answered  int64  // answered calls
 	counts    counts
 	meter     *meter
-	err       error // what ends the run
-	wrong     error // the first thing that cannot be
+	err       error // the error that ends the run
+	wrong     error // the first inconsistency
 }
 
-// orphan is the launch of an AM whose application is not known (yet).
+// orphan is a launched AM whose application is unknown so far.
 type orphan struct {
 	node      *node
 	container yarn.ContainerID
@@ -113,7 +113,8 @@ func (w *world) begin() {
 	w.pull()
 }
 
-// pull takes the next job and sets its submission; too many applications alive make it wait.
+// pull takes the next job and schedules its submission. If there are too many live applications, it
+// waits until one ends.
 func (w *world) pull() {
 	if w.drained {
 		return
@@ -134,14 +135,14 @@ func (w *world) pull() {
 	})
 }
 
-// enter adds an application and lets it speak.
+// enter adds an application and lets it make its first call.
 func (w *world) enter(a *app) {
 	w.live = append(w.live, a)
 	a.step()
 	a.account()
 }
 
-// leave drops an application that is over.
+// leave removes an ended application.
 func (w *world) leave(a *app) {
 	if w.apps[a.id] == a {
 		delete(w.apps, a.id)
@@ -154,17 +155,17 @@ func (w *world) leave(a *app) {
 	}
 }
 
-// find gives the place of an application in live, or where it would be.
+// find returns the index of an application in live, or the index at which to insert it.
 func (w *world) find(ordinal int) (int, bool) {
 	return slices.BinarySearchFunc(w.live, ordinal, func(a *app, o int) int { return a.ordinal - o })
 }
 
-// over says whether all jobs have run and all nodes have said so.
+// over reports whether all jobs are done and all statuses are reported.
 func (w *world) over() bool {
 	return w.cfg.Jobs != nil && w.drained && len(w.live) == 0 && w.news == 0
 }
 
-// scaled is virtual time in loop time.
+// scaled converts virtual time to loop time.
 func (w *world) scaled(d time.Duration) int64 {
 	if w.speed == 1 {
 		return int64(d)
@@ -172,7 +173,7 @@ func (w *world) scaled(d time.Duration) int64 {
 	return int64(float64(d) / w.speed)
 }
 
-// millis is the virtual time in milliseconds.
+// millis returns the virtual time in milliseconds.
 func (w *world) millis() int64 { return w.virtual().Milliseconds() }
 
 func (w *world) virtual() time.Duration {
@@ -189,7 +190,7 @@ func (w *world) fail(err error) {
 	}
 }
 
-// cannotBe notes what would be a fault of this package or of the cluster.
+// cannotBe records an inconsistency, which is a fault of this package or of the cluster.
 func (w *world) cannotBe(err error) {
 	if err == nil {
 		return
@@ -200,7 +201,7 @@ func (w *world) cannotBe(err error) {
 	}
 }
 
-// call makes one call; done runs on the loop.
+// call makes one call. done runs on the loop.
 func call[R input.Reply](w *world, in input.Input, done func(R, error)) {
 	var reply input.Reply
 	var err error
@@ -214,14 +215,15 @@ func call[R input.Reply](w *world, in input.Input, done func(R, error)) {
 	})
 }
 
-// called notes how a call went. An error ends a run that must be exact, and one that nobody has ever answered.
+// called records the result of a call. An error ends an exact run. ErrRejected ends a run without
+// any successful call so far.
 func (w *world) called(err error) {
 	if err == nil {
 		w.answered++
 		return
 	}
 	if w.ctx.Err() != nil {
-		return // we are ending
+		return // the run is ending
 	}
 	w.counts.errors++
 	w.counts.lastError = err
@@ -230,13 +232,14 @@ func (w *world) called(err error) {
 	}
 }
 
-// refused notes what the cluster would not do.
+// refused records a refusal of the cluster.
 func (w *world) refused(err error) {
 	w.counts.lastRefusal = err
 	w.log.Debug("refused", "error", err)
 }
 
-// nodeRefused notes a node that may not register. It tries again with its next heartbeat; an exact run ends.
+// nodeRefused records a refused registration. The node tries again with its next heartbeat; an
+// exact run ends.
 func (w *world) nodeRefused(n *node, f *input.Fault) {
 	err := fmt.Errorf("registration of %s: %w", n.id, f)
 	w.refused(err)
@@ -246,8 +249,9 @@ func (w *world) nodeRefused(n *node, f *input.Fault) {
 	w.pace.nodeIdle(n)
 }
 
-// launched gives an AM's container to its application. One that is not known may be answered to us any moment, or be
-// somebody else's: such an application gets an AM that ends well after a while.
+// launched gives an AM's container to its application. If the application is unknown, the answer to
+// its submission may still arrive, or another client has submitted it. In the latter case the
+// workload adopts the application after a while, and its AM succeeds.
 func (w *world) launched(n *node, container yarn.ContainerID) {
 	w.delivered++
 	if a := w.apps[container.App]; a != nil {
@@ -267,7 +271,8 @@ func (w *world) launched(n *node, container yarn.ContainerID) {
 	})
 }
 
-// strangerAfter is how long the AM of somebody else's application runs.
+// strangerAfter is the time after which the workload adopts an application that it has not
+// submitted.
 const strangerAfter = 10 * time.Second
 
 func (w *world) adopt(id yarn.ApplicationID, o orphan) {
