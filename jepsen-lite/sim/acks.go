@@ -9,7 +9,7 @@ import (
 
 // acks records what callers were told.
 type acks struct {
-	ids        map[yarn.ApplicationID]bool // handed out
+	ids        map[yarn.ApplicationID]bool // application ids that a replica has assigned
 	submitted  map[yarn.ApplicationID]submission
 	priorities map[uint32]int32
 	killed     map[uint32]bool
@@ -18,7 +18,7 @@ type acks struct {
 	granted    map[yarn.ContainerID]grant
 	ended      map[yarn.ContainerID]ending
 	told       map[toldWarning][]int32
-	again      map[yarn.AttemptID]int // how often an AM has had to register again
+	again      map[yarn.AttemptID]int // number of times that an AM has had to register again
 }
 
 type submission struct{ name, user, queue string }
@@ -165,7 +165,7 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 	}
 }
 
-// registersAgain says whether an AM whose call is refused may have to register again: the call
+// registersAgain reports whether an AM whose call was refused may have to register again: the call
 // changes something, and leadership has changed twice since the AM began the call that was answered
 // last (the README's "Found and open").
 func (c *checker) registersAgain(in *input.Allocate, f *input.Fault, since int) bool {

@@ -18,22 +18,22 @@ type agent struct {
 	id    yarn.NodeID
 	total yarn.Resource
 
-	number  uint32       // its own, once it has registered
-	retired atomic.Bool  // an operator drains it
-	drains  atomic.Int32 // that operators have begun
+	number  uint32       // assigned at registration; 0 before
+	retired atomic.Bool  // while an operator drains the node
+	drains  atomic.Int32 // number of drains that operators have begun
 
 	mu      sync.Mutex
 	manager workload.NodeManager[*container]
-	asleep  time.Time // says nothing until then
+	asleep  time.Time // the node sends nothing until then
 }
 
-// container is what runs in a container of a node: an AM, or a task until a timer ends it.
+// container is a process in a container of a node: an AM, or a task that a timer ends.
 type container struct {
 	am    *master
 	timer *time.Timer
 }
 
-// run registers and sends heartbeats.
+// run registers the node and sends its heartbeats.
 func (n *agent) run() {
 	defer n.killAll()
 	up := false
@@ -66,7 +66,7 @@ func (n *agent) sleep(d time.Duration) {
 
 func (n *agent) awake() { n.sleep(0) }
 
-// register tells of all that runs and of what ended untold.
+// register reports all running containers, and all ended containers that were not reported yet.
 func (n *agent) register() bool {
 	in := &input.RegisterNode{ID: n.id, HTTPPort: 8042, Rack: "/rack", Total: n.total, Version: "virtual"}
 	n.mu.Lock()
@@ -92,8 +92,8 @@ func (n *agent) register() bool {
 	return true
 }
 
-// beat is one heartbeat, repeated until it is answered. Some tell all there is;
-// of those that have nothing to tell, some come as a batch of idle ones.
+// beat sends one heartbeat and repeats it until a replica answers. One heartbeat in four reports
+// all containers. One in three of those without news arrives in a batch of idle heartbeats.
 func (n *agent) beat() bool {
 	in := &input.NodeHeartbeat{ID: n.id, Full: n.c.rng.Intn(4) == 0}
 	n.mu.Lock()
@@ -125,7 +125,7 @@ func (n *agent) beat() bool {
 	return true
 }
 
-// launch starts an AM's container, once.
+// launch starts an AM's container unless it runs already.
 func (n *agent) launch(o input.Launch) {
 	n.mu.Lock()
 	fresh := n.manager.Start(o.Container, &container{})
@@ -145,7 +145,7 @@ func (n *agent) launch(o input.Launch) {
 	}
 }
 
-// start runs a task's container for a time.
+// start starts a task's container, which ends after d.
 func (n *agent) start(id yarn.ContainerID, d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -175,7 +175,7 @@ func (n *agent) finished(m *master) {
 	}
 }
 
-// stop ends what runs in a container.
+// stop stops the process in a container.
 func (p *container) stop() {
 	if p.timer != nil {
 		p.timer.Stop()
@@ -185,7 +185,8 @@ func (p *container) stop() {
 	}
 }
 
-// kill obeys an order; a container that is not here is told as ended again.
+// kill obeys an order to kill a container. If the container does not run, its end is reported
+// again.
 func (n *agent) kill(id yarn.ContainerID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"rmd/yarn"
 )
 
-// Containers that borrow the idle room of reserved nodes.
+// Containers that borrow the free room of reserved nodes.
 
-// backfillOf sets the keys of backfill. Only declared lifetimes say when a node will have room, so with
-// them asks also look for the node that has it first.
+// backfillOf sets the properties of backfill. Only declared lifetimes tell when a node will have
+// room. With them, a reservation prefers the node that has room earliest.
 func (w *world) backfillOf(set func(k, v string)) {
 	set(prefix+"root.backfill", w.opt.backfill)
 	if w.opt.backfill == "declared" {
@@ -17,8 +17,8 @@ func (w *world) backfillOf(set func(k, v string)) {
 	}
 }
 
-// lifetime is the tag in which two of three applications declare how long their containers run. Many of
-// these declarations are wrong.
+// lifetime returns the tag in which two of three applications declare how long their containers
+// run. Many of these declarations are wrong.
 func (w *world) lifetime(n int) []string {
 	if w.opt.backfill == "" || n%3 == 0 {
 		return nil

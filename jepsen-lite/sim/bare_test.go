@@ -10,12 +10,12 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// bare is a cluster of the library alone, without our guard, wire and watchdogs, on
-// the same simulated network. It shows that the traps are there.
+// bare is a cluster of hashicorp/raft alone, on the same simulated network, without rmd's guard,
+// transport and watchdogs. It shows that the library still has the faults that rmd works around.
 type bare struct {
 	t   *testing.T
 	net *network
-	w   *world // for what raft logs
+	w   *world // only for its hook on raft's log messages
 	rs  []*bareReplica
 }
 
@@ -49,7 +49,7 @@ func (s *hangingStore) StoreLogs(l []*raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (s *hangingStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
-// freeze hangs all writes until the func returned is called.
+// freeze makes all writes hang until the caller calls thaw.
 func (s *hangingStore) freeze() (thaw func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *hangingStore) freeze() (thaw func()) {
 	}
 }
 
-// remembering is a state machine that keeps nothing but what it was given last.
+// remembering is a state machine that remembers only which entries it has applied.
 type remembering struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -102,7 +102,7 @@ func newBare(t *testing.T) *bare {
 	return b
 }
 
-// start begins a process on what the stores hold.
+// start starts a process on the stores of r.
 func (b *bare) start(r *bareReplica) {
 	r.host, r.fsm = b.net.host(r.id, owner{}), &remembering{seen: map[string]bool{}}
 	r.host.Identify("0", "bare")
@@ -114,7 +114,7 @@ func (b *bare) start(r *bareReplica) {
 	}
 }
 
-// crash ends a process.
+// crash kills a process.
 func (b *bare) crash(r *bareReplica) {
 	b.net.crash(r.host)
 	if err := r.raft.Shutdown().Error(); err != nil {
@@ -122,7 +122,7 @@ func (b *bare) crash(r *bareReplica) {
 	}
 }
 
-// leader waits for one that is not the given one.
+// leader waits for a leader other than not.
 func (b *bare) leader(not *bareReplica) *bareReplica {
 	for range 3000 {
 		time.Sleep(10 * time.Millisecond)
@@ -136,7 +136,7 @@ func (b *bare) leader(not *bareReplica) *bareReplica {
 	return nil
 }
 
-// apply proposes an entry and waits shortly for its end.
+// apply proposes an entry and waits at most 5 s for the result.
 func (r *bareReplica) apply() error {
 	f := r.raft.Apply([]byte("x"), time.Second)
 	done := make(chan error, 1)

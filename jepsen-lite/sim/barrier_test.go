@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// TestTrap697Barrier: an old leader comes back whose newest snapshot ends with the barrier of its leadership, which no state
-// machine is told of, and whose log behind it was never committed. Its successor, whose own snapshot is older, must not
-// send that for ever: found by seeds that keep no entries behind a snapshot (L4).
+// TestTrap697Barrier checks that a returning leader does not receive the same snapshot without end.
+// Its newest snapshot ends with the barrier of its leadership, an entry that Raft does not pass to
+// the state machine. The entries after the snapshot were never committed, and the snapshot of its
+// successor is older. Seeds whose replicas keep no entries before a snapshot found this (L4).
 func TestTrap697Barrier(t *testing.T) {
 	opt := plainSettings()
 	opt.trailing = 0

@@ -10,14 +10,14 @@ import (
 
 var bubbleName = regexp.MustCompile(`^goroutine \d+ .*(synctest bubble \d+)\]`)
 
-// leaks are functions of hashicorp/raft 1.8.0 that may wait for ever in a raft that has
-// ended: a transfer of leadership asks the goroutine of a follower that has gone already
-// (leadershipTransfer's second send to triggerDeferErrorCh), and the leader's loop waits
-// for the transfer.
+// leaks are functions of hashicorp/raft 1.8.0 whose goroutines may wait without end after raft has
+// ended: a leadership transfer waits for the goroutine of a follower that has already ended
+// (leadershipTransfer's second send to triggerDeferErrorCh), and the leader's loop waits for the
+// transfer.
 var leaks = []string{"raft.(*Raft).leadershipTransfer(", "raft.(*Raft).leaderLoop.func2("}
 
-// bubble is synctest.Test for clusters: what the library leaves behind when it ends is
-// no deadlock of ours. Any other goroutine that is left still is.
+// bubble is synctest.Test for clusters. It tolerates the goroutines in leaks that the library
+// leaves behind; any other goroutine that remains is a deadlock.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	name := ""
 	defer func() {
@@ -35,7 +35,8 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// onlyLeaks says whether all goroutines of a bubble are such as the library forgets, and there are some.
+// onlyLeaks reports whether a bubble has goroutines and all of them are in leaks. dump has the
+// stacks of all goroutines.
 func onlyLeaks(dump, bubble string) bool {
 	found := false
 	for g := range strings.SplitSeq(dump, "\n\n") {
@@ -63,13 +64,13 @@ func bubbleOf(line string) string {
 
 func firstLine(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
 
-// stack is the caller's goroutine.
+// stack returns the stack of the calling goroutine.
 func stack() string {
 	b := make([]byte, 4<<10)
 	return string(b[:runtime.Stack(b, false)])
 }
 
-// stacks are all goroutines.
+// stacks returns the stacks of all goroutines.
 func stacks() string {
 	for size := 1 << 20; ; size *= 4 {
 		b := make([]byte, size)

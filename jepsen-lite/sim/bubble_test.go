@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOnlyLeaks: a bubble in which anything of ours is left is not forgiven.
+// TestOnlyLeaks checks that onlyLeaks tolerates goroutines of the library, but none of rmd.
 func TestOnlyLeaks(t *testing.T) {
 	const other = "goroutine 3 [chan receive (durable), synctest bubble 7]:\nrmd/leader.(*driver).run(...)\n"
 	leak := "goroutine 39174 [chan send (durable), synctest bubble 75]:\ngithub.com/hashicorp/raft.(*Raft).leadershipTransfer(0x2e20e40f9088)\n\t/x.go:1003 +0x129\n"
@@ -32,7 +32,7 @@ func TestOnlyLeaks(t *testing.T) {
 	})
 }
 
-// TestBubbleTellsOthers: a goroutine of ours that is left ends the run.
+// TestBubbleTellsOthers checks that bubble panics if another goroutine than those in leaks remains.
 func TestBubbleTellsOthers(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -10,21 +10,20 @@ import (
 	"rmd/scheduler/input"
 )
 
-// caller is a client of the cluster: it stays with one replica while that one
-// answers, and repeats the same call at another when it does not know what became
-// of it.
+// caller is a client of the cluster. It calls the same replica as long as that one answers. If the
+// outcome of a call is unknown, it repeats the same call at another replica.
 type caller struct {
 	w    *world
 	name string
 	rng  *rand.Rand
-	at   int // index of its replica
-	seq  int // of calls with an idempotency key
+	at   int // number of its replica, modulo the number of members
+	seq  int // number of calls with an idempotency key
 }
 
-// callTimeout is when a caller gives a replica up.
+// callTimeout is how long a caller waits for the answer of one replica.
 const callTimeout = 8 * time.Second
 
-// keyed makes a request that is remembered under a key of this caller's.
+// keyed returns a request with a new idempotency key of this caller.
 func (c *caller) keyed(in input.Input) input.Request {
 	c.seq++
 	body := input.EncodeRequest(nil, input.Request{Input: in})
@@ -33,7 +32,7 @@ func (c *caller) keyed(in input.Input) input.Request {
 	return input.Request{Key: c.name + "/" + string(rune('0'+c.seq/100%10)) + string(rune('0'+c.seq/10%10)) + string(rune('0'+c.seq%10)), BodyHash: h.Sum64(), Input: in}
 }
 
-// call makes a call until it is answered; false when ctx ended first.
+// call repeats a call until a replica answers. It returns false if ctx ends first.
 func (c *caller) call(ctx context.Context, req input.Request) (input.Reply, bool) {
 	for ctx.Err() == nil {
 		if reply, ok := c.try(ctx, req); ok {
@@ -47,7 +46,7 @@ func (c *caller) call(ctx context.Context, req input.Request) (input.Reply, bool
 	return nil, false
 }
 
-// try makes a call once.
+// try makes a call once. It returns false if the outcome is unknown.
 func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool) {
 	members := c.w.members()
 	r := members[c.at%len(members)]

@@ -37,7 +37,7 @@ type checker struct {
 	applies map[string]uint64 // by replica: the last index that its current process has applied
 	reached map[string]place  // by ID.INCARNATION, over all processes
 	leaders map[uint64]string
-	sums    map[uint64][32]byte // by index: hash of the state when a snapshot was begun
+	sums    map[uint64][32]byte // by index: hash of a state of which a snapshot was taken
 	tail    map[uint64]bool     // indexes at which a state was compared with the ledger
 	acks    *acks
 	counts  counts
@@ -46,7 +46,7 @@ type checker struct {
 	votes   map[uint64]map[string]string  // term to voter to candidate
 	confs   map[uint64]raft.Configuration // membership by index, as first applied anywhere
 	confAt  uint64                        // the newest index in confs
-	floor   uint64                        // a client has seen everything up to here
+	floor   uint64                        // highest index that a client has seen
 	lines   []history.Line                // for reports and for package check
 	lives   map[string]int                // processes of each replica
 	done    map[string]int                // completed operations and faults, by kind
@@ -185,17 +185,17 @@ func (c *checker) bad(format string, args ...any) {
 	}
 }
 
-// broken says whether there is a violation.
+// broken reports whether there is a violation.
 func (c *checker) broken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.faults) > 0
 }
 
-// report returns the violations and the end of the history.
+// report is told with the usual number of lines.
 func (c *checker) report() string { return c.told(historyOut) }
 
-// told is report with a given number of lines of history.
+// told returns the violations and the last lines of the history.
 func (c *checker) told(lines int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,8 +213,8 @@ func (c *checker) head() uint64 {
 	return c.last
 }
 
-// begins is called for a new process of a replica, with the end of its log and its stored term: S3,
-// across restarts.
+// begins is called for a new process of a replica, with the end of its log and its stored term. It
+// checks S3 across restarts.
 func (c *checker) begins(id, server string, last, term uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,7 +238,7 @@ func (c *checker) reach(server string, index, term uint64) {
 // place is an index and a term.
 type place struct{ index, term uint64 }
 
-// leads is called for each leadership: S2.
+// leads is called for each leadership. It checks S2.
 func (c *checker) leads(term uint64, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,7 +257,7 @@ func (c *checker) leads(term uint64, id string) {
 	c.record(l)
 }
 
-// terms is the number of leaderships.
+// terms returns the number of leaderships.
 func (c *checker) terms() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,7 +281,8 @@ func (c *checker) running() int {
 // compareEvery is the number of entries between two comparisons of the ledger with a state.
 const compareEvery = 16
 
-// applied is called after a replica has applied a command: S1, S3, and the ledger.
+// applied is called after a replica has applied a command. It checks S1 and S3, and adds the
+// command to the ledger.
 func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	got, _ := m.Entry(l.Index)
 	var st *state.State
@@ -350,7 +351,7 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 		c.bad("S1: the replicas skip index %d: %v; by its number they must: %v", l.Index, skipped, fenced)
 	}
 	if after.Resubmitted > before.Resubmitted {
-		c.bad("S5: index %d submits a name again", l.Index) // no run is so long that calls may be forgotten
+		c.bad("S5: index %d submits a name again", l.Index) // no run is long enough for replicas to forget a key
 	}
 	c.counts.lost += int(after.Lost - before.Lost)
 	c.counts.warned += int(after.Warned - before.Warned)
@@ -428,7 +429,7 @@ func tell(events []event.Event) string {
 	return text[:min(len(text), 600)]
 }
 
-// snapshotted records the hash of a state that goes into a snapshot.
+// snapshotted records the hash of a state of which a replica takes a snapshot.
 func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	st, index := m.Fork()
 	sum := contents(st)
@@ -443,7 +444,7 @@ func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	}
 }
 
-// restored is called after a replica has restored a snapshot: S15.
+// restored is called after a replica has restored a snapshot. It checks S15.
 func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	if err != nil {
 		c.fail("S15: %s cannot restore a snapshot: %v", id, err)

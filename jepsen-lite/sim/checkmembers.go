@@ -9,8 +9,9 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// configured tells that a replica has applied a membership: S1 for it, and S14: two
-// that follow each other differ by one voter at most, so their majorities meet.
+// configured is called after a replica has applied a membership. It checks S14: all replicas have
+// the same membership at an index, and consecutive memberships differ by at most one voter, so that
+// their majorities overlap.
 func (c *checker) configured(id string, index uint64, conf raft.Configuration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +42,7 @@ func isVoter(conf raft.Configuration, server string) bool {
 	return slices.ContainsFunc(conf.Servers, func(s raft.Server) bool { return string(s.ID) == server && s.Suffrage == raft.Voter })
 }
 
-// votersChanged counts who has a vote in one of two memberships only.
+// votersChanged counts the voters that are in only one of two memberships.
 func votersChanged(a, b raft.Configuration) int {
 	n := 0
 	for _, s := range a.Servers {
@@ -57,7 +58,8 @@ func votersChanged(a, b raft.Configuration) int {
 	return n
 }
 
-// voted tells that a replica has given its vote: once in a term, over restarts too.
+// voted is called after a replica has granted its vote. It checks S14: a replica grants one vote in
+// a term, also across restarts.
 func (c *checker) voted(term uint64, voter, candidate string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,9 +79,8 @@ func (c *checker) voted(term uint64, voter, candidate string) {
 	c.record(l)
 }
 
-// elected holds a leader against the votes that were given in its term: a majority
-// of the voters of the membership it stood in. That is the newest it has, or the
-// one before, when it has begun a change already.
+// elected checks that a leader has the votes of a majority. The membership that counts is the
+// newest one on the leader's disk, or the one before if the leader has already begun a change.
 func (c *checker) elected(term uint64, leader string, now, before raft.Configuration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,22 +102,24 @@ func (c *checker) elected(term uint64, leader string, now, before raft.Configura
 	}
 }
 
-// achieved counts something by name.
+// achieved counts a completed operation or fault by name.
 func (c *checker) achieved(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done[what]++
 }
 
-// shown is the index that everybody who reads from now on must reach: S13.
+// shown returns the highest index that a client has seen. Every read that begins from now on must
+// return at least this index (S13).
 func (c *checker) shown() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.floor
 }
 
-// read tells that a client has read the state of an index, and what was shown to
-// somebody before it asked; digest is the state's own.
+// read is called after a client has read the state of an index. It checks S13. floor is the index
+// that clients had seen before the read began; digest is the digest of the state that the client
+// got.
 func (c *checker) read(id, kind string, floor, index, digest uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,11 +2,11 @@ package sim
 
 import "time"
 
-// clock is a machine's wall clock against true time.
+// clock says how a machine's wall clock differs from true time.
 type clock struct {
-	since  time.Time // when it was set last
+	since  time.Time // last change of the clock
 	offset time.Duration
-	drift  int64 // thousandths of a second too fast in each second
+	drift  int64 // milliseconds that the clock gains per second
 }
 
 func (c clock) at(now time.Time) time.Time {
@@ -16,7 +16,7 @@ func (c clock) at(now time.Time) time.Time {
 	return now.Add(c.offset + now.Sub(c.since)*time.Duration(c.drift)/1000)
 }
 
-// wall is the time that a replica's machine shows.
+// wall returns the time on the clock of a replica's machine.
 func (r *replica) wall() time.Time {
 	r.mu.Lock()
 	c := r.clock
@@ -24,7 +24,7 @@ func (r *replica) wall() time.Time {
 	return c.at(time.Now())
 }
 
-// setClock makes a machine's clock jump by some time and drift from now on.
+// setClock advances a machine's clock by step and sets its drift.
 func (r *replica) setClock(step time.Duration, drift int64) {
 	now := time.Now()
 	r.mu.Lock()

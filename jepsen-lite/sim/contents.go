@@ -8,15 +8,15 @@ import (
 	"rmd/internal/codec"
 )
 
-// sumChunk is how much of a state is encoded before it is hashed.
+// sumChunk is the number of encoded bytes after which they are hashed.
 const sumChunk = 32 << 10
 
-// coders are encoders whose buffers have grown to what a chunk needs: a state is summed up whenever a snapshot is
-// made, in some runs each second on each replica.
+// coders are encoders with large buffers. Runs hash a state for each snapshot, some of them every
+// second on each replica.
 var coders = sync.Pool{New: func() any { return codec.NewEncoder(make([]byte, 0, 2*sumChunk)) }}
 
-// contents is the digest of all that a state holds, as snapshot.Sum is, and as total: the sections' ids and sizes, and
-// every record.
+// contents returns a digest of all contents of a state: the ids and sizes of its sections, and
+// every record. It covers as much as snapshot.Sum.
 func contents(st *state.State) [sha256.Size]byte {
 	c := coders.Get().(*codec.Coder)
 	defer coders.Put(c)

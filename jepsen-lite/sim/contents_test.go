@@ -6,8 +6,8 @@ import (
 	"rmd/snapshot"
 )
 
-// TestContents holds the digest of a state's contents against the product's: two states that one tells apart the other
-// tells apart, and replicas that have applied the same have the same.
+// TestContents compares contents with snapshot.Sum: both distinguish the same states, and replicas
+// that have applied the same entries have the same digest.
 func TestContents(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		mine, theirs := map[[32]byte]bool{}, map[[32]byte]bool{}

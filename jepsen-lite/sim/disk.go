@@ -16,28 +16,28 @@ import (
 	"rmd/cluster"
 )
 
-// disk plays log, stable and snapshot store of one replica, and its identity file.
-// The product's guard stands on it. It is a journal of writes with a durable mark:
-// a write is seen at once and safe when it is synced. A kill leaves what was seen,
-// a power cut what was safe and maybe more.
+// disk simulates the log, stable and snapshot stores of one replica and its identity file, below
+// rmd's guard. It is a journal: a write is visible at once and durable after its sync. After a
+// kill, the next process finds all visible writes; after a power cut, the durable ones and possibly
+// some others.
 //
-// A process that died goes on with the disk it had; the next one gets another, so
-// that nobody sees what the dead still write.
+// Each process has its own disk. The next process gets a copy, so it cannot see what goroutines of
+// a dead process still write.
 type disk struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
-	seen  image
-	safe  image
-	loose []write // seen, not safe
-	dead  chan struct{}
-	made  int // snapshots
+	seen  image         // the visible contents
+	safe  image         // the durable contents
+	loose []write       // visible but not durable, in order
+	dead  chan struct{} // closed when the process is killed
+	made  int           // number of snapshots taken
 	faults
 }
 
 // image is the content of a disk.
 type image struct {
-	logs  map[uint64]*raft.Log // as the guard stores them, in envelopes
-	first uint64               // 0, 0 when empty
+	logs  map[uint64]*raft.Log // as the guard encodes them
+	first uint64               // first and last are 0 if the log is empty
 	last  uint64
 	kv    map[string][]byte
 	snaps []*snap // oldest first
@@ -48,13 +48,13 @@ type image struct {
 type snap struct {
 	meta raft.SnapshotMeta
 	data []byte
-	sum  uint32 // of data, when it was written
+	sum  uint32 // checksum of data as it was written
 }
 
-// write is one change of the content.
+// write is one change of the contents.
 type write struct {
 	apply func(*image)
-	logs  []*raft.Log // of a write to the log: it may arrive torn
+	logs  []*raft.Log // entries that it stores: these may be torn
 }
 
 const snapsKept = 2
@@ -72,7 +72,7 @@ func (i image) clone() image {
 	return i
 }
 
-// after is the disk that the next process finds: after a kill, or a power cut.
+// after returns the disk for the next process, after a kill or a power cut.
 func (d *disk) after(power bool) *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,11 +89,11 @@ func (d *disk) after(power bool) *disk {
 	return next
 }
 
-// survive draws which of the loose writes have reached the platter all the same:
-// each is one transaction, and they are in order.
+// survive applies the writes that become durable although they were not synced. Each write is one
+// transaction, and they become durable in order; the number is random.
 func (d *disk) survive(to *image) {
 	if d.lying {
-		return // its cache is gone
+		return // writes remained in the disk's cache, which is lost
 	}
 	n := 0
 	if len(d.loose) > 0 {
@@ -109,10 +109,10 @@ func (d *disk) survive(to *image) {
 	}
 }
 
-// rollback is a copy of the disk as it is now, to be put back later.
+// rollback returns a copy of the disk as it would be after a power cut. A test puts it back later.
 func (d *disk) rollback() *disk { return d.after(true) }
 
-// kill ends all waiting on the disk.
+// kill ends the waiting for the disk.
 func (d *disk) kill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,8 +123,8 @@ func (d *disk) kill() {
 	}
 }
 
-// do is one transaction: write, sync. What it returns from without an error is
-// safe, unless the disk lies.
+// do runs one transaction: it writes and syncs. When it returns nil, the write is durable, unless
+// the disk lies.
 func (d *disk) do(w write) error {
 	d.step()
 	d.mu.Lock()
@@ -145,7 +145,7 @@ func (d *disk) do(w write) error {
 	d.mu.Lock()
 	if d.failing {
 		d.failing, d.poisoned = false, true
-		d.seen, d.loose = d.safe.clone(), nil // the kernel drops the pages
+		d.seen, d.loose = d.safe.clone(), nil // the kernel drops the written pages
 		failed := d.failed
 		d.mu.Unlock()
 		if failed != nil {
@@ -153,7 +153,7 @@ func (d *disk) do(w write) error {
 		}
 		return fmt.Errorf("fsync: %w", syscall.EIO)
 	}
-	if d.poisoned { // by another goroutine's sync, which took this write with it
+	if d.poisoned { // the failed sync of another goroutine has dropped this write
 		d.mu.Unlock()
 		return fmt.Errorf("fsync: %w", syscall.EIO)
 	}
@@ -168,7 +168,7 @@ func (d *disk) do(w write) error {
 	return nil
 }
 
-// wait takes the time of one sync.
+// wait sleeps as long as one sync takes.
 func (d *disk) wait() {
 	d.mu.Lock()
 	stall := d.stall
@@ -190,8 +190,8 @@ func (d *disk) wait() {
 	}
 }
 
-// isSlow says whether a sync has to wait once more after n times. One that is under way when the disk is
-// healed is quick from then on.
+// isSlow reports whether a sync that has waited n times must wait once more. If the disk is
+// repaired while a sync waits, that sync ends soon.
 func (d *disk) isSlow(n int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -236,8 +236,8 @@ func (d *disk) GetLog(index uint64, l *raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (d *disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
 
-// StoreLogs implements raft.LogStore. The guard has made the entries for this call
-// alone, so they are kept as they are.
+// StoreLogs implements raft.LogStore. The disk keeps the entries without copying them, because the
+// guard makes them for this call.
 func (d *disk) StoreLogs(logs []*raft.Log) error { return d.do(storing(logs)) }
 
 func storing(logs []*raft.Log) write {
@@ -277,7 +277,7 @@ func (d *disk) DeleteRange(lo, hi uint64) error {
 	}})
 }
 
-var errNoValue = errors.New("not found") // the text that raft looks for
+var errNoValue = errors.New("not found") // raft compares this text
 
 // Set implements raft.StableStore.
 func (d *disk) Set(key, val []byte) error {
@@ -302,8 +302,8 @@ func (d *disk) SetUint64([]byte, uint64) error { return errors.ErrUnsupported }
 // GetUint64 implements raft.StableStore; the guard never calls it.
 func (d *disk) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
 
-// ends is where the log, or the newest snapshot, ends, and the stored term. What is
-// damaged counts as there: the product must notice that itself.
+// ends returns the index at which the log or the newest snapshot ends, and the stored term. Damaged
+// entries count, and a damaged term counts as the highest one: rmd itself must notice the damage.
 func (d *disk) ends() (last, term uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -319,7 +319,7 @@ func (d *disk) ends() (last, term uint64) {
 	return last, 0
 }
 
-// keep stores the identity: the product replaces a synced file.
+// keep stores the identity durably, since rmd replaces the file and syncs it.
 func (d *disk) keep(who cluster.Identity) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -327,7 +327,7 @@ func (d *disk) keep(who cluster.Identity) error {
 	return nil
 }
 
-// identity is what the identity file says.
+// identity returns the contents of the identity file.
 func (d *disk) identity() cluster.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()

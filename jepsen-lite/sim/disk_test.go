@@ -14,22 +14,22 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// The disk's faults, and what rmd must do about each.
+// The faults of a disk, and how rmd must react to each.
 
-// follower is a running replica that does not lead.
+// follower returns a member that does not lead.
 func (s *story) follower() *replica {
 	lead := s.leader(10 * election)
 	return s.rs[(slices.Index(s.rs, lead)+1)%len(s.rs)]
 }
 
-// busy lets some entries be written.
+// busy submits applications, so that entries are written.
 func (s *story) busy(apps ...string) {
 	for _, a := range apps {
 		s.submit(a, "a", 0, "")
 	}
 }
 
-// ends waits until a replica has ended by its own will.
+// ends waits until the process of a replica has stopped by itself with an exit code.
 func (s *story) ends(r *replica, code int, within time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -42,7 +42,7 @@ func (s *story) ends(r *replica, code int, within time.Duration) {
 	}
 }
 
-// replacedBy heals and waits until a replica is back under another identity.
+// replacedBy ends all faults and waits until a replica is a voter again under another incarnation.
 func (s *story) replacedBy(r *replica, incarnation string) {
 	s.t.Helper()
 	s.heal()
@@ -56,8 +56,8 @@ func (s *story) replacedBy(r *replica, incarnation string) {
 	}
 }
 
-// TestDiskCrashAtEveryStep: a power cut between any two steps of a write. It comes
-// back, and nothing acknowledged is lost.
+// TestDiskCrashAtEveryStep checks that a replica returns after a power cut between any two steps of
+// a write, and that no acknowledged operation is lost.
 func TestDiskCrashAtEveryStep(t *testing.T) {
 	for steps := 1; steps <= 12; steps++ {
 		for _, leads := range []bool{false, true} {
@@ -77,8 +77,7 @@ func TestDiskCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestDiskTorn: a write of which only some sectors arrived is found by its checksum,
-// and the disk is refused.
+// TestDiskTorn checks that rmd finds a torn write by its checksum and does not start on that disk.
 func TestDiskTorn(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
@@ -86,7 +85,7 @@ func TestDiskTorn(t *testing.T) {
 		s.inStep(time.Minute)
 		l, _ := r.now()
 		torn := false
-		for range 200 { // what arrives is drawn
+		for range 200 { // which sectors arrive is random
 			l.disk.wrong(func(f *faults) { f.tearing = true })
 			l.disk.mu.Lock()
 			last := l.disk.seen.logs[l.disk.seen.last]
@@ -112,7 +111,8 @@ func TestDiskTorn(t *testing.T) {
 	})
 }
 
-// TestDiskSyncError: the process ends at once, with its code, and writes no more.
+// TestDiskSyncError checks that after a failed sync the process stops at once, with its exit code,
+// and does not write again.
 func TestDiskSyncError(t *testing.T) {
 	for _, leads := range []bool{false, true} {
 		tellStory(t, plainSettings(), func(s *story) {
@@ -128,8 +128,8 @@ func TestDiskSyncError(t *testing.T) {
 	}
 }
 
-// TestDiskSyncLies: syncs do nothing, then the power fails. The replica must come
-// back as another; what was acknowledged is with the others.
+// TestDiskSyncLies lets syncs do nothing and then cuts the power. The replica must return under
+// another incarnation, and the other replicas must have all acknowledged operations.
 func TestDiskSyncLies(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.leader(10 * election)
@@ -141,8 +141,8 @@ func TestDiskSyncLies(t *testing.T) {
 	})
 }
 
-// TestDiskRolledBack: an older copy of a disk, used under its identity, breaks what Raft
-// rests on. The checker sees it, and so does the leader, which ends the replica.
+// TestDiskRolledBack starts a replica on an older copy of its disk, under the same identity. Raft
+// forbids this. The checker must notice it, and the leader must notice it and stop the replica.
 func TestDiskRolledBack(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
@@ -162,7 +162,7 @@ func TestDiskRolledBack(t *testing.T) {
 			t.Errorf("the checker does not see a disk that was set back: %s", got)
 		}
 		s.check.mu.Lock()
-		s.check.faults = nil // it was to be seen
+		s.check.faults = nil // this violation is expected
 		s.check.mu.Unlock()
 		s.ends(r, exitcode.Store, 10*time.Second)
 		r.set(func(r *replica) { r.broken = true })
@@ -170,9 +170,9 @@ func TestDiskRolledBack(t *testing.T) {
 	})
 }
 
-// TestDiskSpace: below the reserve leadership goes to somebody with room; below the
-// stop level nothing is written and the replica goes on; when there is room again, so
-// do writes. A write that meets a full disk all the same ends the process.
+// TestDiskSpace checks how a leader reacts to little space. Below the reserve it transfers
+// leadership. Below the stop level it writes nothing and continues to run, and it writes again
+// after space was freed. If a write nevertheless fails because the disk is full, the process stops.
 func TestDiskSpace(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		old := s.leader(10 * election)
@@ -207,8 +207,8 @@ func TestDiskSpace(t *testing.T) {
 	})
 }
 
-// TestDiskSlow: a leader whose every write takes a fifth of a second and more goes on
-// or is followed by another; the cluster serves.
+// TestDiskSlow checks that the cluster serves requests if each write of the leader takes at least a
+// fifth of a second, under this leader or another one.
 func TestDiskSlow(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		l, _ := s.leader(10 * election).now()
@@ -221,8 +221,8 @@ func TestDiskSlow(t *testing.T) {
 	})
 }
 
-// TestRotBringsNothingBack: a bit that flips in an entry whose deletion is not safe
-// yet does not undo the deletion for who reads now.
+// TestRotBringsNothingBack checks that a bit flip in a deleted entry whose deletion is not durable
+// yet does not make the entry visible again.
 func TestRotBringsNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(1, cluster.Identity{})
@@ -248,8 +248,8 @@ func TestRotBringsNothingBack(t *testing.T) {
 	})
 }
 
-// TestDiskRot: a flipped bit in the log, or in term and vote, is refused at the next
-// start; one in a snapshot too, or an older one is taken. Nothing of it is applied.
+// TestDiskRot flips a bit in the log, in the stored term, or in a snapshot. At the next start, rmd
+// must refuse the disk, or use an older snapshot. It must not apply damaged data.
 func TestDiskRot(t *testing.T) {
 	for what, rot := range map[string]func(*disk) bool{"log": (*disk).rotLog, "value": (*disk).rotValue} {
 		t.Run(what, func(t *testing.T) {
@@ -302,8 +302,8 @@ func TestDiskRot(t *testing.T) {
 	}
 }
 
-// TestDiskMisread: the record of another index is noticed, and ends the start. The
-// next one, which reads right, succeeds.
+// TestDiskMisread checks that rmd notices a read that returns the record of another index and does
+// not start. The next start reads correctly and must succeed.
 func TestDiskMisread(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
@@ -325,8 +325,8 @@ func TestDiskMisread(t *testing.T) {
 	})
 }
 
-// TestDiskLost: an empty disk has no vote under the old identity. It takes no part
-// before the old one is removed and it has joined.
+// TestDiskLost checks that a replica with an empty disk does not vote under its old identity. It
+// votes only after the old identity was removed and the replica has joined again.
 func TestDiskLost(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
@@ -351,7 +351,8 @@ func TestDiskLost(t *testing.T) {
 	})
 }
 
-// TestHealedDiskIsQuick: a write that began while the disk was slow does not outlast its healing.
+// TestHealedDiskIsQuick checks that a write that began while the disk was slow ends soon after the
+// repair.
 func TestHealedDiskIsQuick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(1, cluster.Identity{})

@@ -7,29 +7,29 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// faults are what is wrong with a disk.
+// faults are the current faults of a disk.
 type faults struct {
-	stall    chan struct{} // closed to go on; nil while the disk works
-	stalls   int           // how many faults stall it
-	slow     int           // times the usual latency; 0 is 1
-	hindered bool          // it was slow or hung since the process began
+	stall    chan struct{} // closed when the disk continues; nil while it works
+	stalls   int           // number of faults that stall it
+	slow     int           // factor of the latency; 0 means 1
+	hindered bool          // the disk has been slow or stalled since the process started
 	failing  bool          // the next sync fails
-	poisoned bool          // a sync has failed: nobody may write any more
-	lying    bool          // syncs return and do nothing
-	tearing  bool          // a loose write may arrive in part
-	torn     bool          // one has
-	full     bool          // writes fail for want of space
-	free     uint64        // bytes that the file system says are free; 0 is plenty
-	misread  int           // so many reads from now, one returns another index's record
-	mixed    int           // reads that did
-	rotten   []rot         // bits that were flipped
-	setBack  bool          // it is an older copy of itself
-	lost     bool          // something that was synced is gone: never to be used under its old identity
+	poisoned bool          // a sync has failed: no further write is allowed
+	lying    bool          // syncs return without syncing
+	tearing  bool          // a write that was not synced may become durable in part
+	torn     bool          // one did
+	full     bool          // writes fail with ENOSPC
+	free     uint64        // free bytes that the file system reports; 0 means plenty
+	misread  int           // this many reads from now, one returns the record of another index
+	mixed    int           // number of reads that did
+	rotten   []rot         // flipped bits
+	setBack  bool          // the disk is an older copy of itself
+	lost     bool          // synced data is lost: the disk must not be used under its old identity
 
-	steps  int // so many steps of writes from now the process dies; 0 never
-	cut    func()
-	failed func() // told of a sync that has failed
-	accuse func(what string)
+	steps  int               // this many steps of writes from now, cut is called; 0 means never
+	cut    func()            // kills the process with a power cut
+	failed func()            // called when a sync has failed
+	accuse func(what string) // reports a fault of rmd to the checker
 }
 
 // rot is one flipped bit.
@@ -39,27 +39,27 @@ type rot struct {
 	snap  string // id of a snapshot
 }
 
-// after is what stays wrong for the next process.
+// after returns the faults that remain for the next process.
 func (f faults) after() faults {
 	return faults{slow: f.slow, lying: false, tearing: f.tearing, full: f.full, free: f.free,
 		rotten: f.rotten, lost: f.lost || f.lying, accuse: f.accuse}
 }
 
-// wrong changes what is wrong.
+// wrong changes the faults with the lock held.
 func (d *disk) wrong(f func(*faults)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f(&d.faults)
 }
 
-// is reads what is wrong.
+// is returns the result of f on the faults.
 func (d *disk) is(f func(faults) bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return f(d.faults)
 }
 
-// tell accuses the product.
+// tell reports a fault of rmd to the checker.
 func (d *disk) tell(what string) {
 	d.mu.Lock()
 	f := d.accuse
@@ -69,7 +69,7 @@ func (d *disk) tell(what string) {
 	}
 }
 
-// step is between two writes: a crash may fall there.
+// step is called between two parts of a write. The process may crash there.
 func (d *disk) step() {
 	d.mu.Lock()
 	var cut func()
@@ -84,8 +84,8 @@ func (d *disk) step() {
 	}
 }
 
-// freeze stalls every write until the func returned is called, and those of all
-// others who stall it.
+// freeze stalls every write until the returned function, and that of every other freeze, was
+// called.
 func (d *disk) freeze() (thaw func()) {
 	d.wrong(func(f *faults) {
 		if f.stall == nil {
@@ -104,11 +104,11 @@ func (d *disk) freeze() (thaw func()) {
 	}
 }
 
-// sector is what a drive writes at once.
+// sector is the number of bytes that a drive writes atomically.
 const sector = 512
 
-// tear makes a write of which only some sectors have arrived. Where its records
-// begin in a sector is drawn.
+// tear returns a write of which only some sectors became durable. Which ones, and where the first
+// record begins in its sector, is random.
 func tear(rng *rand.Rand, logs []*raft.Log) write {
 	out := make([]*raft.Log, len(logs))
 	at := rng.Intn(sector)
@@ -133,7 +133,7 @@ func tear(rng *rand.Rand, logs []*raft.Log) write {
 	return storing(out)
 }
 
-// rotLog flips a bit of a stored entry; false when there is none.
+// rotLog flips a bit of a stored entry. It returns false if there is no entry.
 func (d *disk) rotLog() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +147,7 @@ func (d *disk) rotLog() bool {
 	}
 	c := *l
 	c.Data = flip(d.rng, l.Data)
-	if d.seen.logs[index] == l { // and not deleted or written over, which is yet to be synced
+	if d.seen.logs[index] == l { // not deleted or overwritten by a write that is not durable yet
 		d.seen.logs[index] = &c
 	}
 	d.safe.logs[index] = &c
@@ -155,7 +155,7 @@ func (d *disk) rotLog() bool {
 	return true
 }
 
-// rotValue flips a bit of the stored term or vote.
+// rotValue flips a bit of the stored term. It returns false if there is none.
 func (d *disk) rotValue() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,7 +170,7 @@ func (d *disk) rotValue() bool {
 	return true
 }
 
-// rotSnapshot flips a bit of the newest snapshot.
+// rotSnapshot flips a bit of the newest snapshot. It returns false if there is none.
 func (d *disk) rotSnapshot() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,8 +191,8 @@ func flip(rng *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// damaged says whether a flipped or torn bit still lies where the next start will
-// read it: in the log, or in term and vote. Damaged snapshots may be passed over.
+// damaged reports whether the next start must notice damage: surely if the log or the stored term
+// is damaged, maybe if a snapshot is damaged, because a start may ignore that snapshot.
 func (d *disk) damaged() (surely, maybe bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -218,8 +218,7 @@ func (d *disk) damaged() (surely, maybe bool) {
 	return surely, maybe
 }
 
-// repair takes away what can be taken away: bits stay flipped, and what is lost is
-// lost.
+// repair ends the faults that can end. Flipped bits and lost data remain.
 func (d *disk) repair() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

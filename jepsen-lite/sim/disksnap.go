@@ -15,14 +15,14 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// whole says whether a stored entry's envelope is as the guard made it: its last
-// four bytes are the checksum of all before.
+// whole reports whether a stored entry is as the guard encoded it: its last four bytes are the
+// checksum of all bytes before them.
 func whole(b []byte) bool {
 	n := len(b) - 4
 	return n > 0 && crc32.Checksum(b[:n], castagnoli) == binary.BigEndian.Uint32(b[n:])
 }
 
-// wholeValue says the same of a stored value: version, value, checksum of key and
+// wholeValue reports the same for a stored value: version, value, and the checksum of key and
 // value.
 func wholeValue(key string, b []byte) bool {
 	n := len(b) - 4
@@ -33,9 +33,9 @@ func wholeValue(key string, b []byte) bool {
 	return b[0] == 1 && sum == binary.BigEndian.Uint32(b[n:])
 }
 
-// snapshots is the raft.SnapshotStore of a disk. A snapshot is written and synced
-// under another name, renamed, and is safe when the directory is synced, as the
-// library's own store does it.
+// snapshots is the raft.SnapshotStore of a disk. Like the library's own store, it writes and syncs
+// a snapshot under a temporary name and then renames it. The snapshot is durable when the directory
+// is synced.
 type snapshots struct{ d *disk }
 
 type sink struct {
@@ -55,7 +55,7 @@ func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, conf raft.
 		Index: index, Term: term, Configuration: conf.Clone(), ConfigurationIndex: confIndex}}, nil
 }
 
-// List implements raft.SnapshotStore, newest first.
+// List implements raft.SnapshotStore. The newest snapshot comes first.
 func (s snapshots) List() ([]*raft.SnapshotMeta, error) {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
@@ -67,7 +67,7 @@ func (s snapshots) List() ([]*raft.SnapshotMeta, error) {
 	return out, nil
 }
 
-// Open implements raft.SnapshotStore; the library's own compares a checksum here.
+// Open implements raft.SnapshotStore. Like the library's own store, it compares the checksum.
 func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()

@@ -71,7 +71,7 @@ type driver struct {
 	raising bool   // an upgrade was finalized, or its outcome is unknown
 	played  []script.Played
 	began   time.Time // when the first fault may come
-	moved   int       // containers that had started or ended at the last look
+	moved   int       // containers that had started or ended when still was last called
 	movedAt time.Time
 }
 
@@ -122,7 +122,7 @@ const (
 	stallTime  = 2 * time.Minute  // without a container that starts or ends
 )
 
-// still is the time since a container last started or ended.
+// still returns the time since a container last started or ended.
 func (d *driver) still() time.Duration {
 	if n := d.w.check.moved(); n != d.moved || d.movedAt.IsZero() {
 		d.moved, d.movedAt = n, time.Now()
@@ -223,8 +223,8 @@ func (d *driver) anyDown() bool {
 	return slices.ContainsFunc(d.w.members(), func(r *replica) bool { return r.is(func(r *replica) bool { return !r.up }) })
 }
 
-// noneLeft starts the operations again that were given up before the calm, and reports whether all
-// of them ended.
+// noneLeft restarts the operations that were given up before the calm, and reports whether all of
+// them ended.
 func (d *driver) noneLeft() bool {
 	w := d.w
 	for range 3 { // they may be given up once more while earlier ones end

@@ -208,7 +208,7 @@ func (d *driver) remove() {
 	}
 }
 
-// busy says that a member is being removed or replaced.
+// busy reports whether a member is being removed or replaced.
 func (d *driver) busy() bool {
 	d.w.mu.Lock()
 	hurt := d.w.replacing != nil

@@ -122,7 +122,7 @@ func (d *driver) missed(first *replica, enough <-chan struct{}, end <-chan time.
 	}
 }
 
-// named returns the member with a name; nil for none.
+// named returns the member with a name; nil if there is none.
 func (w *world) named(id string) *replica {
 	for _, r := range w.members() {
 		if r.id == id {

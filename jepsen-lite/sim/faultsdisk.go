@@ -2,14 +2,14 @@ package sim
 
 import "time"
 
-// The faults of disks.
+// Faults of disks.
 
 func (d *driver) powerCut() { d.victim().cutPower() }
 
-// crashAtWrite lets the power fail between two of the next writes' steps.
+// crashAtWrite cuts the power between two steps of one of the next writes.
 func (d *driver) crashAtWrite() { d.cutSoon(false) }
 
-// tornWrite is that with a write of which only some sectors arrive.
+// tornWrite does the same, and the last write may become durable in part.
 func (d *driver) tornWrite() {
 	if d.mayLose() {
 		d.cutSoon(true)
@@ -33,8 +33,8 @@ func (d *driver) syncError() {
 	}
 }
 
-// mayLose says that one replica's disk may lose what was synced: all others are
-// well, and everything committed is on a majority of them or will be.
+// mayLose reports whether one replica's disk may lose synced data: all members run on intact disks,
+// and none is being removed or replaced. Then a majority has, or will have, every committed entry.
 func (d *driver) mayLose() bool {
 	if d.busy() {
 		return false
@@ -51,8 +51,8 @@ func (d *driver) mayLose() bool {
 	return true
 }
 
-// syncLies lets syncs do nothing for a while, then the power fails. What was synced
-// is gone, and the replica must never be itself again.
+// syncLies lets syncs do nothing for a while and then cuts the power. Synced data is lost, so the
+// replica must not return under the same identity.
 func (d *driver) syncLies() {
 	if !d.mayLose() {
 		return
@@ -71,7 +71,7 @@ func (d *driver) syncLies() {
 	d.w.heal()
 }
 
-// noSpace leaves too little space: for leading, for writing, or none at all.
+// noSpace leaves too little space to lead, too little to write, or none.
 func (d *driver) noSpace() {
 	l, up := d.victim().now()
 	if !up {
@@ -94,8 +94,8 @@ func (d *driver) slowDisk() {
 	l.disk.wrong(func(f *faults) { f.slow, f.hindered = times, true })
 }
 
-// hungDisk lets no write return: after 5 s leadership must be given up, after 20 s
-// the process must end (L5).
+// hungDisk stalls all writes. After 5 s the leader must give up its leadership, and after 20 s the
+// process must stop (L5).
 func (d *driver) hungDisk() {
 	r := d.victim()
 	l, up := r.now()
@@ -107,12 +107,12 @@ func (d *driver) hungDisk() {
 	if !d.oneIn(3) {
 		return
 	}
-	// Something must be written for the watchdog to see: a replica that stands may be
-	// quiet for long.
+	// The watchdog notices the stall only when the replica writes, and a follower may have nothing
+	// to write for a long time.
 	d.sleep(20*time.Second, 10*time.Second)
 }
 
-// bitRot flips a bit of a replica that runs, or is started on it.
+// bitRot flips a bit on the disk of a running or stopped replica, and restarts the replica.
 func (d *driver) bitRot() {
 	if !d.mayLose() {
 		return
@@ -146,7 +146,7 @@ func (d *driver) bitRot() {
 	d.w.heal()
 }
 
-// misread returns another index's record once.
+// misread restarts a replica. One read returns the record of another index.
 func (d *driver) misread() {
 	r := d.any()
 	r.crash()
@@ -162,7 +162,7 @@ func (d *driver) misread() {
 	disk.wrong(func(f *faults) { f.misread = 0 })
 }
 
-// lostDisk takes a replica's disk away.
+// lostDisk takes the disk of a replica away.
 func (d *driver) lostDisk() {
 	if !d.mayLose() {
 		return

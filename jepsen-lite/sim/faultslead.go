@@ -11,12 +11,12 @@ import (
 	"rmd/internal/sleep"
 )
 
-// Faults that make leaders which are none, histories that part, and removals that
-// must be refused.
+// Faults with leaders that do not know that they are deposed, with diverging logs, and with
+// removals that must be refused.
 
-// staleLeader cuts a leader off and lets the one goroutine of raft that would notice
-// stand still: it goes on believing that it leads, and is read at all the while. What
-// it shows must be as new as what its successor has shown (S13).
+// staleLeader isolates a leader and delays the one goroutine of raft that would notice. The replica
+// continues to believe that it leads, and a client reads from it all the time. The result of a read
+// must not be older than what clients have seen at its successor (S13).
 func (d *driver) staleLeader() {
 	w, r := d.w, d.w.leading()
 	if r == nil {
@@ -41,7 +41,8 @@ func (d *driver) staleLeader() {
 	w.net.heal()
 }
 
-// well is all members, when they run and vote and nobody is coming or going.
+// well returns all members if all of them run and vote and no operation is changing the membership;
+// otherwise nil.
 func (d *driver) well() []*replica {
 	all := d.w.members()
 	if d.busy() || d.w.operators.Load() > 0 || voters(d.w.membership()) != len(all) {
@@ -55,9 +56,9 @@ func (d *driver) well() []*replica {
 	return all
 }
 
-// fork makes two histories part: a leader and one follower keep entries that nobody
-// else has; another leader has that follower drop them for one of its own; then the
-// first leads again, and the follower must not take up where it was before (S1).
+// fork makes two logs diverge. A leader and one follower have entries that no other replica has. A
+// second leader replaces them on that follower by an entry of its own. Then the first replica leads
+// again, and must not continue on the follower where it stopped before (S1).
 func (d *driver) fork() {
 	w, all, first := d.w, d.well(), d.w.leading()
 	if len(all) < 5 || first == nil {
@@ -97,7 +98,7 @@ func (d *driver) fork() {
 	select {
 	case second := <-won:
 		w.net.part(first.id, torn.id)
-		d.sleep(lease, lease) // for its first entry to come to the one that is torn
+		d.sleep(lease, lease) // until the second leader's first entry reaches the torn follower
 		w.net.part(second.id, torn.id)
 		for _, r := range rest {
 			if r != second {
@@ -119,8 +120,8 @@ func (d *driver) fork() {
 	}
 }
 
-// propose has a leader store entries that have no effect wherever they are applied:
-// they were planned on nothing.
+// propose makes a leader store entries. They have no effect when they are applied, because their
+// sequence does not match.
 func (d *driver) propose(r *replica, n int) {
 	l, up := r.now()
 	if !up {
@@ -136,9 +137,9 @@ func (d *driver) propose(r *replica, n int) {
 	}
 }
 
-// removeUnfit asks for the removal of a voter that is well while so many others are
-// down that no majority of those who stay would be left. It must be refused, and so
-// be in nobody's log (S14).
+// removeUnfit asks for the removal of a healthy voter while so many others are down that the
+// remaining members would have no running majority. The leader must refuse, and no replica may have
+// the removal in its log (S14).
 func (d *driver) removeUnfit() {
 	w, all, asked := d.w, d.well(), d.w.leading()
 	if asked == nil || len(all) != 3 && len(all) != 5 {
@@ -161,7 +162,7 @@ func (d *driver) removeUnfit() {
 		now, _ := l.disk.configurations()
 		return now.Servers == nil || isVoter(now, server)
 	}
-	knew := votes(who) // it may still have to hear of its own promotion
+	knew := votes(who) // false while the victim has not learned of its own promotion
 	err := l.within(func() error { return l.cluster.Remove(victim.id, false) })
 	taken := err == nil || !votes(l) || knew && !votes(who)
 	if taken {

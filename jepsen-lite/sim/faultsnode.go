@@ -35,7 +35,7 @@ func (d *driver) forgetNode() {
 	})
 }
 
-// nodeLabels are the labels of the cluster, from the first labelNodes on.
+// nodeLabels are the labels that labelNodes defines and assigns.
 var nodeLabels = []input.Label{{Name: "x", Exclusive: true}, {Name: "y"}}
 
 // labelNodes changes the labels of some nodes with containers and reservations, and which labels

@@ -18,11 +18,11 @@ import (
 // lockRounds is the number of heartbeats of each node that are tried: more than any locality delay.
 const lockRounds = 100
 
-// gridlock says whether nothing can progress: AMs use the room for which others wait, or hold it by
-// reservations up to the limits of the queues, and none of them will end. This can also happen in
-// YARN, where somebody must kill an application; victim is such an application. It asks a planner
-// what heartbeats would start, so it changes st. If the planner would start something, there is no
-// gridlock.
+// gridlock reports whether nothing can progress: AMs use the resources for which others wait, or
+// reservations fill the queues up to their limits, and none of these AMs will end. This can also
+// happen in YARN, where an operator must then kill an application; victim is such an application.
+// gridlock asks a planner what heartbeats would start, so it changes st. If the planner would start
+// something, there is no gridlock.
 func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bool) {
 	if busy(st) || begins(st, eager) {
 		return victim, false
@@ -36,8 +36,8 @@ func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bo
 	return victim, locked
 }
 
-// busy says whether some container is not an AM, or an AM that has not registered. Such a container
-// will end.
+// busy reports whether a node runs a task, or an AM that has not registered. Such a container will
+// end.
 func busy(st *state.State) (found bool) {
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
 		found = c.OnNode && !(c.AM && st.Apps.Get(c.App).AttemptState == state.AttemptRegistered)
@@ -46,7 +46,7 @@ func busy(st *state.State) (found bool) {
 	return found
 }
 
-// begins says whether heartbeats of the nodes would start a container.
+// begins reports whether heartbeats of the nodes would start a container.
 func begins(st *state.State, eager bool) bool {
 	var nodes []yarn.NodeID
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
@@ -59,7 +59,7 @@ func begins(st *state.State, eager bool) bool {
 	if err != nil {
 		return true // unknown, so no application is killed
 	}
-	now := st.Meta.NowMillis // planning changes it
+	now := st.Meta.NowMillis // Plan changes it
 	for range lockRounds {
 		now += 1000
 		for _, id := range nodes {
@@ -75,7 +75,8 @@ func begins(st *state.State, eager bool) bool {
 	return false
 }
 
-// unlock ends a gridlock, if there is one and a replica answers in time.
+// unlock ends a gridlock by killing an application. It returns false if there is no gridlock or no
+// replica answers within patience.
 func (d *driver) unlock(patience time.Duration) bool {
 	st := d.led()
 	if st == nil {
@@ -97,7 +98,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 	return killed
 }
 
-// led is a copy of the state that the leader has applied; nil without a leader.
+// led returns a copy of the state that the leader has applied; nil without a leader.
 func (d *driver) led() *state.State {
 	r := d.w.leading()
 	if r == nil {

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// lockable is a cluster of one queue whose AMs may take all there is.
+// lockable is a cluster with one queue whose AMs may use all resources.
 type lockable struct {
 	t        *testing.T
 	p        *planner.Planner
@@ -40,7 +40,7 @@ func (k *lockable) do(in input.Input) input.Reply {
 	return r
 }
 
-// beat has every node tell that it lives, twice.
+// beat sends two heartbeats of every node.
 func (k *lockable) beat() {
 	k.t.Helper()
 	for range 2 {
@@ -51,7 +51,7 @@ func (k *lockable) beat() {
 	}
 }
 
-// submit runs an application whose AM takes some memory, up to its registration.
+// submit submits an application with an AM of mb MiB and registers the AM.
 func (k *lockable) submit(mb int64) yarn.AttemptID {
 	k.t.Helper()
 	r := k.do(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(mb, 1)}).(*input.SubmitApplicationReply)
@@ -89,7 +89,7 @@ func TestGridlock(t *testing.T) {
 	if !k.locked() {
 		t.Error("the AMs take the room that each of them waits for")
 	}
-	k.ask(one, 0, 2048) // its reservation is gone with it
+	k.ask(one, 0, 2048) // cancels its reservation too
 	k.ask(two, 1, 1024)
 	k.beat()
 	if k.locked() {
@@ -97,8 +97,9 @@ func TestGridlock(t *testing.T) {
 	}
 }
 
-// TestGridlockByReservations: a node has room for what the first one asks for, but what is
-// reserved elsewhere is all that the queue may use, and nobody passes the first one.
+// TestGridlockByReservations checks a gridlock in which a node has room for the first ask. A
+// reservation on another node uses up the limit of the queue, and no later application is served
+// first.
 func TestGridlockByReservations(t *testing.T) {
 	k := newLockable(t, 4096, 3072)
 	one, two := k.submit(2048), k.submit(1024)

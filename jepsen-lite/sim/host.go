@@ -17,7 +17,8 @@ import (
 	"rmd/transport/peer"
 )
 
-// host is one process's end: a raft.Transport, a cluster.Peer and a forward.Peer.
+// host is the network end of one process. It implements raft.Transport, cluster.Peer and
+// forward.Peer.
 type host struct {
 	net     *network
 	id      string // also the address
@@ -29,12 +30,12 @@ type host struct {
 
 	mu       sync.Mutex
 	server   string // ID.INCARNATION
-	cluster  string // the cluster's id, empty before it is known
+	cluster  string // the cluster's id; empty if not known yet
 	key      ed25519.PrivateKey
 	rules    rules
-	admitted map[[2]string]bool // who was let in, by server and kind, until the rules are to be asked again
-	judged   int                // how often they were to be
-	beat     func(raft.RPC)     // Raft's handler of heartbeats, when it may keep one
+	admitted map[[2]string]bool // who was admitted, by server and kind, since the rules were last reset
+	judged   int                // how often the rules were reset
+	beat     func(raft.RPC)     // Raft's handler of heartbeats, if it has set one
 	handlers map[byte]handler
 	watched  map[string]bool
 	note     func() []byte
@@ -42,8 +43,8 @@ type host struct {
 	notes    map[string]told
 	heard    chan struct{}
 	nudge    chan struct{}
-	frozen   chan struct{} // closed to go on; nil while running
-	freezes  int           // how many faults hold it
+	frozen   chan struct{} // closed when the host continues; nil while it is not frozen
+	freezes  int           // number of faults that freeze it
 }
 
 type handler func(ctx context.Context, from string, req []byte) ([]byte, error)
@@ -61,7 +62,7 @@ var (
 
 var _ server.Peer = (*host)(nil)
 
-// host makes a process's end and starts describe its notes.
+// host creates the network end of a process and starts to send its status.
 func (n *network) host(id string, o owner) *host {
 	h := &host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
 		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]told{},
@@ -74,7 +75,7 @@ func (n *network) host(id string, o owner) *host {
 	return h
 }
 
-// proof tells a host that another's process has ended.
+// proof tells a host that the process of another host has ended.
 func (h *host) proof(id string) {
 	h.owner.own()
 	time.Sleep(time.Millisecond)
@@ -89,8 +90,7 @@ func (h *host) proof(id string) {
 	}
 }
 
-// freeze holds everything that goes to and from a host until the func returned
-// is called.
+// freeze stops all messages from and to a host until the caller calls thaw.
 func (h *host) freeze() (thaw func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,21 +125,22 @@ func (h *host) wake() {
 	}
 }
 
-// identity is what a host says in its hello.
+// identity returns the server id and the cluster id that a host sends in its hello.
 func (h *host) identity() (server, cluster string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.server, h.cluster
 }
 
-// rules are the product's: whom a host lets in, and what it may ask and answer.
+// rules are rmd's rules: meet decides whom a host admits, calls which methods a peer may call, and
+// asks which ones the host may call at a peer.
 type rules struct {
 	meet        func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string)
 	calls, asks func(method byte, server string) error
 }
 
-// lets asks the rules about another host. Who is let in stays so until the product says otherwise, as with a real
-// connection.
+// lets asks the rules whether another host is admitted. As on a real connection, an admission lasts
+// until the rules are reset.
 func (h *host) lets(p *host, kind, addr string) error {
 	server, _ := p.identity()
 	h.mu.Lock()
@@ -160,7 +161,7 @@ func (h *host) lets(p *host, kind, addr string) error {
 	return nil
 }
 
-// public is the key that a host has shown to own.
+// public returns the public key of a host, or nil if it has none.
 func (h *host) public() ed25519.PublicKey {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -240,25 +241,25 @@ func (h *host) call(ctx context.Context, over <-chan struct{}, addr string, meth
 	}
 }
 
-// call is one request on its way, and its answer on the way back.
+// call is one request and its answer on their way.
 type call struct {
 	from, to *host
 	method   byte
 	req      []byte
 	back     chan answer
-	ctx      context.Context // of the one who serves it
+	ctx      context.Context // of the host that serves the call
 	cancel   context.CancelFunc
 }
 
-// giveUp sends word that nobody waits any more. It comes behind the request, as on
-// the real wire, and may come too late.
+// giveUp tells the server that no caller waits any more. Like on a real connection, this message
+// follows the request and may arrive too late.
 func (c *call) giveUp() {
 	c.from.net.travel(c.from, c.to, 16)
 	c.cancel()
 }
 
-// deliver carries a request over and its answer back. Forwarded inputs never come
-// twice: on the real wire a call's copy ends with its connection.
+// deliver transports a request and its answer. Forwarded inputs are never doubled, because a real
+// connection cannot double them: a copy of the call ends with its connection.
 func (c *call) deliver() {
 	c.to.owner.own()
 	arrives, twice := c.from.net.travel(c.from, c.to, len(c.req))
@@ -320,8 +321,9 @@ func (h *host) SetKey(key ed25519.PrivateKey) {
 	h.key = key
 }
 
-// Proves implements cluster.Peer. Incarnations here are numbers and name no key, so a replica could not verify the
-// admission of another by one that it has never met; the network itself sees to it that nobody uses another's name.
+// Proves implements cluster.Peer. Incarnations in the simulation are numbers and name no key. So a
+// replica could not verify that another replica, which it has never met, was admitted. The network
+// itself prevents that a host uses the name of another.
 func (h *host) Proves() bool { return false }
 
 // SetGate implements cluster.Peer.
@@ -380,10 +382,10 @@ func (h *host) SendStatus() {
 	}
 }
 
-// Close implements server.Peer. A process's end closes its connections (network.crash).
+// Close implements server.Peer. network.crash closes the connections.
 func (h *host) Close() error { return nil }
 
-// tellNotes tells this process's note to all others until its end.
+// tellNotes sends the status of this process to all others until its end.
 func (h *host) tellNotes() {
 	h.owner.own()
 	t := time.NewTicker(noteInterval)

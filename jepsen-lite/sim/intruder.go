@@ -17,19 +17,19 @@ import (
 	"rmd/yarn"
 )
 
-// An intruder is a program with a replica's certificate that is no member: of a replica that was never let in, of a
-// member's id with another incarnation, or of one that was removed, with all that was on its disk. It tries everything
-// that the replicas' port serves; S14 holds that nothing is answered.
+// An intruder is a program with a replica's certificate that is not a member: a replica that was
+// never admitted, a member's id with another incarnation, or a removed replica with all of its
+// disk. It calls everything that the peer port serves. No replica may answer (S14).
 
 const intruderWait = 2 * time.Second
 
-// intruder attacks every replica for a while, under a new name each time.
+// intruder attacks every replica up to three times, each time under another name.
 func (d *driver) intruder() {
 	h := d.w.net.host("intruder", owner{})
 	defer d.w.net.crash(h)
 	for n := range 1 + d.rng.Intn(3) {
 		name := d.intruderName(n)
-		key := sha256.Sum256([]byte(name)) // as a replica in memory has it
+		key := sha256.Sum256([]byte(name)) // as replicas in memory derive it
 		h.mu.Lock()
 		h.server, h.key = name, ed25519.NewKeyFromSeed(key[:])
 		h.mu.Unlock()
@@ -47,13 +47,14 @@ func (d *driver) intruder() {
 	}
 }
 
-// provesAll says whether a replica demands a proof of everybody; below that level it takes older programs in.
+// provesAll reports whether a replica demands a proof from every peer. Below feature level 3 it
+// admits older programs without one.
 func provesAll(l *process) bool {
 	st, _ := l.machine.Fork()
 	return st.Meta.Level >= 3
 }
 
-// intruderName is who attacks.
+// intruderName returns the name under which the intruder attacks.
 func (d *driver) intruderName(n int) string {
 	l, _ := d.leading().now()
 	if gone := l.cluster.Identity().RemovedPeers; len(gone) > 0 && n > 0 {
@@ -65,7 +66,8 @@ func (d *driver) intruderName(n int) string {
 	return fmt.Sprintf("intruder.%d", d.rng.Intn(100))
 }
 
-// wasMember says whether some replica knows that a name was a member's: others may not know yet that it was removed.
+// wasMember reports whether any replica knows that the member with a name was removed. Others may
+// not know this yet.
 func (d *driver) wasMember(name string) bool {
 	for _, r := range d.w.members() {
 		l, _ := r.now()
@@ -76,7 +78,7 @@ func (d *driver) wasMember(name string) bool {
 	return false
 }
 
-// attack tries everything at one replica.
+// attack calls everything that one replica serves.
 func (h *host) attack(w *world, l *process) {
 	to := l.r.id
 	_, clusterID := l.host.identity()
@@ -133,14 +135,14 @@ func (h *host) attackRaft(w *world, l *process, head raft.RPCHeader, term uint64
 	}
 }
 
-// handlerOf is what serves a method.
+// handlerOf returns the handler of a method, or nil.
 func (h *host) handlerOf(method byte) handler {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.handlers[method]
 }
 
-// intruderRequest is what is asked of a method.
+// intruderRequest returns the request for a method.
 func intruderRequest(method byte) []byte {
 	if method == forward.MethodInput {
 		in := &input.SetAccessToken{Name: "mallory", Hash: make([]byte, 32), Role: yarn.RoleAdmin, ExpiresMillis: 1 << 50}
@@ -149,7 +151,8 @@ func intruderRequest(method byte) []byte {
 	return []byte(`{"op":"transfer"}`)
 }
 
-// refuses says whether an answer refuses, or tells no more than every certificate may know.
+// refuses reports whether an answer is a refusal, or reveals only what every holder of a
+// certificate may know.
 func refuses(m cluster.Method, answer []byte) bool {
 	var r struct {
 		Refusal *cluster.Refusal `json:"refusal"`

@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestLateAllocate: a copy of an AM's call comes after the AM has had its answer
-// elsewhere and gone on with calls that changed nothing. It must not take the grants
-// that the AM is waiting for.
+// TestLateAllocate checks an old copy of an AM's call that arrives late. The AM has had the answer
+// from another replica and has since made calls that changed nothing. The late copy must not
+// receive the containers for which the AM waits.
 func TestLateAllocate(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n1")
@@ -25,7 +25,7 @@ func TestLateAllocate(t *testing.T) {
 		late := &input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], FromAM: true}
 		pull()
 		pull()
-		s.beat("n1") // the container is allocated, and nobody is told
+		s.beat("n1") // the container is allocated, and the AM does not know yet
 		c := &caller{w: s.world, name: "late", rng: rand.New(rand.NewSource(1))}
 		if r, ok := c.call(context.Background(), input.Request{Input: late}); !ok || r.Refused() == nil || r.Refused().Reason != input.WrongResponse {
 			t.Errorf("the late copy is answered %+v, %v", r, ok)

@@ -30,7 +30,7 @@ type load struct {
 	clients int            // clients that are still working
 }
 
-// job is what an application will ask for.
+// job is what the AM of an application asks for.
 type job struct {
 	unmanaged bool
 	groups    []workload.Group
@@ -181,7 +181,8 @@ func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, 
 	return ok
 }
 
-// attend is what a client does with a running application.
+// attend does what a client does with a running application. It returns false if the load has
+// stopped.
 func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
 		return false

@@ -21,8 +21,9 @@ import (
 	"rmd/yarn"
 )
 
-// Users of TestManyQueues: so many in all without RMD_SIM_QUEUES, and in a wave. Regular ones come in
-// each wave: some have a queue that is made again, some a leaf of a managed parent.
+// Users of TestManyQueues: the total without RMD_SIM_QUEUES, and the number in a wave. The regular
+// users come in each wave; half of them have a dynamic queue that each wave creates again, half a
+// leaf of a managed parent.
 const (
 	queuesInAll  = 750
 	queuesAtOnce = 250
@@ -30,11 +31,11 @@ const (
 	queueCallers = 8
 )
 
-// TestManyQueues: queues come and go in waves, each of another user. In each wave a leader is killed
-// while submissions create queues, one while their applications end, and one while idle queues are
-// removed; the queues are configured twice; and a replica that is restored from a snapshot leads. After
-// each wave all replicas have the same contents, and no more than after the first, but for the users'
-// names.
+// TestManyQueues creates and removes queues in waves; each wave has other users. Each wave kills
+// one leader while submissions create queues, one while their applications end, and one while idle
+// queues are removed. It configures the queues twice, and makes a replica leader that was restored
+// from a snapshot. After each wave, all replicas must have the same contents, and no more than
+// after the first wave, except the names of users.
 func TestManyQueues(t *testing.T) {
 	users := queuesInAll
 	if text := os.Getenv("RMD_SIM_QUEUES"); text != "" {
@@ -70,9 +71,9 @@ type manyQueues struct {
 	load         *load
 	waves, users int // so far
 
-	records map[string]int // by table, after the first wave
-	bytes   [2]int         // of all tables but the users' names, after the first wave and the last
-	whole   [2]int         // of a snapshot
+	records map[string]int // number of records by table, after the first wave
+	bytes   [2]int         // size of all tables except the names, after the first and the last wave
+	whole   [2]int         // size of a snapshot, after the first and the last wave
 }
 
 func (q *manyQueues) summary() string {
@@ -84,7 +85,7 @@ func (q *manyQueues) summary() string {
 		q.bytes, q.whole, time.Since(q.check.begin).Round(time.Second), cpu.Seconds())
 }
 
-// wave has queues created, used and removed.
+// wave creates, uses and removes queues.
 func (q *manyQueues) wave(users int) {
 	first, before := q.users, len(q.dynamic(q.leader(10*election)))
 	q.waves, q.users = q.waves+1, q.users+users
@@ -100,7 +101,7 @@ func (q *manyQueues) wave(users int) {
 	})
 	q.inStep(time.Minute)
 	for _, r := range q.rs {
-		if n := len(q.dynamic(r)) - before; n != users+1 { // with a parent
+		if n := len(q.dynamic(r)) - before; n != users+1 { // and a parent
 			q.t.Errorf("wave %d: %s has %d new queues, not %d", q.waves, r.id, n, users+1)
 		}
 	}
@@ -111,7 +112,7 @@ func (q *manyQueues) wave(users int) {
 	q.restoreAndLead(behind)
 	q.underFire(users, func(c *caller, i int) {
 		reply, ok := c.call(q.ctx, input.Request{Input: &input.KillApplication{ID: ids[i], Diagnostics: "the wave ebbs"}})
-		if f := refusal(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // of a try that was not answered
+		if f := refusal(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // an earlier try succeeded
 			q.check.fail("the end of %s: %s", ids[i], f)
 		}
 	})
@@ -132,8 +133,8 @@ func (q *manyQueues) wave(users int) {
 	q.measure()
 }
 
-// configure gives the users' queues other weights. Applications that have ended are forgotten at once,
-// so that nothing but queues may be left of a wave.
+// configure changes the weights of the users' queues. It makes ended applications be forgotten at
+// once, so that a wave leaves only queues behind.
 func (q *manyQueues) configure() {
 	weight := 1 + len(q.check.acks.submitted)%3
 	props := append(q.propertiesOf(q.opt.queues, false),
@@ -142,7 +143,7 @@ func (q *manyQueues) configure() {
 	q.do(&input.SetQueues{Properties: props, Author: "operator"})
 }
 
-// underFire makes calls from several callers, and kills the leader after half of them.
+// underFire makes calls from several callers and kills the leader after half of them.
 func (q *manyQueues) underFire(calls int, call func(c *caller, i int)) {
 	var next, done atomic.Int64
 	var wg sync.WaitGroup
@@ -171,7 +172,7 @@ func (q *manyQueues) restart(r *replica) {
 	q.inStep(time.Minute)
 }
 
-// submitAs submits an unmanaged application as Hadoop's clients do: under an id that it asked for.
+// submitAs submits an unmanaged application as Hadoop's clients do: it asks for an id first.
 func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.ApplicationID {
 	reply, ok := c.call(q.ctx, input.Request{Input: &input.NewApplication{}})
 	if f := refusal(reply, ok); f != "" {
@@ -182,7 +183,7 @@ func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.Applicat
 	reply, ok = c.call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
 	if f := refusal(reply, ok); f != "" {
 		q.check.mu.Lock()
-		_, known := q.check.ledger.AppBySeq(id.Seq) // by a try that was not answered
+		_, known := q.check.ledger.AppBySeq(id.Seq) // an earlier try succeeded
 		q.check.mu.Unlock()
 		if !known {
 			q.check.fail("submission of %s: %s", name, f)
@@ -191,7 +192,7 @@ func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.Applicat
 	return id
 }
 
-// refusal says why a call has not done what it is for; empty: it has.
+// refusal returns why a call did not succeed, or "" if it did.
 func refusal(reply input.Reply, answered bool) string {
 	if !answered {
 		return "no answer"
@@ -202,8 +203,8 @@ func refusal(reply input.Reply, answered bool) string {
 	return ""
 }
 
-// regulars run containers, half of them in queues of their own and half in leaves of the managed parent,
-// of which two are active at a time.
+// regulars runs the applications of the regular users: half of them in queues of their own, half in
+// leaves of the managed parent, of which two are active at a time.
 func (q *manyQueues) regulars() {
 	c := q.load.caller("regular")
 	for i := range 2 * regulars {
@@ -219,7 +220,7 @@ func (q *manyQueues) regulars() {
 	}
 }
 
-// until waits for what takes a short while.
+// until waits up to a minute until left returns "".
 func (q *manyQueues) until(what string, left func() string) {
 	const within = time.Minute
 	text := left()
@@ -232,10 +233,11 @@ func (q *manyQueues) until(what string, left func() string) {
 	}
 }
 
-// dynamic are a replica's dynamic queues.
+// dynamic returns the dynamic queues of a replica.
 func (q *manyQueues) dynamic(r *replica) []yarn.DynamicQueue { return q.state(r).DynamicQueueList() }
 
-// measure compares the replicas, and their contents with those after the first wave.
+// measure compares the replicas with each other, and their contents with those after the first
+// wave.
 func (q *manyQueues) measure() {
 	q.inStep(time.Minute)
 	var same [32]byte
@@ -271,12 +273,13 @@ func (q *manyQueues) measure() {
 	}
 }
 
-// growth is what larger ids need more: each is written with as many bytes as it needs, and the
-// applications of a wave are forgotten in the next one.
+// growth is how many bytes the tables may grow. Ids are encoded with as few bytes as possible, so
+// larger ids need more, and the applications of a wave are forgotten in the next one.
 const growth = 5 * queuesAtOnce
 
-// tables are the records of each table, and the bytes of all. The users' names stay for ever, the last
-// configurations as well, and how many keys there are depends on the time.
+// tables returns the number of records of each table, and the size of all tables in bytes. It
+// leaves out the names, which are never removed, the last configurations, and the table with the
+// keys, whose number depends on the time.
 func tables(st *state.State) (records map[string]int, bytes int) {
 	records = map[string]int{}
 	for _, s := range state.Sections() {
@@ -304,7 +307,7 @@ func (q *manyQueues) namesOfUsers(st *state.State) (n int) {
 	return n
 }
 
-// snapshotOf is the length of a snapshot.
+// snapshotOf returns the size of a snapshot in bytes.
 func (q *manyQueues) snapshotOf(st *state.State) int {
 	var n counter
 	if err := snapshot.Write(&n, snapshot.HeaderOf(st, 1, 1, 1), st); err != nil {

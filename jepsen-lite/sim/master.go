@@ -62,7 +62,7 @@ func (m *master) succeed() {
 	}
 }
 
-// register tries until the attempt is activated; false when it is over.
+// register repeats the call until the AM is registered. It returns false if the attempt is over.
 func (m *master) register() bool {
 	for {
 		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am"}})
@@ -80,8 +80,8 @@ func (m *master) register() bool {
 	}
 }
 
-// over says that the attempt has ended, according to the ledger. A real AM learns this from its
-// client or node.
+// over reports whether the attempt has ended, according to the ledger. A real AM learns this from
+// its client or node.
 func (m *master) over() bool {
 	c := m.l.w.check
 	c.mu.Lock()
@@ -90,7 +90,7 @@ func (m *master) over() bool {
 	return ok && (a.State.Ended() || a.Attempt != m.id.Attempt)
 }
 
-// allocate is the AM's heartbeat; false when the attempt is over.
+// allocate sends the AM's heartbeat. It returns false if the attempt is over.
 func (m *master) allocate() bool {
 	if m.l.demandStopped() && !m.unlabelled { // no node has a label any more
 		m.unlabel()

@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestLateSnapshot: a request to install a snapshot comes a second time, out of a
-// queue or over a connection that its leader has given up. The follower has gone on
-// since: its state must not go back, and its log must keep what it has promised.
+// TestLateSnapshot checks a request to install a snapshot that arrives a second time, from a queue
+// or over a connection that the leader has given up. The follower has continued meanwhile. Its
+// state must not go back, and its log must keep its entries.
 func TestLateSnapshot(t *testing.T) {
 	opt := plainSettings()
 	opt.trailing = 0
@@ -53,8 +53,8 @@ func TestLateSnapshot(t *testing.T) {
 	})
 }
 
-// TestMembers: a fourth replica joins while a node is reserved, is made a voter, and
-// leads; the one that led before is removed. The reservation goes with it all.
+// TestMembers adds a fourth replica while a node is reserved, makes it a voter and then leader, and
+// removes the old leader. The reservation must survive.
 func TestMembers(t *testing.T) {
 	opt := plainSettings()
 	opt.trailing = 0
@@ -102,7 +102,8 @@ func TestMembers(t *testing.T) {
 	})
 }
 
-// TestOperatorsResume: who replaces a disk gives up while there is no majority; in the calm that is done after all.
+// TestOperatorsResume checks that an operator who gives up the replacement of a disk, because there
+// is no majority, completes it in the calm.
 func TestOperatorsResume(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		hurt := s.leader(10 * election)
@@ -125,8 +126,8 @@ func TestOperatorsResume(t *testing.T) {
 	})
 }
 
-// TestDismissedWhileReplaced: one operator removes a replica for good, another gives it a new disk, with which it is
-// let in once more, and removed once more. Both have done what they could.
+// TestDismissedWhileReplaced checks that both operators finish if one removes a replica permanently
+// while the other replaces its disk. The replica is admitted with the new disk and removed again.
 func TestDismissedWhileReplaced(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		lead := s.leader(10 * election)
@@ -148,7 +149,7 @@ func TestDismissedWhileReplaced(t *testing.T) {
 	})
 }
 
-// votes says whether a replica is a voter, as another sees it.
+// votes reports whether a replica is a voter according to the process l.
 func (s *story) votes(l *process, id string) bool {
 	for _, m := range l.cluster.Members() {
 		if m.ID == id {
@@ -158,8 +159,8 @@ func (s *story) votes(l *process, id string) bool {
 	return false
 }
 
-// TestPipelined: entries are sent on before they are answered, as on the real wire;
-// a reservation survives the leader's end.
+// TestPipelined checks that a reservation survives the end of the leader if Raft sends entries
+// before earlier ones are acknowledged, as on the real network.
 func TestPipelined(t *testing.T) {
 	opt := plainSettings()
 	opt.pipelined = true

@@ -25,7 +25,7 @@ const (
 // operation is what an operator does, step by step.
 type operation struct {
 	what string
-	done func() bool // does the next step; true after the last one
+	done func() bool // does the next step; returns true after the last one
 }
 
 // operate runs an operation in the background until it is done. If it runs out of time, it is given
@@ -45,7 +45,7 @@ func (w *world) operate(op operation) {
 	})
 }
 
-// resume starts the operations again that were given up, and says whether there were any.
+// resume restarts the operations that were given up, and reports whether there were any.
 func (w *world) resume() bool {
 	w.mu.Lock()
 	again := w.gaveUp
@@ -89,7 +89,8 @@ func memberOf(all []cluster.Member, id string) (cluster.Member, bool) {
 	return all[i], true
 }
 
-// beside returns a running replica other than r, for a command.
+// beside returns a running replica other than r, to which an operator can send a command; nil if
+// there is none.
 func (w *world) beside(r *replica) *process {
 	for _, o := range w.members() {
 		if l, up := o.now(); o != r && up {
@@ -99,7 +100,7 @@ func (w *world) beside(r *replica) *process {
 	return nil
 }
 
-// voters counts the voters according to the leader.
+// voters counts the voters.
 func voters(all []cluster.Member) int {
 	n := 0
 	for _, m := range all {
@@ -129,13 +130,13 @@ func (w *world) replace(r *replica) {
 	w.operate(operation{"replace " + r.id, func() bool { return w.replaced(r) }})
 }
 
-// replaced does the next step of a replacement; true after the last one.
+// replaced does the next step of a replacement. It returns true after the last one.
 func (w *world) replaced(r *replica) bool {
 	if r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) }) {
 		return true // damaged again: another replacement runs
 	}
 	if err := r.start(); errors.Is(err, errDisk) {
-		return true // hurt again
+		return true // damaged again
 	} else if err != nil {
 		w.check.fail("start on an empty disk: %v", err)
 		return true
@@ -185,7 +186,8 @@ func (w *world) join(l *process, addrs []string) {
 	}
 	w.check.note("%s is not let in: %v", l.r.id, err)
 	if errors.Is(err, &cluster.Refusal{Code: cluster.CodeRemoved}) && l.r.is(func(r *replica) bool { return r.leaving }) {
-		// It was admitted and removed before it learned of either. Its process logs this and stops.
+		// The replica was admitted and removed before it learned of either. A real process logs
+		// this and stops.
 		l.r.set(func(r *replica) { r.out = true })
 		l.r.crash()
 	}
@@ -281,7 +283,7 @@ func (w *world) dismiss(r *replica) {
 	}})
 }
 
-// leads is called for each leadership: S2, and S14 by the votes.
+// leads is called for each leadership. It checks S2, and S14 by the votes.
 func (w *world) leads(l *process, term uint64) {
 	w.check.leads(term, l.r.id)
 	now, before := l.disk.configurations()

@@ -11,40 +11,41 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// network carries Raft's messages and the replicas' calls: copied through bytes,
-// delayed, lost, doubled, reordered, cut between chosen hosts in chosen
-// directions.
+// network transports Raft's messages and the calls between replicas. It copies each message, and
+// delays, loses, doubles and reorders messages. It can be cut between any two hosts in either
+// direction.
 type network struct {
-	pipelined bool // Raft may send on before it is answered
+	pipelined bool // Raft may send entries before earlier ones are acknowledged
 
 	mu       sync.Mutex
 	rng      *rand.Rand
 	hosts    map[string]*host
-	all      weather                     // of every link
-	links    map[[2]string]weather       // of those that have their own
-	cut      map[[2]string]bool          // from, to
+	all      weather                     // of all links without an own weather
+	links    map[[2]string]weather       // of single links, by source and target
+	cut      map[[2]string]bool          // by source and target
 	conns    map[[2]string]chan struct{} // closed when the connection of two hosts is reset
 	patience time.Duration
 	installs int
-	// installed tells of each snapshot sent and what its sender heard.
+	// installed describes each snapshot that was sent and the answer to it.
 	installed []string
-	install   *raft.InstallSnapshotRequest // the last one sent, with its data
+	install   *raft.InstallSnapshotRequest // the last snapshot request, with its data
 	data      []byte
-	votes     func(term uint64, voter, candidate string) // told of each vote that is granted
-	hang      func(msg any) bool                         // messages that stay in the network for ever
-	denied    func(to string, msg any) bool              // messages that are refused at once
+	votes     func(term uint64, voter, candidate string) // called for each granted vote
+	hang      func(msg any) bool                         // selects messages that are never delivered nor answered
+	denied    func(to string, msg any) bool              // selects messages that are refused at once
 	sent      traffic
 }
 
 // traffic counts what happened to messages.
 type traffic struct{ messages, lost, doubled, late, resets int }
 
-// weather is what a link does to messages; "one in" so many, 0 is none.
+// weather says what a link does to messages. loss, double and late are n for "one message in n", 0
+// for none.
 type weather struct {
 	loss, double, late int
-	lateness           time.Duration // at most, of a late one
-	delay, jitter      time.Duration // of every one, beside what a quiet network takes
-	perByte            time.Duration // of a thin pipe
+	lateness           time.Duration // maximum delay of a late message
+	delay, jitter      time.Duration // of each message, in addition to the delay of a quiet network
+	perByte            time.Duration // transmission time
 }
 
 func newNetwork(seed int64) *network {
@@ -57,7 +58,8 @@ const (
 	noteInterval   = 500 * time.Millisecond
 )
 
-// crash takes a process's end away; who watched it and can be reached has proof.
+// crash removes the network end of a process. Hosts that watched the process and can reach it learn
+// that it has ended.
 func (n *network) crash(h *host) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,7 +94,7 @@ func (n *network) sever(from, to string) {
 	n.cut[[2]string{from, to}] = true
 }
 
-// part cuts both directions between two hosts; join is the way back.
+// part cuts both directions between two hosts. join reverses it.
 func (n *network) part(a, b string) {
 	n.sever(a, b)
 	n.sever(b, a)
@@ -105,7 +107,7 @@ func (n *network) join(a, b string) {
 	delete(n.cut, [2]string{b, a})
 }
 
-// heal makes the weather good and every way free.
+// heal ends all cuts and resets the weather.
 func (n *network) heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -114,7 +116,7 @@ func (n *network) heal() {
 	n.all, n.patience, n.hang, n.denied = weather{}, messageTimeout, nil, nil
 }
 
-// deny has some messages refused until the network heals.
+// deny refuses some messages until the network heals.
 func (n *network) deny(some func(to string, msg any) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -149,7 +151,7 @@ func pair(a, b string) [2]string {
 	return [2]string{a, b}
 }
 
-// conn is closed when the connection of two hosts is reset.
+// conn returns a channel that is closed when the connection of two hosts is reset.
 func (n *network) conn(a, b string) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -160,7 +162,7 @@ func (n *network) conn(a, b string) <-chan struct{} {
 	return n.conns[p]
 }
 
-// reset ends all that is under way between two hosts.
+// reset resets the connection of two hosts. Their pending calls fail.
 func (n *network) reset(a, b string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -183,14 +185,14 @@ func (n *network) countInstalls() int {
 	return n.installs
 }
 
-// toldInstalls is what became of the last snapshots sent.
+// toldInstalls describes the last snapshots that were sent.
 func (n *network) toldInstalls(last int) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.installed[max(0, len(n.installed)-last):])
 }
 
-// mostInstalled is the way of a snapshot, and what its sender heard, that came most often.
+// mostInstalled describes the snapshot and answer that occurred most often between two replicas.
 func (n *network) mostInstalled() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -203,21 +205,21 @@ func (n *network) mostInstalled() string {
 	return fmt.Sprintf("%q, %d times", most, times[most])
 }
 
-// counted is what happened to messages so far.
+// counted returns what happened to messages so far.
 func (n *network) counted() traffic {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sent
 }
 
-// fate is what becomes of one message.
+// fate is what happens to one message.
 type fate struct {
 	takes   time.Duration
 	arrives bool
 	twice   bool
 }
 
-// draw decides about one message of some bytes.
+// draw draws the fate of a message of size bytes.
 func (n *network) draw(from, to string, size int) fate {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -247,8 +249,8 @@ func (n *network) draw(from, to string, size int) fate {
 	return f
 }
 
-// travel takes one message's time and says whether it arrives, and whether it
-// will a second time.
+// travel waits for the time that a message takes. It reports whether the message arrives, and
+// whether it arrives a second time.
 func (n *network) travel(from, to *host, size int) (arrives, twice bool) {
 	from.wake()
 	f := n.draw(from.id, to.id, size)
@@ -257,17 +259,17 @@ func (n *network) travel(from, to *host, size int) (arrives, twice bool) {
 	return f.arrives && from.running.Err() == nil && to.running.Err() == nil, f.twice
 }
 
-// helloError is what the other side's hello says, as package peer has it.
+// helloError is a refusal by the other side's hello, like that of package peer.
 type helloError struct{ code, text string }
 
-// Error is code and text.
+// Error returns code and text.
 func (e *helloError) Error() string { return fmt.Sprintf("%s: %s", e.code, e.text) }
 
-// ErrorCode is the stable name.
+// ErrorCode returns the stable code.
 func (e *helloError) ErrorCode() string { return e.code }
 
-// hello is the judgment of the real wire over two ends: Raft flows only inside one
-// cluster that both know, and the product's rules judge both ends.
+// hello decides like the real transport whether two hosts may talk: Raft's messages need a common
+// cluster that both know, and rmd's rules on both sides must admit the other one.
 func (h *host) hello(p *host, kind string) error {
 	_, mine := h.identity()
 	_, theirs := p.identity()
@@ -283,7 +285,8 @@ func (h *host) hello(p *host, kind string) error {
 	return h.lets(p, kind, p.id)
 }
 
-// helloRaft is the judgment over one of Raft's requests: the real wire refuses one in another's name.
+// helloRaft does the same for one of Raft's requests. Like the real transport, it refuses a request
+// in the name of another server.
 func (h *host) helloRaft(p *host, msg any) error {
 	if err := h.hello(p, "raft"); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"rmd/transport/peer"
 )
 
-// two are hosts a and b; b answers calls of method 1 with what it is asked, and
-// Raft's requests for a vote with a grant.
+// two returns hosts a and b. b answers calls of method 1 with the request, and grants all votes.
+// heard returns how many requests b has received.
 func two(t *testing.T) (n *network, a, b *host, heard func() int) {
 	t.Helper()
 	n = newNetwork(1)
@@ -78,7 +78,7 @@ func TestNetCarries(t *testing.T) {
 	})
 }
 
-// TestNetWeather: each kind of weather does what its name says.
+// TestNetWeather checks each kind of weather.
 func TestNetWeather(t *testing.T) {
 	for name, c := range map[string]struct {
 		turn  func(n *network)
@@ -114,8 +114,8 @@ func TestNetWeather(t *testing.T) {
 	}
 }
 
-// TestNetReset: what is under way fails at once, with its outcome unknown; what comes
-// after goes through.
+// TestNetReset checks that after a reset pending calls fail at once with an unknown outcome, and
+// new ones succeed.
 func TestNetReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, a, b, _ := two(t)
@@ -132,8 +132,8 @@ func TestNetReset(t *testing.T) {
 	})
 }
 
-// TestNetHello: nothing from a replica that was removed, or of another cluster, and
-// Raft only between two that know their cluster.
+// TestNetHello checks that a host does not answer a removed replica or another cluster, and that
+// Raft's messages need two hosts that know their cluster.
 func TestNetHello(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare    func(a, b *host)
@@ -162,8 +162,7 @@ func TestNetHello(t *testing.T) {
 	}
 }
 
-// TestNetFrozen: a host that stands still neither takes nor gives; afterwards all
-// goes on.
+// TestNetFrozen checks that a frozen host receives nothing, and continues afterwards.
 func TestNetFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, a, b, heard := two(t)
@@ -181,8 +180,8 @@ func TestNetFrozen(t *testing.T) {
 	})
 }
 
-// TestClock: a step is kept, drift grows with time, and a correction of both starts
-// from where the clock stands.
+// TestClock checks that a step lasts, that drift grows with time, and that a later change starts
+// from the time that the clock shows.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &replica{}
@@ -207,8 +206,8 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestOwner: a mark goes to every goroutine that a marked one starts, and to no
-// other.
+// TestOwner checks that every goroutine that a marked goroutine starts has its mark, and no other
+// one.
 func TestOwner(t *testing.T) {
 	l := &process{}
 	seen := make(chan *process, 1)
@@ -232,8 +231,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestNetPipeline: requests of a pipeline arrive in the order in which they were
-// sent, more than one under way; a lost one ends it.
+// TestNetPipeline checks that the requests of a pipeline arrive in order, that several are under
+// way at a time, and that a lost one ends the pipeline.
 func TestNetPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(1)

@@ -8,10 +8,10 @@ import (
 	"unsafe"
 )
 
-// owner is the mark that all goroutines of one simulated process carry, so that
-// what is global in a real process (points, metrics) can be told apart here. It is
-// a profiler's label: the runtime hands it down to every goroutine that a marked
-// one starts. The network marks those that serve a request as the server's.
+// owner is the mark of all goroutines of one simulated process. It tells processes apart where a
+// real process has global state (failpoints, metrics). It is a profiler label: the runtime passes
+// it on to every goroutine that a marked goroutine starts. The network marks goroutines that serve
+// a request with the owner of the serving host.
 type owner struct{ ctx context.Context }
 
 // owners maps a mark to its process.
@@ -20,7 +20,7 @@ var owners sync.Map // unsafe.Pointer to *process
 //go:linkname profLabel runtime/pprof.runtime_getProfLabel
 func profLabel() unsafe.Pointer
 
-// mark makes a process's mark and gives it to the calling goroutine.
+// mark creates the mark of a process and marks the calling goroutine.
 func mark(l *process, name string) owner {
 	o := owner{pprof.WithLabels(context.Background(), pprof.Labels("replica", name))}
 	o.own()
@@ -35,7 +35,7 @@ func (o owner) own() {
 	}
 }
 
-// forget ends the use of a mark.
+// forget removes a mark from owners.
 func (o owner) forget() {
 	done := make(chan struct{})
 	go func() {
@@ -46,8 +46,8 @@ func (o owner) forget() {
 	<-done
 }
 
-// current is the process that the calling goroutine belongs to, nil for none: the
-// load, the faults and the checker are nobody's.
+// current returns the process of the calling goroutine, or nil for goroutines of the load, the
+// faults and the checker.
 func current() *process {
 	p := profLabel()
 	if p == nil {
@@ -60,14 +60,14 @@ func current() *process {
 	return l.(*process)
 }
 
-// commandMax is how long a command is waited for: longer than the product's own
-// limits, and not for ever, since a disk that hangs keeps a snapshot for as long.
+// commandMax is how long an operator waits for a command. It is longer than rmd's own limits. It is
+// finite, because a command such as a snapshot takes as long as the disk hangs.
 const commandMax = 30 * time.Second
 
-// snapshot has a process take one, as its operator would.
+// snapshot makes a process take a snapshot, as its operator would.
 func (l *process) snapshot() error { return l.within(l.cluster.Snapshot) }
 
-// within runs a command in a process, as its admin port would.
+// within runs a command in a process, as its admin port would. It returns errLost after commandMax.
 func (l *process) within(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

@@ -8,12 +8,11 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// pipelineMax is how many requests may be under way, as in the library's own
-// transport.
+// pipelineMax is how many requests may be under way, as in the library's own transport.
 const pipelineMax = 2
 
-// pipeline sends requests to append without waiting for the answers; they go and
-// come back in order, as on one connection. What is lost ends it.
+// pipeline sends AppendEntries requests without waiting for answers. Requests and answers stay in
+// order, as on one connection. A lost message ends the pipeline.
 type pipeline struct {
 	h      *host
 	to     string
@@ -68,7 +67,7 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 		return nil, err
 	}
 	a := &appending{q: q, start: time.Now(), args: args, resp: resp, answer: make(chan raft.RPCResponse, 1), over: make(chan struct{})}
-	select { // first: a pipeline that has ended has room still
+	select { // a closed pipeline may still have room in p.sent
 	case <-p.stop:
 		return nil, raft.ErrPipelineShutdown
 	default:
@@ -94,7 +93,7 @@ func (p *pipeline) Close() error {
 
 var errClosed = errors.New("the pipeline is closed")
 
-// send carries requests over, one behind the other.
+// send transports the requests in order.
 func (p *pipeline) send() {
 	for {
 		var a *appending
@@ -140,7 +139,7 @@ func (p *pipeline) deliver(a *appending) error {
 	}
 }
 
-// receive carries answers back in order.
+// receive transports the answers in order.
 func (p *pipeline) receive() {
 	for {
 		var a *appending
@@ -153,7 +152,7 @@ func (p *pipeline) receive() {
 		}
 		if a.err == nil {
 			a.err = p.await(a)
-		} else if errors.Is(a.err, errLost) { // nobody tells the sender
+		} else if errors.Is(a.err, errLost) { // the sender notices a lost request only by its timeout
 			p.pause(messageTimeout)
 		}
 		close(a.over)

@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// What callers are told of containers that are to end for others, and what becomes of it.
+// The settings of preemption, and the checks of its warnings.
 
-// preemptionOf sets the keys of preemption. Its waits are short: a run has minutes.
+// preemptionOf sets the properties of preemption. The waits are short, because a run takes minutes.
 func (w *world) preemptionOf(queues []queue, set func(k, v string)) {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	set("yarn.resourcemanager.scheduler.monitor.enable", "true")
@@ -41,15 +41,16 @@ func (w *world) preemptionOf(queues []queue, set func(k, v string)) {
 	set(balance+"max-wait-before-kill", "3000")
 }
 
-// toldWarning is a warning of which an AM was told since it registered last.
+// toldWarning is a warning that an AM has received since it registered last.
 type toldWarning struct {
-	attempt  yarn.AttemptID // that was told
-	again    int            // how often it had registered again
+	attempt  yarn.AttemptID // the attempt that received it
+	again    int            // how often the attempt had registered again
 	of       yarn.ContainerID
 	deadline int64
 }
 
-// ackedWarnings holds that each warning of which an AM is told is in the log, and is told once: S19.
+// ackedWarnings checks that each warning in an answer is in the log, and that an AM receives it
+// once (S19).
 func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.AllocateReply) {
 	for _, p := range r.Preempted {
 		if k, ok := c.ledger.ContainerByRef(refOf(p.Container)); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
@@ -58,7 +59,7 @@ func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.Allocate
 		c.counts.told++
 		w := toldWarning{in.Attempt, c.acks.again[in.Attempt], p.Container, p.DeadlineMillis}
 		if slices.Contains(c.acks.told[w], r.Response) {
-			continue // the same answer, repeated
+			continue // the same answer again
 		}
 		c.acks.told[w] = append(c.acks.told[w], r.Response)
 		if n := c.ledger.Warned(p.Container, p.DeadlineMillis); len(c.acks.told[w]) > n {
@@ -67,7 +68,7 @@ func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.Allocate
 	}
 }
 
-// ackedMove notes the queue that a submission is in, once an answer has told of a move.
+// ackedMove records the queue of an application after a move was acknowledged.
 func (c *checker) ackedMove(in *input.MoveApplication) {
 	if s, ok := c.acks.submitted[in.ID]; ok {
 		s.queue = "root." + in.Queue
@@ -75,11 +76,11 @@ func (c *checker) ackedMove(in *input.MoveApplication) {
 	}
 }
 
-// overdue is how long after its deadline a warning may stand in the calm: it is judged in the next
-// round.
+// overdue is how long after its deadline a warning may remain in the calm. The next preemption
+// round executes or withdraws it.
 const overdue = 30 * time.Second
 
-// overdue holds that no warning stands for ever: L6.
+// overdue checks that no warning remains long after its deadline (L6).
 func (c *checker) overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"rmd/internal/sleep"
 )
 
-// readers is how many clients only read.
+// readers is the number of clients that only read.
 const readers = 2
 
-// reader reads at one replica after another: one read must show everything that was
-// shown to anybody before it began, the next one only what this reader has seen.
+// reader reads from changing replicas. A linearizable read must return everything that any client
+// has seen before it began; a stale read only what this reader has seen.
 func (l *load) reader(c *caller) {
 	session := uint64(0)
 	for sleep.For(l.ctx, time.Duration(300+c.rng.Intn(1500))*time.Millisecond) {
@@ -26,15 +26,15 @@ func (l *load) reader(c *caller) {
 	}
 }
 
-// read is a linearizable read, as the ports of a replica do it: an index from the
-// leader, and the state here once it has that. It returns the index it saw, 0 for a
-// read that failed.
+// read makes a linearizable read as the ports of a replica do: it asks the leader for an index and
+// waits until this replica has applied it. It returns the index of the state, or 0 if the read
+// failed.
 func (c *caller) read(ctx context.Context) uint64 {
 	floor := c.w.check.shown()
 	return c.readAt(ctx, readLinear, floor, func(ctx context.Context, l *process) (uint64, error) { return l.cluster.ReadIndex(ctx) })
 }
 
-// readStale reads what is here, not older than what the session has seen.
+// readStale reads the state of a replica as soon as it is not older than what the session has seen.
 func (c *caller) readStale(ctx context.Context, session uint64) uint64 {
 	return c.readAt(ctx, readStale, session, func(context.Context, *process) (uint64, error) { return session, nil })
 }

@@ -17,39 +17,39 @@ import (
 	"rmd/jepsen-lite/report"
 )
 
-// recordMax bounds the lines that a run keeps for its report.
+// recordMax limits the lines that a run keeps for its report.
 const recordMax = 400_000
 
-// record keeps a line of the history. The lock is held.
+// record appends a line to the history. The caller holds the lock.
 func (c *checker) record(l history.Line) {
 	if len(c.lines) < recordMax {
 		c.lines = append(c.lines, l)
 	}
 }
 
-// ns is the time of the run.
+// ns returns the virtual time since the start of the run, in nanoseconds.
 func (c *checker) ns() int64 { return int64(time.Since(c.begin)) + 1 }
 
-// replicaLine is a line of a replica's stream.
+// replicaLine returns a line for the history of a replica.
 func (c *checker) replicaLine(id string, kind history.ReplicaKind) *history.Replica {
 	return &history.Replica{ID: id, Incarnation: c.lives[id], Kind: kind, NS: c.ns()}
 }
 
-// fault tells that something is done to the cluster.
+// fault records that a fault begins.
 func (c *checker) fault(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.record(&history.Fault{Kind: kind, When: history.Once, NS: c.ns()})
 }
 
-// mark tells of a moment of the run.
+// mark records a moment of the run.
 func (c *checker) mark(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.record(&history.Mark{Name: name, NS: c.ns()})
 }
 
-// stopped tells of a process's end; code is 0 for one that was killed.
+// stopped records the end of a process. code is 0 if it was killed.
 func (c *checker) stopped(id string, code int, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *checker) stopped(id string, code int, text string) {
 	c.record(l)
 }
 
-// membersOf are the names of a membership's voters and others.
+// membersOf returns the names of a membership's voters and non-voters.
 func membersOf(conf raft.Configuration) (voters, others []string) {
 	for _, s := range conf.Servers {
 		id, _, _ := strings.Cut(string(s.ID), ".")
@@ -73,7 +73,7 @@ func membersOf(conf raft.Configuration) (voters, others []string) {
 	return voters, others
 }
 
-// keep writes what is known of a failing seed: its history as text and by line, and
+// keep writes the results of a failing seed to files: its history as text and as JSON lines, and
 // the page.
 func (r Result) keep(t testing.TB, out string) {
 	dir := filepath.Join(out, fmt.Sprint(r.Seed))
@@ -118,7 +118,7 @@ func (r Result) keepPage(path string) error {
 		Again: fmt.Sprintf("make sim SEED=%d", r.Seed), History: history.Of(r.lines...), Verdict: r.verdict()})
 }
 
-// verdict is what the run itself found, for the page.
+// verdict returns the violations that the run itself found, for the page.
 func (r Result) verdict() *check.Verdict {
 	v := &check.Verdict{}
 	for _, id := range append(slices.Clone(check.IDs), "") {
@@ -143,8 +143,8 @@ func (r Result) verdict() *check.Verdict {
 	return v
 }
 
-// judge has the other checker look at a run: by the replicas' streams and the log
-// alone, after the run is over.
+// judge lets package check judge the run afterwards, from the replicas' histories and the log
+// alone.
 func (r *Result) judge() error {
 	opt := check.DefaultOptions()
 	opt.Exact, opt.Autopilot, opt.Election = true, true, election

@@ -10,7 +10,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// TestKeep: a failing seed leaves its history as text, by line and as a page.
+// TestKeep checks that a failing seed leaves its history as text and as JSON lines, and a page.
 func TestKeep(t *testing.T) {
 	opt := DefaultOptions()
 	opt.Faults = 10 * time.Second
@@ -32,8 +32,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestSummary: what failed is counted under its invariant, and the report says how to
-// see it again.
+// TestSummary checks that the report counts a violation under its invariant and says how to run the
+// seed again.
 func TestSummary(t *testing.T) {
 	s := NewSummary()
 	s.Add(Result{Seed: 3, Virtual: time.Hour, Real: time.Minute})
@@ -50,7 +50,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestProfile: names of kinds and groups choose; others are refused.
+// TestProfile checks that a profile selects kinds and groups by name and refuses unknown names.
 func TestProfile(t *testing.T) {
 	for p, want := range map[Profile]int{"all": len(kinds()), "calm": 0, "clock": 2, "kill,disk": 13, "bit-rot": 1} {
 		n := 0

@@ -26,7 +26,7 @@ type replica struct {
 	w  *world
 	id string
 
-	mu       sync.Mutex // held only briefly: a goroutine that waits for it stops the bubble's clock
+	mu       sync.Mutex // held only briefly: a goroutine that waits for it stops virtual time
 	disk     *disk
 	clock    clock
 	level    uint32 // the feature level of the program that runs here
@@ -93,7 +93,7 @@ const (
 	lease     = 400 * time.Millisecond
 )
 
-// errDisk says that a replica rightly does not start on its disk.
+// errDisk means that a replica rightly does not start on its disk.
 var errDisk = errors.New("it refuses its disk")
 
 // start starts a process on the disk. errDisk is the expected result on a damaged one.
@@ -146,7 +146,7 @@ func (r *replica) start() error {
 // disk.
 const endMax = 10 * time.Minute
 
-// over waits until a process has ended; false if it does not.
+// over waits until a process has ended. It returns false if the process does not end.
 func over(ended <-chan struct{}) bool {
 	if ended == nil {
 		return true
@@ -161,7 +161,7 @@ func over(ended <-chan struct{}) bool {
 	}
 }
 
-// open starts the replica and lets it run.
+// open starts the process.
 func (l *process) open() error {
 	r := l.r
 	l.owner = mark(l, r.id)
@@ -278,7 +278,7 @@ const (
 	diskPlenty  = 1 << 40
 )
 
-// space is what the file system says is free.
+// space returns the free bytes that the file system reports.
 func (d *disk) space(string) (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -299,7 +299,7 @@ const (
 	containerExpiry = 20 * time.Second
 )
 
-// keyRoll is how often a leader makes new master keys.
+// keyRoll is how often a leader creates new master keys.
 const keyRoll = time.Minute
 
 // crash kills the process. Its disk keeps what was written, and its connections are reset. It
@@ -342,7 +342,8 @@ type observed struct {
 	l *process
 }
 
-// alive says that the process has not been killed. What a dead process still does has no effect.
+// alive reports whether the process has not been killed. What a dead process still does has no
+// effect.
 func (l *process) alive() bool { return l.ctx.Err() == nil }
 
 // Apply implements raft.FSM.

@@ -13,34 +13,34 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// Options are what a run is told from outside; the seed draws the rest.
+// Options are the settings of a run that the seed does not determine.
 type Options struct {
-	// Profile says which faults there may be.
+	// Profile says which faults may occur.
 	Profile Profile
 	// Faults is how long faults are injected, in virtual time.
 	Faults time.Duration
-	// Out is the folder where a failing seed leaves its history; empty: nowhere.
+	// Out is the folder for the history of a failing seed; empty for none.
 	Out string
-	// Judge has package check look at the run too.
+	// Judge lets package check judge the run too.
 	Judge bool
 }
 
-// DefaultOptions returns every fault for ten minutes.
+// DefaultOptions returns options with all faults for ten minutes.
 func DefaultOptions() Options { return Options{Profile: "all", Faults: 10 * time.Minute} }
 
-// Result is what one seed came to.
+// Result is the result of one seed.
 type Result struct {
 	Seed       int64
-	Script     script.Script // what the seed means
+	Script     script.Script // the script that the seed stands for
 	Violations []string
-	History    string // of a failing seed
+	History    string // only of a failing seed
 	Settings   string
-	Virtual    time.Duration // of cluster time
+	Virtual    time.Duration // virtual time of the run
 	Real       time.Duration
 
 	trace    trace
-	brokeAt  time.Duration // the first violation, from the beginning
-	began    time.Duration // the faults, from the beginning
+	brokeAt  time.Duration // time of the first violation, since the start
+	began    time.Duration // start of the faults, since the start
 	played   []script.Played
 	lines    []history.Line
 	counts   counts
@@ -50,15 +50,15 @@ type Result struct {
 	hits     map[failpoint.Name]int
 	net      traffic
 	installs int
-	restarts int           // of raft in place
-	leader   time.Duration // L1: from the calm to a leader
-	step     time.Duration // L2: from the calm to all in step
+	restarts int           // restarts of raft in place
+	leader   time.Duration // L1: time from the calm to a leader
+	step     time.Duration // L2: time from the calm until all replicas are in step
 
-	undecided int // judgments of package check that came to no end
+	undecided int // checks of package check without a result
 }
 
-// Run runs one seed: a cluster under load and faults, then the calm in which all
-// work must end.
+// Run runs one seed: a cluster under load and faults, and then the calm, in which all work must
+// end.
 func Run(t *testing.T, seed int64, opt Options) (res Result) {
 	res = Play(t, Draw(seed, opt))
 	if opt.Judge {
@@ -72,12 +72,12 @@ func Run(t *testing.T, seed int64, opt Options) (res Result) {
 	return res
 }
 
-// garbage lets memory grow: a run is short, and collecting costs a third of it. What a
-// run holds is bounded, so its memory is.
+// garbage is the GC percentage. Garbage collection costs a third of a run's time, and a run needs a
+// bounded amount of memory.
 const garbage = 400
 
-// profileRate is how many bytes are allocated between two samples of a profile of
-// memory, which a test binary takes whether or not anybody asks for one.
+// profileRate is the number of allocated bytes between two samples of the memory profile. A test
+// binary takes these samples even if no profile is requested.
 const profileRate = 64 << 20
 
 func init() {
@@ -85,14 +85,14 @@ func init() {
 	runtime.MemProfileRate = profileRate
 }
 
-// More of these than any minute of faults needs.
+// Limits per minute, above what any minute of faults needs.
 const (
 	installsMax = 60
 	restartsMax = 12
 	termsMax    = 300
 )
 
-// bounded holds that nothing was repeated without end: L4.
+// bounded checks that nothing was repeated without end (L4).
 func (w *world) bounded(minutes int, res *Result) {
 	w.mu.Lock()
 	for _, r := range w.rs {
@@ -134,7 +134,7 @@ func play(t *testing.T, s script.Script) Result {
 	return res
 }
 
-// tally fills in what is known at the end.
+// tally fills in the results at the end.
 func (w *world) tally(res *Result, d *driver) {
 	if w.check.broken() {
 		res.History = w.check.told(2 * historyMax)
@@ -150,9 +150,9 @@ func (w *world) tally(res *Result, d *driver) {
 	res.kinds, res.played, res.net = d.done, d.played, w.net.counted()
 }
 
-// drawSettings draws the cluster. Pipelines are not drawn: when the guard ends a
-// goroutine of raft that sends, the library leaves the one that reads the answers
-// behind, which a process that has ended does not notice and a bubble does.
+// drawSettings draws the cluster's settings. It never draws pipelines: when the guard ends the
+// goroutine of raft that sends, the goroutine of the library that reads the answers remains. A real
+// process that ends does not notice it, but a synctest bubble does.
 func drawSettings(rng *rand.Rand) settings {
 	pick := func(list ...uint64) uint64 { return list[rng.Intn(len(list))] }
 	opt := settings{replicas: 3, eager: rng.Intn(2) == 0, dominant: rng.Intn(2) == 0, inFlight: 1 + rng.Intn(2),

@@ -14,15 +14,15 @@ import (
 	"rmd/yarn"
 )
 
-// story plays one scheduling scenario on a simulated cluster: every input is made by hand, and
-// passes run with heartbeats alone.
+// story plays one scheduling scenario on a simulated cluster. The test makes every input itself,
+// and only heartbeats run passes.
 type story struct {
 	*world
 	apps map[string]yarn.ApplicationID
 	resp map[string]int32
 }
 
-// tell runs a story in a bubble.
+// tellStory runs a story in a bubble.
 func tellStory(t *testing.T, opt settings, f func(s *story)) {
 	bubble(t, func(t *testing.T) {
 		s := &story{world: newWorld(t, 1, opt), apps: map[string]yarn.ApplicationID{}, resp: map[string]int32{}}
@@ -55,12 +55,13 @@ func (s *story) beat(names ...string) *input.NodeHeartbeatReply {
 	var r *input.NodeHeartbeatReply
 	for _, n := range names {
 		r = s.do(&input.NodeHeartbeat{ID: node(n)}).(*input.NodeHeartbeatReply)
-		time.Sleep(50 * time.Millisecond) // one that only counts is answered before its entry is committed
+		time.Sleep(50 * time.Millisecond) // an idle heartbeat is answered before its entry is committed
 	}
 	return r
 }
 
-// submit submits an application; with am its AM runs on a node, else it is unmanaged.
+// submit submits an application and registers its AM. If am is not 0, an AM of am GiB runs on the
+// node on; otherwise the application is unmanaged.
 func (s *story) submit(name, queue string, am int64, on string) {
 	in := &input.SubmitApplication{Name: name, User: "u-" + name, Queue: queue, Unmanaged: am == 0, AM: yarn.NewResource(am*gib, 1), MaxAttempts: 2}
 	id := s.do(in).(*input.SubmitApplicationReply).ID
@@ -74,7 +75,7 @@ func (s *story) submit(name, queue string, am int64, on string) {
 	s.do(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id, Attempt: 1}})
 }
 
-// ask asks for any host; count 0 takes the ask back.
+// ask asks for count containers of size GiB on any node. Count 0 cancels the ask.
 func (s *story) ask(app string, priority int32, count, size int64) {
 	s.allocate(app, input.Ask{Key: yarn.SchedulerKey{Priority: priority}, Name: yarn.Any, Count: count, Size: yarn.NewResource(size*gib, 1), Relax: true})
 }
@@ -85,21 +86,21 @@ func (s *story) allocate(app string, asks ...input.Ask) *input.AllocateReply {
 	return r
 }
 
-// complete ends a container by its number, on its node, once its AM has been told of it.
+// complete ends a container on its node. The AM calls first, so that it knows the container.
 func (s *story) complete(app string, number uint64, on string) {
 	s.allocate(app)
 	id := yarn.ContainerID{App: s.apps[app], Attempt: 1, Number: number}
 	s.do(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
 }
 
-// state is a replica's committed state.
+// state returns the committed state of a replica.
 func (s *story) state(r *replica) *state.State {
 	l, _ := r.now()
 	st, _ := l.machine.Fork()
 	return st
 }
 
-// reservations shows what a state holds.
+// reservations describes the reservations of a replica's state.
 func (s *story) reservations(r *replica) string {
 	var out []string
 	st := s.state(r)
@@ -120,7 +121,7 @@ func (s *story) want(what, got, want string) {
 	}
 }
 
-// containers is the numbers of an application's live containers.
+// containers describes the live containers of an application.
 func (s *story) containers(r *replica, app string) string {
 	var out []string
 	st := s.state(r)
@@ -134,7 +135,7 @@ func (s *story) containers(r *replica, app string) string {
 	return fmt.Sprint(out)
 }
 
-// nine is scenario 9 up to the reservation: 4G of app2 on n1.
+// nine plays scenario 9 up to the reservation: 4 GiB for app2 on n1.
 func (s *story) nine() {
 	s.addNodes(8, "n1", "n2")
 	s.submit("app1", "a", 1, "n1")
@@ -144,14 +145,14 @@ func (s *story) nine() {
 	s.beat("n1", "n1")
 }
 
-// killLeader ends the leader and waits for another.
+// killLeader kills the leader and waits for another one.
 func (s *story) killLeader() (old, now *replica) {
 	old = s.leader(10 * election)
 	old.crash()
 	return old, s.leader(10*election, old)
 }
 
-// TestStory72: the leader is killed while a reservation is held.
+// TestStory72 kills the leader while a reservation is held.
 func TestStory72(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.nine()
@@ -178,8 +179,8 @@ func TestStory72(t *testing.T) {
 	})
 }
 
-// TestStory73: the leader is killed between computing a fulfillment and its commit:
-// before the entry has left it, and after the others have it.
+// TestStory73 kills the leader after it has planned a fulfillment and before it is committed: once
+// before the entry leaves the leader, and once after the other replicas have it.
 func TestStory73(t *testing.T) {
 	for _, reached := range []bool{false, true} {
 		t.Run(fmt.Sprintf("others have the entry %v", reached), func(t *testing.T) {
@@ -196,8 +197,9 @@ func TestStory73(t *testing.T) {
 							old.crash()
 							return
 						}
-						// They hear it, it does not hear them. What is under way is given up soon,
-						// so that the entry is sent before its lease ends.
+						// The others receive the leader's messages, but not the reverse. Pending
+						// requests end soon, so that the leader sends the entry before its lease
+						// ends.
 						s.net.impatient(100 * time.Millisecond)
 						s.net.isolate(old.id, true, false)
 						go func() {
@@ -224,7 +226,7 @@ func TestStory73(t *testing.T) {
 					s.want("app2", s.containers(now, "app2"), "[#1 on n1]")
 					s.want("app1", s.containers(now, "app1"), "[#1 on n1 #2 on n1]")
 				}
-				s.complete("app1", 2, "n1") // the node repeats what it was not told is known
+				s.complete("app1", 2, "n1") // the node repeats a report that was not acknowledged
 				s.beat("n1")
 				s.want("reservations afterwards", s.reservations(now), "[]")
 				s.want("app2 afterwards", s.containers(now, "app2"), "[#1 on n1 #2 on n1]")
@@ -241,9 +243,9 @@ func fulfills(entry []byte) bool {
 	return err == nil && slices.ContainsFunc(b.Events, func(e event.Event) bool { _, ok := e.(*event.ReservationFulfilled); return ok })
 }
 
-// TestStory74: a snapshot is taken while three nodes are reserved, the log is cut, a
-// follower is restored from it and made leader. The same inputs are told to a
-// cluster that nothing happens to; both must decide alike.
+// TestStory74 takes a snapshot while three nodes are reserved, truncates the log, restores a
+// follower from the snapshot and makes it leader. An undisturbed cluster gets the same inputs, and
+// both clusters must decide alike.
 func TestStory74(t *testing.T) {
 	var runs [2][]string
 	for i, disturbed := range []bool{false, true} {
@@ -296,7 +298,7 @@ func (s *story) seventyFour(disturbed bool) []string {
 	return s.decisions(mark)
 }
 
-// restoreAndLead brings a replica back that needs a snapshot, and makes it leader.
+// restoreAndLead starts a replica that needs a snapshot, and makes it leader.
 func (s *story) restoreAndLead(behind *replica) {
 	l, _ := s.leader(10 * election).now()
 	if err := l.snapshot(); err != nil {
@@ -316,7 +318,7 @@ func (s *story) restoreAndLead(behind *replica) {
 	}
 }
 
-// hand makes a replica leader. A transfer may time out: then it is tried again.
+// hand makes a replica leader. It repeats transfers that time out.
 func (s *story) hand(to *replica) {
 	l, _ := to.now()
 	var err error
@@ -330,7 +332,7 @@ func (s *story) hand(to *replica) {
 	s.t.Errorf("leadership does not go to %s: %v", to.id, err)
 }
 
-// decisions are the events after an index, without the clock.
+// decisions returns the events after an index, except those of the clock.
 func (s *story) decisions(after uint64) []string {
 	l, _ := s.leader(10 * election).now()
 	entries, _, _, err := l.cluster.Entries(after+1, 1000)
@@ -352,9 +354,8 @@ func (s *story) decisions(after uint64) []string {
 	return out
 }
 
-// TestStory75: an exchange is one entry. No replica ever shows a state in which the
-// application has neither the reservation nor the container that it was given up
-// for.
+// TestStory75 checks that an exchange is one entry. No replica may have a state in which the
+// application has neither the reservation nor the container for which it was exchanged.
 func TestStory75(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n0", "n1", "n2")
@@ -413,8 +414,8 @@ func TestStory75(t *testing.T) {
 	})
 }
 
-// TestFence: a batch that its leader appends only after leadership was lost and won
-// again, with another leader's entries in between, has no effect anywhere.
+// TestFence checks that a batch has no effect if its leader appends it only after it has lost and
+// regained leadership, with entries of another leader in between.
 func TestFence(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n1", "n2")

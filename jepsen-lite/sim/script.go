@@ -10,7 +10,7 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// Draw writes out what a seed means: the cluster and every fault with its time.
+// Draw returns the script that a seed stands for: the cluster and every fault with its time.
 func Draw(seed int64, opt Options) script.Script {
 	rng := rand.New(rand.NewSource(seed))
 	s := script.Script{Seed: seed, Schedule: seed, Cluster: written(drawSettings(rng)),
@@ -40,8 +40,8 @@ func Draw(seed int64, opt Options) script.Script {
 	return s
 }
 
-// drawKinds draws which kinds a seed has and how heavy each is, so that rare ones are
-// not drowned; heavy ones are there several times.
+// drawKinds draws which kinds of faults a seed has, and their weights, so that each kind dominates
+// in some seeds. A kind with a large weight occurs several times in the result.
 func drawKinds(rng *rand.Rand, p Profile) []string {
 	var all, drawn []string
 	for _, k := range kinds() {
@@ -61,7 +61,7 @@ func drawKinds(rng *rand.Rand, p Profile) []string {
 	return drawn
 }
 
-// written are settings as a script has them.
+// written converts settings to their form in a script.
 func written(o settings) script.Cluster {
 	c := script.Cluster{Replicas: o.replicas, Eager: o.eager, Dominant: o.dominant, InFlight: o.inFlight, SnapshotAfter: o.snapshotAfter,
 		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath, Preempt: o.preempt, Selector: o.selector, Ranked: o.ranked, Users: o.users, Managed: o.managed, Backfill: o.backfill}
@@ -71,7 +71,7 @@ func written(o settings) script.Cluster {
 	return c
 }
 
-// read is the way back.
+// read is the inverse of written.
 func read(c script.Cluster) settings {
 	o := settings{replicas: c.Replicas, eager: c.Eager, dominant: c.Dominant, inFlight: c.InFlight, snapshotAfter: c.SnapshotAfter,
 		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath, preempt: c.Preempt, selector: c.Selector, ranked: c.Ranked, users: c.Users, managed: c.Managed, backfill: c.Backfill}
@@ -81,7 +81,7 @@ func read(c script.Cluster) settings {
 	return o
 }
 
-// Check refuses a script that this build cannot play.
+// Check returns an error if this build cannot play the script.
 func Check(s script.Script) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -103,8 +103,8 @@ func kindOf(name string) (kind, bool) {
 	return all[i], true
 }
 
-// Play runs a script: a cluster under load and faults, then the calm in which all
-// work must end.
+// Play runs a script: a cluster under load and faults, and then the calm, in which all work must
+// end.
 func Play(t *testing.T, s script.Script) (res Result) {
 	listen()
 	if err := Check(s); err != nil {
@@ -116,13 +116,13 @@ func Play(t *testing.T, s script.Script) (res Result) {
 	return res
 }
 
-// Outcome is a result as it is told to a host.
+// Outcome returns the result in the form for the host of an exact run.
 func (r Result) Outcome() script.Outcome {
 	return script.Outcome{Script: r.Script, Violations: r.Violations, BrokeAt: script.Duration(r.brokeAt), Began: script.Duration(r.began), Virtual: script.Duration(r.Virtual),
 		Trace: r.trace.String(), Steps: r.trace.steps, Played: r.played, History: r.History, Acked: r.counts.acked}
 }
 
-// play does the steps of a script, each after its time.
+// play executes the steps of a script, each at its time.
 func (d *driver) play(s script.Script) {
 	begin := time.Now()
 	d.began = begin
@@ -139,7 +139,7 @@ func (d *driver) play(s script.Script) {
 	d.until(end)
 }
 
-// do is one step; what it draws, it draws from its own number.
+// do executes one step. All random numbers of the step come from f.Draw.
 func (d *driver) do(f script.Fault) {
 	d.rng = rand.New(rand.NewSource(f.Draw))
 	if f.Kind == script.Heal {
@@ -147,14 +147,14 @@ func (d *driver) do(f script.Fault) {
 		d.w.heal()
 		return
 	}
-	k, _ := kindOf(f.Kind) // Check has looked
+	k, _ := kindOf(f.Kind) // Check has verified the kind
 	d.done[k.name]++
 	d.w.check.fault(k.name)
 	k.do(d)
 }
 
-// until waits; false when something was violated meanwhile. A cluster whose AMs lock one
-// another up would see none of the faults to come do anything.
+// until waits until a time. It returns false after a violation. It ends gridlocks, because in a
+// gridlock the remaining faults would have no effect.
 func (d *driver) until(at time.Time) bool {
 	for !d.w.check.broken() {
 		left := time.Until(at)

@@ -14,12 +14,12 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// outcomeMark begins the line that a host looks for.
+// outcomeMark is the prefix of the line that the host looks for.
 const outcomeMark = "outcome "
 
-// TestScript plays the script that RMD_SIM_SCRIPT names or holds. With
-// RMD_SIM_TELL=draw it only writes out what a seed means, with RMD_SIM_TELL=outcome it
-// tells what the run came to: this is how a host of exact runs asks.
+// TestScript plays the script that RMD_SIM_SCRIPT names or contains. With RMD_SIM_TELL=outcome it
+// prints the outcome for the host of an exact run. With RMD_SIM_TELL=draw it only prints the script
+// that the seed stands for.
 func TestScript(t *testing.T) {
 	tell := func(v any) {
 		b, err := json.Marshal(v)
@@ -63,11 +63,10 @@ func scriptOf(t *testing.T, text string) script.Script {
 	return s
 }
 
-// plays is how often a script of the corpus is played: natively each time is another
-// schedule.
+// plays is how often TestCorpus plays a script. In a native run, each play has another schedule.
 const plays = 4
 
-// TestCorpus plays every script that once found something: none does any more.
+// TestCorpus plays every script that once found a bug. None of them may find a violation now.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("../corpus/*.json")
 	if err != nil || len(files) == 0 {
@@ -93,8 +92,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestDraw holds that a seed means one script, that it survives being written and
-// read, and that no setting of the cluster is left out of it.
+// TestDraw checks that a seed always gives the same script, that a script survives encoding, and
+// that a script has all settings of the cluster.
 func TestDraw(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range int64(200) {
@@ -128,7 +127,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// allKinds are all kinds of steps.
+// allKinds returns all kinds of steps.
 func allKinds() []string {
 	out := []string{script.Heal}
 	for _, k := range kinds() {
@@ -137,7 +136,7 @@ func allKinds() []string {
 	return out
 }
 
-// TestPlayed holds that a script is played step by step, at its times.
+// TestPlayed checks that a script is played step by step, at its times.
 func TestPlayed(t *testing.T) {
 	s := Draw(1, Options{Profile: "calm"})
 	second := script.Duration(time.Second)

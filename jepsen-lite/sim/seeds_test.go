@@ -15,14 +15,13 @@ import (
 	"time"
 )
 
-// defaultSeeds is how many seeds run without RMD_SIM_SEEDS, each with faults for
-// defaultFaults.
+// defaultSeeds is how many seeds run without RMD_SIM_SEEDS, each with faults for defaultFaults.
 const (
 	defaultSeeds  = 10
 	defaultFaults = time.Minute
 )
 
-// seeds are those to run, and what they are told.
+// seeds returns the seeds to run and their options, from the environment.
 func seeds(t *testing.T) (list []int64, opt Options) {
 	opt = DefaultOptions()
 	opt.Faults, opt.Judge = defaultFaults, os.Getenv("RMD_SIM_SEEDS") == ""
@@ -55,8 +54,8 @@ func seeds(t *testing.T) (list []int64, opt Options) {
 	return list, opt
 }
 
-// TestSeeds runs random load under random faults, then heals everything and waits
-// until all work is done.
+// TestSeeds runs random load under random faults, then ends all faults and waits until all work is
+// done.
 func TestSeeds(t *testing.T) {
 	all, begin := NewSummary(), time.Now()
 	list, opt := seeds(t)
@@ -64,7 +63,7 @@ func TestSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatalf("RMD_SIM_FOR: %v", err)
 	}
-	broken, stop := signal.NotifyContext(t.Context(), os.Interrupt) // ends it in order: what ran is summed up
+	broken, stop := signal.NotifyContext(t.Context(), os.Interrupt) // after an interrupt, the report still has all runs
 	defer stop()
 	failfast := flag.Lookup("test.failfast").Value.String() == "true"
 	var failed atomic.Bool
@@ -118,7 +117,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// tail is the head of a report, with its violations, and its last lines.
+// tail returns the head of a report, with its violations, and its last lines.
 func tail(text string, lines int) string {
 	all := strings.Split(text, "\n")
 	if len(all) <= 2*lines {

@@ -27,13 +27,13 @@ type Summary struct {
 	net      traffic
 	installs int
 	restarts int
-	leader   time.Duration // the longest
+	leader   time.Duration // maximum
 	step     time.Duration
 
 	undecided int // checks without a result
 }
 
-// NewSummary returns an empty one.
+// NewSummary returns an empty summary.
 func NewSummary() *Summary {
 	return &Summary{kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 }
@@ -69,7 +69,7 @@ func addAll[K comparable](to, from map[K]int) {
 	}
 }
 
-// Failed says whether any seed has a violation.
+// Failed reports whether any seed has a violation.
 func (s *Summary) Failed() bool { return len(s.failed) > 0 }
 
 // Report formats the summary. wall is the real time of all seeds.

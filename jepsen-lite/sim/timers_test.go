@@ -8,9 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestTimers: what the product does because time passes happens here too, at a leader that was not
-// there when it began: an application ends with its lifetime, a silent AM and node are given up,
-// master keys roll.
+// TestTimers checks that rmd's timers work in the simulation, at a leader that was elected after
+// they started: an application ends at its maximum lifetime, a silent AM and a silent node expire,
+// and master keys are rolled.
 func TestTimers(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n1")

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// totalFile is where runs add a line each, in the folder of their output.
+// totalFile is the file in the output folder to which each run appends a line.
 const totalFile = "total.jsonl"
 
-// Total is what one run, or several of one commit, came to.
+// Total is the result of one run, or the sum of several runs of one commit and profile.
 type Total struct {
 	Commit       string  `json:"commit"`
 	Go           string  `json:"go"`
@@ -28,7 +28,7 @@ type Total struct {
 	First        int64   `json:"first"` // seed
 	Last         int64   `json:"last"`
 	ClusterHours float64 `json:"cluster_hours"`
-	Hours        float64 `json:"hours"` // of the clock
+	Hours        float64 `json:"hours"` // real time
 	CPUSeconds   float64 `json:"cpu_seconds"`
 	MemoryMax    int64   `json:"memory_max"` // bytes
 	Faults       int     `json:"faults"`
@@ -39,7 +39,7 @@ type Total struct {
 	Undecided    int     `json:"undecided"`
 }
 
-// Total is a run's line; wall is the time that all seeds took together.
+// Total returns the line of a run. wall is the real time of all seeds together.
 func (s *Summary) Total(p Profile, wall time.Duration) Total {
 	cpu, memory := usage()
 	slices.Sort(s.seeds)
@@ -75,16 +75,16 @@ func (t *Total) add(o Total) {
 	t.Undecided += o.Undecided
 }
 
-// CPUPerHour is the CPU seconds that an hour of cluster time has cost.
+// CPUPerHour returns the CPU seconds per hour of cluster time.
 func (t Total) CPUPerHour() float64 { return t.CPUSeconds / max(t.ClusterHours, 1e-9) }
 
-// String is the line as it is printed.
+// String formats the total for people.
 func (t Total) String() string {
 	return fmt.Sprintf("total of commit %s: %.2f cluster-hours, %d seeds (%d to %d), %d faults, %d violations, %d undecided, %.1f CPU seconds per cluster-hour, at most %d MB",
 		t.Commit, t.ClusterHours, t.Seeds, t.First, t.Last, t.Faults, t.Violations, t.Undecided, t.CPUPerHour(), t.MemoryMax>>20)
 }
 
-// Append adds the line to the file of a folder.
+// Append appends the line to the file in a folder.
 func (t Total) Append(dir string) error {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -101,7 +101,8 @@ func (t Total) Append(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// SumUp adds up the runs that a folder's file tells of, by commit and profile, in the order in which they came first.
+// SumUp adds up the runs in a folder's file by commit and profile, in the order of their first
+// lines. It returns nil if there is no file.
 func SumUp(dir string) ([]Total, error) {
 	f, err := os.Open(filepath.Join(dir, totalFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +130,7 @@ func SumUp(dir string) ([]Total, error) {
 	return out, lines.Err()
 }
 
-// WriteTotals prints what runs came to, a line for each commit and profile.
+// WriteTotals prints a table with a line for each commit and profile.
 func WriteTotals(w io.Writer, all []Total) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tab, "commit\tprofile\truns\tseeds\tcluster-hours\thours\tfaults\tacked\tviolations\tundecided\tCPU s per cluster-hour\tfailed seeds")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestTotals prints what all runs of a folder came to: RMD_SIM_SUM names it.
+// TestTotals prints the sum of all runs in the folder that RMD_SIM_SUM names.
 func TestTotals(t *testing.T) {
 	dir := os.Getenv("RMD_SIM_SUM")
 	if dir == "" {
@@ -24,7 +24,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestSumUp holds that runs add up by commit and profile, over invocations.
+// TestSumUp checks that runs are added up by commit and profile.
 func TestSumUp(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sim")
 	if all, err := SumUp(dir); len(all) != 0 || err != nil {

@@ -16,12 +16,12 @@ var (
 	_ raft.WithPreVote = (*host)(nil)
 )
 
-// handle is shared: a codec learns the types once.
+// handle is shared, because a codec caches what it learns of the types.
 var handle = &codec.MsgpackHandle{}
 
-// recode copies a message and returns its size: through its wire encoding, but for
-// the requests to append and their answers. Those are nearly all there are, and are
-// copied field by field, with everything that they point to.
+// recode copies a message and returns its size. It encodes and decodes most messages. AppendEntries
+// requests and their answers are nearly all messages, so it copies them field by field, with
+// everything that they point to.
 func recode(dst, src any) (int, error) {
 	switch src := src.(type) {
 	case *raft.AppendEntriesRequest:
@@ -40,7 +40,7 @@ func recode(dst, src any) (int, error) {
 	return len(b), codec.NewDecoderBytes(b, handle).Decode(dst)
 }
 
-// What a request to append, and each of its entries, needs on the wire beside its data.
+// Sizes on the network: of an AppendEntries request, and of each of its entries without its data.
 const (
 	appendBytes = 120
 	entryBytes  = 64
@@ -66,14 +66,14 @@ func copyAppend(to, from *raft.AppendEntriesRequest) (size int) {
 	return size
 }
 
-// request is one of Raft's on its way.
+// request is one of Raft's requests on its way.
 type request struct {
 	msg  any
 	data []byte // of a snapshot
 	size int
 }
 
-// copied makes the message that the other side gets.
+// copied returns a copy of a message for the other side.
 func copied(in, msg any, data []byte) (request, error) {
 	size, err := recode(msg, in)
 	return request{msg, data, size + len(data)}, err
@@ -87,7 +87,7 @@ func (q request) rpc(answer chan raft.RPCResponse) raft.RPC {
 	return r
 }
 
-// ask sends one of Raft's requests and waits for its answer.
+// ask sends one of Raft's requests and waits for the answer.
 func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	h.net.mu.Lock()
 	patience, hang, denied := h.net.patience, h.net.hang, h.net.denied
@@ -117,7 +117,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 		return h.timeout(end.C, conn)
 	}
 	if twice {
-		if second, err := copied(in, fresh(msg), data); err == nil { // now: raft uses its own again
+		if second, err := copied(in, fresh(msg), data); err == nil { // copies now, because raft reuses its message
 			go h.again(p, second)
 		}
 	}
@@ -145,7 +145,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	}
 }
 
-// answered carries an answer back.
+// answered transports the answer back.
 func (h *host) answered(p *host, q request, r raft.RPCResponse, out any, end <-chan time.Time, conn <-chan struct{}) error {
 	p.voted(q.msg, r)
 	if ok, _ := h.net.travel(p, h, 64); !ok {
@@ -158,7 +158,7 @@ func (h *host) answered(p *host, q request, r raft.RPCResponse, out any, end <-c
 	return err
 }
 
-// voted tells of a vote that this host has granted, whether or not the answer arrives.
+// voted reports a vote that this host has granted, whether or not the answer arrives.
 func (h *host) voted(msg any, r raft.RPCResponse) {
 	q, ok := msg.(*raft.RequestVoteRequest)
 	if !ok || h.running.Err() != nil {
@@ -174,7 +174,7 @@ func (h *host) voted(msg any, r raft.RPCResponse) {
 	}
 }
 
-// again delivers a doubled request; nobody waits for its answer.
+// again delivers a doubled request. Its answer is dropped.
 func (h *host) again(p *host, q request) {
 	if ok, _ := h.net.travel(h, p, q.size); !ok {
 		return
@@ -192,7 +192,7 @@ func (h *host) again(p *host, q request) {
 	}
 }
 
-// fresh is an empty message of the same type.
+// fresh returns an empty message of the same type.
 func fresh(msg any) any {
 	switch msg.(type) {
 	case *raft.AppendEntriesRequest:
@@ -207,8 +207,8 @@ func fresh(msg any) any {
 	return new(raft.TimeoutNowRequest)
 }
 
-// quick does what the library's own transport does with a heartbeat when it has a
-// handler: the message goes past Raft's main loop.
+// quick does the same as the library's transport with a heartbeat if a handler is set: the message
+// bypasses Raft's main loop. It reports whether it did so.
 func (h *host) quick(q request, answer chan raft.RPCResponse) bool {
 	a, ok := q.msg.(*raft.AppendEntriesRequest)
 	if !ok || a.Term == 0 || a.PrevLogEntry != 0 || a.PrevLogTerm != 0 || len(a.Entries) != 0 || a.LeaderCommitIndex != 0 {
@@ -243,8 +243,8 @@ func (h *host) Consumer() <-chan raft.RPC { return h.ch }
 // LocalAddr implements raft.Transport.
 func (h *host) LocalAddr() raft.ServerAddress { return raft.ServerAddress(h.id) }
 
-// AppendEntriesPipeline implements raft.Transport; without pipelines requests go one
-// by one.
+// AppendEntriesPipeline implements raft.Transport. Without pipelines, Raft sends one request after
+// the other.
 func (h *host) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
 	if !h.net.pipelined {
 		return nil, raft.ErrPipelineReplicationNotSupported
@@ -295,8 +295,8 @@ func (h *host) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return
 // DecodePeer implements raft.Transport.
 func (h *host) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
 
-// SetHeartbeatHandler implements raft.Transport. The product never hands one down;
-// a world made without that guard does (Options.HeartbeatFastPath).
+// SetHeartbeatHandler implements raft.Transport. rmd sets a handler only with HeartbeatFastPath,
+// which turns its guard off.
 func (h *host) SetHeartbeatHandler(f func(raft.RPC)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// The traps of hashicorp/raft: each test shows a trap without its work-around, and then that
-// the work-around removes it.
+// Traps of hashicorp/raft. Most of them have two tests: one shows the trap in the library alone,
+// the other one that rmd's workaround removes it.
 
-// TestTrap695: hashicorp/raft handles heartbeats beside its main loop. A replica that
-// has won an election and has not acted on it yet learns of a later term that way and
-// then leads in that one, which has a leader.
+// TestTrap695 checks the trap of heartbeats that hashicorp/raft handles beside its main loop. A
+// replica has won an election and has not acted on it yet. A heartbeat tells it of a later term,
+// and then it leads in that term, which has another leader.
 func TestTrap695(t *testing.T) {
 	for _, guarded := range []bool{false, true} {
 		two := false
@@ -38,7 +38,7 @@ func TestTrap695(t *testing.T) {
 			}
 			w.atLog.Store(&hold)
 			l, _ := old.now()
-			_ = l.within(func() error { return l.cluster.Transfer(next.id) }) // it seems to fail
+			_ = l.within(func() error { return l.cluster.Transfer(next.id) }) // the transfer seems to fail
 			time.Sleep(20 * election)
 			if !held.Load() {
 				t.Error("nobody was held back between winning and acting")
@@ -52,8 +52,8 @@ func TestTrap695(t *testing.T) {
 	}
 }
 
-// divergent makes a follower whose tail was never committed and reaches past a
-// snapshot of the leader's.
+// divergent makes a follower with uncommitted entries that reach beyond the index of the leader's
+// snapshot.
 func (s *story) divergent() (old, now *replica) {
 	s.addNodes(8, "n1")
 	s.submit("app1", "a", 0, "")
@@ -75,7 +75,8 @@ func (s *story) divergent() (old, now *replica) {
 	return old, now
 }
 
-// TestTrap697: a follower with a divergent tail is sent a snapshot into that tail.
+// TestTrap697 checks that a follower with diverging entries follows again after it was sent a
+// snapshot whose index is among these entries.
 func TestTrap697(t *testing.T) {
 	opt := plainSettings()
 	opt.trailing = 0
@@ -86,7 +87,7 @@ func TestTrap697(t *testing.T) {
 		if !s.inStep(time.Minute) {
 			t.Error("the follower does not follow")
 		}
-		time.Sleep(10 * election) // the restart goes on beside
+		time.Sleep(10 * election) // the restart happens in parallel
 		if n := s.net.countInstalls() - before; n > 3 {
 			t.Errorf("%d snapshots were sent", n)
 		}
@@ -96,7 +97,7 @@ func TestTrap697(t *testing.T) {
 	})
 }
 
-// TestTrap697Library: the library alone is sent it for ever.
+// TestTrap697Library shows that the library alone sends this snapshot without end.
 func TestTrap697Library(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBare(t)
@@ -130,8 +131,8 @@ func TestTrap697Library(t *testing.T) {
 
 func isTimeoutNow(msg any) bool { _, ok := msg.(*raft.TimeoutNowRequest); return ok }
 
-// TestTrap696: a leadership transfer is interrupted, and the leader refuses
-// everything for its sake.
+// TestTrap696 checks that a leader serves again after an interrupted leadership transfer, during
+// which it refuses everything.
 func TestTrap696(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		old := s.leader(10 * election)
@@ -142,14 +143,14 @@ func TestTrap696(t *testing.T) {
 		if err := l.within(func() error { return l.cluster.Transfer("") }); err == nil {
 			t.Error("the transfer succeeded")
 		}
-		s.addNodes(8, "n1") // tries until it is answered
+		s.addNodes(8, "n1") // repeats the call until it is answered
 		if n := l.cluster.Stats().Restarts; n != 1 {
 			t.Errorf("raft was restarted in place %d times: does the scenario still show the trap?", n)
 		}
 	})
 }
 
-// TestTrap696Library: the library alone refuses for ever.
+// TestTrap696Library shows that the library alone refuses without end.
 func TestTrap696Library(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBare(t)
@@ -169,8 +170,8 @@ func TestTrap696Library(t *testing.T) {
 	})
 }
 
-// TestTrap503: the leader's disk hangs. L5: another one leads within the watchdog's
-// limit, and the process ends.
+// TestTrap503 lets the leader's disk hang. Another replica must lead within the watchdog's limit,
+// and the process must stop (L5).
 func TestTrap503(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n1")
@@ -191,7 +192,7 @@ func TestTrap503(t *testing.T) {
 	})
 }
 
-// TestTrap503Library: the library alone keeps such a leader.
+// TestTrap503Library shows that the library alone keeps such a leader.
 func TestTrap503Library(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBare(t)
@@ -210,8 +211,8 @@ func TestTrap503Library(t *testing.T) {
 	})
 }
 
-// TestTrapCommit: a follower is back with entries that nobody else has, and is told of commits that the request does
-// not reach. It does not apply what it has there.
+// TestTrapCommit checks a follower with entries that no other replica has. A request has a commit
+// index above the entries that it proves. The follower must not apply its own entries up to there.
 func TestTrapCommit(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n1")
@@ -226,7 +227,7 @@ func TestTrapCommit(t *testing.T) {
 	})
 }
 
-// TestTrapCommitLibrary: the library alone applies it.
+// TestTrapCommitLibrary shows that the library alone applies them.
 func TestTrapCommitLibrary(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBare(t)
@@ -263,5 +264,5 @@ func TestTrapCommitLibrary(t *testing.T) {
 	})
 }
 
-// nothing is an entry that replicas can apply and that changes nothing.
+// nothing returns an entry that changes nothing.
 func nothing() []byte { return (&event.Batch{Level: 1}).Encode() }

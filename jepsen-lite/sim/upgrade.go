@@ -9,13 +9,13 @@ import (
 	"rmd/scheduler/input"
 )
 
-// nextLevel is the feature level of the program that replicas are upgraded to: the
-// same with another number, since this build knows no event above its own level.
+// nextLevel is the feature level of the new program. It is the same program with another number,
+// since this build knows no event above its own level.
 const nextLevel = event.Level + 1
 
-// upgrade does the next step of a rolling upgrade, or one back while it is not
-// final: a replica is restarted with the other program. When all have the new one it
-// is made final.
+// upgrade does the next step of a rolling upgrade, or undoes one while the upgrade is not final: it
+// restarts a replica with the other program. When all replicas run the new program, it finalizes
+// the upgrade.
 func (d *driver) upgrade() {
 	w := d.w
 	final, all := d.levels()
@@ -42,8 +42,8 @@ func (d *driver) upgrade() {
 	w.mu.Unlock()
 }
 
-// levels says whether the upgrade is final anywhere, and whether every member, as the
-// leader sees them, has the new program.
+// levels reports whether any replica has applied the final upgrade, and whether all members run the
+// new program according to the leader.
 func (d *driver) levels() (final, all bool) {
 	final = d.w.finalLevel() >= nextLevel
 	ms := d.w.membership()
@@ -57,16 +57,16 @@ func (d *driver) levels() (final, all bool) {
 	return final, all
 }
 
-// finalLevel is the level of the cluster's last raise that any replica has applied,
-// be it up or not; 0 before the first.
+// finalLevel returns the highest feature level that any replica, running or not, has applied; 0
+// before the first raise.
 func (w *world) finalLevel() uint32 {
 	w.check.mu.Lock()
 	defer w.check.mu.Unlock()
 	return w.check.level
 }
 
-// finalize raises the cluster's level, as `rmd upgrade finalize` does once it has
-// looked at all members.
+// finalize raises the cluster's feature level, as `rmd upgrade finalize` does after it has checked
+// all members.
 func (d *driver) finalize() {
 	d.note("the upgrade is made final")
 	d.raising = true

@@ -25,7 +25,7 @@ func (s *story) restartAs(r *replica, level uint32) {
 	s.leader(20 * election)
 }
 
-// raise asks for the next level and returns the refusal, nil when it was raised.
+// raise asks to raise the level. It returns the refusal, or nil if the level was raised.
 func (s *story) raise() *input.Fault {
 	s.t.Helper()
 	c := &caller{w: s.world, name: "upgrade", rng: rand.New(rand.NewSource(1))}
@@ -38,9 +38,9 @@ func (s *story) raise() *input.Fault {
 	return reply.Refused()
 }
 
-// TestUpgrade: replicas with two feature levels work together, in either order; an
-// old leader refuses to raise the level; when all are new it is raised, and from
-// then on an old program is let in no more.
+// TestUpgrade checks that replicas with two feature levels work together, whichever leads. A leader
+// with the old level must refuse to raise the level. When all replicas have the new one, the level
+// can be raised, and from then on no replica with an old program is admitted.
 func TestUpgrade(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.nine()
@@ -56,7 +56,7 @@ func TestUpgrade(t *testing.T) {
 			t.Error("a leader of the old level raises it")
 		}
 		s.restartAs(lead, nextLevel)
-		s.restartAs(lead, event.Level) // back, while it is not final
+		s.restartAs(lead, event.Level) // a downgrade before the upgrade is final
 		s.restartAs(lead, nextLevel)
 		s.inStep(time.Minute)
 		if f := s.raise(); f != nil {
@@ -74,7 +74,7 @@ func TestUpgrade(t *testing.T) {
 		if err := l.within(func() error { return l.cluster.Snapshot() }); err != nil {
 			t.Fatal(err)
 		}
-		s.restartAs(lead, nextLevel) // what is written at the new level is read again
+		s.restartAs(lead, nextLevel) // it must read what it wrote at the new level
 		s.beat("n1")
 		s.inStep(time.Minute)
 		if got := s.state(lead).Meta.Level; got != nextLevel {
@@ -95,8 +95,8 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestDowngradeTooLate: an old program on the data of a cluster of the new level stops
-// with its own code rather than pass over what it does not understand.
+// TestDowngradeTooLate checks that an old program stops on the data of a cluster with the new
+// level, with its own exit code. It must not skip what it does not understand.
 func TestDowngradeTooLate(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		for _, r := range s.members() {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// usage is what this process has used so far: CPU time, and the most memory it ever held, in bytes.
+// usage returns the CPU time of this process so far, and its maximum memory in bytes.
 func usage() (cpu time.Duration, memory int64) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

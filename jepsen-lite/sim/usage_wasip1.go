@@ -2,5 +2,5 @@ package sim
 
 import "time"
 
-// usage is not known here: an exact run has no time but its own.
+// usage returns zeros: an exact run has only virtual time.
 func usage() (cpu time.Duration, memory int64) { return 0, 0 }

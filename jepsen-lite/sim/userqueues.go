@@ -9,18 +9,17 @@ import (
 	"rmd/jepsen-lite/ledger"
 )
 
-// Queues that submissions create: below a parent of auto-queue-creation-v2 they are removed when they
-// are idle; below a managed parent, of auto-create-child-queue, they have a capacity in turns, and stay
-// here as in YARN, so that one that nobody uses must lose it.
+// Queues that submissions create. Below a parent with auto-queue-creation-v2, idle queues are
+// removed. Below a managed parent (auto-create-child-queue), leaves are never removed here, as in
+// YARN. They take turns in having a capacity, and a leaf without applications must lose it.
 
-// managedName is the managed parent below root, and managedCapacity what it has of the cluster, in
-// percent.
+// managedName is the managed parent below root. managedCapacity is its capacity in percent.
 const (
 	managedName     = "m"
 	managedCapacity = 10
 )
 
-// usersOf sets the keys of a parent whose queues users name.
+// usersOf sets the properties of root.users, below which submissions create queues.
 func usersOf(set func(k, v string)) {
 	const users, auto = prefix + "root.users.", prefix + "root.users.auto-queue-creation-v2."
 	set(users+"capacity", "0")
@@ -33,9 +32,9 @@ func usersOf(set func(k, v string)) {
 	set(prefix+"auto-queue-creation-v2.queue-expiration-time", "3")
 }
 
-// managedOf sets the keys of a managed parent, and the rule that leads users below it. What it has is
-// taken from the largest of the other queues. How many of its leaves are active at a time follows from
-// their shares: 1, 2 or 10.
+// managedOf sets the properties of a managed parent and the placement rule for its leaves. It
+// returns queues after it has taken the parent's capacity from the largest of them. The capacity of
+// the template determines how many leaves are active at a time: 1, 2 or 10.
 func (w *world) managedOf(queues []queue, set func(k, v string)) []queue {
 	const m, template = prefix + "root." + managedName + ".", prefix + "root." + managedName + ".leaf-queue-template."
 	set(m+"capacity", strconv.Itoa(managedCapacity))
@@ -62,8 +61,9 @@ func (w *world) managedOf(queues []queue, set func(k, v string)) []queue {
 	return queues
 }
 
-// destination is the queue that a client names: one of the configuration, one that its submission
-// creates unless it exists, or none, so that the rule leads to its leaf of the managed parent.
+// destination returns the queue that a client names: a configured one, one that the submission
+// creates if it does not exist, or "". With "", the placement rule chooses the user's leaf of the
+// managed parent.
 func (w *world) destination(rng *rand.Rand, user string) string {
 	q := w.opt.queues[rng.Intn(len(w.opt.queues))].name
 	if w.opt.users {
@@ -75,7 +75,7 @@ func (w *world) destination(rng *rand.Rand, user string) string {
 	return q
 }
 
-// userQueue is a queue that a submission creates, unless it exists, or another one.
+// userQueue returns a queue of the user that a submission creates if it does not exist, or other.
 func userQueue(rng *rand.Rand, other, user string) string {
 	switch rng.Intn(4) {
 	case 0:
@@ -86,8 +86,8 @@ func userQueue(rng *rand.Rand, other, user string) string {
 	return other
 }
 
-// idleQueues says what nobody uses and should be gone: a queue that is removed when it is idle, or the
-// capacity of a managed parent's leaf. Empty: nothing.
+// idleQueues describes a dynamic queue that should have been removed, or a leaf of a managed parent
+// that should have lost its capacity; "" if there is none.
 func idleQueues(l *ledger.Ledger) string {
 	for _, q := range l.DynamicQueues() {
 		switch {

@@ -10,9 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// watched is the planner of one leadership with a check: if the leader expires a node or an AM, it
-// must have been silent in true time, whatever the clock of the leader's machine says. An expired
-// node loses its containers (S11).
+// watched is the planner of one leadership with a check (S11): if the leader expires a node or an
+// AM, that node or AM must have been silent in true time, whatever the clock of the leader's
+// machine shows. An expired node loses its containers.
 type watched struct {
 	*planner.Planner
 	l        *process
@@ -20,9 +20,9 @@ type watched struct {
 	attempts map[yarn.AttemptID]time.Time
 }
 
-// early is how much before the end of its interval a node or AM may expire. The leader looks at its
-// clock once a second, and may be delayed meanwhile (yield.go), so a late heartbeat may count as
-// earlier.
+// early is how much earlier than its interval a node or AM may expire. The leader looks at its
+// clock once a second, and may be delayed meanwhile (yield.go), so a late heartbeat may count as an
+// earlier one.
 const early = 3 * time.Second
 
 // Plan implements leader.Planner.
@@ -56,8 +56,8 @@ func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event
 	return reply, events
 }
 
-// ending says whether an expired attempt has unregistered. Such an attempt has only one interval to
-// end, whatever it still sends.
+// ending reports whether an expired attempt has unregistered. Such an attempt must end within one
+// interval, whatever it still sends.
 func (p *watched) ending(in input.Input) bool {
 	e, ok := in.(*input.ExpireAttempt)
 	if !ok {

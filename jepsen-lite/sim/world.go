@@ -66,12 +66,12 @@ type world struct {
 	cancel        context.CancelFunc
 	ops           sync.WaitGroup // running operations of operators
 
-	operators atomic.Int32 // that are changing the membership now
+	operators atomic.Int32 // number of operations that are changing the membership
 
 	mu        sync.Mutex
 	rng       *rand.Rand
-	calls     int                      // of do
-	newest    uint32                   // feature level of programs that are installed now
+	calls     int                      // number of calls of do
+	newest    uint32                   // feature level of the newest installed program
 	rs        []*replica               // members and former members
 	slow      map[string]time.Duration // by replica: delay of each applied entry
 	thaws     []func()
@@ -101,7 +101,7 @@ func (w *world) newReplica(id, clusterID, role string) *replica {
 	return r
 }
 
-// emptyDisk is a new disk; a process on it has a new incarnation.
+// emptyDisk returns a new disk. A process on it has a new incarnation.
 func (w *world) emptyDisk(r *replica, clusterID, role string) *disk {
 	who := cluster.Identity{ID: r.id, Incarnation: fmt.Sprint(r.born), ClusterName: "virtual", ClusterID: clusterID, Role: role}
 	r.born++
@@ -236,7 +236,7 @@ func (w *world) leading(not ...*replica) *replica {
 	return nil
 }
 
-// await waits for a replica that plans; nil if there is none in time.
+// await waits for a replica that plans. It returns nil if there is none in time.
 func (w *world) await(within time.Duration, not ...*replica) *replica {
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r := w.leading(not...); r != nil {
@@ -256,7 +256,8 @@ func (w *world) leader(within time.Duration, not ...*replica) *replica {
 	return r
 }
 
-// inStep waits until all running replicas have applied as much as the leader.
+// inStep waits until all members run and have applied the newest entry. It reports whether they did
+// in time.
 func (w *world) inStep(within time.Duration) bool {
 	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
 		head, same := w.check.head(), true

@@ -14,18 +14,18 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// dial is how much goroutines are held back in the windows where they race: where
-// raft logs and counts, and at our own points.
+// dial says how long goroutines are delayed where they race: where raft logs and counts, and at
+// failpoints.
 type dial int
 
-// The dials.
+// The values of dial.
 const (
 	dialOff dial = iota
 	dialLow
-	dialHigh // what hashicorp/raft #695 needs
+	dialHigh // enough for hashicorp/raft #695
 )
 
-// yielder draws how long.
+// yielder draws the delays.
 type yielder struct {
 	mu   sync.Mutex
 	rng  *rand.Rand
@@ -38,7 +38,7 @@ func (y *yielder) turn(d dial) {
 	y.dial = d
 }
 
-// yield holds the calling goroutine back; rare makes that so much rarer.
+// yield delays the calling goroutine, in one of rare cases.
 func (y *yielder) yield(rare int) {
 	y.mu.Lock()
 	var d time.Duration
@@ -61,18 +61,19 @@ func (y *yielder) yield(rare int) {
 	}
 }
 
-// Raft counts far more often than it logs, and so do our points.
+// Raft counts far more often than it logs, and processes reach failpoints far more often.
 const (
 	rareMetric = 8
 	rarePoint  = 8
 )
 
-// listen makes this process's metrics and points come to the worlds; once.
+// listen passes the metrics and failpoints of this process on to the simulated clusters. It does so
+// once.
 var listen = sync.OnceFunc(func() {
 	c := metrics.DefaultConfig("sim")
 	c.EnableRuntimeMetrics, c.EnableHostname = false, false
 	if _, err := metrics.NewGlobal(c, &countingSink{}); err != nil {
-		panic(err) // the configuration is ours
+		panic(err) // the configuration is fixed
 	}
 	failpoint.Set(func(n failpoint.Name) {
 		if l := current(); l != nil {
@@ -81,7 +82,7 @@ var listen = sync.OnceFunc(func() {
 	})
 })
 
-// at is told when a process comes to a point.
+// at is called when a process reaches a failpoint.
 func (w *world) at(l *process, n failpoint.Name) {
 	w.mu.Lock()
 	w.hits[n]++
@@ -92,7 +93,7 @@ func (w *world) at(l *process, n failpoint.Name) {
 	w.yield.yield(rarePoint)
 }
 
-// countingSink is where raft counts.
+// countingSink receives raft's metrics. It delays the goroutine that counts.
 type countingSink struct{ metrics.BlackholeSink }
 
 func (*countingSink) held() {
@@ -113,7 +114,7 @@ func (s *countingSink) IncrCounter([]string, float32) { s.held() }
 // IncrCounterWithLabels implements metrics.MetricSink.
 func (s *countingSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { s.held() }
 
-// rootLogger is silent unless RMD_TEST_LOG is set.
+// rootLogger returns a logger that is silent unless RMD_TEST_LOG is set.
 func rootLogger() hclog.Logger {
 	if os.Getenv("RMD_TEST_LOG") == "" {
 		return hclog.NewNullLogger()
@@ -121,8 +122,8 @@ func rootLogger() hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: "sim", Level: hclog.Debug, Output: os.Stderr, TimeFormat: "05.000"})
 }
 
-// logger is a replica's; the one it names "raft" holds its callers back, since that
-// library has no lock while it logs.
+// logger returns the logger of a replica. Its sublogger "raft" delays the calling goroutines,
+// because raft holds no lock while it logs.
 func (w *world) logger(id string) hclog.Logger {
 	return replicaLogger{w.log.Named(id), w, id}
 }

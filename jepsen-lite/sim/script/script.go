@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Script is one run.
+// Script describes one run.
 type Script struct {
-	// Name is the file's, without its ending; Story says what it shows, Found where it
-	// comes from and Invariant what was violated then. A drawn script has none of them.
+	// Name is the file name without its extension. Story says what the script shows, Found where it
+	// comes from, and Invariant which invariant was violated then. A drawn script has none of them.
 	Name      string `json:"name,omitempty"`
 	Story     string `json:"story,omitempty"`
 	Found     string `json:"found,omitempty"`
 	Invariant string `json:"invariant,omitempty"`
-	// Seed draws what network, disks and load do by themselves.
+	// Seed is the seed for the random decisions of network, disks and load.
 	Seed int64 `json:"seed"`
-	// Schedule is what the host of an exact run draws the guest's randomness from:
-	// the order of map walks, of ready select cases, of raft's timeouts.
+	// Schedule is the seed for the randomness of the guest in an exact run: the order of map
+	// iteration, the choice among ready select cases, and raft's timeouts.
 	Schedule int64 `json:"schedule,omitempty"`
 
 	Cluster Cluster  `json:"cluster"`
 	Load    Load     `json:"load"`
-	Length  Duration `json:"length"` // of load and faults; then comes the calm
+	Length  Duration `json:"length"` // time of load and faults, before the calm
 	Faults  []Fault  `json:"faults"`
 }
 
-// Cluster is how the replicas are set up.
+// Cluster has the settings of the cluster.
 type Cluster struct {
 	Replicas      int     `json:"replicas"`
 	Eager         bool    `json:"eager,omitempty"`
@@ -37,15 +37,15 @@ type Cluster struct {
 	InFlight      int     `json:"in_flight"`
 	SnapshotAfter uint64  `json:"snapshot_after"`
 	Trailing      uint64  `json:"trailing"`
-	Yields        int     `json:"yields"` // how much goroutines are held back where they race: 0 to 2
+	Yields        int     `json:"yields"` // how long goroutines are delayed where they race: 0 to 2
 	LazyCancel    bool    `json:"lazy_cancel,omitempty"`
 	Pipelined     bool    `json:"pipelined,omitempty"`
 	FastPath      bool    `json:"fast_path,omitempty"` // without the guard against hashicorp/raft #695
-	Preempt       bool    `json:"preempt,omitempty"`   // queues take back what others have borrowed
-	Selector      string  `json:"selector,omitempty"`  // who chooses what is preempted; empty: rmd's
-	Ranked        bool    `json:"ranked,omitempty"`    // queues have priorities, which preemption serves, and share evenly what is left
-	Users         bool    `json:"users,omitempty"`     // users have queues of their own, which come and go
-	Managed       bool    `json:"managed,omitempty"`   // placement rules give users leaves of a managed parent
+	Preempt       bool    `json:"preempt,omitempty"`   // preemption is on
+	Selector      string  `json:"selector,omitempty"`  // which selector chooses victims; empty: rmd's own
+	Ranked        bool    `json:"ranked,omitempty"`    // preemption by queue priority and for balance is on
+	Users         bool    `json:"users,omitempty"`     // users have dynamic queues
+	Managed       bool    `json:"managed,omitempty"`   // placement rules use leaves of a managed parent
 	Backfill      string  `json:"backfill,omitempty"`  // which containers borrow room of reserved nodes; empty: none
 	Queues        []Queue `json:"queues"`
 }
@@ -56,49 +56,49 @@ type Queue struct {
 	Capacity string `json:"capacity"`
 }
 
-// Load is how many parties there are.
+// Load has the numbers of simulated nodes and clients.
 type Load struct {
 	Nodes   int `json:"nodes"`
 	Clients int `json:"clients"`
 	Readers int `json:"readers"`
 }
 
-// Fault is one step: wait, then do what its kind says.
+// Fault is one step of a script.
 type Fault struct {
-	After Duration `json:"after"` // the step before has ended
+	After Duration `json:"after"` // wait after the end of the step before
 	Kind  string   `json:"kind"`
-	Draw  int64    `json:"draw,omitempty"` // what its details are drawn from
+	Draw  int64    `json:"draw,omitempty"` // seed for the details
 }
 
-// Heal is the kind of step that takes every fault away.
+// Heal is the kind of the step that ends all faults.
 const Heal = "heal"
 
-// Outcome is what a run came to.
+// Outcome is the result of a run.
 type Outcome struct {
 	Script     Script   `json:"script"`
 	Violations []string `json:"violations,omitempty"`
-	// BrokeAt is when the first of them was seen, in virtual time from the beginning;
-	// Began is when the faults began, once the cluster was up.
+	// BrokeAt is when the first violation was seen, and Began when the faults began after the
+	// cluster was up. Both are virtual times since the start.
 	BrokeAt Duration `json:"broke_at,omitempty"`
 	Began   Duration `json:"began,omitempty"`
 	Virtual Duration `json:"virtual"`
-	// Trace sums up every event of the run with its virtual nanosecond.
+	// Trace is a checksum of every event of the run with its virtual nanosecond.
 	Trace string `json:"trace"`
-	Steps int    `json:"steps"` // of the trace
-	// Played are the steps that were begun.
+	Steps int    `json:"steps"` // number of events in the trace
+	// Played are the steps that began.
 	Played  []Played `json:"played,omitempty"`
-	History string   `json:"history,omitempty"` // of a failed run
+	History string   `json:"history,omitempty"` // only of a failed run
 	Acked   int      `json:"acked"`
 }
 
-// Played is one step of a script as it was run.
+// Played is an executed step of a script.
 type Played struct {
 	Kind string   `json:"kind"`
-	At   Duration `json:"at"`   // it began, from the beginning of the faults
-	Took Duration `json:"took"` // it
+	At   Duration `json:"at"`   // start, since the start of the faults
+	Took Duration `json:"took"` // duration
 }
 
-// Duration is a time.Duration that is written as text, to the nanosecond.
+// Duration is a time.Duration that is encoded as text, exact to the nanosecond.
 type Duration time.Duration
 
 // MarshalText implements encoding.TextMarshaler.
@@ -111,13 +111,13 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return err
 }
 
-// String is the text.
+// String returns the text.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// lengthMax is more virtual time than anybody waits for.
+// lengthMax limits the length of a run, in virtual time.
 const lengthMax = Duration(24 * time.Hour)
 
-// Validate refuses what cannot be run. Kinds of faults are package sim's to judge.
+// Validate checks the script except for the kinds of faults, which package sim checks.
 func (s Script) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, a ...any) {
@@ -140,8 +140,7 @@ func (s Script) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Decode reads a script. Fields that it does not know are refused, since what they
-// ask for would not be done.
+// Decode reads a script. It refuses unknown fields, because the run would ignore them.
 func Decode(b []byte) (Script, error) {
 	var s Script
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -155,7 +154,7 @@ func Decode(b []byte) (Script, error) {
 	return s, nil
 }
 
-// Read is Decode of a file.
+// Read reads a script from a file.
 func Read(path string) (Script, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -168,7 +167,7 @@ func Read(path string) (Script, error) {
 	return s, nil
 }
 
-// Encode is the text that is kept, a line for each fault.
+// Encode returns the script as text, with one line for each fault.
 func (s Script) Encode() ([]byte, error) {
 	faults := s.Faults
 	s.Faults = nil
@@ -194,7 +193,7 @@ func (s Script) Encode() ([]byte, error) {
 	return append(bytes.Replace(b, []byte(`"faults": null`), []byte(`"faults": [`+list.String()+`]`), 1), '\n'), nil
 }
 
-// Write keeps a script in a file.
+// Write writes the script to a file.
 func (s Script) Write(path string) error {
 	b, err := s.Encode()
 	if err != nil {
