@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// stage is where an attempt stands.
+// stage is the stage of an application's current attempt.
 type stage uint8
 
 const (
@@ -36,18 +36,18 @@ type app struct {
 	attempt     uint32
 	response    int32
 	resyncs     int
-	lastNumber  uint64 // of a container of the attempt
+	lastNumber  uint64 // highest container number assigned in the attempt, including reservations
 	asks        []ask
 	black       []string
-	containers  []container // ascending by attempt and number, every one ever
+	containers  []container // all of them, also ended ones, ascending by attempt and number
 	live        int32
-	holds       int32 // reservations
+	holds       int32 // number of reservations
 	forgotten   bool
 	amLabel     string
-	gang        *gang // nil: it has none
-	submitted   int64
-	lifetime    int64 // of the application; 0: no limit
-	declared    int64 // of its containers; 0: not declared
+	gang        *gang // nil if it has none
+	submitted   int64 // in ms
+	lifetime    int64 // maximum lifetime of the application in ms; 0 means no limit
+	declared    int64 // declared lifetime of its containers in ms; 0 means not declared
 	transitions []Transition
 }
 
@@ -58,18 +58,18 @@ type Transition struct {
 	Queue string
 }
 
-// Priority is what an application's priority became.
+// Priority is a change of an application's priority.
 type Priority struct {
 	Index    uint64
 	Priority int32
 }
 
-// ask is what an attempt wants under a key.
+// ask is an ask of an attempt under one key.
 type ask struct {
 	key   yarn.SchedulerKey
 	size  yarn.Resource
 	count int64
-	holds int32 // reservations
+	holds int32 // number of reservations for it
 	relax bool
 	label string
 	where []place
@@ -85,7 +85,7 @@ type seqAt struct {
 	at  int32
 }
 
-// find returns the place of an application by its sequence number, or -1.
+// find returns the index in apps of an application by its sequence number, or -1.
 func (l *Ledger) find(seq uint32) int32 {
 	if n := len(l.seqs); n == 0 || l.seqs[n-1].seq < seq {
 		return -1
@@ -97,8 +97,8 @@ func (l *Ledger) find(seq uint32) int32 {
 	return l.seqs[i].at
 }
 
-// app returns an application that an event names; nil, and a violation, when
-// there is none.
+// app returns an application that an event names. If there is none, it returns nil and records a
+// violation.
 func (l *Ledger) app(seq uint32) *app {
 	i := l.find(seq)
 	if i < 0 || l.apps[i].forgotten {
@@ -108,7 +108,7 @@ func (l *Ledger) app(seq uint32) *app {
 	return &l.apps[i]
 }
 
-// goingOn is app for what must not happen after an application's end: S10.
+// goingOn is app for an event that must not happen after an application's end (S10).
 func (l *Ledger) goingOn(seq uint32, what string) *app {
 	a := l.app(seq)
 	if a != nil && a.state.Ended() {
@@ -142,8 +142,8 @@ func (l *Ledger) submitted(e *event.ApplicationSubmitted) {
 	l.become(&l.apps[at], yarn.AppSubmitted)
 }
 
-// named holds that a name is submitted once: S5. A call that is repeated after it was forgotten, a
-// day of log time later, is a new one; those are counted.
+// named checks that a name is submitted once (S5). Replicas forget a call a day of log time later.
+// If it is repeated after that, it is a new call, which named only counts.
 func (l *Ledger) named(e *event.ApplicationSubmitted) {
 	if l.names == nil {
 		return
@@ -157,7 +157,7 @@ func (l *Ledger) named(e *event.ApplicationSubmitted) {
 	l.names[e.Name] = e.App
 }
 
-// become moves an application to a state: S10.
+// become changes an application's state and checks that it has not ended (S10).
 func (l *Ledger) become(a *app, to yarn.ApplicationState) {
 	if a.state == to {
 		return
@@ -169,7 +169,7 @@ func (l *Ledger) become(a *app, to yarn.ApplicationState) {
 	a.transitions = append(a.transitions, Transition{l.index, to, l.queues[a.queue].path})
 }
 
-// chain is what became of an application so far.
+// chain returns the history of an application so far.
 func (a *app) chain(l *Ledger) []Step {
 	var out []Step
 	for _, t := range a.transitions {
@@ -223,8 +223,8 @@ func (l *Ledger) move(e *event.ApplicationMoved) {
 	a.transitions = append(a.transitions, Transition{l.index, a.state, e.Queue})
 }
 
-// uses calls f with everything that an application has, what of it is reserved, and the label that it
-// is charged to.
+// uses calls f for each live container and each reservation of an application: with its label, its
+// size, and the reserved part of the size.
 func (a *app) uses(l *Ledger, f func(label string, used, held yarn.Resource)) {
 	for i := range a.containers {
 		if c := &a.containers[i]; c.live {

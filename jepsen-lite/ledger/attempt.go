@@ -65,7 +65,7 @@ func (l *Ledger) attemptEnded(e *event.AttemptEnded) {
 	a.stage = over
 }
 
-// noReservations holds that a reservation does not outlive its demand: S8.
+// noReservations checks that a reservation does not outlive its demand (S8).
 func (l *Ledger) noReservations(a *app, what string) {
 	if a.holds == 0 {
 		return
@@ -85,7 +85,7 @@ func (a *app) dropAsks() {
 	}
 }
 
-// ask finds what is asked under a key; nil when nothing is.
+// ask returns the ask under a key, or nil.
 func (a *app) ask(key yarn.SchedulerKey) *ask {
 	for i := range a.asks {
 		if a.asks[i].key == key {
@@ -123,7 +123,7 @@ func (l *Ledger) asked(e *event.AskChanged) {
 	l.changed(a)
 }
 
-// put sets the count of a host or rack.
+// put sets the count of a node or rack.
 func (k *ask) put(name string, count int64) {
 	i := slices.IndexFunc(k.where, func(p place) bool { return p.name == name })
 	switch {
@@ -145,8 +145,8 @@ func (k *ask) at(name string) int64 {
 	return 0
 }
 
-// prune forgets what is not asked any more: the places at a count of 0, the key
-// when it holds no reservation either.
+// prune removes what an ask with count 0 does not need: its places, and the ask itself if there is
+// no reservation for it.
 func (a *app) prune(k *ask) {
 	if k.count != 0 {
 		return
@@ -158,7 +158,7 @@ func (a *app) prune(k *ask) {
 	}
 }
 
-// use takes one container off an ask, at the places that the locality names.
+// use subtracts one container from an ask, and from the places that match the locality.
 func (a *app) use(k *ask, n *node, loc yarn.Locality) {
 	if loc == yarn.NodeLocal {
 		if c := k.at(n.id.Host); c > 0 {
@@ -174,7 +174,7 @@ func (a *app) use(k *ask, n *node, loc yarn.Locality) {
 	a.prune(k)
 }
 
-// putBack gives an ask the container back that was lost before its AM had it.
+// putBack adds a container back to its ask. It was lost before its AM received it.
 func (a *app) putBack(c *container, n *node) {
 	k := a.ask(c.key)
 	if k == nil {

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// Fields are the ledger flattened, by the names that a dump of rmd's own state
-// uses, in a fixed order:
+// Fields returns the ledger as a list of named values, in a fixed order. The names are those in a
+// dump of rmd's own state:
 //
 //	app/12/state  app/12/queue  app/12/live
 //	node/n1:45454/state  …/total  …/allocated  …/reservation
@@ -73,12 +73,11 @@ func (l *Ledger) containerFields(a *app, add func(value any, format string, args
 // Field is a named value of the ledger.
 type Field struct{ Name, Value string }
 
-// prefixes of the fields that the ledger has: what else a dump names is its own.
+// prefixes and suffixes are those of the fields that the ledger has. A dump also has others.
 var prefixes = []string{"app/", "container/", "node/", "queue/", "reservation/"}
 
-// Recount sums everything again from containers and reservations and says where
-// the ledger differs from itself: a fault of the ledger, or a log that no sums
-// can follow.
+// Recount computes all sums again from containers and reservations, and returns where the ledger's
+// own sums differ. A difference is a fault of the ledger, or the result of a log with violations.
 func (l *Ledger) Recount() []string {
 	var out []string
 	nodes := make([]yarn.Resource, len(l.nodes))
@@ -128,9 +127,9 @@ func (l *Ledger) Recount() []string {
 	return out
 }
 
-// Differ holds a dump of a replica's state at the ledger's index against the
-// ledger, and returns what differs; names that the ledger does not know are passed
-// over, and so are those that the dump leaves out.
+// Differ compares a dump of a replica's state with the ledger at the same index, and returns the
+// differences. It ignores fields that only one of the two has, except fields of a thing that does
+// not exist in the ledger.
 func (l *Ledger) Differ(dump []Field) []string {
 	mine := l.Fields()
 	slices.SortFunc(mine, byName)
@@ -149,8 +148,8 @@ func (l *Ledger) Differ(dump []Field) []string {
 
 func byName(a, b Field) int { return strings.Compare(a.Name, b.Name) }
 
-// known says whether the ledger has every field of the sort: those of a thing
-// that is not there are missing from them for that reason alone.
+// known reports whether the ledger has fields with such a name. If it lacks one of them, the thing
+// does not exist in the ledger.
 func known(name string) bool {
 	i := strings.LastIndexByte(name, '/')
 	return i > 0 && slices.Contains(suffixes, name[i+1:]) &&

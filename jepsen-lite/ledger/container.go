@@ -14,8 +14,8 @@ type container struct {
 	number   uint64
 	key      yarn.SchedulerKey
 	size     yarn.Resource
-	more     yarn.Resource // that it is to grow by
-	version  int32         // how often its size was changed
+	more     yarn.Resource // asked increase
+	version  int32         // number of changes of its size
 	locality yarn.Locality
 	asked    string // label of the ask that it serves
 	am       bool
@@ -23,23 +23,23 @@ type container struct {
 	onNode   bool // counts on its node
 	launched bool
 	lease    lease
-	since    int64 // when it was allocated, by the state's clock
-	restored bool  // lost before its AM had it, and asked for again
-	// deadlines of the warnings that it ever had; the last may stand
+	since    int64 // time of its allocation, by the state's clock
+	restored bool  // lost before its AM received it; its ask was restored
+	// deadlines are those of all its warnings. Only the last warning may stand.
 	deadlines []int64
 	spared    spared
-	// indexes of what became of it; 0 is not yet
+	// Indexes of the events; 0 if the event has not happened.
 	made, released, completed, signalled uint64
 }
 
 var zero yarn.Resource
 
-// id is a container's name as clients and agents see it.
+// id returns a container's id as clients and nodes see it.
 func (a *app) id(attempt uint32, number uint64) yarn.ContainerID {
 	return yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Attempt: attempt, Number: number}
 }
 
-// place finds where a container lies, or would lie, among all of its application.
+// place returns the index of a container in a.containers, or where it would be inserted.
 func (a *app) place(attempt uint32, number uint64) (int, bool) {
 	n := len(a.containers)
 	if n == 0 || before(&a.containers[n-1], attempt, number) < 0 {
@@ -76,7 +76,7 @@ func (l *Ledger) container(r event.ContainerRef, what string) (*app, *container)
 	return nil, nil
 }
 
-// allocated enters a new container: on a node without a reservation, or in room that one lends.
+// allocated records a new container on a node that lender has reserved; 0 means no reservation.
 func (l *Ledger) allocated(e *event.ContainerAllocated, lender uint64) {
 	a := l.app(e.App)
 	if a == nil || !l.takeNumber(a, e.Number) {
@@ -105,8 +105,8 @@ func (l *Ledger) allocated(e *event.ContainerAllocated, lender uint64) {
 	l.charge(a, n, size, zero)
 }
 
-// takeNumber hands out a container's number: S6. Numbers of an attempt ascend,
-// and those of an epoch lie above all of the epochs before.
+// takeNumber assigns the number of a container. It checks S6: the numbers of an attempt ascend
+// without gaps, and the numbers of an epoch are above those of all earlier epochs.
 func (l *Ledger) takeNumber(a *app, number uint64) bool {
 	l.Counts.Containers++
 	id := a.id(a.attempt, number)
@@ -128,8 +128,8 @@ func (l *Ledger) takeNumber(a *app, number uint64) bool {
 	return true
 }
 
-// askOf finds what a decision serves; it must be asked for by an attempt that may
-// be served.
+// askOf returns the ask that a decision serves. It checks that the ask exists and that its attempt
+// may receive containers.
 func (l *Ledger) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask {
 	k := a.ask(key)
 	if k == nil || k.count <= 0 {
@@ -144,7 +144,7 @@ func (l *Ledger) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask 
 	return k
 }
 
-// auditPlace holds a placement against the node and the ask: S7 and the audit.
+// auditPlace checks an allocation against the node and the ask (S7 and audit).
 func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.ContainerID) {
 	l.Counts.Decisions++
 	if room := n.total.Sub(n.used); !l.fits(k.size, room) {
@@ -166,7 +166,7 @@ func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.
 	}
 }
 
-// place enters a new container.
+// place records a new container in its application and on its node.
 func (l *Ledger) place(a *app, number uint32, c container) {
 	c.made, c.since, c.live, c.onNode = l.index, l.now, true, true
 	at, _ := a.place(c.attempt, c.number)
@@ -253,7 +253,7 @@ func (l *Ledger) completed(e *event.ContainerCompleted) {
 	}
 }
 
-// life is what became of a container.
+// life returns the history of a container.
 func (a *app) life(l *Ledger, c *container) []Step {
 	id := a.id(c.attempt, c.number)
 	out := []Step{l.step(c.made, "%s is allocated on %s", id, l.nodeName(c.node))}

@@ -1,6 +1,6 @@
 // Package ledger judges a committed log. It follows every event with accounts of its own, and
-// reports violations of S5 to S10, S12, S17, S18 and S20. Histories of real processes (package
-// check) and both simulations (sim, logsim) are judged by it.
+// reports violations of S3 to S10, S12, S17, S18 and S20. It judges histories of real processes
+// (package check) and both simulations (sim, logsim).
 //
 // It shares no code and no data structures with the state machine or the planner: applications,
 // nodes and queues are in slices, containers in a sorted slice of their application, and the use of

@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// follow enters one event into the ledger. What changes neither use, nor room, nor
-// an identity is passed over.
+// follow applies one event to the ledger. It ignores events that change neither usage nor room nor
+// an identity.
 func (l *Ledger) follow(e event.Event) {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
@@ -91,7 +91,7 @@ func (l *Ledger) followRest(e event.Event) {
 	case *event.QueueStateChanged:
 		l.queueState(e)
 	case *event.RequestRecorded:
-		key, _, _ := strings.Cut(e.Key, " of ") // the owner of the key
+		key, _, _ := strings.Cut(e.Key, " of ") // without the owner of the key
 		l.recorded(key)
 	case *event.RequestsForgotten:
 		l.forgotten(int(e.Count))
@@ -167,7 +167,7 @@ func (l *Ledger) followApp(e event.Event) {
 	}
 }
 
-// recorded remembers a call with an idempotency key: S5.
+// recorded records a call with an idempotency key, and checks that it is new (S5).
 func (l *Ledger) recorded(key string) {
 	if at, ok := l.requestSet[key]; ok {
 		l.violate("S5", []Step{l.step(at, "request %q is recorded", key)}, "request %q is recorded a second time", key)
@@ -189,8 +189,8 @@ func (l *Ledger) forgotten(count int) {
 	l.requests = l.requests[count:]
 }
 
-// answered closes an AM's call: the number must be new, or an answer given
-// before is given again with other contents.
+// answered records an answer to an AM. Its number must be new; otherwise an earlier answer would be
+// repeated with other contents.
 func (l *Ledger) answered(e *event.ResponseRecorded) {
 	a := l.goingOn(e.App, "is answered")
 	if a == nil {

@@ -10,21 +10,21 @@ import (
 // gang is the state of an application's gang according to the log.
 type gang struct {
 	spec    yarn.Gang
-	left    int64    // members that must still be allocated in this entry
+	left    int64    // members that this entry must still allocate
 	nodes   []uint32 // of the allocated members
 	served  bool
 	unclear bool // members of an earlier attempt may still run
 }
 
-// dropGang forgets the members that an attempt has got.
+// dropGang forgets the members that an attempt has received.
 func (a *app) dropGang() {
 	if a.gang != nil {
 		*a.gang = gang{spec: a.gang.spec, unclear: (a.gang.served || a.gang.unclear) && a.live > 0}
 	}
 }
 
-// gangAsk is the ask of a gang that has not started; nil if there is none, or if several asks could
-// be the one.
+// gangAsk returns the ask of a gang that has not started; nil if there is none or if several asks
+// could be the one.
 func (a *app) gangAsk() *ask {
 	if a.gang == nil || a.gang.served || a.gang.unclear {
 		return nil
@@ -41,7 +41,7 @@ func (a *app) gangAsk() *ask {
 	return found
 }
 
-// isGang says whether an ask is of a gang that has not started.
+// isGang reports whether an ask belongs to a gang that has not started.
 func (a *app) isGang(k *ask) bool {
 	g := a.gangAsk()
 	return g != nil && g.key == k.key && (a.stage == registered || a.stage == finishing)
@@ -63,7 +63,7 @@ func (l *Ledger) gangEnded(e *event.GangEnded) {
 	}
 }
 
-// gangReserved records a node that is reserved for members of a gang: S8.
+// gangReserved records a node that is reserved for members of a gang, and checks S8.
 func (l *Ledger) gangReserved(e *event.GangReserved) {
 	a := l.app(e.App)
 	if a == nil || !l.takeNumber(a, e.Number) {
@@ -138,7 +138,7 @@ func (l *Ledger) gangMember(a *app, k *ask, e *event.ContainerAllocated) {
 // gangShape checks that the members of a gang are on nodes that match its declaration.
 func (l *Ledger) gangShape(a *app, last uint32) {
 	g := a.gang
-	on := map[uint32]int64{} // the order does not matter: each node is checked alone
+	on := map[uint32]int64{} // each node is checked alone, so the order does not matter
 	for _, n := range g.nodes {
 		on[n]++
 		if g.spec.OneRack && l.nodes[n].rack != l.nodes[last].rack {
@@ -180,8 +180,8 @@ func (l *Ledger) allOrNothing() {
 	l.gangs = l.gangs[:0]
 }
 
-// gangRoom says whether all members of a gang fit together on usable nodes that are free or
-// reserved for it. It returns false if the ask prefers or names places.
+// gangRoom reports whether all members of a gang fit together on usable nodes that are free or
+// reserved for it. It returns false if the ask names places.
 func (l *Ledger) gangRoom(a *app, k *ask) bool {
 	g := a.gang
 	if k.count < g.spec.Count || len(k.where) > 0 {
@@ -194,7 +194,7 @@ func (l *Ledger) gangRoom(a *app, k *ask) bool {
 			return false
 		}
 	}
-	byRack := map[string]int64{} // looked up and summed only
+	byRack := map[string]int64{} // never iterated
 	for i := 1; i < len(l.nodes); i++ {
 		n := &l.nodes[i]
 		r := l.reservation(n.reservation)

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// capacityOf is a queue's capacity: a share of its parent's, a weight among its siblings, or units for
-// the kinds that it names. One that this ledger cannot read guarantees nothing.
+// capacityOf is a queue's capacity: a share of its parent's, a weight among its siblings, or
+// amounts of the kinds that it names. A text that the ledger cannot read guarantees nothing.
 type capacityOf struct {
 	share, weight *big.Rat
 	units         yarn.Resource
@@ -18,7 +18,7 @@ type capacityOf struct {
 func readCapacity(text string, kinds yarn.Kinds) (c capacityOf) {
 	text = strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(text, "["); ok {
-		if !strings.ContainsAny(inner, "%w") { // kinds with units of their own
+		if !strings.ContainsAny(inner, "%w") { // amounts only
 			c.units = readUnits(strings.TrimSuffix(inner, "]"), kinds).units
 		}
 		return c
@@ -33,7 +33,8 @@ func readCapacity(text string, kinds yarn.Kinds) (c capacityOf) {
 	return c
 }
 
-// readCapacities reads what a queue is guaranteed of nodes without a label, and of those of each.
+// readCapacities reads a queue's capacities: of the nodes without a label, and of the nodes of each
+// label.
 func (l *Ledger) readCapacities(q *queue, properties []event.Property) {
 	prefix := "yarn.scheduler.capacity." + q.path + "."
 	q.min = map[string]capacityOf{"": readCapacity(propertyOf(properties, prefix+"capacity"), l.kinds)}
@@ -45,8 +46,8 @@ func (l *Ledger) readCapacities(q *queue, properties []event.Property) {
 	}
 }
 
-// guarantee is what a queue is guaranteed of the nodes of a label, or less: roundings go down at each
-// level of the tree.
+// guarantee returns a queue's guarantee on the nodes of a label. The result may be a little too
+// low, because each level of the tree rounds down.
 func (l *Ledger) guarantee(i int32, label string) yarn.Resource {
 	cluster := l.size(label).now
 	q := &l.queues[i]
@@ -78,8 +79,9 @@ func scaled(r yarn.Resource, by *big.Rat) yarn.Resource {
 	return r
 }
 
-// partOfWeights is a queue's weight by the weights of its parent's children; none if one of them has
-// one that cannot be read. A queue without a capacity of the label has no part of its nodes.
+// partOfWeights returns a queue's weight divided by the sum of its siblings' weights and its own.
+// It returns 0 if one of them has no readable weight. A queue without a capacity for the label has
+// no part of its nodes.
 func (l *Ledger) partOfWeights(q *queue, label string) *big.Rat {
 	sum := new(big.Rat)
 	for i := range l.queues {

@@ -22,8 +22,8 @@ var (
 	large = yarn.NewResource(6144, 1)
 )
 
-// begin is a cluster of two nodes of 8 GiB and the leaves a (at most half) and b,
-// with application 1 of a registered and asking for four small containers.
+// begin starts a log with two nodes of 8 GiB and the leaves a (at most half) and b. Application 1
+// of a is registered and asks for four small containers.
 func begin(t *testing.T) *logbook {
 	l := &logbook{t: t, m: New(), term: 1}
 	l.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1}, configuration(1, "50"))
@@ -65,7 +65,7 @@ func (l *logbook) app(app uint32, queue string) {
 		&event.AttemptActivated{App: app}, &event.AttemptRegistered{App: app})
 }
 
-// entry appends a batch, by its bytes.
+// entry appends an encoded batch.
 func (l *logbook) entry(events ...event.Event) {
 	l.t.Helper()
 	l.index++
@@ -75,7 +75,7 @@ func (l *logbook) entry(events ...event.Event) {
 	}
 }
 
-// legal holds that nothing is violated so far.
+// legal checks that there is no violation so far.
 func (l *logbook) legal() {
 	l.t.Helper()
 	for _, v := range l.m.Violations() {
@@ -86,7 +86,8 @@ func (l *logbook) legal() {
 	}
 }
 
-// broken holds that the first violation is of an invariant and says a text.
+// broken checks that the first violation is of the invariant id, contains text, and is at the last
+// entry.
 func (l *logbook) broken(id, text string) {
 	l.t.Helper()
 	all := l.m.Violations()

@@ -8,20 +8,20 @@ import (
 	"rmd/yarn"
 )
 
-// Node labels: which there are, which nodes have one, and who may be given those nodes.
+// Node labels: which labels exist, which nodes have one, and who may use these nodes.
 
-// labels are the labels of the cluster, and what is said of hosts.
+// labels are the labels of the cluster and of its nodes.
 type labels struct {
-	exclusive map[string]bool // of those in the collection
-	known     map[string]bool // those that were removed, too
-	hosts     map[yarn.NodeID]string
+	exclusive map[string]bool        // of the current labels
+	known     map[string]bool        // current and removed labels
+	hosts     map[yarn.NodeID]string // labels of nodes (host and port) and of hosts (port 0)
 }
 
 func newLabels() labels {
 	return labels{exclusive: map[string]bool{}, known: map[string]bool{}, hosts: map[yarn.NodeID]string{}}
 }
 
-// of is the label of a node: what is said of itself, else of its host.
+// of returns the label of a node: its own, otherwise that of its host.
 func (l *labels) of(id yarn.NodeID) string {
 	if label, ok := l.hosts[id]; ok {
 		return label
@@ -29,18 +29,18 @@ func (l *labels) of(id yarn.NodeID) string {
 	return l.hosts[yarn.NodeID{Host: id.Host}]
 }
 
-// lends says whether nodes of a label also serve asks without one.
+// lends reports whether nodes of a label also serve asks without one.
 func (l *labels) lends(label string) bool {
 	exclusive, listed := l.exclusive[label]
 	return listed && !exclusive
 }
 
-// serves says whether nodes of a label serve asks for one, or for none.
+// serves reports whether nodes with the label node serve asks with the label asked.
 func (l *labels) serves(node, asked string) bool {
 	return asked == node || asked == "" && l.lends(node)
 }
 
-// ofLabel names a label behind what has it.
+// ofLabel formats a label for the end of a phrase.
 func ofLabel(label string) string {
 	if label == "" {
 		return " without a label"
@@ -48,7 +48,7 @@ func ofLabel(label string) string {
 	return " of label " + label
 }
 
-// ofPartition names the label of a use; that of the default partition goes without saying.
+// ofPartition is ofLabel, but "" for the default partition.
 func ofPartition(label string) string {
 	if label == "" {
 		return ""
@@ -56,7 +56,7 @@ func ofPartition(label string) string {
 	return ofLabel(label)
 }
 
-// of is what a leaf uses of the nodes of a label.
+// of returns the usage of a leaf on the nodes of a label.
 func (q *queue) of(label string) *share {
 	if label == "" {
 		return &q.share
@@ -79,7 +79,7 @@ func (q *queue) usesLabels() bool {
 	return false
 }
 
-// maximumOf is a queue's maximum of the nodes of a label.
+// maximumOf returns a queue's configured maximum on the nodes of a label.
 func (q *queue) maximumOf(label string) maximumCapacity {
 	if label == "" {
 		return q.max
@@ -90,7 +90,7 @@ func (q *queue) maximumOf(label string) maximumCapacity {
 	return readMaximumCapacity("0", nil)
 }
 
-// readLabels reads which labels a queue may use, and how much of each.
+// readLabels reads which labels a queue may use, and its maximum for each.
 func (l *Ledger) readLabels(q *queue, properties []event.Property) {
 	prefix := "yarn.scheduler.capacity." + q.path + ".accessible-node-labels"
 	q.maxOf, q.access = map[string]maximumCapacity{}, nil
@@ -164,10 +164,10 @@ func (l *Ledger) nodesLabelled(e *event.NodesLabelled) {
 	l.relabel()
 }
 
-// relabel gives every node its label, with what is charged for its live containers. A node that is
-// reserved keeps the label for which it was: S8.
+// relabel gives every node its current label, and moves the usage of its live containers to the new
+// partition. A reserved node must keep the label for which it was reserved (S8).
 func (l *Ledger) relabel() {
-	moved := map[uint32]string{} // nodes, with the label they had
+	moved := map[uint32]string{} // old labels of the nodes that change
 	for i := 1; i < len(l.nodes); i++ {
 		n := &l.nodes[i]
 		to := l.labels.of(n.id)
@@ -224,8 +224,9 @@ func (l *Ledger) askLabelled(e *event.AskLabelled) {
 	l.changed(a)
 }
 
-// auditLabel holds a decision to the labels: a node serves asks for its label, of queues that may use
-// it, and if it is not exclusive also asks without one, but for AMs.
+// auditLabel checks a decision against the labels. A node serves asks for its label, of queues that
+// may use it. If the label is not exclusive, the node also serves asks without a label, except for
+// AMs.
 func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 	if am && k.label != a.amLabel {
 		l.violate(Audit, a.chain(l), "%s is an AM%s, its application wants it%s", what, ofLabel(k.label), ofLabel(a.amLabel))
@@ -242,14 +243,15 @@ func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 	l.lent = append(l.lent, n.label)
 }
 
-// lend notes that a node is lent to a container that grows there.
+// lend records that a node is lent to a container that grows there.
 func (l *Ledger) lend(c *container, n *node) {
 	if c.asked == "" && n.label != "" {
 		l.lent = append(l.lent, n.label)
 	}
 }
 
-// AskLabel is the label that an application asks for under a key; ok is false when it asks for nothing.
+// AskLabel returns the label for which an application asks under a key; ok is false if there is no
+// such ask.
 func (l *Ledger) AskLabel(seq uint32, key yarn.SchedulerKey) (label string, ok bool) {
 	i := l.find(seq)
 	if i < 0 {

@@ -9,12 +9,14 @@ import (
 	"rmd/yarn"
 )
 
-// Leases: reserved nodes lend their idle room, and no reservation waits longer for it (S20).
+// Leases: reserved nodes lend their free room, and no reservation may wait longer because of that
+// (S20).
 
-// lease is what a container has borrowed; the zero value is nothing.
+// lease says from which reservation a container has borrowed room. The zero value means that it has
+// not borrowed.
 type lease struct {
 	reservation uint64
-	deadline    int64 // 0: whenever the room is needed
+	deadline    int64 // 0 means whenever the reservation needs the room
 }
 
 func declaredBy(tags []string) int64 {
@@ -25,7 +27,8 @@ func declaredBy(tags []string) int64 {
 	return millis
 }
 
-// readBackfill reads which containers of a queue may borrow. One that does not say is as its parent is.
+// readBackfill reads which containers of a queue may borrow. A queue without the key inherits it
+// from its parent.
 func (l *Ledger) readBackfill(q *queue, properties []event.Property) {
 	q.backfill = ""
 	if q.parent >= 0 {
@@ -40,7 +43,7 @@ func (l *Ledger) readBackfill(q *queue, properties []event.Property) {
 	}
 }
 
-// endOf is when a container of an application ends at the latest by what is declared; 0: nothing is.
+// endOf returns the declared latest end of a container; 0 if none is declared.
 func (a *app) endOf(allocated int64, am bool) int64 {
 	end := int64(math.MaxInt64)
 	if a.declared > 0 && !am {
@@ -55,7 +58,8 @@ func (a *app) endOf(allocated int64, am bool) int64 {
 	return end
 }
 
-// borrowed enters a container that borrows, and holds it to what its reservation waits for: S20.
+// borrowed records a container in borrowed room, and checks that its reservation does not wait
+// longer because of it (S20).
 func (l *Ledger) borrowed(e *event.ContainerLent) {
 	a, n := l.app(e.App), (*node)(nil)
 	if found, ok := l.node(e.Node); ok {
@@ -69,7 +73,7 @@ func (l *Ledger) borrowed(e *event.ContainerLent) {
 	id := a.id(a.attempt, e.Number)
 	l.Counts.Lent++
 	switch k := a.ask(e.Key); {
-	case k == nil: // what follows reports it
+	case k == nil: // allocated reports it
 	case l.queues[a.queue].backfill == "":
 		l.violate("S20", r.chain(l), "%s borrows room of r%d, and its queue %s may not", id, r.number, l.queues[a.queue].path)
 	case e.DeadlineMillis == event.NoLease:
@@ -91,8 +95,8 @@ func (l *Ledger) borrowed(e *event.ContainerLent) {
 	}
 }
 
-// takesNothing holds that a container without a lease leaves, of each kind that it has, what the
-// reservation needs: S20.
+// takesNothing checks a container without a lease (S20). Of each kind that the container uses, it
+// must leave what the reservation needs.
 func (l *Ledger) takesNothing(r *reservation, n *node, size yarn.Resource, id yarn.ContainerID) {
 	left := n.total.Sub(n.used).Sub(size)
 	for k := range left {
@@ -106,8 +110,8 @@ func (l *Ledger) takesNothing(r *reservation, n *node, size yarn.Resource, id ya
 	}
 }
 
-// soonest is when a reservation can be fulfilled at the earliest by the declared ends of the containers
-// of its node that have no lease.
+// soonest returns the earliest time at which a reservation can be fulfilled, by the declared ends
+// of those containers on its node that have no lease.
 func (l *Ledger) soonest(r *reservation, n *node) int64 {
 	type end struct {
 		at   int64
@@ -140,10 +144,10 @@ func (l *Ledger) soonest(r *reservation, n *node) int64 {
 			return e.at
 		}
 	}
-	return math.MaxInt64 // an increase of a container beside which there is too little room
+	return math.MaxInt64 // the increase of a container that the rest of the node has no room for
 }
 
-// recalled enters that a container is to give back what it has borrowed: S20.
+// recalled records that a container must return its borrowed room, and checks S20.
 func (l *Ledger) recalled(a *app, c *container, e *event.PreemptionAsked) {
 	id := a.id(c.attempt, c.number)
 	switch {
@@ -164,14 +168,14 @@ func (l *Ledger) recalled(a *app, c *container, e *event.PreemptionAsked) {
 	l.awaited = append(l.awaited, e.Reservation)
 }
 
-// leaseEnded judges the end of a container that borrowed: S20.
+// leaseEnded checks that a container with borrowed room was not ended before its deadline (S20).
 func (l *Ledger) leaseEnded(a *app, c *container, w *warning) {
 	if l.now < w.deadline {
 		l.violate("S20", w.chain(l), "%s ends %d ms before it was to give back its room", a.id(c.attempt, c.number), w.deadline-l.now)
 	}
 }
 
-// endLeases makes what has borrowed room of a reservation that ends ordinary containers.
+// endLeases ends the leases of a reservation that ends. The containers become ordinary ones.
 func (l *Ledger) endLeases(r *reservation) {
 	for i := range l.apps {
 		for k := range l.apps[i].containers {
@@ -182,7 +186,8 @@ func (l *Ledger) endLeases(r *reservation) {
 	}
 }
 
-// overdueLeases are the live containers that have had borrowed room for longer than they may.
+// overdueLeases returns the live containers that have kept borrowed room for more than millis after
+// their deadline.
 func (l *Ledger) overdueLeases(millis int64) []Step {
 	var out []Step
 	for i := range l.apps {

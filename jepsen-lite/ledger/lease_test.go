@@ -9,9 +9,9 @@ import (
 
 const backfillKey = "yarn.scheduler.capacity.root.backfill"
 
-// lending is a cluster where applications of a borrow what they are to give back in time. On node 1
-// runs a container of application 1 until 101 s, by its word. Application 2 of b has reserved the node,
-// and application 3 of a wants small containers that run for 50 s.
+// lending starts a log in which applications of a may borrow by a policy. On node 1, a container of
+// application 4 runs that declares to end at 101 s. Application 2 of b has reserved the node.
+// Application 3 of a asks for small containers that declare to run for 50 s.
 func lending(t *testing.T, policy string) *logbook {
 	l := begin(t)
 	e := configuration(2, "100")
@@ -27,7 +27,7 @@ func lending(t *testing.T, policy string) *logbook {
 	return l
 }
 
-// declaring registers an application whose containers run for so many seconds, by its word.
+// declaring registers an application that declares a lifetime for its containers.
 func (l *logbook) declaring(app uint32, queue, seconds string) {
 	l.entry(&event.ApplicationSubmitted{App: app, Name: "job", User: "u", Queue: queue, AM: small, Tags: []string{yarn.LifetimeTag + "seconds=" + seconds}},
 		&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app}, &event.AttemptRegistered{App: app})
@@ -43,8 +43,8 @@ func recall(app uint32, number uint64, deadline int64) *event.PreemptionAsked {
 	return e
 }
 
-// TestLeases follows leases to their ends: by a deadline, by the container's own, and with the
-// reservation.
+// TestLeases follows three leases to their ends: one ends with its container, one at its deadline,
+// and one with the reservation.
 func TestLeases(t *testing.T) {
 	l := lending(t, "declared")
 	l.entry(lend(3, 1, 101_000), lend(3, 2, 101_000), lend(3, 3, 101_000))
@@ -58,7 +58,8 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// TestLeaseIsOverdue: a container that runs on after its deadline is found.
+// TestLeaseIsOverdue checks that Overdue returns a container that keeps borrowed room after its
+// deadline.
 func TestLeaseIsOverdue(t *testing.T) {
 	l := lending(t, "declared")
 	l.entry(lend(3, 1, 101_000))
@@ -71,7 +72,7 @@ func TestLeaseIsOverdue(t *testing.T) {
 	}
 }
 
-// TestLeaseViolations plants one fault of each kind at the end of a log.
+// TestLeaseViolations checks that each kind of violation is found at the end of a log.
 func TestLeaseViolations(t *testing.T) {
 	for _, c := range []struct {
 		name, policy, id, text string

@@ -25,7 +25,7 @@ type Step struct {
 
 // Violation is an invariant that does not hold after an entry.
 type Violation struct {
-	ID          string // S5 to S10, S17, S18, or Audit
+	ID          string // such as S5, or Audit
 	Index, Term uint64
 	Text        string
 	Chain       []Step // the events that led to it
@@ -41,26 +41,26 @@ const violationsMax = 32
 // Ledger is the state of a whole cluster according to its log, up to an index.
 type Ledger struct {
 	index, term uint64
-	sequence    uint64 // of the last fenced batch followed
+	sequence    uint64 // of the last fenced batch that was not skipped
 	begun       bool
 	terms       []termStart
 
-	timestamp  int64 // of application ids
+	timestamp  int64 // cluster timestamp in application ids
 	epoch      uint32
 	now        int64
 	dominant   bool
 	kinds      yarn.Kinds
 	rules      rules
-	properties []event.Property // of the configuration
+	properties []event.Property // of the current configuration
 	preemption preemptionRules
 
 	apps  []app
 	seqs  []seqAt           // ascending by sequence
-	names map[string]uint32 // from the names of applications to their numbers; nil: names need not be unique
+	names map[string]uint32 // application numbers by name; nil if names need not be unique
 	nodes []node            // by number; 0 is none
 	// queues keep their index when the configuration removes them.
 	queues       []queue
-	places       map[string]int32 // from the paths of the current queues to their index
+	places       map[string]int32 // indexes in queues, by the paths of the current queues
 	version      uint64
 	reservations []reservation // ascending by number; without those that have ended
 	ends         []end         // ends of reservations, in order
@@ -134,11 +134,11 @@ func (l *Ledger) Violations() []Violation { return l.violations }
 // Notes returns decisions that are legal but unusual.
 func (l *Ledger) Notes() []Violation { return l.notes }
 
-// Index is the index of the last entry.
+// Index returns the index of the last entry.
 func (l *Ledger) Index() uint64 { return l.index }
 
 // Entry follows a committed entry. An error means that the ledger cannot follow the log. Violations
-// has the faults of its content.
+// returns the faults of its contents.
 func (l *Ledger) Entry(index, term uint64, data []byte) error {
 	if index <= l.index {
 		return fmt.Errorf("%w: %d after %d", ErrOrder, index, l.index)
@@ -186,7 +186,7 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	return nil
 }
 
-// begins says whether a batch is a cluster's first.
+// begins reports whether a batch is a cluster's first one.
 func begins(b *event.Batch) bool {
 	for _, e := range b.Events {
 		if _, ok := e.(*event.ClusterInitialized); ok {
@@ -196,9 +196,9 @@ func begins(b *event.Batch) bool {
 	return false
 }
 
-// fence says whether a batch counts. Its number is the term in which it was planned, and its
-// position among the batches of that term. A batch that is not the next one of its entry's term was
-// planned on another log, and every replica skips it.
+// fence reports whether a batch counts. Its sequence number has the term in which it was planned,
+// and its position among the batches of that term. A batch that is not the next one of its entry's
+// term was planned on another log, and every replica skips it.
 func (l *Ledger) fence(term, sequence uint64) bool {
 	if sequence == 0 {
 		return true
@@ -225,7 +225,7 @@ func (l *Ledger) enterTerm(index, term uint64) {
 	l.terms = append(l.terms, termStart{index, term})
 }
 
-// termOf is the term of an index.
+// termOf returns the term of an index.
 func (l *Ledger) termOf(index uint64) uint64 {
 	var term uint64
 	for _, t := range l.terms {
@@ -261,7 +261,7 @@ func (l *Ledger) step(index uint64, format string, args ...any) Step {
 	return Step{Index: index, Term: l.termOf(index), Text: fmt.Sprintf(format, args...)}
 }
 
-// fits says whether a size fits into room, for the resources that count.
+// fits reports whether a size fits into room, by the resource kinds that count.
 func (l *Ledger) fits(size, room yarn.Resource) bool {
 	if !l.dominant {
 		return size[yarn.Memory] <= room[yarn.Memory]

@@ -10,8 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestLegal follows lives of containers and reservations in which nothing is
-// wrong.
+// TestLegal follows containers and reservations without any fault.
 func TestLegal(t *testing.T) {
 	l := begin(t)
 	l.entry(give(1, 1, 1), give(1, 2, 1))
@@ -21,7 +20,7 @@ func TestLegal(t *testing.T) {
 	l.app(2, "root.b")
 	l.entry(want(2, large, 2))
 	l.entry(give(2, 1, 1))
-	l.entry(hold(1, 2, 2, 1)) // 2 GiB are free there
+	l.entry(hold(1, 2, 2, 1)) // node 1 has 2 GiB free
 	l.legal()
 	l.entry(&event.ContainerCompleted{Container: ref(2, 1)})
 	l.entry(&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
@@ -46,7 +45,7 @@ func TestLegal(t *testing.T) {
 	}
 }
 
-// TestViolations plants one fault of each kind at the end of a log.
+// TestViolations checks that each kind of violation is found at the end of a log.
 func TestViolations(t *testing.T) {
 	tests := []struct {
 		name, id, text string
@@ -275,7 +274,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// labelled gives node 1 the label x, of which root.a may use half and root.b nothing.
+// labelled gives node 1 the label x. root.a may use half of its nodes and root.b none.
 func (l *logbook) labelled(exclusive bool) {
 	c := configuration(2, "50")
 	const of = "yarn.scheduler.capacity.root."
@@ -284,12 +283,12 @@ func (l *logbook) labelled(exclusive bool) {
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "n1"}, Label: "x"}}})
 }
 
-// TestLabels follows lives with labels in which nothing is wrong.
+// TestLabels follows containers on labelled nodes without any fault.
 func TestLabels(t *testing.T) {
 	l := begin(t)
 	l.entry(give(1, 1, 1))
 	l.labelled(false)
-	l.entry(give(1, 2, 1), give(1, 3, 2)) // the first of them lent
+	l.entry(give(1, 2, 1), give(1, 3, 2)) // node 1 is lent
 	l.entry(&event.AskLabelled{App: 1, Key: key, Label: "x"})
 	l.entry(give(1, 4, 1))
 	for _, w := range []struct {
@@ -324,8 +323,8 @@ func (l *logbook) full() {
 	l.legal()
 }
 
-// TestMaximumIsNotExceededByShrinking: what a smaller cluster leaves above a
-// maximum is nobody's fault.
+// TestMaximumIsNotExceededByShrinking checks that usage above a maximum is no violation if it is
+// the cluster or the maximum that has shrunk.
 func TestMaximumIsNotExceededByShrinking(t *testing.T) {
 	l := begin(t)
 	l.entry(want(1, yarn.NewResource(2048, 1), 4))
@@ -340,8 +339,8 @@ func TestMaximumIsNotExceededByShrinking(t *testing.T) {
 	l.broken("S9", "its maximum is 2048MB 8vc")
 }
 
-// TestFence: a batch that was planned on another log is passed over, as every
-// replica does.
+// TestFence checks that the ledger skips a batch that was planned on another log, as every replica
+// does.
 func TestFence(t *testing.T) {
 	l := begin(t)
 	write := func(index, term, sequence uint64, e event.Event) {
@@ -351,9 +350,9 @@ func TestFence(t *testing.T) {
 		}
 	}
 	write(100, 3, 3<<32+1, give(1, 1, 1))
-	write(101, 3, 3<<32+1, give(1, 1, 1)) // again
-	write(102, 3, 3<<32+3, give(1, 3, 1)) // one is missing
-	write(103, 4, 3<<32+2, give(1, 2, 1)) // of another term
+	write(101, 3, 3<<32+1, give(1, 1, 1)) // repeated
+	write(102, 3, 3<<32+3, give(1, 3, 1)) // number 2 is missing
+	write(103, 4, 3<<32+2, give(1, 2, 1)) // planned in another term
 	write(104, 4, 4<<32+1, give(1, 2, 1))
 	l.legal()
 	if c := l.m.Counts; c.Skipped != 3 || c.Containers != 2 {
@@ -375,7 +374,7 @@ func TestNotFollowed(t *testing.T) {
 	}
 }
 
-// TestDiffer holds what a replica says of itself against the ledger.
+// TestDiffer compares dumps of a replica with the ledger.
 func TestDiffer(t *testing.T) {
 	l := begin(t)
 	l.full()
@@ -395,8 +394,8 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// TestStuck: a reservation on a node that has room, and an ask that fits and has
-// nobody before it.
+// TestStuck checks that Stuck finds a reservation on a node with room for it, and that Waiting
+// finds an ask that fits and has no competitor.
 func TestStuck(t *testing.T) {
 	l := begin(t)
 	if sure, _ := l.m.Waiting(); len(sure) != 1 {
@@ -412,8 +411,8 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestUniqueNames: a name that is submitted twice is a violation, unless the first call was forgotten
-// in between; without UniqueNames nobody looks at names.
+// TestUniqueNames checks that a name that is submitted twice is a violation, unless the first call
+// was forgotten in between. Without UniqueNames, names are not checked.
 func TestUniqueNames(t *testing.T) {
 	for _, c := range []struct {
 		unique, forgotten bool
@@ -441,7 +440,8 @@ func TestUniqueNames(t *testing.T) {
 	}
 }
 
-// TestGiven: the ids that an entry gives are known until the next one, those of reservations too.
+// TestGiven checks that Given returns the ids that the last entry assigns, including those of
+// reservations.
 func TestGiven(t *testing.T) {
 	l := begin(t)
 	given := func() string { return fmt.Sprint(l.m.Given()) }

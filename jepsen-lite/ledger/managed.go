@@ -8,13 +8,13 @@ import (
 	"rmd/fsm/event"
 )
 
-// managed says whether submissions create the leaves of a queue by auto-create-child-queue.
+// managed reports whether submissions create the leaves of a queue by auto-create-child-queue.
 func (l *Ledger) managed(i int32) bool {
 	return propertyOf(l.properties, "yarn.scheduler.capacity."+l.queues[i].path+".auto-create-child-queue.enabled") == "true"
 }
 
-// managedSettings are the properties of a leaf below a managed parent: those of the template, and no
-// capacity while it is not active.
+// managedSettings returns the properties of a leaf below a managed parent: those of the template,
+// and capacity 0 while the leaf is not active.
 func (l *Ledger) managedSettings(q *queue, own string) []event.Property {
 	out := []event.Property{{Name: own + "capacity", Value: "0"}}
 	prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".leaf-queue-template."
@@ -24,15 +24,16 @@ func (l *Ledger) managedSettings(q *queue, own string) []event.Property {
 		case !ok:
 		case q.active || key != "capacity" && !strings.HasSuffix(key, ".capacity"):
 			out = append(out, event.Property{Name: own + key, Value: p.Value})
-		default: // of a label too: it may still use its nodes
+		default: // also of a label: with 0, the leaf may still use the label's nodes
 			out = append(out, event.Property{Name: own + key, Value: "0"})
 		}
 	}
 	return slices.Clip(out)
 }
 
-// activateQueues gives leaves below managed parents the capacity of the template, or takes it. Only a
-// configuration takes it from one with applications. Together they have no more than their parent.
+// activateQueues gives leaves below managed parents the capacity of the template, or takes it from
+// them. Only a configuration may take it from a leaf with applications. All active leaves together
+// may not have more than their parent.
 func (l *Ledger) activateQueues(e *event.QueuesActivated) {
 	configured := l.configured
 	parents := map[int32]bool{}
@@ -51,14 +52,14 @@ func (l *Ledger) activateQueues(e *event.QueuesActivated) {
 			l.readQueue(q, l.settings(q))
 		}
 	}
-	for i := range parents { // any of them: order is harmless
+	for i := range parents { // each parent is checked alone, so the order does not matter
 		l.activeFit(i)
 	}
-	l.configured = true // what they are guaranteed is not what it was
+	l.configured = true // the guarantees have changed
 }
 
-// activeFit holds that the active leaves of a managed parent have no more than it has. YARN allows a
-// ten-thousandth more.
+// activeFit checks that the active leaves of a managed parent together have no more than the
+// parent. YARN allows a ten-thousandth more.
 func (l *Ledger) activeFit(parent int32) {
 	active := 0
 	for i := range l.queues {

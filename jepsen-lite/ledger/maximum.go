@@ -7,17 +7,17 @@ import (
 	"rmd/yarn"
 )
 
-// maximumCapacity is a queue's maximum-capacity: a share of its parent's, or units for
-// the kinds that it names. One that this ledger cannot read bounds nothing.
+// maximumCapacity is a queue's maximum-capacity: a share of its parent's maximum, or amounts of the
+// kinds that it names. A text that the ledger cannot read means the whole maximum of the parent.
 type maximumCapacity struct {
-	share *big.Rat // of every kind; nil for a vector
+	share *big.Rat // of every kind; nil if units counts
 	units [yarn.MaxKinds]int64
 }
 
 var hundred = big.NewRat(100, 1)
 
-// readMaximumCapacity reads "60", "8.5%" or "[memory=4096,vcores=4]"; nothing and -1 are
-// the parent's whole.
+// readMaximumCapacity reads "60", "8.5%" or "[memory=4096,vcores=4]". "" and -1 mean the parent's
+// whole maximum.
 func readMaximumCapacity(text string, kinds yarn.Kinds) maximumCapacity {
 	whole := maximumCapacity{share: big.NewRat(1, 1)}
 	text = strings.TrimSpace(text)
@@ -44,7 +44,7 @@ func readUnits(text string, kinds yarn.Kinds) maximumCapacity {
 	return c
 }
 
-// scales are the suffixes of amounts; memory is counted in MiB.
+// scales are the suffixes of amounts. Memory is in MiB.
 var scales = []struct {
 	suffix string
 	by     int64
@@ -66,8 +66,8 @@ func readCount(text string) int64 {
 
 func floor(r *big.Rat) int64 { return new(big.Int).Quo(r.Num(), r.Denom()).Int64() }
 
-// maximum is the most that a queue may use of a partition of a size: shares
-// multiply exactly down the tree, a vector is cut to its parent's maximum.
+// maximum returns the most that a queue may use of a partition with the total cluster. Shares are
+// multiplied exactly down the tree; amounts are limited by the parent's maximum.
 func (l *Ledger) maximum(i int32, label string, cluster yarn.Resource) yarn.Resource {
 	q := &l.queues[i]
 	if label != "" {

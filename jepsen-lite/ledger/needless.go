@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// rules are the cluster-wide keys of scheduling decisions.
+// rules are the cluster-wide settings of scheduling decisions.
 type rules struct {
 	eager   bool          // an unneeded reservation is cancelled at once, not at the next heartbeat of its node
 	minimum yarn.Resource // the smallest container
@@ -41,8 +41,8 @@ func (l *Ledger) changed(a *app) {
 	}
 }
 
-// needless checks at the end of an entry that every reservation is still needed: its ask exists and
-// has the same size, and its application accepts the node. S8.
+// needless checks at the end of an entry that every reservation is still needed (S8): its ask
+// exists and has the same size, and its application accepts the node.
 func (l *Ledger) needless() {
 	if len(l.doubtful) == 0 {
 		return

@@ -17,7 +17,7 @@ type node struct {
 	reservation uint64
 	count       int
 	transitions []nodeTransition
-	forgotten   bool // its number is free
+	forgotten   bool // its number may be used by another node
 	label       string
 }
 
@@ -41,7 +41,7 @@ func (l *Ledger) nodeName(number uint32) string {
 	return fmt.Sprintf("node %d", number)
 }
 
-// newestOn is the newest containers on a node: how it came to be full.
+// newestOn returns the newest containers on a node, which explain why it is full.
 func (l *Ledger) newestOn(n *node) []Step {
 	const most = 12
 	var out []Step
@@ -89,7 +89,8 @@ func (n *node) become(index uint64, to yarn.NodeState) {
 	}
 }
 
-// size is the total of usable nodes of a partition, and the largest within the entry.
+// size is the total of the usable nodes of a partition: now, and its highest value within the
+// entry.
 type size struct{ now, peak yarn.Resource }
 
 func (s *size) add(r yarn.Resource) {
@@ -107,7 +108,8 @@ func (l *Ledger) size(label string) *size {
 	return l.clusters[label]
 }
 
-// change alters a node's total, state or label and keeps the totals of partitions.
+// change calls f, which changes a node's total, state or label, and updates the totals of the
+// partitions.
 func (l *Ledger) change(n *node, f func()) {
 	if n.state.Usable() {
 		l.size(n.label).add(zero.Sub(n.total))
@@ -136,8 +138,8 @@ func (l *Ledger) nodeState(e *event.NodeStateChanged) {
 	}
 }
 
-// nodeForgotten judges that nothing is lost with a node. Its number stays here until another node
-// has it.
+// nodeForgotten checks that a forgotten node was not usable or unhealthy. The ledger keeps the
+// record until another node gets the number.
 func (l *Ledger) nodeForgotten(e *event.NodeForgotten) {
 	n, ok := l.node(e.Node)
 	switch {

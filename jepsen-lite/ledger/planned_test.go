@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-// story is a log as the real planner writes it, under random load.
+// story is a log that the real planner has written under random load.
 type story struct {
 	t       *testing.T
 	rng     *rand.Rand
@@ -21,12 +21,12 @@ type story struct {
 	now     int64
 	batches [][]event.Event
 	nodes   []yarn.NodeID
-	apps    map[yarn.ApplicationID]int32 // live, with the last response
+	apps    map[yarn.ApplicationID]int32 // live applications, with their last response
 	running map[yarn.NodeID][]yarn.ContainerID
 	labels  bool
 }
 
-// tell plays a story of n inputs.
+// tell returns the story of n random inputs.
 func tell(t *testing.T, seed int64, n int) *story {
 	p, err := planner.New(state.New(), planner.Options{Eager: seed%2 == 0})
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *story) step() {
 	}
 }
 
-// label is a label, or none.
+// label returns a random label, or none.
 func (s *story) label() string {
 	if !s.labels {
 		return ""
@@ -145,8 +145,7 @@ func (s *story) allocate(id yarn.ApplicationID) {
 	}
 }
 
-// updates asks now and then for containers to be changed, by the version that they
-// have, or by another.
+// updates sometimes asks to resize containers, with their current size version or a wrong one.
 func (s *story) updates(in *input.Allocate) {
 	st := s.p.State()
 	slot := st.AppByID(in.Attempt.App)
@@ -181,8 +180,7 @@ func (s *story) heartbeat(id yarn.NodeID) {
 	}
 }
 
-// follow plays batches to a new ledger. Events are read from their bytes, for the
-// planner keeps its own.
+// follow adds batches to a new ledger. It encodes them, because the planner keeps its events.
 func follow(t *testing.T, batches [][]event.Event) *Ledger {
 	t.Helper()
 	m := New()
@@ -194,8 +192,8 @@ func follow(t *testing.T, batches [][]event.Event) *Ledger {
 	return m
 }
 
-// TestPlanned: of what the real planner decides nothing is illegal, and its own
-// sums are those of the ledger.
+// TestPlanned checks that the real planner makes no illegal decision, and that its sums are those
+// of the ledger.
 func TestPlanned(t *testing.T) {
 	made, allocated := uint64(0), uint64(0)
 	resized := map[event.Kind]int{}
@@ -228,7 +226,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// fieldsOf is what a state says of itself.
+// fieldsOf returns a dump of a state.
 func fieldsOf(st *state.State) []Field {
 	var out []Field
 	add := func(value any, format string, args ...any) {
@@ -258,9 +256,9 @@ func fieldsOf(st *state.State) []Field {
 	return out
 }
 
-// TestTampered spoils one event of a good log at a time, and counts what is seen.
-// An event said twice must always be; of those left out some lead to nothing wrong
-// within the rest of the log.
+// TestTampered changes one event of a good log at a time, and counts how often the ledger finds it.
+// It must find every repeated event. An omitted event may not cause a violation in the rest of the
+// log.
 func TestTampered(t *testing.T) {
 	s := tell(t, 3, 800)
 	rng := rand.New(rand.NewSource(1))
@@ -294,7 +292,7 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// matters says whether an event changes who has what.
+// matters reports whether an event changes who has what.
 func matters(e event.Event) bool {
 	switch e := e.(type) {
 	case *event.ContainerAllocated, *event.ContainerReleased, *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled,

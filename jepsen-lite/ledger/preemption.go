@@ -21,10 +21,10 @@ type warning struct {
 	index       uint64
 }
 
-// lease says whether the container must return room of the reserved node that it has borrowed.
+// lease reports whether the container must return borrowed room of a reserved node.
 func (w *warning) lease() bool { return w.cause == yarn.PreemptLease }
 
-// inside says whether the warning is for another application of the same queue.
+// inside reports whether the warning is for another application of the same queue.
 func (w *warning) inside() bool {
 	return w.cause == yarn.PreemptUserLimit || w.cause == yarn.PreemptPriority
 }
@@ -37,7 +37,7 @@ type spared struct {
 	balance     bool
 }
 
-// preemptionRules are the cluster-wide keys of preemption.
+// preemptionRules are the cluster-wide settings of preemption.
 type preemptionRules struct {
 	on            bool
 	reserves      bool  // the selector reserves the room of the containers
@@ -50,8 +50,8 @@ type preemptionRules struct {
 	balanceMillis int64 // from a warning for balance to the end
 }
 
-// movesToFullNodes says whether a reservation may move to a node without room, where a later round
-// chooses what must end.
+// movesToFullNodes reports whether a reservation may move to a node without room, on which a later
+// round chooses containers.
 func (r *preemptionRules) movesToFullNodes() bool { return r.moves && !r.reserves }
 
 const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
@@ -201,8 +201,9 @@ func (l *Ledger) aboveGuarantee(a *app, c *container, warnings []warning, what s
 	}
 }
 
-// betweenQueues returns the warnings that are not inside a queue, and what a queue has reserved for
-// those that are, and for balance: that gives no claim to its guarantee.
+// betweenQueues returns the warnings that are not inside a queue. held is what the queue has
+// reserved for warnings inside a queue and for balance, because these reservations do not count
+// towards its guarantee.
 func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (between []warning, held yarn.Resource) {
 	var counted []uint64
 	for _, w := range warnings {
@@ -220,7 +221,8 @@ func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (betwe
 	return between, held
 }
 
-// warnedOf is the size of the warned containers of a queue and its descendants on nodes of a label.
+// warnedOf returns the size of the warned containers of a queue and its descendants on nodes of a
+// label. It does not count containers that must return borrowed room.
 func (l *Ledger) warnedOf(i int32, label string) yarn.Resource {
 	return l.sizesOf(l.warnings, i, label)
 }
@@ -318,7 +320,7 @@ func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
 	}
 }
 
-// roomAfter is what is free on a node when some of its containers have ended.
+// roomAfter returns what is free on a node after the containers have ended that ends selects.
 func (l *Ledger) roomAfter(node uint32, ends func(*app, *container) bool) yarn.Resource {
 	room := l.nodes[node].total.Sub(l.nodes[node].used)
 	for i := range l.apps {
@@ -332,7 +334,7 @@ func (l *Ledger) roomAfter(node uint32, ends func(*app, *container) bool) yarn.R
 	return room
 }
 
-// warnedFor is the reservation for which a container is warned; 0 if it is not warned.
+// warnedFor returns the reservation for which a container is warned; 0 if it is not warned.
 func (l *Ledger) warnedFor(a *app, c *container) uint64 {
 	if len(c.deadlines) == 0 {
 		return 0
@@ -343,7 +345,7 @@ func (l *Ledger) warnedFor(a *app, c *container) uint64 {
 	return 0
 }
 
-// warning is the index of a container's standing warning; -1 if there is none.
+// warning returns the index of a container's standing warning, or -1.
 func (l *Ledger) warning(ref event.ContainerRef) int {
 	return slices.IndexFunc(l.warnings, func(w warning) bool { return w.ref == ref })
 }
@@ -438,8 +440,8 @@ func (l *Ledger) Warned(id yarn.ContainerID, deadlineMillis int64) (n int) {
 	return n
 }
 
-// Overdue returns the warnings whose deadline has passed for longer than a leader needs to act on
-// it: L6.
+// Overdue returns the warnings whose deadline passed more than millis ago, and the containers that
+// have kept borrowed room for that long after their deadline (L6).
 func (l *Ledger) Overdue(millis int64) []Step {
 	var out []Step
 	for i := range l.warnings {

@@ -7,7 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// preemption is a configuration that preempts after 10 s: a is guaranteed a quarter, b the rest.
+// preemption returns a configuration that preempts after 10 s. The guarantee of a is a quarter of
+// the cluster, that of b is the rest.
 func preemption(version uint64, more ...event.Property) *event.QueuesConfigured {
 	e := configuration(version, "100")
 	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"}, {preemptionPrefix + "max_wait_before_kill", "10000"},
@@ -18,17 +19,17 @@ func preemption(version uint64, more ...event.Property) *event.QueuesConfigured 
 	return e
 }
 
-// yarnSelector has containers end for queues, and not for reservations.
+// yarnSelector selects the selector "yarn", which makes no reservations.
 var yarnSelector = event.Property{Name: "yarn.scheduler.capacity.preemption.selector", Value: "yarn"}
 
-// movingReservations lets reservations move to nodes on which containers of a lower priority run.
+// movingReservations lets reservations move to nodes with containers of a lower priority.
 var movingReservations = event.Property{Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation", Value: "true"}
 
 // queuePriorities lets queues take from queues of a lower priority.
 var queuePriorities = event.Property{Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.enabled", Value: "true"}
 
-// borrowed is a cluster of which application 1 of a has all, four times what a is guaranteed, and
-// where application 2 of b wants most of a node.
+// borrowed starts a log in which application 1 of a uses the whole cluster, four times the
+// guarantee of a. Application 2 of b asks for most of a node.
 func borrowed(t *testing.T) *logbook {
 	l := begin(t)
 	l.entry(preemption(2))
@@ -48,12 +49,12 @@ func preempt(app uint32, number uint64) *event.ContainerReleased {
 	return &event.ContainerReleased{Container: ref(app, number), ExitStatus: yarn.ExitPreempted}
 }
 
-// reserve holds node 1 for application 2 and warns what stands there.
+// reserve reserves node 1 for application 2 and warns the containers there.
 func (l *logbook) reserve() {
 	l.entry(hold(1, 2, 1, 1), warn(1, 1, 1, 11_000), warn(1, 2, 1, 11_000))
 }
 
-// TestPreemption follows warnings that are withdrawn, and some that are carried out.
+// TestPreemption follows warnings that are withdrawn and others that are executed.
 func TestPreemption(t *testing.T) {
 	l := borrowed(t)
 	l.reserve()
@@ -66,7 +67,7 @@ func TestPreemption(t *testing.T) {
 	l.entry(&event.TimeAdvanced{NowMillis: 12_000}, preempt(1, 1), preempt(1, 2))
 	l.entry(&event.ContainerCompleted{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitPreempted})
 	l.entry(&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
-	l.entry(want(2, large, 1), hold(2, 2, 2, 2), warn(1, 3, 2, 22_000), &event.ContainerCompleted{Container: ref(1, 3)}) // by itself
+	l.entry(want(2, large, 1), hold(2, 2, 2, 2), warn(1, 3, 2, 22_000), &event.ContainerCompleted{Container: ref(1, 3)}) // ends by itself
 	l.legal()
 	id := yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1780000000000, Seq: 1}, Attempt: 1, Number: 1}
 	if l.m.Warned(id, 11_000) != 1 || l.m.Warned(id, 12_000) != 1 || l.m.Warned(id, 13_000) != 0 || l.m.Warnings() != 0 {
@@ -77,7 +78,8 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// TestRoomThatComes: what is released on a full node ends soon, so a reservation there needs no warning.
+// TestRoomThatComes checks that a reservation of a full node needs no warning if released
+// containers will end there soon.
 func TestRoomThatComes(t *testing.T) {
 	l := borrowed(t)
 	l.entry(&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitKilledByRM}, &event.ContainerReleased{Container: ref(1, 2), ExitStatus: yarn.ExitKilledByRM})
@@ -85,8 +87,8 @@ func TestRoomThatComes(t *testing.T) {
 	l.legal()
 }
 
-// TestBeyondMaximum: a queue that is above its maximum since a node shrank may lose a reservation
-// and a container in one entry, though nobody else wants anything.
+// TestBeyondMaximum checks a queue that is above its maximum since a node shrank. It may lose a
+// reservation and a container in one entry, even if no other queue wants anything.
 func TestBeyondMaximum(t *testing.T) {
 	l := borrowed(t)
 	l.entry(preemption(3, yarnSelector, movingReservations), want(2, large, 0))
@@ -123,8 +125,8 @@ func TestReservationTakenByPriority(t *testing.T) {
 	round().broken("S18", "root.a uses 4096MB")
 }
 
-// TestMovedToFullNode: a reservation is judged by the configuration under which it is made, also when
-// the entry changes it afterwards.
+// TestMovedToFullNode checks that a reservation is judged by the configuration at the time when it
+// is made, even if the same entry changes the configuration afterwards.
 func TestMovedToFullNode(t *testing.T) {
 	l := borrowed(t)
 	l.entry(preemption(3, yarnSelector, movingReservations))
@@ -132,7 +134,7 @@ func TestMovedToFullNode(t *testing.T) {
 	l.legal()
 }
 
-// TestOverdue: a warning is overdue once its deadline has passed for long.
+// TestOverdue checks from when on a warning is overdue.
 func TestOverdue(t *testing.T) {
 	l := borrowed(t)
 	l.reserve()
@@ -145,7 +147,7 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// TestPreemptionViolations plants one fault of each kind at the end of a log.
+// TestPreemptionViolations checks that each kind of violation is found at the end of a log.
 func TestPreemptionViolations(t *testing.T) {
 	later := func(l *logbook) { l.entry(&event.TimeAdvanced{NowMillis: 11_000}) }
 	for _, c := range []struct {
@@ -279,7 +281,8 @@ func TestPreemptionViolations(t *testing.T) {
 	}
 }
 
-// TestGuarantees are those of shares, weights and units, of labels too, and never more than the maximum.
+// TestGuarantees checks guarantees by shares, weights and amounts, also for labels, and that a
+// guarantee is never more than the maximum.
 func TestGuarantees(t *testing.T) {
 	l := begin(t)
 	const p = "yarn.scheduler.capacity."

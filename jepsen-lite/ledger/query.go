@@ -14,7 +14,7 @@ func sortSteps(s []Step) {
 	slices.SortStableFunc(s, func(a, b Step) int { return cmp.Compare(a.Index, b.Index) })
 }
 
-// Fact is what the log says of a container. An index is 0 if the event has not happened.
+// Fact is what the log says about a container. An index is 0 if the event has not happened.
 type Fact struct {
 	ID                                   yarn.ContainerID
 	Node                                 yarn.NodeID
@@ -26,7 +26,7 @@ type Fact struct {
 	Made, Released, Completed, Signalled uint64
 }
 
-// Ended is the index of the container's end; 0 while it is live.
+// Ended returns the index of the container's end; 0 while it is live.
 func (f Fact) Ended() uint64 {
 	if f.Released != 0 {
 		return f.Released
@@ -70,7 +70,7 @@ func (l *Ledger) fact(a *app, c *container) Fact {
 		OnNode: c.onNode, Restored: c.restored, Made: c.made, Released: c.released, Completed: c.completed, Signalled: c.signalled}
 }
 
-// App is what the log says of an application.
+// App is what the log says about an application.
 type App struct {
 	ID                yarn.ApplicationID
 	Name, User, Queue string
@@ -84,7 +84,7 @@ type App struct {
 	Ended             uint64     // index; 0 while it has not ended
 }
 
-// At is the state and queue of the application as of an index; false before its submission.
+// At returns the state and queue of the application at an index; false before its submission.
 func (a App) At(index uint64) (Transition, bool) {
 	var out Transition
 	for _, t := range a.Transitions {
@@ -96,7 +96,7 @@ func (a App) At(index uint64) (Transition, bool) {
 	return out, out.Index != 0
 }
 
-// Priority is the current priority.
+// Priority returns the current priority.
 func (a App) Priority() int32 { return a.Priorities[len(a.Priorities)-1].Priority }
 
 // App finds an application by the text of its id, even a forgotten one.
@@ -117,7 +117,7 @@ func (l *Ledger) AppByID(id yarn.ApplicationID) (App, bool) {
 	return l.show(&l.apps[i]), true
 }
 
-// findID is the index of an application; -1 if there is none.
+// findID returns the index in apps of an application, or -1.
 func (l *Ledger) findID(id yarn.ApplicationID) int32 {
 	if i := l.find(id.Seq); i >= 0 && l.apps[i].timestamp == id.ClusterTimestamp {
 		return i
@@ -134,8 +134,8 @@ func (l *Ledger) AppBySeq(seq uint32) (App, bool) {
 	return l.show(&l.apps[i]), true
 }
 
-// Submitted is the number of the last application that was submitted under a name; 0 if there is
-// none. It needs UniqueNames.
+// Submitted returns the number of the last application that was submitted under a name; 0 if there
+// is none. It needs UniqueNames.
 func (l *Ledger) Submitted(name string) uint32 { return l.names[name] }
 
 // Apps returns all applications, also ended ones, in the order of their submission.
@@ -161,15 +161,15 @@ func (l *Ledger) show(a *app) App {
 	return out
 }
 
-// Node is what the log says of a node.
+// Node is what the log says about a node.
 type Node struct {
 	ID          yarn.NodeID
 	Label       string
 	Total, Used yarn.Resource
-	Reservation uint64 // of this node; 0: none
+	Reservation uint64 // 0 means none
 }
 
-// Node is a node by its number.
+// Node returns a node by its number; false if there is none.
 func (l *Ledger) Node(number uint32) (Node, bool) {
 	n, ok := l.node(number)
 	if !ok {
@@ -191,8 +191,8 @@ func (n *node) show() Node {
 	return Node{ID: n.id, Label: n.label, Total: n.total, Used: n.used, Reservation: n.reservation}
 }
 
-// Queue is the usage of a queue on nodes of a label, including its reservations, and the part of
-// its reservations.
+// Queue returns the usage of a queue on nodes of a label, including its reservations, and the size
+// of its reservations; ok is false if there is no such queue.
 func (l *Ledger) Queue(path, label string) (used, held yarn.Resource, ok bool) {
 	i := l.queue(path)
 	if i < 0 {
@@ -207,7 +207,7 @@ type DynamicQueue struct {
 	Path    string
 	Managed bool // its parent has auto-create-child-queue
 	Active  bool // a managed leaf with the capacity of its template
-	Apps    int  // that have not ended
+	Apps    int  // applications that have not ended
 }
 
 // DynamicQueues returns the current dynamic queues.
@@ -233,7 +233,7 @@ type Held struct {
 	Node      uint32
 	Key       yarn.SchedulerKey
 	Size      yarn.Resource
-	Container yarn.ContainerID // that it will become, or that will be enlarged
+	Container yarn.ContainerID // the container that it will become or enlarge
 }
 
 // Held finds a reservation by its number; false if it has ended or never existed.
@@ -263,7 +263,7 @@ func (l *Ledger) Placed() int { return l.placed }
 // next entry overwrites the slice.
 func (l *Ledger) Given() []yarn.ContainerID { return l.given }
 
-// Key is the index at which a master key was created; false if it was not.
+// Key returns the index at which a master key was created; false if it was not.
 func (l *Ledger) Key(id int32) (index uint64, ok bool) {
 	for _, k := range l.keys {
 		if k.id == id {
@@ -273,15 +273,14 @@ func (l *Ledger) Key(id int32) (index uint64, ok bool) {
 	return 0, false
 }
 
-// Recorded says whether a call with an idempotency key is remembered, and since
-// which index.
+// Recorded reports whether a call with an idempotency key is remembered, and since which index.
 func (l *Ledger) Recorded(key string) (index uint64, ok bool) {
 	index, ok = l.requestSet[key]
 	return index, ok
 }
 
-// Reservation says when a reservation ended: 0 while it is held. There is none of
-// a number that was never made.
+// Reservation returns the index at which a reservation ended; 0 while it is held. ok is false if it
+// never existed.
 func (l *Ledger) Reservation(name string) (ended uint64, ok bool) {
 	number, err := strconv.ParseUint(strings.TrimPrefix(name, "r"), 10, 64)
 	if err != nil || number == 0 || number > l.lastReserved {
@@ -295,8 +294,7 @@ func (l *Ledger) Reservation(name string) (ended uint64, ok bool) {
 	return 0, true
 }
 
-// Stuck are reservations on nodes that have room for them: L3 when nothing moves
-// any more.
+// Stuck returns the reservations on nodes that have room for them. They violate L3 if they remain.
 func (l *Ledger) Stuck() []Step {
 	var out []Step
 	for i := range l.reservations {
@@ -309,11 +307,10 @@ func (l *Ledger) Stuck() []Step {
 	return out
 }
 
-// Waiting are asks of active attempts that some usable, unreserved node and
-// every maximum up the tree have room for. Limits of users are not known here, so
-// that an ask of a user who has something may rightly wait: only those of
-// applications that have nothing but their AM in a queue that uses nothing else
-// are sure.
+// Waiting returns the asks of active attempts that should be served: a usable node without a
+// reservation has room, and so has every queue up to the root. The ledger does not know user
+// limits, so an ask may rightly wait if its user has containers. sure has only the asks of
+// applications that are alone in their queue and have at most their AM.
 func (l *Ledger) Waiting() (sure, unsure []Step) {
 	for i := range l.apps {
 		a := &l.apps[i]

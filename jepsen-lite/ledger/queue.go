@@ -10,12 +10,12 @@ import (
 
 type queue struct {
 	path       string
-	parent     int32 // -1: root
+	parent     int32 // -1 for root
 	leaf, gone bool
 	dynamic    bool // a submission created it
 	active     bool // a leaf below a managed parent that has the capacity of the template
 	state      yarn.QueueState
-	share      // of nodes without a label
+	share      // on nodes without a label
 	labels     map[string]*share
 	apps       int // applications that have not ended
 	max        maximumCapacity
@@ -27,12 +27,12 @@ type queue struct {
 	min        map[string]capacityOf // by label; without an entry the queue has no guarantee
 	disabled   bool                  // other queues may not take its containers
 	priority   int32                 // among its siblings
-	// disabledInside says that its applications may not take from each other.
+	// disabledInside says that the queue's applications may not take from each other.
 	disabledInside bool
 	backfill       string // which of its containers may borrow room of reserved nodes; empty: none
 }
 
-// queue is the index of the current queue with this path; -1 if there is none.
+// queue returns the index of the current queue with this path, or -1.
 func (l *Ledger) queue(path string) int32 {
 	if i, ok := l.places[path]; ok {
 		return i
@@ -120,9 +120,8 @@ func (l *Ledger) readQueue(q *queue, properties []event.Property) {
 	q.bounded = false
 }
 
-// settings are the properties of a dynamic queue: those of the configuration, and those of the
-// templates of the nearest ancestor that has some. Without a weight, the queue has the weight 1,
-// also for each label.
+// settings returns the properties of a dynamic queue: those of the configuration, and those of its
+// parent's templates. Without a capacity there, the queue has the weight 1, also for each label.
 func (l *Ledger) settings(q *queue) []event.Property {
 	own := "yarn.scheduler.capacity." + q.path + "."
 	if l.managed(q.parent) {
@@ -136,7 +135,7 @@ func (l *Ledger) settings(q *queue) []event.Property {
 	if q.leaf {
 		kinds[1] = "leaf-template."
 	}
-	for _, kind := range kinds { // the last one counts
+	for _, kind := range kinds { // the last value counts
 		prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".auto-queue-creation-v2." + kind
 		for _, p := range l.properties {
 			if key, ok := strings.CutPrefix(p.Name, prefix); ok {
@@ -155,7 +154,7 @@ func (l *Ledger) createQueue(e *event.QueueCreated) {
 	}
 	at := &l.queues[l.addQueue(queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true})]
 	l.readQueue(at, l.settings(at))
-	l.configured = true // its siblings have less now
+	l.configured = true // its siblings' guarantees are lower now
 }
 
 func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
@@ -179,7 +178,7 @@ func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
 	l.configured = true
 }
 
-// queueState stops, drains or starts a queue. A queue with applications may not be STOPPED.
+// queueState stops, drains or starts a queue. A queue with applications must not be STOPPED.
 func (l *Ledger) queueState(e *event.QueueStateChanged) {
 	i := l.queue(e.Path)
 	if i < 0 {
@@ -193,7 +192,7 @@ func (l *Ledger) queueState(e *event.QueueStateChanged) {
 	}
 }
 
-// propertyOf is the value of a property. If it is there twice, the last one counts.
+// propertyOf returns the value of a property. If the property is set twice, the last value counts.
 func propertyOf(properties []event.Property, name string) string {
 	for i := len(properties) - 1; i >= 0; i-- {
 		if properties[i].Name == name {
@@ -231,7 +230,7 @@ type leafPartition struct {
 	label string
 }
 
-// sum is the usage of a queue in a partition.
+// sum returns the usage of a queue in a partition, and the reserved part of it.
 func (l *Ledger) sum(i int32, label string) (used, held yarn.Resource) {
 	if q := &l.queues[i]; q.leaf {
 		s := q.of(label)
@@ -255,7 +254,7 @@ func (l *Ledger) below(i, above int32) bool {
 	return false
 }
 
-// balance checks the usage of the queues after an entry, when readers can see it: S9.
+// balance checks the usage of the queues after an entry, when readers can see it (S9).
 func (l *Ledger) balance() {
 	for _, g := range l.grown {
 		q := &l.queues[g.leaf]

@@ -9,11 +9,11 @@ import (
 	"rmd/yarn"
 )
 
-// Preemption for what queues are owed beyond their guarantees: reservations of queues of a higher
-// priority, and what queues share that all have their guarantee.
+// Preemption beyond guarantees: for reservations of queues with a higher priority, and for balance
+// among queues that all have their guarantee.
 
-// readPriority reads the priority of a queue among those below the same one. Where the order there does
-// not look at priorities all have the same.
+// readPriority reads the priority of a queue among its siblings. It is 0 if the ordering policy of
+// its parent ignores priorities.
 func (l *Ledger) readPriority(q *queue, properties []event.Property) {
 	q.priority = 0
 	if q.parent < 0 || propertyOf(properties, "yarn.scheduler.capacity."+l.queues[q.parent].path+".ordering-policy") != "priority-utilization" {
@@ -23,7 +23,7 @@ func (l *Ledger) readPriority(q *queue, properties []event.Property) {
 	q.priority = int32(n)
 }
 
-// pathTo are the queues from the root down to one.
+// pathTo returns the queues from the root to i.
 func (l *Ledger) pathTo(i int32) (path []int32) {
 	for ; i >= 0; i = l.queues[i].parent {
 		path = append(path, i)
@@ -32,7 +32,8 @@ func (l *Ledger) pathTo(i int32) (path []int32) {
 	return path
 }
 
-// outranks says whether a queue has priority over another, where the ways to them part.
+// outranks reports whether queue i has priority over queue j. It compares the ancestors of both
+// just below their closest common ancestor.
 func (l *Ledger) outranks(i, j int32) bool {
 	a, b := l.pathTo(i), l.pathTo(j)
 	for k := range min(len(a), len(b)) {
@@ -43,9 +44,9 @@ func (l *Ledger) outranks(i, j int32) bool {
 	return false
 }
 
-// auditRanked holds a warning for a reservation of a queue of higher priority to what that entitles to:
-// S18. The reservation has waited, the queue lacks something of its guarantee, and neither an AM nor a
-// queue that gives nothing loses anything.
+// auditRanked checks a warning for a reservation of a queue with a higher priority (S18). The
+// reservation must have waited, the queue must lack some of its guarantee, and the container must
+// not be an AM or of a queue with preemption disabled.
 func (l *Ledger) auditRanked(a *app, c *container, w *warning) {
 	id, r, i := a.id(c.attempt, c.number), l.reservation(w.reservation), l.queue(w.queue)
 	if l.keepsRank(a, c, w, "is to end"); r == nil || i < 0 {
@@ -66,7 +67,7 @@ func (l *Ledger) auditRanked(a *app, c *container, w *warning) {
 	}
 }
 
-// keepsRank holds that a container ends for a queue that has priority over its own: S18.
+// keepsRank checks that a container ends for a queue that has priority over its own (S18).
 func (l *Ledger) keepsRank(a *app, c *container, w *warning, what string) {
 	q, i := &l.queues[a.queue], l.queue(w.queue)
 	if i < 0 || c.am || q.disabled || !l.outranks(i, a.queue) {
@@ -74,8 +75,8 @@ func (l *Ledger) keepsRank(a *app, c *container, w *warning, what string) {
 	}
 }
 
-// auditBalance holds a warning for balance to what it serves: a queue does not take from one beside it that
-// has less of its guarantee than itself, by all kinds that decide. S18.
+// auditBalance checks a warning for balance (S18): a queue must not take from a sibling that has
+// less of its guarantee, by all kinds that count.
 func (l *Ledger) auditBalance(a *app, c *container, w *warning) {
 	id, label, i := a.id(c.attempt, c.number), l.nodes[c.node].label, l.queue(w.queue)
 	if !l.preemption.balance {

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// reservation is one that is held.
+// reservation is a reservation that has not ended.
 type reservation struct {
 	number    uint64
 	app       int32
@@ -20,12 +20,12 @@ type reservation struct {
 	size      yarn.Resource
 	am        bool
 	made      uint64
-	since     int64 // by the state's clock
-	grows     bool  // its container runs, and is to grow
-	members   int64 // of a gang that it holds the node for, which is not charged; 0: it is of no gang
+	since     int64 // time when it was made, by the state's clock
+	grows     bool  // it is for an increase of a running container
+	members   int64 // number of gang members for which it holds the node, without charging the queue; 0 if it is not for a gang
 }
 
-// end is how a reservation ended.
+// end is the end of a reservation.
 type end struct{ number, index uint64 }
 
 func (r *reservation) chain(l *Ledger) []Step {
@@ -36,7 +36,7 @@ func (r *reservation) chain(l *Ledger) []Step {
 	return []Step{l.step(r.made, "r%d holds node %s for %s of %s", r.number, l.nodeName(r.node), a.id(r.attempt, r.container), r.size)}
 }
 
-// held finds a reservation's place by number; -1 when it is not held.
+// held returns the index of a reservation in reservations, or -1.
 func (l *Ledger) held(number uint64) int {
 	i, ok := slices.BinarySearchFunc(l.reservations, number, func(r reservation, n uint64) int { return cmp.Compare(r.number, n) })
 	if !ok {
@@ -87,8 +87,8 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 	l.charge(a, n, k.size, k.size)
 }
 
-// auditReservation checks a new reservation: the container is not larger than the node,
-// and does not fit what is free on it.
+// auditReservation checks a new reservation: the container is not larger than the node, and does
+// not fit into what is free there.
 func (l *Ledger) auditReservation(a *app, k *ask, node uint32, number uint64) {
 	l.Counts.Decisions++
 	n := &l.nodes[node]
@@ -107,14 +107,14 @@ func (l *Ledger) auditReservation(a *app, k *ask, node uint32, number uint64) {
 	}
 }
 
-// roomComes says whether a container fits on a node once what is released there has ended. A round of
-// preemption counts that room.
+// roomComes reports whether a container fits on a node after the released containers there have
+// ended. A round of preemption counts that room.
 func (l *Ledger) roomComes(node uint32, size yarn.Resource) bool {
 	return l.preemption.on && l.preemption.reserves &&
 		l.fits(size, l.roomAfter(node, func(_ *app, c *container) bool { return c.released != 0 && c.completed == 0 }))
 }
 
-// renumber has what is held promise containers of a new epoch: S6.
+// renumber assigns the ids of the new epoch to the containers of all reservations (S6).
 func (l *Ledger) renumber() {
 	for i := range l.reservations {
 		r := &l.reservations[i]
@@ -190,8 +190,8 @@ func (l *Ledger) cancelled(e *event.ReservationCancelled) {
 	}
 }
 
-// leave takes a reservation off its node; nil, and a violation, when it is not
-// held.
+// leave removes a reservation from its node. If it is not held, leave returns nil and records a
+// violation.
 func (l *Ledger) leave(number uint64, what string) *reservation {
 	i := l.held(number)
 	if i < 0 {

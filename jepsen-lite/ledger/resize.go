@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// Containers that change their size. What one is to grow by is no ask of the
-// application's list: it stands with the container.
+// Containers that change their size. An asked increase is not in the application's asks; the
+// container has it.
 
 func (l *Ledger) resizeAsked(e *event.ContainerResizeAsked) {
 	a, c := l.container(e.Container, "to be resized")
@@ -31,8 +31,8 @@ func (l *Ledger) resizeAsked(e *event.ContainerResizeAsked) {
 	l.changed(a)
 }
 
-// growing finds what a container is to grow by; nil, and a violation, when that is
-// nothing.
+// growing returns a container with an asked increase. If there is none, it returns nil and records
+// a violation.
 func (l *Ledger) growing(ref event.ContainerRef, what string) (*app, *container, *node) {
 	a, c := l.container(ref, what)
 	if c == nil {
@@ -48,7 +48,7 @@ func (l *Ledger) growing(ref event.ContainerRef, what string) (*app, *container,
 	return a, c, &l.nodes[c.node]
 }
 
-// increased holds growth against the node, as an allocation is: S7, S8.
+// increased checks and records an increase. Like an allocation, it needs room on the node (S7, S8).
 func (l *Ledger) increased(e *event.ContainerIncreased) {
 	a, c, n := l.growing(e.Container, "increased")
 	if c == nil {
@@ -68,7 +68,7 @@ func (l *Ledger) increased(e *event.ContainerIncreased) {
 	l.charge(a, n, more, zero)
 }
 
-// grow gives a container what it was to grow by; its queue is the caller's.
+// grow gives a container its increase. The caller charges the queue.
 func (l *Ledger) grow(a *app, c *container, n *node) {
 	id := a.id(c.attempt, c.number)
 	if room := n.total.Sub(n.used); !l.fits(c.more, room) {
@@ -104,14 +104,14 @@ func (l *Ledger) decreased(e *event.ContainerDecreased) {
 	l.charge(a, n, by, zero)
 }
 
-// sizeTold: a node is told of no version but the newest.
+// sizeTold checks that a node received only the newest version of a container's size.
 func (l *Ledger) sizeTold(e *event.ResizeAcked) {
 	if a, c := l.container(e.Container, "told of to its node"); c != nil && e.Version != c.version {
 		l.violate(Audit, a.life(l, c), "the node of %s was told version %d, it is of version %d", a.id(c.attempt, c.number), e.Version, c.version)
 	}
 }
 
-// reservedToGrow holds a node for a container that stands there.
+// reservedToGrow records a reservation for the increase of a container on the same node.
 func (l *Ledger) reservedToGrow(e *event.ResizeReserved) {
 	a, c, n := l.growing(e.Container, "waited for")
 	if c == nil {
@@ -136,7 +136,7 @@ func (l *Ledger) reservedToGrow(e *event.ResizeReserved) {
 	l.charge(a, n, c.more, c.more)
 }
 
-// fulfilledGrowth: what was held makes its container larger.
+// fulfilledGrowth records a fulfilled reservation for an increase.
 func (l *Ledger) fulfilledGrowth(r *reservation) {
 	a, c, n := l.growing(event.ContainerRef{App: l.apps[r.app].seq, Attempt: r.attempt, Number: r.container}, "increased")
 	if c == nil {
@@ -150,8 +150,8 @@ func (l *Ledger) fulfilledGrowth(r *reservation) {
 	l.charge(a, n, zero, zero.Sub(r.size))
 }
 
-// wanted is what a reservation's container is to grow by, as an ask; nil when it
-// is to grow no more.
+// wanted returns the ask that a reservation serves; nil if there is none any more. For an increase
+// it returns an ask of its own.
 func (l *Ledger) wanted(r *reservation) *ask {
 	a := &l.apps[r.app]
 	if !r.grows {
@@ -163,7 +163,7 @@ func (l *Ledger) wanted(r *reservation) *ask {
 	return nil
 }
 
-// growthOver holds that nothing is held for a container that ends: S8.
+// growthOver checks that no reservation remains for the increase of a container that ends (S8).
 func (l *Ledger) growthOver(a *app, c *container) {
 	if c.more == zero && a.holds == 0 {
 		return

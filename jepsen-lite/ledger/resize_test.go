@@ -24,8 +24,8 @@ func holdToGrow(reservation, number uint64) *event.ResizeReserved {
 	return &event.ResizeReserved{Reservation: reservation, Container: ref(1, number)}
 }
 
-// TestContainersGrowAndShrink: nothing of a legal life is found, and the sums are
-// right after it.
+// TestContainersGrowAndShrink checks that legal changes of size cause no violation and keep the
+// sums right.
 func TestContainersGrowAndShrink(t *testing.T) {
 	l := begin(t)
 	l.entry(give(1, 1, 1), give(1, 2, 1), grow(1, yarn.NewResource(2048, 1)), more(1))
@@ -38,8 +38,7 @@ func TestContainersGrowAndShrink(t *testing.T) {
 	}
 }
 
-// TestIllegalChangesOfSize has a log for each thing that is held against changes of
-// size.
+// TestIllegalChangesOfSize checks that each kind of illegal change of size is found.
 func TestIllegalChangesOfSize(t *testing.T) {
 	whole := yarn.NewResource(5120, 1)
 	for _, c := range []struct {

@@ -7,11 +7,11 @@ import (
 	"rmd/yarn"
 )
 
-// Preemption with the selector "yarn" reserves nothing: each round chooses again whom to end. And what
-// applications of one queue take from each other leaves the queue what it has. So S18 says something
-// else of both: somebody waits that may take it.
+// Preemption without reservations: the selector "yarn" chooses again in each round, and
+// applications of one queue take from each other, which does not change what the queue has. For
+// both, S18 demands something else: that somebody waits who may take the resources.
 
-// loss is what preemption took of a leaf on the nodes of a label: a container or a reservation.
+// loss is a container or a reservation that a leaf lost by preemption on the nodes of a label.
 type loss struct {
 	leaf        int32
 	label       string
@@ -19,10 +19,11 @@ type loss struct {
 	reservation bool
 }
 
-// auditUnreserved holds a new warning without a reservation to its cause: S18. A queue of a higher
-// priority takes whatever a lower one uses, as long as it lacks something of its guarantee itself.
-// Else the leaf uses too much, and some other one wants something, or a maximum has shrunk. YARN frees a
-// reserved node from containers of the reservation's own queue too.
+// auditUnreserved checks a new warning without a reservation against its cause (S18). A queue of a
+// higher priority may take whatever a lower one uses, as long as it lacks some of its own
+// guarantee. Otherwise the leaf must use too much, and another queue must want something or a
+// maximum must have shrunk. YARN also frees a reserved node from containers of the reservation's
+// own queue.
 func (l *Ledger) auditUnreserved(a *app, c *container, w *warning) {
 	if w.cause == yarn.PreemptQueuePriority {
 		l.auditPriority(a, c, w)
@@ -40,8 +41,9 @@ func (l *Ledger) auditUnreserved(a *app, c *container, w *warning) {
 	}
 }
 
-// beyondMaximum says whether a queue, or one above it, used more of a partition than it may before the
-// entry took anything: nodes went, or its maximum was lowered.
+// beyondMaximum reports whether a queue or one of its ancestors used more of a partition than its
+// maximum before the entry preempted anything. That happens if nodes leave or the maximum is
+// lowered.
 func (l *Ledger) beyondMaximum(i int32, label string) bool {
 	for ; i >= 0; i = l.queues[i].parent {
 		used, _ := l.sum(i, label)
@@ -57,7 +59,7 @@ func (l *Ledger) beyondMaximum(i int32, label string) bool {
 	return false
 }
 
-// isBelow says whether queue i is queue k or is below it.
+// isBelow reports whether queue i is queue k or below it.
 func (l *Ledger) isBelow(i, k int32) bool {
 	for ; i >= 0; i = l.queues[i].parent {
 		if i == k {
@@ -80,7 +82,7 @@ func (l *Ledger) auditPriority(a *app, c *container, w *warning) {
 	}
 }
 
-// kindsBelow says of each kind that decides whether a has less of it than b.
+// kindsBelow returns for each kind that counts whether a has less of it than b.
 func (l *Ledger) kindsBelow(a, b yarn.Resource) (below []bool) {
 	for k := range a {
 		if k == yarn.Memory || l.dominant {
@@ -90,8 +92,8 @@ func (l *Ledger) kindsBelow(a, b yarn.Resource) (below []bool) {
 	return below
 }
 
-// usesTooMuch holds that a leaf used more than its guarantee of some kind before the entry took anything
-// of it.
+// usesTooMuch checks that a leaf used more than its guarantee of some kind before the entry
+// preempted anything from it (S18).
 func (l *Ledger) usesTooMuch(a *app, c *container, what string) {
 	label := l.nodes[c.node].label
 	used, _ := l.sum(a.queue, label)
@@ -104,13 +106,13 @@ func (l *Ledger) usesTooMuch(a *app, c *container, what string) {
 	}
 }
 
-// onlyByGuarantee says whether nothing is taken but from leaves that use too much. Where there are more
-// causes, a container may end for another one than it was warned for.
+// onlyByGuarantee reports whether preemption takes only from leaves that use too much. With more
+// causes, a container may end for another cause than that of its warning.
 func (l *Ledger) onlyByGuarantee() bool { return !l.preemption.inside && !l.preemption.byPriority }
 
-// endOfChoice holds, before the first event that is not of a choice, that leaves of which containers
-// were warned without reservations lose as much as they use too much, and less than one container beyond
-// that: S18.
+// endOfChoice checks the choice of a round at the first event that does not belong to it (S18). A
+// leaf whose containers were warned without reservations must lose what it uses too much, and less
+// than one container more.
 func (l *Ledger) endOfChoice(next event.Event) {
 	switch next.(type) {
 	case *event.PreemptionAsked, *event.PreemptionWithdrawn:
@@ -128,7 +130,7 @@ func (l *Ledger) endOfChoice(next event.Event) {
 		for _, w := range l.warnings {
 			all = append(all, l.sizesOf([]warning{w}, from.leaf, from.label))
 		}
-		needed := func(size yarn.Resource) bool { // beside all others
+		needed := func(size yarn.Resource) bool { // in addition to all others
 			return !size.IsZero() && slices.Contains(l.kindsBelow(keep, left.Add(size)), true)
 		}
 		if !slices.ContainsFunc(all, needed) {
@@ -138,7 +140,7 @@ func (l *Ledger) endOfChoice(next event.Event) {
 	}
 }
 
-// lossesOf are what the entry took of a leaf by preemption.
+// lossesOf returns what the entry preempted from a leaf.
 func (l *Ledger) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
 	for _, lost := range l.preemptedNow {
 		if lost.leaf == leaf && lost.label == label {
@@ -148,8 +150,8 @@ func (l *Ledger) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
 	return sizes
 }
 
-// auditInside holds a new warning inside a queue to what its applications may take from each other:
-// one that wants something takes it, of a higher priority, or of another user. No AM ends.
+// auditInside checks a new warning inside a queue (S18). Another application of the queue must want
+// something, and must have a higher priority or another user. The container must not be an AM.
 func (l *Ledger) auditInside(a *app, c *container, w *warning) {
 	id, q := a.id(c.attempt, c.number), &l.queues[a.queue]
 	if !l.preemption.inside || q.disabled || q.disabledInside || q.path != w.queue || c.am {
@@ -169,7 +171,8 @@ func (l *Ledger) auditInside(a *app, c *container, w *warning) {
 
 func (a *app) priority() int32 { return a.priorities[len(a.priorities)-1].Priority }
 
-// wants says whether it asks for containers or larger ones, holds nodes for some, or waits for its AM.
+// wants reports whether an application asks for containers or increases, has reservations, or waits
+// for its AM to register.
 func (a *app) wants() bool {
 	return a.stage == active || a.holds > 0 || slices.ContainsFunc(a.asks, func(k ask) bool { return k.count > 0 }) ||
 		slices.ContainsFunc(a.containers, func(c container) bool { return c.live && !c.more.IsZero() })

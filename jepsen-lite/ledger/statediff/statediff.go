@@ -1,5 +1,5 @@
 // Package statediff compares a replica's state with the ledger of the same log. Both simulations
-// use it; the ledger itself does not know the state.
+// use it. The ledger itself does not import the state.
 package statediff
 
 import (
@@ -10,13 +10,13 @@ import (
 	"rmd/yarn"
 )
 
-// Difference is one thing in which a state is not what the log makes it.
+// Difference is a difference between a state and the ledger.
 type Difference struct {
 	ID   string // the invariant that it violates
 	Text string
 }
 
-// Of returns what differs. Both are as of the same index.
+// Of returns the differences. The state and the ledger must be at the same index.
 func Of(st *state.State, l *ledger.Ledger) []Difference {
 	d := &differ{st: st, l: l}
 	d.applications()
@@ -100,8 +100,8 @@ func (d *differ) queues() {
 	})
 }
 
-// dynamicQueues compares those that submissions created: none is left after its removal, and those of
-// managed parents have their capacity or not.
+// dynamicQueues compares the dynamic queues: a removed one must not remain, and a leaf of a managed
+// parent has its capacity or not.
 func (d *differ) dynamicQueues() {
 	all := d.l.DynamicQueues()
 	for _, want := range all {
@@ -117,7 +117,7 @@ func (d *differ) dynamicQueues() {
 	}
 }
 
-// asks compares the labels of what is asked.
+// asks compares the labels of the asks.
 func (d *differ) asks() {
 	d.st.Asks.Each(func(_ uint32, k *state.Ask) bool {
 		if k.IncreaseOf != 0 || k.Count == 0 {
@@ -131,7 +131,7 @@ func (d *differ) asks() {
 	})
 }
 
-// warnings compares who is to end, for what, and when: a deadline stays what it was at the warning.
+// warnings compares the standing warnings: container, reservation, queue and deadline.
 func (d *differ) warnings() {
 	d.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
 		ref := d.st.Ref(d.st.Containers.Get(slot))

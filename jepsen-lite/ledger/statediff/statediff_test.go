@@ -16,8 +16,8 @@ var (
 	large = yarn.NewResource(6144, 1)
 )
 
-// cluster is a log of two nodes and two applications: the first has two containers, the second holds
-// a node by a reservation.
+// cluster returns a log with two nodes and two applications. The first application has two
+// containers, the second one has a reservation.
 func cluster() [][]event.Event {
 	ask := func(app uint32, size yarn.Resource) event.Event {
 		return &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: 3, Size: size, Relax: true}
@@ -42,8 +42,8 @@ func cluster() [][]event.Event {
 		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: key, Node: 1}})
 }
 
-// TestOf: a state that has applied the ledger's log does not differ. One that has applied one event
-// more differs, and is told so under the invariant that is broken.
+// TestOf checks that a state that has applied the ledger's log does not differ, and that one more
+// event is found under the invariant that it violates.
 func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		id, says string
