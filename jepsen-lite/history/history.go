@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// History is a run in memory, each kind of line in the order of time.
+// History is a run in memory. Each slice is in the order of time, Entries in the order of indexes.
 type History struct {
 	Ops      []*Op
 	Replicas []*Replica
@@ -14,13 +14,13 @@ type History struct {
 	Marks    []*Mark
 	Entries  []*Entry
 	Dumps    []*Dump
-	Torn     int // lines that somebody did not finish
+	Torn     int // number of incomplete lines
 }
 
 // New returns an empty history.
 func New() *History { return &History{} }
 
-// Of makes a history of lines.
+// Of returns a history with these lines.
 func Of(lines ...Line) *History {
 	h := New()
 	for _, l := range lines {
@@ -29,7 +29,7 @@ func Of(lines ...Line) *History {
 	return h
 }
 
-// Add implements Sink; it is not for several goroutines, a Recorder is.
+// Add implements Sink. It is not safe for concurrent use; a Recorder is.
 func (h *History) Add(l Line) {
 	switch l := l.(type) {
 	case *Op:
@@ -49,8 +49,8 @@ func (h *History) Add(l Line) {
 	}
 }
 
-// Sort orders what came from several files: lines by time, entries by index.
-// Lines of one time keep their order, so that one writer's stay as written.
+// Sort sorts lines from several files by time, and entries by index. Lines with the same time keep
+// their order.
 func (h *History) Sort() {
 	byTime(h.Ops)
 	byTime(h.Replicas)
@@ -65,7 +65,7 @@ func byTime[L Line](lines []L) {
 	slices.SortStableFunc(lines, func(a, b L) int { return cmp.Compare(a.At(), b.At()) })
 }
 
-// MarkAt is the time of the first mark of a name.
+// MarkAt returns the time of the first mark with a name.
 func (h *History) MarkAt(name string) (ns int64, ok bool) {
 	for _, m := range h.Marks {
 		if m.Name == name {
@@ -75,7 +75,7 @@ func (h *History) MarkAt(name string) (ns int64, ok bool) {
 	return 0, false
 }
 
-// End is the time of the last thing seen.
+// End returns the time of the last line.
 func (h *History) End() int64 {
 	var end int64
 	add := func(ns int64) { end = max(end, ns) }
@@ -93,22 +93,22 @@ func last[L Line](lines []L, add func(int64)) {
 	}
 }
 
-// Call is an operation with both ends.
+// Call is an operation with its call and its return.
 type Call struct {
 	Op
-	// Type is OK, Fail or Info; an operation without an end is Info. Return is
-	// its time then: the end of all.
+	// Type is OK, Fail or Info. An operation without a return is Info. Return is the time of the
+	// return, or Endless for Info.
 	Return int64
-	Seen   int // place among the calls, by invocation
+	Seen   int // index among the calls
 }
 
-// Endless is the return of an operation that nobody saw end.
+// Endless is the return time of an operation whose end was not observed.
 const Endless = int64(1<<63 - 1)
 
-// Calls joins the ends of operations, in the order of their invocation.
+// Calls joins the calls and returns of operations, in the order of the calls.
 func (h *History) Calls() []Call {
 	var out []Call
-	open := map[int]int{} // looked up by key only
+	open := map[int]int{} // never iterated
 	for _, o := range h.Ops {
 		if o.Type == Invoke {
 			c := Call{Op: *o, Return: Endless, Seen: len(out)}
@@ -139,7 +139,7 @@ func (h *History) Calls() []Call {
 	return out
 }
 
-// Each gives every line to f, kind by kind; read back and sorted they are the
+// Each calls f for every line, kind by kind. If f writes the lines to a file, ReadFiles returns the
 // same history.
 func (h *History) Each(f func(l Line)) {
 	each(h.Marks, f)

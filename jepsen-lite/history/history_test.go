@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// ticker is a clock that moves by one with every look.
+// ticker returns a clock that advances by one with each reading.
 func ticker() func() int64 {
 	var ns int64
 	return func() int64 { ns++; return ns }
 }
 
-// TestRoundTrip writes one line of each kind and reads the same again.
+// TestRoundTrip checks that one line of each kind is read as it was written.
 func TestRoundTrip(t *testing.T) {
 	lines := []Line{
 		&Op{Process: 17, Type: Invoke, F: Submit, In: &Value{Name: "job", Key: "c1/4"}, Client: "c1", NS: 1},
@@ -56,8 +56,8 @@ type collect []Line
 
 func (c *collect) Add(l Line) { *c = append(*c, l) }
 
-// TestTorn: a run that died in the middle of a line is read, and goes on behind
-// it when its file is opened again.
+// TestTorn checks that a history that ends in the middle of a line can be read, and that Open
+// continues such a file in a new line.
 func TestTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	whole := `{"mark":"seed","n":5,"ns":1}` + "\n"
@@ -94,7 +94,7 @@ func TestNotLine(t *testing.T) {
 	}
 }
 
-// TestJoin puts the lines of several files in the order of time.
+// TestJoin checks that ReadFiles sorts the lines of several files by time.
 func TestJoin(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -120,7 +120,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestRecorder retires a process whose operation ended unknown, and joins calls.
+// TestRecorder checks that a client continues as another process after an unknown outcome, and that
+// Calls joins calls and returns.
 func TestRecorder(t *testing.T) {
 	h := New()
 	r := NewRecorder(h, ticker())

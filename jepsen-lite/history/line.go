@@ -1,71 +1,70 @@
 package history
 
-// Line is one thing seen. Its types are *Op, *Replica, *Order, *Fault, *Mark,
-// *Entry and *Dump.
+// Line is one observation. Its types are *Op, *Replica, *Order, *Fault, *Mark, *Entry and *Dump.
 type Line interface {
-	// At is when it was seen.
+	// At returns the time of the observation.
 	At() int64
 	stamp(ns int64)
 }
 
-// Replica is an event of a replica's own stream.
+// Replica is an event in a replica's own stream.
 type Replica struct {
 	ID string `json:"r"`
-	// Life counts the starts of the process, from 1.
+	// Incarnation counts the starts of the process, from 1.
 	Incarnation int         `json:"life,omitempty"`
 	Kind        ReplicaKind `json:"k"`
 	Term        uint64      `json:"term,omitempty"`
 	Index       uint64      `json:"i,omitempty"`
-	// Digest is the state's after the entry at Index.
+	// Digest is that of the state after the entry at Index.
 	Digest uint64 `json:"d,omitempty"`
-	// Disk names the identity that the data directory holds: a replica whose disk was replaced has another.
+	// Disk names the identity in the data directory. It changes if the replica's disk is replaced.
 	Disk string `json:"disk,omitempty"`
-	// Voters and Nonvoters are a configuration's.
+	// Voters and Nonvoters are those of a membership.
 	Voters    []string `json:"voters,omitempty"`
 	Nonvoters []string `json:"nonvoters,omitempty"`
-	// For is who a vote is cast for; nothing is a vote for itself.
+	// For is the candidate of a vote; "" means the replica itself.
 	For  string `json:"for,omitempty"`
-	Code int    `json:"code,omitempty"` // of a process that ended by itself
+	Code int    `json:"code,omitempty"` // exit code of a process that ended by itself
 	Text string `json:"text,omitempty"`
-	// Fresh says that the log was replaced on purpose (a backup restored, a majority recovered by hand): what lies
-	// before it on this replica is not held against what follows.
+	// Fresh says that the log was replaced on purpose (a backup restored, a majority recovered by
+	// hand). The checks do not compare what follows on this replica with what came before.
 	Fresh bool  `json:"fresh,omitempty"`
 	NS    int64 `json:"ns"`
 }
 
-// ReplicaKind is what a replica's event tells.
+// ReplicaKind is the kind of a replica's event.
 type ReplicaKind string
 
 // Kinds of replicas' events.
 const (
-	Start    ReplicaKind = "start"    // a process begins: Life, Disk
-	Stop     ReplicaKind = "stop"     // it is over: Code, Text; a kill has no code
-	Apply    ReplicaKind = "apply"    // Term, Index and Digest of a command applied
-	Lead     ReplicaKind = "lead"     // leadership begins: Term
-	Follow   ReplicaKind = "follow"   // leadership ends: Term
-	Propose  ReplicaKind = "propose"  // an entry handed to Raft by a leader: Term
-	Vote     ReplicaKind = "vote"     // a vote written down: Term, For
-	Campaign ReplicaKind = "campaign" // an election called: Term
-	Config   ReplicaKind = "config"   // a membership committed: Index, Voters, Nonvoters
-	Snapshot ReplicaKind = "snapshot" // a snapshot made: Index, Digest
-	Install  ReplicaKind = "install"  // a snapshot received from a leader: Index
-	Restore  ReplicaKind = "restore"  // a state taken from a snapshot: Index, Digest
-	Resync   ReplicaKind = "resync"   // a node or AM was told to start over
+	Start    ReplicaKind = "start"    // a process started: Incarnation, Disk
+	Stop     ReplicaKind = "stop"     // a process ended: Code, Text; a killed one has code 0
+	Apply    ReplicaKind = "apply"    // a command was applied: Term, Index, Digest
+	Lead     ReplicaKind = "lead"     // leadership began: Term
+	Follow   ReplicaKind = "follow"   // leadership ended: Term
+	Propose  ReplicaKind = "propose"  // a leader passed an entry to Raft: Term
+	Vote     ReplicaKind = "vote"     // a vote was stored: Term, For
+	Campaign ReplicaKind = "campaign" // an election began: Term
+	Config   ReplicaKind = "config"   // a membership was committed: Index, Voters, Nonvoters
+	Snapshot ReplicaKind = "snapshot" // a snapshot was taken: Index, Digest
+	Install  ReplicaKind = "install"  // a snapshot was received from a leader: Index
+	Restore  ReplicaKind = "restore"  // a state was restored from a snapshot: Index, Digest
+	Resync   ReplicaKind = "resync"   // a node or AM had to resync
 )
 
-// Order is what an agent got from rmd, in its own journal.
+// Order is an order that a simulated node or AM received from rmd, in its own journal.
 type Order struct {
 	Node      string    `json:"node"`
 	Kind      OrderKind `json:"k"`
 	Container string    `json:"container,omitempty"`
 	App       string    `json:"app,omitempty"`
-	Replica   string    `json:"from,omitempty"`  // who it came from
+	Replica   string    `json:"from,omitempty"`  // replica that sent it
 	Key       int32     `json:"key,omitempty"`   // number of a token's master key
-	Index     uint64    `json:"index,omitempty"` // that the answer said it was of
+	Index     uint64    `json:"index,omitempty"` // index that the answer named
 	NS        int64     `json:"ns"`
 }
 
-// OrderKind is what an agent is told to do.
+// OrderKind is the kind of an order.
 type OrderKind string
 
 // Kinds of orders.
@@ -77,42 +76,43 @@ const (
 	Token           OrderKind = "token"   // a new master key
 )
 
-// Fault is something done to the cluster on purpose.
+// Fault is the begin or the end of an injected fault, or both.
 type Fault struct {
 	Kind string   `json:"fault"`
 	When When     `json:"t"`
-	ID   int      `json:"id,omitempty"` // joins begin and end
+	ID   int      `json:"id,omitempty"` // the same at begin and end
 	On   []string `json:"on,omitempty"`
 	Text string   `json:"text,omitempty"`
-	// Disk says, at the begin, that the fault is one of a disk that others must not wait for (L5).
+	// Disk says, at the begin, that it is a fault of a disk that other replicas must not wait for
+	// (L5).
 	Disk bool `json:"disk,omitempty"`
-	// Outcome is what became of damage, at its end.
+	// Outcome is the outcome of damage, at its end.
 	Outcome Outcome `json:"outcome,omitempty"`
 	NS      int64   `json:"ns"`
 }
 
-// When says whether a fault begins, ends, or is over at once.
+// When says whether a fault begins, ends, or does both at once.
 type When string
 
-// Ends of a fault.
+// The values of When.
 const (
 	Begin When = "begin"
 	End   When = "end"
 	Once  When = "once"
 )
 
-// Outcome is what became of damage that was done to a replica's files.
+// Outcome is what happened to damage in a replica's files.
 type Outcome string
 
-// Outcomes of damage: the first four are as they should be.
+// The values of Outcome. The first four are correct behavior.
 const (
-	Refused   Outcome = "refused"   // seen, and not used
-	Healed    Outcome = "healed"    // fetched again from the others
-	Stopped   Outcome = "stopped"   // the replica ended with an error that names it
-	Unread    Outcome = "unread"    // nobody had to read it, it is gone
+	Refused   Outcome = "refused"   // detected and not used
+	Healed    Outcome = "healed"    // fetched again from other replicas
+	Stopped   Outcome = "stopped"   // the replica stopped with an error that names it
+	Unread    Outcome = "unread"    // nothing had to read the damaged data, and it is gone
 	Applied   Outcome = "applied"   // it reached the state
-	Forwarded Outcome = "forwarded" // it was sent on
-	Dropped   Outcome = "dropped"   // it vanished without a word
+	Forwarded Outcome = "forwarded" // it was sent to other replicas
+	Dropped   Outcome = "dropped"   // data disappeared without an error
 )
 
 // Mark is a moment of the run.
@@ -126,9 +126,9 @@ type Mark struct {
 // Names of marks.
 const (
 	Seed     = "seed"    // Count is the seed
-	Recovery = "calm"    // every fault is taken away: liveness counts from here
-	Demand   = "settled" // nobody asks for anything new from here
-	Final    = "final"   // what is read from here on is the final state
+	Recovery = "calm"    // all faults have ended: liveness counts from here
+	Demand   = "settled" // no new work from here on
+	Final    = "final"   // reads from here on show the final state
 	Over     = "over"    // the run is over
 )
 
@@ -138,16 +138,16 @@ type Entry struct {
 	Index uint64 `json:"i"`
 	Term  uint64 `json:"term"`
 	Data  []byte `json:"data,omitempty"`
-	// Skipped says that the replicas skipped the batch as a stale one.
+	// Skipped says that the replicas skipped the batch as stale.
 	Skipped bool  `json:"skipped,omitempty"`
 	NS      int64 `json:"ns,omitempty"` // when the first replica applied it
 }
 
-// Command is the kind of the entries that carry events.
+// Command is the kind of entries with events.
 const Command = "command"
 
-// Dump is a replica's whole state at an index, flattened to fields in a fixed
-// order, for the comparison of two.
+// Dump is a replica's whole state at an index, as fields in a fixed order, so that two dumps can be
+// compared.
 type Dump struct {
 	Replica string  `json:"state"`
 	Index   uint64  `json:"i"`

@@ -2,21 +2,21 @@ package history
 
 import "strings"
 
-// Op is one end of an operation: its call or its return.
+// Op is the call or the return of an operation.
 type Op struct {
 	Process int    `json:"p"`
 	Type    Type   `json:"t"`
 	F       F      `json:"f"`
 	In      *Value `json:"in,omitempty"`
 	Out     *Value `json:"out,omitempty"`
-	Client  string `json:"c,omitempty"` // whose process it is, by name: a lane of the report
+	Client  string `json:"c,omitempty"` // name of the client that the process belongs to: a row in the report
 	NS      int64  `json:"ns"`
 }
 
-// Type is how an operation stands.
+// Type says whether an Op is a call, or how the operation ended.
 type Type string
 
-// Types of an operation's ends.
+// The values of Type.
 const (
 	Invoke Type = "invoke"
 	OK     Type = "ok"
@@ -24,7 +24,7 @@ const (
 	Info   Type = "info" // outcome unknown: once or never
 )
 
-// F is what an operation does.
+// F is the kind of an operation.
 type F string
 
 // Operations.
@@ -32,22 +32,22 @@ const (
 	Submit            F = "submit"      // in Name, User, Queue, Key; out App
 	Kill              F = "kill"        // in App
 	Move              F = "move"        // in App, Queue
-	Prioritize        F = "prioritize"  // in App, Text (the priority); out Text (what was given)
-	Finish            F = "finish"      // in App, State: an AM says that it is done
+	Prioritize        F = "prioritize"  // in App, Text (the priority); out Text (the new priority)
+	Finish            F = "finish"      // in App, State: an AM unregisters
 	RegisterAM        F = "register-am" // in Attempt
 	Ask               F = "ask"         // in Attempt
 	Release           F = "release"     // in Attempt, Containers
 	Allocate          F = "allocate"    // in Attempt, Response; out Response, Granted, Completed
-	Complete          F = "complete"    // in Node, Containers: an agent reports their end
+	Complete          F = "complete"    // in Node, Containers: a node reports their end
 	QueueAdd          F = "queue-add"   // in Queue, Text (its configuration)
 	QueueSet          F = "queue-set"   // in Queue, Text
 	QueueStop         F = "queue-stop"  // in Queue
 	QueueStart        F = "queue-start" // in Queue
 	QueueDelete       F = "queue-delete"
-	NodeAdd           F = "node-add" // in Node: admitted, or brought back
+	NodeAdd           F = "node-add" // in Node: an administrator admits it or takes it back, or it registers
 	NodeDrain         F = "node-drain"
 	NodeRemove        F = "node-remove"
-	Reserve           F = "reserve"            // out Reservation, Node: a reservation seen
+	Reserve           F = "reserve"            // out Reservation, Node: a reservation was observed
 	CancelReservation F = "cancel-reservation" // in Reservation
 	ReadApp           F = "read-app"           // in App; out State, Queue, Index; Code "not-found"
 	ReadQueue         F = "read-queue"         // in Queue; out State, Text
@@ -62,7 +62,7 @@ const (
 	RestoreSnapshot   F = "restore"
 )
 
-// Reads says whether the operation changes nothing.
+// Reads reports whether the operation changes nothing.
 func (f F) Reads() bool {
 	switch f {
 	case ReadApp, ReadQueue, ReadNode, List, ReadMembers, Reserve:
@@ -71,8 +71,8 @@ func (f F) Reads() bool {
 	return false
 }
 
-// Value is what goes into an operation or comes out of it: the fields that the
-// operation has, named as in the CLI; the others are left out.
+// Value is the input or output of an operation. Each operation uses some of the fields, which are
+// named as in the CLI.
 type Value struct {
 	Key         string       `json:"key,omitempty"` // idempotency key: client and sequence
 	App         string       `json:"app,omitempty"`
@@ -81,15 +81,15 @@ type Value struct {
 	User        string       `json:"user,omitempty"`
 	Queue       string       `json:"queue,omitempty"`
 	Node        string       `json:"node,omitempty"`
-	Replica     string       `json:"replica,omitempty"` // asked, or meant
+	Replica     string       `json:"replica,omitempty"` // the replica that is asked, or that the operation concerns
 	Voter       bool         `json:"voter,omitempty"`
 	Reservation string       `json:"reservation,omitempty"`
 	State       string       `json:"state,omitempty"`
 	Text        string       `json:"text,omitempty"`
 	Code        string       `json:"code,omitempty"` // of a refusal
 	Index       uint64       `json:"index,omitempty"`
-	Stale       bool         `json:"stale,omitempty"`   // a stale read was asked for
-	Session     string       `json:"session,omitempty"` // of reads that must move forward; "" is the process's client
+	Stale       bool         `json:"stale,omitempty"`   // a stale read
+	Session     string       `json:"session,omitempty"` // of reads that must not go back; "" means the process's client
 	Response    int32        `json:"response,omitempty"`
 	Containers  []string     `json:"containers,omitempty"`
 	Granted     []Grant      `json:"granted,omitempty"`
@@ -98,10 +98,10 @@ type Value struct {
 	Names       []string     `json:"names,omitempty"`
 }
 
-// NotFound is the code of a refusal that says: there is no such thing.
+// NotFound is the code of a refusal because the object does not exist.
 const NotFound = "not-found"
 
-// Grant is a container that an AM was given.
+// Grant is a container that an AM received.
 type Grant struct {
 	Container string `json:"id"`
 	Node      string `json:"node,omitempty"`
@@ -109,20 +109,19 @@ type Grant struct {
 	VCores    int64  `json:"vc,omitempty"`
 }
 
-// Completion is the end of a container as an AM was told.
+// Completion is the end of a container that an AM received.
 type Completion struct {
 	Container string `json:"id"`
 	Exit      int32  `json:"exit"`
 }
 
-// Member is a replica as a list of members has it.
+// Member is a replica in a list of members.
 type Member struct {
 	ID    string `json:"id"`
 	Voter bool   `json:"voter,omitempty"`
 }
 
-// AppOf is the application's id in an attempt's or a container's; "" when it is
-// neither.
+// AppOf returns the application's id in the id of an attempt or container; "" for any other text.
 func AppOf(id string) string {
 	rest, attempt := strings.CutPrefix(id, "appattempt_")
 	parts := strings.Split(rest, "_")
@@ -131,7 +130,7 @@ func AppOf(id string) string {
 		if parts = strings.Split(rest, "_"); !ok {
 			return ""
 		}
-		if strings.HasPrefix(parts[0], "e") { // an epoch stands before
+		if strings.HasPrefix(parts[0], "e") { // the epoch
 			parts = parts[1:]
 		}
 	}

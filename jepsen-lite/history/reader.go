@@ -10,11 +10,11 @@ import (
 	"os"
 )
 
-// ErrNotLine is a line that is none of a history.
+// ErrNotLine means that a line is not one of a history.
 var ErrNotLine = errors.New("not a line of a history")
 
-// made are the types of lines, by the key that only they have; it stands first
-// in what a Writer writes.
+// made are the types of lines, each with the key that only this type has. A Writer writes this key
+// first.
 var made = []struct {
 	key  string
 	make func() Line
@@ -70,9 +70,9 @@ func byHead(data []byte) Line {
 	return nil
 }
 
-// Read adds the lines of r to a sink and returns how many there were. A torn
-// line (the last one, or one that a writer opened again behind) is passed over and
-// counted; any other that cannot be read is an error.
+// Read adds the lines of r to a sink and returns their number. It skips and counts torn lines: the
+// last one, or one after which a writer has reopened the file. Any other unreadable line is an
+// error.
 func Read(r io.Reader, sink Sink) (lines, torn int, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -99,7 +99,7 @@ func Read(r io.Reader, sink Sink) (lines, torn int, err error) {
 	}
 }
 
-// ReadFiles joins several files into one history, in the order of time.
+// ReadFiles reads several files into one history, sorted by time.
 func ReadFiles(paths ...string) (*History, error) {
 	h := New()
 	for _, path := range paths {

@@ -2,12 +2,12 @@ package history
 
 import "sync"
 
-// Sink takes the lines of a run: a Writer or a History.
+// Sink receives the lines of a run: a Writer or a History.
 type Sink interface {
 	Add(l Line)
 }
 
-// Recorder is what a harness notes with, from any goroutine.
+// Recorder records the observations of a harness. It is safe for concurrent use.
 type Recorder struct {
 	now func() int64
 
@@ -16,10 +16,11 @@ type Recorder struct {
 	processes int
 }
 
-// NewRecorder notes into a sink with the times of a clock.
+// NewRecorder returns a recorder that adds lines to a sink. now returns the current time in
+// nanoseconds.
 func NewRecorder(sink Sink, now func() int64) *Recorder { return &Recorder{sink: sink, now: now} }
 
-// Note stamps a line with the time and adds it.
+// Note sets the time of a line and adds it.
 func (r *Recorder) Note(l Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,15 +28,15 @@ func (r *Recorder) Note(l Line) {
 	r.sink.Add(l)
 }
 
-// Now is the clock's time.
+// Now returns the current time in nanoseconds.
 func (r *Recorder) Now() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now()
 }
 
-// NoteAt adds a line that was seen at an earlier time. A history that has such
-// lines is in the order of time after Sort.
+// NoteAt adds a line that was observed at an earlier time. Sort puts such lines in the order of
+// time.
 func (r *Recorder) NoteAt(ns int64, l Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,11 +44,11 @@ func (r *Recorder) NoteAt(ns int64, l Line) {
 	r.sink.Add(l)
 }
 
-// Mark notes a moment.
+// Mark adds a mark.
 func (r *Recorder) Mark(name string) { r.Note(&Mark{Name: name}) }
 
-// Client is a process of the history that has one operation at a time. It is
-// for one goroutine.
+// Client is a process of the history. It has at most one open operation and is not safe for
+// concurrent use.
 type Client struct {
 	r       *Recorder
 	name    string
@@ -55,7 +56,7 @@ type Client struct {
 	open    *Op
 }
 
-// Client makes a new process for a client.
+// Client returns a new process of the client with this name.
 func (r *Recorder) Client(name string) *Client {
 	return &Client{r: r, name: name, process: r.process()}
 }
@@ -67,7 +68,7 @@ func (r *Recorder) process() int {
 	return r.processes
 }
 
-// Invoke notes a call. One left open ends as unknown.
+// Invoke records a call. The outcome of an open operation becomes unknown.
 func (c *Client) Invoke(f F, in Value) {
 	if c.open != nil {
 		c.Info("")
@@ -76,14 +77,13 @@ func (c *Client) Invoke(f F, in Value) {
 	c.r.Note(c.open)
 }
 
-// OK notes a positive answer.
+// OK records a positive answer.
 func (c *Client) OK(out Value) { c.end(OK, &out) }
 
-// Fail notes a refusal by its code.
+// Fail records a refusal with its code.
 func (c *Client) Fail(code string) { c.end(Fail, &Value{Code: code}) }
 
-// Info notes that the outcome is unknown; the client is another process from
-// here on.
+// Info records an unknown outcome. The client continues as another process.
 func (c *Client) Info(text string) {
 	c.end(Info, &Value{Text: text})
 	c.process = c.r.process()

@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// Writer appends lines to a file. The first error is kept, and nothing is
-// written after it.
+// Writer appends lines to a file. After the first error it writes nothing; Flush and Close return
+// that error.
 type Writer struct {
 	mu   sync.Mutex
-	file *os.File // nil when it writes elsewhere
+	file *os.File // nil if it does not write to a file of its own
 	buf  *bufio.Writer
 	err  error
 }
 
-// NewWriter writes to w.
+// NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{buf: bufio.NewWriterSize(w, 1<<16)} }
 
-// Open appends to a file, which it makes when there is none. A line that
-// somebody did not finish is closed first, so that it spoils no other.
+// Open returns a Writer that appends to a file, which Open creates if necessary. If the file ends
+// in the middle of a line, the Writer continues in a new line.
 func Open(path string) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -57,7 +57,7 @@ func (w *Writer) Add(l Line) {
 	}
 }
 
-// Flush hands what is buffered to the system.
+// Flush writes the buffered lines.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
