@@ -12,8 +12,8 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// Explore draws and plays seeds, several at a time, and hands each finding to tell in
-// the order in which they end. It goes on after a failure.
+// Explore draws and plays seeds, several at a time. It calls tell with each finding as soon as its
+// run has ended, one call at a time. It continues after errors and violations.
 func (l *Lab) Explore(ctx context.Context, seeds []int64, parallel int, tell func(Finding)) error {
 	var (
 		wg   sync.WaitGroup
@@ -55,7 +55,7 @@ func (l *Lab) Seed(ctx context.Context, seed int64) (Finding, error) {
 	return l.Play(ctx, s)
 }
 
-// Line is a finding as a run prints it.
+// Line formats a finding as one line.
 func (f Finding) Line() string {
 	verdict := "ok"
 	if f.Failed() {
@@ -65,8 +65,7 @@ func (f Finding) Line() string {
 		len(f.Played), time.Duration(f.Virtual).Round(time.Millisecond), f.Real.Round(100*time.Millisecond), verdict)
 }
 
-// Keep leaves a failed run's script and history in a folder and returns the script's
-// path.
+// Keep writes a run's script and history to a folder and returns the path of the script.
 func (f Finding) Keep(dir, name, story string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("keep script: %w", err)
@@ -84,7 +83,7 @@ func (f Finding) Keep(dir, name, story string) (string, error) {
 	return path, nil
 }
 
-// Describe is what a script consists of, for a report.
+// Describe summarizes a script.
 func Describe(s script.Script) string {
 	return fmt.Sprintf("%d replicas, %d nodes, %d clients, %d readers, %d faults, %s", s.Cluster.Replicas, s.Load.Nodes, s.Load.Clients, s.Load.Readers,
 		len(s.Faults), time.Duration(s.Length).Round(time.Millisecond))

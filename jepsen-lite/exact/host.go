@@ -26,7 +26,7 @@ type Program struct {
 	runs  atomic.Int64
 }
 
-// Load compiles a guest to machine code, or finds that in the cache folder.
+// Load compiles a guest to machine code, or takes that from the cache folder.
 func Load(ctx context.Context, path, cache string) (*Program, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -46,55 +46,55 @@ func Load(ctx context.Context, path, cache string) (*Program, error) {
 	return p, nil
 }
 
-// Close ends all that a program has.
+// Close releases the program's resources.
 func (p *Program) Close(ctx context.Context) error {
 	return errors.Join(p.rt.Close(ctx), p.cache.Close(ctx))
 }
 
-// Call is what a guest is started with.
+// Call has the arguments of a guest.
 type Call struct {
-	// Args are the test binary's, without its name; Env is KEY=VALUE in pairs.
+	// Args are those of the test binary, without its name. Env has pairs of name and value.
 	Args []string
 	Env  [][2]string
-	// Schedule is what all randomness of the guest is drawn from.
+	// Schedule is the seed of all randomness in the guest.
 	Schedule int64
-	// Within is how much real time it may take; 0 is no limit.
+	// Within limits the real time of the run; 0 means no limit.
 	Within time.Duration
 }
 
-// Ran is what a guest did.
+// Ran is the result of a guest.
 type Ran struct {
 	Exit   uint32
 	Output []byte
-	// Hash sums up the output, how often the clock was read and how much randomness was
-	// drawn. Two runs that are scheduled differently read the clock differently often.
+	// Hash is a hash of the output, of how often the clock was read, and of how much randomness was
+	// used. Two runs with different schedules also differ in how often they read the clock.
 	Hash  string
-	Looks int64 // at the clock
+	Looks int64 // number of clock readings
 	Real  time.Duration
 }
 
-// ErrTooLong says that a guest was ended because its time was over.
+// ErrTooLong means that a guest was stopped because it exceeded Call.Within.
 var ErrTooLong = errors.New("the run takes too long")
 
-// tick is how far the guest's clock moves when it is looked at. Nothing else moves
-// it: so it shows the same in every run.
+// tick is how far the guest's clock advances with each reading. Otherwise only sleeping advances
+// it, so the clock shows the same times in every run.
 const tick = 100 * time.Nanosecond
 
-// epoch is when every guest begins.
+// epoch is the time at which every guest starts.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is all that a guest can learn of what is outside of it.
+// world is everything that a guest can see of its environment.
 type world struct {
 	now   time.Duration // since epoch
 	looks int64
 	drawn int64
 	rng   *rand.Rand
-	until time.Time // real; zero for no limit
-	over  bool      // it has been ended for that
+	until time.Time // in real time; zero means no limit
+	over  bool      // the guest was stopped because of until
 }
 
-// look reads the clock. This is also where a run that takes too long is ended, since
-// Go's scheduler cannot do without.
+// look reads the clock. It stops a run that takes too long, because Go's scheduler reads the clock
+// all the time.
 func (w *world) look() int64 {
 	w.now += tick
 	w.looks++
@@ -105,22 +105,22 @@ func (w *world) look() int64 {
 	return int64(w.now)
 }
 
-// wall is the same clock with a date.
+// wall returns the same clock as a date.
 func (w *world) wall() (sec int64, nsec int32) {
 	t := epoch.Add(time.Duration(w.look()))
 	return t.Unix(), int32(t.Nanosecond())
 }
 
-// sleep is over at once: only the clock moves.
+// sleep returns at once and advances the clock.
 func (w *world) sleep(ns int64) { w.now += time.Duration(max(ns, 0)) }
 
-// Read is the guest's source of randomness.
+// Read implements io.Reader. It is the guest's source of randomness.
 func (w *world) Read(b []byte) (int, error) {
 	w.drawn += int64(len(b))
 	return w.rng.Read(b)
 }
 
-// Run runs a guest from its first to its last instruction, on this goroutine.
+// Run runs a guest to its end, on the calling goroutine.
 func (p *Program) Run(ctx context.Context, c Call) (r Ran, err error) {
 	begin := time.Now()
 	w := &world{rng: rand.New(rand.NewSource(c.Schedule))}
@@ -138,7 +138,7 @@ func (p *Program) Run(ctx context.Context, c Call) (r Ran, err error) {
 	err = p.start(ctx, conf)
 	r = Ran{Output: out.Bytes(), Looks: w.looks, Real: time.Since(begin)}
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%d %d %d\n", w.looks, w.now, w.drawn) // it never fails
+	_, _ = fmt.Fprintf(h, "%d %d %d\n", w.looks, w.now, w.drawn) // a hash never fails
 	_, _ = h.Write(r.Output)
 	r.Hash = hex.EncodeToString(h.Sum(nil)[:12])
 	var exit *sys.ExitError

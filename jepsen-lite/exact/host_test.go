@@ -13,7 +13,7 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// loadGuest builds the small guest of testdata.
+// loadGuest builds and loads the small guest of testdata.
 func loadGuest(t *testing.T) *Program {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "guest.wasm")
@@ -39,9 +39,9 @@ func load(t *testing.T, path string) *Program {
 	return p
 }
 
-// TestHost holds that a guest meets nothing that is not drawn from the schedule: the
-// same schedule gives the same output and the same looks at the clock, another gives
-// others; and that a guest cannot stay for ever.
+// TestHost checks that all randomness of a guest comes from the schedule: the same schedule gives
+// the same output and the same number of clock readings, another schedule gives others. It also
+// checks that a guest that does not end is stopped.
 func TestHost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a guest")
@@ -74,8 +74,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestSimulation holds that a seed of the whole simulation is the same run twice, and
-// another one under another schedule.
+// TestSimulation checks that a seed of the whole simulation gives the same run twice, and another
+// run with another schedule.
 func TestSimulation(t *testing.T) {
 	if os.Getenv("RMD_SIM_EXACT") == "" {
 		t.Skip("it compiles the whole program for wasm: run make sim-exact-check, as CI does")

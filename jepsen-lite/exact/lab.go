@@ -17,13 +17,13 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// Package is the simulation's, and entry its test that a host talks to.
+// Package is the package of the simulation, and entry its test for this host.
 const (
 	Package = "./jepsen-lite/sim"
 	entry   = "^TestScript$"
 )
 
-// Build compiles a package's tests in a source tree for wasm.
+// Build compiles the tests of a package in a source tree for wasm.
 func Build(ctx context.Context, tree, pkg, out string) error {
 	out, err := filepath.Abs(out)
 	if err != nil {
@@ -37,8 +37,8 @@ func Build(ctx context.Context, tree, pkg, out string) error {
 	return nil
 }
 
-// Version names what a guest of a source tree is built from, as far as it is known. A
-// hash holds for one version.
+// Version returns the commit of a source tree, or "unknown", and the Go version. A hash is valid
+// for one version.
 func Version(ctx context.Context, tree string) string {
 	commit := "unknown"
 	cmd := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty")
@@ -49,22 +49,22 @@ func Version(ctx context.Context, tree string) string {
 	return fmt.Sprintf("commit %s  %s", commit, runtime.Version())
 }
 
-// Options are what seeds are told from outside.
+// Options are the settings of a run that the seed does not determine.
 type Options struct {
-	// Profile says which faults there may be, as package sim reads it; empty is all.
+	// Profile says which faults may occur, in the form of package sim; empty means all.
 	Profile string
 	// Minutes is how long faults are injected, in virtual time.
 	Minutes int
-	// FastPath leaves the guard against hashicorp/raft #695 away: runs are to fail.
+	// FastPath turns the guard against hashicorp/raft #695 off, so that runs should fail.
 	FastPath bool
-	// Within is how much real time a run may take.
+	// Within limits the real time of a run; 0 means no limit.
 	Within time.Duration
 }
 
-// DefaultOptions returns three minutes of every fault.
+// DefaultOptions returns options with all faults for three minutes.
 func DefaultOptions() Options { return Options{Minutes: 3, Within: 10 * time.Minute} }
 
-// Validate refuses what cannot be run.
+// Validate returns an error if the options are invalid.
 func (o Options) Validate() error {
 	if o.Minutes < 1 {
 		return fmt.Errorf("%d minutes of faults: at least 1", o.Minutes)
@@ -81,20 +81,20 @@ type Lab struct {
 	Options Options
 }
 
-// Finding is a script that was played.
+// Finding is the result of a script.
 type Finding struct {
 	script.Outcome
 	Hash string // of everything that left the guest, and of its clock
 	Real time.Duration
 }
 
-// Failed says that something was violated.
+// Failed reports whether there is a violation.
 func (f Finding) Failed() bool { return len(f.Violations) > 0 }
 
-// errNoOutcome is what a guest is blamed for that ends without a word.
+// errNoOutcome means that a guest ended without an outcome.
 var errNoOutcome = errors.New("the run ended without an outcome")
 
-// Draw writes out what a seed means.
+// Draw returns the script that a seed stands for.
 func (l *Lab) Draw(ctx context.Context, seed int64) (script.Script, error) {
 	env := [][2]string{{"RMD_SIM_TELL", "draw"}, {"RMD_SIM_SEED", strconv.FormatInt(seed, 10)}, {"RMD_SIM_MINUTES", strconv.Itoa(l.Options.Minutes)}}
 	if l.Options.Profile != "" {
@@ -108,8 +108,8 @@ func (l *Lab) Draw(ctx context.Context, seed int64) (script.Script, error) {
 	return s, nil
 }
 
-// Play plays a script. Its name and story are not shown to the guest: they would lie
-// in its memory and so change the run.
+// Play plays a script. The guest does not get its name and story, because they would be in its
+// memory and so change the run.
 func (l *Lab) Play(ctx context.Context, s script.Script) (Finding, error) {
 	bare := s
 	bare.Name, bare.Story, bare.Found, bare.Invariant = "", "", "", ""
@@ -127,11 +127,11 @@ func (l *Lab) Play(ctx context.Context, s script.Script) (Finding, error) {
 	return f, nil
 }
 
-// mark begins the line that a guest answers in.
+// mark is the prefix of the line with the guest's answer.
 var mark = []byte("outcome ")
 
-// ask runs a guest and reads its answer. A guest that crashes instead (a panic of the
-// product, a deadlock that synctest saw) is told by the end of its output.
+// ask runs a guest and reads its answer. If a guest that plays a script crashes (a panic of rmd, a
+// deadlock that synctest found), the answer is an outcome with the violation "crash".
 func (l *Lab) ask(ctx context.Context, c Call, answer any) (Ran, error) {
 	c.Args = []string{"-test.run=" + entry, "-test.timeout=0"}
 	ran, err := l.Program.Run(ctx, c)
@@ -153,7 +153,7 @@ func (l *Lab) ask(ctx context.Context, c Call, answer any) (Ran, error) {
 	return ran, fmt.Errorf("%w, with code %d:\n%s", errNoOutcome, ran.Exit, ran.Output)
 }
 
-// cause is the line of a crashed guest's output that names it.
+// cause returns the line in the output of a crashed guest that names the cause.
 func cause(out []byte) string {
 	for line := range strings.Lines(string(out)) {
 		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
@@ -163,8 +163,9 @@ func cause(out []byte) string {
 	return "no cause is told"
 }
 
-// Invariant names what a run violated first: "S1", or the beginning of a violation
-// that has no name, without numbers and names of replicas.
+// Invariant names the first violation of a run: an id such as "S1", the cause of a crash, or the
+// first words of a violation without an id, except numbers and names of replicas. It returns "" if
+// there is no violation.
 func Invariant(o script.Outcome) string {
 	if len(o.Violations) == 0 {
 		return ""

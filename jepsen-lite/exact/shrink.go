@@ -8,19 +8,19 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// Shrinker makes a failing script smaller for as long as the same invariant fails.
+// Shrinker makes a failing script smaller as long as it violates the same invariant.
 //
-// A change of the script shifts every race in the run, so a smaller script that could
-// fail may not do so at once: each is tried under several schedules.
+// A change of the script affects every race in the run. So a smaller script that can fail may not
+// fail at once, and Shrinker tries each one with several schedules.
 type Shrinker struct {
-	// Play plays a script; Lab.Play in earnest.
+	// Play plays a script: Lab.Play, except in tests.
 	Play func(ctx context.Context, s script.Script) (Finding, error)
-	// Schedules is how many are tried for each candidate.
+	// Schedules is the number of schedules to try for each candidate.
 	Schedules int
-	// Plays is how many runs there may be, Until when it must be over; zero for no limit.
+	// Plays limits the number of runs, and Until the time of the search. Zero values mean no limit.
 	Plays int
 	Until time.Time
-	// Tell is told of each success; it may be nil.
+	// Tell is called after each success. It may be nil.
 	Tell func(best Finding, plays int)
 
 	plays int
@@ -28,8 +28,8 @@ type Shrinker struct {
 	want  string
 }
 
-// Shrink returns the smallest that was found, the failing run itself when none is
-// smaller. An error ends the search early and comes with what was found so far.
+// Shrink returns the smallest failing run that it found, or failed itself. If it returns an error,
+// the search has ended early, and the result is the smallest run so far.
 func (k *Shrinker) Shrink(ctx context.Context, failed Finding) (Finding, error) {
 	k.best, k.want, k.plays = failed, Invariant(failed.Outcome), 0
 	for {
@@ -45,7 +45,7 @@ func (k *Shrinker) Shrink(ctx context.Context, failed Finding) (Finding, error) 
 	}
 }
 
-// size weighs a script: faults first, then parties, then time.
+// size weighs a script: faults first, then replicas, queues, nodes and clients, then time.
 func size(s script.Script) int64 {
 	c, l := s.Cluster, s.Load
 	parties := c.Replicas + c.Yields + len(c.Queues) + l.Nodes + l.Clients + l.Readers
@@ -56,7 +56,7 @@ func (k *Shrinker) over() bool {
 	return k.Plays > 0 && k.plays >= k.Plays || !k.Until.IsZero() && time.Now().After(k.Until)
 }
 
-// try plays a candidate and keeps it when it fails alike.
+// try plays a candidate, and keeps it if it violates the same invariant. It reports whether it did.
 func (k *Shrinker) try(ctx context.Context, s script.Script) (bool, error) {
 	for i := range max(1, k.Schedules) {
 		if k.over() {
@@ -74,7 +74,7 @@ func (k *Shrinker) try(ctx context.Context, s script.Script) (bool, error) {
 			if k.Tell != nil {
 				k.Tell(f, k.plays)
 			}
-			if len(f.Played) < len(c.Faults) { // it failed before the rest came
+			if len(f.Played) < len(c.Faults) { // it failed before the last fault
 				return true, k.cutTime(ctx)
 			}
 			return true, nil
@@ -83,12 +83,12 @@ func (k *Shrinker) try(ctx context.Context, s script.Script) (bool, error) {
 	return false, nil
 }
 
-// cutTime ends the script where it failed; what would have come later is not needed.
+// cutTime ends the script at the time of the failure.
 func (k *Shrinker) cutTime(ctx context.Context) error {
 	s, n := k.best.Script, len(k.best.Played)
 	needed := k.best.BrokeAt - k.best.Began
 	if k.best.BrokeAt == 0 || n >= len(s.Faults) && needed >= s.Length {
-		return nil // it crashed, nobody knows when; or it failed in the calm
+		return nil // the time of a crash is unknown, or the run failed in the calm
 	}
 	s.Faults = slices.Clone(s.Faults[:min(n, len(s.Faults))])
 	s.Length = max(0, min(s.Length, needed))
@@ -99,7 +99,7 @@ func (k *Shrinker) cutTime(ctx context.Context) error {
 	return err
 }
 
-// cutFaults takes away half of the faults, then quarters, down to single ones.
+// cutFaults removes half of the faults at a time, then quarters, down to single ones.
 func (k *Shrinker) cutFaults(ctx context.Context) error {
 	for chunk := max(1, len(k.best.Script.Faults)/2); ; chunk = max(1, chunk/2) {
 		for from := 0; from < len(k.best.Script.Faults); {
@@ -120,8 +120,8 @@ func (k *Shrinker) cutFaults(ctx context.Context) error {
 	}
 }
 
-// without takes some faults away. The next one waits for as long as they took, so
-// that it comes at its time.
+// without removes some faults. The next one waits so much longer that it happens at the same time
+// as before.
 func without(f Finding, from, to int) script.Script {
 	s := f.Script
 	s.Faults = slices.Clone(s.Faults)
@@ -139,7 +139,7 @@ func without(f Finding, from, to int) script.Script {
 	return s
 }
 
-// cutCluster takes parties away and makes the cluster plainer, one thing at a time.
+// cutCluster reduces the load and simplifies the cluster, one setting at a time.
 func (k *Shrinker) cutCluster(ctx context.Context) error {
 	for _, less := range []func(*script.Script){
 		func(s *script.Script) { s.Cluster.Replicas = min(s.Cluster.Replicas, 3) },
@@ -164,10 +164,10 @@ func (k *Shrinker) cutCluster(ctx context.Context) error {
 	return nil
 }
 
-// shortest is a wait that is not worth halving.
+// shortest is the longest wait that is not worth halving.
 const shortest = script.Duration(50 * time.Millisecond)
 
-// cutWaits halves waits, each as often as it can be.
+// cutWaits halves each wait as often as possible.
 func (k *Shrinker) cutWaits(ctx context.Context) error {
 	for i := range len(k.best.Script.Faults) {
 		for k.best.Script.Faults[i].After > shortest && !k.over() {

@@ -13,8 +13,8 @@ import (
 
 const second = script.Duration(time.Second)
 
-// bug is a made-up one: it shows when a kill comes before a cut, there are two
-// clients, and the schedule is odd.
+// bug plays a script on a program with an invented bug: it appears if a kill comes before a cut,
+// there are two clients, and the schedule is odd.
 func bug(s script.Script) Finding {
 	f := Finding{Outcome: script.Outcome{Script: s, Virtual: s.Length}}
 	var at script.Duration
@@ -32,7 +32,7 @@ func bug(s script.Script) Finding {
 		}
 		killed = killed || x.Kind == "kill"
 	}
-	if len(s.Faults) == 3 { // another bug, which must not take the place of the first
+	if len(s.Faults) == 3 { // another bug, which must not replace the first one
 		f.Violations = []string{"L1: no leader"}
 	}
 	return f
@@ -54,7 +54,7 @@ func drawn() script.Script {
 	return s
 }
 
-// TestShrink holds that what is left is just what the bug needs.
+// TestShrink checks that only what the bug needs remains.
 func TestShrink(t *testing.T) {
 	failed := bug(drawn())
 	plays, told := 0, 0
@@ -91,8 +91,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkEnds holds that limits are kept and that a run that cannot be made ends
-// the search with what was found.
+// TestShrinkEnds checks that Shrink keeps its limits, and that it returns the best run so far if a
+// run returns an error.
 func TestShrinkEnds(t *testing.T) {
 	plays := 0
 	k := &Shrinker{Plays: 5, Play: func(_ context.Context, s script.Script) (Finding, error) {
@@ -109,7 +109,7 @@ func TestShrinkEnds(t *testing.T) {
 	}
 }
 
-// TestWithout holds that what follows a fault that was taken away comes at its time.
+// TestWithout checks that the faults after a removed fault keep their times.
 func TestWithout(t *testing.T) {
 	f := bug(drawn())
 	s := without(f, 1, 3)
@@ -118,7 +118,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestInvariant names violations.
+// TestInvariant checks the names of violations.
 func TestInvariant(t *testing.T) {
 	for text, want := range map[string]string{"S1: a sees 3": "S1", "L3: still there": "L3", "crash: panic: boom": "crash: panic: boom",
 		"index 17: node n3 gives too much": "index node gives too much", "replica b stopped itself with code 74: x": "replica stopped itself with code"} {
@@ -131,7 +131,7 @@ func TestInvariant(t *testing.T) {
 	}
 }
 
-// TestKeep holds that a failed run is kept as a script that can be read.
+// TestKeep checks that Keep writes a script that can be read.
 func TestKeep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	f := bug(drawn())

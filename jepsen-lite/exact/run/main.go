@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-// run does what the command line asks and says whether anything was violated.
+// run executes the command line and reports whether an invariant was violated.
 func run(ctx context.Context, f flags) (failed bool, err error) {
 	if err := f.opt.Validate(); err != nil {
 		return false, err
@@ -146,7 +146,7 @@ func (f flags) play(ctx context.Context, lab *exact.Lab, tell func(exact.Finding
 	}
 }
 
-// report keeps a failed run, and a smaller one that fails alike.
+// report keeps a failed run, and with -shrink also the smallest script that fails alike.
 func (f flags) report(ctx context.Context, lab *exact.Lab, g exact.Finding) error {
 	name := fmt.Sprintf("seed-%d", g.Script.Seed)
 	g.Script.Found = fmt.Sprintf("seed %d, schedule %d, %s", g.Script.Seed, g.Script.Schedule, f.build)

@@ -1,5 +1,5 @@
-// Command guest shows all that a machine usually decides: the order of maps, of ready
-// select cases and of goroutines, random numbers, and how far the clock has moved.
+// Command guest prints everything that normally depends on the machine: the order of maps, of ready
+// select cases and of goroutines, random numbers, and how far the clock has advanced.
 package main
 
 import (
