@@ -8,7 +8,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// The eight states of an application, as readers are told them.
+// The eight states of an application, as readers see them.
 const (
 	absent    = ""
 	submitted = "SUBMITTED"
@@ -26,10 +26,10 @@ func ended(state string) bool { return state == finished || state == failed || s
 
 func live(state string) bool { return state == submitted || state == accepted || state == running }
 
-// applications cuts a history by application. A submission that nobody was told
-// the id of is known by its name.
+// applications divides a history by application. A submission whose id no client received is
+// identified by its name.
 func applications(calls []history.Call) []Part {
-	ids := map[string]string{} // by name; looked up by key only
+	ids := map[string]string{} // by name; never iterated
 	for i := range calls {
 		if c := &calls[i]; c.F == history.Submit && c.Type == history.OK && c.In.Name != "" && c.Out.App != "" {
 			ids[c.In.Name] = c.Out.App
@@ -87,7 +87,7 @@ func (s application) step(in step, out answer) (bool, application) {
 	case history.ReadApp:
 		return s.read(in, out)
 	}
-	if !out.known && !live(s.state) { // so late, or so early, that it meant nothing
+	if !out.known && !live(s.state) { // too late or too early to have an effect
 		return true, s
 	}
 	switch in.f {
@@ -109,7 +109,7 @@ func (s application) step(in step, out answer) (bool, application) {
 	return s.state == finished || s.state == killed, s
 }
 
-// missing is an answer that there is no such application: not yet, or no more.
+// missing handles the answer that the application does not exist: not yet, or not any more.
 func (s application) missing() (bool, application) {
 	if ended(s.state) {
 		s.state = forgotten
@@ -117,7 +117,7 @@ func (s application) missing() (bool, application) {
 	return s.state == absent || s.state == forgotten, s
 }
 
-// submit may be repeated: it stays the one submission.
+// submit handles a submission. A repeated one has no effect.
 func (s application) submit(in step, out answer) (bool, application) {
 	if s.state != absent {
 		return true, s
@@ -140,14 +140,15 @@ func (s application) read(in step, out answer) (bool, application) {
 	return true, s
 }
 
-// sameQueue takes a name that is the last part of a path for the whole.
+// sameQueue reports whether two names can mean the same queue: one may be the last part of the
+// other's path.
 func sameQueue(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
-// reaches says whether a state becomes another by itself: attempts start, fail
-// and are tried again; an AM's own end is an operation where AMs are part of the
-// history.
+// reaches reports whether an application can change from one state to another without an operation:
+// attempts start, fail and are retried. If the history has the AMs' own operations (finishes), an
+// application does not finish without one.
 func reaches(from, to string, finishes bool) bool {
 	if from == to {
 		return true

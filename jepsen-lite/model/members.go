@@ -9,16 +9,16 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Roles of a member in the state's text. One that joined as a voter is seen as a
-// nonvoter until it has caught up.
+// Roles of a member in a roster. A member that joins as a voter is a non-voter until it has caught
+// up.
 const (
 	voter    = "v"
 	nonvoter = "n"
 	joining  = "j"
 )
 
-// roster is the members as text, for porcupine compares states by ==: "r1 v,r2 n";
-// "?" before anybody has read them.
+// roster is the list of members as text, because porcupine compares states with ==: "r1 v,r2 n". It
+// is "?" before the first read.
 type roster string
 
 const unread roster = "?"
@@ -101,8 +101,8 @@ func (r roster) change(in step, out answer) (bool, roster) {
 	return true, rosterOf(m)
 }
 
-// read holds a list against the roster, with what changes by itself: who joins as
-// a voter becomes one, and the autopilot promotes, and removes the dead.
+// read compares a list with the roster. Some changes need no operation: a joining member becomes a
+// voter, and the autopilot promotes members and removes dead ones.
 func (r roster) read(list []history.Member, autopilot bool) (bool, roster) {
 	seen := map[string]string{}
 	for _, m := range list {

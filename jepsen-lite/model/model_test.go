@@ -10,8 +10,7 @@ import (
 
 type value = history.Value
 
-// ok, refused and unknown are operations on application x unless they say
-// otherwise.
+// ok, refused and unknown return calls by their outcome.
 func ok(f history.F, call, ret int64, in, out value) history.Call {
 	return history.Call{Op: history.Op{F: f, Type: history.OK, In: &in, Out: &out, NS: call}, Return: ret}
 }
@@ -38,7 +37,7 @@ func kill(call, ret int64) history.Call { return ok(history.Kill, call, ret, app
 
 var none value
 
-// histories are what clients saw; bad is a part of what is said of an illegal one.
+// histories are histories of clients. bad is a part of the result for an illegal one, or "".
 var histories = []struct {
 	name  string
 	calls []history.Call
@@ -97,7 +96,7 @@ var histories = []struct {
 
 func members3(at int64) history.Call { return list(at, "r1", "r2", "r3") }
 
-// list is a read of members; those with a question mark do not vote.
+// list returns a read of the members. Those with a question mark do not vote.
 func list(at int64, ids ...string) history.Call {
 	var out value
 	for _, id := range ids {
@@ -132,7 +131,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestUndecided: a search that is cut short says so and does not pass.
+// TestUndecided checks that an interrupted search is undecided and not legal.
 func TestUndecided(t *testing.T) {
 	calls := []history.Call{submit(1, 2)}
 	for i := int64(0); i < 2000; i++ {
@@ -145,7 +144,8 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// TestAutopilot: what the cluster may do by itself only with it.
+// TestAutopilot checks that only with the autopilot members may be promoted and removed without an
+// operation.
 func TestAutopilot(t *testing.T) {
 	calls := []history.Call{list(1, "r1", "r2", "r3?"), list(3, "r1", "r2", "r3"), list(5, "r2", "r3")}
 	for auto, want := range map[bool]bool{true: true, false: false} {

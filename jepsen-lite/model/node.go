@@ -6,14 +6,14 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// What administrators want of a node; "" is not known.
+// States of a node, as administrators want it; "" means not known.
 const (
 	inService  = "in service"
 	leaving    = "draining"
 	outService = "out of service"
 )
 
-// Registers, as the text of a node-add, says that the node registered by itself.
+// Registers is the text of a node-add if the node registered by itself.
 const Registers = "registers"
 
 func nodes(calls []history.Call) []Part {
@@ -47,7 +47,7 @@ var nodeModel = porcupine.Model{
 		switch in.f {
 		case history.NodeAdd:
 			if s == outService && in.in.Text == Registers {
-				return !out.known, s // an excluded node is refused
+				return !out.known, s // an excluded node must be refused
 			}
 			return true, inService
 		case history.NodeDrain:
@@ -62,9 +62,9 @@ var nodeModel = porcupine.Model{
 	},
 }
 
-// seesNode says whether a node's state may be read, and what it tells of what is
-// wanted: a node can be lost or unhealthy at any time; one that drains has
-// drained by and by, and is back when it registers again.
+// seesNode reports whether a read may return a node's state, and returns the wanted state that
+// follows. A node can be lost or unhealthy at any time. A draining node is decommissioned in the
+// end, and is back when it registers again.
 func seesNode(s, read string, f facts) (bool, any) {
 	switch read {
 	case "RUNNING":

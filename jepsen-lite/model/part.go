@@ -11,7 +11,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Part is what was done to one thing.
+// Part has the operations on one object.
 type Part struct {
 	Kind  string // application, queue, node, members
 	Name  string
@@ -20,28 +20,28 @@ type Part struct {
 	facts facts
 }
 
-// facts are what a whole part is like; they are the same for every operation.
+// facts are properties of a whole part, the same for each of its operations.
 type facts struct {
-	finishes  bool // the AMs' own word is in the history
-	registers bool // nodes' registrations are in the history
-	autopilot bool // replicas may be promoted and removed by themselves
+	finishes  bool // the history has the AMs' own operations
+	registers bool // the history has the nodes' registrations
+	autopilot bool // replicas may be promoted and removed without an operation
 }
 
-// Result is what became of a part.
+// Result is the result of the check of a part.
 type Result struct {
 	Legal     bool
 	Undecided bool // the search took too long
 	Text      string
-	// Calls are those up to the first that nothing explains, which is the last.
+	// Calls are those up to the first call that no order explains, which is the last of them.
 	Calls []history.Call
 }
 
-// Options say what a run does without an operation of a client.
+// Options say which changes may happen without an operation of a client.
 type Options struct {
 	Autopilot bool
 }
 
-// Parts cuts a history.
+// Parts divides a history by object.
 func Parts(calls []history.Call, opt Options) []Part {
 	parts := applications(calls)
 	parts = append(parts, queues(calls)...)
@@ -49,10 +49,10 @@ func Parts(calls []history.Call, opt Options) []Part {
 	return append(parts, members(calls, opt)...)
 }
 
-// Size is the number of operations.
+// Size returns the number of operations.
 func (p *Part) Size() int { return len(p.calls) }
 
-// Check searches an order that explains what was seen, for at most limit.
+// Check searches for an order of the operations that explains their results, for at most limit.
 func (p *Part) Check(limit time.Duration) Result {
 	switch porcupine.CheckOperationsTimeout(p.model, p.operations(history.Endless), limit) {
 	case porcupine.Ok:
@@ -63,8 +63,8 @@ func (p *Part) Check(limit time.Duration) Result {
 	return p.explain(limit)
 }
 
-// explain finds the first return that nothing explains: with the history cut
-// just before it, there is an order.
+// explain finds the first return that no order explains. Without it and all later returns, there is
+// an order.
 func (p *Part) explain(limit time.Duration) Result {
 	var ends []int64
 	for _, c := range p.calls {
@@ -98,8 +98,8 @@ func (p *Part) explain(limit time.Duration) Result {
 	return res
 }
 
-// operations are the part's as porcupine takes them, with every return after an
-// instant still open.
+// operations returns the operations for porcupine. Operations that return after until are still
+// open.
 func (p *Part) operations(until int64) []porcupine.Operation {
 	var out []porcupine.Operation
 	for _, c := range p.calls {
@@ -119,20 +119,21 @@ func (p *Part) operations(until int64) []porcupine.Operation {
 	return out
 }
 
-// step is an operation as a model takes it.
+// step is the input of an operation, for a model.
 type step struct {
 	f     history.F
 	in    history.Value
 	facts facts
 }
 
-// answer is what came of it; missing says that there is no such thing.
+// answer is the output of an operation. known is false if the outcome is unknown, and missing says
+// that the object does not exist.
 type answer struct {
 	known, missing bool
 	out            history.Value
 }
 
-// counts says whether a call takes part: one that was refused changed nothing.
+// counts reports whether a call is part of the model. A refused call changed nothing.
 func counts(c *history.Call) bool {
 	if c.In.Stale {
 		return false
@@ -140,8 +141,7 @@ func counts(c *history.Call) bool {
 	return c.Type != history.Fail || c.Out.Code == history.NotFound
 }
 
-// group collects calls by the thing that they are about, in the order in which
-// things are met.
+// group collects calls by object, in the order in which the objects first occur.
 type group struct {
 	names []string
 	calls map[string][]history.Call
@@ -160,7 +160,7 @@ func (g *group) add(name string, c history.Call) {
 	g.calls[name] = append(g.calls[name], c)
 }
 
-// Describe is a call on one line.
+// Describe formats a call as one line.
 func Describe(c history.Call) string {
 	out := fmt.Sprintf("%s%s", c.F, words(c.In))
 	switch c.Type {

@@ -8,12 +8,12 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// queueState is a queue as its administrators see it. Its state is not known
-// before somebody has read or set it: the first configuration is no operation.
+// queueState is a queue as its administrators see it. Its state is unknown before the first read or
+// change, because the initial configuration is not an operation.
 type queueState struct {
 	known  bool
 	exists bool
-	state  string // RUNNING, DRAINING (or STOPPED by now), STOPPED; "" not known
+	state  string // RUNNING, DRAINING (or STOPPED meanwhile), STOPPED; "" not known
 	text   string // its configuration; "" not known
 }
 
@@ -22,7 +22,7 @@ const (
 	stopped  = "STOPPED"
 )
 
-// queues cuts a history by queue. A queue above that is stopped stops it too.
+// queues divides a history by queue. A stop of a queue is also one of all queues below it.
 func queues(calls []history.Call) []Part {
 	var g group
 	for i := range calls {
