@@ -102,10 +102,10 @@ func TestBeyondMaximum(t *testing.T) {
 	l.broken("S18", "no other queue wants anything")
 }
 
-// TestReservationTakenByPriority: a queue of a higher priority may take a reservation below a guarantee.
-// The queue keeps its guarantee without the reservation, so another container of the queue may end in
-// the same entry. Without priorities nobody may take the reservation, and the queue must keep the
-// container.
+// TestReservationTakenByPriority checks that a queue of a higher priority may take a reservation
+// below a guarantee. The queue keeps its guarantee without the reservation, so another container of
+// the queue may end in the same entry. Without priorities, no queue may take the reservation, and
+// the queue must keep the container.
 func TestReservationTakenByPriority(t *testing.T) {
 	round := func(more ...event.Property) *logbook {
 		l := borrowed(t)
