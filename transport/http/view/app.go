@@ -18,7 +18,7 @@ func AttemptState(s state.AttemptState) string {
 	return "UNKNOWN"
 }
 
-// App shows one application.
+// App returns the document of an application.
 func (v *View) App(a *state.App) api.App {
 	about := a.Details()
 	d := api.App{
@@ -41,8 +41,8 @@ func (v *View) App(a *state.App) api.App {
 	return d
 }
 
-// waited is how long an application waited for its AM: until it registered, or
-// it ended without that, or until now.
+// waited returns how long an application waited for its AM to register: until it did, or else until
+// the application ended, or else until now.
 func (v *View) waited(a *state.App) int64 {
 	until := v.State.Meta.NowMillis
 	switch {

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// Attempts lists the attempts that the state remembers, the oldest first.
+// Attempts returns the documents of the attempts that the state still has, oldest first.
 func (v *View) Attempts(a *state.App) []api.Attempt {
 	live := map[uint32]int{}
 	for _, k := range v.State.ContainersOf(a) {
@@ -45,22 +45,22 @@ func (v *View) Asks(a *state.App) []api.Ask {
 	return out
 }
 
-// AttemptRecord is one attempt of an application: the current one, or one that is
-// remembered.
+// AttemptRecord is an attempt of an application: the current one, or a past one that the state
+// still has.
 type AttemptRecord struct {
 	ID                       yarn.AttemptID
 	Current                  bool
-	State                    string // YARN's word
+	State                    string // YARN's name of the state
 	Final                    yarn.FinalStatus
-	Started, Launched, Ended int64  // in Unix milliseconds; 0: not
-	Master                   uint64 // the number of its AM's container; 0: none
-	Node                     uint32 // where that is, by slot
+	Started, Launched, Ended int64  // in Unix milliseconds; 0 if it has not happened
+	Master                   uint64 // number of the AM's container; 0 if there is none
+	Node                     uint32 // slot of its node
 	Host                     string
 	Port                     int32
 	Tracking, Diagnostics    string
 }
 
-// AttemptRecords lists the attempts that the state remembers, the oldest first.
+// AttemptRecords returns the attempts that the state still has, oldest first.
 func (v *View) AttemptRecords(a *state.App) []AttemptRecord {
 	var out []AttemptRecord
 	if a.Attempt != 0 && a.AttemptState != state.AttemptEnded {
@@ -78,7 +78,7 @@ func (v *View) AttemptRecords(a *state.App) []AttemptRecord {
 	return out
 }
 
-// wsAttemptState is YARN's name for where a current attempt stands.
+// wsAttemptState returns YARN's name for the state of a current attempt.
 func wsAttemptState(a *state.App) string {
 	switch {
 	case a.AttemptState == state.AttemptFinishing:
@@ -93,7 +93,7 @@ func wsAttemptState(a *state.App) string {
 	return "SCHEDULED"
 }
 
-// endedState is YARN's name for how an attempt ended.
+// endedState returns YARN's name for the way in which an attempt ended.
 func endedState(a *state.App, h *state.Attempt) string {
 	switch {
 	case h.Unregistered:
@@ -104,7 +104,8 @@ func endedState(a *state.App, h *state.Attempt) string {
 	return "FAILED"
 }
 
-// Master names an attempt's AM container and its node; empty when it has none.
+// Master returns the id of an attempt's AM container, and the HTTP address and id of its node. It
+// returns empty strings for what is unknown.
 func (v *View) Master(app yarn.ApplicationID, attempt uint32, number uint64, node uint32) (container, address, id string) {
 	if number == 0 {
 		return "", "", ""

@@ -9,15 +9,15 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// AuditFilter says which entries of the audit a list is of; zero values pass all.
+// AuditFilter selects entries of the audit. Zero values select all.
 type AuditFilter struct {
-	Who, Action string // parts of them, in any case
+	Who, Action string // parts of the texts, in any case
 	SinceMillis int64
-	After       uint64 // an entry's number
-	Limit       int    // of the newest
+	After       uint64 // number of an entry
+	Limit       int    // the newest entries to return
 }
 
-// Audit lists the newest entries that pass, oldest first.
+// Audit returns the newest entries that pass the filter, oldest first.
 func (v *View) Audit(f AuditFilter) (d api.Audit, err error) {
 	if v.State.Meta.Level < event.LevelAudit {
 		return d, problem.New(api.CodeNotAvailable, "the state keeps the audit from feature level 3 on", "run \"rmd upgrade finalize\"; until then \"rmd events --kind Audited\" shows it")
@@ -38,7 +38,7 @@ func auditDoc(a state.AuditEntry) api.AuditEntry {
 	return api.AuditEntry{Number: a.Number, AtMillis: a.AtMillis, Who: a.Who, From: a.From, Action: a.Action, Target: a.Target, Result: a.Result}
 }
 
-// hasFold says whether a text has a part, whatever their case.
+// hasFold reports whether a text contains a part, in any case.
 func hasFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }

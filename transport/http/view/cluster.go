@@ -5,7 +5,7 @@ import (
 	"rmd/yarn"
 )
 
-// Totals counts what the state holds.
+// Totals counts the contents of the state.
 func (v *View) Totals() api.Totals {
 	m := &v.State.Meta
 	t := api.Totals{Apps: v.State.Apps.Len(), Ended: int(m.EndedApps), Nodes: v.State.Nodes.Len(), UsableNodes: int(m.UsableNodes),

@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-// diffVersions lists what differs between two versions of the queue configuration.
+// diffVersions lists the changes between two versions of the queue configuration.
 func diffVersions(from, to *state.QueueVersion) ([]api.Change, error) {
 	a, err := capacity.ParseStored(frontend.Properties(from))
 	if err != nil {
@@ -26,7 +26,7 @@ func diffVersions(from, to *state.QueueVersion) ([]api.Change, error) {
 	return Changes(capacity.Diff(a, b)), nil
 }
 
-// Changes shows changes, with secrets masked.
+// Changes returns the documents of changes, with masked secrets.
 func Changes(in []capacity.Change) []api.Change {
 	out := make([]api.Change, 0, len(in))
 	for _, k := range in {
@@ -35,19 +35,19 @@ func Changes(in []capacity.Change) []api.Change {
 	return out
 }
 
-// QueueHasApps says whether a queue has applications.
+// QueueHasApps reports whether a queue has applications.
 func QueueHasApps(st *state.State, path string) bool {
 	slot := st.Queue(path)
 	return slot != 0 && st.Queues.Get(slot).Apps() > 0
 }
 
-// QueueStopped says whether a queue is stopped.
+// QueueStopped reports whether a queue is stopped.
 func QueueStopped(st *state.State, path string) bool {
 	slot := st.Queue(path)
 	return slot != 0 && st.Queues.Get(slot).State == yarn.QueueStopped
 }
 
-// ConfDoc shows a version of the queue configuration, with secrets masked.
+// ConfDoc returns the document of a version of the queue configuration, with masked secrets.
 func ConfDoc(ver *state.QueueVersion) api.Conf {
 	d := api.Conf{Version: ver.Version, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Kinds: ver.Kinds, Properties: map[string]string{}}
 	for _, p := range ver.Properties {
@@ -56,7 +56,7 @@ func ConfDoc(ver *state.QueueVersion) api.Conf {
 	return d
 }
 
-// ConfVersions lists the versions that are kept, the newest first; limit 0 is all.
+// ConfVersions lists the versions that the state still has, newest first. A limit of 0 means all.
 func (v *View) ConfVersions(limit int) ([]api.ConfVersion, error) {
 	out := []api.ConfVersion{}
 	all := v.State.Versions
@@ -75,7 +75,8 @@ func (v *View) ConfVersions(limit int) ([]api.ConfVersion, error) {
 	return out, nil
 }
 
-// FindVersion finds a version of the configuration by its number, or "current".
+// FindVersion returns the version of the configuration with the number, or the current one for
+// "current".
 func (v *View) FindVersion(text string) (*state.QueueVersion, error) {
 	st := v.State
 	if st.Version() == nil {
@@ -95,7 +96,7 @@ func (v *View) FindVersion(text string) (*state.QueueVersion, error) {
 	return &st.Versions[i], nil
 }
 
-// ConfDiff is what differs between two versions, found as FindVersion does.
+// ConfDiff returns the changes between two versions. The names are those of FindVersion.
 func (v *View) ConfDiff(from, to string) (api.ConfDiff, error) {
 	a, err := v.FindVersion(from)
 	if err != nil {

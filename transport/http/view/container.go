@@ -11,8 +11,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// ContainersOf lists an application's containers in the order they were
-// granted, those after a certain one.
+// ContainersOf returns the slots of an application's containers in the order of their allocation.
+// It returns only those after the container with the given attempt and number.
 func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []uint32 {
 	var out []uint32
 	for slot, k := range v.State.ContainersOf(a) {
@@ -27,7 +27,7 @@ func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []uint3
 	return out
 }
 
-// Container shows one container.
+// Container returns the document of a container.
 func (v *View) Container(k *state.Container) api.Container {
 	d := api.Container{
 		ID: v.State.ContainerID(k).String(), App: v.State.Apps.Get(k.App).ID.String(), Attempt: k.Attempt, Node: v.NodeID(k.Node),
@@ -45,7 +45,7 @@ func (v *View) Container(k *state.Container) api.Container {
 	return d
 }
 
-// lent says whether a live container is on a node of another label than its ask names.
+// lent reports whether a live container runs on a node with another label than its ask has.
 func (v *View) lent(k *state.Container, n *state.Node) bool {
 	if v.State.Labels.Len() == 0 || !k.State.Live() {
 		return false

@@ -10,15 +10,15 @@ import (
 	"rmd/yarn"
 )
 
-// Event shows one event: what it speaks of by name, its fields under their
-// names in snake case. The names come from the state the replica has now, so an
-// application or a node that is forgotten shows by its number alone. The event is of the
-// given time; 0: not known.
+// Event returns the document of an event. It shows the objects of the event by name, and its other
+// fields with names in snake case. The names come from the current state, so a forgotten
+// application or node has only its number. atMillis is the time of the event, or 0 if it is
+// unknown.
 func (v *View) Event(e event.Event, atMillis int64) api.Event {
 	d := api.Event{Kind: e.Kind().String(), Data: map[string]any{}}
 	r := reflect.ValueOf(e).Elem()
 	for _, f := range reflect.VisibleFields(r.Type()) {
-		if !f.Anonymous { // the fields of an embedded event follow it
+		if !f.Anonymous { // the fields of an embedded event follow
 			v.eventField(&d, f.Name, r.FieldByIndex(f.Index))
 		}
 	}
@@ -42,8 +42,8 @@ func (v *View) Event(e event.Event, atMillis int64) api.Event {
 	return d
 }
 
-// eventField shows one field. Bytes are never shown: they are tokens' hashes,
-// submission contexts and remembered replies.
+// eventField adds one field. It never shows bytes: they are hashes of tokens, submission contexts
+// and stored replies.
 func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 	switch x := f.Interface().(type) {
 	case event.ContainerRef:
@@ -93,7 +93,8 @@ func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 	}
 }
 
-// plainField shows numbers and texts; those that name something stand outside.
+// plainField adds a field that is a number or a text. Fields that identify an object are not put
+// into Data.
 func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
 	switch name {
 	case "App":
@@ -108,7 +109,7 @@ func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
 	case "Reservation":
 		d.Reservation = ReservationID(f.Uint())
 		v.reservationField(d, f.Uint())
-	case "ID": // a NodeID is taken above; nothing else has this name
+	case "ID": // eventField handles NodeIDs; no other field has this name
 		d.Data["id"] = f.Interface()
 	default:
 		if k := f.Kind(); (k == reflect.Slice || k == reflect.String) && f.Len() == 0 {
@@ -118,14 +119,14 @@ func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
 	}
 }
 
-// Renumbered reports whether a node got its number after a time. The number was that of another node
-// before, which is forgotten.
+// Renumbered reports whether a node got its number after a time. Before, the number was that of
+// another node, which the state has forgotten.
 func (v *View) Renumbered(number uint32, atMillis int64) bool {
 	return atMillis != 0 && v.State.Nodes.Has(number) && v.State.Nodes.Get(number).KnownMillis > atMillis
 }
 
-// reservationField fills in what a live reservation is of; the events that end
-// one name it alone.
+// reservationField fills in the application and the node of a live reservation. The events that end
+// a reservation have only its number.
 func (v *View) reservationField(d *api.Event, number uint64) {
 	slot := v.State.Reservation(number)
 	if slot == 0 {
@@ -135,8 +136,8 @@ func (v *View) reservationField(d *api.Event, number uint64) {
 	d.App, d.Node = v.State.Apps.Get(r.App).ID.String(), v.NodeID(r.Node)
 }
 
-// AppID is the id of an application's number. One that is forgotten is given
-// the cluster's timestamp, which is its own but after a restore.
+// AppID returns the id of the application with a number. For a forgotten application it uses the
+// cluster's timestamp, which is right unless the application is from before a restore.
 func (v *View) AppID(seq uint32) yarn.ApplicationID {
 	if slot := v.State.App(seq); slot != 0 {
 		return v.State.Apps.Get(slot).ID
@@ -144,9 +145,9 @@ func (v *View) AppID(seq uint32) yarn.ApplicationID {
 	return yarn.ApplicationID{ClusterTimestamp: v.State.Meta.ClusterTimestamp, Seq: seq}
 }
 
-// containerName is the id of a container that an event names by its number
-// within the attempt of that time: the only one there was, or one that is still
-// known. Otherwise it stays empty rather than guessed.
+// containerName returns the id of a container that an event identifies by its number in the attempt
+// of that time. It returns "" unless the attempt is certain: it is the only one, or the state has
+// the container.
 func (v *View) containerName(app uint32, number uint64) string {
 	slot := v.State.App(app)
 	if slot == 0 {
@@ -172,7 +173,7 @@ func (v *View) queueOfApp(text string) string {
 	return ""
 }
 
-// snake writes a Go name as a JSON name: NowMillis is now_ms.
+// snake converts a Go name to a JSON name: NowMillis becomes now_ms.
 func snake(name string) string {
 	if head, ok := strings.CutSuffix(name, "Millis"); ok {
 		return snake(head) + "_ms"

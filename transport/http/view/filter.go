@@ -8,9 +8,9 @@ import (
 	"rmd/transport/http/summary"
 )
 
-// AppFilter says which applications a list is of; empty fields pass all.
+// AppFilter selects applications. Empty fields select all.
 type AppFilter struct {
-	States     map[string]bool // by the name that YARN's reports show
+	States     map[string]bool // by the names in YARN's reports
 	Queues     []bool          // by slot; see View.Subtree
 	User, Name string
 	Type, Tag  string
@@ -18,7 +18,7 @@ type AppFilter struct {
 	user state.NameID
 }
 
-// Subtree marks a queue and those below it, by slot.
+// Subtree marks a queue and the queues below it, by slot.
 func (v *View) Subtree(slot uint32) []bool {
 	out := make([]bool, v.State.Queues.Cap())
 	var walk func(slot uint32)
@@ -45,9 +45,9 @@ func (f *AppFilter) pass(v *View, a *summary.App) bool {
 	return (f.Type == "" || strings.EqualFold(f.Type, d.Type)) && (f.Name == "" || f.Name == d.Name) && (f.Tag == "" || slices.Contains(d.Tags, f.Tag))
 }
 
-// Each calls yield with the slots of the applications that pass, by sequence
-// number, which is the order of submission and never changes: pages taken one
-// after the other are free of gaps and repetitions whatever happens between.
+// Each calls yield with the slots of the applications that pass, ordered by sequence number, until
+// yield returns false. The order never changes. Therefore successive pages have no gaps and no
+// repetitions, whatever happens between them.
 func (f *AppFilter) Each(v *View, after uint32, newest bool, yield func(slot uint32) bool) {
 	f.user = v.State.NameID(f.User)
 	v.Summary().From(after, newest, func(a *summary.App) bool {
@@ -55,7 +55,8 @@ func (f *AppFilter) Each(v *View, after uint32, newest bool, yield func(slot uin
 	})
 }
 
-// Pick returns the first of them, one more than the limit; all without one.
+// Pick returns the slots of the first applications that pass, one more than the limit. A limit of 0
+// means all.
 func (f *AppFilter) Pick(v *View, after uint32, newest bool, limit int) []uint32 {
 	var out []uint32
 	f.Each(v, after, newest, func(slot uint32) bool {

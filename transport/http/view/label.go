@@ -12,10 +12,10 @@ import (
 	"rmd/yarn"
 )
 
-// mostListed bounds the lists in documents about labels.
+// mostListed is the largest length of a list in documents about labels.
 const mostListed = 100
 
-// Labels shows the labels, those without a label first.
+// Labels returns the document of all labels, which begins with the nodes without a label.
 func (v *View) Labels() api.Labels {
 	d := api.Labels{Labels: []api.Label{}}
 	if v.Conf != nil {
@@ -33,7 +33,7 @@ func (v *View) Labels() api.Labels {
 	return d
 }
 
-// FindLabel finds a label by name.
+// FindLabel returns the label with a name.
 func (v *View) FindLabel(name string) (state.LabelID, error) {
 	for _, p := range v.Partitions() {
 		if p.Label != 0 && p.Name() == name {
@@ -43,7 +43,7 @@ func (v *View) FindLabel(name string) (state.LabelID, error) {
 	return 0, problem.New("NO_SUCH_LABEL", fmt.Sprintf("there is no label %q", name), "see \"rmd label list\"")
 }
 
-// Label shows one label.
+// Label returns the document of a label.
 func (v *View) Label(label state.LabelID) api.LabelDetails {
 	p := v.Partition(label)
 	d := api.LabelDetails{Shares: []api.LabelShare{}, Apps: v.waitingFor(label)}
@@ -58,7 +58,7 @@ func (v *View) Label(label state.LabelID) api.LabelDetails {
 	return d
 }
 
-// nodesByLabel counts registered nodes.
+// nodesByLabel counts the registered nodes of each label.
 func (v *View) nodesByLabel() map[state.LabelID]int {
 	counts := map[state.LabelID]int{}
 	v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
@@ -68,7 +68,7 @@ func (v *View) nodesByLabel() map[state.LabelID]int {
 	return counts
 }
 
-// label shows a label, or the nodes without one.
+// label returns the document of a label, or of the nodes without a label.
 func (v *View) label(p *Partition, nodes, waiting int) api.Label {
 	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting}
 	if p.Label != 0 {
@@ -91,7 +91,7 @@ func (v *View) label(p *Partition, nodes, waiting int) api.Label {
 	return d
 }
 
-// eachQueue calls f for every queue: a parent before its children.
+// eachQueue calls f for every queue, for parents before their children.
 func (v *View) eachQueue(f func(slot uint32)) {
 	var walk func(slot uint32)
 	walk = func(slot uint32) {
@@ -105,7 +105,7 @@ func (v *View) eachQueue(f func(slot uint32)) {
 	}
 }
 
-// labelShare shows what a queue has of a label.
+// labelShare returns the document of a queue's share of a label.
 func (v *View) labelShare(p *Partition, slot uint32, n *QueueSums) api.LabelShare {
 	q := v.State.Queues.Get(slot)
 	d := api.LabelShare{Queue: q.Path, Label: p.Name(), Accessible: p.Accessible(slot), QueueShare: v.share(p, slot)}
@@ -125,8 +125,7 @@ func (v *View) labelShare(p *Partition, slot uint32, n *QueueSums) api.LabelShar
 	return d
 }
 
-// eachWait calls f for every application that waits for containers, with the labels of the nodes that
-// may serve it, each once.
+// eachWait calls f for every waiting application, with the labels for which it waits, each once.
 func (v *View) eachWait(f func(a *summary.App, labels []state.LabelID)) {
 	var labels []state.LabelID
 	v.Summary().Each(false, func(s *summary.App) bool {
@@ -140,7 +139,7 @@ func (v *View) eachWait(f func(a *summary.App, labels []state.LabelID)) {
 				labels = append(labels, k.Label)
 			}
 		}
-		if len(labels) == 0 && s.ForAM() && a.MasterNumber == 0 && !a.Unmanaged { // it asks for its AM when that may start
+		if len(labels) == 0 && s.ForAM() && a.MasterNumber == 0 && !a.Unmanaged { // the AM has no ask before it may start
 			labels = append(labels, a.AMLabel)
 		}
 		f(s, labels)
@@ -148,7 +147,7 @@ func (v *View) eachWait(f func(a *summary.App, labels []state.LabelID)) {
 	})
 }
 
-// waitingFor lists the applications that wait for nodes of a label, the longest wait first.
+// waitingFor returns the applications that wait for nodes of a label, longest wait first.
 func (v *View) waitingFor(label state.LabelID) []api.LabelApp {
 	out := []api.LabelApp{}
 	v.eachWait(func(s *summary.App, labels []state.LabelID) {
@@ -171,7 +170,7 @@ func (v *View) waitingFor(label state.LabelID) []api.LabelApp {
 	return out
 }
 
-// LabelMap lists what hosts and NodeManagers are mapped to, by host and port.
+// LabelMap returns the entries of the label map that pass, sorted by host and port.
 func (v *View) LabelMap(pass func(h *state.LabelledHost) bool) []*state.LabelledHost {
 	var out []*state.LabelledHost
 	v.State.LabelledHosts.Each(func(_ uint32, h *state.LabelledHost) bool {
@@ -184,7 +183,7 @@ func (v *View) LabelMap(pass func(h *state.LabelledHost) bool) []*state.Labelled
 	return out
 }
 
-// MappedNode shows what a host or a NodeManager is mapped to.
+// MappedNode returns the document of an entry of the label map.
 func (v *View) MappedNode(h *state.LabelledHost) api.MappedNode {
 	d := api.MappedNode{Node: HostOrNode(h.ID), Label: v.State.LabelName(h.Label)}
 	for _, slot := range v.registered(h.ID) {
@@ -195,7 +194,7 @@ func (v *View) MappedNode(h *state.LabelledHost) api.MappedNode {
 	return d
 }
 
-// HostOrNode is the name of a host, or of one NodeManager.
+// HostOrNode returns the name of a host, or the id of a NodeManager.
 func HostOrNode(id yarn.NodeID) string {
 	if id.Port == 0 {
 		return id.Host
@@ -203,7 +202,7 @@ func HostOrNode(id yarn.NodeID) string {
 	return id.String()
 }
 
-// registered lists the nodes that a host, or a NodeManager, stands for.
+// registered returns the slots of a host's nodes, or of one NodeManager.
 func (v *View) registered(id yarn.NodeID) []uint32 {
 	if id.Port != 0 {
 		if slot := v.State.Node(id); slot != 0 {
@@ -214,7 +213,8 @@ func (v *View) registered(id yarn.NodeID) []uint32 {
 	return v.nodesFrom(id.Host + ":")
 }
 
-// Unregistered lists the hosts and NodeManagers among some that have not registered.
+// Unregistered returns the names of the hosts and NodeManagers that have not registered, at most
+// mostListed.
 func (v *View) Unregistered(ids []yarn.NodeID) (names []string) {
 	for _, id := range ids {
 		if len(names) < mostListed && len(v.registered(id)) == 0 {
@@ -224,7 +224,7 @@ func (v *View) Unregistered(ids []yarn.NodeID) (names []string) {
 	return names
 }
 
-// Relabelled shows what another state would change: which nodes have another label there.
+// Relabelled returns the document of the nodes that have another label in the state after.
 func (v *View) Relabelled(after *state.State) api.LabelChange {
 	d := api.LabelChange{DryRun: true}
 	for _, slot := range v.Summary().Nodes() {

@@ -10,7 +10,7 @@ import (
 
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
 
-// Nodes lists the nodes that pass, by host and port.
+// Nodes returns the slots of the nodes that pass, sorted by host and port.
 func (v *View) Nodes(pass func(n *state.Node) bool) []uint32 {
 	var out []uint32
 	for _, slot := range v.Summary().Nodes() {
@@ -21,8 +21,8 @@ func (v *View) Nodes(pass func(n *state.Node) bool) []uint32 {
 	return out
 }
 
-// ListedNodes lists the nodes that pass, by host and port. Behind them are the excluded hosts that
-// never registered.
+// ListedNodes returns the nodes that pass, sorted by host and port. The excluded hosts that never
+// registered come last.
 func (v *View) ListedNodes(pass func(n *state.Node) bool) (list []*state.Node) {
 	for _, slot := range v.Nodes(pass) {
 		list = append(list, v.State.Nodes.Get(slot))
@@ -35,7 +35,7 @@ func (v *View) ListedNodes(pass func(n *state.Node) bool) (list []*state.Node) {
 	return list
 }
 
-// ListedNode finds one of ListedNodes by its name or its host.
+// ListedNode returns the node of ListedNodes with a name or host.
 func (v *View) ListedNode(text string) (*state.Node, error) {
 	slot, err := v.FindNode(text)
 	if err == nil {
@@ -53,7 +53,7 @@ func (v *View) ListedNode(text string) (*state.Node, error) {
 // NoPort is YARN's port of a host that never registered.
 const NoPort = ":-1"
 
-// NodeName is a node's id.
+// NodeName returns a node's id. A host that never registered has NoPort.
 func NodeName(n *state.Node) string {
 	if n.NeverRegistered() {
 		return n.ID.Host + NoPort
@@ -61,7 +61,7 @@ func NodeName(n *state.Node) string {
 	return n.ID.String()
 }
 
-// Node shows one node.
+// Node returns the document of a node.
 func (v *View) Node(n *state.Node) api.Node {
 	d := api.Node{
 		ID: NodeName(n), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack, Label: v.State.LabelName(n.Label), State: n.State.String(), Version: n.Version,
@@ -79,10 +79,10 @@ func (v *View) Node(n *state.Node) api.Node {
 	return d
 }
 
-// maxDrainApps is how many applications are named that a drain waits for.
+// maxDrainApps is the largest number of applications in the document of a drain.
 const maxDrainApps = 100
 
-// drain shows how far a drain is; nil for a node that does not drain.
+// drain returns the progress of a drain, or nil for a node that does not drain.
 func (v *View) drain(n *state.Node) *api.NodeDrain {
 	status := n.Draining(v.State.Meta.NowMillis)
 	if status == "" {
@@ -109,7 +109,8 @@ func (v *View) drain(n *state.Node) *api.NodeDrain {
 	return d
 }
 
-// forecastEnd is when an application ends that goes on as it did so far; 0: not known.
+// forecastEnd returns when an application will end if it continues at its present rate, or 0 if
+// that is unknown.
 func forecastEnd(a *state.App, nowMillis int64) int64 {
 	ran, progress := nowMillis-a.StartedMillis, int64(a.Progress)
 	if a.StartedMillis == 0 || ran <= 0 || progress <= 0 {

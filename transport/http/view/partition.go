@@ -6,18 +6,18 @@ import (
 	"rmd/yarn"
 )
 
-// Partition is what a view says of the nodes of one label; those without a label are the default
-// partition, label 0.
+// Partition has what a view knows of the nodes with one label. The default partition, label 0, has
+// those without a label.
 type Partition struct {
 	Label state.LabelID
-	Conf  *capacity.Config // the capacities are those of the label; nil before the cluster has queues
+	Conf  *capacity.Config // with the capacities for the label; nil before the cluster has queues
 	Tree  *capacity.Tree
 
 	v      *View
-	limits []yarn.Resource // what the parents leave to each queue, by slot
+	limits []yarn.Resource // limits that the parents impose on each queue, by slot
 }
 
-// Partition is that of a label.
+// Partition returns the partition of a label.
 func (v *View) Partition(label state.LabelID) *Partition {
 	if have, ok := v.partitions[label]; ok {
 		return have
@@ -39,7 +39,8 @@ func (v *View) Partition(label state.LabelID) *Partition {
 	return p
 }
 
-// TreeOf is what the queues have of the nodes of a label; nil if the cluster does not know it.
+// TreeOf returns the capacities of the queues for a label, or nil for a label that the cluster does
+// not have.
 func (v *View) TreeOf(label string) *capacity.Tree {
 	id := v.State.Label(label)
 	if label != "" && id == 0 {
@@ -48,8 +49,8 @@ func (v *View) TreeOf(label string) *capacity.Tree {
 	return v.Partition(id).Tree
 }
 
-// Partitions are the default partition and those of all labels that the cluster has, or that anything
-// is used of or asked for.
+// Partitions returns the default partition, and those of the cluster's labels and of removed labels
+// that are still used or asked for.
 func (v *View) Partitions() []*Partition {
 	out := []*Partition{v.Partition(0)}
 	root := v.State.Root()
@@ -63,22 +64,22 @@ func (v *View) Partitions() []*Partition {
 	return out
 }
 
-// Name is the name of the label; empty for the default partition.
+// Name returns the name of the label; it is empty for the default partition.
 func (p *Partition) Name() string { return p.v.State.LabelName(p.Label) }
 
-// Shows says whether a queue has anything to do with the partition: it may use the label, or uses
-// some of it.
+// Shows reports whether the partition is shown for a queue: the queue may use the label, or uses
+// it.
 func (p *Partition) Shows(queue uint32) bool {
 	return p.Accessible(queue) || p.Use(queue) != (state.Use{})
 }
 
-// Accessible says whether a queue may use the label.
+// Accessible reports whether a queue may use the label.
 func (p *Partition) Accessible(queue uint32) bool {
 	i := p.v.Configured(p.v.QueuePath(queue))
 	return i >= 0 && p.Conf.Queues[i].MayUse(p.Name())
 }
 
-// handDown computes the limits below a queue.
+// handDown computes the limits of the queues below a queue.
 func (p *Partition) handDown(slot uint32) {
 	for _, k := range p.v.State.Queues.Get(slot).Children {
 		p.limits[k] = p.childLimit(slot, k)
@@ -97,26 +98,27 @@ func (p *Partition) childLimit(parent, child uint32) yarn.Resource {
 	})
 }
 
-// Use is what a queue has of the partition.
+// Use returns a queue's use of the partition.
 func (p *Partition) Use(queue uint32) state.Use { return p.v.State.QueueUse(queue, p.Label) }
 
-// AMLimit is how much the AMs of a leaf may take of the partition now. The leaf has place i in the
-// configuration.
+// AMLimit returns how much of the partition the AMs of a leaf queue may use now. slot is the
+// queue's place in the state, i its place in the configuration.
 func (p *Partition) AMLimit(slot uint32, i int) yarn.Resource {
 	calc, eff := p.Conf.Calculator, &p.Tree.Capacities[i]
 	usable := eff.EffMin
-	if p.Label == 0 { // in YARN the guarantee alone counts for a label
+	if p.Label == 0 { // for labels, YARN uses only the guarantee
 		usable = capacity.AMUsable(calc, calc.Min(p.Tree.Cluster, p.limits[slot], eff.EffMax), usable)
 	}
 	return capacity.AMLimit(calc, usable, p.Conf.Queues[i].MaxAMPercent, p.Conf.MinAlloc)
 }
 
-// weighted is the limit of a user by the weight in leaf i.
+// weighted returns the limit of a user, by the user's weight in leaf queue i.
 func (p *Partition) weighted(limit yarn.Resource, i int, user string) yarn.Resource {
 	return capacity.WeightedUserLimit(p.Conf.Calculator, limit, p.Conf.Queues[i].Weight(user), p.Conf.MinAlloc)
 }
 
-// UserLimit is the limit of a user of weight 1 in leaf i, whose users are given by slot.
+// UserLimit returns the limit of a user of weight 1 in leaf queue i. users are the slots of the
+// queue's users.
 func (p *Partition) UserLimit(i int, users []uint32) yarn.Resource {
 	st, calc := p.v.State, p.Conf.Calculator
 	conf, eff := &p.Conf.Queues[i], &p.Tree.Capacities[i]

@@ -11,23 +11,23 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// QueueSums are the sums that the documents of all queues draw on, by slot.
+// QueueSums has sums for the documents of all queues, by the queue's slot.
 type QueueSums struct {
-	Users [][]uint32 // of a leaf, by slot
-	Apps  []int32    // in the whole subtree
-	// Reservations and outstanding containers, in the whole subtree too.
+	Users [][]uint32 // slots of a leaf queue's users
+	Apps  []int32    // in the subtree
+	// Reservations and Outstanding count reservations and outstanding containers in the subtree.
 	Reservations, Outstanding []int64
-	Waiting                   []int32 // applications that wait for something
-	MostDynamic               int     // dynamic children of a queue that are listed, those with the most applications
+	Waiting                   []int32 // waiting applications in the subtree
+	MostDynamic               int     // how many dynamic children of a queue are listed; those with the most applications are
 }
 
-// AllQueues lists dynamic queues too, however many there are.
+// AllQueues is a limit that lists all dynamic queues.
 const AllQueues = math.MaxInt
 
-// SomeQueues is how many dynamic children of a queue are listed for people.
+// SomeQueues is the number of dynamic children of a queue that lists for people show.
 const SomeQueues = 20
 
-// Queue shows a queue with what is below it.
+// Queue returns the document of a queue and its subtree.
 func (v *View) Queue(slot uint32, mostDynamic int) api.Queue {
 	n := v.QueueSums()
 	n.MostDynamic = mostDynamic
@@ -61,7 +61,7 @@ func (v *View) sumApps(slot uint32, n *QueueSums) int32 {
 	return sum
 }
 
-// Configured is the index of a queue in the parsed configuration; −1 without one.
+// Configured returns the index of a queue in the parsed configuration, or −1.
 func (v *View) Configured(path string) int {
 	if v.Conf == nil {
 		return -1
@@ -73,7 +73,7 @@ func (v *View) Configured(path string) int {
 	return i
 }
 
-// QueueOf shows a queue with everything below it, from sums that are made already.
+// QueueOf returns the document of a queue and its subtree, with the given sums.
 func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 	q := v.State.Queues.Get(slot)
 	d := api.Queue{
@@ -100,7 +100,8 @@ func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 	return d
 }
 
-// listed are the children of a queue without the least busy of many dynamic ones, and how many those are.
+// listed returns the children of a queue to list. It omits the dynamic children with the fewest
+// applications above the limit, and returns their number.
 func (v *View) listed(children []uint32, n *QueueSums) (listed []uint32, more int) {
 	var dynamic []uint32
 	for _, k := range children {
@@ -119,7 +120,7 @@ func (v *View) listed(children []uint32, n *QueueSums) (listed []uint32, more in
 	return slices.DeleteFunc(slices.Clone(children), func(k uint32) bool { return left[k] }), more
 }
 
-// share is what a queue has of a partition: by the configuration, and now.
+// share returns the document of a queue's share of a partition.
 func (v *View) share(p *Partition, slot uint32) api.QueueShare {
 	q, use := v.State.Queues.Get(slot), p.Use(slot)
 	d := api.QueueShare{Used: v.Size(use.Used), Reserved: v.Size(use.Reserved), Pending: v.Size(use.Pending), AMUsed: v.Size(use.AMUsed)}
@@ -140,7 +141,7 @@ func (v *View) share(p *Partition, slot uint32) api.QueueShare {
 	return d
 }
 
-// addSettings fills in what holds for all partitions.
+// addSettings fills in the settings that are the same for all partitions.
 func (v *View) addSettings(d *api.Queue, i int) {
 	conf := &v.Conf.Queues[i]
 	d.Order = conf.ChildOrder.String()
@@ -151,7 +152,7 @@ func (v *View) addSettings(d *api.Queue, i int) {
 	d.Creation, d.AutoCreate = conf.Creation.String(), conf.ChildrenBy().Eligibility()
 }
 
-// addLimits fills in a leaf's limits and its users.
+// addLimits fills in the limits and the users of a leaf queue.
 func (v *View) addLimits(d *api.Queue, slot uint32, i int, n *QueueSums) {
 	conf, p := &v.Conf.Queues[i], v.Partition(0)
 	d.MaxApps, d.MaxAppsUser = v.Conf.MaxApplications(i, v.TreeOf), v.Conf.MaxApplicationsPerUser(i, v.TreeOf)
@@ -168,20 +169,20 @@ func (v *View) addLimits(d *api.Queue, slot uint32, i int, n *QueueSums) {
 	}
 }
 
-// Percent turns a share into a percentage for display, to four decimals.
+// Percent converts a share to a percentage with four decimals, for display.
 func Percent(r *big.Rat) float64 {
 	f, _ := r.Float64()
 	return Round(f * 100)
 }
 
-// FixedPercent does so for a share in parts of 2^32.
+// FixedPercent is like Percent for a share in parts of 2^32.
 func FixedPercent(fixed uint64) float64 {
 	return Round(float64(fixed) * 100 / float64(capacity.ShareOne))
 }
 
 func Round(f float64) float64 { return math.Round(f*1e4) / 1e4 }
 
-// Queues shows the tree.
+// Queues returns the document of the queue tree.
 func (v *View) Queues(mostDynamic int) api.Queues {
 	var d api.Queues
 	if ver := v.State.Version(); ver != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// largeLog is a log from index 1 on of which a reader gets so many entries at once.
+// largeLog is a log with the indexes 1 to last. A reader gets at most atOnce entries per call.
 type largeLog struct{ last, atOnce uint64 }
 
 func (l largeLog) Entries(_ context.Context, from uint64, count int) (out []LogEntry, first, last uint64, err error) {
@@ -15,7 +15,7 @@ func (l largeLog) Entries(_ context.Context, from uint64, count int) (out []LogE
 	return out, 1, l.last, nil
 }
 
-// TestLogBefore: who reads a log of large entries backwards leaves none out.
+// TestLogBefore checks that reading a log of large entries backwards misses no entry.
 func TestLogBefore(t *testing.T) {
 	for _, atOnce := range []uint64{1, 2, 7, 63, 64, 1000} {
 		log := largeLog{last: 300, atOnce: atOnce}

@@ -14,10 +14,10 @@ import (
 	"rmd/yarn"
 )
 
-// ReservationID is how a reservation is called: r41.
+// ReservationID returns the id of a reservation, such as r41.
 func ReservationID(number uint64) string { return "r" + strconv.FormatUint(number, 10) }
 
-// ReservationNumber reads r41, or 41.
+// ReservationNumber parses an id such as r41, or 41.
 func ReservationNumber(text string) (uint64, error) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "r"), 10, 63)
 	if err != nil || n == 0 {
@@ -26,7 +26,7 @@ func ReservationNumber(text string) (uint64, error) {
 	return n, nil
 }
 
-// Reservations lists those that pass, oldest first.
+// Reservations returns the slots of the reservations that pass, oldest first.
 func (v *View) Reservations(after uint64, pass func(r *state.Reservation) bool) []uint32 {
 	var out []uint32
 	v.State.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
@@ -52,14 +52,14 @@ func (v *View) Cancelled() map[string]uint64 {
 	return out
 }
 
-// demand is one size that an application waits for.
+// demand is the size of containers for which an application waits.
 type demand struct {
 	app  uint32
 	size yarn.Resource
 }
 
-// waitingDemands lists what activated applications ask for, once for all reservations of
-// a page.
+// waitingDemands returns the outstanding asks of all activated applications. The view computes them
+// once.
 func (v *View) waitingDemands() []demand {
 	if v.demands != nil {
 		return *v.demands
@@ -80,8 +80,8 @@ func (v *View) waitingDemands() []demand {
 	return out
 }
 
-// blocked counts the other applications with an ask that fits what is free on a
-// reserved node.
+// blocked counts the other applications with an ask that fits into the free room of a reserved
+// node.
 func (v *View) blocked(app uint32, free yarn.Resource) int {
 	calc := v.Calculator()
 	var n int
@@ -95,7 +95,7 @@ func (v *View) blocked(app uint32, free yarn.Resource) int {
 	return n
 }
 
-// Reservation shows one reservation.
+// Reservation returns the document of a reservation.
 func (v *View) Reservation(r *state.Reservation) api.Reservation {
 	a, n := v.State.Apps.Get(r.App), v.State.Nodes.Get(r.Node)
 	free := n.Unallocated()

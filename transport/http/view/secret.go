@@ -6,14 +6,14 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// secretWords mark configuration keys whose values are not shown.
+// secretWords lists parts of configuration keys whose values are secret.
 var secretWords = []string{"password", "secret", "credential", "keytab", "token.key", "private"}
 
-// Masked stands for a value that is not shown.
+// Masked replaces a secret value.
 const Masked = "********"
 
-// MaskProperty hides the value of a key that holds a secret. What a queue is called says
-// nothing about that: of its keys only the last part counts.
+// MaskProperty returns Masked if a key's value is a secret, otherwise the value. The names of
+// queues do not count: of a queue's key it looks only at the last part.
 func MaskProperty(name, value string) string {
 	lower := strings.ToLower(name)
 	if strings.HasPrefix(name, capacity.Prefix) {

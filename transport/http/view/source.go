@@ -13,37 +13,37 @@ import (
 	"rmd/yarn"
 )
 
-// Every fork of the state makes the next batch copy the pages that it writes to.
-// So everything on a request's way reads one fork, and the requests that open pages repeat by
-// themselves share one for a moment.
+// After every fork of the state, the next batch copies the pages to which it writes. Therefore a
+// request reads only one fork, and the requests that open pages repeat by themselves share a fork
+// for a short time.
 
-// Source makes views of the committed state. It is safe for concurrent use; Close lets go
-// what it keeps.
+// Source makes views of the committed state. It is safe for concurrent use. Close drops what it
+// keeps.
 type Source struct {
 	reader  Reader
 	confs   frontend.QueueConf
-	current summary.Keeper // follows the committed state
+	current summary.Keeper // of the committed state
 	past    summary.Keeper // of earlier states
 	recent  recent
 }
 
-// NewSource makes views of what a reader reads.
+// NewSource returns a source of views of a reader's state.
 func NewSource(r Reader) *Source { return &Source{reader: r} }
 
-// Close lets go what is kept.
+// Close drops the summaries and the recent fork.
 func (s *Source) Close() {
 	s.current.Close()
 	s.past.Close()
 	s.recent.close()
 }
 
-// Of is the view that a request is answered from.
+// Of returns the view from which a request is answered.
 func (s *Source) Of(r *http.Request) *View { return s.At(s.Fork(r)) }
 
-// Now is a view of the state as it is now.
+// Now returns a view of the current state.
 func (s *Source) Now() *View { return s.At(s.reader.Fork()) }
 
-// At is the view of a version of the state.
+// At returns a view of a version of the state.
 func (s *Source) At(st *state.State, index uint64) *View {
 	v := &View{State: st, Index: index, Kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
 	p := s.confs.At(st, 0)
@@ -51,32 +51,31 @@ func (s *Source) At(st *state.State, index uint64) *View {
 	return v
 }
 
-// Historical is the view of an earlier state.
+// Historical returns a view of an earlier state.
 func (s *Source) Historical(st *state.State, index uint64) *View {
 	v := s.At(st, index)
 	v.keeper = &s.past
 	return v
 }
 
-// Prefetch brings what views are made from up to the state, and returns a view of it. Called
-// again and again while nobody asks, it spares a large cluster's first viewer a fifth of
-// a second. What has not changed costs nothing.
+// Prefetch updates the summary to the current state, and returns a view of it. Regular calls save
+// the first viewer of a large cluster a fifth of a second. It costs only what has changed.
 func (s *Source) Prefetch() *View {
 	v := s.Now()
 	v.Summary()
 	return v
 }
 
-// Kept is the last summary of the committed state; nil when it was let go.
+// Kept returns the last summary of the committed state, or nil if it was dropped.
 func (s *Source) Kept() *summary.Summary { return s.current.Have() }
 
-// PageLag is how old the state may be that an open page is renewed from.
+// PageLag is the largest age of a state from which an open page renews itself.
 const PageLag = 250 * time.Millisecond
 
-// recentIdle is how long a fork is kept that nobody asks for.
+// recentIdle is the time for which an unused fork is kept.
 const recentIdle = 10 * time.Second
 
-// recent is the fork that open pages share. It is let go when nobody looks.
+// recent is the fork that open pages share.
 type recent struct {
 	mu    sync.Mutex
 	st    *state.State
@@ -85,7 +84,7 @@ type recent struct {
 	idle  *time.Timer
 }
 
-// fork returns a fork that is at most so old.
+// fork returns a fork that is at most as old as the duration.
 func (k *recent) fork(r Reader, most time.Duration) (*state.State, uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,23 +116,23 @@ func (k *recent) close() {
 	k.st = nil
 }
 
-// forked is the fork that a request is answered from, once it is needed.
+// forked is the fork from which a request is answered. It is made when it is first needed.
 type forked struct {
 	mu    sync.Mutex
-	live  bool // an open page asks by itself
+	live  bool // an open page repeats the request by itself
 	st    *state.State
 	index uint64
 }
 
 type forkedKey struct{}
 
-// WithFork gives a request a fork of its own. Streams must have none: it would live as
-// long as they do. live says that an open page asks by itself.
+// WithFork gives a request its own fork. Streams must not use it, because the fork would live as
+// long as they do. live says that an open page repeats the request by itself.
 func WithFork(r *http.Request, live bool) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), forkedKey{}, &forked{live: live}))
 }
 
-// Fork is the state that a request is answered from.
+// Fork returns the state from which a request is answered.
 func (s *Source) Fork(r *http.Request) (*state.State, uint64) {
 	f, ok := r.Context().Value(forkedKey{}).(*forked)
 	if !ok {
@@ -151,7 +150,7 @@ func (s *Source) Fork(r *http.Request) (*state.State, uint64) {
 	return f.st, f.index
 }
 
-// Release gives a request's fork up: what it has done must show from here on.
+// Release drops a request's fork, so that the request's own changes show from now on.
 func Release(r *http.Request) {
 	if f, ok := r.Context().Value(forkedKey{}).(*forked); ok {
 		f.mu.Lock()
@@ -160,7 +159,7 @@ func Release(r *http.Request) {
 	}
 }
 
-// Refork takes a new fork for a request: what it has waited for must show.
+// Refork replaces a request's fork by a new one, which contains what the request has waited for.
 func (s *Source) Refork(r *http.Request) (*state.State, uint64) {
 	st, index := s.reader.Fork()
 	if f, ok := r.Context().Value(forkedKey{}).(*forked); ok {

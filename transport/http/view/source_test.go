@@ -8,7 +8,7 @@ import (
 	"rmd/fsm/state"
 )
 
-// reader is a state that changes when it is told to.
+// reader is a reader whose state the test replaces.
 type reader struct {
 	Reader
 	st *state.State
@@ -16,7 +16,8 @@ type reader struct {
 
 func (r *reader) Fork() (*state.State, uint64) { return r.st, 1 }
 
-// The fork that open pages share is let go when nobody looks any more.
+// TestRecentForkIsLetGo checks that open pages share a fork, and that it is dropped when it is
+// unused.
 func TestRecentForkIsLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &reader{st: state.New()}

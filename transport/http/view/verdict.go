@@ -7,11 +7,11 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// inStep is how many entries a replica may be behind and still count as healthy.
+// inStep is the largest number of entries that a healthy replica may be behind.
 const inStep = 100
 
-// Verdict judges the replicas: who is in step, how many more may be lost, and
-// whether the digests reported for one index are equal.
+// Verdict judges the replicas: which are in step, how many more may fail, and whether digests for
+// the same index are equal.
 func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	var v api.Verdict
 	v.DigestsEqual = digestsEqual(list)
@@ -50,20 +50,21 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	return v
 }
 
-// problems lists what is wrong with each replica.
+// problems lists the problems of the replicas.
 func problems(list []api.Member) (out []string) {
 	for _, m := range list {
 		switch {
 		case m.Problem != "":
 			out = append(out, m.ID+": "+m.Problem)
-		case m.DiskFull: // an older program says no more
+		case m.DiskFull: // an older version reports no more than this
 			out = append(out, m.ID+": disk full")
 		}
 	}
 	return out
 }
 
-// digestsEqual compares the digests that replicas reported for the same index.
+// digestsEqual compares the digests that replicas reported for the same index. It returns nil if
+// there are no two such digests.
 func digestsEqual(list []api.Member) *bool {
 	at := map[uint64]string{}
 	var compared, equal bool

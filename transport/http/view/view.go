@@ -1,6 +1,6 @@
-// Package view makes the documents of rmd's API from one fork of the state: a View serves one
-// request, and a Source makes views. Handlers, pages and Hadoop's documents share it, so that they
-// show the same. It knows neither callers nor routes.
+// Package view makes the documents of rmd's API from one fork of the state. A View serves one
+// request, and a Source makes views. Handlers, pages and Hadoop's documents use the same views, so
+// they show the same. The package knows neither callers nor routes.
 package view
 
 import (
@@ -18,24 +18,24 @@ import (
 	"rmd/yarn"
 )
 
-// View is one fork of the committed state with what it takes to show it, and the
-// documents made of it. It serves one request and is not safe for concurrent use.
+// View is a fork of the committed state with what is needed to make documents of it. It serves one
+// request and is not safe for concurrent use.
 type View struct {
 	State *state.State
 	Index uint64
 	Kinds yarn.Kinds
 	Conf  *capacity.Config // nil before the cluster has queues
-	Tree  *capacity.Tree   // of the default partition
+	Tree  *capacity.Tree   // for the default partition
 
 	confs      *frontend.QueueConf
 	partitions map[state.LabelID]*Partition
-	sizes      map[yarn.Resource]api.Resource // equal amounts share one document
+	sizes      map[yarn.Resource]api.Resource // equal resources share one document
 	keeper     *summary.Keeper
-	summary    *summary.Summary // made when it is needed
-	demands    *[]demand        // of all waiting applications; made when it is needed
+	summary    *summary.Summary // made on first use
+	demands    *[]demand        // of all waiting applications; made on first use
 }
 
-// Summary is what the version comes to, for lists and sums.
+// Summary returns the summary of the state.
 func (v *View) Summary() *summary.Summary {
 	if v.summary == nil {
 		v.summary = v.keeper.At(v.State, v.Index)
@@ -43,10 +43,10 @@ func (v *View) Summary() *summary.Summary {
 	return v.summary
 }
 
-// maxSizes bounds the amounts whose documents are shared.
+// maxSizes is the largest number of resources with a shared document.
 const maxSizes = 4096
 
-// Size shows an amount with the cluster's names.
+// Size returns a resource as a document with the cluster's names of kinds.
 func (v *View) Size(r yarn.Resource) api.Resource {
 	if have, ok := v.sizes[r]; ok {
 		return have
@@ -61,10 +61,11 @@ func (v *View) Size(r yarn.Resource) api.Resource {
 	return out
 }
 
-// Amount reads an amount in the cluster's kinds.
+// Amount converts a document to a resource. It returns an error for kinds that the cluster does not
+// have. field is the name of the document's field, for errors.
 func (v *View) Amount(field string, in api.Resource) (yarn.Resource, error) {
 	var out yarn.Resource
-	for name, n := range in { // order is harmless: each name has its own place
+	for name, n := range in { // the order does not matter: each name has its own place
 		i := v.Kinds.Index(name)
 		if i < 0 {
 			return out, problem.New(api.CodeUnknownField, fmt.Sprintf("%s: %q is not a resource kind of this cluster", field, name), fmt.Sprintf("it has %v", []string(v.Kinds)), name)
@@ -77,15 +78,15 @@ func (v *View) Amount(field string, in api.Resource) (yarn.Resource, error) {
 	return out, nil
 }
 
-// QueuePath is the path of a queue's slot.
+// QueuePath returns the path of the queue in a slot, or "".
 func (v *View) QueuePath(slot uint32) string {
 	if !v.State.Queues.Has(slot) {
-		return "" // an ended application's queue may be gone
+		return "" // the queue of an ended application may be gone
 	}
 	return v.State.Queues.Get(slot).Path
 }
 
-// NodeID is the name of a node's slot.
+// NodeID returns the id of the node in a slot, or "".
 func (v *View) NodeID(slot uint32) string {
 	if !v.State.Nodes.Has(slot) {
 		return ""
@@ -93,16 +94,16 @@ func (v *View) NodeID(slot uint32) string {
 	return v.State.Nodes.Get(slot).ID.String()
 }
 
-// candidatesNamed is how many of those that a short name may mean are named.
+// candidatesNamed is the largest number of candidates that the error for an ambiguous name lists.
 const candidatesNamed = 10
 
-// ambiguous refuses a short name that several have.
+// ambiguous returns the error for a short name of several objects.
 func ambiguous(what, text string, candidates []string) error {
 	named := candidates[:min(len(candidates), candidatesNamed)]
 	return problem.New(strings.ToUpper(what)+"_AMBIGUOUS", fmt.Sprintf("%q may mean %d %ss", text, len(candidates), what), "give one of "+strings.Join(named, ", "), named...)
 }
 
-// FindQueue finds a queue by path, or by a short name that only one has.
+// FindQueue returns the slot of the queue with a path, or with a unique short name.
 func (v *View) FindQueue(name string) (uint32, error) {
 	if slot := v.State.Queue(name); slot != 0 {
 		return slot, nil
@@ -128,7 +129,7 @@ func (v *View) FindQueue(name string) (uint32, error) {
 	return 0, problem.New("NO_SUCH_QUEUE", fmt.Sprintf("there is no queue %q", name), "see \"rmd queue list\"")
 }
 
-// ParseApp reads an application's id, or its number.
+// ParseApp parses an application's id, or its number.
 func (v *View) ParseApp(text string) (yarn.ApplicationID, error) {
 	if number, ok := yarn.ParseApplicationNumber(text); ok {
 		return v.AppID(number), nil
@@ -140,7 +141,7 @@ func (v *View) ParseApp(text string) (yarn.ApplicationID, error) {
 	return id, nil
 }
 
-// FindApp finds an application by its id or its number.
+// FindApp returns the id and slot of the application with an id or number.
 func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
 	id, err := v.ParseApp(text)
 	if err != nil {
@@ -153,7 +154,7 @@ func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
 	return id, slot, nil
 }
 
-// FindNode finds a node by its id, by its host, or by the host's name without the domain.
+// FindNode returns the slot of the node with an id, a host, or a host without its domain.
 func (v *View) FindNode(text string) (uint32, error) {
 	if id, err := yarn.ParseNodeID(text); err == nil {
 		if slot := v.State.Node(id); slot != 0 {
@@ -176,7 +177,8 @@ func (v *View) FindNode(text string) (uint32, error) {
 	return 0, problem.New("NO_SUCH_NODE", fmt.Sprintf("there is no node %q", text), "see \"rmd node list\"; give its id, its host, or the host without the domain")
 }
 
-// nodesFrom lists the nodes whose id begins with a text that ends within the host's name or behind it.
+// nodesFrom returns the nodes whose id begins with lead, which ends within or right after the
+// host's name.
 func (v *View) nodesFrom(lead string) []uint32 {
 	nodes := v.Summary().Nodes()
 	host := func(i int) string { return v.State.Nodes.Get(nodes[i]).ID.Host }
@@ -189,7 +191,7 @@ func (v *View) nodesFrom(lead string) []uint32 {
 	return nodes[first:last]
 }
 
-// FindReservation finds a reservation by r41 or 41.
+// FindReservation returns the slot of the reservation with an id such as r41, or 41.
 func (v *View) FindReservation(text string) (uint32, error) {
 	number, err := ReservationNumber(text)
 	if err != nil {
@@ -202,7 +204,7 @@ func (v *View) FindReservation(text string) (uint32, error) {
 	return slot, nil
 }
 
-// Calculator is the rule by which sizes are compared.
+// Calculator returns the rule for comparing resources.
 func (v *View) Calculator() yarn.Calculator {
 	if v.Conf != nil {
 		return v.Conf.Calculator

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// shortNames is a cluster whose nodes, queues and applications have names alike.
+// shortNames returns a cluster whose nodes, queues and applications have similar names.
 func shortNames(t *testing.T) *View {
 	t.Helper()
 	conf, err := capacity.Parse([]capacity.Property{
@@ -41,7 +41,8 @@ func shortNames(t *testing.T) *View {
 	return NewSource(nil).At(st, 1)
 }
 
-// A short name finds what it names; one that several have is refused, and they are named.
+// TestShortNames checks that a unique short name finds its object, and that the error for an
+// ambiguous name lists the candidates.
 func TestShortNames(t *testing.T) {
 	v := shortNames(t)
 	node := func(text string) (string, error) {

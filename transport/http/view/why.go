@@ -7,9 +7,9 @@ import (
 	"rmd/internal/thousands"
 )
 
-// Why says what an application waits for, from its own record alone: a code, and a sentence. Both
-// are empty when it waits for nothing. The planner knows the reasons behind it, at a price:
-// package explain.
+// Why returns what an application waits for, as a code and a sentence. Both are empty if it waits
+// for nothing. Why uses only the application's record; the planner can give the reasons behind it,
+// at a higher cost (package explain).
 func (v *View) Why(a *state.App) (code, text string) {
 	switch {
 	case a.State.Ended():
