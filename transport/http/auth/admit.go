@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Class is what a request may do, for admission.
+// Class says whether a request reads or writes.
 type Class uint8
 
 // Classes of requests.
@@ -20,9 +20,9 @@ const (
 	ClassWrite       // changes the state or the membership
 )
 
-// CheckHost refuses a Host header that is a name nobody gave this server: a
-// page of another site whose name was pointed here (DNS rebinding). Plain
-// addresses cannot be re-pointed.
+// CheckHost refuses a Host header with a name that is not configured for this server. Such a
+// request can come from a page of another site whose name points to this address (DNS rebinding).
+// Plain addresses are safe, because nobody can make them point elsewhere.
 func (g *Guard) CheckHost(r *http.Request) error {
 	if g.hosts["*"] {
 		return nil
@@ -37,7 +37,7 @@ func (g *Guard) CheckHost(r *http.Request) error {
 	return problem.New(api.CodeHostNotAllowed, "this server does not answer for the host name "+host, "add it to the names in the configuration, or use its address")
 }
 
-// HostOf cuts the port and the brackets off.
+// HostOf returns an address without its port and brackets.
 func HostOf(hostport string) string {
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
 		return h
@@ -45,8 +45,8 @@ func HostOf(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-// Share is what counts as one caller of an address: the address, or the 64 bits of an IPv6 address that
-// a single host has for itself.
+// Share returns the unit that counts as one caller: the IPv4 address, or the first 64 bits of an
+// IPv6 address, because a single host may have all addresses below them.
 func Share(host string) string {
 	a, err := netip.ParseAddr(host)
 	if err != nil {
@@ -55,9 +55,8 @@ func Share(host string) string {
 	return share.Of(a).String()
 }
 
-// AdmitPrivate is the rule of connections: what changes something, or shows a
-// secret, does not cross a network in the open. It takes such calls over TLS and
-// over loopback.
+// AdmitPrivate is the default rule for connections. Requests that change something or show a secret
+// must not cross a network unencrypted. It admits them over TLS and over loopback.
 func AdmitPrivate(r *http.Request, class Class) error {
 	if class == ClassRead || r.TLS != nil || Loopback(LocalAddress(r)) {
 		return nil
@@ -65,9 +64,9 @@ func AdmitPrivate(r *http.Request, class Class) error {
 	return problem.New(api.CodeNotAllowed, "plain HTTP on a public address serves reads only", "use HTTPS (port 8090), or connect over loopback")
 }
 
-// admitUnknown is the rule of changes by a caller without a role, where none is
-// required: it must be a program on this machine. Neither TLS nor a certificate
-// without a role says anything about a caller.
+// admitUnknown is the rule for changes by a caller without a role if no role is required. The
+// caller must be a program on this machine. Neither TLS nor a certificate without a role identifies
+// a caller.
 func admitUnknown(r *http.Request) error {
 	if OnThisMachine(r) {
 		return nil
@@ -76,12 +75,11 @@ func admitUnknown(r *http.Request) error {
 		"use a client certificate with a role, or run it on that machine; the first access token is made there (rmd access token create)")
 }
 
-// forwarding are the headers by which a proxy says for whom it asks.
+// forwarding lists the headers in which a proxy says for whom it asks.
 var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}
 
-// OnThisMachine says whether a request comes from a program on this machine, and
-// from it alone: one that a reverse proxy there passes on is somebody else's.
-// No header can make a request local.
+// OnThisMachine reports whether a request comes from a program on this machine. It does not if a
+// reverse proxy on this machine forwards it for another caller. No header can make a request local.
 func OnThisMachine(r *http.Request) bool {
 	for _, name := range forwarding {
 		if r.Header.Get(name) != "" {
@@ -91,8 +89,8 @@ func OnThisMachine(r *http.Request) bool {
 	return Loopback(LocalAddress(r)) && Loopback(r.RemoteAddr)
 }
 
-// LocalAddress is the address a request came in at; the peer's where the server
-// is not ours.
+// LocalAddress returns the address at which a request arrived. If the server does not provide it,
+// it returns the peer's address.
 func LocalAddress(r *http.Request) string {
 	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return a.String()
@@ -100,7 +98,7 @@ func LocalAddress(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// Loopback says whether an address is one of this machine alone.
+// Loopback reports whether an address is a loopback address.
 func Loopback(hostport string) bool {
 	a, err := netip.ParseAddr(HostOf(hostport))
 	return err == nil && a.Unmap().IsLoopback()

@@ -1,6 +1,6 @@
-// Package auth identifies callers over HTTP and says what they may do: by access token, by client
-// certificate, on the pages by session. It limits the requests of each caller, and refuses
-// credentials and changes that cross a network unencrypted.
+// Package auth identifies callers over HTTP and says what they may do. It identifies them by access
+// token, by client certificate and, on the pages, by session. It also limits the requests of each
+// caller, and refuses credentials and changes that cross a network unencrypted.
 package auth
 
 import (
@@ -22,39 +22,39 @@ import (
 	"rmd/yarn"
 )
 
-// Parts is what a Guard needs of the replica.
+// Parts has the parts of the replica that a Guard needs.
 type Parts struct {
 	ID        string
 	Views     *view.Source
 	Consensus Consensus
-	// WaitApplied returns once this replica has applied an index.
+	// WaitApplied returns when this replica has applied an index.
 	WaitApplied func(ctx context.Context, index uint64) error
-	// Admit decides what may come in over which connection; nil is AdmitPrivate.
+	// Admit decides which requests are allowed on which connections. The default is AdmitPrivate.
 	Admit func(r *http.Request, class Class) error
-	// Who names a caller without a role; nil takes X-Rmd-User.
+	// Who names a caller without a role. The default is X-Rmd-User.
 	Who func(r *http.Request) string
-	// Hosts are the names that a Host header may carry besides loopback and plain
-	// addresses; "*" turns the check off.
+	// Hosts lists the names that a Host header may have besides loopback and plain addresses. "*"
+	// turns the check off.
 	Hosts []string
 	Now   func() time.Time
 }
 
-// Consensus is asked for a token that this replica does not know.
+// Consensus is asked when this replica does not know a token.
 type Consensus interface {
 	ReadIndex(ctx context.Context) (uint64, error)
 }
 
-// Guard knows who calls, and admits or refuses. It is safe for concurrent use.
+// Guard identifies callers, and admits or refuses their requests. It is safe for concurrent use.
 type Guard struct {
 	cfg      Config
 	parts    Parts
 	hosts    map[string]bool
 	rates    *rates
-	lookups  *Bucket // of tokens that this replica does not know
+	lookups  *Bucket // limits requests to the leader for unknown tokens
 	sessions sessions
 }
 
-// New makes a guard; its configuration must be valid.
+// New returns a guard. Its configuration must be valid.
 func New(cfg Config, parts Parts) *Guard {
 	if parts.Admit == nil {
 		parts.Admit = AdmitPrivate
@@ -69,19 +69,19 @@ func New(cfg Config, parts Parts) *Guard {
 	return g
 }
 
-// Mode is the mode of http.auth.
+// Mode returns the mode of http.auth.
 func (g *Guard) Mode() string { return g.cfg.Mode }
 
-// Access is what a request needs of its caller.
+// Access says what a request requires of its caller.
 type Access struct {
 	Class  Class
-	Least  yarn.Role // once access is guarded
-	Hadoop bool      // Hadoop's own user and ACLs judge besides
-	First  bool      // a first step of a cluster, for which nobody can have a token
-	Queues bool      // the role submit may ask: the planner judges by the queues that change
+	Least  yarn.Role // least role, once access is guarded
+	Hadoop bool      // Hadoop's own user and ACLs are checked as well
+	First  bool      // a first step of a cluster, for which nobody can have a token yet
+	Queues bool      // the role submit is enough: the planner checks the rights to the changed queues
 }
 
-// How a principal is known.
+// Ways to identify a principal.
 const (
 	ByToken       = "token"
 	ByCertificate = "certificate"
@@ -89,16 +89,16 @@ const (
 	ByProcess     = "process"
 )
 
-// Principal is who asks. One without a role is known by its address alone.
+// Principal is a caller. One without a role is known only by its address.
 type Principal struct {
 	Name, By string
 	Role     yarn.Role
-	from     string // the address it asks from
+	from     string // the caller's address
 }
 
 func (p Principal) Known() bool { return p.Role != yarn.RoleNone }
 
-// String names it for the audit; a session is one of a token.
+// String names the principal for the audit. A session has the name of its token.
 func (p Principal) String() string {
 	switch p.By {
 	case BySession:
@@ -111,7 +111,7 @@ func (p Principal) String() string {
 
 type principalKey struct{}
 
-// Of is who Identify found to ask.
+// Of returns the principal that Identify found for a request.
 func Of(r *http.Request) Principal {
 	p, ok := r.Context().Value(principalKey{}).(Principal)
 	if !ok {
@@ -120,7 +120,9 @@ func Of(r *http.Request) Principal {
 	return p
 }
 
-// Identify returns the request with its principal; page says that it is for a page, which takes sessions.
+// Identify returns the request with its principal. page says that the request is for a page, which
+// accepts sessions. It returns an error if the credentials are invalid or the caller sends too many
+// requests.
 func (g *Guard) Identify(r *http.Request, page bool) (*http.Request, error) {
 	p, err := g.identify(r, page)
 	p.from = HostOf(r.RemoteAddr)
@@ -131,7 +133,8 @@ func (g *Guard) Identify(r *http.Request, page bool) (*http.Request, error) {
 	return r.WithContext(caller.With(r.Context(), input.Caller{Who: g.Who(r), From: r.RemoteAddr})), err
 }
 
-// StillMay refuses a caller whose request lasts, once its token or certificate is good no more.
+// StillMay returns an error if the caller of a long request may no longer make it, because its
+// token or certificate is no longer valid.
 func (g *Guard) StillMay(r *http.Request, page bool, t Access) error {
 	p, err := g.identify(r, page)
 	if err != nil {
@@ -141,11 +144,11 @@ func (g *Guard) StillMay(r *http.Request, page bool, t Access) error {
 	return g.Admit(r.WithContext(context.WithValue(r.Context(), principalKey{}, p)), t)
 }
 
-// LookAgain is how often a stream asks whether its caller still may.
+// LookAgain is the interval at which a stream checks its caller with StillMay.
 const LookAgain = time.Second
 
-// identify finds out who asks: by token, by certificate, on the pages also by
-// session. What is given and not good is refused, never passed over.
+// identify identifies the caller by token, by certificate or, on the pages, by session. It refuses
+// invalid credentials even if the request needs none.
 func (g *Guard) identify(r *http.Request, page bool) (Principal, error) {
 	if g.cfg.Mode == Off {
 		return Principal{}, nil
@@ -169,8 +172,8 @@ func (g *Guard) identify(r *http.Request, page bool) (Principal, error) {
 	return Principal{}, nil
 }
 
-// secretOf reads the access token of a request. Other schemes of authorization
-// are not ours: Hadoop's clients may send theirs.
+// secretOf returns the access token of a request. It ignores other authorization schemes, which
+// Hadoop's clients may send.
 func secretOf(h http.Header) (string, error) {
 	secret := strings.TrimSpace(h.Get(api.HeaderToken))
 	scheme, bearer, _ := strings.Cut(h.Get("Authorization"), " ")
@@ -187,11 +190,12 @@ func secretOf(h http.Header) (string, error) {
 	return bearer, nil
 }
 
-// freshWait bounds how long a token that this replica does not know is looked for
-// at the leader: it may have been made a moment ago, through another replica.
+// freshWait is the most time to wait for a token that this replica does not know. Another replica
+// may have made it a moment ago.
 const freshWait = time.Second
 
-// principalOfToken looks a token up by its hash.
+// principalOfToken looks a token up by its hash. If this replica does not know the hash, it first
+// catches up with the leader.
 func (g *Guard) principalOfToken(r *http.Request, secret string) (Principal, error) {
 	if own := g.cfg.OwnToken; own != "" && subtle.ConstantTimeCompare([]byte(own), []byte(secret)) == 1 {
 		return Principal{Name: "workload", By: ByProcess, Role: yarn.RoleAdmin}, nil
@@ -216,12 +220,13 @@ func (g *Guard) principalOfToken(r *http.Request, secret string) (Principal, err
 	return Principal{Name: t.Name, By: ByToken, Role: t.Role}, nil
 }
 
-// Clock is the later one of this replica's and the state's.
+// Clock returns the later of this replica's time and the state's, in Unix milliseconds.
 func (g *Guard) Clock(st *state.State) int64 {
 	return max(g.parts.Now().UnixMilli(), st.Meta.NowMillis)
 }
 
-// revoked says whether the client's certificate was revoked, perhaps since the connection began.
+// revoked reports whether the client's certificate is revoked, even if only since the connection
+// began.
 func (g *Guard) revoked(r *http.Request) bool {
 	if r.TLS == nil || g.cfg.Revoked == nil {
 		return false
@@ -229,9 +234,9 @@ func (g *Guard) revoked(r *http.Request) bool {
 	return slices.ContainsFunc(r.TLS.PeerCertificates, func(c *x509.Certificate) bool { return g.cfg.Revoked(c.SerialNumber.Text(16)) })
 }
 
-// principalOfCertificate reads the role from the verified certificate of a
-// client: rmd://CLUSTER/role/ROLE/NAME, or rmd://CLUSTER/replica/ID for a
-// replica's own, which may do everything.
+// principalOfCertificate returns the principal in the verified certificate of a client:
+// rmd://CLUSTER/role/ROLE/NAME, or rmd://CLUSTER/replica/ID for a replica, which has the role
+// admin.
 func (g *Guard) principalOfCertificate(r *http.Request) (Principal, bool) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 || len(r.TLS.VerifiedChains[0]) == 0 || g.cfg.Cluster == "" {
 		return Principal{}, false
@@ -257,7 +262,7 @@ func roleInCertificate(leaf *x509.Certificate, a Config) (Principal, bool) {
 	return Principal{}, false
 }
 
-// Guarded says whether those without a role may at most read.
+// Guarded reports whether callers without a role may at most read.
 func (g *Guard) Guarded(st *state.State) bool {
 	switch g.cfg.Mode {
 	case Off:
@@ -268,11 +273,11 @@ func (g *Guard) Guarded(st *state.State) bool {
 	return len(st.Access) > 0
 }
 
-// Admit decides whether the caller may make a request.
+// Admit returns why the caller may not make a request, or nil.
 func (g *Guard) Admit(r *http.Request, t Access) error {
 	p, carrier := Of(r), t.Class
 	if t.Class == ClassRead && t.Least > yarn.RoleRead {
-		carrier = ClassWrite // what it shows must not cross a network in the open
+		carrier = ClassWrite // the answer must not cross a network unencrypted
 	}
 	if p.Known() {
 		switch {
@@ -301,18 +306,18 @@ func (g *Guard) Admit(r *http.Request, t Access) error {
 	return g.parts.Admit(r, carrier)
 }
 
-// AdmitConnection decides whether a request may come in over its connection.
+// AdmitConnection returns why a request is not allowed on its connection, or nil.
 func (g *Guard) AdmitConnection(r *http.Request, class Class) error { return g.parts.Admit(r, class) }
 
-// firstSteps are what somebody on this machine may do where a role is required
-// and nobody can have a token yet.
+// firstSteps reports whether a request is one of a cluster's first steps, which a program on this
+// machine may make without a role as long as there is no token.
 func (g *Guard) firstSteps(r *http.Request, t Access, st *state.State) bool {
 	return t.First && len(st.Access) == 0 && OnThisMachine(r)
 }
 
-// AdmitHadoop decides about the writes under /ws/v1 and about the proxy. Hadoop's simple
-// authentication and its ACLs say what a user may; a role is needed besides
-// where one is required, and one that is given counts.
+// AdmitHadoop decides about the writes under /ws/v1 and the proxy. Hadoop's simple authentication
+// and its ACLs say what a user may do. In mode required, the caller also needs the least role. If a
+// caller has a role, the role is always checked.
 func (g *Guard) AdmitHadoop(r *http.Request, least yarn.Role) error {
 	p := Of(r)
 	switch user := r.URL.Query().Get("user.name"); {
@@ -330,14 +335,14 @@ func tooLow(p Principal, least yarn.Role) error {
 	return problem.New(api.CodeNotAllowed, p.String()+" has the role "+p.Role.String()+", this needs "+least.String(), "use a token or a certificate of that role")
 }
 
-// Unauthenticated asks to say who one is.
+// Unauthenticated returns an error that asks the caller to identify itself.
 func Unauthenticated(what string) *api.Error {
 	return problem.New(api.CodeUnauthenticated, what, "give an access token (--token-file, or \"Authorization: Bearer\"; pages: /ui/login), or a client certificate with a role")
 }
 
-// FromOwnPage says whether a browser tells that a request comes from a page of
-// this server. One that a cookie speaks for must be; older browsers that tell
-// nothing cannot change anything with it.
+// FromOwnPage reports whether a browser says that a request comes from a page of this server. A
+// session cookie allows changes only in such requests. Older browsers do not say it, so they cannot
+// make changes with a session.
 func FromOwnPage(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
@@ -346,10 +351,11 @@ func FromOwnPage(r *http.Request) bool {
 	return ok && host == r.Host
 }
 
-// whoMax bounds the names that callers give themselves: they are recorded.
+// whoMax is the most bytes of a name that a caller gives itself, because such names are recorded.
 const whoMax = 128
 
-// Clip makes a text that a caller has sent fit to be recorded and shown.
+// Clip makes a text of a caller safe to record and show: it drops control characters and truncates
+// the text.
 func Clip(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
@@ -365,8 +371,8 @@ func Clip(text string) string {
 	return text
 }
 
-// Who names the caller for what is recorded: whom it proves to be, else whom it
-// says.
+// Who names the caller for the audit: the identified principal, or else the name that the caller
+// claims.
 func (g *Guard) Who(r *http.Request) string {
 	if p := Of(r); p.Known() {
 		return p.String()
@@ -374,11 +380,11 @@ func (g *Guard) Who(r *http.Request) string {
 	return g.claimed(r)
 }
 
-// claimed is whom a caller says it is.
+// claimed returns the name that the caller claims.
 func (g *Guard) claimed(r *http.Request) string { return Clip(g.parts.Who(r)) }
 
-// User is the YARN user that a caller acts as. The role submit acts for itself
-// alone; operators may name another one.
+// User returns the YARN user as whom a caller acts. The role submit acts only as itself; operators
+// may name another user.
 func (g *Guard) User(r *http.Request) string {
 	p := Of(r)
 	named := Clip(r.Header.Get(api.HeaderUser))
@@ -391,7 +397,7 @@ func (g *Guard) User(r *http.Request) string {
 	return named
 }
 
-// MayActAs refuses to let the role submit act for others.
+// MayActAs refuses callers with the role submit that act as another user.
 func MayActAs(r *http.Request, user string) error {
 	if p := Of(r); p.Role == yarn.RoleSubmit && user != p.Name {
 		return problem.New(api.CodeNotAllowed, p.String()+" may not act as "+user, "leave the user out, or use the role operator")
@@ -399,7 +405,7 @@ func MayActAs(r *http.Request, user string) error {
 	return nil
 }
 
-// OtherSite refuses what the page of another site has sent.
+// OtherSite returns the error for a request that a page of another site made.
 func OtherSite() *api.Error {
 	return problem.New(api.CodeNotAllowed, "another site's page may not change anything here", "call from a program, or from this server's own pages")
 }

@@ -7,37 +7,34 @@ import (
 
 // Modes of http.auth.
 const (
-	// Optional lets everybody read; writes need a role. Until there is an access
-	// token in the cluster, programs on this machine need none.
+	// Optional lets everybody read. Writes need a role, except by programs on this machine as long
+	// as the cluster has no access token.
 	Optional = "optional"
-	// Required lets nobody do anything without a role, but ask whether the
-	// replica is well.
+	// Required demands a role for everything except health checks.
 	Required = "required"
 	// Off ignores tokens and certificates: programs on this machine may do everything. An
-	// administrator who has lost every admin token gets back in by it.
+	// administrator who has lost every admin token can regain access with it.
 	Off = "off"
 )
 
-// Config is how callers are identified and limited.
+// Config says how callers are identified and limited.
 type Config struct {
 	Mode string
-	// Cluster is the name that role certificates carry; without it certificates
-	// give no role.
+	// Cluster is the cluster's name in certificates. If it is empty, certificates give no role.
 	Cluster string
-	// Member says whether a replica belongs to the cluster: the certificate of
-	// one that was removed gives no role. Nil: all do.
+	// Member reports whether a replica belongs to the cluster. The certificate of a removed replica
+	// gives no role. If Member is nil, all replicas belong to it.
 	Member func(id string) bool
-	// Revoked says whether the certificate with a serial number, in hexadecimal,
-	// is revoked. Nil: none is.
+	// Revoked reports whether the certificate with a serial number, in hexadecimal, is revoked. If
+	// it is nil, none is.
 	Revoked func(serial string) bool
-	// Rate and Burst bound the requests a second of one principal, or of one
-	// address without one. Programs on this machine without a role are not
-	// bounded, nor is POST /v1/inputs.
+	// Rate and Burst limit the requests per second of a principal, or of an address without one.
+	// Programs on this machine without a role have no limit, nor has POST /v1/inputs.
 	Rate, Burst int
-	// OwnToken is an administrator's token that this process alone knows, for a
-	// workload inside it: it is in no state, and ends with the process. Empty: none.
+	// OwnToken is a token with the role admin for a workload in this process. The state does not
+	// contain it, and it ends with the process. If it is empty, there is none.
 	OwnToken string
-	// SessionLife is how long a browser stays logged in.
+	// SessionLife is the time for which a browser stays logged in.
 	SessionLife time.Duration
 }
 
@@ -46,7 +43,7 @@ func DefaultConfig() Config {
 	return Config{Mode: Optional, Rate: 200, Burst: 400, SessionLife: 12 * time.Hour}
 }
 
-// Validate says everything that is wrong.
+// Validate returns all errors of the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Mode != Optional && c.Mode != Required && c.Mode != Off {

@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Bucket is a budget that fills up again with time.
+// Bucket is a token bucket: a budget of requests that refills with time.
 type Bucket struct {
 	mu          sync.Mutex
 	rate, burst float64
@@ -19,12 +19,13 @@ type Bucket struct {
 	at          time.Time
 }
 
-// NewBucket makes a full one that fills at a rate a second up to burst.
+// NewBucket returns a full bucket of size burst that refills at a rate per second.
 func NewBucket(rate, burst int) *Bucket {
 	return &Bucket{rate: float64(rate), burst: float64(burst), have: float64(burst)}
 }
 
-// Take spends one, or says how long it takes until there is one.
+// Take takes one request from the bucket and returns 0, or it returns the time until one is
+// available.
 func (b *Bucket) Take(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,10 +46,10 @@ func (b *Bucket) fill(now time.Time) {
 	}
 }
 
-// Allow spends one when there is one.
+// Allow takes one request from the bucket if one is available.
 func (b *Bucket) Allow() bool { return b.Take(time.Now()) == 0 }
 
-// full says that nobody has spent from it for a while.
+// full reports whether the bucket is full.
 func (b *Bucket) full(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,11 +57,11 @@ func (b *Bucket) full(now time.Time) bool {
 	return b.have >= b.burst
 }
 
-// principalsMax bounds the budgets that are remembered. What is full is
-// forgotten; should all be in use, newcomers share one.
+// principalsMax is the largest number of buckets. Full buckets are forgotten. If all are in use,
+// new principals share one.
 const principalsMax = 4096
 
-// rates bounds the requests of each Principal, and of each Share without one.
+// rates limits the requests of each principal, and of each Share without one.
 type rates struct {
 	rate, burst int
 	mu          sync.Mutex
@@ -72,10 +73,10 @@ func newRates(rate, burst int) *rates {
 	return &rates{rate: rate, burst: burst, of: map[string]*Bucket{}, rest: NewBucket(rate, burst)}
 }
 
-// inputsPath takes nodes' and applications' calls in bulk, and has bounds of its own.
+// inputsPath is the endpoint for inputs in bulk, which has its own limits.
 const inputsPath = "/v1/inputs"
 
-// take spends one request of a principal.
+// take takes one request of a principal, or returns an error.
 func (l *rates) take(p Principal, r *http.Request) error {
 	if r.URL.Path == inputsPath || !p.Known() && Loopback(r.RemoteAddr) {
 		return nil
@@ -100,7 +101,7 @@ func (l *rates) bucket(key string, now time.Time) *Bucket {
 		return b
 	}
 	if len(l.of) >= principalsMax {
-		for name, b := range l.of { // each for itself: order is harmless
+		for name, b := range l.of { // the order does not matter
 			if b.full(now) {
 				delete(l.of, name)
 			}

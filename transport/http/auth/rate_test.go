@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestRateLimit in virtual time: a burst, then so many a second; others are not
-// held up.
+// TestRateLimit checks in virtual time that a caller may send a burst and then requests at the
+// configured rate, and that callers do not affect each other.
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newRates(10, 20)
@@ -77,7 +77,7 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// request comes from this machine.
+// request returns a request from this machine.
 func request() *http.Request {
 	r := httptest.NewRequest("GET", "/v1/apps", nil)
 	r.RemoteAddr = "127.0.0.1:40000"

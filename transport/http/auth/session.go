@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A browser is logged in by a session: a random id in a cookie, of which this
-// replica keeps the hash, bound to the hash of the access token that it was
-// given. Each request looks that token up again, so that revoking it, or its end,
-// ends the session at once. Sessions are this replica's alone and end with it;
-// the API takes no cookie.
+// sessions has the sessions of browsers on this replica. A session is a random id in a cookie. The
+// replica stores the hash of the id, and with it the hash of the access token that was used to log
+// in. Each request looks the token up again, so a session ends at once when its token is revoked or
+// expires. Other replicas do not know the session, and it ends with the process. The API accepts no
+// cookies.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[[sha256.Size]byte]session
 }
 
 type session struct {
-	token [sha256.Size]byte // of the access token
+	token [sha256.Size]byte // hash of the access token
 	ends  time.Time
 }
 
@@ -29,11 +29,12 @@ const (
 	sessionsMax  = 1024
 )
 
-// sessionCookie is named after the replica: browsers tell hosts apart, not ports.
+// sessionCookie returns the name of the cookie. It contains the replica's id, because browsers send
+// cookies to all ports of a host.
 func (g *Guard) sessionCookie() string { return "rmd_session_" + g.parts.ID }
 
-// open begins a session and returns its id. When there are too many, one goes of the token that has the
-// most, the one that would end first: nobody logs others out.
+// open starts a session and returns its id. If there are too many sessions, it drops one of the
+// token that has the most, so that nobody can log others out.
 func (l *sessions) open(token [sha256.Size]byte, now time.Time, life time.Duration) (string, error) {
 	var raw [sessionBytes]byte
 	if _, err := rand.Read(raw[:]); err != nil {
@@ -55,14 +56,14 @@ func (l *sessions) open(token [sha256.Size]byte, now time.Time, life time.Durati
 
 // forget drops the sessions that have ended.
 func (l *sessions) forget(now time.Time) {
-	for hash, have := range l.byID { // each for itself: order is harmless
+	for hash, have := range l.byID { // the order does not matter
 		if !have.ends.After(now) {
 			delete(l.byID, hash)
 		}
 	}
 }
 
-// evict drops one session.
+// evict drops a session of the token with the most sessions, the one that would end first.
 func (l *sessions) evict() {
 	count := map[[sha256.Size]byte]int{}
 	for _, have := range l.byID {
@@ -70,7 +71,7 @@ func (l *sessions) evict() {
 	}
 	var worst [sha256.Size]byte
 	most, ends := 0, time.Time{}
-	for hash, have := range l.byID { // among equals any will do
+	for hash, have := range l.byID { // among equal ones any will do
 		if n := count[have.token]; n > most || n == most && have.ends.Before(ends) {
 			worst, most, ends = hash, n, have.ends
 		}
@@ -78,8 +79,8 @@ func (l *sessions) evict() {
 	delete(l.byID, worst)
 }
 
-// find returns a session that has not ended. The id is looked up by its hash:
-// how long that takes tells nothing about an id that is good.
+// find returns a session that has not ended. It looks the id up by its hash, so that the time it
+// takes says nothing about valid ids.
 func (l *sessions) find(id string, now time.Time) (session, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +94,8 @@ func (l *sessions) close(id string) {
 	delete(l.byID, sha256.Sum256([]byte(id)))
 }
 
-// principalOfSession is who is logged in; nobody when the session or its token
-// is over.
+// principalOfSession returns the principal of the browser's session. Without a valid session it
+// returns one without a role.
 func (g *Guard) principalOfSession(r *http.Request) (Principal, error) {
 	cookie, err := r.Cookie(g.sessionCookie())
 	if err != nil {
@@ -113,8 +114,8 @@ func (g *Guard) principalOfSession(r *http.Request) (Principal, error) {
 	return Principal{Name: t.Name, By: BySession, Role: t.Role}, nil
 }
 
-// LogIn begins a session with an access token, in the name of which the browser that
-// sent r calls from then on.
+// LogIn starts a session for the browser that sent r. The session has the identity of the access
+// token.
 func (g *Guard) LogIn(w http.ResponseWriter, r *http.Request, secret string) (Principal, error) {
 	p, err := g.principalOfToken(r, secret)
 	if err != nil {
@@ -128,7 +129,8 @@ func (g *Guard) LogIn(w http.ResponseWriter, r *http.Request, secret string) (Pr
 	return p, nil
 }
 
-// LogOut ends the browser's session. It refuses a request that no page of ours has sent.
+// LogOut ends the browser's session. It refuses requests that do not come from a page of this
+// server.
 func (g *Guard) LogOut(w http.ResponseWriter, r *http.Request) error {
 	if cookie, err := r.Cookie(g.sessionCookie()); err == nil {
 		if !FromOwnPage(r) {
@@ -142,5 +144,5 @@ func (g *Guard) LogOut(w http.ResponseWriter, r *http.Request) error {
 
 func (g *Guard) setSession(w http.ResponseWriter, id string, seconds int) {
 	http.SetCookie(w, &http.Cookie{Name: g.sessionCookie(), Value: id, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: true}) // over loopback browsers take it as well
+		Secure: true}) // browsers also accept it over loopback
 }

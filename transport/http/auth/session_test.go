@@ -17,7 +17,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNobodyLogsOthersOut: who begins sessions without end ends its own, the first ones first.
+// TestNobodyLogsOthersOut checks that a caller that starts sessions without end loses its own
+// sessions, oldest first, and not those of others.
 func TestNobodyLogsOthersOut(t *testing.T) {
 	var l sessions
 	open := func(token byte, at int64) string {
