@@ -16,9 +16,9 @@ import (
 	"rmd/scheduler/input"
 )
 
-// Metrics are the figures of one replica, in a registry of their own. A scrape reads from a fork
-// what the state holds; the code that measures something else reports it to the methods here. All methods may be called at any time
-// from any goroutine. No label carries an application, a user or a container.
+// Metrics has the metrics of one replica, in its own registry. A scrape reads the metrics of the
+// state from a fork. Other code reports its measurements to the methods. Any goroutine may call any
+// method at any time. No metric has a label with an application, a user or a container.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -29,10 +29,10 @@ type Metrics struct {
 	reservations                             *prometheus.CounterVec
 	plan, appWait, ipc, http_                *prometheus.HistogramVec
 
-	plans []prometheus.Observer // of m.plan by input.Kind
+	plans []prometheus.Observer // of m.plan, by input.Kind
 
 	mu     sync.Mutex
-	source *Source // whose state is shown; nil until a server has these metrics
+	source *Source // the replica whose state is shown; nil until Show
 }
 
 var (
@@ -41,7 +41,7 @@ var (
 	waitBuckets = []float64{0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400}
 )
 
-// New makes the metrics of a program's version.
+// New returns the metrics for a version of the program.
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	hist := func(name, help string, buckets []float64) prometheus.Histogram {
@@ -91,11 +91,11 @@ func New(version string) *Metrics {
 }
 
 func (m *Metrics) add(c prometheus.Collector) prometheus.Collector {
-	m.registry.MustRegister(c) // names are constants: a clash shows in the first test
+	m.registry.MustRegister(c) // names are constants: a duplicate fails in the first test
 	return c
 }
 
-// Show shows a replica's state from here on.
+// Show sets the replica whose state the metrics show.
 func (m *Metrics) Show(s *Source) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,65 +108,65 @@ func (m *Metrics) shown() *Source {
 	return m.source
 }
 
-// Registry is where further collectors may be added.
+// Registry returns the registry, to which callers may add collectors.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
-// Handler answers /metrics.
+// Handler returns the handler of /metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// ObserveCommit notes the time from proposing an entry to having applied it.
+// ObserveCommit records the time from proposing an entry to having applied it.
 func (m *Metrics) ObserveCommit(d time.Duration) { m.commit.Observe(d.Seconds()) }
 
-// ObserveSync notes one write to the log store.
+// ObserveSync records the time of a write to the log store.
 func (m *Metrics) ObserveSync(d time.Duration) { m.sync.Observe(d.Seconds()) }
 
-// ObserveBatch notes the number of events in an entry.
+// ObserveBatch records the number of events in an entry.
 func (m *Metrics) ObserveBatch(events int) { m.batch.Observe(float64(events)) }
 
-// ObserveFailover notes how long there was no leader.
+// ObserveFailover records the time without a leader.
 func (m *Metrics) ObserveFailover(d time.Duration) { m.failover.Observe(d.Seconds()) }
 
-// ObserveReplyWait notes how long a reply waited for its entry.
+// ObserveReplyWait records the time that a reply waited for its entry.
 func (m *Metrics) ObserveReplyWait(d time.Duration) { m.replyWait.Observe(d.Seconds()) }
 
-// ObservePlan notes the planning of one input.
+// ObservePlan records the time to plan an input.
 func (m *Metrics) ObservePlan(kind input.Kind, d time.Duration) {
 	if int(kind) < len(m.plans) && m.plans[kind] != nil {
 		m.plans[kind].Observe(d.Seconds())
 	}
 }
 
-// ObserveIPC notes one call on Hadoop's wire.
+// ObserveIPC records a call on YARN's ports.
 func (m *Metrics) ObserveIPC(protocol, method, code string, d time.Duration) {
 	m.ipcRequests.WithLabelValues(protocol, method, code).Inc()
 	m.ipc.WithLabelValues(protocol, method).Observe(d.Seconds())
 }
 
-// CountElection notes an election that ended.
+// CountElection counts an election that has ended.
 func (m *Metrics) CountElection() { m.elections.Inc() }
 
-// CountDivergence notes a digest that differed.
+// CountDivergence counts a digest that differed.
 func (m *Metrics) CountDivergence() { m.divergence.Inc() }
 
-// CountSnapshot notes a snapshot: op is write or install; result is ok or
-// error.
+// CountSnapshot counts a snapshot; op is write or install, result is ok or error.
 func (m *Metrics) CountSnapshot(op, result string) { m.snapshots.WithLabelValues(op, result).Inc() }
 
-// CertificateExpires notes when the certificate in use ends: for peer (replicas
-// among themselves) or http.
+// CertificateExpires records when a certificate in use expires. use is peer (between replicas) or
+// http.
 func (m *Metrics) CertificateExpires(use string, at time.Time) {
 	m.certificate.WithLabelValues(use).Set(float64(at.Unix()))
 }
 
-// CountInput notes an input; result is ok, refused or error.
+// CountInput counts an input; result is ok, refused or error.
 func (m *Metrics) CountInput(in input.Input, result string) {
 	m.inputs.WithLabelValues(kindName(in), result).Inc()
 }
 
-// ObserveHTTP notes a request: the pattern of its route, and the class of its status. The
-// page of an ApplicationMaster may answer with any status.
+// ObserveHTTP records the time of a request by the pattern of its route and the class of its
+// status. Statuses outside of 100 to 599, which the page of an ApplicationMaster may have, count as
+// other.
 func (m *Metrics) ObserveHTTP(route string, code int, d time.Duration) {
 	class := "other"
 	if code >= 100 && code < 600 {
@@ -175,7 +175,7 @@ func (m *Metrics) ObserveHTTP(route string, code int, d time.Duration) {
 	m.http_.WithLabelValues(route, class).Observe(d.Seconds())
 }
 
-// kindName is the name of an input's type.
+// kindName returns the name of an input's type.
 func kindName(in input.Input) string {
 	return strings.TrimPrefix(typeName(in), "*input.")
 }

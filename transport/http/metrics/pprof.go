@@ -11,9 +11,10 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Profiles are the routes of profiles of the running process, in the form of Go's own tools. They
-// show what is in memory and cost while they are taken. So they are off unless http.pprof is set, and
-// even then for administrators on this machine alone; without on they say that they are off.
+// Profiles returns the routes of the profiles of this process, for Go's own tools. A profile shows
+// the contents of memory and costs time while it is taken. Therefore profiles are off unless
+// http.pprof is set, and then only administrators on this machine get them. If on is false, the
+// routes answer that profiles are off.
 func Profiles(on bool) []route.Route {
 	profile := func(pattern string, h func(c *route.Call) http.HandlerFunc) route.Route {
 		return route.Plain(pattern, func(c *route.Call) error {
@@ -30,7 +31,7 @@ func Profiles(on bool) []route.Route {
 	}
 }
 
-// profileIndex lists the profiles; its links are relative to its address.
+// profileIndex lists the profiles. Its links are relative, so its address must end with a slash.
 func profileIndex(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasSuffix(r.URL.Path, "/") {
 		http.Redirect(w, r, r.URL.Path+"/", http.StatusFound)
@@ -39,10 +40,10 @@ func profileIndex(w http.ResponseWriter, r *http.Request) {
 	pprof.Index(w, r)
 }
 
-// profileSeconds bounds how long one profile may be taken.
+// profileSeconds is the longest duration of a profile, in seconds.
 const profileSeconds = 60
 
-// mayProfile refuses what admission has let through and must not see a profile.
+// mayProfile refuses admitted callers that may not see a profile.
 func mayProfile(c *route.Call, on bool) error {
 	switch {
 	case !on:
@@ -56,8 +57,8 @@ func mayProfile(c *route.Call, on bool) error {
 	return nil
 }
 
-// profileOf is what answers for a profile. Index knows those that the runtime keeps
-// by name, and what is not there.
+// profileOf returns the handler of a profile. pprof.Index handles the profiles that the runtime
+// keeps by name, and unknown names.
 func profileOf(name string) http.HandlerFunc {
 	switch name {
 	case "profile":

@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// The figures that are read from the state when they are asked for.
+// These metrics are read from the state on each scrape.
 var (
 	descLevel       = desc("rmd_feature_level", "Current feature level.")
 	descLeader      = desc("rmd_raft_leader", "1 on the leader.")
@@ -54,7 +54,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Source is the replica whose state is shown.
+// Source has the replica whose state is shown.
 type Source struct {
 	ID        string
 	Views     *view.Source
@@ -64,7 +64,7 @@ type Source struct {
 	Context context.Context
 }
 
-// Consensus is the replicas' membership and leadership.
+// Consensus gives access to the membership and leadership of the replicas.
 type Consensus interface {
 	Leader() (id, address string)
 	Role() string
@@ -72,17 +72,15 @@ type Consensus interface {
 	Members(ctx context.Context) ([]api.Member, error)
 }
 
-// stateCollector reads the state of the server that the metrics belong to.
+// stateCollector collects the metrics that are read from the state.
 type stateCollector struct{ m *Metrics }
 
-// Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range stateDescs {
 		out <- d
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	s := c.m.shown()
 	if s == nil {
@@ -115,7 +113,7 @@ func (g *gauges) count(d *prometheus.Desc, value float64, labels ...string) {
 	g.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
-// membersTimeout bounds the question to the other replicas.
+// membersTimeout is the most time to wait for the other replicas.
 const membersTimeout = time.Second
 
 func (g *gauges) raft(s *Source) {
@@ -149,8 +147,8 @@ func (g *gauges) raft(s *Source) {
 	}
 }
 
-// waitingFor counts by the coarse reasons that follow from where attempts stand;
-// the exact one of a single application is its explanation's.
+// waitingFor counts the waiting applications by reason. The reasons are coarse: they depend only on
+// the state of the attempt. The explanation of an application has the exact reason.
 func waitingFor(t *summary.Tally) map[string]int32 {
 	out := map[string]int32{"MAX_PARALLEL_APPS": t.Waiting[state.AttemptNonRunnable], "AM_LIMIT": t.Waiting[state.AttemptPending],
 		"AM_NOT_PLACED": t.Unplaced, "AM_NOT_REGISTERED": t.Waiting[state.AttemptActive] - t.Unplaced}
@@ -166,7 +164,7 @@ func waitingFor(t *summary.Tally) map[string]int32 {
 
 func (g *gauges) apps() {
 	tallies := map[string]*summary.Tally{}
-	for slot := range g.v.State.Queues.Cap() { // 0: of queues that are gone
+	for slot := range g.v.State.Queues.Cap() { // slot 0 has the applications of queues that are gone
 		t, name := g.v.Summary().Queue(slot), queueName(g.v.State, slot)
 		if tallies[name] == nil {
 			tallies[name] = new(summary.Tally)
@@ -187,11 +185,11 @@ func (g *gauges) apps() {
 	}
 }
 
-// queueName is the name of a queue in metrics. Dynamic queues share that of the queue of the
-// configuration that they are below, with .* behind it: there may be very many, and they come and go.
+// queueName returns the name of a queue in metrics. Dynamic queues share the name of the configured
+// queue above them, followed by .*, because there may be very many and they come and go.
 func queueName(st *state.State, slot uint32) string {
 	if !st.Queues.Has(slot) {
-		return "" // an ended application's queue may be gone
+		return "" // the queue of an ended application may be gone
 	}
 	dynamic := ""
 	for ; st.DynamicQueues.Has(slot); slot = st.Queues.Get(slot).Parent {
@@ -202,7 +200,7 @@ func queueName(st *state.State, slot uint32) string {
 
 func (g *gauges) queues() {
 	for _, p := range g.v.Partitions() {
-		below := map[string]*queueFigures{} // of dynamic leaves
+		below := map[string]*queueFigures{} // of dynamic leaf queues
 		g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
 			dynamic := g.v.State.DynamicQueues.Has(slot)
 			switch name := queueName(g.v.State, slot); {
@@ -223,7 +221,7 @@ func (g *gauges) queues() {
 	}
 }
 
-// queueFigures are what a queue, or dynamic leaves together, have of a partition.
+// queueFigures has the figures of a queue, or of several dynamic leaf queues, in a partition.
 type queueFigures struct {
 	used, reserved, pending yarn.Resource
 	configured              bool
@@ -245,14 +243,14 @@ func (g *gauges) figures(p *view.Partition, slot uint32, q *state.Queue) queueFi
 	return f
 }
 
-// add sums amounts up. Of maxima and ratios the largest counts.
+// add adds the figures of another queue. Of maxima and ratios it takes the larger.
 func (f *queueFigures) add(o queueFigures) {
 	f.used, f.reserved, f.pending = f.used.Add(o.used), f.reserved.Add(o.reserved), f.pending.Add(o.pending)
 	f.guaranteed, f.most = f.guaranteed.Add(o.guaranteed), yarn.ComponentMax(f.most, o.most)
 	f.configured, f.leaf, f.amRatio = f.configured || o.configured, f.leaf || o.leaf, max(f.amRatio, o.amRatio)
 }
 
-// queue shows what a queue has of a partition.
+// queue sends the metrics of a queue in a partition.
 func (g *gauges) queue(p *view.Partition, name string, f queueFigures) {
 	set := func(kind string, r yarn.Resource) {
 		for i, resource := range g.v.Kinds {
@@ -271,7 +269,7 @@ func (g *gauges) queue(p *view.Partition, name string, f queueFigures) {
 	}
 }
 
-// partitions shows what the whole cluster has, in parts that add up.
+// partitions sends the metrics of each partition. Their sums are those of the cluster.
 func (g *gauges) partitions() {
 	root := g.v.State.Root()
 	if root == 0 {
@@ -323,7 +321,7 @@ func (g *gauges) reservations() {
 	byCause[yarn.CancelCause](g, descCancelled, &g.v.State.Meta.Cancelled)
 }
 
-// byCause shows counters of the state that stand at the numbers of their causes.
+// byCause sends counters whose index is the number of a cause.
 func byCause[C interface {
 	~uint8
 	Known() bool
@@ -353,7 +351,7 @@ func (g *gauges) preemption() {
 	g.byLeaf(descWarnings, warned)
 }
 
-// byLeaf shows a count of each leaf, also where it is 0.
+// byLeaf sends a count for each leaf queue, including those with 0.
 func (g *gauges) byLeaf(d *prometheus.Desc, counts map[string]int) {
 	shown := map[string]bool{}
 	g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {

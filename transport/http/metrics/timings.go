@@ -8,50 +8,49 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Timings are how long commits and the log's syncs took here lately. They are
-// read from the histograms of the metrics once a second, so that showing them
-// costs nothing.
+// Timings has the recent times of commits and of syncs of the log. Look reads them from the
+// histograms of the metrics once a second, so that showing them costs nothing.
 type Timings struct {
-	source *prometheus.Registry // of the histograms alone
+	source *prometheus.Registry // with these histograms only
 
 	mu     sync.Mutex
 	byName map[string]*timing
 }
 
-// timing is one histogram with what it held at the beginning of this window and
-// of the one before: figures are of one to two windows.
+// timing has the counts of a histogram at the beginning of the current window and of the one
+// before. A figure is over one to two windows.
 type timing struct {
 	bounds    []float64
-	old, base []uint64 // cumulative by bucket, the whole last
-	looks     int      // of this window
+	old, base []uint64 // cumulative, by bucket; the last is the total
+	looks     int      // calls of Look in the current window
 	p99       time.Duration
 }
 
-// lookPause is how often Look is called.
+// lookPause is the time between two calls of Look.
 const lookPause = time.Second
 
-// timingWindow is a minute, in looks; long enough for a hundredth of the commits
-// of a quiet cluster.
+// timingWindow is one minute in calls of Look. In that time even a quiet cluster has enough commits
+// for a 99th percentile.
 const timingWindow = int(time.Minute / lookPause)
 
-// Names of the histograms that timings are taken from.
+// Names of the histograms in Timings.
 const (
 	CommitSeconds = "rmd_raft_commit_seconds"
 	SyncSeconds   = "rmd_raft_fsync_seconds"
 )
 
-// NewTimings takes timings from metrics.
+// NewTimings returns the timings for metrics.
 func NewTimings(m *Metrics) *Timings {
 	t := &Timings{source: prometheus.NewRegistry(), byName: map[string]*timing{}}
 	t.source.MustRegister(m.commit, m.sync)
 	return t
 }
 
-// Look takes the histograms as they are now.
+// Look reads the histograms.
 func (t *Timings) Look() {
 	families, err := t.source.Gather()
 	if err != nil {
-		return // the figures stay as they are
+		return // keep the figures
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,14 +74,14 @@ func (t *Timings) of(name string) *timing {
 	return t.byName[name]
 }
 
-// P99 is what 99 of 100 stayed below lately; 0 when there were none.
+// P99 returns the 99th percentile of recent times, or 0 if there are none.
 func (t *Timings) P99(name string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.of(name).p99
 }
 
-// take moves the window and finds the figure again.
+// take adds the current counts, moves the window if it is full, and computes the percentile.
 func (t *timing) take(bounds []float64, counts []uint64) {
 	if len(t.old) != len(counts) {
 		t.bounds, t.old, t.base = bounds, make([]uint64, len(counts)), make([]uint64, len(counts))
@@ -97,8 +96,8 @@ func (t *timing) take(bounds []float64, counts []uint64) {
 	t.p99 = time.Duration(quantile(0.99, t.bounds, lately) * float64(time.Second))
 }
 
-// quantile interpolates within a bucket, as Prometheus does. What is beyond the
-// last bound counts as that bound.
+// quantile interpolates within a bucket, as Prometheus does. Values above the last bound count as
+// that bound.
 func quantile(q float64, bounds []float64, cumulative []uint64) float64 {
 	all := cumulative[len(cumulative)-1]
 	if all == 0 || len(bounds) == 0 {

@@ -21,7 +21,7 @@ func TestTimingsForgetWhatIsLongAgo(t *testing.T) {
 	if got := k.P99(SyncSeconds); got != 0 {
 		t.Errorf("no sync was measured: %v", got)
 	}
-	for range 3 { // the slow ones leave the window, the fast ones are in it
+	for range 3 { // the slow commits leave the window, the fast ones are in it
 		for range timingWindow {
 			k.Look()
 		}
@@ -45,7 +45,7 @@ func TestQuantileLiesWithinItsBucket(t *testing.T) {
 		{[]uint64{100, 100, 100, 100}, 0.99},
 		{[]uint64{0, 100, 100, 100}, 1.99},
 		{[]uint64{98, 98, 100, 100}, 3},
-		{[]uint64{0, 0, 0, 5}, 4}, // beyond the last bound
+		{[]uint64{0, 0, 0, 5}, 4}, // above the last bound
 	} {
 		if got := quantile(0.99, bounds, c.counts); got < c.want-1e-9 || got > c.want+1e-9 {
 			t.Errorf("%v: %v, want %v", c.counts, got, c.want)

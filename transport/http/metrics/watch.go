@@ -17,21 +17,21 @@ import (
 
 func typeName(in input.Input) string { return fmt.Sprintf("%T", in) }
 
-// held is what a reservation's end needs to know of its beginning.
+// held is a reservation that is open.
 type held struct {
 	queue string
 	app   uint32
-	first bool // it will be the application's first container
+	first bool // its container will be the first of the application
 }
 
-// Reader is the committed state and what is applied to it.
+// Reader gives access to the committed state and to the applied batches.
 type Reader interface {
 	Fork() (st *state.State, index uint64)
 	Watch(after uint64) (view.Subscription, error)
 }
 
-// Watch counts what is applied, until the context ends. What it misses when it is
-// too slow is missing in the counters, which then go on.
+// Watch counts applied events until the context ends. If it is too slow, the counters miss events
+// and then continue.
 func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger) {
 	reservations := map[uint64]held{}
 	for ctx.Err() == nil {
@@ -47,7 +47,7 @@ func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger) {
 	}
 }
 
-// watchPause is the least time between two watches.
+// watchPause is the time between two attempts to watch.
 const watchPause = 100 * time.Millisecond
 
 func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint64]held) error {
@@ -79,27 +79,27 @@ func heldOf(st *state.State, app uint32, number uint64) held {
 
 func queueOf(st *state.State, a *state.App) string { return queueName(st, a.Queue) }
 
-// firstContainer says whether a number is the first of an application's first
-// attempt; the epoch stands above the sequence.
+// firstContainer reports whether a number is that of the first container of an application's first
+// attempt. The high bits of the number, which are the epoch, do not count.
 func firstContainer(attempt uint32, number uint64) bool {
 	return attempt == 1 && number&(1<<40-1) == 1
 }
 
-// tally counts batches. Few events need the state: a fork for each batch would
-// make every replica copy all that the next one changes.
+// tally counts the events of batches. It forks the state only for the few events that need it,
+// because after a fork every replica copies the pages that the next batch changes.
 type tally struct {
 	m            *Metrics
 	fork         func() (*state.State, uint64)
 	reservations map[uint64]held
 
-	kinds  [maxKind]prometheus.Counter // by event number, as they are met
-	events [maxKind]int                // of the batch
+	kinds  [maxKind]prometheus.Counter // by event number, made on first use
+	events [maxKind]int                // in the current batch
 }
 
-// maxKind is above every event number that a counter is kept for.
+// maxKind is larger than every event number that has a cached counter.
 const maxKind = 128
 
-// count notes the events of a batch.
+// count counts the events of a batch.
 func (t *tally) count(b view.Batch) {
 	for _, e := range b.Events {
 		k := e.Kind()
@@ -110,7 +110,7 @@ func (t *tally) count(b view.Batch) {
 		t.events[k]++
 		switch e := e.(type) {
 		case *event.ContainerAllocated:
-			if firstContainer(1, e.Number) { // or of a later attempt
+			if firstContainer(1, e.Number) { // perhaps of a later attempt; allocated checks that
 				t.allocated(e, b.NowMillis)
 			}
 		case *event.ContainerLent:
@@ -140,7 +140,7 @@ func (t *tally) allocated(e *event.ContainerAllocated, now int64) {
 	}
 }
 
-// reserved notes what became of a reservation.
+// reserved counts what happened to a reservation.
 func (t *tally) reserved(e event.Event, now int64) {
 	st, _ := t.fork()
 	switch e := e.(type) {
@@ -149,7 +149,7 @@ func (t *tally) reserved(e event.Event, now int64) {
 			t.reservations[e.Reservation] = heldOf(st, slot, e.Number)
 		}
 		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, "made").Inc()
-	case *event.ResizeReserved: // for more of a container that runs: never an application's first
+	case *event.ResizeReserved: // for a larger size of a running container, so it is never an application's first
 		if slot := st.App(e.Container.App); slot != 0 {
 			a := st.Apps.Get(slot)
 			t.reservations[e.Reservation] = held{queue: queueOf(st, a), app: a.ID.Seq}
@@ -172,7 +172,7 @@ func (t *tally) reserved(e event.Event, now int64) {
 	}
 }
 
-// waited notes how long an application waited for its first container.
+// waited records how long an application waited for its first container.
 func (m *Metrics) waited(st *state.State, slot uint32, now int64) {
 	a := st.Apps.Get(slot)
 	size := "small"
@@ -184,8 +184,8 @@ func (m *Metrics) waited(st *state.State, slot uint32, now int64) {
 	m.appWait.WithLabelValues(queueOf(st, a), size).Observe(float64(max(now-a.SubmittedMillis, 0)) / 1000)
 }
 
-// overHalfNode says whether a size is more than half of an average usable node
-// in some kind.
+// overHalfNode reports whether a size is more than half of an average usable node in any resource
+// kind.
 func overHalfNode(st *state.State, size yarn.Resource) bool {
 	for i, v := range size {
 		if total := st.Meta.Cluster[i]; total > 0 && 2*v*int64(st.Meta.UsableNodes) > total {
