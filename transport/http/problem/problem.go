@@ -1,5 +1,5 @@
-// Package problem turns errors into the answers of the API: a code, what is wrong, what to do about
-// it, and the HTTP status. Only its table statuses maps codes to statuses.
+// Package problem turns errors into answers of the API: a code, what is wrong, what to do about it,
+// and the HTTP status. Only the table statuses maps codes to statuses.
 package problem
 
 import (
@@ -18,9 +18,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// statuses maps every code to its HTTP status: the server's own, the planner's
-// and the cluster's. A refusal that is not listed is 409: understood, and not
-// done in this state.
+// statuses maps codes to HTTP statuses: the codes of the server, the planner and the cluster. Other
+// codes have the status 409: the request is understood, but the state does not allow it.
 var statuses = map[string]int{
 	api.CodeNotFound:         http.StatusNotFound,
 	api.CodeMethodNotAllowed: http.StatusMethodNotAllowed,
@@ -75,7 +74,7 @@ var statuses = map[string]int{
 	"WOULD_LOSE_QUORUM": http.StatusConflict,
 }
 
-// Status is the HTTP status of a code.
+// Status returns the HTTP status of a code.
 func Status(code string) int {
 	if s, ok := statuses[code]; ok {
 		return s
@@ -83,25 +82,25 @@ func Status(code string) int {
 	return http.StatusConflict
 }
 
-// Codes are the codes that have a status of their own, sorted.
+// Codes returns the codes in statuses, sorted.
 func Codes() []string { return slices.Sorted(maps.Keys(statuses)) }
 
-// New makes an answer of a code, what is wrong, and what to do about it.
+// New returns an answer with a code, what is wrong and what to do about it.
 func New(code, what, do string, details ...string) *api.Error {
 	return &api.Error{Code: code, Message: what, Remedy: do, Details: details, Status: Status(code)}
 }
 
-// Invalid is a request that cannot be understood.
+// Invalid returns the answer to a request that cannot be understood.
 func Invalid(what, do string, details ...string) *api.Error {
 	return New(api.CodeInvalidRequest, what, do, details...)
 }
 
-// NotAvailable says that this replica was started without a part.
+// NotAvailable returns the answer if this replica runs without a part.
 func NotAvailable(what string) *api.Error {
 	return New(api.CodeNotAvailable, what+" is not available on this replica", "ask another replica, or start this one with it")
 }
 
-// refuser is an error that explains itself by code, what and what to do.
+// refuser is an error that has a code, what is wrong and what to do about it.
 type refuser interface {
 	Refusal() (code, what, do string)
 }
@@ -112,20 +111,20 @@ type coder interface {
 	ErrorCode() string
 }
 
-// outcomeUnknown is what a write that timed out may have done.
+// outcomeUnknown says what a write that timed out may have done.
 const outcomeUnknown = "the outcome is unknown: the change may have been made, may still be made, or never"
 
 // Translator turns any error into an answer.
 type Translator struct {
-	// RefusalOf turns errors of other packages into answers; nil, or nil from it, means
-	// that it does not know the error.
+	// RefusalOf turns an error of another package into an answer. It returns nil for an error that
+	// it does not know. RefusalOf may be nil.
 	RefusalOf func(error) *api.Error
-	// Initialized says whether the replica belongs to a cluster.
+	// Initialized reports whether the replica belongs to a cluster.
 	Initialized func() bool
 	Logger      hclog.Logger
 }
 
-// Of is the answer to an error; write says that the request may have changed something.
+// Of returns the answer to an error. write says that the request may have changed something.
 func (t *Translator) Of(err error, write bool) *api.Error {
 	e := t.known(err, write)
 	if e.Code != api.CodeNoLeader {
@@ -137,12 +136,13 @@ func (t *Translator) Of(err error, write bool) *api.Error {
 	return e
 }
 
-// NotInitialized is why a replica of no cluster yet has no leader.
+// NotInitialized returns the answer of a replica that does not belong to a cluster yet and
+// therefore has no leader.
 func NotInitialized() *api.Error {
 	return New(CodeNotInitialized, "the cluster is not initialized yet", "run \"rmd cluster init\" on one replica, or \"rmd cluster join\" to enter one")
 }
 
-// CodeNotInitialized says that the replica belongs to no cluster yet.
+// CodeNotInitialized means that the replica does not belong to a cluster yet.
 const CodeNotInitialized = "NOT_INITIALIZED"
 
 func (t *Translator) known(err error, write bool) *api.Error {
@@ -178,7 +178,7 @@ func (t *Translator) known(err error, write bool) *api.Error {
 	return t.coded(err)
 }
 
-// coded looks for errors that carry their own code.
+// coded handles errors that have their own code, and unknown errors.
 func (t *Translator) coded(err error) *api.Error {
 	var r refuser
 	if errors.As(err, &r) {
@@ -205,7 +205,7 @@ func (t *Translator) coded(err error) *api.Error {
 	return New(api.CodeInternal, err.Error(), "see the log of this replica")
 }
 
-// complete fills in a status that was left out.
+// complete returns e with a status, which it fills in if it is missing.
 func complete(e *api.Error) *api.Error {
 	if e.Status == 0 {
 		c := *e
@@ -215,21 +215,21 @@ func complete(e *api.Error) *api.Error {
 	return e
 }
 
-// ErrResync says that a watcher has missed batches and must start again.
+// ErrResync means that a watcher has missed batches and must start again.
 var ErrResync = errors.New("watcher was too slow, batches are missing")
 
-// ErrNoLeader says that no leader is known, or was found in time.
+// ErrNoLeader means that no leader is known, or that none was found in time.
 var ErrNoLeader = errors.New("no leader")
 
-// TooOldError says that history before Oldest is not kept: a watch may start
-// after it, the log with it.
+// TooOldError means that the replica no longer has history before Oldest. A watch may start after
+// Oldest, a read of the log at Oldest.
 type TooOldError struct{ Oldest uint64 }
 
 func (e *TooOldError) Error() string {
 	return fmt.Sprintf("history before index %d is not kept", e.Oldest)
 }
 
-// NoQueues answers when the cluster has no configuration yet.
+// NoQueues returns the answer of a cluster that has no queue configuration yet.
 func NoQueues() error {
 	return New(CodeNotInitialized, "the cluster has no queue configuration yet", "run \"rmd cluster init\" on one replica")
 }

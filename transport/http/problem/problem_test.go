@@ -7,7 +7,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// Every refusal of the planner has a status, and none is a server error.
+// TestStatuses checks that the status of every refusal by the planner is a client error, and that
+// all statuses in the table exist.
 func TestStatuses(t *testing.T) {
 	for _, code := range []input.Code{input.NoSuchApplication, input.QueueNotLeaf, input.QueueStopped, input.QueueFull, input.NeverFits, input.InvalidAsk, input.InvalidRequest,
 		input.InvalidQueues, input.VersionConflict, input.AlreadyEnded, input.NotRegistered, input.WrongResponse, input.KeyReused, input.TokenInvalid, input.NotInitialized, input.NotAllowed, input.TooLarge} {
