@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// List streams {"name":[items],"more":…}: one item is encoded at a time, so a
-// list of 100,000 costs no more memory than one of ten.
+// List streams {"name":[items],"more":…}. It encodes one item at a time, so a list of 100,000 items
+// needs no more memory than one of ten.
 func List[T any](c *Call, name string, items iter.Seq[T], more func() any) error {
 	c.W.Header().Set("Content-Type", "application/json")
 	c.W.WriteHeader(http.StatusOK)
@@ -23,7 +23,7 @@ func List[T any](c *Call, name string, items iter.Seq[T], more func() any) error
 		b, err := json.Marshal(item)
 		if err != nil {
 			c.mux.log.Error("list item cannot be encoded", "list", name, "error", err)
-			panic(http.ErrAbortHandler) // the client must not take half a list for a whole one
+			panic(http.ErrAbortHandler) // the client must not take half a list for the whole
 		}
 		if !first {
 			buf = append(buf, ',')
@@ -50,12 +50,13 @@ func List[T any](c *Call, name string, items iter.Seq[T], more func() any) error
 	return nil
 }
 
-// NextPage is the tail of a paged list.
+// NextPage is the end of a paged list.
 type NextPage struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Page cuts a sorted slice to the limit and names the last item as the cursor.
+// Page truncates a sorted slice to the limit, and returns the cursor of its last item, or "" if the
+// page is the last.
 func Page[T any](items []T, limit int, cursor func(T) string) ([]T, string) {
 	if limit <= 0 || len(items) <= limit {
 		return items, ""
@@ -64,7 +65,7 @@ func Page[T any](items []T, limit int, cursor func(T) string) ([]T, string) {
 	return items, cursor(items[limit-1])
 }
 
-// fieldNames lists the JSON names of a document's fields.
+// fieldNames returns the JSON names of a document's fields.
 func fieldNames(v any) []string {
 	t := reflect.TypeOf(v)
 	for t.Kind() == reflect.Pointer {
@@ -83,6 +84,6 @@ func fieldNames(v any) []string {
 	return out
 }
 
-// ChunkTimeout is how long a client may take for one part of an answer, or to
-// send one part of a long body.
+// ChunkTimeout is the time that a client has to read one part of an answer, or to send one part of
+// a long body.
 const ChunkTimeout = 30 * time.Second

@@ -10,15 +10,15 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// plannerAudits says whether operations are recorded where they are planned, in one
-// entry of the log with what they change.
+// plannerAudits reports whether the planner records operations, in the log entry with their
+// changes. It does from feature level LevelAudit on.
 func (m *Mux) plannerAudits() bool {
 	st, _ := m.cfg.Reader.Fork()
 	return st.Meta.Level >= event.LevelAudit
 }
 
-// AuditInput records an operation that was refused or failed. One that was done is
-// recorded by the planner, once all replicas know who asks.
+// AuditInput records an operation that was refused or failed. Below LevelAudit it also records a
+// success, because the planner does not.
 func (c *Call) AuditInput(in input.Input, err error) {
 	action := input.Operation(in)
 	if action == "" {
@@ -30,22 +30,22 @@ func (c *Call) AuditInput(in input.Input, err error) {
 	c.recordFew(action, auth.Clip(c.R.URL.Path), err)
 }
 
-// Audit records an administrator's action in the replicated log. A failure to
-// record is logged; the action stands.
+// Audit records an administrator's action in the replicated log. If that fails, it logs the
+// failure; the action stands.
 func (c *Call) Audit(action, target string, result error) {
 	c.audited = true
 	c.recordFew(action, target, result)
 }
 
-// recordFew records an action, unless it failed as others just before.
+// recordFew records an action, unless it is one of many equal failures.
 func (c *Call) recordFew(action, target string, result error) {
 	if target, ok := c.auditable(action, target, result); ok {
 		c.record(action, target, result)
 	}
 }
 
-// auditable says whether an action is to be recorded: every success, and
-// failures while they are few. The target tells of those that were not.
+// auditable reports whether to record an action: every success, and failures unless they are
+// frequent. The returned target says how many equal failures were not recorded.
 func (c *Call) auditable(action, target string, result error) (string, bool) {
 	if result == nil {
 		return target, true
@@ -54,13 +54,13 @@ func (c *Call) auditable(action, target string, result error) (string, bool) {
 	return withMissed(target, missed), ok
 }
 
-// record writes what is auditable.
+// record writes an audit record.
 func (c *Call) record(action, target string, result error) {
 	text := event.AuditDone
 	if result != nil {
 		text = c.mux.cfg.Problems.Of(result, true).Code
 	}
-	if text == api.CodeNoLeader { // nobody can record it
+	if text == api.CodeNoLeader { // without a leader it cannot be recorded
 		c.mux.log.Warn("action not recorded in the audit: no leader", "action", action, "target", target)
 		return
 	}
@@ -72,14 +72,14 @@ func (c *Call) record(action, target string, result error) {
 	}
 }
 
-// auditRefused records that an administrator's call was not admitted or failed,
-// when its handler has not done so. It does not keep the caller waiting.
+// auditRefused records that an administrator's call was refused or failed, unless its handler has
+// done so. It does not delay the answer.
 func (c *Call) auditRefused(err error) {
 	if err == nil || c.audited || !c.Route.administrative() {
 		return
 	}
 	action := c.Route.Method + " " + c.Route.Pattern
-	target, ok := c.auditable(action, auth.Clip(c.R.URL.Path), err) // in the order of the failures
+	target, ok := c.auditable(action, auth.Clip(c.R.URL.Path), err) // here, in the order of the failures
 	if !ok {
 		return
 	}

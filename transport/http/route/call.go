@@ -26,27 +26,27 @@ import (
 	"rmd/yarn"
 )
 
-// Call is one request on its way through a handler.
+// Call is a request on its way through a handler.
 type Call struct {
 	W     http.ResponseWriter
 	R     *http.Request
 	Route *Route
-	Args  map[string]string // of the pattern's names
+	Args  map[string]string // by the names in the pattern
 	Query url.Values
 
 	mux  *Mux
 	body []byte
-	have bool // the body has been read
-	// audited says that what came of it is recorded, or need not be.
+	have bool // body has been read
+	// audited means that the outcome is recorded, or need not be.
 	audited bool
 }
 
-// NewCall is the call of a request.
+// NewCall returns the call of a request.
 func (m *Mux) NewCall(w http.ResponseWriter, r *http.Request) *Call {
 	return &Call{W: w, R: r, mux: m}
 }
 
-// Flag says whether a query parameter is set: present, and not "false" or "0".
+// Flag reports whether a query parameter is set: it is present, and not "false" or "0".
 func (c *Call) Flag(name string) bool {
 	if !c.Query.Has(name) {
 		return false
@@ -55,7 +55,7 @@ func (c *Call) Flag(name string) bool {
 	return v != "false" && v != "0"
 }
 
-// Number reads a query parameter; def when it is absent.
+// Number returns a query parameter as a number, or def if it is absent.
 func (c *Call) Number(name string, def uint64) (uint64, error) {
 	v := c.Query.Get(name)
 	if v == "" {
@@ -68,7 +68,7 @@ func (c *Call) Number(name string, def uint64) (uint64, error) {
 	return n, nil
 }
 
-// Limit reads the page size; 0 is no limit.
+// Limit returns the page size; 0 means no limit.
 func (c *Call) Limit() (int, error) {
 	n, err := c.Number("limit", 0)
 	if err != nil {
@@ -80,13 +80,13 @@ func (c *Call) Limit() (int, error) {
 	return int(n), nil
 }
 
-// Raw reads the whole body, within the limits.
+// Raw reads the whole body, within the limits of size and time.
 func (c *Call) Raw() ([]byte, error) {
 	if c.have {
 		return c.body, nil
 	}
 	rc := http.NewResponseController(c.W)
-	_ = rc.SetReadDeadline(time.Now().Add(c.mux.cfg.BodyTimeout)) // a recorder in tests has none
+	_ = rc.SetReadDeadline(time.Now().Add(c.mux.cfg.BodyTimeout)) // the ResponseRecorder of tests has no deadlines
 	b, err := readBody(http.MaxBytesReader(c.W, c.R.Body, c.mux.cfg.MaxBodyBytes), min(c.R.ContentLength, c.mux.cfg.MaxBodyBytes))
 	_ = rc.SetReadDeadline(time.Time{})
 	if err != nil {
@@ -101,12 +101,13 @@ func (c *Call) Raw() ([]byte, error) {
 	return b, nil
 }
 
-// SmallBody is how much of a body is read before room is made for all of it. Each body may have as much
-// beside the bound of all together: honest changes are as small.
+// SmallBody is the number of bytes of a body that are read before a buffer for all of it is
+// allocated. This much of each body does not count against the common limit of bodies. Ordinary
+// changes are smaller.
 const SmallBody = 64 << 10
 
-// readBody reads a body whose length is declared; -1 is not. It makes room for the whole once: to grow
-// step by step takes several times as much.
+// readBody reads a body with a declared length, or −1 if it is unknown. It allocates the buffer at
+// once, because growing it in steps would take several times as much memory.
 func readBody(body io.Reader, declared int64) ([]byte, error) {
 	var b bytes.Buffer
 	if _, err := io.CopyN(&b, body, SmallBody+1); err != nil {
@@ -122,7 +123,7 @@ func readBody(body io.Reader, declared int64) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Media is the content type without its parameters.
+// Media returns the content type without parameters.
 func (c *Call) Media() string {
 	t, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *Call) Media() string {
 	return t
 }
 
-// Read decodes the JSON body into v, strictly. No body is an empty document.
+// Read decodes the JSON body into v and refuses unknown fields. An empty body is an empty document.
 func (c *Call) Read(v any) error {
 	b, err := c.Raw()
 	if err != nil {
@@ -141,7 +142,7 @@ func (c *Call) Read(v any) error {
 		return nil
 	}
 	switch t := c.Media(); t {
-	case "", "application/json", "application/x-www-form-urlencoded": // the last is what curl -d says
+	case "", "application/json", "application/x-www-form-urlencoded": // curl -d sends the last one
 	default:
 		return problem.New(api.CodeUnsupportedMedia, t+" is not taken here", "send application/json")
 	}
@@ -151,7 +152,7 @@ func (c *Call) Read(v any) error {
 	return decodeStrict(b, v)
 }
 
-// decodeStrict decodes JSON and names what it does not know.
+// decodeStrict decodes JSON. Its errors name unknown fields and fields of the wrong type.
 func decodeStrict(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -173,7 +174,7 @@ func decodeStrict(b []byte, v any) error {
 	return nil
 }
 
-// wanted names in words what JSON value a field of a type takes.
+// wanted describes the JSON values of a field's type.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -193,7 +194,7 @@ func wanted(t reflect.Type) string {
 	return "an object"
 }
 
-// key reads the idempotency key.
+// key returns the idempotency key, or "".
 func (c *Call) key() (string, error) {
 	k := c.R.Header.Get(api.HeaderKey)
 	if k == "" {
@@ -206,7 +207,8 @@ func (c *Call) key() (string, error) {
 	return k, nil
 }
 
-// bodyHash tells calls with one key apart: method, path, query and body.
+// bodyHash distinguishes calls with the same key. It covers the method, the path, the query and the
+// body.
 func (c *Call) bodyHash() uint64 {
 	h := fnv.New64a()
 	for _, part := range [][]byte{[]byte(c.R.Method), []byte(c.R.URL.EscapedPath()), []byte(c.R.URL.RawQuery), c.body} {
@@ -216,7 +218,7 @@ func (c *Call) bodyHash() uint64 {
 	return h.Sum64()
 }
 
-// Do submits an input and returns its reply, or its refusal.
+// Do submits an input. It returns the reply and its index, or the refusal as an error.
 func Do[R input.Reply](c *Call, in input.Input) (R, uint64, error) {
 	var none R
 	if _, err := c.Raw(); err != nil {
@@ -258,14 +260,14 @@ func Do[R input.Reply](c *Call, in input.Input) (R, uint64, error) {
 	return r, index, nil
 }
 
-// needsKey says whether an input would do its work twice when the frontend repeats
-// it: all others carry identities that make repetition harmless.
+// needsKey reports whether an input would take effect twice if the forwarder repeats it. All other
+// inputs have an identity that makes repetition harmless.
 func needsKey(in input.Input) bool {
 	sub, ok := in.(*input.SubmitApplication)
 	return ok && sub.ID.Seq == 0 && !sub.DryRun
 }
 
-// Done answers a write that has nothing more to say.
+// Done submits an input whose reply has no content, and answers the call.
 func (c *Call) Done(in input.Input) error {
 	_, index, err := Do[*input.Done](c, in)
 	if err != nil {
@@ -274,12 +276,12 @@ func (c *Call) Done(in input.Input) error {
 	return c.JSON(http.StatusOK, api.Done{Index: index})
 }
 
-// SetIndex says at which index of the log the answer is.
+// SetIndex sets the header with the log index of the answer.
 func (c *Call) SetIndex(index uint64) {
 	c.W.Header().Set(api.HeaderIndex, strconv.FormatUint(index, 10))
 }
 
-// JSON writes a document. A HEAD request gets its headers only, by net/http.
+// JSON answers with a document. For HEAD, net/http sends only the headers.
 func (c *Call) JSON(status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -289,19 +291,19 @@ func (c *Call) JSON(status int, v any) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(b)+1))
 	c.W.WriteHeader(status)
-	_, _ = c.W.Write(append(b, '\n')) // a client that is gone is no error of ours
+	_, _ = c.W.Write(append(b, '\n')) // the client may be gone
 	return nil
 }
 
-// Who names the caller for what is recorded.
+// Who names the caller for the audit.
 func (c *Call) Who() string { return c.mux.cfg.Guard.Who(c.R) }
 
-// User is the YARN user that the call acts as.
+// User returns the YARN user as whom the caller acts.
 func (c *Call) User() string { return c.mux.cfg.Guard.User(c.R) }
 
-// Fork returns the state to answer from, under the read rules: what the replica
-// has; or, with ?consistent, at least what the verified leader had committed;
-// or, with ?min_index=N, at least N. It sets the headers that say which it is.
+// Fork returns the state from which to answer. With ?consistent, it has at least what the leader
+// had committed when the call arrived; with ?min_index=N, at least index N. Fork sets the headers
+// that describe the state.
 func (c *Call) Fork() (*state.State, uint64, error) {
 	ctx, cancel := context.WithTimeout(c.R.Context(), c.mux.cfg.ReadTimeout)
 	defer cancel()
@@ -317,8 +319,8 @@ func (c *Call) Fork() (*state.State, uint64, error) {
 	return st, index, nil
 }
 
-// await waits for the index that the read rules ask for, and says whether they
-// asked for one.
+// await waits for the index that ?consistent or ?min_index demands, and reports whether there is
+// one.
 func (c *Call) await(ctx context.Context) (bool, error) {
 	least, err := c.Number("min_index", 0)
 	if err != nil {
@@ -337,13 +339,14 @@ func (c *Call) await(ctx context.Context) (bool, error) {
 	return true, c.mux.cfg.Reader.WaitApplied(ctx, least)
 }
 
-// ReadHeaders say who answers, and at which index.
+// ReadHeaders sets the headers with the index and the replica's role.
 func (c *Call) ReadHeaders(index uint64) {
 	c.SetIndex(index)
 	c.RoleHeaders()
 }
 
-// RoleHeaders say who answers, and how long ago it heard the leader.
+// RoleHeaders sets the headers with the replica's role and with the time since it last heard from
+// the leader.
 func (c *Call) RoleHeaders() {
 	h := c.W.Header()
 	h.Set(api.HeaderRole, c.mux.cfg.Consensus.Role())
@@ -353,7 +356,7 @@ func (c *Call) RoleHeaders() {
 	h.Set("Cache-Control", "no-store")
 }
 
-// View returns the state to answer from, with what it takes to show it.
+// View returns a view of the state from which to answer.
 func (c *Call) View() (*view.View, error) {
 	st, index, err := c.Fork()
 	if err != nil {
@@ -362,11 +365,11 @@ func (c *Call) View() (*view.View, error) {
 	return c.mux.cfg.Views.At(st, index), nil
 }
 
-// StillMay refuses a caller whose call lasts, once it would be refused at its beginning.
+// StillMay returns an error if the caller of a long call may no longer make it.
 func (c *Call) StillMay() error { return c.mux.cfg.Guard.StillMay(c.R, false, c.Route.Access()) }
 
-// AtLeast returns what this replica has if it is enough, else a state with everything that was
-// committed when the call asks.
+// AtLeast returns this replica's state if it is enough. Otherwise it returns a state with
+// everything that was committed when AtLeast was called.
 func (c *Call) AtLeast(enough func(*state.State) bool) (*state.State, error) {
 	st, _ := c.mux.cfg.Reader.Fork()
 	if enough(st) {
@@ -385,8 +388,9 @@ func (c *Call) AtLeast(enough func(*state.State) bool) (*state.State, error) {
 	return st, nil
 }
 
-// ownApp refuses the role submit the applications of others. One that nobody knows is refused here:
-// it may be another's before the body has come, and the planner does not ask whose it is.
+// ownApp refuses calls of the role submit for other users' applications. It also refuses calls for
+// unknown applications: another user may submit one with that id before the body has arrived, and
+// the planner does not check the owner.
 func (c *Call) ownApp() error {
 	if auth.Of(c.R).Role != yarn.RoleSubmit || c.Route.access.Least != yarn.RoleSubmit || c.Args["id"] == "" {
 		return nil

@@ -6,12 +6,12 @@ import (
 	"rmd/transport/http/problem"
 )
 
-// depthMax bounds how deep the objects and lists of a JSON body may lie in each
-// other. The deepest document that is taken has six.
+// depthMax is the largest depth of nested objects and lists in a JSON body. The deepest document of
+// the API has six levels.
 const depthMax = 32
 
-// CheckDepth refuses a body that is deeper, before anything is made of it.
-// Brackets within texts do not count.
+// CheckDepth refuses a body that is nested too deeply, before it is decoded. Brackets in texts do
+// not count.
 func CheckDepth(b []byte) error {
 	depth, inText := 0, false
 	for i := 0; i < len(b); i++ {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWrongTypes: a field with a value of another type is named, with what it takes.
+// TestWrongTypes checks that the error for a value of the wrong type names the field and its type.
 func TestWrongTypes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"x"}`:               `field "a" has a value of the wrong type: string; give a whole number from -2147483648 to 2147483647`,

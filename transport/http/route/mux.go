@@ -1,7 +1,7 @@
-// Package route takes a request to its handler: the table of routes with the role that
-// each needs, the call with its parameters and body, inputs with idempotency keys, and the
-// audit of administrators' calls. The rooms v1, yarn and metrics hand their routes to one
-// Mux, which the pages call too.
+// Package route takes a request to its handler. It has the table of routes with the role that each
+// needs, the call with its parameters and body, inputs with idempotency keys, and the audit of
+// administrators' calls. The packages v1, yarn and metrics add their routes to one Mux, which the
+// pages call too.
 package route
 
 import (
@@ -30,21 +30,22 @@ import (
 	"rmd/transport/http/view"
 )
 
-// Submitter takes inputs to the leader, from whichever replica this is.
+// Submitter submits inputs to the leader, from any replica.
 type Submitter = frontend.Submitter
 
-// Consensus is how this replica stands, and the leader's commit index.
+// Consensus gives access to this replica's role and to the leader's commit index.
 type Consensus interface {
-	// Role is leader, follower or candidate.
+	// Role returns leader, follower or candidate.
 	Role() string
-	// Staleness is the time since this replica heard the leader: 0 on the
-	// leader, negative when it never has.
+	// Staleness returns the time since this replica last heard from the leader: 0 on the leader,
+	// negative if it never has.
 	Staleness() time.Duration
-	// ReadIndex is the verified leader's commit index.
+	// ReadIndex returns the commit index of the leader, after the leader has verified that it
+	// leads.
 	ReadIndex(ctx context.Context) (uint64, error)
 }
 
-// Config is what a Mux needs.
+// Config configures a Mux.
 type Config struct {
 	Logger    hclog.Logger
 	Views     *view.Source
@@ -53,16 +54,16 @@ type Config struct {
 	Consensus Consensus
 	Guard     *auth.Guard
 	Problems  *problem.Translator
-	// Count notes an input; result is ok, refused or error.
+	// Count counts an input; result is ok, refused or error.
 	Count func(in input.Input, result string)
 
 	BodyTimeout  time.Duration // to receive a body
-	ReadTimeout  time.Duration // for a read to be answered
-	WriteTimeout time.Duration // for a write to be answered
+	ReadTimeout  time.Duration // to answer a read
+	WriteTimeout time.Duration // to answer a write
 	MaxBodyBytes int64
 }
 
-// Mux holds the routes of all rooms. Add them all before it serves.
+// Mux has the routes of all APIs. Add all routes before it serves requests.
 type Mux struct {
 	cfg      Config
 	log      hclog.Logger
@@ -70,16 +71,16 @@ type Mux struct {
 	origin   *http.CrossOriginProtection
 	refusals *refusals
 
-	// Idempotency keys for calls that came without one and are not harmless to repeat.
+	// Idempotency keys for calls that have none and are not harmless to repeat.
 	keyPrefix string
 	keySeq    atomic.Uint64
 
 	mu     sync.Mutex
 	closed bool
-	audits sync.WaitGroup // records that are written beside the answers
+	audits sync.WaitGroup // audit records that are written after the answers
 }
 
-// New makes a mux without routes.
+// New returns a mux without routes.
 func New(cfg Config) (*Mux, error) {
 	var b [8]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -88,7 +89,7 @@ func New(cfg Config) (*Mux, error) {
 	return &Mux{cfg: cfg, log: cfg.Logger, origin: http.NewCrossOriginProtection(), refusals: newRefusals(), keyPrefix: "rest-" + hex.EncodeToString(b[:])}, nil
 }
 
-// Add takes routes in. Of two that match, the first is taken.
+// Add adds routes. If several match a request, the first is used.
 func (m *Mux) Add(routes ...Route) {
 	for _, t := range routes {
 		t.setAccess()
@@ -97,26 +98,25 @@ func (m *Mux) Add(routes ...Route) {
 	}
 }
 
-// Routes are all routes, in order.
+// Routes returns all routes in the order in which they were added.
 func (m *Mux) Routes() []Route { return m.routes }
 
-// Close has refusals recorded no more. Wait then waits for the records that are being
-// written.
+// Close stops the recording of refusals. Wait then waits for the records that are being written.
 func (m *Mux) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
 }
 
-// Wait waits for the records of the audit that are being written.
+// Wait waits for the audit records that are being written.
 func (m *Mux) Wait() { m.audits.Wait() }
 
-// ownKey makes an idempotency key for a call that came without one.
+// ownKey returns an idempotency key for a call that has none.
 func (m *Mux) ownKey() string {
 	return m.keyPrefix + "/" + strconv.FormatUint(m.keySeq.Add(1), 10)
 }
 
-// SameSite refuses a request by which the page of another site would change something.
+// SameSite refuses a request with which a page of another site would change something.
 func (m *Mux) SameSite(r *http.Request) error {
 	if err := m.origin.Check(r); err != nil {
 		return auth.OtherSite()
@@ -124,7 +124,7 @@ func (m *Mux) SameSite(r *http.Request) error {
 	return nil
 }
 
-// Serve finds a call's route and runs it.
+// Serve finds the route of a call and runs it.
 func (m *Mux) Serve(c *Call) (err error) {
 	if c.Route, c.Args, err = m.find(c.R); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (m *Mux) Serve(c *Call) (err error) {
 	return m.dispatch(c)
 }
 
-// dispatch admits a call and hands it to its route.
+// dispatch checks a call and runs its handler.
 func (m *Mux) dispatch(c *Call) error {
 	var err error
 	if c.Query, err = url.ParseQuery(c.R.URL.RawQuery); err != nil {
@@ -157,7 +157,7 @@ func (m *Mux) dispatch(c *Call) error {
 	return err
 }
 
-// Refuse turns an error into the answer of a call, and sets its headers.
+// Refuse returns the answer to an error, and sets its headers.
 func (m *Mux) Refuse(c *Call, err error) *api.Error {
 	e := m.cfg.Problems.Of(err, c.R.Method != http.MethodGet && c.R.Method != http.MethodHead)
 	h := c.W.Header()
@@ -178,7 +178,7 @@ func (m *Mux) Refuse(c *Call, err error) *api.Error {
 	return e
 }
 
-// Fail answers a call with an error as a document.
+// Fail answers a call with an error document.
 func (m *Mux) Fail(c *Call, err error) {
 	e := m.Refuse(c, err)
 	b, jerr := json.Marshal(e)
@@ -191,8 +191,8 @@ func (m *Mux) Fail(c *Call, err error) {
 	_, _ = c.W.Write(append(b, '\n'))
 }
 
-// Call makes a call in the name of r, as if it had come in by itself: the same route,
-// admission, limits and audit. The answer is decoded into out.
+// Call makes a call in the name of r, with the same routes, admission, limits and audit as a call
+// from outside. It decodes the answer into out, which may be nil.
 func (m *Mux) Call(r *http.Request, method, path string, header map[string]string, body, out any) error {
 	u, err := url.Parse(path)
 	if err != nil {
@@ -224,7 +224,7 @@ func (m *Mux) Call(r *http.Request, method, path string, header map[string]strin
 	return nil
 }
 
-// answer keeps what a call answers.
+// answer records the answer to a call.
 type answer struct {
 	header http.Header
 	body   bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"rmd/transport/http/problem"
 )
 
-// Words reads a comma list of words, in upper case; nil when there are none.
+// Words splits comma-separated lists into words in upper case. It returns nil if there are none.
 func Words(values []string) map[string]bool {
 	var out map[string]bool
 	for _, v := range values {
@@ -23,9 +23,9 @@ func Words(values []string) map[string]bool {
 	return out
 }
 
-// CheckWords checks that every word of a filter is one that exists.
+// CheckWords returns an error if a filter has a word that is not known.
 func CheckWords(field string, have map[string]bool, known []string) error {
-	for w := range have { // any one wrong word will do for the message
+	for w := range have { // the error may name any of several wrong words
 		if !slices.Contains(known, w) {
 			return problem.Invalid(field+"="+w+" is not known", "give "+strings.Join(known, ", "), w)
 		}

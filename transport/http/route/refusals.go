@@ -8,24 +8,24 @@ import (
 	"rmd/transport/http/auth"
 )
 
-// What one caller is refused again and again is recorded once, and then with the
-// number of repetitions at growing pauses. All callers together fill a budget: who is
-// refused must not fill the log.
+// If a caller gets the same refusal again and again, the audit has one record of the first, and
+// then records with the number of repetitions, at growing intervals. All callers share a budget of
+// records, so that refused callers cannot fill the log.
 const (
-	refusedPause    = time.Minute // to the second record of one refusal
+	refusedPause    = time.Minute // until the second record of a refusal
 	refusedPauseMax = time.Hour
-	refusedMax      = 4096 // refusals that are told apart
+	refusedMax      = 4096 // refusals that are counted separately
 	refusedRate     = 1
 	refusedBurst    = 20
 )
 
-// refusedCall is a caller, what it asked for and why it was not done.
+// refusedCall is a caller, the action and the code of the refusal.
 type refusedCall struct{ who, action, code string }
 
-// repetition is how often a refusal came since it was recorded.
+// repetition counts a refusal since its last record.
 type repetition struct {
 	missed int
-	again  time.Time // it is recorded from then on
+	again  time.Time // time from which it may be recorded again
 	pause  time.Duration
 }
 
@@ -40,7 +40,8 @@ func newRefusals() *refusals {
 	return &refusals{budget: auth.NewBucket(refusedRate, refusedBurst), of: map[refusedCall]*repetition{}}
 }
 
-// take says whether a failure is recorded, and how many like it were not.
+// take reports whether to record a failure, and how many equal ones were not recorded since the
+// last record.
 func (f *refusals) take(what refusedCall) (missed int, ok bool) {
 	now := time.Now()
 	f.mu.Lock()
@@ -49,7 +50,7 @@ func (f *refusals) take(what refusedCall) (missed int, ok bool) {
 	if r == nil {
 		f.forget(now)
 		if len(f.of) >= refusedMax {
-			what = refusedCall{} // newcomers share one
+			what = refusedCall{} // new refusals share one count
 		}
 		if r = f.of[what]; r == nil {
 			r = &repetition{}
@@ -65,19 +66,19 @@ func (f *refusals) take(what refusedCall) (missed int, ok bool) {
 	return missed, true
 }
 
-// forget drops what has not come again for long, when there is much.
+// forget drops refusals that have not occurred for a long time, if there are too many.
 func (f *refusals) forget(now time.Time) {
 	if len(f.of) < refusedMax {
 		return
 	}
-	for what, r := range f.of { // each for itself: order is harmless
+	for what, r := range f.of { // the order does not matter
 		if now.After(r.again.Add(refusedPauseMax)) {
 			delete(f.of, what)
 		}
 	}
 }
 
-// withMissed adds to a target how many failures were not recorded.
+// withMissed adds the number of failures that were not recorded to a target.
 func withMissed(target string, missed int) string {
 	if missed == 0 {
 		return target

@@ -9,14 +9,15 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestRepeatedRefusalsAreCounted: one caller's same refusal is told at once, then with
-// the number of those left out, at growing pauses; another caller's is told beside it.
+// TestRepeatedRefusalsAreCounted checks that the first of a caller's equal refusals is recorded at
+// once and the others are counted, at growing intervals. It also checks that another caller's
+// refusal is recorded in between.
 func TestRepeatedRefusalsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newRefusals()
 		flood := refusedCall{who: "10.0.0.9", action: "POST /v1/inputs", code: api.CodeUnauthenticated}
 		told, counted := 0, 0
-		for range 24 * 3600 { // a refusal each second, for a day
+		for range 24 * 3600 { // one refusal each second, for a day
 			if missed, ok := f.take(flood); ok {
 				told, counted = told+1, counted+missed+1
 			}
@@ -29,7 +30,7 @@ func TestRepeatedRefusalsAreCounted(t *testing.T) {
 			t.Error("another caller's refusal is left out")
 		}
 		told = 0
-		for i := range 20_000 { // from ever new addresses
+		for i := range 20_000 { // each from a new address
 			if _, ok := f.take(refusedCall{who: fmt.Sprint(i), action: "node drain", code: api.CodeNotAllowed}); ok {
 				told++
 			}

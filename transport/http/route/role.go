@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// leastRoles names the least role for each endpoint that is not a plain read. A
-// write that is missing here is for administrators; a test holds that none is.
+// leastRoles has the least role for each endpoint that is not a plain read. A write that is missing
+// here needs the role admin; a test checks that none is missing.
 var leastRoles = map[string]yarn.Role{
 	"GET /":          yarn.RoleNone,
 	"GET /isActive":  yarn.RoleNone,
@@ -56,33 +56,33 @@ var leastRoles = map[string]yarn.Role{
 	"POST /v1/cluster/tokens":               yarn.RoleAdmin,
 	"PUT /v1/autopilot":                     yarn.RoleAdmin,
 	"POST /v1/upgrade:finalize":             yarn.RoleAdmin,
-	"GET /v1/snapshot":                      yarn.RoleAdmin, // it holds the keys that tokens are signed with
+	"GET /v1/snapshot":                      yarn.RoleAdmin, // contains the keys that sign tokens
 	"PUT /v1/snapshot":                      yarn.RoleAdmin,
 	"POST /v1/shadow":                       yarn.RoleOperator,
 	"DELETE /v1/shadow":                     yarn.RoleOperator,
-	"POST /v1/replay:rerun":                 yarn.RoleOperator, // it is the most work that a read can make
-	"POST /v1/preemption:preview":           yarn.RoleOperator, // as much work
+	"POST /v1/replay:rerun":                 yarn.RoleOperator, // the most expensive of all reads
+	"POST /v1/preemption:preview":           yarn.RoleOperator, // as expensive
 	"GET /v1/access/tokens":                 yarn.RoleAdmin,
 	"POST /v1/access/tokens":                yarn.RoleAdmin,
 	"DELETE /v1/access/tokens/{name}":       yarn.RoleAdmin,
-	"POST /v1/inputs":                       yarn.RoleAdmin, // it speaks for nodes
-	"GET /debug/pprof":                      yarn.RoleAdmin, // what is in memory
+	"POST /v1/inputs":                       yarn.RoleAdmin, // can act for any node
+	"GET /debug/pprof":                      yarn.RoleAdmin, // shows the contents of memory
 	"GET /debug/pprof/{name}":               yarn.RoleAdmin,
 }
 
-// Listed names the endpoints that leastRoles has, as METHOD PATTERN.
+// Listed returns the endpoints in leastRoles, as METHOD PATTERN.
 func Listed() []string { return slices.Sorted(maps.Keys(leastRoles)) }
 
-// firstRoutes are the first steps of a cluster, which nobody can have a token for.
+// firstRoutes lists the first steps of a cluster, for which nobody can have a token yet.
 var firstRoutes = map[string]bool{"POST /v1/cluster:init": true, "POST /v1/cluster:join": true, "POST /v1/access/tokens": true}
 
-// hadoopRoot is where Hadoop's API lies.
+// hadoopRoot is the root of Hadoop's REST API.
 const hadoopRoot = "/ws/v1/cluster"
 
-// setAccess fills in what a route asks of its caller. What changes something under
-// Hadoop's API is judged by its own user and ACLs: applications by anybody's,
-// everything else by an administrator's, which here is an operator's role once
-// there are tokens, since user.name proves nothing.
+// setAccess fills in what the route requires of its caller. For changes through Hadoop's API,
+// Hadoop's user and ACLs count as well. Any user may change applications. Other changes need an
+// administrator. user.name proves nothing, so once there are tokens, an administrator is a caller
+// with the role operator.
 func (t *Route) setAccess() {
 	t.access.Class = t.Class
 	name := t.Method + " " + t.Pattern
@@ -103,7 +103,7 @@ func (t *Route) setAccess() {
 	}
 }
 
-// administrative says whether a call is recorded when it fails.
+// administrative reports whether the audit records failed calls of the route.
 func (t *Route) administrative() bool {
 	return t.access.Least >= yarn.RoleOperator && t.Class == auth.ClassWrite || t.access.Least == yarn.RoleAdmin && t.Method != http.MethodGet
 }

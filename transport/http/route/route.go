@@ -14,53 +14,55 @@ import (
 // Handler answers a call, or returns the error to answer with.
 type Handler func(c *Call) error
 
-// Route is one endpoint. In its pattern {name} stands for one segment of the
-// path, {name}:verb for one that ends in an action.
+// Route is an endpoint. In its pattern {name} matches one segment of the path, and {name}:verb one
+// that ends in an action.
 type Route struct {
 	Method  string
 	Pattern string
 	Class   auth.Class
-	Query   string // the parameters it takes, besides those of every read
+	Query   string // accepted parameters
 	Handle  Handler
-	// Described is for the description of the API; the routes under /v1 have one.
+	// Described describes the route in openapi.json. Only routes under /v1 and health checks need
+	// it.
 	Described Doc
 
 	access auth.Access
 	segs   []string
 }
 
-// Access is what the route needs of its caller.
+// Access returns what the route requires of its caller.
 func (t *Route) Access() auth.Access { return t.access }
 
-// ReadParams are what every read under /v1 takes.
+// ReadParams are the parameters that every read under /v1 accepts.
 const ReadParams = "consistent min_index"
 
-// Get is a read.
+// Get returns a route that reads.
 func Get(pattern, query string, h Handler) Route {
 	return Route{Method: http.MethodGet, Pattern: pattern, Class: auth.ClassRead, Query: query + " " + ReadParams, Handle: h}
 }
 
-// Post is a write.
+// Post returns a route that writes.
 func Post(pattern, query string, h Handler) Route {
 	return Route{Method: http.MethodPost, Pattern: pattern, Class: auth.ClassWrite, Query: query, Handle: h}
 }
 
-// Put is a write.
+// Put returns a route that writes.
 func Put(pattern, query string, h Handler) Route {
 	return Route{Method: http.MethodPut, Pattern: pattern, Class: auth.ClassWrite, Query: query, Handle: h}
 }
 
-// Delete is a write.
+// Delete returns a route that writes.
 func Delete(pattern, query string, h Handler) Route {
 	return Route{Method: http.MethodDelete, Pattern: pattern, Class: auth.ClassWrite, Query: query, Handle: h}
 }
 
-// Plain is a read that ignores parameters which it does not know, as Hadoop does.
+// Plain returns a route that reads and ignores unknown parameters, as Hadoop does.
 func Plain(pattern string, h Handler) Route {
 	return Route{Method: http.MethodGet, Pattern: pattern, Class: auth.ClassRead, Query: AnyQuery, Handle: h}
 }
 
-// match returns the values of the pattern's names when the path fits.
+// match returns the values of the names in the pattern. It returns false if the path does not
+// match.
 func (t *Route) match(segs []string) (map[string]string, bool) {
 	if len(segs) != len(t.segs) {
 		return nil, false
@@ -87,7 +89,7 @@ func (t *Route) match(segs []string) (map[string]string, bool) {
 	return args, true
 }
 
-// segments cuts a request's path; ok is false when it is not well-formed.
+// segments splits the path of a request. ok is false if an escape is malformed.
 func segments(u *url.URL) ([]string, bool) {
 	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	for i, p := range parts {
@@ -100,7 +102,7 @@ func segments(u *url.URL) ([]string, bool) {
 	return parts, true
 }
 
-// find returns the route of a request. HEAD is answered as GET.
+// find returns the route of a request and the values of its names. HEAD uses the route of GET.
 func (m *Mux) find(r *http.Request) (*Route, map[string]string, error) {
 	segs, ok := segments(r.URL)
 	if !ok {
@@ -130,8 +132,8 @@ func (m *Mux) find(r *http.Request) (*Route, map[string]string, error) {
 	return nil, nil, problem.New(api.CodeMethodNotAllowed, r.URL.Path+" does not take "+r.Method, "use "+strings.Join(allowed, " or "), allowed...)
 }
 
-// checkQuery refuses parameters that the route does not take, so that a filter
-// with a typing error does not silently pass everything.
+// checkQuery refuses unknown parameters. Otherwise a filter with a typing error would select
+// everything.
 func (t *Route) checkQuery(q url.Values) error {
 	if t.Query == AnyQuery {
 		return nil
@@ -154,5 +156,5 @@ func (t *Route) checkQuery(q url.Values) error {
 	return problem.New(api.CodeUnknownField, "unknown query parameter "+strings.Join(unknown, ", "), do, unknown...)
 }
 
-// AnyQuery marks routes that ignore what they do not know, as Hadoop does.
+// AnyQuery marks routes that ignore unknown parameters, as Hadoop does.
 const AnyQuery = "*"
