@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// Cluster is the last hour of the whole cluster.
+// Cluster returns the last hour of the cluster.
 func (s *Sampler) Cluster(now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -21,7 +21,7 @@ func (s *Sampler) Cluster(now time.Time) *api.History {
 	})
 }
 
-// Queue is the last hour of the queue in a slot.
+// Queue returns the last hour of the queue in a slot.
 func (s *Sampler) Queue(slot uint32, path string, now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -37,7 +37,8 @@ func (s *Sampler) Queue(slot uint32, path string, now time.Time) *api.History {
 	})
 }
 
-// Node is the last hour of the node in a slot. While it was not heard there are no samples.
+// Node returns the last hour of the node in a slot. There are no samples while there was no contact
+// with the node.
 func (s *Sampler) Node(slot uint32, id yarn.NodeID, now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -60,8 +61,8 @@ func whole(n int32) *int {
 	return &v
 }
 
-// rate is how many decisions a second were made between two samples; nil where one is missing
-// between them, and where another state has replaced the first.
+// rate returns the decisions per second between two samples. It returns nil if there is no sample
+// before, if samples between the two are missing, or if the state was replaced in between.
 func (s *Sampler) rate(before, at *sample) *float64 {
 	if before == nil || at.decided < before.decided || s.apart(before.millis, at.millis, 1) {
 		return nil
@@ -70,13 +71,14 @@ func (s *Sampler) rate(before, at *sample) *float64 {
 	return &f
 }
 
-// apart says whether samples are missing between two that should be some steps apart.
+// apart reports whether samples are missing between two samples that should be the given number of
+// steps apart.
 func (s *Sampler) apart(a, b int64, steps int) bool {
 	return b-a > int64(steps+1)*s.step.Milliseconds()
 }
 
-// history is the document of the last hour. of makes a sample with the steps until the next one; 0
-// when there is none.
+// history returns the document of the last hour. of returns the sample to show and the number of
+// steps until the next one, or 0 steps if there is nothing to show.
 func (s *Sampler) history(now time.Time, of func(at *sample) (n api.HistorySample, steps int)) *api.History {
 	d := &api.History{BeginsMillis: s.began, StepMillis: s.step.Milliseconds(), Samples: []api.HistorySample{}, Gaps: []api.HistoryGap{}, LeaderChanges: []api.Failover{}}
 	until := now.UnixMilli()

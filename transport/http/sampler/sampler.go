@@ -1,15 +1,15 @@
-// Package sampler keeps the last hour of a replica: the use of the cluster, of each queue and of
-// each node, the number of waiting applications, and the number of decisions.
+// Package sampler keeps samples of the last hour on a replica: the use of the cluster, of each
+// queue and of each node, the number of waiting applications, and the number of decisions.
 //
-// Each replica has its own history. It is neither replicated nor stored, so it begins again when a
-// replica restarts. If a sample could not be taken, it is missing and is not replaced.
+// Each replica has its own samples. They are neither replicated nor stored, so a restart of the
+// replica loses them. A sample that could not be taken is missing and is not replaced.
 //
 //	sample       at, used, reserved, waiting, decided        32 bytes, every step
 //	  └─ detail  queues by slot, 8 bytes each                every step, or every so many
 //	             nodes by slot, 4 bytes each                 steps: detailBudget
 //
-// With 10,000 queues and 10,000 nodes a detail takes 120 kB and is kept every 30 seconds, which is
-// 14.4 MB in an hour. A larger cluster gets fewer details and never more bytes.
+// With 10,000 queues and 10,000 nodes, a detail takes 120 kB and there is one every 30 seconds,
+// which is 14.4 MB per hour. A larger cluster gets fewer details and never more bytes.
 package sampler
 
 import (
@@ -23,39 +23,39 @@ import (
 	"rmd/yarn"
 )
 
-// detailBudget is how many bytes of details are kept for each step.
+// detailBudget is the number of bytes of details per step.
 const detailBudget = 20 << 10
 
-// sample is the cluster at one time.
+// sample is the use of the cluster at one time.
 type sample struct {
 	millis         int64
 	used, reserved share
-	waiting        int32  // applications whose AM has not registered
-	decided        uint64 // since the cluster began
+	waiting        int32  // applications without a registered AM
+	decided        uint64 // decisions since the cluster was created
 	detail         *detail
 }
 
-// detail is what is kept of queues and nodes, by slot.
+// detail is the use of queues and nodes at one time, by slot.
 type detail struct {
-	steps  int // until the next one
+	steps  int // until the next detail
 	queues []queueUse
 	nodes  []nodeUse
 }
 
 type queueUse struct {
 	used, reserved share
-	waiting        int32 // in the whole subtree
+	waiting        int32 // in the subtree
 }
 
 type nodeUse struct{ used, reserved share }
 
-// The sizes of these in memory.
+// Sizes in memory, in bytes.
 const (
 	queueUseBytes = 8
 	nodeUseBytes  = 4
 )
 
-// share is a part of a whole in hundredths of a per cent; unknown where there is no value.
+// share is a part of a whole in hundredths of a percent, or unknown.
 type share uint16
 
 const unknown share = math.MaxUint16
@@ -69,22 +69,23 @@ type Sampler struct {
 	step time.Duration
 
 	mu      sync.RWMutex
-	began   int64 // of the first sample
+	began   int64 // time of the first sample
 	samples []sample
 	queues  slots[string]
 	nodes   slots[yarn.NodeID]
 }
 
-// New makes a sampler that is given a sample every step.
+// New returns a sampler for one sample every step.
 func New(step time.Duration) *Sampler { return &Sampler{step: step} }
 
-// slots say what a slot stands for, and since when: a slot may come to stand for another queue.
+// slots says which object each slot has, and since when, because a slot can be reused for another
+// object.
 type slots[K comparable] []struct {
 	key   K
 	since int64
 }
 
-// set notes what a slot stands for at a time.
+// set records which object a slot has at a time.
 func (s *slots[K]) set(slot uint32, key K, millis int64) {
 	for int(slot) >= len(*s) {
 		*s = append(*s, struct {
@@ -97,7 +98,8 @@ func (s *slots[K]) set(slot uint32, key K, millis int64) {
 	}
 }
 
-// since is from when on a slot has stood for something; false when it does not.
+// since returns the time since which a slot has had an object. It returns false if the slot does
+// not have it.
 func (s slots[K]) since(slot uint32, key K) (int64, bool) {
 	if int(slot) >= len(s) || s[slot].key != key {
 		return 0, false
@@ -105,7 +107,7 @@ func (s slots[K]) since(slot uint32, key K) (int64, bool) {
 	return s[slot].since, true
 }
 
-// Take takes a sample of a state and its summary. A state without queues has nothing to sample.
+// Take takes a sample of a state and its summary. A state without queues gives no sample.
 func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary) {
 	root := st.Root()
 	if root == 0 {
@@ -126,7 +128,7 @@ func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary) {
 	s.samples = append(s.samples, taken)
 }
 
-// forget drops what is too old, and what a clock that was set back has left in the future.
+// forget drops old samples, and samples in the future, which exist after the clock was set back.
 func (s *Sampler) forget(now int64) {
 	for n := len(s.samples); n > 0 && s.samples[n-1].millis >= now; n-- {
 		s.samples = s.samples[:n-1]
@@ -141,7 +143,7 @@ func (s *Sampler) forget(now int64) {
 	s.began = min(s.began, now)
 }
 
-// dueForDetail says whether the next sample gets a detail.
+// dueForDetail reports whether the next sample needs a detail.
 func (s *Sampler) dueForDetail() bool {
 	for i := range s.samples {
 		if d := s.samples[len(s.samples)-1-i].detail; d != nil {
@@ -151,7 +153,7 @@ func (s *Sampler) dueForDetail() bool {
 	return true
 }
 
-// detailOf reads all queues and nodes. The lock is held.
+// detailOf returns the use of all queues and nodes. The caller holds the lock.
 func (s *Sampler) detailOf(millis int64, st *state.State, sum *summary.Summary) *detail {
 	d := &detail{queues: make([]queueUse, st.Queues.Cap()), nodes: make([]nodeUse, st.Nodes.Cap())}
 	d.steps = max((len(d.queues)*queueUseBytes+len(d.nodes)*nodeUseBytes+detailBudget-1)/detailBudget, 1)
@@ -169,7 +171,7 @@ func (s *Sampler) detailOf(millis int64, st *state.State, sum *summary.Summary) 
 		if !n.Heard() {
 			return true
 		}
-		var kept yarn.Resource // what is free on a reserved node is kept for the reservation
+		var kept yarn.Resource // the free room of a reserved node counts as reserved
 		if n.Reservation != 0 {
 			kept = yarn.ComponentMax(n.Unallocated(), yarn.Resource{})
 		}
@@ -179,8 +181,8 @@ func (s *Sampler) detailOf(millis int64, st *state.State, sum *summary.Summary) 
 	return d
 }
 
-// shares are the parts of a whole that are used and reserved, in the kind of which they are together
-// the largest part. Of two such kinds it is the one that more is used of.
+// shares returns the used and reserved parts of a whole, for the resource kind in which their sum
+// is largest. Among equal kinds it takes the one with more use.
 func shares(used, reserved, whole yarn.Resource) (share, share) {
 	all := used.Add(reserved)
 	var most, u, r float64

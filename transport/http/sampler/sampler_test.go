@@ -18,7 +18,7 @@ const (
 	start = 1780000000000
 )
 
-// world is a state that events are applied to, and a sampler of it.
+// world is a state to which the test applies events, and a sampler of it.
 type world struct {
 	t    testing.TB
 	st   *state.State
@@ -44,7 +44,7 @@ func (w *world) apply(events ...event.Event) {
 	}
 }
 
-// take takes so many samples, a step apart.
+// take takes the given number of samples, one step apart.
 func (w *world) take(times int) {
 	for range times {
 		w.s.Take(w.at, w.st, w.sums.At(w.st, 1))
@@ -52,7 +52,7 @@ func (w *world) take(times int) {
 	}
 }
 
-// configure makes the queues of version v.
+// configure applies version v of the queue configuration.
 func (w *world) configure(v uint64, queues ...string) {
 	w.t.Helper()
 	e := &event.QueuesConfigured{Version: v, Kinds: yarn.DefaultKinds(), Queues: []event.QueueDefinition{{Path: "root"}}}
@@ -70,7 +70,8 @@ func registered(n uint32) *event.NodeRegistered {
 
 func nodeID(n uint32) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprint("n", n), Port: 1} }
 
-// run submits an application that takes so much of a node at once.
+// run submits an application that gets a container of the given size on a node at once, and asks
+// for another.
 func (w *world) run(seq uint32, queue string, node uint32, memory, vcores int64) {
 	key := yarn.SchedulerKey{Priority: 1}
 	w.apply(&event.ApplicationSubmitted{App: seq, User: "u", Queue: "root." + queue, Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: seq, Attempt: 1},
@@ -81,7 +82,7 @@ func (w *world) run(seq uint32, queue string, node uint32, memory, vcores int64)
 func (w *world) queue(path string) *api.History { return w.s.Queue(w.st.Queue(path), path, w.at) }
 func (w *world) node(n uint32) *api.History     { return w.s.Node(w.st.Node(nodeID(n)), nodeID(n), w.at) }
 
-// values writes samples as used/reserved/waiting/decisions; – is what there is not.
+// values formats samples as used/reserved/waiting/decisions. – stands for a missing value.
 func values(h *api.History) string {
 	text := ""
 	for _, n := range h.Samples {
@@ -106,7 +107,7 @@ func (w *world) says(what string, h *api.History, want string) {
 
 func TestSamples(t *testing.T) {
 	w := newWorld(t)
-	w.take(1) // no queues yet: nothing to sample, and no zeros
+	w.take(1) // there are no queues: expect no sample, not zeros
 	if h := w.s.Cluster(w.at); len(h.Samples) != 0 || h.BeginsMillis != 0 {
 		t.Errorf("a cluster without queues has samples: %+v", h)
 	}
@@ -114,7 +115,7 @@ func TestSamples(t *testing.T) {
 	w.register(1)
 	w.register(2)
 	w.take(1)
-	w.run(1, "a", 1, 2_000, 4) // most of the vcores
+	w.run(1, "a", 1, 2_000, 4) // vcores is the kind with the largest share
 	w.take(1)
 	key := yarn.SchedulerKey{Priority: 1}
 	w.run(2, "b", 2, 9_000, 1)
@@ -132,7 +133,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestSamplesOfLabels: what is used of nodes with a label counts too.
+// TestSamplesOfLabels checks that the use of nodes with a label counts.
 func TestSamplesOfLabels(t *testing.T) {
 	w := newWorld(t)
 	w.configure(1, "a", "b")
@@ -214,7 +215,8 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
-// TestASlotWithAnotherQueue: a queue must not be given the past of one that is gone.
+// TestASlotWithAnotherQueue checks that a queue does not get the samples of a removed queue that
+// had its slot before.
 func TestASlotWithAnotherQueue(t *testing.T) {
 	w := newWorld(t)
 	w.configure(1, "a", "b")
@@ -237,7 +239,7 @@ func TestASlotWithAnotherQueue(t *testing.T) {
 	}
 }
 
-// large is a cluster of so many queues and nodes.
+// large returns a cluster with n queues and n nodes.
 func large(t testing.TB, n int) *world {
 	w := newWorld(t)
 	var names []string
@@ -253,7 +255,8 @@ func large(t testing.TB, n int) *world {
 	return w
 }
 
-// TestMemoryIsBounded counts the bytes of an hour with 10,000 queues and 10,000 nodes.
+// TestMemoryIsBounded counts the bytes of the samples of an hour with 10,000 queues and 10,000
+// nodes.
 func TestMemoryIsBounded(t *testing.T) {
 	w := large(t, 10_000)
 	w.take(int((time.Hour + time.Minute) / step))
@@ -294,8 +297,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is a sample of a cluster with 10,000 queues and 10,000 nodes, with its part of the
-// details, after its summary was made. Budget: 50 ms, which is 1 % of a core.
+// BenchmarkTake measures a sample of a cluster with 10,000 queues and 10,000 nodes, including its
+// share of the details, but not the summary. Budget: 50 ms, which is 1 % of a core.
 func BenchmarkTake(b *testing.B) {
 	w := large(b, 10_000)
 	w.take(1)
@@ -307,7 +310,7 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// BenchmarkHistory is what a page of a queue asks for.
+// BenchmarkHistory measures the history that the page of a queue asks for.
 func BenchmarkHistory(b *testing.B) {
 	w := newWorld(b)
 	w.configure(1, "a")
