@@ -5,13 +5,13 @@ import (
 	"rmd/yarn"
 )
 
-// App is what is looked at of an application. Seq 0 is none.
+// App has the fields of an application that summaries need. Seq is 0 if there is none.
 type App struct {
 	Slot, Seq   uint32
 	Queue       uint32
 	User        state.NameID
 	State       yarn.ApplicationState
-	Shown       yarn.ApplicationState // as YARN's reports tell it
+	Shown       yarn.ApplicationState // as in YARN's reports
 	Attempt     state.AttemptState
 	Unmanaged   bool
 	Live        int32
@@ -20,13 +20,14 @@ type App struct {
 	Outstanding int64
 
 	SubmittedMillis, StartedMillis, EndedMillis int64
-	// WaitMillis is when its present wait began (state.WaitsSince); 0: it has none.
+	// WaitMillis is when the application's current wait began (state.WaitsSince), or 0 if it has
+	// none.
 	WaitMillis int64
-	// Memory in MB that it uses, wants and has reserved.
+	// Memory in MB.
 	Used, Pending, Reserved int64
 }
 
-// appOf reads an application's record.
+// appOf returns the App of an application's record.
 func appOf(st *state.State, slot uint32) App {
 	a := st.Apps.Get(slot)
 	return App{Slot: slot, Seq: a.ID.Seq, Queue: a.Queue, User: a.User, State: a.State, Shown: a.Shown(), Attempt: a.AttemptState,
@@ -35,7 +36,7 @@ func appOf(st *state.State, slot uint32) App {
 		Used: a.Used[yarn.Memory], Pending: a.Pending[yarn.Memory], Reserved: a.Reserved[yarn.Memory]}
 }
 
-// Waited is how long it waited for its AM to register, or waits.
+// Waited returns how long the application waited, or has waited, for its AM to register.
 func (a *App) Waited(now int64) int64 {
 	until := now
 	switch {
@@ -47,10 +48,10 @@ func (a *App) Waited(now int64) int64 {
 	return max(until-a.SubmittedMillis, 0)
 }
 
-// ForAM says whether it waits for its AM.
+// ForAM reports whether the application waits for its AM.
 func (a *App) ForAM() bool { return a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted }
 
-// Waiting is how long it has been waiting; 0 when it has no present wait.
+// Waiting returns how long the current wait has lasted, or 0 if there is none.
 func (a *App) Waiting(now int64) int64 {
 	if a.WaitMillis == 0 {
 		return 0
@@ -58,12 +59,12 @@ func (a *App) Waiting(now int64) int64 {
 	return max(now-a.WaitMillis, 0)
 }
 
-// Waits says whether it waits for anything.
+// Waits reports whether the application waits for anything.
 func (a *App) Waits() bool {
 	return !a.State.Ended() && (a.State != yarn.AppRunning || a.Outstanding > 0)
 }
 
-// Numbers of the states that tallies count by.
+// Numbers of states by which tallies count.
 const (
 	appStates     = int(yarn.AppKilled) + 1
 	attemptStates = int(state.AttemptEnded) + 1
@@ -73,17 +74,18 @@ const (
 type Tally struct {
 	ByState [appStates]int32 // by State
 	ByShown [appStates]int32 // by Shown
-	// Waiting counts those whose AM has not registered, by where the attempt
-	// stands; Unplaced is the part of those active whose AM has no container.
+	// Waiting counts the applications without a registered AM, by the state of the attempt.
+	// Unplaced counts those with an active attempt whose AM has no container.
 	Waiting  [attemptStates]int32
 	Unplaced int32
-	Waits    int32 // those that wait for anything
-	// Of those that have not ended, or of all.
+	Waits    int32 // applications that wait for anything
+	// Outstanding and Reserving are sums over the applications that have not ended, OutstandingAll
+	// over all.
 	Outstanding, Reserving int64
 	OutstandingAll         int64
 }
 
-// Apps is how many were counted.
+// Apps returns the number of applications.
 func (t *Tally) Apps() int {
 	n := 0
 	for _, k := range t.ByState {
@@ -92,12 +94,12 @@ func (t *Tally) Apps() int {
 	return n
 }
 
-// ForAM is how many wait for their AM.
+// ForAM returns the number of applications that wait for their AM.
 func (t *Tally) ForAM() int {
 	return int(t.ByState[yarn.AppSubmitted] + t.ByState[yarn.AppAccepted])
 }
 
-// count adds an application, or takes it away.
+// count adds an application (sign 1) or subtracts it (sign −1).
 func (t *Tally) count(a *App, sign int32) {
 	t.ByState[a.State] += sign
 	t.ByShown[a.Shown] += sign
@@ -118,7 +120,7 @@ func (t *Tally) count(a *App, sign int32) {
 	}
 }
 
-// add adds another tally.
+// Add adds another tally.
 func (t *Tally) Add(o *Tally) {
 	for i := range t.ByState {
 		t.ByState[i] += o.ByState[i]

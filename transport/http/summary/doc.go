@@ -1,10 +1,10 @@
 // Package summary keeps the counts, sums and orders of the whole state that lists show, in a few
-// words for each application. So a page about 100,000 applications does not read 100,000 records.
+// words per application. With it, a page about 100,000 applications need not read 100,000 records.
 //
 // A summary belongs to one version of the state and does not change: many goroutines may read it
-// without locks. The next summary is made from the last one. Versions of the state share the pages
-// that neither has written to, so only what is in other pages is counted again. This also works for
-// a version that is older than the last one.
+// without locks. Each summary is made from the last one. Versions of the state share the pages to
+// which neither has written, so only the applications in other pages are counted again. This also
+// works for a version that is older than the last one.
 //
 //	fork at index N ──▶ Keeper.At ──▶ Summary{apps, tallies by queue, order of nodes}
 //	                       ▲

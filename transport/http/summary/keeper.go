@@ -7,19 +7,19 @@ import (
 	"rmd/fsm/state"
 )
 
-// idleTime is how long a summary is kept that nobody asks for: it keeps a version
-// of the state alive.
+// idleTime is the time for which an unused summary is kept. A summary keeps a version of the state
+// in memory.
 const idleTime = 30 * time.Second
 
-// Keeper makes summaries, each from the last. The zero value is ready to use, and
-// is safe for concurrent use.
+// Keeper makes summaries, each from the last one. The zero value is ready to use. A Keeper is safe
+// for concurrent use.
 type Keeper struct {
 	mu   sync.Mutex
 	last *Summary
 	idle *time.Timer
 }
 
-// At is the summary of a version of the state, which is only read.
+// At returns the summary of a version of the state. It only reads the state.
 func (k *Keeper) At(st *state.State, index uint64) *Summary {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -34,14 +34,14 @@ func (k *Keeper) At(st *state.State, index uint64) *Summary {
 	return c
 }
 
-// Have is the last summary; nil when it was let go.
+// Have returns the last summary, or nil if it was dropped.
 func (k *Keeper) Have() *Summary {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.last
 }
 
-// wake makes sure that there is a summary to begin with. The lock is held.
+// wake ensures that there is a last summary, and restarts the timer. The caller holds the lock.
 func (k *Keeper) wake() {
 	if k.last == nil {
 		k.last = nothing
@@ -53,14 +53,14 @@ func (k *Keeper) wake() {
 	k.idle.Reset(idleTime)
 }
 
-// rest lets the last summary go.
+// rest drops the last summary.
 func (k *Keeper) rest() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.last = nil
 }
 
-// Close stops the clock.
+// Close stops the timer and drops the last summary.
 func (k *Keeper) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,26 +7,26 @@ import (
 	"rmd/yarn"
 )
 
-// place is where a node is found, which seldom changes.
+// place is the id and the rack of a node, which seldom change.
 type place struct {
 	ID   yarn.NodeID
 	Rack string
 }
 
-// places are those of all nodes.
+// places has the places of all nodes.
 type places struct {
 	bySlot []place
-	order  []uint32 // by host and port
-	racks  []string // in order
+	order  []uint32 // slots by host and port
+	racks  []string // sorted
 }
 
-// Nodes are the slots of all nodes by host and port.
+// Nodes returns the slots of all nodes, sorted by host and port.
 func (c *Summary) Nodes() []uint32 { return c.places.order }
 
-// Racks are the names of all racks, in order.
+// Racks returns the names of all racks, sorted.
 func (c *Summary) Racks() []string { return c.places.racks }
 
-// step makes the places of another version.
+// step returns the places of another version of the state.
 func (p *places) step(old, now *state.State) *places {
 	if p.hold(old, now) {
 		return p
@@ -45,7 +45,7 @@ func (p *places) step(old, now *state.State) *places {
 	return out
 }
 
-// hold says whether the places are those of another version too.
+// hold reports whether the places are also those of another version.
 func (p *places) hold(old, now *state.State) bool {
 	if old.Nodes.Len() != now.Nodes.Len() || old.Nodes.Cap() != now.Nodes.Cap() {
 		return false

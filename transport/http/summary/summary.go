@@ -7,40 +7,39 @@ import (
 	"rmd/fsm/state"
 )
 
-// chunkSize is how many slots of applications are copied together when one of
-// them has changed.
+// chunkSize is the number of application slots that are copied together if one of them has changed.
 const chunkSize = 64
 
 type chunk [chunkSize]App
 
-// Summary is what one version of the state comes to.
+// Summary is the summary of one version of the state.
 type Summary struct {
 	st    *state.State
 	index uint64
 
 	chunks  []*chunk // applications by slot
-	order   []uint32 // their slots, by sequence number: as they were submitted
-	tallies []Tally  // by queue's slot; 0: of queues that are gone
+	order   []uint32 // slots by sequence number, which is the order of submission
+	tallies []Tally  // by the queue's slot; 0 is for queues that are gone
 	all     Tally
 	places  *places
 }
 
-// nothing is the summary before the first one.
+// nothing is the summary of an empty state, from which the first one is made.
 var nothing = &Summary{st: state.New(), places: &places{}}
 
-// App is an application by slot; it must hold one.
+// App returns the application in a slot, which must have one.
 func (c *Summary) App(slot uint32) *App { return &c.chunks[slot/chunkSize][slot%chunkSize] }
 
-// Index is that of the version of the state.
+// Index returns the index of the version of the state.
 func (c *Summary) Index() uint64 { return c.index }
 
-// Len is the number of applications.
+// Len returns the number of applications.
 func (c *Summary) Len() int { return len(c.order) }
 
-// All counts all applications.
+// All returns the tally of all applications.
 func (c *Summary) All() *Tally { return &c.all }
 
-// Queue counts the applications of one leaf.
+// Queue returns the tally of one leaf queue.
 func (c *Summary) Queue(slot uint32) Tally {
 	if int(slot) < len(c.tallies) {
 		return c.tallies[slot]
@@ -48,8 +47,7 @@ func (c *Summary) Queue(slot uint32) Tally {
 	return Tally{}
 }
 
-// Tree counts the applications of every queue with those of all queues below it,
-// by slot.
+// Tree returns the tallies of all queues by slot, each including the queues below it.
 func (c *Summary) Tree() []Tally {
 	out := make([]Tally, c.st.Queues.Cap())
 	var walk func(slot uint32)
@@ -66,8 +64,8 @@ func (c *Summary) Tree() []Tally {
 	return out
 }
 
-// Each calls f for every application in the order of submission, or the other way
-// round, until it returns false.
+// Each calls f for every application in the order of submission, or in reverse, until f returns
+// false.
 func (c *Summary) Each(newest bool, f func(a *App) bool) {
 	n := len(c.order)
 	for i := range n {
@@ -80,7 +78,7 @@ func (c *Summary) Each(newest bool, f func(a *App) bool) {
 	}
 }
 
-// From is Each from behind a sequence number on; 0 is all.
+// From is like Each, but begins after a sequence number. 0 means all.
 func (c *Summary) From(after uint32, newest bool, f func(a *App) bool) {
 	i, found := slices.BinarySearchFunc(c.order, after, func(slot, seq uint32) int { return cmp.Compare(c.App(slot).Seq, seq) })
 	switch {
@@ -98,7 +96,7 @@ func (c *Summary) From(after uint32, newest bool, f func(a *App) bool) {
 	}
 }
 
-// step makes the summary of another version of the state.
+// step returns the summary of another version of the state.
 func (c *Summary) step(st *state.State, index uint64) *Summary {
 	n := &Summary{st: st, index: index, all: c.all}
 	n.tallies = make([]Tally, max(st.Queues.Cap(), 1, uint32(len(c.tallies))))
@@ -120,9 +118,8 @@ func (c *Summary) step(st *state.State, index uint64) *Summary {
 	return n
 }
 
-// sameRecords says whether the records of a chunk of slots are the same ones in
-// both versions of a table: it is so when they lie at the same place in memory,
-// for what two versions share neither of them writes to.
+// sameRecords reports whether two versions of a table have the same records in a chunk of slots. It
+// compares their addresses: neither version writes to records that both share.
 func sameRecords[T any](a, b *state.Table[T], from uint32) bool {
 	if a.Cap() < from+chunkSize || b.Cap() < from+chunkSize {
 		return false
@@ -135,14 +132,14 @@ func sameRecords[T any](a, b *state.Table[T], from uint32) bool {
 	return true
 }
 
-// move is the way from one summary to another.
+// move is the change from one summary to another.
 type move struct {
 	from, to *Summary
-	fresh    []uint32 // slots of applications that the old one has not
-	gone     bool     // the old one has applications that the new one has not
+	fresh    []uint32 // slots of applications that only the new summary has
+	gone     bool     // the old summary has applications that the new one does not have
 }
 
-// chunk counts a chunk of slots again.
+// chunk makes a chunk of the new summary.
 func (m *move) chunk(i uint32) *chunk {
 	var old chunk
 	if int(i) < len(m.from.chunks) {
@@ -161,7 +158,7 @@ func (m *move) chunk(i uint32) *chunk {
 	return out
 }
 
-// change moves the counts from what an application was to what it is.
+// change replaces an application in the counts.
 func (m *move) change(was, is *App) {
 	if was.Seq != 0 {
 		m.count(was, -1)
@@ -182,7 +179,7 @@ func (m *move) count(a *App, sign int32) {
 	m.to.tallies[a.Queue].count(a, sign)
 }
 
-// drop takes away a chunk that the new version has no slots for.
+// drop subtracts a chunk for which the new version has no slots.
 func (m *move) drop(old *chunk) {
 	for k := range old {
 		if old[k].Seq != 0 {
@@ -191,7 +188,7 @@ func (m *move) drop(old *chunk) {
 	}
 }
 
-// order is the new order of submission.
+// order returns the new order of submission.
 func (m *move) order() []uint32 {
 	old, to := m.from.order, m.to
 	if !m.gone && len(m.fresh) == 0 {

@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// story is a cluster in which things happen at random.
+// story is a cluster to which random things happen.
 type story struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -53,7 +53,7 @@ func (s *story) addNode() {
 	s.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("H%03d", s.r.IntN(1000)), Port: 1}, Rack: fmt.Sprint("/r", s.r.IntN(3)), Total: yarn.NewResource(16384, 16)})
 }
 
-// step does one thing.
+// step makes a random change.
 func (s *story) step() {
 	pick := func() (yarn.AttemptID, bool) {
 		if len(s.apps) == 0 {
@@ -86,7 +86,7 @@ func (s *story) step() {
 	}
 }
 
-// agree holds a summary against its state.
+// agree compares a summary with its state.
 func agree(t *testing.T, c *Summary, st *state.State) {
 	t.Helper()
 	var all Tally
@@ -153,8 +153,8 @@ func agreePlaces(t *testing.T, c *Summary, st *state.State) {
 	}
 }
 
-// A summary that is made from another one is as right as one that is counted from
-// nothing, whichever of the two states is the older one.
+// TestSummaryFollowsTheState checks that a summary that is made from another one equals one that is
+// counted from nothing. Either of the two states may be the older one.
 func TestSummaryFollowsTheState(t *testing.T) {
 	for seed := range uint64(8) {
 		s := newStory(t, seed)
@@ -178,7 +178,8 @@ func TestSummaryFollowsTheState(t *testing.T) {
 	}
 }
 
-// A queue that goes leaves its ended applications without one.
+// TestSummaryOfQueuesThatGo checks that the ended applications of a removed queue count under slot
+// 0.
 func TestSummaryOfQueuesThatGo(t *testing.T) {
 	s := newStory(t, 1)
 	r := s.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply)
@@ -200,10 +201,10 @@ func TestSummaryOfQueuesThatGo(t *testing.T) {
 	if gone := k.At(st, 2).Queue(0); gone.Apps() != 1 {
 		t.Errorf("%+v", gone)
 	}
-	agree(t, k.At(first, 1), first) // an older version is asked about later
+	agree(t, k.At(first, 1), first) // a later request for an older version
 }
 
-// What nobody asks for is let go, and made again.
+// TestKeeperLetsGo checks that a keeper drops an unused summary and makes it again.
 func TestKeeperLetsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t, 2)
