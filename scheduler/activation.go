@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// Activate looks at a leaf's waiting applications in order and activates those that the AM limits
-// of queue and user allow. It continues after an application that it cannot activate. If no AM
-// runs, one may always start.
+// Activate activates a leaf's waiting applications, in order, as far as the AM limits of the queue
+// and its users allow. It continues after an application that it cannot activate. If no AM runs in
+// the leaf, the limits allow one in any case.
 func (s *Scheduler) Activate(i int32) {
 	v := &s.queues[i]
 	if len(v.pending) == 0 {
@@ -47,22 +47,22 @@ func (s *Scheduler) Activate(i int32) {
 	}
 }
 
-// amShareSpent says whether a leaf has no room for even the smallest AM. It saves time if thousands
-// of applications wait.
+// amShareSpent reports whether even the smallest AM exceeds the AM limit of a leaf. It saves time
+// when thousands of applications wait.
 func (s *Scheduler) amShareSpent(i int32) bool {
 	q, calc := s.Queue(i), s.cfg.Calculator
 	return len(s.partitions) == 1 && q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.queues[i].unmanaged == 0 &&
 		!calc.FitsIn(q.AMUsed.Add(s.cfg.MinAlloc), s.AMLimit(i))
 }
 
-// usersOf is the number of users that share the AM limit of a leaf.
+// usersOf returns the number of users among whom the AM limit of a leaf is divided.
 func (s *Scheduler) usersOf(i int32) int64 {
 	leaf := s.Queue(i)
 	return int64(leaf.ActiveUsers + leaf.WaitingUsers)
 }
 
-// mayActivate says what prevents the activation of an application if this many users share the
-// leaf; NoReason if nothing does.
+// mayActivate returns the limit that prevents the activation of an application, or NoReason. users
+// is the number of users that share the leaf.
 func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
 	at := s.at
 	s.at = s.partitions[a.AMLabel]
@@ -89,14 +89,14 @@ func (s *Scheduler) mayActivateHere(i int32, a *state.App, users int64) Reason {
 	return NoReason
 }
 
-// WhyNotActivated says what prevents the activation of an application now; NoReason if nothing
-// does.
+// WhyNotActivated returns the limit that prevents the activation of an application now, or
+// NoReason.
 func (s *Scheduler) WhyNotActivated(a *state.App) Reason {
 	i := s.LeafOf(a)
 	return s.mayActivate(i, a, s.usersOf(i))
 }
 
-// AMLimit is the most that the AMs of a leaf may use now.
+// AMLimit returns how much the AMs of a leaf may use now.
 func (s *Scheduler) AMLimit(i int32) yarn.Resource {
 	usable := s.at.tree.Capacities[i].EffMin
 	if s.at.label == 0 { // for a label, YARN uses only the guarantee
@@ -105,7 +105,7 @@ func (s *Scheduler) AMLimit(i int32) yarn.Resource {
 	return capacity.AMLimit(s.cfg.Calculator, usable, s.at.cfg.Queues[i].MaxAMPercent, s.cfg.MinAlloc)
 }
 
-// UserAMLimit is the most that the AMs of one user of a leaf may use now.
+// UserAMLimit returns how much the AMs of one user of a leaf may use now.
 func (s *Scheduler) UserAMLimit(i int32, user uint32) yarn.Resource {
 	return s.userAMLimit(i, user, s.AMLimit(i), s.usersOf(i))
 }
@@ -120,9 +120,9 @@ func (s *Scheduler) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, 
 	})
 }
 
-// StartAttempt starts an application's next attempt. It is non-runnable if a limit on parallel
-// applications is reached; otherwise it waits for activation, and its AM is asked for at once so
-// that it counts as pending.
+// StartAttempt starts an application's next attempt. If a limit on parallel applications is
+// reached, the attempt is non-runnable. Otherwise it waits for activation, and StartAttempt emits
+// the ask for its AM at once, so that the AM counts as pending.
 func (s *Scheduler) StartAttempt(app uint32) {
 	a := s.st.Apps.Get(app)
 	nonRunnable := !s.mayRun(a)
@@ -139,7 +139,7 @@ func (s *Scheduler) askForAM(app uint32) {
 	s.ActivateArrival(s.LeafOf(s.st.Apps.Get(app)))
 	a := s.st.Apps.Get(app)
 	if a.Unmanaged {
-		if !a.Activated() { // without a node; an AM that needs no container may register all the same
+		if !a.Activated() { // there are no nodes yet; an AM that needs no container may register nevertheless
 			s.Emit(&event.AttemptActivated{App: a.ID.Seq})
 			s.AsksMore(app)
 		}
@@ -157,8 +157,8 @@ func (s *Scheduler) askForAM(app uint32) {
 	}
 }
 
-// ActivateArrival is Activate for a leaf with a new application. Without a node the application
-// waits for the first one, as in YARN.
+// ActivateArrival calls Activate for a leaf with a new application, if the cluster has nodes.
+// Without nodes the application waits for the first one, as in YARN.
 func (s *Scheduler) ActivateArrival(leaf int32) {
 	if s.cfg.Calculator.AnyAboveZero(s.st.Meta.Cluster) {
 		s.Activate(leaf)
@@ -171,9 +171,9 @@ func (s *Scheduler) mayRun(a *state.App) bool {
 	return !reached
 }
 
-// ParallelLimit is a limit on parallel applications: of a user, or of a queue.
+// ParallelLimit is a limit on parallel applications, of a user or of a queue, that is reached.
 type ParallelLimit struct {
-	User, Queue   string // one of them is empty
+	User, Queue   string // one of them is set
 	Running, Most int64
 }
 

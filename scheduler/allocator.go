@@ -18,8 +18,8 @@ const (
 	stateReserved
 )
 
-// decision is a proposal: at most one allocation or reservation, and the reservation that is given
-// up for it. why says why there is none.
+// decision is a proposal: one allocation or reservation at most, and the reservation that is given
+// up for it. If there is neither, why is the reason.
 type decision struct {
 	state    allocationState
 	app      uint32
@@ -28,11 +28,11 @@ type decision struct {
 	node     uint32
 	size     yarn.Resource
 	locality yarn.Locality
-	// exchanged is the reservation that is given up, reservation its number.
+	// exchanged is the slot of the reservation that is given up, reservation its number.
 	exchanged   uint32
 	reservation uint64
-	increaseOf  uint32        // the container that it enlarges; 0: a new container
-	delayed     bool          // another visit of this rack may be served
+	increaseOf  uint32        // container to increase; 0: a new container
+	delayed     bool          // the ask waits for its rack
 	gang        []gangMembers // the placement of a gang's members; nil: no gang
 	expected    int64         // when a gang with these reservations is expected to start
 	why         Reason
@@ -52,10 +52,10 @@ func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 	return decision{state: stateAppSkipped, app: app, why: why}
 }
 
-// offerKey offers a node to one key: pre-checks, the localities, then the count of missed offers.
-// If an ask ends with statePrioritySkipped, the visit does not count as a missed opportunity,
-// except for a strict ask that waits for this rack. In YARN its count never grows, so it is never
-// served. An allocation updates the count in its commit.
+// offerKey offers a node to the ask under one key. If the result is statePrioritySkipped, the offer
+// does not count as a missed opportunity, except for a strict ask that waits for this rack. In YARN
+// the count of such an ask never grows, so it is never served. The commit of an allocation updates
+// the count.
 func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	a, k, n := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node)
 	refuse := func(state allocationState, why Reason) decision {
@@ -71,7 +71,8 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	case s.lending && !s.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
-		// In YARN it would block its leaf on every node if the queue has too little room for it.
+		// YARN would block the leaf on every node if the queue has too little room for the
+		// increase.
 		return refuse(statePrioritySkipped, LocalityDelay)
 	case !s.cfg.ContinueLooking && !s.needsMore(a, k):
 		return refuse(statePrioritySkipped, NodeReservedByOther)
@@ -96,7 +97,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 	return d
 }
 
-// assignAt decides at one locality: allocate, reserve, or skip it.
+// assignAt decides whether to allocate, to reserve, or to skip one locality.
 func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits, fulfillment bool) decision {
 	a, k, n, calc := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
 	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
@@ -139,7 +140,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved
-	if s.backfills && !fulfillment && !s.withinLimits(&d, yarn.Resource{}) { // usedNow leaves out reservations; this check counts them
+	if s.backfills && !fulfillment && !s.withinLimits(&d, yarn.Resource{}) { // usedNow omits reservations; this check counts them
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
@@ -149,8 +150,8 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 	return d
 }
 
-// WhyNotPlaced says why a pass would allocate nothing for an ask on a node, as far as room, limits
-// and locality are concerned; NoReason if it would.
+// WhyNotPlaced returns why a pass would not allocate a container for an ask on a node: room, limits
+// or locality. It returns NoReason if the pass would.
 func (s *Scheduler) WhyNotPlaced(app, ask, node uint32, l *Limits) Reason {
 	if k := s.st.Asks.Get(ask); k.Label != s.st.Nodes.Get(node).Label && !s.mayBorrow(k) {
 		return OwnPartitionFirst

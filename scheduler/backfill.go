@@ -24,7 +24,7 @@ import (
 // The nodes of gangs lend nothing, and gangs borrow nothing. Borrowed room counts in all limits, as
 // any other allocation.
 
-// loan is the room that the current pass lends; the zero value lends nothing.
+// loan is the room that the current pass lends. The zero value lends nothing.
 type loan struct {
 	reservation uint64
 	size        yarn.Resource // of the reservation
@@ -32,11 +32,11 @@ type loan struct {
 	until       int64         // the earliest time at which the reservation can be fulfilled
 }
 
-// lends says whether the current pass lends room of a reserved node.
+// lends reports whether the current pass lends room of a reserved node.
 func (l loan) lends() bool { return l.reservation != 0 }
 
-// lendReserved is a pass that offers the idle room of a reserved node. It lends nothing more while
-// the reservation waits only for its own leases and for containers that are about to end.
+// lendReserved runs a pass that offers the idle room of a reserved node. It lends nothing while the
+// reservation waits only for its own leases and for containers that are about to end.
 func (s *Scheduler) lendReserved(node uint32) outcome {
 	n := s.st.Nodes.Get(node)
 	if !s.backfills || n.Reservation == 0 || s.st.Meta.Level < event.LevelLeases || !s.hasRoom(n) {
@@ -54,9 +54,9 @@ func (s *Scheduler) lendReserved(node uint32) outcome {
 	return a
 }
 
-// earliest is the earliest time at which a reservation can be fulfilled if its node now has this
-// much room. A container without a declared lifetime may end at any moment. So may a container that
-// is older than it has declared, or that is asked to end.
+// earliest returns the earliest time at which a reservation can be fulfilled if its node now has
+// this much room. A container may end at any moment if it has no declared lifetime, is older than
+// declared, or is warned.
 func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 	return s.enoughAt(r, room, func(slot uint32, c *state.Container) int64 {
 		if s.st.Preemptions.Has(slot) {
@@ -66,9 +66,9 @@ func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 	})
 }
 
-// enoughAt is the time at which the node of a reservation has room for it, if each container
+// enoughAt returns the time at which the node of a reservation has room for it, if each container
 // without a lease ends at the time that endOf returns. A container that the reservation will
-// enlarge does not end.
+// increase does not end.
 func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf func(slot uint32, c *state.Container) int64) int64 {
 	ends := s.ends[:0]
 	for slot, c := range s.st.ContainersOn(s.st.Nodes.Get(r.Node)) {
@@ -80,8 +80,8 @@ func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf fun
 	return s.enough(r.Size, room, ends)
 }
 
-// enough is the time at which a size fits into the free room and the room of the containers that
-// have ended.
+// enough returns the time at which size fits into the free room and the room of the containers that
+// have ended, or never.
 func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 {
 	slices.SortFunc(ends, func(a, b containerEnd) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range ends {
@@ -92,8 +92,8 @@ func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 
 	return never
 }
 
-// lease is the deadline of the lease that an ask would get in the current pass; ok says whether it
-// gets one. AMs never borrow, because the recall of an AM would end its application.
+// lease returns the deadline of the lease that an ask would get in the current pass. ok is false if
+// it gets none. AMs get no lease, because the recall of an AM would end its application.
 func (s *Scheduler) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
 	policy := s.cfg.Queues[s.LeafOf(a)].Backfill
 	switch {
@@ -111,17 +111,17 @@ func (s *Scheduler) lease(a *state.App, k *state.Ask, n *state.Node) (deadline i
 	return 0, policy == capacity.BackfillPreemptable && !s.tooLong(end)
 }
 
-// tooLong says whether the reservation would end a container before the end that the container
-// declares, if all containers end as declared. Such a container would only lose its work. If the
-// reservation may be fulfilled at any moment, no container is too long, because nothing is known
-// about the containers for which it waits.
+// tooLong reports whether a container would outlast the time at which the reservation can be
+// fulfilled, according to the declared lifetimes. The recall of such a container would only lose
+// its work. If the reservation may be fulfilled at any moment, no container is too long, because
+// nothing is known about the containers for which it waits.
 func (s *Scheduler) tooLong(end int64) bool {
 	return end > s.loan.until && s.loan.until > s.now
 }
 
-// fitsBeside says whether a container takes nothing for which the reservation waits: of every
-// resource that the container uses, the node then still has what the reservation needs. Such a
-// container may stay forever.
+// fitsBeside reports whether a container takes nothing for which the reservation waits: of every
+// resource that the container uses, the node then still has as much as the reservation needs. Such
+// a container may run forever.
 func (s *Scheduler) fitsBeside(size yarn.Resource, n *state.Node) bool {
 	left := n.Unallocated().Sub(size)
 	for i := range s.kindsThatCount() {
@@ -178,8 +178,8 @@ func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []uint32 {
 	})
 }
 
-// recallLease warns the container of a lease that it ends, at the given time or at its own deadline
-// if that is earlier.
+// recallLease warns the container of a lease that it will end at the given time, or at its own
+// deadline if that is earlier.
 func (s *Scheduler) recallLease(slot uint32, queue string, at int64) {
 	l := *s.st.Leases.Get(slot)
 	if l.DeadlineMillis == 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // accept checks a decision against the current state, as YARN's committer checks a proposal that
-// may be outdated. A refused decision changes nothing.
+// may be outdated. It reports whether the decision may be committed.
 func (s *Scheduler) accept(d *decision) bool {
 	if !s.st.Apps.Has(d.app) || !s.st.Apps.Get(d.app).Activated() || !s.st.Nodes.Has(d.node) {
 		return false
@@ -73,8 +73,8 @@ func (s *Scheduler) allocate(d *decision, am bool) {
 	s.Emit(&event.ContainerLent{ContainerAllocated: e, Reservation: s.loan.reservation, DeadlineMillis: deadline})
 }
 
-// counted updates the count of missed offers after a grant: a grant that is near enough resets it,
-// any other grant increases it.
+// counted updates the count of missed opportunities after an allocation or reservation. A locality
+// that is near enough resets the count; any other increases it.
 func (s *Scheduler) counted(d *decision, before uint32, counts bool) {
 	after := uint32(0)
 	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !s.cfg.RackLocalityFullReset) {
@@ -88,8 +88,8 @@ func (s *Scheduler) counted(d *decision, before uint32, counts bool) {
 	}
 }
 
-// UpdateCounts sets the counts of a key that is still asked for. A key without places has no count
-// of visits, because it does not wait.
+// UpdateCounts sets the counts of a key that still has an ask. A key without hosts and racks has no
+// missed opportunities, because it does not wait for a locality.
 func (s *Scheduler) UpdateCounts(app uint32, key yarn.SchedulerKey, opportunities, reReservations uint32) {
 	a := s.st.Apps.Get(app)
 	ask := s.st.Ask(a, key)

@@ -8,18 +8,18 @@ import (
 
 // Bounds on the additional passes that one input may cause. The rest waits for heartbeats.
 const (
-	eagerGrants = 128 // nodes served with a grant
-	eagerMisses = 8   // nodes served without one
+	eagerGrants = 128 // passes with an allocation or reservation
+	eagerMisses = 8   // passes without one
 )
 
-// AsksMore records that an application has a new ask.
+// AsksMore records that an application has a new ask, for RunEagerPasses.
 func (s *Scheduler) AsksMore(slot uint32) {
 	if s.eager && !slices.Contains(s.asking, slot) {
 		s.asking = append(s.asking, slot)
 	}
 }
 
-// NodeFreed records that room was freed on a node.
+// NodeFreed records that a node has more room, for RunEagerPasses.
 func (s *Scheduler) NodeFreed(node uint32) { s.freed = append(s.freed, node) }
 
 // RunEagerPasses runs the passes that an input has made useful: on the nodes with freed room, and
@@ -50,7 +50,7 @@ type eagerBudget struct{ grants, misses int }
 
 func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
 
-// eagerPass serves a node as its heartbeat would, but counts no missed offers.
+// eagerPass runs EagerPass within the budget.
 func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
 	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).Serving() {
 		return false
@@ -64,7 +64,8 @@ func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
 	return granted
 }
 
-// EagerPass serves a node without counting missed offers, and says whether anything was granted.
+// EagerPass runs passes on a node without counting missed opportunities. It reports whether a pass
+// allocated or reserved something.
 func (s *Scheduler) EagerPass(node uint32) bool {
 	if !s.st.Nodes.Get(node).Serving() {
 		return false
@@ -73,16 +74,16 @@ func (s *Scheduler) EagerPass(node uint32) bool {
 	return s.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
 }
 
-// servePending serves nodes with room for an application's asks, the emptiest of each partition
-// first, until it has everything or the bounds are reached.
+// servePending runs passes on nodes with room for an application's asks, the emptiest nodes of each
+// partition first, until the application has everything or the budget is spent.
 func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
 	for _, p := range s.partitions {
 		s.servePendingOn(p, app, b)
 	}
 }
 
-// servePendingOn serves nodes of a partition: first those without a reservation, then those that
-// lend.
+// servePendingOn runs passes on nodes of a partition: first those without a reservation, then those
+// that lend.
 func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) {
 	s.servePendingIn(&p.nodes, p, app, b)
 	if s.backfills {
@@ -100,7 +101,7 @@ func (s *Scheduler) servePendingIn(nodes *nodeIndex, p *partition, app uint32, b
 		for bucket, node := nodes.next(0, 0, size); node != 0 && !b.spent(); bucket, node = nodes.next(bucket, node, size) {
 			if s.eagerPass(node, b) {
 				granted = true
-				break // the index has changed: begin again with the emptiest node
+				break // the index has changed: start again with the emptiest node
 			}
 		}
 		if !granted {
@@ -109,8 +110,8 @@ func (s *Scheduler) servePendingIn(nodes *nodeIndex, p *partition, app uint32, b
 	}
 }
 
-// smallestAsk is the least memory of the asks of an application that the nodes of a partition may
-// serve or lend to.
+// smallestAsk returns the least memory among the asks of an application that nodes of the partition
+// may serve. ok is false if there are none.
 func (s *Scheduler) smallestAsk(app uint32, p *partition) (int64, bool) {
 	if !s.st.Apps.Has(app) || !s.st.Apps.Get(app).Activated() {
 		return 0, false

@@ -11,9 +11,9 @@ import (
 // reservableNodes bounds the nodes that are compared for one reservation.
 const reservableNodes = 256
 
-// earliestNode is the node that an ask should reserve instead of the given node. Among the nodes
-// that it may use at this locality and that are not reserved, it is the node that has room first.
-// Among equals, the given node comes first, then the nodes after it.
+// earliestNode returns the node that an ask should reserve instead of the given node: the node,
+// among those that the ask may use at this locality and reserve, that is expected to have room
+// first. Among equals, the given node comes first, then the nodes after it.
 func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
 	best, first := node, s.expectedRoom(s.st.Asks.Get(ask), node)
 	cells := s.st.Nodes.Cap()
@@ -30,8 +30,8 @@ func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Localit
 	return best
 }
 
-// mayReserveAt says whether an ask may reserve a node of the current partition, and would be served
-// there at this locality or a better one.
+// mayReserveAt reports whether an ask may reserve a node of the current partition, and would be
+// served there at this locality or a better one.
 func (s *Scheduler) mayReserveAt(a *state.App, ask, node uint32, at yarn.Locality) bool {
 	if !s.st.Nodes.Has(node) {
 		return false
@@ -45,7 +45,7 @@ func (s *Scheduler) mayReserveAt(a *state.App, ask, node uint32, at yarn.Localit
 	return r.host || at >= yarn.RackLocal && r.rack || at == yarn.OffSwitch && r.any
 }
 
-// expectedRoom is the time at which a node is expected to have room for an ask.
+// expectedRoom returns the time at which a node is expected to have room for an ask.
 func (s *Scheduler) expectedRoom(k *state.Ask, node uint32) int64 {
 	guesses := lengthGuesses{s: s}
 	n := s.st.Nodes.Get(node)

@@ -22,19 +22,19 @@ import (
 //
 // gang_room.go finds where members fit. gang_hold.go finds which nodes to hold, and when.
 
-// Searches for a gang take time, and most find nothing. So an input begins no search after its
-// searches have compared gangComparisons nodes and containers. In large clusters only some passes
-// search, so that about as many passes a second search as the constants say if each node sends a
-// heartbeat once a second. The node and the time determine which passes these are, so a new leader
-// makes the same decisions.
+// Searches for a gang take time, and most find nothing. So an input begins no further search after
+// its searches have compared gangComparisons nodes and containers. In large clusters only some
+// passes search: if each node sends a heartbeat once a second, about as many passes per second as
+// the constants say. Which passes these are depends on the node and the time, so a new leader makes
+// the same decisions.
 const (
 	gangComparisons = 8192
-	gangFitPasses   = 100 // that search for room for all members
-	gangHoldPasses  = 4   // that search for nodes to hold
+	gangFitPasses   = 100 // passes per second that search for room for all members
+	gangHoldPasses  = 4   // passes per second that search for nodes to hold
 )
 
-// mayCompareGangs says whether a pass on a node may search for a gang now. It allows about the
-// given number of passes a second.
+// mayCompareGangs reports whether a pass on a node may search for a gang now. It allows about the
+// given number of passes per second.
 func (s *Scheduler) mayCompareGangs(node uint32, passes int) bool {
 	every := int64(s.st.Nodes.Len() / passes)
 	return s.gangsCompared < gangComparisons && (every <= 1 || (int64(node)+s.now/1000)%every == 0)
@@ -55,7 +55,7 @@ func (s *Scheduler) offerGang(app, ask, node uint32, l *Limits) decision {
 	d := s.demandOf(app, ask)
 	switch why := s.gangLimit(&d); {
 	case why == QueueMaxCapacity && s.now-g.SinceMillis >= s.usualLength() && s.gangFitsQueue(&d):
-		return skip(stateQueueSkipped, why) // as for any ask: what the queue gets back goes to this application
+		return skip(stateQueueSkipped, why) // as for any ask, room that the queue gets back goes to this application
 	case why != NoReason:
 		return skip(statePrioritySkipped, why)
 	}
@@ -81,7 +81,7 @@ func (s *Scheduler) startGang(d *gangDemand, ask uint32, l *Limits) (decision, b
 	return decision{state: stateAllocated, app: d.app, ask: ask, key: s.st.Gangs.Get(d.app).Key, gang: members}, members != nil
 }
 
-// holdGang looks for nodes to hold for such a gang, if it has none and it is time.
+// holdGang looks for nodes to hold for such a gang, if it holds none and has waited long enough.
 func (s *Scheduler) holdGang(d *gangDemand, ask uint32) (decision, bool) {
 	if members, _ := s.st.GangReserved(d.app); members > 0 || !s.gangMayReserve(d) {
 		return decision{}, false
@@ -137,8 +137,8 @@ func (s *Scheduler) demandOf(app, ask uint32) gangDemand {
 	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.st.Gangs.Get(app).Spec.Count)}
 }
 
-// gangLimit is the limit of the user or of a queue that prevents all members of a gang from
-// starting together, whatever the nodes have free; NoReason if none does.
+// gangLimit returns which limit, of the user or of a queue, prevents all members of a gang from
+// starting together, regardless of the free room on nodes. It returns NoReason if none does.
 func (s *Scheduler) gangLimit(d *gangDemand) Reason {
 	if !s.gangFitsUser(d) {
 		return UserLimit
@@ -151,8 +151,8 @@ func (s *Scheduler) gangLimit(d *gangDemand) Reason {
 	return NoReason
 }
 
-// gangFitsUser says whether the last member is within the limit of its user. The limit grows with
-// what the members before it use.
+// gangFitsUser reports whether the last member is within the limit of its user. The limit grows
+// with the use of the members before it.
 func (s *Scheduler) gangFitsUser(d *gangDemand) bool {
 	calc, before, used := s.cfg.Calculator, d.size.Sub(d.member), *s.userUsed(d.user)
 	in := s.userLimitInput(d.leaf)
@@ -161,18 +161,20 @@ func (s *Scheduler) gangFitsUser(d *gangDemand) bool {
 	return calc.Compare(s.st.Meta.Cluster, used.Add(before), s.weighted(capacity.UserLimit(in), d.user)) <= 0
 }
 
-// mayHaveAll says whether a queue may use all nodes of the partition, as root may. Then only the
+// mayHaveAll reports whether a queue may use all nodes of the partition, as root may. Then only the
 // room on the nodes limits it.
 func (s *Scheduler) mayHaveAll(queue int32) bool {
 	return s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[queue].EffMax)
 }
 
-// gangFitsIn says whether all members fit into the maximum of a queue, in addition to what it uses.
+// gangFitsIn reports whether all members fit into the maximum of a queue, in addition to its
+// present use.
 func (s *Scheduler) gangFitsIn(queue int32, d *gangDemand) bool {
 	return s.cfg.Calculator.FitsIn(s.used(queue).Add(d.size), s.at.tree.Capacities[queue].EffMax)
 }
 
-// gangFitsQueue says whether the maxima of the queues could ever allow all members together.
+// gangFitsQueue reports whether all members together fit into the maxima of the queues if nothing
+// else runs there.
 func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
 	for i := d.leaf; i >= 0; i = s.queues[i].parent {
 		if !s.cfg.Calculator.FitsIn(d.size, s.at.tree.Capacities[i].EffMax) {
@@ -182,11 +184,11 @@ func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
 	return true
 }
 
-// gangMayReserve says whether the queues have room for a gang in addition to the gangs that hold
-// nodes, which do not count as usage before they start.
+// gangMayReserve reports whether the queues have room for a gang in addition to the gangs that hold
+// nodes. Those do not count as used before they start.
 func (s *Scheduler) gangMayReserve(d *gangDemand) bool {
 	s.gangsCompared += 1 + int64(s.st.Reservations.Len())
-	held := make([]yarn.Resource, len(s.levelLimits)) // by depth, of the queues of the gang
+	held := make([]yarn.Resource, len(s.levelLimits)) // by depth, for the queues of this gang
 	s.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		if r.Members != 0 {
 			a := s.st.Apps.Get(r.App)
@@ -211,8 +213,8 @@ func (s *Scheduler) gangMayReserve(d *gangDemand) bool {
 	return true
 }
 
-// moreReservations checks the limits on reservations for all reservations of a gang, as mayReserve
-// does for one.
+// moreReservations checks the limits on reservations for all reservations of a gang together, as
+// mayReserve does for one.
 func (s *Scheduler) moreReservations(app, ask uint32, more int) bool {
 	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
 	within := func(count, limit int64) bool { return limit < 0 || count+int64(more) <= limit }
@@ -249,7 +251,7 @@ func (s *Scheduler) startMember(app uint32, key yarn.SchedulerKey, node uint32) 
 		Locality: s.localityOn(s.st.Asks.Get(s.st.Ask(a, key)), node)})
 }
 
-// localityOn is the locality at which an ask could next use a node.
+// localityOn returns the locality at which an ask would next use a node.
 func (s *Scheduler) localityOn(k *state.Ask, node uint32) yarn.Locality {
 	switch at := s.reachOf(k, node); {
 	case at.host:
@@ -260,8 +262,8 @@ func (s *Scheduler) localityOn(k *state.Ask, node uint32) yarn.Locality {
 	return yarn.OffSwitch
 }
 
-// fulfillGang is the pass on a node that a gang has reserved. When all its nodes have the room, all
-// members start.
+// fulfillGang runs the pass on a node that a gang has reserved. It starts all members when all
+// nodes of the gang have the room.
 func (s *Scheduler) fulfillGang(r *state.Reservation) {
 	app := r.App
 	ask := s.st.Ask(s.st.Apps.Get(app), r.Key)
@@ -271,7 +273,7 @@ func (s *Scheduler) fulfillGang(r *state.Reservation) {
 	}
 	g, d := s.st.Gangs.Get(app), s.demandOf(app, ask)
 	switch made := r.MadeMillis; {
-	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has returned in another rack
+	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has registered again in another rack
 		s.cancelGang(app, yarn.CancelGangBroken)
 	case s.heldMembers(app, ask) == g.Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d):
 		s.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: s.heldRoom(app)})
@@ -280,11 +282,11 @@ func (s *Scheduler) fulfillGang(r *state.Reservation) {
 	}
 }
 
-// gangPatienceMillis is the least delay after which a gang looks for other nodes to hold. If its
-// nodes were expected to be free after a longer time, it waits for as long again.
+// gangPatienceMillis is the shortest delay after which a gang gives up its nodes. If the nodes were
+// expected to have room only after a longer time, the gang waits as long again.
 const gangPatienceMillis = 10_000
 
-// heldRacks counts the racks of the nodes that a gang holds.
+// heldRacks returns the number of racks of the nodes that a gang holds.
 func (s *Scheduler) heldRacks(app uint32) int {
 	var racks []state.NameID
 	for _, r := range s.st.GangReservations(app) {
@@ -294,8 +296,8 @@ func (s *Scheduler) heldRacks(app uint32) int {
 	return len(slices.Compact(racks))
 }
 
-// heldMembers counts the members for which the held nodes have room, as far as the ask allows them
-// there now.
+// heldMembers returns the number of members for which the held nodes have room, and which the ask
+// allows there now.
 func (s *Scheduler) heldMembers(app, ask uint32) (n int64) {
 	r := s.roomsFor(app, ask)
 	for _, res := range s.st.GangReservations(app) {
@@ -311,7 +313,7 @@ func (s *Scheduler) heldMembers(app, ask uint32) (n int64) {
 	return n
 }
 
-// heldRoom is the placement of the members on the held nodes.
+// heldRoom returns the placement of the members on the held nodes.
 func (s *Scheduler) heldRoom(app uint32) (members []gangMembers) {
 	for _, r := range s.st.GangReservations(app) {
 		members = append(members, gangMembers{node: r.Node, count: int64(r.Members)})
@@ -324,7 +326,7 @@ func (s *Scheduler) cancelGang(app uint32, cause yarn.CancelCause) {
 	s.cancelWhere(app, cause, func(r *state.Reservation) bool { return r.Members != 0 })
 }
 
-// breakGang cancels the other reservations of a gang that has lost one.
+// breakGang cancels the other reservations of a gang that has lost one for the given cause.
 func (s *Scheduler) breakGang(app uint32, cause yarn.CancelCause) {
 	if cause != yarn.CancelGangStarted && cause != yarn.CancelGangBroken && cause != yarn.CancelGangLate {
 		s.cancelGang(app, yarn.CancelGangBroken)
@@ -345,15 +347,15 @@ func (s *Scheduler) DeclareGang(app uint32, g yarn.Gang) {
 	s.AsksMore(app)
 }
 
-// gangComplete says whether an ask may be served: it belongs to no waiting gang, or it asks for all
-// members of its gang.
+// gangComplete reports whether an ask does not belong to a gang that lacks asks for some of its
+// members.
 func (s *Scheduler) gangComplete(k *state.Ask) bool {
 	g := s.st.GangOf(k)
 	return g == nil || g.State != state.GangAsking
 }
 
-// GangMayFit says whether a queue could ever run this many of the smallest containers together on
-// the nodes of the cluster. It is true while the cluster has no nodes.
+// GangMayFit reports whether a queue could ever run this many of the smallest containers together
+// on the nodes of the cluster. It returns true while the cluster has no nodes.
 func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
 	s.refreshCapacities()
 	size, nodes := s.cfg.MinAlloc.Times(count), false
@@ -369,7 +371,7 @@ func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
 	return !nodes
 }
 
-// sizeFor is the size of one container of a reservation.
+// sizeFor returns the size of one container of a reservation.
 func (s *Scheduler) sizeFor(r *state.Reservation) yarn.Resource {
 	if r.Members == 0 {
 		return r.Size

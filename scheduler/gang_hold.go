@@ -9,30 +9,30 @@ import (
 	"rmd/yarn"
 )
 
-// gangSet is the nodes that a gang could hold.
+// gangSet is a set of nodes that a gang could hold.
 type gangSet struct {
 	members []gangMembers // nil: there will never be enough room
 	at      int64         // when they are expected to have room for all members
 }
 
-// due says whether a gang that has waited since a time should hold its nodes now. Nobody uses the
-// room of held nodes. So the remaining time must be short, compared with how long a container
-// usually runs, or with how long the gang has waited.
+// due reports whether a gang that has waited since the given time should hold its nodes now. Nobody
+// uses the room of held nodes. So the gang holds them only if the remaining time is short compared
+// with how long a container usually runs, or with how long the gang has waited.
 func (h gangSet) due(now, since, usual int64) bool {
 	return h.members != nil && gangHoldPart*(h.at-now) <= max(usual, now-since)
 }
 
-// gangHoldPart limits the time for which a gang holds nodes: to this part of those times. Twice the
-// time holds about twice as much idle room, and starts gangs at most a sixth earlier
+// gangHoldPart limits how long a gang holds nodes: to this fraction of those times. Holding twice
+// as long leaves about twice as much room idle, and starts gangs at most a sixth earlier
 // (TestGangsHoldLittle).
 const gangHoldPart = 16
 
 const (
-	// gangNodes bounds the nodes whose containers are looked at for a gang. Further nodes are looked at
-	// only until those found can hold twice the members.
+	// gangNodes bounds the nodes that a search for a gang examines. Further nodes, up to
+	// gangNodesMax, are examined only while those found cannot run twice the members.
 	gangNodes    = 256
 	gangNodesMax = 4096
-	// unknownLengthMillis is how long containers run of which nothing is known.
+	// unknownLengthMillis is the assumed length of containers of which nothing is known.
 	unknownLengthMillis = 60_000
 )
 
@@ -44,7 +44,7 @@ type roomAt struct {
 	room gangMembers
 }
 
-// gangHold finds the nodes that will have room for all members of a gang first, if nothing else
+// gangHold returns the nodes that will first have room for all members of a gang, if nothing else
 // starts on them.
 func (s *Scheduler) gangHold(app, ask uint32) gangSet {
 	r := s.roomsFor(app, ask)
@@ -64,7 +64,7 @@ func (s *Scheduler) gangHold(app, ask uint32) gangSet {
 	return firstSet(&r.g, rooms, r.limits)
 }
 
-// mayHoldNode says whether the state of a node allows a gang to hold it.
+// mayHoldNode reports whether a gang may hold a node in its present state.
 func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 	if !s.st.Nodes.Has(node) {
 		return false
@@ -73,8 +73,8 @@ func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 	return n.Serving() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBanned(n, app, k.Key)
 }
 
-// firstSet is the set of nodes that has room for all members first. limits are the most members in
-// some racks.
+// firstSet returns the set of nodes that first has room for all members. limits has the largest
+// number of members in some racks.
 func firstSet(g *yarn.Gang, rooms []roomAt, limits []rackCounts) gangSet {
 	slices.SortStableFunc(rooms, func(x, y roomAt) int { return cmp.Compare(x.at, y.at) })
 	var racks []rackCounts // the room found
@@ -104,7 +104,7 @@ func firstSet(g *yarn.Gang, rooms []roomAt, limits []rackCounts) gangSet {
 	return gangSet{}
 }
 
-// until sums the room by node for the nodes of a rack; rack 0 stands for all racks.
+// until sums the room by node, for the nodes of one rack or, if rack is 0, of all.
 func until(rooms []roomAt, rack state.NameID) (sum []gangMembers) {
 	at := map[uint32]int{} // looked up by node only
 	for _, r := range rooms {
@@ -122,7 +122,7 @@ func until(rooms []roomAt, rack state.NameID) (sum []gangMembers) {
 	return sum
 }
 
-// lengthGuesses estimates when containers end. It remembers the estimates for an application.
+// lengthGuesses estimates when containers end. It caches the history for the last application.
 type lengthGuesses struct {
 	s        *Scheduler
 	compared int64 // containers
@@ -136,8 +136,8 @@ type containerEnd struct {
 	size yarn.Resource
 }
 
-// roomsOn appends the times from which a node has room for how many members, up to the number that
-// may run there.
+// roomsOn appends the times at which a node gets room for more members, up to most.count members in
+// total.
 func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) []roomAt {
 	n := e.s.st.Nodes.Get(most.node)
 	e.ends = e.ends[:0]
@@ -162,9 +162,9 @@ func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) 
 	}
 }
 
-// endOf estimates when a container ends: at the time that its application has declared, otherwise
-// after the median remaining time of similar containers at its age, and at the latest at the end of
-// its application's lifetime. An AM without a lifetime never ends.
+// endOf estimates when a container ends. It is the end that its application has declared, or
+// otherwise the median remaining length of similar containers at its age, but never after the end
+// of its application's lifetime. An AM ends only with its application's lifetime.
 func (e *lengthGuesses) endOf(c *state.Container) int64 {
 	a := e.s.st.Apps.Get(c.App)
 	end := int64(never)
@@ -186,11 +186,11 @@ func (e *lengthGuesses) endOf(c *state.Container) int64 {
 	return max(end, e.s.now)
 }
 
-// usualLength is the median length of all containers.
+// usualLength returns the median length of all containers.
 func (s *Scheduler) usualLength() int64 { return medianLength(s.st.LengthsOfAll(), 0) }
 
-// medianLength is the median of the lengths in a history that are longer than age. Without such
-// lengths it is twice the age, and at least unknownLengthMillis.
+// medianLength returns the median of those lengths of a history that are longer than age. If there
+// are none, it returns twice the age, but at least unknownLengthMillis.
 func medianLength(l *state.Lengths, age int64) int64 {
 	var weights [state.LengthBuckets]int64
 	var sum int64
@@ -212,5 +212,5 @@ func medianLength(l *state.Lengths, age int64) int64 {
 			return (max(from, age) + to) / 2
 		}
 	}
-	return never // not reached: the weights sum to sum
+	return never // unreachable: the weights add up to sum
 }

@@ -15,8 +15,8 @@ type gangMembers struct {
 	local bool // the ask names the node or its rack
 }
 
-// chooseMembers places the members of a gang on nodes, which are in the order of preference; nil if
-// there is too little room. limits are the most members in some racks.
+// chooseMembers places the members of a gang on nodes, which are in order of preference. It returns
+// nil if there is too little room. limits has the largest number of members in some racks.
 func chooseMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) []gangMembers {
 	if !g.OneRack {
 		return takeMembers(g, rooms, limits)
@@ -39,7 +39,8 @@ func chooseMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) []gan
 	return nil
 }
 
-// takeMembers fills one node after the other with members; nil if not all members find room.
+// takeMembers fills one node after the other with members. It returns nil if not all members find
+// room.
 func takeMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) (members []gangMembers) {
 	left, limits := g.Count, slices.Clone(limits)
 	for _, m := range rooms {
@@ -60,9 +61,9 @@ func takeMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) (member
 	return nil
 }
 
-// gangRoom returns where all members of a gang can start now; nil if there is too little room. It
-// prefers nodes that the gang holds, then nodes that its ask names, then nodes with the most free
-// memory.
+// gangRoom returns where all members of a gang can start now, or nil if there is too little room.
+// It prefers nodes that the gang holds, then nodes that its ask names, then nodes with the most
+// free memory.
 func (s *Scheduler) gangRoom(app, ask uint32) []gangMembers {
 	r := s.roomsFor(app, ask)
 	for slot := range s.st.GangReservations(app) {
@@ -104,7 +105,7 @@ type rackCounts struct {
 	count int64
 }
 
-// rackAt is the index of a rack; −1 if it is not there.
+// rackAt returns the index of a rack, or −1 if it is not in the list.
 func rackAt(racks []rackCounts, rack state.NameID) int {
 	return slices.IndexFunc(racks, func(c rackCounts) bool { return c.rack == rack })
 }
@@ -114,7 +115,7 @@ func (s *Scheduler) roomsFor(app, ask uint32) *gangRooms {
 	return &gangRooms{s: s, g: s.st.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1}
 }
 
-// add adds a node with some free room, if a member may use it.
+// add adds a node with the given free room, if a member may run there.
 func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	r.compared++
 	n, k := r.s.st.Nodes.Get(node), r.s.st.Asks.Get(r.ask)
@@ -132,8 +133,8 @@ func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	}
 }
 
-// wanted is the number of members that the ask allows on a node that it may use only because it names
-// its host or its rack. What it wants of a rack may be on any of the rack's nodes.
+// wanted returns how many members the ask wants on a node that it may use only because it names the
+// node's host or rack. Members wanted in a rack may be on any node of the rack.
 func (r *gangRooms) wanted(k *state.Ask, n *state.Node, at reach) int64 {
 	if !at.rack {
 		return r.s.st.Locations.Get(r.s.st.Location(k, n.Host)).Count
@@ -146,8 +147,8 @@ func (r *gangRooms) wanted(k *state.Ask, n *state.Node, at reach) int64 {
 	return r.limits[i].count
 }
 
-// membersIn counts the containers of a size that fit into an amount. If one resource is
-// over-committed, none fits.
+// membersIn returns how many containers of a size fit into free. It is 0 if any resource is
+// over-committed.
 func (s *Scheduler) membersIn(free, size yarn.Resource) int64 {
 	if !s.cfg.Calculator.FitsIn(yarn.Resource{}, free) {
 		return 0

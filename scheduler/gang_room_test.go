@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestRacksInOrder: a gang of one rack takes the first rack with room for all, in the order of its
-// first nodes.
+// TestRacksInOrder checks that a gang with one rack uses the first rack with room for all members.
+// Racks are in the order of their first nodes.
 func TestRacksInOrder(t *testing.T) {
 	rooms := []gangMembers{{node: 1, rack: 7, count: 1}, {node: 2, rack: 5, count: 2}, {node: 3, rack: 7, count: 1}, {node: 4, rack: 5, count: 1}, {node: 5, rack: 7, count: 1}}
 	for count, want := range map[int64][]uint32{3: {1, 3, 5}, 2: {1, 3}, 4: nil} {
@@ -24,8 +24,8 @@ func TestRacksInOrder(t *testing.T) {
 	}
 }
 
-// TestManyRacks: eight times as many racks take about eight times as long, and not 64 times. A pass of
-// a large cluster looks at all nodes for a gang of one rack.
+// TestManyRacks checks that eight times as many racks take about eight times as long, not 64 times.
+// A pass in a large cluster examines all nodes for a gang with one rack.
 func TestManyRacks(t *testing.T) {
 	took := func(nodes int) time.Duration {
 		rooms := make([]gangMembers, nodes)

@@ -12,8 +12,8 @@ type GangWait struct {
 	Fit    int64  // members that have room now, each counted alone
 }
 
-// WhyGangWaits says why the gang of an ask has not started. The current partition must be that of
-// the ask.
+// WhyGangWaits returns why the gang of an ask has not started. The current partition must be that
+// of the ask.
 func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 	d := s.demandOf(app, ask)
 	mine := func(n *state.Node) bool { return n.Reservation == 0 || s.st.Reservations.Get(n.Reservation).App == app }
@@ -33,7 +33,8 @@ func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 	return w
 }
 
-// gangRoomIf gathers the room for members on all nodes that may be used.
+// gangRoomIf collects the room for members on all nodes for which may returns true. free returns
+// the room of a node.
 func (s *Scheduler) gangRoomIf(app, ask uint32, may func(*state.Node) bool, free func(*state.Node) yarn.Resource) *gangRooms {
 	r := s.roomsFor(app, ask)
 	k := s.st.Asks.Get(ask)

@@ -6,7 +6,7 @@ import (
 	"rmd/yarn"
 )
 
-// queueLimit is YARN's canAssignToThisQueue: it compares the current usage with the limit.
+// queueLimit compares the current use of a queue with its limit. It is YARN's canAssignToThisQueue.
 func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
 	return capacity.QueueLimit(capacity.QueueLimitInput{
 		Calculator:      s.cfg.Calculator,
@@ -21,11 +21,11 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 	})
 }
 
-// usedNow is the usage of a queue as a pass counts it, after it has given up some reservations
-// (released). In YARN this is the size of its containers and reservations. With backfill, the room
-// of reserved nodes must not count twice. So a queue that may use all nodes does not count
-// reservations, because only the nodes limit it. In a pass that lends the room of a reservation,
-// the queues of the reservation do not count it.
+// usedNow returns the use of a queue as a pass counts it, after the pass has given up reservations
+// of size released. In YARN this is the size of the queue's containers and reservations. With
+// backfill, the room of reserved nodes must not count twice. So a queue that may use all nodes does
+// not count reservations, because only the nodes limit it. And in a pass that lends the room of a
+// reservation, the reservation's queues do not count the reservation.
 func (s *Scheduler) usedNow(i int32, released yarn.Resource) yarn.Resource {
 	used := *s.used(i)
 	switch {
@@ -38,7 +38,7 @@ func (s *Scheduler) usedNow(i int32, released yarn.Resource) yarn.Resource {
 	return used.Sub(released)
 }
 
-// holds says whether a leaf is queue i or below it.
+// holds reports whether a leaf is queue i or below it.
 func (s *Scheduler) holds(i, leaf int32) bool {
 	for ; leaf >= 0; leaf = s.queues[leaf].parent {
 		if leaf == i {
@@ -61,9 +61,9 @@ func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 	})
 }
 
-// currentLimit is the limit that the ancestors of a queue would give it now, at most its own
-// maximum. YARN uses the limit of the last pass. rmd computes it, so that a new leader decides in
-// the same way.
+// currentLimit returns the limit that the ancestors of a queue would give it now, at most its own
+// maximum. YARN uses the limit of the last pass. rmd computes the limit, so that a new leader
+// decides alike.
 func (s *Scheduler) currentLimit(i int32) yarn.Resource {
 	own := s.cfg.Calculator.RoundDown(s.at.tree.Capacities[i].EffMax, s.cfg.MinAlloc)
 	parent := s.queues[i].parent
@@ -74,8 +74,8 @@ func (s *Scheduler) currentLimit(i int32) yarn.Resource {
 	return s.cfg.Calculator.Min(s.st.Meta.Cluster, own, handed)
 }
 
-// withinHeadroom says whether a size fits into the headroom of the queue, including what the
-// application could give up.
+// withinHeadroom reports whether a container fits into the headroom of the queue plus the
+// application's reservations.
 func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 	room := l.headroom
 	if s.cfg.ContinueLooking {
@@ -84,7 +84,7 @@ func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 	return s.cfg.Calculator.FitsIn(k.Size, room)
 }
 
-// userCheck is YARN's canAssignToUser: a user exactly at the limit may still get a container.
+// userCheck is YARN's canAssignToUser. A user exactly at the limit may still get a container.
 func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	return capacity.UserCheck(capacity.UserCheckInput{
 		Calculator:      s.cfg.Calculator,
@@ -96,7 +96,7 @@ func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	})
 }
 
-// UserLimit is the limit of an active user of a leaf.
+// UserLimit returns the limit of an active user of a leaf.
 func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
 	users := s.userLimits(&s.at.queues[i])
 	if changes := s.queues[i].changes; users.known != changes {
@@ -106,8 +106,8 @@ func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
 	return s.weighted(users.limit, user)
 }
 
-// userLimitInput has the data from which the limit of a leaf's users is computed, in the current
-// partition.
+// userLimitInput returns the data from which the limit of a leaf's users is computed, in the
+// current partition.
 func (s *Scheduler) userLimitInput(i int32) capacity.UserLimitInput {
 	q, e, activeUsed := &s.cfg.Queues[i], &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
 	if s.at.label != 0 {
@@ -122,7 +122,7 @@ func (s *Scheduler) userLimitInput(i int32) capacity.UserLimitInput {
 	}
 }
 
-// weighted is the limit of a user, computed from the limit of a user of weight 1.
+// weighted returns the limit of a user, given the limit of a user of weight 1.
 func (s *Scheduler) weighted(limit yarn.Resource, user uint32) yarn.Resource {
 	w := s.users[user].weight
 	if w == yarn.One {
@@ -131,7 +131,7 @@ func (s *Scheduler) weighted(limit yarn.Resource, user uint32) yarn.Resource {
 	return capacity.WeightedUserLimit(s.cfg.Calculator, limit, w, s.cfg.MinAlloc)
 }
 
-// atLeastOne replaces a sum of weights of 0 by 1.
+// atLeastOne returns 1 if a sum of weights is 0, and otherwise the sum.
 func atLeastOne(w yarn.Fraction) yarn.Fraction {
 	if w.Num <= 0 {
 		return yarn.One
@@ -139,7 +139,8 @@ func atLeastOne(w yarn.Fraction) yarn.Fraction {
 	return w
 }
 
-// withinLimits checks the user limit and the maximum of every queue above.
+// withinLimits checks a decision against the user limit and the maxima of the leaf and its
+// ancestors.
 func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 	a, calc := s.st.Apps.Get(d.app), s.cfg.Calculator
 	leaf := s.LeafOf(a)
@@ -163,12 +164,12 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 	return true
 }
 
-// Headroom is what an application may still get, as its AM sees it: the sum over the partitions of
-// its AM and of its asks. It is never negative, even if the cluster has become smaller than the
-// usage.
+// Headroom returns what an application may still get, as its AM sees it: the sum over the
+// partitions of its AM and of its asks. It is never negative, not even if the cluster has become
+// smaller than its use.
 //
-// Source: Hadoop 3.4.2, CapacityHeadroomProvider.getHeadroom. It also counts partitions for which
-// nothing is asked any more.
+// Source: Hadoop 3.4.2, CapacityHeadroomProvider.getHeadroom, which also counts partitions of asks
+// that no longer exist.
 func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
 	s.refreshCapacities()
 	a := s.st.Apps.Get(slot)
@@ -187,7 +188,7 @@ func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
 	return room
 }
 
-// headroomHere is what an application may still get in the current partition.
+// headroomHere returns what an application may still get in the current partition.
 func (s *Scheduler) headroomHere(a *state.App) yarn.Resource {
 	i := s.LeafOf(a)
 	limit := s.at.tree.Capacities[i].EffMax
@@ -203,8 +204,8 @@ func (s *Scheduler) headroomHere(a *state.App) yarn.Resource {
 	return yarn.ComponentMax(room, yarn.Resource{})
 }
 
-// ClusterNodes is how many nodes the cluster has, as the AM of an application sees it: those of the
-// default label of its queue, if that has one.
+// ClusterNodes returns the number of nodes of the cluster as an application's AM sees it. If the
+// application's queue has a default label, only the nodes of that label count.
 func (s *Scheduler) ClusterNodes(a *state.App) uint32 {
 	name := s.cfg.Queues[s.LeafOf(a)].DefaultLabel
 	if name == "" {
@@ -216,14 +217,14 @@ func (s *Scheduler) ClusterNodes(a *state.App) uint32 {
 	return 0 // as in YARN
 }
 
-// WithinUserLimit says whether an application's user may get more in its leaf.
+// WithinUserLimit reports whether an application's user may get more in its leaf.
 func (s *Scheduler) WithinUserLimit(a *state.App) bool {
 	ok, _ := s.userCheck(s.LeafOf(a), a)
 	return ok
 }
 
-// LimitsFor returns the limits that a pass would give an application's leaf now, optionally without
-// the maxima of queues or without the user limit.
+// LimitsFor returns the limits that a pass would give an application's leaf now. noMaximum ignores
+// the maxima of queues, noUserLimit the user limit.
 func (s *Scheduler) LimitsFor(a *state.App, noMaximum, noUserLimit bool) *Limits {
 	i := s.LeafOf(a)
 	l := &Limits{limit: s.currentLimit(i)}

@@ -5,15 +5,15 @@ import (
 	"rmd/yarn"
 )
 
-// reach says at which localities an ask may be served on a node, however long it would wait there.
+// reach says at which localities an ask may be served on a node, regardless of locality delays.
 type reach struct{ host, rack, any bool }
 
 func (r reach) usable() bool { return r.host || r.rack || r.any }
 
-// reachOf is the rule which nodes an ask may use, among those of its label and those lent to it:
-// nodes whose host it names; nodes of a rack it names, unless that entry is strict and stands for
-// named hosts alone; and any other node when "*" is relaxed. What makes a container larger may use
-// the container's node alone.
+// reachOf returns how an ask may use a node. Among the nodes of its label and those that may be
+// lent to it, an ask may use nodes whose host it names; nodes of a rack that it names, unless that
+// entry is strict; and any other node if "*" is relaxed. The ask for an increase may use only the
+// container's node.
 func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
 	if k.IncreaseOf != 0 {
 		return reach{host: s.st.Containers.Get(k.IncreaseOf).Node == node}
@@ -25,7 +25,7 @@ func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
 	return s.placesOf(k, n)
 }
 
-// placesOf is reachOf for nodes of any label.
+// placesOf is reachOf without regard to labels.
 func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
 	r := reach{host: s.st.Location(k, n.Host) != 0, any: k.Relax}
 	if rack := s.st.Location(k, n.RackID); rack != 0 {
@@ -35,18 +35,18 @@ func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
 	return r
 }
 
-// MayUse says whether an ask may be served on a node, however long it would wait there.
+// MayUse reports whether an ask may be served on a node, regardless of locality delays.
 func (s *Scheduler) MayUse(ask, node uint32) bool {
 	return s.reachOf(s.st.Asks.Get(ask), node).usable()
 }
 
-// OtherLabel says whether an ask may not be served on a node for the node's label alone.
+// OtherLabel reports whether only the node's label prevents an ask from using a node.
 func (s *Scheduler) OtherLabel(ask, node uint32) bool {
 	k, n := s.st.Asks.Get(ask), s.st.Nodes.Get(node)
 	return k.IncreaseOf == 0 && k.Label != n.Label && !s.lendsTo(n, k) && s.placesOf(k, n).usable()
 }
 
-// place tries the localities at which an ask may use a node, from the node itself outwards.
+// place tries the localities at which an ask may use a node, from node-local to off-switch.
 func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) decision {
 	k := s.st.Asks.Get(ask)
 	at := s.reachOf(k, node)
@@ -78,15 +78,15 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) de
 	return d
 }
 
-// counts says whether the present pass counts as an opportunity of the key: a
-// node's own heartbeat does, for a key that names places. An ask for "*" alone
-// waits for none, so nothing is written for it.
+// counts reports whether the current pass counts as a scheduling opportunity of the key. A pass on
+// a heartbeat does, if the key names hosts or racks. An ask for "*" alone waits for no locality, so
+// nothing is counted.
 func (s *Scheduler) counts(k *state.Ask) bool { return s.counting && k.Entries > 1 }
 
 func (s *Scheduler) delayOf(k *state.Ask) delay {
 	opportunities := int64(k.Opportunities)
 	if s.counts(k) {
-		opportunities++ // the present visit
+		opportunities++ // the current offer
 	}
 	return delay{
 		opportunities: opportunities,
@@ -98,17 +98,17 @@ func (s *Scheduler) delayOf(k *state.Ask) delay {
 	}
 }
 
-// delay is what decides when a request may leave its node or rack.
+// delay has the data that decide when a request may leave its node or rack.
 type delay struct {
-	opportunities int64 // offers seen, the present one included
-	outstanding   int64 // containers still asked under the key
-	entries       int64 // resource names asked, "*" among them
+	opportunities int64 // offers so far, including the current one
+	outstanding   int64 // containers that the key still asks for
+	entries       int64 // resource names of the key, including "*"
 	nodes         int64 // in the cluster
 	nodeDelay     int64 // node-locality-delay; −1: none
 	rackDelay     int64 // rack-locality-additional-delay; −1: scaled by size
 }
 
-// allows says whether a request may be served at a locality. A fulfillment may always go
+// allows reports whether a request may be served at a locality. A fulfillment may always be
 // off-switch.
 //
 // Source: Hadoop 3.4.2, RegularContainerAllocator.canAssign.
@@ -125,7 +125,7 @@ func (d delay) allows(l yarn.Locality, fulfillment bool) bool {
 	case d.rackDelay >= 0:
 		return d.opportunities > min(d.nodes, d.nodeDelay+d.rackDelay)
 	}
-	// opp > min(nodes, outstanding · min((entries − 1)/nodes, 1)), without dividing.
+	// opp > min(nodes, outstanding · min((entries − 1)/nodes, 1)), without a division.
 	if d.opportunities > d.nodes {
 		return true
 	}

@@ -21,10 +21,10 @@ func TestLocalityDelay(t *testing.T) {
 		{yarn.NodeLocal, after(0, 1, 3, 100, 40, -1), false, true},
 		{yarn.RackLocal, after(40, 1, 3, 100, 40, -1), false, false},
 		{yarn.RackLocal, after(41, 1, 3, 100, 40, -1), false, true},
-		{yarn.RackLocal, after(3, 1, 3, 3, 40, -1), false, false}, // no more than the cluster has nodes
+		{yarn.RackLocal, after(3, 1, 3, 3, 40, -1), false, false}, // at most as many offers as the cluster has nodes
 		{yarn.RackLocal, after(4, 1, 3, 3, 40, -1), false, true},
 		{yarn.RackLocal, after(0, 1, 3, 100, -1, -1), false, true}, // no delay
-		{yarn.RackLocal, after(0, 1, 3, 100, 40, -1), true, false}, // a fulfillment waits for its rack like others
+		{yarn.RackLocal, after(0, 1, 3, 100, 40, -1), true, false}, // a fulfillment waits for its rack as well
 		{yarn.OffSwitch, after(0, 9, 1, 100, 40, -1), false, true}, // "*" alone
 		{yarn.OffSwitch, after(0, 9, 5, 100, 40, -1), true, true},  // a fulfillment
 		{yarn.OffSwitch, after(3, 3, 5, 3, 40, -1), false, false},  // scenario 38
@@ -42,8 +42,9 @@ func TestLocalityDelay(t *testing.T) {
 	}
 }
 
-// A further visit never takes a level away, and a request that may go off its
-// rack after enough visits does so after as many as there are nodes.
+// TestMoreVisitsNeverHarm checks that a further offer never disallows a locality, and that a
+// request that may leave its rack after enough offers may do so after as many offers as there are
+// nodes.
 func TestMoreVisitsNeverHarm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := delay{opportunities: rapid.Int64Range(0, 50).Draw(t, "visits"), outstanding: rapid.Int64Range(1, 1_000_000).Draw(t, "asked"),

@@ -6,18 +6,18 @@ import (
 	"rmd/yarn"
 )
 
-// nodeIndex finds nodes by free memory: a bit per node in the bucket of its
-// free room, four buckets an octave. Eager passes take nodes from the fullest
-// bucket of room downwards, in node order.
+// nodeIndex finds nodes by free memory. Each node is in the bucket of its free memory; there are
+// four buckets per doubling. Eager passes take nodes from the bucket with the most free memory
+// downwards, and within a bucket in node order.
 type nodeIndex struct {
-	bucket []uint8 // by node; 0: in none
+	bucket []uint8 // by node; 0: in no bucket
 	nodes  [roomBuckets][]uint64
 	count  [roomBuckets]int32
 }
 
 const roomBuckets = 64 * 4
 
-// bucketOf is 0 for no room, else grows with the memory free.
+// bucketOf returns the bucket for an amount of free memory, or 0 if there is none.
 func bucketOf(memory int64) uint8 {
 	if memory <= 0 {
 		return 0
@@ -54,8 +54,8 @@ func (x *nodeIndex) set(node uint32, bucket uint8) {
 	x.count[bucket]++
 }
 
-// next returns the first node after (bucket, node) with room for at least the
-// memory given; bucket 0 starts the walk. It ends with node 0.
+// next returns the first node after (bucket, node) whose bucket may have at least the given memory.
+// Bucket 0 begins the walk; node 0 ends it.
 func (x *nodeIndex) next(bucket uint8, node uint32, memory int64) (uint8, uint32) {
 	lowest := max(bucketOf(memory), 1)
 	if bucket == 0 {
@@ -88,10 +88,10 @@ func nextBit(words []uint64, from uint32) uint32 {
 	return 0
 }
 
-// refreshNode puts a node where its free room belongs; unusable nodes are in no bucket, and neither are
-// reserved ones that may not lend.
+// refreshNode moves a node to the bucket of its free memory. Unusable nodes are in no bucket, and
+// neither are reserved nodes that may not lend.
 func (s *Scheduler) refreshNode(slot uint32) {
-	n := s.st.Nodes.Get(slot) // a zero record, which serves nothing, when it was forgotten
+	n := s.st.Nodes.Get(slot) // a zero record, which is not serving, if the node was forgotten
 	var bucket, lent uint8
 	if n.Serving() && (n.Reservation == 0 || s.backfills) && s.hasRoom(n) {
 		bucket = bucketOf(n.Unallocated()[yarn.Memory])

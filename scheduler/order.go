@@ -9,15 +9,15 @@ import (
 	"rmd/yarn"
 )
 
-// appKey is the place of an application in its leaf: fair share first (0 under
-// fifo), then priority, then submission order.
+// appKey is the position of an application in its leaf: first by fair use (0 under fifo), then by
+// priority, then by submission.
 type appKey struct {
 	fair     uint64
 	priority int32
 	seq      uint32
 }
 
-// less is YARN's order: fair use ascending, priority descending, submission.
+// less is YARN's order: fair use ascending, priority descending, submission ascending.
 func (k appKey) less(o appKey) bool {
 	switch {
 	case k.fair != o.fair:
@@ -28,8 +28,8 @@ func (k appKey) less(o appKey) bool {
 	return k.seq < o.seq
 }
 
-// appKey derives an application's place. Under the fair policy with size-based
-// weight the use is divided by log2(1 + demand), in 16.16 fixed point.
+// appKey returns the key of an application. Under the fair policy with size-based weight, the use
+// is divided by log2(1 + demand), in 16.16 fixed point.
 func (s *Scheduler) appKey(a *state.App, q *capacity.Queue) appKey {
 	k := appKey{priority: a.Priority, seq: a.ID.Seq}
 	if q.LeafOrder != capacity.Fair || a.AttemptState == state.AttemptPending {
@@ -49,7 +49,7 @@ func (s *Scheduler) appKey(a *state.App, q *capacity.Queue) appKey {
 	return k
 }
 
-// log2Fixed is floor(log2(v)·2^16) for v ≥ 1, by repeated squaring.
+// log2Fixed returns floor(log2(v)·2^16) for v ≥ 1, by repeated squaring.
 func log2Fixed(v uint64) uint64 {
 	n := uint64(bits.Len64(v) - 1)
 	m := v << (63 - n) // mantissa in [2^63, 2^64)
@@ -84,8 +84,8 @@ func (s *Scheduler) removeApp(list []uint32, slot uint32) []uint32 {
 	return append(list[:i], list[i+1:]...)
 }
 
-// childLess orders two children of one parent: those that may use the label, YARN's order, then the
-// order of the configuration.
+// childLess orders the children of a parent: those that may use the label first, then by YARN's
+// order, then by the order of the configuration.
 func (s *Scheduler) childLess(p *partition, a, b int32) bool {
 	qa, qb := &p.queues[a], &p.queues[b]
 	if qa.barred != qb.barred {
@@ -97,8 +97,8 @@ func (s *Scheduler) childLess(p *partition, a, b int32) bool {
 	return a < b
 }
 
-// findChild is where a child is in the list, or belongs. Most often it is the first one, which has just
-// been served.
+// findChild returns the index of a child in the list, or where to insert it. Most often the child
+// is the first one, which has just been served.
 func (s *Scheduler) findChild(p *partition, list []int32, i int32) int {
 	if len(list) > 0 && list[0] == i {
 		return 0
@@ -127,7 +127,8 @@ func (s *Scheduler) removeChild(p *partition, list []int32, i int32) []int32 {
 	return append(list[:k], list[k+1:]...)
 }
 
-// Active are the applications of a leaf that want something, in serving order. It is for reading.
+// Active returns the applications of a leaf that have asks, in serving order. The caller must not
+// change the slice.
 func (s *Scheduler) Active(leaf int32) []uint32 {
 	if s.lending {
 		return s.partitions[0].queues[leaf].active
@@ -135,7 +136,7 @@ func (s *Scheduler) Active(leaf int32) []uint32 {
 	return s.at.queues[leaf].active
 }
 
-// children are the children of a queue that want something of the pass, in serving order.
+// children returns the children of a queue that have asks for the current pass, in serving order.
 func (s *Scheduler) children(i int32) []int32 {
 	if s.lending {
 		return s.at.queues[i].borrowers
@@ -143,17 +144,18 @@ func (s *Scheduler) children(i int32) []int32 {
 	return s.at.queues[i].children
 }
 
-// Pending are the applications of a leaf that wait for activation, in order. It is for reading.
+// Pending returns the applications of a leaf that wait for activation, in order. The caller must
+// not change the slice.
 func (s *Scheduler) Pending(leaf int32) []uint32 { return s.queues[leaf].pending }
 
-// ActiveBefore are the applications of its leaf that are served before one.
+// ActiveBefore returns the applications of the same leaf that are served before an application.
 func (s *Scheduler) ActiveBefore(app uint32) []uint32 {
 	active := s.Active(s.apps[app].leaf)
 	return active[:min(s.findApp(active, app), len(active))]
 }
 
-// QueuesBefore are the queues that are offered a node before a leaf: before the leaf
-// or before one of its ancestors, those nearest to the root first.
+// QueuesBefore returns the queues to which a node is offered before a leaf, that is before the leaf
+// itself or one of its ancestors. Those nearest to root come first.
 func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
 	var out []int32
 	for i := leaf; s.queues[i].parent >= 0; i = s.queues[i].parent {
@@ -169,8 +171,9 @@ func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
 	return out
 }
 
-// ChildrenWanting is how many children of a queue want something.
+// ChildrenWanting returns the number of children of a queue that have asks.
 func (s *Scheduler) ChildrenWanting(i int32) int { return len(s.children(i)) }
 
-// UseRatio is how much of its guarantee a queue uses, by which it is ordered; in parts of 2^32.
+// UseRatio returns how much of its guarantee a queue uses, in units of 2^-32. Queues are ordered by
+// it.
 func (s *Scheduler) UseRatio(i int32) uint64 { return s.at.queues[i].key.Used.Fixed() }

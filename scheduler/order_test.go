@@ -30,7 +30,7 @@ func TestLog2FixedAgainstFloats(t *testing.T) {
 	})
 }
 
-// The index of free room against a plain list.
+// TestNodeIndexAgainstAList compares the index with a plain list.
 func TestNodeIndexAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var x nodeIndex

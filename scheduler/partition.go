@@ -6,49 +6,49 @@ import (
 	"rmd/yarn"
 )
 
-// partition is what the scheduler derives for the nodes of one label; those without a label are the
-// default partition. What it derives for all nodes alike is in Scheduler.
+// partition has what the scheduler derives for the nodes of one label. Nodes without a label are
+// the default partition. Scheduler itself has what does not depend on the label.
 type partition struct {
 	label  state.LabelID
 	name   string
-	cfg    *capacity.Config // the capacities are those of the label
+	cfg    *capacity.Config // with the capacities of the label
 	tree   *capacity.Tree
-	total  yarn.Resource // what its usable nodes have
+	total  yarn.Resource // sum of its usable nodes
 	queues []queueShare  // parallel to cfg.Queues
-	uses   []uint32      // of a label's partition: slots in State.LabelUses, parallel to cfg.Queues
+	uses   []uint32      // parallel to cfg.Queues: slots in State.LabelUses; nil: default partition
 	users  []userShare   // by slot
-	apps   []bool        // by slot: listed in its leaf; of a label's partition
+	apps   []bool        // by slot: whether it is in the list of its leaf; not for the default partition
 	nodes  nodeIndex
 	lent   nodeIndex // reserved nodes that may lend their room
-	lends  bool      // its nodes may serve asks without a label
+	lends  bool      // its nodes may be lent to asks without a label
 }
 
-// queueShare is what the planner derives for one queue in one partition.
+// queueShare has what the scheduler derives for one queue in one partition.
 type queueShare struct {
 	key    capacity.OrderKey
-	listed bool // among its parent's children
-	barred bool // it may not use the label
+	listed bool // in its parent's list of children
+	barred bool // the queue may not use the label
 
 	children []int32  // of a parent: children with pending asks, in serving order
 	active   []uint32 // of a leaf: activated applications with outstanding asks, in serving order
 
-	// Of a partition that lends: whether it has pending asks without a label, and its children
-	// that have, in serving order.
+	// For a partition that lends: whether the queue has pending asks without a label, and which of
+	// its children do, in serving order.
 	borrows   bool
 	borrowers []int32
 
 	dominantUsed yarn.Resource
-	own, lent    userLimits // of passes that respect the label, and of those that lend
+	own, lent    userLimits // for passes that respect the label, and for those that lend
 }
 
-// userLimits is what the users of a leaf may use.
+// userLimits caches the limit of the users of a leaf.
 type userLimits struct {
 	limit   yarn.Resource
-	known   uint64 // queueView.changes when it was computed, and
-	refused uint64 // when every application was refused for its user's limit
+	known   uint64 // value of queueView.changes when limit was computed
+	refused uint64 // value of queueView.changes when the user limit refused every application
 }
 
-// limits are those of the present pass.
+// userLimits returns the limits for the current pass.
 func (s *Scheduler) userLimits(q *queueShare) *userLimits {
 	if s.lending {
 		return &q.lent
@@ -56,23 +56,23 @@ func (s *Scheduler) userLimits(q *queueShare) *userLimits {
 	return &q.own
 }
 
-// userShare is what a user adds to its leaf's sums in one partition.
+// userShare is what a user contributes to the sums of its leaf in one partition.
 type userShare struct {
 	part yarn.Resource
-	use  uint32 // of a label's partition: a slot in State.LabelUses
+	use  uint32 // slot in State.LabelUses; not for the default partition
 }
 
-// partitionOf is the partition of a node.
+// partitionOf returns the partition of a node.
 func (s *Scheduler) partitionOf(n *state.Node) *partition { return s.partitions[n.Label] }
 
-// makePartitions makes empty partitions for the labels that the cluster knows.
+// makePartitions makes empty partitions for all labels that the cluster knows.
 func (s *Scheduler) makePartitions() {
 	s.lends = false
 	s.partitions = make([]*partition, 1, s.st.Labels.Len()+1)
 	s.partitions[0] = &partition{cfg: s.cfg}
 	s.st.Labels.Each(func(slot uint32, l *state.Label) bool {
 		s.partitions = append(s.partitions, &partition{label: state.LabelID(slot), name: l.Name, cfg: s.cfg.Partition(l.Name), lends: l.Listed && !l.Exclusive})
-		return true // slots have no gaps: labels are never forgotten
+		return true // slots have no gaps, because labels are never forgotten
 	})
 	for _, p := range s.partitions {
 		p.queues = make([]queueShare, len(s.cfg.Queues))
@@ -88,7 +88,8 @@ func (s *Scheduler) makePartitions() {
 	s.at = s.partitions[0]
 }
 
-// lists says whether an application is in the list of its leaf, of a label's partition.
+// lists reports whether an application is in the list of its leaf. It is for labels' partitions
+// only.
 func (p *partition) lists(app uint32) bool {
 	for int(app) >= len(p.apps) {
 		p.apps = append(p.apps, false)
@@ -96,13 +97,13 @@ func (p *partition) lists(app uint32) bool {
 	return p.apps[app]
 }
 
-// compute brings the capacities of a partition up to date.
+// compute computes the total and the capacities of a partition.
 func (s *Scheduler) compute(p *partition) {
 	p.total = s.st.PartitionTotal(p.label)
 	p.tree = p.cfg.Compute(p.total)
 }
 
-// labelUse is what a queue or a user has of a label's partition.
+// labelUse returns the LabelUse at a slot, or a zero Use for slot 0.
 func (s *Scheduler) labelUse(slot uint32) *state.Use {
 	if slot == 0 {
 		return &noUse
@@ -110,10 +111,10 @@ func (s *Scheduler) labelUse(slot uint32) *state.Use {
 	return &s.st.LabelUses.Get(slot).Use
 }
 
-var noUse state.Use // never written
+var noUse state.Use // read only
 
-// used is what a queue uses of the partition at hand. This function and those below are inlined
-// where they are called, for a cluster without labels.
+// used returns what a queue uses of the current partition. This method and the next ones are small
+// enough to be inlined, for clusters without labels.
 func (s *Scheduler) used(i int32) *yarn.Resource {
 	if s.at.label != 0 {
 		return &s.labelUse(s.at.uses[i]).Used
@@ -121,7 +122,7 @@ func (s *Scheduler) used(i int32) *yarn.Resource {
 	return &s.Queue(i).Used
 }
 
-// reservedOf is the part of what a queue uses of the partition at hand that is reserved.
+// reservedOf returns what a queue has reserved in the current partition.
 func (s *Scheduler) reservedOf(i int32) yarn.Resource {
 	if s.at.label != 0 {
 		return s.labelUse(s.at.uses[i]).Reserved
@@ -129,7 +130,7 @@ func (s *Scheduler) reservedOf(i int32) yarn.Resource {
 	return s.Queue(i).Reserved
 }
 
-// userUsed is what a user uses of the partition at hand.
+// userUsed returns what a user uses of the current partition.
 func (s *Scheduler) userUsed(slot uint32) *yarn.Resource {
 	if s.at.label != 0 {
 		return &s.labelUse(s.at.users[slot].use).Used
@@ -137,7 +138,7 @@ func (s *Scheduler) userUsed(slot uint32) *yarn.Resource {
 	return &s.st.Users.Get(slot).Used
 }
 
-// reservedIn is what an application has reserved in the partition at hand.
+// reservedIn returns what an application has reserved in the current partition.
 func (s *Scheduler) reservedIn(a *state.App) yarn.Resource {
 	if len(s.partitions) == 1 {
 		return a.Reserved
@@ -154,7 +155,7 @@ func (s *Scheduler) sumReserved(a *state.App) (reserved yarn.Resource) {
 	return reserved
 }
 
-// asksFor reports whether an application waits for nodes of a partition.
+// asksFor reports whether an application has asks for nodes of a label.
 func (s *Scheduler) asksFor(a *state.App, label state.LabelID) bool {
 	if len(s.partitions) == 1 {
 		return a.Outstanding > 0
@@ -171,7 +172,7 @@ func (s *Scheduler) anyAskFor(a *state.App, label state.LabelID) bool {
 	return false
 }
 
-// amUsed is what the AMs of a leaf use of the partition at hand.
+// amUsed returns what the AMs of a leaf use of the current partition.
 func (s *Scheduler) amUsed(i int32) yarn.Resource {
 	if s.at.label != 0 {
 		return s.labelUse(s.at.uses[i]).AMUsed

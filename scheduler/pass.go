@@ -5,15 +5,15 @@ import (
 	"rmd/yarn"
 )
 
-// Limits are the limits that a pass gives to a queue, and the results for this queue.
+// Limits has the limits that a pass gives to a queue, and results for this queue.
 type Limits struct {
 	limit         yarn.Resource // the most that this queue may use
 	headroom      yarn.Resource // limit − used; may be negative
 	blocked       yarn.Resource // headroom of children that were blocked in this pass
-	needUnreserve yarn.Resource // the part of its reservations that the user must give up first
+	needUnreserve yarn.Resource // reservations that the application must give up first
 }
 
-// Headroom is what the queue may use in addition.
+// Headroom returns how much more the queue may use.
 func (l *Limits) Headroom() yarn.Resource { return l.headroom }
 
 // outcome is the result of a pass over a queue or an application.
@@ -35,8 +35,8 @@ func (s *Scheduler) HeartbeatPass(node uint32) {
 	s.counting = false
 }
 
-// serve runs passes on a node until one grants nothing, makes a reservation, or a bound on grants is
-// reached. It says whether anything was granted.
+// serve runs passes on a node until one allocates and reserves nothing, one makes a reservation, or
+// a limit on assignments is reached. It reports whether a pass allocated or reserved anything.
 func (s *Scheduler) serve(node uint32) bool {
 	s.refreshCapacities()
 	s.at = s.partitionOf(s.st.Nodes.Get(node))
@@ -70,7 +70,7 @@ func (s *Scheduler) servePartition(node uint32) bool {
 	}
 }
 
-// passOnNode is one pass on a node that is not reserved.
+// passOnNode runs one pass on a node that is not reserved.
 func (s *Scheduler) passOnNode(node uint32) outcome {
 	n := s.st.Nodes.Get(node)
 	if !n.Serving() || !s.hasRoom(n) {
@@ -92,9 +92,9 @@ func (s *Scheduler) lend(node uint32) outcome {
 	return a
 }
 
-// hasRoom says whether a node can take a container: the smallest container fits, and no resource is
-// over-committed. Nothing is placed on a node until it is within its lowered total again, even if
-// the ask does not need that resource.
+// hasRoom reports whether a node can take a container: the smallest container fits, and no resource
+// is over-committed. If the total of a node was lowered below its use, the node gets no container,
+// even if the ask does not need that resource.
 func (s *Scheduler) hasRoom(n *state.Node) bool {
 	free := n.Unallocated()
 	return s.cfg.Calculator.AvailableContainers(free, s.cfg.MinAlloc) > 0 && s.cfg.Calculator.FitsIn(yarn.Resource{}, free)
@@ -141,7 +141,7 @@ func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
 	return outcome{queueLimit: limited}
 }
 
-// blockedBy is the room that later siblings may not use because a child is blocked.
+// blockedBy returns the room that later siblings may not use because a child is blocked.
 func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 	if !s.cfg.Queues[child].Leaf {
 		return cl.blocked
@@ -152,7 +152,7 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 	users, active := s.userLimits(&s.at.queues[i]), s.Active(i)
 	if users.refused == s.queues[i].changes {
-		return outcome{} // another node would have the same result
+		return outcome{} // any other node would have the same result
 	}
 	check, refused := true, 0
 	for _, slot := range active {

@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// PreemptionPartition is what preemption must know of the partition of a label.
+// PreemptionPartition returns what preemption needs to know about the partition of a label.
 //
 // Source: Hadoop 3.4.2, ProportionalCapacityPreemptionPolicy.cloneQueues.
 func (s *Scheduler) PreemptionPartition(label state.LabelID) *preempt.Partition {
@@ -25,7 +25,7 @@ func (s *Scheduler) PreemptionPartition(label state.LabelID) *preempt.Partition 
 	return p
 }
 
-// preemptionQueue is a queue of the partition at hand, without what it wants.
+// preemptionQueue returns a queue of the current partition, without its demand.
 func (s *Scheduler) preemptionQueue(i int32) preempt.Queue {
 	q, e := &s.cfg.Queues[i], &s.at.tree.Capacities[i]
 	out := preempt.Queue{
@@ -46,12 +46,13 @@ func (s *Scheduler) preemptionQueue(i int32) preempt.Queue {
 	return out
 }
 
-// addPending adds to each leaf what its users want of the partition at hand, each within its limit.
+// addPending adds to each leaf what its users want of the current partition, each within the user
+// limit.
 //
 // Source: Hadoop 3.4.2, AbstractLeafQueue.getTotalPendingResourcesConsideringUserLimit.
 func (s *Scheduler) addPending(queues []preempt.Queue) {
 	type demand struct{ pending, lessReserved yarn.Resource }
-	wanted := make([]demand, len(s.users)) // by slot
+	wanted := make([]demand, len(s.users)) // by slot of the user
 	s.st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if a.Outstanding == 0 || !a.Activated() {
 			return true
@@ -74,7 +75,7 @@ func (s *Scheduler) addPending(queues []preempt.Queue) {
 	}
 }
 
-// pendingOf is what an application asks of the partition at hand.
+// pendingOf returns what an application asks of the current partition.
 func (s *Scheduler) pendingOf(a *state.App) (pending yarn.Resource) {
 	if len(s.partitions) == 1 {
 		return a.Pending

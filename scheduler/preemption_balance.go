@@ -11,13 +11,13 @@ import (
 // computes the ideal share of each leaf as YARN does. It does so when a round first needs one: with
 // many queues this takes as long as the rest of the round, and most rounds need none.
 type balancing struct {
-	partition    *preempt.Partition // when the round began
+	partition    *preempt.Partition // as of the beginning of the round
 	set          *preempt.Settings
 	shares       []preempt.Share
-	gained, lost []yarn.Resource // by leaf: what the round has chosen for it, and of it
+	gained, lost []yarn.Resource // by leaf: what the round has chosen for it, and from it
 }
 
-// newBalancing copies the queues as they are when a round begins; nil if balance is off.
+// newBalancing returns a copy of the queues at the beginning of a round, or nil if balance is off.
 func newBalancing(queues *preempt.Partition, set *preempt.Settings) *balancing {
 	if !set.Balance {
 		return nil
@@ -28,7 +28,7 @@ func newBalancing(queues *preempt.Partition, set *preempt.Settings) *balancing {
 	return &balancing{partition: &found, set: set, gained: make([]yarn.Resource, n), lost: make([]yarn.Resource, n)}
 }
 
-// share is the ideal share of a leaf.
+// share returns the ideal share of a leaf.
 func (b *balancing) share(leaf int32) *preempt.Share {
 	if b.shares == nil {
 		b.shares = b.partition.Entitlements(b.set, preempt.Mode{Balance: true})
@@ -36,16 +36,17 @@ func (b *balancing) share(leaf int32) *preempt.Share {
 	return &b.shares[leaf]
 }
 
-// gain is what a leaf may still get.
+// gain returns what a leaf may still get.
 func (b *balancing) gain(leaf int32) yarn.Resource {
 	return b.share(leaf).Ideal.Sub(b.partition.Queues[leaf].Used).Sub(b.gained[leaf])
 }
 
-// take is what a leaf must still give.
+// take returns what a leaf must still give.
 func (b *balancing) take(leaf int32) yarn.Resource { return b.share(leaf).ToTake.Sub(b.lost[leaf]) }
 
-// mayLose says whether a leaf still has its ideal share after a loss. lost is what the round has
-// already chosen of it. With conservative-drf, each resource of the loss must stay above the ideal.
+// mayLose reports whether a leaf still has its ideal share after a loss. lost is what the round has
+// already chosen from it. With conservative-drf, the leaf must keep its ideal share of each
+// resource that it loses.
 func (b *balancing) mayLose(leaf int32, lost, loses yarn.Resource, conservative bool) bool {
 	left, ideal := b.partition.Queues[leaf].Used.Sub(lost).Sub(loses), b.share(leaf).Ideal
 	if conservative {
@@ -58,7 +59,7 @@ func (b *balancing) mayLose(leaf int32, lost, loses yarn.Resource, conservative 
 	return b.partition.Calculator.Compare(b.partition.Total, left, ideal) >= 0
 }
 
-// balanceRound is a copy of the round that chooses for balance.
+// balanceRound returns a copy of the round that chooses for balance.
 func (r *preemptionRound) balanceRound() *preemptionRound {
 	here := *r
 	here.balances, here.nodes, here.offers, here.kill, here.guess = true, nil, nil, nil, waitLeft{}

@@ -24,8 +24,8 @@ type DearSet struct {
 	EndsMillis int64
 }
 
-// TooDear says why rounds choose nothing for an ask, if the reason is that all sets lose too much
-// work. It does not change the state.
+// TooDear returns the cheapest set for an ask if rounds choose nothing for the ask only because all
+// sets lose too much work. Otherwise ok is false. TooDear does not change the state.
 func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 	set := &s.cfg.Preemption
 	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
@@ -48,8 +48,8 @@ func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 	return dear, false
 }
 
-// TakesByRank says whether a reservation of an ask has waited long enough to take from leaves of a
-// lower priority, and such a leaf uses something. It does not change the state.
+// TakesByRank reports whether a reservation of an ask has waited long enough to take from leaves of
+// a lower priority, and one of these leaves uses something. It does not change the state.
 func (s *Scheduler) TakesByRank(p *preempt.Partition, leaf int32, ask uint32) bool {
 	k := s.st.Asks.Get(ask)
 	set := &s.cfg.Preemption.QueuePriority
@@ -111,8 +111,8 @@ func (r *preemptionRound) dearest(w beneficiary, sets []preemptionSet) (dear Dea
 	return dear, true
 }
 
-// roundToLookAt is a round on the nodes of a label that makes no decisions. Warned containers count
-// as ended.
+// roundToLookAt returns a round on the nodes of a label that makes no decisions. Warned containers
+// count as ended.
 func (s *Scheduler) roundToLookAt(label state.LabelID, set *preempt.Settings) *preemptionRound {
 	queues := s.PreemptionPartition(label)
 	budget := queues.Budget(set)
@@ -128,9 +128,9 @@ func (s *Scheduler) roundToLookAt(label state.LabelID, set *preempt.Settings) *p
 	return r
 }
 
-// candidates are the sets among which a round chooses the cheapest for an ask: sets on nodes that
-// its reservations hold, if they have waited long enough, and sets on other nodes. Sets with AMs
-// are included only if there is no other set. The result is empty if the ask needs no set.
+// candidates returns the sets from which a round chooses the cheapest for an ask: sets on nodes
+// that the ask has reserved, if the reservations have waited long enough, and sets on other nodes.
+// It returns sets with AMs only if there is no other set, and nothing if the ask needs no set.
 func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 	st, k := r.s.st, r.s.st.Asks.Get(w.ask)
 	r.lookAtNodes()
@@ -162,7 +162,7 @@ func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 	return nil
 }
 
-// dueMillis is how long a reservation waits before containers may end for it; −1: forever.
+// dueMillis returns how long a reservation waits before containers may end for it; −1: forever.
 func (r *preemptionRound) dueMillis() int64 {
 	if r.ranked != nil {
 		return r.set.QueuePriority.ReservedDelayMillis
@@ -173,8 +173,9 @@ func (r *preemptionRound) dueMillis() int64 {
 // weekMillis is how far predictions look ahead.
 const weekMillis = 7 * 24 * 3600 * 1000
 
-// worthAt is the first time at which one of the sets is cheap enough; 0: not within a week. It
-// searches by doubling and bisection, so it is exact only if a set stays cheap enough from then on.
+// worthAt returns the first time at which one of the sets is cheap enough, or 0 if there is none
+// within a week. It searches by doubling and bisection, so the result is exact only if a set stays
+// cheap enough from then on.
 func (r *preemptionRound) worthAt(w beneficiary, sets []preemptionSet) int64 {
 	now := r.s.now
 	defer func() { r.s.now = now }()

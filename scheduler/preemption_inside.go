@@ -9,12 +9,13 @@ import (
 )
 
 // insideLeaf is a leaf whose applications take from each other. Package preempt computes how much
-// each must give, as YARN does; the choice of containers is the same as between queues. While a
-// round has one, its nodes and offers contain only containers of applications that must give.
+// each must give, as YARN does. Containers are chosen in the same way as between queues. While a
+// round has an insideLeaf, its nodes and offers contain only containers of applications that must
+// give.
 type insideLeaf struct {
 	*leafApps
 	leaf   int32
-	index  map[uint32]int // in apps
+	index  map[uint32]int // index in apps, by application
 	shares []preempt.AppShare
 	uses   []yarn.Resource // by user: usage after all chosen containers have ended and all reservations are fulfilled
 	gains  int             // index of the application that takes; −1: none
@@ -122,8 +123,8 @@ func (s *Scheduler) withoutReserved(queues []preempt.Queue, of func(yarn.Preempt
 	})
 }
 
-// endsOf is the size of an application's containers on nodes of the partition that were warned for
-// other queues.
+// endsOf returns the size of an application's containers on nodes of the partition that were warned
+// for other queues.
 func (r *preemptionRound) endsOf(app uint32) (sum yarn.Resource) {
 	st := r.s.st
 	if st.Preemptions.Len() == 0 {
@@ -173,15 +174,16 @@ func (r *preemptionRound) offerInside() {
 	}
 }
 
-// addNode adds a node whose offers begin at an index. A reserved node counts as taken, because
-// inside a leaf no reservation is cancelled.
+// addNode adds a node whose offers begin at index first. A reserved node counts as taken, because
+// no reservation is cancelled for an application of the same leaf.
 func (r *preemptionRound) addNode(node uint32, first int) {
 	r.nodes = append(r.nodes, offeringNode{node: node, first: first, end: first, room: r.s.roomOn(node), cheapest: 1<<64 - 1,
 		taken: r.s.st.Nodes.Get(node).Reservation != 0})
 }
 
-// chooseForAppInside finds sets for the asks of an application, unless a node has free room that
-// the application may use; the next passes give it that room. whole is the round with all nodes.
+// chooseForAppInside finds sets for the asks of an application. It skips an ask for which a node
+// has free room that the application may use, because the next passes allocate there. whole is the
+// round with all nodes.
 func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app uint32) {
 	st := r.s.st
 	a := st.Apps.Get(app)
@@ -201,7 +203,7 @@ func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app uint32)
 	}
 }
 
-// roomFor says whether a node has room for an ask.
+// roomFor reports whether a node has room for an ask.
 func (r *preemptionRound) roomFor(w beneficiary) bool {
 	r.lookAtNodes()
 	size := r.s.st.Asks.Get(w.ask).Size
@@ -210,14 +212,14 @@ func (r *preemptionRound) roomFor(w beneficiary) bool {
 	})
 }
 
-// mayGain says whether the application that takes still lacks this size.
+// mayGain reports whether the application that takes lacks at least this size.
 func (in *insideLeaf) mayGain(calc yarn.Calculator, size yarn.Resource) bool {
 	return in.gains >= 0 && calc.FitsIn(size, in.shares[in.gains].Lacks)
 }
 
-// mayLose says whether the applications of the containers may lose all of them to the application
-// that takes. The last container may exceed what an application must give. With userlimit_first, no
-// user falls to its limit.
+// mayLose reports whether the application that takes may take all these containers. The last
+// container of an application may exceed what the application must give. With userlimit_first,
+// every user stays above its limit.
 func (in *insideLeaf) mayLose(s *Scheduler, set []victim) bool {
 	intra := &s.cfg.Preemption.Intra
 	calc := s.cfg.Calculator
@@ -258,15 +260,15 @@ func (in *insideLeaf) lose(s *Scheduler, v victim) {
 	in.shares[i].ToTake, *u = in.shares[i].ToTake.Sub(v.size), u.Sub(v.size)
 }
 
-// gain records that the application that takes gets a size. reserved is the part that is not
+// gain records that the application that takes gets a size. reserved is the part of it that is not
 // reserved yet.
 func (in *insideLeaf) gain(size, reserved yarn.Resource) {
 	u := &in.uses[in.Apps[in.gains].User]
 	in.shares[in.gains].Lacks, *u = in.shares[in.gains].Lacks.Sub(size), u.Add(reserved)
 }
 
-// withinUserLimit says whether the user of the application that takes is within its limit after the
-// set has ended.
+// withinUserLimit reports whether the user of the application that takes is within its limit after
+// the set has ended.
 func (in *insideLeaf) withinUserLimit(s *Scheduler, set []victim) bool {
 	u := in.Apps[in.gains].User
 	used := in.uses[u]
@@ -278,7 +280,7 @@ func (in *insideLeaf) withinUserLimit(s *Scheduler, set []victim) bool {
 	return s.cfg.Calculator.Compare(in.Cluster, used, s.UserLimit(in.leaf, in.users[u])) <= 0
 }
 
-// cause is the cause in the warnings of a set.
+// cause returns the cause for the warnings of a set.
 func (in *insideLeaf) cause(s *Scheduler, set []victim) yarn.PreemptionCause {
 	for _, v := range set {
 		if in.Apps[in.index[s.st.Containers.Get(v.container).App]].Priority >= in.Apps[in.gains].Priority {

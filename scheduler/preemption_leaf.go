@@ -18,8 +18,9 @@ type leafApps struct {
 	users []uint32 // parallel to Leaf.Users
 }
 
-// leafForPreemption is a leaf of the current partition. chosen returns what was already chosen of
-// an application. awaited returns the reservations of an application that do not count as usage.
+// leafForPreemption returns a leaf of the current partition. chosen returns what the round has
+// already chosen from an application. awaited returns the size of an application's reservations
+// that do not count as use.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
 func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, chosen, awaited func(app uint32) yarn.Resource) *leafApps {
@@ -48,10 +49,10 @@ func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resour
 	return l
 }
 
-// nothing is the value of awaited when every reservation counts.
+// nothing is the awaited function with which every reservation counts as use.
 func nothing(uint32) (none yarn.Resource) { return none }
 
-// appsOfLeaves are the applications of each leaf, also those that are not activated.
+// appsOfLeaves returns the applications of each leaf that are activated or wait for activation.
 func (s *Scheduler) appsOfLeaves() [][]uint32 {
 	apps := make([][]uint32, len(s.cfg.Queues))
 	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
@@ -63,7 +64,7 @@ func (s *Scheduler) appsOfLeaves() [][]uint32 {
 	return apps
 }
 
-// usesEnough says whether a leaf uses enough of its guarantee for preemption inside it.
+// usesEnough reports whether a leaf uses enough of its guarantee for preemption inside it.
 func (s *Scheduler) usesEnough(leaf int32, set *preempt.Settings) bool {
 	const one = 1 << 32
 	return s.UseRatio(leaf) >= uint64(set.Intra.MinThreshold.MulFloor(one))
@@ -97,8 +98,8 @@ func (s *Scheduler) sortForPreemption(i int32, apps []uint32) {
 	})
 }
 
-// limitOfAllUsers is the limit of a user of a leaf in the current partition if users without asks
-// count too.
+// limitOfAllUsers returns the limit of a user of a leaf in the current partition, computed as if
+// all users of the leaf were active.
 func (s *Scheduler) limitOfAllUsers(i int32, l *leafApps) yarn.Resource {
 	in := s.userLimitInput(i)
 	in.ActiveUsed = in.ActiveUsed.Sub(s.used(i).Sub(l.Used)) // a user who waits for a reservation is active
@@ -120,7 +121,7 @@ func (s *Scheduler) limitOfAllUsers(i int32, l *leafApps) yarn.Resource {
 	return capacity.UserLimit(in)
 }
 
-// userAMUsed is the usage of a user's AMs in the current partition.
+// userAMUsed returns the use of a user's AMs in the current partition.
 func (s *Scheduler) userAMUsed(user uint32) yarn.Resource {
 	if s.at.label != 0 {
 		return s.labelUse(s.at.users[user].use).AMUsed
@@ -128,7 +129,7 @@ func (s *Scheduler) userAMUsed(user uint32) yarn.Resource {
 	return s.st.Users.Get(user).AMUsed
 }
 
-// usedOf is the usage of an application in the current partition, and the part of its AM.
+// usedOf returns the use of an application in the current partition, and the part of its AM.
 func (s *Scheduler) usedOf(a *state.App) (used, am yarn.Resource) {
 	for _, c := range s.st.ContainersOf(a) {
 		if !c.State.Live() || s.st.Nodes.Get(c.Node).Label != s.at.label {

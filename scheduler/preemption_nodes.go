@@ -8,24 +8,24 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds on the containers that one round looks at: the newest of each node, and in all. If a
+// Bounds on the containers that one round examines: the newest of each node, and in total. If a
 // cluster has more, each round begins at another node.
 const (
 	offersOfNode = 64
 	offersOfAll  = 1 << 14
 )
 
-// offeringNode is a node with the containers that may end on it.
+// offeringNode is a node and its containers that may end.
 type offeringNode struct {
 	node        uint32
 	first, end  int           // its range in preemptionRound.offers
 	room        yarn.Resource // free, or free soon
-	potential   yarn.Resource // the total size of its offers
-	cheapest    uint64        // the least work of an offer
+	potential   yarn.Resource // total size of its offers
+	cheapest    uint64        // least work of an offer
 	reservation uint32        // a reservation that the round may cancel
 	taken       bool          // a reservation holds the node, and the round may not cancel it
 
-	asked    yarn.Resource // the last size that atBest was called with, and its result
+	asked    yarn.Resource // argument of the last call of atBest; its results follow
 	work     uint64
 	possible bool
 }
@@ -37,7 +37,7 @@ type victim struct {
 	size      yarn.Resource // what its end frees on its node
 	loses     yarn.Resource // what its end takes from its leaf; more than size for an AM
 	work      uint64        // lost running time in milliseconds, weighted
-	cost      uint64        // work times its share of the partition
+	cost      uint64        // work times the container's share of the partition
 	am        bool
 }
 
@@ -66,14 +66,14 @@ func (r *preemptionRound) lookAtNodes() {
 	}
 }
 
-// beginAt is the index at which a round begins that cannot look at all n items. The indexes of
-// successive rounds are far apart.
+// beginAt returns the index at which a round begins if it cannot examine all n items. The indexes
+// of successive rounds are far apart.
 func (r *preemptionRound) beginAt(n int) int {
 	const spread = 2654435761 // Knuth's multiplicative hash
 	return int(uint64(r.s.now/max(r.set.IntervalMillis, 1)) * spread % uint64(n))
 }
 
-// nodeAt is the index of a node in the round's nodes.
+// nodeAt returns the index of a node in the round's nodes, to which it adds the node if needed.
 func (r *preemptionRound) nodeAt(node uint32) int {
 	i := slices.IndexFunc(r.nodes, func(o offeringNode) bool { return o.node == node })
 	if i >= 0 {
@@ -114,16 +114,17 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 	r.nodes = append(r.nodes, o)
 }
 
-// tooManyMasters says whether AMs of a leaf may end: only while its AMs use more than the AM share
-// of its guarantee.
+// tooManyMasters reports whether AMs of a leaf may end: only while the leaf's AMs use more than the
+// AM share of its guarantee.
 //
-// Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs alike.
+// Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs in the same
+// way.
 func (r *preemptionRound) tooManyMasters(leaf int32) bool {
 	most := preempt.MultiplyFloat(r.p.tree.Capacities[leaf].EffMin, r.s.cfg.Queues[leaf].MaxAMPercent)
 	return r.s.cfg.Calculator.Compare(r.p.total, r.s.amUsed(leaf), most) > 0
 }
 
-// gives says whether the round may take something from a leaf.
+// gives reports whether the round may take something from a leaf.
 func (r *preemptionRound) gives(leaf int32) bool {
 	if r.ranked != nil {
 		return r.ranked.gives[leaf]
@@ -134,7 +135,7 @@ func (r *preemptionRound) gives(leaf int32) bool {
 	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
 }
 
-// droppable says whether a reservation counts toward what its leaf uses above its guarantee, and
+// droppable reports whether a reservation counts toward what its leaf uses above its guarantee, and
 // may be cancelled. A reservation with leases may not.
 func (r *preemptionRound) droppable(slot uint32) bool {
 	res := r.s.st.Reservations.Get(slot)
@@ -145,15 +146,15 @@ func (r *preemptionRound) droppable(slot uint32) bool {
 	return res.Members == 0 && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
 }
 
-// mayDrop says whether a droppable reservation may be cancelled for an ask: its leaf must give
-// something, or the leaf of the ask is below its guarantee. The second case needs no entitlement,
-// because no work is lost.
+// mayDrop reports whether a droppable reservation may be cancelled for an ask: the reservation's
+// leaf must give something, or the leaf of the ask is below its guarantee. The second case needs no
+// entitlement, because no work is lost.
 func (r *preemptionRound) mayDrop(slot uint32, w beneficiary) bool {
 	leaf := r.s.LeafOf(r.s.st.Apps.Get(r.s.st.Reservations.Get(slot).App))
 	return leaf != w.leaf && (r.gives(leaf) || r.covers(r.leaves[w.leaf].under, r.s.st.Asks.Get(w.ask).Size))
 }
 
-// awaited says whether containers were warned for a reservation, or have just ended for it.
+// awaited reports whether containers were warned for a reservation, or have just ended for it.
 func (r *preemptionRound) awaited(res *state.Reservation) bool {
 	for range r.s.st.PreemptedFor(res) {
 		return true
@@ -161,8 +162,8 @@ func (r *preemptionRound) awaited(res *state.Reservation) bool {
 	return r.s.cfg.Calculator.FitsIn(res.Size, r.s.roomOn(res.Node))
 }
 
-// victimOf computes the cost of a container's end. The end of an AM also ends the reservations of
-// its application, and its other containers unless they are kept.
+// victimOf returns a container with the cost of its end. The end of an AM also ends the
+// reservations of its application, and the application's other containers unless they are kept.
 func (r *preemptionRound) victimOf(slot uint32) victim {
 	st := r.s.st
 	k := st.Containers.Get(slot)
@@ -185,8 +186,8 @@ func (r *preemptionRound) victimOf(slot uint32) victim {
 // mostRestarts limits how much earlier losses of an application raise the cost of its containers.
 const mostRestarts = 7
 
-// workOf is the running time of a container, times one plus the number of times that its
-// application lost work before.
+// workOf returns the running time of a container, multiplied by one plus the number of times that
+// its application has lost work before.
 func (r *preemptionRound) workOf(k *state.Container, a *state.App) uint64 {
 	lost := uint64(a.Attempt) - 1
 	p := r.s.st.PreemptedOf(k.App)

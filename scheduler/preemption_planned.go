@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// nodesCompared is the number of nodes whose cheapest set is computed for one ask: those with the
-// lowest lower bound of lost work.
+// nodesCompared is the number of nodes whose cheapest set is computed for one ask: the nodes with
+// the lowest lower bounds of lost work.
 const nodesCompared = 32
 
 // choose finds sets of containers for leaves below their entitlement. The leaves that use the least
@@ -40,7 +40,7 @@ func (r *preemptionRound) choose() {
 	}
 }
 
-// spent says whether the round has reached one of its bounds.
+// spent reports whether the round has reached one of its bounds.
 func (r *preemptionRound) spent() bool {
 	return r.scans <= 0 || r.sets <= 0 || !r.s.cfg.Calculator.AnyAboveZero(*r.budget)
 }
@@ -187,8 +187,8 @@ func (r *preemptionRound) unblock(w beneficiary) {
 	}
 }
 
-// wouldUnblock says whether the leaf and the queues above it would be within their maxima with an
-// additional size after the end of a reservation.
+// wouldUnblock reports whether the leaf and its ancestors could use size more within their maxima
+// if a reservation ended.
 func (r *preemptionRound) wouldUnblock(res *state.Reservation, leaf int32, size yarn.Resource) bool {
 	from := r.s.LeafOf(r.s.st.Apps.Get(res.App))
 	if !r.mayLose([]victim{{leaf: from, loses: res.Size}}) {
@@ -234,9 +234,9 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 	return sets, free
 }
 
-// atBest is a lower bound of the work that is lost to make room for a size on a node; false if the
-// node cannot have the room. It keeps the last answer, because most asks of a round have the same
-// sizes.
+// atBest returns a lower bound of the work that is lost to make room for a size on a node. ok is
+// false if the node cannot have the room. It caches the last result, because most asks of a round
+// have the same size.
 func (r *preemptionRound) atBest(o *offeringNode, size yarn.Resource) (work uint64, ok bool) {
 	if o.asked != size {
 		o.asked, o.possible = size, r.covers(o.room.Add(o.potential), size)
@@ -245,11 +245,11 @@ func (r *preemptionRound) atBest(o *offeringNode, size yarn.Resource) (work uint
 	return o.work, o.possible
 }
 
-// hopefulNodes keeps the nodes with the lowest bounds of lost work.
+// hopefulNodes keeps the nodes with the lowest bounds of lost work, at most the number most.
 type hopefulNodes struct {
 	most  int
 	nodes []hopefulNode
-	worst uint64 // the largest bound among the kept nodes, once there are most of them
+	worst uint64 // the largest bound among the kept nodes once there are enough of them
 }
 
 type hopefulNode struct {
@@ -280,7 +280,7 @@ func (h *hopefulNodes) list() []hopefulNode {
 	return h.nodes
 }
 
-// usable says whether an ask may reserve a node.
+// usable reports whether an ask may reserve a node.
 func (r *preemptionRound) usable(o *offeringNode, w beneficiary) bool {
 	st := r.s.st
 	n, k, a := st.Nodes.Get(o.node), st.Asks.Get(w.ask), st.Apps.Get(w.app)

@@ -22,13 +22,13 @@ type queueRanks struct {
 
 func newQueueRanks(queues []preempt.Queue) *queueRanks {
 	k := &queueRanks{queues, make([][]int32, len(queues)), make([]int32, len(queues))}
-	leaves := make([]bool, len(queues)) // whether there are any in a queue
+	leaves := make([]bool, len(queues)) // by queue: whether it has leaves
 	for i := range queues {
 		if k.least[i] = math.MaxInt32; queues[i].Parent >= 0 {
 			k.ranks[i] = append(slices.Clone(k.ranks[queues[i].Parent]), queues[i].Priority)
 		}
 	}
-	for i := len(queues) - 1; i > 0; i-- { // those below a queue come after it
+	for i := len(queues) - 1; i > 0; i-- { // children come after their parents
 		if q := &queues[i]; q.Leaf || leaves[i] {
 			leaves[q.Parent], k.least[q.Parent] = true, min(k.least[q.Parent], q.Priority)
 		}
@@ -44,8 +44,8 @@ func (k *queueRanks) compare(a, b int32, madeA, madeB int64) int {
 	return cmp.Or(slices.CompareFunc(k.ranks[a], k.ranks[b], higher), cmp.Compare(madeA, madeB))
 }
 
-// above says whether leaf a has priority over leaf b. It compares the two queues directly below the
-// last common ancestor of a and b.
+// above reports whether leaf a has priority over leaf b. It compares the two queues directly below
+// the last common ancestor of a and b.
 func (k *queueRanks) above(a, b int32) bool {
 	queues := k.queues
 	x, y := len(k.ranks[a]), len(k.ranks[b]) // depths
@@ -64,7 +64,7 @@ func (k *queueRanks) above(a, b int32) bool {
 	return queues[a].Priority > queues[b].Priority
 }
 
-// aboveAny says whether a leaf has priority over some other.
+// aboveAny reports whether a leaf has priority over some other leaf.
 func (k *queueRanks) aboveAny(leaf int32) bool {
 	for i := leaf; k.queues[i].Parent >= 0; i = k.queues[i].Parent {
 		if k.queues[i].Priority > k.least[k.queues[i].Parent] {
@@ -74,10 +74,10 @@ func (k *queueRanks) aboveAny(leaf int32) bool {
 	return false
 }
 
-// belowAny says for each leaf whether at least one of some leaves has priority over it. The result is
-// parallel to the queues.
+// belowAny reports for each queue whether at least one of the given leaves has priority over it.
+// The result is parallel to the queues.
 func (k *queueRanks) belowAny(leaves iter.Seq[int32]) []bool {
-	most := make([]int32, len(k.queues)) // by parent: the highest priority of its children with one of these leaves
+	most := make([]int32, len(k.queues)) // by parent: the highest priority among its children that contain one of these leaves
 	for i := range most {
 		most[i] = math.MinInt32
 	}
@@ -115,8 +115,8 @@ func (s *Scheduler) rankedReservations(k *queueRanks) (numbers []uint64) {
 	return numbers
 }
 
-// reservedNodes are the serving nodes with a reservation whose ask still wants a container, in the order
-// of their slots, except for reservations of gangs.
+// reservedNodes returns the serving nodes with a reservation whose ask still wants a container, in
+// slot order. It omits reservations of gangs.
 func (s *Scheduler) reservedNodes() (nodes []uint32) {
 	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Reservation == 0 || !n.Serving() {
@@ -135,7 +135,8 @@ func (s *Scheduler) leafOfReservation(res *state.Reservation) int32 {
 	return s.LeafOf(s.st.Apps.Get(res.App))
 }
 
-// askOfReservation is the ask of a reservation; false if the ask does not exist any more.
+// askOfReservation returns the ask of a reservation. ok is false if the ask does not exist any
+// more.
 func (s *Scheduler) askOfReservation(res *state.Reservation) (ask uint32, ok bool) {
 	for slot, k := range s.st.AsksOf(s.st.Apps.Get(res.App)) {
 		if k.Key == res.Key && k.IncreaseOf == res.IncreaseOf {
@@ -145,7 +146,7 @@ func (s *Scheduler) askOfReservation(res *state.Reservation) (ask uint32, ok boo
 	return 0, false
 }
 
-// movable says whether another node of the label could serve the ask of a reservation.
+// movable reports whether another node of the label could serve the ask of a reservation.
 func (s *Scheduler) movable(res *state.Reservation, k *state.Ask) bool {
 	return res.IncreaseOf == 0 && k.Relax && k.Label == s.st.Nodes.Get(res.Node).Label
 }

@@ -9,7 +9,7 @@ import (
 	"rmd/scheduler/preempt"
 )
 
-// TestAnyRank compares what is said of all leaves with every pair of leaves of random trees.
+// TestAnyRank compares aboveAny and belowAny with every pair of leaves of random trees.
 func TestAnyRank(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	priorities := []int32{math.MinInt32, -1, 0, 0, 1, math.MaxInt32}

@@ -17,11 +17,11 @@ type rankedTaking struct {
 	budget    *yarn.Resource
 	leaf      int32           // the leaf that takes
 	gives     []bool          // by leaf: whether a waiting leaf has priority over it
-	gained    []yarn.Resource // by leaf: its reservations for which room is made
+	gained    []yarn.Resource // by leaf: its reservations for which the round makes room
 }
 
-// rankedRound is a copy of the round in which a leaf takes from leaves of a lower priority; nil if
-// this is off.
+// rankedRound returns a copy of the round in which a leaf takes from leaves of a lower priority, or
+// nil if preemption by priority is off.
 func (r *preemptionRound) rankedRound(leaf int32) *preemptionRound {
 	if r.ranks == nil {
 		return nil
@@ -33,7 +33,8 @@ func (r *preemptionRound) rankedRound(leaf int32) *preemptionRound {
 	return &here
 }
 
-// newRankedTaking returns the data that is the same for all leaves that take; nil if this is off.
+// newRankedTaking returns the data that is the same for all leaves that take, or nil if preemption
+// by priority is off.
 func newRankedTaking(queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *rankedTaking {
 	if !set.QueuePriority.Enabled {
 		return nil
@@ -41,8 +42,8 @@ func newRankedTaking(queues *preempt.Partition, set *preempt.Settings, budget *y
 	return &rankedTaking{queueRanks: newQueueRanks(queues.Queues), partition: queues, budget: budget, gained: make([]yarn.Resource, len(queues.Queues))}
 }
 
-// mayLose says whether the containers belong to leaves of a lower priority, and the limit of the
-// round allows all of them.
+// mayLose reports whether all containers belong to leaves of a lower priority and fit into the
+// budget of the round.
 func (k *rankedTaking) mayLose(set []victim) bool {
 	var all yarn.Resource
 	for _, v := range set {
@@ -99,7 +100,7 @@ func (r *preemptionRound) giveByRank(waiting []rankedReservation) {
 	}
 }
 
-// mayMove says whether a reservation may move to a node where less work is lost.
+// mayMove reports whether a reservation may move to a node where less work is lost.
 func (r *preemptionRound) mayMove(res *state.Reservation, k *state.Ask) bool {
 	return r.ranked == nil || r.set.QueuePriority.MoveReservation && r.s.movable(res, k)
 }
@@ -131,7 +132,7 @@ func (r *preemptionRound) waitingByRank() (waiting []rankedReservation) {
 	return waiting
 }
 
-// gained records that room is made for a reservation.
+// gained records that the round makes room for a reservation.
 func (r *preemptionRound) gained(res *state.Reservation) {
 	if r.ranks != nil {
 		of := &r.ranks.gained[r.s.leafOfReservation(res)]
@@ -139,7 +140,7 @@ func (r *preemptionRound) gained(res *state.Reservation) {
 	}
 }
 
-// unmet is the number of containers that an ask wants, less the reservations for which room is
+// unmet returns how many containers an ask wants beyond those reservations for which room is being
 // made.
 func (r *preemptionRound) unmet(w beneficiary) int64 {
 	k := r.s.st.Asks.Get(w.ask)

@@ -10,7 +10,8 @@ import (
 
 // reserveFor reserves the node of a set and warns its containers, if the limits of the
 // beneficiary's queues and user allow the container after the set has ended. exchanged is a
-// reservation of the beneficiary that is given up for it. It reports whether it reserved.
+// reservation of the beneficiary that is given up for it, or nil. reserveFor reports whether the
+// beneficiary gets the room.
 func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchanged *state.Reservation) bool {
 	st, o := r.s.st, &r.nodes[set.node]
 	a, k := st.Apps.Get(w.app), st.Asks.Get(w.ask)
@@ -36,7 +37,7 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	r.gain(w.leaf, k.Size, k.Size.Sub(released))
 	o.taken = true
 	if d.state == stateAllocated {
-		return true // only the cancelled reservation held the room: the next pass on the node allocates
+		return true // only the cancelled reservation held the room; the next pass on the node allocates
 	}
 	r.s.reserve(&d, k.AM)
 	r.sets--
@@ -44,8 +45,8 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	return true
 }
 
-// within says whether a leaf and the queues above it allow a reservation of a size after a set has
-// ended and a reservation was cancelled.
+// within reports whether a leaf and its ancestors allow a reservation of a size after a set has
+// ended and the reservation dropped was cancelled.
 func (r *preemptionRound) within(leaf int32, size yarn.Resource, set *preemptionSet, dropped uint32) bool {
 	victims := slices.Clone(set.victims)
 	if dropped != 0 {
@@ -62,8 +63,8 @@ func (r *preemptionRound) within(leaf int32, size yarn.Resource, set *preemption
 	return ok
 }
 
-// withinMaxima says whether a leaf and the queues above it are within their maxima with an
-// additional size, after all warned containers have ended.
+// withinMaxima reports whether a leaf and its ancestors stay within their maxima with an additional
+// size, after all warned containers have ended.
 func (r *preemptionRound) withinMaxima(leaf int32, size yarn.Resource) bool {
 	for i := leaf; i >= 0; i = r.s.queues[i].parent {
 		if !r.s.cfg.Calculator.FitsIn(r.s.used(i).Add(size).Sub(r.asked[i]), r.p.tree.Capacities[i].EffMax) {
@@ -73,8 +74,8 @@ func (r *preemptionRound) withinMaxima(leaf int32, size yarn.Resource) bool {
 	return true
 }
 
-// ask adds a size to what is asked to end of a leaf and the queues above it; with sign −1 it
-// subtracts.
+// ask adds (sign 1) or subtracts (sign −1) a size to or from the warned containers of a leaf and
+// its ancestors.
 func (r *preemptionRound) ask(leaf int32, size yarn.Resource, sign int64) {
 	for i := leaf; i >= 0; i = r.s.queues[i].parent {
 		r.asked[i] = r.asked[i].Add(size.Times(sign))
@@ -119,8 +120,8 @@ func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation ui
 	}
 }
 
-// underOf and overOf are the amounts by which the two queues are below and above their guarantees.
-// Inside a queue they are empty.
+// underOf returns how much a gaining leaf is below its guarantee, and overOf how much a losing leaf
+// is above it. Both return nothing inside a leaf.
 func (r *preemptionRound) underOf(leaf int32) (none yarn.Resource) {
 	if r.inside != nil {
 		return none
@@ -168,7 +169,7 @@ func (r *preemptionRound) gain(leaf int32, size, reserved yarn.Resource) {
 	}
 }
 
-// mayGain says whether the leaf, or inside a leaf the application that takes, may get this size.
+// mayGain reports whether the leaf or, inside a leaf, the application that takes may get this size.
 func (r *preemptionRound) mayGain(leaf int32, size yarn.Resource) bool {
 	if r.inside != nil {
 		return r.inside.mayGain(r.s.cfg.Calculator, size)

@@ -31,7 +31,7 @@ type preemptionRound struct {
 	set           *preempt.Settings
 	queues        []preempt.Queue   // parallel to cfg.Queues
 	leaves        []preemptionShare // parallel to cfg.Queues
-	asked         []yarn.Resource   // by queue: the size of the warned containers of its subtree
+	asked         []yarn.Resource   // by queue: the size of the warned containers in its subtree
 	budget        *yarn.Resource    // what the round may still take
 	kill          []uint32
 	ranks         *rankedTaking // nil: preemption by priority is off
@@ -58,8 +58,8 @@ type preemptionShare struct {
 	lost  yarn.Resource // the part of over that the round has chosen
 	gain  yarn.Resource // what the leaf may still get
 	under yarn.Resource // how much it is below its guarantee
-	// inside says that its applications may take from each other, because they want more than they
-	// have.
+	// inside means that the leaf's applications may take from each other, because they want more
+	// than they have.
 	inside bool
 }
 
@@ -80,8 +80,8 @@ func (s *Scheduler) PreemptionRound() (kill []uint32) {
 	return s.preempt(set)
 }
 
-// ObservePreemption is PreemptionRound on a copy of the state. It runs even if preemption is off.
-// Its events are the decisions that a round would make.
+// ObservePreemption runs a preemption round even if preemption is off. The caller passes a copy of
+// the state. The emitted events are the decisions that a round would make.
 func (s *Scheduler) ObservePreemption() (kill []uint32) { return s.preempt(&s.cfg.Preemption) }
 
 func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
@@ -128,27 +128,27 @@ func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, 
 	return r
 }
 
-// shareOf is what a leaf gives and gets. A leaf loses nothing of its guarantee that it uses or
-// wants. The last container may exceed what the leaf must give in this round, as in YARN. Otherwise
-// large containers would never end.
+// shareOf returns what a leaf gives and gets. A leaf loses nothing of the part of its guarantee
+// that it uses or wants. The last container may exceed what the leaf must give in this round, as in
+// YARN. Otherwise large containers would never end.
 func (r *preemptionRound) shareOf(q *preempt.Queue, share *preempt.Share) preemptionShare {
 	v := preemptionShare{
-		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // YARN's roundings may leave Ideal below
+		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // because of YARN's roundings, Ideal may be below the guarantee
 		under:  yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
 		over:   r.above(q),
 		inside: share.Needy && !q.DisabledIntra,
 	}
 	if !q.Disabled {
 		v.take = share.ToTake
-		for i := range v.take { // a first container is taken however small the part is
+		for i := range v.take { // the first container is taken, however small the part is
 			v.take[i] = r.set.NaturalTermination.MulCeil(max(v.take[i], 0))
 		}
 	}
 	return v
 }
 
-// above is what a leaf uses above the part of its guarantee that it uses or wants. A leaf that gives
-// nothing has none.
+// above returns what a leaf uses above the part of its guarantee that it uses or wants. It returns
+// nothing for a leaf that gives nothing.
 func (r *preemptionRound) above(q *preempt.Queue) (none yarn.Resource) {
 	if q.Disabled {
 		return none
@@ -156,7 +156,8 @@ func (r *preemptionRound) above(q *preempt.Queue) (none yarn.Resource) {
 	return q.Used.Sub(r.s.cfg.Calculator.Min(r.p.total, q.Used.Add(q.Pending), q.Guaranteed))
 }
 
-// countReserved counts a reservation as used that was made for balance and is not any more.
+// countReserved counts a reservation as used that was made for balance and no longer is for
+// balance.
 func (r *preemptionRound) countReserved(leaf int32, size yarn.Resource) {
 	q, share := &r.queues[leaf], &r.leaves[leaf]
 	q.Used, q.Reserved = q.Used.Add(size), q.Reserved.Add(size)

@@ -14,7 +14,7 @@ type preemptionSet struct {
 	node     int // index in the round's nodes
 	victims  []victim
 	cost     uint64
-	compared uint32 // how many sets were compared to find it
+	compared uint32 // number of sets that were compared
 }
 
 // comparePreemptionSets orders sets by the work lost, then by the number of containers, then by
@@ -98,16 +98,16 @@ func (r *preemptionRound) covers(freed, lacks yarn.Resource) bool {
 	return r.s.cfg.Calculator.FitsIn(lacks, freed)
 }
 
-// helps says whether a size contains some of a lacking resource.
+// helps reports whether a size contains some of a lacking resource.
 func (r *preemptionRound) helps(size, lacks yarn.Resource) bool {
 	calc := r.s.cfg.Calculator
 	return calc.AnyAboveZero(yarn.ComponentMin(size, lacks))
 }
 
-// mayLose says whether the leaves of the containers may lose all of them. A leaf keeps its
+// mayLose reports whether the leaves of the containers may lose all of them. A leaf keeps its
 // guarantee in every resource of which it uses that much. In other resources it is below its
-// guarantee in any case. With conservative-drf it loses only resources of which it has more than
-// its guarantee.
+// guarantee in any case. With conservative-drf a leaf loses only resources of which it has more
+// than its guarantee.
 func (r *preemptionRound) mayLose(set []victim) bool {
 	if r.inside != nil {
 		return r.inside.mayLose(r.s, set)
@@ -153,7 +153,7 @@ func (r *preemptionRound) cost(work uint64, size yarn.Resource) uint64 {
 	return lo
 }
 
-// shareOfPartition is the dominant share of a size in the partition, in parts of 2^32.
+// shareOfPartition returns the dominant share of a size in the partition, in units of 2^-32.
 func (r *preemptionRound) shareOfPartition(size yarn.Resource) (share uint64) {
 	for i := range r.s.kindsThatCount() {
 		share = max(share, yarn.Share(size[i], r.p.total[i]))
@@ -161,7 +161,7 @@ func (r *preemptionRound) shareOfPartition(size yarn.Resource) (share uint64) {
 	return share
 }
 
-// kindsThatCount is the number of resource types that the calculator compares.
+// kindsThatCount returns the number of resource kinds that the calculator compares.
 func (s *Scheduler) kindsThatCount() int {
 	if !s.cfg.Calculator.Dominant {
 		return 1

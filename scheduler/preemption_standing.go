@@ -76,7 +76,7 @@ func (r *preemptionRound) standing() []standingSet {
 	return merged
 }
 
-// judgeSet returns the cause for which a set must be withdrawn; 0 if it stands.
+// judgeSet returns the cause for which a set must be withdrawn, or 0 if the set stands.
 func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 	st, calc := r.s.st, r.s.cfg.Calculator
 	res := st.Reservations.Get(st.Reservation(set.number))
@@ -106,8 +106,9 @@ func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 	return 0
 }
 
-// tooMany says whether an ask wants no container on a reserved node, because it wants fewer than when
-// the containers were warned: older reservations of it get room for as many as it wants.
+// tooMany reports whether an ask no longer wants a container on a reserved node, because it wants
+// fewer than when the containers were warned: older reservations of the ask get room for as many as
+// it wants.
 func (r *preemptionRound) tooMany(res *state.Reservation) bool {
 	a := r.s.st.Apps.Get(res.App)
 	ask := r.s.st.AskFor(a, res.Key, res.IncreaseOf)
@@ -127,8 +128,8 @@ func (r *preemptionRound) tooMany(res *state.Reservation) bool {
 	return wanted <= 0
 }
 
-// stillGains is what the owner of a reservation must still be entitled to. Between queues this is
-// nothing, because the reservation already counts as used.
+// stillGains returns what the owner of a reservation must still be entitled to. Between queues this
+// is nothing, because the reservation already counts as used.
 func (r *preemptionRound) stillGains(res *state.Reservation) yarn.Resource {
 	if r.inside != nil {
 		return res.Size
@@ -187,8 +188,8 @@ func (s *Scheduler) preemptedFor(a *state.App, k *state.Ask) (n int64) {
 	return n
 }
 
-// hasPreempted says whether containers were preempted for a reservation and have not ended on their
-// node yet.
+// hasPreempted reports whether containers were preempted for a reservation and have not ended on
+// their node yet.
 func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 	if !s.cfg.Preemption.Enabled {
 		return false
@@ -201,8 +202,8 @@ func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 	return false
 }
 
-// roomOn is the free room of a node, plus the room of containers that the NodeManager has not ended
-// yet, plus the room of leases.
+// roomOn returns the free room of a node, plus the room of ended containers that the NodeManager
+// has not reported yet, plus the room of leases.
 func (s *Scheduler) roomOn(node uint32) yarn.Resource {
 	n := s.st.Nodes.Get(node)
 	room := n.Unallocated()

@@ -24,10 +24,10 @@ type waitLeft struct {
 	known bool
 }
 
-// worth says whether a set that loses this much work may end for one container of an ask. It may
-// lose the work that the container does in a configured time. It may lose more if the application
-// has waited long: waitWorth times the cost of the wait, but no more than the rest of the wait,
-// because that is all that the set saves.
+// worth reports whether a set that loses this much work may end for one container of an ask. The
+// set may lose the work that the container does in the configured time. It may lose more if the
+// application has waited long: waitWorth times the cost of the wait so far, but no more than the
+// expected rest of the wait, because that is all that the set saves.
 func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 	if r.set.MaxLostMillis < 0 {
 		return true
@@ -43,13 +43,14 @@ func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 	return cost <= r.cost(satAdd(given, uint64(r.left(w))), size)
 }
 
-// mostMillis is the largest loss that worth allows, as the time in which a container of the ask
-// does as much work.
+// mostMillis returns the largest loss that worth allows, as the time in which a container of the
+// ask does as much work.
 func (r *preemptionRound) mostMillis(w beneficiary) int64 {
 	return int64(min(satAdd(uint64(r.set.MaxLostMillis), min(waitWorth*uint64(max(r.waited(w), 0)), uint64(r.left(w)))), math.MaxInt64))
 }
 
-// waited is the time since an application got its newest container, or since its submission.
+// waited returns the time since an application got its newest container or, without containers,
+// since its submission.
 func (r *preemptionRound) waited(w beneficiary) int64 {
 	a := r.s.st.Apps.Get(w.app)
 	for _, newest := range r.s.st.ContainersOf(a) {
@@ -58,9 +59,9 @@ func (r *preemptionRound) waited(w beneficiary) int64 {
 	return r.s.now - a.SubmittedMillis
 }
 
-// left is how long an ask is expected to wait without preemption, until a node that it has reserved
-// or may use has room. It is very long if no expected end makes room. It is 0 when the round has
-// used up its estimates.
+// left returns how long an ask is expected to wait without preemption, until a node that it has
+// reserved or may use has room. The result is very large if no expected end makes room, and 0 if
+// the round has used up its estimates.
 func (r *preemptionRound) left(w beneficiary) int64 {
 	if g := &r.guess; g.known && g.ask == w.ask && g.now == r.s.now {
 		return g.left
@@ -86,7 +87,7 @@ func (r *preemptionRound) left(w beneficiary) int64 {
 	return r.guess.left
 }
 
-// roomAt is the time at which a node is expected to have room for an ask.
+// roomAt returns the time at which a node is expected to have room for an ask.
 func (r *preemptionRound) roomAt(k *state.Ask, node uint32) int64 {
 	if r.guesses--; r.guesses < 0 {
 		return r.s.now

@@ -33,7 +33,7 @@ type yarnRound struct {
 	calc       yarn.Calculator
 	cluster    yarn.Resource
 	owed       [][]yarn.Resource // the last result of toTake
-	needy      [][]bool          // by partition and queue: leaves that wanted more in one of the computations
+	needy      [][]bool          // by partition and queue: leaves that wanted more in one of the calculations
 }
 
 // droppedReservation is a reservation that counted toward what its leaf must give of a partition.
@@ -43,7 +43,7 @@ type droppedReservation struct {
 	size      yarn.Resource
 }
 
-// yarnChoice is a container that is to end.
+// yarnChoice is a container that the round has chosen.
 type yarnChoice struct {
 	container   uint32
 	cause       yarn.PreemptionCause
@@ -110,8 +110,8 @@ func (r *yarnRound) spareForDropped() {
 }
 
 // warned warns a chosen container, unless it is warned already. It reports whether the deadline has
-// passed. If the cause has changed between balance and another cause, it warns again if the old
-// deadline would be too late or too early.
+// passed. If the cause has changed between balance and another cause, warned withdraws the old
+// warning and warns again, unless the old deadline suits the new cause.
 func (r *yarnRound) warned(c yarnChoice) (timeIsUp bool) {
 	if r.s.st.Preemptions.Has(c.container) {
 		w := r.s.st.Preemptions.Get(c.container)
@@ -126,7 +126,7 @@ func (r *yarnRound) warned(c yarnChoice) (timeIsUp bool) {
 	return false
 }
 
-// deadline is the deadline of a warning that is given now.
+// deadline returns the deadline of a warning that is given now.
 func (r *yarnRound) deadline(cause yarn.PreemptionCause) int64 {
 	if cause == yarn.PreemptBalance {
 		return r.s.now + r.set.BalanceMaxWaitMillis
@@ -191,16 +191,16 @@ func (r *yarnRound) leafOf(container uint32) int32 {
 	return r.s.apps[r.s.st.Containers.Get(container).App].leaf
 }
 
-// partitionOf is the index of a node's partition.
+// partitionOf returns the index of a node's partition.
 func (r *yarnRound) partitionOf(node uint32) int { return int(r.s.st.Nodes.Get(node).Label) }
 
-// mayEnd says whether a round may choose a container. One with a lease ends when the reservation needs
-// its room, so roomOn counts that room already.
+// mayEnd reports whether a round may choose a container. A container with a lease ends when the
+// reservation needs its room; roomOn already counts this room.
 func (r *yarnRound) mayEnd(slot uint32, c *state.Container) bool {
 	return c.State.Live() && !r.s.st.Leases.Has(slot)
 }
 
-// liveOn are the containers of a node that may end, in a given order.
+// liveOn returns the containers of a node that may end, sorted by compare.
 func (r *yarnRound) liveOn(node uint32, compare func(a, b uint32) int) (live []uint32) {
 	for slot, c := range r.s.st.ContainersOn(r.s.st.Nodes.Get(node)) {
 		if r.mayEnd(slot, c) {
@@ -211,7 +211,7 @@ func (r *yarnRound) liveOn(node uint32, compare func(a, b uint32) int) (live []u
 	return live
 }
 
-// newer orders containers by their ids, the newest first.
+// newer orders containers by their ids, newest first.
 func (r *yarnRound) newer(a, b uint32) int {
 	x, y := r.s.st.ContainerID(r.s.st.Containers.Get(a)), r.s.st.ContainerID(r.s.st.Containers.Get(b))
 	return cmp.Or(cmp.Compare(y.App.ClusterTimestamp, x.App.ClusterTimestamp), cmp.Compare(y.App.Seq, x.App.Seq), cmp.Compare(y.Attempt, x.Attempt), cmp.Compare(y.Number, x.Number))

@@ -14,8 +14,8 @@ type yarnFirstIn struct {
 	*yarnRound
 	leaf    int32
 	cause   yarn.PreemptionCause
-	take    []yarn.Resource // by partition: what it must still give; negative if more was taken
-	gives   []bool          // by partition: whether it must still give something
+	take    []yarn.Resource // by partition: what it must still give; negative: more was taken
+	gives   []bool          // by partition: whether the leaf must still give something
 	masters []uint32        // AMs that were skipped
 	size    yarn.Resource   // the total size of masters
 
@@ -23,9 +23,9 @@ type yarnFirstIn struct {
 	gains        string // path of the queue that gains, if it is known
 }
 
-// chooseFirstIn takes from each leaf what it must give: first containers on nodes of non-exclusive
-// labels that they did not ask for, then containers of the application that is served last. It
-// takes AMs only if the rest does not suffice.
+// chooseFirstIn takes from each leaf what it must give: first containers that run on nodes of a
+// non-exclusive label and did not ask for the label, then containers of the applications that are
+// served last. It takes AMs only if the rest does not suffice.
 //
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.
 func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
@@ -44,8 +44,8 @@ func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
 	}
 }
 
-// appsByLeaf returns the applications of each leaf that have containers or reservations. Those that
-// are served last come first.
+// appsByLeaf returns the activated applications of each leaf. Those that are served last come
+// first.
 func (r *yarnRound) appsByLeaf() [][]uint32 {
 	apps := make([][]uint32, len(r.s.cfg.Queues))
 	r.s.st.Apps.Each(func(slot uint32, a *state.App) bool {
@@ -82,7 +82,7 @@ func (f *yarnFirstIn) choose(apps []uint32) {
 }
 
 // lent returns the containers that asked for no label and run on nodes with a non-exclusive label,
-// the newest first. An AM can run there only if its node got the label later.
+// newest first. An AM can run there only if its node got the label later.
 func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 	if len(f.partitions) == 1 {
 		return nil
@@ -100,7 +100,7 @@ func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 }
 
 // chooseOf takes from one application: first its reservations, then its containers, those of the
-// lowest priority first, and of these the newest.
+// lowest priority first, and among these the newest first.
 func (f *yarnFirstIn) chooseOf(app uint32) {
 	st := f.s.st
 	a := st.Apps.Get(app)
@@ -132,7 +132,7 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 }
 
 // liveOf returns the containers of an application that may be chosen: those of the lowest priority
-// first, and of these the newest.
+// first, and among these the newest first.
 func (f *yarnFirstIn) liveOf(a *state.App) (live []uint32) {
 	st := f.s.st
 	for slot, c := range st.ContainersOf(a) {
@@ -170,8 +170,8 @@ func (f *yarnFirstIn) try(slot uint32) bool {
 	return true
 }
 
-// takes says whether a size counts toward what the leaf must give of a partition and fits into the
-// limit of the round. If so, it subtracts the size from what the leaf must give.
+// takes reports whether a size counts toward what the leaf must give of a partition and fits into
+// the budget of the round. If so, it subtracts the size from what the leaf must give.
 //
 // Source: Hadoop 3.4.2, CapacitySchedulerPreemptionUtils.tryPreemptContainerAndDeductResToObtain.
 func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
@@ -181,7 +181,7 @@ func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
 	}
 	for i, v := range take {
 		if v == 0 {
-			take[i] = -1 // as in YARN: a resource of which nothing must be taken does not stop the others
+			take[i] = -1 // as in YARN: a resource of which nothing must be taken does not block the others
 		}
 	}
 	if !f.calc.AnyAboveZero(*take) || !f.calc.FitsIn(size, f.budget) {

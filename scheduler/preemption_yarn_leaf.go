@@ -10,7 +10,7 @@ import (
 //
 // Source: Hadoop 3.4.2, IntraQueueCandidatesSelector.
 func (r *yarnRound) chooseInsideLeaves() {
-	demands := r.insideLeaves() // all, before the first container is chosen: they share the budget
+	demands := r.insideLeaves() // all before the first container is chosen, because they share the budget
 	for i := range demands {
 		r.chooseInside(&demands[i])
 	}
@@ -40,7 +40,7 @@ func (r *yarnRound) insideLeaves() (demands []leafDemand) {
 	return demands
 }
 
-// chosenOf is what is already chosen of an application in the current partition.
+// chosenOf returns what the round has already chosen from an application in the current partition.
 func (r *yarnRound) chosenOf(app uint32) (sum yarn.Resource) {
 	for _, c := range r.chosen {
 		if k := r.s.st.Containers.Get(c.container); k.App == app && r.s.st.Nodes.Get(k.Node).Label == r.s.at.label {
@@ -50,8 +50,8 @@ func (r *yarnRound) chosenOf(app uint32) (sum yarn.Resource) {
 	return sum
 }
 
-// chooseInside takes what the applications of a leaf must give, beginning with those that are last
-// in the order. With userlimit_first, no user falls below its limit.
+// chooseInside takes what the applications of a leaf must give, beginning with the last ones in the
+// order. With userlimit_first, every user stays above its limit.
 func (r *yarnRound) chooseInside(d *leafDemand) {
 	f := &yarnFirstIn{yarnRound: r, leaf: d.leaf, conservative: r.set.Intra.ConservativeDRF, gains: r.s.cfg.Queues[d.leaf].Path,
 		take: make([]yarn.Resource, len(r.partitions)), gives: make([]bool, len(r.partitions))}
@@ -77,7 +77,7 @@ func (r *yarnRound) chooseInside(d *leafDemand) {
 	}
 }
 
-// chooseAboveLimit takes containers of an application. used is the usage of its user less what was
+// chooseAboveLimit takes containers of an application. used is the use of its user less what was
 // taken.
 func (f *yarnFirstIn) chooseAboveLimit(app uint32, limit yarn.Resource, used *yarn.Resource) {
 	userLimits := f.set.Intra.Order == preempt.UserLimitFirst

@@ -14,8 +14,8 @@ import (
 type yarnPriority struct {
 	*yarnRound
 	*queueRanks
-	touched map[uint32]bool   // nodes that already have a decision
-	gained  [][]yarn.Resource // by partition and leaf: reservations for which room is made
+	touched map[uint32]bool   // nodes for which something is already decided
+	gained  [][]yarn.Resource // by partition and leaf: reservations for which the round makes room
 }
 
 func (r *yarnRound) chooseByQueuePriority() {
@@ -37,7 +37,8 @@ func (r *yarnRound) chooseByQueuePriority() {
 	}
 }
 
-// enough finds containers of a node whose end makes room for a reservation there.
+// enough returns containers of a node whose end makes room for a reservation there. ok is false if
+// there are not enough.
 func (p *yarnPriority) enough(res *state.Reservation, leaf int32, node uint32) (victims []uint32, ok bool) {
 	if p.touched[node] {
 		return nil, false

@@ -9,7 +9,7 @@ import (
 )
 
 // chooseForReservations chooses containers on reserved nodes so that their reservations can be
-// fulfilled. Nodes where the least must end come first.
+// fulfilled. Nodes on which the least must end come first.
 //
 // Source: Hadoop 3.4.2, ReservedContainerCandidatesSelector.
 func (r *yarnRound) chooseForReservations() {
@@ -30,8 +30,8 @@ func (r *yarnRound) chooseForReservations() {
 	}
 }
 
-// lookAtReserved returns the size of the containers that must end on a node for its reservation;
-// false if they do not suffice, or nothing must end. It checks each container alone.
+// lookAtReserved returns the size of the containers that must end on a node for its reservation. ok
+// is false if they do not suffice, or if none need end. It judges each container separately.
 func (r *yarnRound) lookAtReserved(node uint32, take [][]yarn.Resource) (size yarn.Resource, ok bool) {
 	return size, r.offerOnReserved(node, func(slot uint32, v yarn.Resource) bool {
 		if !r.mayTake(slot, take) {
@@ -88,7 +88,7 @@ func (r *yarnRound) offerOnReserved(node uint32, take func(slot uint32, size yar
 	return false
 }
 
-// mayTake says whether the container's leaf must give at least this much, and the limit of the
+// mayTake reports whether the container's leaf must give at least this much, and the budget of the
 // round allows it.
 func (r *yarnRound) mayTake(slot uint32, take [][]yarn.Resource) bool {
 	c := r.s.st.Containers.Get(slot)
@@ -96,7 +96,7 @@ func (r *yarnRound) mayTake(slot uint32, take [][]yarn.Resource) bool {
 	return !gives.IsZero() && r.calc.FitsIn(c.Size, gives) && r.calc.FitsIn(c.Size, r.budget)
 }
 
-// ratio is the largest share of a in b over all resources, in parts of 2^32.
+// ratio returns the largest a[i]/b[i] over all resources, in units of 2^-32.
 func (r *yarnRound) ratio(a, b yarn.Resource) (most uint64) {
 	for i := range r.s.kindsThatCount() {
 		most = max(most, yarn.Share(a[i], b[i]))

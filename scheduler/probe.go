@@ -8,22 +8,23 @@ import (
 	"rmd/yarn"
 )
 
-// Probe runs the parts of a scheduler one by one, for tests that tell what each of them decides.
+// Probe calls the parts of a scheduler separately, for tests of each part.
 type Probe struct{ s *Scheduler }
 
-// Probe gives access to the parts of s.
+// Probe returns a Probe of s.
 func (s *Scheduler) Probe() Probe { return Probe{s} }
 
-// Proposal is what a pass has decided and not committed yet.
+// Proposal is a decision of a pass that is not committed yet.
 type Proposal struct {
 	d         decision
 	Allocate  bool
 	Reserve   bool
 	Size      yarn.Resource
-	Exchanged uint32 // slot of the reservation given up for it
+	Exchanged uint32 // slot of the reservation that is given up
 }
 
-// Propose decides for an application on a node, with the whole cluster as its queue's limit.
+// Propose decides for an application on a node. The limit of the application's queue is the whole
+// cluster.
 func (p Probe) Propose(app, node uint32) Proposal {
 	s := p.s
 	s.refreshCapacities()
@@ -35,13 +36,14 @@ func (p Probe) Propose(app, node uint32) Proposal {
 	return Proposal{d: d, Allocate: d.state == stateAllocated, Reserve: d.state == stateReserved, Size: d.size, Exchanged: d.exchanged}
 }
 
-// Accept says whether a proposal still holds.
+// Accept reports whether a proposal is still valid.
 func (p Probe) Accept(c *Proposal) bool { return p.s.accept(&c.d) }
 
-// Commit turns an accepted proposal into events.
+// Commit emits the events of an accepted proposal.
 func (p Probe) Commit(c Proposal) { p.s.commit(&c.d) }
 
-// PassOnLeaf runs a counting pass on a leaf alone, with a limit given, or on the node's reservation.
+// PassOnLeaf runs a pass that counts opportunities: on a single leaf with the given limit or, if
+// the node is reserved, on its reservation.
 func (p Probe) PassOnLeaf(leaf int32, node uint32, limit yarn.Resource) {
 	s := p.s
 	s.refreshCapacities()
@@ -54,31 +56,33 @@ func (p Probe) PassOnLeaf(leaf int32, node uint32, limit yarn.Resource) {
 	s.counting = false
 }
 
-// QueueLimit is the check of a queue's use against a limit.
+// QueueLimit compares the use of a queue with a limit.
 func (p Probe) QueueLimit(i int32, limit, unreservable yarn.Resource) (ok bool, headroom yarn.Resource) {
 	p.s.refreshCapacities()
 	return p.s.queueLimit(i, limit, unreservable)
 }
 
-// Exchanged is the reservation that an application would give up for an ask; 0: none.
+// Exchanged returns the reservation that an application would give up for an ask, or 0.
 func (p Probe) Exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
 	return p.s.exchanged(a, k, need, false)
 }
 
-// NeedsMore is the table of reservations by starvation, for the cluster's largest container.
+// NeedsMore reports whether a key with these counts may reserve another node, if the largest
+// container is that of the cluster.
 func (p Probe) NeedsMore(outstanding, reserved, reReservations int64, size yarn.Resource) bool {
 	c := claim{outstanding: outstanding, reserved: reserved, reReservations: reReservations, size: size,
 		minAlloc: p.s.cfg.MinAlloc, maxAlloc: p.s.cfg.MaxAlloc}
 	return c.needsMore(p.s.cfg.Calculator)
 }
 
-// SetEager begins or ends eager mode.
+// SetEager turns eager mode on or off.
 func (p Probe) SetEager(eager bool) { p.s.eager = eager }
 
-// Stale says whether the effective capacities are older than the cluster's resources.
+// Stale reports whether the effective capacities are outdated.
 func (p Probe) Stale() bool { return p.s.stale }
 
-// ViewsDiffer compares what two schedulers have derived from the same state; empty: nothing differs.
+// ViewsDiffer compares what two schedulers have derived from the same state. It returns the first
+// difference, or "".
 func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 	s, q := p.s, rebuilt
 	for i := range s.queues {
@@ -113,12 +117,12 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 	return differs
 }
 
-// differs compares what was derived for a partition.
+// differs compares what two schedulers have derived for a partition.
 func (p *partition) differs(q *partition) string {
 	for i := range p.queues {
 		a, b := &p.queues[i], &q.queues[i]
 		switch {
-		case a.listed != b.listed || a.borrows != b.borrows || !slices.Equal(a.borrowers, b.borrowers) || (i > 0 && a.key != b.key): // root has no siblings to be ordered among
+		case a.listed != b.listed || a.borrows != b.borrows || !slices.Equal(a.borrowers, b.borrowers) || (i > 0 && a.key != b.key): // root has no siblings, so its key does not matter
 			return fmt.Sprintf("queue %d %+v, rebuilt %+v", i, a.key, b.key)
 		case p.label != 0 && p.uses[i] != q.uses[i]:
 			return fmt.Sprintf("queue %d has use %d, rebuilt %d", i, p.uses[i], q.uses[i])

@@ -1,10 +1,9 @@
 package scheduler
 
-// Reason says why an application waits. It is derived by the planner whenever
-// somebody asks, and never stored.
+// Reason is a reason why an application waits. It is computed on request and never stored.
 type Reason uint8
 
-// Reasons; append only.
+// The reasons; append only.
 const (
 	NoReason Reason = iota
 	AMLimitQueue
@@ -16,7 +15,7 @@ const (
 	MaxParallelApps
 	LocalityDelay
 	Blacklisted
-	NodeTooSmall // never fits
+	NodeTooSmall // the node's total is too small
 	NodeTooSmallFree
 	NodeReservedByOther
 	BehindFIFO
@@ -24,15 +23,15 @@ const (
 	AMNotRegistered
 	NoAsks
 	NoNodes
-	OwnPartitionFirst  // a node of another label would be lent after more missed offers
-	OtherLabel         // the node has a label that is not asked for
-	LabelUnknown       // the cluster does not have the label any more
-	LabelNotAccessible // the queue may not use the label any more
+	OwnPartitionFirst  // an ask must miss more offers before it may use a node of another label
+	OtherLabel         // the node has a label for which the ask does not ask
+	LabelUnknown       // the label was removed from the cluster
+	LabelNotAccessible // the queue may no longer use the label
 	GangIncomplete     // the application asks for fewer containers than its gang has members
 	GangWaits          // there is no room for all members of a gang
 	GangNever          // the members of a gang can never run together
 
-	// Reasons is how many there are.
+	// Reasons is the number of reasons.
 	Reasons = iota
 )
 
@@ -41,7 +40,7 @@ var reasonNames = [...]string{"", "AM_LIMIT_QUEUE", "AM_LIMIT_USER", "QUEUE_STOP
 	"NODE_RESERVED_BY_OTHER", "BEHIND_FIFO", "AM_NOT_LAUNCHED", "AM_NOT_REGISTERED", "NO_ASKS", "NO_NODES", "OWN_PARTITION_FIRST", "OTHER_LABEL",
 	"LABEL_UNKNOWN", "LABEL_NOT_ACCESSIBLE", "GANG_INCOMPLETE", "GANG_WAITS", "GANG_NEVER"}
 
-// diagnostics are YARN's own sentences, which classic reports return.
+// diagnostics has YARN's sentences, which YARN's reports contain.
 var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's AM resource limit exceeded.",
 	"Queue is not in RUNNING state", "Queue hits max-capacity limit", "Parent queue hits max-capacity limit",
 	"User capacity has reached its maximum limit.", "The number of parallel applications has reached its limit",
@@ -54,8 +53,8 @@ var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's
 
 func (r Reason) String() string { return reasonNames[r] }
 
-// MarshalText writes the reason's stable name.
+// MarshalText returns the reason's stable name.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(reasonNames[r]), nil }
 
-// Diagnostic is YARN's sentence for the reason.
+// Diagnostic returns YARN's sentence for the reason.
 func (r Reason) Diagnostic() string { return diagnostics[r] }

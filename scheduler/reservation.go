@@ -30,8 +30,8 @@ func (s *Scheduler) reserve(d *decision, am bool) {
 	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, AM: am})
 }
 
-// mayReserve checks the limits on reservations, which YARN does not have, and whether an operator
-// has cancelled one for the same key on the node.
+// mayReserve reports whether the limits on reservations, which YARN does not have, allow another
+// reservation, and no operator has cancelled one for the same key on the node.
 func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 	below := func(count, limit int64) bool { return limit < 0 || count < limit }
 	return below(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
@@ -40,7 +40,7 @@ func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 		!s.st.ReservationBanned(n, k.App, k.Key)
 }
 
-// needsMore says whether a key may reserve another node.
+// needsMore reports whether a key may reserve another node.
 func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
 	c := claim{
 		outstanding:    k.Count,
@@ -57,21 +57,21 @@ func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
 type claim struct {
 	outstanding    int64 // containers that it still asks for
 	reserved       int64 // nodes reserved
-	reReservations int64 // heartbeats of reserved nodes since the last change
+	reReservations int64 // heartbeats of its reserved nodes since the last change
 	size           yarn.Resource
 	minAlloc       yarn.Resource
 	maxAlloc       yarn.Resource // of the queue
 }
 
-// needsMore says whether the key may reserve another node: S + N − R > 0. The starvation S grows
-// with re-reservations, slower for large asks.
+// needsMore reports whether the key may reserve another node: S + N − R > 0. The starvation S grows
+// with re-reservations, more slowly for large asks.
 //
 // Source: Hadoop 3.4.2, RegularContainerAllocator.shouldAllocOrReserveNewContainer.
 func (k claim) needsMore(c yarn.Calculator) bool {
 	return k.starvation(c)+k.outstanding-k.reserved > 0
 }
 
-// starvation is S = trunc((RR/R)·(1 − min(size/max, (max−min)/max))), exact.
+// starvation returns S = trunc((RR/R)·(1 − min(size/max, (max−min)/max))), computed exactly.
 func (k claim) starvation(c yarn.Calculator) int64 {
 	if k.reserved == 0 {
 		return 0
@@ -87,13 +87,13 @@ func (k claim) starvation(c yarn.Calculator) int64 {
 	hi, lo := bits.Mul64(uint64(k.reReservations), uint64(rest))
 	divisor := uint64(k.reserved) * uint64(whole.Den)
 	if hi >= divisor {
-		return k.outstanding + k.reserved // more than any key asks for
+		return k.outstanding + k.reserved // more than any key can want
 	}
 	q, _ := bits.Div64(hi, lo, divisor)
 	return int64(min(q, 1<<31))
 }
 
-// ratio is a/b by memory, or the largest a[i]/b[i] over all resources.
+// ratio returns a/b by memory, or the largest a[i]/b[i] over all resources.
 func ratio(c yarn.Calculator, a, b yarn.Resource) yarn.Fraction {
 	if !c.Dominant {
 		return part(a[yarn.Memory], b[yarn.Memory])
@@ -114,9 +114,9 @@ func part(a, b int64) yarn.Fraction {
 	return yarn.NewFraction(a, b)
 }
 
-// exchanged is the newest reservation of a key that covers need, to be given up for an allocation
-// elsewhere; 0 if there is none. If a limit makes the exchange necessary, it must be on a node of
-// the current partition.
+// exchanged returns the newest reservation of a key that covers need, to be given up for an
+// allocation elsewhere, or 0 if there is none. If limits is set, the exchange must reduce the use
+// of the current partition, so the reservation must be on one of its nodes.
 func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) uint32 {
 	for slot, r := range s.st.ReservationsOf(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) && (!limits || s.here(r)) && !s.hasPreempted(r) {
@@ -126,12 +126,12 @@ func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource, li
 	return 0
 }
 
-// here says whether a reservation is on a node of the current partition.
+// here reports whether a reservation is on a node of the current partition.
 func (s *Scheduler) here(r *state.Reservation) bool {
 	return len(s.partitions) == 1 || s.st.Nodes.Get(r.Node).Label == s.at.label
 }
 
-// fulfill is the pass on a reserved node. It fulfills the reservation, counts a re-reservation,
+// fulfill runs the pass on a reserved node. It fulfills the reservation, counts a re-reservation,
 // cancels the reservation, or does nothing. It checks no limits, because the reservation already
 // counts as used.
 func (s *Scheduler) fulfill(node uint32) {
@@ -177,7 +177,7 @@ func (s *Scheduler) fulfill(node uint32) {
 	}
 }
 
-// wanted says whether an ask still wants a container on a node.
+// wanted reports whether an ask still wants a container on a node.
 func (s *Scheduler) wanted(ask, node uint32) bool {
 	if ask == 0 {
 		return false
@@ -190,7 +190,7 @@ func (s *Scheduler) wanted(ask, node uint32) bool {
 func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
 	slot := s.st.Reservation(number)
 	if slot == 0 {
-		return // it was cancelled with another reservation of its gang
+		return // it was cancelled together with another reservation of its gang
 	}
 	r := *s.st.Reservations.Get(slot)
 	s.NodeFreed(r.Node)
@@ -223,9 +223,8 @@ func (s *Scheduler) CancelAll(app uint32, cause yarn.CancelCause) {
 	s.cancelWhere(app, cause, func(*state.Reservation) bool { return true })
 }
 
-// CancelUnwanted cancels the reservations of an application whose asks do not exist any more, in
-// the same batch. With eager-cancel off, they are cancelled at the heartbeats of their nodes, as in
-// YARN.
+// CancelUnwanted cancels the reservations of an application that no ask wants any more, in the same
+// batch. With eager-cancel off, they are cancelled at the heartbeats of their nodes, as in YARN.
 func (s *Scheduler) CancelUnwanted(app uint32) {
 	a := s.st.Apps.Get(app)
 	if a.Reservations == 0 {
@@ -270,7 +269,8 @@ func (s *Scheduler) CancelOnNode(node uint32, cause yarn.CancelCause) {
 	}
 }
 
-// CancelLarger cancels a node's reservation if it does not fit the node's total.
+// CancelLarger cancels a node's reservation if it does not fit the given total, and reports whether
+// it did.
 func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
 	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 {
@@ -285,7 +285,7 @@ func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
 }
 
 // CancelUnservable cancels a node's reservation if the node cannot serve it any more: the node is
-// too small, or its rack is blacklisted or, with eager-cancel, not asked for.
+// too small, the node is blacklisted or, with eager-cancel, the ask no longer wants the node.
 func (s *Scheduler) CancelUnservable(node uint32) {
 	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 || s.CancelLarger(node, n.Total) {

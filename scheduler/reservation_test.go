@@ -11,8 +11,8 @@ import (
 
 func gigabytes(n int64) yarn.Resource { return yarn.NewResource(n*1024, 1) }
 
-// The table of scenario 19, and the specification's examples with F = 0.25,
-// which takes a smallest container of 3G under a largest of 4G.
+// TestNeedsMore has the table of scenario 19, and the specification's examples with F = 0.25, which
+// requires a smallest container of 3G and a largest of 4G.
 func TestNeedsMore(t *testing.T) {
 	for _, c := range []struct {
 		n, r, rr, size, least, most int64
@@ -50,7 +50,7 @@ func TestDominantStarvationLooksAtTheLargestShare(t *testing.T) {
 	}
 }
 
-// Starvation against rationals, up to counters of many months.
+// TestStarvationIsExact compares starvation with rationals, for counts that take many months.
 func TestStarvationIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calc := yarn.Calculator{Dominant: rapid.Bool().Draw(t, "dominant"), Kinds: 2}

@@ -14,7 +14,7 @@ type Scheduler struct {
 	st    *state.State
 	eager bool             // also run passes between node heartbeats
 	cfg   *capacity.Config // nil before the cluster is initialized
-	stale bool             // the cluster or the queues have changed since the trees of partitions were computed
+	stale bool             // the cluster or the queues changed: capacities are outdated
 
 	queues     []queueView  // parallel to cfg.Queues
 	indexOf    []int32      // queue slot → index in queues
@@ -24,8 +24,8 @@ type Scheduler struct {
 	backfills  bool         // some queue may borrow the room of reserved nodes
 	uses       uint64       // Touched.Uses of the current event
 	changed    []*partition // partitions whose views the current event may have changed; see setChanged
-	apps       []appView    // by slot
-	users      []userView   // by slot
+	apps       []appView    // by slot of the application
+	users      []userView   // by slot of the user
 	// runnable counts runnable applications by user name over all leaves.
 	runnable []int32 // by NameID
 
@@ -33,7 +33,7 @@ type Scheduler struct {
 
 	now      int64
 	stamped  bool // the events of this input already have its time
-	counting bool // the pass belongs to a node's heartbeat, so it counts for locality delays
+	counting bool // the pass is for a heartbeat, so offers count for locality delays
 	lending  bool // the pass offers a node of a label to asks without a label
 	loan     loan // the room of a reservation that the pass offers
 	events   []event.Event
@@ -57,13 +57,15 @@ func New(st *state.State, eager bool) (*Scheduler, error) {
 	return s, nil
 }
 
-// State is the state that the scheduler plans on. Do not change it; Emit changes it.
+// State returns the state that the scheduler plans on. The caller must not change it, except with
+// Emit.
 func (s *Scheduler) State() *state.State { return s.st }
 
-// Config is the current queue configuration; nil before the cluster is initialized.
+// Config returns the current queue configuration, or nil before the cluster is initialized.
 func (s *Scheduler) Config() *capacity.Config { return s.cfg }
 
-// Tree has the effective capacities for the current cluster; nil before the cluster is initialized.
+// Tree returns the effective capacities for the current cluster, or nil before the cluster is
+// initialized.
 func (s *Scheduler) Tree() *capacity.Tree {
 	if s.cfg == nil {
 		return nil
@@ -72,8 +74,8 @@ func (s *Scheduler) Tree() *capacity.Tree {
 	return s.partitions[0].tree
 }
 
-// TreeOf has the effective capacities for the nodes of a label; nil if the cluster does not have
-// the label.
+// TreeOf returns the effective capacities for the nodes of a label, or nil if the cluster does not
+// know the label.
 func (s *Scheduler) TreeOf(label string) *capacity.Tree {
 	id := s.st.Label(label)
 	if label != "" && id == 0 {
@@ -83,27 +85,27 @@ func (s *Scheduler) TreeOf(label string) *capacity.Tree {
 	return s.partitions[id].tree
 }
 
-// LeafOf is the index in the configuration of an application's queue.
+// LeafOf returns the index of an application's queue in the configuration.
 func (s *Scheduler) LeafOf(a *state.App) int32 { return s.indexOf[a.Queue] }
 
-// IndexOf is the index in the configuration of the queue at a slot.
+// IndexOf returns the index of the queue at a slot in the configuration.
 func (s *Scheduler) IndexOf(slot uint32) int32 { return s.indexOf[slot] }
 
-// Queue is the record of the i-th queue of the configuration.
+// Queue returns the record of the i-th queue of the configuration.
 func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queues[i].slot) }
 
-// Begin begins an input at a time, in Unix milliseconds.
+// Begin begins an input. now is in Unix milliseconds.
 func (s *Scheduler) Begin(now int64) {
 	s.now, s.stamped, s.counting = max(now, s.st.Meta.NowMillis), false, false
 	s.events = s.events[:0]
 	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
 }
 
-// Events are the events of the current input. The slice is valid until the next Begin.
+// Events returns the events of the current input. The slice is valid until the next Begin.
 func (s *Scheduler) Events() []event.Event { return s.events }
 
-// Emit applies an event and appends it to the events of the input. If the state refuses the event,
-// this is a bug of the scheduler, and the replica stops.
+// Emit applies an event and appends it to the events of the input. It panics if the state rejects
+// the event, which is a bug of the scheduler.
 func (s *Scheduler) Emit(e event.Event) {
 	s.Stamp()
 	s.record(e)
@@ -116,9 +118,9 @@ func (s *Scheduler) Stamp() {
 	}
 }
 
-// Confirm makes the answer wait for the commit of an entry, even if nothing has changed. A deposed
-// leader does not know what its successor has decided. It cannot commit the entry, so it never
-// answers.
+// Confirm makes the reply wait for the commit of an entry, even if nothing has changed. A leader
+// that has been deposed does not know what its successor has decided. It cannot commit the entry,
+// so it does not reply.
 func (s *Scheduler) Confirm() {
 	if !s.stamped {
 		s.stamped = true
@@ -133,8 +135,8 @@ func (s *Scheduler) record(e event.Event) {
 	s.events = append(s.events, e)
 }
 
-// Apply applies an event that was decided elsewhere, and updates the views. After an error do not
-// use the scheduler any more.
+// Apply applies an event that was decided elsewhere, and updates the views. After an error the
+// scheduler must not be used any more.
 func (s *Scheduler) Apply(e event.Event) error {
 	if err := s.st.Apply(e); err != nil {
 		return err

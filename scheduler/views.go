@@ -8,27 +8,27 @@ import (
 	"rmd/yarn"
 )
 
-// queueView is what the planner derives for one queue in all partitions.
+// queueView has what the scheduler derives for one queue for all partitions together.
 type queueView struct {
 	slot   uint32
 	parent int32
-	order  capacity.ParentPolicy // among its siblings
+	order  capacity.ParentPolicy // the order of its parent's children
 
 	pending      []uint32 // of a leaf: applications that wait for activation, in order
 	reserving    int32    // reservations of its applications
 	unmanaged    int32    // pending applications that no AM limit holds back
 	activeWeight yarn.Fraction
-	changes      uint64 // counts what its limits in any partition may depend on
+	changes      uint64 // counts changes on which its limits in any partition may depend
 }
 
-// touch notes that something has changed that a queue's limits depend on.
+// touch records a change of something on which the queue's limits depend.
 func (q *queueView) touch() { q.changes++ }
 
-// appView is where the lists have an application, and by which key.
+// appView has the position of an application in the scheduler's lists.
 type appView struct {
 	leaf      int32
 	activated bool
-	active    bool // activated, and asks for nodes without a label
+	active    bool // activated, and has asks without a label
 	pending   bool
 	reserving int32
 	key       appKey
@@ -37,7 +37,7 @@ type appView struct {
 	user      state.NameID
 }
 
-// userView is what a user adds to its leaf's sums.
+// userView is what a user contributes to the sums of its leaf.
 type userView struct {
 	leaf   int32
 	name   state.NameID
@@ -46,7 +46,7 @@ type userView struct {
 	weight yarn.Fraction
 }
 
-// rebuild derives everything from the state.
+// rebuild derives all views from the state.
 func (s *Scheduler) rebuild() error {
 	v := s.st.Version()
 	if v == nil {
@@ -87,7 +87,8 @@ func (s *Scheduler) rebuild() error {
 	return nil
 }
 
-// addQueue is rebuild for one new dynamic queue. What its siblings have changes with the capacities.
+// addQueue is rebuild for one new dynamic queue. Its siblings are updated when the capacities are
+// computed again.
 func (s *Scheduler) addQueue(slot uint32) {
 	q := s.st.Queues.Get(slot)
 	i, err := s.cfg.Add(yarn.DynamicQueue{Path: q.Path, Leaf: q.Leaf})
@@ -112,16 +113,16 @@ func (s *Scheduler) addQueue(slot uint32) {
 		p.queues[i].key = s.orderKey(p, int32(i))
 	}
 	s.stale = true
-	if !s.backfills && backfills(s.cfg.Queues[i]) { // the first one: reserved nodes may lend from now on
+	if !s.backfills && backfills(s.cfg.Queues[i]) { // the first such queue: reserved nodes may lend from now on
 		s.backfills = true
 		s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { s.refreshNode(slot); return true })
 	}
 }
 
-// backfills says whether the containers of a queue may borrow room of reserved nodes.
+// backfills reports whether the containers of a queue may borrow room of reserved nodes.
 func backfills(q capacity.Queue) bool { return q.Leaf && q.Backfill != capacity.BackfillOff }
 
-// viewOf is the view of a queue before anything is counted.
+// viewOf returns the view of a queue without applications.
 func (s *Scheduler) viewOf(i int, slot uint32) queueView {
 	order := capacity.ParentPolicy(0)
 	parent := s.cfg.Queues[i].Parent
@@ -139,7 +140,7 @@ func propertiesOf(in []state.Property) []capacity.Property {
 	return out
 }
 
-// follow brings the views up to date after an event.
+// follow updates the views after an event.
 func (s *Scheduler) follow(t state.Touched) {
 	if t.Tree || t.Labels {
 		if err := s.rebuild(); err != nil {
@@ -165,8 +166,8 @@ func (s *Scheduler) follow(t state.Touched) {
 	}
 }
 
-// setChanged notes which partitions' views the present event may have changed: those of which it has
-// changed a use, and those that lend if it has changed what is asked of the default one.
+// setChanged records which partitions' views the current event may have changed: those whose use it
+// has changed and, if asks without a label may have changed, those that lend.
 func (s *Scheduler) setChanged(uses uint64) {
 	s.uses, s.changed = uses, s.changed[:0]
 	for _, p := range s.partitions {
@@ -176,8 +177,8 @@ func (s *Scheduler) setChanged(uses uint64) {
 	}
 }
 
-// refreshAll refreshes an application with its user and its queues, and those that it had before
-// the event if they are others.
+// refreshAll updates the views of an application, its user and its queues, including the user and
+// the queue that it had before the event.
 func (s *Scheduler) refreshAll(t state.Touched) {
 	s.refreshApp(t.App)
 	s.refreshUser(t.User)
@@ -214,7 +215,7 @@ func (s *Scheduler) refreshApp(slot uint32) {
 	s.relist(slot, v, next)
 }
 
-// relist moves an application to its place in the lists of its leaf.
+// relist moves an application to its new position in the lists of its leaf.
 func (s *Scheduler) relist(slot uint32, v, next appView) {
 	if v != next {
 		s.unlistApp(slot, v)
@@ -223,8 +224,8 @@ func (s *Scheduler) relist(slot uint32, v, next appView) {
 	}
 }
 
-// refreshLabelled is relist in a cluster with labels. It looks at those partitions alone in which the
-// application may have changed its place, or what it asks for.
+// refreshLabelled is relist for a cluster with labels. It considers only those partitions in which
+// the application's position or asks may have changed.
 func (s *Scheduler) refreshLabelled(slot uint32, v, next appView) {
 	among := s.changed
 	moves := v.leaf != next.leaf || v.key != next.key || v.activated != next.activated
@@ -246,7 +247,7 @@ func (s *Scheduler) refreshLabelled(slot uint32, v, next appView) {
 	}
 }
 
-// wants reports whether an application waits for nodes of a label's partition.
+// wants reports whether an activated application has asks for nodes of a label's partition.
 func (s *Scheduler) wants(slot uint32, p *partition) bool {
 	return s.apps[slot].activated && s.asksFor(s.st.Apps.Get(slot), p.label)
 }
@@ -333,8 +334,8 @@ func (s *Scheduler) refreshUser(slot uint32) {
 	s.users[slot] = next
 }
 
-// refreshShare brings what a user adds to its leaf's sums in a partition up to date. The slot may
-// have come to mean another user's share in the same event, so the old part goes as a whole.
+// refreshShare updates what a user contributes to the sums of its leaf in a partition. The event
+// may have given the slot to another user, so the old contribution is subtracted completely.
 func (s *Scheduler) refreshShare(p *partition, slot uint32, v, next *userView) {
 	for int(slot) >= len(p.users) {
 		p.users = append(p.users, userShare{})
@@ -361,15 +362,15 @@ func (s *Scheduler) refreshShare(p *partition, slot uint32, v, next *userView) {
 	q.dominantUsed = q.dominantUsed.Add(share.part)
 }
 
-// addFraction adds weights of users, or subtracts them. A weight has nine decimals at most, so all
-// denominators divide 10^9, and so does their least common multiple. Over their product, the sum of
-// twenty weights would not fit into 64 bits.
+// addFraction adds a user's weight to a sum, or subtracts it. Weights have at most nine decimals,
+// so all denominators divide 10^9, and so does their least common multiple. With the product of the
+// denominators instead, the sum of twenty weights would not fit into 64 bits.
 func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
 	den := yarn.NewFraction(a.Den, b.Den).Num * b.Den
 	return yarn.NewFraction(a.Num*(den/a.Den)+sign*b.Num*(den/b.Den), den)
 }
 
-// refreshChain brings the order keys of a queue and its ancestors up to date.
+// refreshChain updates the order keys of a queue and its ancestors.
 func (s *Scheduler) refreshChain(slot uint32) {
 	for i := s.indexOf[slot]; i >= 0; i = s.queues[i].parent {
 		s.queues[i].touch()
@@ -381,7 +382,7 @@ func (s *Scheduler) refreshChain(slot uint32) {
 	}
 }
 
-// refreshQueues brings all queues up to date in all partitions.
+// refreshQueues updates all queues in all partitions.
 func (s *Scheduler) refreshQueues() {
 	for i := range s.queues {
 		s.queues[i].touch()
@@ -393,10 +394,10 @@ func (s *Scheduler) refreshQueues() {
 	}
 }
 
-// allUses stands for all partitions.
+// allUses is a Touched.Uses with all partitions.
 const allUses = ^uint64(0)
 
-// useChanged says whether the present event may have changed what is used of a partition.
+// useChanged reports whether the current event may have changed the use of a partition.
 func (s *Scheduler) useChanged(p *partition) bool { return s.uses&(1<<(p.label%64)) != 0 }
 
 func (s *Scheduler) orderKey(p *partition, i int32) capacity.OrderKey {
@@ -414,13 +415,13 @@ func (s *Scheduler) orderKey(p *partition, i int32) capacity.OrderKey {
 	}
 }
 
-// borrows says whether a queue waits for nodes that a partition may lend.
+// borrows reports whether a queue has asks for which a partition may lend nodes.
 func (s *Scheduler) borrows(p *partition, i int32) bool {
 	return p.lends && !s.Queue(i).Pending.IsZero()
 }
 
-// refreshQueue moves a queue to its place among its parent's children in a partition, and among those
-// that the partition may lend to.
+// refreshQueue moves a queue to its position among its parent's children in a partition, and among
+// those to which the partition may lend nodes.
 func (s *Scheduler) refreshQueue(p *partition, i int32) {
 	v, parent := &p.queues[i], s.queues[i].parent
 	pending := &s.Queue(i).Pending
@@ -452,7 +453,7 @@ func (s *Scheduler) refreshQueue(p *partition, i int32) {
 	}
 }
 
-// refreshCapacities recomputes effective capacities when the cluster has changed.
+// refreshCapacities computes the effective capacities again if they are outdated.
 func (s *Scheduler) refreshCapacities() {
 	if !s.stale {
 		return
@@ -474,13 +475,14 @@ func (s *Scheduler) refreshCapacities() {
 	s.refreshQueues()
 }
 
-// Rebase makes the scheduler one of another version of its state, with the same queues. It is for
-// questions alone: the index of free nodes, which only passes look at, stays as it is.
+// Rebase replaces the scheduler's state by another version of it with the same configuration.
+// Afterwards the scheduler must only answer questions: the index of free nodes, which only passes
+// use, is not updated.
 func (s *Scheduler) Rebase(st *state.State) {
 	old := s.st
 	s.st = st
 	other := old.DynamicQueueSet() != st.DynamicQueueSet()
-	if other || len(s.partitions) > 1 || st.Labels.Len() > 0 { // nodes may have other labels
+	if other || len(s.partitions) > 1 || st.Labels.Len() > 0 { // the labels of nodes may differ
 		if err := s.rebuild(); err != nil {
 			panic("scheduler: the configuration in force cannot be read: " + err.Error())
 		}
@@ -493,9 +495,9 @@ func (s *Scheduler) Rebase(st *state.State) {
 	s.refreshQueues()
 }
 
-// differ calls f with every slot whose record may not be the same in two versions
-// of a table. Versions share the pages that neither has written to since they
-// parted, so a record at the same place in memory is the same record.
+// differ calls f with every slot whose record may differ between two versions of a table. Versions
+// share the pages that neither has written since they were forked, so records with equal addresses
+// are the same record.
 func differ[T any](old, now *state.Table[T], f func(slot uint32)) {
 	both := min(old.Cap(), now.Cap())
 	for slot := uint32(1); slot < both; slot++ {

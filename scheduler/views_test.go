@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestWeightsOfUsersThatComeAndGo: the sum of the weights of active users is exact, whatever the
-// weights, and nothing is left of it in the end.
+// TestWeightsOfUsersThatComeAndGo checks that the sum of the weights of active users is exact for
+// any weights, and 0 in the end.
 func TestWeightsOfUsersThatComeAndGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sum, exact := yarn.Fraction{Num: 0, Den: 1}, new(big.Rat)

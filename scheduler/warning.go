@@ -51,7 +51,8 @@ func (s *Scheduler) WithdrawAll(cause yarn.WithdrawalCause) {
 	s.withdrawWhere(cause, func(*state.Container, *state.Preemption) bool { return true })
 }
 
-// withdrawWhere does not touch the warnings of leases, because they do not depend on entitlements.
+// withdrawWhere withdraws the warnings for which when returns true. It keeps the warnings of
+// leases, because they do not depend on entitlements.
 func (s *Scheduler) withdrawWhere(cause yarn.WithdrawalCause, when func(c *state.Container, p *state.Preemption) bool) {
 	var warned []uint32
 	s.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
