@@ -8,15 +8,15 @@ import (
 	"rmd/yarn"
 )
 
-// cost is what preemption has taken from a queue.
+// cost measures what preemption has taken from a queue.
 type cost struct {
 	warned, withdrawn int64
-	killed, ams       int64         // killed includes containers that ended with a preempted AM
-	lost              yarn.Resource // in resource-seconds
-	lostMillis        float64       // in milliseconds of the whole cluster, by dominant share
+	killed, ams       int64         // killed includes containers that ended because their AM was preempted
+	lost              yarn.Resource // work of the killed containers, in resource-seconds
+	lostMillis        float64       // the same in milliseconds of the whole cluster, by dominant share
 }
 
-// warned is a container that must end for another queue or application.
+// warned is a container that has been warned of its preemption.
 type warned struct {
 	size yarn.Resource
 	from int64
@@ -31,7 +31,8 @@ func (m *meter) warn(st *state.State, ref event.ContainerRef) {
 	}
 }
 
-// ended counts a container that preemption has ended: a warned one, or one whose AM was warned.
+// ended counts a container that preemption has ended: one that was warned, or one whose AM was
+// preempted at the same time.
 func (m *meter) ended(now int64, st *state.State, ref event.ContainerRef, exit int32) {
 	w, known := m.warned[ref]
 	delete(m.warned, ref)
@@ -60,8 +61,8 @@ func (m *meter) ended(now int64, st *state.State, ref event.ContainerRef, exit i
 	}
 }
 
-// await records the containers for which an application waits from now on. Those that its queue
-// wants within its guarantee come first.
+// await records n containers for which an application waits from now on. Those that the queue wants
+// within its guarantee come first.
 func (m *meter) await(now int64, st *state.State, a *state.App, k asker, size yarn.Resource, n int64) {
 	w, owed := m.asks[k], m.owedOf(st, a, k, size, n)
 	for _, s := range []since{{now, owed, true}, {now, n - owed, false}} {
@@ -71,8 +72,8 @@ func (m *meter) await(now int64, st *state.State, a *state.App, k asker, size ya
 	}
 }
 
-// owedOf says how many of the newly asked containers of an application its queue wants within its
-// guarantee. These containers already count as pending, or have started.
+// owedOf returns how many of n newly asked containers the queue wants within its guarantee. The
+// state already counts these containers as pending, or they have started.
 func (m *meter) owedOf(st *state.State, a *state.App, k asker, size yarn.Resource, n int64) int64 {
 	if ask := st.Ask(a, k.key); ask != 0 {
 		if size = st.Asks.Get(ask).Size; st.Asks.Get(ask).Label != 0 {
@@ -88,8 +89,8 @@ func (m *meter) owedOf(st *state.State, a *state.App, k asker, size yarn.Resourc
 	return min(n, calc.AvailableContainers(left, size))
 }
 
-// owedSoFar returns the waits for containers that queues want within their guarantee, by path:
-// those that have ended, and the time that the others have lasted so far.
+// owedSoFar returns, by queue path, the waits for containers within the guarantee. all includes the
+// waits that have ended and, up to now, those that continue. waiting counts the latter.
 func (m *meter) owedSoFar(now int64) (all map[string]*delays, waiting map[string]int64) {
 	all, waiting = map[string]*delays{}, map[string]int64{}
 	for path, t := range m.queues { // the order does not matter: each is copied
@@ -98,7 +99,7 @@ func (m *meter) owedSoFar(now int64) (all map[string]*delays, waiting map[string
 		all[path] = &d
 	}
 	st := m.sched.State()
-	for k, w := range m.asks { // the order does not matter: a sum
+	for k, w := range m.asks { // the order does not matter: they are summed
 		slot := st.App(k.app)
 		if slot == 0 || st.Apps.Get(slot).Queue == 0 {
 			continue

@@ -15,8 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// course is a shadow after it has made a different decision from the cluster: a planner in virtual
-// time.
+// course runs the shadow after its first different decision. It is a planner in virtual time.
 type course struct {
 	p      *planner.Planner
 	record *record
@@ -24,21 +23,21 @@ type course struct {
 	random *rand.Rand
 
 	now     int64
-	beat    int64 // the time of the next heartbeats of all nodes
+	beat    int64 // time of the next heartbeats of all nodes
 	idle    bool  // the last heartbeats had no effect, and nothing has changed since
-	round   int64 // the time of the next round of preemption
+	round   int64 // time of the next round of preemption
 	alarms  alarms
 	running map[event.ContainerRef]*ownRun
 	held    map[uint64]held
-	dirty   map[uint32]bool // applications that must be examined
-	left    uint64          // submissions and changes that the shadow could not follow
+	dirty   map[uint32]bool // applications whose AMs must be run
+	left    uint64          // inputs and events that the shadow refused
 
-	known, guessed uint64 // ended containers whose length was known, and estimated
+	known, guessed uint64 // numbers of ended containers whose run time was known, and estimated
 }
 
-// own is an application in the shadow.
+// own is the state of an application in the shadow.
 type own struct {
-	started    bool // it has been submitted here
+	started    bool // it was submitted in the shadow
 	amStarted  int64
 	am         event.ContainerRef
 	registered int64
@@ -46,15 +45,15 @@ type own struct {
 	lastEnd    int64
 	live       int
 	keys       map[yarn.SchedulerKey]*ownKey
-	asks       []op // to be asked now
+	asks       []op // asks to send now
 }
 
 // ownKey is what an application asks for under one key in the shadow.
 type ownKey struct {
-	left   int64 // wanted and not started
-	next   int   // index of the next container after those in vacant
+	left   int64 // containers that it wants and that have not started
+	next   int   // index of the next container, if vacant is empty
 	vacant []int
-	last   event.AskChanged // of "*"
+	last   event.AskChanged // the last ask for any host
 	label  string
 	// running has the running containers by index.
 	running map[int]event.ContainerRef
@@ -65,8 +64,8 @@ type ownRun struct {
 	job   *job
 	place place
 	from  int64
-	end   int64 // when its current alarm is due
-	sure  bool  // its length is known
+	end   int64 // time of its current alarm
+	sure  bool  // its run time is known
 }
 
 const (
@@ -105,7 +104,7 @@ func compareRefs(a, b event.ContainerRef) int {
 	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Number, b.Number))
 }
 
-// adopt takes over what an application has in the cluster. Until now both sides were equal.
+// adopt copies what an application has in the cluster. Until now both sides were equal.
 func (c *course) adopt(st *state.State, j *job) {
 	j.own.started = true
 	j.own.amStarted, j.own.registered, j.own.ended, j.own.lastEnd = j.amStarted, j.registered, j.ended, j.lastEnd
@@ -123,7 +122,7 @@ func (c *course) adopt(st *state.State, j *job) {
 		o.left = k.Count
 		o.last = event.AskChanged{App: j.seq, Key: k.Key, Name: yarn.Any, Size: k.Size, Relax: k.Relax}
 	}
-	for key, k := range j.keys { // the order does not matter: each is set alone
+	for key, k := range j.keys { // the order does not matter: each is set separately
 		o := j.own.key(key)
 		o.next, o.vacant = len(k.list), slices.Clone(k.vacant)
 	}
@@ -137,10 +136,10 @@ func (o *own) key(k yarn.SchedulerKey) *ownKey {
 	return o.keys[k]
 }
 
-// alarm is a time at which a container ends or an application must be examined.
+// alarm is a time at which a container ends or an application's AM runs.
 type alarm struct {
 	at  int64
-	ref event.ContainerRef // without attempt and number if only the application is meant
+	ref event.ContainerRef // only App is set if the alarm is for an application
 }
 
 type alarms []alarm
@@ -176,7 +175,7 @@ func (c *course) advance(to int64) {
 	c.now = max(c.now, to)
 }
 
-// next is the time of the next action.
+// next returns the time of the next action, or neverMillis.
 func (c *course) next() int64 {
 	at := int64(neverMillis)
 	if len(c.alarms) > 0 {
@@ -193,7 +192,7 @@ func (c *course) next() int64 {
 	return max(at, c.now)
 }
 
-// wants says whether anything waits.
+// wants reports whether a container waits or a preemption is in progress.
 func (c *course) wants() bool {
 	st := c.p.State()
 	return !st.Queues.Get(st.Root()).Pending.IsZero() || st.Preemptions.Len() > 0
@@ -219,10 +218,10 @@ func (c *course) ring(a alarm) {
 	}
 	run := c.running[a.ref]
 	if run == nil || run.end != a.at {
-		return // it has already ended, or has a later alarm
+		return // the container has ended or has a later alarm
 	}
 	if k := run.job.keys[run.place.key]; !run.sure && k != nil && run.place.index < len(k.list) {
-		run.end = neverMillis // it still runs in the cluster; its end will follow
+		run.end = neverMillis // it still runs in the cluster, where its end will set the alarm
 		return
 	}
 	if run.sure {
@@ -244,14 +243,14 @@ func (c *course) forget(ref event.ContainerRef, run *ownRun) {
 	c.dirty[ref.App] = true
 }
 
-// complete reports the end of a container.
+// complete reports the end of a container to the planner.
 func (c *course) complete(ref event.ContainerRef) {
 	if in := forecast.Completion(c.p.State(), ref); in != nil {
 		c.plan(in)
 	}
 }
 
-// runs sets the end of a container.
+// runs adds a running container and sets its end.
 func (c *course) runs(ref event.ContainerRef, run *ownRun) {
 	c.running[ref] = run
 	run.job.own.key(run.place.key).running[run.place.index] = ref
@@ -270,8 +269,8 @@ func (c *course) endAt(ref event.ContainerRef, run *ownRun, at int64) {
 	heap.Push(&c.alarms, alarm{run.end, ref})
 }
 
-// guess estimates the length of a container: as a container of the same application and key,
-// otherwise from the history.
+// guess estimates the run time of a container: that of another container of the same application
+// and key, otherwise one from the history.
 func (c *course) guess(run *ownRun) int64 {
 	age := c.now - run.from
 	if k := run.job.keys[run.place.key]; k != nil {
@@ -293,7 +292,8 @@ func (c *course) guess(run *ownRun) int64 {
 	return forecast.Draw(c.random, st.LengthsOf(st.Apps.Get(slot)), age)
 }
 
-// plan plans an input now. It says whether anything changed.
+// plan plans an input at the current time. It reports whether the input was accepted and changed
+// anything.
 func (c *course) plan(in input.Input) bool {
 	reply, events := c.p.Plan(c.now, input.Request{Input: in})
 	if reply.Refused() != nil {
@@ -304,7 +304,7 @@ func (c *course) plan(in input.Input) bool {
 	return len(events) > 0 && reply.Refused() == nil
 }
 
-// emit applies events that do not come from an input.
+// emit lets f make decisions without an input.
 func (c *course) emit(f func()) {
 	sched := c.p.Scheduler()
 	sched.Begin(c.now)
@@ -313,7 +313,7 @@ func (c *course) emit(f func()) {
 	c.took(slices.Clone(sched.Events()))
 }
 
-// took handles the decisions of the planner.
+// took updates the course after decisions of the planner.
 func (c *course) took(events []event.Event) {
 	st := c.p.State()
 	for _, e := range events {
@@ -370,8 +370,8 @@ func (c *course) starts(h held) {
 	c.runs(h.ref, &ownRun{job: j, place: place{h.key, i}, from: c.now})
 }
 
-// lost handles a container that the shadow's planner has ended. Its AM asks for another one, unless
-// the ask was restored.
+// lost handles a container that the shadow's planner has ended. The AM asks for another one, unless
+// the planner restored the ask.
 func (c *course) lost(ref event.ContainerRef, restored bool) {
 	run := c.running[ref]
 	if run == nil {
@@ -386,7 +386,7 @@ func (c *course) lost(ref event.ContainerRef, restored bool) {
 	}
 }
 
-// attemptEnded makes the next attempt ask for everything that is missing.
+// attemptEnded makes the next attempt ask for everything that is still missing.
 func (c *course) attemptEnded(app uint32) {
 	j := c.record.jobs[app]
 	if j == nil {
@@ -404,7 +404,7 @@ func (c *course) attemptEnded(app uint32) {
 
 func sortedKeys(m map[yarn.SchedulerKey]*ownKey) []yarn.SchedulerKey {
 	out := make([]yarn.SchedulerKey, 0, len(m))
-	for k := range m { // order is harmless: they are sorted
+	for k := range m { // the order does not matter: they are sorted
 		out = append(out, k)
 	}
 	slices.SortFunc(out, func(a, b yarn.SchedulerKey) int {

@@ -8,7 +8,7 @@ import (
 	"rmd/transport/http/view"
 )
 
-// Report compares the two sides, from the beginning of the shadow until now.
+// Report compares the cluster and the shadow, from the start of the shadow until now.
 func (s *Shadow) Report() *api.Shadow {
 	cluster, own := s.Digests()
 	d := &api.Shadow{State: api.ShadowInStep, Changes: view.Changes(s.changes), BeganMillis: s.began, AtMillis: s.realMeter.at, Index: s.index, Entries: s.entries,
@@ -34,17 +34,17 @@ func (s *Shadow) Report() *api.Shadow {
 	return d
 }
 
-// mostIdle is with how many queues a report still lists those that did nothing.
+// mostIdle is the number of queues up to which a report also lists queues that did nothing.
 const mostIdle = 1000
 
 func idle(s *api.ShadowSide) bool {
 	return s.Wanted == 0 && s.Used == 0 && s.Waits.Count == 0 && s.AMs.Count == 0 && s.Waiting == 0
 }
 
-// waiting counts the containers that queues wait for, by path.
+// waiting counts the containers for which queues wait, by path.
 func (m *meter) waiting() map[string]int64 {
 	out, st := map[string]int64{}, m.sched.State()
-	for k, w := range m.asks { // order is harmless: sums
+	for k, w := range m.asks { // the order does not matter: they are summed
 		if slot := st.App(k.app); slot != 0 && st.Apps.Get(slot).Queue != 0 {
 			out[st.Queues.Get(st.Apps.Get(slot).Queue).Path] += w.left
 		}
@@ -52,7 +52,7 @@ func (m *meter) waiting() map[string]int64 {
 	return out
 }
 
-// side is what is measured of a queue, but for what waits.
+// side returns the measurements of a queue. It does not set Waiting.
 func (m *meter) side(path string, began int64) api.ShadowSide {
 	t := m.queues[path]
 	if t == nil {
@@ -67,8 +67,8 @@ func (w *delays) document() api.ShadowWaits {
 	return api.ShadowWaits{Count: w.count, MeanMillis: w.sum / max(w.count, 1), P50Millis: w.quantile(0.5), P95Millis: w.quantile(0.95), MaxMillis: w.max}
 }
 
-// series are points at equal distances, of the first queues that used anything. When there are too many
-// points, two become one.
+// series has points at equal intervals, for up to mostQueues queues that have used something. When
+// there are mostPoints points, every second one is dropped and the interval doubles.
 type series struct {
 	paths map[string]bool
 	every int64
@@ -77,7 +77,7 @@ type series struct {
 	list  []snap
 }
 
-// snap is the totals at a time.
+// snap has the totals of both sides at a time.
 type snap struct {
 	at        int64
 	real, own map[string]mark
@@ -92,7 +92,7 @@ type mark struct {
 const (
 	firstEvery = 10_000
 	mostPoints = 240
-	mostQueues = 100 // that have points
+	mostQueues = 100 // the most queues that have points
 )
 
 func newSeries(began int64) series {
@@ -120,7 +120,7 @@ func (s *series) add(now int64, real, own *meter) {
 // choose adds queues that have used something to those that have points.
 func (s *series) choose(m *meter) {
 	var more []string
-	for path, t := range m.queues { // order is harmless: they are sorted
+	for path, t := range m.queues { // the order does not matter: they are sorted
 		if path != api.ShadowRemoved && !s.paths[path] && (t.used > 0 || t.waits.count > 0) {
 			more = append(more, path)
 		}
@@ -133,7 +133,7 @@ func (s *series) choose(m *meter) {
 
 func (m *meter) marks(paths map[string]bool) map[string]mark {
 	out := make(map[string]mark, len(paths))
-	for path := range paths { // order is harmless
+	for path := range paths { // the order does not matter
 		if t := m.queues[path]; t != nil {
 			out[path] = mark{t.used, t.waits.count, t.waits.sum}
 		}
@@ -158,10 +158,11 @@ func (s *series) points() (out []api.ShadowPoint) {
 	return out
 }
 
-// between is what was used between two marks, and the mean wait of what started.
+// between returns what was used between two marks, how many containers started, and their mean
+// wait.
 func between(a, b mark, time float64) (used, wait float64, starts int64) {
 	if b.used < a.used || b.started < a.started {
-		a = mark{} // it was removed, added up with others, and is there again
+		a = mark{} // the queue was removed, merged into the removed ones, and has returned
 	}
 	starts = b.started - a.started
 	return (b.used - a.used) / time, float64(b.waited-a.waited) / float64(max(starts, 1)), starts

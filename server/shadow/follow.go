@@ -12,19 +12,19 @@ import (
 	"rmd/yarn"
 )
 
-// way is one possible cause of a decision in the shadow.
+// way makes decisions in the shadow in one of the ways that may have led to the cluster's events.
 type way func() []event.Event
 
-// follow takes the next events of an entry while the shadow is in step, and says how many it took.
-// The shadow makes the cluster's decisions itself, and takes all other events unchanged. After a
-// different decision it has left the cluster's course, and takes none.
+// follow handles the next events of an entry while the shadow is in step, and returns how many it
+// handled. The shadow makes the cluster's decisions itself, and applies all other events unchanged.
+// If a decision differs, follow makes the shadow diverge and returns 0.
 func (s *Shadow) follow(events []event.Event) (int, error) {
 	switch e := events[0].(type) {
 	case *event.QueuesConfigured:
 		return 1, nil // the shadow keeps its own configuration
 	case *event.AttemptActivated:
 		slot := s.own.State().App(e.App)
-		if slot == 0 || s.own.State().Apps.Get(slot).Unmanaged { // no limit applies to it
+		if slot == 0 || s.own.State().Apps.Get(slot).Unmanaged { // no limit applies to an unmanaged AM
 			return s.take(e)
 		}
 		leaf := s.own.Scheduler().LeafOf(s.own.State().Apps.Get(slot))
@@ -65,14 +65,14 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		ways = append(ways, s.pass((*scheduler.Scheduler).EndLeases))
 	case *event.ReservationMade, *event.ResizeReserved, *event.ReservationCancelled:
 		if s.own.Config().Preemption.Enabled {
-			ways = slices.Insert(ways, 0, s.round) // a round decides more of these events
+			ways = slices.Insert(ways, 0, s.round) // first, since rounds make more of these decisions
 		}
 	}
 	return s.decide(events, ways...)
 }
 
 // gangs returns the ways in which a gang starts, cancels its reservations or makes new ones: by a
-// pass on a node that it holds, or on any other.
+// pass on a node that the gang has reserved, or by a pass on any other node.
 func (s *Shadow) gangs(app uint32, start bool) (ways []way) {
 	st := s.own.State()
 	if app == 0 || !st.Gangs.Has(app) {
@@ -86,7 +86,7 @@ func (s *Shadow) gangs(app uint32, start bool) (ways []way) {
 	return append(ways, s.pass(func(sched *scheduler.Scheduler) { sched.GangPass(app, start) }))
 }
 
-// holder is the application of a reservation; 0 if there is none.
+// holder returns the application of a reservation, or 0 if there is none.
 func (s *Shadow) holder(reservation uint64) uint32 {
 	st := s.own.State()
 	if slot := st.Reservation(reservation); slot != 0 {
@@ -95,7 +95,7 @@ func (s *Shadow) holder(reservation uint64) uint32 {
 	return 0
 }
 
-// pass is a way that uses only the scheduler.
+// pass returns a way that uses only the scheduler.
 func (s *Shadow) pass(f func(*scheduler.Scheduler)) way {
 	return func() []event.Event {
 		sched := s.own.Scheduler()
@@ -105,27 +105,26 @@ func (s *Shadow) pass(f func(*scheduler.Scheduler)) way {
 	}
 }
 
-// round is a way by a round of preemption.
+// round is the way of a round of preemption.
 func (s *Shadow) round() []event.Event {
 	_, events := s.own.Plan(s.Now(), input.Request{Input: &input.PreemptionRound{}})
 	return events
 }
 
-// lives says whether a container still runs in the shadow.
+// lives reports whether a container still runs in the shadow.
 func (s *Shadow) lives(ref event.ContainerRef) bool {
 	slot := s.own.State().Container(ref)
 	return slot != 0 && s.own.State().Containers.Get(slot).State.Live()
 }
 
-// recalled says whether a container must return room of a reserved node. Then its end follows.
+// recalled reports whether a container is being ended because its lease of a reserved node ends.
 func (s *Shadow) recalled(ref event.ContainerRef) bool {
 	st := s.own.State()
 	slot := st.Container(ref)
 	return slot != 0 && st.Preemptions.Has(slot) && st.Preemptions.Get(slot).Cause == yarn.PreemptLease
 }
 
-// take applies an event unchanged. If the shadow's state refuses it, the shadow has left the
-// cluster's course.
+// take applies an event unchanged. If the shadow's state refuses it, the shadow diverges.
 func (s *Shadow) take(e event.Event) (int, error) {
 	if err := s.own.Scheduler().Apply(e); err != nil {
 		return 0, s.diverge(s.own.State(), event.Describe(e), err.Error())
@@ -134,8 +133,8 @@ func (s *Shadow) take(e event.Event) (int, error) {
 	return 1, nil
 }
 
-// decide tries the ways that may have led to the events, until the shadow makes the same first
-// decision.
+// decide tries the ways until one makes the same decisions as the next events. If none does, the
+// shadow diverges.
 func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 	before := s.own.State().Fork()
 	said := ""
@@ -158,10 +157,10 @@ func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 	}
 	switch events[0].(type) {
 	case *event.AskCountersUpdated, *event.AskMissesUpdated, // a pass on another node granted nothing
-		*event.PreemptionWithdrawn: // its reservation has ended
+		*event.PreemptionWithdrawn: // the reservation has ended
 		return s.take(events[0])
 	case *event.ReservationMade:
-		if s.own.Config().ReserveEarliest { // the pass may be on another node
+		if s.own.Config().ReserveEarliest { // the pass may have been on another node
 			return s.take(events[0])
 		}
 	}
@@ -181,7 +180,7 @@ func firstDifference(decided, events []event.Event) string {
 	return "nothing"
 }
 
-// decides says whether an event is a decision of a pass.
+// decides reports whether an event is a decision of a pass.
 func decides(e event.Event) bool {
 	switch e := e.(type) {
 	case *event.ContainerAllocated, *event.ContainerLent, *event.ContainerIncreased, *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled,
@@ -195,7 +194,7 @@ func decides(e event.Event) bool {
 	return false
 }
 
-// nodeOf is the node of the pass with which the events begin; 0 if they name none.
+// nodeOf returns the node of the pass that begins with the events, or 0 if they name none.
 func (s *Shadow) nodeOf(events []event.Event) uint32 {
 	st := s.own.State()
 	container := func(ref event.ContainerRef) uint32 {
@@ -219,7 +218,7 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 			return 0
 		case *event.ContainerIncreased:
 			return container(e.Container)
-		case *event.PreemptionAsked: // the warning of a lease
+		case *event.PreemptionAsked: // the warning at the end of a lease
 			return container(e.Container)
 		case *event.ResizeReserved:
 			return container(e.Container)
@@ -232,13 +231,13 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 	return 0
 }
 
-// probeMillis is how often, in the log's time, rmd checks whether the shadow would decide something
-// while the cluster decides nothing.
+// probeMillis is how often, in milliseconds of the log's time, the shadow checks whether it would
+// decide something while the cluster decides nothing.
 const probeMillis = 1000
 
-// probe makes all decisions that the shadow's configuration allows at a time, which may be later
-// than the last entry. If the current configuration would decide less, the shadow leaves the
-// cluster's course, beginning with the state after the last entry.
+// probe compares all decisions that the shadow's configuration would make at a time with those that
+// the cluster's would make. If they differ, the shadow diverges from the state after the last
+// entry. now may be later than the last entry.
 func (s *Shadow) probe(now int64) error {
 	if len(s.changes) == 0 || now < s.probed+probeMillis {
 		return nil
@@ -261,7 +260,7 @@ func (s *Shadow) probe(now int64) error {
 	return s.diverge(before, firstDifference(inForce, decided), firstDifference(decided, inForce))
 }
 
-// roundDue says whether a round of preemption is due.
+// roundDue reports whether a round of preemption is due, and if so, records it.
 func (s *Shadow) roundDue(now int64) bool {
 	set := &s.own.Config().Preemption
 	if !set.Enabled || now < s.rounded+set.IntervalMillis {
@@ -271,7 +270,7 @@ func (s *Shadow) roundDue(now int64) bool {
 	return true
 }
 
-// timeIn is the time to which the events of an entry advance the clock; 0 if they do not.
+// timeIn returns the time to which events advance the clock, or 0.
 func timeIn(events []event.Event) (now int64) {
 	for _, e := range events {
 		if t, ok := e.(*event.TimeAdvanced); ok {
@@ -282,7 +281,7 @@ func timeIn(events []event.Event) (now int64) {
 }
 
 // decideAll makes a planner activate applications, serve all nodes and, with round, run a round of
-// preemption. It returns the decisions.
+// preemption. It returns the decisions. It decides nothing if no container waits.
 func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event) {
 	sched := p.Scheduler()
 	if sched.State().Queues.Get(sched.State().Root()).Pending.IsZero() {
@@ -301,7 +300,7 @@ func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event
 	return decided
 }
 
-// serving are the nodes that take containers.
+// serving returns the nodes that accept containers.
 func serving(sched *scheduler.Scheduler) (nodes []uint32) {
 	sched.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Serving() {

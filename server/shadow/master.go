@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// poll runs the AMs of applications that must be examined.
+// poll runs the AMs of the applications in dirty.
 func (c *course) poll() {
 	for len(c.dirty) > 0 {
 		seqs := sorted(c.dirty)
@@ -22,12 +22,12 @@ func (c *course) poll() {
 	}
 }
 
-// later examines an application again at a time.
+// later makes an application's AM run again at a time.
 func (c *course) later(j *job, at int64) {
 	heap.Push(&c.alarms, alarm{at, event.ContainerRef{App: j.seq}})
 }
 
-// act does what an application's AM does at this time.
+// act does what an application's AM does at the current time.
 func (c *course) act(j *job) {
 	st := c.p.State()
 	slot := st.App(j.seq)
@@ -58,7 +58,7 @@ func (c *course) act(j *job) {
 	}
 }
 
-// leaveApp forgets an application that has ended on both sides.
+// leaveApp removes an application that has ended on both sides.
 func (c *course) leaveApp(j *job, slot uint32) {
 	if slot != 0 && j.forgotten {
 		c.emit(func() { c.p.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
@@ -80,7 +80,8 @@ func (c *course) clearAway(slot uint32) {
 	}
 }
 
-// register registers an AM, as long after its start as in the cluster.
+// register registers an AM as long after its start as in the cluster. It reports whether the AM is
+// registered.
 func (c *course) register(j *job, a *state.App) bool {
 	if a.AttemptState == state.AttemptRegistered {
 		return true
@@ -103,7 +104,7 @@ func (c *course) register(j *job, a *state.App) bool {
 	return c.p.State().Apps.Get(c.p.State().App(j.seq)).AttemptState == state.AttemptRegistered
 }
 
-// ask takes the granted containers, and sends the asks that are due.
+// ask takes the granted containers and sends the asks that are due.
 func (c *course) ask(j *job) {
 	asks := j.own.asks
 	j.own.asks = nil
@@ -114,7 +115,7 @@ func (c *course) ask(j *job) {
 			break
 		}
 		if j.own.ended < o.ended && (j.own.live > 0 || c.outstanding(j) > 0) {
-			break // it asks after as many containers have ended as in the cluster
+			break // the AM asks only after as many containers have ended as in the cluster
 		}
 		j.ops = j.ops[1:]
 		c.record.ops--
@@ -152,7 +153,7 @@ func (c *course) ask(j *job) {
 	}
 }
 
-// trim withdraws asks that the application had not been granted in the cluster at its end.
+// trim returns asks that withdraw what the application did not get in the cluster until its end.
 func (c *course) trim(j *job) (asks []op) {
 	for _, key := range sortedKeys(j.own.keys) {
 		k := j.own.keys[key]
@@ -168,15 +169,16 @@ func (c *course) trim(j *job) (asks []op) {
 	return asks
 }
 
-// outstanding is the number of containers for which an application still waits.
+// outstanding returns the number of containers for which an application still waits.
 func (c *course) outstanding(j *job) (n int64) {
-	for _, k := range j.own.keys { // the order does not matter: a sum
+	for _, k := range j.own.keys { // the order does not matter: they are summed
 		n += k.left
 	}
 	return n
 }
 
-// finish unregisters an AM after its work, as long after its last container as in the cluster.
+// finish unregisters an AM when its work is done, as long after the end of its last container as in
+// the cluster.
 func (c *course) finish(j *job) {
 	if j.own.live > 0 || c.outstanding(j) > 0 {
 		return
@@ -191,8 +193,8 @@ func (c *course) finish(j *job) {
 	c.dirty[j.seq] = true
 }
 
-// hear takes an event of the cluster that is not a decision, such as a submission or the loss of a
-// node.
+// hear applies an event of the cluster that is not a decision, such as a submission or the loss of
+// a node.
 func (c *course) hear(real *state.State, e event.Event) {
 	if now := real.Meta.NowMillis; now > c.now {
 		c.advance(now)
@@ -258,8 +260,8 @@ func (c *course) hear(real *state.State, e event.Event) {
 	}
 }
 
-// news examines the applications that an event of the log concerns. The log may be ahead of the
-// shadow.
+// news runs the AMs of the applications that an event of the log concerns. The log may be ahead of
+// the shadow.
 func (c *course) news(e event.Event) {
 	switch e := e.(type) {
 	case *event.ContainerCompleted:
@@ -279,7 +281,8 @@ func (c *course) news(e event.Event) {
 	}
 }
 
-// same applies an event of the cluster, unless the shadow's state refuses it.
+// same applies an event of the cluster unchanged, and counts it in left if the shadow's state
+// refuses it.
 func (c *course) same(e event.Event) {
 	sched := c.p.Scheduler()
 	sched.Begin(c.now)
@@ -302,7 +305,8 @@ func (c *course) start(seq uint32) {
 	c.dirty[seq] = true
 }
 
-// registration registers a node with the containers that the shadow has there.
+// registration returns the input that registers a node with the containers that the shadow has
+// there.
 func (c *course) registration(e *event.NodeRegistered) input.Input {
 	st := c.p.State()
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
@@ -314,7 +318,7 @@ func (c *course) registration(e *event.NodeRegistered) input.Input {
 	return in
 }
 
-// nodeChange is the input that brings a node into a state.
+// nodeChange returns the input that brings a node into a state, or nil.
 func nodeChange(id yarn.NodeID, e *event.NodeStateChanged, st *state.State) input.Input {
 	slot := st.Node(id)
 	if slot == 0 || st.Nodes.Get(slot).State == e.State && e.State != yarn.NodeDecommissioning {
@@ -340,7 +344,8 @@ func nodeChange(id yarn.NodeID, e *event.NodeStateChanged, st *state.State) inpu
 	return nil
 }
 
-// realEnded sets the length of the shadow's containers after the cluster's containers have ended.
+// realEnded sets the end of a container in the shadow after the corresponding container of the
+// cluster has ended.
 func (c *course) realEnded(app uint32) {
 	j, p := c.record.jobs[app], c.record.last
 	if j == nil || p.index < 0 {

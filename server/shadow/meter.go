@@ -9,16 +9,16 @@ import (
 	"rmd/yarn"
 )
 
-// meter measures one side, the cluster or the shadow, by its events and its state.
+// meter measures one side, the cluster or the shadow, from its events and its state.
 type meter struct {
 	sched     *scheduler.Scheduler
 	asks      map[asker]*waits
-	submitted map[uint32]int64 // when applications were submitted whose AM has not started
+	submitted map[uint32]int64 // when applications without a running AM were submitted
 	held      map[uint64]held
-	preempted map[event.ContainerRef]bool // and not reported as ended yet
+	preempted map[event.ContainerRef]bool // containers that were preempted and not yet reported as ended
 	warned    map[event.ContainerRef]warned
-	masters   map[uint32]int64   // by application: when its AM was preempted
-	queues    map[string]*totals // by path of the leaf
+	masters   map[uint32]int64   // when the AM of an application was preempted
+	queues    map[string]*totals // by the path of the leaf queue
 	leaves    int                // number of leaves at the last sample
 	at        int64              // time of the last sample
 }
@@ -29,7 +29,7 @@ type asker struct {
 	key yarn.SchedulerKey
 }
 
-// waits are the containers for which an asker waits, the oldest first.
+// waits has the containers for which an asker waits, oldest first.
 type waits struct {
 	left  int64
 	since []since
@@ -37,31 +37,31 @@ type waits struct {
 
 type since struct {
 	at, n int64
-	owed  bool // their queue wants them within its guarantee
+	owed  bool // the queue wants them within its guarantee
 }
 
-// totals are the measurements of a leaf. Shares are shares of the cluster.
+// totals has the measurements of a leaf queue. Shares are shares of the cluster.
 type totals struct {
 	waits, masters   delays
-	owedWaits        delays // the part of waits within the guarantee
+	owedWaits        delays // the subset of waits that is within the guarantee
 	preempted        int64
 	cost             cost
-	used, wanted     float64 // share times milliseconds
-	guaranteed       float64 // share times milliseconds
-	owed             float64 // share of the guarantee that it waited for, times milliseconds
+	used, wanted     float64 // share × milliseconds
+	guaranteed       float64 // share × milliseconds
+	owed             float64 // missing share of the guarantee × milliseconds
 	owedMillis       int64
 	nowUsed, nowWant float64 // at the last sample
 	nowGuaranteed    float64
-	seen             int64 // the last sample at which the configuration had the leaf
+	seen             int64 // time of the last sample at which the configuration had the leaf
 }
 
-// delays are times until starts.
+// delays are times from an ask or a submission until the start.
 type delays struct {
 	count, sum, max int64   // in milliseconds
-	buckets         []int64 // nil before the first delay, because there may be many queues
+	buckets         []int64 // nil before the first delay, to save memory with many queues
 }
 
-// Delays are counted in buckets. Each bucket is a tenth longer than the one before.
+// Delays are counted in buckets. The bounds of the buckets grow by a factor of delayGrowth.
 const (
 	delayBuckets = 180
 	delayGrowth  = 1.1
@@ -82,8 +82,8 @@ func (w *delays) addSame(millis, n int64) {
 	w.buckets[min(int(math.Log1p(float64(millis)/delayFirst)/math.Log(delayGrowth)), delayBuckets-1)] += n
 }
 
-// quantile is the delay that the given part of the delays, 0 to 1, does not exceed. It is exact to
-// a tenth.
+// quantile returns the delay that a fraction q of the delays, 0 to 1, does not exceed. Its error is
+// about a tenth.
 func (w *delays) quantile(q float64) int64 {
 	rank := int64(math.Ceil(q * float64(w.count)))
 	for i, n := range w.buckets {
@@ -103,7 +103,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 	m.at = st.Meta.NowMillis
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		for _, k := range st.AsksOf(a) {
-			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // what already waits counts from now on
+			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // the wait begins now
 				m.asks[asker{a.ID.Seq, k.Key}] = &waits{left: k.Count}
 				m.await(m.at, st, a, asker{a.ID.Seq, k.Key}, k.Size, k.Count)
 			}
@@ -124,7 +124,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 	return m
 }
 
-// queueOf is the measurement of an application's queue.
+// queueOf returns the measurements of an application's queue.
 func (m *meter) queueOf(st *state.State, app uint32) *totals {
 	slot := st.App(app)
 	if slot == 0 || st.Apps.Get(slot).Queue == 0 {
@@ -142,7 +142,7 @@ func (m *meter) queue(path string) *totals {
 	return q
 }
 
-// add takes an event that the state has applied.
+// add records an event that the state has applied.
 func (m *meter) add(st *state.State, e event.Event) {
 	now := st.Meta.NowMillis
 	switch e := e.(type) {
@@ -194,7 +194,7 @@ func (m *meter) add(st *state.State, e event.Event) {
 	}
 }
 
-// drop forgets what an attempt asked for.
+// drop removes the asks of an attempt.
 func (m *meter) drop(app uint32) {
 	for k := range m.asks { // the order does not matter: each is deleted
 		if k.app == app {
@@ -227,7 +227,7 @@ func (m *meter) asked(now int64, st *state.State, e *event.AskChanged) {
 	}
 }
 
-// cut removes the newest containers.
+// cut removes the newest n containers.
 func (w *waits) cut(n int64) {
 	for n > 0 && len(w.since) > 0 {
 		last := &w.since[len(w.since)-1]
@@ -266,7 +266,7 @@ func (m *meter) started(now int64, st *state.State, h held) {
 	}
 }
 
-// sampleMillis is the shortest time between two samples.
+// sampleMillis is the shortest time between two samples, in milliseconds.
 const sampleMillis = 1000
 
 // sample adds the usage since the last sample, and records the current usage.
@@ -284,7 +284,7 @@ func (m *meter) sample(now int64) {
 			continue
 		}
 		q, t := m.sched.Queue(int32(i)), m.queue(cfg.Queues[i].Path)
-		if t.seen != before { // the queue is new, or was absent
+		if t.seen != before { // the queue is new or was absent
 			t.nowUsed, t.nowWant, t.nowGuaranteed = 0, 0, 0
 		}
 		t.seen = now
@@ -300,7 +300,7 @@ func (m *meter) sample(now int64) {
 	}
 }
 
-// share is the dominant share of an amount in the cluster.
+// share returns the dominant share of an amount in the cluster.
 func share(st *state.State, r yarn.Resource) (most float64) {
 	for i, n := range r {
 		if total := st.Meta.Cluster[i]; total > 0 {

@@ -15,30 +15,30 @@ import (
 
 // Stretch is a part of the log, with the state before it.
 type Stretch struct {
-	State    *state.State // which Preview forks
-	Index    uint64       // of the last entry that State has
+	State    *state.State // Preview does not change it
+	Index    uint64       // index of the last entry that State includes
 	Entries  []Entry
-	ToMillis int64 // the end of the time that is looked at
+	ToMillis int64 // the end of the examined time
 }
 
 // Entry is an entry of the log.
 type Entry struct {
 	Index  uint64
-	Events []event.Event // which nobody may change
+	Events []event.Event // nobody may change them
 }
 
-// ErrStopped ends a preview that takes too long.
+// ErrStopped ends a preview when stop returns true.
 var ErrStopped = errors.New("the preview was stopped")
 
-// Keys that switch preemption on and off.
+// The properties that turn preemption on and off.
 const (
 	enableKey   = "yarn.resourcemanager.scheduler.monitor.enable"
 	observeKey  = "yarn.resourcemanager.monitor.capacity.preemption.observe_only"
 	selectorKey = capacity.Prefix + "preemption.selector"
 )
 
-// Preview says what preemption would have done in a stretch of the log: it plays the stretch without
-// preemption and with each selector. What was as the cluster was is not played but counted.
+// Preview estimates what preemption would have done in a stretch of the log. It replays the stretch
+// without preemption and with each selector. A run whose decisions equal the cluster's is exact.
 func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, error) {
 	st := s.State
 	if st.Version() == nil {
@@ -49,7 +49,7 @@ func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, er
 			Remedy: "see \"rmd upgrade status\"", Status: 409}
 	}
 	d := &api.PreemptionPreview{FromMillis: st.Meta.NowMillis, ToMillis: s.ToMillis, FromIndex: s.Index + 1, ToIndex: s.Index + uint64(len(s.Entries)), Entries: len(s.Entries)}
-	o.BehindMillis = max(s.ToMillis-st.Meta.NowMillis, 0) + 1 // so all that the stretch says is known
+	o.BehindMillis = max(s.ToMillis-st.Meta.NowMillis, 0) + 1 // so that everything in the stretch is known
 	kinds := st.Kinds()
 	for _, run := range []struct {
 		name string
@@ -73,10 +73,10 @@ func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, er
 	return d, nil
 }
 
-// same says whether a shadow has decided all that the cluster has decided.
+// same reports whether the shadow has made all decisions of the cluster.
 func (s *Shadow) same() bool { return s.course == nil }
 
-// play plays the stretch with some keys changed.
+// play replays the stretch with some properties replaced.
 func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Shadow, error) {
 	var properties []input.Property
 	for _, p := range s.State.Version().Properties {
@@ -116,7 +116,7 @@ func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Sha
 	return run, err
 }
 
-// quiet has a shadow that is in step decide what it would until a time without entries.
+// quiet makes a shadow in step decide what is due until a time without entries.
 func (s *Shadow) quiet(to int64) error {
 	if s.course != nil {
 		return nil
@@ -124,10 +124,10 @@ func (s *Shadow) quiet(to int64) error {
 	return s.probe(to)
 }
 
-// previewStep is the time that is played between two looks at whether to stop.
+// previewStep is the replayed time between two calls of stop, in milliseconds.
 const previewStep = 10_000
 
-// figures are those of one side.
+// figures returns the result of one side.
 func figures(name string, s *Shadow, m *meter, to int64, kinds yarn.Kinds) api.PreviewRun {
 	d := api.PreviewRun{Name: name, Exact: s.same(), Lost: map[string]int64{}}
 	if s.course != nil && m == s.ownMeter {
@@ -166,7 +166,7 @@ func (w *delays) merge(o *delays) {
 	}
 }
 
-// previewText says in a few sentences what the runs come to.
+// previewText summarizes the runs in a few sentences.
 func previewText(d *api.PreemptionPreview) string {
 	run := func(name string) *api.PreviewRun {
 		for i := range d.Runs {
@@ -192,7 +192,7 @@ func containers(n int64) string {
 	return fmt.Sprintf("%d containers", n)
 }
 
-// lost is the work that was lost: GPUs and the like, else vcores and memory.
+// lost describes lost work: resources such as GPUs if there are any, otherwise vcores and memory.
 func lost(work map[string]int64) string {
 	var parts []string
 	if work[yarn.MemoryName] == 0 {
@@ -214,7 +214,7 @@ func hours(seconds float64, kind string) string {
 	return fmt.Sprintf("%.1f %s-hours", seconds/3600, kind)
 }
 
-// span writes a time: "45s", "3m20s", "2h05m".
+// span formats a time: "45s", "3m20s", "2h05m".
 func span(millis int64) string {
 	switch s := (millis + 500) / 1000; {
 	case s < 60:

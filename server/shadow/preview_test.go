@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// recorded plays a workload on a cluster with some keys more, and keeps the log of it.
+// recorded runs a workload on a cluster with additional keys, and returns the log of the run.
 func recorded(t *testing.T, seed uint64, keys ...string) (Stretch, *cluster) {
 	c := newCluster(t, keys...)
 	c.flush()
@@ -35,9 +35,10 @@ func previewed(t *testing.T, s Stretch) map[string]api.PreviewRun {
 	return out
 }
 
-// TestPreview: what the preview says of preemption is about what happens with it. What was is exact.
+// TestPreview compares the preview of preemption with what happens when preemption is on. The
+// results must be similar. For the configuration of the cluster itself the preview must be exact.
 func TestPreview(t *testing.T) {
-	// All keys but the one that switches it on, and no limit on the work that is lost.
+	// All keys except the one that turns preemption on, and no limit on the lost work.
 	keys := append(slices.Clone(preemption[1:]), "yarn.scheduler.capacity.preemption.max-lost-work-ms=-1")
 	var said, then struct{ killed, waited, waits int64 }
 	for _, seed := range []uint64{0, 3} {
@@ -68,7 +69,7 @@ func TestPreview(t *testing.T) {
 		then.killed, then.waited, then.waits = then.killed+happened.Killed, then.waited+happened.Owed.MeanMillis*happened.Owed.Count, then.waits+happened.Owed.Count
 	}
 	t.Logf("said %+v, then %+v", said, then)
-	if said.killed == 0 || then.killed == 0 { // they are too few to compare
+	if said.killed == 0 || then.killed == 0 { // too few kills to compare their numbers
 		t.Errorf("it said that %d are killed, and then %d were", said.killed, then.killed)
 	}
 	if a, b := said.waited/said.waits, then.waited/then.waits; 2*a < b || a > 2*b {
@@ -76,7 +77,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewOfQuietTime: nothing is written to the log while rounds would decide.
+// TestPreviewOfQuietTime checks that rounds of preemption run in a time without log entries.
 func TestPreviewOfQuietTime(t *testing.T) {
 	s, _ := recorded(t, 2, preemption[1:]...)
 	last := slices.IndexFunc(s.Entries, func(e Entry) bool { return e.Index > s.Index+200 })
@@ -94,7 +95,8 @@ func TestPreviewOfQuietTime(t *testing.T) {
 	}
 }
 
-// TestPreviewRefuses: a state without queues, or of an old level; and it stops when it is told to.
+// TestPreviewRefuses checks that Preview refuses a state without queues, and stops when stop
+// returns true.
 func TestPreviewRefuses(t *testing.T) {
 	never := func() bool { return false }
 	if _, err := Preview(Stretch{State: state.New()}, DefaultOptions(), never); err == nil {

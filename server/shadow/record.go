@@ -6,40 +6,41 @@ import (
 	"rmd/yarn"
 )
 
-// record is what applications ask for and how long their containers run, from the cluster's events.
+// record has the asks of applications and the run times of their containers, from the cluster's
+// events.
 type record struct {
 	jobs       map[uint32]*job
 	running    map[event.ContainerRef]place
-	held       map[uint64]held // by reservation
-	containers int             // remembered, of all jobs
-	ops        int             // that the shadow's AMs have not done, of all jobs
-	apart      bool            // the shadow goes its own way, so it needs what AMs do
-	last       place           // of the container that has ended last
+	held       map[uint64]held // by reservation number
+	containers int             // number of remembered containers of all jobs
+	ops        int             // number of asks of all jobs that the shadow's AMs have not made yet
+	apart      bool            // the shadow has diverged and so needs the AMs' asks
+	last       place           // the container that ended last
 }
 
-// held is what a reservation becomes.
+// held is the container that a reservation will become.
 type held struct {
 	ref event.ContainerRef
 	key yarn.SchedulerKey
 	am  bool
 }
 
-// place says which of an application's containers under a key one is.
+// place identifies one of an application's containers under a key.
 type place struct {
 	key   yarn.SchedulerKey
 	index int
 }
 
-// job is one application in the cluster, and in the shadow.
+// job is an application in the cluster and in the shadow.
 type job struct {
 	seq        uint32
 	unmanaged  bool
 	amStarted  int64 // when its AM's container was allocated
-	registered int64 // when its AM registered; 0: not yet
-	ended      int   // containers that have ended by themselves
+	registered int64 // when its AM registered, 0 if it has not
+	ended      int   // number of containers that ended by themselves
 	lastEnd    int64
 	keys       map[yarn.SchedulerKey]*runs
-	ops        []op // what its AM did and the shadow's has not done yet
+	ops        []op // asks of its AM that the shadow's AM has not made yet
 	over       over
 	overAt     int64
 	forgotten  bool
@@ -53,28 +54,28 @@ type over uint8
 const (
 	overNot    over = iota
 	overDone        // its AM unregistered
-	overKilled      // killed, or failed
+	overKilled      // it was killed or failed
 )
 
-// op is what an AM asked for.
+// op is one ask or other change that an AM made.
 type op struct {
-	after int64 // since it registered
-	ended int   // containers that had ended
+	after int64 // milliseconds after the AM registered
+	ended int   // number of containers that had ended by then
 	ask   event.AskChanged
 	delta int64
 	label string
 	black *event.BlacklistChanged
 }
 
-// runs are the containers of an application under a key, in the order of their starts. One that was
-// killed leaves its place to the one that is asked for instead.
+// runs has the containers of an application under a key, in the order of their starts. If a
+// container is killed, the container that replaces it gets its place.
 type runs struct {
 	list   []run
 	vacant []int
-	redo   int64 // killed containers that the AM has not asked for again
+	redo   int64 // number of killed containers for which the AM has not asked again
 }
 
-type run struct{ from, to int64 } // to is 0 while it runs
+type run struct{ from, to int64 } // to is 0 while the container runs
 
 func newRecord(st *state.State, o Options) *record {
 	r := &record{jobs: map[uint32]*job{}, running: map[event.ContainerRef]place{}, held: map[uint64]held{}}
@@ -85,7 +86,7 @@ func newRecord(st *state.State, o Options) *record {
 		return true
 	})
 	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		if a := st.Apps.Get(v.App); v.IncreaseOf == 0 && v.Members == 0 { // else it becomes no container
+		if a := st.Apps.Get(v.App); v.IncreaseOf == 0 && v.Members == 0 { // other reservations do not become containers
 			r.held[v.Number] = held{event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: v.Container}, v.Key, v.AM}
 		}
 		return true
@@ -93,7 +94,7 @@ func newRecord(st *state.State, o Options) *record {
 	return r
 }
 
-// known is an application from before the shadow.
+// known adds an application that is older than the shadow.
 func (r *record) known(st *state.State, a *state.App) {
 	j := r.job(a.ID.Seq, a.Unmanaged)
 	if a.AttemptState == state.AttemptRegistered || a.AttemptState == state.AttemptFinishing {
@@ -117,9 +118,9 @@ func (r *record) job(seq uint32, unmanaged bool) *job {
 	return j
 }
 
-// drop forgets an application that is over on both sides.
+// drop removes an application that has ended on both sides.
 func (r *record) drop(j *job) {
-	for _, k := range j.keys { // order is harmless: a sum
+	for _, k := range j.keys { // the order does not matter: they are summed
 		r.containers -= len(k.list)
 	}
 	r.ops -= len(j.ops)
@@ -135,7 +136,7 @@ func (j *job) runsOf(key yarn.SchedulerKey) *runs {
 	return k
 }
 
-// add takes in an event that the cluster's state has not applied yet.
+// add records an event that the cluster's state has not applied yet.
 func (r *record) add(st *state.State, e event.Event) {
 	now := st.Meta.NowMillis
 	switch e := e.(type) {
@@ -199,21 +200,21 @@ func (r *record) refOf(st *state.State, app uint32, number uint64) event.Contain
 	return ref
 }
 
-// killed says whether a container that completes, or is released, ends for another reason than that its
-// work is done.
+// killed reports whether a container ends for another reason than that its work is done. completed
+// distinguishes a completion from a release.
 func killed(st *state.State, ref event.ContainerRef, exit int32, completed bool) bool {
 	switch exit {
 	case yarn.ExitPreempted, yarn.ExitKilledByRM:
 		return true
-	case yarn.ExitAborted: // its AM has released it, or its node is lost
+	case yarn.ExitAborted: // its AM has released it or its node is lost
 		slot := st.Container(ref)
 		return completed && slot != 0 && st.Containers.Get(slot).Launched
 	}
 	return false
 }
 
-// asked notes what an AM asks for. What it asks for again, since it was killed, is no new demand: the
-// shadow's AM does so itself.
+// asked records an ask. Asks that replace killed containers are no new demand: the shadow's AM
+// makes its own.
 func (r *record) asked(st *state.State, e *event.AskChanged) {
 	j, slot := r.jobs[e.App], st.App(e.App)
 	if j == nil || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
@@ -229,7 +230,7 @@ func (r *record) asked(st *state.State, e *event.AskChanged) {
 	r.does(st, j, op{ask: *e, delta: delta})
 }
 
-// does notes what an AM does, for the shadow's AM to do.
+// does records what an AM does, so that the shadow's AM does the same.
 func (r *record) does(st *state.State, j *job, o op) {
 	if r.apart {
 		o.after, o.ended = st.Meta.NowMillis-j.registered, j.ended
@@ -238,7 +239,7 @@ func (r *record) does(st *state.State, j *job, o op) {
 	}
 }
 
-// countOf is how many containers an application asks for under a key at a place.
+// countOf returns how many containers an application asks for under a key at a place.
 func countOf(st *state.State, app uint32, key yarn.SchedulerKey, name string) int64 {
 	slot := st.App(app)
 	if slot == 0 {

@@ -7,24 +7,25 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// mostGone is how many queues that neither side has any more are kept one by one. Submissions may create
-// queues, which are removed when they are idle, without end.
+// mostGone is how many removed queues are kept separately. Submissions may create queues, which are
+// removed when they are idle, so their number has no limit.
 const mostGone = 1000
 
-// gone is how many of the queues that were measured the configuration does not have now.
+// gone returns the number of measured queues that the configuration no longer has.
 func (m *meter) gone() int { return len(m.queues) - m.leaves }
 
-// has says whether the configuration has a queue now.
+// has reports whether the configuration has a queue now.
 func (m *meter) has(path string) bool { t := m.queues[path]; return t != nil && t.seen == m.at }
 
-// fold adds up the queues that both sides have lost, the earliest first, when there are too many.
+// fold merges the queues that were removed on both sides, the earliest first, if there are too
+// many.
 func (s *Shadow) fold() {
 	if max(s.realMeter.gone(), s.ownMeter.gone()) <= mostGone {
 		return
 	}
-	last := map[string]int64{} // when either side had a queue that both have lost
+	last := map[string]int64{} // when either side last had a queue that both have lost
 	for _, m := range []*meter{s.realMeter, s.ownMeter} {
-		for path, t := range m.queues { // order is harmless: the later time is kept
+		for path, t := range m.queues { // the order does not matter: the later time is kept
 			if !s.realMeter.has(path) && !s.ownMeter.has(path) && path != api.ShadowRemoved {
 				last[path] = max(last[path], t.seen)
 			}
@@ -39,7 +40,7 @@ func (s *Shadow) fold() {
 	}
 }
 
-// fold adds a queue to those that were removed.
+// fold merges a queue into api.ShadowRemoved.
 func (m *meter) fold(path string) {
 	if t := m.queues[path]; t != nil {
 		m.queue(api.ShadowRemoved).merge(t)
@@ -47,7 +48,7 @@ func (m *meter) fold(path string) {
 	}
 }
 
-// merge adds what was measured of another queue.
+// merge adds the measurements of another queue.
 func (t *totals) merge(o *totals) {
 	t.waits.merge(&o.waits)
 	t.masters.merge(&o.masters)

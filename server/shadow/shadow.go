@@ -16,56 +16,60 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Options say how a shadow runs.
+// Options configures a shadow.
 type Options struct {
-	Eager bool   // as the leader schedules
-	Seed  uint64 // of lengths that are not known
-	// BehindMillis is how far a shadow that goes its own way stays behind the log. What it starts
-	// earlier than the cluster, by at most so much, ends when it should.
+	Eager bool   // whether the leader schedules eagerly
+	Seed  uint64 // of the random numbers that estimate unknown run times
+	// BehindMillis is how far a shadow that has diverged stays behind the log, in milliseconds. If
+	// it starts a container at most this much earlier than the cluster, it knows in time how long
+	// the container runs.
 	BehindMillis int64
-	MaxHeld      int // events kept for that; with more it is less far behind
-	// MaxApps, MaxContainers and MaxOps bound what is remembered of applications that have not ended on
-	// both sides: MaxOps what AMs asked for that the shadow's have not. A shadow that needs more ends
-	// with ErrTooLarge.
+	MaxHeld      int // the most events kept for that; with more of them the shadow stays less far behind
+	// MaxApps, MaxContainers and MaxOps limit what is remembered of applications that have not
+	// ended on both sides. MaxOps limits the asks of the cluster's AMs that the shadow's AMs have
+	// not made yet. A shadow that exceeds a limit ends with ErrTooLarge.
 	MaxApps, MaxContainers, MaxOps int
 }
 
-// DefaultOptions are the options when nothing else is wanted.
+// DefaultOptions returns the default options.
 func DefaultOptions() Options {
 	return Options{Eager: true, Seed: 1, BehindMillis: 600_000, MaxHeld: 1_000_000, MaxApps: 50_000, MaxContainers: 1_000_000, MaxOps: 1_000_000}
 }
 
-// ErrTooLarge ends a shadow that would need more memory than it may take.
+// ErrTooLarge ends a shadow that has reached a limit of Options.
 var ErrTooLarge = errors.New("the shadow has reached its bound of memory")
 
-// Shadow is another configuration beside a cluster. It is not for concurrent use.
+// Shadow runs another configuration in parallel with a cluster. Its methods must not be called
+// concurrently.
 type Shadow struct {
 	o       Options
-	changes []capacity.Change // from the configuration in force when it began
-	index   uint64            // of the last entry
+	changes []capacity.Change // compared to the configuration at the start
+	index   uint64            // index of the last entry
 	entries uint64
-	decided uint64 // events, while in step
+	decided uint64 // number of events that the shadow decided as the cluster did
 	began   int64
 
-	real    *scheduler.Scheduler // the cluster: it only applies
-	own     *planner.Planner     // with the other configuration
-	record  *record              // what applications ask for, and how long containers run
-	course  *course              // nil while in step
+	real    *scheduler.Scheduler // the cluster's side, which only applies events
+	own     *planner.Planner     // the shadow's side, with the other configuration
+	record  *record              // the asks of applications, and how long containers run
+	course  *course              // nil while the shadow decides as the cluster does
 	apart   *api.ShadowDivergence
-	probed  int64 // when it was last tried whether the other configuration would decide more
+	probed  int64 // when it was last checked whether the other configuration would decide more
 	rounded int64 // when a round of preemption was last tried
 
 	realMeter, ownMeter *meter
 	series              series
 
-	// Apart, the two sides are behind the log, so that the lengths of containers are known in time.
-	ahead      *state.State // the cluster's as the log has it
-	held       []entry      // from where the sides are to where ahead is
+	// After the shadow has diverged, both sides stay behind the log, so that the run times of
+	// containers are known in time.
+	ahead      *state.State // the cluster's state at the end of the log
+	held       []entry      // the entries that ahead has applied and the two sides have not
 	heldEvents int
 }
 
-// New begins a shadow beside a state, which it takes over, as it was after an entry of the log. A
-// configuration that would be refused is an *input.Fault.
+// New starts a shadow. st is the cluster's state at index, and belongs to the shadow from now on.
+// If the configuration is invalid, the error is an *input.Fault. New also returns warnings about
+// the configuration.
 func New(st *state.State, index uint64, properties []input.Property, o Options) (*Shadow, []string, error) {
 	if st.Version() == nil {
 		return nil, nil, input.Faultf(input.NotInitialized, "run \"rmd cluster init\" on one replica", "this cluster is not initialized")
@@ -91,8 +95,8 @@ func New(st *state.State, index uint64, properties []input.Property, o Options) 
 	return s, warnings, err
 }
 
-// configure gives the shadow its configuration. One that changes nothing is not applied: it would only
-// be a new version.
+// configure applies the shadow's configuration. It does not apply one that changes nothing, since
+// that would create a new version.
 func (s *Shadow) configure(properties []input.Property) ([]string, error) {
 	list := make([]capacity.Property, len(properties))
 	for i, p := range properties {
@@ -116,11 +120,11 @@ func (s *Shadow) configure(properties []input.Property) ([]string, error) {
 	return reply.(*input.SetQueuesReply).Warnings, nil
 }
 
-// Apply takes in an entry of the log: its events, which nobody may change.
+// Apply applies an entry of the log. Nobody may change its events afterwards.
 func (s *Shadow) Apply(index uint64, events []event.Event) error {
 	s.index = index
 	s.entries++
-	if s.course == nil { // what it would have decided since the last entry
+	if s.course == nil { // what would the shadow have decided since the last entry?
 		if err := s.probe(timeIn(events)); err != nil {
 			return err
 		}
@@ -155,7 +159,7 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 	return nil
 }
 
-// applyReal takes one event to the cluster's side.
+// applyReal applies an event to the cluster's side.
 func (s *Shadow) applyReal(e event.Event) error {
 	if err := s.real.Apply(e); err != nil {
 		return err
@@ -164,13 +168,13 @@ func (s *Shadow) applyReal(e event.Event) error {
 	return nil
 }
 
-// entry is a part of the log that both sides take later.
+// entry is an entry of the log that both sides apply later.
 type entry struct {
 	at     int64
 	events []event.Event
 }
 
-// hold notes what applications do, and keeps the events for when both sides are so far.
+// hold records what applications do, and keeps the events until both sides apply them.
 func (s *Shadow) hold(events []event.Event) error {
 	for _, e := range events {
 		s.record.add(s.ahead, e)
@@ -184,7 +188,7 @@ func (s *Shadow) hold(events []event.Event) error {
 	return s.catchUp(s.ahead.Meta.NowMillis - s.o.BehindMillis)
 }
 
-// catchUp brings both sides to a time, and further if more is kept than may be.
+// catchUp advances both sides to a time, or further if more than MaxHeld events are kept.
 func (s *Shadow) catchUp(to int64) error {
 	for len(s.held) > 0 && (s.held[0].at <= to || s.heldEvents > s.o.MaxHeld) {
 		x := s.held[0]
@@ -205,7 +209,7 @@ func (s *Shadow) catchUp(to int64) error {
 	return nil
 }
 
-// Advance lets time pass without an entry.
+// Advance advances the time without an entry.
 func (s *Shadow) Advance(now int64) error {
 	if s.course == nil {
 		return nil
@@ -213,18 +217,18 @@ func (s *Shadow) Advance(now int64) error {
 	return s.catchUp(now - s.o.BehindMillis)
 }
 
-// Now is the time of both sides, in Unix milliseconds.
+// Now returns the time of both sides, in Unix milliseconds.
 func (s *Shadow) Now() int64 { return s.real.State().Meta.NowMillis }
 
-// Index is that of the last entry taken in.
+// Index returns the index of the last applied entry.
 func (s *Shadow) Index() uint64 { return s.index }
 
-// Digests are those of the cluster's state and of the shadow's.
+// Digests returns the digests of the cluster's state and of the shadow's.
 func (s *Shadow) Digests() (cluster, own uint64) {
 	return s.real.State().Digest(), s.own.State().Digest()
 }
 
-// LogDigest is the digest of the cluster's state at Index.
+// LogDigest returns the digest of the cluster's state at Index.
 func (s *Shadow) LogDigest() uint64 {
 	if s.ahead != nil {
 		return s.ahead.Digest()
@@ -232,13 +236,14 @@ func (s *Shadow) LogDigest() uint64 {
 	return s.real.State().Digest()
 }
 
-// Waits says whether something waits in a shadow that goes its own way.
+// Waits reports whether a shadow that has diverged still has entries to apply or waiting
+// containers.
 func (s *Shadow) Waits() bool { return s.course != nil && (len(s.held) > 0 || s.course.wants()) }
 
-// Same says whether its configuration is the one that was in force when it began.
+// Same reports whether the shadow's configuration equals the cluster's at the start.
 func (s *Shadow) Same() bool { return len(s.changes) == 0 }
 
-// leave has the shadow go its own way from the present state on.
+// leave makes the shadow decide by itself, starting with its current state.
 func (s *Shadow) leave() error {
 	own, err := planner.New(s.own.State(), planner.Options{Eager: s.o.Eager})
 	if err != nil {
@@ -251,7 +256,8 @@ func (s *Shadow) leave() error {
 	return nil
 }
 
-// diverge notes the first difference and has the shadow go its own way from a state before it.
+// diverge records the first difference, and makes the shadow decide by itself from a state before
+// it.
 func (s *Shadow) diverge(before *state.State, cluster, own string) error {
 	s.apart = &api.ShadowDivergence{Index: s.index, AtMillis: s.Now(), Cluster: cluster, Shadow: own}
 	if err := s.restore(before); err != nil {
@@ -260,7 +266,7 @@ func (s *Shadow) diverge(before *state.State, cluster, own string) error {
 	return s.leave()
 }
 
-// restore takes the shadow back to a state.
+// restore sets the shadow's side to a state.
 func (s *Shadow) restore(before *state.State) error {
 	own, err := planner.New(before, planner.Options{Eager: s.o.Eager})
 	if err != nil {
@@ -271,7 +277,7 @@ func (s *Shadow) restore(before *state.State) error {
 	return nil
 }
 
-// sample notes what both sides use.
+// sample records the usage of both sides.
 func (s *Shadow) sample() {
 	now := s.Now()
 	if s.course != nil {
@@ -283,10 +289,10 @@ func (s *Shadow) sample() {
 	s.series.add(now, s.realMeter, s.ownMeter)
 }
 
-// sorted are the keys of a map in order.
+// sorted returns the sorted keys of a map.
 func sorted[K cmp.Ordered, V any](m map[K]V) []K {
 	out := make([]K, 0, len(m))
-	for k := range m { // order is harmless: they are sorted
+	for k := range m { // the order does not matter: they are sorted
 		out = append(out, k)
 	}
 	slices.Sort(out)

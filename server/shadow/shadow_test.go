@@ -26,7 +26,7 @@ import (
 
 const epoch = 1_700_000_000_000
 
-// cluster is a planner in virtual time whose events go to a shadow.
+// cluster is a planner in virtual time that passes its events to a shadow.
 type cluster struct {
 	t       *testing.T
 	p       *planner.Planner
@@ -35,7 +35,7 @@ type cluster struct {
 	pending []event.Event
 	shadow  *Shadow
 	each    func()
-	tap     func(events []event.Event) // hears of each entry
+	tap     func(events []event.Event) // called with the events of each entry
 }
 
 func newCluster(t *testing.T, keys ...string) *cluster {
@@ -51,7 +51,7 @@ func newCluster(t *testing.T, keys ...string) *cluster {
 	return c
 }
 
-// queues are two queues that may grow, with some keys more.
+// queues returns two queues that may grow, with additional properties.
 func queues(t *testing.T, keys ...string) (out []input.Property) {
 	t.Helper()
 	list := append(capacity.QueuesFor([]string{"root.a", "root.b"}),
@@ -71,7 +71,7 @@ func queues(t *testing.T, keys ...string) (out []input.Property) {
 	return out
 }
 
-// start begins a shadow with some keys more.
+// start starts a shadow with additional properties.
 func (c *cluster) start(o Options, keys ...string) {
 	c.t.Helper()
 	c.flush()
@@ -93,7 +93,7 @@ func (c *cluster) plan(in input.Input) input.Reply {
 	return reply
 }
 
-// flush gives the shadow what was planned.
+// flush passes the planned events to the shadow as one entry.
 func (c *cluster) flush() {
 	if len(c.pending) == 0 {
 		return
@@ -113,7 +113,7 @@ func (c *cluster) flush() {
 	}
 }
 
-// run plays so many jobs of containers of all sizes and lengths on four nodes.
+// run runs a number of jobs, with containers of different sizes and run times, on four nodes.
 func (c *cluster) run(seed uint64, jobs int) {
 	c.t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -146,12 +146,12 @@ func (c *cluster) run(seed uint64, jobs int) {
 	c.flush()
 }
 
-// preemption are keys that have queues preempt each other.
+// preemption has the properties that turn on preemption between queues.
 var preemption = []string{"yarn.resourcemanager.scheduler.monitor.enable=true", "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval=1000",
 	"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill=2000", "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round=1"}
 
-// TestSameConfiguration: a shadow with the configuration in force decides all that the cluster decides,
-// and has its digest after every entry.
+// TestSameConfiguration checks that a shadow with the cluster's configuration makes all the
+// cluster's decisions and has the same digest after every entry.
 func TestSameConfiguration(t *testing.T) {
 	for name, keys := range map[string][]string{"plain": nil, "preemption": preemption} {
 		for seed := range uint64(4) {
@@ -178,7 +178,8 @@ func TestSameConfiguration(t *testing.T) {
 	}
 }
 
-// TestKeyWithoutEffect: a key that decides nothing here leaves the shadow in step.
+// TestKeyWithoutEffect checks that a shadow stays in step if its configuration differs in a
+// property that has no effect.
 func TestKeyWithoutEffect(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions(), "yarn.scheduler.capacity.root.a.maximum-applications=5000")
@@ -188,8 +189,9 @@ func TestKeyWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestOtherConfiguration: what the shadow says of a configuration is what then happens with it, but for
-// a part; the cluster is not touched, and the same seed gives the same report.
+// TestOtherConfiguration checks that the report of a shadow is close to what happens when the
+// cluster has the shadow's configuration. The shadow must not change the cluster, and the same seed
+// must give the same report.
 func TestOtherConfiguration(t *testing.T) {
 	lower := "yarn.scheduler.capacity.root.b.maximum-capacity=50"
 	play := func(inForce, other []string) *api.Shadow {
@@ -235,7 +237,8 @@ func TestOtherConfiguration(t *testing.T) {
 	}
 }
 
-// TestRefused: a configuration with faults, or without a queue that has applications, is refused.
+// TestRefused checks that an invalid configuration, or one without a queue that has applications,
+// is refused.
 func TestRefused(t *testing.T) {
 	c := newCluster(t)
 	c.plan(&input.SubmitApplication{User: "u", Queue: "root.b", Unmanaged: true})
@@ -255,8 +258,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBounds: a shadow that would remember more than it may ends, and one that may keep few events is
-// less far behind.
+// TestBounds checks that a shadow which exceeds a limit ends, and that one which may keep few
+// events keeps no more than that.
 func TestBounds(t *testing.T) {
 	c := newCluster(t)
 	o := DefaultOptions()
@@ -286,8 +289,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestDivergenceShowsNoBytes: an application's submission context holds its user's tokens, and may have
-// 4 MB. The first difference shows neither.
+// TestDivergenceShowsNoBytes checks that the first difference does not show an application's
+// submission context, which contains the user's tokens and may have 4 MB.
 func TestDivergenceShowsNoBytes(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions())
@@ -309,15 +312,15 @@ func TestDivergenceShowsNoBytes(t *testing.T) {
 	}
 }
 
-// TestBoundOfAsks: what an AM asks for again and again is remembered up to a bound where the shadow's AM
-// does not start, and forgotten with the application.
+// TestBoundOfAsks checks that the asks of an AM are remembered up to a limit if the shadow's AM
+// does not start, and are dropped with the application.
 func TestBoundOfAsks(t *testing.T) {
 	const ams = "yarn.scheduler.capacity.root.b.maximum-am-resource-percent="
 	c := newCluster(t, ams+"1")
 	c.plan(&input.RegisterNode{ID: yarn.NodeID{Host: "n", Port: 1}, Total: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 16}})
 	o := DefaultOptions()
 	o.MaxOps, o.BehindMillis = 100, 0
-	c.start(o, ams+"0") // one AM may run, whatever its size
+	c.start(o, ams+"0") // one AM may run, no matter how large it is
 	apply := func(in input.Input) error {
 		if reply := c.plan(in); reply.Refused() != nil {
 			t.Fatal(reply.Refused())
@@ -349,7 +352,8 @@ func TestBoundOfAsks(t *testing.T) {
 	}
 }
 
-// TestManyQueues: with very many queues the report holds those that do something, and points of few.
+// TestManyQueues checks that with very many queues the report lists only those that do something,
+// and has points for few of them.
 func TestManyQueues(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions())
@@ -368,7 +372,8 @@ func TestManyQueues(t *testing.T) {
 	}
 }
 
-// TestRemovedQueues: queues that come and go leave a bounded number of entries, and their sum.
+// TestRemovedQueues checks that queues which are created and removed leave a limited number of
+// entries, and that their sums are kept.
 func TestRemovedQueues(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions())
@@ -409,13 +414,13 @@ func TestRemovedQueues(t *testing.T) {
 	}
 }
 
-// TestQueueReturns: a queue that was removed used nothing until it is there again.
+// TestQueueReturns checks that a queue counts as unused for the time in which it did not exist.
 func TestQueueReturns(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions())
 	m := c.shadow.realMeter
 	q := m.queue("root.a")
-	q.nowUsed, q.seen = 1, m.at-10*sampleMillis // as if it had been removed then
+	q.nowUsed, q.seen = 1, m.at-10*sampleMillis // as if it was removed then
 	m.sample(m.at + sampleMillis)
 	if q.used != 0 {
 		t.Errorf("it used %v of the time that it was not there", q.used)
