@@ -10,7 +10,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Autopilot implements v1.Consensus. Only the leader knows the health of the replicas.
+// Autopilot implements v1.Consensus. It asks the leader, since only the leader knows the health of
+// the replicas.
 func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	_, addr := c.r.cluster.Leader()
 	if addr == "" {
@@ -38,8 +39,8 @@ func (c consensus) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	return s, nil
 }
 
-// SetAutopilot implements v1.Consensus. The settings are in the log, so every later leader has
-// them.
+// SetAutopilot implements v1.Consensus. The settings are stored in the log, so every later leader
+// has them.
 func (c consensus) SetAutopilot(ctx context.Context, doc api.Autopilot) error {
 	conf := cluster.AutopilotConfig{CleanupDeadServers: doc.CleanupDeadServers, MinQuorum: doc.MinQuorum, MaxTrailingLogs: doc.MaxTrailingLogs,
 		DeadServerLastContactThreshold: time.Duration(doc.DeadServerLastContactThreshold), LastContactThreshold: time.Duration(doc.LastContactThreshold),
@@ -60,7 +61,7 @@ func (c consensus) SetAutopilot(ctx context.Context, doc api.Autopilot) error {
 	return nil
 }
 
-// autopilot returns the settings in the state; false if they were never set there.
+// autopilot returns the settings in the state. It returns false if they were never set.
 func (r *Replica) autopilot() (cluster.AutopilotConfig, bool) {
 	st, _ := r.machine.Fork()
 	a := st.Autopilot

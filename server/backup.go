@@ -18,7 +18,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// snapshots saves and restores the whole state for REST.
+// snapshots saves and restores the whole state for the REST API.
 type snapshots struct{ r *Replica }
 
 // Save implements v1.Snapshots. It writes a fork of the state to a temporary file, and verifies the
@@ -62,7 +62,7 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // the open descriptor keeps the file; nothing is left behind
+	_ = os.Remove(f.Name()) // the file remains usable through its descriptor, and disappears when it is closed
 	w := bufio.NewWriterSize(f, 1<<20)
 	if err = write(w); err == nil {
 		err = w.Flush()
@@ -76,9 +76,9 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 	return f, nil
 }
 
-// Restore implements v1.Snapshots. It decodes the whole file first, and raises the epoch before the
-// cluster gets the state. The sequencer is closed meanwhile, so that no decision is planned on the
-// old state. If the snapshot has no access tokens, those of the cluster stay in force.
+// Restore implements v1.Snapshots. It first decodes the whole file. Then it closes the sequencer,
+// so that no decision is planned on the old state, raises the epoch and passes the state to the
+// cluster. If the snapshot has no access tokens, the cluster's tokens remain valid.
 func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool) (api.Restored, error) {
 	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
 	if errors.Is(err, snapshot.ErrFormat) {
@@ -120,8 +120,9 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 	return out, ctx.Err()
 }
 
-// lastState closes the sequencer until resume is called, and waits until everything that it has
-// proposed is applied here. So nothing is committed between the current state and the restore.
+// lastState closes the sequencer until resume is called, and waits until everything that the
+// sequencer has proposed is applied here. So nothing is committed between the current state and the
+// restore.
 func (s snapshots) lastState(ctx context.Context) (resume func(), err error) {
 	resume = s.r.pause()
 	for {
@@ -195,7 +196,7 @@ func (s snapshots) Take(ctx context.Context) (api.Snapshot, error) {
 	return list[0], nil
 }
 
-// List implements v1.Snapshots: the newest first.
+// List implements v1.Snapshots.
 func (s snapshots) List(context.Context) ([]api.Snapshot, error) {
 	list, err := s.r.cluster.SnapshotList()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"rmd/server/hadoop"
 )
 
-// seed gives a new cluster its identity and its first queues. The first leader calls it.
+// seed initializes a new cluster: it gives it an identity and its first queues. Each leader calls
+// it, and only in a new cluster does it have an effect.
 func (r *Replica) seed(term uint64) {
 	for r.ctx.Err() == nil && r.cluster.IsLeader() && r.cluster.Term() == term {
 		if _, ok := r.seq.Leading(); !ok {
@@ -42,7 +43,7 @@ func (r *Replica) seed(term uint64) {
 	}
 }
 
-// firstHosts are the lists of hosts that Hadoop's files name.
+// firstHosts returns the include and exclude lists of Hadoop's files.
 func (r *Replica) firstHosts() *input.SetHosts {
 	if r.opt.Config.HadoopConfDir == "" {
 		return &input.SetHosts{}
@@ -55,8 +56,8 @@ func (r *Replica) firstHosts() *input.SetHosts {
 	return hosts
 }
 
-// noteRecovery adds a recovery by "rmd recover" to the audit. The recovery itself could not,
-// because it ran offline.
+// noteRecovery records a recovery by "rmd recover" in the audit log. The recovery itself could not,
+// since it ran offline.
 func (r *Replica) noteRecovery() {
 	id := r.cluster.Identity()
 	if id.Recovered == nil {
@@ -72,8 +73,8 @@ func (r *Replica) noteRecovery() {
 	}
 }
 
-// firstQueues are the properties of an explicit init, otherwise those of Options, of Hadoop's
-// files, or root.default.
+// firstQueues returns the queue configuration of an explicit init. Without one it returns that of
+// Options, then that of Hadoop's files, then root.default.
 func (r *Replica) firstQueues() ([]input.Property, error) {
 	var props []capacity.Property
 	select {

@@ -17,7 +17,7 @@ import (
 	"rmd/scheduler/planner"
 )
 
-// planned keeps what the planner answered, in order.
+// planned sends the inputs that the planner gets to a channel, in order.
 type planned struct {
 	leader.Planner
 	inputs chan input.Input
@@ -30,8 +30,8 @@ func (p planned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.
 	return p.Planner.Plan(nowMillis, req)
 }
 
-// TestNewClusterHasItsHosts: the lists of hosts are in the input that makes the cluster, so that no
-// excluded node can register before they are in force.
+// TestNewClusterHasItsHosts checks that the first input of a cluster contains the include and
+// exclude lists, so that no excluded node can register before they are in force.
 func TestNewClusterHasItsHosts(t *testing.T) {
 	dir, free := t.TempDir(), portblock.Open(t)
 	exclude := filepath.Join(dir, "exclude")

@@ -13,20 +13,20 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// causeCache finds out why the decisions in the log were made. A log explainer follows the log on
-// its own state, which is rebuilt as for the page Replay and dropped when it is not used for a
-// while. One piece of work runs at a time, in the background. Callers wait as long as they like,
-// and get the causes that are known by then.
+// causeCache finds out why the decisions in the log were made. A log explainer follows the log on a
+// rebuilt state of its own, which is dropped when it is not used for a while. One task runs at a
+// time, in the background. Callers wait as long as they like, and get the causes that are known by
+// then.
 type causeCache struct {
-	past historical // of the explainer
+	past historical // the rebuilt state that the explainer follows
 
 	mu    sync.Mutex
-	kept  map[uint64][]api.Because // by index of the entry
-	count int                      // number of kept causes
-	done  chan struct{}            // closed when the current work ends; nil: no work is running
-	free  time.Time                // when the next work may begin
+	kept  map[uint64][]api.Because // the causes, by index of the entry
+	count int                      // number of causes in kept
+	done  chan struct{}            // closed when the current task ends; nil if no task is running
+	free  time.Time                // when the next task may begin
 
-	// Only the work uses these fields.
+	// Only the task uses these fields.
 	explainer *explain.LogExplainer
 	want      map[uint64]bool
 
@@ -38,13 +38,14 @@ type causeCache struct {
 
 const (
 	causesKept = 50_000 // events whose causes are kept
-	// causesShare limits the work for open pages: to one part in this many of the time. Unused time
-	// accumulates, so a page that opens after a pause gets its answer soon.
+	// causesShare limits the tasks for open pages to about 1/causesShare of the time. Up to
+	// causesSaved of unused task time accumulates, so a page that opens after a pause gets its
+	// answer soon.
 	causesShare = 25
 	causesSaved = time.Second
-	causesLong  = 10 * time.Second      // the longest time of one piece of work
-	causesLeast = 50 * time.Millisecond // the shortest time between two of them
-	// causesFar is the number of entries that the explainer follows. If more are missing,
+	causesLong  = 10 * time.Second      // the longest time of a task
+	causesLeast = 50 * time.Millisecond // the shortest time between two tasks
+	// causesFar is the greatest number of entries that the explainer follows. If more are missing,
 	// rebuilding the state is faster.
 	causesFar = 2_000
 	// causesLarge is the number of applications, nodes and containers above which the state is not
@@ -59,9 +60,9 @@ func newCauseCache(r *Replica) *causeCache {
 	return w
 }
 
-// of returns the causes of the events of some entries, as far as they are known when the context
-// ends. With atOnce, work begins even if its share of the time is used up or a large state must be
-// rebuilt. Open pages do not set atOnce.
+// of returns the causes of the events of some entries, as far as they are known when ctx ends. With
+// atOnce, a task begins even if it exceeds its share of the time or must rebuild a large state.
+// Open pages do not set atOnce.
 func (w *causeCache) of(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
 	out := map[uint64][]api.Because{}
 	for range 2 {
@@ -88,8 +89,7 @@ func (w *causeCache) of(ctx context.Context, indexes []uint64, atOnce bool) map[
 	return out
 }
 
-// take copies the known causes to out, and returns the indexes that are missing. The caller holds
-// the lock.
+// take copies the known causes to out, and returns the missing indexes. The caller holds w.mu.
 func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missing []uint64) {
 	for _, i := range indexes {
 		if have, ok := w.kept[i]; ok {
@@ -102,8 +102,8 @@ func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missi
 	return slices.Compact(missing)
 }
 
-// work finds the causes of entries, in order. If it fails for an entry, the next caller asks for
-// the entry again.
+// work finds the causes of entries, in order. If it fails for an entry, the next caller tries
+// again. again permits it to rebuild the state.
 func (w *causeCache) work(indexes []uint64, again bool) {
 	began := time.Now()
 	err := w.find(indexes, again)
@@ -124,16 +124,16 @@ func (w *causeCache) work(indexes []uint64, again bool) {
 	w.done = nil
 }
 
-// errNotNow says that the state must be rebuilt first.
+// errNotNow means that the state must be rebuilt first.
 var errNotNow = errors.New("not now")
 
-// large says whether the state is too large to rebuild it for a page.
+// large reports whether the state is too large to rebuild it for an open page.
 func (w *causeCache) large() bool {
 	st, _ := w.past.r.machine.Fork()
 	return st.Apps.Len()+st.Nodes.Len()+st.Containers.Len() > causesLarge
 }
 
-// find finds the causes of entries. With again, it may rebuild the state.
+// find finds the causes of entries. again permits it to rebuild the state.
 func (w *causeCache) find(indexes []uint64, again bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // a failed explanation must not stop the replica
@@ -154,7 +154,7 @@ func (w *causeCache) find(indexes []uint64, again bool) (err error) {
 	return err
 }
 
-// begin brings the explainer to the state just before an entry, or to an earlier state.
+// begin brings the explainer to the state before the entry at index, or to an earlier state.
 func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error {
 	p := &w.past
 	p.mu.Lock()
@@ -175,7 +175,7 @@ func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error 
 	return err
 }
 
-// follow is called for every entry that past applies.
+// follow passes an entry that past has read to the explainer.
 func (w *causeCache) follow(index uint64, data []byte, applied bool) error {
 	if w.explainer == nil {
 		return nil
@@ -209,7 +209,7 @@ func (w *causeCache) keep(index uint64, told []api.Because) {
 	w.count += 1 + len(told)
 }
 
-// close cancels the current work.
+// close cancels the current task and waits for it.
 func (w *causeCache) close() {
 	w.mu.Lock()
 	w.closed = true

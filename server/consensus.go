@@ -11,7 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// consensus shows membership and leadership to REST.
+// consensus implements v1.Consensus.
 type consensus struct{ r *Replica }
 
 // Leader implements v1.Consensus.
@@ -75,7 +75,7 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
 			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem})
 	}
-	for id, addr := range c.r.aboutAll(ctx, members) { // each is written to its own place, so the order does not matter
+	for id, addr := range c.r.aboutAll(ctx, members) { // each address has its own place, so the order does not matter
 		for i := range out {
 			if out[i].ID == id {
 				out[i].HTTPAddress = addr
@@ -140,7 +140,7 @@ func (c consensus) Verify(ctx context.Context) (api.Verify, error) {
 // Init implements v1.Consensus.
 func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply, error) {
 	var props []capacity.Property
-	for name, value := range req.Properties { // Parse sorts them: order is harmless
+	for name, value := range req.Properties { // Parse sorts them, so the order does not matter
 		props = append(props, capacity.Property{Name: name, Value: value})
 	}
 	if props != nil {

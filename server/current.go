@@ -8,12 +8,11 @@ import (
 	"rmd/internal/sleep"
 )
 
-// currentPause is the time between two requests for the leader's commit index while there is no
-// leader.
+// currentPause is the time between two requests for the commit index while there is no leader.
 const currentPause = 20 * time.Millisecond
 
-// current returns after this replica has applied what the leader had committed at the time of the
-// call. Without a leader it waits for one, at most the hold time.
+// current returns when this replica has applied everything that was committed at the time of the
+// call. Without a leader it waits for one, up to Config.StandbyHold but at least one second.
 func (r *Replica) current(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(r.opt.Config.StandbyHold, time.Second))
 	defer cancel()

@@ -20,7 +20,7 @@ var (
 	diskFull = api.Error{Code: "DISK_FULL", Message: "the leader's disk is full, writes are refused", Remedy: "free space on it; leadership moves when another replica has some", Status: http.StatusInsufficientStorage}
 )
 
-// known maps errors of the packages to answers. The first match counts.
+// known maps errors to REST answers. The first match counts.
 var known = []struct {
 	err error
 	doc api.Error
@@ -35,7 +35,8 @@ var known = []struct {
 	{cluster.ErrClosed, stopping},
 }
 
-// refusalOf converts an error to an answer; nil for errors that package http converts itself.
+// refusalOf returns the REST answer for an error, or nil for errors that package http converts
+// itself.
 func refusalOf(err error) *api.Error {
 	for _, k := range known {
 		if errors.Is(err, k.err) {

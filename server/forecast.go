@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	forecastAfter  = 5 // containers and queues that an answer names
-	forecastQueues = 3 // other queues that are tried
-	// A change is reported only if it shortens the wait by this much.
+	forecastAfter  = 5 // the most containers and queues in an answer
+	forecastQueues = 3 // the most other queues that are tried
+	// A change is reported only if it shortens the wait by at least these amounts.
 	forecastSoonerPercent, forecastSoonerMillis = 10, 1000
 )
 
@@ -27,14 +27,14 @@ type forecaster struct {
 	st       *state.State
 	now      int64 // Unix milliseconds
 	interval func(now, delay int64) (from, median, to int64)
-	recorded bool // the interval comes from the record
-	// maxPriority is the highest priority in the cluster. Higher ones are reduced to it.
+	recorded bool // the interval is based on the record
+	// maxPriority is the cluster's maximum priority. Higher priorities are reduced to it.
 	maxPriority int32
 	explain     func(*state.State, yarn.ApplicationID) (*api.Explanation, error)
 	options     forecast.Options
 }
 
-// of forecasts the starts of the containers for which an application waits.
+// of returns the forecast for the containers for which an application waits.
 func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast, error) {
 	d := &api.Forecast{ID: id.String(), AtMillis: f.now, Asks: []api.ForecastAsk{}}
 	slot := f.st.AppByID(id)
@@ -57,7 +57,7 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 	for i := range starts {
 		ask := f.st.Asks.Get(f.st.Ask(f.st.Apps.Get(slot), asks[i].Key))
 		out := f.ask(ask, &starts[i])
-		if x.Never && ask.Count > 0 { // the explanation is about the first outstanding ask
+		if x.Never && ask.Count > 0 { // the explanation is about the first ask with outstanding containers
 			out.Never = x.Text
 		}
 		x.Never = x.Never && ask.Count == 0
@@ -100,7 +100,7 @@ func (f *forecaster) times(out *api.ForecastAsk, s *forecast.Start) {
 	out.FromMillis, out.MedianMillis, out.ToMillis = at(from), at(median), at(to)
 }
 
-// anyHolds says whether some empty node has room for a container of this size.
+// anyHolds reports whether a container of this size fits on some node that is empty.
 func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
 		holds = n.Serving() && size.Within(n.Total)
@@ -109,11 +109,11 @@ func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 	return holds
 }
 
-// mostAfter are the containers after whose end the start follows most often. Containers that do not
-// run yet are combined by application.
+// mostAfter returns the containers after whose end the start most often follows. Containers that do
+// not run yet are combined by application.
 func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
 	runs := map[api.ForecastAfter]int{}
-	for ref, n := range s.After { // order is harmless: they are summed up and sorted
+	for ref, n := range s.After { // the order does not matter: they are summed and sorted
 		a := f.st.Apps.Get(f.st.App(ref.App))
 		after := api.ForecastAfter{ID: a.ID.String(), Queue: f.st.Queues.Get(a.Queue).Path}
 		if c := f.st.Container(ref); c != 0 {
@@ -123,7 +123,7 @@ func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
 		runs[after] += n
 	}
 	var out []api.ForecastAfter
-	for after, n := range runs { // order is harmless: they are sorted
+	for after, n := range runs { // the order does not matter: they are sorted
 		after.Runs = n
 		out = append(out, after)
 	}
@@ -135,11 +135,11 @@ func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
 
 func (f *forecaster) queuesAfter(s *forecast.Start) []api.ForecastQueue {
 	runs := map[string]int{}
-	for ref, n := range s.After { // order is harmless: they are summed up and sorted
+	for ref, n := range s.After { // the order does not matter: they are summed and sorted
 		runs[f.st.Queues.Get(f.st.Apps.Get(f.st.App(ref.App)).Queue).Path] += n
 	}
 	var out []api.ForecastQueue
-	for path, n := range runs { // order is harmless: they are sorted
+	for path, n := range runs { // the order does not matter: they are sorted
 		out = append(out, api.ForecastQueue{Path: path, Runs: n})
 	}
 	slices.SortFunc(out, func(a, b api.ForecastQueue) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Path, b.Path)) })
@@ -152,7 +152,7 @@ type supposition struct {
 	in   input.Input
 }
 
-// suppose adds to the first ask which changes would make it start sooner.
+// suppose adds the changes that would let the first ask with a forecast start sooner.
 func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Start) error {
 	i := slices.IndexFunc(d.Asks, func(k api.ForecastAsk) bool { return k.Never == "" && k.Started > 0 })
 	if i < 0 {
@@ -181,15 +181,15 @@ func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Sta
 	return nil
 }
 
-// suppositions are the changes that are tried: the end of the application for which this one waits
-// most often, a higher priority, and other queues.
+// suppositions returns the changes to try: the end of the application for which this one waits most
+// often, a higher priority, and other queues.
 func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []supposition) {
 	ends := map[event.ContainerRef]int{}
-	for ref, n := range s.After { // order is harmless: they are summed up
+	for ref, n := range s.After { // the order does not matter: they are summed
 		ends[event.ContainerRef{App: ref.App}] += n
 	}
 	var most uint32
-	for ref, n := range ends { // order is harmless: of equal ones the first application is taken
+	for ref, n := range ends { // the order does not matter: of equal ones, the lowest id wins
 		if k := ends[event.ContainerRef{App: most}]; ref.App != a.ID.Seq && (n > k || n == k && ref.App < most) {
 			most = ref.App
 		}
@@ -207,8 +207,8 @@ func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []suppos
 	return out
 }
 
-// priorityAbove is one more than the highest priority of the other waiting applications in the
-// queue, at most the maximum of the cluster; false if the application already has that priority or
+// priorityAbove returns one more than the highest priority of the other waiting applications in the
+// queue, at most the cluster's maximum. ok is false if the application already has that priority or
 // a higher one.
 func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 	highest := int32(-1)
@@ -224,7 +224,7 @@ func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 	return min(highest, f.maxPriority-1) + 1, true
 }
 
-// otherQueues are the leaves with the least usage.
+// otherQueues returns the leaf queues in which the least memory is used.
 func (f *forecaster) otherQueues(a *state.App) []string {
 	var leaves []*state.Queue
 	f.st.Queues.Each(func(slot uint32, q *state.Queue) bool {

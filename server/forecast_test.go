@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// forecastCluster is a planner with a queue and a node that one application of 16384 MB fills.
+// forecastCluster is a planner with one queue and one node of 16384 MB.
 type forecastCluster struct {
 	t   *testing.T
 	p   *planner.Planner
@@ -49,7 +49,7 @@ func (c *forecastCluster) do(in input.Input) input.Reply {
 	return reply
 }
 
-// app is an application that asks for one container.
+// app submits an application that asks for one container.
 func (c *forecastCluster) app(memory int64, priority int32) yarn.ApplicationID {
 	c.t.Helper()
 	submit := &input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true, Priority: priority, PrioritySet: true}
@@ -59,8 +59,9 @@ func (c *forecastCluster) app(memory int64, priority int32) yarn.ApplicationID {
 	return id.App
 }
 
-// TestForecastOf: what waits for a container that runs has a start and names who must end first;
-// what no node can hold never starts; and who waits for nothing is told nothing.
+// TestForecastOf checks three forecasts: an ask that waits for a running container has a start and
+// names that container, an ask that no node can satisfy never starts, and an application that waits
+// for nothing has no forecast.
 func TestForecastOf(t *testing.T) {
 	c := newForecastCluster(t)
 	first, second, huge := c.app(16384, 0), c.app(16384, 0), c.app(32768, 0)
@@ -93,8 +94,8 @@ func TestForecastOf(t *testing.T) {
 	}
 }
 
-// TestForecastPriority: a higher priority is supposed only as far as the cluster's maximum goes, and
-// only where it is more than the application has.
+// TestForecastPriority checks that a forecast supposes a higher priority only up to the cluster's
+// maximum, and only if it is higher than the application's own.
 func TestForecastPriority(t *testing.T) {
 	const highest = math.MaxInt32
 	for _, x := range []struct {

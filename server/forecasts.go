@@ -20,19 +20,19 @@ import (
 	"rmd/yarn"
 )
 
-// forecasts keeps this replica's record of how accurate forecasts of starts are. It follows the
-// applied log, and forecasts the starts of everything that waits once a minute of the log's time,
-// or as Parts says. Every replica keeps its own record, so it needs no log entry and survives
-// failovers. The record is saved in the data directory, and continues after a restart.
+// forecasts records how accurate this replica's forecasts of container starts are. It follows the
+// applied log. Once per minute of the log's time, or per Parts.ForecastEvery, it forecasts the
+// starts of all waiting containers. Every replica has its own record, so the record needs no log
+// entry and survives failovers. It is saved in the data directory and continues after a restart.
 type forecasts struct {
 	r    *Replica
 	conf frontend.QueueConf
-	// next is when the next forecast is due, in milliseconds of the log's time; 0: not known yet.
+	// next is the time of the next forecast, in milliseconds of the log's time; 0 if not known yet.
 	next int64
 
 	mu     sync.Mutex
-	keeper *forecast.Keeper // nil: no record yet
-	// The last answers, for pages that ask repeatedly.
+	keeper *forecast.Keeper // nil before the record begins
+	// last has the newest answers, for pages that ask repeatedly.
 	last map[yarn.ApplicationID]*api.Forecast
 }
 
@@ -40,7 +40,8 @@ const (
 	forecastEvery = time.Minute
 	forecastPause = 100 * time.Millisecond
 	forecastFile  = "forecasts.json"
-	// An answer may be so old for a page; so many are kept.
+	// forecastKept is the age up to which an answer is reused. forecastAnswers is how many are
+	// kept.
 	forecastKept    = 5_000 // milliseconds
 	forecastAnswers = 100
 )
@@ -72,13 +73,14 @@ func (f *forecasts) run(ctx context.Context) {
 	f.save()
 }
 
-// follow continues a record, from the first batch of an existing cluster.
+// follow follows the log from the first batch after the cluster exists, and continues a record.
 func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 	sub, err := f.r.machine.Watch(0)
 	if err != nil {
 		return err
 	}
-	// A fork for a forecast, after everything before it is followed.
+	// fork is a state for the next forecast, at index. It is used when all batches up to index were
+	// followed.
 	var fork *state.State
 	var index uint64
 	for {
@@ -98,8 +100,8 @@ func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 	}
 }
 
-// due says once in each interval that it is time for a forecast. The first interval begins with the
-// replica. A restarted watch does not shorten it.
+// due reports, once per interval, that a forecast is due. The first interval begins with the
+// replica. A restarted watch does not shorten an interval.
 func (f *forecasts) due(nowMillis int64) bool {
 	every := cmp.Or(f.r.parts.ForecastEvery, forecastEvery).Milliseconds()
 	if f.next == 0 {
@@ -112,7 +114,7 @@ func (f *forecasts) due(nowMillis int64) bool {
 	return true
 }
 
-// apply follows a batch, as soon as the cluster has an id. It reports whether the batch was new.
+// apply follows a batch once the cluster has an id. It reports whether the batch was new.
 func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +139,7 @@ func (f *forecasts) forecast(st *state.State) error {
 	return err
 }
 
-// path is the file of the record; empty: none.
+// path returns the file of the record, or "" without a data directory.
 func (f *forecasts) path() string {
 	if f.r.opt.Config.Data == "" {
 		return ""
@@ -145,8 +147,8 @@ func (f *forecasts) path() string {
 	return filepath.Join(f.r.opt.Config.Data, forecastFile)
 }
 
-// load reads the record; nil if there is none. An unreadable record is dropped, because the state
-// of the cluster does not depend on it.
+// load reads the record. It returns nil if there is none, or if it cannot be read: the state of the
+// cluster does not depend on it.
 func (f *forecasts) load() *forecast.Record {
 	if f.path() == "" {
 		return nil
@@ -165,7 +167,7 @@ func (f *forecasts) load() *forecast.Record {
 	return nil
 }
 
-// save replaces the file, so that a crash leaves the old or the new one.
+// save replaces the file of the record.
 func (f *forecasts) save() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +179,7 @@ func (f *forecasts) save() {
 	}
 }
 
-// replaceFile writes a document so that a crash leaves the old file or the new one.
+// replaceFile writes a document as JSON. After a crash the file has the old or the new content.
 func replaceFile(path string, document any) error {
 	data, err := json.Marshal(document)
 	if err != nil {
@@ -194,7 +196,7 @@ func replaceFile(path string, document any) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// of returns the forecast for an application.
+// of returns the forecast for an application, or a recent one.
 func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
 	if st.Version() == nil {
 		return &api.Forecast{ID: id.String(), Asks: []api.ForecastAsk{}}, nil
@@ -220,7 +222,7 @@ func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
 	return x
 }
 
-// answered is the last answer for an application, if it is recent enough; otherwise nil.
+// answered returns the last answer for an application if it is recent, otherwise nil.
 func (f *forecasts) answered(now int64, id yarn.ApplicationID) *api.Forecast {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -254,7 +256,7 @@ func (f *forecasts) interval(now, delay int64) (from, median, to int64) {
 	return f.keeper.Record.Interval(now, delay)
 }
 
-// report says how accurate the forecasts of this replica were.
+// report returns how accurate the forecasts of this replica were.
 func (f *forecasts) report() *api.ForecastReport {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"rmd/fsm/state"
 )
 
-// TestForecastsSurviveARestart: the record is read as it was saved. One that cannot be read is given up.
+// TestForecastsSurviveARestart checks that a saved record is read again, and that a damaged one is
+// dropped.
 func TestForecastsSurviveARestart(t *testing.T) {
 	r := &Replica{log: hclog.NewNullLogger()}
 	r.opt.Config.Data = t.TempDir()

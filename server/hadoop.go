@@ -23,8 +23,8 @@ func (r *Replica) openHadoop() error {
 	return err
 }
 
-// pages returns the addresses of the ports of REST without and with TLS. They are empty if there is
-// no such port.
+// pages returns the addresses of the REST ports without and with TLS, or "" if there is no such
+// port.
 func (r *Replica) pages() (plain, secure string) {
 	for _, l := range r.http {
 		if l == r.secure {
@@ -36,7 +36,7 @@ func (r *Replica) pages() (plain, secure string) {
 	return plain, secure
 }
 
-// listens are the addresses of REST and of the port for other replicas.
+// listens returns the addresses of the REST ports and the peer port.
 func (r *Replica) listens() []string {
 	out := []string{r.PeerAddr()}
 	for _, l := range r.http {
@@ -45,8 +45,9 @@ func (r *Replica) listens() []string {
 	return out
 }
 
-// ReloadHadoop reads those parts of Hadoop's files again that may change while the replica runs:
-// administrators, proxy users, groups and racks. The queues are replicated, so they do not change.
+// ReloadHadoop reads again those parts of Hadoop's files that may change while the replica runs:
+// administrators, proxy users, groups and racks. The queues are replicated, so it does not read
+// them.
 func (r *Replica) ReloadHadoop() error {
 	if r.hadoop == nil {
 		return nil

@@ -18,25 +18,26 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// historical rebuilds the state as of an earlier index, from the newest snapshot before it or from
-// the empty state, and the log after that. It keeps the last result for a while, because the next
+// historical rebuilds the state at an earlier index: from the newest snapshot before that index, or
+// from the empty state, and the log after it. It keeps the last result for a while, since the next
 // question is usually about a slightly later index.
 type historical struct {
 	r *Replica
-	// each is called for every entry of events, applied or skipped. began is called when the
-	// rebuilt state was dropped. Both may be nil; the lock is held.
+	// each is called for every entry with events, applied or skipped. began is called when the
+	// rebuilt state was dropped. Both may be nil. The caller of either holds mu.
 	each  func(index uint64, data []byte, applied bool) error
 	began func()
 
 	mu      sync.Mutex
-	machine *fsm.Machine // nil: nothing is kept
+	machine *fsm.Machine // nil if no state is kept
 	index   uint64       // the last index that machine has applied
 	idle    *time.Timer
-	free    time.Time // when it may be rebuilt from the beginning again
+	free    time.Time // the earliest time at which it may be rebuilt from the beginning
 }
 
-// Rebuilding from the beginning reads a whole snapshot. If that takes long, it gets at most a fifth
-// of the time, for all callers together.
+// Rebuilding from the beginning reads a whole snapshot. If it takes longer than historicalCheap, it
+// may not start again for historicalShare times as long. So it uses at most a fifth of the time,
+// for all callers together.
 const (
 	historicalCheap = 250 * time.Millisecond
 	historicalShare = 4
@@ -45,10 +46,10 @@ const (
 const (
 	historicalIdle    = time.Minute
 	historicalAtOnce  = 256
-	historicalEntries = 200_000 // the most that one answer may apply
+	historicalEntries = 200_000 // the most entries that one call may apply
 )
 
-// at is the state as of an index. The caller must not change it.
+// at returns the state at an index. The caller must not change it.
 func (p *historical) at(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +60,7 @@ func (p *historical) at(ctx context.Context, index uint64) (*state.State, error)
 	return st, nil
 }
 
-// forkAt is the state as of an index, as a copy that the caller may change.
+// forkAt returns the state at an index, as a copy that the caller may change.
 func (p *historical) forkAt(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +71,7 @@ func (p *historical) forkAt(ctx context.Context, index uint64) (*state.State, er
 	return st, nil
 }
 
-// reach brings machine to an index. The caller holds the lock.
+// reach advances or rebuilds machine to an index. The caller holds mu.
 func (p *historical) reach(ctx context.Context, index uint64) error {
 	if p.idle == nil {
 		p.idle = time.AfterFunc(historicalIdle, p.drop)
@@ -105,7 +106,8 @@ func (p *historical) reach(ctx context.Context, index uint64) error {
 	return nil
 }
 
-// begin opens the newest snapshot that is not after an index. The lock is held.
+// begin restores the newest snapshot that is not after an index, or the empty state. The caller
+// holds mu.
 func (p *historical) begin(index uint64) error {
 	c := fsm.DefaultConfig()
 	c.Logger = hclog.NewNullLogger()
@@ -131,8 +133,8 @@ func (p *historical) begin(index uint64) error {
 	return nil
 }
 
-// kept returns the usable snapshots, the newest first, and the first entry of the log. A snapshot
-// is usable if the log continues after it.
+// kept returns the usable snapshots, newest first, and the index of the first log entry. A snapshot
+// is usable if the log continues it.
 func (p *historical) kept() (list []cluster.SnapshotInfo, first uint64, err error) {
 	if list, err = p.r.cluster.SnapshotList(); err != nil {
 		return nil, 0, err
@@ -161,8 +163,8 @@ func (p *historical) restore(id string, index uint64) error {
 	return nil
 }
 
-// apply applies the next entries up to an index, and says how many it has read. The caller holds
-// the lock.
+// apply applies the next entries up to an index, and returns how many it has read. The caller holds
+// mu.
 func (p *historical) apply(ctx context.Context, index uint64) (read int, err error) {
 	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, historicalAtOnce)))
 	if err != nil {
@@ -175,7 +177,7 @@ func (p *historical) apply(ctx context.Context, index uint64) (read int, err err
 		if e.Index > index {
 			break
 		}
-		if e.Index != p.index+1 { // removed meanwhile
+		if e.Index != p.index+1 { // it was removed in the meantime
 			return len(entries), p.begin(index)
 		}
 		p.index = e.Index
@@ -185,7 +187,7 @@ func (p *historical) apply(ctx context.Context, index uint64) (read int, err err
 		l := raft.Log{Index: e.Index, Term: e.Term, Type: raft.LogCommand, Data: e.Data}
 		err, failed := p.machine.Apply(&l).(error)
 		if failed && !errors.Is(err, fsm.ErrStale) {
-			// A fault of this machine does not stop the replica.
+			// A failure of this machine must not stop the replica.
 			return 0, &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
 				Remedy: "choose an index after a later snapshot", Status: http.StatusInternalServerError}
 		}
@@ -199,7 +201,7 @@ func (p *historical) apply(ctx context.Context, index uint64) (read int, err err
 		if last < index {
 			return 0, fmt.Errorf("the state at index %d: %w", index, io.ErrUnexpectedEOF)
 		}
-		p.index = index // there are no entries of events up to here
+		p.index = index // the log has no more entries with events up to index
 	}
 	return len(entries), ctx.Err()
 }

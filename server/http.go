@@ -23,10 +23,10 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// off turns plain REST off in http.listen.
+// off is the value of http.listen that turns plain REST off.
 const off = "none"
 
-// openREST creates the server for the ports of REST, if there are any.
+// openREST creates the server for the REST ports, if there are any.
 func (r *Replica) openREST() error {
 	if len(r.http) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (r *Replica) openREST() error {
 	return err
 }
 
-// listenHTTP opens the ports of REST. openHadoop needs their addresses.
+// listenHTTP opens the REST ports. openHadoop needs their addresses.
 func (r *Replica) listenHTTP() error {
 	c := r.opt.Config
 	if c.HTTP.Listen != "" && c.HTTP.Listen != off {
@@ -83,7 +83,7 @@ func (r *Replica) listenHTTP() error {
 	return nil
 }
 
-// serveHTTP serves one of the ports until the replica closes.
+// serveHTTP serves one REST port until the replica closes.
 func (r *Replica) serveHTTP(l net.Listener) {
 	if l == r.secure {
 		_ = r.rest.ServeTLS(l, r.certs.HTTP()) // returns after Close
@@ -92,11 +92,11 @@ func (r *Replica) serveHTTP(l net.Listener) {
 	_ = r.rest.Serve(l) // returns after Close
 }
 
-// admitOpen also admits callers with a role over plain HTTP from other machines
+// admitOpen permits requests that need a role over plain HTTP from other machines
 // (http.public_writes).
 func admitOpen(*http.Request, auth.Class) error { return nil }
 
-// planner has the functions by which REST asks the planner about a state.
+// planner returns the functions with which REST asks the planner about a state.
 func (r *Replica) planner() v1.Planner {
 	return v1.Planner{
 		Private: func() *state.State { st, _, _ := r.machine.Planning(0); return st },
@@ -123,7 +123,7 @@ func (r *Replica) planner() v1.Planner {
 	}
 }
 
-// try plans an input on a state.
+// try returns the planner's refusal of an input in a state, or nil.
 func try(st *state.State, in input.Input) error {
 	p, err := planner.New(st, planner.Options{})
 	if err != nil {
@@ -136,7 +136,7 @@ func try(st *state.State, in input.Input) error {
 	return nil
 }
 
-// preemption asks the scheduler what the next round of preemption would do to a state.
+// preemption returns what the next round of preemption would do in a state.
 func preemption(st *state.State) (*api.Preemption, error) {
 	s, err := scheduler.New(st, false)
 	if err != nil {
@@ -145,8 +145,8 @@ func preemption(st *state.State) (*api.Preemption, error) {
 	return explain.PreemptionNow(s), nil
 }
 
-// landings compares where applications would be placed, with the groups that their users have on
-// this replica now.
+// landings compares the queues in which two configurations would place the applications. It uses
+// the groups that the users have on this replica now.
 func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func() bool) *api.Landings {
 	groups := map[string][]string{}
 	groupsOf := func(user string) []string {
@@ -165,7 +165,7 @@ func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func
 	}, stop)
 }
 
-// whatIf asks the planner what another queue configuration would change.
+// whatIf returns what another queue configuration would change.
 func whatIf(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
 	inForce, err := planner.New(st.Fork(), planner.Options{})
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"rmd/scheduler/input"
 )
 
-// tokenUnknown is the text for a wrong token and for an expired one, which the state does not have
-// any more.
+// tokenUnknown is the text for a wrong token. An expired token may also get it, since the state
+// drops expired tokens.
 const tokenUnknown = "the join token is not known, or has expired"
 
-// checkToken uses a join token, or with dry says whether it could be used. It runs on the leader.
-// The token records the replica for which it was used. So this replica may ask again if the answer
-// was lost, and no other replica may use the token.
+// checkToken consumes a join token, or with dry only checks it. It runs on the leader. The token
+// records which replica used it. So that replica may repeat its request if the answer was lost, and
+// no other replica may use the token.
 func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
 	defer cancel()
@@ -39,7 +39,7 @@ func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 	return cluster.RoleNonvoter, nil
 }
 
-// lookAtToken checks a token with the committed state.
+// lookAtToken checks a token against the committed state.
 func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
 	const again = "create one with \"rmd cluster token create\""
 	st, _ := r.machine.Fork()

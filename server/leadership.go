@@ -12,7 +12,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// barrierTimeout bounds how long a new leader waits for what is in the log.
+// barrierTimeout bounds how long a new leader waits until the log is applied.
 const barrierTimeout = 30 * time.Second
 
 // follow passes changes of leadership to the parts of the replica.
@@ -38,7 +38,8 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 	}
 }
 
-// lead tells the sequencer who leads. During a restore it says that this replica does not lead.
+// lead passes a leadership to the sequencer. During a restore it reports that this replica does not
+// lead.
 func (r *Replica) lead(l cluster.Leadership) {
 	r.mu.Lock()
 	r.led = l
@@ -68,16 +69,17 @@ func (r *Replica) pause() (resume func()) {
 	}
 }
 
-// failoversKept is the number of elections that are kept for queries.
+// failoversKept is how many failovers are kept.
 const failoversKept = 16
 
-// failoverClock measures how long the cluster had no leader, as seen by this replica.
+// failoverClock measures how long the cluster had no leader, as this replica sees it. It also
+// caches the timeouts of the queue configuration (see Replica.expiry).
 type failoverClock struct {
-	old     string // the last leader known
+	old     string // the last known leader
 	lost    time.Time
 	last    *api.Failover
 	seen    []api.Failover // the last failoversKept, oldest first
-	since   time.Time      // when the current leader began
+	since   time.Time      // since when the current leader leads
 	version uint64
 	expiry  leader.Expiry
 
@@ -111,11 +113,10 @@ func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failove
 	return out
 }
 
-// errNoLeader is the result of a wait for a leader that ends without one.
+// errNoLeader means that a wait for a leader ended without one.
 var errNoLeader = errors.New("no leader")
 
-// AwaitLeader returns once a leader is known to this replica and the cluster is
-// initialized.
+// AwaitLeader waits until this replica knows a leader and the cluster is initialized.
 func (r *Replica) AwaitLeader(ctx context.Context) error {
 	for {
 		l, changed := r.tracker.Leader()

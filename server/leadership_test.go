@@ -8,8 +8,8 @@ import (
 	"rmd/cluster"
 )
 
-// TestFailoversAreRemembered: the last ones, a bounded number of them, with the
-// time that there was no leader.
+// TestFailoversAreRemembered checks that the last failoversKept failovers are kept, each with the
+// time without a leader.
 func TestFailoversAreRemembered(t *testing.T) {
 	var f failoverClock
 	now := time.UnixMilli(1_780_000_000_000)

@@ -13,11 +13,11 @@ import (
 	"rmd/scheduler/input"
 )
 
-// planned is called after the leader has planned an input. After a round of preemption with
-// observe_only it logs what the round would have decided.
+// planned is called after the leader has planned an input. If preemption only observes, it logs
+// what a round would have decided.
 func (r *Replica) planned(kind input.Kind, took time.Duration) {
 	r.metrics.ObservePlan(kind, took)
-	if kind != input.KindPreemptionRound || !r.observesPreemption() || !r.observer.mu.TryLock() { // locked: the previous round is still being examined
+	if kind != input.KindPreemptionRound || !r.observesPreemption() || !r.observer.mu.TryLock() { // if locked, the previous round is still being examined
 		return
 	}
 	r.wg.Go(func() {
@@ -36,7 +36,7 @@ func (r *Replica) observesPreemption() bool {
 // preemptionObserver logs what rounds of preemption would decide, each decision once.
 type preemptionObserver struct {
 	mu    sync.Mutex
-	known map[string]bool // what the last round would have decided
+	known map[string]bool // the decisions of the previous round
 }
 
 func (o *preemptionObserver) look(st *state.State, log hclog.Logger) {
@@ -49,7 +49,7 @@ func (o *preemptionObserver) look(st *state.State, log hclog.Logger) {
 	}
 }
 
-// news returns the sets that the previous round would not have chosen.
+// news returns the sets that the previous round did not choose.
 func (o *preemptionObserver) news(sets []explain.PreemptionSet) (out []explain.PreemptionSet) {
 	now := map[string]bool{}
 	for _, s := range sets {

@@ -6,8 +6,8 @@ import (
 	"rmd/scheduler/explain"
 )
 
-// TestObserverTellsOnce: a choice that stays the same from round to round is told once, and again
-// when it comes back.
+// TestObserverTellsOnce checks that a decision which stays the same from round to round is logged
+// once, and again if it comes back.
 func TestObserverTellsOnce(t *testing.T) {
 	set := func(app string, containers ...string) explain.PreemptionSet {
 		s := explain.PreemptionSet{App: app}

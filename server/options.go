@@ -16,61 +16,62 @@ import (
 	"rmd/transport/forward"
 )
 
-// Options configure a replica.
+// Options configures a replica.
 type Options struct {
 	Config config.Config
-	// Origins say where the values of Config came from; nil: the caller set them.
+	// Origins says where the values of Config come from. Nil means that the caller set them.
 	Origins map[string]config.Origin
 	Version string
 	Logger  hclog.Logger
-	// Queues is the queue configuration of a new cluster; nil: from the files of
+	// Queues is the queue configuration of a new cluster. Nil means that of the files in
 	// Config.HadoopConfDir, or root.default.
 	Queues []capacity.Property
-	// OnFatal is called once when the replica must stop, with the exit code for the supervisor. It
-	// should not return.
+	// OnFatal is called once, when the replica must stop. code is the exit code for the supervisor.
+	// OnFatal should not return.
 	OnFatal func(code int, err error)
-	// Files is how many file descriptors this replica may use; 0 is the limit of the process.
+	// Files is the number of file descriptors that this replica may use. 0 means the limit of the
+	// process.
 	Files int
-	// OwnToken is an administrator's access token that only this process knows; empty: none.
+	// OwnToken is an administrator's access token that only this process knows. Empty means none.
 	OwnToken string
-	// Parts replace parts of the machine: clock, disk, network.
+	// Parts replaces clock, disk and network.
 	Parts Parts
 }
 
-// Parts are what a replica takes from its machine. The zero value is TCP, a data directory, the
-// machine's clock and random numbers. A simulation replaces them and runs the same replica.
+// Parts contains what a replica takes from its machine. The zero value means TCP, a data directory,
+// and the machine's clock and random numbers. A simulation replaces them.
 type Parts struct {
-	// Peer connects to the other replicas; the replica closes it. Nil: TCP, as Config.Raft and
-	// Config.TLS say.
+	// Peer connects to the other replicas. The replica closes it. Nil means TCP as Config.Raft and
+	// Config.TLS configure it.
 	Peer Peer
-	// Stores are Raft's stores and transport. The zero value opens Config.Data.
+	// Stores replaces Raft's stores and transport. The zero value opens Config.Data.
 	Stores cluster.Options
-	// Now is the wall clock.
+	// Now returns the current time.
 	Now func() time.Time
 	// Entropy returns 32 random bytes for a key.
 	Entropy func() []byte
-	// Level is the highest feature level that this replica can apply; 0: event.Level.
+	// Level is the highest feature level that this replica can apply. 0 means event.Level.
 	Level uint32
-	// MaxInFlight is how many batches may wait for their commit; 0: the sequencer's default.
+	// MaxInFlight is how many batches may wait for their commit. 0 means the sequencer's default.
 	MaxInFlight int
-	// ForecastEvery is the time between two forecasts of all that waits; 0: a minute.
+	// ForecastEvery is the time between two forecasts for the record. 0 means one minute.
 	ForecastEvery time.Duration
 
-	// FSM, Log and Planner wrap parts of the replica, so that an observer sees what Raft applies,
-	// what the leader proposes, and what it plans. Nil: no wrapper.
+	// FSM, Log and Planner wrap parts of the replica. An observer can see what Raft applies, what
+	// the leader proposes, and what it plans. Nil means no wrapper.
 	FSM     func(*fsm.Machine) raft.FSM
 	Log     func(leader.Log) leader.Log
 	Planner func(*planner.Planner) leader.Planner
 }
 
-// Peer connects to the other replicas: *peer.Server, or the network of a simulation.
+// Peer connects to the other replicas. *peer.Server and the simulated network implement it.
 type Peer interface {
 	cluster.Peer
 	forward.Peer
 	Close() error
 }
 
-// withDefaults replaces zero values by the defaults.
+// withDefaults replaces zero values with defaults.
 func (p Parts) withDefaults() Parts {
 	d := leader.DefaultConfig()
 	if p.Now == nil {

@@ -22,7 +22,7 @@ func (r *Replica) openPeer() error {
 	p := peer.DefaultConfig()
 	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
 	p.ConnsMax, p.PendingMax = min(p.ConnsMax, r.files.Members), min(p.PendingMax, r.files.Unknown)
-	p.FrameMax = entryMax // an input is smaller than the entry that it leads to
+	p.FrameMax = entryMax // an input is smaller than the entry that it causes
 	if c.TLS.On() {
 		certs, err := config.OpenCertificates(c.TLS, c.Cluster, c.ID)
 		if err != nil {
@@ -42,11 +42,11 @@ func (r *Replica) openPeer() error {
 	return nil
 }
 
-// methodReplica is this package's method between replicas, for small requests that do not concern
-// Raft. Its number is part of the protocol.
+// methodReplica is the number of this package's method between replicas, for small requests that do
+// not concern Raft. It is part of the protocol.
 const methodReplica byte = 33
 
-// The requests.
+// The operations of a question.
 const (
 	opAbout     = "about"
 	opAutopilot = "autopilot"
@@ -92,8 +92,8 @@ func (r *Replica) answer(q question) (answer, error) {
 	return answer{}, fmt.Errorf("unknown question %q", q.Op)
 }
 
-// dialable is the address under which clients reach a port. If the port is open on all addresses of
-// the machine, the result has the host that the replica advertises.
+// dialable returns the address at which clients reach a port. If the port listens on all addresses,
+// the result has the host that the replica advertises.
 func dialable(listens, advertised string) string {
 	host, port, err := net.SplitHostPort(listens)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
@@ -105,7 +105,7 @@ func dialable(listens, advertised string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// ask sends a request to the replica at an address, which may be this one.
+// ask sends a question to the replica at an address, which may be this replica.
 func (r *Replica) ask(ctx context.Context, addr string, q question) (answer, error) {
 	if addr == r.PeerAddr() {
 		return r.answer(q)
@@ -124,7 +124,7 @@ func (r *Replica) ask(ctx context.Context, addr string, q question) (answer, err
 	return a, json.Unmarshal(b, &a)
 }
 
-// aboutCache caches the REST addresses of the other replicas.
+// aboutCache caches the REST addresses of the replicas.
 type aboutCache struct {
 	mu   sync.Mutex
 	http map[string]string
@@ -172,8 +172,8 @@ func (r *Replica) about(ctx context.Context, m cluster.Member) string {
 	return a.HTTP
 }
 
-// isMember says whether a replica is in the membership that this one knows. A replica that is not
-// in a cluster yet knows only itself.
+// isMember reports whether a replica is in the membership that this one knows. A replica that is
+// not in a cluster yet knows only itself.
 func (r *Replica) isMember(id string) bool {
 	if id == r.ID() {
 		return true

@@ -11,7 +11,8 @@ import (
 	"rmd/internal/portblock"
 )
 
-// TestDialable: a port that is open on all addresses is told with the host that the replica advertises.
+// TestDialable checks that a port which listens on all addresses is announced with the advertised
+// host.
 func TestDialable(t *testing.T) {
 	for _, c := range []struct{ listens, advertised, want string }{
 		{"[::]:8088", "10.0.0.11:8034", "10.0.0.11:8088"},
@@ -27,8 +28,8 @@ func TestDialable(t *testing.T) {
 	}
 }
 
-// TestPagesOverTLSOnly: a replica that serves pages over TLS only has no plain address, and its port is
-// closed after Close also if the replica did not open.
+// TestPagesOverTLSOnly checks that a replica which serves pages only over TLS has no plain address,
+// and that its port is closed after Close, also if Open failed.
 func TestPagesOverTLSOnly(t *testing.T) {
 	ca, at := newAuthority(t, "prod"), portblock.Open(t)
 	k := config.Default()

@@ -28,7 +28,7 @@ import (
 
 const portTimeout = time.Minute
 
-// authority is a CA in a directory of its own.
+// authority is a certificate authority in its own directory.
 type authority struct {
 	t   *testing.T
 	dir string
@@ -45,7 +45,7 @@ func newAuthority(t *testing.T, cluster string) authority {
 	return authority{t, dir, ca}
 }
 
-// issue makes a certificate in a directory of its own, so that one id may have several.
+// issue issues a certificate into a new directory, so that one id may have several.
 func (a authority) issue(cluster, id string) config.TLS {
 	a.t.Helper()
 	dir := a.t.TempDir()
@@ -56,7 +56,7 @@ func (a authority) issue(cluster, id string) config.TLS {
 	return config.TLS{CA: filepath.Join(a.dir, "ca.pem"), Cert: f.Cert, Key: f.Key}
 }
 
-// openTLS starts a replica whose port asks for certificates.
+// openTLS starts a replica whose peer port requires certificates.
 func openTLS(t *testing.T, a authority, id string) *Replica {
 	t.Helper()
 	k := config.Default()
@@ -77,7 +77,7 @@ func openTLS(t *testing.T, a authority, id string) *Replica {
 	return r
 }
 
-// soon waits until something holds.
+// soon waits until a condition holds.
 func soon(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(portTimeout); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -87,7 +87,7 @@ func soon(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// intruder is a program that has a certificate and speaks the wire.
+// intruder is a program that has a certificate and speaks the peer protocol.
 type intruder struct {
 	*peer.Server
 	id string
@@ -113,7 +113,7 @@ func newIntruder(t *testing.T, conf config.TLS, cluster, clusterID, id, incarnat
 	return intruder{s, id + "." + incarnation}
 }
 
-// drawn is a key and the incarnation that it names.
+// drawn generates a key and the incarnation that names it.
 func drawn(t *testing.T) (ed25519.PrivateKey, string) {
 	t.Helper()
 	pub, key, err := ed25519.GenerateKey(nil)
@@ -124,7 +124,7 @@ func drawn(t *testing.T) (ed25519.PrivateKey, string) {
 	return key, hex.EncodeToString(sum[:16])
 }
 
-// keyOf reads the key of a replica's data directory.
+// keyOf reads the key from a replica's data directory.
 func keyOf(t *testing.T, dir string) ed25519.PrivateKey {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "trust.json"))
@@ -138,8 +138,8 @@ func keyOf(t *testing.T, dir string) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(kept.Seed)
 }
 
-// TestMethodsAreDeclared holds that every method of a whole replica says who may call it, and that nothing is declared
-// that is not there.
+// TestMethodsAreDeclared checks that cluster.Methods lists exactly the methods that a whole replica
+// serves, each with its permitted callers.
 func TestMethodsAreDeclared(t *testing.T) {
 	r := openTLS(t, newAuthority(t, "prod"), "rm1")
 	served := r.peer.(*peer.Server).Methods()
@@ -158,7 +158,8 @@ func TestMethodsAreDeclared(t *testing.T) {
 			t.Errorf("%s is declared and not served", m.Name)
 		}
 	}
-	// The library's requests have no registry: the kinds that its transport interface can send are these.
+	// Raft requests have no registry. These are all that the library's transport interface can
+	// send.
 	for _, name := range []string{"AppendEntries", "InstallSnapshot", "RequestVote", "RequestPreVote", "TimeoutNow", "liveness"} {
 		if !seen[name] {
 			t.Errorf("%s does not declare in cluster.Methods who may send it", name)
@@ -166,8 +167,9 @@ func TestMethodsAreDeclared(t *testing.T) {
 	}
 }
 
-// TestPortRefusesWhoIsNoMember calls every method, and sends every request of Raft's, with the certificates of a
-// removed replica, of one that was never admitted, of one that takes a member's name, and of foreign clusters.
+// TestPortRefusesWhoIsNoMember calls every method and sends every Raft request with the
+// certificates of a removed replica, of a replica that never joined, of one that uses a member's
+// name, and of foreign clusters. All of them must be refused.
 func TestPortRefusesWhoIsNoMember(t *testing.T) {
 	ca := newAuthority(t, "prod")
 	rm1, rm2 := openTLS(t, ca, "rm1"), openTLS(t, ca, "rm2")
@@ -201,7 +203,7 @@ func TestPortRefusesWhoIsNoMember(t *testing.T) {
 	}
 }
 
-// joinWithToken lets one replica in at another.
+// joinWithToken makes joiner join the cluster of leader.
 func joinWithToken(t *testing.T, leader, joiner *Replica) {
 	t.Helper()
 	hash := sha256.Sum256([]byte("let me in"))
@@ -214,7 +216,7 @@ func joinWithToken(t *testing.T, leader, joiner *Replica) {
 	})
 }
 
-// attack tries everything and holds that nothing comes of it.
+// attack makes all calls and checks that the victim neither answers nor changes.
 func attack(t *testing.T, victim *Replica, who intruder) {
 	ctx, cancel := context.WithTimeout(t.Context(), portTimeout)
 	defer cancel()
@@ -248,7 +250,7 @@ func attack(t *testing.T, victim *Replica, who intruder) {
 	}
 }
 
-// request is the worst that can be asked of a method.
+// request returns a harmful request for a method.
 func request(m cluster.Method, who string) []byte {
 	switch m.Name {
 	case "input":
@@ -268,7 +270,8 @@ func request(m cluster.Method, who string) []byte {
 	return []byte("{}")
 }
 
-// harmless says whether the answer of a method that is open to every certificate tells and does nothing.
+// harmless reports whether an answer is from a method that every certificate may call, and reveals
+// nothing and changes nothing.
 func harmless(m cluster.Method, answer []byte) bool {
 	var r struct {
 		Refusal *cluster.Refusal `json:"refusal"`
@@ -284,7 +287,7 @@ func harmless(m cluster.Method, answer []byte) bool {
 	return r.Refusal != nil || m.Name == "info" && r.Body.Term == 0 && r.Body.Leader == "" && r.Body.Version == ""
 }
 
-// attackRaft sends each of Raft's requests, in the intruder's name and in the leader's.
+// attackRaft sends each Raft request, in the intruder's name and in the leader's.
 func (r *Replica) attackRaft(t *testing.T, who intruder, term uint64) {
 	trans := who.Transport(portTimeout, hclog.NewNullLogger())
 	defer func() { _ = trans.(raft.WithClose).Close() }()
@@ -307,8 +310,8 @@ func (r *Replica) attackRaft(t *testing.T, who intruder, term uint64) {
 	}
 }
 
-// TestRevokedAndRenewed: a revoked certificate ends a member's connections and lets it make none; a new one, with
-// another key pair, makes the same member of it again.
+// TestRevokedAndRenewed checks that a revoked certificate ends a member's connections and prevents
+// new ones, and that a renewed certificate with another key pair works for the same member.
 func TestRevokedAndRenewed(t *testing.T) {
 	ca := newAuthority(t, "prod")
 	rm1, rm2 := openTLS(t, ca, "rm1"), openTLS(t, ca, "rm2")
@@ -316,7 +319,7 @@ func TestRevokedAndRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	joinWithToken(t, rm1, rm2)
-	const term = 6 // a method for members
+	const term = 6 // the number of a method that only members may call
 	asks := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()

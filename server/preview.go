@@ -15,16 +15,16 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Bounds on a preview of preemption.
+// Limits of a preview of preemption.
 const (
 	previewEntries = 200_000
 	previewEvents  = 1_000_000
-	previewBytes   = 256 << 20 // encoded size of entries: one submission may have 4 MB
+	previewBytes   = 256 << 20 // of encoded entries: one submission may have 4 MB
 	previewAtOnce  = 64
 )
 
-// preview says what preemption would have done between two times, in Unix milliseconds. It reads
-// the log and plays it on its own state, which is rebuilt as for the page Replay.
+// preview returns what preemption would have done between two times, in Unix milliseconds. It
+// replays the log on a rebuilt state of its own.
 func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionPreview, error) {
 	p := preview{r: r, from: from, to: to}
 	if err := p.find(); err != nil {
@@ -48,18 +48,18 @@ func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionP
 	return d, nil
 }
 
-// preview collects a part of the log.
+// preview collects the part of the log that is replayed.
 type preview struct {
 	r        *Replica
 	from, to int64
 	before   uint64 // the last entry before this part
 	st       *state.State
 	entries  []shadow.Entry
-	events   int // in the entries
+	events   int // number of events in entries
 	bytes    int
 }
 
-// find finds the last entry before the requested time whose state can still be rebuilt.
+// find finds the last entry before the requested time at which the state can still be rebuilt.
 func (p *preview) find() error {
 	kept, first, err := p.r.past.kept()
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *preview) find() error {
 	if err != nil {
 		return err
 	}
-	oldest := uint64(0) // an empty state
+	oldest := uint64(0) // the empty state
 	if first > 1 {
 		if len(kept) == 0 {
 			return tooLongAgo("nothing of the past is kept here yet", last)
@@ -99,8 +99,8 @@ func tooMuch(what string) error {
 	return &api.Error{Code: api.CodeTooLarge, Message: what, Remedy: "choose a shorter time", Status: http.StatusRequestEntityTooLarge}
 }
 
-// timeOf is the cluster's time at an entry, or at the next entry that has a time; false if none
-// has.
+// timeOf returns the cluster's time at an entry, or at the next entry that has a time. ok is false
+// if there is none.
 func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
 	for index <= last {
 		entries, _, _, err := p.r.cluster.Entries(index, 16)
@@ -119,7 +119,7 @@ func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
 	return 0, false
 }
 
-// timeIn is the time to which the events advance the cluster's clock.
+// timeIn returns the time to which events advance the cluster's clock.
 func timeIn(events []event.Event) (millis int64, ok bool) {
 	for _, e := range events {
 		if t, is := e.(*event.TimeAdvanced); is {
@@ -129,7 +129,7 @@ func timeIn(events []event.Event) (millis int64, ok bool) {
 	return millis, ok
 }
 
-// decoded returns the events of an entry; nil if it has none.
+// decoded returns the events of an entry, or nil if it has none.
 func decoded(kind string, data []byte) ([]event.Event, error) {
 	if kind != "command" {
 		return nil, nil
@@ -141,7 +141,7 @@ func decoded(kind string, data []byte) ([]event.Event, error) {
 	return b.Events, nil
 }
 
-// read reads this part of the log, and rebuilds the state before it.
+// read reads the part of the log, and rebuilds the state before it.
 func (p *preview) read(ctx context.Context) error {
 	for at := p.before + 1; ; {
 		if err := ctx.Err(); err != nil {
@@ -168,8 +168,8 @@ func (p *preview) read(ctx context.Context) error {
 	}
 }
 
-// add adds an entry, unless it is after the end. If the cluster was created within the requested
-// time, the preview begins there.
+// add adds an entry. beyond reports that the entry is after the end of the requested time. If the
+// cluster was created within the requested time, the preview begins there.
 func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
 	events, err := decoded(e.Type, e.Data)
 	if err != nil {
@@ -190,7 +190,7 @@ func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
 	return false, nil
 }
 
-// configures says whether the events contain a queue configuration.
+// configures reports whether events contain a queue configuration.
 func configures(events []event.Event) bool {
 	for _, e := range events {
 		if e.Kind() == event.KindQueuesConfigured {

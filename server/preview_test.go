@@ -9,7 +9,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestPreviewOfLargeEntries: submissions that bring much are too many before they fill the memory.
+// TestPreviewOfLargeEntries checks that a preview refuses large entries before they fill the
+// memory.
 func TestPreviewOfLargeEntries(t *testing.T) {
 	b := event.Batch{Events: []event.Event{&event.TimeAdvanced{NowMillis: 1000}, &event.ApplicationSubmitted{App: 1, Context: make([]byte, 4<<20)}}}
 	data := b.Encode()

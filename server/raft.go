@@ -53,11 +53,11 @@ func (r *Replica) openCluster() error {
 	return nil
 }
 
-// entryMax limits the size of one entry. The ports limit inputs, but the entry of an input can be
-// larger, for instance when a node with thousands of containers is lost.
+// entryMax is the maximum size of one entry in bytes. The ports limit the size of inputs, but an
+// input may cause a larger entry, for instance when a node with thousands of containers is lost.
 const entryMax = 16 << 20
 
-// clusterConfig converts the keys of rmd.yaml to the configuration of package cluster.
+// clusterConfig converts rmd.yaml's settings to the configuration of package cluster.
 func clusterConfig(c config.Config) cluster.Config {
 	k := cluster.DefaultConfig()
 	k.ID, k.ClusterName, k.DataDir, k.Advertise = c.ID, c.Cluster, c.Data, c.Raft.Advertise
@@ -77,10 +77,10 @@ func (r *Replica) digest(index uint64) (uint64, []byte, bool) {
 	return at, binary.BigEndian.AppendUint64(nil, d), ok
 }
 
-// VerifySnapshot reads and verifies a whole snapshot.
+// VerifySnapshot reads a whole snapshot and checks it.
 func VerifySnapshot(r io.Reader) error { return verifySnapshot(event.Level)(r) }
 
-// verifySnapshot is VerifySnapshot for a program that knows feature levels up to level.
+// verifySnapshot is VerifySnapshot for a program that knows the feature levels up to level.
 func verifySnapshot(level uint32) func(io.Reader) error {
 	return func(r io.Reader) error {
 		info, err := snapshot.Verify(r)
@@ -94,7 +94,7 @@ func verifySnapshot(level uint32) func(io.Reader) error {
 	}
 }
 
-// raftLog adapts package cluster to leader.Log.
+// raftLog implements leader.Log with package cluster.
 type raftLog struct{ c *cluster.Cluster }
 
 // Propose implements leader.Log.
@@ -102,8 +102,8 @@ func (l raftLog) Propose(entry []byte) leader.Future { return raftFuture{l.c.Pro
 
 type raftFuture struct{ f cluster.Future }
 
-// Wait implements leader.Future. It converts errors of the log and of the state machine to errors
-// of package leader.
+// Wait implements leader.Future. It converts errors of the log and the state machine to those of
+// package leader.
 func (f raftFuture) Wait() (uint64, error) {
 	index, _, err := f.f.Wait()
 	switch {

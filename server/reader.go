@@ -9,7 +9,7 @@ import (
 	"rmd/transport/http/view"
 )
 
-// reader adapts the committed state to package view.
+// reader implements view.Reader with the committed state.
 type reader struct{ *fsm.Machine }
 
 // Watch implements view.Reader.
@@ -32,10 +32,10 @@ func (s subscription) Next(ctx context.Context) (view.Batch, error) {
 	return view.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
 }
 
-// Close implements view.Subscription. A subscription of the machine holds no resources.
+// Close implements view.Subscription. It does nothing: the subscription has no resources.
 func (subscription) Close() {}
 
-// history adapts the log to package view.
+// history implements view.LogReader with the log.
 type history struct{ r *Replica }
 
 // Entries implements view.LogReader.

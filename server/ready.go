@@ -15,20 +15,20 @@ const (
 	readyPause   = 20 * time.Millisecond
 )
 
-// readiness says whether this replica has applied what its leader had committed when the replica
-// began to follow it. A replica that starts replays its log from its last snapshot. Until it has
-// finished, its state is outdated, although it knows a leader. It asks again for each leadership,
-// so a replica that was cut off is not ready as soon as it hears from a leader again. While no
-// leader can prove its leadership, a follower is not ready.
+// readiness decides whether a follower is ready: it must have applied what the leader had committed
+// when this replica began to follow it. A replica that starts replays its log from its last
+// snapshot, and its state is outdated until then although it knows a leader. readiness starts again
+// for each leadership, so a replica that was cut off is not ready as soon as it hears from a leader
+// again. While no leader can prove its leadership, no follower is ready.
 type readiness struct {
-	committed func(context.Context) (uint64, error) // the leader's commit index, after it proved to lead
+	committed func(context.Context) (uint64, error) // the leader's commit index, after the leader has proved that it leads
 	reached   func(context.Context, uint64) error   // waits until an index is applied here
 	applied   func() uint64
 	spawn     func(func()) // starts a goroutine for which the replica waits
 
 	mu     sync.Mutex
-	cancel context.CancelFunc // ends the current search; nil: none is running
-	target uint64             // the index that must be applied; 0: unknown
+	cancel context.CancelFunc // ends the current search; nil if none is running
+	target uint64             // the index that must be applied; 0 if unknown
 	done   bool
 }
 
@@ -38,7 +38,8 @@ func (r *Replica) newReadiness() *readiness {
 		applied: func() uint64 { index, _ := r.machine.Applied(); return index }, spawn: func(f func()) { r.wg.Go(f) }}
 }
 
-// follow starts again for a leadership. ctx ends the search when the replica closes.
+// follow starts a search for a new leadership, and ends the previous one. ctx ends when the replica
+// closes.
 func (y *readiness) follow(ctx context.Context, l cluster.Leadership) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -68,8 +69,7 @@ func (y *readiness) search(ctx context.Context) {
 	}
 }
 
-// found records the result of a search, unless another leadership has begun; it says whether it
-// did.
+// found records the result of a search. It returns false if the search has been cancelled.
 func (y *readiness) found(ctx context.Context, index uint64, done bool) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -80,7 +80,7 @@ func (y *readiness) found(ctx context.Context, index uint64, done bool) bool {
 	return true
 }
 
-// verdict says whether a follower is ready, and otherwise why not.
+// verdict reports whether a follower is ready, and if not, why not.
 func (y *readiness) verdict() (ok bool, why string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 	"rmd/cluster"
 )
 
-// TestReadyWhenCaughtUp: a follower is ready when it has applied what its leader had committed, as the leader
-// says once it can prove to lead, and not before; with each leadership it starts over.
+// TestReadyWhenCaughtUp checks that a follower is ready only after it has applied the leader's
+// commit index, which the leader tells only when it can prove its leadership. Each leadership
+// starts this again.
 func TestReadyWhenCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var proves atomic.Bool
@@ -43,7 +44,7 @@ func TestReadyWhenCaughtUp(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		is(false, "not told") // it has just started, and knows nobody
+		is(false, "not told") // just started, without a leader
 		y.follow(ctx, cluster.Leadership{Term: 1, LeaderID: "rm2"})
 		is(false, "not told")
 		proves.Store(true)
@@ -55,7 +56,7 @@ func TestReadyWhenCaughtUp(t *testing.T) {
 		committed = 12
 		y.follow(ctx, cluster.Leadership{Term: 2, LeaderID: "rm3"})
 		is(false, "9 of 12")
-		y.follow(ctx, cluster.Leadership{Term: 3, LeaderID: "rm2"}) // while the search goes on
+		y.follow(ctx, cluster.Leadership{Term: 3, LeaderID: "rm2"}) // during the search
 		is(false, "9 of 12")
 		applied.Store(12)
 		is(true, "")

@@ -9,24 +9,24 @@ import (
 	"rmd/yarn"
 )
 
-// reasons says why applications wait. The planner's lists for this are expensive in a large state.
-// So one explainer serves all callers. It follows the state from question to question, and
-// regularly in between. It keeps its last version of the state in memory.
+// reasons explains why applications wait. The planner's lists for this are expensive in a large
+// state, so one explainer serves all callers. It keeps its last version of the state in memory, and
+// updates it at each question and regularly in between.
 type reasons struct {
 	mu      sync.Mutex
-	planner *explain.Explainer // nil if nobody has asked for a while
-	at      time.Time          // when it got its last version
+	planner *explain.Explainer // nil if no question was asked for a while
+	at      time.Time          // when planner last got a version of the state
 	idle    *time.Timer
 }
 
-// reasonsKept is how old the state may be for the text in reports, because clients poll for these.
-// Explanations use the current state.
+// reasonsKept is the age up to which an old version of the state is used for the text in reports,
+// since clients poll for reports. Explanations use the current state.
 const reasonsKept = time.Second
 
 // reasonsIdle is how long an unused explainer is kept.
 const reasonsIdle = 30 * time.Second
 
-// explain is the full explanation in a version of the state, which it does not change.
+// explain returns the full explanation for an application. It does not change st.
 func (r *reasons) explain(st *state.State, id yarn.ApplicationID) (*explain.Explanation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *reasons) explain(st *state.State, id yarn.ApplicationID) (*explain.Expl
 	return r.planner.Explain(st, id)
 }
 
-// of is YARN's text for an application; empty if there is none.
+// of returns YARN's diagnostic text for an application, or "" if there is none.
 func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	if now.Sub(r.at) <= reasonsKept {
 		x, told, err = r.planner.Last(id)
 	}
-	if !told || err != nil { // the application may have been submitted later
+	if !told || err != nil { // the application may be newer than the version
 		r.at = now
 		if err = r.planner.Follow(st); err == nil {
 			x, _, err = r.planner.Last(id)
@@ -61,8 +61,8 @@ func (r *reasons) of(st *state.State, id yarn.ApplicationID) string {
 	return x.Text
 }
 
-// warm follows the state between questions, so that a question need not wait for the planner's
-// lists. It does nothing without a configuration.
+// warm updates the explainer between questions, so that a question need not wait for the planner's
+// lists. It does nothing if the state has no queue configuration.
 func (r *reasons) warm(st *state.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,14 +30,14 @@ type Replica struct {
 	certs       *config.Certificates // nil without TLS
 	peer        Peer
 	files       descriptors.Plan
-	budget      *descriptors.Budget // for all connections except those of replicas
+	budget      *descriptors.Budget // for all connections except those to replicas
 	cluster     *cluster.Cluster
 	machine     *fsm.Machine
 	seq         *leader.Sequencer
 	forwarder   *forward.Forwarder
 	rest        *httpserver.Server
-	http        []net.Listener // plain first
-	secure      net.Listener   // the one of http with TLS; may be nil
+	http        []net.Listener // the plain port first
+	secure      net.Listener   // the listener in http that uses TLS; may be nil
 	metrics     *metrics.Metrics
 	ready       *readiness
 	reasons     *reasons
@@ -45,10 +45,10 @@ type Replica struct {
 	causes      *causeCache
 	forecasts   *forecasts
 	shadows     *shadows
-	hadoop      *hadoop.Frontend // nil without Hadoop's files
+	hadoop      *hadoop.Frontend // nil if no directory with Hadoop's files is configured
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
-	seeds       chan []capacity.Property // from an explicit init; preferred to Options.Queues
+	seeds       chan []capacity.Property // the queues of an explicit init; they have priority over Options.Queues
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -57,13 +57,13 @@ type Replica struct {
 
 	mu       sync.Mutex
 	failover *failoverClock
-	paused   bool // true while a backup is restored: nothing is planned
+	paused   bool // a backup is being restored: nothing is planned
 	led      cluster.Leadership
 	abouts   aboutCache
 	observer preemptionObserver
 }
 
-// Open starts a replica. On an error it stops everything that it has started.
+// Open starts a replica. If it fails, it stops everything that it has started.
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
 		metrics:     metrics.New(opt.Version),
@@ -76,7 +76,7 @@ func Open(opt Options) (*Replica, error) {
 	return r, nil
 }
 
-// open starts the parts. Each needs those before it.
+// open starts the parts in order. Each part needs those before it.
 func (r *Replica) open() error {
 	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openForwarder, r.listenHTTP, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
@@ -110,10 +110,11 @@ func (r *Replica) fatal(code int, err error) {
 	}
 }
 
-// ID is the replica's configured id.
+// ID returns the configured id of the replica.
 func (r *Replica) ID() string { return r.opt.Config.ID }
 
-// HTTPAddr is the address of REST, the plain port if there is one; empty if REST is off.
+// HTTPAddr returns the address of REST, or "" if REST is off. If there is a plain port, it is that
+// one's address.
 func (r *Replica) HTTPAddr() string {
 	if len(r.http) == 0 {
 		return ""
@@ -121,27 +122,28 @@ func (r *Replica) HTTPAddr() string {
 	return r.http[0].Addr().String()
 }
 
-// PeerAddr is where the other replicas reach this one.
+// PeerAddr returns the address at which the other replicas reach this one.
 func (r *Replica) PeerAddr() string { return r.peer.Addr() }
 
-// Cluster is the consensus part.
+// Cluster returns the Raft part of the replica.
 func (r *Replica) Cluster() *cluster.Cluster { return r.cluster }
 
-// Leading says whether this replica plans inputs, and in which term it leads.
+// Leading reports whether this replica plans inputs, and in which term.
 func (r *Replica) Leading() (term uint64, ok bool) { return r.seq.Leading() }
 
-// Machine is the committed state.
+// Machine returns the state machine, which has the committed state.
 func (r *Replica) Machine() *fsm.Machine { return r.machine }
 
-// Past is the state as of an earlier index. Do not change it.
+// Past returns the state at an earlier index. The caller must not change it.
 func (r *Replica) Past(ctx context.Context, index uint64) (*state.State, error) {
 	return r.past.at(ctx, index)
 }
 
-// Forwarder sends inputs to the leader, as the ports of this replica do.
+// Forwarder returns the forwarder that sends inputs to the leader. The ports of this replica use it
+// too.
 func (r *Replica) Forwarder() *forward.Forwarder { return r.forwarder }
 
-// HandOver transfers leadership to another replica, if this one leads.
+// HandOver transfers leadership to another replica if this one leads.
 func (r *Replica) HandOver(ctx context.Context) error {
 	if !r.cluster.IsLeader() {
 		return nil
@@ -156,8 +158,8 @@ func (r *Replica) HandOver(ctx context.Context) error {
 	}
 }
 
-// closePorts closes the ports of REST and of YARN at the same time. Each gives calls in flight a
-// moment.
+// closePorts closes the ports of REST and of YARN concurrently. Each port gives the calls in
+// progress a moment to end.
 func (r *Replica) closePorts() error {
 	var yarn, rest error
 	var wg sync.WaitGroup
@@ -169,13 +171,13 @@ func (r *Replica) closePorts() error {
 	}
 	wg.Wait()
 	for _, l := range r.http {
-		_ = l.Close() // one that was never served is still open; for the others this does nothing
+		_ = l.Close() // a listener that was never served is still open; for the others this has no effect
 	}
 	return errors.Join(yarn, rest)
 }
 
-// Close stops the replica. It does not change the membership and does not transfer leadership
-// (HandOver does).
+// Close stops the replica. It does not change the membership or transfer leadership (HandOver
+// does).
 func (r *Replica) Close() error {
 	var errs []error
 	r.once.Do(func() {
@@ -197,7 +199,8 @@ func (r *Replica) Close() error {
 	return errors.Join(errs...)
 }
 
-// divideFiles divides the file descriptors of this replica before anything is opened.
+// divideFiles divides the file descriptors of this replica among its parts, before it opens
+// anything.
 func (r *Replica) divideFiles() error {
 	limit := r.opt.Files
 	if limit == 0 {

@@ -12,7 +12,7 @@ import (
 	"rmd/transport/frontend"
 )
 
-// openSequencer creates the sequencer, which plans and proposes while this replica leads.
+// openSequencer creates the sequencer. It plans and proposes while this replica leads.
 func (r *Replica) openSequencer() error {
 	c := leader.DefaultConfig()
 	c.Logger, c.Log, c.OnFatal = r.log.Named("leader"), r.parts.Log(raftLog{r.cluster}), r.fatal
@@ -52,7 +52,8 @@ func (r *Replica) observeSequencer() leader.Observe {
 	}
 }
 
-// expiry returns the timeouts of nodes, AMs and unused containers in the current configuration.
+// expiry returns the timeouts of nodes, AMs and unused containers in the current queue
+// configuration.
 func (r *Replica) expiry(st *state.State) leader.Expiry {
 	v := st.Version()
 	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000}
@@ -77,13 +78,13 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 	return r.failover.expiry
 }
 
-// tickDue says whether time alone gives the planner something to do that has no timer of the
-// leader.
+// tickDue reports whether the planner has work that becomes due by time alone and for which the
+// leader has no timer.
 func tickDue(st *state.State, now int64) bool {
 	return lifetimesDue(st, now) || planner.KeysDue(st, now)
 }
 
-// lifetimesDue says whether some application has outlived its lifetime.
+// lifetimesDue reports whether an application has exceeded its lifetime.
 func lifetimesDue(st *state.State, now int64) bool {
 	var due bool
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
@@ -93,9 +94,9 @@ func lifetimesDue(st *state.State, now int64) bool {
 	return due
 }
 
-// callersKnown says whether the feature level allows requests that name their caller. A replica
-// that has not applied the rise of the level yet asks the leader for its commit index, and waits
-// until it has applied that.
+// callersKnown reports whether the feature level permits requests that name their caller. If the
+// level is too low here, this replica may just be behind: it first applies everything that is
+// committed.
 func (r *Replica) callersKnown(ctx context.Context) (bool, error) {
 	known := func() bool {
 		st, _ := r.machine.Fork()

@@ -14,22 +14,22 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// shadows runs another queue configuration beside the cluster, one at a time, while this replica is
-// a follower. It writes nothing to the log.
+// shadows runs another queue configuration in parallel with the cluster while this replica is a
+// follower. There is at most one shadow. It writes nothing to the log.
 type shadows struct {
 	r *Replica
 
 	mu     sync.Mutex
-	run    *shadow.Shadow // nil: no shadow runs
+	run    *shadow.Shadow // nil if no shadow runs
 	end    context.CancelFunc
 	name   string
 	warns  []string
-	ended  string // why it ended; empty while it runs
+	ended  string // why it ended; "" while it runs
 	report *api.Shadow
 }
 
-// shadowQuiet is how long nothing is committed before a shadow advances its time by itself, and how
-// far its time then stays behind the clock.
+// shadowQuiet is the time without a commit after which a shadow advances its clock by itself. Its
+// clock then stays this far behind the real one.
 const shadowQuiet = 2 * time.Second
 
 // Start implements v1.Shadows.
@@ -91,7 +91,7 @@ func (s *shadows) show() *api.Shadow {
 	return d
 }
 
-// Stop implements v1.Shadows. It returns the last report and forgets it.
+// Stop implements v1.Shadows. It returns the last report and drops it.
 func (s *shadows) Stop() (*api.Shadow, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *shadows) Stop() (*api.Shadow, error) {
 	return d, nil
 }
 
-// finish ends the shadow and keeps its last report. The caller holds the lock.
+// finish ends the shadow and keeps its last report. The caller holds s.mu.
 func (s *shadows) finish(why string) {
 	s.end()
 	s.report, s.ended, s.run = s.run.Report(), why, nil
@@ -140,8 +140,8 @@ func (s *shadows) follow(ctx context.Context, run *shadow.Shadow, sub *fsm.Subsc
 	}
 }
 
-// take passes a batch or the time to a shadow, and says why the shadow must end. A fault of the
-// shadow does not affect the replica. The caller holds the lock.
+// take passes a batch, or the time if quiet, to a shadow. It returns why the shadow must end, or
+// "". A failure of the shadow does not affect the replica. The caller holds s.mu.
 func (s *shadows) take(run *shadow.Shadow, b *fsm.Batch, err error, quiet bool) (why string) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -3,16 +3,16 @@ package server
 import "time"
 
 const (
-	// certificateLook is how often the files of tls are looked at.
+	// certificateLook is the time between two checks whether the TLS files have changed.
 	certificateLook = 10 * time.Second
-	// certificateWarn is how long before its end a certificate is warned of,
-	// certificateAgain how often.
+	// certificateWarn is how long before its end a certificate causes warnings. certificateAgain is
+	// the time between two warnings.
 	certificateWarn  = 30 * 24 * time.Hour
 	certificateAgain = 24 * time.Hour
 )
 
-// ReloadCertificates reads the files of tls again: connections from then on use
-// them. It does nothing without tls.
+// ReloadCertificates reads the TLS files again. New connections use them. Without TLS it does
+// nothing.
 func (r *Replica) ReloadCertificates() error {
 	if r.certs == nil {
 		return nil
@@ -24,7 +24,7 @@ func (r *Replica) ReloadCertificates() error {
 	return err
 }
 
-// watchCertificates notices files that have changed, and warns of ends.
+// watchCertificates reloads changed files, and warns of certificates that expire soon.
 func (r *Replica) watchCertificates() {
 	tick := time.NewTicker(certificateLook)
 	defer tick.Stop()
@@ -65,10 +65,10 @@ func (r *Replica) warnOfEnds(now time.Time) {
 	}
 }
 
-// measureCertificates shows when the certificates in use end.
+// measureCertificates exports when the certificates in use expire.
 func (r *Replica) measureCertificates() {
 	ends := r.certs.Ends()
-	for use, of := range map[string]string{"peer": "replica", "http": "replica", "ca": "ca"} { // each for itself: order is harmless
+	for use, of := range map[string]string{"peer": "replica", "http": "replica", "ca": "ca"} { // the order does not matter
 		if use != "http" || r.opt.Config.HTTP.ListenTLS != "" {
 			r.metrics.CertificateExpires(use, ends[of])
 		}
