@@ -5,18 +5,19 @@ import (
 	"rmd/fsm/state"
 )
 
-// Keeper forecasts now and then when what waits will start, and follows what is decided, for a Record.
+// Keeper regularly forecasts when waiting asks will start, and follows the log to compare the
+// forecasts with the starts, for a Record.
 type Keeper struct {
 	Record  *Record
 	Options Options
-	// Due, if any, is told of each promise that comes due.
+	// Due, if not nil, is called with each promise that comes due.
 	Due      func(Outcome)
-	reserved map[uint64]Ask // by the reservation's number
+	reserved map[uint64]Ask // by number of the reservation
 }
 
-// NewKeeper goes on with a record from a state, to which the log up to an index has led. If the record
-// was not followed so far, promises that may have come due meanwhile are dropped. So is the record of
-// another cluster.
+// NewKeeper returns a Keeper that continues a record. st is the state at the given index of the
+// log. If the record ends before that index, NewKeeper drops the promises that may have come due
+// since. It starts a new record if r is nil or belongs to another cluster.
 func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 	if r == nil || r.Cluster != st.Meta.ClusterID {
 		r = NewRecord(st.Meta.ClusterID)
@@ -37,8 +38,8 @@ func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 	return k
 }
 
-// Apply follows the decisions of an entry of the log, made at a time. False: it comes once more, because
-// a replica began with an older state, and changes nothing.
+// Apply follows the events of a log entry. It returns false if the record already includes the
+// entry, because the replica replays the log from an older state. Such an entry changes no promise.
 func (k *Keeper) Apply(index uint64, now int64, events []event.Event) bool {
 	for _, e := range events {
 		switch e := e.(type) {
@@ -69,8 +70,9 @@ func (k *Keeper) started(index uint64, now int64, ask Ask) {
 	}
 }
 
-// Forecast promises a start to all that waits and has no promise yet, in a state to which everything
-// that was followed leads. It returns for how many no start is foreseen.
+// Forecast forecasts and promises a start for every waiting ask that has no promise yet. st must be
+// the state after the last entry followed. Forecast returns the number of asks for which it
+// foresees no start.
 func (k *Keeper) Forecast(st *state.State, now int64) (none int, err error) {
 	waits := waitingSet(st)
 	k.Record.drop(func(ask Ask, _ Promise) bool { return waits[ask] })

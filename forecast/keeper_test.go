@@ -11,8 +11,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestKeeper: what waits is promised a start, which comes due when it starts. A record that is saved and
-// read goes on where it was, also if the log comes once more or the start was missed.
+// TestKeeper checks that a waiting ask gets a promise, which comes due when the ask starts. A
+// record that was saved and read continues, even if log entries are replayed or the start was
+// missed.
 func TestKeeper(t *testing.T) {
 	c := newCluster(t)
 	c.app(1, 16384, 60_000)
@@ -46,7 +47,7 @@ func TestKeeper(t *testing.T) {
 	if k.Record.Due != 1 || k.Record.Newest[0].Delay != 30_000 || k.Record.Waiting() != 0 {
 		t.Errorf("when %s starts: %+v", waits.App, k.Record.recorded)
 	}
-	start(k, 8) // once more
+	start(k, 8) // replayed
 	if k.Record.Due != 1 {
 		t.Error("a start counts twice")
 	}
@@ -68,14 +69,14 @@ func TestKeeper(t *testing.T) {
 	if k := NewKeeper(before, 9, other, RefreshOptions()); k.Record.Cluster != "c" || k.Record.Waiting() != 0 {
 		t.Error("the record of another cluster is kept")
 	}
-	// Who withdraws its ask is not late for ever.
+	// An ask that is withdrawn must not count as late forever.
 	gone := NewKeeper(before, 9, read(), RefreshOptions())
 	if _, err := gone.Forecast(c.p.State(), c.now); err != nil || gone.Record.Waiting() != 0 || gone.Record.Gone != 1 {
 		t.Errorf("%d promises wait, %d are gone, %v", gone.Record.Waiting(), gone.Record.Gone, err)
 	}
 }
 
-// TestReadRecord: a file that no record wrote is refused.
+// TestReadRecord checks that invalid files are rejected.
 func TestReadRecord(t *testing.T) {
 	good, err := json.Marshal(NewRecord("c"))
 	if err != nil {

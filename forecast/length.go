@@ -6,10 +6,11 @@ import (
 	"rmd/fsm/state"
 )
 
-// unknownLength is how long a container runs of which nothing is known, in milliseconds.
+// unknownLength is the assumed mean length, in milliseconds, of containers of which nothing is
+// known.
 const unknownLength = 60_000
 
-// Draw takes a length from a history, of those that are longer than age.
+// Draw draws a length from those lengths of a history that are longer than age, in milliseconds.
 func Draw(random *rand.Rand, l *state.Lengths, age int64) int64 {
 	var weights [state.LengthBuckets]int64
 	var sum int64
@@ -17,13 +18,13 @@ func Draw(random *rand.Rand, l *state.Lengths, age int64) int64 {
 		for i, n := range l.Counts {
 			from, to := state.LengthBounds(i)
 			if to > age {
-				// Of the bucket that age is in, only the part beyond age is left.
+				// Only the part of the bucket beyond age is possible.
 				weights[i] = max(int64(n)*1024*(to-max(from, age))/(to-from), 0)
 				sum += weights[i]
 			}
 		}
 	}
-	if sum == 0 { // it is older than all of them: it may be anywhere in its life
+	if sum == 0 { // no length in the history is longer: assume a random moment of its life
 		return max(age, unknownLength/2) + random.Int64N(max(age, unknownLength))
 	}
 	at := random.Int64N(sum)

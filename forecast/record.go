@@ -12,80 +12,83 @@ import (
 	"rmd/internal/quantile"
 )
 
-// Record remembers how the forecasts of a cluster compare with what happened then. From it comes the
-// interval of a forecast (conformal prediction): nine in ten of the newest forecasts were off by a
-// factor within it. When fewer or more of the intervals hold, the next ones are wider or narrower
-// (adaptive conformal inference, Gibbs and Candès 2021).
+// Record compares the forecasts of a cluster with what happened. The interval of a forecast comes
+// from the record (conformal prediction): nine in ten recent forecasts were off by a factor within
+// the interval. If more or fewer than nine in ten intervals hold, the next ones become narrower or
+// wider (adaptive conformal inference, Gibbs and Candès 2021).
 type Record struct {
 	recorded
 	open map[Ask]Promise
 }
 
-// recorded is what a Record keeps beside open promises, as it is saved.
+// recorded has the fields of a Record other than the open promises, as saved.
 type recorded struct {
 	Cluster     string    `json:"cluster"`
-	Index       uint64    `json:"index"`    // of the log, up to which it was followed
-	SinceMillis int64     `json:"since_ms"` // the first promise
+	Index       uint64    `json:"index"`    // of the last log entry that was followed
+	SinceMillis int64     `json:"since_ms"` // time of the first promise
 	Due         int       `json:"due"`      // promises that came due
-	Held        int       `json:"held"`     // those whose interval held
-	Gone        int       `json:"gone"`     // promises for what nobody waited for any more
-	Newest      []Outcome `json:"newest"`   // at most kept, the newest last
-	// Below and Above are the parts of the factors that the interval leaves out at either end.
+	Held        int       `json:"held"`     // promises whose interval held
+	Gone        int       `json:"gone"`     // promises for asks that stopped waiting without a start
+	Newest      []Outcome `json:"newest"`   // the newest kept outcomes, newest last
+	// Below and Above are the fractions of the factors that the interval leaves out at the low and
+	// the high end.
 	Below float64 `json:"below"`
 	Above float64 `json:"above"`
 }
 
-// Promise is a forecast start with its interval, in milliseconds after AtMillis.
+// Promise is a forecast of a start with its interval. Delays are in milliseconds after AtMillis.
 type Promise struct {
 	AtMillis int64 `json:"at_ms"`
-	Forecast int64 `json:"forecast_ms"` // the delay in the runs
+	Forecast int64 `json:"forecast_ms"` // the median delay of the runs
 	From     int64 `json:"from_ms"`
 	Median   int64 `json:"median_ms"`
 	To       int64 `json:"to_ms"`
-	// Number is the application's next container when this was promised.
+	// Number is the last container number that the application had been given at AtMillis.
 	Number uint64 `json:"number"`
 }
 
-// Outcome is a promise with the delay after which it came due.
+// Outcome is a promise that has come due, with the actual delay.
 type Outcome struct {
 	Promise
 	Delay int64 `json:"delay_ms"`
 }
 
-// Held says whether the start was in the interval.
+// Held reports whether the start was in the interval.
 func (o *Outcome) Held() bool { return o.From <= o.Delay && o.Delay <= o.To }
 
 func (o *Outcome) off() int64 { return max(o.Delay-o.Median, o.Median-o.Delay) }
 
 const (
-	kept      = 300  // outcomes
-	enough    = 20   // factors for an interval
-	near      = 60   // outcomes of the most similar forecasts, from which an interval comes
-	nearMax   = 300  // with the open promises between them
-	offFactor = 20   // with fewer than enough, it is this wide on either side
-	miss      = 0.05 // the part of the starts that may be before the interval, and after it
-	adapt     = 0.01 // how fast the interval follows misses
+	kept      = 300  // outcomes that the record keeps
+	enough    = 20   // outcomes needed to compute an interval
+	near      = 60   // outcomes of similar forecasts from which an interval is computed
+	nearMax   = 300  // the largest sample, including open promises
+	offFactor = 20   // with fewer than enough outcomes: the interval's factor either way
+	miss      = 0.05 // fraction of starts that may be before the interval, and after it
+	adapt     = 0.01 // how fast the interval adapts to misses
 	maxOpen   = 10_000
-	// heartbeatMillis is how often a node usually asks for containers. No start can be promised more
-	// exactly. So intervals consist of whole heartbeats, and no short delay is off by a large factor.
+	// heartbeatMillis is the usual interval of a node's heartbeats, on which containers are
+	// allocated. No start can be forecast more exactly. So intervals consist of whole heartbeats,
+	// and no short delay is off by a large factor.
 	heartbeatMillis = 1000
 )
 
-// NewRecord is the record of a cluster that has forecast nothing.
+// NewRecord returns an empty record of a cluster.
 func NewRecord(cluster string) *Record {
 	return &Record{recorded: recorded{Cluster: cluster, Below: miss, Above: miss}, open: map[Ask]Promise{}}
 }
 
-// Open is the promise for an ask that has not started.
+// Open returns the promise for an ask that has not started.
 func (r *Record) Open(k Ask) (Promise, bool) { p, ok := r.open[k]; return p, ok }
 
-// Waiting is the number of promises that are not due.
+// Waiting returns the number of promises that are not due yet.
 func (r *Record) Waiting() int { return len(r.open) }
 
-// Enough says whether intervals come from the record. Before that they are only guessed.
+// Enough reports whether the record has enough outcomes to compute intervals. Otherwise intervals
+// are guesses.
 func (r *Record) Enough() bool { return len(r.Newest) >= enough }
 
-// Promise gives a forecast delay its interval and remembers it until the ask starts.
+// Promise computes the interval of a forecast delay and stores the promise until the ask starts.
 func (r *Record) Promise(now int64, k Ask, number uint64, delay int64) Promise {
 	return r.promise(r.factorsAt(now), now, k, number, delay)
 }
@@ -100,7 +103,8 @@ func (r *Record) promise(f *factors, now int64, k Ask, number uint64, delay int6
 	return p
 }
 
-// Started notes that an ask starts, and returns what was promised for it.
+// Started records that an ask has started, and returns the outcome of its promise. ok is false if
+// there is none.
 func (r *Record) Started(now int64, k Ask) (Outcome, bool) {
 	p, ok := r.open[k]
 	if !ok {
@@ -120,9 +124,9 @@ func (r *Record) Started(now int64, k Ask) (Outcome, bool) {
 	return o, true
 }
 
-// drop forgets the promises that are not to be kept.
+// drop drops the promises for which keep returns false.
 func (r *Record) drop(keep func(Ask, Promise) bool) {
-	for k, p := range r.open { // order is harmless: each is judged alone
+	for k, p := range r.open { // order is harmless: each is judged separately
 		if !keep(k, p) {
 			delete(r.open, k)
 			r.Gone++
@@ -137,7 +141,8 @@ func one(b bool) float64 {
 	return 0
 }
 
-// sample is by what factor a start was later than forecast, or, if it is still open, is at least.
+// sample is the factor by which a start was later than forecast. If the ask still waits, it is the
+// least possible factor.
 type sample struct {
 	forecast int64 // milliseconds
 	factor   float64
@@ -150,22 +155,23 @@ func (p *Promise) sample(delay int64, open bool) sample {
 
 func ratio(a, b int64) float64 { return float64(a+heartbeatMillis) / float64(b+heartbeatMillis) }
 
-// factors are those by which forecasts are off at some time, for each class of forecast delays.
+// factors has the samples at a given time, and caches the interval for each class of forecast
+// delays.
 type factors struct {
 	record  *Record
-	samples []sample // in the order of what was forecast; of equal ones the newest outcomes are the last
+	samples []sample // by forecast; outcomes with equal forecasts from old to new
 	classes map[int]interval
 }
 
 type interval struct{ low, median, high float64 }
 
-// classesPerDouble is how finely forecast delays are told apart: 16 classes from a delay to its double.
+// classesPerDouble is the number of classes of forecast delays from a delay to twice the delay.
 const classesPerDouble = 16
 
-// factorsAt are those of the newest outcomes and of all open promises.
+// factorsAt returns the factors of the newest outcomes and of all open promises.
 func (r *Record) factorsAt(now int64) *factors {
 	samples := make([]sample, 0, len(r.open)+len(r.Newest))
-	for _, p := range r.open { // order is harmless: they are sorted
+	for _, p := range r.open { // order is harmless: sorted below
 		samples = append(samples, p.sample(now-p.AtMillis, true))
 	}
 	slices.SortFunc(samples, func(a, b sample) int { return cmp.Compare(a.factor, b.factor) })
@@ -176,8 +182,8 @@ func (r *Record) factorsAt(now int64) *factors {
 	return &factors{r, samples, map[int]interval{}}
 }
 
-// nearest are the samples of the forecasts that are the most similar to a delay: near outcomes and the
-// open promises between them, in the order of their factors.
+// nearest returns the samples whose forecasts are most similar to a delay: at most near outcomes,
+// and the open promises between them, sorted by factor.
 func nearest(samples []sample, delay int64) []sample {
 	high := sort.Search(len(samples), func(i int) bool { return samples[i].forecast > delay })
 	low := high
@@ -198,8 +204,8 @@ func nearest(samples []sample, delay int64) []sample {
 	return list
 }
 
-// factorAt is the factor below which a part of the starts is. What is open may still come at any later
-// factor (Kaplan and Meier's estimate).
+// factorAt returns the factor below which the given fraction of the starts is. An open promise may
+// still come due at any later factor (Kaplan-Meier estimator).
 func factorAt(list []sample, part float64) float64 {
 	later := 1.0
 	for i, s := range list {
@@ -213,7 +219,8 @@ func factorAt(list []sample, part float64) float64 {
 	return list[len(list)-1].factor
 }
 
-// Interval is where nine in ten starts with such a forecast delay are, and their median.
+// Interval returns the interval that contains nine in ten starts with such a forecast delay, and
+// their median.
 func (r *Record) Interval(now, delay int64) (from, median, to int64) {
 	return r.factorsAt(now).interval(delay)
 }
@@ -242,21 +249,21 @@ func (f *factors) compute(delay int64) interval {
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
 
-// off is a delay that is off by a factor. It is at most longest.
+// off returns a delay times a factor, at most longest.
 func off(delay int64, factor float64) int64 {
 	return int64(clamp(float64(delay+heartbeatMillis)*factor-heartbeatMillis, 0, longest))
 }
 
-// longest is far beyond every horizon: a hundred years.
+// longest is far beyond every horizon: a hundred years, in milliseconds.
 const longest = 100 * 365 * 24 * 3600 * 1000
 
-// Summary is what the newest outcomes say together.
+// Summary summarizes the newest outcomes.
 type Summary struct {
 	Outcomes, Held                  int
-	ErrorP50, ErrorP95, Wait, Width int64 // milliseconds; of Wait and Width the medians
+	ErrorP50, ErrorP95, Wait, Width int64 // milliseconds; Wait and Width are medians
 }
 
-// Summary sums up the newest outcomes.
+// Summary returns a summary of the newest outcomes.
 func (r *Record) Summary() Summary {
 	s := Summary{Outcomes: len(r.Newest)}
 	var errors, waits, widths []int64
@@ -273,7 +280,7 @@ func (r *Record) Summary() Summary {
 	return s
 }
 
-// saved is a Record as it is written.
+// saved is the saved form of a Record.
 type saved struct {
 	recorded
 	Open []openPromise `json:"open"`
@@ -287,14 +294,14 @@ type openPromise struct {
 // MarshalJSON implements json.Marshaler.
 func (r *Record) MarshalJSON() ([]byte, error) {
 	s := saved{recorded: r.recorded, Open: []openPromise{}}
-	for k, p := range r.open { // order is harmless: they are sorted
+	for k, p := range r.open { // order is harmless: sorted below
 		s.Open = append(s.Open, openPromise{k, p})
 	}
 	slices.SortFunc(s.Open, func(a, b openPromise) int { return a.Ask.compare(b.Ask) })
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses what no Record writes.
+// UnmarshalJSON implements json.Unmarshaler. It rejects values that no Record writes.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -14,9 +14,9 @@ import (
 	"rmd/yarn"
 )
 
-// Ask is what waits: what an application asks for under one key.
+// Ask identifies an ask of an application.
 type Ask struct {
-	App uint32 // its sequence number
+	App uint32 // sequence number of the application
 	Key yarn.SchedulerKey
 }
 
@@ -24,54 +24,55 @@ func (a Ask) compare(b Ask) int {
 	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Key.Priority, b.Key.Priority), cmp.Compare(a.Key.AllocationID, b.Key.AllocationID))
 }
 
-// Options say how to forecast.
+// Options are the options of Run.
 type Options struct {
 	Runs int
 	Seed uint64
 	// HorizonMillis is how far a forecast looks ahead.
 	HorizonMillis int64
-	// MaxEnds bounds the time: no run begins that may exceed this number of ends of containers, those
-	// of the runs before it included, and the first run stops there.
+	// MaxEnds bounds the duration. It is the largest number of container ends in all runs together:
+	// the first run stops at this number, and no further run begins that might exceed it.
 	MaxEnds int
-	// Stop is asked now and then whether to end early; nil: never.
+	// Stop is called regularly and reports whether to end early; nil: never.
 	Stop func() bool
-	// Limit is how long a container of an application may run. It is taken for its length, as by
-	// schedulers that plan with declared limits. nil: lengths are drawn from the history.
+	// Limit returns how long a container of an application may run. Run takes this for its length,
+	// like schedulers that plan with declared limits. If Limit is nil, lengths are drawn from the
+	// history.
 	Limit func(*state.App) int64
-	// Before is what the planner is to answer before a run begins: what is supposed. One that it
-	// refuses changes nothing.
+	// Before has inputs that the planner processes before each run begins, as assumptions. An input
+	// that the planner refuses changes nothing.
 	Before []input.Input
 }
 
-// DefaultOptions are the options for somebody who asks and waits for the answer.
+// DefaultOptions returns the options for a caller who waits for the answer.
 func DefaultOptions() Options {
 	return Options{Runs: 15, Seed: 1, HorizonMillis: 7 * 24 * 3600 * 1000, MaxEnds: 100_000}
 }
 
-// RefreshOptions are the options for what is forecast now and then, for all that waits: about a tenth
-// of a second.
+// RefreshOptions returns the options for regular forecasts for all waiting asks. Such a forecast
+// takes about a tenth of a second.
 func RefreshOptions() Options {
 	o := DefaultOptions()
 	o.MaxEnds = 12_000
 	return o
 }
 
-// Never is the delay of an ask that did not start within the horizon, nor within MaxEnds.
+// Never is the delay of an ask that did not start within the horizon or within MaxEnds.
 const Never = math.MaxInt64
 
 // Start is when an ask gets its next container.
 type Start struct {
 	Ask
-	// Delays are the milliseconds until then in each run, ascending.
+	// Delays has the milliseconds until the start in each run, ascending.
 	Delays []int64
-	// After counts the runs in which the start followed the end of a container.
+	// After counts, by container, the runs in which the start followed the end of this container.
 	After map[event.ContainerRef]int
 }
 
-// Quantile is the delay that a share of the runs, in percent, does not exceed.
+// Quantile returns the delay that the given percentage of the runs does not exceed.
 func (s *Start) Quantile(percent int) int64 { return s.Delays[(len(s.Delays)-1)*percent/100] }
 
-// Waiting are the asks of a state that wait for containers, in the order of applications.
+// Waiting returns the asks of a state that wait for containers, in the order of applications.
 func Waiting(st *state.State) []Ask {
 	var out []Ask
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
@@ -85,8 +86,8 @@ func Waiting(st *state.State) []Ask {
 	return out
 }
 
-// Run forecasts the starts of asks, in their order, from a time in Unix milliseconds. The state is forked and not changed. When
-// options say to stop, fewer runs than wanted are in the answer, or none.
+// Run forecasts the starts of asks, in the given order, from a time in Unix milliseconds. It does
+// not change st. If Options.Stop ends it early, the result has fewer runs, or none.
 func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	out := make([]Start, len(asks))
 	for i, k := range asks {
@@ -121,7 +122,7 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	return out, nil
 }
 
-// run is one course that the cluster may take.
+// run is one possible future of the cluster.
 type run struct {
 	p        *planner.Planner
 	o        Options
@@ -131,15 +132,15 @@ type run struct {
 	ends     ends
 	waiting  map[Ask]bool
 	started  map[Ask]start
-	reserved map[uint64]grant // by the reservation's number
+	reserved map[uint64]grant // by number of the reservation
 }
 
 type start struct {
 	delay int64
-	after event.ContainerRef // the container that ended then; zero: none
+	after event.ContainerRef // the container whose end it followed; zero: none
 }
 
-// grant is a container that is allocated, or for which a node is reserved.
+// grant is a container that was allocated, or for which a node is reserved.
 type grant struct {
 	Ask
 	number uint64
@@ -170,8 +171,9 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 	return r, nil
 }
 
-// play goes on until all that waits has started, nothing more happens, or so many containers have
-// ended; it returns how many have.
+// play runs until all asks have started, nothing more happens, the horizon is reached, or most
+// containers have ended. It returns the number of containers that have ended, and whether Stop
+// ended the run.
 func (r *run) play(most int) (n int, stopped bool) {
 	for _, in := range r.o.Before {
 		r.plan(in, event.ContainerRef{})
@@ -191,7 +193,7 @@ func (r *run) play(most int) (n int, stopped bool) {
 	return n, false
 }
 
-// serveAll offers all nodes once, as their heartbeats do.
+// serveAll offers all nodes once, as their heartbeats would.
 func (r *run) serveAll() {
 	var nodes []uint32
 	r.p.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
@@ -205,7 +207,8 @@ func (r *run) serveAll() {
 	}
 }
 
-// complete ends a container as its node's report does. An application without anything left ends.
+// complete ends a container as its node's report would. If the application then has nothing left
+// but its AM, complete ends the application too.
 func (r *run) complete(ref event.ContainerRef) {
 	st := r.p.State()
 	in := Completion(st, ref)
@@ -225,7 +228,8 @@ func (r *run) complete(ref event.ContainerRef) {
 	}
 }
 
-// Completion is the report by which a node ends a container; nil when no node has it.
+// Completion returns the report by which a node ends a container, or nil if the container is on no
+// node.
 func Completion(st *state.State, ref event.ContainerRef) input.Input {
 	slot := st.Container(ref)
 	if slot == 0 || !st.Containers.Get(slot).OnNode {
@@ -236,8 +240,8 @@ func Completion(st *state.State, ref event.ContainerRef) input.Input {
 		Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}
 }
 
-// plan has the planner answer an input at the present time, and follows what it decides. after is
-// the container that has ended; zero: none.
+// plan lets the planner process an input at the current time, and follows its decisions. after is
+// the container that has ended, or zero.
 func (r *run) plan(in input.Input, after event.ContainerRef) {
 	_, events := r.p.Plan(r.now, input.Request{Input: in})
 	for _, e := range events {
@@ -257,8 +261,8 @@ func (r *run) plan(in input.Input, after event.ContainerRef) {
 	}
 }
 
-// starts notes that a container is allocated. What an AM will ask for is not known, so an AM that
-// starts here is taken for a container.
+// starts records that a container is allocated. Nobody knows for what an AM will ask, so an AM that
+// starts here is treated like any container.
 func (r *run) starts(g grant, after event.ContainerRef) {
 	if r.waiting[g.Ask] {
 		delete(r.waiting, g.Ask)
@@ -275,7 +279,7 @@ func (r *run) starts(g grant, after event.ContainerRef) {
 	}
 }
 
-// willEnd gives a container its end: when its application must end at the latest.
+// willEnd schedules the end of a container, not after the end of its application's lifetime.
 func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
 	st := r.p.State()
 	a := st.Apps.Get(c.App)
@@ -289,7 +293,7 @@ func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
 	heap.Push(&r.ends, end{max(at, r.now), ref})
 }
 
-// length is how long a container of an application runs that has run for so long.
+// length returns how long a container runs in total if it has already run for age.
 func (r *run) length(a *state.App, age int64) int64 {
 	if r.o.Limit != nil {
 		return r.o.Limit(a)
@@ -297,13 +301,13 @@ func (r *run) length(a *state.App, age int64) int64 {
 	return Draw(r.random, r.p.State().LengthsOf(a), age)
 }
 
-// end is when a container ends.
+// end is the scheduled end of a container.
 type end struct {
 	at        int64
 	container event.ContainerRef
 }
 
-// ends is a heap of them, the next one first; of equal ones that of the earliest container.
+// ends is a heap of ends, the earliest first. Equal times are ordered by container.
 type ends []end
 
 func (h ends) Len() int { return len(h) }

@@ -47,7 +47,7 @@ func (c *cluster) do(in input.Input) input.Reply {
 	return reply
 }
 
-// app submits an application that asks for containers, and takes what it gets.
+// app submits an application that asks for containers, and receives those that it gets.
 func (c *cluster) app(count, memory, lifetime int64) yarn.AttemptID {
 	c.t.Helper()
 	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: "root.a", Unmanaged: true, LifetimeMillis: lifetime}).(*input.SubmitApplicationReply).ID, Attempt: 1}
@@ -63,7 +63,7 @@ func (c *cluster) take(id yarn.AttemptID) {
 	c.do(&input.Allocate{Attempt: id, Response: st.Apps.Get(st.AppByID(id.App)).Response})
 }
 
-// running is the newest container on the node.
+// running returns the newest container on the node.
 func (c *cluster) running() event.ContainerRef {
 	st := c.p.State()
 	return st.Ref(st.Containers.Get(st.Nodes.Get(1).Containers))
@@ -77,8 +77,8 @@ func (c *cluster) end() {
 	c.do(&input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{{Container: c.p.State().ContainerID(k), State: yarn.ContainerCompleted}}})
 }
 
-// TestRun: what waits starts when the container that runs ends, as long after its start as those
-// before it; the state is not changed, and the same seed gives the same answer.
+// TestRun checks that a waiting ask starts when the running container ends, after a length like
+// those before. Run must not change the state, and the same seed must give the same result.
 func TestRun(t *testing.T) {
 	c := newCluster(t)
 	first := c.app(20, 16384, 0)
@@ -99,7 +99,7 @@ func TestRun(t *testing.T) {
 	if err != nil || len(got) != 1 || len(got[0].Delays) != 15 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	// 60 s is in the bucket from 51.2 to 76.8 s; 30 s of them are over.
+	// 60 s is in the bucket from 51.2 s to 76.8 s, and 30 s have passed.
 	if low, high := got[0].Quantile(0), got[0].Quantile(100); low < 21_000 || high > 47_000 || low == high {
 		t.Errorf("it starts after %d to %d ms", low, high)
 	}
@@ -136,7 +136,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunWithLifetime: a container ends at the lifetime of its application at the latest.
+// TestRunWithLifetime checks that a container ends with its application's lifetime at the latest.
 func TestRunWithLifetime(t *testing.T) {
 	c := newCluster(t)
 	c.app(1, 16384, 5_000)
@@ -147,8 +147,8 @@ func TestRunWithLifetime(t *testing.T) {
 	}
 }
 
-// TestRecord: the intervals of forecasts that are off by a factor of 2 to 4 come to hold nine in ten
-// starts, and the median follows.
+// TestRecord checks that the intervals adapt to forecasts that are off by a factor of 2 to 4, until
+// they contain nine in ten starts, and that the median adapts too.
 func TestRecord(t *testing.T) {
 	r := NewRecord("c")
 	now := int64(0)
@@ -172,8 +172,9 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestIntervalOfSimilarForecasts: short waits become an hour where long ones are forecast well. The
-// interval of a forecast comes from those like it, and consists of whole heartbeats.
+// TestIntervalOfSimilarForecasts has short waits that become an hour while long ones are forecast
+// well. The interval of a forecast must come from similar forecasts and consist of whole
+// heartbeats.
 func TestIntervalOfSimilarForecasts(t *testing.T) {
 	r := NewRecord("c")
 	now := int64(0)
@@ -193,8 +194,8 @@ func TestIntervalOfSimilarForecasts(t *testing.T) {
 	}
 }
 
-// TestIntervalWhileNothingStarts: forecasts held, and then nothing starts any more. What waits counts
-// with the time that it waits already, at any age, so the interval grows with it.
+// TestIntervalWhileNothingStarts checks that the interval grows when nothing starts any more after
+// forecasts that held, because open promises count with the time that they have waited so far.
 func TestIntervalWhileNothingStarts(t *testing.T) {
 	r := NewRecord("c")
 	for i := range uint32(60) {
@@ -212,7 +213,7 @@ func TestIntervalWhileNothingStarts(t *testing.T) {
 	}
 }
 
-// BenchmarkPromises gives 9,900 forecasts their intervals.
+// BenchmarkPromises computes the intervals of 9,900 forecasts.
 func BenchmarkPromises(b *testing.B) {
 	for b.Loop() {
 		r := NewRecord("c")
@@ -229,14 +230,14 @@ func BenchmarkPromises(b *testing.B) {
 	}
 }
 
-// BenchmarkRefresh forecasts 9,900 asks behind 1,600 containers; the budget is 100 ms.
+// BenchmarkRefresh forecasts 9,900 asks behind 1,600 containers. Budget: 100 ms.
 func BenchmarkRefresh(b *testing.B) {
 	c := newCluster(b)
 	for n := range 99 {
 		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "m", Port: uint16(n + 1)}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
 	}
 	c.app(1_600, 1024, 0)
-	for range 9_900 { // a queue has at most 10,000
+	for range 9_900 { // a queue has at most 10,000 applications
 		c.app(1, 1024, 0)
 	}
 	for b.Loop() {

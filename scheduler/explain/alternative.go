@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// explainIfs adds what would happen without the obstacle of the first ask, and what must end so
-// that the ask fits.
+// explainIfs adds what would happen without the obstacle of the first ask, and which containers
+// must end so that the ask fits.
 func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
 	try := func(text string, w without) { x.suppose(text, v.judge(app, ask, w, nil).reason) }
 	switch x.reason {
@@ -45,7 +45,7 @@ func (x *Explanation) suppose(text string, r scheduler.Reason) {
 }
 
 // explainRoom finds the largest part of the ask that would fit on a node now. If only free room is
-// missing, it also finds what must end.
+// missing, it also finds which containers must end.
 func (v view) explainRoom(x *Explanation, app, ask uint32) {
 	k := v.st.Asks.Get(ask)
 	var best yarn.Resource
@@ -72,8 +72,8 @@ func (v view) explainRoom(x *Explanation, app, ask uint32) {
 	v.explainEnd(x, k, fullest)
 }
 
-// leastShare is the smallest share of some in whole, over the resources that count, in parts of
-// 2^32.
+// leastShare returns the smallest share of some in whole over the resources that count, in units of
+// 2^-32.
 func (v view) leastShare(some, whole yarn.Resource) uint64 {
 	least := uint64(1) << 32
 	for i := range v.cfg.Kinds {
@@ -84,21 +84,21 @@ func (v view) leastShare(some, whole yarn.Resource) uint64 {
 	return least
 }
 
-// open says whether an ask may use a running node, and no other application has reserved the node.
+// open reports whether an ask may use a running node that no other application has reserved.
 func (v view) open(app, ask, node uint32, n *state.Node) bool {
 	return n.Serving() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
 		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
 
-// ifNoAMLimit assumes that the application is activated.
+// ifNoAMLimit adds the result if the application were activated.
 func (v view) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
 	if ask := v.firstAsk(a); ask != 0 {
 		x.suppose("AMs had no limit", v.judge(slot, ask, without{}, nil).reason)
 	}
 }
 
-// ifNoParallelLimit assumes that no limit on parallel applications applies: it says whether the AM
-// would be activated, and would fit.
+// ifNoParallelLimit adds the result without limits on parallel applications: whether the AM would
+// be activated and would fit.
 func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
 	r := v.WhyNotActivated(a)
 	if r == scheduler.NoReason && !a.Unmanaged {
@@ -113,18 +113,18 @@ func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
 	x.suppose("no number of parallel applications were set", r)
 }
 
-// endCandidates is the number of nodes that are examined for what must end.
+// endCandidates is the number of nodes that are examined for containers that must end.
 const endCandidates = 32
 
 // candidate is a node where an ask would fit after enough containers end.
 type candidate struct {
 	node     uint32
-	share    uint64 // the part of the ask that is free already
+	share    uint64 // the part of the ask that is already free, in units of 2^-32
 	reserved bool   // the node is reserved for the application
 }
 
-// before says which of two candidates is better: a reserved node, then the node with more free
-// room.
+// before reports whether c is the better candidate: a reserved node, or else the node with more
+// free room.
 func (c candidate) before(o candidate) bool {
 	if c.reserved != o.reserved {
 		return c.reserved
@@ -132,7 +132,8 @@ func (c candidate) before(o candidate) bool {
 	return c.share > o.share
 }
 
-// candidates keeps the best candidates, the best first; of equal ones the first that was added.
+// candidates keeps the best candidates, the best first. Among equals, the one that was added first
+// comes first.
 type candidates struct {
 	list [endCandidates]candidate
 	n    int
@@ -167,8 +168,8 @@ func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 	}
 }
 
-// endOn picks containers of a node until a size fits, those that free the most of what is missing
-// first; nil if all of them do not suffice.
+// endOn returns containers of a node whose end makes a size fit, or nil if all of them do not
+// suffice. Those that free the most of the missing resources come first.
 func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	n := v.st.Nodes.Get(node)
 	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
@@ -195,7 +196,7 @@ func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	return out
 }
 
-// freeing is how much of what is missing the end of a container would free.
+// freeing returns how much of the missing resources the end of a container would free.
 func (v view) freeing(slot uint32, missing yarn.Resource) uint64 {
 	return v.leastShare(yarn.ComponentMin(v.st.Containers.Get(slot).Size, missing), missing)
 }

@@ -15,11 +15,11 @@ type without struct{ maximum, user, reservations, delay, blacklist bool }
 // judgment is the result of the planner's checks for one ask.
 type judgment struct {
 	reason scheduler.Reason // NoReason: a node would serve it in its next pass
-	never  bool             // it can never be served as asked
+	never  bool             // the ask can never be served as it is
 	nodes  int              // nodes with this reason
 }
 
-// firstAsk is an application's first outstanding ask.
+// firstAsk returns an application's first outstanding ask, or 0.
 func (v view) firstAsk(a *state.App) uint32 {
 	ask := a.Asks
 	for ask != 0 && v.st.Asks.Get(ask).Count == 0 {
@@ -89,7 +89,7 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 }
 
 // scarce says of which resource no node has enough free for an ask, and which node has the most of
-// it. It leaves out nodes that are reserved for others.
+// it. It ignores nodes that are reserved for others.
 func (v view) scarce(app, ask uint32) string {
 	free := func(n *state.Node) yarn.Resource { return n.Unallocated() }
 	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free, func(slot uint32, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
@@ -129,7 +129,7 @@ func (v view) lacking(format string, ask uint32, has func(*state.Node) yarn.Reso
 	return ""
 }
 
-// amount is a quantity of one kind in words: "88 vcores", "4 GiB".
+// amount formats an amount of one kind: "88 vcores", "4 GiB".
 func amount(n int64, kind string) string {
 	if kind == yarn.MemoryName {
 		return yarn.FormatMemory(n)
@@ -166,7 +166,7 @@ func verb(n int, one, more string) string {
 }
 
 // judge runs the checks of a pass for one ask in their order, and returns the first that fails. all
-// may contain the results of the nodes, if they are known.
+// has the results of the nodes, or is nil if they are not known.
 func (v view) judge(app, ask uint32, w without, all *survey) judgment {
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	i := v.LeafOf(a)
@@ -206,7 +206,7 @@ func (v view) judgeLimits(leaf int32, a *state.App, k *state.Ask, w without) jud
 	return judgment{}
 }
 
-// judgeLabel says why a queue may not use nodes of the label of an ask.
+// judgeLabel returns why a queue may not use nodes of the label of an ask, or NoReason.
 func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 	if name := v.st.LabelName(k.Label); name != "" {
 		if _, listed := v.st.ListedLabel(name); !listed {
@@ -219,7 +219,7 @@ func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 	return scheduler.NoReason
 }
 
-// anyRuns says whether some node takes containers. A draining node is usable but takes none.
+// anyRuns reports whether some node takes containers. A draining node is usable but takes none.
 func (v view) anyRuns() bool { return v.fitsSomewhere(yarn.Resource{}) }
 
 // drains says how many nodes are draining.
@@ -237,7 +237,7 @@ func (v view) drains() string {
 	return fmt.Sprintf("; %s being drained", are(n))
 }
 
-// fitsSomewhere says whether a size fits the total of some node that takes containers.
+// fitsSomewhere reports whether a size fits the total of some node that takes containers.
 func (v view) fitsSomewhere(size yarn.Resource) bool {
 	var fits bool
 	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
@@ -247,7 +247,8 @@ func (v view) fitsSomewhere(size yarn.Resource) bool {
 	return fits
 }
 
-// capping says which queue's maximum an allocation of this size would exceed now.
+// capping returns the queue whose maximum an allocation of this size would exceed now. The reason
+// is NoReason if there is none.
 func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.Reason) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		most := v.tree.Capacities[i].EffMax
@@ -264,8 +265,8 @@ func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.
 	return -1, scheduler.NoReason
 }
 
-// neverUnder says whether a size exceeds the maximum of a queue or ancestor even when the queue is
-// empty.
+// neverUnder reports whether a size exceeds the maximum of a queue or ancestor even when the queue
+// is empty.
 func (v view) neverUnder(leaf int32, size yarn.Resource) bool {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		if !v.cfg.Calculator.FitsIn(size, v.tree.Capacities[i].EffMax) {
@@ -304,7 +305,8 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.NoAsks:              "asks for nothing",
 }
 
-// preference is the order of reasons when nodes differ: the first one that a node has is reported.
+// preference has the reasons of nodes in the order in which they are reported: the first that some
+// node has counts.
 var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall,
 	scheduler.UserLimit, scheduler.OtherLabel}
 
@@ -314,7 +316,7 @@ type survey struct {
 	count   [scheduler.Reasons]int
 	lent    [scheduler.Reasons]int    // of these, nodes that are lent to the ask
 	example [scheduler.Reasons]uint32 // the first node with the reason
-	// closed are the nodes that other applications have reserved.
+	// closed has the nodes that other applications have reserved.
 	closed []uint32
 }
 
@@ -341,7 +343,7 @@ func (v view) survey(app, ask uint32, w without) survey {
 	return out
 }
 
-// verdictLent is the reason of a node that is lent to an ask.
+// verdictLent returns the reason for a node that is lent to the ask.
 func (v view) verdictLent(app, ask, slot uint32, n *state.Node, w without) scheduler.Reason {
 	v.Look(n.Label, true)
 	defer v.Look(v.st.Asks.Get(ask).Label, false)
@@ -370,7 +372,7 @@ func (s *survey) add(r scheduler.Reason, node uint32) {
 	}
 }
 
-// nearest is the reason that is nearest to success; scheduler.NoNodes if there is no node.
+// nearest returns the reason that is nearest to success, or scheduler.NoNodes if there is no node.
 func (s *survey) nearest() scheduler.Reason {
 	for _, r := range preference {
 		if s.count[r] > 0 {
@@ -380,8 +382,8 @@ func (s *survey) nearest() scheduler.Reason {
 	return scheduler.NoNodes
 }
 
-// opened is the survey if no node were reserved for others. It only examines the reserved nodes
-// again.
+// opened returns the survey as if no node were reserved for others. It examines only the reserved
+// nodes again.
 func (v view) opened(app, ask uint32, all *survey) survey {
 	w := without{reservations: true}
 	l := v.LimitsFor(v.st.Apps.Get(app), w.maximum, w.user)

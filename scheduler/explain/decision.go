@@ -23,11 +23,11 @@ const (
 	QueuesHeldBack       // queues before its own could not use the node
 	TooLittleFree        // the container does not fit yet, so the node is reserved
 	RoomFreed            // the room for which the reservation waited has become free
-	WithinAMLimit        // the limits on ApplicationMasters have room for its own
-	FirstAM              // no ApplicationMaster ran in the queue, and one may always start
-	NoAM                 // it brings its own ApplicationMaster, which counts in no limit
+	WithinAMLimit        // the AM limits have room for its AM
+	FirstAM              // no AM ran in the queue, and the limits allow one in any case
+	NoAM                 // its AM is unmanaged and counts in no limit
 
-	// Causes is how many there are.
+	// Causes is the number of causes.
 	Causes = iota
 )
 
@@ -36,8 +36,8 @@ var causeNames = [...]string{"", "FIRST_IN_LINE", "APPS_HELD_BACK", "QUEUES_HELD
 
 func (c Cause) String() string { return causeNames[c] }
 
-// because says why an event was decided, from the state just before it. Events that report
-// something, and events that contain their own reason, have none.
+// because returns why an event was decided, given the state just before it. The decision is empty
+// for events that only report something, and for events that contain their own reason.
 func (v view) because(e event.Event) Decision {
 	if v.cfg == nil {
 		return Decision{}
@@ -114,8 +114,8 @@ func LeaseText(deadlineMillis, nowMillis int64) string {
 	return fmt.Sprintf("the reservation cannot be fulfilled for another %d s, by the lifetimes declared, and it declares to end before", (deadlineMillis-nowMillis)/1000)
 }
 
-// line says which applications came before this one when the node was offered, and why they could
-// not use it.
+// line returns which applications came before this one when the node was offered, and why they
+// could not use it.
 func (v view) line(slot, node uint32) (Cause, string) {
 	a := v.st.Apps.Get(slot)
 	leaf := v.LeafOf(a)
@@ -143,7 +143,7 @@ func (v view) line(slot, node uint32) (Cause, string) {
 	return FirstInLine, line
 }
 
-// named is how many of the earlier applications or queues the text names.
+// named is the number of earlier applications or queues that the text names.
 const named = 2
 
 func (v view) heldBackQueues(before []int32, node uint32) string {
@@ -163,8 +163,8 @@ func (v view) heldBackApps(before []uint32, node uint32) string {
 	})
 }
 
-// heldBack names the first of those that came before, with what prevented them from using the node,
-// if one of their asks shows it.
+// heldBack names the first of those that came before. It adds what prevented them from using the
+// node, if one of their asks shows it.
 func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) string {
 	var parts []string
 	for k := range min(n, named) {
@@ -182,8 +182,8 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 	return strings.Join(parts, ", ")
 }
 
-// refusal is what prevents the application's first ask from using a node; scheduler.NoReason if
-// nothing of its own does.
+// refusal returns what prevents the application's first ask from using a node, or
+// scheduler.NoReason if nothing of its own does.
 func (v view) refusal(app, node uint32) scheduler.Reason {
 	a, n := v.st.Apps.Get(app), v.st.Nodes.Get(node)
 	ask := v.firstAskServed(a, n)
@@ -203,7 +203,8 @@ func (v view) refusal(app, node uint32) scheduler.Reason {
 	return v.verdict(app, ask, node, n, v.LimitsFor(a, false, false), without{})
 }
 
-// firstAskServed is an application's first outstanding ask among those that the pass on a node serves.
+// firstAskServed returns an application's first outstanding ask among those that the pass on a node
+// serves, or 0.
 func (v view) firstAskServed(a *state.App, n *state.Node) uint32 {
 	for ask, k := range v.st.AsksOf(a) {
 		if k.Count > 0 && k.Label == v.LabelServed(n) {
@@ -213,7 +214,8 @@ func (v view) firstAskServed(a *state.App, n *state.Node) uint32 {
 	return 0
 }
 
-// growing finds the container of an event and the ask for its increase.
+// growing returns the container of an event and the ask for its increase, or nil if either does not
+// exist.
 func (v view) growing(ref event.ContainerRef) (*state.Container, *state.Ask) {
 	slot := v.st.Container(ref)
 	if slot == 0 {
@@ -313,7 +315,7 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 		v.st.NameOf(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))}
 }
 
-// becauseNonRunnable explains an attempt that must wait for other applications to end.
+// becauseNonRunnable explains why an attempt must wait until other applications end.
 func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
 	slot := v.st.App(e.App)
 	if slot == 0 || !e.NonRunnable {
@@ -323,7 +325,7 @@ func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
 	return Decision{scheduler.MaxParallelApps.String(), fmt.Sprintf("%s of %s ran, %d in %s", applications(int(v.RunnableOf(a.User))), v.st.NameOf(a.User), v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
 }
 
-// percent writes a share, in parts of 2^32, with one digit behind the point.
+// percent formats a share, in units of 2^-32, as a percentage with one decimal.
 func percent(share uint64) string {
 	thousandths := min(share, 1<<44) * 1000 >> 32
 	return fmt.Sprintf("%d.%d %%", thousandths/10, thousandths%10)

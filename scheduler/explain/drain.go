@@ -31,8 +31,8 @@ type DrainChoice struct {
 	work, data int64 // in millionths of a second of the whole cluster
 }
 
-// CheapestToDrain chooses at most n running nodes whose loss costs least, the cheapest first. Among
-// equal nodes, those with fewer containers come first, then those with the smaller id.
+// CheapestToDrain returns at most n running nodes whose loss costs least, the cheapest first. Among
+// nodes of equal cost, those with fewer containers come first, then those with the smaller id.
 func CheapestToDrain(st *state.State, n int) []DrainChoice {
 	d := newDrainCosts(st)
 	out := []DrainChoice{}
@@ -73,8 +73,8 @@ func seconds(millis int64) string { return fmt.Sprintf("%d.%03d s", millis/1000,
 // drainCosts computes the costs of nodes.
 type drainCosts struct {
 	st    *state.State
-	scale []yarn.Fraction // by resource: from resource-seconds to work
-	nodes []int64         // by application: on how many nodes it left data
+	scale []yarn.Fraction // by resource: converts resource-seconds to work
+	nodes []int64         // by application: number of nodes on which it left data
 }
 
 func newDrainCosts(st *state.State) *drainCosts {
@@ -87,13 +87,13 @@ func newDrainCosts(st *state.State) *drainCosts {
 		d.scale = append(d.scale, f)
 	}
 	st.NodeApplications.Each(func(_ uint32, p *state.NodeApplication) bool {
-		d.nodes[p.Slot]++ // slot 0 belongs to applications that have ended; it is never read
+		d.nodes[p.Slot]++ // slot 0 means applications that have ended; of never reads it
 		return true
 	})
 	return d
 }
 
-// work converts resource-seconds to a part of the cluster.
+// work converts resource-seconds to millionths of a second of the whole cluster.
 func (d *drainCosts) work(r yarn.Resource) (most int64) {
 	for k, f := range d.scale {
 		if f.Den != 0 {

@@ -6,9 +6,9 @@ import (
 	"rmd/yarn"
 )
 
-// Explanations of preemption beyond guarantees: by priority, and for balance.
+// This file explains preemption beyond guarantees: by priority, and for balance.
 
-// balanced returns the ideal share of each queue for balance; nil if balance is off.
+// balanced returns the ideal share of each queue for balance, or nil if balance is off.
 func (v view) balanced(p *preempt.Partition) []preempt.Share {
 	if !v.cfg.Preemption.Balance {
 		return nil
@@ -17,7 +17,7 @@ func (v view) balanced(p *preempt.Partition) []preempt.Share {
 }
 
 // balanceText says what balance does for a leaf. gives is what the leaf must give to queues below
-// their guarantee, and text describes that.
+// their guarantee. text is the result if balance does nothing.
 func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Resource, text string) string {
 	calc, format := v.cfg.Calculator, v.cfg.Kinds.Format
 	lacks := yarn.ComponentMin(q.Pending, share.Ideal.Sub(q.Used))
@@ -33,7 +33,7 @@ func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Res
 }
 
 // whyNoBalance says why no container is warned for an application whose queue has its guarantee and
-// is below its ideal share; empty if balance does nothing.
+// is below its ideal share. It returns "" if balance does nothing for the queue.
 func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask uint32) (string, *PreemptionDear) {
 	if v.cfg.Preemption.Selector == preempt.YARN || ask == 0 {
 		return "", nil
@@ -67,15 +67,15 @@ func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask 
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
 }
 
-// takesByRank says whether a reservation of an ask has waited long enough to take from queues of a
-// lower priority, and such queues exist.
+// takesByRank reports whether a reservation of an ask has waited long enough to take from queues of
+// a lower priority, and such queues exist.
 func (v view) takesByRank(path string, p *preempt.Partition, ask uint32) bool {
 	set := &v.cfg.Preemption
 	i, err := v.cfg.Lookup(path)
 	return err == nil && set.Selector != preempt.YARN && ask != 0 && v.TakesByRank(p, int32(i), ask)
 }
 
-// rankedText says why a container may end for a reservation of a queue of higher priority.
+// rankedText says why a container was warned for a reservation of a queue of higher priority.
 func (v view) rankedText(slot uint32, p *state.Preemption) string {
 	text := p.Queue + " has priority over " + v.preemptionContainer(slot).Queue
 	if !p.Under.IsZero() {

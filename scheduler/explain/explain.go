@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// neighbors is how many applications ahead and behind an answer names.
+// neighbors is the number of applications ahead and behind that an answer names.
 const neighbors = 10
 
 // view is a scheduler that answers questions.
@@ -19,28 +19,28 @@ type view struct {
 	st    *state.State
 	cfg   *capacity.Config
 	tree  *capacity.Tree
-	label state.LabelID // limits and orders are those of the nodes of this label
+	label state.LabelID // limits and orders are for the nodes of this label
 }
 
 func viewOf(s *scheduler.Scheduler) view {
 	return view{Scheduler: s, st: s.State(), cfg: s.Config(), tree: s.Tree()}
 }
 
-// on returns a view for the nodes of a label, valid until the scheduler looks at other nodes. With
-// lent it is for asks to which these nodes are lent.
+// on returns a view for the nodes of a label. It is valid until the next call of Look. With lent,
+// the view is for asks to which these nodes are lent.
 func (v view) on(label state.LabelID, lent bool) view {
 	v.label, v.tree = label, v.Look(label, lent)
 	return v
 }
 
-// used is the usage of a queue on nodes of the label.
+// used returns what a queue uses of the nodes of the view's label.
 func (v view) used(i int32) yarn.Resource { return v.use(i).Used }
 
 func (v view) use(i int32) state.Use {
 	return v.st.QueueUse(v.st.Queue(v.cfg.Queues[i].Path), v.label)
 }
 
-// ofLabel is the end of a sentence about nodes of a label.
+// ofLabel returns the end of a sentence about nodes of a label.
 func (v view) ofLabel(id state.LabelID) string {
 	if id == 0 {
 		return ""
@@ -48,8 +48,8 @@ func (v view) ofLabel(id state.LabelID) string {
 	return " of label " + v.st.LabelName(id)
 }
 
-// Application says why an application waits or that it does not wait, which rule placed it, and
-// what preemption does for it. It does not change the state.
+// Application explains why an application waits, or that it does not wait, which rule placed it,
+// and what preemption does for it. It does not change the state.
 func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
 	x, err := waiting(s, id)
 	if err == nil {
@@ -64,7 +64,8 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	return x, err
 }
 
-// waiting is Application without preemption, which would look at all applications and queues.
+// waiting is Application without placement, leases and preemption. Preemption would examine all
+// applications and queues.
 func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
 	v := viewOf(s)
 	slot := v.st.AppByID(id)
@@ -188,7 +189,7 @@ func (v view) amount(r yarn.Resource) Amount {
 	return out
 }
 
-// place fills in position and neighbors from an ordered list.
+// place sets the position and the neighbors of an application in an ordered list.
 func (x *Explanation) place(v view, list []uint32, slot uint32) {
 	x.Of = len(list)
 	for k, s := range list {

@@ -11,8 +11,8 @@ import (
 // applications. It is not safe for concurrent use, and keeps the last version in memory.
 type Explainer struct{ s *scheduler.Scheduler }
 
-// Explain says why an application waits in a version of the state. It does not change this version,
-// so others may read it at the same time.
+// Explain explains why an application waits in a version of the state. It does not change this
+// version, so others may read it at the same time.
 func (x *Explainer) Explain(st *state.State, id yarn.ApplicationID) (*Explanation, error) {
 	if err := x.Follow(st); err != nil {
 		return nil, err
@@ -20,8 +20,8 @@ func (x *Explainer) Explain(st *state.State, id yarn.ApplicationID) (*Explanatio
 	return Application(x.s, id)
 }
 
-// Last says why an application waits in the last version that was explained. It is for long lists,
-// and leaves preemption out. ok is false before the first call of Explain or Follow.
+// Last explains why an application waits in the last version that was explained. It is for long
+// lists, and omits preemption. ok is false before the first call of Explain or Follow.
 func (x *Explainer) Last(id yarn.ApplicationID) (doc *Explanation, ok bool, err error) {
 	if x.s == nil {
 		return nil, false, nil
@@ -46,8 +46,8 @@ func (x *Explainer) Follow(st *state.State) error {
 	return err
 }
 
-// sameQueues says whether two versions have the same configuration of the same cluster. A change of
-// the configuration replaces its records, so it compares their addresses.
+// sameQueues reports whether two versions have the same configuration of the same cluster. A change
+// of the configuration replaces its records, so the function compares their addresses.
 func sameQueues(a, b *state.State) bool {
 	return a.Version() != nil && a.Version() == b.Version() && a.Meta.ClusterID == b.Meta.ClusterID
 }

@@ -51,7 +51,7 @@ func (v view) explainGang(x *Explanation, slot, ask uint32) {
 	}
 }
 
-// holds says what a gang has reserved.
+// holds says which nodes a gang has reserved.
 func holds(g *Gang) string {
 	if g.Held == 0 {
 		return ", and it holds no node yet"

@@ -27,10 +27,10 @@ type Landing struct {
 	Apps int    `json:"apps"`
 }
 
-const landings = 100 // listed
+const landings = 100 // at most so many are listed
 
 // CompareLandings compares two configurations. submission returns how an application was submitted.
-// It calls stop regularly and ends early if stop returns true.
+// CompareLandings calls stop regularly and ends early if it returns true.
 func CompareLandings(st *state.State, from, to *capacity.Config, submission func(slot uint32, a *state.App) placement.Submission, stop func() bool) *Landings {
 	out := &Landings{Complete: true}
 	moves := map[Landing]int{}
@@ -58,7 +58,7 @@ func CompareLandings(st *state.State, from, to *capacity.Config, submission func
 	return out
 }
 
-// land is the leaf into which a submission is placed; empty if it is refused.
+// land returns the queue into which a submission is placed, or "" if it is refused.
 func land(c *capacity.Config, s placement.Submission) string {
 	placed := c.Place(s)
 	if placed.Rejected || placed.Create {

@@ -21,11 +21,12 @@ func NewLogExplainer(st *state.State) (*LogExplainer, error) {
 	return &LogExplainer{s}, nil
 }
 
-// State is the state after the last entry. Do not change it.
+// State returns the state after the last entry. The caller must not change it.
 func (x *LogExplainer) State() *state.State { return x.s.State() }
 
-// Follow applies the events of one entry. With explain it says why each event was decided; the
-// decision is empty if the event contains its own reason. Do not use the explainer after an error.
+// Follow applies the events of one entry. With explain, it returns why each event was decided; the
+// decision is empty if the event contains its own reason. After an error the explainer must not be
+// used any more.
 func (x *LogExplainer) Follow(events []event.Event, explain bool) ([]Decision, error) {
 	var out []Decision
 	if explain {

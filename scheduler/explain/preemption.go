@@ -175,7 +175,7 @@ func selectorName(s preempt.Selector) string {
 	return "planned"
 }
 
-// labels are the labels of all nodes, and 0.
+// labels returns 0 and all labels.
 func (v view) labels() []state.LabelID {
 	out := []state.LabelID{0}
 	v.st.Labels.Each(func(slot uint32, _ *state.Label) bool { out = append(out, state.LabelID(slot)); return true })
@@ -209,8 +209,8 @@ func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
 	return out
 }
 
-// underGuarantee is how much a queue is below its guarantee, without its reservations; zero if its
-// dominant share has reached it.
+// underGuarantee returns how much a queue is below its guarantee, not counting its reservations. It
+// returns zero if the dominant share of the queue has reached the guarantee.
 func underGuarantee(p *preempt.Partition, q *preempt.Queue) yarn.Resource {
 	has := q.Used.Sub(q.Reserved)
 	if p.Calculator.Compare(p.Total, has, q.Guaranteed) >= 0 {
@@ -219,7 +219,7 @@ func underGuarantee(p *preempt.Partition, q *preempt.Queue) yarn.Resource {
 	return yarn.ComponentMax(q.Guaranteed.Sub(has), yarn.Resource{})
 }
 
-// preemptionText says what follows from the share of a leaf.
+// preemptionText describes the share of a leaf.
 func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue, gives, entitled yarn.Resource) string {
 	calc, none := cfg.Calculator, yarn.Resource{}
 	under := underGuarantee(p, q)
@@ -239,7 +239,8 @@ func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue
 	return "over its guarantee; nobody is owed what it borrows"
 }
 
-// observe adds the decisions of a round. It applies them to the state, except for the kills.
+// observe adds the decisions that a round would make now. It applies them to the state, except for
+// the kills.
 func (v view) observe(next *PreemptionRound) {
 	known := map[uint32]bool{}
 	v.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool { known[slot] = true; return true })
@@ -255,7 +256,7 @@ func (v view) observe(next *PreemptionRound) {
 	next.Warns = v.warnedSets(func(slot uint32) bool { return !known[slot] })
 }
 
-// warnedSets returns the warned containers for which pass is true, grouped by reservation, the
+// warnedSets returns the warned containers for which pass returns true, grouped by reservation, the
 // oldest warnings first.
 func (v view) warnedSets(pass func(container uint32) bool) []PreemptionSet {
 	sets := []PreemptionSet{}
@@ -279,7 +280,7 @@ func (v view) warnedSets(pass func(container uint32) bool) []PreemptionSet {
 	return sets
 }
 
-// warnedSet is the set of a warning, without its containers.
+// warnedSet returns the set of a warning, without its containers.
 func (v view) warnedSet(slot uint32, p *state.Preemption) PreemptionSet {
 	s := PreemptionSet{Queue: p.Queue, Cause: p.Cause.String(), AskedMillis: p.AskedMillis, DeadlineMillis: p.DeadlineMillis, Sets: p.Sets,
 		CostMillis: int64(p.Cost >> 32), Text: v.preemptionWhy(slot, p), number: p.Reservation,
@@ -325,7 +326,7 @@ func (v view) preemptionWhy(slot uint32, p *state.Preemption) string {
 	return text
 }
 
-// becausePreempted says for whom a container was preempted, or is warned.
+// becausePreempted says for whom a container was preempted.
 func (v view) becausePreempted(ref event.ContainerRef, exit int32) Decision {
 	slot := v.st.Container(ref)
 	if slot == 0 || exit != yarn.ExitPreempted || !v.st.Preemptions.Has(slot) {
@@ -339,7 +340,7 @@ func (v view) becausePreempted(ref event.ContainerRef, exit int32) Decision {
 	return Decision{p.Cause.String(), fmt.Sprintf("preempted %s; %s; it had run for %d s", v.preemptionFor(p.Reservation), v.preemptionWhy(slot, p), c.RunMillis/1000)}
 }
 
-// preemptionFor names who gets the room.
+// preemptionFor names the application or queue that gets the room.
 func (v view) preemptionFor(number uint64) string {
 	slot := v.st.Reservation(number)
 	if slot == 0 {
@@ -418,8 +419,8 @@ func (v view) explainPreemption(x *Explanation, a *state.App) {
 	}
 }
 
-// whyNoPreemption says why no container is warned for an application that waits for room; empty if
-// its queue has its guarantee.
+// whyNoPreemption says why no container is warned for an application that waits for room. If its
+// queue has its guarantee, it returns the result of whyNoBalance.
 func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDear) {
 	var label state.LabelID
 	ask := v.firstAsk(a)
@@ -430,7 +431,7 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 	shares := partition.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true})
 	calc := v.cfg.Calculator
 	var under yarn.Resource
-	var over, open, give bool // some queue is above its guarantee; such a queue is not protected; it must give
+	var over, open, give bool // some queue is above its guarantee; one of these is not protected; one of these must give
 	for i := range partition.Queues {
 		q := &partition.Queues[i]
 		switch {
@@ -466,7 +467,7 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
 }
 
-// dearText says that no set ends because all of them lose too much work.
+// dearText says that no set is warned because all sets lose too much work.
 func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
 	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and may lose that of %s (preemption.max-lost-work-ms), after a wait of %s ",
 		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))
@@ -489,7 +490,7 @@ func (v view) dear(d *scheduler.DearSet) *PreemptionDear {
 	return out
 }
 
-// span writes a time in at most two units: 12s, 4m02s, 3h12m, 3d04h.
+// span formats a time with at most two units: 12s, 4m02s, 3h12m, 3d04h.
 func span(millis int64) string {
 	switch s := millis / 1000; {
 	case s < 60:

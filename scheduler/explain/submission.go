@@ -2,9 +2,9 @@ package explain
 
 import "rmd/scheduler/input"
 
-// Submission says what an application would wait for if it were submitted now. It submits the
-// application to p and allocates nothing. p cannot be used for anything else afterwards. A refusal
-// is an *input.Fault.
+// Submission explains what an application would wait for if it were submitted now. It submits the
+// application to p and allocates nothing. Afterwards p must not be used for anything else. A
+// refusal is an *input.Fault.
 func Submission(p Planner, in *input.SubmitApplication) (*Explanation, error) {
 	try := *in
 	try.DryRun = false

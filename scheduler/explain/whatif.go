@@ -14,11 +14,11 @@ import (
 type WhatIfLimits struct {
 	// Turns is the maximum number of passes on nodes for each configuration.
 	Turns int
-	// Stop is called regularly and says whether to end early; nil: never.
+	// Stop is called regularly and reports whether to end early; nil: never.
 	Stop func() bool
 }
 
-// DefaultWhatIfLimits are the default limits.
+// DefaultWhatIfLimits returns the default limits.
 func DefaultWhatIfLimits() WhatIfLimits { return WhatIfLimits{Turns: 50_000} }
 
 // Bounds of an answer.
@@ -58,8 +58,8 @@ func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimit
 	return c, nil
 }
 
-// serveAll sends heartbeats of all nodes until no pass places anything; false if a limit ended it
-// earlier.
+// serveAll sends heartbeats of all nodes until no pass places anything. whole is false if a limit
+// ended it earlier.
 func serveAll(p Planner, now int64, lim WhatIfLimits) (turns int, whole bool) {
 	var nodes []uint32
 	p.Scheduler().State().Nodes.Each(func(slot uint32, n *state.Node) bool {
@@ -109,7 +109,8 @@ func (c *Comparison) compareQueues(old, other view) {
 	}
 }
 
-// shareOf is the share of a queue; empty if the queue does not exist.
+// shareOf returns the share of a queue, and whether the queue uses more than its guarantee. Both
+// are zero if the queue does not exist.
 func (v view) shareOf(path string) (QueueShare, bool) {
 	i, err := v.cfg.Lookup(path)
 	slot := v.st.Queue(path)
@@ -151,7 +152,7 @@ func (c *Comparison) compareApps(old, other view, began map[uint32]int32) {
 	}
 }
 
-// shareOfApp is what an application has and, with why, what it waits for.
+// shareOfApp returns what an application has and, with why, what it waits for.
 func (v view) shareOfApp(slot uint32, why bool) AppShare {
 	a := v.st.Apps.Get(slot)
 	h := AppShare{Containers: a.Live, Used: v.cfg.Kinds.Format(a.Used), Outstanding: a.Outstanding}
