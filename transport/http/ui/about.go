@@ -7,9 +7,9 @@ import (
 type aboutData struct {
 	About
 	Here    Status
-	Cluster string // its id
+	Cluster string // the cluster's id
 	Find    string
-	All     int // settings before any was filtered away
+	All     int // settings before the filter
 	Level   uint32
 }
 
@@ -21,7 +21,7 @@ func about(q *query) (any, error) {
 	return d, nil
 }
 
-// matching keeps the settings in which a text occurs.
+// matching returns the settings that contain a text.
 func matching(list []Setting, find string) []Setting {
 	if find == "" {
 		return list

@@ -15,9 +15,9 @@ import (
 // action answers a form, or returns the error to answer with.
 type action func(w http.ResponseWriter, r *http.Request) error
 
-// actions lists what the forms do.
+// actions adds the handlers of all forms.
 func (u *UI) actions() {
-	for path, f := range map[string]action{ // order is harmless: a mux sorts by pattern
+	for path, f := range map[string]action{ // the order does not matter: the mux sorts by pattern
 		"/ui/apps/{id}/kill":           u.kill,
 		"/ui/apps/{id}/move":           u.move,
 		"/ui/apps/{id}/priority":       u.prioritize,
@@ -49,7 +49,7 @@ func (u *UI) actions() {
 	}
 }
 
-// form reads a form and makes sure that it was made here, for this browser.
+// form parses a form and checks that it was made by this server for this browser.
 func (u *UI) form(w http.ResponseWriter, r *http.Request) error {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
 		return &api.Error{Code: api.CodeUnsupportedMedia, Message: "the pages take forms only", Remedy: "programs use the API under /v1", Status: http.StatusUnsupportedMediaType}
@@ -66,7 +66,8 @@ func (u *UI) form(w http.ResponseWriter, r *http.Request) error {
 	return checkToken(r)
 }
 
-// done leads to the page that shows what an action did; what names the note.
+// done redirects to the page that shows the effect of an action. what is the key of the note to
+// show.
 func done(w http.ResponseWriter, r *http.Request, page, what string) {
 	at, fragment, _ := strings.Cut(page, "#")
 	sep := "?"
@@ -80,10 +81,10 @@ func done(w http.ResponseWriter, r *http.Request, page, what string) {
 	http.Redirect(w, r, at, http.StatusSeeOther)
 }
 
-// pathSegment writes a value as one segment of a path of the API.
+// pathSegment escapes a value as one segment of an API path.
 func pathSegment(s string) string { return url.PathEscape(s) }
 
-// trusted marks what our own templates have made.
+// trusted marks output of our own templates as safe HTML.
 func trusted(html []byte) template.HTML { return template.HTML(html) }
 
 func (u *UI) post(r *http.Request, path string, body any) error {
@@ -150,10 +151,10 @@ func (u *UI) undrain(w http.ResponseWriter, r *http.Request) error {
 	return u.ofNode(w, r, "undrain", nil)
 }
 
-// resize sets a node's total; every kind has a field of its own.
+// resize sets a node's total resource. The form has a field for each kind.
 func (u *UI) resize(w http.ResponseWriter, r *http.Request) error {
 	doc := api.NodeResource{Total: api.Resource{}}
-	for name, values := range r.PostForm { // order is harmless: each name has its own place
+	for name, values := range r.PostForm { // the order does not matter: each name has its own place
 		kind, ok := strings.CutPrefix(name, "total.")
 		if !ok {
 			continue
@@ -198,8 +199,8 @@ func (u *UI) transfer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// runAgain plays what the log has recorded with and without reservations; the page
-// shows the last answer to everybody.
+// runAgain replays the recorded part of the log with and without reservations. The page shows the
+// last result to all viewers.
 func (u *UI) runAgain(w http.ResponseWriter, r *http.Request) error {
 	d := &api.Rerun{}
 	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/replay:rerun", nil, nil, d); err != nil {

@@ -11,12 +11,12 @@ type appData struct {
 	App        appRow
 	Explain    *api.Explanation
 	NoExplain  *api.Error
-	Forecast   *api.Forecast // nil: it does not wait
+	Forecast   *api.Forecast // nil if it does not wait
 	NoForecast *api.Error
 	Attempts   []api.Attempt
 	Asks       []api.Ask
 	Containers []containerRow
-	Heads      []column // of the containers
+	Heads      []column // of the table of containers
 	Pager      pager
 	Held       []api.Reservation
 	Lifetime   []moment
@@ -25,22 +25,22 @@ type appData struct {
 	Labelled   bool // the cluster has labels
 }
 
-// containerRow is a container with where its log is.
+// containerRow is a container with the address of its log.
 type containerRow struct {
 	api.Container
 	Log            string
-	DeadlineMillis int64 // when it is to end for others; 0: it is not warned
+	DeadlineMillis int64 // when it will be preempted; 0 if it is not warned
 }
 
-// moment is one point in an application's life.
+// moment is an event in an application's life.
 type moment struct {
 	What     string
 	AtMillis int64
-	Since    int64 // after the moment before
-	Now      bool  // it still goes on
+	Since    int64 // since the previous moment
+	Now      bool  // the present, not an event
 }
 
-// appContainers is how many containers one page of an application shows.
+// appContainers is the number of containers on one page of an application.
 const appContainers = 100
 
 func application(q *query) (any, error) {
@@ -74,7 +74,7 @@ func application(q *query) (any, error) {
 	return d, nil
 }
 
-// containerKeys are what the containers of an application can be sorted by.
+// containerKeys are the keys by which the containers of an application can be sorted.
 var containerKeys = []string{"container", "size", "granted", "priority"}
 
 func containerKey(name string, c *state.Container) int64 {
@@ -89,7 +89,7 @@ func containerKey(name string, c *state.Container) int64 {
 	return 0
 }
 
-// containersOf lists a page of an application's containers.
+// containersOf fills in one page of an application's containers.
 func (q *query) containersOf(a *state.App, d *appData) error {
 	sorted, desc, err := q.sorting(containerKeys, "container")
 	if err != nil {
@@ -100,7 +100,7 @@ func (q *query) containersOf(a *state.App, d *appData) error {
 		return err
 	}
 	t := top{most: appContainers, desc: desc}
-	for place, slot := range q.v.ContainersOf(a, 0, 0) { // the order in which they were granted breaks ties
+	for place, slot := range q.v.ContainersOf(a, 0, 0) { // the order of allocation breaks ties
 		t.add(row{key: containerKey(sorted, q.v.State.Containers.Get(slot)), id: uint64(place) + 1, slot: slot}, after)
 	}
 	rows, next := t.page()
@@ -114,7 +114,7 @@ func (q *query) containersOf(a *state.App, d *appData) error {
 	return nil
 }
 
-// containerRow is a container with the address of its log at its NodeManager.
+// containerRow returns a container with the address of its log at its NodeManager.
 func (q *query) containerRow(slot uint32) containerRow {
 	st := q.v.State
 	c := st.Containers.Get(slot)
@@ -137,7 +137,7 @@ func (q *query) heldBy(a *state.App) []api.Reservation {
 	return out
 }
 
-// lifetime tells an application's life in order.
+// lifetime returns the moments of an application's life in order.
 func lifetime(st *state.State, a *state.App) []moment {
 	list := []moment{{What: "submitted", AtMillis: a.SubmittedMillis}}
 	put := func(what string, at int64) {

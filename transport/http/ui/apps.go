@@ -12,14 +12,14 @@ import (
 	"rmd/yarn"
 )
 
-// appRow is one line of a list of applications.
+// appRow is a row in a list of applications.
 type appRow struct {
 	api.App
 	Why      reason
-	WaitsMs  int64   // for its AM, or the container that it holds a node for
-	RanMs    int64   // since its first AM registered, until its end
-	Progress float64 // percent
-	Share    float64 // of the cluster, percent, by its largest kind
+	WaitsMs  int64   // for its AM, or for a container for which it has a reservation
+	RanMs    int64   // from the registration of its first AM until its end or now
+	Progress float64 // in percent
+	Share    float64 // of the cluster, in percent, for the kind with the largest share
 	Ended    bool
 	Final    string
 }
@@ -53,12 +53,12 @@ type appsData struct {
 	User    string
 	Find    string
 	Sort    string
-	All     bool // every column
+	All     bool // show all columns
 	AllLink string
 	Heads   []column
 	Rows    []appRow
 	Pager   pager
-	Filter  bool // something is filtered
+	Filter  bool // the list is filtered
 }
 
 type stateCount struct {
@@ -67,12 +67,12 @@ type stateCount struct {
 	Chosen      bool
 }
 
-// appFilter says which applications the list is of.
+// appFilter selects the applications of the list.
 type appFilter struct {
 	states map[string]bool
-	under  []bool // by queue's slot; nil: all
+	under  []bool // by the queue's slot; nil selects all
 	user   state.NameID
-	named  bool // a user is asked for
+	named  bool // only applications of user
 	find   string
 }
 
@@ -96,7 +96,7 @@ func (q *query) appFilter() (appFilter, error) {
 	return f, nil
 }
 
-// pass leaves the state out: the numbers beside the states are of the rest.
+// pass ignores the state, so that the counts of all states can be shown.
 func (f *appFilter) pass(st *state.State, k *summary.App) bool {
 	switch {
 	case f.named && k.User != f.user, f.under != nil && !f.under[k.Queue]:
@@ -110,7 +110,7 @@ func (f *appFilter) pass(st *state.State, k *summary.App) bool {
 		strings.Contains(strings.ToLower(st.NameOf(a.User)), f.find) || slices.ContainsFunc(d.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
 }
 
-// appKeys are what a list of applications can be sorted by.
+// appKeys are the keys by which a list of applications can be sorted.
 var appKeys = []string{"id", "priority", "submitted", "wait", "containers", "memory", "pending", "reserved", "ended"}
 
 func appKey(now int64, name string, a *summary.App) int64 {
@@ -132,7 +132,7 @@ func appKey(now int64, name string, a *summary.App) int64 {
 	case "ended":
 		return a.EndedMillis
 	}
-	return 0 // the id alone
+	return 0 // only the id counts
 }
 
 func applications(q *query) (any, error) {
@@ -184,7 +184,7 @@ func applications(q *query) (any, error) {
 	return d, nil
 }
 
-// addChoices fills in what can be chosen from.
+// addChoices fills in the options of the filters.
 func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 	var all int
 	for _, s := range view.AppStates {
@@ -198,20 +198,21 @@ func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 	d.Queues = q.queueChoices(q.q.Get("queue"))
 }
 
-// maxDynamicChoices is from how many dynamic queues on a form offers only the others.
+// maxDynamicChoices is the largest number of dynamic queues that a form offers. If there are more,
+// it offers none of them.
 const maxDynamicChoices = 200
 
-// queueChoices are the paths of queues, in order.
+// queueChoices returns the paths of the queues that a form offers, sorted.
 func (q *query) queueChoices(chosen string) []choice {
 	return choices(q.queuePaths(func(slot uint32, k *state.Queue) bool { return k.Path == chosen || q.offered(slot) }), chosen)
 }
 
-// offered says whether a form offers a queue.
+// offered reports whether a form offers a queue.
 func (q *query) offered(slot uint32) bool {
 	return q.v.State.DynamicQueues.Len() <= maxDynamicChoices || !q.v.State.DynamicQueues.Has(slot)
 }
 
-// queuePaths are the paths of some queues, in order.
+// queuePaths returns the paths of the wanted queues, sorted.
 func (q *query) queuePaths(wanted func(slot uint32, k *state.Queue) bool) []string {
 	var paths []string
 	q.v.State.Queues.Each(func(slot uint32, k *state.Queue) bool {
@@ -224,7 +225,7 @@ func (q *query) queuePaths(wanted func(slot uint32, k *state.Queue) bool) []stri
 	return paths
 }
 
-// leafChoices are the paths of queues that take applications.
+// leafChoices returns the paths of the leaf queues that a form offers, without one queue.
 func (q *query) leafChoices(but string) []choice {
 	return choices(q.queuePaths(func(slot uint32, k *state.Queue) bool { return k.Leaf && k.Path != but && q.offered(slot) }), "")
 }

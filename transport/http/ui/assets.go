@@ -12,14 +12,14 @@ import (
 //go:embed templates static
 var files embed.FS
 
-// Templates are the templates, one file a page, with base.html and parts.html
-// which all pages share.
+// Templates returns the templates: one file per page, and base.html and parts.html, which all pages
+// share.
 func Templates() fs.FS { return below("templates") }
 
-// Static are the files a browser asks for.
+// Static returns the files that browsers load.
 func Static() fs.FS { return below("static") }
 
-// below is one of the folders, which are there by the embed directive above.
+// below returns a folder of the embedded files.
 func below(dir string) fs.FS {
 	f, err := fs.Sub(files, dir)
 	if err != nil {
@@ -28,14 +28,14 @@ func below(dir string) fs.FS {
 	return f
 }
 
-// Pages are the names of the templates that are pages.
+// Pages returns the names of the templates that are pages.
 func Pages() []string {
 	return []string{"overview", "apps", "app", "queues", "queue", "nodes", "node", "reservations", "reservation", "cluster",
 		"decisions", "audit", "forecasts", "conf", "edit", "stage", "rollback", "labels", "label", "about", "replay", "shadow", "search", "user", "error"}
 }
 
-// Version names the static files as they are: addresses that carry it may be
-// kept by a browser.
+// Version returns a name for the contents of the static files. Browsers may cache addresses that
+// contain it.
 func Version() (string, error) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(plot.FigureStyle))

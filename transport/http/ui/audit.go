@@ -8,13 +8,13 @@ import (
 	"rmd/transport/http/view"
 )
 
-// auditShown is how many entries the page has.
+// auditShown is the number of entries on the page.
 const auditShown = 200
 
 type auditData struct {
 	Who, Action string
 	Filter      bool
-	Below       bool       // the feature level from which the audit is kept
+	Below       bool       // the feature level is too low for an audit
 	Entries     []auditRow // newest first
 	More        bool
 }

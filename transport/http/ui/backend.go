@@ -11,94 +11,96 @@ import (
 	"rmd/yarn"
 )
 
-// API is what the pages read of the replicas: the documents of rmd's own API.
+// API gives the pages the documents of rmd's own API.
 type API interface {
 	Cluster(ctx context.Context, v *view.View) (api.Cluster, error)
 	Verify(ctx context.Context) (api.Verify, error)
 	Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error)
 	Autopilot(ctx context.Context) (api.AutopilotState, error)
 	Snapshots(ctx context.Context) ([]api.Snapshot, error)
-	// History is a reservation's life by the log.
+	// History returns the history of a reservation from the log.
 	History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error)
-	// LastHour is what this replica saw of a queue, a node, or with neither of the cluster.
+	// LastHour returns the samples of this replica for a queue or a node, or for the cluster if
+	// both are empty.
 	LastHour(v *view.View, queue, node string) (*api.History, error)
-	// Explain says why an application waits.
+	// Explain returns why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
-	// Forecast says when what an application waits for will start.
+	// Forecast returns when the containers for which an application waits will start.
 	Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID) (*api.Forecast, error)
-	// ForecastReport says how well such forecasts held.
+	// ForecastReport returns how accurate such forecasts were.
 	ForecastReport() (*api.ForecastReport, error)
-	// Shadow compares the cluster with the configuration that runs beside it; nil: this replica runs none.
+	// Shadow returns the report of the shadow on this replica, or nil if the replica runs no
+	// shadows.
 	Shadow() *api.Shadow
-	// Reasons are why the events of some entries were decided, as far as they are at hand
-	// in time; on says that this replica finds them out at all.
+	// Reasons returns the reasons for the events of log entries, as far as they are known in time.
+	// on reports whether this replica finds reasons at all.
 	Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool)
 }
 
-// Caller makes the calls of the forms: in the name of r, as if they had come in by
-// themselves, with the API's admission, limits and audit. The answer is decoded into out.
+// Caller makes the API calls of forms. It makes them in the name of r, with the same admission,
+// limits and audit as calls from outside, and decodes the answer into out.
 type Caller interface {
 	Call(r *http.Request, method, path string, header map[string]string, body, out any) error
 }
 
-// Pass says whether an event belongs into a list. It gets its kind; what it is
-// about, as far as that is known at once; and a function that makes its document
-// when these do not decide.
+// Pass reports whether an event belongs to a list. Its arguments are the event's kind, its subject
+// if that is known without a document, and a function that makes the event's document.
 type Pass func(kind string, s Subject, d func() api.Event) bool
 
-// Subject is the application, by its number, and the node, by its slot, that an
-// event is about; 0 is none.
+// Subject is what an event is about: the number of an application and the slot of a node. 0 means
+// none.
 type Subject struct {
 	App, Node uint32
 	Known     bool
 }
 
-// Status is how the replica that answers stands.
+// Status is the status of the replica that answers.
 type Status struct {
 	ID, Version     string
 	Role, Leader    string
 	Term, Index     uint64
-	StalenessMillis int64 // since it heard the leader; −1 never
-	// What 99 of 100 stayed below in the last minute or two on this replica; 0
-	// when there were none. Commits are measured by the leader alone.
+	StalenessMillis int64 // since it last heard from the leader; −1 if it never has
+	// 99th percentiles of the last minute or two on this replica, or 0 if there were none. Only the
+	// leader measures commits.
 	CommitP99, SyncP99 time.Duration
 }
 
-// Visitor is who looks at a page. Guarded says that changing something needs a
-// role, which a token gives; ByLogin that the role can be given back.
+// Visitor is the viewer of a page. Guarded means that changes need a role. ByLogin means that the
+// viewer has logged in and can log out.
 type Visitor struct {
 	Name, Role       string
 	Guarded, ByLogin bool
 }
 
-// About is what a replica runs. Settings are those of Hadoop's files, Own its
-// own ones.
+// About describes what a replica runs. Settings has the settings of Hadoop's files, Own those of
+// the replica itself.
 type About struct {
 	Version, Built string
 	Own, Settings  []Setting
 }
 
-// Setting is one key as it is in force.
+// Setting is a key with the value in force.
 type Setting struct{ Name, Value, About, Origin string }
 
-// Position is a place in the log: in front of the event of an entry that has so many before it in its
-// entry. 0 is the end of the log.
+// Position is a position in the log: before the event of entry Index that has Place events before
+// it in the entry. The zero value is the end of the log.
 type Position struct {
 	Index uint64
 	Place int
 }
 
-// Recent is a stretch of the log, newest first. The next stretch ends at Next; 0 when there is none.
+// Recent is a part of the log, newest event first. The next part ends at Next; Next is zero if
+// there is none.
 type Recent struct {
 	Events []Decision
 	Next   Position
 }
 
-// Decision is one committed event with its place in the log. An entry that does
-// not move the clock has the time of the one before it.
+// Decision is a committed event with its place in the log. If its entry does not advance the clock,
+// it has the time of the entry before.
 type Decision struct {
 	Index, Term uint64
-	Place       int // among the events of its entry
+	Place       int // number of events before it in its entry
 	AtMillis    int64
 	api.Event
 }

@@ -9,28 +9,28 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// A bar is drawn in barWidth units across.
+// barWidth is the width of a bar in its own units.
 const barWidth = 1000
 
-// bar is one drawn line of shares. It is SVG with attributes only, since the
-// policy of the pages takes no style from them. Text says the same in words.
+// bar is a drawn bar of shares. It is SVG with attributes only, because the Content-Security-Policy
+// of the pages allows no inline styles. Text has the same content in words.
 type bar struct {
 	Parts []part
 	Marks []mark
 	Text  string
 }
 
-// part is one stretch of a bar.
+// part is a section of a bar.
 type part struct {
 	X, W        string
 	Class, Text string
-	Link        string // empty: none
+	Link        string // empty for none
 }
 
-// mark is one limit on a bar.
+// mark is a limit on a bar.
 type mark struct{ X, Class, Text string }
 
-// builder adds stretches one after the other.
+// builder builds a bar from left to right.
 type builder struct {
 	bar
 	total, at float64
@@ -40,7 +40,7 @@ func newBar(total int64) *builder { return &builder{total: float64(max(total, 1)
 
 func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-// add puts a stretch at the end; what is beyond the whole is cut off.
+// add appends a section. It cuts off what exceeds the bar.
 func (b *builder) add(v int64, class, text string) *builder {
 	w := min(float64(max(v, 0))/b.total*barWidth, barWidth-b.at)
 	if w <= 0 {
@@ -51,7 +51,7 @@ func (b *builder) add(v int64, class, text string) *builder {
 	return b
 }
 
-// link makes the stretch that was added last lead somewhere.
+// link makes the last section a link.
 func (b *builder) link(to string) *builder {
 	if n := len(b.Parts); n > 0 {
 		b.Parts[n-1].Link = to
@@ -59,7 +59,7 @@ func (b *builder) link(to string) *builder {
 	return b
 }
 
-// limit puts a mark at a value.
+// limit adds a mark at a value.
 func (b *builder) limit(v int64, class, text string) *builder {
 	x := min(max(float64(v)/b.total*barWidth, 0), barWidth)
 	b.Marks = append(b.Marks, mark{X: units(x), Class: class, Text: text})
@@ -71,8 +71,8 @@ func (b *builder) done(text string) bar {
 	return b.bar
 }
 
-// SVG is the bar as it stands on a page. A page of queues has hundreds of them,
-// which a template would take ten times as long for; every text is escaped.
+// SVG returns the bar as HTML. It uses no template, because a page of queues has hundreds of bars
+// and a template would take ten times as long. It escapes all texts.
 func (b bar) SVG() template.HTML {
 	var w strings.Builder
 	w.Grow(256 + 160*(len(b.Parts)+len(b.Marks)))
@@ -107,14 +107,14 @@ func put(w *strings.Builder, parts ...string) {
 	}
 }
 
-// usage is a bar of one kind with its numbers.
+// usage is a bar for one resource kind, with its numbers.
 type usage struct {
 	Kind                                string
 	Used, Reserved, Pending, Free, Most int64
 	Bar                                 bar
 }
 
-// usages draws every kind of a whole: used, reserved, free.
+// usages returns a bar for each kind of a whole, with the used, reserved and free parts.
 func usages(total, used, reserved, pending api.Resource) []usage {
 	var out []usage
 	for _, name := range kindsThere(total) {
@@ -132,8 +132,7 @@ func usages(total, used, reserved, pending api.Resource) []usage {
 	return out
 }
 
-// share is the largest part of a whole that an amount takes, over all kinds,
-// with the name of that kind.
+// share returns the largest share of a whole that a resource has in any kind, and that kind.
 func share(r, total api.Resource) (float64, string) {
 	var most float64
 	var kind string
@@ -148,10 +147,10 @@ func share(r, total api.Resource) (float64, string) {
 	return most, kind
 }
 
-// add sums two amounts.
+// add returns a + b.
 func add(a, b api.Resource) api.Resource {
 	out := api.Resource{}
-	for name, v := range a { // order is harmless: each name has its own place
+	for name, v := range a { // the order does not matter: each name has its own place
 		out[name] += v
 	}
 	for name, v := range b {
@@ -160,16 +159,16 @@ func add(a, b api.Resource) api.Resource {
 	return out
 }
 
-// sub is a less b, not below zero.
+// sub returns a − b, but at least 0 in each kind.
 func sub(a, b api.Resource) api.Resource {
 	out := api.Resource{}
-	for name, v := range a { // order is harmless: each name has its own place
+	for name, v := range a { // the order does not matter: each name has its own place
 		out[name] = max(v-b[name], 0)
 	}
 	return out
 }
 
-// sentence joins what a bar shows.
+// sentence joins the parts that are not empty.
 func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }

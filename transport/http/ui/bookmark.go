@@ -8,12 +8,12 @@ import (
 	"rmd/yarn"
 )
 
-// bookmark leads from an address of YARN's pages to ours.
+// bookmark redirects from an address of YARN's pages to the corresponding page of rmd.
 func bookmark(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, bookmarked(r.URL), http.StatusFound)
 }
 
-// yarnStates are YARN's states that have another name here.
+// yarnStates maps YARN's states to rmd's, where the names differ.
 var yarnStates = map[string]string{"NEW": "SUBMITTED", "NEW_SAVING": "SUBMITTED", "FINISHING": "RUNNING"}
 
 func bookmarked(u *url.URL) string {
@@ -56,7 +56,7 @@ func withStates(page, list string, names map[string]string) string {
 	return page + "?" + q.Encode()
 }
 
-// ofApplication finds the application in the name of it, of an attempt or of a
+// ofApplication returns the page of an application for its id, or for the id of its attempt or
 // container.
 func ofApplication(id string) string {
 	if a, err := yarn.ParseApplicationID(id); err == nil {
@@ -71,7 +71,7 @@ func ofApplication(id string) string {
 	return "/ui/apps"
 }
 
-// ofScheduler takes YARN's ?openQueues=Queue: root.a#Queue: root.b to a queue.
+// ofScheduler returns the page of the queue in YARN's ?openQueues=Queue: root.a#Queue: root.b.
 func ofScheduler(u *url.URL) string {
 	open, _, _ := strings.Cut(u.Query().Get("openQueues"), "#")
 	open = strings.TrimSpace(strings.TrimPrefix(open, "Queue:"))

@@ -14,9 +14,9 @@ type clusterData struct {
 	Upgrade   *api.Upgrade
 	Verify    *api.Verify
 	NoVerify  *api.Error
-	Others    []string // replicas that leadership could go to
+	Others    []string // replicas to which the leadership can be transferred
 	Now       int64
-	Here      Status // with what this replica measured
+	Here      Status // has the times that this replica measured
 }
 
 func clusterPage(q *query) (any, error) {

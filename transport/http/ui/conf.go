@@ -12,14 +12,14 @@ import (
 	"rmd/transport/http/view"
 )
 
-// prefix is where the keys of queues begin.
+// prefix begins the keys of queues.
 const prefix = "yarn.scheduler.capacity."
 
-// setting is one key of a queue that its page edits.
+// setting is a key of a queue that the queue's page can edit.
 type setting struct {
 	Key, Name, Value, Now, Help string
 
-	of uint8 // which queues have it
+	of uint8 // kinds of queues that have the key
 }
 
 const (
@@ -27,8 +27,8 @@ const (
 	ofParent
 )
 
-// queueSettings are the keys that a form offers; every other one is in the text of the whole
-// configuration.
+// queueSettings lists the keys in the form of a queue. All other keys can be edited in the text of
+// the whole configuration.
 var queueSettings = []setting{
 	{Key: "capacity", of: ofLeaf | ofParent, Help: "guaranteed: 30, 3w or [memory=…,vcores=…]"},
 	{Key: "maximum-capacity", of: ofLeaf | ofParent, Help: "what it may grow to"},
@@ -42,7 +42,7 @@ var queueSettings = []setting{
 	{Key: "queues", of: ofParent, Help: "its children, separated by commas"},
 }
 
-// settings are the keys of a queue with their values and what is in force.
+// settings returns the keys in the form of a queue, with the configured values and those in force.
 func (q *query) settings(k *api.Queue) []setting {
 	var kind uint8 = ofParent
 	if k.Leaf {
@@ -83,7 +83,7 @@ type confData struct {
 	All        int
 }
 
-// shownVersions is how many versions the page lists.
+// shownVersions is the number of versions that the page lists.
 const shownVersions = 50
 
 func configuration(q *query) (any, error) {
@@ -142,7 +142,7 @@ func editConfiguration(q *query) (any, error) {
 	return editData{Version: now.Version, Text: confText(now.Properties)}, nil
 }
 
-// confText writes properties one a line.
+// confText writes one property per line.
 func confText(props map[string]string) string {
 	var b strings.Builder
 	for _, p := range sorted(props) {
@@ -151,7 +151,8 @@ func confText(props map[string]string) string {
 	return b.String()
 }
 
-// confProperties reads them again. Empty lines and those with # are skipped.
+// confProperties parses the text of confText. It skips empty lines and comments, which begin with
+// #.
 func confProperties(text string) (map[string]string, error) {
 	out := map[string]string{}
 	for i, line := range strings.Split(text, "\n") {
@@ -180,8 +181,7 @@ func clip(s string) string {
 	return s
 }
 
-// unmask puts the real values in the place of hidden ones, which a browser has
-// never seen.
+// unmask replaces masked values by the real ones, which the browser does not know.
 func unmask(st *state.State, props map[string]string) {
 	ver := st.Version()
 	if ver == nil {
@@ -199,14 +199,13 @@ type stageData struct {
 	Text       string
 	Comment    string
 	Validation api.Validation
-	Siblings   *siblings   // the form of all capacities that it comes from
-	WhatIf     *api.WhatIf // nil: there is nothing to apply
-	NoWhatIf   *api.Error  // why it is not known what would happen
-	Queue      string      // the form that it comes from; empty: the text
+	Siblings   *siblings   // the form of sibling capacities; nil if the change comes from elsewhere
+	WhatIf     *api.WhatIf // nil if nothing changes, or on an error
+	NoWhatIf   *api.Error  // why there is no what-if
+	Queue      string      // the queue whose form the change comes from; empty for the text
 }
 
-// stage judges an edited configuration: what would change and what is wrong
-// with it. Nothing is written.
+// stage checks an edited configuration and shows its changes and faults. It writes nothing.
 func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 	v, err := u.view(r)
 	if err != nil {
@@ -244,8 +243,8 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// whatIf has the planner try a configuration on a copy of the state. A change can be applied without an
-// answer, so what prevents one is only told.
+// whatIf lets the planner try a configuration on a copy of the state. An error is only shown,
+// because a change can be applied without a what-if.
 func (u *UI) whatIf(r *http.Request, props map[string]string) (*api.WhatIf, *api.Error) {
 	d := &api.WhatIf{}
 	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/whatif", nil, api.PutConf{Properties: props}, d); err != nil {
@@ -254,8 +253,8 @@ func (u *UI) whatIf(r *http.Request, props map[string]string) (*api.WhatIf, *api
 	return d, nil
 }
 
-// queueProperties takes the configuration in force and sets the keys of one
-// queue's form. An empty field takes the key away.
+// queueProperties returns the configuration in force, changed by the form of one queue. An empty
+// field removes the key.
 func queueProperties(v *view.View, r *http.Request, queue string) (map[string]string, error) {
 	ver, err := v.FindVersion("current")
 	if err != nil {
@@ -273,8 +272,7 @@ func queueProperties(v *view.View, r *http.Request, queue string) (map[string]st
 	return now.Properties, nil
 }
 
-// apply puts a staged configuration in force, when the version that it changes
-// is still the newest.
+// apply applies a staged configuration if the version on which it is based is still the newest.
 func (u *UI) apply(w http.ResponseWriter, r *http.Request) error {
 	v, err := u.view(r)
 	if err != nil {
@@ -302,7 +300,7 @@ type rollbackData struct {
 	Changes  []api.Change
 }
 
-// confirmRollback shows what going back to a version would change.
+// confirmRollback shows the changes of a rollback to an earlier version.
 func confirmRollback(q *query) (any, error) {
 	to := q.q.Get("to")
 	if to == "" {

@@ -14,7 +14,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Config is what the pages need. Log and Past may be missing: what needs them says so.
+// Config configures a UI. If Log or Past is nil, the pages that need it say that it is not
+// available.
 type Config struct {
 	Logger   hclog.Logger
 	Guard    *auth.Guard
@@ -22,38 +23,37 @@ type Config struct {
 	Problems *problem.Translator
 	API      API
 	Caller   Caller
-	// Status says how this replica stands. It is asked for twice a second by every open
-	// page.
+	// Status returns the status of this replica. Every open page calls it twice a second.
 	Status func() Status
-	// About says what this replica runs, and with which settings.
+	// About describes what this replica runs, and its settings.
 	About func() About
 	Log   view.LogReader
-	// Past is the state as it was after an index, for reading; a *problem.TooOldError
-	// when what is kept does not reach back so far.
+	// Past returns the state as it was after an index, for reading. It returns a
+	// *problem.TooOldError if the replica no longer has the log that far back.
 	Past        func(ctx context.Context, index uint64) (*state.State, error)
-	ReadTimeout time.Duration // for Past to answer
+	ReadTimeout time.Duration // for Past
 	// Now is the clock for the sharing of pages; nil is time.Now.
 	Now func() time.Time
-	// Done ends the live streams; nil never does.
+	// Done ends the live streams when it is closed. If it is nil, nothing ends them.
 	Done <-chan struct{}
 
-	Tick         time.Duration // the least time between two live messages, and how long a page is shared
-	Heartbeat    time.Duration // of a live stream with nothing to tell
+	Tick         time.Duration // least time between two live messages; rendered pages are shared that long
+	Heartbeat    time.Duration // interval of messages on a live stream without changes
 	MaxStreams   int           // open live streams
-	MaxBodyBytes int64         // of a form
-	PageRows     int           // of a table
-	SharedPages  int           // how many rendered pages are kept
-	ReasonShare  int           // one part in so many of the time may go into explaining rows of lists
-	RenderShare  int           // one part in so many of the time may go into renewing pages that are open
+	MaxBodyBytes int64         // of the body of a form
+	PageRows     int           // rows on one page of a table
+	SharedPages  int           // rendered pages that are kept
+	ReasonShare  int           // 1/ReasonShare of the time may be used to explain rows of lists
+	RenderShare  int           // 1/RenderShare of the time may be used to render open pages again
 }
 
-// DefaultConfig returns the values for all but the parts of the replica.
+// DefaultConfig returns the defaults of all settings. It leaves the parts of the replica empty.
 func DefaultConfig() Config {
 	return Config{Tick: 500 * time.Millisecond, Heartbeat: 10 * time.Second, MaxStreams: 256, MaxBodyBytes: 4 << 20,
 		PageRows: 50, ReadTimeout: 10 * time.Second, SharedPages: 128, ReasonShare: 100, RenderShare: 50}
 }
 
-// Validate says everything that is wrong with the configuration.
+// Validate returns all errors of the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	need := func(ok bool, what string) {

@@ -13,23 +13,23 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// decisionRow is one event in words, with why it was decided.
+// decisionRow is an event in words, with the reason for it.
 type decisionRow struct {
 	Decision
 	Text string
-	Why  string // from the state just before; empty where the event says all
+	Why  string // derived from the state just before; empty if the event itself has the reason
 }
 
-// decisionFilter says which events a list is of; empty is every decision.
+// decisionFilter selects events. The zero value selects all decisions.
 type decisionFilter struct {
 	app, node, queue string
-	seq, slot        uint32   // of the application, and the node
-	kinds            []string // nil: what the scheduler decided
-	all              bool     // every kind
+	seq, slot        uint32   // number of the application, slot of the node
+	kinds            []string // nil selects decisionKinds
+	all              bool     // select every kind
 }
 
-// Kinds of events that are decisions, or that people follow. The others keep
-// books: clocks, answers, idempotency keys.
+// decisionKinds lists the kinds of events that are decisions or otherwise of interest to people.
+// The other kinds are bookkeeping, such as times, replies and idempotency keys.
 var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
 	"ContainerAllocated", "ContainerLent", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled", "PreemptionAsked", "PreemptionWithdrawn",
 	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeForgotten", "LabelsSet", "LabelsRemoved", "NodesLabelled", "ClusterInitialized", "LevelRaised", "Audited"}
@@ -54,26 +54,26 @@ func (f *decisionFilter) pass(kind string, s Subject, d func() api.Event) bool {
 	return (f.app == "" || e.App == f.app) && (f.node == "" || e.Node == f.node) && (f.queue == "" || e.Queue == f.queue || strings.HasPrefix(e.Queue, f.queue+"."))
 }
 
-// decided is a stretch of decisions in words.
+// decided is a part of the log in words.
 type decided struct {
 	Rows []decisionRow
 	Next Position
 }
 
-// How many events are looked at for a list: on a page of their own, and on
-// others.
+// lookFar and lookNear limit the events that are read for a list: on the page of decisions, and on
+// other pages.
 const (
 	lookFar  = 20_000
 	lookNear = 2_000
 )
 
-// whyFar is how far behind the newest event of a list one may be whose reason is
-// looked for: all entries between them have to be followed.
+// whyFar is the largest distance, in entries, from the newest event of a list to an event whose
+// reason is looked up. All entries in between must be followed.
 const whyFar = 20_000
 
-// How long a page waits for the reasons of its rows: one that is opened; one that
-// renews itself, and has them with the next look; and one of the past, which is
-// made from an earlier state anyhow and does not change.
+// How long a page waits for the reasons of its rows. whyOpened is for a page that a viewer opens.
+// whyBehind is for a page that renews itself and gets the reasons at the next renewal. whyOfPast is
+// for a page of the past, which is rendered from an earlier state anyway and does not change.
 const (
 	whyOpened = 10 * time.Millisecond
 	whyBehind = 2 * time.Millisecond
@@ -90,7 +90,7 @@ func (q *query) patience() time.Duration {
 	return whyOpened
 }
 
-// explained is the part of a list that is near enough to its newest event.
+// explained returns the part of a list within whyFar of its newest event.
 func explained(list []Decision) []Decision {
 	for i := range list {
 		if list[0].Index-list[i].Index > whyFar {
@@ -120,7 +120,7 @@ func (q *query) decisions(f decisionFilter, before Position, limit int) (decided
 	}
 	out := decided{Next: list.Next}
 	made := map[string]api.Event{} // by reservation
-	put := map[string]string{}     // the node of a container
+	put := map[string]string{}     // node by container
 	for _, e := range list.Events {
 		switch e.Kind {
 		case "ReservationMade":
@@ -145,7 +145,7 @@ func (q *query) decisions(f decisionFilter, before Position, limit int) (decided
 	return out, nil
 }
 
-// tell says an event in words; what it is about stands in columns of their own.
+// tell returns an event in words. Other columns show the objects of the event.
 func tell(e *api.Event) string {
 	d := e.Data
 	text := func(name string) string {
@@ -227,7 +227,7 @@ func labelWords(exclusive any) string {
 	return strings.Join(words, ", ")
 }
 
-// causes say why a reservation was cancelled.
+// causes has the words for the causes of cancelled reservations.
 var causes = map[string]string{
 	"ASK_GONE":         "the application does not ask for it any more",
 	"EXCHANGED":        "given up for another node",
@@ -247,7 +247,7 @@ var causes = map[string]string{
 
 var localities = map[string]string{"NODE_LOCAL": "on a node it asked for", "RACK_LOCAL": "on a rack it asked for", "OFF_SWITCH": ""}
 
-// outcome says a state, and how it went where that differs from it.
+// outcome returns a final state in words, and the final status if it differs.
 func outcome(state, final string) string {
 	if final == "" || final == "UNDEFINED" || final == state || state == "FINISHED" && final == "SUCCEEDED" {
 		return word(state)
@@ -262,7 +262,7 @@ func orWord(s, name string) string {
 	return s
 }
 
-// reasoned puts the reason behind what happened; its first line is enough here.
+// reasoned appends the first line of a reason.
 func reasoned(what, why string) string {
 	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
 	why = strings.TrimSuffix(strings.TrimSpace(why), ".")
@@ -302,13 +302,13 @@ type decisionsData struct {
 	Rows   []decisionRow
 	Pager  pager
 	Filter bool
-	Lacks  bool // reasons were not at hand
+	Lacks  bool // some reasons were not known in time
 }
 
-// decisionRows is how many events a page lists.
+// decisionRows is the number of events on a page.
 const decisionRows = 100
 
-// String is a position as the address of a page has it; empty: the end of the log.
+// String formats a position for the address of a page. It is empty for the end of the log.
 func (p Position) String() string {
 	switch {
 	case p.Index == 0:
@@ -319,7 +319,7 @@ func (p Position) String() string {
 	return fmt.Sprintf("%d.%d", p.Index, p.Place)
 }
 
-// readPosition is the way back.
+// readPosition parses the text of Position.String.
 func readPosition(text string) (p Position, err error) {
 	if text == "" {
 		return p, nil
@@ -380,7 +380,7 @@ func decisions(q *query) (any, error) {
 	return d, nil
 }
 
-// choose takes the kind that a list is to be of.
+// choose sets the kinds that the address names.
 func (f *decisionFilter) choose(kind string) error {
 	switch {
 	case kind == "":

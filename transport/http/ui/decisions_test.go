@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestEventsAreToldWithTheirReason covers what an event carries of its reason;
-// its texts may have several lines.
+// TestEventsAreToldWithTheirReason checks the words for events, including reasons that events
+// contain and that may have several lines.
 func TestEventsAreToldWithTheirReason(t *testing.T) {
 	for _, c := range []struct {
 		kind string
@@ -37,7 +37,7 @@ func TestEventsAreToldWithTheirReason(t *testing.T) {
 	}
 }
 
-// TestEveryCauseHasItsWords: a new cause would be told by its name alone.
+// TestEveryCauseHasItsWords checks that every cause of a cancellation has words.
 func TestEveryCauseHasItsWords(t *testing.T) {
 	for c := yarn.CancelCause(1); !strings.HasPrefix(c.String(), "UNKNOWN"); c++ {
 		if causes[c.String()] == "" {

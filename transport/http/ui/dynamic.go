@@ -5,18 +5,18 @@ import (
 	"rmd/yarn"
 )
 
-// dynamicQueues is a page of the dynamic children of a queue.
+// dynamicQueues is one page of the dynamic children of a queue.
 type dynamicQueues struct {
-	Heads []column // empty: they are few, and stand with the other children
+	Heads []column // empty if there are few, which are then listed with the other children
 	Rows  []queueRow
 	Pager pager
 }
 
-// dynamicKeys are what dynamic queues can be sorted by.
+// dynamicKeys are the keys by which dynamic queues can be sorted.
 var dynamicKeys = []string{"apps", "created", "used"}
 
-// dynamicBelow lists the dynamic children of a queue, those with the most applications first. Only those
-// of the page are looked at closely: there may be very many.
+// dynamicBelow lists the dynamic children of a queue, by default those with the most applications
+// first. It computes the details only of those on the page, because there may be very many.
 func (q *query) dynamicBelow(parent uint32, total api.Resource) (d dynamicQueues, err error) {
 	sorted, desc, err := q.sorting(dynamicKeys, "-apps")
 	if err != nil {

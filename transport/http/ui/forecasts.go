@@ -8,7 +8,7 @@ type forecastsData struct {
 	NoReport *api.Error
 }
 
-// forecastsPage shows how well forecasts of starts held.
+// forecastsPage shows how accurate the forecasts of starts were.
 func forecastsPage(q *query) (any, error) {
 	d := forecastsData{Index: q.v.Index}
 	var err error
@@ -18,7 +18,7 @@ func forecastsPage(q *query) (any, error) {
 	return d, nil
 }
 
-// HeldPart is the part of the newest intervals that held, of 1.
+// HeldPart returns the part of the newest intervals, 0 to 1, in which the start was.
 func (d forecastsData) HeldPart() float64 {
 	return float64(d.Report.Newest.Held) / float64(max(d.Report.Newest.Due, 1))
 }

@@ -14,8 +14,8 @@ import (
 	"rmd/yarn"
 )
 
-// parse reads the templates: each page's own beside those that all share. mark
-// stands in forms where a browser's token is put in.
+// parse parses the templates of each page together with the shared ones. In forms, mark stands in
+// the place of the browser's token.
 func parse(mark string) (map[string]*template.Template, error) {
 	forms := template.FuncMap{"token": func() string { return mark }}
 	base, err := template.New("base").Funcs(functions).Funcs(forms).ParseFS(Templates(), "base.html", "parts.html")
@@ -33,7 +33,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 	return out, nil
 }
 
-// functions are what the templates may call.
+// functions has the functions that templates may call.
 var functions = template.FuncMap{
 	"n": number, "whole": whole, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
 	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": thousands.Count, "stale": staleness,
@@ -41,10 +41,10 @@ var functions = template.FuncMap{
 	"part": func(share float64) string { return percent(share * 100) },
 }
 
-// number writes a whole number with its thousands separated.
+// number formats a whole number with thousands separators.
 func number(v any) string { return thousands.Format(v) }
 
-// kindsOf lists the kinds of an amount in the order in which they are shown.
+// kindsOf lists the kinds of a resource in the order in which they are shown.
 func kindsOf(r api.Resource) []string {
 	if r == nil {
 		return nil
@@ -52,14 +52,14 @@ func kindsOf(r api.Resource) []string {
 	return slices.DeleteFunc(r.Names(), func(name string) bool { _, there := r[name]; return !there })
 }
 
-// kindsThere lists the kinds that a whole has some of; memory and vcores are always there.
+// kindsThere lists the kinds that are not 0 in a total. It always includes memory and vcores.
 func kindsThere(total api.Resource) []string {
 	return slices.DeleteFunc(kindsOf(total), func(name string) bool {
 		return total[name] == 0 && name != api.MemoryMB && name != api.VCores
 	})
 }
 
-// kindName is how a kind is called on the pages.
+// kindName returns the name of a kind on the pages.
 func kindName(name string) string {
 	if name == api.MemoryMB {
 		return "memory"
@@ -67,7 +67,7 @@ func kindName(name string) string {
 	return yarn.ShortKind(name)
 }
 
-// kindValue writes an amount of one kind, whose name stands beside it.
+// kindValue formats an amount of one kind, without the name of the kind.
 func kindValue(name string, v int64) string {
 	if name == api.MemoryMB {
 		return yarn.FormatMemory(v)
@@ -75,9 +75,9 @@ func kindValue(name string, v int64) string {
 	return number(v)
 }
 
-// amount writes an amount, or a dash where there is nothing of any kind.
+// amount formats a resource. It returns a dash if all amounts are 0.
 func amount(r api.Resource) string {
-	for _, v := range r { // order is harmless: any will do
+	for _, v := range r { // the order does not matter
 		if v != 0 {
 			return r.String()
 		}
@@ -85,12 +85,12 @@ func amount(r api.Resource) string {
 	return "–"
 }
 
-// whole keeps each number of an amount on a line with its unit.
+// whole uses no-break spaces to keep each number on one line with its unit.
 func whole(amount string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(amount, " ", "\u00a0"), "·\u00a0", "· ")
 }
 
-// span writes a time span by its two largest units.
+// span formats a duration with its two largest units.
 func span(millis int64) string {
 	d := time.Duration(millis) * time.Millisecond
 	switch {
@@ -108,7 +108,7 @@ func span(millis int64) string {
 	return fmt.Sprintf("%dd %02dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// took writes a short time as it was measured: 3.1 ms.
+// took formats a short measured time, such as 3.1 ms.
 func took(d time.Duration) string {
 	ms := float64(d.Microseconds()) / 1000
 	if ms < 10 {
@@ -120,7 +120,7 @@ func took(d time.Duration) string {
 	return span(d.Milliseconds())
 }
 
-// when writes a time; the browser's module may show it in local time.
+// when formats a time. The script of the page may show it in local time.
 func when(millis int64) template.HTML {
 	if millis == 0 {
 		return "–"
@@ -129,7 +129,7 @@ func when(millis int64) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` + t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `</time>`)
 }
 
-// short writes an application's id by its number.
+// short returns an application's id without the cluster timestamp.
 func short(id string) string {
 	if i := strings.LastIndexByte(id, '_'); i >= 0 {
 		return "…" + id[i:]
@@ -137,7 +137,7 @@ func short(id string) string {
 	return id
 }
 
-// containerShort writes a container's id by application, attempt and number.
+// containerShort returns a container's id without the cluster timestamp.
 func containerShort(id string) string {
 	parts := strings.Split(id, "_")
 	if len(parts) < 4 {
@@ -146,7 +146,7 @@ func containerShort(id string) string {
 	return "…_" + strings.Join(parts[len(parts)-3:], "_")
 }
 
-// percent writes a percentage with one decimal where it is small.
+// percent formats a percentage, with one decimal if it is small.
 func percent(f float64) string {
 	if f > 0 && f < 0.05 {
 		return "<0.1%"
@@ -157,10 +157,10 @@ func percent(f float64) string {
 	return strconv.FormatFloat(f, 'f', 0, 64) + "%"
 }
 
-// word writes an upper-case name in words: NODE_TOO_SMALL is node too small.
+// word turns an upper-case name into words: NODE_TOO_SMALL becomes node too small.
 func word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", " ")) }
 
-// verdictWord writes a cluster's verdict.
+// verdictWord returns the status of a verdict in words.
 func verdictWord(s string) string { return strings.ReplaceAll(word(s), "-", " ") }
 
 // staleness says in words how fresh a replica's state is.
@@ -176,7 +176,7 @@ func staleness(s Status) string {
 	return "heard the leader " + span(s.StalenessMillis/1000*1000) + " ago"
 }
 
-// dict makes the data of a part out of names and values.
+// dict makes the data of a template from names and values.
 func dict(pairs ...any) map[string]any {
 	out := make(map[string]any, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -185,7 +185,7 @@ func dict(pairs ...any) map[string]any {
 	return out
 }
 
-// bytesText writes a number of bytes.
+// bytesText formats a number of bytes.
 func bytesText(v any) string {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if err != nil {
@@ -202,7 +202,7 @@ func bytesText(v any) string {
 	return strconv.FormatFloat(n, 'f', 1, 64) + " " + units[i]
 }
 
-// tone is the class of a state's badge; the badge's word says the same.
+// tone returns the CSS class for the badge of a state. The text of the badge has the same meaning.
 func tone(s string) string {
 	switch s {
 	case "RUNNING", "healthy", "alive", "FINISHED", "SUCCEEDED", "leader", "REGISTERED", "ok", "fulfilled":
@@ -215,8 +215,8 @@ func tone(s string) string {
 	return "calm"
 }
 
-// webURL keeps a tracking address that a browser may follow; others are shown
-// as text.
+// webURL returns a tracking address if a browser may follow it, otherwise "". Templates show other
+// addresses as text.
 func webURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -225,7 +225,7 @@ func webURL(s string) string {
 	return s
 }
 
-// equality says how digests compared; empty when they could not be.
+// equality says whether digests are equal. It returns "" if they could not be compared.
 func equality(equal *bool) string {
 	switch {
 	case equal == nil:
@@ -236,7 +236,7 @@ func equality(equal *bool) string {
 	return "different"
 }
 
-// shortDigest writes the ends of a digest.
+// shortDigest returns the first and last four characters of a digest.
 func shortDigest(s string) string {
 	if len(s) <= 8 {
 		return s

@@ -15,12 +15,12 @@ type labelsData struct {
 	Rows   []labelRow
 }
 
-// labelRow is one line of the list of labels.
+// labelRow is a row in the list of labels.
 type labelRow struct {
 	api.Label
 	Bar  bar
 	Most float64
-	Kind string // the one that its nodes are fullest of
+	Kind string // the kind of which its nodes have most in use
 }
 
 func newLabelRow(l api.Label) labelRow {
@@ -50,15 +50,15 @@ type labelData struct {
 	Fixed  bool
 }
 
-// labelShareRow is what a queue has of a label, drawn.
+// labelShareRow is a queue's share of a label, with a bar.
 type labelShareRow struct {
 	api.LabelShare
 	Bar bar
-	// Percent of the label's nodes by the kind that the queue uses most of.
+	// Percentages of the label's nodes, for the kind with the largest share.
 	UsedPct, PendingPct float64
 }
 
-// labelHosts is how many hosts the page of a label lists.
+// labelHosts is the number of hosts on the page of a label.
 const labelHosts = 100
 
 func label(q *query) (any, error) {
@@ -86,7 +86,7 @@ func newLabelShareRow(s api.LabelShare, total api.Resource) labelShareRow {
 	return labelShareRow{LabelShare: s, Bar: r.Bar, UsedPct: r.UsedPct + r.ReservedPct, PendingPct: r.PendingPct}
 }
 
-// labelShares are what a queue has of each label.
+// labelShares returns a queue's share of each label.
 func (q *query) labelShares(k *api.Queue) (out []labelShareRow) {
 	for _, s := range k.Labels {
 		out = append(out, newLabelShareRow(s, q.v.Size(q.v.State.PartitionTotal(q.v.State.Label(s.Label)))))
@@ -94,7 +94,8 @@ func (q *query) labelShares(k *api.Queue) (out []labelShareRow) {
 	return out
 }
 
-// labelChoices are the labels to choose a list by; "-" is none. Empty: the cluster has no labels.
+// labelChoices returns the options of the label filter; "-" is for no label. It returns nil if the
+// cluster has no labels.
 func (q *query) labelChoices(chosen string) []choice {
 	parts := q.v.Partitions()
 	if len(parts) == 1 {
@@ -110,7 +111,8 @@ func (q *query) labelChoices(chosen string) []choice {
 // noLabel stands for the nodes without a label in addresses. No label has this name.
 const noLabel = "-"
 
-// chosenPartition is that of the label that the address names; ok is false when it names none.
+// chosenPartition returns the partition of the label in the address. ok is false if the address has
+// no label.
 func (q *query) chosenPartition() (p *view.Partition, ok bool, err error) {
 	switch name := q.q.Get("label"); name {
 	case "":
@@ -123,8 +125,8 @@ func (q *query) chosenPartition() (p *view.Partition, ok bool, err error) {
 	}
 }
 
-// ofLabel is a queue with what it and those below it have of a label in the place of what they have
-// of the nodes without one.
+// ofLabel returns a queue tree in which QueueShare is each queue's share of a label instead of its
+// share of the nodes without a label.
 func ofLabel(k api.Queue, label string) api.Queue {
 	k.QueueShare = api.QueueShare{}
 	for _, s := range k.Labels {
@@ -157,7 +159,7 @@ func (u *UI) removeLabel(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// mapLabel gives the nodes of a form a label, or takes it from them.
+// mapLabel gives a label to the nodes in a form, or removes it from them.
 func (u *UI) mapLabel(w http.ResponseWriter, r *http.Request) error {
 	name, to := r.PathValue("name"), r.PathValue("name")
 	if r.PostFormValue("take") != "" {

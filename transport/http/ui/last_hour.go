@@ -10,31 +10,31 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// lastHour is what a replica saw in the last hour, drawn.
+// lastHour has the plots of a replica's last hour.
 type lastHour struct {
 	ID      string
 	Figures []plot.Chart
-	Whole   string         // what percentages are of
+	Whole   string         // of which percentages are
 	Changes []api.Failover // the last few, newest first
-	Begins  int64          // in Unix milliseconds; 0: more than an hour ago
+	Begins  int64          // in Unix milliseconds; 0 if more than an hour ago
 }
 
-// The least time that a plot is over, so that a replica which has just started shows no single point
-// over its whole width; how many points a line has at most; and how many changes of leaders are told
-// in words.
+// plotLeast is the least time on the axis of a plot, so that a replica that has just started does
+// not show a single point over the whole width. plotPoints is the largest number of points on a
+// line. changesTold is the number of leader changes that are listed in words.
 const (
 	plotLeast   = 5 * time.Minute
 	plotPoints  = 120
 	changesTold = 4
 )
 
-// The size of a plot: four stand beside each other on a wide screen, and two on a narrow one.
+// The size of a plot. A wide screen has room for four side by side, a narrow one for two.
 const (
 	plotWidth  = 280
 	plotHeight = 160
 )
 
-// lastHour draws the history of a queue, a node, or with neither of the cluster.
+// lastHour returns the plots of a queue or a node, or of the cluster if both are empty.
 func (q *query) lastHour(queue, node string) (lastHour, error) {
 	h, err := q.u.cfg.API.LastHour(q.v, queue, node)
 	if err != nil || len(h.Samples) == 0 {
@@ -76,7 +76,7 @@ func (q *query) lastHour(queue, node string) (lastHour, error) {
 	return d, nil
 }
 
-// changeText says who leads since an election.
+// changeText describes a change of the leader.
 func changeText(f api.Failover) string {
 	text := f.NewLeader + " leads in place of " + f.OldLeader
 	if f.NewLeader == f.OldLeader {
@@ -87,20 +87,20 @@ func changeText(f api.Failover) string {
 
 func clockText(millis int64) string { return time.UnixMilli(millis).UTC().Format("15:04:05") }
 
-// hourPlots makes the plots of one history, which share their axis of time.
+// hourPlots makes the plots of one history, which share the time axis.
 type hourPlots struct {
 	h     *api.History
 	x     plot.Axis
 	marks []plot.Mark
 }
 
-// shares is a plot of parts of a whole, with an axis up to least or more.
+// shares returns a plot of shares. Its axis goes up to at least least.
 func (p *hourPlots) shares(title string, ink plot.Ink, least float64, value func(*api.HistorySample) float64) plot.Chart {
 	most := p.highest(value)
 	return p.chart(title, ink, plot.Shares(max(most, least)), most, value, func(f float64) string { return percent(f * 100) })
 }
 
-// counts is a plot of numbers.
+// counts returns a plot of numbers.
 func (p *hourPlots) counts(title string, ink plot.Ink, value func(*api.HistorySample) float64) plot.Chart {
 	most := p.highest(value)
 	return p.chart(title, ink, plot.Linear(max(most, 4)), most, value, func(f float64) string {
@@ -132,8 +132,8 @@ func (p *hourPlots) highest(value func(*api.HistorySample) float64) float64 {
 	return most
 }
 
-// points are the values in order of time, averaged over as many samples as it takes, with a gap where
-// samples are missing.
+// points returns the values in the order of time, with a gap where samples are missing. It averages
+// as many samples per point as needed to get at most plotPoints points.
 func (p *hourPlots) points(value func(*api.HistorySample) float64) []plot.Point {
 	group := (len(p.h.Samples) + plotPoints - 1) / plotPoints
 	var out []plot.Point
@@ -141,7 +141,7 @@ func (p *hourPlots) points(value func(*api.HistorySample) float64) []plot.Point 
 	var n, of int
 	put := func(at int64) {
 		if of > 0 {
-			out = append(out, plot.Point{X: float64(at), Y: sum / float64(n)}) // 0/0 is a gap
+			out = append(out, plot.Point{X: float64(at), Y: sum / float64(n)}) // 0/0 makes a gap
 		}
 		sum, n, of = 0, 0, 0
 	}

@@ -11,8 +11,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// row is a record in a list that is sorted and cut: by key, then by id, which
-// no two have alike.
+// row is a record in a sorted list. Rows are sorted by key and then by id, which is unique.
 type row struct {
 	key  int64
 	id   uint64
@@ -21,18 +20,18 @@ type row struct {
 
 func compareRows(a, b row) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) }
 
-// top keeps the first of many rows that come in any order, in the memory of a
-// few pages: one pass over a table is all that a page takes.
+// top selects the first rows of a list from many rows in any order. It needs the memory of a few
+// pages, and a page makes only one pass over a table.
 type top struct {
 	most int
 	desc bool
 	rows []row
-	last *row // the last of a full page with one more; what comes behind it is not kept
-	all  int  // that passed the filter, before the cursor too
+	last *row // the first row after a full page; rows after it are dropped
+	all  int  // rows that passed the filter, including those before the cursor
 }
 
-// cursor is where a page begins: behind a row. It stands in the address as
-// KEY.ID, so pages do not shift when rows come or go elsewhere.
+// cursor is the row after which a page begins. The address has it as KEY.ID, so pages do not shift
+// when other rows come or go.
 type cursor struct {
 	row
 	set bool
@@ -61,7 +60,7 @@ func (t *top) order(a, b row) int {
 	return compareRows(a, b)
 }
 
-// add takes a row that has passed the filter.
+// add adds a row that has passed the filter.
 func (t *top) add(r row, after cursor) {
 	t.all++
 	if after.set && t.order(r, after.row) <= 0 || t.last != nil && t.order(r, *t.last) >= 0 {
@@ -82,7 +81,7 @@ func (t *top) cut() {
 	}
 }
 
-// page returns the rows of the page and the cursor of the next one.
+// page returns the rows of the page and the cursor of the next page, or "".
 func (t *top) page() ([]row, string) {
 	t.cut()
 	if len(t.rows) <= t.most {
@@ -92,14 +91,14 @@ func (t *top) page() ([]row, string) {
 	return rows, rows[t.most-1].String()
 }
 
-// pager is what stands below a list.
+// pager is the line below a list.
 type pager struct {
 	All, Shown  int
-	First, Next string // addresses; empty: this is it
+	First, Next string // addresses; empty on the first and last page
 	What        string
 }
 
-// pager makes the addresses of the other pages.
+// pager returns the pager with the addresses of the other pages.
 func (q *query) pager(what string, all, shown int, next string) pager {
 	p := pager{All: all, Shown: shown, What: what}
 	if q.q.Has("after") {
@@ -111,7 +110,8 @@ func (q *query) pager(what string, all, shown int, next string) pager {
 	return p
 }
 
-// with is this page's address with one parameter changed; empty removes it.
+// with returns this page's address with one parameter changed. An empty value removes the
+// parameter.
 func (q *query) with(name, value string) string {
 	v := url.Values{}
 	for k, list := range q.q { // Encode sorts
@@ -129,13 +129,13 @@ func (q *query) with(name, value string) string {
 	return q.r.URL.EscapedPath() + "?" + v.Encode()
 }
 
-// column is the head of a column that can be sorted by.
+// column is the head of a column.
 type column struct {
 	Title, Link, Sorted string // Sorted is ascending, descending, or empty
 	Number              bool
 }
 
-// sorting reads ?sort=NAME or -NAME.
+// sorting parses ?sort=NAME or ?sort=-NAME.
 func (q *query) sorting(known []string, usual string) (name string, desc bool, err error) {
 	text := q.q.Get("sort")
 	if text == "" {
@@ -148,7 +148,8 @@ func (q *query) sorting(known []string, usual string) (name string, desc bool, e
 	return name, desc, nil
 }
 
-// column makes a head; a click on the one that is sorted by turns the order.
+// column returns the head of a column. Its link sorts by the column, or reverses the order if the
+// list is already sorted by it.
 func (q *query) column(title, name, sorted string, desc, isNumber bool) column {
 	c := column{Title: title, Number: isNumber}
 	if name == "" {
@@ -168,15 +169,16 @@ func (q *query) column(title, name, sorted string, desc, isNumber bool) column {
 	return c
 }
 
-// sortable is a column of a table that is whole on its page; compare is nil where nobody sorts by it.
+// sortable is a column of a table that fits on one page. If compare is nil, the table cannot be
+// sorted by it.
 type sortable[T any] struct {
 	title, name string
 	number      bool
 	compare     func(a, b T) int
 }
 
-// sortTable sorts the rows of such a table as the address says, and makes its heads. Rows that are
-// alike stay in their order.
+// sortTable sorts the rows of such a table as the address says, and returns its heads. The sort is
+// stable.
 func sortTable[T any](q *query, usual string, columns []sortable[T], rows []T) ([]column, error) {
 	heads, compare, err := orderOf(q, usual, columns)
 	if err == nil {
@@ -185,7 +187,7 @@ func sortTable[T any](q *query, usual string, columns []sortable[T], rows []T) (
 	return heads, err
 }
 
-// orderOf makes the heads of such a table, and says how the address has its rows sorted.
+// orderOf returns the heads of such a table, and the comparison of rows that the address demands.
 func orderOf[T any](q *query, usual string, columns []sortable[T]) (heads []column, compare func(a, b T) int, err error) {
 	var known []string
 	for _, c := range columns {
@@ -209,14 +211,14 @@ func orderOf[T any](q *query, usual string, columns []sortable[T]) (heads []colu
 	return heads, compare, nil
 }
 
-// compareSizes orders amounts by memory, then by vcores.
+// compareSizes compares resources by memory and then by vcores.
 func compareSizes(a, b api.Resource) int {
 	return cmp.Or(cmp.Compare(a[api.MemoryMB], b[api.MemoryMB]), cmp.Compare(a[api.VCores], b[api.VCores]))
 }
 
 func without(v url.Values, name string) url.Values {
 	out := url.Values{}
-	for k, list := range v { // order is harmless: it is a map again
+	for k, list := range v { // the order does not matter: the result is a map
 		if k != name {
 			out[k] = list
 		}
@@ -224,12 +226,12 @@ func without(v url.Values, name string) url.Values {
 	return out
 }
 
-// bad is an address that cannot be understood.
+// bad returns an error for an address or form that cannot be understood.
 func bad(what, do string) error {
 	return &api.Error{Code: api.CodeInvalidRequest, Message: what, Remedy: do, Status: 400}
 }
 
-// choice is one option of a filter.
+// choice is an option of a filter.
 type choice struct {
 	Value, Text string
 	Chosen      bool
@@ -243,7 +245,7 @@ func choices(values []string, chosen string) []choice {
 	return out
 }
 
-// words reads a filter of several words, each of which must be known.
+// words parses a filter of several words. All words must be known.
 func (q *query) words(name string, known []string) (map[string]bool, error) {
 	var out map[string]bool
 	for _, list := range q.q[name] {

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// tick is one live message: how the replica stands now.
+// tick is a live message: the current status of the replica.
 type tick struct {
 	ID      string `json:"id"`
 	Role    string `json:"role"`
@@ -19,8 +19,8 @@ type tick struct {
 	Index   uint64 `json:"index"`
 	Age     string `json:"age"` // in words
 	Version string `json:"version"`
-	Banner  string `json:"banner"` // as HTML; empty: there is a leader
-	Assets  string `json:"assets"` // when it changes, the page is out of date
+	Banner  string `json:"banner"` // HTML; empty if there is a leader
+	Assets  string `json:"assets"` // the page is outdated when it changes
 }
 
 func (u *UI) tick() tick {
@@ -28,13 +28,13 @@ func (u *UI) tick() tick {
 	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s), Version: s.Version, Banner: string(u.noLeader(s, 0)), Assets: u.assets}
 }
 
-// same says whether two messages would show the same.
+// same reports whether two messages show the same.
 func (t tick) same(o tick) bool {
 	return t.Index == o.Index && t.Role == o.Role && t.Leader == o.Leader && t.Term == o.Term && t.Age == o.Age && t.Banner == o.Banner
 }
 
-// live streams ticks. A message is made from what holds when it is sent, so a
-// slow viewer misses some and never queues any.
+// live streams ticks. It makes each message from the current status, so a slow viewer misses
+// messages and none queue up.
 func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	if _, err := u.view(r); err != nil {
 		u.fail(w, r, err)

@@ -11,15 +11,15 @@ import (
 	"rmd/transport/http/view"
 )
 
-// How many entries Recent reads at once: few at first, since an entry of a busy
-// cluster holds hundreds of events, and then more and more.
+// The numbers of entries that recent reads at once. It begins with few, because an entry of a busy
+// cluster has hundreds of events, and then reads more and more.
 const (
 	recentFirst = 4
 	recentMost  = 128
 )
 
-// recent goes back in the log from a position until it has as many events as a limit, or has looked at
-// as many as it may.
+// recent reads the log backwards from a position until it has limit events, or has read look
+// events.
 func (u *UI) recent(ctx context.Context, v *view.View, before Position, limit, look int, pass Pass) (Recent, error) {
 	if u.cfg.Log == nil {
 		return Recent{}, problem.NotAvailable("the log")
@@ -29,7 +29,7 @@ func (u *UI) recent(ctx context.Context, v *view.View, before Position, limit, l
 	}
 	r := recentReader{v: v, limit: limit, look: look, pass: pass, out: Recent{Next: before}}
 	for step := uint64(recentFirst); !r.done(); step = min(2*step, recentMost) {
-		end := r.out.Next.Index // of what is read, exclusive
+		end := r.out.Next.Index // exclusive end of what to read
 		if r.out.Next.Place > 0 {
 			end++
 		}
@@ -54,15 +54,15 @@ func (u *UI) recent(ctx context.Context, v *view.View, before Position, limit, l
 		}
 	}
 	for i := 1; i < len(r.out.Events); i++ {
-		if r.out.Events[i].AtMillis == 0 { // the clock's move is further back than was read
+		if r.out.Events[i].AtMillis == 0 { // the time is in an earlier entry, which was not read
 			r.out.Events[i].AtMillis = r.out.Events[i-1].AtMillis
 		}
 	}
 	return r.out, nil
 }
 
-// subject is what one of the events is about that there are most of. It says what
-// the event's document says.
+// subject returns the subject of an event of the most frequent kinds. It agrees with the event's
+// document.
 func subject(v *view.View, e event.Event, atMillis int64) Subject {
 	placed := func(app, node uint32) Subject {
 		if v.Renumbered(node, atMillis) {
@@ -100,10 +100,10 @@ func subject(v *view.View, e event.Event, atMillis int64) Subject {
 	return Subject{}
 }
 
-// recentReader takes a list of the newest events from entries, the last one first.
+// recentReader collects the newest events from entries, last event first.
 type recentReader struct {
 	v           *view.View
-	limit, look int // how many events the list has, and how many are looked at for it
+	limit, look int // events in the list, and events to read for it
 	seen        int
 	pass        Pass
 	out         Recent
@@ -113,8 +113,8 @@ func (r *recentReader) done() bool {
 	return len(r.out.Events) >= r.limit || r.seen >= r.look || r.out.Next == Position{}
 }
 
-// entry adds the events of one entry, the last one first. An entry of a busy cluster has thousands of
-// events: the list may end within it.
+// entry adds the events of one entry, last event first. The list may end within the entry, because
+// an entry of a busy cluster has thousands of events.
 func (r *recentReader) entry(e view.LogEntry) {
 	place := r.out.Next.Place
 	if e.Index != r.out.Next.Index {
@@ -127,7 +127,7 @@ func (r *recentReader) entry(e view.LogEntry) {
 	}
 	b, err := event.Decode(e.Data)
 	if err != nil {
-		return // "rmd log show" tells it
+		return // "rmd log show" reports it
 	}
 	at := batchTime(b)
 	for i := len(r.out.Events) - 1; at != 0 && i >= 0 && r.out.Events[i].AtMillis == 0; i-- {
@@ -146,8 +146,8 @@ func (r *recentReader) entry(e view.LogEntry) {
 	r.out.Next.Place = place
 }
 
-// fillReasons fills in why events of a list, in its order, were decided, and says whether
-// all of that was at hand in time.
+// fillReasons fills in the reasons of events, which must be in the order of the list. It reports
+// whether all of them were known in time.
 func (u *UI) fillReasons(ctx context.Context, list []Decision, wait time.Duration) (all bool) {
 	var indexes []uint64
 	for _, d := range list {

@@ -13,8 +13,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestRecentGoesThroughLargeEntries pages through a log whose entries have more events than a page: each
-// page has as many as it may, and together they are the log.
+// TestRecentGoesThroughLargeEntries pages through a log whose entries have more events than a page.
+// It checks that each page is full and that the pages together are the whole log.
 func TestRecentGoesThroughLargeEntries(t *testing.T) {
 	log := &largeEntries{first: 3}
 	var want []Position

@@ -15,7 +15,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Addresses of the pages to log in and out.
+// Addresses of login and logout.
 const (
 	LoginPath  = "/ui/login"
 	LogoutPath = "/ui/logout"
@@ -23,7 +23,7 @@ const (
 
 const loginMax = 16 << 10 // bytes of the form
 
-// Login is the page to log in and out. Everybody may see it.
+// Login serves login and logout. Everybody may use it.
 type Login struct {
 	guard    *auth.Guard
 	problems *problem.Translator
@@ -31,7 +31,7 @@ type Login struct {
 	page     *template.Template
 }
 
-// NewLogin makes the page.
+// NewLogin returns a Login. It fails if its template cannot be parsed.
 func NewLogin(guard *auth.Guard, problems *problem.Translator, log hclog.Logger) (*Login, error) {
 	page, err := template.ParseFS(Templates(), "login.html")
 	if err != nil {
@@ -40,7 +40,7 @@ func NewLogin(guard *auth.Guard, problems *problem.Translator, log hclog.Logger)
 	return &Login{guard: guard, problems: problems, log: log, page: page}, nil
 }
 
-// ServeHTTP answers for both addresses.
+// ServeHTTP answers both addresses.
 func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == LogoutPath {
 		l.serveOut(w, r)
@@ -49,10 +49,10 @@ func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.serveIn(w, r)
 }
 
-// loginData is what the page shows to log in and out.
+// loginData is the data of the page.
 type loginData struct{ Who, Role, Next, Problem string }
 
-// serveIn shows the form, or takes the token that it sends.
+// serveIn shows the form, or logs the browser in with the token in the form.
 func (l *Login) serveIn(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -73,7 +73,7 @@ func (l *Login) serveIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logIn gives the browser a session for a good token.
+// logIn starts a session for the browser if the token is valid.
 func (l *Login) logIn(w http.ResponseWriter, r *http.Request) error {
 	if r.TLS == nil && !auth.Loopback(auth.LocalAddress(r)) {
 		return problem.New(api.CodeNotAllowed, "a token must not cross the network in the open", "use HTTPS (port 8090)")
@@ -105,8 +105,9 @@ func (l *Login) logIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ownForm says whether a form comes from our page as far as the browser tells:
-// logging somebody in as another would be an attack too.
+// ownForm reports whether a form may come from our page. Unlike auth.FromOwnPage, it accepts
+// browsers that do not say where a form comes from. Forms of other sites must be refused, because
+// logging somebody in as another user is an attack too.
 func ownForm(r *http.Request) bool {
 	return auth.FromOwnPage(r) || r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == ""
 }
@@ -126,7 +127,7 @@ func (l *Login) serveOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, LoginPath, http.StatusSeeOther)
 }
 
-// localPage keeps a page of ours to go to; anything else is the first one.
+// localPage returns next if it is one of our pages, otherwise the first page.
 func localPage(next string) string {
 	path, _, _ := strings.Cut(next, "?")
 	if !strings.HasPrefix(next, "/ui/") && !strings.HasPrefix(next, "/cluster") || strings.ContainsAny(next, "\\\r\n") || strings.Contains(path, "//") || path == LoginPath {
@@ -146,9 +147,9 @@ func (l *Login) show(w http.ResponseWriter, status int, d loginData) {
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", loginPolicy)
-	h.Set("Referrer-Policy", "same-origin") // a form's Origin would be "null" under no-referrer
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, a form's Origin would be "null"
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a client that is gone is no error of ours
+	_, _ = w.Write(b.Bytes()) // the client may be gone
 }

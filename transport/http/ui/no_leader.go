@@ -13,12 +13,12 @@ import (
 // noLeader is the data of the banner that every page shows while this replica knows no leader.
 type noLeader struct {
 	Index   uint64
-	Away    []api.Member // that do not answer
+	Away    []api.Member // replicas that do not answer
 	Verdict api.Verdict
-	Asked   bool // the replicas have been asked
+	Asked   bool // the replicas were asked
 }
 
-// Majority says whether enough voters answer to elect a leader by themselves.
+// Majority reports whether enough voters answer to elect a leader.
 func (d *noLeader) Majority() bool {
 	away := 0
 	for _, m := range d.Away {
@@ -29,25 +29,26 @@ func (d *noLeader) Majority() bool {
 	return d.Verdict.Voters-away >= d.Verdict.Quorum
 }
 
-// How long the replicas' answers are shown before they are asked again; how long one asking may take;
-// and how long a page that is opened waits for the first answers.
+// awayKept is the age from which the replicas' answers are requested again. awayAsked is the most
+// time that a request may take, and the age up to which old answers are shown meanwhile. awayOpened
+// is how long a page waits for the first answers when a viewer opens it.
 const (
 	awayKept   = 2 * time.Second
 	awayAsked  = 10 * time.Second
 	awayOpened = time.Second
 )
 
-// replicas keeps what the replicas answered when there was no leader. Everybody who looks shares one
-// asking at a time.
+// replicas keeps what the replicas answered while there was no leader. All viewers share one
+// request at a time.
 type replicas struct {
 	mu     sync.Mutex
 	last   *api.Cluster
 	at     time.Time
-	asking chan struct{} // closed when the answers are there; nil: no request is under way
+	asking chan struct{} // closed when the request is done; nil if there is none
 }
 
-// get returns the last answers, and has the replicas asked again when they are old. It waits that long
-// for the first ones.
+// get returns the last answers, and requests new ones if they are old. If there are none that are
+// recent enough, it waits for the request, but at most the given time.
 func (x *replicas) get(wait time.Duration, ask func(context.Context) (api.Cluster, error)) *api.Cluster {
 	x.mu.Lock()
 	have, age, asking := x.last, time.Since(x.at), x.asking
@@ -86,7 +87,8 @@ func (x *replicas) ask(done chan struct{}, ask func(context.Context) (api.Cluste
 	close(done)
 }
 
-// noLeader is the banner that names the replicas which do not answer; empty while there is a leader.
+// noLeader returns the banner that lists the replicas that do not answer, or "" while there is a
+// leader.
 func (u *UI) noLeader(s Status, wait time.Duration) template.HTML {
 	if s.Leader != "" {
 		return ""

@@ -11,9 +11,9 @@ import (
 	"rmd/yarn"
 )
 
-// nodeMap draws every node as a square, by how full it is. All squares of one
-// kind are one path, so ten thousand nodes are a few hundred kilobytes and not a
-// document of ten thousand elements.
+// nodeMap draws every node as a square whose class says how full the node is. All squares of a
+// class are one SVG path. Therefore ten thousand nodes are a few hundred kilobytes, and not ten
+// thousand elements.
 type nodeMap struct {
 	Width, Height int
 	Layers        []mapLayer
@@ -21,7 +21,7 @@ type nodeMap struct {
 	Live          bool // small enough to be drawn again at each tick
 }
 
-// mapLayer is all squares of one kind.
+// mapLayer has all squares of a class.
 type mapLayer struct{ Class, Text, Path string }
 
 // Sizes of the map.
@@ -31,7 +31,8 @@ const (
 	mapLive    = 1000
 )
 
-// levels are how full a node is, by its fullest kind.
+// levels lists the classes of nodes: how full they are in their fullest kind, or why they take no
+// containers.
 var levels = []struct{ class, text string }{
 	{"idle", "idle"}, {"low", "up to a third used"}, {"half", "up to two thirds used"}, {"high", "over two thirds used"}, {"full", "full"}, {"held", "reserved"}, {"away", "not usable"},
 }
@@ -82,18 +83,18 @@ func newNodeMap(list []*state.Node) nodeMap {
 	return m
 }
 
-// shape says how many nodes could take a container of a size now, and how many
-// of them at all.
+// shape says how many nodes could take a container of a size now, and how many could if they were
+// empty.
 type shape struct {
 	Size      api.Resource
 	Now, Ever int
 	Bar       bar
 }
 
-// shapeParts are the parts of the largest node that are asked about.
+// shapeParts lists the fractions, as denominators, of the largest node for which shapes are shown.
 var shapeParts = [...]int64{1, 2, 4, 8, 16}
 
-// shapes takes a node's total and halves it, as far as it is worth asking.
+// shapes returns the shapes for the largest total of a node and for its fractions.
 func shapes(v *view.View, list []*state.Node) []shape {
 	var largest yarn.Resource
 	usable := 0

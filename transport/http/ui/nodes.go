@@ -11,12 +11,12 @@ import (
 	"rmd/yarn"
 )
 
-// nodeRow is one line of the list of nodes.
+// nodeRow is a row in the list of nodes.
 type nodeRow struct {
 	api.Node
-	Bar  bar // memory
+	Bar  bar // for Kind
 	Most float64
-	Kind string // the one it is fullest of
+	Kind string // its fullest kind
 }
 
 func (q *query) nodeRow(n *state.Node) nodeRow {
@@ -35,7 +35,7 @@ type nodesData struct {
 	Index  uint64
 	States []choice
 	Racks  []choice
-	Labels []choice // empty: the cluster has no labels
+	Labels []choice // empty if the cluster has no labels
 	Find   string
 	Heads  []column
 	Rows   []nodeRow
@@ -46,8 +46,7 @@ type nodesData struct {
 	Shapes []shape
 }
 
-// nodeKeys are what a list of nodes can be sorted by; without a key it is by
-// name.
+// nodeKeys are the keys by which a list of nodes can be sorted. By default it is sorted by name.
 var nodeKeys = []string{"name", "containers", "free", "used"}
 
 func nodeKey(name string, n *state.Node) int64 {
@@ -91,7 +90,7 @@ func nodes(q *query) (any, error) {
 		return states == nil || states[name]
 	})
 	t := top{most: q.u.cfg.PageRows, desc: desc}
-	for place, n := range list { // the place by name breaks ties
+	for place, n := range list { // the order by name breaks ties
 		t.add(row{key: nodeKey(sorted, n), id: uint64(place) + 1, slot: uint32(place)}, after)
 	}
 	rows, next := t.page()
@@ -113,7 +112,7 @@ func nodes(q *query) (any, error) {
 	return d, nil
 }
 
-// mostRacks bounds the list of racks to choose from.
+// mostRacks is the largest number of racks in the filter.
 const mostRacks = 500
 
 func (q *query) nodeHeads(sorted string, desc, labels bool) []column {
@@ -132,7 +131,7 @@ type nodeData struct {
 	Unknown     bool // an excluded host that never registered
 	Lines       []usage
 	Containers  []containerRow
-	Heads       []column // of the containers
+	Heads       []column // of the table of containers
 	More        int
 	Reservation *reservationRow
 	Warned      warnings
@@ -151,7 +150,7 @@ var nodeContainerColumns = []sortable[containerRow]{
 	{title: "Log"},
 }
 
-// nodeContainers is how many containers the page of a node lists.
+// nodeContainers is the number of containers on the page of a node.
 const nodeContainers = 200
 
 func node(q *query) (any, error) {
@@ -190,7 +189,7 @@ func node(q *query) (any, error) {
 	return d, err
 }
 
-// nodeLine draws the containers of a node to scale, and what is kept free.
+// nodeLine returns a bar with the containers of a node to scale, and its reserved room.
 func nodeLine(d *nodeData, kind string) usage {
 	u := usage{Kind: kind, Used: d.Node.Used[kind], Most: d.Node.Total[kind], Free: max(d.Node.Free[kind], 0)}
 	b := newBar(u.Most)

@@ -18,13 +18,13 @@ type overviewData struct {
 	Index      uint64
 	NowMillis  int64
 	Ready      bool
-	Cluster    *api.Cluster // nil while the replicas cannot be asked
+	Cluster    *api.Cluster // nil if the replicas could not be asked
 	Totals     api.Totals
 	Usages     []usage
 	Hour       lastHour
 	Waiting    []appRow
 	MoreWaits  bool
-	Waits      int // applications that Waiting is the beginning of
+	Waits      int // number of waiting applications; Waiting has the first of them
 	Leaves     []queueRow
 	Decisions  []decisionRow
 	HeldMillis int64 // age of the oldest reservation
@@ -59,7 +59,7 @@ func overview(q *query) (any, error) {
 	return d, nil
 }
 
-// longestWaits lists the applications that have been waiting the longest, and counts all that wait.
+// longestWaits returns the applications with the longest waits, and the number of all that wait.
 func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
 	st := q.v.State
 	t := top{most: limit, desc: true}
@@ -73,7 +73,7 @@ func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
 	return rows, more, t.all
 }
 
-// held is the age of the oldest reservation, and what is free on reserved nodes.
+// held returns the age of the oldest reservation, and the free resources of reserved nodes.
 func (q *query) held() (int64, api.Resource) {
 	st := q.v.State
 	var age int64

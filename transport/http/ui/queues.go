@@ -11,15 +11,15 @@ import (
 	"rmd/yarn"
 )
 
-// queueRow is a queue of the tree, drawn.
+// queueRow is a row in the tree of queues.
 type queueRow struct {
 	api.Queue
 	Depth int
 	Bar   bar
-	// Percent of the cluster by the kind that the queue uses most of.
+	// Percentages of the cluster, for the kind with the largest use.
 	UsedPct, ReservedPct, PendingPct float64
-	AMPct                            float64 // of the share for AMs
-	Running, Waiting                 int     // applications, in the whole subtree
+	AMPct                            float64 // of the limit for AMs
+	Running, Waiting                 int     // applications in the subtree
 	below                            []api.Queue
 }
 
@@ -37,8 +37,8 @@ var queueColumns = []sortable[queueRow]{
 	{title: "Users", name: "users", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.ActiveUsers, b.ActiveUsers) }},
 }
 
-// queueRows lists a tree from its root down, with bars over the whole cluster. Children stand below
-// their parent in the order of compare.
+// queueRows lists a tree from its root, with bars relative to the whole cluster. Children come
+// after their parent, in the order of compare.
 func (q *query) queueRows(root *api.Queue, total api.Resource, compare func(a, b queueRow) int) []queueRow {
 	counts := q.v.Summary().Tree()
 	row := func(k *api.Queue, depth int) queueRow {
@@ -65,10 +65,10 @@ func (q *query) queueRows(root *api.Queue, total api.Resource, compare func(a, b
 	return out
 }
 
-// asConfigured is the order of queues in the configuration.
+// asConfigured keeps the order of the configuration.
 func asConfigured(queueRow, queueRow) int { return 0 }
 
-// Permille of the cluster, which the bars of queues are drawn in.
+// wholeCluster is the length of the bars of queues, which stands for the whole cluster.
 const wholeCluster = 100_000
 
 func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
@@ -104,8 +104,8 @@ type queuesData struct {
 	Version uint64
 	Heads   []column
 	Rows    []queueRow
-	Labels  []choice // empty: the cluster has no labels
-	Label   string   // whose nodes are shown
+	Labels  []choice // empty if the cluster has no labels
+	Label   string   // the label whose nodes are shown
 }
 
 func queues(q *query) (any, error) {
@@ -139,17 +139,18 @@ type queueData struct {
 	Version  uint64
 	Queue    queueRow
 	Below    []queueRow
-	Dynamic  dynamicQueues // its dynamic children, when they are many
-	Heads    []column      // of the users
+	Dynamic  dynamicQueues // its dynamic children, if there are many
+	Heads    []column      // of the table of users
 	Usages   []queueUsage
 	Labels   []labelShareRow
 	Labelled bool // the cluster has labels
 	Hour     lastHour
 	Settings []setting
-	Siblings *siblings // nil: it has no children
+	Siblings *siblings // nil if it has no children in the configuration
 	Apps     []appRow
 	More     bool
-	// Loses are the warned containers of its applications, Gains those of others whose room it gets.
+	// Loses sums up the warned containers of its own applications, Gains those of other queues'
+	// applications whose room it gets.
 	Loses, Gains warnings
 }
 
@@ -163,7 +164,7 @@ var queueUserColumns = []sortable[api.User]{
 	{title: "Active user"},
 }
 
-// queueUsage is what a queue has of one kind.
+// queueUsage is a queue's use of one kind.
 type queueUsage struct {
 	Kind                                   string
 	Used, Reserved, Pending, Own, Most, AM int64
@@ -193,7 +194,7 @@ func queue(q *query) (any, error) {
 	for _, kind := range kindsThere(total) {
 		d.Usages = append(d.Usages, newQueueUsage(k, kind, total[kind]))
 	}
-	if len(d.Dynamic.Heads) == 0 { // else the address says how that list is sorted, and only leaves have users
+	if len(d.Dynamic.Heads) == 0 { // otherwise ?sort is for the dynamic queues, and only leaf queues have users
 		if d.Heads, err = sortTable(q, "-used", queueUserColumns, d.Queue.Users); err != nil {
 			return nil, err
 		}
@@ -218,11 +219,11 @@ func newQueueUsage(k *api.Queue, kind string, total int64) queueUsage {
 	return u
 }
 
-// queueApps is how many applications the page of a queue shows.
+// queueApps is the number of applications on the page of a queue.
 const queueApps = 15
 
-// appsOf lists the applications of a leaf that have not ended, the ones that
-// wait first, then by submission.
+// appsOf returns the applications of a leaf queue that have not ended: first those that wait, then
+// the others, each in the order of submission.
 func (q *query) appsOf(slot uint32) ([]appRow, bool) {
 	t := top{most: queueApps}
 	q.v.Summary().Each(false, func(a *summary.App) bool {

@@ -10,30 +10,30 @@ import (
 	"rmd/yarn"
 )
 
-// coarse is what an application's own record says of its wait.
+// coarse returns the reason that an application's own record gives.
 func coarse(v *view.View, a *state.App) reason {
 	code, text := v.Why(a)
 	return reason{Code: code, Text: text}
 }
 
-// reason is why an application of a list waits.
+// reason says why an application in a list waits.
 type reason struct {
 	Code, Text string
 	Never      bool
-	Exact      bool // the planner said so, a moment ago
+	Exact      bool // from the planner, a moment ago
 }
 
-// reasons explains the rows of lists. An explanation plans on the whole state:
-// those of a list are kept for a while, and making them has a bounded share of
-// the time. A row that gets none shows what follows from its own record.
+// reasons explains the rows of lists. An explanation plans on the whole state. Therefore
+// explanations are kept for a while, and making them may use only a share of the time. A row
+// without an explanation shows the reason from the application's own record.
 type reasons struct {
 	mu      sync.Mutex
 	explain func(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
 	share   int
 	kept    map[yarn.ApplicationID]keptReason
-	free    time.Time     // from when on the next explanation may be made
-	cost    time.Duration // of the last one
-	made    time.Time     // when that was
+	free    time.Time     // time from which the next explanation may be made
+	cost    time.Duration // of the last explanation
+	made    time.Time     // time of the last explanation
 }
 
 type keptReason struct {
@@ -44,20 +44,19 @@ type keptReason struct {
 const (
 	reasonKept  = 10 * time.Second
 	reasonsKept = 1024
-	// An explanation that took longer than reasonSlow is believed to do so again,
-	// for reasonSlowKept.
+	// If an explanation took longer than reasonSlow, the next ones are expected to do so too, for
+	// reasonSlowKept.
 	reasonSlow     = 10 * time.Millisecond
 	reasonSlowKept = 30 * time.Second
-	// reasonsSaved is how much unused time may be saved up: a page that is
-	// opened after a while finds its first rows explained.
+	// reasonsSaved is the most unused time that may be saved up. It lets a page that is opened
+	// after a while have its first rows explained.
 	reasonsSaved = 2 * time.Second
 )
 
 func (x *reasons) init(share int) { x.share, x.kept = share, map[yarn.ApplicationID]keptReason{} }
 
-// of is why an application waits; empty when it does not. Somebody who waits for
-// the page does not wait for explanations that take long: they are made when it
-// is renewed.
+// of returns why an application waits, or nothing if it does not. behind says that no viewer waits
+// for the page. Slow explanations are made only then.
 func (x *reasons) of(v *view.View, slot uint32, a *state.App, now time.Time, behind bool) reason {
 	if !v.Summary().App(slot).Waits() {
 		return reason{}

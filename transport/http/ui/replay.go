@@ -10,30 +10,29 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// The page Replay shows one place in the recorded log: what was decided up to
-// there, and the cluster as it was then. Where the replay stands is in the address
-// alone: at=INDEX while it is paused; while it plays, from=INDEX, since=MILLIS of
-// the wall clock and speed=N. So it can be shared, and costs nothing when nobody
-// looks.
+// The page Replay shows a place in the recorded log: the decisions up to there, and the cluster as
+// it was then. Only the address says where the replay is: at=INDEX while it is paused, and
+// from=INDEX, since=MILLIS of the wall clock and speed=N while it plays. Therefore an address can
+// be shared, and a replay costs nothing when nobody watches.
 
-// speeds are how many times as fast as it happened the replay can run.
+// speeds lists the speeds of the replay, relative to the original time.
 var speeds = []int64{1, 10, 60, 300}
 
 const (
-	playbackRows    = 20     // decisions that are listed
-	playbackEntries = 4_000  // that one look may play through
-	playbackLook    = 20_000 // entries that are looked through for the next decision
+	playbackRows    = 20     // decisions in the list
+	playbackEntries = 4_000  // entries that one request may play
+	playbackLook    = 20_000 // entries that are searched for the next decision
 	playbackWaiting = 6
 	playbackHeld    = 6
 )
 
-// playback is where the replay stands.
+// playback is the position of the replay.
 type playback struct {
-	First, Last uint64 // the log that is kept
+	First, Last uint64 // range of the log
 	At          uint64
-	Speed       int64 // 0: it is paused
-	Ended       bool  // it has come to the end while it played
-	since       int64 // when it was there, while it plays
+	Speed       int64 // 0 if it is paused
+	Ended       bool  // it played to the end of the log
+	since       int64 // when it was at At, while it plays
 }
 
 type replayData struct {
@@ -43,31 +42,31 @@ type replayData struct {
 	Place    bar
 	AtMillis int64
 	Term     uint64
-	// Addresses; empty where they lead nowhere.
+	// Addresses; empty if there is nowhere to go.
 	Begin, Back, Step, Now, Pause, Here string
-	Speeds                              []choice // with the address as their value
+	Speeds                              []choice // their values are addresses
 	Rows                                []playbackRow
 	Historical                          *pastData
 	NoHistorical                        *api.Error
 	Rerun                               *api.Rerun
 	Address                             string
-	Live                                bool // it moves on by itself: it plays, or shows the newest
+	Live                                bool // it moves by itself: it plays, or shows the newest entry
 }
 
-// playbackRow is a decision; New, that it was made at the place itself.
+// playbackRow is a decision. New means that it was made at the current position.
 type playbackRow struct {
 	decisionRow
 	New bool
 }
 
-// pastData is the cluster as it was.
+// pastData describes the cluster as it was.
 type pastData struct {
 	Totals  api.Totals
 	Usages  []usage
 	Held    []reservationRow
-	More    int // held besides
+	More    int // further reservations
 	Waiting []appRow
-	Others  bool // more wait
+	Others  bool // more applications wait
 	Made    uint64
 	Done    uint64
 }
@@ -107,7 +106,7 @@ func replay(q *query) (any, error) {
 	return d, nil
 }
 
-// playback reads the address.
+// playback parses the address.
 func (q *query) playback() (playback, error) {
 	f := playback{}
 	var err error
@@ -141,7 +140,7 @@ func (q *query) playback() (playback, error) {
 	return f, err
 }
 
-// whole reads a whole number out of the address.
+// whole parses a parameter as a whole number.
 func (q *query) whole(name string) (n int64, ok bool, err error) {
 	text := q.q.Get(name)
 	if text == "" {
@@ -155,13 +154,13 @@ func (q *query) whole(name string) (n int64, ok bool, err error) {
 
 func pausedAt(index uint64) string { return "/ui/replay?at=" + strconv.FormatUint(index, 10) }
 
-// playedFrom is where the replay continues that was at an index at a time.
+// playedFrom returns the address of a replay that plays and was at an index at the time since.
 func playedFrom(index uint64, since, speed int64) string {
 	return "/ui/replay?" + url.Values{"from": {strconv.FormatUint(index, 10)}, "since": {strconv.FormatInt(since, 10)},
 		"speed": {strconv.FormatInt(speed, 10)}}.Encode()
 }
 
-// playbackControls makes the addresses of the controls.
+// playbackControls fills in the addresses of the controls.
 func (q *query) playbackControls(d *replayData) {
 	f := &d.Playback
 	pass := (&decisionFilter{}).pass
@@ -188,7 +187,7 @@ func (q *query) playbackControls(d *replayData) {
 	d.Place = b.add(int64(f.At-f.First+1), "used", "played").done(fmt.Sprintf("index %s of %s to %s", number(f.At), number(f.First), number(f.Last)))
 }
 
-// pastData shows the cluster as it is in the query's view.
+// pastData describes the cluster in the query's view.
 func (q *query) pastData() *pastData {
 	st, totals := q.v.State, q.v.Totals()
 	d := &pastData{Totals: totals, Usages: usages(totals.Total, totals.Used, totals.Reserved, totals.Pending), Made: st.Meta.Made, Done: st.Meta.Fulfilled}

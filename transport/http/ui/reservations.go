@@ -11,23 +11,23 @@ import (
 	"rmd/yarn"
 )
 
-// reservationRow is a reservation with its node drawn.
+// reservationRow is a reservation with bars of its node.
 type reservationRow struct {
 	api.Reservation
 	Lines   []holdLine
-	MustEnd []api.Container // on the node, largest first
-	More    int             // containers beyond these
-	Enough  int             // so many of the largest would free what is missing; 0: not all together
+	MustEnd []api.Container // containers on the node, largest first
+	More    int             // further containers
+	Enough  int             // how many of the largest containers would free enough; 0 if all together would not
 }
 
-// holdLine is one kind on a reserved node: used, free, and what is needed.
+// holdLine is one resource kind of a reserved node.
 type holdLine struct {
 	Kind                      string
 	Used, Free, Needs, Missed int64
 	Bar                       bar
 }
 
-// mustEnd is how many containers a reservation names.
+// mustEnd is the number of containers that are listed for a reservation.
 const mustEnd = 5
 
 func (q *query) reservationRow(slot uint32) reservationRow {
@@ -37,7 +37,7 @@ func (q *query) reservationRow(slot uint32) reservationRow {
 	for _, c := range st.ContainersOn(n) {
 		r.MustEnd = append(r.MustEnd, q.v.Container(c))
 	}
-	// What frees most of what is short comes first.
+	// Sort by the kind that is most short.
 	_, short := share(r.Missing, r.NodeTotal)
 	slices.SortFunc(r.MustEnd, func(a, b api.Container) int {
 		return cmp.Or(cmp.Compare(b.Size[short], a.Size[short]), cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), strings.Compare(a.ID, b.ID))
@@ -59,7 +59,8 @@ func (q *query) reservationRow(slot uint32) reservationRow {
 	return r
 }
 
-// enough is how many of a list, from its head, free what is missing.
+// enough returns how many containers from the beginning of a list free what is missing, or 0 if all
+// do not.
 func enough(missing api.Resource, list []api.Container) int {
 	freed := api.Resource{}
 	for i, c := range list {
@@ -72,7 +73,7 @@ func enough(missing api.Resource, list []api.Container) int {
 }
 
 func covers(have, want api.Resource) bool {
-	for kind, v := range want { // order is harmless: all must hold
+	for kind, v := range want { // the order does not matter: all must hold
 		if have[kind] < v {
 			return false
 		}
@@ -83,7 +84,7 @@ func covers(have, want api.Resource) bool {
 type reservationsData struct {
 	Index     uint64
 	Rows      []reservationRow
-	Heads     []column // what they can be sorted by
+	Heads     []column // keys by which they can be sorted
 	Pager     pager
 	Held      int
 	Oldest    int64
@@ -92,7 +93,7 @@ type reservationsData struct {
 	Made      uint64
 	Fulfilled uint64
 	Cancelled []causeCount
-	All       uint64 // cancelled, of any cause
+	All       uint64 // cancelled for any cause
 	Queues    []choice
 	App, Node string
 	Filter    bool
@@ -104,7 +105,8 @@ type causeCount struct {
 	N     uint64
 }
 
-// reservationKeys are what reservations can be sorted by. By number is by age.
+// reservationKeys are the keys by which reservations can be sorted. Their numbers are in the order
+// of their age.
 var reservationKeys = []string{"id", "size", "short"}
 
 func (q *query) reservationKey(name string, r *state.Reservation) int64 {
@@ -114,10 +116,10 @@ func (q *query) reservationKey(name string, r *state.Reservation) int64 {
 	case "short":
 		return r.Size[yarn.Memory] - q.v.State.Nodes.Get(r.Node).Unallocated()[yarn.Memory]
 	}
-	return 0 // the number alone
+	return 0 // only the number counts
 }
 
-// heldRows is how many reservations one page draws.
+// heldRows is the number of reservations on one page.
 const heldRows = 24
 
 func reservations(q *query) (any, error) {
@@ -166,7 +168,7 @@ func reservations(q *query) (any, error) {
 	return d, nil
 }
 
-// reservationFilter reads ?app, ?node and ?queue.
+// reservationFilter parses ?app, ?node and ?queue.
 func (q *query) reservationFilter() (func(r *state.Reservation) bool, error) {
 	st := q.v.State
 	var app, node uint32
@@ -197,11 +199,11 @@ func (q *query) reservationFilter() (func(r *state.Reservation) bool, error) {
 type reservationData struct {
 	Index       uint64
 	Reservation reservationRow
-	Name        string // of its application
+	Name        string // name of the application
 	Ahead       []api.Container
-	Heads       []column // of these containers
+	Heads       []column // of the table of these containers
 	NowMillis   int64
-	// Past is the life of one that is not held any more; the rest is empty then.
+	// Past is the history of a reservation that no longer exists. The other fields are empty then.
 	Past *api.ReservationHistory
 }
 
@@ -229,7 +231,8 @@ func reservation(q *query) (any, error) {
 	return d, err
 }
 
-// pastReservation shows what became of a reservation, as far as the log tells.
+// pastReservation shows the history of a reservation that no longer exists, as far as it is in the
+// log. It returns gone if there is none.
 func (q *query) pastReservation(gone error) (any, error) {
 	number, err := view.ReservationNumber(q.r.PathValue("id"))
 	if err != nil {
@@ -243,7 +246,7 @@ func (q *query) pastReservation(gone error) (any, error) {
 	return reservationData{Index: q.v.Index, Past: past}, nil
 }
 
-// lifeText says in words what happened to a reservation.
+// lifeText describes an event of a reservation.
 func lifeText(e api.ReservationEvent) string {
 	switch e.What {
 	case "made":
@@ -256,7 +259,7 @@ func lifeText(e api.ReservationEvent) string {
 	return reasoned(word(e.What), causes[e.Cause])
 }
 
-// idOf reads an application's id; the zero value passes everything.
+// idOf parses an application's id. It returns the zero value, which selects all, for other texts.
 func idOf(text string) yarn.ApplicationID {
 	id, err := yarn.ParseApplicationID(text)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"rmd/transport/http/view"
 )
 
-// searchRows is how many of each sort a search shows.
+// searchRows is the number of results of each kind.
 const searchRows = 10
 
-// searchData is what a text was found in.
+// searchData has the results of a search.
 type searchData struct {
 	Text        string
 	Apps        []appRow
@@ -25,7 +25,7 @@ type searchData struct {
 	Nothing     bool
 }
 
-// moreFound says of which sort more was found than is shown.
+// moreFound says of which kinds there are more results.
 type moreFound struct{ Apps, Queues, Users, Nodes bool }
 
 func search(q *query) (any, error) {
@@ -45,11 +45,11 @@ func search(q *query) (any, error) {
 	return d, nil
 }
 
-// searchApps finds applications as their list does, the one with the very number first, then the
-// newest.
+// searchApps finds applications with the filter of their list. An application with exactly the
+// number comes first, then the newest.
 func (q *query) searchApps(text string) ([]appRow, bool) {
 	f, t := appFilter{find: text}, top{most: searchRows, desc: true}
-	number, _ := strconv.ParseUint(text, 10, 32) // 0, which no application has, where it is none
+	number, _ := strconv.ParseUint(text, 10, 32) // 0 if it is no number; no application has it
 	q.v.Summary().Each(true, func(a *summary.App) bool {
 		if f.pass(q.v.State, a) {
 			key := int64(0)
@@ -63,7 +63,7 @@ func (q *query) searchApps(text string) ([]appRow, bool) {
 	return q.appRows(&t)
 }
 
-// found are the first names with a text in them; more says that there are others.
+// found returns the first names that contain a text, and whether there are more.
 func found(text string, names []string) (some []string, more bool) {
 	for _, name := range names {
 		if !strings.Contains(strings.ToLower(name), text) {
@@ -77,7 +77,7 @@ func found(text string, names []string) (some []string, more bool) {
 	return some, false
 }
 
-// userNames are the users with applications that have not ended, in order.
+// userNames returns the users with applications that have not ended, sorted.
 func (q *query) userNames() []string {
 	var names []string
 	q.v.State.Users.Each(func(_ uint32, u *state.User) bool {

@@ -8,7 +8,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// shadowData compares the cluster with the other configuration that runs beside it on this replica.
+// shadowData compares the cluster with the shadow on this replica.
 type shadowData struct {
 	*api.Shadow
 	Unavailable bool
@@ -16,13 +16,14 @@ type shadowData struct {
 	Figures     []shadowFigures
 }
 
-// shadowFigures are the plots of a queue.
+// shadowFigures has the plots of a queue.
 type shadowFigures struct {
 	Path   string
 	Charts []plot.Chart
 }
 
-// shadowQueues is of how many queues there are plots: of those that started most in the cluster.
+// shadowQueues is the largest number of queues with plots. They are those with the most starts in
+// the cluster.
 const shadowQueues = 8
 
 func shadowPage(q *query) (any, error) {
@@ -50,10 +51,10 @@ func shadowPage(q *query) (any, error) {
 	return d, nil
 }
 
-// busiest are the paths of the queues that started most, in the order of the report.
+// busiest returns the paths of these queues, sorted.
 func busiest(queues []api.ShadowQueue) (out []string) {
 	list := slices.DeleteFunc(slices.Clone(queues), func(q api.ShadowQueue) bool {
-		return q.Cluster.Waits.Count+q.Shadow.Waits.Count == 0 || q.Path == api.ShadowRemoved // which has no points
+		return q.Cluster.Waits.Count+q.Shadow.Waits.Count == 0 || q.Path == api.ShadowRemoved // ShadowRemoved has no points
 	})
 	slices.SortStableFunc(list, func(a, b api.ShadowQueue) int { return cmp.Compare(b.Cluster.Waits.Count, a.Cluster.Waits.Count) })
 	for _, q := range list[:min(len(list), shadowQueues)] {
@@ -63,7 +64,7 @@ func busiest(queues []api.ShadowQueue) (out []string) {
 	return out
 }
 
-// shadowPlots makes the plots of a queue, which share their axis of time.
+// shadowPlots makes the plots of a queue, which share the time axis.
 type shadowPlots struct {
 	points []api.ShadowPoint
 	queue  string

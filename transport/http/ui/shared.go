@@ -7,23 +7,24 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// rendered is the main part of a page as it was at an index.
+// rendered is the main part of a page, rendered at an index.
 type rendered struct {
 	index uint64
 	stand stand
 	at    time.Time
-	cost  time.Duration // of making it
+	cost  time.Duration // time to render it
 	html  []byte
 	title string
 	tag   string
-	// refresh is where a browser without scripts goes on by itself; mostly empty.
+	// refresh is the address to which a browser without JavaScript continues by itself. It is
+	// usually empty.
 	refresh string
-	lacks   bool          // something was not at hand when it was made
-	waited  time.Duration // for what others make
+	lacks   bool          // some data was not known in time
+	waited  time.Duration // time spent waiting for others
 }
 
-// stand is what a page shows besides the state: who leads, and what was played
-// again. Neither moves the index.
+// stand is what a page shows besides the state: the leader and the last rerun. Neither changes the
+// index.
 type stand struct {
 	role, leader string
 	term         uint64
@@ -35,15 +36,15 @@ func (u *UI) stand() stand {
 	return stand{s.Role, s.Leader, s.Term, u.rerun.Load()}
 }
 
-// serves says whether a page that is kept may be handed out again.
+// serves reports whether a page is current.
 func (p *rendered) serves(now time.Time, tick time.Duration, stand stand) bool {
 	return p != nil && now.Sub(p.at) >= 0 && now.Sub(p.at) < tick && p.stand == stand
 }
 
-// A page that costs more than cheap is renewed behind its viewers' backs: they
-// get the last one at once. One that somebody opens is not older than stale, or
-// than staleCosts times what it costs; one that is open not older than staleOpen.
-// Whatever the budget says, an open page is renewed once it is overdue.
+// A page that costs more than cheap is rendered again in the background, and its viewers get the
+// old page at once. A page that a viewer opens must not be older than stale, or than staleCosts
+// times its cost if that is more. A page that is already open must not be older than staleOpen. An
+// open page that is overdue is rendered again even if the budget is spent.
 const (
 	cheap      = 3 * time.Millisecond
 	stale      = 2 * time.Second
@@ -53,7 +54,7 @@ const (
 	staleOpen    = 30 * time.Second
 )
 
-// lasts says whether a page does while, or until, another is made.
+// lasts reports whether an old page may be served while a new one is rendered.
 func (p *rendered) lasts(now time.Time, live bool) bool {
 	most := staleOpen
 	if !live {
@@ -63,34 +64,34 @@ func (p *rendered) lasts(now time.Time, live bool) bool {
 	return age >= 0 && age < most
 }
 
-// overdue says whether a page that is open must be renewed even when the budget
-// is spent: after overdueAfter, or staleCosts times what it costs.
+// overdue reports whether an open page must be rendered again even if the budget is spent: after
+// overdueAfter, or after staleCosts times its cost if that is more.
 func (p *rendered) overdue(now time.Time) bool {
 	return now.Sub(p.at) >= max(overdueAfter, staleCosts*p.cost)
 }
 
-// budget bounds the share of the time that goes into renewing pages.
+// budget limits the share of the time in which pages are rendered again.
 type budget struct {
 	mu    sync.Mutex
 	share int
-	free  time.Time // from when on the next page may be renewed
+	free  time.Time // time from which the next page may be rendered
 }
 
-// What is not used of a budget can be saved up, and what was overdrawn, by pages
-// that nobody had looked at before, is forgiven at some point.
+// An unused budget can be saved up, and debts have a limit. Debts come from pages that had to be
+// rendered because there was no old one.
 const (
 	budgetSaved = 250 * time.Millisecond // of rendering
 	budgetDebt  = 10 * time.Second
 )
 
-// allows says whether a page may be renewed now.
+// allows reports whether a page may be rendered again now.
 func (b *budget) allows(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !now.Before(b.free)
 }
 
-// charge takes what was spent.
+// charge charges the budget with the cost of rendering a page.
 func (b *budget) charge(now time.Time, cost time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,8 +104,8 @@ func (b *budget) charge(now time.Time, cost time.Duration) {
 	}
 }
 
-// shared keeps the main parts of pages by their address, so that all viewers of
-// one page share the work of a tick. Of two that ask at once, one renders.
+// shared keeps the main parts of pages by address, so that all viewers of a page share one
+// rendering per tick. If two viewers ask at the same time, only one renders.
 type shared struct {
 	mu     sync.Mutex
 	most   int
@@ -113,7 +114,7 @@ type shared struct {
 	budget budget
 }
 
-// slot is one address; making is held while the page is rendered.
+// slot is the page of one address. making is locked while the page is rendered.
 type slot struct {
 	making sync.Mutex
 	mu     sync.Mutex
@@ -146,18 +147,18 @@ func (k *slot) have() *rendered {
 	return k.page
 }
 
-// want is what a viewer will take.
+// want is what a viewer wants.
 type want struct {
 	now   func() time.Time
 	live  bool
-	fresh bool                      // what the viewer did must show
-	good  func(have *rendered) bool // have is as new as a page must be
+	fresh bool                      // the viewer's own action must show
+	good  func(have *rendered) bool // reports whether a page is current
 	stand stand
-	// render makes the page; behind, nobody waits for it.
+	// render renders the page. behind says that no viewer waits for it.
 	render func(behind bool) (*rendered, error)
 }
 
-// get returns a page that suits, and has it renewed as the budget allows.
+// get returns a suitable page, and lets it be rendered again as the budget allows.
 func (s *shared) get(key string, w want) (*rendered, error) {
 	k := s.slot(key)
 	if p := k.have(); p != nil && !w.fresh && p.stand == w.stand && p.lasts(w.now(), w.live) {
@@ -171,7 +172,7 @@ func (s *shared) get(key string, w want) (*rendered, error) {
 				go s.renew(k, w)
 			}
 			return p, nil
-		case w.live: // what another viewer has made comes with the next tick
+		case w.live: // another viewer's rendering comes with the next tick
 			if !k.making.TryLock() {
 				return p, nil
 			}
@@ -184,15 +185,15 @@ func (s *shared) get(key string, w want) (*rendered, error) {
 	return s.make(k, w, false)
 }
 
-// renew renders a page that no request waits for, with its slot held. It drops an error: the next
-// request renders the page again and reports it.
+// renew renders a page for which no request waits. The caller has locked making. renew drops an
+// error: the next request renders the page again and reports it.
 func (s *shared) renew(k *slot, w want) {
 	defer k.making.Unlock()
-	defer func() { _ = recover() }() // as net/http does for a page that is waited for
+	defer func() { _ = recover() }() // as net/http does for a page with a waiting request
 	_, _ = s.make(k, w, true)
 }
 
-// make renders the page of a slot, unless somebody just has.
+// make renders the page of a slot, unless another viewer has just done so.
 func (s *shared) make(k *slot, w want, behind bool) (*rendered, error) {
 	if p := k.have(); p != nil && w.good(p) {
 		return p, nil

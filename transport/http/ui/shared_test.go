@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestCostlyPageIsServedWhileItIsRenewed looks at a page that takes long to make
-// as a hundred viewers do, for a minute.
+// TestCostlyPageIsServedWhileItIsRenewed lets a hundred viewers request a page that is slow to
+// render, for a minute.
 func TestCostlyPageIsServedWhileItIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared
@@ -40,7 +40,7 @@ func TestCostlyPageIsServedWhileItIsRenewed(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		// A minute has room for 15 renewals, and two more were saved up.
+		// A minute has room for 15 renewals. Two more were saved up.
 		if renders < 15 || renders > 22 {
 			t.Errorf("%d renders in a minute", renders)
 		}
@@ -73,12 +73,12 @@ func TestCheapPageIsAlwaysNew(t *testing.T) {
 	})
 }
 
-// Many pages that cost more than the budget allows are some seconds old at most,
-// and nobody waits for them.
+// TestOpenPagesAreRenewedWhenOverdue checks that open pages whose cost exceeds the budget are only
+// some seconds old, and that viewers do not wait for them.
 func TestOpenPagesAreRenewedWhenOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared
-		s.init(64, 1_000_000) // hardly any
+		s.init(64, 1_000_000) // hardly any budget
 		const tick, cost = 500 * time.Millisecond, 2 * cheap
 		look := func(key string) time.Duration {
 			began := time.Now()

@@ -10,19 +10,20 @@ import (
 	"rmd/transport/http/view"
 )
 
-// sibling is one child queue in the form for the capacities of all of them.
+// sibling is a child queue in the form with the capacities of all children.
 type sibling struct{ Path, Name, Value, Now string }
 
-// siblings is that form. The sum is the server's; a page with scripts shows it while somebody types.
+// siblings is that form. The server computes the sum. With JavaScript, the page also updates it
+// while the viewer types.
 type siblings struct {
 	Parent string
-	Base   uint64 // the version that the form changes
+	Base   uint64 // the version on which the form is based
 	Rows   []sibling
 	Sum    capacitySum
 }
 
-// siblingsOf is the form with the capacities in force; nil for a queue without children of the
-// configuration.
+// siblingsOf returns the form with the configured capacities, or nil if the queue has no children
+// in the configuration.
 func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 	if len(k.Children) == 0 {
 		return nil
@@ -37,7 +38,7 @@ func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 	for i := range k.Children {
 		c := &k.Children[i]
 		if c.Dynamic() {
-			continue // its capacity is that of a template
+			continue // its capacity comes from a template
 		}
 		s.Rows = append(s.Rows, sibling{Path: c.Path, Name: c.Name, Value: written[capacityKey(c.Path)], Now: c.Configured})
 	}
@@ -50,8 +51,8 @@ func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 
 func capacityKey(path string) string { return prefix + path + ".capacity" }
 
-// siblingProperties takes the configuration in force and sets the capacities of a form. It returns the
-// form too, as it was sent.
+// siblingProperties returns the configuration in force, changed by the capacities in a form. It
+// also returns the form as it was sent.
 func siblingProperties(v *view.View, r *http.Request, parent string) (map[string]string, *siblings, error) {
 	slot, err := v.FindQueue(parent)
 	if err != nil {
@@ -80,7 +81,7 @@ func siblingProperties(v *view.View, r *http.Request, parent string) (map[string
 	return now.Properties, s, nil
 }
 
-// setProperty sets a key, or takes it away when the value is empty.
+// setProperty sets a key, or deletes it if the value is empty.
 func setProperty(props map[string]string, name, value string) {
 	if value == "" {
 		delete(props, name)
@@ -89,8 +90,8 @@ func setProperty(props map[string]string, name, value string) {
 	}
 }
 
-// capacitySum is what the capacities of siblings come to. Percentages must come to 100; weights and
-// absolute amounts may come to anything, which the planner judges.
+// capacitySum is the sum of the capacities of siblings. Percentages must add up to 100. The sum of
+// weights or absolute resources is free; the planner checks those.
 type capacitySum struct {
 	Text  string
 	Wrong bool
@@ -123,7 +124,8 @@ func (s *siblings) sum() {
 	}
 }
 
-// decimal reads a plain decimal number of moderate length; big.Rat alone would take exponents too.
+// decimal parses a decimal number of moderate length without an exponent, which big.Rat would
+// accept.
 func decimal(text string) (*big.Rat, bool) {
 	if text == "" || len(text) > 20 || strings.Trim(text, "0123456789.") != "" {
 		return nil, false
@@ -131,7 +133,7 @@ func decimal(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
-// trimmed writes a sum with up to four decimals, without zeros at the end.
+// trimmed formats a sum with at most four decimals and without trailing zeros.
 func trimmed(r *big.Rat) string {
 	return strings.TrimRight(strings.TrimRight(r.FloatString(4), "0"), ".")
 }

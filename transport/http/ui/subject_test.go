@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// What an event is about, told at once, is what its document tells.
+// TestSubjectIsTheDocuments checks that the subject of an event agrees with the event's document.
 func TestSubjectIsTheDocuments(t *testing.T) {
 	st := state.New()
 	key := yarn.SchedulerKey{Priority: 1}
@@ -48,8 +48,8 @@ func TestSubjectIsTheDocuments(t *testing.T) {
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(4096, 4), Relax: true},
 		&event.ReservationMade{Reservation: 1, App: 1, Number: 3, Key: key, Node: 1},
 		&event.TimeAdvanced{NowMillis: 2})
-	// A node with the number of another one, which was forgotten: what was decided about that one
-	// is not about this one.
+	// Node 2 has the number of a node that was forgotten. Decisions about the forgotten node are
+	// not about this one.
 	apply(&event.LevelRaised{Level: event.LevelNodeTimes}, &event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r"})
 	story = append(story, &event.TimeAdvanced{NowMillis: 1}, &event.ReservationMade{Node: 2, App: 1}, &event.TimeAdvanced{NowMillis: 3}, &event.ReservationMade{Node: 2, App: 1})
 	v := view.NewSource(nil).At(st, 1)

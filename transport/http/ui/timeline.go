@@ -10,10 +10,9 @@ import (
 	"rmd/transport/http/view"
 )
 
-// The page Replay plays what the log of this replica has recorded: forwards, as
-// fast as one likes, from wherever the log that is kept begins.
+// This file reads the log forwards, for the page Replay, from its oldest entry on.
 
-// kept is the oldest and the newest index that the log can be played from.
+// kept returns the oldest and the newest index from which the log can be played.
 func (u *UI) kept(ctx context.Context, v *view.View) (first, last uint64, err error) {
 	if u.cfg.Log == nil {
 		return 0, 0, problem.NotAvailable("the log")
@@ -22,9 +21,9 @@ func (u *UI) kept(ctx context.Context, v *view.View) (first, last uint64, err er
 	return max(first, 1), min(last, v.Index), err
 }
 
-// forward calls f with each decoded batch of events behind an index, in order,
-// until it returns false or so many entries were read. It says up to where it
-// came; done, that there is nothing more.
+// forward calls f with each decoded batch after an index, in order, until f returns false or most
+// entries were read. at is the index of the last entry that f accepted; done reports whether there
+// are no more entries.
 func (u *UI) forward(ctx context.Context, v *view.View, after uint64, most int, f func(e view.LogEntry, b *event.Batch) bool) (at uint64, done bool, err error) {
 	if u.cfg.Log == nil {
 		return 0, true, problem.NotAvailable("the log")
@@ -61,9 +60,9 @@ func (u *UI) forward(ctx context.Context, v *view.View, after uint64, most int, 
 	return at, false, nil
 }
 
-// played is the index that is reached when the log is played from an index on for so many
-// milliseconds of its own time, at most so many entries; the part of that time up to
-// there; and ended, that it goes no further.
+// played plays the log from an index for a number of milliseconds of its own time, but at most most
+// entries. It returns the index that it reaches, the time that it has played, and whether it
+// reached the end of the log.
 func (u *UI) played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error) {
 	began := u.timeOf(ctx, v, from)
 	index, ended, err = u.forward(ctx, v, from, most, func(_ view.LogEntry, b *event.Batch) bool {
@@ -80,11 +79,12 @@ func (u *UI) played(ctx context.Context, v *view.View, from uint64, millis int64
 	return index, played, ended, err
 }
 
-// timeOf is the state's clock after an entry, as far as those just before it tell.
+// timeOf returns the state's clock after an entry. It searches only the 16 entries up to it, and
+// returns 0 if none of them advances the clock.
 func (u *UI) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) {
 	const back = 16
 	after := index - min(index, back)
-	_, _, _ = u.forward(ctx, v, after, back, func(e view.LogEntry, b *event.Batch) bool { // without an answer the next entry tells
+	_, _, _ = u.forward(ctx, v, after, back, func(e view.LogEntry, b *event.Batch) bool { // on an error, the next entry gives the time
 		if e.Index > index {
 			return false
 		}
@@ -96,8 +96,8 @@ func (u *UI) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) 
 	return at
 }
 
-// after is the first index behind one whose entry has an event that passes, 0 when there
-// is none among so many entries.
+// after returns the index of the first entry after an index that has an event that passes. It reads
+// at most most entries and returns 0 if there is none.
 func (u *UI) after(ctx context.Context, v *view.View, index uint64, most int, pass Pass) (next uint64, err error) {
 	_, _, err = u.forward(ctx, v, index, most, func(e view.LogEntry, b *event.Batch) bool {
 		at := batchTime(b)
@@ -112,7 +112,7 @@ func (u *UI) after(ctx context.Context, v *view.View, index uint64, most int, pa
 	return next, err
 }
 
-// batchTime is when a batch was planned; 0 when it does not move the clock.
+// batchTime returns the time to which a batch advances the clock, or 0 if it does not.
 func batchTime(b *event.Batch) int64 {
 	for _, x := range b.Events {
 		if t, ok := x.(*event.TimeAdvanced); ok {
@@ -122,7 +122,7 @@ func batchTime(b *event.Batch) int64 {
 	return 0
 }
 
-// historical is the view of the state as it was after an index.
+// historical returns a view of the state as it was after an index.
 func (u *UI) historical(ctx context.Context, v *view.View, index uint64) (*view.View, error) {
 	if index >= v.Index {
 		return v, nil

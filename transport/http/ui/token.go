@@ -9,14 +9,14 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// cookie holds a browser's token. Another site can neither read it nor make the
-// browser send it (SameSite), and so cannot put it into a form.
+// cookie is the name of the cookie with a browser's token. Another site cannot read it, nor make
+// the browser send it (SameSite). Therefore another site cannot put the token into a form.
 const cookie = "rmd_token"
 
 const tokenBytes = 16
 
-// token is the browser's token, which every form carries. A browser without one
-// is given one.
+// token returns the browser's token, which every form must contain. It gives a new token to a
+// browser that has none.
 func token(w http.ResponseWriter, r *http.Request) string {
 	if have := tokenOf(r); have != "" {
 		return have
@@ -28,7 +28,7 @@ func token(w http.ResponseWriter, r *http.Request) string {
 
 func draw() string {
 	var b [tokenBytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 

@@ -30,16 +30,16 @@ type UI struct {
 	log      hclog.Logger
 	mux      *http.ServeMux
 	tmpl     map[string]*template.Template // by page
-	assets   string                        // names the version of the static files
-	mark     []byte                        // where a browser's token is put into what all share
+	assets   string                        // version of the static files
+	mark     []byte                        // stands for the browser's token in shared pages
 	shared   shared
 	reasons  reasons
 	streams  atomic.Int64
 	replicas replicas
-	rerun    atomic.Pointer[api.Rerun] // the last one
+	rerun    atomic.Pointer[api.Rerun] // the last rerun
 }
 
-// New makes the pages. It fails when a template cannot be read.
+// New returns the pages. It fails if a template cannot be parsed.
 func New(cfg Config) (*UI, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func New(cfg Config) (*UI, error) {
 	u.shared.init(cfg.SharedPages, cfg.RenderShare)
 	u.reasons.init(cfg.ReasonShare)
 	u.reasons.explain = cfg.API.Explain
-	// Nobody can guess the mark, so nothing that is shown can contain it.
+	// Nobody can guess the mark, so nothing that a page shows can contain it.
 	u.mark = []byte(draw())
 	var err error
 	if u.tmpl, err = parse(string(u.mark)); err != nil {
@@ -67,19 +67,19 @@ func New(cfg Config) (*UI, error) {
 // policy lets a page load its own style, script and icon, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// ServeHTTP answers for /ui and /cluster.
+// ServeHTTP answers requests under /ui and /cluster.
 func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	// A form's Origin would be "null" under no-referrer, and then refused.
+	// With no-referrer, a form's Origin would be "null", and the form would be refused.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	u.mux.ServeHTTP(w, r)
 }
 
-// routes lists every page and action.
+// routes adds all pages and actions to the mux.
 func (u *UI) routes() {
 	static := http.StripPrefix("/ui/static/", http.FileServerFS(Static()))
 	u.mux.HandleFunc("GET /ui/static/", func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func (u *UI) routes() {
 	u.mux.HandleFunc("GET /ui/static/plot.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=86400")
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = io.WriteString(w, plot.FigureStyle) // a client that is gone is no error of ours
+		_, _ = io.WriteString(w, plot.FigureStyle) // the client may be gone
 	})
 	u.mux.HandleFunc("GET /ui/live", u.live)
 	u.mux.HandleFunc("GET /cluster", bookmark)
@@ -129,7 +129,7 @@ func (u *UI) routes() {
 	u.mux.HandleFunc("/ui/", u.nowhere)
 }
 
-// nowhere answers where there is no page, or not for this method.
+// nowhere answers if there is no page, or none for the method.
 func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		other := r.Clone(r.Context())
@@ -148,28 +148,29 @@ func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
 	u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path, Remedy: "choose one in the menu", Status: http.StatusNotFound})
 }
 
-// page is one kind of page. Its data is made by show from one view.
+// page is a kind of page. show makes its data from one view.
 type page struct {
 	path, name, nav, title string
 	show                   func(q *query) (any, error)
 }
 
-// query is one request for a page.
+// query is a request for a page.
 type query struct {
 	u      *UI
 	r      *http.Request
 	v      *view.View
 	q      url.Values
-	title  string // set by a page that has a name of its own
-	behind bool   // nobody waits for what is renewed
+	title  string // set by pages with their own title
+	behind bool   // no viewer waits for the page
 	past   bool   // the view is of an earlier state
-	lacks  bool   // something was not at hand yet: the page is not done
+	lacks  bool   // some data was not known in time: the page is incomplete
 	waited time.Duration
-	// refresh is where a browser without scripts goes on by itself.
+	// refresh is the address to which a browser without JavaScript continues by itself.
 	refresh string
 }
 
-// view is the state as it is now, or the refusal of the caller.
+// view returns a view of the state from which to answer, or an error if the caller's connection is
+// not admitted.
 func (u *UI) view(r *http.Request) (*view.View, error) {
 	if err := u.cfg.Guard.AdmitConnection(r, auth.ClassRead); err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (u *UI) view(r *http.Request) (*view.View, error) {
 	return u.cfg.Views.Of(r), nil
 }
 
-// visitor says who looks at a page.
+// visitor describes the viewer of a page.
 func (u *UI) visitor(r *http.Request, st *state.State) Visitor {
 	who := auth.Of(r)
 	d := Visitor{Guarded: u.cfg.Guard.Guarded(st) || !auth.OnThisMachine(r), ByLogin: who.By == auth.BySession}
@@ -187,8 +188,7 @@ func (u *UI) visitor(r *http.Request, st *state.State) Visitor {
 	return d
 }
 
-// page answers with a page, or with its main part alone when the page itself
-// fetches it.
+// page answers with a page, or only with its main part if the open page fetches itself again.
 func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 	m, err := u.main(r, p)
 	if err != nil {
@@ -204,7 +204,7 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		_, _ = w.Write(bytes.ReplaceAll(m.html, u.mark, []byte(token(w, r)))) // a client that is gone is no error of ours
+		_, _ = w.Write(bytes.ReplaceAll(m.html, u.mark, []byte(token(w, r)))) // the client may be gone
 		return
 	}
 	if m.refresh != "" {
@@ -213,11 +213,11 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 	u.shell(w, r, http.StatusOK, shellData{Title: m.title, Nav: p.nav, Main: template.HTML(m.html)})
 }
 
-// IsLive says whether a page fetches itself again.
+// IsLive reports whether an open page makes the request to fetch itself again.
 func IsLive(r *http.Request) bool { return r.Header.Get("X-Rmd-Live") != "" }
 
-// main renders the main part of a page, or takes the one that another viewer
-// has just had.
+// main returns the main part of a page. It renders it, or takes the one that another viewer has
+// just got.
 func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 	v, err := u.view(r)
 	if err != nil {
@@ -227,14 +227,14 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 	key := keyOf(r)
 	live := IsLive(r)
 	asked := r.URL.Query()
-	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a replay goes on by itself
+	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a replay that plays is always rendered again
 	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
 		good: func(have *rendered) bool {
 			return !have.lacks && have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index || live)
 		},
 		render: func(behind bool) (*rendered, error) {
 			r := r
-			if behind { // the viewer is answered by then
+			if behind { // the viewer's request may have ended
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), renewTimeout)
 				defer cancel()
 				r = r.Clone(ctx)
@@ -243,8 +243,9 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 		}})
 }
 
-// keyOf names what viewers of a page share: its address without the note of what
-// was done. A page that renews itself leaves out what was asked for once.
+// keyOf returns the key under which viewers share a page: its address without the note about an
+// action. If an open page fetches itself again, the key also omits the one-time check of the
+// digests.
 func keyOf(r *http.Request) string {
 	q := r.URL.Query()
 	q.Del("done")
@@ -254,7 +255,7 @@ func keyOf(r *http.Request) string {
 	return r.URL.EscapedPath() + "?" + q.Encode()
 }
 
-// renewTimeout bounds the renewal of a page that nobody waits for.
+// renewTimeout is the most time for rendering a page for which no viewer waits.
 const renewTimeout = 10 * time.Second
 
 // draw renders the main part of a page.
@@ -277,7 +278,7 @@ func tagOf(b []byte) string {
 	return `"` + strconv.FormatUint(h.Sum64(), 16) + `"`
 }
 
-// render runs the main template of a page.
+// render executes the main template of a page.
 func (u *UI) render(name string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := u.tmpl[name].ExecuteTemplate(&b, "main", data); err != nil {
@@ -286,20 +287,20 @@ func (u *UI) render(name string, data any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// shellData is what is round the main part of every page.
+// shellData is the data around the main part of a page.
 type shellData struct {
 	Title, Nav string
 	Main       template.HTML
 	Status     Status
 	Visitor    Visitor
-	Here       string // the page's own address, to come back to after a login
+	Here       string // the page's own address, to which a login returns
 	Token      string
 	Assets     string
 	Note       string
-	NoLeader   template.HTML // empty: there is one
-	Audit      bool          // the state keeps the audit
+	NoLeader   template.HTML // empty if there is a leader
+	Audit      bool          // the state has an audit
 	Labels     bool          // the cluster has labels
-	Replay     bool          // there is a log to play
+	Replay     bool          // there is a log to replay
 	Still      bool          // the page does not renew itself
 }
 
@@ -328,7 +329,7 @@ func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellDa
 	_, _ = w.Write(bytes.ReplaceAll(b.Bytes(), u.mark, []byte(d.Token)))
 }
 
-// notes say what an action has done; a page's address names one.
+// notes has the texts that a page shows after an action. The address has the key.
 var notes = map[string]string{
 	"kill":        "The application is being killed.",
 	"move":        "The application was moved.",
@@ -358,7 +359,7 @@ type failure struct {
 	Write bool
 }
 
-// fail answers with what went wrong and what to do next.
+// fail answers with the error page, which says what went wrong and what to do.
 func (u *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	write := r.Method != http.MethodGet && r.Method != http.MethodHead
 	e := u.cfg.Problems.Of(err, write)
@@ -384,7 +385,7 @@ func (u *UI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	u.shell(w, r, status, shellData{Title: "Not done", Main: template.HTML(html), Still: true})
 }
 
-// localReferer is the page of ours that led here; empty when it was none.
+// localReferer returns the page of ours that led here, or "".
 func localReferer(r *http.Request) string {
 	ref, err := url.Parse(r.Referer())
 	if err != nil || ref.Host != r.Host || !strings.HasPrefix(ref.Path, "/ui/") {

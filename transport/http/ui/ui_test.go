@@ -38,7 +38,7 @@ func TestBarStaysWithinItsWhole(t *testing.T) {
 	}
 }
 
-// A bar's texts cannot break out of it.
+// TestBarEscapesWhatItSays checks that a bar escapes its texts.
 func TestBarEscapesWhatItSays(t *testing.T) {
 	got := string(newBar(10).add(6, "used", `</title>"'&`).link(`/ui/apps/x"><b>`).add(2, "reserved", "r").limit(5, "most", "<m>").done(`a"b`).SVG())
 	for _, bad := range []string{`</title>"'`, `"><b>`, "<m>", `a"b"`} {
@@ -53,8 +53,8 @@ func TestBarEscapesWhatItSays(t *testing.T) {
 	}
 }
 
-// TestTopAgreesWithSorting pages through rows with many equal keys and compares
-// with all of them sorted.
+// TestTopAgreesWithSorting pages through rows with many equal keys, and compares the pages with the
+// sorted list of all rows.
 func TestTopAgreesWithSorting(t *testing.T) {
 	const n = 1000
 	for _, desc := range []bool{false, true} {
@@ -140,7 +140,8 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// A kind of resource that no node has takes no place; memory and vcores always do.
+// TestKindsThatNoNodeHas checks that a resource kind that no node has is not shown. Memory and
+// vcores are always shown.
 func TestKindsThatNoNodeHas(t *testing.T) {
 	total := api.Resource{"yarn.io/gpu": 0, "acme.com/fpga": 2, "vcores": 0, "memory-mb": 0}
 	var kinds []string

@@ -12,12 +12,12 @@ import (
 	"rmd/yarn"
 )
 
-// userQueue is what a user has of one leaf, and of what he may have there.
+// userQueue is a user's use of a leaf queue and the user's limits there.
 type userQueue struct {
 	api.User
 	Queue   string
-	MaxApps int64   // that he may have in the queue
-	Percent float64 // of his limit, by the kind that he has used most of
+	MaxApps int64   // of the user in the queue
+	Percent float64 // of the user's limit, for the kind with the largest share
 	Bar     bar
 }
 
@@ -46,17 +46,17 @@ type userData struct {
 	Running, Waiting, Ended int // applications
 	Containers              int64
 	Used, Reserved, Pending api.Resource
-	Share                   float64 // of the cluster, percent, by the largest kind
+	Share                   float64 // of the cluster, in percent, for the kind with the largest share
 	Heads                   []column
 	Queues                  []userQueue
 	Waits, Runs             []appRow
 	MoreWaits, MoreRuns     bool
 }
 
-// userApps is how many applications that wait, and that run, the page of a user lists.
+// userApps is the number of waiting and of running applications on the page of a user.
 const userApps = 15
 
-// user shows what one user runs and waits for, and how much of his limits that is.
+// user shows the applications of a user, and how much of the user's limits they use.
 func user(q *query) (any, error) {
 	name := q.r.PathValue("name")
 	st := q.v.State
@@ -104,7 +104,7 @@ func user(q *query) (any, error) {
 	return d, err
 }
 
-// appRows are the rows of a short list; more says that there are others.
+// appRows returns the rows of a short list, and whether there are more.
 func (q *query) appRows(t *top) (out []appRow, more bool) {
 	rows, next := t.page()
 	for _, r := range rows {
@@ -113,7 +113,7 @@ func (q *query) appRows(t *top) (out []appRow, more bool) {
 	return out, next != ""
 }
 
-// queuesOf are the leaves in which a user has applications.
+// queuesOf returns the leaf queues in which a user has applications.
 func (q *query) queuesOf(id state.NameID, name string) []userQueue {
 	var out []userQueue
 	sums := q.v.QueueSums()
@@ -132,8 +132,8 @@ func (q *query) queuesOf(id state.NameID, name string) []userQueue {
 	return out
 }
 
-// userPath is where the page of a user is. A browser takes the names "." and ".." for steps in the
-// path, so their applications are all that can be linked to.
+// userPath returns the address of a user's page. Browsers treat the names "." and ".." as path
+// segments with a special meaning, so for them it returns the list of the user's applications.
 func userPath(name string) string {
 	if name == "" || name == "." || name == ".." {
 		return "/ui/apps?user=" + url.QueryEscape(name)

@@ -6,13 +6,13 @@ import (
 	"rmd/fsm/state"
 )
 
-// warnings sum up the containers that are warned: they are to end for others.
+// warnings summarizes containers with a preemption warning.
 type warnings struct {
 	Containers int
-	LastMillis int64 // the last of their deadlines
+	LastMillis int64 // their last deadline
 }
 
-// warnings are those of the containers that pass.
+// warnings summarizes the warned containers that pass.
 func (q *query) warnings(pass func(c *state.Container, w *state.Preemption) bool) (sum warnings) {
 	st := q.v.State
 	st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
@@ -25,8 +25,8 @@ func (q *query) warnings(pass func(c *state.Container, w *state.Preemption) bool
 	return sum
 }
 
-// warnedOf are those of a queue's applications, and those of others whose room it gets; of a parent, those
-// of all queues below it.
+// warnedOf returns the warnings of a queue's own applications, and those of other queues'
+// applications whose room it gets. For a parent they include the queues below it.
 func (q *query) warnedOf(path string) (loses, gains warnings) {
 	within := func(queue string) bool { return queue == path || strings.HasPrefix(queue, path+".") }
 	st := q.v.State
