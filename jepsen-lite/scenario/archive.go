@@ -11,24 +11,24 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// archive copies the committed log into the history while the cluster runs: every
-// replica drops the beginning of its own sooner or later, or loses its disk, and
-// the checker's model wants the log from its first entry. What a replica has
-// applied is committed, so no more than that is taken from it.
+// archive copies the committed log into the history while the cluster runs. Every replica sooner or
+// later truncates its log or loses its disk, but the checks need the log from its first entry. What
+// a replica has applied is committed, so the archive copies from a replica only what it has
+// applied.
 type archive struct {
 	r    *run
 	stop context.CancelFunc
 	done chan struct{}
 
 	mu      sync.Mutex
-	covered uint64 // every entry up to here is in the history
-	broken  bool   // nobody has the entry behind covered any more
-	// Up to safe.ns nothing came of an entry above safe.index, which is covered;
-	// next is a moment that becomes so.
+	covered uint64 // the history has every entry up to this index
+	broken  bool   // no replica has the entry after covered any more
+	// Until safe.ns, no replica had applied an entry above safe.index, and the history has all
+	// entries up to it. next is a later moment of which this is not known yet.
 	safe, next moment
 }
 
-// moment is a time of the run, and an index that bounds what was applied by then.
+// moment is a time of the run and the highest index that a replica may have applied by then.
 type moment struct {
 	ns    int64
 	index uint64
@@ -36,12 +36,12 @@ type moment struct {
 
 const (
 	archiveEvery = time.Second
-	// A replica that nobody could look at may have applied an entry unseen; within
-	// this time the others have it too.
+	// A replica that could not be observed may have applied an entry that the observer has not
+	// seen. Within this time the others have applied it too.
 	archiveMargin = 3 * time.Second
 )
 
-// lag is how far the archive may be behind.
+// lag returns by how many entries the archive may lag behind.
 func (a *archive) lag() uint64 { return uint64(min(a.r.config().Trailing/4, 8192)) }
 
 func (r *run) openArchive(ctx context.Context) *archive {
@@ -63,8 +63,8 @@ func (r *run) openArchive(ctx context.Context) *archive {
 	return a
 }
 
-// close ends the archive with what there is. With flush it waits until a moment of just
-// now is safe: from here on the log is replaced.
+// close copies the remaining entries and ends the archive. With flush it waits until safe is
+// recent, because the log is about to be replaced.
 func (a *archive) close(flush bool) {
 	a.stop()
 	<-a.done
@@ -74,22 +74,23 @@ func (a *archive) close(flush bool) {
 	}
 }
 
-// settled says whether a moment of just now is safe.
+// settled reports whether safe is recent, or the archive is broken.
 func (a *archive) settled() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.broken || a.safe.ns > 0 && a.r.rec.Now()-a.safe.ns < int64(2*archiveMargin)
 }
 
-// upTo is the last entry that is in the history.
+// upTo returns the index of the last entry in the history. whole is false if no replica has the
+// next one.
 func (a *archive) upTo() (covered uint64, whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.covered, !a.broken
 }
 
-// pass takes what some replica has applied, if it is far enough ahead: a follower's
-// log sooner than the leader's, which would stand still for the copy.
+// pass copies what replicas have applied if it is more than lag entries ahead. It prefers
+// followers, because the copied replica pauses.
 func (a *archive) pass(lag uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -143,9 +144,9 @@ func btoi(b bool) int {
 	return 0
 }
 
-// take adds a replica's entries up to an index; gap says that its log begins
-// behind what is missing. A log that cannot be read at the moment, for its disk or
-// process is being broken, is left alone.
+// take copies a replica's entries up to an index. gap reports that the replica's log begins after
+// the next missing entry. take ignores a log that it cannot read at the moment, because a fault
+// damages the disk or the process.
 func (a *archive) take(p *harness.Replica, upTo uint64) (taken, gap bool) {
 	entries, err := p.LogFrom(a.covered + 1)
 	if err != nil || len(entries) == 0 {
@@ -166,8 +167,8 @@ func (a *archive) take(p *harness.Replica, upTo uint64) (taken, gap bool) {
 	return taken, false
 }
 
-// until is the part of a history that the archive has the log of: what was done
-// and told by a moment, and the entries that carry it.
+// until returns the part of a history up to a moment: its lines up to m.ns, and its entries up to
+// m.index.
 func until(h *history.History, m moment) *history.History {
 	out := history.New()
 	h.Each(func(l history.Line) {

@@ -6,7 +6,7 @@ import (
 	"rmd/jepsen-lite/check"
 )
 
-// document is a result for programs; times are in milliseconds.
+// document is the result for programs. Times are in milliseconds.
 type document struct {
 	Scenario   string           `json:"scenario"`
 	Seed       uint64           `json:"seed"`
@@ -28,9 +28,9 @@ type document struct {
 	Lost       []string         `json:"lost"`
 	Kills      int              `json:"leader_kills"`
 	GapMillis  map[string]int64 `json:"gap_ms,omitempty"`
-	GapsMillis []int64          `json:"gaps_ms,omitempty"`       // each kill's
-	Points     map[string]int   `json:"points,omitempty"`        // named places that were come to
-	Missed     []string         `json:"points_missed,omitempty"` // those that were not, where any was
+	GapsMillis []int64          `json:"gaps_ms,omitempty"`       // of each kill
+	Points     map[string]int   `json:"points,omitempty"`        // failpoints that were reached
+	Missed     []string         `json:"points_missed,omitempty"` // failpoints that were not reached, if any was
 	Violations []violation      `json:"violations"`
 	Broken     string           `json:"broken,omitempty"`
 	Verdict    *check.Verdict   `json:"verdict,omitempty"`
@@ -43,7 +43,7 @@ type violation struct {
 	AfterMillis int64  `json:"after_ms"`
 }
 
-// JSON is the result as a document.
+// JSON returns the result as a document.
 func (r *Result) JSON() []byte {
 	d := document{
 		Scenario: r.Scenario, Seed: r.Seed, Commit: r.Commit, OK: r.OK(), TookMillis: r.Took.Milliseconds(), Network: r.Offer.Network, Disk: r.Offer.Disk,
@@ -71,7 +71,7 @@ func (r *Result) JSON() []byte {
 	}
 	b, err := json.Marshal(d)
 	if err != nil {
-		return []byte(`{}`) // values only: it does not happen
+		return []byte(`{}`) // Marshal cannot fail on these values
 	}
 	return b
 }

@@ -11,17 +11,17 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// identityTries bounds how often a snapshot is taken again because the leader has
-// written meanwhile.
+// identityTries limits how often a replica must repeat its snapshot because the leader has written
+// an entry meanwhile.
 const (
 	identityTries = 5
 	identityPause = 200 * time.Millisecond
 )
 
-// identity holds that a state restored from a snapshot is the state that it was
-// made of: S15. Nobody asks for anything any more, so the index stands still: each
-// follower takes a snapshot, is killed, and tells its digest when it is back: that
-// of the snapshot's state and the one entry behind it, which notes who took it.
+// identity checks S15: a state restored from a snapshot is the state of which the snapshot was
+// taken. In the recovery phase nothing is written, so the index does not change. Each follower
+// takes a snapshot, is killed, and then reports its digest. The digest belongs to the snapshot's
+// state and one more entry, which records who took the snapshot.
 func (r *run) identity(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*recoverWithin)
 	defer cancel()
@@ -36,7 +36,7 @@ func (r *run) identity(ctx context.Context) {
 				break
 			}
 			r.opt.note("%s has restored no snapshot to check: %v", p.ID, why)
-			time.Sleep(identityPause) // one may be under way already
+			time.Sleep(identityPause) // another snapshot may be in progress
 		}
 		if errors.Is(why, errNotTaken) {
 			r.violate("S15", "%s was asked %d times in the recovery phase: %v", p.ID, identityTries, why)
@@ -44,12 +44,12 @@ func (r *run) identity(ctx context.Context) {
 	}
 }
 
-// errNotTaken says that a replica does not give a snapshot of its state: nobody could be
-// restored from it, so that is no reason to look at none.
+// errNotTaken means that a replica does not take a snapshot. That is a violation: no replica could
+// be restored from it.
 var errNotTaken = errors.New("no snapshot taken")
 
-// restored has one replica come back from a snapshot; an error says why there is
-// nothing to compare.
+// restored restarts one replica from a snapshot and records both digests. An error says why they
+// cannot be compared.
 func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 	snap, err := r.cluster.TakeSnapshot(ctx, p)
 	if err != nil {
@@ -80,8 +80,8 @@ func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 	if is.Index != was.Index {
 		return fmt.Errorf("it restarted with index %d, but had index %d before", is.Index, was.Index)
 	}
-	// The history leaves out the start between: with it, a replica that had caught up in the recovery phase
-	// would have to catch up again.
+	// The history does not contain this restart. Otherwise a replica that had caught up in the
+	// recovery phase would have to catch up again.
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Incarnation: p.Runs() - 1, Index: was.Index, Digest: digestOf(was)})
 	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Incarnation: p.Runs(), Index: is.Index, Digest: digestOf(is)})
 	return nil

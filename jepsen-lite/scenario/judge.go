@@ -12,7 +12,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// judge reads the history back and holds it against every invariant.
+// judge reads the history and checks it against every invariant.
 func (r *run) judge() error {
 	h, err := history.ReadFiles(filepath.Join(r.opt.Out, historyFile))
 	if err != nil {
@@ -44,11 +44,11 @@ func (r *run) judge() error {
 	return nil
 }
 
-// replayed are the invariants that are held against the checker's own model of the
-// log.
+// replayed are the invariants that the checks verify by replaying the log.
 var replayed = []string{"S6", "S7", "S8", "S9", "S10", "S11", "S17", "S18", "S20", "audit"}
 
-// judgeReplayed judges, of a run whose log was replaced or lost, the part before.
+// judgeReplayed checks these invariants on the first part of the history if the log was replaced or
+// lost later.
 func (r *run) judgeReplayed(h *history.History, opt check.Options) error {
 	if r.archive == nil || r.archive.safe.ns <= 0 {
 		return nil
@@ -68,8 +68,8 @@ func (r *run) judgeReplayed(h *history.History, opt check.Options) error {
 	return nil
 }
 
-// own marks an invariant as held that the history tells nothing of, and the run
-// itself has looked at: what is wrong with it is among the violations.
+// own marks an invariant as checked that the history does not cover but the run itself has checked.
+// Its violations are in the result.
 func (r *run) own(id string, checked uint64, unit string) {
 	for i := range r.res.Verdict.Findings {
 		if f := &r.res.Verdict.Findings[i]; f.ID == id && f.Status == check.Skipped && checked > 0 {

@@ -9,9 +9,8 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// logs stops all replicas in order and reads their logs: the same entry at each
-// index everywhere, as far as a majority has it. The one that goes back furthest
-// goes into the history.
+// logs stops all replicas and compares their logs: up to the highest index that a majority has, all
+// must have the same entry at an index. It adds the longest log to the history.
 func (r *run) logs() {
 	all := map[string][]*history.Entry{}
 	var ends []uint64
@@ -51,7 +50,7 @@ func (r *run) logs() {
 	r.rest(whose, longest, common)
 }
 
-// rest notes what of a log is not in the history yet.
+// rest adds to the history what it lacks of a log.
 func (r *run) rest(whose string, log []*history.Entry, common uint64) {
 	var covered uint64
 	whole := true
@@ -72,7 +71,7 @@ func (r *run) rest(whose string, log []*history.Entry, common uint64) {
 	}
 }
 
-// membership notes a change of the members, as the log of a replica has it.
+// membership records a change of the membership from the log of a replica.
 func (r *run) membership(whose string, e *history.Entry) {
 	if e.Kind != "configuration" {
 		return

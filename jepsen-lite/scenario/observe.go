@@ -11,8 +11,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// observer asks every replica all the time how it stands, past the faults of
-// links where there is a way past them, and notes it as the replica's stream.
+// observer polls the state of every replica and records it as the replica's stream. If possible,
+// its requests bypass the links with faults.
 type observer struct {
 	cluster *harness.Cluster
 	rec     *history.Recorder
@@ -20,17 +20,17 @@ type observer struct {
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
-	applied map[string]sight // how each was seen last
+	applied map[string]sight // last observation of each replica
 }
 
-// sight is how a replica was seen.
+// sight is an observation of a replica.
 type sight struct {
 	id      string
 	applied uint64
 	leads   bool
 }
 
-// sights are how replicas were seen last.
+// sights returns the last observation of each replica.
 func (o *observer) sights() []sight {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -43,7 +43,7 @@ func (o *observer) sights() []sight {
 	return out
 }
 
-// look bounds one question.
+// look limits the time of one request.
 const look = 2 * time.Second
 
 func observe(ctx context.Context, c *harness.Cluster, rec *history.Recorder, every time.Duration) *observer {
@@ -54,12 +54,12 @@ func observe(ctx context.Context, c *harness.Cluster, rec *history.Recorder, eve
 	return o
 }
 
-// seen is what a replica's watcher remembers.
+// seen is what the observer remembers about a replica.
 type seen struct {
 	run   int
 	index uint64
-	lead  uint64 // the term that it was last noted to lead
-	maybe uint64 // the term that it said to lead, once
+	lead  uint64 // last recorded term of a leadership
+	maybe uint64 // term in which the replica said once that it leads
 	exits int
 	disk  string
 }
@@ -81,7 +81,7 @@ func (o *observer) watch(ctx context.Context, r *harness.Replica) {
 	}
 }
 
-// ends notes how runs ended.
+// ends records how processes ended.
 func (o *observer) ends(r *harness.Replica, s *seen) {
 	all := r.Exits()
 	for _, x := range all[s.exits:] {
@@ -94,7 +94,7 @@ func (o *observer) ends(r *harness.Replica, s *seen) {
 	s.exits = len(all)
 }
 
-// look asks once. An answer that a restart lies in is of no use.
+// look makes one request. It ignores the answer if the replica restarted meanwhile.
 func (o *observer) look(ctx context.Context, r *harness.Replica, s *seen) {
 	run := r.Runs()
 	ctx, cancel := context.WithTimeout(ctx, look)
@@ -118,7 +118,7 @@ func (o *observer) look(ctx context.Context, r *harness.Replica, s *seen) {
 	o.leads(r, s, doc.Role, doc.Term)
 }
 
-// diskOf is the identity of a replica's disk, as the members tell it.
+// diskOf returns the incarnation of a replica, from its list of members; "" if it is not a member.
 func diskOf(doc api.Cluster, id string) string {
 	for _, m := range doc.Members {
 		if m.ID == id {
@@ -128,14 +128,14 @@ func diskOf(doc api.Cluster, id string) string {
 	return ""
 }
 
-// digestOf is 0 where none is told.
+// digestOf returns the digest in a document, or 0 if it has none.
 func digestOf(doc api.Cluster) uint64 {
-	d, _ := strconv.ParseUint(doc.Digest, 16, 64) // absent is 0
+	d, _ := strconv.ParseUint(doc.Digest, 16, 64) // 0 if empty
 	return d
 }
 
-// leads notes a leadership that a replica told of twice: role and term of one
-// answer may be of two moments.
+// leads records a leadership that two consecutive answers show. Role and term of one answer may
+// belong to different moments.
 func (o *observer) leads(r *harness.Replica, s *seen, role string, term uint64) {
 	switch {
 	case role != "leader":

@@ -9,29 +9,29 @@ import (
 	"rmd/jepsen-lite/harness"
 )
 
-// Options are how a scenario is run.
+// Options are the settings of a run.
 type Options struct {
 	Scenario   Scenario
-	Binary     string   // the program
-	Old        string   // an earlier version of it; empty: none
-	Env        []string // of every process, beside this one's
+	Binary     string   // path of rmd
+	Old        string   // path of an earlier version; empty means none
+	Env        []string // of every process, in addition to the environment of this one
 	Seed       uint64
-	Duration   time.Duration // of the faults; 0: the scenario's
-	Out        string        // where history, logs and report go
-	Network    string        // auto, loopback or namespaces; empty: the scenario's
-	Disk       string        // auto, directory or loop; empty: the scenario's
+	Duration   time.Duration // of the faults; 0 means the scenario's
+	Out        string        // directory for history, logs and report
+	Network    string        // auto, loopback or namespaces; empty means the scenario's
+	Disk       string        // auto, directory or loop; empty means the scenario's
 	Replicas   int
-	Keep       bool     // data directories, also when all is well
+	Keep       bool     // keep the data directories even if the run passes
 	Commit     string   // of the build, for the report
-	Failpoints []string // named places of the program's code, for the report
-	// Note is told what goes on, for people; may be nil.
+	Failpoints []string // all failpoints of rmd, for the report
+	// Note is called with messages for people. It may be nil.
 	Note func(format string, args ...any)
 }
 
-// DefaultOptions are three replicas and what the machine offers.
+// DefaultOptions returns options with seed 1 and three replicas.
 func DefaultOptions() Options { return Options{Seed: 1, Replicas: 3} }
 
-// Validate tells which field is out of its bounds.
+// Validate returns an error that names an invalid field.
 func (o Options) Validate() error {
 	switch {
 	case o.Scenario.Name == "":

@@ -18,11 +18,11 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// recoverWithin is how long liveness may take after the faults are gone.
+// recoverWithin is how long each step of the recovery may take after the faults.
 const recoverWithin = 30 * time.Second
 
-// keepAll has the cluster remember every application that ends: a run looks for
-// them all at its end.
+// keepAll makes the cluster remember all ended applications, because the run looks for each of them
+// at its end.
 func (r *run) keepAll(ctx context.Context) error {
 	at := r.cluster.URL(r.cluster.Replicas[0], false) + "/v1/conf"
 	return inRecovery(ctx, func() error {
@@ -35,9 +35,9 @@ func (r *run) keepAll(ctx context.Context) error {
 	})
 }
 
-// recoveryPhase takes every fault away and holds that everything comes to rest: a leader
-// that serves (L1), replicas in step (L2) and with one state (S1), nothing
-// acknowledged lost (S4), nothing left over.
+// recoveryPhase ends every fault and checks that the cluster recovers: a leader serves (L1), the
+// replicas are in step (L2) and have the same state (S1), nothing acknowledged is lost (S4), and
+// nothing remains (L3).
 func (r *run) recoveryPhase(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*recoverWithin)
 	defer cancel()
@@ -65,7 +65,7 @@ func (r *run) recoveryPhase(ctx context.Context) error {
 	return r.verify(ctx)
 }
 
-// inStep waits until every voter has applied what the leader has committed: L2.
+// inStep waits until every voter has applied what the leader has committed (L2).
 func (r *run) inStep(ctx context.Context) error {
 	var last string
 	err := awaitRecovery(ctx, func() bool {
@@ -101,7 +101,7 @@ func awaitRecovery(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// inRecovery does what may have to be asked again, and returns its last error.
+// inRecovery repeats do until it succeeds. It returns the last error after recoverWithin.
 func inRecovery(ctx context.Context, do func() error) error {
 	var last error
 	if awaitRecovery(ctx, func() bool { last = do(); return last == nil }) != nil {
@@ -110,12 +110,12 @@ func inRecovery(ctx context.Context, do func() error) error {
 	return nil
 }
 
-// ended says whether an application's state is a last one.
+// ended reports whether an application's state is final.
 func ended(state string) bool { return state == "FINISHED" || state == "FAILED" || state == "KILLED" }
 
-// endAll kills every application that is left; containers, asks and reservations
-// must all go with them: L3. Leaders may still change on a machine that has much to
-// do, so what nobody answered is asked again.
+// endAll kills all remaining applications and checks that containers, asks and reservations end
+// with them (L3). On a busy machine the leader may still change, so it repeats calls without an
+// answer.
 func (r *run) endAll(ctx context.Context) error {
 	if err := inRecovery(ctx, func() error { return r.killAll(ctx) }); err != nil {
 		return fmt.Errorf("end all applications: %w", err)
@@ -138,8 +138,8 @@ func (r *run) endAll(ctx context.Context) error {
 	return nil
 }
 
-// killAll asks for the end of all applications once; what is refused for good has
-// ended by itself.
+// killAll kills all applications once. It ignores refusals: such an application has ended by
+// itself.
 func (r *run) killAll(ctx context.Context) error {
 	leader := r.cluster.Leader(ctx)
 	if leader == nil {
@@ -163,7 +163,7 @@ func (r *run) killAll(ctx context.Context) error {
 	return nil
 }
 
-// apps lists all applications, as a replica reads them consistently.
+// apps returns all applications by consistent reads of one replica.
 func (r *run) apps(ctx context.Context, p *harness.Replica) ([]api.App, error) {
 	var out []api.App
 	for after := ""; ; {
@@ -178,8 +178,8 @@ func (r *run) apps(ctx context.Context, p *harness.Replica) ([]api.App, error) {
 	}
 }
 
-// acknowledged looks for every acknowledged application on every replica: S4; and
-// that no name is there twice: S5.
+// acknowledged checks that every replica has every acknowledged application (S4), and that no name
+// exists twice (S5).
 func (r *run) acknowledged(ctx context.Context) error {
 	want := r.load.Apps()
 	r.res.Apps = len(want)
@@ -212,7 +212,7 @@ func (r *run) acknowledged(ctx context.Context) error {
 	return nil
 }
 
-// verify has the cluster itself compare all digests: S1.
+// verify lets the cluster itself compare all digests (S1).
 func (r *run) verify(ctx context.Context) error {
 	var text string
 	err := awaitRecovery(ctx, func() bool {
@@ -235,12 +235,12 @@ func (r *run) verify(ctx context.Context) error {
 	return nil
 }
 
-// outcries are words of a log that tell of a bug.
+// outcries are beginnings of log lines that mean a bug.
 var outcries = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "SIGSEGV", "goroutine 1 ["}
 
-// cries looks for them.
+// cries searches the logs for them.
 func (r *run) cries() {
-	files, _ := filepath.Glob(filepath.Join(r.opt.Out, "logs", "*.log")) // the pattern is good
+	files, _ := filepath.Glob(filepath.Join(r.opt.Out, "logs", "*.log")) // the pattern is valid
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
@@ -254,11 +254,11 @@ func (r *run) cries() {
 				break
 			}
 		}
-		_ = f.Close() // it was only read
+		_ = f.Close() // opened for reading only
 	}
 }
 
-// tail is the end of a text, on one line.
+// tail returns the last n lines of a text, on one line.
 func tail(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], " | ")

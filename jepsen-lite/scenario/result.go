@@ -11,7 +11,7 @@ import (
 	"rmd/jepsen-lite/nemesis"
 )
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Scenario string
 	Seed     uint64
@@ -19,53 +19,51 @@ type Result struct {
 	Began    time.Time
 	Took     time.Duration
 	Offer    harness.Offer
-	Moments  []nemesis.Moment  // faults, as they were done
-	Skipped  []string          // faults that the machine does not offer
-	Kinds    map[string]string // what each of the scenario's faults needs
-	Missing  []string          // kinds that the scenario requires, and that did not run
+	Moments  []nemesis.Moment  // injected faults
+	Skipped  []string          // faults that the machine does not support
+	Kinds    map[string]string // the kind of each of the scenario's faults
+	Missing  []string          // required kinds that the machine does not support
 	Asked    int64
 	Acked    int64
 	Refused  int64
 	Unknown  int64
-	// Containers were given to masters; Apps were acknowledged, Lost of them are
-	// not there any more.
+	// Containers is the number of containers that AMs received. Apps is the number of acknowledged
+	// applications, and Lost are those that are missing at the end.
 	Containers int64
-	Beats      int64 // heartbeats over Hadoop's wire that were answered
+	Beats      int64 // answered heartbeats over Hadoop's protocol
 	Apps       int
 	Lost       []string
-	Gaps       []time.Duration // time without a committed write, of each kill of a leader
+	Gaps       []time.Duration // time without an acknowledged write, for each kill of a leader
 	Violations []Violation
-	// Reached are the named places of the program's code where a replica crashed or
-	// was held, and how often.
+	// Reached has for each failpoint how often a replica crashed or waited there.
 	Reached    map[string]int
-	Failpoints []string // all such places
-	// Broken is why the run came to no end; the rest is what there is so far.
+	Failpoints []string // all failpoints
+	// Broken says why the run could not be completed. The other fields have what there is so far.
 	Broken  error
 	Verdict *check.Verdict
 	History *history.History
-	Out     string // where everything is
+	Out     string // directory of all files of the run
 }
 
-// Violation is something that is wrong beyond doubt.
+// Violation is a violation that the run itself has found.
 type Violation struct {
 	Invariant string
 	What      string
 	After     time.Duration // since the run began
 }
 
-// OK says whether the run passes: nothing is violated or undecided, and nothing
-// was skipped that the scenario requires.
+// OK reports whether the run passes: nothing is violated or undecided, and nothing that the
+// scenario requires was skipped.
 func (r *Result) OK() bool {
 	return r.Broken == nil && len(r.Violations) == 0 && len(r.Missing) == 0 && (r.Verdict == nil || r.Verdict.Holds())
 }
 
-// Missed are the named places at which nobody crashed or was held, in the order of the
-// program's own list.
+// Missed returns the failpoints at which no replica crashed or waited, in the order of Failpoints.
 func (r *Result) Missed() []string {
 	return slices.DeleteFunc(slices.Clone(r.Failpoints), func(name string) bool { return r.Reached[name] > 0 })
 }
 
-// Counts are how often each fault was done, by name, in the order of names.
+// Counts returns how often each fault was injected, sorted by name.
 func (r *Result) Counts() []Count {
 	var out []Count
 	for _, m := range r.Moments {
@@ -89,13 +87,13 @@ func (r *Result) Counts() []Count {
 	return out
 }
 
-// Count is how often a fault was done.
+// Count says how often a fault was injected.
 type Count struct {
 	Fault string
 	Times int
 }
 
-// Percentile of the gaps; 0 when there is none.
+// Percentile returns a percentile of the gaps; 0 if there is none.
 func (r *Result) Percentile(p float64) time.Duration {
 	return quantile.Of(slices.Sorted(slices.Values(r.Gaps)), p)
 }

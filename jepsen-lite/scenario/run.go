@@ -17,13 +17,13 @@ import (
 	"rmd/jepsen-lite/nemesis"
 )
 
-// Names of what a run leaves in its directory.
+// Names of files in a run's directory.
 const (
 	historyFile = "history.jsonl"
 	dataDir     = "data"
 )
 
-// run is one run.
+// run is the state of a run.
 type run struct {
 	opt     Options
 	res     *Result
@@ -36,18 +36,18 @@ type run struct {
 	watch   *observer
 	unwatch context.CancelFunc
 	archive *archive
-	// replaced says that the log was replaced by hand.
+	// replaced says that a fault has replaced the log by hand.
 	replaced bool
-	complete bool // the history has the log to its end
-	idle     int  // faults in a row that found no victim
-	rested   int  // 1 when all that was left over was looked for
+	complete bool // the history has the whole log
+	idle     int  // faults in a row that found no target
+	rested   int  // 1 after the check that nothing remains
 
 	mu      sync.Mutex
-	excused map[string]int // exits that were told already, by replica
+	excused map[string]int // number of exits already judged, by replica
 }
 
-// Run runs a scenario. The result is complete as far as the run came; an error
-// says that there is none at all.
+// Run runs a scenario. If the run cannot be completed, Result.Broken says why. Run returns an error
+// if there is no result at all.
 func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -74,17 +74,17 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	return r.res, nil
 }
 
-// config is the cluster's.
+// config returns the configuration of the cluster.
 func (r *run) config() harness.Config {
 	s := r.opt.Scenario
 	cfg := harness.DefaultConfig()
 	cfg.Binary, cfg.Dir, cfg.Env, cfg.Note = r.opt.Binary, r.opt.Out, r.opt.Env, r.opt.Note
 	if s.Name == "upgrade" && r.opt.Old != "" {
-		cfg.Binary, cfg.Failpoints = r.opt.Old, false // it begins with the old one
+		cfg.Binary, cfg.Failpoints = r.opt.Old, false // it begins with the old version
 	}
 	cfg.Replicas, cfg.Spare = r.opt.Replicas, s.Spare
 	cfg.Network, cfg.Disk = choice(r.opt.Network, s.Network), choice(r.opt.Disk, s.Disk)
-	if s.Trailing > 0 && r.opt.Seed%2 == 1 { // else all is kept, and the whole log is replayed
+	if s.Trailing > 0 && r.opt.Seed%2 == 1 { // otherwise replicas keep the whole log, and the checks replay it
 		cfg.Trailing, cfg.SnapshotEvery = s.Trailing, 500
 	}
 	if s.Slow {
@@ -103,7 +103,7 @@ func choice(asked, scenarios string) string {
 	return harness.Auto
 }
 
-// open makes everything that a run needs, before the first process starts.
+// open prepares everything that a run needs, before the first process starts.
 func (r *run) open(cfg harness.Config, offer harness.Offer) error {
 	s := r.opt.Scenario
 	file := filepath.Join(r.opt.Out, historyFile)
@@ -147,10 +147,10 @@ func (r *run) violate(invariant, format string, args ...any) {
 	r.res.Violations = append(r.res.Violations, v)
 }
 
-// startWithin bounds the birth of the cluster.
+// startWithin limits the start of the cluster.
 const startWithin = 60 * time.Second
 
-// whole is the run from the first process to the final state.
+// whole runs the scenario from the first process to the final state.
 func (r *run) whole(ctx context.Context) error {
 	if len(r.bag.all) == 0 {
 		return errors.New("this machine supports none of the faults of the scenario")
@@ -175,7 +175,7 @@ func (r *run) whole(ctx context.Context) error {
 	}
 	r.env.BeatGap = r.load.BeatGap
 	r.env.Replaces = func() {
-		r.archive.close(true) // what lies in the log from here on is another one
+		r.archive.close(true) // from here on there is another log
 		r.replaced = true
 	}
 	if err := r.faults(ctx); err != nil {
@@ -187,7 +187,7 @@ func (r *run) whole(ctx context.Context) error {
 	return r.recoveryPhase(context.WithoutCancel(ctx))
 }
 
-// faults breaks the cluster until the time is over.
+// faults injects faults until the time is over.
 func (r *run) faults(ctx context.Context) error {
 	s := r.opt.Scenario
 	length := s.Duration
@@ -219,8 +219,7 @@ func (r *run) faults(ctx context.Context) error {
 	return nil
 }
 
-// finale does a fault that ends a run; on a busy machine it may have to wait for
-// its victim.
+// finale injects a fault that ends a run. On a busy machine it may have to wait for its target.
 func (r *run) finale(ctx context.Context, f nemesis.Fault) error {
 	r.idle = 0
 	for done := len(r.res.Moments); len(r.res.Moments) == done && r.idle < idleMax-1 && ctx.Err() == nil; {
@@ -234,11 +233,11 @@ func (r *run) finale(ctx context.Context, f nemesis.Fault) error {
 	return nil
 }
 
-// idleMax is how many faults may find no victim in a row: between two of them the
-// cluster has time to come back to what it was.
+// idleMax is how many faults in a row may find no target. Between two of them the cluster has time
+// to recover.
 const idleMax = 20
 
-// one does a fault, and holds that the cluster is served again after it.
+// one injects a fault and checks that the cluster serves writes again afterwards.
 func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 	m := r.env.Do(ctx, f, r.opt.Scenario.Scale)
 	if errors.Is(m.Err, nemesis.ErrNotNow) {
@@ -249,7 +248,7 @@ func (r *run) one(ctx context.Context, f nemesis.Fault) error {
 	}
 	r.idle = 0
 	r.res.Moments = append(r.res.Moments, m)
-	if m.Err != nil && ctx.Err() == nil { // else it was broken off
+	if m.Err != nil && ctx.Err() == nil { // otherwise it was interrupted
 		r.violate("heal", "%s (%s): %v", m.Fault, m.Text, m.Err)
 	}
 	if err := r.supervise(context.WithoutCancel(ctx)); err != nil {

@@ -15,19 +15,19 @@ import (
 type Scenario struct {
 	Name     string
 	Text     string
-	Duration time.Duration // of the faults, unless asked otherwise
-	Faults   []string      // by name; each comes once before any comes again
-	Ordered  bool          // in this order, not a drawn one
-	Scale    float64       // of how long faults hold
-	Pause    time.Duration // between two faults, about
+	Duration time.Duration // of the faults, by default
+	Faults   []string      // by name; each one occurs once before any occurs again
+	Ordered  bool          // the faults occur in this order, not in a random one
+	Scale    float64       // multiplies the time for which a fault is held
+	Pause    time.Duration // mean time between two faults
 	Require  []string      // kinds of faults without which a run does not pass
-	Spare    int           // replicas that may join
-	Trailing uint          // entries kept in the log where the seed is odd; else all, so that the whole log can be replayed
-	// Finale are the faults that come once, last.
+	Spare    int           // number of replicas that may join
+	Trailing uint          // log entries that replicas keep if the seed is odd. Otherwise they keep all, so that the checks can replay the whole log
+	// Finale are faults that occur once, after all others.
 	Finale  []string
-	Network string // what it needs; empty: any
+	Network string // required network; empty means any
 	Disk    string
-	Slow    bool // timers of a real cluster in place of the lowest
+	Slow    bool // the timers of a production cluster instead of the shortest ones
 }
 
 var (
@@ -41,7 +41,7 @@ var (
 	everything = slices.Concat(crashes, partitions, disks, members, clocks, points, strangers, []string{"pause-long", "backup", "overlap"})
 )
 
-// All are the scenarios, in the order of the list.
+// All returns the scenarios, in the order of the list.
 func All() []Scenario {
 	return []Scenario{
 		{Name: "smoke", Text: "kill, pause and partition the leader; takes less than a minute, for every push", Duration: 22 * time.Second, Ordered: true,
@@ -81,8 +81,8 @@ func Find(name string) (Scenario, bool) {
 	return Scenario{}, false
 }
 
-// Only is the scenario with no other faults than those named; a name that it does not
-// have is an error, and so is to leave nothing but what comes last.
+// Only returns the scenario with only the named faults. It returns an error if the scenario does
+// not have a name, or if only faults of Finale would remain.
 func (s Scenario) Only(names []string) (Scenario, error) {
 	for _, name := range names {
 		if !slices.Contains(s.Faults, name) && !slices.Contains(s.Finale, name) {
@@ -97,7 +97,7 @@ func (s Scenario) Only(names []string) (Scenario, error) {
 	return s, nil
 }
 
-// bag draws faults so that each comes once before any comes again.
+// bag chooses faults so that each one occurs once before any occurs again.
 type bag struct {
 	all     []nemesis.Fault
 	ordered bool

@@ -17,7 +17,7 @@ import (
 	"rmd/jepsen-lite/nemesis"
 )
 
-// Every scenario draws from faults that there are, and has what they need.
+// TestScenarios checks that every scenario uses existing faults and has what they need.
 func TestScenarios(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range All() {
@@ -58,7 +58,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Each fault comes once before any comes again.
+// TestBag checks that each fault occurs once before any occurs again.
 func TestBag(t *testing.T) {
 	all := nemesis.Links()
 	b := &bag{all: all}
@@ -146,8 +146,9 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// The page and the terminal print the same totals: those that the run counted. The history lacks
-// the calls that had no answer when it was closed, so it is no second source.
+// TestTotalsOfPageAndTerminal checks that page and terminal print the same totals, those that the
+// run counted. The history lacks calls without an answer at its end, so the page must not count
+// them itself.
 func TestTotalsOfPageAndTerminal(t *testing.T) {
 	at := time.Now()
 	r := Result{Scenario: "smoke", Seed: 3, Out: t.TempDir(), Took: 42 * time.Second, Asked: 1234, Acked: 1200, Refused: 30, Unknown: 4,

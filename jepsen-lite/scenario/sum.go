@@ -15,7 +15,7 @@ import (
 	"rmd/jepsen-lite/check"
 )
 
-// resultFile is the result of a run, for programs.
+// resultFile is the name of the file with a run's result for programs.
 const resultFile = "result.json"
 
 // WriteResult writes result.json beside the history.
@@ -23,14 +23,14 @@ func (r *Result) WriteResult() error {
 	return os.WriteFile(filepath.Join(r.Out, resultFile), append(r.JSON(), '\n'), 0o600)
 }
 
-// Sum is what several runs came to.
+// Sum is the sum of several runs.
 type Sum struct {
 	Runs       int              `json:"runs"`
 	Passed     int              `json:"passed"`
 	TookMillis int64            `json:"took_ms"`
 	Faults     map[string]int   `json:"faults"`
 	Points     map[string]int   `json:"points"`
-	Missed     []string         `json:"points_missed,omitempty"` // by every run that looked for any
+	Missed     []string         `json:"points_missed,omitempty"` // failpoints that no run has reached
 	Acked      int64            `json:"acked"`
 	Unknown    int64            `json:"unknown"`
 	Apps       int              `json:"apps_acked"`
@@ -38,13 +38,13 @@ type Sum struct {
 	Kills      int              `json:"leader_kills"`
 	GapMillis  map[string]int64 `json:"gap_ms,omitempty"`
 	Checks     []SumOf          `json:"checks"`
-	Failed     []string         `json:"failed,omitempty"` // what each failed run says
+	Failed     []string         `json:"failed,omitempty"` // first error of each failed run
 
 	gaps   []int64
 	missed []string
 }
 
-// SumOf is what became of one invariant in all runs.
+// SumOf is the sum of the checks of one invariant.
 type SumOf struct {
 	ID      string `json:"id"`
 	Unit    string `json:"unit,omitempty"`
@@ -54,7 +54,7 @@ type SumOf struct {
 	Skipped int    `json:"skipped"` // or undecided
 }
 
-// SumUp reads the results of runs by their directories.
+// SumUp reads the results of runs in dirs and adds them up.
 func SumUp(dirs []string) (*Sum, error) {
 	s := &Sum{Faults: map[string]int{}, Points: map[string]int{}}
 	for _, id := range check.IDs {
@@ -118,7 +118,7 @@ func (s *Sum) add(dir string, d *document) {
 	}
 }
 
-// failedText is the first thing that is wrong with a run.
+// failedText describes a failed run by its first error.
 func failedText(dir string, d *document) string {
 	what := "it failed"
 	switch {
@@ -135,7 +135,7 @@ func failedText(dir string, d *document) string {
 	return fmt.Sprintf("%s seed %d (%s): %s", d.Scenario, d.Seed, dir, what)
 }
 
-// WriteText prints the sum.
+// WriteText prints the sum for a terminal.
 func (s *Sum) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "runs\t%d, %d passed, %s\n", s.Runs, s.Passed, (time.Duration(s.TookMillis) * time.Millisecond).Round(time.Second))

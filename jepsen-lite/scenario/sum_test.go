@@ -13,7 +13,7 @@ import (
 	"rmd/jepsen-lite/nemesis"
 )
 
-// Runs are added up from what each has written, passed or not.
+// TestSumUp checks that the results of passed and failed runs are added up.
 func TestSumUp(t *testing.T) {
 	write := func(r Result) string {
 		r.Out = t.TempDir()
@@ -55,8 +55,7 @@ func TestSumUp(t *testing.T) {
 	}
 }
 
-// Of a history whose log was replaced, the part before is judged by itself: what
-// was done and told by then, and the entries that carry it.
+// TestUntil checks that until returns the lines and entries up to a moment.
 func TestUntil(t *testing.T) {
 	h := history.Of(
 		&history.Entry{Kind: history.Command, Index: 1, NS: 100}, &history.Entry{Kind: history.Command, Index: 2, NS: 101}, &history.Entry{Kind: history.Command, Index: 3, NS: 102},

@@ -10,11 +10,11 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// servedWithin is when the cluster must take writes again after a fault is gone.
+// servedWithin is how long the cluster may take to serve writes again after a fault.
 const servedWithin = 20 * time.Second
 
-// supervise starts what ended by itself, as a machine's supervisor does, tells of
-// what had no reason to end, and waits until writes are served.
+// supervise restarts stopped processes as the supervisor of a machine does, reports those that
+// should not have stopped, and waits until the cluster serves writes.
 func (r *run) supervise(ctx context.Context) error {
 	from := time.Now()
 	for _, p := range r.cluster.Replicas {
@@ -45,7 +45,7 @@ func (r *run) supervise(ctx context.Context) error {
 	return nil
 }
 
-// ends tells of runs that ended with no reason given by a fault.
+// ends reports processes that stopped without a fault as the reason.
 func (r *run) ends(p *harness.Replica) {
 	all := p.Exits()
 	r.mu.Lock()
@@ -59,7 +59,7 @@ func (r *run) ends(p *harness.Replica) {
 	}
 }
 
-// close ends everybody and everything that is still there.
+// close stops everything and collects the results.
 func (r *run) close(ctx context.Context) {
 	if r.load != nil {
 		r.load.Close()

@@ -12,15 +12,15 @@ import (
 	"rmd/jepsen-lite/report"
 )
 
-// pageFile is the name of the report.
+// pageFile is the file name of the report.
 const pageFile = "index.html"
 
-// again is the command that repeats a run.
+// again returns the command that repeats a run.
 func (r *Result) again() string {
 	return fmt.Sprintf("rmd-chaos run %s --seed %d", r.Scenario, r.Seed)
 }
 
-// Summary is the result as the report prints it.
+// Summary returns the result as package report prints it.
 func (r *Result) Summary() report.Summary {
 	s := report.Summary{
 		Name: "tier2 " + r.Scenario, Commit: r.Commit, Go: runtime.Version(), From: int64(r.Seed), To: int64(r.Seed), ClusterTime: r.Took, Took: r.Took,
@@ -67,7 +67,7 @@ func (r *Result) Summary() report.Summary {
 	return s
 }
 
-// WriteText prints what a run came to.
+// WriteText prints the result for a terminal.
 func (r *Result) WriteText(w io.Writer) error {
 	s := r.Summary()
 	if err := s.WriteText(w); err != nil {
@@ -100,7 +100,7 @@ func (r *Result) WritePage() error {
 	return err
 }
 
-// shown is the verdict with what the run itself saw to be wrong.
+// shown returns the verdict together with the violations that the run itself has found.
 func (r *Result) shown() *check.Verdict {
 	v := &check.Verdict{}
 	if r.Verdict != nil {
