@@ -11,32 +11,32 @@ import (
 // differ is the first index at which replicas have different digests.
 type differ struct {
 	Index  uint64
-	Before uint64 // the last index at which all agree; 0 is none
+	Before uint64 // last index at which all agree; 0 means none
 	Sides  []side
 	// Left and Right name the replicas whose states are compared field by field.
 	Left, Right string
-	Same        int // fields that are equal
+	Same        int // number of equal fields
 	Fields      []fieldPair
-	More        int // differing fields that are not shown
+	More        int // number of differing fields that are not shown
 }
 
 // side is one replica at that index.
 type side struct {
 	Replica, Term, Before, Digest string
-	Odd                           bool // there is a majority, and it is not with it
+	Odd                           bool // there is a majority, and the replica differs from it
 }
 
 type fieldPair struct{ Name, Left, Right string }
 
 const fieldsMax = 200
 
-// findDiffer looks for it; nil when all digests agree.
+// findDiffer finds the first difference; nil if all digests agree.
 func findDiffer(h *history.History) *differ {
 	type key struct {
 		index uint64
 		id    string
 	}
-	said := map[key]*history.Replica{} // the last word of each; looked up by key only
+	said := map[key]*history.Replica{} // last report of each replica at an index; never iterated
 	first := map[uint64]uint64{}
 	var found uint64
 	var ids []string
@@ -60,7 +60,7 @@ func findDiffer(h *history.History) *differ {
 	d := &differ{Index: found}
 	slices.Sort(ids)
 	votes := map[uint64]int{}
-	for index := range first { // the largest, in any order
+	for index := range first { // the order does not matter for a maximum
 		if index < found {
 			d.Before = max(d.Before, index)
 		}
@@ -71,7 +71,7 @@ func findDiffer(h *history.History) *differ {
 		}
 	}
 	most := 0
-	for _, n := range votes { // the largest, in any order
+	for _, n := range votes { // the order does not matter for a maximum
 		most = max(most, n)
 	}
 	for _, id := range ids {
@@ -90,8 +90,8 @@ func findDiffer(h *history.History) *differ {
 	return d
 }
 
-// fields compares two dumps of that index with different digests, or of the next
-// index that two replicas were dumped at.
+// fields compares two dumps with different digests at that index, or at the next index of which
+// there are dumps of two replicas.
 func (d *differ) fields(dumps []*history.Dump) {
 	dumps = slices.Clone(dumps)
 	slices.SortStableFunc(dumps, func(a, b *history.Dump) int { return cmp.Compare(a.Index, b.Index) })
@@ -107,7 +107,7 @@ func (d *differ) fields(dumps []*history.Dump) {
 }
 
 func (d *differ) pair(left, right []history.Field) {
-	values := map[string]string{} // looked up by key only
+	values := map[string]string{} // never iterated
 	for _, f := range right {
 		values[f.Name] = f.Value
 	}

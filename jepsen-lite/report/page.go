@@ -1,7 +1,7 @@
 package report
 
 import (
-	_ "embed" // of the page's parts
+	_ "embed" // for the parts of the page
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -15,19 +15,20 @@ import (
 
 // Page is the report of one run.
 type Page struct {
-	Title   string // what was run: tier1 exact, seed 1411
+	Title   string // such as "tier1 exact, seed 1411"
 	Lead    string // commit, Go version, settings
-	Again   string // the command that repeats it
+	Again   string // the command that repeats the run
 	History *history.History
 	Verdict *check.Verdict
-	// Totals are the run's own, which the terminal prints too. Without them the page counts what the
-	// history holds.
+	// Totals are those of the run, which the terminal also prints. If nil, the page counts what the
+	// history has.
 	Totals *Summary
-	// Lanes bounds how many agents, and how many clients, have a lane of their own;
-	// 0 is 16. The others share one.
+	// Lanes limits how many agents, and how many clients, have their own lane; 0 means 16. The
+	// others share one.
 	Lanes int
-	// Ticks bounds how many events are drawn; 0 is 40,000. Those about the first
-	// violation are kept, without one those that did not go well and the rest evenly.
+	// Ticks limits how many events the timeline shows; 0 means 40,000. It shows those nearest to
+	// the first violation. Without a violation, it prefers refused and unknown operations and takes
+	// an even sample of the others.
 	Ticks int
 }
 
@@ -47,7 +48,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"number": func(n uint64) string { return number(int64(n)) },
 }).Parse(pageText))
 
-// view is what the template shows.
+// view is the input of the template.
 type view struct {
 	Title, Lead, Again string
 	Fails              bool
@@ -58,23 +59,23 @@ type view struct {
 	Findings           []check.Finding
 	Differ             *differ
 	Notes              []string
-	Shown              string // what the timeline leaves out
+	Shown              string // which events the timeline leaves out
 	Data               template.JS
 }
 
-// figure is one to see first.
+// figure is a number at the top of the page.
 type figure struct{ Name, Value, Note string }
 
-// broken is the first violation with its chain.
+// broken is the first violation and its chain.
 type broken struct {
 	check.Finding
 	Steps []chained
 }
 
-// chained is an event of the chain, at its time within the run.
+// chained is an event of the chain.
 type chained struct {
-	At    string // seconds
-	Milli string // for the slider
+	At    string // seconds since the start
+	Milli string // milliseconds, for the slider
 	Lane  string
 	Index string
 	Text  string
@@ -161,7 +162,7 @@ func keys(p Page) []figure {
 	}
 }
 
-// whole is a number that no line ends in.
+// whole formats a number without places for a line break.
 func whole(n int64) string { return strings.ReplaceAll(number(n), " ", "\u00a0") }
 
 func kindsOf(n int) string {

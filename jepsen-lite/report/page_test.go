@@ -14,8 +14,8 @@ import (
 
 const second = int64(1e9)
 
-// failing is a run of a minute: three replicas, four agents and six clients, a
-// partition and two crashes; from index 140 on r3 has another state.
+// failing returns a history of a minute with three replicas, four nodes and six clients, a
+// partition, a crash and a slow link. From index 150 on, r3 has another state.
 func failing() *history.History {
 	h := history.New()
 	rng := rand.New(rand.NewSource(7))
@@ -130,7 +130,7 @@ func page(t *testing.T, p Page) string {
 	return b.String()
 }
 
-// dataOf is what the page gives its script.
+// dataOf returns the data that the page passes to its script.
 func dataOf(t *testing.T, text string) data {
 	t.Helper()
 	_, rest, _ := strings.Cut(text, `id="data">`)
@@ -142,8 +142,8 @@ func dataOf(t *testing.T, text string) data {
 	return d
 }
 
-// TestPage: the violation stands at the top with its chain, the digests beside
-// each other at the first index where they differ, and nothing is fetched.
+// TestPage checks that the page has the violation with its chain at the top, shows the digests side
+// by side at the first index where they differ, and loads nothing.
 func TestPage(t *testing.T) {
 	h := failing()
 	v := judged(t, h)
@@ -191,14 +191,13 @@ func TestPage(t *testing.T) {
 	if ticks["ok"] == 0 || ticks["fail"] == 0 || ticks["info"] == 0 || ticks["order"] != ticks["ok"] {
 		t.Errorf("ticks: %v", ticks)
 	}
-	last := len(d.Chain) - 1 // starts, leadership and restore come before
+	last := len(d.Chain) - 1 // starts, leadership and restore come first
 	if last != 5 || d.Focus != d.Chain[last].At || d.Lanes[d.Chain[last].Lane].Name != "r3" || !strings.Contains(d.Chain[3].Text, "from the snapshot of index 139") {
 		t.Errorf("chain: %+v, focus %v", d.Chain, d.Focus)
 	}
 }
 
-// TestPageHolds: a run without a violation has a page too, and so has one that saw
-// nothing.
+// TestPageHolds checks the page of a run without a violation, and that of an empty history.
 func TestPageHolds(t *testing.T) {
 	h := failing()
 	for _, e := range h.Replicas {
@@ -220,8 +219,8 @@ func TestPageHolds(t *testing.T) {
 	}
 }
 
-// TestPageIsBounded: a long run keeps the events about its violation, and all that
-// did not go well for longer; lanes beyond the bound are one.
+// TestPageIsBounded checks that the page of a long run shows the events near the violation, and
+// that the remaining nodes and clients share a lane.
 func TestPageIsBounded(t *testing.T) {
 	h := failing()
 	text := page(t, Page{Title: "long", History: h, Verdict: judged(t, h), Lanes: 2, Ticks: 50})
@@ -234,7 +233,8 @@ func TestPageIsBounded(t *testing.T) {
 	}
 }
 
-// TestPageIsThinned: a long run without a violation is drawn to its end, and with all that did not go well.
+// TestPageIsThinned checks that the page of a long run without a violation shows events up to its
+// end, and prefers those that did not succeed.
 func TestPageIsThinned(t *testing.T) {
 	var ticks []tick
 	for i := range 1000 {
@@ -261,7 +261,7 @@ func TestPageIsThinned(t *testing.T) {
 	}
 }
 
-// TestPageQuotes: what comes from a history cannot leave its place.
+// TestPageQuotes checks that text from a history is quoted.
 func TestPageQuotes(t *testing.T) {
 	h := failing()
 	evil := `</script><script>alert(1)</script>"'<b>`

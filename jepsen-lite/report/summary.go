@@ -8,24 +8,25 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// Summary is one run, or many.
+// Summary summarizes one run or several.
 type Summary struct {
-	Name        string // tier1 exact, tier2 leader-kills
+	Name        string // such as "tier1 exact" or "tier2 leader-kills"
 	Commit, Go  string
 	From, To    int64 // seeds
 	ClusterTime time.Duration
-	Took        time.Duration // of real time; 0 is not told
-	Faults      []Count       // by kind, in the order in which they are printed
+	Took        time.Duration // real time; 0 if not known
+	Faults      []Count       // by kind, in the order of printing
 	Operations  int64
 	Acked       int64
 	Refused     int64
 	Unknown     int64
 	Verdict     check.Verdict
-	// Points are those of the code that a run came by, of all; 0 is not told.
+	// PointsHit is the number of failpoints that were reached, and Points that of all; 0 if not
+	// known.
 	PointsHit, Points int
-	Missed            []string // points never hit
+	Missed            []string // failpoints that were not reached
 	Skipped           []Skip   // kinds of faults that could not run
-	// Required are the invariants and the kinds of faults that must not be skipped.
+	// Required are invariants and RequiredFaults kinds of faults that must not be skipped.
 	Required, RequiredFaults []string
 	Failures                 []Failure
 	// Gaps are the times without a committed write after the kills of leaders.
@@ -33,7 +34,7 @@ type Summary struct {
 	Notes []string
 }
 
-// Count is how often a fault of a kind was done.
+// Count says how often a kind of fault was injected.
 type Count struct {
 	Kind string
 	N    int64
@@ -47,11 +48,11 @@ type Failure struct {
 	Seed     int64
 	ID, Text string
 	Again    string // the command that repeats it
-	Shrunk   string // the command that runs the shrunk case, and how small it is
-	Report   string // where its page is
+	Shrunk   string // the command that repeats the shrunk case, and its size
+	Report   string // path of its page
 }
 
-// Add counts a run in: its operations, faults and what was found.
+// Add adds a run: its operations, faults and verdict.
 func (s *Summary) Add(h *history.History, v *check.Verdict) {
 	for _, c := range h.Calls() {
 		s.Operations++
@@ -73,7 +74,7 @@ func (s *Summary) Add(h *history.History, v *check.Verdict) {
 	s.Verdict.Merge(v)
 }
 
-// Count adds faults of a kind.
+// Count adds n faults of a kind.
 func (s *Summary) Count(kind string, n int64) {
 	for i := range s.Faults {
 		if s.Faults[i].Kind == kind {
@@ -84,7 +85,7 @@ func (s *Summary) Count(kind string, n int64) {
 	s.Faults = append(s.Faults, Count{kind, n})
 }
 
-// faultTotal is how many faults were done, of all kinds.
+// faultTotal returns the number of all faults.
 func (s *Summary) faultTotal() int64 {
 	var n int64
 	for _, c := range s.Faults {
@@ -93,7 +94,7 @@ func (s *Summary) faultTotal() int64 {
 	return n
 }
 
-// Fail notes what a verdict found wrong in a seed; nothing when it holds.
+// Fail adds the first violation of a seed's verdict to Failures; nothing if there is none.
 func (s *Summary) Fail(seed int64, v *check.Verdict, again, shrunk, page string) {
 	for _, text := range s.wrong(v) {
 		s.Failures = append(s.Failures, Failure{Seed: seed, ID: text[0], Text: text[1], Again: again, Shrunk: shrunk, Report: page})
@@ -101,7 +102,7 @@ func (s *Summary) Fail(seed int64, v *check.Verdict, again, shrunk, page string)
 	}
 }
 
-// wrong lists what failed, then what is undecided.
+// wrong returns what failed, then what is undecided.
 func (s *Summary) wrong(v *check.Verdict) [][2]string {
 	var out [][2]string
 	for _, f := range v.Failed() {
@@ -115,10 +116,10 @@ func (s *Summary) wrong(v *check.Verdict) [][2]string {
 	return out
 }
 
-// Pass says whether the exit code is 0.
+// Pass reports whether the exit code is 0.
 func (s *Summary) Pass() bool { return len(s.Missing()) == 0 && len(s.Failures) == 0 }
 
-// Missing says what stands between the summary and a pass.
+// Missing returns the reasons why the summary does not pass.
 func (s *Summary) Missing() []string {
 	out := s.Verdict.Missing(s.Required...)
 	for _, kind := range s.RequiredFaults {
@@ -130,7 +131,7 @@ func (s *Summary) Missing() []string {
 	return out
 }
 
-// begin is the time of the first thing seen.
+// begin returns the time of the first line; 0 if there is none.
 func begin(h *history.History) int64 {
 	first := int64(1<<63 - 1)
 	see := func(ns int64) {

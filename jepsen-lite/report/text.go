@@ -82,7 +82,7 @@ func (s *Summary) gaps() []string {
 	return []string{"p50 " + at(0.5), "p99 " + at(0.99), "max " + at(1)}
 }
 
-// finding is an invariant in a few words.
+// finding formats the result of an invariant.
 func finding(f check.Finding) string {
 	out := f.ID + " " + string(f.Status)
 	switch {
@@ -107,7 +107,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// skippedText names what was not looked at, invariants and faults.
+// skippedText prints the invariants and faults that were skipped.
 func (s *Summary) skippedText(p *printer) {
 	var skipped, kinds []string
 	for _, f := range s.Verdict.Findings {
@@ -153,7 +153,7 @@ func (s *Summary) failure(p *printer, f Failure) {
 	}
 }
 
-// told says whether a failure says it already.
+// told reports whether a failure already says this.
 func (s *Summary) told(missing string) bool {
 	return slices.ContainsFunc(s.Failures, func(f Failure) bool {
 		return strings.HasPrefix(missing, f.ID+" failed") || strings.HasPrefix(missing, f.ID+" is undecided")
@@ -163,8 +163,7 @@ func (s *Summary) told(missing string) bool {
 // printer breaks lines at 80 columns.
 type printer struct{ b strings.Builder }
 
-// items prints a head and what goes with it; those that do not fit go on the next
-// line, indented.
+// items prints head and items. Items that do not fit go to the next line, indented by two.
 func (p *printer) items(head, gap string, items ...string) {
 	line := head
 	for _, item := range items {
@@ -178,8 +177,7 @@ func (p *printer) items(head, gap string, items ...string) {
 	p.wrap("", line)
 }
 
-// wrap prints a text behind a head, broken at blanks; what goes on is indented by
-// four.
+// wrap prints head and text and breaks lines at spaces. Further lines are indented by four.
 func (p *printer) wrap(head, text string) {
 	rest := head + text
 	for utf8.RuneCountInString(rest) > lineWidth {
@@ -193,8 +191,8 @@ func (p *printer) wrap(head, text string) {
 	p.b.WriteString(rest + "\n")
 }
 
-// lastBlank is the place of the last blank within a line's width, behind the
-// indentation; -1 when there is none.
+// lastBlank returns the index of the last space within a line's width, after the indentation; -1 if
+// there is none.
 func lastBlank(s string) int {
 	out, n := -1, 0
 	for i, r := range s {
@@ -209,15 +207,14 @@ func lastBlank(s string) int {
 	return out
 }
 
-// joined says whether a blank stands within a number.
+// joined reports whether a space is inside a number.
 func joined(s string, i int) bool {
 	return i > 0 && i+1 < len(s) && digit(s[i-1]) && digit(s[i+1])
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// number writes a count with blanks between thousands, from 1e9 on with two
-// figures.
+// number formats a count with spaces between thousands, and from 1e9 on with two digits.
 func number(n int64) string {
 	if n >= 1e9 {
 		return strings.NewReplacer("e+0", "e", "e+", "e").Replace(fmt.Sprintf("%.1e", float64(n)))
@@ -233,7 +230,7 @@ func number(n int64) string {
 	return string(out)
 }
 
-// span is a time of a cluster in the unit that suits it.
+// span formats a duration in a suitable unit.
 func span(d time.Duration) string {
 	switch {
 	case d >= 10*time.Hour:

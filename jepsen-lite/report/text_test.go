@@ -23,7 +23,7 @@ func sample() *Summary {
 	}
 }
 
-// TestText holds the whole of what a run prints.
+// TestText checks the whole text of a summary.
 func TestText(t *testing.T) {
 	s := sample()
 	s.Fail(1411, &s.Verdict, "make sim-exact SEED=1411", "make sim-script F=corpus/1411.json (3 replicas, 1 partition, 1 crash, 19 s)", "out/1411/index.html")
@@ -57,8 +57,8 @@ FAIL seed 1411: S6 container_1780000000000_0012_01_000044 given twice at index
 	}
 }
 
-// TestPass: the exit code is 0 only if nothing failed, is undecided, or was
-// skipped that is required.
+// TestPass checks that a summary passes only if nothing failed, nothing is undecided, and nothing
+// required was skipped.
 func TestPass(t *testing.T) {
 	good := func() *Summary {
 		s := sample()
@@ -87,7 +87,7 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestAdd counts a history in.
+// TestAdd checks that Add counts the operations and faults of a history.
 func TestAdd(t *testing.T) {
 	h := history.New()
 	r := history.NewRecorder(h, func() int64 { return int64(len(h.Ops)+1) * int64(time.Second) })

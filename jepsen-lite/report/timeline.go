@@ -11,17 +11,16 @@ import (
 	"rmd/jepsen-lite/model"
 )
 
-// timeline is the data of the page's script. Times are milliseconds since the
-// begin.
+// timeline is the data of the page's script. Times are milliseconds since the start.
 type timeline struct {
 	Data  data
 	from  int64
-	lanes map[string]int // looked up by key only
-	focus int64          // time of the first violation; 0 is none
+	lanes map[string]int // never iterated
+	focus int64          // time of the first violation; 0 if there is none
 	shown string
 }
 
-// data is as the script reads it: short names, for there are many.
+// data is the script's input. The names are short, because there are many values.
 type data struct {
 	End   float64  `json:"end"`
 	Focus float64  `json:"focus"`
@@ -67,7 +66,7 @@ func (t *timeline) ms(ns int64) float64 {
 
 func newTimeline(p Page, from int64, failed []check.Finding) *timeline {
 	t := &timeline{from: from, lanes: map[string]int{}}
-	t.Data = data{Bars: []bar{}, Ticks: []tick{}, Marks: []moment{}, Chain: []moment{}} // none is [] to the script, not null
+	t.Data = data{Bars: []bar{}, Ticks: []tick{}, Marks: []moment{}, Chain: []moment{}} // so that empty lists are [] and not null
 	t.Data.End = max(t.ms(p.History.End()), 1)
 	if len(failed) > 0 && failed[0].NS != 0 {
 		t.focus = failed[0].NS
@@ -95,9 +94,8 @@ func newTimeline(p Page, from int64, failed []check.Finding) *timeline {
 	return t
 }
 
-// addLanes gives lanes to faults and replicas, and to the agents and clients that
-// matter most: those of the chain, then those with unknown outcomes, then as they
-// come.
+// addLanes creates lanes for faults and replicas, and for the most important nodes and clients:
+// first those of the chain, then those with unknown outcomes, then the others.
 func (t *timeline) addLanes(p Page, failed []check.Finding) {
 	t.lanes["faults"] = 0
 	t.Data.Lanes = append(t.Data.Lanes, lane{"faults", "faults"})
@@ -141,8 +139,8 @@ func clientOf(o *history.Op) string {
 	return o.Client
 }
 
-// give makes lanes for the weightiest of a kind, in the order of their names, and
-// one for the others.
+// give creates lanes for the most important names of a kind, in the order of names, and one for the
+// others.
 func (t *timeline) give(kind string, names []string, most int, weight map[string]int) {
 	if len(names) > most {
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
@@ -159,7 +157,7 @@ func (t *timeline) give(kind string, names []string, most int, weight map[string
 	}
 }
 
-// lane finds a lane, or that of the others of its sort; -1 when there is none.
+// lane returns the index of a lane, or of the lane others; -1 if neither exists.
 func (t *timeline) lane(name, others string) int {
 	if i, ok := t.lanes[name]; ok {
 		return i
@@ -184,8 +182,7 @@ func clip(text string) string {
 	return text
 }
 
-// faults draws each fault from begin to end, in a lane of their own and on the
-// replicas that it is done to.
+// faults draws each fault from begin to end, in the lane of faults and in those of its replicas.
 func (t *timeline) faults(h *history.History) {
 	for i, f := range h.Faults {
 		if f.When == history.End {
@@ -210,10 +207,10 @@ func (t *timeline) faults(h *history.History) {
 	}
 }
 
-// replicas draws leaderships, the times in which a replica is down, and what is
-// rare: votes, snapshots, memberships.
+// replicas draws leaderships, times without a process, and rare events: votes, snapshots,
+// memberships.
 func (t *timeline) replicas(h *history.History) {
-	open := map[string]*bar{} // leadership or down time that goes on; looked up by key only
+	open := map[string]*bar{} // current leadership or down time; never iterated
 	shut := func(id string, ns int64) {
 		if b := open[id]; b != nil {
 			b.To = t.ms(ns)
@@ -232,7 +229,7 @@ func (t *timeline) replicas(h *history.History) {
 			continue
 		case history.Lead:
 			shut(e.ID, e.NS)
-			for _, id := range ids { // who led before does so as far as it knows
+			for _, id := range ids { // an earlier leader may not know yet that it is deposed
 				if b := open[id]; b != nil && b.Kind == "lead" {
 					old := *b
 					shut(id, e.NS)
@@ -289,8 +286,8 @@ func (t *timeline) operations(h *history.History) {
 	}
 }
 
-// cut leaves events out until few enough are left, and says so: those farthest from the first violation or,
-// without one, evenly those that went well.
+// cut drops events until most are left, and says so. It keeps those nearest to the first violation.
+// Without a violation, it keeps those that did not succeed and an even sample of the others.
 func (t *timeline) cut(most int) {
 	all := len(t.Data.Ticks)
 	if all > most {
@@ -307,10 +304,11 @@ func (t *timeline) cut(most int) {
 	slices.SortStableFunc(t.Data.Ticks, func(a, b tick) int { return cmp.Compare(a.At, b.At) })
 }
 
-// thin keeps as many events, those that did not go well first, and of each sort evenly.
+// thin keeps most events: first those that did not succeed, then the others, each by an even
+// sample.
 func thin(ticks []tick, most int) []tick {
 	slices.SortStableFunc(ticks, func(a, b tick) int { return cmp.Compare(a.At, b.At) })
-	var all, seen [2]int // of both sorts
+	var all, seen [2]int // by tick.sort
 	for _, k := range ticks {
 		all[k.sort()]++
 	}
@@ -323,7 +321,7 @@ func thin(ticks []tick, most int) []tick {
 	})
 }
 
-// sort is 0 for what did not go well and 1 for what did.
+// sort returns 1 for events that succeeded, otherwise 0.
 func (k tick) sort() int {
 	if k.Kind == "ok" || k.Kind == "order" {
 		return 1
