@@ -11,26 +11,25 @@ import (
 	"strings"
 )
 
-// change is one small edit of a source.
+// change is one small edit of a source file.
 type change struct {
-	file     string // below the tree
+	file     string // relative to the tree
 	line     int
-	from, to int // offsets
+	from, to int // byte offsets
 	text     string
 	what     string
 }
 
 func (c change) String() string { return fmt.Sprintf("%s:%d: %s", c.file, c.line, c.what) }
 
-// applied is the source with the change made.
+// applied returns the source with the change.
 func (c change) applied(src []byte) []byte {
 	out := append([]byte(nil), src[:c.from]...)
 	out = append(out, c.text...)
 	return append(out, src[c.to:]...)
 }
 
-// changes lists every edit that could be made in the production sources of some
-// folders, in order.
+// changes returns every possible edit in the production sources of some folders, in order.
 func changes(tree string, folders []string) ([]change, error) {
 	var out []change
 	for _, dir := range folders {
@@ -66,7 +65,7 @@ func changes(tree string, folders []string) ([]change, error) {
 	return out, nil
 }
 
-// isText says whether a function only makes text: what it says wrong nobody computes with.
+// isText reports whether a function only formats text, which no code depends on.
 func isText(name string) bool { return name == "String" || name == "Error" || name == "tell" }
 
 type visitor struct {
@@ -81,8 +80,7 @@ func (v *visitor) add(from, to token.Pos, text, format string, args ...any) {
 	*v.out = append(*v.out, change{file: v.file, line: p.Line, from: p.Offset, to: v.set.Position(to).Offset, text: text, what: fmt.Sprintf(format, args...)})
 }
 
-// visit finds conditions to negate, statements to drop, and bounds and numbers to
-// move by one.
+// visit finds conditions to negate, statements to drop, and bounds and numbers to change by one.
 func (v *visitor) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -111,8 +109,7 @@ func (v *visitor) negate(cond ast.Expr) {
 	v.add(cond.Pos(), cond.End(), "!("+string(v.src[from:to])+")", "condition negated")
 }
 
-// drop leaves a statement out when nothing else can depend on its being there but
-// what it does.
+// drop removes a statement that declares nothing.
 func (v *visitor) drop(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.ExprStmt, *ast.IncDecStmt:
@@ -124,7 +121,7 @@ func (v *visitor) drop(s ast.Stmt) {
 	}
 }
 
-// bound moves a comparison by one.
+// bound changes the bound of a comparison by one.
 func (v *visitor) bound(e ast.Expr) {
 	b, ok := e.(*ast.BinaryExpr)
 	if !ok {
@@ -137,7 +134,7 @@ func (v *visitor) bound(e ast.Expr) {
 	v.add(b.OpPos, b.OpPos+token.Pos(len(b.Op.String())), other, "%s became %s", b.Op, other)
 }
 
-// number moves a small number behind plus or minus by one.
+// number increments a number after plus or minus by one.
 func (v *visitor) number(e ast.Expr, op token.Token) {
 	l, ok := e.(*ast.BasicLit)
 	if !ok || l.Kind != token.INT || (op != token.ADD && op != token.SUB) {

@@ -1,26 +1,25 @@
-// Command mutants proves that the tests can see: it plants bugs in copies of the
-// tree and runs what must catch them.
+// Command mutants shows that the tests find bugs: it plants bugs in copies of the source tree and
+// runs the tests that must find them.
 //
 //	go run ./jepsen-lite/mutants [-only 7,12] [-control] [-list] [-limit 30m] [-workers 2]
 //	go run ./jepsen-lite/mutants -general 60 [-seed 1]             general mutation
 //
-// A planted bug is a file NN-name.patch beside this one: lines "# key: value", then
-// a unified diff against the tree.
+// A planted bug is a file NN-name.patch in this folder: lines "# key: value", then a unified diff
+// of the tree.
 //
-//	# bug:      what is planted, and how it was adapted where its premise has changed
-//	# expected: the invariants that must fire, by their names
+//	# bug:      the bug, and how it was adapted if the code has changed
+//	# expected: the invariants that must be violated, by their names
 //	# run:      a command that must fail (several lines: in this order, until one fails)
-//	# says:     a pattern that the failure must match; without it, an expected invariant's name
-//	# budget:   the longest a command may take (default 6m)
-//	# slow:     why it takes long; it begins before the others, so that no core waits for it at the end
+//	# says:     a pattern that the failure must match; without it, the name of an expected invariant
+//	# budget:   how long a command may take (default 6m)
+//	# slow:     why it takes long; it starts before the others, so that it does not end last
 //
-// For each the runner copies the tree, applies the patch with git apply, builds what
-// changed, and runs the commands. A command that fails without naming an expected
-// invariant does not count as having caught the bug. A patch that does not apply any
-// more, or does not compile, fails the run: it must be adapted, not skipped. The exit
-// code is 1 when a bug lives.
+// For each planted bug, the command applies the patch to a copy of the tree with git apply, builds
+// what has changed, and runs the commands. A command that fails without naming an expected
+// invariant has not caught the bug. If a patch does not apply or compile any more, the run fails:
+// adapt the patch, do not remove it. The exit code is 1 if a bug is not caught.
 //
-// General mutation negates conditions, drops statements and moves numbers and bounds
-// by one in fsm/ and scheduler/, a sample drawn from a seed, and judges each by the
-// log-contract simulation and the package's own tests.
+// General mutation negates conditions, drops statements and changes numbers and bounds by one in
+// fsm/ and scheduler/. It draws a sample from a seed, and judges each change by the log-contract
+// simulation and the package's own tests.
 package main

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// garden is where bugs are planted: a copy of the tree for each worker.
+// garden plants bugs. Each worker has a copy of the tree.
 type garden struct {
-	trees   string // the folder of the copies
+	trees   string // folder of the copies
 	workers int
 	verbose bool
-	end     time.Time // nothing runs past it; zero: no end
+	end     time.Time // end of all runs; zero means none
 
-	mu    sync.Mutex // of what is printed
-	lives int
+	mu    sync.Mutex // for printing
+	lives int        // number of bugs that were not caught
 }
 
 const row = "%-3s %-34s %-12s %-12s %-7s %-8s %-8s %s\n"
 
-// warmBudget bounds the first build.
+// warmBudget limits the time of the first build.
 const warmBudget = 10 * time.Minute
 
-// plant plants every bug and prints the table, each line when its bug is judged.
+// plant plants every bug and prints the table, each row after the bug was judged.
 func (g *garden) plant(all []mutant) error {
 	begin := time.Now()
 	fmt.Printf(row, "#", "bug", "expected", "caught by", "seeds", "seconds", "cpu", "command")
@@ -56,8 +56,8 @@ func (g *garden) plant(all []mutant) error {
 	return nil
 }
 
-// warm builds once, on all cores, what every judge needs and no bug changes; each
-// worker would build it for itself otherwise.
+// warm builds once, on all cores, what all workers need and no bug changes. Otherwise each worker
+// would build it again.
 func (g *garden) warm(all []mutant) error {
 	if len(all) < 2 {
 		return nil
@@ -72,7 +72,7 @@ func (g *garden) warm(all []mutant) error {
 	return nil
 }
 
-// judging are the packages that judge bugs.
+// judging returns the packages whose tests judge bugs.
 func judging(all []mutant) []string {
 	var out []string
 	for _, m := range all {
@@ -112,7 +112,7 @@ func (g *garden) work(tree string, next <-chan mutant) error {
 	return nil
 }
 
-// tell prints what came of one bug.
+// tell prints the result of one bug.
 func (g *garden) tell(v verdict) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

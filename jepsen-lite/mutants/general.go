@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// generalFolders are where random changes are made.
+// generalFolders are the folders for random changes.
 var generalFolders = []string{"fsm", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/planner"}
 
-// generalBudget bounds one judge of one random change; a test that hangs has
-// noticed it.
+// generalBudget limits the time of one check of one random change. A test that hangs has found the
+// change.
 const generalBudget = 4 * time.Minute
 
-// outcome is what came of one random change.
+// outcome is the result of one random change.
 type outcome struct {
 	c  change
-	by string // who noticed; empty: it survives
+	by string // the check that found it; empty if it survives
 }
 
 // mutation is one run of general mutation.
@@ -34,8 +34,8 @@ type mutation struct {
 	counts map[string]int
 }
 
-// mutate makes n random changes, in as many copies of the tree at a time as there
-// are workers, and prints who noticed them.
+// mutate tries n random changes and prints which check found each of them. Each worker has a copy
+// of the tree.
 func mutate(from, trees string, n, workers int, seed uint64) error {
 	all, err := changes(from, generalFolders)
 	if err != nil {
@@ -55,7 +55,8 @@ func mutate(from, trees string, n, workers int, seed uint64) error {
 	return errors.Join(errs...)
 }
 
-// next takes a change that nobody has tried; false when there are enough.
+// next returns a change that was not tried yet; false if there are enough results or no more
+// changes.
 func (m *mutation) next() (change, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +97,7 @@ func (m *mutation) tell(c change, by string, took time.Duration) {
 	fmt.Printf("%3d %-10s %6.1fs %s\n", len(m.out), by, took.Seconds(), c)
 }
 
-// report prints the score and, once more, the survivors.
+// report prints the score, and the survivors once more.
 func report(out []outcome, counts map[string]int) {
 	noticed := len(out) - counts[""]
 	fmt.Printf("score %d of %d: %d by the log-contract simulation, %d by tests, %d by a hang\n",
@@ -108,7 +109,7 @@ func report(out []outcome, counts map[string]int) {
 	}
 }
 
-// try makes a change, lets the judges look, and takes it back.
+// try makes a change, runs the checks and reverts the change.
 func try(tree string, c change) (by string, compiles bool, err error) {
 	path := filepath.Join(tree, c.file)
 	src, err := os.ReadFile(path)
@@ -139,11 +140,11 @@ func try(tree string, c change) (by string, compiles bool, err error) {
 	return "", true, nil
 }
 
-// check is a command that may notice a change.
+// check is a command that may find a change.
 type check struct{ name, line string }
 
-// checksFor returns the package's own tests, those of the packages that show most of what it
-// does, and the log-contract simulation.
+// checksFor returns the tests of the package and of packages that depend on it most, and the
+// log-contract simulation.
 func checksFor(tree, pkg string) []check {
 	others := []string{pkg, "./scheduler/planner"}
 	if strings.HasPrefix(pkg, "./fsm") {
@@ -158,9 +159,9 @@ func checksFor(tree, pkg string) []check {
 	return append(out, check{"logsim", "RMD_LOGSIM_SEEDS=24 go test -count=1 -failfast ./jepsen-lite/logsim"})
 }
 
-// fewer bounds the draws of property tests, where a package has some.
+// fewer returns a flag that limits the draws of property tests, if the package has some.
 func fewer(tree, pkg string) string {
-	files, _ := filepath.Glob(filepath.Join(tree, pkg, "*_test.go")) // the pattern is well-formed
+	files, _ := filepath.Glob(filepath.Join(tree, pkg, "*_test.go")) // the pattern is valid
 	for _, f := range files {
 		if src, err := os.ReadFile(f); err == nil && strings.Contains(string(src), "pgregory.net/rapid") {
 			return " -rapid.checks=30"

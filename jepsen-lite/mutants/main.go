@@ -18,7 +18,7 @@ func main() {
 	}
 }
 
-// errLives says that a bug was not caught, or could not be planted.
+// errLives means that a bug was not caught or could not be planted.
 var errLives = errors.New("not every planted bug was caught")
 
 func command(args []string) error {
@@ -90,7 +90,8 @@ func controls(tree string, all []mutant) error {
 	return nil
 }
 
-// tail is where a text first speaks of a failure, and its last lines, each cut short.
+// tail returns n lines from the first failure in a text, and its last n lines, each shortened to
+// 300 bytes.
 func tail(text string, n int) string {
 	all := strings.Split(strings.TrimSpace(text), "\n")
 	lines := all

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPatchesApply: all planted bugs are there and can still be planted in the tree
-// as it is. One that cannot must be adapted, not dropped.
+// TestPatchesApply checks that all planted bugs exist and still apply to the tree. Adapt a patch
+// that does not apply, do not remove it.
 func TestPatchesApply(t *testing.T) {
 	all, err := load(".", nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestPatchesApply(t *testing.T) {
 	}
 }
 
-// TestParse: what a head lacks, or says too much, is refused.
+// TestParse checks that incomplete heads and unknown keys are refused.
 func TestParse(t *testing.T) {
 	for name, head := range map[string]string{
 		"nothing expected": "# bug: b\n# run: false\n",
@@ -50,7 +50,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// plantIn makes a module with one source and one planted bug.
+// plantIn creates a tree with one file, and a planted bug.
 func plantIn(t *testing.T, patch string) (tree string, m mutant) {
 	t.Helper()
 	tree = t.TempDir()
@@ -72,8 +72,8 @@ func plantIn(t *testing.T, patch string) (tree string, m mutant) {
 
 const diff = "diff --git a/sum.txt b/sum.txt\n--- a/sum.txt\n+++ b/sum.txt\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
 
-// TestJudge: a bug is caught by a command that fails and names what was expected,
-// and by nothing else; the tree is as before afterwards.
+// TestJudge checks that only a command that fails and names an expected invariant catches a bug,
+// and that the patch is reverted afterwards.
 func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct{ head, caught string }{
 		"caught":         {"# run: grep -q b sum.txt || { echo S9: seed 12; exit 1; }\n", "S9"},
@@ -99,7 +99,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeBroken: what does not apply or compile is said, not passed over.
+// TestJudgeBroken checks that a patch that does not apply or compile is an error.
 func TestJudgeBroken(t *testing.T) {
 	tree, m := plantIn(t, "# bug: b\n# expected: S9\n# run: echo S9: no; exit 1\n"+strings.Replace(diff, "-b", "-x", 1))
 	if v := judge(tree, m); v.err == nil || v.caught != "" {
@@ -111,7 +111,7 @@ func TestJudgeBroken(t *testing.T) {
 	}
 }
 
-// TestChanges finds every kind of change, and makes them where they were found.
+// TestChanges checks that every kind of change is found and made at the right place.
 func TestChanges(t *testing.T) {
 	tree := t.TempDir()
 	src := "package p\n\nfunc f(a, b int) int {\n\tif a < b && b > 3 {\n\t\ta++\n\t}\n\tb = a + 1\n\treturn b\n}\n\nfunc String() { f(1, 2) }\n"
@@ -140,7 +140,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestJudging: what is built before the first bug is what the commands name, and there.
+// TestJudging checks that judging returns the packages in the commands, and that those of the
+// planted bugs exist.
 func TestJudging(t *testing.T) {
 	all := []mutant{{runs: []string{"A=1 go test -run T ./x", "go test ./y"}}, {runs: []string{"go test ./y"}}}
 	if got := judging(all); !slices.Equal(got, []string{"./x", "./y"}) {

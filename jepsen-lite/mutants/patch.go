@@ -20,19 +20,19 @@ type mutant struct {
 	file     string
 	bug      string
 	expected []string
-	says     *regexp.Regexp // nil: the name of an expected invariant must be printed
+	says     *regexp.Regexp // nil: the output must name an expected invariant
 	runs     []string
 	budget   time.Duration
-	slow     bool // it begins before the others
+	slow     bool // it starts before the others
 }
 
 const defaultBudget = 6 * time.Minute
 
-// bugs is how many planted bugs there must be, numbered from 1.
+// bugs is the highest number up to which every planted bug must exist.
 const bugs = 29
 
-// load reads the planted bugs of a folder, by number; only those asked for when any
-// are.
+// load reads the planted bugs of a folder, sorted by number. If only is not empty, it reads only
+// those.
 func load(dir string, only []int) ([]mutant, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.patch"))
 	if err != nil {

@@ -17,25 +17,25 @@ import (
 	"time"
 )
 
-// verdict is what came of one planted bug.
+// verdict is the result of one planted bug.
 type verdict struct {
 	m      mutant
-	caught string // the invariant, or what was matched; empty: it lives
-	by     string // the command
+	caught string // the invariant that caught it, or those expected; empty if it was not caught
+	by     string // the command that caught it
 	seeds  string
 	took   time.Duration
-	cpu    time.Duration // of all its processes
+	cpu    time.Duration // CPU time of all its processes
 	err    error         // the patch does not apply, or does not compile
 	output string
 }
 
-// copyTree copies the sources of a module, without what git keeps and what is built.
+// copyTree copies the files of a module without git's data and build results.
 func copyTree(from, to string) error {
 	skip := []string{".git", "bin", "out", "node_modules"}
 	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, os.ErrNotExist) {
-				return nil // somebody's temporary file
+				return nil // a temporary file of another process
 			}
 			return err
 		}
@@ -76,7 +76,7 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// apply applies a patch to the copy, or takes it back.
+// apply applies a patch to the copy, or reverts it.
 func apply(tree, patch string, back bool) error {
 	args := []string{"apply", "--whitespace=nowarn"}
 	if back {
@@ -84,7 +84,7 @@ func apply(tree, patch string, back bool) error {
 	}
 	cmd := exec.Command("git", append(args, patch)...)
 	cmd.Dir = tree
-	// A temporary folder below some repository must not be taken for part of it.
+	// Without this, git could take a temporary folder inside another repository for a part of it.
 	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(tree))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("the patch does not apply: %s", strings.TrimSpace(string(out)))
@@ -125,8 +125,8 @@ var (
 	seedFound = regexp.MustCompile(`\bseed (\d+)\b`)
 )
 
-// sees says which expected invariant a failure names, as "S9:" or "S9, S11:"; empty:
-// none. A report that says "S9 ok" does not.
+// sees returns the expected invariant that the output names, in the form "S9:" or "S9, S11:"; "" if
+// there is none. "S9 ok" in a report does not count.
 func (m mutant) sees(out string) string {
 	for _, e := range m.expected {
 		if regexp.MustCompile(`\b` + regexp.QuoteMeta(e) + `\b(, S\d+)*:`).MatchString(out) {
@@ -139,8 +139,8 @@ func (m mutant) sees(out string) string {
 	return ""
 }
 
-// seedsOf is the seed that failed, which is how many were needed since they count
-// from 1.
+// seedsOf returns the seed that failed. Seeds count from 1, so it is also the number of seeds that
+// were needed.
 func seedsOf(out string) string {
 	if m := seedFound.FindStringSubmatch(out); m != nil {
 		return m[1]
@@ -148,26 +148,26 @@ func seedsOf(out string) string {
 	return "-"
 }
 
-// overBudget is what the output of a command that was ended ends with.
+// overBudget is in the last line of the output of a command that was killed.
 const overBudget = "ended: over its budget of "
 
-// run runs a command in the copy on one core within a budget; all of it is ended then.
+// run runs a command in the copy on one core. After the budget, it kills all processes of the
+// command.
 func run(tree, line string, budget time.Duration) (out string, failed bool, cpu time.Duration) {
 	return runOn(1, tree, line, budget)
 }
 
-// buildFlags leave out what a build is not read for: its tests are vetted elsewhere, and
-// nobody looks at it with a debugger.
+// buildFlags omit what these builds do not need: vet and debug information.
 const buildFlags = "GOFLAGS=-trimpath -vet=off -ldflags=-s"
 
-// runOn runs a command on so many cores.
+// runOn runs a command on the given number of cores. failed is false if the command was killed.
 func runOn(cores int, tree, line string, budget time.Duration) (out string, failed bool, cpu time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), budget)
 	defer cancel()
 	var b bytes.Buffer
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = tree, &b, &b
-	cmd.Env = append(os.Environ(), buildFlags, fmt.Sprintf("GOMAXPROCS=%d", cores)) // with one core, seeds in their order
+	cmd.Env = append(os.Environ(), buildFlags, fmt.Sprintf("GOMAXPROCS=%d", cores)) // with one core, seeds run in order
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
@@ -181,7 +181,7 @@ func runOn(cores int, tree, line string, budget time.Duration) (out string, fail
 	return b.String(), err != nil, cpu
 }
 
-// numbers reads a list of numbers.
+// numbers parses a list of numbers.
 func numbers(list string) ([]int, error) {
 	var out []int
 	for _, f := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
