@@ -1,4 +1,4 @@
-// Package contrib has what an installation needs beside the program. The program embeds the unit
+// Package contrib has what an installation needs besides the program. The program embeds the unit
 // file, so that "rmd init --replicas" and the packages install the same one.
 package contrib
 

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Difference is the first step after which the two schedulers do not hold the same.
+// Difference describes the first step after which the observations of the two schedulers differ.
 type Difference struct {
 	Step   int    // from 0
-	After  string // what the step does
+	After  string // kind of the step
 	Rmd    []string
 	Hadoop []string
 }
 
-// Compare finds the first difference of two observations of a history; nil when there is none.
+// Compare returns the first difference between two lists of observations of a history; nil if there
+// is none.
 func Compare(h *History, rmd, hadoop []Observation) *Difference {
 	for i := range h.Steps {
 		var a, b Observation
@@ -53,7 +54,8 @@ func without(a, b Observation) (out []string) {
 	return out
 }
 
-// kind is what a shorter history must show too: the same thing differs after the same sort of step.
+// kind returns what a shorter history must have in common: the kind of the step, and the first word
+// of the lines that differ.
 func (d *Difference) kind() string {
 	kind := d.After
 	for _, lines := range [][]string{d.Rmd, d.Hadoop} {
@@ -65,7 +67,7 @@ func (d *Difference) kind() string {
 	return kind
 }
 
-// Report is what a reader needs: the history up to the difference, and the lines that differ.
+// Report returns the history up to the difference, and the lines that differ.
 func (d *Difference) Report(h *History) string {
 	var b strings.Builder
 	for i, s := range h.Steps[:min(d.Step+1, len(h.Steps))] {

@@ -11,13 +11,13 @@ import (
 type tree struct {
 	props  map[string]string
 	leaves []string
-	shape  map[string][]string // parents, with their children
-	// weighted parents divide by weights. They stay so: YARN goes on with old weights when a refresh
-	// gives percentages instead.
+	shape  map[string][]string // children by parent
+	// weighted says for each parent whether its children have weights. A refresh does not change
+	// that, because YARN keeps old weights if a refresh replaces them by percentages.
 	weighted map[string]bool
 }
 
-// configure makes the configuration that a history starts with.
+// configure adds the initial configuration of a history.
 func (g *generator) configure() error {
 	g.queues.shape, g.queues.weighted = map[string][]string{}, map[string]bool{}
 	g.absolute = g.with["queues"] && g.chance(25)
@@ -27,7 +27,7 @@ func (g *generator) configure() error {
 	return g.set(props)
 }
 
-// set sets properties, and unsets those of the last configuration that this one has not.
+// set adds steps that change the configuration to props.
 func (g *generator) set(props map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(g.queues.props)) {
 		if _, ok := props[name]; !ok {
@@ -48,7 +48,7 @@ func (g *generator) set(props map[string]string) error {
 	return nil
 }
 
-// shape grows the tree under a queue.
+// shape adds random queues below a queue.
 func (g *generator) shape(path string, depth int) {
 	n := 1
 	if g.with["queues"] {
@@ -65,7 +65,7 @@ func (g *generator) shape(path string, depth int) {
 	}
 }
 
-// scheduling is what is not of one queue.
+// scheduling returns random properties of the whole scheduler.
 func (g *generator) scheduling() map[string]string {
 	props := map[string]string{
 		"yarn.scheduler.maximum-allocation-mb": "8192", "yarn.scheduler.maximum-allocation-vcores": "8",
@@ -80,7 +80,7 @@ func (g *generator) scheduling() map[string]string {
 	if g.with["dominant"] {
 		props[prefix+"resource-calculator"] = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 	}
-	if g.with["unmanaged"] { // one that waits for AMs of others differs: rmd activates it at once
+	if g.with["unmanaged"] { // otherwise an unmanaged application could wait for AMs of others, but rmd activates it at once
 		props[prefix+"maximum-am-resource-percent"] = "1000"
 	} else if g.with["limits"] {
 		some(60, "maximum-am-resource-percent", "0.125", "0.25", "0.375")
@@ -113,10 +113,10 @@ func (g *generator) scheduling() map[string]string {
 	return props
 }
 
-// The amounts of queues are parts of these.
+// The amounts of queues are parts of these totals.
 const wholeMemory, wholeVCores = 27 * 256, 27
 
-// capacities gives every queue of the tree its share and its limits.
+// capacities returns random capacities and limits for every queue.
 func (g *generator) capacities() map[string]string {
 	props := map[string]string{}
 	g.divide(props, "root", wholeMemory, wholeVCores, g.absolute)
@@ -126,8 +126,8 @@ func (g *generator) capacities() map[string]string {
 	return props
 }
 
-// shares are the ways in which children may divide a parent. YARN computes with floats of 32 bits and rmd
-// with fractions (docs/adr/0004): these are the same in both.
+// shares are the possible capacities of children. YARN computes with 32-bit floats and rmd with
+// fractions (docs/adr/0004); these values are exact in both.
 var shares = map[int][][]string{
 	1: {{"100"}},
 	2: {{"50", "50"}, {"25", "75"}, {"87.5", "12.5"}},
@@ -170,7 +170,7 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 	}
 }
 
-// amount gives a queue under path an amount, and perhaps a maximum.
+// amount sets an absolute capacity, and sometimes a maximum for a child of root.
 func (g *generator) amount(props map[string]string, key, path string, mb, vc int) {
 	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", mb, vc)
 	if path == "root" && g.chance(30) {
@@ -178,7 +178,7 @@ func (g *generator) amount(props map[string]string, key, path string, mb, vc int
 	}
 }
 
-// share gives one of some children a share, and perhaps a maximum.
+// share sets a relative capacity, and sometimes a maximum.
 func (g *generator) share(props map[string]string, key, share string, children int) {
 	props[key+".capacity"] = share
 	if children > 1 && g.chance(30) {
@@ -186,7 +186,7 @@ func (g *generator) share(props map[string]string, key, share string, children i
 	}
 }
 
-// queue gives one queue what is its own.
+// queue sets the other properties of one queue.
 func (g *generator) queue(props map[string]string, path string, memory, vcores int, absolute bool) {
 	key := prefix + path
 	if len(g.queues.shape[path]) > 0 {
@@ -213,7 +213,8 @@ func (g *generator) queue(props map[string]string, path string, memory, vcores i
 	}
 }
 
-// userWeights gives some users of a leaf a weight. Times the least share of a user it is at most 100.
+// userWeights gives some users of a leaf a weight. The weight times minimum-user-limit-percent is
+// at most 100.
 func (g *generator) userWeights(props map[string]string, key string) {
 	least := pick(g, []string{"50", "25", "12.5"})
 	most := map[string]int{"50": 3, "25": 5, "12.5": 6}[least]
@@ -225,7 +226,7 @@ func (g *generator) userWeights(props map[string]string, key string) {
 	}
 }
 
-// refresh gives the same tree other shares and limits.
+// refresh adds a refresh with other capacities and limits for the same queues.
 func (g *generator) refresh() error {
 	props := maps.Clone(g.queues.props)
 	for name := range maps.Clone(props) {

@@ -10,8 +10,8 @@ import (
 
 var record = flag.String("record", "", "folder of interop/fetch: play testdata again into Hadoop's scheduler and record what it holds")
 
-// TestCorpus plays the histories that once showed a difference, and compares with what Hadoop's
-// scheduler held when they were recorded. It needs no Java.
+// TestCorpus plays the histories that once showed a difference, and compares the result with the
+// recorded observations of Hadoop's scheduler. It needs no Java.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -50,7 +50,7 @@ func replay(t *testing.T, path string) {
 	}
 }
 
-// TestRecordingReadsWhatItWrites holds the file format.
+// TestRecordingReadsWhatItWrites checks that a written recording is read back.
 func TestRecordingReadsWhatItWrites(t *testing.T) {
 	h := Parse("h", "set a b\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
 	r := &Recording{About: []string{"# why"}, History: h, Hadoop: []Observation{nil, {"cluster 0", "queue root"}, {"cluster 1", "queue root"}, {"cluster 1"}}}
@@ -60,7 +60,8 @@ func TestRecordingReadsWhatItWrites(t *testing.T) {
 	}
 }
 
-// TestShrinkKeepsTheDifference: what is left shows the same, and nothing can be left out of it.
+// TestShrinkKeepsTheDifference checks that the result of Shrink shows the same difference, and that
+// no step or word of it is superfluous.
 func TestShrinkKeepsTheDifference(t *testing.T) {
 	h := Parse("h", "start\nnode a\nbeat a run=1.1 done=1.2\nnode b\nbeat b\nlose a\n")
 	differs := func(h *History) *Difference {
@@ -79,7 +80,8 @@ func TestShrinkKeepsTheDifference(t *testing.T) {
 	}
 }
 
-// TestGenerateIsTheSameForASeed: a seed names one history, and rmd's planner decides by that alone.
+// TestGenerateIsTheSameForASeed checks that a seed always gives the same history, and that rmd's
+// planner decides by the history alone.
 func TestGenerateIsTheSameForASeed(t *testing.T) {
 	for seed := range uint64(20) {
 		a, held, err := Generate(seed, nil, seed%2 == 0, seed%4 == 0)

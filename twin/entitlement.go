@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// CompareEntitlements computes what queues must give to others on random queue trees, with rmd and
-// with Hadoop's PreemptableResourceCalculator, and says how many trees differ.
+// CompareEntitlements computes entitlements of random queue trees with rmd and with Hadoop's
+// PreemptableResourceCalculator. It returns how many trees differ, and prints the first three.
 func CompareEntitlements(cache string, first, trees uint64, out io.Writer) (differing int, err error) {
 	hadoop := entitlementJVMs{cache: cache}
 	defer hadoop.close()
@@ -49,17 +49,18 @@ func CompareEntitlements(cache string, first, trees uint64, out io.Writer) (diff
 	return differing, nil
 }
 
-// modes are those in which selectors ask for entitlements, and one that none uses.
+// modes are those that selectors use, and one that none uses.
 var modes = []preempt.Mode{{}, {Reserved: true}, {Balance: true}, {Reserved: true, Balance: true}}
 
-// entitlementJVMs run Hadoop's calculator. One of them knows memory and vcores alone, the other one
-// GPUs, too: Hadoop compares two kinds in another way than three.
+// entitlementJVMs run Hadoop's calculator. One JVM knows only memory and vcores, the other one also
+// GPUs, because Hadoop compares two kinds differently from three.
 type entitlementJVMs struct {
 	cache   string
 	byKinds [yarn.MaxKinds + 1]*jvm
 }
 
-// entitlements are Hadoop's. The second result says whether they are the same without imitating rmd.
+// entitlements returns Hadoop's result. same reports whether the result would be the same without
+// imitating rmd.
 func (h *entitlementJVMs) entitlements(p *randomTree, m preempt.Mode) (lines []string, same bool, err error) {
 	j := &h.byKinds[p.Calculator.Kinds]
 	if *j == nil {
@@ -84,7 +85,7 @@ func (h *entitlementJVMs) close() {
 	}
 }
 
-// entitlements are rmd's.
+// entitlements returns rmd's result.
 func (p *randomTree) entitlements(m preempt.Mode) []string {
 	var out []string
 	for _, s := range p.Entitlements(&p.settings, m) {
@@ -93,7 +94,7 @@ func (p *randomTree) entitlements(m preempt.Mode) []string {
 	return out
 }
 
-// gives is 1 if the queue of a line must give something.
+// gives returns 1 if something must be taken from the queue of a line, otherwise 0.
 func gives(line string) int {
 	if strings.Trim(line[strings.LastIndexByte(line, ' '):], " 0,") == "" {
 		return 0
@@ -111,13 +112,13 @@ func differentLines(got, want []string) string {
 	return b.String()
 }
 
-// randomTree is a partition and how it preempts.
+// randomTree is a partition with its settings of preemption.
 type randomTree struct {
 	*preempt.Partition
 	settings preempt.Settings
 }
 
-// text is the partition as the Java side reads it.
+// text formats the partition for the Java side.
 func (p *randomTree) text(m preempt.Mode) string {
 	var b strings.Builder
 	calculator := "default"
@@ -142,10 +143,11 @@ func (p *randomTree) amount(r yarn.Resource) string {
 	return strings.Join(words, ",")
 }
 
-// millionths are parts that floats do not hold exactly.
+// millionths returns a fraction that a float does not represent exactly.
 func millionths(n int64) yarn.Fraction { return yarn.NewFraction(n, 1_000_000) }
 
-// randomPartition makes a queue tree of two to four levels, with what its queues use and want.
+// randomPartition returns a queue tree of two to four levels, with the usage and demand of its
+// queues.
 func randomPartition(seed uint64) *randomTree {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := &randomTree{Partition: &preempt.Partition{Calculator: yarn.Calculator{Dominant: r.IntN(4) > 0, Kinds: 2}}}
@@ -174,7 +176,7 @@ func randomPartition(seed uint64) *randomTree {
 	return p
 }
 
-// grow gives a queue children, and those theirs, down to so many levels.
+// grow adds children to a queue, down to the given number of levels.
 func (p *randomTree) grow(r *rand.Rand, parent int32, levels int) {
 	if levels == 0 || parent > 0 && r.IntN(3) == 0 {
 		p.Queues[parent].Leaf = true
@@ -204,7 +206,7 @@ func (p *randomTree) grow(r *rand.Rand, parent int32, levels int) {
 			left = left.Sub(q.Guaranteed)
 		}
 		if q.Guaranteed.IsZero() && (vectors || r.IntN(2) == 0) {
-			q.AbsCapacity = millionths(0) // Hadoop multiplies what is shown of a guarantee that is all 0
+			q.AbsCapacity = millionths(0) // Hadoop multiplies by this capacity, which can be 0 if the guarantee is
 		}
 		if priorities {
 			q.Priority = r.Int32N(3)
@@ -219,7 +221,7 @@ func (p *randomTree) grow(r *rand.Rand, parent int32, levels int) {
 	}
 }
 
-// fillLeaves says what leaves use and want, and adds up what their parents use.
+// fillLeaves sets usage and demand of leaves, and adds up the usage of their parents.
 func (p *randomTree) fillLeaves(r *rand.Rand) {
 	leaves := int64(0)
 	for i := range p.Queues {

@@ -10,12 +10,12 @@ import (
 	"rmd/yarn"
 )
 
-// Families are what a history may have beside asks for "*" in one queue.
+// Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel"}
 
-// generator makes a history step by step, and looks at what the planner holds to take steps that mean
-// something.
+// generator makes a history step by step. It looks at the planner's state to choose meaningful
+// steps.
 type generator struct {
 	r        *rand.Rand
 	h        *History
@@ -25,11 +25,12 @@ type generator struct {
 	queues   tree
 	hosts    []string
 	apps     uint32
-	absolute bool // queues are given amounts, not shares
+	absolute bool // queues have amounts, not shares
 }
 
-// Generate makes the history of a seed, with some of the families given (nil: of all), and with node
-// labels and rounds of preemption if that is asked for. It says what the planner holds after each step.
+// Generate returns the history of a seed, with some of the given families (nil: of all), and with
+// node labels and rounds of preemption if requested. It also returns the planner's observation of
+// each step.
 func Generate(seed uint64, families []string, labels, preemption bool) (*History, []Observation, error) {
 	if families == nil {
 		families = Families
@@ -41,9 +42,9 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 		}
 	}
 	if g.with["labels"], g.with["preemption"] = labels, preemption; preemption {
-		g.with["queues"] = true // a queue alone gives nothing
+		g.with["queues"] = true // a single queue loses nothing
 	}
-	if g.with["moves"] { // YARN counts an application that was moved in the parents that it has left
+	if g.with["moves"] { // YARN keeps counting a moved application in its former parents
 		delete(g.with, "parallel")
 	}
 	err := g.run()
@@ -107,7 +108,7 @@ func (g *generator) run() (err error) {
 	return nil
 }
 
-// action takes one of the steps that may come, the frequent ones more often.
+// action adds a random step by weight.
 func (g *generator) action() error {
 	type choice struct {
 		weight int
@@ -150,7 +151,7 @@ func (g *generator) newNode() error {
 
 func (g *generator) nodeSize() string {
 	least := 2
-	if g.absolute { // no node alone is smaller than what the queues are guaranteed
+	if g.absolute { // a single node is never smaller than the sum of the guarantees
 		return fmt.Sprintf("%d,%d", g.between(7, 14)*1024, g.between(27, 30))
 	}
 	return fmt.Sprintf("%d,%d", g.between(least, 12)*1024, g.between(least, 12))
@@ -161,7 +162,7 @@ func (g *generator) lose() error { return g.step("lose %s", pick(g, g.hosts)) }
 func (g *generator) resizeNode() error { return g.step("size %s %s", pick(g, g.hosts), g.nodeSize()) }
 
 func (g *generator) submit() error {
-	if len(g.p.racks) == 0 { // in YARN a queue with a weight takes no application as long as there is no node
+	if len(g.p.racks) == 0 { // in YARN a queue with a weight accepts no application while there is no node
 		return g.newNode()
 	}
 	g.apps++
@@ -180,7 +181,7 @@ func (g *generator) submit() error {
 	return g.step("submit %d %s %s %d %d,%d%s", g.apps, pick(g, g.queues.leaves), user, priority, g.between(1, 2)*1024, g.between(1, 2), more)
 }
 
-// running are the applications that have not ended.
+// running returns the applications that have not ended.
 func (g *generator) running() (out []*state.App) {
 	for seq := uint32(1); seq <= g.apps; seq++ {
 		if a := g.p.live(fmt.Sprint(seq)); a != nil {
@@ -190,7 +191,7 @@ func (g *generator) running() (out []*state.App) {
 	return out
 }
 
-// onOne takes a step with one of the running applications.
+// onOne adds a step for one of the running applications.
 func (g *generator) onOne(format string, args ...any) error {
 	apps := g.running()
 	if len(apps) == 0 {
@@ -211,7 +212,7 @@ func (g *generator) move() error {
 
 func (g *generator) priority() error { return g.onOne("priority %d %d", g.r.IntN(6)) }
 
-// beat is a heartbeat of a node that tells of some of what has happened there.
+// beat adds a heartbeat of a node that reports some of the changes there.
 func (g *generator) beat() error {
 	host := pick(g, g.hosts)
 	node := g.p.st.Node(nodeID(host))
@@ -240,7 +241,7 @@ func (g *generator) beat() error {
 	return g.step("beat %s%s", host, words)
 }
 
-// name is a container's name in histories; empty when it has none yet.
+// name returns a container's name in the history; "" if it has none yet.
 func (g *generator) name(c *state.Container) string {
 	a := g.p.apps[g.p.st.Apps.Get(c.App).ID.Seq]
 	if a == nil || a.ordinal[g.p.st.Ref(c)] == 0 {
@@ -249,7 +250,7 @@ func (g *generator) name(c *state.Container) string {
 	return fmt.Sprintf("%d.%d", g.p.st.Apps.Get(c.App).ID.Seq, a.ordinal[g.p.st.Ref(c)])
 }
 
-// allocate is a call of one AM: new asks, releases, nodes that it refuses, or nothing.
+// allocate adds a call of one AM: asks, releases, changes of its blacklist, or nothing.
 func (g *generator) allocate() error {
 	var ready []*state.App
 	for _, a := range g.running() {
@@ -281,7 +282,7 @@ func (g *generator) allocate() error {
 	return g.step("allocate %d%s", a.ID.Seq, words)
 }
 
-// asks is what is asked under one key: "*", and some hosts with their racks.
+// asks returns asks under one key: "*", and some hosts with their racks.
 func (g *generator) asks() string {
 	k := "1.0"
 	if g.with["keys"] {
@@ -292,7 +293,7 @@ func (g *generator) asks() string {
 	if !g.with["places"] || count == 0 || g.chance(35) {
 		return fmt.Sprintf(" ask=%s:*:%d:%s%s", k, count, size, label)
 	}
-	any := "" // what follows an ask that relaxes no locality
+	any := "" // suffix of the "*" ask
 	words := ""
 	strict := g.with["strict"] && g.chance(40)
 	racks := map[string]int{}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Hadoop is a JVM that plays histories into Hadoop's CapacityScheduler, one after the other.
+// Hadoop is a JVM that plays histories on Hadoop's CapacityScheduler, one after the other.
 type Hadoop struct{ *jvm }
 
 // jvm runs a program of interop/java.
@@ -23,12 +23,13 @@ type jvm struct {
 	errs *bytes.Buffer
 }
 
-// jvmFlags: Hadoop looks into packages that a JDK 17 hides, and its name service must not be asked. A
-// JVM writes its own warnings to standard output, among the observations, unless it is told not to.
+// jvmFlags are the flags of every JVM. Hadoop uses packages that a JDK 17 hides, and IPv6 name
+// look-ups must be avoided. Without the other flags, a JVM would write its own warnings to standard
+// output, among the observations.
 var jvmFlags = []string{"-Xmx512m", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.net.preferIPv4Stack=true",
 	"--add-opens=java.base/java.lang=ALL-UNNAMED", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}
 
-// StartHadoop starts a JVM on the jars and classes in cache, which interop/fetch has laid there.
+// StartHadoop starts a JVM with the jars and classes in the cache folder of interop/fetch.
 func StartHadoop(cache string) (*Hadoop, error) {
 	j, err := startJVM(cache, "rmd.interop.Twin")
 	return &Hadoop{j}, err
@@ -58,7 +59,7 @@ func startJVM(cache, class string, arguments ...string) (*jvm, error) {
 	return h, nil
 }
 
-// Play plays a whole history; an observation for each step.
+// Play plays a whole history and returns an observation for each step.
 func (h *Hadoop) Play(history *History) ([]Observation, error) {
 	sent := make(chan error, 1)
 	go func() {
@@ -83,7 +84,7 @@ func (h *Hadoop) Play(history *History) ([]Observation, error) {
 	return out, <-sent
 }
 
-// ask writes a question and reads an answer of so many lines.
+// ask writes a question and reads an answer of the given number of lines.
 func (h *jvm) ask(question string, lines int) ([]string, error) {
 	if _, err := io.WriteString(h.in, question); err != nil {
 		return nil, err

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestHistoriesShareNoVariables: the Java side has no static variables but constants. Attempts of two
-// histories with the same id are equal to Hadoop, and a JVM collects what has ended when it likes.
+// TestHistoriesShareNoVariables checks that the Java side has no static variables except constants.
+// For Hadoop, attempts of two histories with the same id are equal, and the time of garbage
+// collection would matter.
 func TestHistoriesShareNoVariables(t *testing.T) {
 	variable := regexp.MustCompile(`^\s+(?:(?:public|private|protected) )?static [^(]*[=;]`)
 	constant := regexp.MustCompile(`static final (?:Field|Method|Logger|String|long|Comparator<\w+>) [A-Za-z_]+( =|;)`)
@@ -37,7 +38,7 @@ func TestHistoriesShareNoVariables(t *testing.T) {
 	}
 }
 
-// TestJVMSpeaksOfHistoriesAlone: what a JVM says of itself is no observation.
+// TestJVMSpeaksOfHistoriesAlone checks that messages of the JVM are not taken for observations.
 func TestJVMSpeaksOfHistoriesAlone(t *testing.T) {
 	if *record == "" {
 		t.Skip("needs Java: give -record, the folder of interop/fetch")
@@ -53,8 +54,9 @@ func TestJVMSpeaksOfHistoriesAlone(t *testing.T) {
 	}
 }
 
-// TestHistoriesAreIndependent: what a JVM has played before changes nothing. Hadoop keeps the metrics of
-// queues when a scheduler ends, and a pass asks them what a parent has reserved.
+// TestHistoriesAreIndependent checks that earlier histories of a JVM do not affect later ones.
+// Hadoop keeps the metrics of queues after a scheduler has ended, and a pass reads from them what a
+// parent has reserved.
 func TestHistoriesAreIndependent(t *testing.T) {
 	if *record == "" {
 		t.Skip("needs Java: give -record, the folder of interop/fetch")

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// History is what is played into both schedulers: one step a line, in words that a reader follows and
-// both programs read.
+// History is what both schedulers play: one step per line, readable for people and for both
+// programs.
 //
 //	set NAME VALUE                  a property of the configuration, before start or refresh
 //	unset NAME                      the property has no value
-//	start                           the scheduler begins with the properties
+//	start                           the scheduler starts with the properties
 //	node HOST RACK SIZE             a node registers
 //	lose HOST                       a node is lost
 //	size HOST SIZE                  an administrator changes a node's total
@@ -27,8 +27,9 @@ import (
 //	unlabel NAME                    the label is removed
 //	relabel HOST=[LABEL]…           hosts have labels, or none
 //
-// SIZE is memory in MiB, vcores and further kinds with commas between; KEY is priority.allocation id;
-// a container C is named by its application and the order in which that got its containers: 3.2.
+// SIZE is memory in MiB, vcores and further kinds, separated by commas. KEY is priority.allocation
+// id. A container C is named by its application and by the order in which the application received
+// its containers: 3.2.
 type History struct {
 	Name  string
 	Steps []Step
@@ -39,7 +40,7 @@ type Step []string
 
 func (s Step) String() string { return strings.Join(s, " ") }
 
-// Is says whether the step is of one of the kinds.
+// Is reports whether the step is of one of the kinds.
 func (s Step) Is(kinds ...string) bool {
 	for _, k := range kinds {
 		if len(s) > 0 && s[0] == k {
@@ -64,7 +65,7 @@ func (h *History) String() string {
 	return b.String()
 }
 
-// Parse reads a history. What follows "#" is a remark.
+// Parse reads a history. Text after "#" is a comment.
 func Parse(name, text string) *History {
 	h := &History{Name: name}
 	for _, line := range strings.Split(text, "\n") {
@@ -76,5 +77,5 @@ func Parse(name, text string) *History {
 	return h
 }
 
-// Observation is what a scheduler holds after a step, one line for each thing.
+// Observation describes the state of a scheduler after a step, one line per object.
 type Observation []string

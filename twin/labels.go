@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// labels are those of the histories that have labels.
+// labels are the labels of histories with labels.
 var labels = []string{"x", "y", "z"}
 
 // sharedLabels are not exclusive.
 var sharedLabels = []string{"y", "z"}
 
-// labelSettings is what the configuration says of labels for the whole cluster.
+// labelSettings sets random properties of labels for the whole cluster.
 func (g *generator) labelSettings(props map[string]string) {
 	props["yarn.node-labels.enabled"] = "true"
 	some := func(percent int, name string, values ...string) {
@@ -25,7 +25,7 @@ func (g *generator) labelSettings(props map[string]string) {
 	some(10, "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation", "true")
 }
 
-// labelShares gives the queues of the tree what they may use and have of labels.
+// labelShares sets which labels the queues may use, and their capacities for each.
 func (g *generator) labelShares(props map[string]string) {
 	may := map[string][]string{"root": labels}
 	g.accessible(props, may, "root")
@@ -34,7 +34,7 @@ func (g *generator) labelShares(props map[string]string) {
 	}
 }
 
-// accessible says what the queues under one may use.
+// accessible sets which labels the queues below path may use.
 func (g *generator) accessible(props map[string]string, may map[string][]string, path string) {
 	for _, child := range g.queues.shape[path] {
 		key := prefix + child
@@ -50,7 +50,7 @@ func (g *generator) accessible(props map[string]string, may map[string][]string,
 	}
 }
 
-// divideLabel gives those under a queue that may use a label their shares of it.
+// divideLabel sets the capacities for a label of those queues below path that may use it.
 func (g *generator) divideLabel(props map[string]string, may map[string][]string, path, label string, memory, vcores int) {
 	children := slices.DeleteFunc(slices.Clone(g.queues.shape[path]), func(child string) bool { return !g.serves(may, child, label) })
 	if len(children) == 0 || path == "root" && g.chance(10) {
@@ -75,7 +75,7 @@ func (g *generator) divideLabel(props map[string]string, may map[string][]string
 	}
 }
 
-// serves says whether a queue has a leaf that may use a label.
+// serves reports whether a queue is or has a leaf that may use a label.
 func (g *generator) serves(may map[string][]string, path, label string) bool {
 	children := g.queues.shape[path]
 	if len(children) == 0 {
@@ -84,7 +84,7 @@ func (g *generator) serves(may map[string][]string, path, label string) bool {
 	return slices.ContainsFunc(children, func(child string) bool { return g.serves(may, child, label) })
 }
 
-// firstLabels gives the cluster its labels, but for one that may come later.
+// firstLabels adds the labels of the cluster. Often it leaves "z" for later.
 func (g *generator) firstLabels() error {
 	for _, label := range labels {
 		if label == "z" && g.chance(70) {
@@ -124,7 +124,7 @@ func (g *generator) relabel() error {
 	return g.step("relabel%s", words)
 }
 
-// label ends a word that may name a label, or that it is for nodes without one.
+// label returns "", or format with a random label or none.
 func (g *generator) label(percent int, format string) string {
 	if !g.with["labels"] || !g.chance(percent) {
 		return ""

@@ -10,8 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// CompareLeaves computes what applications must give to others of their leaf in random leaves, with rmd
-// and with Hadoop's FifoIntraQueuePreemptionPlugin, and says how many leaves differ.
+// CompareLeaves computes with rmd and with Hadoop's FifoIntraQueuePreemptionPlugin how much
+// applications of random leaves must give to others of their leaf. It returns how many leaves
+// differ, and prints the first three.
 func CompareLeaves(cache string, first, leaves uint64, out io.Writer) (differing int, err error) {
 	j, err := startLeafJVM(cache)
 	if err != nil {
@@ -44,7 +45,7 @@ func startLeafJVM(cache string) (*jvm, error) {
 	return startJVM(cache, "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.TwinLeaf")
 }
 
-// randomLeaf is a leaf and how it preempts.
+// randomLeaf is a leaf with its settings of preemption.
 type randomLeaf struct {
 	preempt.Leaf
 	settings preempt.Settings
@@ -60,7 +61,7 @@ func (l *randomLeaf) shares() (out []string) {
 
 func amountOf(r yarn.Resource) string { return fmt.Sprintf("%d,%d", r[yarn.Memory], r[yarn.VCores]) }
 
-// text is the leaf as the Java side reads it.
+// text formats the leaf for the Java side.
 func (l *randomLeaf) text() string {
 	var b strings.Builder
 	calculator, order := "default", "USERLIMIT_FIRST"
@@ -81,7 +82,7 @@ func (l *randomLeaf) text() string {
 	return b.String() + "end\n"
 }
 
-// randomPreemptedLeaf makes a leaf with applications of a few users, the highest priority first.
+// randomPreemptedLeaf returns a leaf with applications of a few users, the highest priority first.
 func randomPreemptedLeaf(seed uint64) *randomLeaf {
 	r := rand.New(rand.NewPCG(seed, 1))
 	l := &randomLeaf{Leaf: preempt.Leaf{Calculator: yarn.Calculator{Dominant: r.IntN(3) > 0, Kinds: 2}}}

@@ -14,7 +14,8 @@ import (
 )
 
 // ComparePlacements reads random placement rules and places random submissions, with rmd and with
-// Hadoop's CSMappingPlacementRule, and says in how many worlds they differ.
+// Hadoop's CSMappingPlacementRule. Each world is a queue tree with its rules and submissions.
+// ComparePlacements returns how many worlds differ, and prints the first three.
 func ComparePlacements(cache string, first, worlds uint64, out io.Writer) (differing int, err error) {
 	j, err := startPlacementJVM(cache)
 	if err != nil {
@@ -55,8 +56,9 @@ func startPlacementJVM(cache string) (*jvm, error) {
 	return startJVM(cache, "rmd.interop.TwinPlacement")
 }
 
-// question is a line of the Java side: tree (keys and values), legacy (both lists), json (the rules), use
-// (whether rules override; what was read last), or submit (user, application, queue, groups).
+// question is an input line of the Java side: tree (keys and values), legacy (both lists), json
+// (the rules), use (whether the rules that were read last override the submission), or submit
+// (user, application, queue, groups).
 type question []string
 
 func (q question) kind(answer string) string {
@@ -73,7 +75,7 @@ func (q question) kind(answer string) string {
 	return answer
 }
 
-// placements is a queue tree, and what is asked about it.
+// placements is a queue tree with questions about it.
 type placements struct {
 	questions []question
 	tree      *randomQueues
@@ -91,7 +93,8 @@ func (w *placements) text() string {
 	return b.String()
 }
 
-// answers are rmd's. A tree whose parents create no queues is read as a configuration.
+// answers returns rmd's answers. If no parent creates queues, it also reads the tree as a
+// configuration and places with that.
 func (w *placements) answers() (out []string) {
 	var conf *capacity.Config
 	var read []placement.Rule
@@ -144,7 +147,7 @@ func placed(r placement.Result) string {
 	return r.Queue
 }
 
-// converted writes rules as Hadoop's toString does.
+// converted formats rules as Hadoop's toString does.
 func converted(rules []placement.Rule, problems []placement.Problem) ([]placement.Rule, string) {
 	if len(problems) > 0 && problems[0].YARN != "" {
 		return nil, strings.ReplaceAll("illegal: "+problems[0].YARN, "\n", " ")
@@ -188,10 +191,10 @@ const (
 	overrideKey = capacity.Prefix + "queue-mappings-override.enable"
 )
 
-// randomQueues is a queue tree; a parent is managed, flexible, or creates nothing.
+// randomQueues is a queue tree. A parent is managed, flexible, or creates no queues.
 type randomQueues struct {
-	list    []placement.Queue // a parent before its children
-	creates bool              // some parent does
+	list    []placement.Queue // each parent before its children
+	creates bool              // some parent creates queues
 }
 
 func (t *randomQueues) Find(name string) (placement.Queue, bool) {
@@ -234,7 +237,7 @@ func (t *randomQueues) children(of string) (names []string) {
 	return names
 }
 
-// properties are the tree as a configuration.
+// properties returns the tree as a configuration.
 func (t *randomQueues) properties() (out []capacity.Property) {
 	set := func(path, key, value string) {
 		out = append(out, capacity.Property{Name: capacity.Prefix + path + "." + key, Value: value})
@@ -262,7 +265,8 @@ func (t *randomQueues) properties() (out []capacity.Property) {
 	return out
 }
 
-// names that queues, users, groups and applications share, so that rules often meet a queue.
+// placementNames are the names of queues, users, groups and applications alike, so that rules often
+// match a queue.
 var placementNames = []string{"a", "b", "ann", "bob", "bob_dot_x", "dev", "ops", "etl", "users", "default"}
 
 func randomQueueTree(r *rand.Rand) *randomQueues {
@@ -299,7 +303,8 @@ func randomQueueTree(r *rand.Rand) *randomQueues {
 	return t
 }
 
-// randomPlacements makes a tree, rules that may be broken, and submissions to rules in both formats.
+// randomPlacements returns a tree, rules that may be invalid, and submissions for rules in both
+// formats.
 func randomPlacements(seed uint64) *placements {
 	r := rand.New(rand.NewPCG(seed, 2))
 	w := &placements{tree: randomQueueTree(r)}
@@ -324,8 +329,8 @@ func randomPlacements(seed uint64) *placements {
 	return w
 }
 
-// placementWords makes the texts of rules and submissions. One in broken of their parts is wrong, none if
-// broken is 0.
+// placementWords makes texts of rules and submissions. One in broken of their parts is invalid,
+// none if broken is 0.
 type placementWords struct {
 	*rand.Rand
 	tree *randomQueues
@@ -344,7 +349,7 @@ func (g *placementWords) name() string {
 
 func (g *placementWords) variable() string { return g.one(placement.Variables...) }
 
-// path is a queue's, a short name, or one with variables or faults.
+// path returns the path of a queue, a short name, or a path with variables or faults.
 func (g *placementWords) path() string {
 	path, parent := g.queue(true), g.queue(false)
 	switch g.IntN(12) {
@@ -384,7 +389,8 @@ func (g *placementWords) path() string {
 	return path
 }
 
-// queue is the path of a leaf, which may be one to be created, or of a parent.
+// queue returns the path of a parent, or of a leaf, which may not exist yet below a parent that
+// creates queues.
 func (g *placementWords) queue(leaf bool) string {
 	for {
 		q := g.tree.list[g.IntN(len(g.tree.list))]
@@ -406,7 +412,7 @@ func (g *placementWords) matches() string {
 	return g.name()
 }
 
-// listed is a text as an item of a list takes it.
+// listed returns a text without the characters that separate items of a list.
 func (g *placementWords) listed(s string) string {
 	return strings.NewReplacer(",", "", ":", "").Replace(s)
 }
@@ -446,7 +452,7 @@ func (g *placementWords) list(items []string) string {
 	return b.String()
 }
 
-// spoilt changes an item of a list in a way that often makes it wrong.
+// spoilt changes an item of a list in a way that often makes it invalid.
 func (g *placementWords) spoilt(item string) string {
 	switch g.IntN(8) {
 	case 0:
@@ -519,8 +525,8 @@ func (g *placementWords) rules(n, broken int) string {
 
 func field(key, value string) string { return strconv.Quote(key) + ":" + strconv.Quote(value) }
 
-// submission is one as YARN's client service passes it on: it refuses one whose client names the queue "",
-// which in rmd's own words is none.
+// submission returns a submission as YARN's client service passes it on. That service refuses a
+// submission with the queue "", which for rmd means no queue.
 func (g *placementWords) submission() question {
 	q := question{"submit", g.name(), g.one("N/A", "", g.name(), g.name()), "default"}
 	switch g.IntN(4) {

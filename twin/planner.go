@@ -15,21 +15,22 @@ import (
 	"rmd/yarn"
 )
 
-// clusterTimestamp is the one of both schedulers' application ids.
+// clusterTimestamp is that of the application ids of both schedulers.
 const clusterTimestamp = 1
 
-// Planner plays a history into rmd's planner.
+// Planner plays a history on rmd's planner.
 type Planner struct {
 	p      *planner.Planner
 	st     *state.State
 	now    int64
 	props  map[string]string
-	racks  map[string]string // of the nodes that are there
+	racks  map[string]string // racks of the current nodes, by host
 	apps   map[uint32]*application
-	labels map[string]bool // of the history so far; false: removed
+	labels map[string]bool // labels of the history so far; false if removed
 }
 
-// application is what the player knows of one: its AM's last response and the names of its containers.
+// application is what Planner knows about an application: its AM's last response and its containers
+// in the order of their names.
 type application struct {
 	granted  []event.ContainerRef
 	ordinal  map[event.ContainerRef]int
@@ -37,12 +38,13 @@ type application struct {
 	response int32
 }
 
-// NewPlanner begins a history.
+// NewPlanner returns a Planner for a new history.
 func NewPlanner() *Planner {
 	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, apps: map[uint32]*application{}, labels: map[string]bool{}}
 }
 
-// Play plays a whole history; an observation for each step. A panic of the planner is an error.
+// Play plays a whole history and returns an observation for each step. A panic of the planner is an
+// error.
 func Play(h *History) (out []Observation, err error) {
 	p := NewPlanner()
 	defer func() {
@@ -60,8 +62,8 @@ func Play(h *History) (out []Observation, err error) {
 	return out, nil
 }
 
-// Step plays one step. What a step names and is not there is passed over, so that a history stays
-// playable when parts of it are left out.
+// Step plays one step. It ignores steps about objects that do not exist, so that a history without
+// some of its steps can still be played.
 func (p *Planner) Step(s Step) (o Observation, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -96,7 +98,7 @@ func (p *Planner) Step(s Step) (o Observation, err error) {
 	return p.view(result), nil
 }
 
-// badStep is a step that cannot be read.
+// badStep is the error of a step that cannot be read.
 type badStep string
 
 func word(s Step, i int) string {
@@ -130,7 +132,8 @@ func (p *Planner) properties() (out []input.Property) {
 	for _, name := range slices.Sorted(maps.Keys(p.props)) {
 		out = append(out, input.Property{Name: name, Value: p.props[name]})
 	}
-	// YARN looks at a reservation that is not needed any more at its node's next heartbeat.
+	// YARN cancels a reservation that is not needed any more only at the next heartbeat of its
+	// node.
 	return append(out, input.Property{Name: prefix + "reservation.eager-cancel", Value: "false"})
 }
 
@@ -234,7 +237,7 @@ func accepted(r input.Reply) string {
 	return "accepted"
 }
 
-// must plans what the planner has no reason to refuse.
+// must plans an input that the planner has no reason to refuse.
 func (p *Planner) must(in input.Input) input.Reply {
 	r := p.plan(in)
 	if f := r.Refused(); f != nil {
@@ -245,7 +248,7 @@ func (p *Planner) must(in input.Input) input.Reply {
 
 func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
 
-// live finds an application that has not ended.
+// live returns an application that has not ended, or nil.
 func (p *Planner) live(name string) *state.App {
 	slot := p.st.App(uint32(number(name)))
 	if slot == 0 || p.st.Apps.Get(slot).State.Ended() {
@@ -254,7 +257,7 @@ func (p *Planner) live(name string) *state.App {
 	return p.st.Apps.Get(slot)
 }
 
-// container finds the container with a name such as 3.2; nil when it is not there any more.
+// container returns the container with a name such as 3.2; nil if it does not exist any more.
 func (p *Planner) container(name string) *state.Container {
 	app, n, _ := strings.Cut(name, ".")
 	a := p.apps[uint32(number(app))]
@@ -288,7 +291,7 @@ func (p *Planner) beat(s Step) {
 			}
 		}
 	}
-	// YARN takes in what has started before what has ended.
+	// YARN processes started containers before ended ones.
 	slices.SortStableFunc(in.Statuses, func(a, b input.ContainerStatus) int { return cmp.Compare(a.State, b.State) })
 	p.must(in)
 }
@@ -363,7 +366,7 @@ func ask(text string) input.Ask {
 	return a
 }
 
-// inputLabel is a label as inputs name it: none, too, is named.
+// inputLabel returns a label in the form of inputs, which have a name for no label.
 func inputLabel(label string) string {
 	if label == "" {
 		return yarn.NoLabel
@@ -371,8 +374,8 @@ func inputLabel(label string) string {
 	return label
 }
 
-// masters does for each attempt what its AM does once it has a container: it registers. New
-// containers get their names.
+// masters registers each attempt as soon as it has its AM's container, as the AM does. It also
+// names new containers.
 func (p *Planner) masters() {
 	for _, seq := range slices.Sorted(maps.Keys(p.apps)) {
 		known, slot := p.apps[seq], p.st.App(seq)
@@ -390,7 +393,7 @@ func (p *Planner) masters() {
 	}
 }
 
-// count gives the containers of an application their names, in the order of their numbers.
+// count names the new containers of an application, in the order of their numbers.
 func (p *Planner) count(known *application, a *state.App) {
 	var fresh []event.ContainerRef
 	for _, c := range p.st.ContainersOf(a) {

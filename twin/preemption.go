@@ -10,11 +10,11 @@ import (
 	"rmd/yarn"
 )
 
-// preemptionPrefix starts the keys of preemption that are not of a queue.
+// preemptionPrefix is the prefix of preemption properties that do not belong to a queue.
 const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 
-// preemption has both schedulers preempt as YARN's policy does. Hadoop runs it when a step asks for
-// its choice, and not by itself: no policy is named.
+// preemption sets preemption as in YARN's policy. No policy is configured, so Hadoop computes its
+// choice only when a step asks for it.
 func (g *generator) preemption(props map[string]string) {
 	props["yarn.resourcemanager.scheduler.monitor.enable"] = "true"
 	props[prefix+"preemption.selector"] = "yarn"
@@ -32,8 +32,8 @@ func (g *generator) preemption(props map[string]string) {
 	some(30, "preemption-to-balance-queue-after-satisfied.enabled", "true")
 }
 
-// prefixOfNames starts the names of a queue's children. YARN's policy finds the queue of a container
-// by its last name alone.
+// prefixOfNames returns a prefix for the names of a queue's children. YARN's policy finds the queue
+// of a container by its last name alone, so names must be unique.
 func (g *generator) prefixOfNames(path string) string {
 	if name := path[strings.LastIndexByte(path, '.')+1:]; g.with["preemption"] && name != "root" {
 		return name
@@ -41,8 +41,9 @@ func (g *generator) prefixOfNames(path string) string {
 	return ""
 }
 
-// preempt says what YARN's selectors would end: what the first of them chooses that chooses something.
-// Later ones see what YARN does not deduct.
+// preempt returns what YARN's selectors would preempt, without changing the state. It returns only
+// the choice of the first selector that chooses anything, because Hadoop subtracts this choice
+// wrongly for the later ones.
 func (p *Planner) preempt() (Observation, error) {
 	if !p.p.Config().Preemption.Enabled {
 		return nil, nil
@@ -72,7 +73,7 @@ func (p *Planner) preempt() (Observation, error) {
 			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", p.st.Apps.Get(r.App).ID.Seq, size))
 		}
 	}
-	// With two selectors that drop reservations, nothing says which one has.
+	// If two selectors can cancel reservations, the events do not show which one did.
 	if first <= yarn.PreemptGuarantee && !p.p.Config().Preemption.Balance {
 		out = append(out, dropped...)
 	}

@@ -2,15 +2,16 @@ package twin
 
 import "strings"
 
-// Recording is a history with what Hadoop's scheduler held after each of its steps. In its file the
-// lines of what changed follow their step: "+" a line that is new, "-" one that is not there any more.
+// Recording is a history with the observations of Hadoop's scheduler. In its file, "=" after a step
+// marks a step with an observation, and is followed by the lines that changed: "+" before a new
+// line, "-" before one that is gone.
 type Recording struct {
-	About   []string // remarks at the head of the file
+	About   []string // comments at the head of the file
 	History *History
 	Hadoop  []Observation
 }
 
-// ParseRecording reads one.
+// ParseRecording reads a recording.
 func ParseRecording(name, text string) *Recording {
 	r := &Recording{History: &History{Name: name}}
 	var now Observation
@@ -71,5 +72,5 @@ func (r *Recording) String() string {
 	return b.String()
 }
 
-// plain is an observation without what the other program says of intended differences.
+// plain returns an observation without the lines about intended differences.
 func plain(o Observation) Observation { return without(o, nil) }

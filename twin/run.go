@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// Flags say what Run plays.
+// Flags are the settings of Run.
 type Flags struct {
-	Cache        string // of interop/fetch
+	Cache        string // folder of interop/fetch
 	First, Seeds uint64
-	Families     []string // nil: all
+	Families     []string // nil means all
 	Labels       bool     // the histories have node labels
 	Preemption   bool     // the histories have rounds of preemption
-	History      *History // this alone, when there is one
+	History      *History // play only this one, if not nil
 	Out          string   // folder for histories that differ
-	Show         int      // how many of those are made smaller
+	Show         int      // how many of those are shrunk
 	For          time.Duration
 	Parallel     int
 }
 
-// Run plays histories into both schedulers, and says how many differ though they should not.
+// Run plays histories on both schedulers. It returns how many of them have an unintended
+// difference.
 func Run(f Flags, out io.Writer) (int, error) {
 	if f.History != nil {
 		f.Parallel = 1
@@ -53,7 +54,7 @@ func Run(f Flags, out io.Writer) (int, error) {
 	return r.differing, nil
 }
 
-// scheduler plays histories: a JVM with Hadoop's, but in tests.
+// scheduler plays histories: Hadoop, except in tests.
 type scheduler interface {
 	Play(*History) ([]Observation, error)
 }
@@ -71,7 +72,7 @@ type runner struct {
 	intended                   tally
 }
 
-// work is one JVM's share of the histories.
+// work plays histories with one JVM.
 func (r *runner) work() error {
 	hadoop, err := StartHadoop(r.Cache)
 	if err != nil {
@@ -97,7 +98,7 @@ func (r *runner) work() error {
 	}
 }
 
-// judge plays a history that rmd has played already into Hadoop's scheduler.
+// judge plays a history on Hadoop's scheduler and compares the result with that of rmd's planner.
 func (r *runner) judge(hadoop scheduler, h *History, rmd []Observation, broken error) error {
 	theirs, err := hadoop.Play(h)
 	if err != nil {
@@ -149,7 +150,7 @@ func (r *runner) judge(hadoop scheduler, h *History, rmd []Observation, broken e
 	}
 }
 
-// minimize shows and keeps the smallest history that differs in the same way.
+// minimize prints and keeps the smallest history that differs in the same way.
 func (r *runner) minimize(hadoop scheduler, h *History, found *Difference) error {
 	var failed error
 	small, d := Shrink(h, found, func(h *History) *Difference {
@@ -172,8 +173,8 @@ func (r *runner) minimize(hadoop scheduler, h *History, found *Difference) error
 	return errors.Join(failed, r.keep(h.Name, report))
 }
 
-// differedOnce shows and keeps a history that did not differ when it was played again: whose scheduler
-// held something else then, that decides by more than the history.
+// differedOnce prints and keeps a history that did not differ when it was played again. The
+// scheduler whose observations changed does not decide by the history alone.
 func (r *runner) differedOnce(h *History, d *Difference, whose string) error {
 	report := fmt.Sprintf("%s# It did not differ when it was played again: %s held something else then.\n", d.Report(h), whose)
 	fmt.Fprintf(r.out, "== %s differs once\n%s", h.Name, report)
@@ -189,7 +190,7 @@ func first(d *Difference) string {
 	return ""
 }
 
-// keep writes a history that differs to a file, from where -file plays it again.
+// keep writes a history that differs to a file that -file can play.
 func (r *runner) keep(name, report string) error {
 	if r.History != nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// once holds what rmd's planner holds, and something else the first time.
+// once plays histories on rmd's planner. The first time, its last observation is wrong.
 type once struct{ played bool }
 
 func (o *once) Play(h *History) ([]Observation, error) {
@@ -19,14 +19,14 @@ func (o *once) Play(h *History) ([]Observation, error) {
 	return out, err
 }
 
-// otherwise is what a scheduler holds, with another cluster after the last step.
+// otherwise returns out with another cluster in the last observation.
 func otherwise(out []Observation) []Observation {
 	last := len(out) - 1
 	return append(append([]Observation{}, out[:last]...), append(Observation{"cluster 7,7 nodes=7"}, out[last][1:]...))
 }
 
-// TestDifferenceThatIsNotThereAgain: a history that differs, and does not when it is played again, fails
-// the run, and is shown and kept as it was seen.
+// TestDifferenceThatIsNotThereAgain checks that a history that differs only once fails the run, and
+// is printed and kept with its difference.
 func TestDifferenceThatIsNotThereAgain(t *testing.T) {
 	h := Parse("seed-7", "set yarn.scheduler.capacity.root.queues a\nset yarn.scheduler.capacity.root.a.capacity 100\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
 	held, err := Play(h)

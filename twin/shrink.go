@@ -2,8 +2,8 @@ package twin
 
 import "strings"
 
-// Shrink leaves parts of a history out as long as the rest still shows a difference of the kind that
-// was found. differs plays a history into both.
+// Shrink removes parts of a history as long as the rest shows a difference of the same kind.
+// differs plays a history on both schedulers.
 func Shrink(h *History, found *Difference, differs func(*History) *Difference) (*History, *Difference) {
 	h = &History{Name: h.Name, Steps: h.Steps[:min(found.Step+1, len(h.Steps))]}
 	try := func(steps []Step) bool {
@@ -23,7 +23,7 @@ func Shrink(h *History, found *Difference, differs func(*History) *Difference) (
 	return h, found
 }
 
-// leaveOutSteps tries ever smaller runs of steps.
+// leaveOutSteps tries to remove smaller and smaller groups of steps.
 func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
 	for n := len(h.Steps) / 2; n >= 1; n /= 2 {
 		for i := len(h.Steps) - n; i >= 0; i -= n {
@@ -46,13 +46,13 @@ func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
 	return any
 }
 
-// kept says whether a step stays: without room for AMs, unmanaged applications show what is intended,
-// and without YARN's selectors so does each round of preemption.
+// kept reports whether a step must stay. Without room for AMs, unmanaged applications show an
+// intended difference, and without YARN's selectors each round of preemption does.
 func kept(s Step) bool {
 	return s.Is("set") && (strings.HasSuffix(s[1], ".maximum-am-resource-percent") || strings.HasSuffix(s[1], ".preemption.selector"))
 }
 
-// leaveOutWords tries steps without one of their parts. Asks under one key go together.
+// leaveOutWords tries to remove single words of steps. It removes all asks under one key together.
 func leaveOutWords(h *History, try func([]Step) bool) (any bool) {
 	for i := len(h.Steps) - 1; i >= 0; i-- {
 		for w := 2; i < len(h.Steps) && w < len(h.Steps[i]); w++ {
@@ -77,7 +77,7 @@ func leaveOutWords(h *History, try func([]Step) bool) (any bool) {
 	return any
 }
 
-// askKey is the scheduler key of a word that asks; empty for others.
+// askKey returns the scheduler key of an ask; "" for other words.
 func askKey(w string) string {
 	v, ok := strings.CutPrefix(w, "ask=")
 	if !ok {
@@ -87,5 +87,5 @@ func askKey(w string) string {
 	return k
 }
 
-// named says whether a word asks at a host or rack: it may go without the others of its key.
+// named reports whether a word asks for a host or rack. Such a word can be removed alone.
 func named(w string) bool { return strings.HasPrefix(w, "ask=") && !strings.Contains(w, ":*:") }

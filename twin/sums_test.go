@@ -8,17 +8,19 @@ import (
 	"testing"
 )
 
-// answered are random questions, by seed from 1 on, whose answers of Hadoop are in a file as sums.
+// answered compares answers to random questions, numbered by seeds from 1. A file has checksums of
+// Hadoop's answers.
 type answered struct {
 	file  string
 	count uint64
 	rmd   func(seed uint64) []string
 	// hadoop starts Hadoop's classes from a folder of interop/fetch.
 	hadoop func(cache string) (ask func(seed uint64) ([]string, error), stop func(), err error)
-	shows  string // the command that shows the difference of a seed, %d in it
+	shows  string // command that shows the difference of a seed, with %d for the seed
 }
 
-// compare compares what rmd answers with what Hadoop has answered. With -record it asks Hadoop again.
+// compare compares rmd's answers with the recorded ones. With -record it first records Hadoop's
+// answers again.
 func (a answered) compare(t *testing.T) {
 	t.Helper()
 	if *record != "" {
@@ -63,7 +65,7 @@ func sumLine(seed uint64, answer []string) string {
 	return fmt.Sprintf("%d %x\n", seed, sum[:8])
 }
 
-// TestEntitlements compares rmd's entitlements on random trees, in each way in which a selector asks.
+// TestEntitlements compares entitlements on random trees, in each mode.
 func TestEntitlements(t *testing.T) {
 	answered{
 		file: "testdata/entitlements.sum", count: 500, shows: "make twin-preempt FIRST=%d TREES=1",
@@ -91,7 +93,7 @@ func TestEntitlements(t *testing.T) {
 	}.compare(t)
 }
 
-// TestLeaves compares what applications must give in random leaves.
+// TestLeaves compares what applications of random leaves must give.
 func TestLeaves(t *testing.T) {
 	answered{
 		file: "testdata/leaves.sum", count: 1000, shows: "go run ./twin/run -first %d -leaves 1",
@@ -109,7 +111,8 @@ func TestLeaves(t *testing.T) {
 	}.compare(t)
 }
 
-// TestPlacements compares how random placement rules are read, and where they send random submissions.
+// TestPlacements compares how random placement rules are read, and where they place random
+// submissions.
 func TestPlacements(t *testing.T) {
 	answered{
 		file: "testdata/placements.sum", count: 1000, shows: "make twin-placement FIRST=%d WORLDS=1",

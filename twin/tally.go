@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// intendedMark begins a line that names an intended difference which a step has shown.
+// intendedMark is the prefix of a line that names an intended difference in a step.
 const intendedMark = "intended "
 
 // tally counts in how many histories and steps each intended difference had an effect.
 type tally map[string]*struct{ histories, steps int }
 
-// add counts what Hadoop's side says of a history.
+// add counts the intended differences in Hadoop's observations of a history.
 func (t tally) add(history []Observation) {
 	met := map[string]bool{}
 	for _, o := range history {

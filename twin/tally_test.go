@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTallyCountsHistoriesAndSteps: a name counts once for each history and each step.
+// TestTallyCountsHistoriesAndSteps checks that a name counts once per history and once per step.
 func TestTallyCountsHistoriesAndSteps(t *testing.T) {
 	c := tally{}
 	c.add([]Observation{{"intended a", "intended a", "app 1"}, nil, {"intended a", "intended b c"}})
@@ -20,8 +20,8 @@ func TestTallyCountsHistoriesAndSteps(t *testing.T) {
 	}
 }
 
-// TestImitationsAreDocumented: every name of the imitations is in the table of those, and each of them
-// among the differences from YARN.
+// TestImitationsAreDocumented checks that every name of an imitation in the Java side is in the
+// table of imitations, and that each of those is among the differences from YARN.
 func TestImitationsAreDocumented(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)

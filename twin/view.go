@@ -11,18 +11,18 @@ import (
 	"rmd/yarn"
 )
 
-// prefix is that of the CapacityScheduler's properties.
+// prefix is the prefix of the CapacityScheduler's properties.
 const prefix = "yarn.scheduler.capacity."
 
-// observer writes down what the planner holds, in the words of TwinView.java.
+// observer describes the planner's state, in the format of TwinView.java.
 type observer struct {
 	*Planner
 	out   Observation
 	kinds int
-	parts []partition // the default one and those of labels, by name
+	parts []partition // the default partition and those of labels, by name
 }
 
-// partition is what queues have of the nodes of a label.
+// partition has the capacities of queues on the nodes of a label.
 type partition struct {
 	label  string
 	id     state.LabelID
@@ -49,7 +49,7 @@ func (p *Planner) view(result string) Observation {
 	return o.out
 }
 
-// partitions lists the default partition and those of the labels that the history has named.
+// partitions returns the default partition and those of the labels that the history has used.
 func (p *Planner) partitions() []partition {
 	cfg, unlabelled := p.p.Config(), p.st.Meta.Cluster
 	p.st.Labels.Each(func(_ uint32, l *state.Label) bool { unlabelled = unlabelled.Sub(l.Total); return true })
@@ -61,7 +61,7 @@ func (p *Planner) partitions() []partition {
 	return out
 }
 
-// label ends a line about what has one.
+// label returns the end of a line about an object with a label.
 func label(name string) string {
 	if name == "" {
 		return ""
@@ -84,7 +84,7 @@ func (o *observer) text(r yarn.Resource) string {
 	return b.String()
 }
 
-// counted is what the calculator counts of a resource.
+// counted formats the kinds of a resource that the calculator counts.
 func (o *observer) counted(r yarn.Resource) string {
 	if o.p.Config().Calculator.Dominant {
 		return o.text(r)
@@ -141,7 +141,7 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 	}
 }
 
-// share is what a queue has of a partition.
+// share describes usage and capacity of a queue in a partition.
 func (o *observer) share(p partition, i int) {
 	q, c := &p.queues[i], &p.tree.Capacities[i]
 	use := o.st.QueueUse(o.st.Queue(q.Path), p.id)
@@ -155,7 +155,7 @@ func (o *observer) share(p partition, i int) {
 	o.line("queue %s %s reserved=%s pending=%s%s%s", q.Path, o.text(use.Used), o.text(use.Reserved), o.text(use.Pending), more, label(p.label))
 }
 
-// divided says whether a queue has a capacity of a label.
+// divided reports whether a queue has a capacity for a label.
 func (o *observer) divided(q *capacity.Queue, label string) bool {
 	if label == "" {
 		return true
@@ -186,8 +186,8 @@ func (o *observer) app(seq, slot uint32) {
 	}
 }
 
-// stands is a container's state in YARN's words: an AM's container is acquired by the ResourceManager
-// itself, as soon as it is there.
+// stands returns a container's state in YARN's terms. The ResourceManager itself acquires an AM's
+// container, as soon as it is allocated.
 func stands(c *state.Container) yarn.ContainerState {
 	if c.AM && c.State == yarn.ContainerAllocated {
 		return yarn.ContainerAcquired
@@ -214,7 +214,7 @@ func (o *observer) ask(seq uint32, k *state.Ask) {
 	o.out = append(o.out, b.String())
 }
 
-// entries are the places of an ask, and how many offers it has missed.
+// entries formats the places of an ask, and its number of missed opportunities.
 func (o *observer) entries(k *state.Ask) string {
 	var b strings.Builder
 	if k.Entries > 1 {

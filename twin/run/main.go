@@ -1,13 +1,13 @@
 // Command run compares rmd's planner with Hadoop's CapacityScheduler over many histories.
 //
 //	go run ./twin/run -seeds 1000         histories 1 to 1000
-//	go run ./twin/run -seed 42            one, made smaller when it differs
+//	go run ./twin/run -seed 42            one history, shrunk if it differs
 //	go run ./twin/run -file F             a history in a file
 //	go run ./twin/run -entitlements 10000 what preemption takes, on random queue trees
 //	go run ./twin/run -leaves 10000       what it takes inside a queue, on random leaves
 //	go run ./twin/run -placements 1000    where placement rules send submissions, in random queue trees
 //
-// It exits with 1 when something differs that is not intended, with 2 when it could not run.
+// It exits with 1 if there is an unintended difference, and with 2 if it could not run.
 package main
 
 import (
@@ -73,7 +73,7 @@ func main() {
 	finish(twin.Run(f, os.Stdout))
 }
 
-// finish exits as it was found.
+// finish exits with the code for a result.
 func finish(differing int, err error) {
 	switch {
 	case err != nil:
