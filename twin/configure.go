@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"rmd/yarn"
 )
 
 // tree is a random queue tree: its properties and its leaves.
@@ -151,7 +153,7 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 		how = pick(g, weights[len(children)])
 	}
 	for i, child := range children {
-		names[i] = child[strings.LastIndexByte(child, '.')+1:]
+		names[i] = yarn.QueueName(child)
 		key := prefix + child
 		mb, vc := memory/len(children)/64*64, vcores/len(children)
 		if absolute {

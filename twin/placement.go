@@ -11,6 +11,7 @@ import (
 
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/placement"
+	"rmd/yarn"
 )
 
 // ComparePlacements reads random placement rules and places random submissions, with rmd and with
@@ -203,7 +204,7 @@ func (t *randomQueues) Find(name string) (placement.Queue, bool) {
 		switch {
 		case q.Path == name:
 			return q, true
-		case lastPart(q.Path) == name:
+		case yarn.QueueName(q.Path) == name:
 			found = append(found, q)
 		}
 	}
@@ -219,19 +220,17 @@ func (t *randomQueues) Ambiguous(name string) bool {
 		if q.Path == name {
 			return false
 		}
-		if lastPart(q.Path) == name {
+		if yarn.QueueName(q.Path) == name {
 			n++
 		}
 	}
 	return n > 1
 }
 
-func lastPart(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
-
 func (t *randomQueues) children(of string) (names []string) {
 	for _, q := range t.list {
-		if q.Path == of+"."+lastPart(q.Path) {
-			names = append(names, lastPart(q.Path))
+		if q.Path == of+"."+yarn.QueueName(q.Path) {
+			names = append(names, yarn.QueueName(q.Path))
 		}
 	}
 	return names
@@ -354,7 +353,7 @@ func (g *placementWords) path() string {
 	path, parent := g.queue(true), g.queue(false)
 	switch g.IntN(12) {
 	case 0:
-		path = lastPart(path)
+		path = yarn.QueueName(path)
 	case 1:
 		path = g.variable()
 	case 2, 3, 4:
@@ -362,7 +361,7 @@ func (g *placementWords) path() string {
 	case 5:
 		path = parent + "." + g.variable() + "." + g.variable()
 	case 6:
-		path = lastPart(parent) + "." + g.variable()
+		path = yarn.QueueName(parent) + "." + g.variable()
 	}
 	switch g.IntN(100) {
 	case 0:

@@ -3,7 +3,6 @@ package twin
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"rmd/fsm/event"
 	"rmd/scheduler/planner"
@@ -35,7 +34,7 @@ func (g *generator) preemption(props map[string]string) {
 // prefixOfNames returns a prefix for the names of a queue's children. YARN's policy finds the queue
 // of a container by its last name alone, so names must be unique.
 func (g *generator) prefixOfNames(path string) string {
-	if name := path[strings.LastIndexByte(path, '.')+1:]; g.with["preemption"] && name != "root" {
+	if name := yarn.QueueName(path); g.with["preemption"] && name != "root" {
 		return name
 	}
 	return ""

@@ -1,6 +1,10 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+
+	"rmd/yarn"
+)
 
 // checkQueueTree checks that the queues form one tree below root, so that the later checks can
 // follow Parent.
@@ -12,7 +16,7 @@ func (s *State) checkQueueTree() error {
 		if q.Parent != 0 {
 			parent = s.Queues.Get(q.Parent).Path
 		}
-		if parentPath(q.Path) != parent || (parent == "" && q.Path != "root") || (q.Leaf && len(q.Children) > 0) {
+		if yarn.ParentQueue(q.Path) != parent || (parent == "" && q.Path != "root") || (q.Leaf && len(q.Children) > 0) {
 			err = fmt.Errorf("queue %s has the parent %q and %d children", q.Path, parent, len(q.Children))
 			return false
 		}

@@ -53,7 +53,7 @@ func (s *State) DynamicQueueList() []yarn.DynamicQueue {
 func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
 
 func (s *State) queueCreated(e *event.QueueCreated) error {
-	parent := s.Queue(parentPath(e.Path))
+	parent := s.Queue(yarn.ParentQueue(e.Path))
 	switch {
 	case s.Meta.Level < event.LevelDynamicQueues:
 		return broken(e, "the cluster is at level %d", s.Meta.Level)

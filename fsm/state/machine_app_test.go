@@ -196,7 +196,7 @@ func (m *machine) Configure(t *rapid.T) {
 		if !used[path] && rapid.Bool().Draw(t, "without "+path) {
 			return
 		}
-		if p := parentPath(path); p != "root" && e.Queues[len(e.Queues)-1].Path != p && parentPath(e.Queues[len(e.Queues)-1].Path) != p {
+		if p := yarn.ParentQueue(path); p != "root" && e.Queues[len(e.Queues)-1].Path != p && yarn.ParentQueue(e.Queues[len(e.Queues)-1].Path) != p {
 			e.Queues = append(e.Queues, parent(p))
 		}
 		q := leaf(path)

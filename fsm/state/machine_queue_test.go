@@ -97,7 +97,7 @@ func (m *machine) keepDynamic(t *rapid.T, list []event.QueueDefinition, used map
 			list[i].Leaf = list[i].Leaf && leaf
 			return
 		}
-		add(parentPath(path), false)
+		add(yarn.ParentQueue(path), false)
 		at[path] = len(list)
 		list = append(list, event.QueueDefinition{Path: path, Leaf: leaf, State: yarn.QueueRunning})
 	}
@@ -109,7 +109,7 @@ func (m *machine) keepDynamic(t *rapid.T, list []event.QueueDefinition, used map
 	})
 	for slot := range m.s.DynamicQueuesOf() { // parents come first
 		q := m.s.Queues.Get(slot)
-		i, listed := at[parentPath(q.Path)]
+		i, listed := at[yarn.ParentQueue(q.Path)]
 		switch {
 		case !listed && m.s.DynamicQueues.Has(q.Parent): // it keeps its dynamic parent
 		case !listed || list[i].Leaf || rapid.Bool().Draw(t, "adopt "+q.Path):

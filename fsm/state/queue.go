@@ -1,8 +1,6 @@
 package state
 
 import (
-	"strings"
-
 	"rmd/fsm/event"
 	"rmd/yarn"
 )
@@ -114,7 +112,7 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 	named := make(map[string]bool, len(e.Queues)) // looked up by key only
 	parents := make(map[string]bool, len(e.Queues))
 	for i, d := range e.Queues {
-		if i > 0 && !parents[parentPath(d.Path)] {
+		if i > 0 && !parents[yarn.ParentQueue(d.Path)] {
 			return broken(e, "queue %q stands before its parent, or under a leaf", d.Path)
 		}
 		if named[d.Path] {
@@ -129,7 +127,7 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 	s.Queues.Each(func(slot uint32, q *Queue) bool {
 		switch dynamic := s.DynamicQueues.Has(slot); {
 		case named[q.Path]:
-		case dynamic && !parents[parentPath(q.Path)] && (named[parentPath(q.Path)] || !s.DynamicQueues.Has(q.Parent)):
+		case dynamic && !parents[yarn.ParentQueue(q.Path)] && (named[yarn.ParentQueue(q.Path)] || !s.DynamicQueues.Has(q.Parent)):
 			err = broken(e, "dynamic queue %s has no parent any more", q.Path)
 		case !dynamic && used[slot]:
 			err = broken(e, "queue %s is in use", q.Path)
@@ -153,11 +151,11 @@ func (s *State) placeQueue(d event.QueueDefinition) uint32 {
 		var q *Queue
 		slot, q = s.Queues.alloc()
 		q.Path = d.Path
-		q.Name = d.Path[strings.LastIndexByte(d.Path, '.')+1:]
+		q.Name = yarn.QueueName(d.Path)
 		s.byPath.insert(hashString(d.Path), slot, s.hashOfQueue)
 	}
 	q := s.Queues.mut(slot)
-	q.Parent = s.Queue(parentPath(d.Path))
+	q.Parent = s.Queue(yarn.ParentQueue(d.Path))
 	q.Leaf = d.Leaf
 	q.State = d.State
 	return slot
@@ -207,14 +205,6 @@ func (s *State) queueStateChanged(e *event.QueueStateChanged) error {
 }
 
 func (s *State) hashOfQueue(slot uint32) uint64 { return hashString(s.Queues.Get(slot).Path) }
-
-func parentPath(path string) string {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return ""
-	}
-	return path[:i]
-}
 
 // chain calls f on a queue and all its ancestors, for writing.
 func (s *State) chain(queue uint32, f func(q *Queue)) {

@@ -63,7 +63,7 @@ var places = map[string]place{
 		why: pureWhy},
 	"scheduler/explain": {ours: []string{"internal/thousands", "yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input", "scheduler/placement", "scheduler/preempt"},
 		why: pureWhy + "; it asks the scheduler, and plans through the interface Planner"},
-	"scheduler/placement": {why: pureWhy + "; it knows no state: its caller hands it queues and submissions"},
+	"scheduler/placement": {ours: []string{"yarn"}, why: pureWhy + "; it knows no state: its caller hands it queues and submissions"},
 	"scheduler/...": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/placement", "scheduler/preempt", "internal/invariant"},
 		why: pureWhy + "; what two folders of the planner share belongs to its root"},
 	"snapshot":                {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/codec"}, why: "a snapshot is a format and knows neither Raft nor planner"},

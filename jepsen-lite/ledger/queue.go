@@ -54,14 +54,6 @@ func (l *Ledger) dropQueue(i int32) {
 	delete(l.places, l.queues[i].path)
 }
 
-func parentOf(path string) string {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return ""
-	}
-	return path[:i]
-}
-
 // configure replaces the tree. Queues that remain keep their usage. Removed queues must be empty.
 func (l *Ledger) configure(e *event.QueuesConfigured) {
 	if e.Version <= l.version {
@@ -86,7 +78,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 		if !d.Leaf && q.apps > 0 {
 			l.violate("S9", nil, "leaf %s holds %d applications and becomes a parent", q.path, q.apps)
 		}
-		q.leaf, q.state, q.parent = d.Leaf, d.State, l.queue(parentOf(d.Path))
+		q.leaf, q.state, q.parent = d.Leaf, d.State, l.queue(yarn.ParentQueue(d.Path))
 		l.readQueue(q, e.Properties)
 	}
 	for i := range kept { // parents come before their children
@@ -147,7 +139,7 @@ func (l *Ledger) settings(q *queue) []event.Property {
 }
 
 func (l *Ledger) createQueue(e *event.QueueCreated) {
-	parent := l.queue(parentOf(e.Path))
+	parent := l.queue(yarn.ParentQueue(e.Path))
 	if parent < 0 || l.queues[parent].leaf || l.queue(e.Path) >= 0 {
 		l.violate(Audit, nil, "queue %s is created, though it is there or has no parent", e.Path)
 		return

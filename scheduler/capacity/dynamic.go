@@ -247,7 +247,7 @@ func (c *Config) newDynamic(parent int, path string, leaf bool) Queue {
 	if by == Static {
 		by = Flexible // the parent does not create queues any more
 	}
-	return Queue{Path: path, Name: path[strings.LastIndexByte(path, '.')+1:], Parent: parent, Depth: p.Depth + 1, Leaf: leaf, Creation: by}
+	return Queue{Path: path, Name: yarn.QueueName(path), Parent: parent, Depth: p.Depth + 1, Leaf: leaf, Creation: by}
 }
 
 // checkTemplates reads a trial leaf and a trial parent below each queue that creates queues. This
@@ -282,7 +282,7 @@ func (r *reader) checkTemplates(c *Config) {
 func (c *Config) Remaining(list []yarn.DynamicQueue) (keep, gone []yarn.DynamicQueue) {
 	stays := map[string]bool{} // looked up by key only
 	for _, d := range list {
-		above := parentOf(d.Path)
+		above := yarn.ParentQueue(d.Path)
 		parent, there := c.byPath[above]
 		_, listed := c.byPath[d.Path]
 		switch {
@@ -313,8 +313,7 @@ func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
 	like := map[kindOfQueue]int{} // looked up by key only
 	var faults []Fault
 	for _, d := range list {
-		at := strings.LastIndexByte(d.Path, '.')
-		parent, ok := n.byPath[d.Path[:max(at, 0)]]
+		parent, ok := n.byPath[yarn.ParentQueue(d.Path)]
 		switch _, there := n.byPath[d.Path]; {
 		case there:
 			return nil, fmt.Errorf("queue %s is in the configuration", d.Path)
@@ -391,8 +390,7 @@ func (c *Config) newReader() *reader {
 // Add appends a dynamic queue and returns its index. It changes c, so c must not be shared. Trees
 // of c must be computed again. The error is an *Invalid if the settings of the queue have faults.
 func (c *Config) Add(d yarn.DynamicQueue) (int, error) {
-	at := strings.LastIndexByte(d.Path, '.')
-	parent, ok := c.byPath[d.Path[:max(at, 0)]]
+	parent, ok := c.byPath[yarn.ParentQueue(d.Path)]
 	if !ok || c.Queues[parent].Leaf {
 		return 0, fmt.Errorf("%s has no parent", d.Path)
 	}
@@ -441,11 +439,11 @@ func (c *Config) FullPath(path string) string {
 
 func (c *Config) missing(path string) ([]yarn.DynamicQueue, error) {
 	create := []yarn.DynamicQueue{{Path: path, Leaf: true}}
-	at := parentOf(path)
+	at := yarn.ParentQueue(path)
 	parent, ok := c.byPath[at]
 	for ; !ok; parent, ok = c.byPath[at] {
 		create = append(create, yarn.DynamicQueue{Path: at})
-		at = parentOf(at)
+		at = yarn.ParentQueue(at)
 	}
 	slices.Reverse(create)
 	fixed, distance := parent, len(create)
@@ -461,7 +459,7 @@ func (c *Config) missing(path string) ([]yarn.DynamicQueue, error) {
 	case int64(distance) > most:
 		return nil, fmt.Errorf("Could not auto create queue %s. The distance of the LeafQueue from the first static ParentQueue is %d, which is above the limit.", path, distance)
 	case p.Leaf:
-		return nil, fmt.Errorf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.", path, parentOf(path))
+		return nil, fmt.Errorf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.", path, yarn.ParentQueue(path))
 	case p.ChildrenBy() == Legacy && len(create) == 1:
 		return create, c.managedChild(p, path)
 	case p.ChildrenBy() != Flexible:
@@ -504,7 +502,7 @@ func (c *Config) weighted(p *Queue) bool {
 func (c *Config) Candidates(create []yarn.DynamicQueue) []Queue {
 	n := *c
 	n.byPath, n.byName = map[string]int{}, map[string][]int{}
-	parent := c.byPath[parentOf(create[0].Path)]
+	parent := c.byPath[yarn.ParentQueue(create[0].Path)]
 	n.Queues = []Queue{c.Queues[parent]}
 	n.Queues[0].Children = nil
 	r := n.newReader()
@@ -524,8 +522,6 @@ func (c *Config) MaySubmitToNew(created []Queue, user string, groups ...string) 
 		return q.SubmitACL.Allows(user, groups...) || q.AdministerACL.Allows(user, groups...)
 	})
 }
-
-func parentOf(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
 
 // Changes returns names for what differs between queue i and queue k of the configuration to.
 func (c *Config) Changes(i int, to *Config, k int) (names []string) {

@@ -6,6 +6,7 @@ import (
 
 	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
+	"rmd/yarn"
 )
 
 // Keys of JSON rules. RulesKey has the contents of the file that RulesFileKey names. The replica or
@@ -92,7 +93,7 @@ func (c *Config) mayPlaceIn(path string, user string, groups []string) bool {
 				return true
 			}
 		}
-		i = c.byPath[parentOf(create[0].Path)]
+		i = c.byPath[yarn.ParentQueue(create[0].Path)]
 	}
 	for ; i >= 0; i = c.Queues[i].Parent {
 		if c.Queues[i].SubmitACL.Allows(user, groups...) {

@@ -3,6 +3,8 @@ package placement
 import (
 	"fmt"
 	"strings"
+
+	"rmd/yarn"
 )
 
 // Problem is a fault in the rules.
@@ -98,7 +100,7 @@ func checkRoot(q Queues, path string) (full string, p Problem) {
 
 // createdBelow reports whether the parent of a path creates queues.
 func createdBelow(q Queues, path string) bool {
-	p, ok := q.Find(above(path))
+	p, ok := q.Find(yarn.ParentQueue(path))
 	return ok && p.creates()
 }
 

@@ -3,6 +3,8 @@ package placement
 import (
 	"fmt"
 	"strings"
+
+	"rmd/yarn"
 )
 
 // Submission has the properties of an application that rules look at.
@@ -153,16 +155,13 @@ func find(q Queues, parent, leaf string, nested bool) (found Queue, created bool
 // does not exist either, by a flexible queue above that. The limits on depth and number are checked
 // when the queue is created.
 func creatable(q Queues, path string) bool {
-	parent := above(path)
+	parent := yarn.ParentQueue(path)
 	if p, ok := q.Find(parent); ok {
 		return p.creates()
 	}
-	p, ok := q.Find(above(parent))
+	p, ok := q.Find(yarn.ParentQueue(parent))
 	return ok && p.Flexible
 }
-
-// above returns the path of the parent; empty for root.
-func above(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
 
 // normalize replaces the first part of a path, which may be a short name, with the full path of
 // that queue.

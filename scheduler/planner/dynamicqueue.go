@@ -58,7 +58,7 @@ func (p *Planner) createsBelow(path string) bool {
 		if i, err := p.Config().Lookup(path); err == nil {
 			return p.Config().Queues[i].ChildrenBy() == capacity.Flexible
 		}
-		path = path[:max(strings.LastIndexByte(path, '.'), 0)]
+		path = yarn.ParentQueue(path)
 	}
 	return false
 }

@@ -3,7 +3,6 @@ package planner
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -22,7 +21,7 @@ import (
 
 // belowManaged reports whether the parent of a path is a managed parent.
 func (p *Planner) belowManaged(path string) bool {
-	i, err := p.Config().Lookup(path[:max(strings.LastIndexByte(path, '.'), 0)])
+	i, err := p.Config().Lookup(yarn.ParentQueue(path))
 	return err == nil && p.Config().Queues[i].ChildrenBy() == capacity.Legacy
 }
 
