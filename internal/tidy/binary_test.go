@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestServerLinksNoTestCode: the server program contains nothing of the programs that test it.
+// TestServerLinksNoTestCode checks that the server program contains no code of the programs that
+// test it.
 func TestServerLinksNoTestCode(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", modulePath+"/cmd/rmd").Output()
 	if err != nil {

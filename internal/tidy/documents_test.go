@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// named is a path in a document, with a function in it: `leader/core.go: Core.Step`.
+// named matches a path in a document, optionally with a function: `leader/core.go: Core.Step`.
 var named = regexp.MustCompile("`([a-z][a-zA-Z0-9_-]*/[a-zA-Z0-9_./-]*)(?:: ([A-Za-z.]+))?`")
 
-// documents lead a reader from a change to files.
+// documents are the documents that lead a developer to files.
 var documents = []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "cluster/DESIGN.md", "docs/design/adding-an-event.md", "docs/development/changes.md"}
 
-// TestDocumentsNameWhatExists: each path in these documents exists, and each function behind a
-// path is in that file.
+// TestDocumentsNameWhatExists checks that each path in these documents exists, and that the
+// function after a path is in that file.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	root := filepath.Join("..", "..")
 	found := 0
@@ -53,10 +53,10 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
-// link is a link of Markdown to a file of this tree, to a heading, or to both.
+// link matches a Markdown link to a file of this tree, a heading, or both.
 var link = regexp.MustCompile(`\]\(([^):#\s]*)(?:#([^)\s]+))?\)`)
 
-// TestLinks: each link of a document leads to a file and a heading that exist.
+// TestLinks checks that each link in a document leads to an existing file and heading.
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	found := 0
@@ -83,7 +83,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// markdown are the documents of this tree.
+// markdown returns the documents of this tree.
 func markdown(t *testing.T, root string) []string {
 	t.Helper()
 	var out []string
@@ -106,10 +106,10 @@ func markdown(t *testing.T, root string) []string {
 
 var (
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`) // of a heading, where it becomes an anchor
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`) // characters that are not in anchors
 )
 
-// anchors are the names by which links reach the headings of a document.
+// anchors returns the anchors of the headings of a document.
 func anchors(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -123,10 +123,10 @@ func anchors(t *testing.T, name string) []string {
 	return out
 }
 
-// document is the name of a Markdown file.
+// document matches the name of a Markdown file.
 var document = regexp.MustCompile(`[A-Za-z0-9_./-]+\.md\b`)
 
-// documentRule holds that a comment names only documents of this tree, by their path from the root
+// documentRule requires that comments name only documents of this tree, by their path from the root
 // or from the comment's folder.
 func documentRule(t *tree) []finding {
 	root := filepath.Join("..", "..")

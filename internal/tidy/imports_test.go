@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// place says what the packages of one folder may import.
+// place is what the packages of one folder may import.
 type place struct {
-	// ours lists our packages; "x/..." is x and all below it, "..." everything.
+	// ours lists packages of this module; "x/..." is x and all below it, "..." is everything.
 	ours []string
-	// outside lists modules beyond the standard library.
+	// outside lists modules outside of the standard library.
 	outside []string
-	// without lists what must not be imported of the standard library.
+	// without lists packages of the standard library that must not be imported.
 	without []string
 	why     string
 }
 
-// Modules from outside, by the name that the table uses.
+// Names in the table for outside modules.
 const (
 	raft     = "github.com/hashicorp/raft"
 	boltdb   = "github.com/hashicorp/raft-boltdb/v2"
@@ -34,7 +34,7 @@ const (
 	pilot    = "github.com/hashicorp/raft-autopilot"
 	yaml     = "github.com/goccy/go-yaml"
 	msgpack  = "github.com/hashicorp/go-msgpack/v2"
-	// gometrics is where raft counts; the simulation holds goroutines back there.
+	// gometrics is imported for Raft's metrics. The simulation delays goroutines there.
 	gometrics = "github.com/hashicorp/go-metrics"
 	progress  = "github.com/schollz/progressbar"
 	wazero    = "github.com/tetratelabs/wazero"
@@ -47,7 +47,7 @@ const (
 	edgeWhy = "it is an edge: declare the small interface that it needs and let package server wire it"
 )
 
-// places says what each folder may import; the longest folder that matches decides.
+// places is the table of all folders. The longest matching folder applies.
 var places = map[string]place{
 	"yarn":           {ours: []string{"internal/thousands"}, without: []string{"os", "net", "time"}, why: "the words of the trade depend on nothing"},
 	"internal/codec": {ours: []string{"yarn"}, why: pureWhy},
@@ -168,7 +168,7 @@ var places = map[string]place{
 	"internal/tidy":        {why: "it reads sources"},
 }
 
-// placeOf finds the entry of the table for a folder.
+// placeOf returns the entry of the table for a folder.
 func placeOf(dir string) (place, bool) {
 	if p, ok := places[dir]; ok {
 		return p, true
@@ -192,8 +192,8 @@ func matches(list []string, name string) bool {
 	})
 }
 
-// importRule holds the table over the production sources; codectest is for
-// tests alone.
+// importRule checks the imports of production sources against the table. Only tests may import
+// codectest.
 func importRule(t *tree) []finding {
 	var out []finding
 	for _, f := range t.production() {

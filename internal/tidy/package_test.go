@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// packageRule holds that every package is introduced.
+// packageRule requires that every package has a package comment.
 func packageRule(t *tree) []finding {
 	introduced, first := map[string]bool{}, map[string]*file{}
 	var order []string
@@ -32,7 +32,7 @@ func packageRule(t *tree) []finding {
 
 var laterWord = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
 
-// laterRule holds that nothing is put off in the sources.
+// laterRule requires that production sources contain no reminders of work to do.
 func laterRule(t *tree) []finding {
 	var out []finding
 	for _, f := range t.production() {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// pureFolders compute; what they compute must be the same on every replica.
+// pureFolders are the deterministic packages: their results must be the same on every replica.
 var pureFolders = []string{"yarn", "fsm/event", "fsm/state", "scheduler"}
 
 func isPure(dir string) bool {
@@ -20,7 +20,8 @@ func isPure(dir string) bool {
 	return false
 }
 
-// pureImports are packages of the standard library that reach outside.
+// pureImports are packages of the standard library that deterministic code must not import, with
+// the replacement.
 var pureImports = map[string]string{
 	"math/rand":     "seed from an id or the log position instead of chance",
 	"math/rand/v2":  "seed from an id or the log position instead of chance",
@@ -41,17 +42,16 @@ var pureImports = map[string]string{
 	"context":       "nothing here waits",
 }
 
-// clockNames are what package time has of clocks.
+// clockNames are the functions of package time that use a clock.
 var clockNames = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true,
 	"Tick": true, "NewTimer": true, "NewTicker": true}
 
-// floatNames are the types, and conversions from text, that do not compute
-// alike everywhere.
+// floatNames are the types that may compute differently on different machines.
 var floatNames = map[string]bool{"float32": true, "float64": true, "complex64": true, "complex128": true}
 
 const harmless = "order is harmless:"
 
-// pureRule holds determinism over the core's production sources.
+// pureRule requires that the production sources of pureFolders are deterministic.
 func pureRule(t *tree) []finding {
 	info := t.check()
 	var out []finding
@@ -70,9 +70,9 @@ type purity struct {
 	tree  *tree
 	file  *file
 	info  *types.Info
-	time  string // the name that package time has here
-	maps  string // the name that package maps has here
-	conv  string // the name that package strconv has here
+	time  string // local name of package time
+	maps  string // local name of package maps
+	conv  string // local name of package strconv
 	found []finding
 }
 
@@ -134,8 +134,7 @@ func (p *purity) node(n ast.Node) bool {
 	return true
 }
 
-// whole says whether a constant such as 1e3 stands for an integer: constants
-// are exact.
+// whole reports whether a constant such as 1e3 is an integer. Constants are exact.
 func (p *purity) whole(n *ast.BasicLit) bool {
 	typ := p.info.TypeOf(n)
 	if typ == nil {
@@ -172,8 +171,8 @@ func (p *purity) ranges(n *ast.RangeStmt) {
 	}
 }
 
-// excused says whether a comment on the line, or on the one before, tells why
-// order does not matter, or that what is gathered is sorted after.
+// excused reports whether a comment on the line or the line before says why the order does not
+// matter, or that the result is sorted.
 func (p *purity) excused(n ast.Node) bool {
 	line := p.tree.fset.Position(n.Pos()).Line
 	for _, group := range p.file.ast.Comments {
@@ -189,9 +188,9 @@ func (p *purity) excused(n ast.Node) bool {
 	return false
 }
 
-// check finds the types of the core's expressions. Packages from outside are
-// taken as empty: what they give has no type then, which is enough to know our
-// own maps.
+// check determines the types of expressions in the deterministic packages. It treats outside
+// packages as empty. Their expressions have no type then, but maps of this module are still
+// recognized.
 func (t *tree) check() *types.Info {
 	c := &checker{tree: t, done: map[string]*types.Package{}, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
 	for _, f := range t.production() {
@@ -226,7 +225,7 @@ func (c *checker) Import(name string) (*types.Package, error) {
 			files = append(files, f.ast)
 		}
 	}
-	conf := types.Config{Importer: c, Error: func(error) {}} // what outside packages lack is no fault
+	conf := types.Config{Importer: c, Error: func(error) {}} // errors from empty packages do not matter
 	if got, _ := conf.Check(name, c.tree.fset, files, c.info); got != nil {
 		c.done[name] = got
 		return got, nil

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// rules is every rule, by the name of its folder in testdata.
+// rules are all rules by the name of their folder in testdata.
 var rules = map[string]func(*tree) []finding{
 	"imports": importRule,
 	"pure":    pureRule,
@@ -22,7 +22,7 @@ var rules = map[string]func(*tree) []finding{
 	"document": documentRule,
 }
 
-// TestTree holds every rule over the whole module.
+// TestTree checks the whole module with every rule.
 func TestTree(t *testing.T) {
 	tree := loadModule(t)
 	for name, rule := range rules {
@@ -34,9 +34,9 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestRulesFindFault runs each rule over its sources in testdata. A source says
-// in its first line where it pretends to stand, and behind "// want" what must
-// be said of a line; nothing else may be said.
+// TestRulesFindFault runs each rule on its sources in testdata. The first line of a source is the
+// path that it pretends to have. "// want" marks a line with a part of the expected finding. There
+// must be no other findings.
 func TestRulesFindFault(t *testing.T) {
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func loadSamples(t *testing.T, dir string) (*tree, map[string]string) {
 	return made, want
 }
 
-// TestTableHoldsTogether: whatever the table names has a place of its own.
+// TestTableHoldsTogether checks that every package in the table has an entry of its own.
 func TestTableHoldsTogether(t *testing.T) {
 	for dir, p := range places {
 		if p.why == "" {

@@ -9,14 +9,14 @@ import (
 )
 
 var (
-	// shown is a command of the track record: its packages, and the tests that it runs.
+	// shown matches a command in the track record: its packages, and the tests that it runs.
 	shown = regexp.MustCompile("`[^`]*go test ([^`]*)-run (?:'([^']*)'|\"([^\"]*)\"|([^` ]+))[^`]*`")
-	// tested is a test function.
+	// tested matches a test function.
 	tested = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
 )
 
-// TestTrackRecordNamesTests: each test that the track record names exists in a package that the same
-// command names. "go test -run" reports no error when it finds no test.
+// TestTrackRecordNamesTests checks that each test in the track record exists in a package of the
+// same command. "go test -run" reports no error if it finds no test.
 func TestTrackRecordNamesTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "jepsen-lite", "track-record.md"))
@@ -37,8 +37,8 @@ func TestTrackRecordNamesTests(t *testing.T) {
 	}
 }
 
-// hasTest says whether one of the packages has a test of the name, and for TestX/file a file in its
-// testdata.
+// hasTest reports whether one of the packages has a test whose name contains name. For TestX/file,
+// the package's testdata must also have such a file.
 func hasTest(t *testing.T, root string, packages []string, name string) bool {
 	t.Helper()
 	name, sub, _ := strings.Cut(name, "/")

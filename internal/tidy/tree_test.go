@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// modulePath is the name of our module; its packages are "ours".
+// modulePath is the name of this module.
 const modulePath = "rmd"
 
-// file is one Go source of the tree.
+// file is one Go source.
 type file struct {
 	path      string // from the module's root, with slashes
 	src       []byte
@@ -25,16 +25,16 @@ type file struct {
 	generated bool
 }
 
-// dir is the folder of the file, which is its package's import path.
+// dir returns the folder of the file, which is the import path of its package without the module.
 func (f *file) dir() string { return path.Dir(f.path) }
 
-// tree is the whole module, or a made-up one in the rules' own tests.
+// tree is the whole module, or the sample sources of a rule's test.
 type tree struct {
 	fset  *token.FileSet
 	files []*file
 }
 
-// finding is one fault; where is path:line.
+// finding is one violation of a rule.
 type finding struct {
 	path string
 	line int
@@ -57,8 +57,7 @@ func (t *tree) add(name string, src []byte) error {
 	return nil
 }
 
-// production gives the files that the rules are about: no tests, nothing
-// generated.
+// production returns the files that are neither tests nor generated.
 func (t *tree) production() []*file {
 	var out []*file
 	for _, f := range t.files {
@@ -69,7 +68,7 @@ func (t *tree) production() []*file {
 	return out
 }
 
-// loadModule reads every Go source below the folder that holds go.mod.
+// loadModule reads all Go sources of the module.
 func loadModule(tb testing.TB) *tree {
 	tb.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -113,5 +112,5 @@ func loadModule(tb testing.TB) *tree {
 	return t
 }
 
-// below says whether dir is root or lies in it.
+// below reports whether dir is root or below it.
 func below(dir, root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }

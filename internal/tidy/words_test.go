@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// standard says for each word that only this project's authors would understand which word of
-// YARN, Raft or Go to use. The words must not come back, in code or in text.
+// standard has private words of this project's authors, and the standard term of YARN, Raft or Go
+// for each. The private words must not be used in code or text.
 var standard = map[string]string{
 	"amnesia":   "log rollback",
 	"anew":      "again, or new",
@@ -35,13 +35,13 @@ var standard = map[string]string{
 	"witness":   "log explainer",
 }
 
-// worded are the files that people read.
+// worded matches the names of the files to check.
 var worded = regexp.MustCompile(`\.(go|md|html|js|sh|txt)$|Makefile$`)
 
-// part is one word of an identifier or a sentence.
+// part matches one word of an identifier or a sentence.
 var part = regexp.MustCompile(`[A-Z]{2,}(?:\b|_)|[A-Z]?[a-z]+|[A-Z]`)
 
-// TestWords finds words that have a standard equivalent.
+// TestWords checks that no file uses a private word.
 func TestWords(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files := 0
@@ -80,7 +80,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// privateWords are the words of a line that have a standard equivalent.
+// privateWords returns the private words in a line.
 func privateWords(line string) []string {
 	var out []string
 	for _, w := range part.FindAllString(line, -1) {
@@ -91,7 +91,8 @@ func privateWords(line string) []string {
 	return out
 }
 
-// TestPrivateWords: words are found inside identifiers and sentences, and only whole.
+// TestPrivateWords checks that private words are found inside of identifiers and sentences, but not
+// inside of other words.
 func TestPrivateWords(t *testing.T) {
 	for line, want := range map[string]string{
 		"func (o *office) leaveOffice()":    "office office",
