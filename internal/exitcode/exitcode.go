@@ -1,33 +1,33 @@
 package exitcode
 
-// Codes are part of what scripts and supervisors rely on: append only.
+// Scripts and supervisors rely on these codes: append only.
 const (
 	OK          = 0
 	Failure     = 1 // any other failure
 	Usage       = 2 // wrong usage
-	NotFound    = 3 // no such thing
-	Ended       = 4 // wait: ended FAILED or KILLED
-	NoLeader    = 5 // no leader, or no replica reached
-	TimedOut    = 6 // of a write the outcome is unknown
+	NotFound    = 3 // the named object does not exist
+	Ended       = 4 // wait: the application ended FAILED or KILLED
+	NoLeader    = 5 // no leader, or no replica is reachable
+	TimedOut    = 6 // the outcome of a write is unknown
 	NotAllowed  = 7
-	Refused     = 8 // by state: version conflict, would lose quorum, …
+	Refused     = 8 // refused because of the state: version conflict, would lose quorum, …
 	CheckFailed = 9 // verify, health, check, validate
 
 	Store    = 70 // a write or sync failed, or stored data is damaged
-	DiskFull = 71 // there is no disk space at start
-	DiskHung = 72 // one write has not returned for too long
+	DiskFull = 71 // there was no disk space at start
+	DiskHung = 72 // a write has not returned for too long
 	Removed  = 73 // the replica was removed from its cluster
-	Diverged = 74 // its state differs from the majority's
-	NotKnown = 75 // an entry or a snapshot that this program does not understand
+	Diverged = 74 // the replica's state differs from that of the majority
+	NotKnown = 75 // the program does not understand an entry or a snapshot
 )
 
-// Error carries the exit code of an error met while opening.
+// Error is an error with an exit code, from opening a replica.
 type Error struct {
 	Code int
 	Err  error
 }
 
-// Error is the cause's text.
+// Error returns the text of the cause.
 func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.

@@ -7,9 +7,9 @@
 //		d.proposed <- entry
 //	}
 //
-// In production nothing listens, and Hit is a load and a comparison. A simulation or a fault
-// injector listens with Set: it pauses the goroutine at the failpoint, or ends the process there.
+// In production there is no listener, and Hit is a load and a comparison. A simulation or a fault
+// injector sets a listener, which pauses the goroutine at the failpoint or kills the process there.
 //
-// A name is never reused for another place. Hit is called while no mutex is held, because a
+// A name is never reused for another place. Hit must be called without a locked mutex, because the
 // listener may sleep.
 package failpoint

@@ -2,21 +2,21 @@ package failpoint
 
 import "sync/atomic"
 
-// Name is the name of one place.
+// Name is the name of one failpoint.
 type Name string
 
-// listener is who is told; nil in production.
+// listener is the function that Hit calls; nil in production.
 var listener atomic.Pointer[func(Name)]
 
-// Hit tells the listener, if there is one, that a goroutine has come to a place.
+// Hit calls the listener, if there is one.
 func Hit(n Name) {
 	if f := listener.Load(); f != nil {
 		(*f)(n)
 	}
 }
 
-// Set makes f the one listener of this process, nil none. It is called on the
-// goroutine that has come to the place, and by many at once.
+// Set makes f the only listener of this process. nil removes it. Several goroutines may call f at
+// the same time.
 func Set(f func(Name)) {
 	if f == nil {
 		listener.Store(nil)

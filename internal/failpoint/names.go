@@ -1,46 +1,46 @@
 package failpoint
 
-// The places of the consensus part.
+// Failpoints of the consensus part.
 const (
-	StoreEntries   Name = "store.entries"   // entries are about to be written
-	EntriesStored  Name = "entries.stored"  // they are durable and not counted yet
-	StoreValue     Name = "store.value"     // term or vote is about to be written
-	ValueStored    Name = "value.stored"    // it is durable and not acted on yet
-	EntriesDeleted Name = "entries.deleted" // one slice of the log is gone
+	StoreEntries   Name = "store.entries"   // before entries are written
+	EntriesStored  Name = "entries.stored"  // entries are durable, but not acknowledged yet
+	StoreValue     Name = "store.value"     // before the term or the vote is written
+	ValueStored    Name = "value.stored"    // the value is durable, but not used yet
+	EntriesDeleted Name = "entries.deleted" // a range of the log is deleted
 
-	SnapshotVerified Name = "snapshot.verified" // written and found good, not finished
-	SnapshotFinished Name = "snapshot.finished" // it has come into being
-	SnapshotApplied  Name = "snapshot.applied"  // the state comes from it now
+	SnapshotVerified Name = "snapshot.verified" // written and verified, not finished
+	SnapshotFinished Name = "snapshot.finished" // the snapshot is finished
+	SnapshotApplied  Name = "snapshot.applied"  // the state was replaced with a snapshot
 
-	RestartStopped Name = "restart.stopped" // in place: the old raft has ended
-	RestartStarted Name = "restart.started" // the new one runs
+	RestartStopped Name = "restart.stopped" // restart in place: the old Raft has stopped
+	RestartStarted Name = "restart.started" // restart in place: the new Raft runs
 
-	ReadIndexed   Name = "read.indexed"   // a read has its index, leadership is not verified
-	TransferBegun Name = "transfer.begun" // a target is chosen and fit
-	CrashStand    Name = "crash.stand"    // this replica is about to stand for one that is gone
+	ReadIndexed   Name = "read.indexed"   // a read has its index, but leadership is not verified yet
+	TransferBegun Name = "transfer.begun" // a transfer to its target has begun
+	CrashStand    Name = "crash.stand"    // before this replica campaigns because the leader crashed
 	MemberChanged Name = "member.changed" // a membership change is committed
-	MemberLeft    Name = "member.left"    // others are out, and it is not recorded here yet
-	RemovedHere   Name = "removed.here"   // this replica is out and has recorded it
+	MemberLeft    Name = "member.left"    // others were removed; not recorded here yet
+	RemovedHere   Name = "removed.here"   // this replica was removed and has recorded that
 )
 
-// The places of the leader.
+// Failpoints of the leader.
 const (
-	LeadershipBarrier Name = "leadership.barrier" // all entries of earlier leaders are applied, nothing is forked
-	LeadershipBegun   Name = "leadership.begun"   // inputs are taken from here on
-	LeadershipEnded   Name = "leadership.ended"   // no inputs are taken, those who wait are not answered yet
-	BatchClosed       Name = "batch.closed"       // a batch is about to be handed to the log
-	BatchProposed     Name = "batch.proposed"     // the log has it
-	BatchApplied      Name = "batch.applied"      // it is applied, nobody was answered
+	LeadershipBarrier Name = "leadership.barrier" // earlier leaders' entries are applied; nothing is forked yet
+	LeadershipBegun   Name = "leadership.begun"   // the leader accepts inputs from here on
+	LeadershipEnded   Name = "leadership.ended"   // no more inputs are accepted; callers still wait
+	BatchClosed       Name = "batch.closed"       // before a batch is passed to the log
+	BatchProposed     Name = "batch.proposed"     // a batch was passed to the log
+	BatchApplied      Name = "batch.applied"      // a batch is applied, but no caller has an answer yet
 )
 
-// The places of the state machine.
+// Failpoints of the state machine.
 const (
-	EntryApplied Name = "entry.applied" // one entry is in the state
-	StateForked  Name = "state.forked"  // a snapshot has its fork
-	StateRead    Name = "state.read"    // a snapshot was read and is not the state yet
+	EntryApplied Name = "entry.applied" // one entry is applied to the state
+	StateForked  Name = "state.forked"  // the state is forked for a snapshot
+	StateRead    Name = "state.read"    // a snapshot was read, but has not replaced the state yet
 )
 
-// All returns every name, for tables of what was hit.
+// All returns all names.
 func All() []Name {
 	return []Name{StoreEntries, EntriesStored, StoreValue, ValueStored, EntriesDeleted,
 		SnapshotVerified, SnapshotFinished, SnapshotApplied, RestartStopped, RestartStarted,

@@ -1,11 +1,11 @@
-// Package leadership declares the values by which Raft tells the other parts of a replica which
-// replica leads.
+// Package leadership declares how Raft tells the other parts of a replica which replica is the
+// leader.
 package leadership
 
-// Leadership is who leads, as one replica knows it.
+// Leadership is the leader as one replica knows it.
 type Leadership struct {
 	Term     uint64
-	LeaderID string // configured id; empty while no leader is known
-	Address  string // the leader's, for other replicas; empty while no leader is known
-	IsLeader bool   // this replica leads in Term
+	LeaderID string // configured id; "" if no leader is known
+	Address  string // the leader's address for other replicas; "" if no leader is known
+	IsLeader bool   // this replica is the leader in Term
 }

@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// The outcomes beside success.
+// Outcomes other than success.
 var (
-	// ErrNotLeader means that the request surely had no effect: this replica does not lead, or what
-	// follows from the request was never proposed.
+	// ErrNotLeader means that the request had no effect: this replica is not the leader, or it
+	// never proposed the events of the request.
 	ErrNotLeader = New("NOT_LEADER", "this replica is not the leader")
-	// ErrUnknown means that the request has taken effect, will do so, or never will. The caller
-	// repeats the same request.
+	// ErrUnknown means that the request may have taken effect, or may take effect later. The caller
+	// should repeat the same request.
 	ErrUnknown = New("UNKNOWN_OUTCOME", "the outcome is unknown")
-	// ErrBusy means that too many requests wait: nothing happened.
+	// ErrBusy means that too many requests wait. The request had no effect.
 	ErrBusy = New("BUSY", "too many requests wait")
-	// ErrTooLarge means that what follows from the request is larger than a log entry may be: it had
-	// no effect, and would have none when repeated.
+	// ErrTooLarge means that the events of the request do not fit into a log entry. The request had
+	// no effect, and repeating it would not help.
 	ErrTooLarge = New("TOO_LARGE", "what follows from the request is larger than a log entry may be")
 )
 
 // coded is an error with a stable code.
 type coded struct{ code, text string }
 
-// New returns an error with a stable code, for wires that carry one.
+// New returns an error with a stable code, for protocols that carry codes.
 func New(code, text string) error { return &coded{code, text} }
 
-// Error is the text.
+// Error returns the text.
 func (e *coded) Error() string { return e.text }
 
-// ErrorCode is the stable code.
+// ErrorCode returns the stable code.
 func (e *coded) ErrorCode() string { return e.code }
 
-// Code is the stable code of an error; empty when it has none.
+// Code returns the stable code of an error, or "" if it has none.
 func Code(err error) string {
 	var c interface{ ErrorCode() string }
 	if errors.As(err, &c) {
@@ -43,7 +43,7 @@ func Code(err error) string {
 	return ""
 }
 
-// RetryAfter is when to repeat a request that an error ended; 0 when it does not say.
+// RetryAfter returns the time after which to repeat the request that returned err. 0 means unknown.
 func RetryAfter(err error) time.Duration {
 	var r interface{ RetryAfterMillis() int64 }
 	if errors.As(err, &r) {
