@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Axis maps values to places on one side of a picture.
+// Axis maps values to positions on one side of a chart.
 type Axis struct {
 	Label    string
-	Min, Max float64 // the values at its ends; equal ones are moved apart
+	Min, Max float64 // values at the ends; equal ends are treated as different
 	Ticks    []float64
-	Format   func(float64) string  // of a tick; nil writes the number
-	Scale    func(float64) float64 // rising; nil is linear
+	Format   func(float64) string  // formats a tick; nil: as a number
+	Scale    func(float64) float64 // increasing function; nil: linear
 }
 
-// text writes a tick.
+// text formats a tick.
 func (a Axis) text(v float64) string {
 	if a.Format != nil {
 		return a.Format(v)
@@ -23,7 +23,8 @@ func (a Axis) text(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// at is where a value lies between the ends, 0 to 1; what is beyond an end lies at it.
+// at returns the position of a value between the ends, 0 to 1. Values beyond an end are moved to
+// it.
 func (a Axis) at(v float64) float64 {
 	f := a.Scale
 	if f == nil {
@@ -36,13 +37,13 @@ func (a Axis) at(v float64) float64 {
 	return min(max((f(v)-lo)/(hi-lo), 0), 1)
 }
 
-// Linear is an axis from 0 whose ticks are round numbers.
+// Linear returns an axis from 0 with ticks at round numbers.
 func Linear(most float64) Axis {
 	ticks := roundTicks(most, 4)
 	return Axis{Max: max(most, ticks[len(ticks)-1]), Ticks: ticks}
 }
 
-// Shares is an axis from 0 to most, at most 1, in per cent.
+// Shares returns an axis from 0 to most, at most 1, in per cent.
 func Shares(most float64) Axis {
 	a := Linear(min(max(most, 0.01), 1))
 	a.Max = min(a.Max, 1)
@@ -50,7 +51,8 @@ func Shares(most float64) Axis {
 	return a
 }
 
-// roundTicks are multiples of 1, 2 or 5 times a power of ten, about n of them, the last at or above most.
+// roundTicks returns about n multiples of 1, 2 or 5 times a power of ten. The last one is at or
+// above most.
 func roundTicks(most float64, n int) []float64 {
 	if !(most > 0) || math.IsInf(most, 0) {
 		most = 1
@@ -72,11 +74,11 @@ func roundTicks(most float64, n int) []float64 {
 	}
 }
 
-// spanSteps are the distances that time is cut into, in milliseconds.
+// spanSteps are the possible distances of ticks on a time axis, in milliseconds.
 var spanSteps = []float64{1, 10, 100, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000,
 	3_600_000, 7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000, 2_592_000_000}
 
-// spanStep is the least of them that cuts a span into at most n parts.
+// spanStep returns the smallest of spanSteps that divides a span into at most n parts.
 func spanStep(span, n float64) float64 {
 	for _, s := range spanSteps {
 		if span/s <= n {
@@ -86,7 +88,7 @@ func spanStep(span, n float64) float64 {
 	return spanSteps[len(spanSteps)-1]
 }
 
-// Clock is an axis of Unix milliseconds with a few ticks at round times of day, in UTC.
+// Clock returns an axis of Unix milliseconds with a few ticks at round times of day, in UTC.
 func Clock(from, to float64) Axis {
 	step := spanStep(to-from, 4)
 	layout := "15:04"
@@ -100,7 +102,7 @@ func Clock(from, to float64) Axis {
 	return a
 }
 
-// Times is an axis of milliseconds from 0. Format writes a duration.
+// Times returns an axis of milliseconds from 0. format formats a duration.
 func Times(label string, most float64, format func(millis int64) string) Axis {
 	step := spanStep(most, 8)
 	a := Axis{Label: label, Max: max(most, 1), Format: func(v float64) string { return format(int64(v)) }}
@@ -110,13 +112,13 @@ func Times(label string, most float64, format func(millis int64) string) Axis {
 	return a
 }
 
-// Waits is an axis of milliseconds on which a second, a minute, an hour and a day
-// lie about as far from each other, and which still has a place for 0.
+// Waits returns a logarithmic axis of milliseconds from 0, on which a second, a minute, an hour and
+// a day have similar distances.
 func Waits(label string, most float64, format func(millis int64) string) Axis {
 	return decades(label, most, 1000, []float64{0, 1000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000}, format)
 }
 
-// Latencies is such an axis for times of fractions of a millisecond to seconds.
+// Latencies returns such an axis for durations from fractions of a millisecond to seconds.
 func Latencies(most float64) Axis {
 	a := decades("", most, 0.3, []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 60_000}, nil)
 	a.Format = func(v float64) string {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Ink names a color of the page's style.
+// Ink is the name of a color in the page's style.
 type Ink string
 
-// The colors. One thing keeps its color on the whole page.
+// The colors. The same data has the same color on the whole page.
 const (
 	Blue   Ink = "blue"
 	Orange Ink = "orange"
@@ -19,42 +19,42 @@ const (
 	Gray   Ink = "gray"
 )
 
-// Figure is what can stand on a page.
+// Figure is a part of a page.
 type Figure interface{ SVG() template.HTML }
 
 // Point is one value of a line.
 type Point struct{ X, Y float64 }
 
-// Line is a named row of points, in order of X. A point whose Y is not a number is a gap.
+// Line is a named series of points, in order of X. A point whose Y is NaN is a gap.
 type Line struct {
 	Name   string
 	Ink    Ink
 	Points []Point
-	Step   bool // a value holds until the next
-	Fill   bool // what is below it is tinted
+	Step   bool // a value is valid until the next
+	Fill   bool // the area below the line is filled
 	Dashed bool
 }
 
-// Mark is a moment, or with Until above At a span, that matters to all lines: an
-// election.
+// Mark marks a time that matters for all lines, such as an election. If Until is above At, it marks
+// the interval.
 type Mark struct {
 	At, Until float64
 	Text      string
 }
 
-// Chart is lines over one axis.
+// Chart has lines over one axis.
 type Chart struct {
 	Title  string
 	Note   string // small, under the title
-	Empty  string // stands in the middle when no line has points
+	Empty  string // shown if no line has points
 	X, Y   Axis
 	Lines  []Line
 	Marks  []Mark
-	Width  int // 0: that of half a page
+	Width  int // 0: half a page
 	Height int // 0: 240
 }
 
-// The room around the plane of a chart, and the height of its head.
+// Sizes of a chart: the space around the plane and the heights of text.
 const (
 	halfWidth   = 540
 	wholeWidth  = 1100
@@ -63,10 +63,10 @@ const (
 	padRight    = 14
 	padBottom   = 36
 	headLine    = 18
-	tickLine    = 13 // texts of an axis that are closer would touch
+	tickLine    = 13 // minimum distance of the texts of an axis
 )
 
-// plane is the rectangle that the axes span.
+// plane is the rectangle of the axes.
 type plane struct {
 	left, top, right, bottom float64
 	x, y                     Axis
@@ -111,12 +111,12 @@ func (c Chart) size() (w, h int) {
 	return w, h
 }
 
-// Wide is the width of a chart that takes a whole row.
+// Wide is the width of a chart with its own row.
 const Wide = wholeWidth
 
 // grid draws the lines and texts of both axes.
 func (s *sheet) grid(p plane) {
-	above := math.Inf(1) // the last text
+	above := math.Inf(1) // position of the last text
 	for _, v := range p.y.Ticks {
 		if v > p.y.Max*(1+1e-9) {
 			continue
@@ -144,7 +144,7 @@ func (s *sheet) grid(p plane) {
 	s.right(p.right, p.bottom+32, "tick", p.x.Label)
 }
 
-// line draws one line, and its name as what a pointer over it is told.
+// line draws one line, with its name as the tooltip.
 func (s *sheet) line(p plane, l Line) {
 	var whole strings.Builder
 	for _, run := range l.runs() {
@@ -165,7 +165,7 @@ func (s *sheet) line(p plane, l Line) {
 	s.addf(`<path class="line %s%s" d="%s"><title>%s</title></path>`, l.Ink, dash, whole.String(), template.HTMLEscapeString(l.Name))
 }
 
-// runs are the parts of a line between its gaps.
+// runs returns the parts of a line between its gaps.
 func (l Line) runs() (out [][]Point) {
 	from := 0
 	for i := 0; i <= len(l.Points); i++ {
@@ -180,7 +180,7 @@ func (l Line) runs() (out [][]Point) {
 	return out
 }
 
-// path writes the way of a line without gaps.
+// path returns the SVG path of a line without gaps.
 func (p plane) path(points []Point, step bool) string {
 	var b pathBuilder
 	for i, pt := range points {
@@ -195,13 +195,13 @@ func (p plane) path(points []Point, step bool) string {
 			b.to(x, y)
 		}
 	}
-	if len(points) == 1 { // a point alone has no length, and would not be seen
+	if len(points) == 1 { // a single point has no length and would be invisible
 		b.across(b.x + 1)
 	}
 	return b.String()
 }
 
-// mark draws a moment over the whole height, with a triangle and its text at the top.
+// mark draws a vertical line, with a triangle and its text at the top.
 func (s *sheet) mark(p plane, m Mark) {
 	x, until := p.px(m.At), p.px(max(m.Until, m.At))
 	s.addf(`<g class="mark"><title>%s</title>`, template.HTMLEscapeString(m.Text))

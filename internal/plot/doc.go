@@ -1,13 +1,11 @@
-// Package plot draws the few kinds of pictures that a report needs, as SVG, and
-// puts them on one page that holds all it shows: no script, no font, no image and
-// no style sheet from elsewhere, so that it can be mailed and still be opened in
-// ten years.
+// Package plot draws the kinds of charts that a report needs, as SVG, on one self-contained page.
+// The page needs no script, font, image or style sheet from elsewhere, so it can be mailed and
+// opened years later.
 //
-// Pages with a style of their own show the same figures beside FigureStyle.
+// Pages with their own style show the same charts with FigureStyle.
 //
-// A [Chart] has lines over an axis; [Ranges] has bars from the median to a high
-// percentile, one row a group; a [Table] has the figures. Colors are named by
-// [Ink] and set once, in the page's style, for a light and a dark screen; no
-// picture relies on color alone, each line is named. The package imports the
-// standard library only and knows nothing of what is drawn.
+// A [Chart] has lines over an axis. [Ranges] has bars from the median to a high percentile, one row
+// per group. A [Table] has the values. [Ink] names the colors, which the page's style defines for
+// light and dark screens. No chart relies on color alone, because each line has a name. The package
+// imports only the standard library and knows nothing about the data.
 package plot

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Page is a report on one page.
+// Page is a report.
 type Page struct {
 	Title    string
 	Lead     string
@@ -15,18 +15,18 @@ type Page struct {
 	Foot     string
 }
 
-// Key is a figure to see first.
+// Key is one of the most important values.
 type Key struct{ Name, Value, Note string }
 
-// Section is figures under one heading.
+// Section is a group of figures with a heading.
 type Section struct {
 	Title   string
 	Text    string
-	Figures []Figure // two in a row, those as wide as a page alone
+	Figures []Figure // two in a row, wide ones alone
 	Table   *Table
 }
 
-// Table is figures as text.
+// Table is a table of values.
 type Table struct {
 	Heads []string
 	Rows  [][]string
@@ -39,8 +39,8 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-// FigureStyle is the style sheet of figures on a page that has a style of its own, with the colors
-// --ink, --soft and --line.
+// FigureStyle is the style sheet of figures, for pages with their own style. It uses the colors
+// --ink, --soft and --line of the page.
 //
 //go:embed figure.css
 var FigureStyle string
@@ -50,7 +50,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"whole": whole,
 }).Parse(pageText))
 
-// whole says whether a figure takes a row of its own.
+// whole reports whether a figure has its own row.
 func whole(f Figure) bool {
 	switch f := f.(type) {
 	case Ranges:

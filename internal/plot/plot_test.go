@@ -44,7 +44,8 @@ func TestAxisStaysInside(t *testing.T) {
 	}
 }
 
-// TestTicksDoNotTouch: where the axis of a low chart has no room for two texts, only one of them stands.
+// TestTicksDoNotTouch checks that the texts of a low chart's axis do not overlap: if there is no
+// room for two, one is omitted.
 func TestTicksDoNotTouch(t *testing.T) {
 	y := regexp.MustCompile(`<text class="tick" x="46.0" y="([0-9.]+)"`)
 	for _, most := range []float64{800, 70_000, 4e6, 9e7, 5e8} {
@@ -64,7 +65,7 @@ func TestTicksDoNotTouch(t *testing.T) {
 	}
 }
 
-// TestChartIsXML holds that whatever is drawn is well-formed and on the sheet.
+// TestChartIsXML checks that every chart is well-formed and inside of its area.
 func TestChartIsXML(t *testing.T) {
 	for name, f := range map[string]Figure{
 		"empty": Chart{Title: "<t>", Empty: "nothing & nobody"},
@@ -96,8 +97,8 @@ func TestChartIsXML(t *testing.T) {
 	}
 }
 
-// TestLineHasGaps holds that nothing is drawn where there is no value, and that a
-// value between two gaps can be seen.
+// TestLineHasGaps checks that a gap is not drawn, and that a single value between two gaps is
+// visible.
 func TestLineHasGaps(t *testing.T) {
 	nan := math.NaN()
 	l := Line{Ink: Blue, Fill: true, Points: []Point{{0, nan}, {1, 1}, {2, 1}, {3, nan}, {4, nan}, {5, 2}, {6, nan}}}

@@ -2,13 +2,13 @@ package plot
 
 import "html/template"
 
-// Bar goes from a middle value to a high one, with a thin line to the highest.
+// Bar is a dot at Mid, a thick line to High and a thin line to Max.
 type Bar struct {
 	Ink            Ink
-	Name           string // in the legend
+	Name           string // for the legend
 	Mid, High, Max float64
-	Text           string // behind it
-	Empty          bool   // there is nothing to show
+	Text           string // after the bar
+	Empty          bool   // there are no values; only Text is shown
 }
 
 // Row is a group of bars with a name.
@@ -17,15 +17,15 @@ type Row struct {
 	Bars        []Bar
 }
 
-// Ranges is rows of bars over one axis.
+// Ranges has rows of bars over one axis.
 type Ranges struct {
 	Title, Note string
-	Heading     string // of the texts behind the bars
+	Heading     string // heading of the texts after the bars
 	X           Axis
 	Rows        []Row
 }
 
-// The room of a row's name and of the text behind its bars.
+// Space for the names of rows and for the texts after the bars.
 const (
 	rangesHead = 15 + 3*headLine
 	rowLabel   = 150
@@ -34,10 +34,10 @@ const (
 	rowGap     = 14
 )
 
-// height has room for the bars, and for the two lines of the row's name.
+// height returns the height of the bars, but at least that of the two lines of the row's name.
 func (r Row) height() int { return max(len(r.Bars), 2)*barStep + rowGap }
 
-// SVG draws the ranges over the width of a page.
+// SVG draws the ranges with the width of a page.
 func (r Ranges) SVG() template.HTML {
 	h := rangesHead + padBottom
 	for _, row := range r.Rows {
@@ -76,7 +76,7 @@ func (r Ranges) SVG() template.HTML {
 	return s.end()
 }
 
-// bar draws a dot at the middle value, a thick line to the high one, a thin one to the highest.
+// bar draws one bar.
 func (s *sheet) bar(p plane, b Bar, y float64) {
 	if b.Empty {
 		s.text(p.right+12, y+4, "note", b.Text)

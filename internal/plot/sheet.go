@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// sheet is one SVG being written.
+// sheet builds one SVG.
 type sheet struct{ b strings.Builder }
 
 func newSheet(w, h int, name string) *sheet {
@@ -18,7 +18,7 @@ func newSheet(w, h int, name string) *sheet {
 
 func (s *sheet) addf(format string, args ...any) { fmt.Fprintf(&s.b, format, args...) }
 
-// end closes the picture. All that came from outside was escaped on its way in.
+// end returns the SVG. All texts in it are escaped.
 func (s *sheet) end() template.HTML { return template.HTML(s.b.String() + "</svg>") }
 
 func (s *sheet) text(x, y float64, class, text string)   { s.write(x, y, class, "start", text) }
@@ -31,7 +31,7 @@ func (s *sheet) write(x, y float64, class, anchor, text string) {
 	}
 }
 
-// head writes title, note and legend, and returns where the picture may begin.
+// head writes title, note and legend, and returns the y position below them.
 func (s *sheet) head(title, note string, lines []Line) float64 {
 	y := 15.0
 	s.text(0, y, "title", title)
@@ -49,7 +49,7 @@ func (s *sheet) head(title, note string, lines []Line) float64 {
 	return y + headLine
 }
 
-// legend names the lines, each behind a piece of it.
+// legend writes the names of the lines, each after a sample of its line.
 func (s *sheet) legend(x, y float64, lines []Line) {
 	for _, l := range lines {
 		if l.Name == "" {
@@ -65,7 +65,7 @@ func (s *sheet) legend(x, y float64, lines []Line) {
 	}
 }
 
-// pathBuilder writes the d of a path and leaves out what would not be seen.
+// pathBuilder builds an SVG path. It omits invisible steps.
 type pathBuilder struct {
 	strings.Builder
 	x, y float64

@@ -1,4 +1,4 @@
-// Package thousands formats whole numbers with separators of thousands.
+// Package thousands formats whole numbers with separators between thousands.
 package thousands
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Format writes a whole number with its thousands separated: 184,201.
+// Format formats a whole number with separators: 184,201.
 func Format(n any) string {
 	s, sign := fmt.Sprint(n), ""
 	if strings.HasPrefix(s, "-") {
@@ -18,7 +18,7 @@ func Format(n any) string {
 	return sign + s
 }
 
-// Count writes how many things there are: 1 node, 2,000 nodes.
+// Count formats a number with its noun: 1 node, 2,000 nodes.
 func Count(n any, one string) string {
 	if s := Format(n); s != "1" {
 		return s + " " + one + "s"
