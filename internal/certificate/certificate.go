@@ -28,20 +28,20 @@ import (
 const (
 	caYears   = 10
 	leafYears = 2
-	back      = time.Hour // clocks that are a little behind
+	back      = time.Hour // certificates are valid from an hour ago, for clocks that are behind
 )
 
-// Authority is a CA: its certificate and key.
+// Authority is a CA with its certificate and key.
 type Authority struct {
 	Cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// Files names what was written for a replica.
+// Files has the names of the files for a replica or a client.
 type Files struct{ CA, Cert, Key string }
 
-// Open reads the CA in dir (ca.pem, ca-key.pem), or makes one there when there
-// is none. Made tells which.
+// Open reads the CA in dir (ca.pem, ca-key.pem), or creates one if there is none. made reports
+// whether it created one.
 func Open(dir, cluster string, now time.Time) (a *Authority, made bool, err error) {
 	a, err = read(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +105,8 @@ func create(dir, cluster string, now time.Time) (*Authority, error) {
 	return &Authority{Cert: cert, key: key}, err
 }
 
-// Issue writes ID.pem and ID-key.pem for a replica. Hosts are the names and
-// addresses by which clients reach it.
+// Issue writes ID.pem and ID-key.pem for a replica. hosts are the names and addresses by which
+// clients reach the replica.
 func (a *Authority) Issue(dir, cluster, id string, hosts []string, now time.Time) (Files, error) {
 	f := Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, id+".pem"), Key: filepath.Join(dir, id+"-key.pem")}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -148,7 +148,7 @@ func writePair(certFile, keyFile string, der []byte, key *ecdsa.PrivateKey) erro
 	return writeNew(certFile, &pem.Block{Type: "CERTIFICATE", Bytes: der}, 0o644)
 }
 
-// writeNew writes a file that must not be there yet.
+// writeNew writes a file that must not exist yet.
 func writeNew(path string, b *pem.Block, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// ClientURI is the name in the certificate of a person or a program: who it is,
-// and what it may do.
+// ClientURI returns the name in the certificate of a client, which is a user or a program. It
+// contains the client's role.
 func ClientURI(cluster, role, name string) string {
 	return "rmd://" + cluster + "/role/" + role + "/" + name
 }
 
-// IssueClient writes NAME.pem and NAME-key.pem for a person or a program. The
-// certificate can show its owner to replicas; it cannot be a replica's.
+// IssueClient writes NAME.pem and NAME-key.pem for a client. The certificate authenticates the
+// client at replicas. It cannot be used as a replica's certificate.
 func (a *Authority) IssueClient(dir, cluster, role, name string, life time.Duration, now time.Time) (Files, error) {
 	f := Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, name+".pem"), Key: filepath.Join(dir, name+"-key.pem")}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -14,10 +14,12 @@ import (
 	"time"
 )
 
-// RevocationFile is the name of the list of revoked certificates. It lies beside ca.pem, here and at each replica.
+// RevocationFile is the name of the list of revoked certificates. The file is next to ca.pem, in
+// the directory of the CA and at each replica.
 const RevocationFile = "crl.pem"
 
-// Revoke adds a certificate to the list in dir and signs it. It says whether the certificate was not on it before.
+// Revoke adds a certificate to the list in dir and signs the list. added reports whether the
+// certificate was not in the list before.
 func (a *Authority) Revoke(dir string, serial *big.Int, now time.Time) (added bool, err error) {
 	path := filepath.Join(dir, RevocationFile)
 	list := &x509.RevocationList{Number: big.NewInt(0)}
@@ -48,7 +50,7 @@ func (a *Authority) Revoke(dir string, serial *big.Int, now time.Time) (added bo
 	return true, replace(path, pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}))
 }
 
-// replace writes a file so that a reader finds the old or the new one.
+// replace writes a file atomically: a reader finds the old or the new content.
 func replace(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "crl-*.tmp")
 	if err != nil {
@@ -64,7 +66,7 @@ func replace(path string, b []byte) error {
 	return err
 }
 
-// ParseRevocations reads lists in PEM form, each signed by one of the CAs.
+// ParseRevocations parses lists in PEM form. Each must be signed by one of the CAs.
 func ParseRevocations(data []byte, cas []*x509.Certificate) ([]*x509.RevocationList, error) {
 	var lists []*x509.RevocationList
 	for {
@@ -91,7 +93,7 @@ func ParseRevocations(data []byte, cas []*x509.Certificate) ([]*x509.RevocationL
 	return lists, nil
 }
 
-// Authorities reads the certificates of a file with CAs.
+// Authorities reads the CA certificates in a file.
 func Authorities(file string) ([]*x509.Certificate, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -109,7 +111,7 @@ func Authorities(file string) ([]*x509.Certificate, error) {
 	}
 }
 
-// SerialOf reads a serial number: from a certificate's file, or as hexadecimal digits.
+// SerialOf returns a serial number: from the file of a certificate, or from hexadecimal digits.
 func SerialOf(text string) (*big.Int, error) {
 	data, err := os.ReadFile(text)
 	if err == nil {

@@ -17,14 +17,14 @@ import (
 	"rmd/yarn"
 )
 
-// ErrTruncated says that the bytes ended inside a value.
+// ErrTruncated means that the bytes ended inside a value.
 var ErrTruncated = errors.New("bytes end inside a value")
 
-// ErrMalformed says that the bytes are not a value of the type expected.
+// ErrMalformed means that the bytes are not a value of the expected type.
 var ErrMalformed = errors.New("malformed value")
 
-// Coder encodes to, or decodes from, a byte slice. The first error sticks; all
-// later calls do nothing.
+// Coder encodes to a byte slice or decodes from one. It keeps the first error; all later calls do
+// nothing.
 type Coder struct {
 	buf      []byte
 	pos      int
@@ -32,44 +32,44 @@ type Coder struct {
 	err      error
 }
 
-// NewEncoder appends to buf, which may be nil.
+// NewEncoder returns a Coder that appends to buf, which may be nil.
 func NewEncoder(buf []byte) *Coder { return &Coder{buf: buf} }
 
-// NewDecoder reads from buf. Strings and bytes decoded are copies.
+// NewDecoder returns a Coder that decodes buf. Decoded strings and bytes are copies.
 func NewDecoder(buf []byte) *Coder { return &Coder{buf: buf, decoding: true} }
 
-// Reset makes an encoder append to buf.
+// Reset makes the coder an encoder that appends to buf.
 func (c *Coder) Reset(buf []byte) { *c = Coder{buf: buf} }
 
-// ResetDecoder makes the coder decode buf.
+// ResetDecoder makes the coder a decoder of buf.
 func (c *Coder) ResetDecoder(buf []byte) { *c = Coder{buf: buf, decoding: true} }
 
-// Decoding says which way the coder works.
+// Decoding reports whether the coder decodes.
 func (c *Coder) Decoding() bool { return c.decoding }
 
-// Bytes returns what was encoded.
+// Bytes returns the encoded bytes.
 func (c *Coder) Bytes() []byte { return c.buf }
 
-// Len is the number of bytes encoded, or the size of the input.
+// Len returns the number of encoded bytes, or the size of the input.
 func (c *Coder) Len() int { return len(c.buf) }
 
-// Rest is the number of bytes not yet decoded.
+// Rest returns the number of bytes that are not decoded yet.
 func (c *Coder) Rest() int { return len(c.buf) - c.pos }
 
-// Offset is the position of the next byte to decode.
+// Offset returns the position of the next byte to decode.
 func (c *Coder) Offset() int { return c.pos }
 
-// Err is the first error met.
+// Err returns the first error.
 func (c *Coder) Err() error { return c.err }
 
-// Fail records err unless there is one already.
+// Fail records err, unless there is an error already.
 func (c *Coder) Fail(err error) {
 	if c.err == nil {
 		c.err = fmt.Errorf("at byte %d: %w", c.pos, err)
 	}
 }
 
-// Finish returns the first error, or one if bytes are left over.
+// Finish returns the first error. After decoding, it also returns an error if bytes are left over.
 func (c *Coder) Finish() error {
 	if c.err == nil && c.decoding && c.Rest() != 0 {
 		c.Fail(fmt.Errorf("%w: %d bytes left over", ErrMalformed, c.Rest()))
@@ -103,13 +103,13 @@ func (c *Coder) U64(v *uint64) {
 	c.buf = binary.AppendUvarint(c.buf, *v)
 }
 
-// U32 codes an unsigned varint that must fit 32 bits.
+// U32 codes an unsigned varint that must fit in 32 bits.
 func (c *Coder) U32(v *uint32) { small(c, v, 1<<32-1) }
 
-// U16 codes an unsigned varint that must fit 16 bits.
+// U16 codes an unsigned varint that must fit in 16 bits.
 func (c *Coder) U16(v *uint16) { small(c, v, 1<<16-1) }
 
-// U8 codes a small unsigned number.
+// U8 codes an unsigned varint that must fit in 8 bits.
 func (c *Coder) U8(v *uint8) { small(c, v, 1<<8-1) }
 
 func small[T ~uint8 | ~uint16 | ~uint32](c *Coder, v *T, limit uint64) {
@@ -125,7 +125,7 @@ func small[T ~uint8 | ~uint16 | ~uint32](c *Coder, v *T, limit uint64) {
 	*v = T(u)
 }
 
-// I64 codes a signed number, zigzag.
+// I64 codes a signed number as a zigzag varint.
 func (c *Coder) I64(v *int64) {
 	if c.decoding {
 		u := c.uvarint()
@@ -135,7 +135,7 @@ func (c *Coder) I64(v *int64) {
 	c.buf = binary.AppendUvarint(c.buf, uint64(*v)<<1^uint64(*v>>63))
 }
 
-// I32 codes a signed number that must fit 32 bits.
+// I32 codes a signed number that must fit in 32 bits.
 func (c *Coder) I32(v *int32) {
 	w := int64(*v)
 	c.I64(&w)
@@ -149,7 +149,7 @@ func (c *Coder) I32(v *int32) {
 	*v = int32(w)
 }
 
-// Bool codes one byte, 0 or 1.
+// Bool codes one byte, which is 0 or 1.
 func (c *Coder) Bool(v *bool) {
 	var u uint8
 	if *v {
@@ -165,7 +165,7 @@ func (c *Coder) Bool(v *bool) {
 	*v = u == 1
 }
 
-// Raw codes bytes behind their length.
+// Raw codes bytes with their length first.
 func (c *Coder) Raw(v *[]byte) {
 	if !c.decoding {
 		c.buf = binary.AppendUvarint(c.buf, uint64(len(*v)))
@@ -179,7 +179,7 @@ func (c *Coder) Raw(v *[]byte) {
 	}
 }
 
-// String codes a string behind its length.
+// String codes a string with its length first.
 func (c *Coder) String(v *string) {
 	if !c.decoding {
 		c.buf = binary.AppendUvarint(c.buf, uint64(len(*v)))
@@ -203,8 +203,8 @@ func (c *Coder) take() []byte {
 	return b
 }
 
-// Count codes the length of a list. On decoding it refuses a count that the
-// bytes left could not hold, each element taking at least one byte.
+// Count codes the length of a list. A decoder refuses a count that is greater than the number of
+// bytes left, because each element takes at least one byte.
 func (c *Coder) Count(n int) int {
 	u := uint64(n)
 	c.U64(&u)
@@ -215,7 +215,7 @@ func (c *Coder) Count(n int) int {
 	return int(u)
 }
 
-// List codes a slice, each element by f. An empty list decodes to nil.
+// List codes a slice. f codes each element. An empty list decodes to nil.
 func List[T any](c *Coder, v *[]T, f func(c *Coder, e *T)) {
 	n := c.Count(len(*v))
 	if c.decoding {

@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// everything has one field for each thing that the codec can do.
+// everything has one field for each method of the codec.
 type everything struct {
 	U64  uint64
 	U32  uint32
@@ -99,7 +99,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestEveryPrefixIsTruncated cuts a value everywhere: no prefix is a value.
+// TestEveryPrefixIsTruncated checks that no prefix of an encoded value decodes.
 func TestEveryPrefixIsTruncated(t *testing.T) {
 	for _, e := range extremes() {
 		data := encoded(&e)
@@ -175,8 +175,8 @@ func TestDecodedBytesAreCopies(t *testing.T) {
 	}
 }
 
-// TestEncodingOnlyReads lets two goroutines encode one value: the race detector
-// must have nothing to say.
+// TestEncodingOnlyReads lets two goroutines encode the same value. The race detector must find
+// nothing.
 func TestEncodingOnlyReads(t *testing.T) {
 	e := extremes()[1]
 	e.List = []string{"a"}
@@ -212,8 +212,8 @@ func TestEncoderAppends(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds that decoding is total, and that what it takes is in the one
-// form that encoding writes.
+// FuzzDecode checks that decoding never panics, and that it accepts only bytes that encoding would
+// write.
 func FuzzDecode(f *testing.F) {
 	for _, e := range extremes() {
 		f.Add(encoded(&e))

@@ -2,26 +2,26 @@ package codec
 
 import "rmd/yarn"
 
-// ApplicationID codes an application's identity.
+// ApplicationID codes an application id.
 func (c *Coder) ApplicationID(v *yarn.ApplicationID) {
 	c.I64(&v.ClusterTimestamp)
 	c.U32(&v.Seq)
 }
 
-// AttemptID codes an attempt's identity.
+// AttemptID codes an attempt id.
 func (c *Coder) AttemptID(v *yarn.AttemptID) {
 	c.ApplicationID(&v.App)
 	c.U32(&v.Attempt)
 }
 
-// ContainerID codes a container's identity.
+// ContainerID codes a container id.
 func (c *Coder) ContainerID(v *yarn.ContainerID) {
 	c.ApplicationID(&v.App)
 	c.U32(&v.Attempt)
 	c.U64(&v.Number)
 }
 
-// NodeID codes host and port.
+// NodeID codes a node id: host and port.
 func (c *Coder) NodeID(v *yarn.NodeID) {
 	c.String(&v.Host)
 	c.U16(&v.Port)
@@ -33,7 +33,7 @@ func (c *Coder) Key(v *yarn.SchedulerKey) {
 	c.I64(&v.AllocationID)
 }
 
-// Gang encodes or decodes a gang.
+// Gang codes a gang.
 func (c *Coder) Gang(v *yarn.Gang) {
 	c.I32(&v.Priority)
 	c.I64(&v.Request)

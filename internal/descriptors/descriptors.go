@@ -16,17 +16,17 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Min is the fewest descriptors that a replica can work with.
+// Min is the smallest limit with which a replica works.
 const Min = 512
 
-// The reserve is a quarter of all descriptors, within these bounds.
+// The reserve is a quarter of all descriptors, within these limits.
 const (
 	reserveMin = 256
 	reserveMax = 2048
 )
 
-// Limit returns how many descriptors this process may have. Go raises the soft limit to the hard one
-// when a program starts, so the hard limit is what counts.
+// Limit returns the maximum number of descriptors of this process. Go raises the soft limit to the
+// hard limit when a program starts, so the hard limit counts.
 func Limit() (int, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -35,35 +35,35 @@ func Limit() (int, error) {
 	return int(min(l.Cur, 1<<30)), nil
 }
 
-// Plan says who gets how many of a process's descriptors.
+// Plan is the division of a process's descriptors.
 type Plan struct {
-	// Limit is all of them.
+	// Limit is the number of all descriptors.
 	Limit int
-	// Shared is for the connections of clients, NodeManagers and ApplicationMasters.
+	// Shared is the part for connections of clients, NodeManagers and ApplicationMasters.
 	Shared int
-	// Members and Unknown are for connections with other replicas: those that have proven who they
-	// are, and those that have not yet. What is left is for files.
+	// Members and Unknown are the parts for connections with other replicas: those that have proven
+	// their identity, and those that have not yet. The rest is for files.
 	Members, Unknown int
 }
 
-// Divide makes the plan for a limit.
+// Divide returns the plan for a limit.
 func Divide(limit int) Plan {
 	reserve := min(max(limit/4, reserveMin), reserveMax)
 	return Plan{Limit: limit, Shared: max(limit-reserve, 0), Members: reserve / 2, Unknown: reserve / 8}
 }
 
-// PortMax is the most connections that one port gets while the others have none.
+// PortMax returns the maximum number of connections of one port while the others have none.
 func (p Plan) PortMax() int { return (p.Shared + 1) / 2 }
 
-// LimitFor is the lowest limit that has room for so many connections at once.
+// LimitFor returns the lowest limit with enough room for a number of connections.
 func LimitFor(connections int) int {
 	return connections + min(max((connections+2)/3, reserveMin), reserveMax)
 }
 
-// ErrNone is why a connection is not made.
+// ErrNone is the error if a connection is refused because of the limit.
 var ErrNone = errors.New("no file descriptor is free for another connection; raise the limit of open files (LimitNOFILE=, ulimit -n)")
 
-// Budget is the shared part of a plan.
+// Budget counts the shared part of a plan.
 type Budget struct {
 	log    hclog.Logger
 	shared int
@@ -71,30 +71,30 @@ type Budget struct {
 	mu      sync.Mutex
 	used    int
 	refused uint64
-	last    time.Time // when one was refused last
-	report  time.Time // when refusals may be logged again
+	last    time.Time // time of the last refusal
+	report  time.Time // next time at which a refusal is logged
 }
 
-// reportPause is the least time between two log lines about refused connections.
+// reportPause is the minimum time between two log lines about refused connections.
 const reportPause = 10 * time.Second
 
-// NewBudget makes the budget of a plan.
+// NewBudget returns the budget of a plan.
 func NewBudget(p Plan, log hclog.Logger) *Budget { return &Budget{log: log, shared: p.Shared} }
 
-// Stats are the figures of a budget.
+// Stats are the numbers of a budget.
 type Stats struct {
 	Shared, Used int
 	Refused      uint64 // since the start
 }
 
-// Stats returns them.
+// Stats returns the current numbers.
 func (b *Budget) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Stats{Shared: b.shared, Used: b.used, Refused: b.refused}
 }
 
-// Problem says that connections were refused in the last minute, "" when none was.
+// Problem returns a message if connections were refused in the last minute, otherwise "".
 func (b *Budget) Problem() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,15 +104,16 @@ func (b *Budget) Problem() string {
 	return fmt.Sprintf("connections are refused for the limit of open files: %d of %d for clients are open, %d were refused", b.used, b.shared, b.refused)
 }
 
-// port is one user of a budget.
+// port is one listener or dialer that uses a budget.
 type port struct {
 	b    *Budget
 	name string
 	open int
 }
 
-// take reserves a descriptor. A port gets no more than are still free: one that is flooded leaves
-// half of the budget to the others, two leave a third, so that none can shut out the rest.
+// take reserves a descriptor, or returns false. A port may have at most as many descriptors as are
+// free. One flooded port therefore leaves half of the budget to the others, and two leave a third,
+// so that no port can exclude the others.
 func (p *port) take() bool {
 	p.b.mu.Lock()
 	defer p.b.mu.Unlock()
@@ -139,7 +140,8 @@ func (p *port) give() {
 	p.b.used--
 }
 
-// Listen counts the connections of a listener against the budget. One too many is closed at once.
+// Listen counts the connections of a listener in the budget. It closes connections beyond the limit
+// immediately.
 func (b *Budget) Listen(name string, l net.Listener) net.Listener {
 	return &listener{Listener: l, port: &port{b: b, name: name}}
 }
@@ -150,8 +152,8 @@ type listener struct {
 	full func(net.Conn) bool
 }
 
-// OnFull has f asked to close another connection of the listener when there is no room for
-// one that has just come; f says whether it did. It is called before the first Accept.
+// OnFull sets a function for a new connection without room. f may close another connection of the
+// listener to make room, and reports whether it did. OnFull must be called before the first Accept.
 func (l *listener) OnFull(f func(net.Conn) bool) { l.full = f }
 
 // Accept implements net.Listener.
@@ -168,7 +170,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Dialer counts dialed connections, too: those that are made on behalf of clients and applications.
+// Dialer counts connections that are dialed for clients and applications in the budget.
 func (b *Budget) Dialer(name string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	p := &port{b: b, name: name}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -184,7 +186,7 @@ func (b *Budget) Dialer(name string, dial func(ctx context.Context, network, add
 	}
 }
 
-// wrap gives the descriptor back when a connection is closed.
+// wrap returns a connection that releases its descriptor when it is closed.
 func (p *port) wrap(c net.Conn) net.Conn {
 	release := sync.OnceFunc(p.give)
 	if tcp, ok := c.(*net.TCPConn); ok {
@@ -204,7 +206,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// tcpConn keeps all that a TCP connection can do, such as syscall.Conn.
+// tcpConn keeps all methods of a TCP connection, such as those of syscall.Conn.
 type tcpConn struct {
 	*net.TCPConn
 	release func()

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// closed says whether the other end of a connection closes it.
+// closed reports whether the other side closes a connection within a time.
 func closed(t *testing.T, c net.Conn, within time.Duration) bool {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(within)); err != nil {
@@ -22,7 +22,7 @@ func closed(t *testing.T, c net.Conn, within time.Duration) bool {
 	return err != nil && !(errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// open listens with a budget and keeps what it accepts.
+// open listens with a budget. It sends the accepted connections to a channel.
 func open(t *testing.T, b *Budget, name string) (addr string, accepted chan net.Conn) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -54,7 +54,8 @@ func dial(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// TestFlood: a flooded port leaves room for the others, and gives back what is closed.
+// TestFlood checks that a flooded port leaves room for the others, and that closed connections
+// release their descriptors.
 func TestFlood(t *testing.T) {
 	b := NewBudget(Plan{Shared: 12}, hclog.NewNullLogger())
 	one, accepted := open(t, b, "one")
@@ -85,7 +86,7 @@ func TestFlood(t *testing.T) {
 			t.Fatalf("%T hides its descriptor", c)
 		}
 		_ = c.Close()
-		_ = c.Close() // counts once
+		_ = c.Close() // a second Close must not count again
 	}
 	if s := b.Stats(); s.Used != 3 {
 		t.Fatalf("after closing: %+v", s)
@@ -98,7 +99,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestDialer: dialed connections count, failed ones do not.
+// TestDialer checks that dialed connections count, and that failed ones do not.
 func TestDialer(t *testing.T) {
 	b := NewBudget(Plan{Shared: 2}, hclog.NewNullLogger())
 	addr, _ := open(t, NewBudget(Plan{Shared: 100}, hclog.NewNullLogger()), "far")
@@ -119,7 +120,7 @@ func TestDialer(t *testing.T) {
 	}
 }
 
-// TestDivide: the parts of every limit fit into it, and leave some for files.
+// TestDivide checks that the parts fit every limit and leave descriptors for files.
 func TestDivide(t *testing.T) {
 	for _, limit := range []int{Min, 1024, 4096, 20000, 65536, 1 << 20} {
 		p := Divide(limit)
@@ -132,7 +133,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestFullPortMakesRoom: before a connection is refused, the port may close another one for it.
+// TestFullPortMakesRoom checks that a full port may close another connection for a new one.
 func TestFullPortMakesRoom(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

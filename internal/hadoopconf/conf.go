@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Property is one key as it holds after layering and substitution.
+// Property is one key after layering and substitution.
 type Property struct {
 	Name  string
-	Value string // with ${…} substituted, where it could be
+	Value string // after the substitution of ${…} where possible
 	Raw   string // as written
 	Final bool   // later files may not change it
 	File  string
-	Line  int // of the property's start
+	Line  int // line where the property begins
 }
 
-// Origin is the property's place as "file:line", or "" when it has none.
+// Origin returns the place of the property as "file:line", or "" if it has none.
 func (p Property) Origin() string {
 	if p.File == "" {
 		return ""
@@ -24,7 +24,7 @@ func (p Property) Origin() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// Config is a set of properties. It is not changed after it was read.
+// Config is a set of properties. It is immutable.
 type Config struct {
 	props    map[string]Property
 	files    []string
@@ -37,8 +37,7 @@ func (c *Config) Get(name string) (Property, bool) {
 	return p, ok
 }
 
-// Value returns the value of a property, trimmed, or def when it is absent or
-// blank.
+// Value returns the trimmed value of a property, or def if it is absent or blank.
 func (c *Config) Value(name, def string) string {
 	if v := strings.TrimSpace(c.props[name].Value); v != "" {
 		return v
@@ -56,16 +55,17 @@ func (c *Config) Properties() []Property {
 	return out
 }
 
-// Files returns the files that were read, includes too, in order of reading.
+// Files returns the files that were read, in order, with included files.
 func (c *Config) Files() []string { return slices.Clone(c.files) }
 
-// Warnings returns what is odd but usable, such as a change of a final key.
+// Warnings returns faults that do not prevent the use of the files, such as a change of a final
+// key.
 func (c *Config) Warnings() []Fault { return slices.Clone(c.warnings) }
 
-// Fault is one thing wrong with a file.
+// Fault is one fault of a file.
 type Fault struct {
 	File string
-	Line int // 0: the file as a whole
+	Line int // 0: the whole file
 	What string
 }
 
@@ -76,7 +76,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.What)
 }
 
-// Error is the error of files that could not be read. It carries every fault.
+// Error is the error of files with faults. It has all faults.
 type Error struct{ Faults []Fault }
 
 func (e *Error) Error() string {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// put writes a file of a test's directory.
+// put writes a file in the test's directory.
 func put(t testing.TB, dir, name, text string) string {
 	t.Helper()
 	p := filepath.Join(dir, name)
@@ -18,7 +18,7 @@ func put(t testing.TB, dir, name, text string) string {
 	return p
 }
 
-// options are the default ones with a fixed environment.
+// options returns the default options with a fixed environment.
 func options(env map[string]string) Options {
 	o := DefaultOptions()
 	o.Env = func(n string) (string, bool) { v, ok := env[n]; return v, ok }

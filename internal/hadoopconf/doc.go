@@ -1,13 +1,12 @@
-// Package hadoopconf reads and writes Hadoop's XML configuration files:
-// <property> with name, value and final, ${…} substitution, xi:include, and
-// several files layered over each other.
+// Package hadoopconf reads and writes Hadoop's XML configuration files: <property> with name, value
+// and final, ${…} substitution, xi:include, and several files layered over each other.
 //
-// Every property knows the file and line it came from, and a faulty set of
-// files is refused with all its faults, each with file and line. Sizes, counts
-// and depths are bounded, so a damaged or hostile file costs little.
+// Every property has the file and line from which it came. If the files have faults, all of them
+// are reported, each with file and line. Sizes, counts and depths are limited, so that a damaged or
+// hostile file cannot use many resources.
 //
-// Values are kept as written, blanks included, as Hadoop keeps them: in an
-// access list a leading blank has a meaning. Readers trim where they may.
+// Values are kept as written, with spaces, like in Hadoop, because a leading space has a meaning in
+// an access list. Callers trim where they may.
 //
-// The package knows no keys. What a key means is decided by who reads it.
+// The package knows no keys. The callers decide what a key means.
 package hadoopconf

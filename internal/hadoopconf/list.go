@@ -2,7 +2,7 @@ package hadoopconf
 
 import "strings"
 
-// List splits a value at commas, and drops spaces and empty items.
+// List splits a value at commas. It trims the items and drops empty ones.
 func List(text string) []string {
 	var out []string
 	for _, s := range strings.Split(text, ",") {

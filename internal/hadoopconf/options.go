@@ -5,22 +5,21 @@ import (
 	"os"
 )
 
-// Options bound what is read and say where ${env.NAME} comes from.
+// Options limits what is read, and provides the environment.
 type Options struct {
 	// Env looks up environment variables for ${env.NAME}, ${user.name} and
 	// ${user.home}.
 	Env func(name string) (string, bool)
 
-	MaxFileBytes    int64 // of one file
-	MaxProperties   int   // of all files
+	MaxFileBytes    int64 // per file
+	MaxProperties   int   // over all files
 	MaxNameBytes    int
-	MaxValueBytes   int // as written, and substituted
+	MaxValueBytes   int // both as written and after substitution
 	MaxIncludeDepth int
-	MaxFiles        int // includes counted
+	MaxFiles        int // with included files
 }
 
-// DefaultOptions reads the process's environment and allows far more than any
-// real configuration needs.
+// DefaultOptions uses the process's environment and limits far above those of real configurations.
 func DefaultOptions() Options {
 	return Options{
 		Env:             os.LookupEnv,
@@ -33,7 +32,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error if the options are invalid.
 func (o Options) Validate() error {
 	if o.Env == nil {
 		return errors.New("hadoopconf: options have no Env; use os.LookupEnv, or a function that finds nothing")

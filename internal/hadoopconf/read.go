@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// dirFiles are the files of a configuration directory, lowest layer first.
+// dirFiles are the files of a configuration directory. Later files have precedence.
 var dirFiles = []string{"core-site.xml", "yarn-site.xml", "resource-types.xml", "capacity-scheduler.xml"}
 
-// Read reads files one over the other: a later file wins, but for final keys.
-// Every file must exist.
+// Read reads files in layers: a later file has precedence, except for final keys. All files must
+// exist.
 func Read(paths ...string) (*Config, error) { return DefaultOptions().Read(paths...) }
 
-// ReadDir reads the files of a Hadoop configuration directory that the
-// ResourceManager reads; files that do not exist are passed over.
+// ReadDir reads the files of a Hadoop configuration directory that the ResourceManager reads. It
+// skips files that do not exist.
 func ReadDir(dir string) (*Config, error) { return DefaultOptions().ReadDir(dir) }
 
-// Parse reads one document. Name stands for the file in origins and faults.
-// Includes are refused: the text may come from outside.
+// Parse reads one document. name is used as the file in origins and faults. Includes are refused,
+// because the text may come from outside.
 func Parse(r io.Reader, name string) (*Config, error) { return DefaultOptions().Parse(r, name) }
 
 // Read is the function Read with options.
@@ -69,12 +69,12 @@ func (o Options) Parse(r io.Reader, name string) (*Config, error) {
 	return l.finish()
 }
 
-// loader gathers properties and faults over all files.
+// loader collects properties and faults of all files.
 type loader struct {
 	opt    Options
 	conf   *Config
 	faults []Fault
-	open   []string // the chain of including files
+	open   []string // the chain of files that include each other
 }
 
 func newLoader(o Options) *loader {
@@ -89,7 +89,7 @@ func (l *loader) warn(file string, line int, format string, args ...any) {
 	l.conf.warnings = append(l.conf.warnings, Fault{file, line, fmt.Sprintf(format, args...)})
 }
 
-// finish substitutes variables once all layers are known.
+// finish substitutes variables after all layers are read.
 func (l *loader) finish() (*Config, error) {
 	if len(l.faults) == 0 {
 		l.substituteAll()
@@ -100,7 +100,7 @@ func (l *loader) finish() (*Config, error) {
 	return l.conf, nil
 }
 
-// file reads one file; depth counts includes.
+// file reads one file. depth is the number of nested includes.
 func (l *loader) file(path string, depth int) {
 	if len(l.conf.files) >= l.opt.MaxFiles {
 		l.fault(path, 0, "more than %d files", l.opt.MaxFiles)
@@ -111,14 +111,14 @@ func (l *loader) file(path string, depth int) {
 		l.fault(path, 0, "%v", unwrapPath(err))
 		return
 	}
-	defer f.Close() // read only: nothing is lost by an error here
+	defer f.Close() // read only: an error does not matter
 	l.conf.files = append(l.conf.files, path)
 	l.open = append(l.open, absolute(path))
 	l.document(f, path, depth)
 	l.open = l.open[:len(l.open)-1]
 }
 
-// unwrapPath drops the path from an error that is shown after it.
+// unwrapPath removes the path from an error, because the caller prints the path.
 func unwrapPath(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -137,7 +137,7 @@ func absolute(path string) string {
 // noIncludes is the depth of a document that may not include files.
 const noIncludes = -1
 
-// include follows an xi:include. It says whether the file was there.
+// include reads the file of an xi:include. It returns false if the file does not exist.
 func (l *loader) include(href, from string, line, depth int) bool {
 	path := strings.TrimPrefix(href, "file://")
 	switch {
@@ -165,7 +165,7 @@ func (l *loader) include(href, from string, line, depth int) bool {
 	return true
 }
 
-// add layers a property over what was read before.
+// add adds a property, with precedence over earlier ones unless those are final.
 func (l *loader) add(p Property) {
 	switch {
 	case len(p.Name) > l.opt.MaxNameBytes:
@@ -193,7 +193,7 @@ func (l *loader) add(p Property) {
 
 func (l *loader) tooMany() string { return fmt.Sprintf("more than %d properties", l.opt.MaxProperties) }
 
-// full says whether the bound was reported already: once is enough.
+// full reports whether the fault of too many properties was already reported.
 func (l *loader) full() bool {
 	return slices.ContainsFunc(l.faults, func(f Fault) bool { return f.What == l.tooMany() })
 }

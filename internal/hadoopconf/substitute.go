@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxSubstitutions bounds the variables replaced in one value. Hadoop stops at
-// 20; values that list many addresses by variables need a little more.
+// maxSubstitutions is the maximum number of variables replaced in one value. Hadoop stops at 20.
+// Values with many addresses need a few more.
 const maxSubstitutions = 100
 
 // substituteAll replaces ${…} in every value.
@@ -23,21 +23,20 @@ func (l *loader) substituteAll() {
 	}
 }
 
-// expansion is the substitution of one value.
+// expansion is the substitution in one value.
 type expansion struct {
 	*loader
-	left int // variables that may still be replaced
+	left int // number of variables that may still be replaced
 }
 
-// substitute replaces the innermost variables first, so that ${a.${b}} works.
-// A variable that is not defined, or that leads back to itself, stays as it is
-// written, as in Hadoop.
+// substitute replaces the innermost variables first, so that ${a.${b}} works. An undefined
+// variable, or one that refers to itself, remains as written, as in Hadoop.
 func (l *loader) substitute(p Property) (string, error) {
 	e := &expansion{loader: l, left: maxSubstitutions}
 	return e.expand(p.Raw, []string{p.Name})
 }
 
-// expand replaces the variables of value; via is the chain of names it came by.
+// expand replaces the variables of value. via is the chain of names that led to it.
 func (e *expansion) expand(value string, via []string) (string, error) {
 	for from := 0; ; {
 		start, end := variable(value, from)
@@ -64,8 +63,8 @@ func (e *expansion) expand(value string, via []string) (string, error) {
 	}
 }
 
-// variable finds an innermost ${name} whose closing brace lies at or after
-// from; it returns −1 when there is none. Names hold no blanks.
+// variable returns the position of an innermost ${name} whose closing brace is at or after from, or
+// −1. Names contain no spaces.
 func variable(s string, from int) (start, end int) {
 	for i := from; i < len(s); i++ {
 		if s[i] != '}' {
@@ -80,8 +79,8 @@ func variable(s string, from int) (start, end int) {
 	return -1, -1
 }
 
-// lookup resolves what stands between the braces: name, name:-default, or for
-// the environment also env.NAME-default.
+// lookup resolves the text between the braces: name, name:-default, or for the environment also
+// env.NAME-default.
 func (l *loader) lookup(expr string) (value, name string, ok bool) {
 	name, def, hasDef := strings.Cut(expr, ":-")
 	if env, is := strings.CutPrefix(name, "env."); is {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Write writes properties as a Hadoop configuration file, in the order given,
-// each on one line. What it writes reads back as the same names and raw values.
+// Write writes properties as a Hadoop configuration file, in the given order, one per line. Reading
+// the file returns the same names and raw values.
 func Write(w io.Writer, props []Property) error {
 	for _, p := range props {
 		if p.Name == "" || strings.TrimSpace(p.Name) != p.Name || !writable(p.Name) || !writable(p.text()) {
@@ -31,13 +31,13 @@ func Write(w io.Writer, props []Property) error {
 		b.WriteString("</property>\n")
 	}
 	b.WriteString("</configuration>\n")
-	if err := b.Flush(); err != nil { // holds the first error of all writes
+	if err := b.Flush(); err != nil { // Flush returns the first error of all writes
 		return fmt.Errorf("write hadoop configuration: %w", err)
 	}
 	return nil
 }
 
-// text is what is written: as it was read, or else the value.
+// text returns the value to write: Raw if it is set, otherwise Value.
 func (p Property) text() string {
 	if p.Raw != "" {
 		return p.Raw
@@ -46,10 +46,10 @@ func (p Property) text() string {
 }
 
 func escape(b *bufio.Writer, s string) {
-	_ = xml.EscapeText(b, []byte(s)) // the writer keeps its error for Flush
+	_ = xml.EscapeText(b, []byte(s)) // Flush returns the error
 }
 
-// writable says whether XML 1.0 can hold every letter.
+// writable reports whether XML 1.0 allows every character.
 func writable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// document reads one XML document: <configuration> with properties, includes,
-// and further <configuration> elements inside, as included files bring them.
+// document reads one XML document: <configuration> with properties, includes and nested
+// <configuration> elements, which included files have.
 func (l *loader) document(r io.Reader, name string, depth int) {
 	limited := &io.LimitedReader{R: r, N: l.opt.MaxFileBytes + 1}
 	d := &document{loader: l, name: name, depth: depth, dec: xml.NewDecoder(limited)}
@@ -24,7 +24,7 @@ func (l *loader) document(r io.Reader, name string, depth int) {
 	}
 }
 
-// plain drops the line that encoding/xml puts into its texts; ours is in front.
+// plain removes the line number from an error of encoding/xml, because the fault has its own.
 func plain(err error) error {
 	var se *xml.SyntaxError
 	if errors.As(err, &se) {
@@ -45,7 +45,7 @@ func (d *document) line() int {
 	return line
 }
 
-// root finds the top element and what follows it.
+// root reads the top element and what follows.
 func (d *document) root() error {
 	seen := false
 	for {
@@ -76,7 +76,7 @@ func (d *document) root() error {
 	}
 }
 
-// configuration reads up to the end of the element that was just opened.
+// configuration reads up to the end of the current element.
 func (d *document) configuration(level int) error {
 	for {
 		tok, err := d.dec.Token()
@@ -110,7 +110,7 @@ func (d *document) element(t xml.StartElement, level int) error {
 	return eof(d.dec.Skip())
 }
 
-// property reads one property: child elements, or Hadoop 3's attributes.
+// property reads one property, with child elements or with Hadoop 3's attributes.
 func (d *document) property(t xml.StartElement) error {
 	p := Property{File: d.name, Line: d.line()}
 	hasValue := false
@@ -162,8 +162,8 @@ func (d *document) property(t xml.StartElement) error {
 	return nil
 }
 
-// text reads the character data up to the end of the element just opened.
-// Elements inside it, which no Hadoop file has, are passed over.
+// text reads the character data up to the end of the current element. It ignores nested elements,
+// which no Hadoop file has.
 func (d *document) text() (string, error) {
 	var b strings.Builder
 	for {
@@ -184,7 +184,7 @@ func (d *document) text() (string, error) {
 	}
 }
 
-// xinclude follows an include, or reads its fallback when the file is missing.
+// xinclude reads an included file, or the fallback if the file does not exist.
 func (d *document) xinclude(t xml.StartElement, level int) error {
 	line, href := d.line(), ""
 	for _, a := range t.Attr {
@@ -222,7 +222,7 @@ func (d *document) xinclude(t xml.StartElement, level int) error {
 	}
 }
 
-// eof names an end that came too early.
+// eof returns io.ErrUnexpectedEOF for io.EOF.
 func eof(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -230,8 +230,7 @@ func eof(err error) error {
 	return err
 }
 
-// charset takes the encodings that need no table. ISO-8859-1 is the first 256
-// code points.
+// charset supports the encodings that need no table. ISO-8859-1 is the first 256 code points.
 func charset(label string, r io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
 	case "utf-8", "utf8", "us-ascii", "ascii":

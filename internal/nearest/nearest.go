@@ -1,10 +1,10 @@
-// Package nearest finds the known name that is nearest to a mistyped one.
+// Package nearest finds the known name that is most similar to a mistyped one.
 package nearest
 
 import "strings"
 
-// Name returns the name that was most likely meant by word, or "" when none
-// is near. Names that begin with the word count as near.
+// Name returns the name that word most likely means, or "" if no name is similar. Names that begin
+// with word are similar.
 func Name(word string, names []string) string {
 	best, bestCost := "", 1+max(len(word), 3)/3
 	word = strings.ToLower(word)
@@ -23,7 +23,8 @@ func Name(word string, names []string) string {
 	return best
 }
 
-// distance counts the edits between two words; two neighbors swapped are one.
+// distance returns the number of edits between two words. A swap of two adjacent characters is one
+// edit.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, prev := make([]int, len(y)+1), make([]int, len(y)+1)

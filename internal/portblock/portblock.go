@@ -1,5 +1,5 @@
-// Package portblock gives tests TCP ports that stay free while no process listens on them, so that
-// a process can start late or return to its own ports.
+// Package portblock gives tests TCP ports that stay reserved while no process listens on them, so
+// that a process can start later or restart on its ports.
 package portblock
 
 import (
@@ -8,46 +8,44 @@ import (
 	"testing"
 )
 
-// Ports are taken in blocks below the range from which the kernel gives ports to
-// outgoing connections.
+// The blocks are below the range from which the kernel takes ports for outgoing connections.
 const (
 	first = 21000
 	end   = 32000
 	size  = 100
 )
 
-// Block hands out the ports of one block. It is its holder's, also among the
-// processes of this machine, as long as the guard, a listener on its first port,
-// is open.
+// Block is a block of ports. Other processes on this machine do not use the block as long as its
+// guard is open, which is a listener on the first port.
 type Block struct {
 	t     testing.TB
 	first int
 	next  int
 }
 
-// Open takes a block until the test ends.
+// Open reserves a block until the end of the test.
 func Open(t testing.TB) *Block {
 	t.Helper()
 	for p := first; p+size <= end; p += size {
 		guard, err := net.Listen("tcp4", Loopback(p))
 		if err != nil {
-			continue // another test's
+			continue // another test has the block
 		}
-		t.Cleanup(func() { _ = guard.Close() }) // the process may end with it as well
+		t.Cleanup(func() { _ = guard.Close() }) // the end of the process also closes the guard
 		return &Block{t: t, first: p, next: p + 1}
 	}
 	t.Fatal("no free block of ports on this machine")
 	return nil
 }
 
-// Take is the next port of the block that nobody listens on.
+// Take returns the next port of the block on which no program listens.
 func (b *Block) Take() int {
 	b.t.Helper()
 	for b.next < b.first+size {
 		port := b.next
 		b.next++
 		if l, err := net.Listen("tcp4", Loopback(port)); err == nil {
-			_ = l.Close() // it was only looked at
+			_ = l.Close() // only checks that the port is free
 			return port
 		}
 	}
@@ -55,7 +53,7 @@ func (b *Block) Take() int {
 	return 0
 }
 
-// TakeAll is the next n ports.
+// TakeAll returns the next n ports.
 func (b *Block) TakeAll(n int) []int {
 	b.t.Helper()
 	out := make([]int, n)
@@ -65,5 +63,5 @@ func (b *Block) TakeAll(n int) []int {
 	return out
 }
 
-// Loopback is the address of a port.
+// Loopback returns the loopback address of a port.
 func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

@@ -7,8 +7,9 @@ import (
 	"net/netip"
 )
 
-// From is what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address
-// that a single host has for itself. All addresses that are none of IP are one.
+// From returns the caller of an address: an IPv4 address, or the first 64 bits of an IPv6 address,
+// because one host may have all addresses with the same 64 bits. All addresses that are not TCP
+// addresses are one caller.
 func From(a net.Addr) netip.Prefix {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -24,18 +25,18 @@ func Of(a netip.Addr) netip.Prefix {
 	if a.Is6() {
 		bits = 64
 	}
-	p, _ := a.Prefix(bits) // no error: an address that is none has no prefix
+	p, _ := a.Prefix(bits) // an invalid address has no prefix, which is fine
 	return p
 }
 
-// Count is how many connections each caller has. The zero value is empty. It is not for
+// Count counts the connections of each caller. The zero value is empty. It is not safe for
 // concurrent use.
 type Count struct {
 	open map[netip.Prefix]int
 	all  int
 }
 
-// Add counts one in.
+// Add adds a connection of a caller.
 func (c *Count) Add(p netip.Prefix) {
 	if c.open == nil {
 		c.open = map[netip.Prefix]int{}
@@ -44,7 +45,7 @@ func (c *Count) Add(p netip.Prefix) {
 	c.all++
 }
 
-// Remove takes one out again.
+// Remove removes a connection of a caller.
 func (c *Count) Remove(p netip.Prefix) {
 	c.all--
 	if c.open[p]--; c.open[p] <= 0 {
@@ -52,15 +53,15 @@ func (c *Count) Remove(p netip.Prefix) {
 	}
 }
 
-// All is how many there are.
+// All returns the number of all connections.
 func (c *Count) All() int { return c.all }
 
-// By is how many a caller has.
+// By returns the number of connections of a caller.
 func (c *Count) By(p netip.Prefix) int { return c.open[p] }
 
-// Most is the caller that has the most, and how many.
+// Most returns the caller with the most connections, and their number.
 func (c *Count) Most() (most netip.Prefix, n int) {
-	for p, k := range c.open { // order is harmless: ties are broken by the address
+	for p, k := range c.open { // the order does not matter: the address breaks ties
 		if k > n || (k == n && p.Addr().Less(most.Addr())) {
 			most, n = p, k
 		}

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Distinct fills every exported field reached from the pointer v with another
-// value, the same ones each time, so that two fields swapped are seen.
+// Distinct fills every exported field reached from the pointer v with a different value, the same
+// ones each time. So a test sees when two fields are swapped.
 func Distinct(v any) {
 	n := uint64(0)
 	fill(reflect.ValueOf(v).Elem(), source{
@@ -21,8 +21,8 @@ func Distinct(v any) {
 	})
 }
 
-// Random fills every exported field reached from the pointer v at random. Empty
-// lists are nil, as the codec decodes them.
+// Random fills every exported field reached from the pointer v with random values. Empty lists are
+// nil, as the codec decodes them.
 func Random(t *rapid.T, v any) {
 	fill(reflect.ValueOf(v).Elem(), source{
 		number: func(int) uint64 {
@@ -37,7 +37,7 @@ func Random(t *rapid.T, v any) {
 	})
 }
 
-// source gives the values.
+// source provides the values.
 type source struct {
 	number func(bits int) uint64
 	yes    func() bool
