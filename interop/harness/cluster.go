@@ -10,18 +10,17 @@ import (
 	"rmd/internal/portblock"
 )
 
-// Kind says which ResourceManager a cluster has.
+// Kind is the kind of ResourceManager of a cluster.
 type Kind string
 
 // The kinds.
 const (
 	RMD    Kind = "rmd"     // replicas of rmd
-	Java   Kind = "java"    // one Java ResourceManager with a store on disk
-	JavaHA Kind = "java-ha" // several, with ZooKeeper
+	Java   Kind = "java"    // one Java ResourceManager with its state store on disk
+	JavaHA Kind = "java-ha" // several Java ResourceManagers with ZooKeeper
 )
 
-// Options say what a cluster consists of. The zero value of a field stands for
-// its default.
+// Options configures a cluster. The comments name the defaults of zero values.
 type Options struct {
 	Kind       Kind // RMD
 	Managers   int  // 3; Java has 1
@@ -30,20 +29,20 @@ type Options struct {
 	NodeVcores int  // 4
 	History    bool // with a JobHistoryServer, which MapReduce clients need
 	Spark      bool // NodeManagers run Spark's shuffle service
-	// Tuned gives clients, NodeManagers and ApplicationMasters the settings
-	// advised for quick failover; otherwise they are Hadoop's defaults.
+	// Tuned gives clients, NodeManagers and ApplicationMasters the settings recommended for quick
+	// failover. Otherwise they have Hadoop's defaults.
 	Tuned bool
-	// Heap is of a Java ResourceManager: 512m.
+	// Heap is the heap size of a Java ResourceManager: 512m.
 	Heap string
-	// Quick gives the replicas the shortest advised Raft timers.
+	// Quick gives the replicas the shortest recommended Raft timers.
 	Quick bool
-	// Site has further properties of yarn-site.xml, by name; Scheduler those of
-	// capacity-scheduler.xml, by what follows yarn.scheduler.capacity.
+	// Site has additional properties of yarn-site.xml by name. Scheduler has those of
+	// capacity-scheduler.xml by the part of the name after "yarn.scheduler.capacity.".
 	Site, Scheduler map[string]string
-	// Extra is a folder with files of Hadoop whose properties are added to those of every process, and,
-	// in folders with the names of processes, of one.
+	// Extra is a folder with Hadoop files. Their properties are added to those of every process.
+	// Files in a subfolder with the name of a process are only for that process.
 	Extra string
-	// OwnQueues has the queues of Extra stand alone, without those of the harness.
+	// OwnQueues uses only the queues of Extra, without those of the harness.
 	OwnQueues bool
 }
 
@@ -69,23 +68,23 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Cluster is one Hadoop on this machine.
+// Cluster is one Hadoop cluster on this machine.
 type Cluster struct {
 	Options
 	Install
-	Dir      string // everything of it lies here
+	Dir      string // contains all files of the cluster
 	Managers []*Manager
 	Nodes    []*Node
 	History  *History
 
 	t     testing.TB
 	ports *portblock.Block
-	names map[int]string // what Normal calls a port
+	names map[int]string // names of ports for Normal
 	zoo   *zookeeper
-	began map[string]int // how often a name was used for a log
+	began map[string]int // number of logs by name
 }
 
-// DefaultKind is the kind that RMD_INTEROP_RM names, else RMD.
+// DefaultKind returns the kind in RMD_INTEROP_RM, or RMD.
 func DefaultKind() Kind {
 	if k := os.Getenv("RMD_INTEROP_RM"); k != "" {
 		return Kind(k)
@@ -93,8 +92,8 @@ func DefaultKind() Kind {
 	return RMD
 }
 
-// Start runs a cluster and waits until one ResourceManager is active and every
-// NodeManager has registered with it.
+// Start runs a cluster. It waits until one ResourceManager is active and every NodeManager has
+// registered.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	c := New(t, o)
@@ -115,7 +114,7 @@ func Start(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// New lays out a cluster; nothing runs yet.
+// New creates the files of a cluster. It starts nothing.
 func New(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rmd-interop-")
@@ -143,7 +142,7 @@ func New(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// path is a place in the cluster's folder.
+// path returns a path in the cluster's folder.
 func (c *Cluster) path(parts ...string) string {
 	return filepath.Join(append([]string{c.Dir}, parts...)...)
 }
@@ -157,8 +156,8 @@ func (c *Cluster) folder(parts ...string) string {
 	return d
 }
 
-// end ends everything that the cluster started: NodeManagers first, for one that
-// cannot tell its ResourceManager good-bye waits.
+// end stops all processes of the cluster. NodeManagers are first, because they would wait if they
+// could not unregister at a ResourceManager.
 func (c *Cluster) end() {
 	for _, n := range c.Nodes {
 		n.Kill()
@@ -185,7 +184,7 @@ func (c *Cluster) end() {
 	}
 }
 
-// report shows what the daemons complained of.
+// report logs errors of the daemons.
 func (c *Cluster) report() {
 	logs, err := filepath.Glob(c.path("log", "*.log"))
 	if err != nil {
@@ -208,7 +207,7 @@ func (c *Cluster) report() {
 	}
 }
 
-// port is the next free port of the cluster's block; name is what Normal calls it.
+// port returns the next free port of the cluster's block. name replaces the port in Normal.
 func (c *Cluster) port(name string) int {
 	p := c.ports.Take()
 	c.names[p] = name

@@ -15,13 +15,13 @@ import (
 	"rmd/internal/portblock"
 )
 
-// property is one setting of a Hadoop file.
+// property is one property of a Hadoop file.
 type property struct {
 	Name  string `xml:"name"`
 	Value string `xml:"value"`
 }
 
-// settings is a Hadoop file; what is set later wins.
+// settings is a Hadoop file. Later properties have precedence.
 type settings struct {
 	XMLName    xml.Name   `xml:"configuration"`
 	Properties []property `xml:"property"`
@@ -31,7 +31,7 @@ func (s *settings) set(name, value string) {
 	s.Properties = append(s.Properties, property{name, value})
 }
 
-// add adds the properties of a file, if it is there.
+// add adds the properties of a file, if the file exists.
 func (s *settings) add(t testing.TB, path string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -47,13 +47,13 @@ func (s *settings) add(t testing.TB, path string) {
 
 func (s *settings) setInt(name string, value int) { s.set(name, strconv.Itoa(value)) }
 
-// ClientConf is the folder of Hadoop's files that a client reads.
+// ClientConf returns the folder of the Hadoop files for clients.
 func (c *Cluster) ClientConf() string { return c.conf("client") }
 
-// conf is the folder with the configuration of one process.
+// conf returns the configuration folder of one process.
 func (c *Cluster) conf(name string) string { return c.path("conf", name) }
 
-// render writes the configuration folders of everything in the cluster.
+// render writes the configuration folders of all processes.
 func (c *Cluster) render() {
 	c.write("client", "", nil)
 	for _, m := range c.Managers {
@@ -70,8 +70,7 @@ func (c *Cluster) render() {
 	toFile := "log4j.rootLogger=INFO,A\nlog4j.appender.A=org.apache.log4j.FileAppender\nlog4j.appender.A.File=${interop.log}\nlog4j.appender.A." + layout + quiet
 	toError := "log4j.rootLogger=INFO,A\nlog4j.appender.A=org.apache.log4j.ConsoleAppender\nlog4j.appender.A.target=System.err\nlog4j.appender.A." + layout + quiet
 	c.file(toFile, "conf", "log4j.properties")
-	// ApplicationMasters have this folder on their class path and no log of
-	// their own
+	// ApplicationMasters have this folder on their class path, and no log of their own.
 	c.file(toError, "conf", "client", "log4j.properties")
 }
 
@@ -82,8 +81,8 @@ func (c *Cluster) file(text string, parts ...string) {
 	}
 }
 
-// write writes the files of one process: rm is its id when it is a
-// ResourceManager, n is set when it is a NodeManager.
+// write writes the files of one process. rm is the id of a ResourceManager, or "". n is nil unless
+// the process is a NodeManager.
 func (c *Cluster) write(name, rm string, n *Node) {
 	c.t.Helper()
 	c.folder("conf", name)
@@ -156,7 +155,7 @@ func (c *Cluster) yarnSite(name, rm string, n *Node) *settings {
 	return s
 }
 
-// front writes where the ResourceManagers are.
+// front sets the addresses of the ResourceManagers.
 func (c *Cluster) front(s *settings, rm string) {
 	var ids []string
 	for _, m := range c.Managers {
@@ -197,7 +196,7 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 	s.setInt("mapreduce.reduce.memory.mb", 512)
 	s.set("mapred.child.java.opts", small(200))
 	s.setInt("mapreduce.task.io.sort.mb", 24)
-	// two attempts of one task would look like one that was run again
+	// Speculative attempts would look like tasks that ran again.
 	s.set("mapreduce.map.speculative", "false")
 	s.set("mapreduce.reduce.speculative", "false")
 	if n != nil {
@@ -211,7 +210,8 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 	return s
 }
 
-// capacityScheduler has two leaf queues that may each take the whole cluster.
+// capacityScheduler returns a configuration with two leaf queues that may each use the whole
+// cluster.
 func (c *Cluster) capacityScheduler() *settings {
 	s := &settings{}
 	if c.OwnQueues {

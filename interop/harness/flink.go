@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Sum is a Flink job that adds the numbers from 1 to Count in the streaming mode, rmd.flink.Sum.
+// Sum is a Flink job in streaming mode that adds the numbers from 1 to Count, rmd.flink.Sum.
 type Sum struct {
 	Count, PerSecond int
-	Parallelism      int // each task slot is a TaskManager of its own
+	Parallelism      int // each task slot is in its own TaskManager
 }
 
-// RunningSum is a Sum under way.
+// RunningSum is a running Sum.
 type RunningSum struct {
 	*Running
 	c      *Cluster
@@ -22,12 +22,12 @@ type RunningSum struct {
 }
 
 // StartSum submits the job in application mode: its main method runs in the ApplicationMaster. The
-// client ends when that runs.
+// client ends when the ApplicationMaster runs.
 func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 	c.t.Helper()
 	dir := c.frameworkFolder(flink)
 	lib, out, conf := filepath.Join(dir, "lib"), c.folder("tmp", "sum"), c.folder("conf", "flink")
-	// What Flink's own distribution writes there: it needs these packages of the JDK.
+	// Flink's distribution has these options, because Flink needs these packages of the JDK.
 	c.file("env.java.opts.all: -XX:+UseSerialGC "+strings.Join(opened(), " ")+"\n", "conf", "flink", "config.yaml")
 	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath("client"), "org.apache.flink.client.cli.CliFrontend")
 	args := []string{"run", "-t", "yarn-application", "-c", "rmd.flink.Sum", "-p", strconv.Itoa(j.Parallelism)}
@@ -49,7 +49,7 @@ func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 	return &RunningSum{c.run(within, append(line, args...), args, "FLINK_CONF_DIR="+conf, "FLINK_LIB_DIR="+lib), c, out}
 }
 
-// flinkJar is the jar of an artifact of Flink.
+// flinkJar returns the jar of a Flink artifact.
 func (c *Cluster) flinkJar(lib, name string) string {
 	c.t.Helper()
 	jars, err := filepath.Glob(filepath.Join(lib, name+"-*.jar"))
@@ -59,10 +59,10 @@ func (c *Cluster) flinkJar(lib, name string) string {
 	return jars[0]
 }
 
-// Tasks counts the starts of the job's last tasks.
+// Tasks returns the number of starts of the job's last tasks.
 func (r *RunningSum) Tasks() int { return len(r.lines("tasks")) }
 
-// Sums are the largest sum of each key so far, and how many sums were written.
+// Sums returns the largest sum of each key so far, and the number of written sums.
 func (r *RunningSum) Sums() (largest map[string]int, written int) {
 	r.c.t.Helper()
 	largest = map[string]int{}
@@ -78,7 +78,7 @@ func (r *RunningSum) Sums() (largest map[string]int, written int) {
 	return largest, len(lines)
 }
 
-// lines are those of a file of the job that are written whole.
+// lines returns the complete lines of a file of the job.
 func (r *RunningSum) lines(name string) []string {
 	b, err := os.ReadFile(filepath.Join(r.folder, name))
 	if err != nil {

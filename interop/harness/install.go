@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Install is where Hadoop's parts and ours lie on this machine.
+// Install is the location of Hadoop and of the compiled classes on this machine.
 type Install struct {
-	Root    string // the project
+	Root    string // root of the project
 	Jars    string // Hadoop's jars
-	Classes string // what interop/java became
+	Classes string // compiled classes of interop/java
 	Java    string // the JVM
 	Home    string // JAVA_HOME
 }
 
-// folder is interop/, found from the folder that the test runs in. A binary built with -trimpath does not
-// know where it was compiled.
+// folder returns the folder interop. It searches from the folder of the running test, because a
+// binary built with -trimpath does not know where it was compiled.
 func folder() string {
 	dir, err := os.Getwd()
 	for err == nil && dir != filepath.Dir(dir) {
@@ -34,7 +34,7 @@ func folder() string {
 	return "interop"
 }
 
-// runFetch runs interop/fetch, and returns the cache folder.
+// runFetch runs interop/fetch and returns the cache folder.
 func runFetch(what ...string) (cache string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
@@ -47,7 +47,7 @@ func runFetch(what ...string) (cache string, err error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Where the jars and the jobs of frameworks beside Hadoop lie.
+// Functions that return the folders with the jars and jobs of other frameworks.
 var spark, flink = framework("spark"), framework("flink")
 
 func framework(name string) func() (string, error) {
@@ -57,7 +57,7 @@ func framework(name string) func() (string, error) {
 	})
 }
 
-// frameworkFolder is where a framework lies on this machine.
+// frameworkFolder returns the folder of a framework.
 func (c *Cluster) frameworkFolder(find func() (string, error)) string {
 	c.t.Helper()
 	dir, err := find()
@@ -89,11 +89,10 @@ var fetched = sync.OnceValues(func() (Install, error) {
 	}, nil
 })
 
-// Find is Fetch where the machine may lack a JDK or Maven.
+// Find is Fetch for tests that can run without a JDK or Maven.
 func Find() (Install, error) { return fetched() }
 
-// Fetch brings everything that the harness runs onto this machine; it takes a
-// moment when it is there already.
+// Fetch downloads everything that the harness runs. It is quick if the files already exist.
 func Fetch(t testing.TB) Install {
 	t.Helper()
 	in, err := Find()
@@ -122,20 +121,20 @@ var built = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// builtIn is the folder of what was built, "" for nothing.
+// builtIn is the folder of built programs, or "".
 var builtIn string
 
-// Run runs the tests of a package and removes what was built for them; a
-// TestMain calls it.
+// Run runs the tests of a package and removes the built programs. TestMain calls it.
 func Run(m *testing.M) int {
 	code := m.Run()
 	if builtIn != "" {
-		_ = os.RemoveAll(builtIn) // what stays is in the temporary folder
+		_ = os.RemoveAll(builtIn) // remaining files are in the temporary folder
 	}
 	return code
 }
 
-// Program is the rmd under test: RMD_INTEROP_BIN, or what the sources build.
+// Program returns the path of the rmd under test: RMD_INTEROP_BIN, or a program built from the
+// sources.
 func Program(t testing.TB) string {
 	t.Helper()
 	bin, err := built()
@@ -145,7 +144,7 @@ func Program(t testing.TB) string {
 	return bin
 }
 
-// Tail is the end of a file, for messages.
+// Tail returns the last lines of a file, for messages.
 func Tail(path string, lines int) string {
 	b, err := os.ReadFile(path)
 	if err != nil {

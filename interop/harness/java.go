@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// opens are packages of the JDK that Hadoop looks into and a JDK 17 hides.
+// opens are packages of the JDK that Hadoop uses by reflection and that JDK 17 hides.
 var opens = []string{"java.lang", "java.util", "java.io", "java.net"}
 
-// opened are the flags that open these packages.
+// opened returns the flags that open these packages.
 func opened() (flags []string) {
 	for _, p := range opens {
 		flags = append(flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
@@ -17,11 +17,11 @@ func opened() (flags []string) {
 	return flags
 }
 
-// flags of every JVM; log is where it logs, "" for standard error.
+// jvm returns the flags of a JVM. log is its log file, or "" for standard error.
 func (c *Cluster) jvm(conf, heap, log string, quick bool) []string {
 	f := []string{"-Xmx" + heap, "-Djava.net.preferIPv4Stack=true", "-Duser.home=" + c.path("home"), "-Djava.io.tmpdir=" + c.path("tmp"),
 		"-Dhadoop.log.dir=" + c.path("log"), "-XX:+UseSerialGC", "-Xshare:auto"}
-	if quick { // for those that do not live long enough for the better compiler
+	if quick { // for processes that are too short-lived for the optimizing compiler
 		f = append(f, "-XX:TieredStopAtLevel=1")
 	}
 	f = append(f, opened()...)
@@ -31,18 +31,18 @@ func (c *Cluster) jvm(conf, heap, log string, quick bool) []string {
 	return f
 }
 
-// classpath of what is Hadoop's.
+// classpath returns the class path of a Hadoop process.
 func (c *Cluster) classpath(conf string) string {
 	return c.conf(conf) + ":" + c.Classes + ":" + c.Jars + "/*"
 }
 
-// environment of everything that is started; containers see of it what
-// yarn.nodemanager.env-whitelist names.
+// environment returns the environment of all processes. Containers see only the variables in
+// yarn.nodemanager.env-whitelist.
 func (c *Cluster) environment() []string {
 	return []string{"JAVA_HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + c.path("home")}
 }
 
-// daemon is a Java process that stays.
+// daemon returns a Java process that runs until it is stopped.
 func (c *Cluster) daemon(t testing.TB, name, conf, heap string, quick bool, main string, args ...string) Process {
 	log := c.path("log", name+".log")
 	return Process{Name: name, Log: log, out: c.path("log", name+".out"), t: t, start: func() *exec.Cmd {

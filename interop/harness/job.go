@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Shell is a DistributedShell application: so many containers that each run a
-// command.
+// Shell is a DistributedShell application: a number of containers that each run a command. The
+// comments name the defaults.
 type Shell struct {
 	Name       string // shell
 	Queue      string // default
@@ -18,12 +18,12 @@ type Shell struct {
 	MB         int    // 256
 	Command    string
 	Args       string
-	Within     time.Duration // 3 minutes; the client kills the application then
-	More       []string      // further arguments of the client
+	Within     time.Duration // 3 minutes; after it, the client kills the application
+	More       []string      // more arguments of the client
 }
 
-// StartShell submits it; the client stays until the application's end and its
-// exit code says how that was: 0 succeeded, 2 not.
+// StartShell submits the application. The client ends with the application, with exit code 0 if it
+// succeeded and 2 if not.
 func (c *Cluster) StartShell(s Shell) *Running {
 	c.t.Helper()
 	def := func(v *string, d string) {
@@ -49,7 +49,7 @@ func (c *Cluster) StartShell(s Shell) *Running {
 	return c.client(true, "128m", s.Within+30*time.Second, "org.apache.hadoop.yarn.applications.distributedshell.Client", append(args, s.More...)...)
 }
 
-// Shell runs it to its end.
+// Shell runs the application and waits for its end.
 func (c *Cluster) Shell(s Shell) Result {
 	c.t.Helper()
 	return c.StartShell(s).Wait()
@@ -57,7 +57,7 @@ func (c *Cluster) Shell(s Shell) Result {
 
 var submitted = regexp.MustCompile(`Submitted application (application_\d+_\d+)|Running job: job(_\d+_\d+)`)
 
-// Submitted waits until the client says the id of its application.
+// Submitted waits until the client prints the id of its application.
 func (c *Cluster) Submitted(r *Running) string {
 	c.t.Helper()
 	id := ""
@@ -79,17 +79,17 @@ func (c *Cluster) Submitted(r *Running) string {
 	return id
 }
 
-// jobTime is how long any MapReduce job here may take.
+// jobTime is the time limit of a MapReduce job.
 const jobTime = 5 * time.Minute
 
-// Pi is MapReduce's estimate of pi.
+// Pi runs MapReduce's estimate of pi.
 func (c *Cluster) Pi(maps, samples int) Result {
 	c.t.Helper()
 	return c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "pi", strconv.Itoa(maps), strconv.Itoa(samples)).Wait()
 }
 
-// WordCount counts the words of a text, by two reducers: their input is shuffled
-// between the nodes. It returns what they wrote.
+// WordCount counts the words of texts with two reducers, whose input is shuffled between the nodes.
+// It returns their output.
 func (c *Cluster) WordCount(texts ...string) (Result, string) {
 	c.t.Helper()
 	in := c.folder("tmp", "words")
@@ -113,8 +113,8 @@ func (c *Cluster) WordCount(texts ...string) (Result, string) {
 	return r, all
 }
 
-// StartSleep is a MapReduce job whose tasks only take time; more are settings
-// such as -Dmapreduce.map.memory.mb=2048.
+// StartSleep starts a MapReduce job whose tasks only sleep. more are settings such as
+// -Dmapreduce.map.memory.mb=2048.
 func (c *Cluster) StartSleep(maps, reduces int, mapTime, reduceTime, within time.Duration, more ...string) *Running {
 	c.t.Helper()
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -122,7 +122,7 @@ func (c *Cluster) StartSleep(maps, reduces int, mapTime, reduceTime, within time
 		append(more, "-m", strconv.Itoa(maps), "-r", strconv.Itoa(reduces), "-mt", ms(mapTime), "-rt", ms(reduceTime))...)
 }
 
-// Job is what the history server says of a finished MapReduce job.
+// Job is the history server's view of a finished MapReduce job.
 type Job struct {
 	State                                           string `json:"state"`
 	MapsTotal                                       int    `json:"mapsTotal"`
@@ -130,7 +130,7 @@ type Job struct {
 	FailedMapAttempts, KilledMapAttempts            int
 	SuccessfulMapAttempts, SuccessfulReduceAttempts int
 	FailedReduceAttempts, KilledReduceAttempts      int
-	Masters                                         int // ApplicationMaster attempts
+	Masters                                         int // number of ApplicationMaster attempts
 	TaskAttempts                                    []TaskAttempt
 }
 
@@ -141,7 +141,7 @@ type TaskAttempt struct {
 	Container string `json:"assignedContainerId"`
 }
 
-// Job asks the history server for the job of an application.
+// Job reads the job of an application from the history server.
 func (c *Cluster) Job(app string) Job {
 	c.t.Helper()
 	id := "job" + app[len("application"):]

@@ -36,13 +36,13 @@ func newManager(c *Cluster, i int) *Manager {
 
 const resourceManager = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 
-// java is Hadoop's own ResourceManager.
+// java returns the process of Hadoop's own ResourceManager.
 func (c *Cluster) java(m *Manager) Process {
 	return c.daemon(c.t, m.ID, m.ID, c.Heap, false, resourceManager)
 }
 
-// replica is an rmd that reads the same folder as the Java ResourceManager of
-// its id would.
+// replica returns the process of an rmd that reads the same folder as the Java ResourceManager with
+// its id.
 func (c *Cluster) replica(m *Manager) Process {
 	bin := Program(c.t)
 	log := c.path("log", m.ID+".log")
@@ -53,8 +53,8 @@ func (c *Cluster) replica(m *Manager) Process {
 	}}
 }
 
-// configure writes the replica's rmd.yaml, which says what Hadoop's files cannot. Unless expect is 0,
-// so many replicas make a cluster by themselves.
+// configure writes the replica's rmd.yaml, with the settings that are not in Hadoop's files. Unless
+// expect is 0, that many replicas bootstrap a cluster.
 func (m *Manager) configure(expect int) {
 	c := m.c
 	var peers []string
@@ -93,7 +93,7 @@ func (c *Cluster) StartManagers() {
 	c.Active()
 }
 
-// AwaitReady waits until the process serves what it can serve as it is.
+// AwaitReady waits until the process serves its ports.
 func (m *Manager) AwaitReady() {
 	m.t.Helper()
 	if m.c.Kind == RMD {
@@ -103,7 +103,7 @@ func (m *Manager) AwaitReady() {
 	m.awaitPort(m.Web, 2*time.Minute)
 }
 
-// mustLive fails the test when the process has ended by itself.
+// mustLive fails the test if the process has ended.
 func (p *Process) mustLive() {
 	p.t.Helper()
 	if !p.Alive() {
@@ -117,13 +117,13 @@ func (p *Process) awaitPort(port int, within time.Duration) {
 		p.mustLive()
 		conn, err := net.DialTimeout("tcp", portblock.Loopback(port), time.Second)
 		if err == nil {
-			_ = conn.Close() // it was only a question
+			_ = conn.Close() // only checks that the port is open
 		}
 		return err == nil
 	})
 }
 
-// active says whether this one leads.
+// active reports whether this ResourceManager is the leader.
 func (m *Manager) active() bool {
 	if !m.Alive() || m.Held() {
 		return false
@@ -164,12 +164,12 @@ func (c *Cluster) Lead(to *Manager) {
 		}
 		cmd := exec.Command(Program(c.t), "cluster", "transfer", to.ID, "--addr", c.addresses(), "--timeout", "10s")
 		cmd.Env = c.environment()
-		_ = cmd.Run() // refused while the replica is behind: asked again
+		_ = cmd.Run() // refused while the replica lags; the loop tries again
 		return to.active()
 	})
 }
 
-// addresses are those of rmd's own REST interface.
+// addresses returns the addresses of rmd's REST interface.
 func (c *Cluster) addresses() string {
 	var all []string
 	for _, m := range c.Managers {
@@ -178,13 +178,13 @@ func (c *Cluster) addresses() string {
 	return strings.Join(all, ",")
 }
 
-// Connected says to which ResourceManagers there are connections on the ports
-// for ApplicationMasters and for NodeManagers.
+// Connected returns, by ResourceManager, the numbers of connections to the ports for
+// ApplicationMasters and for NodeManagers.
 func (c *Cluster) Connected() (masters, nodes map[string]int) {
 	masters, nodes = map[string]int{}, map[string]int{}
 	text := ""
 	for _, f := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		b, _ := os.ReadFile(f) // a machine may have only one of them
+		b, _ := os.ReadFile(f) // a machine may have only one of the files
 		text += string(b)
 	}
 	for line := range strings.Lines(text) {
@@ -209,7 +209,7 @@ func (c *Cluster) Connected() (masters, nodes map[string]int) {
 	return masters, nodes
 }
 
-// zookeeper is what Java ResourceManagers elect with.
+// zookeeper is the ZooKeeper of Java ResourceManagers.
 type zookeeper struct {
 	Process
 	port int

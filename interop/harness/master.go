@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Master is an application whose ApplicationMaster is rmd.interop.Master: it
-// writes down what it sees, with times.
+// Master is an application whose ApplicationMaster is rmd.interop.Master. It writes a report of its
+// observations with times.
 type Master struct {
 	App    string
 	report string
 	c      *Cluster
 }
 
-// StartMaster submits one. mode is churn, latency, idle or linger; see
-// java/rmd/interop/Master.java for what mb, count and pause mean in each.
+// StartMaster submits a Master. mode is churn, latency, idle or linger.
+// java/rmd/interop/Master.java describes mb, count and pause for each.
 func (c *Cluster) StartMaster(name, queue, mode string, mb, count int, pause time.Duration) *Master {
 	c.t.Helper()
 	return c.StartJava(name, queue, "rmd.interop.Master", mode, strconv.Itoa(mb), strconv.Itoa(count), strconv.FormatInt(pause.Milliseconds(), 10))
 }
 
-// StartJava submits an application whose ApplicationMaster is a class of ours,
-// with its report as the first argument.
+// StartJava submits an application whose ApplicationMaster is one of our classes. Its first
+// argument is the path of its report.
 func (c *Cluster) StartJava(name, queue, main string, args ...string) *Master {
 	c.t.Helper()
 	m := &Master{report: c.path("tmp", "master-"+name), c: c}
@@ -33,7 +33,7 @@ func (c *Cluster) StartJava(name, queue, main string, args ...string) *Master {
 	return m
 }
 
-// javaLine is a command line for a container.
+// javaLine returns a command line for a container.
 func (c *Cluster) javaLine(main string, args ...string) string {
 	line := c.Java + " -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true"
 	for _, p := range opens {
@@ -42,7 +42,7 @@ func (c *Cluster) javaLine(main string, args ...string) string {
 	return line + " -cp '" + c.conf("client") + ":" + c.Classes + ":" + c.Jars + "/*' " + main + " " + strings.Join(args, " ")
 }
 
-// Submit submits an application whose ApplicationMaster is any command.
+// Submit submits an application whose ApplicationMaster is the command, and returns its id.
 func (c *Cluster) Submit(name, queue string, mb, attempts int, command string) string {
 	c.t.Helper()
 	r := c.client(false, "128m", toolTime, "rmd.interop.Submit", name, queue, strconv.Itoa(mb), strconv.Itoa(attempts), command).Wait()
@@ -53,33 +53,33 @@ func (c *Cluster) Submit(name, queue string, mb, attempts int, command string) s
 	return id
 }
 
-// Go lets one that waits go on.
+// Go lets a waiting ApplicationMaster continue.
 func (m *Master) Go() { m.c.file("", "tmp", m.name()+".go") }
 
-// Finish lets it unregister.
+// Finish lets the ApplicationMaster unregister.
 func (m *Master) Finish() { m.c.file("", "tmp", m.name()+".stop") }
 
-// Exit lets a lingering one end its process.
+// Exit lets a lingering ApplicationMaster end its process.
 func (m *Master) Exit() { m.c.file("", "tmp", m.name()+".exit") }
 
 func (m *Master) name() string { return m.report[strings.LastIndexByte(m.report, '/')+1:] }
 
-// Line is one thing that the ApplicationMaster wrote down.
+// Line is one line of a report.
 type Line struct {
 	At    time.Time
 	Words []string
 }
 
-// Lines are those of the kinds asked for so far.
+// Lines returns the lines of a kind that were written so far.
 func (m *Master) Lines(kind string) []Line {
 	b, err := os.ReadFile(m.report)
 	if err != nil {
-		return nil // it has not started
+		return nil // the ApplicationMaster has not started
 	}
 	var out []Line
 	for line := range strings.Lines(string(b)) {
 		if !strings.HasSuffix(line, "\n") {
-			break // it is being written
+			break // the line is incomplete
 		}
 		f := strings.Fields(line)
 		if len(f) < 2 || f[1] != kind {
@@ -97,7 +97,7 @@ func nanos(s string) (time.Time, error) {
 	return time.Unix(0, n), err
 }
 
-// Await waits until it has written so many lines of a kind.
+// Await waits until the report has n lines of a kind.
 func (m *Master) Await(kind string, n int, within time.Duration) []Line {
 	m.c.t.Helper()
 	var got []Line
@@ -105,14 +105,14 @@ func (m *Master) Await(kind string, n int, within time.Duration) []Line {
 	return got
 }
 
-// Reply is one answer to allocate.
+// Reply is the answer to one allocate call.
 type Reply struct {
 	Began, Ended time.Time
 	Containers   int
-	First        string // id
+	First        string // id of the first container
 }
 
-// Replies are the answers so far.
+// Replies returns the answers so far.
 func (m *Master) Replies() []Reply {
 	var out []Reply
 	for _, l := range m.Lines("reply") {
@@ -130,13 +130,13 @@ func (m *Master) Replies() []Reply {
 	return out
 }
 
-// grace is how old a call may be that brings containers which were granted
-// before the moment looked at.
+// grace is the maximum delay of an answer whose containers were allocated before the moment in
+// question.
 const grace = 50 * time.Millisecond
 
-// NextContainer is the first answer after a moment whose containers were granted
-// after it, as far as can be seen from the ApplicationMaster: an answer to a call
-// that was under way at the moment counts only when it came noticeably later.
+// NextContainer returns the first answer whose containers were allocated after a moment, as far as
+// the ApplicationMaster can know. An answer to a call that was in flight at the moment counts only
+// if it arrived at least grace after it.
 func (m *Master) NextContainer(after time.Time) (Reply, bool) {
 	for _, r := range m.Replies() {
 		if r.Containers > 0 && r.Ended.After(after) && (r.Began.After(after) || r.Ended.Sub(after) > grace) {
@@ -146,8 +146,8 @@ func (m *Master) NextContainer(after time.Time) (Reply, bool) {
 	return Reply{}, false
 }
 
-// Place submits unmanaged applications and says which queue and priority each gets, or why it is refused.
-// Each has a user, a name, the queue that its client names, a tag and a priority; "-" is none.
+// Place submits unmanaged applications and returns the queue and priority of each, or why it was
+// refused. A submission has a user, a name, a queue, a tag and a priority; "-" means none.
 func (c *Cluster) Place(submissions []string) []string {
 	c.t.Helper()
 	c.file(strings.ReplaceAll(strings.Join(submissions, "\n"), " ", "\t")+"\n", "tmp", "submissions")

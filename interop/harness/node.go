@@ -10,13 +10,12 @@ import (
 	"rmd/internal/portblock"
 )
 
-// Node is a NodeManager. Kill leaves its containers alone; Start after Kill
-// finds them again.
+// Node is a NodeManager. Kill does not end its containers. Start after Kill recovers them.
 type Node struct {
 	Process
 	RPC, Web                      int
 	localizer, shuffle, collector int
-	spark                         int // Spark's shuffle service
+	spark                         int // port of Spark's shuffle service
 	proxy                         int
 	c                             *Cluster
 }
@@ -37,11 +36,10 @@ func newNode(c *Cluster, i int) *Node {
 	return n
 }
 
-// ID is the NodeManager's name at the ResourceManager: it takes the host's name
-// from 127.0.0.1.
+// ID returns the node id at the ResourceManager, which uses the host name of 127.0.0.1.
 func (n *Node) ID() string { return fmt.Sprintf("localhost:%d", n.RPC) }
 
-// site writes the NodeManager's own part of yarn-site.xml.
+// site sets the NodeManager's properties in yarn-site.xml.
 func (n *Node) site(s *settings) {
 	const at = "yarn.nodemanager."
 	s.set(at+"hostname", "127.0.0.1")
@@ -63,33 +61,33 @@ func (n *Node) site(s *settings) {
 	if n.c.Spark {
 		n.sparkSite(s)
 	}
-	// the containers promise more memory than they use, on any machine
+	// Containers use less memory than they request, on every machine.
 	s.set(at+"pmem-check-enabled", "false")
 	s.set(at+"vmem-check-enabled", "false")
-	// a well filled disk is no reason to call the node unhealthy here
+	// A nearly full disk must not make the node unhealthy.
 	s.set(at+"disk-health-checker.max-disk-utilization-per-disk-percentage", "99.9")
 }
 
 const registered = "Registered with ResourceManager as"
 
-// AwaitRegistered waits until the present run has registered.
+// AwaitRegistered waits until the current run has registered.
 func (n *Node) AwaitRegistered() {
 	n.t.Helper()
 	n.AwaitLogged(regexp.QuoteMeta(registered), 2*time.Minute)
 }
 
-// Resyncs counts how often a ResourceManager made the node register again.
+// Resyncs returns how often a ResourceManager made the node register again.
 func (n *Node) Resyncs() int {
 	return strings.Count(n.Logged(), "is out of sync with ResourceManager")
 }
 
-// Registrations counts how often the present run registered.
+// Registrations returns how often the current run has registered.
 func (n *Node) Registrations() int { return strings.Count(n.LoggedNow(), registered) }
 
 var startRequest = regexp.MustCompile(`Start request for (container_\w+)`)
 
-// Started lists the containers that the node was told to start, in order; one
-// that it was told twice is there twice.
+// Started returns the containers that the node was ordered to start, in order. A container that was
+// ordered twice is in the list twice.
 func (n *Node) Started() []string {
 	var out []string
 	for _, m := range startRequest.FindAllStringSubmatch(n.Logged(), -1) {
@@ -98,8 +96,8 @@ func (n *Node) Started() []string {
 	return out
 }
 
-// Running lists the containers that have a process: the node wrote its number
-// down, and would find it again.
+// Running returns the containers with a process. The node has stored their process ids, so that it
+// can recover them.
 func (n *Node) Running() []string {
 	files, err := filepath.Glob(n.c.path(n.Name, "local", "nmPrivate", "*", "*", "*.pid"))
 	if err != nil {
@@ -112,7 +110,7 @@ func (n *Node) Running() []string {
 	return out
 }
 
-// Started lists the containers that any node was told to start.
+// Started returns the containers that any node was ordered to start.
 func (c *Cluster) Started() []string {
 	var out []string
 	for _, n := range c.Nodes {
@@ -121,7 +119,7 @@ func (c *Cluster) Started() []string {
 	return out
 }
 
-// Of keeps the container ids of one application.
+// Of returns the ids of the containers of one application.
 func Of(containers []string, app string) []string {
 	var out []string
 	mark := strings.TrimPrefix(app, "application")
@@ -133,7 +131,7 @@ func Of(containers []string, app string) []string {
 	return out
 }
 
-// Distinct is how many different strings there are.
+// Distinct returns the number of different strings.
 func Distinct(all []string) int {
 	seen := map[string]bool{}
 	for _, s := range all {
@@ -142,7 +140,7 @@ func Distinct(all []string) int {
 	return len(seen)
 }
 
-// History is the JobHistoryServer: MapReduce clients ask it how a job ended.
+// History is the JobHistoryServer. MapReduce clients ask it for the result of a job.
 type History struct {
 	Process
 	Web        int
@@ -161,8 +159,7 @@ func (h *History) awaitOpen() {
 	h.awaitPort(h.Web, 2*time.Minute)
 }
 
-// Destroy kills the NodeManager and everything that it runs, as when its machine
-// loses power.
+// Destroy kills the NodeManager and all its containers, like a machine that loses power.
 func (n *Node) Destroy() {
 	n.Kill()
 	sweep(n.c.path(n.Name))

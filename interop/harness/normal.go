@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// rule is one thing that differs from run to run, and what stands for it.
+// rule is a text that differs between runs, and its replacement.
 type rule struct {
 	find *regexp.Regexp
 	with string
@@ -29,7 +29,7 @@ var rules = []rule{
 	{regexp.MustCompile(`(\w)@[0-9a-f]{5,8}\b`), "$1@<hash>"},
 	{regexp.MustCompile(`(PMem|VMem): ?\d+ MB`), "$1:<mb>"},
 	{regexp.MustCompile(`VCores: ?\d+(\.\d+)?`), "VCores:<load>"},
-	// what follows the first line of a stack trace
+	// Lines of a stack trace after the first.
 	{regexp.MustCompile(`(?m)^\s*at [\w.$/<>]+\([^)]*\).*$\n?`), ""},
 	{regexp.MustCompile(`(?m)^Caused by: .*$\n?`), ""},
 	{regexp.MustCompile(`(?m)^\s*\.\.\. \d+ more\s*$\n?`), ""},
@@ -40,8 +40,8 @@ var (
 	spaces = regexp.MustCompile(`[ \t]+`)
 )
 
-// Normal makes the outputs of two clusters comparable: identifiers, times,
-// ports, folders and the widths of columns give way to names.
+// Normal makes the outputs of two clusters comparable. It replaces identifiers, times, ports,
+// folders and the widths of columns with names.
 func (c *Cluster) Normal(text string) string {
 	text = strings.ReplaceAll(text, c.Dir, "<dir>")
 	for _, r := range rules {
@@ -51,7 +51,7 @@ func (c *Cluster) Normal(text string) string {
 		n, err := strconv.Atoi(s[1:])
 		if name, ok := c.names[n]; ok && err == nil {
 			if who, what, ok := strings.Cut(name, "."); ok {
-				name = strings.TrimRight(who, "0123456789") + "." + what // which of them it is is chance
+				name = strings.TrimRight(who, "0123456789") + "." + what // which process of a kind it is does not matter
 			}
 			return ":<" + name + ">"
 		}
@@ -68,20 +68,20 @@ func (c *Cluster) Normal(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// Sorted is a text with its lines in order, for output whose order is chance.
+// Sorted returns a text with its lines sorted, for output without a fixed order.
 func Sorted(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-// Diff shows how two texts differ by lines, "" when they do not.
+// Diff returns the differing lines of two texts, or "" if they are equal.
 func Diff(want, got string) string {
 	if want == got {
 		return ""
 	}
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-	// longest common subsequence, from the end
+	// Longest common subsequence, from the end.
 	common := make([][]int, len(a)+1)
 	for i := range common {
 		common[i] = make([]int, len(b)+1)

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// Process is a daemon of the cluster that can be killed and started again.
+// Process is a daemon that can be killed and started again.
 type Process struct {
 	Name string
-	Log  string // what it logs; runs follow each other
-	out  string // what else it writes
+	Log  string // log file of all runs
+	out  string // file with its other output
 
 	t     testing.TB
 	start func() *exec.Cmd
 	mu    sync.Mutex
 	cmd   *exec.Cmd
 	ended chan struct{}
-	began int64 // where in Log the present run begins
-	held  bool  // by Pause
+	began int64 // position in Log at which the current run begins
+	held  bool  // stopped by Pause
 }
 
-// Start runs the process, again or for the first time.
+// Start starts the process.
 func (p *Process) Start() {
 	p.t.Helper()
 	p.mu.Lock()
@@ -47,21 +47,21 @@ func (p *Process) Start() {
 	defer out.Close()
 	cmd := p.start()
 	cmd.Stdout, cmd.Stderr = out, out
-	// a group of its own: what a terminal sends to the test is not for it. It
-	// must not outlive a test that is killed.
+	// The process has its own group, so that it gets no signals from the test's terminal. It must
+	// end if the test is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		p.t.Fatalf("start %s: %v", p.Name, err)
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // how it ended is in the log
+		_ = cmd.Wait() // the log shows how it ended
 		close(ended)
 	}()
 	p.cmd, p.ended, p.held = cmd, ended, false
 }
 
-// Alive says whether it runs.
+// Alive reports whether the process runs.
 func (p *Process) Alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// Pid is the process id of the present run, 0 without one.
+// Pid returns the process id of the current run, or 0.
 func (p *Process) Pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,10 +86,10 @@ func (p *Process) Pid() int {
 	return p.cmd.Process.Pid
 }
 
-// Kill is SIGKILL; it returns when the process is gone.
+// Kill kills the process with SIGKILL and waits for its end.
 func (p *Process) Kill() { p.end(syscall.SIGKILL, 0) }
 
-// Stop is SIGTERM, and SIGKILL when that took too long.
+// Stop sends SIGTERM, and SIGKILL if the process does not end in time.
 func (p *Process) Stop(within time.Duration) { p.end(syscall.SIGTERM, within) }
 
 func (p *Process) end(s syscall.Signal, within time.Duration) {
@@ -100,7 +100,7 @@ func (p *Process) end(s syscall.Signal, within time.Duration) {
 	if cmd == nil {
 		return
 	}
-	_ = cmd.Process.Signal(s) // it may be gone already
+	_ = cmd.Process.Signal(s) // the process may have ended already
 	if s != syscall.SIGKILL {
 		select {
 		case <-ended:
@@ -112,10 +112,10 @@ func (p *Process) end(s syscall.Signal, within time.Duration) {
 	<-ended
 }
 
-// Pause is SIGSTOP; the process holds its connections and answers nothing.
+// Pause stops the process with SIGSTOP. It keeps its connections and does not answer.
 func (p *Process) Pause() { p.signal(syscall.SIGSTOP, true) }
 
-// Resume ends a Pause.
+// Resume continues the process after Pause.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT, false) }
 
 func (p *Process) signal(s syscall.Signal, held bool) {
@@ -131,17 +131,17 @@ func (p *Process) signal(s syscall.Signal, held bool) {
 	p.held = held
 }
 
-// Held says whether it is paused.
+// Held reports whether the process is paused.
 func (p *Process) Held() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.held
 }
 
-// Logged is everything that all runs logged.
+// Logged returns the log of all runs.
 func (p *Process) Logged() string { return p.logged(0) }
 
-// LoggedNow is what the present run logged.
+// LoggedNow returns the log of the current run.
 func (p *Process) LoggedNow() string { return p.logged(p.began) }
 
 func (p *Process) logged(from int64) string {
@@ -160,7 +160,7 @@ func (p *Process) logged(from int64) string {
 	return string(b)
 }
 
-// AwaitLogged waits until the present run has logged something.
+// AwaitLogged waits until the log of the current run matches expr.
 func (p *Process) AwaitLogged(expr string, within time.Duration) {
 	p.t.Helper()
 	re := regexp.MustCompile(expr)
@@ -172,11 +172,11 @@ func (p *Process) AwaitLogged(expr string, within time.Duration) {
 	})
 }
 
-// slack is by how much a busy machine may be slower than what a wait is written for. It costs nothing when
-// the thing comes.
+// slack is the factor for time limits on a busy machine. It costs no time if the condition becomes
+// true.
 const slack = 4
 
-// Await asks until a condition holds, and fails the test after so long, with slack.
+// Await waits until a condition is true, and fails the test after within times slack.
 func Await(t testing.TB, what string, within time.Duration, holds func() bool) {
 	t.Helper()
 	within *= slack
@@ -187,10 +187,10 @@ func Await(t testing.TB, what string, within time.Duration, holds func() bool) {
 	}
 }
 
-// sweep kills what still carries the cluster's folder in its command line or
-// environment: containers, which their NodeManager leaves behind when killed.
+// sweep kills the processes with the cluster's folder in their command line or environment. These
+// are containers of killed NodeManagers.
 func sweep(dir string) {
-	for range 3 { // a container's shell may be starting another process just now
+	for range 3 { // a container's shell may just start another process
 		found := false
 		for _, pid := range processesOf(dir) {
 			if pid != os.Getpid() && syscall.Kill(pid, syscall.SIGKILL) == nil {
@@ -204,7 +204,7 @@ func sweep(dir string) {
 	}
 }
 
-// processesOf lists the processes whose command line or environment names dir.
+// processesOf returns the processes whose command line or environment contains dir.
 func processesOf(dir string) []int {
 	var out []int
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -212,7 +212,7 @@ func processesOf(dir string) []int {
 		return nil
 	}
 	for _, d := range dirs {
-		cmdline, _ := os.ReadFile(d + "/cmdline") // it may be gone by now
+		cmdline, _ := os.ReadFile(d + "/cmdline") // the process may have ended
 		environ, _ := os.ReadFile(d + "/environ")
 		if strings.Contains(string(cmdline), dir+"/") || strings.Contains(string(environ), dir+"/") {
 			pid := 0
@@ -224,12 +224,11 @@ func processesOf(dir string) []int {
 	return out
 }
 
-// Containers lists the processes that belong to a container or an application,
-// by its id.
+// Containers returns the processes of a container or an application, by its id.
 func (c *Cluster) Containers(id string) []int {
 	var out []int
 	for _, pid := range processesOf(c.Dir) {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may be gone by now
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // the process may have ended
 		if strings.Contains(string(b), id) {
 			out = append(out, pid)
 		}

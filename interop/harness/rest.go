@@ -12,7 +12,7 @@ import (
 
 var asker = &http.Client{Timeout: 5 * time.Second}
 
-// Get reads a JSON document from a port on this machine; doc may be nil.
+// Get reads a JSON document from a port on this machine. doc may be nil.
 func Get(port int, path string, doc any) error {
 	req, err := http.NewRequest(http.MethodGet, "http://"+portblock.Loopback(port)+path, nil)
 	if err != nil {
@@ -37,8 +37,8 @@ func Get(port int, path string, doc any) error {
 	return json.Unmarshal(b, doc)
 }
 
-// Read reads a document of the active ResourceManager, again and again until
-// one answers.
+// Read reads a document from the active ResourceManager. It repeats the request until there is an
+// answer.
 func (c *Cluster) Read(path string, doc any) {
 	c.t.Helper()
 	var last error
@@ -50,7 +50,7 @@ func (c *Cluster) Read(path string, doc any) {
 	c.t.Fatalf("read %s: %v", path, last)
 }
 
-// App is what the ResourceManager's REST interface says of an application.
+// App is the view of an application in the ResourceManager's REST interface.
 type App struct {
 	ID          string `json:"id"`
 	State       string `json:"state"`
@@ -63,7 +63,7 @@ type App struct {
 	ReservedMB  int    `json:"reservedMB"`
 }
 
-// Ended says whether an application is over.
+// Ended reports whether the application has ended.
 func (a App) Ended() bool {
 	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
 }
@@ -78,7 +78,7 @@ func (c *Cluster) App(id string) App {
 	return doc.App
 }
 
-// AwaitApp waits until an application is as wanted, and returns it.
+// AwaitApp waits until wanted is true for an application, and returns the application.
 func (c *Cluster) AwaitApp(id, what string, within time.Duration, wanted func(App) bool) App {
 	c.t.Helper()
 	var a App
@@ -93,8 +93,8 @@ func (c *Cluster) AwaitApp(id, what string, within time.Duration, wanted func(Ap
 	}
 }
 
-// AwaitState waits until an application is in a state, and fails the test when
-// it ended in another one.
+// AwaitState waits until an application is in a state. It fails the test if the application ends in
+// another one.
 func (c *Cluster) AwaitState(id, state string, within time.Duration) App {
 	c.t.Helper()
 	return c.AwaitApp(id, state, within, func(a App) bool {
@@ -105,7 +105,7 @@ func (c *Cluster) AwaitState(id, state string, within time.Duration) App {
 	})
 }
 
-// Attempt is the latest attempt of an application.
+// Attempt returns the latest attempt of an application.
 func (c *Cluster) Attempt(id string) Attempt {
 	c.t.Helper()
 	var doc struct {
@@ -123,14 +123,14 @@ func (c *Cluster) Attempt(id string) Attempt {
 	return latest
 }
 
-// Attempt is one run of an ApplicationMaster.
+// Attempt is one attempt of an application.
 type Attempt struct {
 	Number    int    `json:"id"`
 	Container string `json:"containerId"`
 	Node      string `json:"nodeId"`
 }
 
-// NodeStates reads the state of every node that the ResourceManager knows.
+// NodeStates returns the state of every node that the ResourceManager knows, by node id.
 func (c *Cluster) NodeStates() map[string]string {
 	c.t.Helper()
 	var doc struct {
@@ -149,7 +149,7 @@ func (c *Cluster) NodeStates() map[string]string {
 	return out
 }
 
-// AwaitNodes waits until so many nodes are running.
+// AwaitNodes waits until n nodes are running.
 func (c *Cluster) AwaitNodes(n int, within time.Duration) {
 	c.t.Helper()
 	Await(c.t, fmt.Sprintf("%d nodes run", n), within, func() bool {

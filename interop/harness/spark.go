@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// sparkPort is the variable in which a NodeManager tells its containers the port of its shuffle
-// service. Spark expects one port on all nodes; here all nodes are on one host.
+// sparkPort is the environment variable with the port of the NodeManager's shuffle service, for
+// containers. Spark expects the same port on all nodes, but here all nodes are on one host.
 const sparkPort = "INTEROP_SPARK_SHUFFLE_PORT"
 
 // serveSpark gives the NodeManager and its containers the port of its shuffle service.
@@ -32,25 +32,25 @@ func (n *Node) sparkSite(s *settings) {
 	s.setInt("spark.shuffle.service.port", n.spark)
 }
 
-// Shuffle is a Spark job with a shuffle, rmd.spark.Shuffle. Its reducers read the output of its maps
-// twice: at once, and after Go.
+// Shuffle is a Spark job with a shuffle, rmd.spark.Shuffle. Its reducers read the output of the
+// maps twice: immediately, and after Go.
 type Shuffle struct {
 	Queue         string // default
 	Maps, Reduces int
-	Map, Reduce   time.Duration // how long each task takes; Reduce after Go
-	Executors     int           // at most; each has 1 GB
+	Map, Reduce   time.Duration // run times of the tasks; Reduce counts after Go
+	Executors     int           // maximum number; each has 1 GB
 	More          []string      // settings such as "spark.task.maxFailures=1"
 }
 
-// RunningShuffle is a Shuffle under way.
+// RunningShuffle is a running Shuffle.
 type RunningShuffle struct {
 	*Running
 	c      *Cluster
 	folder string
 }
 
-// StartShuffle submits the job in cluster mode. It takes executors as it needs them, and gives those
-// back that have been idle for a few seconds.
+// StartShuffle submits the job in cluster mode. It requests executors as needed, and releases
+// executors that were idle for a few seconds.
 func (c *Cluster) StartShuffle(j Shuffle, within time.Duration) *RunningShuffle {
 	c.t.Helper()
 	if j.Queue == "" {
@@ -73,7 +73,7 @@ func (c *Cluster) StartShuffle(j Shuffle, within time.Duration) *RunningShuffle 
 		"spark.dynamicAllocation.enabled=true",
 		"spark.dynamicAllocation.maxExecutors=" + strconv.Itoa(j.Executors),
 		"spark.dynamicAllocation.executorIdleTimeout=3s",
-		// all nodes are on one host, with a shuffle service each
+		// All nodes are on one host, each with its own shuffle service.
 		"spark.locality.wait=0s", "spark.shuffle.readHostLocalDisk=false",
 	}, j.More...) {
 		args = append(args, "--conf", s)
@@ -97,7 +97,7 @@ func (r *RunningShuffle) AwaitMapped() {
 	})
 }
 
-// Go lets the reducers read once more.
+// Go lets the reducers read the output again.
 func (r *RunningShuffle) Go() {
 	r.c.t.Helper()
 	if err := os.WriteFile(filepath.Join(r.folder, "go"), nil, 0o600); err != nil {
@@ -105,16 +105,16 @@ func (r *RunningShuffle) Go() {
 	}
 }
 
-// Shuffled is what a Shuffle says of itself at its end.
+// Shuffled is the result that a Shuffle reports.
 type Shuffled struct {
 	Sum       int64
-	Stages    int      // that were submitted
-	Succeeded int      // tasks
-	Failures  []string // of tasks
-	Removed   []string // executors: why
+	Stages    int      // submitted stages
+	Succeeded int      // succeeded tasks
+	Failures  []string // failures of tasks
+	Removed   []string // reasons for removed executors
 }
 
-// Result is that of a job that has ended.
+// Result returns the result of a job that has ended.
 func (r *RunningShuffle) Result() (s Shuffled) {
 	r.c.t.Helper()
 	b, err := os.ReadFile(filepath.Join(r.folder, "result"))

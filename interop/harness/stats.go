@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Spread is a set of measured times.
+// Spread is a set of measured durations.
 type Spread []time.Duration
 
-// At is the time that so many percent do not exceed.
+// At returns the smallest duration that percent of the durations do not exceed.
 func (s Spread) At(percent int) time.Duration {
 	if len(s) == 0 {
 		return 0

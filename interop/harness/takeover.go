@@ -14,7 +14,7 @@ import (
 	"rmd/internal/portblock"
 )
 
-// Configure writes the files of replicas of rmd at the addresses of the Java ResourceManagers.
+// Configure writes the files of replicas of rmd with the addresses of the Java ResourceManagers.
 func (c *Cluster) Configure() {
 	c.t.Helper()
 	for _, m := range c.Managers {
@@ -22,8 +22,8 @@ func (c *Cluster) Configure() {
 	}
 }
 
-// StopJava ends the Java ResourceManagers as an operator does. Those that are started from now on are
-// replicas of rmd.
+// StopJava stops the Java ResourceManagers like an operator. From then on, Start starts replicas of
+// rmd.
 func (c *Cluster) StopJava() {
 	for _, m := range c.Managers {
 		m.Stop(20 * time.Second)
@@ -38,17 +38,17 @@ func (c *Cluster) Import(more ...string) (out string, code int) {
 	return c.rmd(append([]string{"import", "zk", "--config", c.path("conf", c.Managers[0].ID, "rmd.yaml")}, more...)...)
 }
 
-// ImportProcess is Import as a process that may be killed.
+// ImportProcess returns the command of Import, for tests that kill it.
 func (c *Cluster) ImportProcess() *exec.Cmd {
 	cmd := exec.Command(Program(c.t), "import", "zk", "--config", c.path("conf", c.Managers[0].ID, "rmd.yaml"))
 	cmd.Env = c.environment()
 	return cmd
 }
 
-// DataDir is where the replica keeps its state.
+// DataDir returns the replica's data directory.
 func (m *Manager) DataDir() string { return m.c.path("data", m.ID) }
 
-// rmd runs a command line of rmd to its end.
+// rmd runs a command line of rmd and waits for its end.
 func (c *Cluster) rmd(args ...string) (out string, code int) {
 	c.t.Helper()
 	cmd := exec.Command(Program(c.t), args...)
@@ -60,7 +60,7 @@ func (c *Cluster) rmd(args ...string) (out string, code int) {
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-// StartReplicas starts the first replica on what was imported, and joins the others.
+// StartReplicas starts the first replica with the imported state, and joins the others.
 func (c *Cluster) StartReplicas() {
 	c.t.Helper()
 	first := c.Managers[0]
@@ -87,7 +87,7 @@ func (c *Cluster) StartReplicas() {
 	}
 }
 
-// ReturnToJava ends the replicas of rmd. Those that are started from now on are Java ResourceManagers.
+// ReturnToJava stops the replicas of rmd. From then on, Start starts Java ResourceManagers.
 func (c *Cluster) ReturnToJava() {
 	for _, m := range c.Managers {
 		m.Stop(20 * time.Second)
@@ -96,14 +96,14 @@ func (c *Cluster) ReturnToJava() {
 	c.Kind = JavaHA
 }
 
-// RemoveFromStore removes an application from the state store of Java ResourceManagers that do not run.
+// RemoveFromStore removes an application from the state store of stopped Java ResourceManagers.
 func (c *Cluster) RemoveFromStore(app string) Result {
 	c.t.Helper()
 	return c.program(c.Managers[0].ID, true, "128m", toolTime, resourceManager, "-remove-application-from-state-store", app).Wait()
 }
 
-// Zookeeper lists the znodes of the state store, each with a checksum of its data and the transaction
-// that changed it last.
+// Zookeeper lists the znodes of the state store, each with a checksum of its data and the
+// transaction of its last change.
 func (c *Cluster) Zookeeper() string {
 	c.t.Helper()
 	conn, _, err := zk.Connect([]string{portblock.Loopback(c.zoo.port)}, 10*time.Second, zk.WithLogInfo(false))

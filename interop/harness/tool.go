@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// Result is how a command went.
+// Result is the result of a command.
 type Result struct {
 	Args     []string
 	Out, Err string
-	Code     int // 124 when it was ended for its time-out
+	Code     int // 124 after a timeout
 	Took     time.Duration
 }
 
-// Text is everything that the command wrote.
+// Text returns all output of the command.
 func (r Result) Text() string { return r.Out + r.Err }
 
-// Last is how it ended, for messages.
+// Last returns the exit code and the last lines of output, for messages.
 func (r Result) Last() string { return fmt.Sprintf("exit %d:\n%s", r.Code, last(r.Text(), 15)) }
 
-// Running is a command under way.
+// Running is a running command.
 type Running struct {
 	args     []string
 	out, err buffer
@@ -54,17 +54,17 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// Text is what it has written so far.
+// Text returns the output so far.
 func (r *Running) Text() string { return r.out.String() + r.err.String() }
 
-// Wait waits for its end.
+// Wait waits for the end of the command.
 func (r *Running) Wait() Result {
 	<-r.done
 	return r.result
 }
 
-// client starts a Java program that asks something of the cluster. Its log goes
-// to standard error when loud, else to a file.
+// client starts a Java program with the client configuration. If loud, its log goes to standard
+// error, otherwise to a file.
 func (c *Cluster) client(loud bool, heap string, within time.Duration, main string, args ...string) *Running {
 	c.t.Helper()
 	return c.program("client", loud, heap, within, main, args...)
@@ -82,7 +82,7 @@ func (c *Cluster) program(conf string, loud bool, heap string, within time.Durat
 	return c.run(within, append(append(c.jvm(conf, heap, log, true), "-cp", c.classpath(conf), main), args...), args)
 }
 
-// run starts a JVM; args are the part of its command line that a Result shows.
+// run starts a JVM. args are the part of its command line for the Result.
 func (c *Cluster) run(within time.Duration, line, args []string, env ...string) *Running {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -115,15 +115,15 @@ func (c *Cluster) run(within time.Duration, line, args []string, env ...string) 
 	return r
 }
 
-// mains are the classes behind the words of the yarn and mapred commands.
+// mains are the main classes of the yarn commands.
 var mains = map[string]string{
 	"application": "ApplicationCLI", "app": "ApplicationCLI", "applicationattempt": "ApplicationCLI", "container": "ApplicationCLI",
 	"node": "NodeCLI", "queue": "QueueCLI", "rmadmin": "RMAdminCLI", "cluster": "ClusterCLI", "top": "TopCLI", "logs": "LogsCLI",
 	"schedulerconf": "SchedConfCLI", "nodeattributes": "NodeAttributesCLI",
 }
 
-// command turns words of a command line into a main class and its arguments.
-// The first word of an application command is an argument, too.
+// command converts a command line to a main class and its arguments. For application commands, the
+// first word is also an argument.
 func command(words []string) (main string, args []string) {
 	if words[0] == "mapred" {
 		return "org.apache.hadoop.mapred.JobClient", words[2:] // mapred job ...
@@ -137,7 +137,7 @@ func command(words []string) (main string, args []string) {
 
 const toolTime = 90 * time.Second
 
-// Yarn runs one command line, such as "application", "-list", in a JVM of its own.
+// Yarn runs one command line, such as "application", "-list", in its own JVM.
 func (c *Cluster) Yarn(words ...string) Result {
 	c.t.Helper()
 	main, args := command(words)
@@ -150,8 +150,8 @@ func (c *Cluster) Mapred(words ...string) Result {
 	return c.Yarn(append([]string{"mapred"}, words...)...)
 }
 
-// Batch runs command lines one after the other in one JVM. Each is a string with
-// spaces between the words.
+// Batch runs command lines one after the other in one JVM. Each line is a string of words separated
+// by spaces.
 func (c *Cluster) Batch(lines ...string) []Result {
 	c.t.Helper()
 	var text strings.Builder
@@ -172,7 +172,7 @@ func (c *Cluster) Batch(lines ...string) []Result {
 		if _, err := fmt.Sscan(f[0], &one.Code); err != nil || len(f) != 3 {
 			c.t.Fatalf("batch answered %q", a)
 		}
-		one.Code &= 0xff // as a shell sees it
+		one.Code &= 0xff // as in a shell
 		one.Out, one.Err = c.decode(f[1]), c.decode(f[2])
 		all = append(all, one)
 	}
@@ -188,7 +188,7 @@ func (c *Cluster) decode(s string) string {
 	return string(b)
 }
 
-// Top runs yarn top until it has drawn its screen so often, and ends it.
+// Top runs yarn top until it has drawn its screen screens times, and stops it.
 func (c *Cluster) Top(screens int) Result {
 	c.t.Helper()
 	main, args := command([]string{"top", "-rows", "30", "-cols", "200", "-delay", "1"})
