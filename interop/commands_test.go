@@ -17,16 +17,16 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the Java ResourceManager says to testdata/commands.txt")
 
-// commandFile has what the Java ResourceManager's users see.
+// commandFile has the recorded output of the Java ResourceManager.
 const commandFile = "testdata/commands.txt"
 
-// Words in braces stand for what a scene has; a line that begins with a sign has
-// something to be treated differently:
+// Words in braces stand for values of the scene. A sign at the beginning of a line changes the
+// comparison:
 //
-//	~  the order of its lines is chance
-//	#  its exit code alone is compared
+//	~  the order of the output lines does not matter
+//	#  only the exit code is compared
 //
-// A line of its own that begins with "await" waits for the state of an application.
+// A line that begins with "await" waits for the state of an application.
 const commands = `
 application -list
 ~ application -list -appStates ALL
@@ -117,10 +117,9 @@ rmadmin -refreshNodes -g 30
 ~ node -list -states DECOMMISSIONED
 `
 
-// TestCommands has every command of the yarn command line run on the same scene
-// on rmd and on the Java ResourceManager with the same configuration, and
-// compares what they write and how they exit. RMD_INTEROP_RECORDED=1 takes the
-// Java ResourceManager's answers from testdata instead of running it.
+// TestCommands runs all commands of the yarn command line on rmd and on the Java ResourceManager,
+// with the same applications and configuration, and compares their outputs and exit codes. With
+// RMD_INTEROP_RECORDED=1 it reads the Java ResourceManager's outputs from testdata.
 func TestCommands(t *testing.T) {
 	var want map[string]string
 	if os.Getenv("RMD_INTEROP_RECORDED") != "" && !*rewrite {
@@ -152,12 +151,12 @@ func TestCommands(t *testing.T) {
 	t.Logf("%d of %d commands answer alike", same, len(keys()))
 }
 
-// better are the commands that rmd answers otherwise on purpose, with what must be
-// in the answer: its queue configuration can be changed at run time, and so be
-// read, where YARN's refuses while it comes from a file.
+// better has the commands whose output differs on purpose, with the required text. rmd can change
+// its queue configuration at run time, so it can also show it. YARN refuses this if the
+// configuration comes from a file.
 var better = map[string]string{"schedulerconf -getconf": "exit 0"}
 
-// keys are the commands, numbered, for some are given twice.
+// keys returns the commands with numbers, because some appear twice.
 func keys() []string {
 	var out []string
 	for line := range strings.Lines(strings.TrimSpace(commands)) {
@@ -169,8 +168,8 @@ func keys() []string {
 	return out
 }
 
-// answers sets the scene and runs the commands, with quick failover: a command
-// that first meets two Java standbys would otherwise wait half a minute.
+// answers prepares the scene and runs the commands. It uses quick failover, because otherwise a
+// command that first tries two Java standbys would wait half a minute.
 func answers(t *testing.T, kind harness.Kind) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -210,13 +209,13 @@ func answers(t *testing.T, kind harness.Kind) map[string]string {
 		flush()
 	})
 	if len(all) != len(keys()) {
-		t.FailNow() // what is missing was said
+		t.FailNow() // the missing answers are already reported
 	}
 	return all
 }
 
-// awaitAttempt waits until an application is in a state and in the attempt given.
-// When that does not come the comparison goes on: its other differences count, too.
+// awaitAttempt waits until an application is in a state and an attempt. If that does not happen, it
+// reports an error and returns, so that the comparison continues.
 func awaitAttempt(t *testing.T, c *harness.Cluster, app, state, attempt string) {
 	t.Helper()
 	seen := ""
@@ -230,7 +229,8 @@ func awaitAttempt(t *testing.T, c *harness.Cluster, app, state, attempt string) 
 	t.Errorf("%s is %s, not %s in attempt %s", app, seen, state, attempt)
 }
 
-// scene has one application that is done, one that runs and one that failed.
+// scene creates three applications: one that has finished, one that runs and one that failed. It
+// returns the replacements of the words in braces.
 func scene(t *testing.T, c *harness.Cluster) *strings.Replacer {
 	t.Helper()
 	done := c.StartMaster("done", "default", "idle", 256, 1, time.Second)
@@ -262,7 +262,7 @@ func scene(t *testing.T, c *harness.Cluster) *strings.Replacer {
 		"{node}", attempt.Node, "{leader}", leader, "{follower}", follower)
 }
 
-// shown is a command's answer as it is compared.
+// shown returns the result of a command in the form that is compared.
 func shown(c *harness.Cluster, r harness.Result, mark string) string {
 	text := ""
 	if mark != "#" {
@@ -279,7 +279,7 @@ func shown(c *harness.Cluster, r harness.Result, mark string) string {
 
 const ruler = "==== "
 
-// record writes answers to the file.
+// record writes the answers to commandFile.
 func record(t *testing.T, all map[string]string) {
 	t.Helper()
 	var b strings.Builder
@@ -291,7 +291,7 @@ func record(t *testing.T, all map[string]string) {
 	}
 }
 
-// recorded reads the file.
+// recorded reads the answers from commandFile.
 func recorded(t *testing.T) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile(commandFile)

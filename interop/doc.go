@@ -1,5 +1,4 @@
-// Package interop has no code: its tests run unmodified Hadoop 3.4.2 beside rmd
-// and compare with the Java ResourceManager. They need a JDK and Maven and are
-// built with the tag interop; README.md says how to run them and what each
-// proves.
+// Package interop has only tests. They run unmodified Hadoop 3.4.2 with rmd and compare rmd with
+// the Java ResourceManager. They need a JDK and Maven, and the build tag interop. README.md says
+// how to run them and what each proves.
 package interop

@@ -12,9 +12,10 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestDrainUnderMapReduce drains one node after the other of those that have finished maps of a job
-// whose reducers are slow: each stays until the job has ended, and no task runs again because of it.
-// With RMD_INTEROP_DRAINS=20 the nodes come back after each job, until so many drains are done.
+// TestDrainUnderMapReduce drains nodes that have finished maps of a job with slow reducers. Each
+// node must stay in service until the job has ended, and no task may run again because of the
+// drain. With RMD_INTEROP_DRAINS=20 the nodes return to service after each job, until 20 drains are
+// done.
 func TestDrainUnderMapReduce(t *testing.T) {
 	if harness.DefaultKind() != harness.RMD {
 		t.Skip("the Java ResourceManager drains hosts, and all nodes here are on one")
@@ -30,7 +31,7 @@ func TestDrainUnderMapReduce(t *testing.T) {
 	}
 }
 
-// drainUnderJob drains all nodes but that of the ApplicationMaster while a job runs there.
+// drainUnderJob drains all nodes except the ApplicationMaster's while a job runs there.
 func drainUnderJob(t *testing.T, c *harness.Cluster) (drained []*harness.Node) {
 	t.Helper()
 	const maps, reduces = 8, 2
@@ -66,7 +67,8 @@ func drainUnderJob(t *testing.T, c *harness.Cluster) (drained []*harness.Node) {
 	return drained
 }
 
-// comeBack takes a decommissioned node back into service, whose NodeManager ends with the drain.
+// comeBack returns a decommissioned node to service. Its NodeManager has stopped at the end of the
+// drain.
 func comeBack(t *testing.T, c *harness.Cluster, n *harness.Node) {
 	t.Helper()
 	harness.Await(t, n.Name+" has ended", time.Minute, func() bool { return !n.Alive() })

@@ -11,7 +11,7 @@ import (
 	"rmd/interop/harness"
 )
 
-// number is a setting from the environment.
+// number returns a number from an environment variable, or def.
 func number(t testing.TB, name string, def int) int {
 	t.Helper()
 	v := os.Getenv(name)
@@ -25,15 +25,14 @@ func number(t testing.TB, name string, def int) int {
 	return n
 }
 
-// judged says whether measured times are held against their targets: only where
-// the machine has nothing else to do.
+// judged reports whether to compare measured times with their targets. That is useful only on an
+// otherwise idle machine.
 func judged() bool { return os.Getenv("RMD_BENCH") != "" }
 
-// TestFailover kills the leader again and again under an ApplicationMaster that
-// always asks for more than there is room for, and prints how long it was until
-// the next new container, as the ApplicationMaster sees it: with Hadoop's own
-// settings and with the tuned ones, with the killed one being that to which
-// ApplicationMaster and NodeManagers are connected, and not.
+// TestFailover repeatedly kills the leader while an ApplicationMaster always asks for more
+// containers than fit. It prints the time until the ApplicationMaster gets the next new container,
+// with Hadoop's default settings and with the recommended ones, and for leaders to which the
+// ApplicationMaster and the NodeManagers are connected and for others.
 func TestFailover(t *testing.T) {
 	kind := harness.DefaultKind()
 	kills := number(t, "RMD_INTEROP_KILLS", 2)
@@ -51,7 +50,7 @@ func TestFailover(t *testing.T) {
 					name = "elsewhere"
 				}
 				if !connected && kind != harness.RMD {
-					continue // nobody is ever connected to a Java standby
+					continue // no process is connected to a Java standby
 				}
 				t.Run(name, func(t *testing.T) { killLeaders(t, c, m, connected, kills) })
 			}
@@ -59,7 +58,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// managers is how many the kind needs to fail over.
+// managers returns the number of ResourceManagers that the kind needs for failover.
 func managers(kind harness.Kind) int {
 	if kind == harness.JavaHA {
 		return 2
@@ -67,7 +66,7 @@ func managers(kind harness.Kind) int {
 	return 3
 }
 
-// target is the longest that a failover may last.
+// target is the maximum duration of a failover.
 const target = time.Second
 
 func killLeaders(t *testing.T, c *harness.Cluster, m *harness.Master, connected bool, kills int) {
@@ -77,7 +76,7 @@ func killLeaders(t *testing.T, c *harness.Cluster, m *harness.Master, connected 
 		calm(t, m)
 		at := time.Now()
 		victim.Kill()
-		dead := time.Now() // a call before this may still have been the victim's work
+		dead := time.Now() // an earlier answer may still come from the victim
 		var next harness.Reply
 		harness.Await(t, "the next container", 4*time.Minute, func() (ok bool) { next, ok = m.NextContainer(dead); return ok })
 		spread = append(spread, next.Ended.Sub(at))
@@ -103,9 +102,8 @@ func killLeaders(t *testing.T, c *harness.Cluster, m *harness.Master, connected 
 	}
 }
 
-// aim makes a replica the leader to which ApplicationMaster and NodeManagers are
-// connected, or one to which none of them is. A Java ResourceManager that leads
-// is always the one they are connected to.
+// aim makes a replica the leader to which the ApplicationMaster and all NodeManagers are connected,
+// or to which none of them is. An active Java ResourceManager always has all connections.
 func aim(t *testing.T, c *harness.Cluster, connected bool) *harness.Manager {
 	t.Helper()
 	if c.Kind != harness.RMD {
@@ -128,7 +126,7 @@ func aim(t *testing.T, c *harness.Cluster, connected bool) *harness.Manager {
 	return found
 }
 
-// calm waits until containers flow again without a break.
+// calm waits until new containers have arrived regularly for two seconds.
 func calm(t *testing.T, m *harness.Master) {
 	t.Helper()
 	since := time.Now()
@@ -140,9 +138,9 @@ func calm(t *testing.T, m *harness.Master) {
 	})
 }
 
-// TestAskLatency measures, on an idle cluster, how long it is from the call that
-// asks for a container to the answer that has it, with an ApplicationMaster that
-// calls each second. On rmd it must be the answer to that very call.
+// TestAskLatency measures the time from an ask to the answer with the container, on an idle cluster
+// with an ApplicationMaster that calls each second. With rmd, the answer to the call with the ask
+// must contain the container.
 func TestAskLatency(t *testing.T) {
 	asks := number(t, "RMD_INTEROP_ASKS", 10)
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})

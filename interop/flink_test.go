@@ -12,15 +12,15 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestFlink kills the leader under a Flink job, and then a TaskManager: the next leader gives Flink
-// another container, and the job goes on from its last checkpoint.
+// TestFlink kills the leader while a Flink job runs, and then a TaskManager. The next leader must
+// give Flink another container, and the job must continue from its last checkpoint.
 func TestFlink(t *testing.T) {
 	const count, perSecond, parallelism = 1200, 40, 2
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Nodes: 2})
 	job := c.StartSum(harness.Sum{Count: count, PerSecond: perSecond, Parallelism: parallelism}, 8*time.Minute)
 	app := c.Submitted(job.Running)
 	succeeded(t, job.Wait())
-	awaitSums(t, job, count/6) // some seconds, and checkpoints
+	awaitSums(t, job, count/6) // some seconds, with checkpoints
 	before := harness.Of(c.Started(), app)
 	master := c.Attempt(app).Container
 	worker := before[slices.IndexFunc(before, func(id string) bool { return id != master })]
@@ -51,7 +51,7 @@ func TestFlink(t *testing.T) {
 	oneAttempt(t, c, app)
 }
 
-// awaitSums waits until the job has written so many sums.
+// awaitSums waits until the job has written at least many sums.
 func awaitSums(t *testing.T, job *harness.RunningSum, many int) {
 	t.Helper()
 	harness.Await(t, "the first sums", 3*time.Minute, func() bool {
@@ -69,6 +69,6 @@ func killTaskManager(t *testing.T, c *harness.Cluster, container string) {
 		t.Fatal("it has no process")
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // the others may be gone with it
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended with another one
 	}
 }

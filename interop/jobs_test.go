@@ -10,7 +10,7 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestJobs runs what users run first.
+// TestJobs runs the first jobs that users run.
 func TestJobs(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true})
 	t.Run("DistributedShell", func(t *testing.T) { distributedShell(t, c) })
@@ -23,7 +23,8 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// succeeded fails the test when a client's exit code or words say otherwise.
+// succeeded fails the test if the client's exit code is not 0 or if its output does not contain the
+// texts.
 func succeeded(t testing.TB, r harness.Result, says ...string) {
 	t.Helper()
 	if r.Code != 0 {
@@ -52,7 +53,7 @@ func pi(t *testing.T, c *harness.Cluster) {
 	t.Logf("took %s", r.Took)
 }
 
-// wordCount has two maps and two reduces, so that map output crosses nodes.
+// wordCount uses two maps and two reduces, so that map output moves between nodes.
 func wordCount(t *testing.T, c *harness.Cluster) {
 	var a, b strings.Builder
 	for i := range 200 {

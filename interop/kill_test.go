@@ -10,7 +10,7 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestKillInEachState kills applications wherever they can be in their life.
+// TestKillInEachState kills applications in every state of their life.
 func TestKillInEachState(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})
 	running := c.StartMaster("running", "default", "idle", 256, 1, time.Second)
@@ -25,7 +25,7 @@ func TestKillInEachState(t *testing.T) {
 	c.AwaitState(ended.App, "FINISHED", time.Minute)
 	lingering.Await("finished", 1, time.Minute)
 	harness.Await(t, "the launched master runs", time.Minute, func() bool { return len(processes(c, launched)) > 0 })
-	// nothing else holds less than the whole of a node now
+	// All other applications use less than a whole node.
 	waiting := c.Submit("waiting", "default", c.NodeMB, 2, "sleep 600")
 	room := c.AwaitApp(waiting, "waiting for room", time.Minute, func(a harness.App) bool { return a.State == "ACCEPTED" })
 	if room.Containers != 0 {
@@ -62,7 +62,7 @@ func TestKillInEachState(t *testing.T) {
 	harness.Await(t, "nothing lingers", time.Minute, func() bool { return len(processes(c, lingering.App)) == 0 })
 }
 
-// processes are those of an application's containers.
+// processes returns the processes of an application's containers.
 func processes(c *harness.Cluster, app string) []int {
 	return c.Containers(strings.TrimPrefix(app, "application") + "_")
 }

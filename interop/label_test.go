@@ -12,8 +12,8 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestLabels runs DistributedShell with configurations as clouds write them: one node has a label, and
-// the ApplicationMasters run there alone.
+// TestLabels runs DistributedShell with configurations of cloud providers: one node has a label,
+// and the ApplicationMasters may run only there.
 func TestLabels(t *testing.T) {
 	t.Run("EMR", func(t *testing.T) {
 		c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Extra: "testdata/emr"})
@@ -37,7 +37,7 @@ func TestLabels(t *testing.T) {
 	})
 }
 
-// awaitLabel waits until a node alone has a label.
+// awaitLabel waits until the label is on this node and no other.
 func awaitLabel(t *testing.T, c *harness.Cluster, n *harness.Node, label string) {
 	t.Helper()
 	harness.Await(t, n.Name+" has the label", time.Minute, func() bool {
@@ -60,7 +60,8 @@ func awaitLabel(t *testing.T, c *harness.Cluster, n *harness.Node, label string)
 	})
 }
 
-// mastersOn runs applications of different queues, and holds that their masters run on one node alone.
+// mastersOn runs applications in different queues, and checks that their ApplicationMasters run
+// only on one node.
 func mastersOn(t *testing.T, c *harness.Cluster, n *harness.Node) (apps []string) {
 	t.Helper()
 	var running []*harness.Running
@@ -81,7 +82,8 @@ func mastersOn(t *testing.T, c *harness.Cluster, n *harness.Node) (apps []string
 	return apps
 }
 
-// The words in braces are as in commands; of a line that begins with ~ the order of words is chance.
+// Words in braces are as in commands. "~" means that the order of the words in the output does not
+// matter.
 const labelCommands = `
 cluster --list-node-labels
 rmadmin -addToClusterNodeLabels gpu,spot(exclusive=false)
@@ -110,14 +112,14 @@ cluster --list-node-labels
 application -kill {app}
 `
 
-// TestLabelCommands has the commands of node labels run on rmd and on the Java ResourceManager, as
-// TestCommands has the others.
+// TestLabelCommands runs the node label commands on rmd and on the Java ResourceManager, like
+// TestCommands.
 func TestLabelCommands(t *testing.T) {
 	want, got := labelAnswers(t, harness.JavaHA), labelAnswers(t, harness.DefaultKind())
 	lines := strings.Split(strings.TrimSpace(labelCommands), "\n")
 	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "await" })
 	if len(want) != len(lines) || len(got) != len(lines) {
-		t.FailNow() // what is missing was said
+		t.FailNow() // the missing answers are already reported
 	}
 	for i, line := range lines {
 		if d := harness.Diff(want[i], got[i]); d != "" {
@@ -126,8 +128,8 @@ func TestLabelCommands(t *testing.T) {
 	}
 }
 
-// labelAnswers runs the commands. At "await" it starts an application with a label, and waits until it
-// runs.
+// labelAnswers runs the commands. At "await" it starts an application with a label and waits until
+// it runs.
 func labelAnswers(t *testing.T, kind harness.Kind) (all []string) {
 	t.Run(string(kind), func(t *testing.T) {
 		c := harness.Start(t, harness.Options{Kind: kind, Tuned: true,

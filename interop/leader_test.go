@@ -9,11 +9,11 @@ import (
 	"rmd/interop/harness"
 )
 
-// between is how long a job goes on undisturbed between two disturbances.
+// between is the undisturbed time between two disturbances of a job.
 const between = 5 * time.Second
 
-// TestMapReduceAcrossLeaders kills the leader three times and stops it once
-// while a MapReduce job with more tasks than room runs. The job must not notice.
+// TestMapReduceAcrossLeaders kills the leader three times and stops it once while a MapReduce job
+// runs that has more tasks than fit. The job must not be affected.
 func TestMapReduceAcrossLeaders(t *testing.T) {
 	const maps, reduces = 12, 2
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true})
@@ -42,9 +42,9 @@ func TestMapReduceAcrossLeaders(t *testing.T) {
 	untouched(t, c, app, maps+reduces)
 }
 
-// stillRuns fails the test when the job ended before all that was to happen to
-// it. A Java ResourceManager that came back first waits for the ApplicationMaster
-// to register again; rmd must know all the time that it runs.
+// stillRuns checks that the job has not ended before all disturbances. A restarted Java
+// ResourceManager first waits for the ApplicationMaster to register again. rmd must always know
+// that the job runs.
 func stillRuns(t testing.TB, c *harness.Cluster, app string) {
 	t.Helper()
 	if a := c.App(app); c.Kind == harness.RMD && a.State != "RUNNING" {
@@ -53,13 +53,13 @@ func stillRuns(t testing.TB, c *harness.Cluster, app string) {
 	c.AwaitState(app, "RUNNING", 2*time.Minute)
 }
 
-// untouched holds that every task ran once, under one ApplicationMaster, and that no node was made to
+// untouched checks that every task ran once, with one ApplicationMaster, and that no node had to
 // register again.
 func untouched(t testing.TB, c *harness.Cluster, app string, tasks int) {
 	t.Helper()
 	ranOnce(t, c, app, tasks)
 	if c.Kind != harness.RMD {
-		return // a Java ResourceManager makes all register again
+		return // a Java ResourceManager makes all nodes register again
 	}
 	for _, n := range c.Nodes {
 		if r, n2 := n.Resyncs(), n.Registrations(); r != 0 || n2 != 1 {
@@ -68,7 +68,7 @@ func untouched(t testing.TB, c *harness.Cluster, app string, tasks int) {
 	}
 }
 
-// ranOnce holds that every task ran once, under one ApplicationMaster.
+// ranOnce checks that every task ran once, with one ApplicationMaster.
 func ranOnce(t testing.TB, c *harness.Cluster, app string, tasks int) {
 	t.Helper()
 	j := c.Job(app)

@@ -13,24 +13,25 @@ import (
 	"rmd/interop/harness"
 )
 
-// managedFields are queueFields and what REST says of managed parents and their leaves.
+// managedFields are queueFields and the REST fields of managed parents and their leaves.
 var managedFields = append(slices.Clone(queueFields), "autoCreateChildQueueEnabled", "isAutoCreatedLeafQueue", "isAbsoluteResource")
 
 var maxApplications = regexp.MustCompile(`maxApplications = .*\n`)
 
-// TestManagedParents creates leaves by auto-create-child-queue (testdata/managed) on rmd and on the Java
-// ResourceManager: three users in a parent with room for two leaves, a leaf beyond the capacity, one too
-// many, and leaves that no rule leads to. The third leaf becomes active when the first is idle. YARN may look
-// at a new leaf before its application is there, takes its capacity, and gives it back at the next look. So
-// the first two leaves are awaited one by one; of one that had to wait YARN does not compute maxApplications
-// again.
+// TestManagedParents creates leaves by auto-create-child-queue (testdata/managed) on rmd and on the
+// Java ResourceManager. Three users submit to a parent with room for two leaves; other submissions
+// need a leaf beyond the capacity, one leaf too many, or leaves to which no rule leads. The third
+// leaf becomes active when the first is idle. YARN may check a new leaf before its application is
+// there. It then takes the leaf's capacity away, and returns it at the next check. The test
+// therefore waits for the first two leaves one by one. If a leaf had to wait, the test ignores its
+// maxApplications, because YARN does not compute that again.
 func TestManagedParents(t *testing.T) {
 	extra := configuration(t, "managed")
 	var want, got, waited map[string]string
 	t.Run(string(harness.Java), func(t *testing.T) { want, waited = managedSteps(t, harness.Java, extra) })
 	t.Run(string(harness.DefaultKind()), func(t *testing.T) { got, _ = managedSteps(t, harness.DefaultKind(), extra) })
 	if len(want) == 0 || len(got) == 0 {
-		t.FailNow() // why was said
+		t.FailNow() // the reason is already reported
 	}
 	keys := slices.Sorted(maps.Keys(want))
 	if !slices.Equal(keys, slices.Sorted(maps.Keys(got))) {
@@ -47,7 +48,8 @@ func TestManagedParents(t *testing.T) {
 	}
 }
 
-// managedSteps is what a cluster says after each step, and what it said of leaves that had to wait.
+// managedSteps returns the outputs of a cluster after each step, and the last output of leaves that
+// had to wait.
 func managedSteps(t *testing.T, kind harness.Kind, extra string) (out, waited map[string]string) {
 	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true, Site: map[string]string{"yarn.acl.enable": "false", "yarn.admin.acl": "root"}})
 	out, waited = map[string]string{}, map[string]string{}
@@ -60,9 +62,9 @@ func managedSteps(t *testing.T, kind harness.Kind, extra string) (out, waited ma
 		shown := map[string]string{}
 		managedQueues(c, func(path, text string) { shown[path] = text })
 		for path, text := range shown {
-			// In YARN a leaf that gave its capacity back has a maximum of 0, and one that a refused
-			// submission created stays: rmd differs on purpose. Nor does YARN compute maxApplications
-			// again, which counts for no such leaf.
+			// In YARN, a leaf that lost its capacity has a maximum of 0, and a leaf of a refused
+			// submission stays. rmd differs on purpose. YARN also does not compute maxApplications
+			// again, which does not matter for such leaves.
 			if step == "later" && path == "root.users.u3" {
 				text = maxApplications.ReplaceAllString(text, "")
 			}
@@ -102,11 +104,11 @@ func managedSteps(t *testing.T, kind harness.Kind, extra string) (out, waited ma
 	}
 	awaitActive("root.users.u3")
 	show("later")
-	delete(waited, "root.users.u3") // show leaves out what differs of it
+	delete(waited, "root.users.u3") // show already ignores the difference
 	return out, waited
 }
 
-// managedQueues calls f with what REST says of each queue.
+// managedQueues calls f with the REST fields of each queue.
 func managedQueues(c *harness.Cluster, f func(path, text string)) {
 	var doc struct {
 		Scheduler struct {
@@ -119,7 +121,8 @@ func managedQueues(c *harness.Cluster, f func(path, text string)) {
 	})
 }
 
-// templateOf lists the keys of a queue's leaf-queue-template; Java's have no order.
+// templateOf returns the keys of a queue's leaf-queue-template, sorted because Java has no fixed
+// order.
 func templateOf(queue map[string]any) string {
 	template, _ := queue["leafQueueTemplate"].(map[string]any)
 	list, _ := template["property"].([]any)
@@ -135,7 +138,7 @@ func templateOf(queue map[string]any) string {
 	return strings.Join(lines, "")
 }
 
-// ofUser is the application of a user.
+// ofUser returns the id of a user's application.
 func ofUser(c *harness.Cluster, user string) string {
 	var doc struct {
 		Apps struct {

@@ -11,8 +11,8 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestNodeRestart kills a NodeManager and starts it again: it finds its
-// containers, tells of them when it registers, and none is started again.
+// TestNodeRestart kills a NodeManager and starts it again. The NodeManager must recover its
+// containers and report them when it registers. No container may start again.
 func TestNodeRestart(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Nodes: 1})
 	shell := c.StartShell(harness.Shell{Containers: 3, Command: "sleep", Args: "25"})
@@ -34,12 +34,12 @@ func TestNodeRestart(t *testing.T) {
 	}
 }
 
-// TestNodeLost kills a NodeManager and all that it runs for good. Its containers
-// are told lost, and the ApplicationMaster gets others.
+// TestNodeLost kills a NodeManager and all its containers. The ResourceManager must report them as
+// lost, and the ApplicationMaster must get other containers.
 func TestNodeLost(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Site: map[string]string{
 		"yarn.nm.liveness-monitor.expiry-interval-ms": "8000",
-		// At its end DistributedShell's AM wants to stop what it started on the lost node.
+		// At its end, DistributedShell's AM tries to stop its containers on the lost node.
 		"yarn.client.nodemanager-connect.max-wait-ms": "4000", "yarn.client.nodemanager-connect.retry-interval-ms": "1000"}})
 	shell := c.StartShell(harness.Shell{Containers: 2, MB: 2048, Command: "sleep", Args: "15"})
 	app := c.Submitted(shell)
@@ -51,7 +51,7 @@ func TestNodeLost(t *testing.T) {
 	}
 	harness.Await(t, lost.Name+" runs a container", time.Minute, func() bool { return len(harness.Of(lost.Started(), app)) > 0 })
 	gone := harness.Of(lost.Started(), app)
-	time.Sleep(3 * time.Second) // DistributedShell gives up when the node dies between start and answer
+	time.Sleep(3 * time.Second) // DistributedShell gives up if the node dies between the start of a container and the answer
 	lost.Destroy()
 	harness.Await(t, lost.ID()+" is lost", time.Minute, func() bool { return c.NodeStates()[lost.ID()] == "LOST" })
 	succeeded(t, shell.Wait(), "Application completed successfully")
@@ -63,8 +63,8 @@ func TestNodeLost(t *testing.T) {
 	}
 }
 
-// TestMasterKilled kills an ApplicationMaster: a second attempt finishes the
-// application, and what the first one ran is cleaned up.
+// TestMasterKilled kills an ApplicationMaster. A second attempt must finish the application, and
+// the containers of the first must end.
 func TestMasterKilled(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})
 	shell := c.StartShell(harness.Shell{Containers: 1, Command: "sleep", Args: "20"})
@@ -75,7 +75,7 @@ func TestMasterKilled(t *testing.T) {
 	of := harness.Of(c.Started(), app)
 	worker := of[slices.IndexFunc(of, func(id string) bool { return id != first.Container })]
 	for _, pid := range c.Containers(first.Container) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // the others may be gone with it
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended with another one
 	}
 	harness.Await(t, "the first attempt's container is gone", time.Minute, func() bool { return len(c.Containers(worker)) == 0 })
 	succeeded(t, shell.Wait(), "Application completed successfully")

@@ -15,7 +15,7 @@ import (
 	"rmd/interop/harness"
 )
 
-// placements are submissions: user, name, queue, tag and priority; "-" is none.
+// placements are submissions: user, name, queue, tag and priority; "-" means none.
 var placements = []string{
 	"ann nightly - - -", "ann x - - -", "ann x default - -", "ann x root.default - -", "ann x etl - -", "ann x root.none.x - -", "ann x nosuch - -",
 	"bob x - - -", "bea x - - -", "carl.x x - - -", "etl x - - -", "etl x root.users - -", "eve x - - -", "charlie x - - -",
@@ -23,8 +23,8 @@ var placements = []string{
 	"ann x root.bi.adhoc - -", "ann x adhoc - -", "ann x root.users.eve - -", "ann x root.production.reports - -",
 }
 
-// priorities are submissions to queues of testdata/priorities. The differences from YARN in
-// docs/design/differences-from-yarn.md are not among them.
+// priorities are submissions to the queues of testdata/priorities. They do not include the
+// differences from YARN in docs/design/differences-from-yarn.md.
 var priorities = []string{
 	"ann x root.etl - -", "ann x root.etl - 7", "ann x root.etl - 8", "ann x root.etl - 99", "bea x root.etl - -", "bea x root.etl - 7",
 	"bob x root.etl - -", "bob x root.etl - 3", "bob x root.etl - 4", "eve x root.etl - -", "eve x root.etl - 1", "eve x root.etl - 2", "eve x root.etl - -3",
@@ -32,26 +32,27 @@ var priorities = []string{
 	"ann x root.etl workflowid:nightly -", "ann x root.etl workflowid:NIGHTLY 1", "eve x root.adhoc workflowid:report 1", "eve x root.adhoc workflowid:nightly 1", "ann x root.etl workflowid:nightly 9",
 }
 
-// TestPlacement runs files that "yarn fs2cs" makes of Fair Scheduler's, and one as CDP 7.1 writes it, on
-// rmd and on the Java ResourceManager. What the command line and REST say of queues, and where
-// submissions go, must be equal.
+// TestPlacement runs files that "yarn fs2cs" converts from the Fair Scheduler's, and one like those
+// of CDP 7.1, on rmd and on the Java ResourceManager. The outputs of the command line and REST
+// about queues, and the queues of submissions, must be equal.
 func TestPlacement(t *testing.T) {
 	for _, name := range []string{"fs2cs/documented", "fs2cs/cdh", "cdp"} {
 		t.Run(filepath.Base(name), func(t *testing.T) { compareSubmissions(t, name, placements, "false") })
 	}
 }
 
-// TestPriorities has lists of who may have which priority, and workflows, in the same way.
+// TestPriorities does the same for access lists of priorities, and for workflows.
 func TestPriorities(t *testing.T) { compareSubmissions(t, "priorities", priorities, "true") }
 
-// compareSubmissions compares what rmd and the Java ResourceManager say with a configuration.
+// compareSubmissions compares the answers of rmd and of the Java ResourceManager with a
+// configuration.
 func compareSubmissions(t *testing.T, name string, submissions []string, acls string) {
 	extra := configuration(t, name)
 	var want, got map[string]string
 	t.Run(string(harness.Java), func(t *testing.T) { want = placed(t, harness.Java, extra, submissions, acls) })
 	t.Run(string(harness.DefaultKind()), func(t *testing.T) { got = placed(t, harness.DefaultKind(), extra, submissions, acls) })
 	if len(want) == 0 || len(got) == 0 {
-		t.FailNow() // why was said
+		t.FailNow() // the reason is already reported
 	}
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if d := harness.Diff(want[key], got[key]); d != "" {
@@ -60,8 +61,8 @@ func compareSubmissions(t *testing.T, name string, submissions []string, acls st
 	}
 }
 
-// configuration is a folder with Hadoop's files: those of testdata, or what the converter of Hadoop
-// makes of the Fair Scheduler's file there, as it is.
+// configuration returns a folder with Hadoop's files: those of testdata, or the unchanged output of
+// Hadoop's converter for the Fair Scheduler's file there.
 func configuration(t *testing.T, name string) string {
 	from, to := filepath.Join("testdata", name), t.TempDir()
 	if fair := filepath.Join(from, "fair-scheduler.xml"); exists(fair) {
@@ -98,11 +99,11 @@ func absolute(t *testing.T, path string) string {
 	return p
 }
 
-// queueFields are what REST says of a queue that does not depend on what runs there.
+// queueFields are the REST fields of a queue that do not depend on the applications in it.
 var queueFields = []string{"queuePath", "queueName", "state", "capacity", "maxCapacity", "absoluteCapacity", "absoluteMaxCapacity", "weight", "normalizedWeight",
 	"mode", "queueType", "creationMethod", "autoCreationEligibility", "orderingPolicyInfo", "userLimitFactor", "userLimit", "maxApplications", "maxParallelApps"}
 
-// placed is what a cluster says, by question.
+// placed returns the answers of a cluster by question.
 func placed(t *testing.T, kind harness.Kind, extra string, submissions []string, acls string) map[string]string {
 	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true, Site: map[string]string{"yarn.acl.enable": acls, "yarn.admin.acl": "root"}})
 	out := map[string]string{}
@@ -131,14 +132,14 @@ func placed(t *testing.T, kind harness.Kind, extra string, submissions []string,
 	return out
 }
 
-// describe calls f with what a document of REST says of each queue.
+// describe calls f with the given REST fields of each queue.
 func describe(queue map[string]any, fields []string, f func(queue map[string]any, path, text string)) {
 	path, _ := queue["queuePath"].(string)
 	var b strings.Builder
 	for _, key := range fields {
 		switch v := queue[key].(type) {
 		case nil:
-		case float64: // Java's are inexact beyond this
+		case float64: // Java's numbers are inexact beyond this
 			fmt.Fprintf(&b, "%s = %.4f\n", key, v)
 		default:
 			fmt.Fprintf(&b, "%s = %v\n", key, v)

@@ -14,8 +14,8 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestPreemption has a MapReduce job, and then a Spark job, borrow the whole cluster and another one, of
-// a queue with a guarantee, take its part back. No attempt of either counts as failed.
+// TestPreemption lets a MapReduce job, and then a Spark job, borrow the whole cluster. Another job,
+// in a queue with a guarantee, takes its part back. No attempt of the jobs may count as failed.
 func TestPreemption(t *testing.T) {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, Spark: true, Site: map[string]string{
@@ -30,7 +30,7 @@ func TestPreemption(t *testing.T) {
 	t.Run("Spark", func(t *testing.T) { executorsPreempted(t, c) })
 }
 
-// preempted is what the ResourceManager says that it took from an application.
+// preempted is what the ResourceManager says that it preempted from an application.
 type preempted struct {
 	App struct {
 		MB      int `json:"preemptedResourceMB"`
@@ -39,8 +39,8 @@ type preempted struct {
 	} `json:"app"`
 }
 
-// killedAtDeadline kills the leader between the warnings and the deadline. The ApplicationMaster does
-// not react to the warning.
+// killedAtDeadline kills the leader between the warnings and the deadline. The ApplicationMaster
+// ignores the warnings.
 func killedAtDeadline(t *testing.T, c *harness.Cluster) {
 	borrower, owner := takeBack(t, c, func() {
 		lead := c.Active()
@@ -61,7 +61,7 @@ func killedAtDeadline(t *testing.T, c *harness.Cluster) {
 	}
 }
 
-// givenBack runs an ApplicationMaster that ends the containers that it is warned about.
+// givenBack runs an ApplicationMaster that ends the containers about which it is warned.
 func givenBack(t *testing.T, c *harness.Cluster) {
 	borrower, _ := takeBack(t, c, func() {},
 		"-Dyarn.app.mapreduce.am.preemption.policy=org.apache.hadoop.mapreduce.v2.app.rm.preemption.KillAMPreemptionPolicy")
@@ -74,8 +74,8 @@ func givenBack(t *testing.T, c *harness.Cluster) {
 	}
 }
 
-// executorsPreempted preempts executors of a Spark job that would end if any failure of a task or an
-// executor counted.
+// executorsPreempted preempts executors of a Spark job that would fail if the failure of a task or
+// of an executor counted.
 func executorsPreempted(t *testing.T, c *harness.Cluster) {
 	const maps, reduces = 14, 2
 	borrowing := c.StartShuffle(harness.Shuffle{Queue: "batch", Maps: maps, Reduces: reduces, Map: 20 * time.Second, Reduce: time.Second, Executors: 7,
@@ -91,7 +91,7 @@ func executorsPreempted(t *testing.T, c *harness.Cluster) {
 	succeeded(t, borrowing.Wait())
 	oneAttempt(t, c, borrower)
 	got := borrowing.Result()
-	var preemptions []string // Spark tells the end of an executor twice
+	var preemptions []string // Spark reports the end of an executor twice
 	for _, why := range got.Removed {
 		if strings.Contains(why, "preempted") {
 			preemptions = append(preemptions, why)
@@ -113,7 +113,8 @@ func executorsPreempted(t *testing.T, c *harness.Cluster) {
 	}
 }
 
-// takeBack returns the two jobs when both have succeeded without a failed attempt.
+// takeBack runs the two jobs and calls meanwhile after the first warning. It returns their ids when
+// both have succeeded without a failed attempt.
 func takeBack(t *testing.T, c *harness.Cluster, meanwhile func(), more ...string) (borrower, owner string) {
 	t.Helper()
 	more = append(more, "-Dmapreduce.map.memory.mb=1024")
@@ -135,7 +136,7 @@ func takeBack(t *testing.T, c *harness.Cluster, meanwhile func(), more ...string
 	return borrower, owner
 }
 
-// awaitWarning waits until a container of an application is to be preempted.
+// awaitWarning waits until a container of an application has been warned.
 func awaitWarning(t *testing.T, c *harness.Cluster, app string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

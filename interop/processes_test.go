@@ -9,8 +9,8 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestProcesses runs command lines each in a JVM of its own, as a shell does:
-// one that succeeds, one that fails, and one that draws a screen.
+// TestProcesses runs command lines in their own JVMs, as a shell does: one that succeeds, one that
+// fails, and one that draws a screen.
 func TestProcesses(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Nodes: 1})
 	for _, line := range []string{"node -list", "application -status application_1_0001", "rmadmin -refreshQueues"} {

@@ -12,7 +12,7 @@ import (
 	"rmd/interop/harness"
 )
 
-// reservation is what rmd says of one.
+// reservation is a reservation in rmd's REST interface.
 type reservation struct {
 	ID        string `json:"id"`
 	Node      string `json:"node"`
@@ -20,13 +20,14 @@ type reservation struct {
 	Container string `json:"container"`
 }
 
-// TestReservationAcrossLeaders has a container too big for what is left of any
-// node: a node is reserved for it. The reservation must outlive its leader, stay
-// on its node, and become the container that it was made for. The Java
-// ResourceManager would lose it, so there only its fulfillment is looked at.
+// TestReservationAcrossLeaders requests a container that is too large for the free part of any
+// node, so the scheduler reserves a node. The reservation must survive changes of leader, stay on
+// its node, and become its container. The Java ResourceManager would lose it, so with that the test
+// checks only that the container runs in the end.
 func TestReservationAcrossLeaders(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})
-	// one on each node: they have 1,792 MB left at most, and more than 2,560 together
+	// One filler on each node. Each node has at most 1,792 MB left, both together more than 2,560
+	// MB.
 	var fillers [2]*harness.Running
 	var small [2]string
 	for i := range fillers {
@@ -50,7 +51,8 @@ func TestReservationAcrossLeaders(t *testing.T) {
 			lead.AwaitReady()
 		}
 	}
-	// room on the reserved node first: on another one the application would be served there, and the reservation cancelled
+	// Free the reserved node first. If another node had room, the application would get its
+	// container there, and the reservation would be cancelled.
 	first := 0
 	for _, n := range c.Nodes {
 		if n.ID() == before.Node && holds(n, small[1], 2) {
@@ -76,12 +78,12 @@ func TestReservationAcrossLeaders(t *testing.T) {
 	}
 }
 
-// holds says whether a node was told to start an application's container of a number.
+// holds reports whether a node was ordered to start the container with a number of an application.
 func holds(n *harness.Node, app string, number int) bool {
 	return slices.ContainsFunc(harness.Of(n.Started(), app), func(id string) bool { return strings.HasSuffix(id, fmt.Sprintf("_%06d", number)) })
 }
 
-// theReservation is the only one, and it is the application's.
+// theReservation returns the only reservation, and checks that it belongs to the application.
 func theReservation(t testing.TB, c *harness.Cluster, app string) reservation {
 	t.Helper()
 	var doc struct {

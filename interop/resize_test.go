@@ -10,9 +10,9 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestResize changes the size of a container that runs on a real NodeManager. What
-// its ApplicationMaster is told is what the Java ResourceManager says, word for
-// word. An increase that has to wait for room reserves it, and outlives leaders.
+// TestResize changes the size of a running container on a real NodeManager. The ApplicationMaster
+// must get the same answers as from the Java ResourceManager, word for word. An increase without
+// room must reserve the node, and survive changes of leader.
 func TestResize(t *testing.T) {
 	if harness.DefaultKind() != harness.RMD {
 		t.Skip("it runs both kinds")
@@ -29,12 +29,13 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// resize returns what the ApplicationMaster of one cluster wrote down.
+// resize returns the report of the ApplicationMaster on one kind of cluster.
 func resize(t *testing.T, kind harness.Kind) string {
 	c := harness.Start(t, harness.Options{Kind: kind})
 	m := c.StartJava("resize", "default", "rmd.interop.Resize")
 	m.Await("waiting", 1, 2*time.Minute)
-	// Wherever they come to be, both nodes together have 2,304 MB left, as much as is missing, and the container's own has less.
+	// Wherever these containers run, both nodes together have 2,304 MB left, which is exactly what
+	// the increase needs, and the container's own node has less.
 	filler := c.StartShell(harness.Shell{Name: "filler", Queue: "batch", Containers: 3, MB: 1536, Command: "sleep", Args: "600", Within: 10 * time.Minute})
 	other := c.Submitted(filler)
 	c.AwaitApp(other, "running its containers", time.Minute, func(a harness.App) bool { return a.Containers == 4 })

@@ -9,11 +9,11 @@ import (
 	"rmd/interop/harness"
 )
 
-// A Spark job with a shuffle runs with dynamic allocation and the shuffle service of its NodeManagers,
-// which keeps the output of maps when their executors are gone.
+// The Spark job has a shuffle and uses dynamic allocation with the shuffle service of its
+// NodeManagers, which keeps the output of maps after their executors have ended.
 const sparkMaps, sparkReduces = 8, 2
 
-// TestSpark kills the leader under a Spark job.
+// TestSpark kills the leader while a Spark job runs.
 func TestSpark(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Nodes: 2, Spark: true})
 	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: 2 * time.Second, Executors: 3}, 8*time.Minute)
@@ -30,8 +30,8 @@ func TestSpark(t *testing.T) {
 	oneAttempt(t, c, app)
 }
 
-// shuffledOnce holds that the result is right and that no task ran twice. Spark skips the maps when
-// their output is read again.
+// shuffledOnce checks that the result is correct and that no task ran twice. Spark skips the maps
+// when their output is read again.
 func shuffledOnce(t *testing.T, job *harness.RunningShuffle) {
 	t.Helper()
 	got := job.Result()
@@ -44,7 +44,7 @@ func shuffledOnce(t *testing.T, job *harness.RunningShuffle) {
 	}
 }
 
-// oneAttempt holds that an application succeeded in its first attempt.
+// oneAttempt checks that an application has only one attempt.
 func oneAttempt(t *testing.T, c *harness.Cluster, app string) {
 	t.Helper()
 	var attempts struct {
@@ -57,9 +57,10 @@ func oneAttempt(t *testing.T, c *harness.Cluster, app string) {
 	}
 }
 
-// TestDrainUnderSpark drains the nodes that have the output of a Spark job's maps and no container any
-// more: each stays until the application is over, and no task runs again because of it. With
-// RMD_INTEROP_DRAINS=20 the nodes come back after each job, until so many drains are done.
+// TestDrainUnderSpark drains nodes that have the output of a Spark job's maps but no containers.
+// Each node must stay in service until the application has ended, and no task may run again because
+// of the drain. With RMD_INTEROP_DRAINS=20 the nodes return to service after each job, until 20
+// drains are done.
 func TestDrainUnderSpark(t *testing.T) {
 	if harness.DefaultKind() != harness.RMD {
 		t.Skip("the Java ResourceManager drains hosts, and all nodes here are on one")
@@ -75,7 +76,7 @@ func TestDrainUnderSpark(t *testing.T) {
 	}
 }
 
-// drainUnderSpark drains all nodes but that of the ApplicationMaster while a job runs there.
+// drainUnderSpark drains all nodes except the ApplicationMaster's while a job runs there.
 func drainUnderSpark(t *testing.T, c *harness.Cluster) (drained []*harness.Node) {
 	t.Helper()
 	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: time.Second, Executors: 8}, 8*time.Minute)

@@ -14,9 +14,9 @@ import (
 	"rmd/interop/harness"
 )
 
-// TestTakeOver changes from Java ResourceManagers to rmd at the same addresses while a MapReduce job
-// runs: no task is run twice, the AM stays, and the NodeManagers keep their containers. Imports that
-// are refused or killed leave both sides as they were.
+// TestTakeOver replaces Java ResourceManagers with rmd at the same addresses while a MapReduce job
+// runs. No task may run twice, the AM must continue, and the NodeManagers must keep their
+// containers. Refused or killed imports must leave both sides unchanged.
 func TestTakeOver(t *testing.T) {
 	const maps, reduces = 4, 1
 	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true})
@@ -61,7 +61,7 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("containers %v became %v", running, now)
 	}
 	lead := c.Active()
-	lead.Kill() // what was taken over is replicated
+	lead.Kill() // the imported state is replicated
 	lead.Start()
 	lead.AwaitReady()
 	succeeded(t, job.Wait())
@@ -74,8 +74,8 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// unlocked repeats a dry run until the lock of the election is gone: it lasts as long as the session
-// of the ResourceManager that led.
+// unlocked repeats a dry run until the lock of the leader election is gone. The lock lasts as long
+// as the ZooKeeper session of the last leader.
 func unlocked(c *harness.Cluster) (out string, code int) {
 	code = 8
 	for end := time.Now().Add(time.Minute); code == 8 && time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
@@ -84,12 +84,13 @@ func unlocked(c *harness.Cluster) (out string, code int) {
 	return out, code
 }
 
-// TestWayBack changes to rmd and back, as docs/operations/migration.md says: what ran at the change and
-// still runs goes on, what has ended since is gone when it was removed from the store, and is started
-// again when it was not.
+// TestWayBack changes to rmd and back, as docs/operations/migration.md says. Applications that ran
+// at the first change and still run must continue. Applications that have ended since are gone if
+// they were removed from the store; otherwise they start again.
 func TestWayBack(t *testing.T) {
 	const maps, reduces = 3, 1
-	// A Java ResourceManager may know only by this time that an ApplicationMaster has ended meanwhile.
+	// Only after this time may a Java ResourceManager notice that an ApplicationMaster has ended in
+	// the meantime.
 	site := map[string]string{"yarn.am.liveness-monitor.expiry-interval-ms": "90000"}
 	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true, Site: site})
 	job := c.StartSleep(maps, reduces, 4*time.Minute, 5*time.Second, 10*time.Minute)
@@ -97,7 +98,7 @@ func TestWayBack(t *testing.T) {
 	c.AwaitApp(app, "running its maps", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
 	removed := c.Submitted(c.StartShell(harness.Shell{Name: "removed", Command: "sleep 90", Within: 10 * time.Minute}))
 	kept := c.Submitted(c.StartShell(harness.Shell{Name: "kept", Command: "sleep 90", Within: 10 * time.Minute}))
-	for _, id := range []string{removed, kept} { // they outlive the change
+	for _, id := range []string{removed, kept} { // both outlive the change
 		c.AwaitApp(id, "running its container", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
 	}
 
@@ -133,7 +134,8 @@ func TestWayBack(t *testing.T) {
 	ranOnce(t, c, app, maps+reduces)
 }
 
-// killImports kills imports at different moments. Each leaves no replica, and the next begins again.
+// killImports kills imports at different times. A killed import must leave no replica, and the next
+// import must start from the beginning.
 func killImports(t testing.TB, c *harness.Cluster) int {
 	t.Helper()
 	killed := 0
@@ -144,11 +146,11 @@ func killImports(t testing.TB, c *harness.Cluster) int {
 			t.Fatal(err)
 		}
 		time.Sleep(after)
-		_ = p.Process.Kill() // it may have ended
+		_ = p.Process.Kill() // the process may have ended already
 		if err := p.Wait(); err != nil {
 			killed++
 		}
-		if _, err := os.Stat(filepath.Join(data, "replica.json")); err == nil { // it was done
+		if _, err := os.Stat(filepath.Join(data, "replica.json")); err == nil { // the import was complete
 			if err := errors.Join(os.RemoveAll(data), os.Mkdir(data, 0o700)); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +159,7 @@ func killImports(t testing.TB, c *harness.Cluster) int {
 	return killed
 }
 
-// listed are the ids of the applications that "yarn application -list" shows.
+// listed returns the lines of the applications that "yarn application -list" shows, sorted.
 func listed(out string) (ids []string) {
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) > 0 && strings.HasPrefix(f[0], "application_") {

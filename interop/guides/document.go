@@ -9,23 +9,24 @@ import (
 
 // Step is one command of a guide.
 type Step struct {
-	Line    int      // of the document
-	Machine string   // where it runs: "rm1"; "rm*" is each of the replicas' machines
-	Command string   // as it is typed; with a here-document it has several lines
-	Shown   []string // what the guide says it prints
+	Line    int      // line in the document
+	Machine string   // machine of the command: "rm1"; "rm*" is each of the replicas' machines
+	Command string   // as typed; several lines with a here-document
+	Shown   []string // output in the guide
 }
 
-// holds says whether the command did what the guide shows. It must succeed, unless the guide shows an
-// error of rmd.
+// holds reports whether the result agrees with the guide. The command must succeed, unless the
+// guide shows an error of rmd.
 func (s Step) holds(printed string, code int) bool {
 	fails := slices.ContainsFunc(s.Shown, func(line string) bool { return strings.HasPrefix(line, "rmd: ") })
 	return fails == (code != 0) && Agrees(s.Shown, textLines(printed))
 }
 
-// prompt begins a command: "rm1# rmd version". A "$" is an administrator's, a "#" is root's.
+// prompt matches the beginning of a command: "rm1# rmd version". "$" is the prompt of an
+// administrator, "#" that of root.
 var prompt = regexp.MustCompile(`^(admin|rm\d|rm\*)[#$] (.+)$`)
 
-// hereDocument is the end of a command whose input follows.
+// hereDocument matches the operator of a command with a here-document.
 var hereDocument = regexp.MustCompile(`<<'(\w+)'`)
 
 const (
@@ -33,8 +34,8 @@ const (
 	console = fence + "console"
 )
 
-// Steps reads the commands of a guide: those in its blocks of the language "console". Blocks of other
-// languages are for the reader alone.
+// Steps returns the commands of a guide, from its code blocks with the language "console". It
+// ignores other code blocks.
 func Steps(markdown string) ([]Step, error) {
 	var out []Step
 	lines := strings.Split(markdown, "\n")
@@ -53,7 +54,7 @@ func Steps(markdown string) ([]Step, error) {
 	return out, nil
 }
 
-// steps reads one block, which begins at lines[i].
+// steps parses the block that begins at lines[i].
 func steps(lines []string, i int) ([]Step, error) {
 	var out []Step
 	for ; i < len(lines) && lines[i] != fence; i++ {
@@ -81,10 +82,11 @@ func steps(lines []string, i int) ([]Step, error) {
 	return out, nil
 }
 
-// complete is a line after which a continued command is over.
+// complete matches the last line of a command with continuation lines.
 var complete = regexp.MustCompile(`[^\\]$`)
 
-// unfinished is what the last line of a command matches, if its first is not the last.
+// unfinished returns an expression for the last line of a command, or nil if the first line is the
+// last.
 func unfinished(command string) *regexp.Regexp {
 	if m := hereDocument.FindStringSubmatch(command); m != nil {
 		return regexp.MustCompile("^" + m[1] + "$")

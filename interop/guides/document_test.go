@@ -58,7 +58,8 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// TestStepHolds: a command that fails is not what a guide shows, unless it shows the error.
+// TestStepHolds checks that a failed command does not agree with a guide, unless the guide shows
+// the error.
 func TestStepHolds(t *testing.T) {
 	quiet, refused := Step{}, Step{Shown: []string{"rmd: NO_LEADER: no replica leads now"}}
 	if !quiet.holds("", 0) || quiet.holds("", 1) {
@@ -69,7 +70,7 @@ func TestStepHolds(t *testing.T) {
 	}
 }
 
-// TestGuides: the guides that tests follow can be read.
+// TestGuides checks that the guides can be parsed.
 func TestGuides(t *testing.T) {
 	for _, name := range []string{"quickstart.md", "upgrade.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", name))

@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { os.Exit(harness.Run(m)) }
 
 var root = filepath.Join("..", "..")
 
-// TestQuickstart follows the quickstart: from empty machines to a MapReduce job that does not notice the death of the
-// leader.
+// TestQuickstart follows the quickstart: from empty machines to a MapReduce job that continues when
+// the leader is killed.
 func TestQuickstart(t *testing.T) {
 	jars := ""
 	steps := guide(t, "quickstart.md")
@@ -39,14 +39,15 @@ func TestQuickstart(t *testing.T) {
 	follow(t, m, steps)
 }
 
-// TestUpgrade follows the upgrade of a cluster, the roll-back, and the upgrade that is kept.
+// TestUpgrade follows the upgrade of a cluster, the rollback, and the final upgrade.
 func TestUpgrade(t *testing.T) {
 	m := NewMachines(t, "", packages(t, "1.0.0", "1.1.0")...)
 	follow(t, m, guide(t, "quickstart.md")[:created(t)])
 	follow(t, m, guide(t, "upgrade.md"))
 }
 
-// created is how many steps of the quickstart create a cluster: those up to its first healthy status.
+// created returns the number of steps of the quickstart that create a cluster, up to its first
+// healthy status.
 func created(t *testing.T) int {
 	t.Helper()
 	for i, s := range guide(t, "quickstart.md") {
@@ -71,8 +72,8 @@ func guide(t *testing.T, name string) []Step {
 	return steps
 }
 
-// packages are those that a guide installs: 1.0.0 of this commit, and 1.1.0 of one that knows a feature level more.
-// They are built, or taken from the folder RMD_PACKAGES.
+// packages returns the packages for a guide: 1.0.0 from this commit, and 1.1.0 with one more
+// feature level. It builds them, or takes them from the folder RMD_PACKAGES.
 func packages(t *testing.T, versions ...string) []string {
 	t.Helper()
 	dir := os.Getenv("RMD_PACKAGES")
@@ -93,7 +94,7 @@ func packages(t *testing.T, versions ...string) []string {
 	return out
 }
 
-// nextVersion is a copy of the sources whose program knows a feature level more.
+// nextVersion returns a copy of the sources with one more feature level.
 func nextVersion(t *testing.T) string {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), "next")
@@ -110,10 +111,12 @@ func must(t *testing.T, name string, args ...string) {
 	}
 }
 
-// looks are the commands that only look. A reader repeats them until they show what the guide shows.
+// looks matches commands that only read. A reader repeats them until they show the output in the
+// guide.
 var looks = regexp.MustCompile(`^(rmd|hdfs|yarn) .*(status|list|health|report|verify|members)`)
 
-// follow runs the steps of a guide one after the other. RMD_GUIDE_OUT=FILE gets what was printed, to paste it.
+// follow runs the steps of a guide. If RMD_GUIDE_OUT names a file, it writes the output there, so
+// that it can be pasted into the guide.
 func follow(t *testing.T, m *Machines, steps []Step) {
 	t.Helper()
 	for _, s := range steps {

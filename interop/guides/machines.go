@@ -18,13 +18,13 @@ import (
 	"time"
 )
 
-// patience bounds one command of a guide, and the wait for what a list must come to show.
+// patience is the time limit of one command, including its repetitions.
 const patience = 10 * time.Minute
 
-// The machines of the guides, with their addresses.
+// Machines of the guides with their addresses.
 var addresses = []string{"admin=10.0.0.10", "rm1=10.0.0.11", "rm2=10.0.0.12", "rm3=10.0.0.13"}
 
-// Machines are those of one guide.
+// Machines are the machines of one guide.
 type Machines struct {
 	t      testing.TB
 	work   string
@@ -32,7 +32,7 @@ type Machines struct {
 	shells map[string]*shell
 }
 
-// script is the path of a file of the folder machines, which is below the folder that a test runs in.
+// script returns the path of a file in the folder machines, which is in the package's folder.
 func (m *Machines) script(name string) string {
 	m.t.Helper()
 	path, err := filepath.Abs(filepath.Join("machines", name))
@@ -42,11 +42,11 @@ func (m *Machines) script(name string) string {
 	return path
 }
 
-// notAllowed is the exit code of machines/make where namespaces cannot be made.
+// notAllowed is the exit code of machines/make if it cannot create namespaces.
 const notAllowed = 77
 
-// NewMachines makes machines with nothing on them but these files in the home directory of root, and Hadoop if
-// jars names the folder of its jars. It skips the test where namespaces cannot be made.
+// NewMachines creates empty machines. root's home directory has the files, and Hadoop is installed
+// if jars names the folder of its jars. It skips the test if namespaces cannot be created.
 func NewMachines(t testing.TB, jars string, files ...string) *Machines {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -87,13 +87,13 @@ func (m *Machines) start(jars string) {
 	if err := m.first.Start(); err != nil {
 		m.t.Skipf("make namespaces: %v", err)
 	}
-	go func() { _ = w.CloseWithError(m.first.Wait()) }() // the reader gets it
-	m.t.Cleanup(func() { _ = m.first.Process.Kill() })   // with it ends all that it began
+	go func() { _ = w.CloseWithError(m.first.Wait()) }() // the reader gets the error
+	m.t.Cleanup(func() { _ = m.first.Process.Kill() })   // the end of process 1 ends all its processes
 	var all []string
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {
 		if lines.Text() == "ready" {
-			go func() { _, _ = io.Copy(io.Discard, said) }() // it must not block
+			go func() { _, _ = io.Copy(io.Discard, said) }() // keep the process from blocking
 			return
 		}
 		all = append(all, lines.Text())
@@ -105,7 +105,7 @@ func (m *Machines) start(jars string) {
 	m.t.Fatalf("machines/make: %v\n%s", lines.Err(), strings.Join(all, "\n"))
 }
 
-// shell is a login on a machine: what one command exports, the next has.
+// shell is a login session on a machine. A command sees the variables that earlier ones exported.
 type shell struct {
 	in  io.Writer
 	out *bufio.Reader
@@ -128,12 +128,12 @@ func (m *Machines) enter(name string) *shell {
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
-	_ = w.Close() // the command has its own
+	_ = w.Close() // the command has its own copy
 	m.t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	return &shell{in: in, out: bufio.NewReader(out)}
 }
 
-// Run runs a command on a machine, and returns what it printed and its exit code.
+// Run runs a command on a machine. It returns its output and its exit code.
 func (m *Machines) Run(machine, command string) (printed string, code int) {
 	m.t.Helper()
 	const end = "\x02end of command "
@@ -151,7 +151,7 @@ func (m *Machines) Run(machine, command string) (printed string, code int) {
 		before, exit, over := strings.Cut(line, end)
 		all.WriteString(before)
 		if over {
-			code, _ = strconv.Atoi(strings.TrimSpace(exit)) // printf wrote it
+			code, _ = strconv.Atoi(strings.TrimSpace(exit)) // written by printf
 			return all.String(), code
 		}
 		if err != nil {
@@ -160,7 +160,7 @@ func (m *Machines) Run(machine, command string) (printed string, code int) {
 	}
 }
 
-// Log is what the replica of a machine logged.
+// Log returns the log of the replica on a machine.
 func (m *Machines) Log(machine string) string {
 	out, _ := m.Run(machine, "journalctl -u rmd -o cat -n 60")
 	return out

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// gap stands in a guide for lines, or for part of a line, that it does not show.
+// gap stands for omitted lines or parts of a line in a guide.
 const gap = "…"
 
-// varying is what differs between two runs of a guide: identifiers, numbers, times, who leads.
+// varying has the texts that differ between two runs of a guide: identifiers, numbers, times, and
+// the leader.
 var varying = []struct {
 	text *regexp.Regexp
 	is   string
@@ -23,7 +24,7 @@ var varying = []struct {
 	{regexp.MustCompile(`(0s)+`), "0s"},
 	{regexp.MustCompile(`\(term 0, 0s\)`), "(term 0)"}, // a new leadership has no age
 	{regexp.MustCompile(`\s+`), " "},
-	{regexp.MustCompile(`(role yes 0 \S+) \S+`), "$1 contact"}, // a leader has none
+	{regexp.MustCompile(`(role yes 0 \S+) \S+`), "$1 contact"}, // a leader has no last contact
 }
 
 func fixed(line string) string {
@@ -33,8 +34,8 @@ func fixed(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// Agrees says whether a command printed what the guide shows, but for what varies. A line "…" of the
-// guide stands for any lines, and "…" within a line for any text.
+// Agrees reports whether the printed lines agree with the guide, apart from varying texts. A line
+// "…" in the guide matches any lines, and "…" within a line any text.
 func Agrees(shown, printed []string) bool {
 	if len(shown) == 0 {
 		return len(printed) == 0
@@ -53,7 +54,7 @@ func lineAgrees(shown, printed string) bool {
 	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(fixed(printed))
 }
 
-// textLines splits what a command printed. Empty lines at the end do not count.
+// textLines splits the output of a command. It ignores empty lines at the end.
 func textLines(text string) []string {
 	text = strings.TrimRight(text, "\n \t")
 	if text == "" {

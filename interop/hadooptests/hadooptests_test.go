@@ -20,11 +20,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Run(m)) }
 
-// everyKill is how often the leader is killed in the second run.
+// everyKill is the interval between kills of the leader in the second run, in seconds.
 const everyKill = "5"
 
-// TestHadoop runs Hadoop's client tests on three replicas, then again while the leader is killed
-// every few seconds. RMD_HADOOP_TESTS names the suites by a regular expression, or is "small";
+// TestHadoop runs Hadoop's client tests with three replicas, and again while the leader is killed
+// every few seconds. RMD_HADOOP_TESTS is a regular expression for the suites, or "small".
 // RMD_HADOOP_MODE is "quiet" or "kills" for one of the two runs.
 func TestHadoop(t *testing.T) {
 	if os.Getenv("RMD_HADOOP_TESTS") == "" {
@@ -67,10 +67,10 @@ func chosen(t *testing.T) []suite {
 	return out
 }
 
-// fetch brings the tests onto this machine and returns the folder that they are in.
+// fetch downloads the tests and returns their folder.
 func fetch(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command("./fetch") // tests run in their package's folder
+	cmd := exec.Command("./fetch") // tests run in the folder of their package
 	for _, s := range suites {
 		cmd.Args = append(cmd.Args, s.class)
 	}
@@ -85,7 +85,7 @@ func fetch(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// start runs a suite in a JVM and a folder of its own.
+// start runs a suite in its own JVM and folder.
 func start(t *testing.T, cache string, s suite, kill string) outcome {
 	t.Helper()
 	dir := work(t, filepath.Join(cache, "sources"))
@@ -113,23 +113,23 @@ func start(t *testing.T, cache string, s suite, kill string) outcome {
 	}
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
-	// Replicas and containers are in the JVM's group, and must not outlive it.
+	// Replicas and containers are in the process group of the JVM. They must end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
-		t.Logf("the JVM of %s: %v", s.name(), err) // what it lacks is found in its results
+		t.Logf("the JVM of %s: %v", s.name(), err) // the results show what is missing
 	}
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // of those that are left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kill the remaining processes
 	}
 	o := readOutcome(t, filepath.Join(dir, "results"))
 	o.took = time.Since(began)
 	return o
 }
 
-// work lays out the folder of a suite. It stays when the suite fails, or with RMD_INTEROP_KEEP.
-// Tests find the files that they are built with where Maven has them, in src/test/resources.
+// work creates the folder of a suite. It is kept if the suite fails, or with RMD_INTEROP_KEEP.
+// Tests find their resource files where Maven has them, in src/test/resources.
 func work(t *testing.T, resources string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rmd-hadooptests-")
@@ -156,11 +156,11 @@ func work(t *testing.T, resources string) string {
 	if err := os.Symlink(resources, filepath.Join(dir, "src", "test", "resources")); err != nil {
 		t.Fatal(err)
 	}
-	// DistributedShell's tests write what the cluster's configuration became over yarn-site.xml, and
-	// rely on the appender's name.
+	// DistributedShell's tests overwrite yarn-site.xml with the cluster's configuration, and need
+	// this name of the appender.
 	log := "log4j.rootLogger=INFO,stdout\nlog4j.appender.stdout=org.apache.log4j.ConsoleAppender\n" +
 		"log4j.appender.stdout.layout=org.apache.log4j.PatternLayout\nlog4j.appender.stdout.layout.ConversionPattern=%d{ISO8601} %-5p %c{2}: %m%n\n"
-	// A disk that is nearly full must not take the NodeManagers out of service.
+	// A nearly full disk must not make the NodeManagers unhealthy.
 	site := "<configuration><property><name>yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage</name><value>99.9</value></property></configuration>\n"
 	for name, text := range map[string]string{"yarn-site.xml": site, "log4j.properties": log} {
 		if err := os.WriteFile(filepath.Join(dir, "conf", name), []byte(text), 0o644); err != nil {
@@ -170,7 +170,7 @@ func work(t *testing.T, resources string) string {
 	return dir
 }
 
-// jvm is the java to run, and its JAVA_HOME.
+// jvm returns the path of java, and its JAVA_HOME.
 func jvm(t *testing.T) (java, home string) {
 	t.Helper()
 	if home = os.Getenv("JAVA_HOME"); home == "" {

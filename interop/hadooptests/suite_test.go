@@ -17,9 +17,9 @@ import (
 type suite struct {
 	class      string
 	heap       string
-	timeout    time.Duration // on a quiet run; three times that with kills
-	quiet      bool          // it kills ResourceManagers itself: not with kills
-	scheduling string        // eager, or heartbeat for tests that drop the answer to an ask
+	timeout    time.Duration // without kills; three times as long with kills
+	quiet      bool          // the suite kills ResourceManagers itself, so it does not run with kills
+	scheduling string        // eager; heartbeat for tests that drop the answer to an ask
 }
 
 const (
@@ -28,10 +28,10 @@ const (
 	jobs   = "org.apache.hadoop.mapreduce.v2."
 )
 
-// suites are those that start a MiniYARNCluster and use what rmd has. Not among them: tests of
-// timeline service 2, reservations of the ReservationSystem, placement constraints, node labels,
-// opportunistic containers and federation, which rmd has not, and those that replace services inside
-// the ResourceManager by their own (ProtocolHATestBase).
+// suites are the suites that start a MiniYARNCluster and use features of rmd. They do not include
+// tests of features that rmd does not have (timeline service 2, reservations of the
+// ReservationSystem, placement constraints, node labels, opportunistic containers and federation),
+// and tests that replace services inside of the ResourceManager (ProtocolHATestBase).
 var suites = []suite{
 	{client + "api.impl.TestYarnClient", "700m", 10 * time.Minute, false, "eager"},
 	{client + "api.impl.TestNMClient", "500m", 6 * time.Minute, false, "eager"},
@@ -44,15 +44,15 @@ var suites = []suite{
 	{jobs + "TestMRJobs", "1000m", 20 * time.Minute, false, "eager"},
 }
 
-// small are the suites of a bounded run.
+// small are the suites of a short run.
 var small = []string{"TestNMClient", "TestNoHaRMFailoverProxyProvider"}
 
 func (s suite) name() string { return s.class[strings.LastIndexByte(s.class, '.')+1:] }
 
-// known is a test that is expected to fail, and why.
+// known is a test that is expected to fail, with the reason.
 type known struct {
-	test   string // Class#method; a final * stands for anything
-	when   string // always, or what may make it fail: kills of the leader, or timing on a busy machine
+	test   string // Class#method; a final * matches anything
+	when   string // always, or the condition of the failure: kills of the leader, or timing on a busy machine
 	reason string
 	failed bool
 }
@@ -60,7 +60,7 @@ type known struct {
 //go:embed known.txt
 var knownText string
 
-// readKnown reads known.txt: test, when, reason.
+// readKnown reads known.txt, whose columns are test, when and reason.
 func readKnown(t *testing.T) []*known {
 	t.Helper()
 	var out []*known
@@ -86,19 +86,19 @@ func (k *known) is(test string) bool {
 	return k.test == test
 }
 
-// result is what became of one test.
+// result is the result of one test.
 type result struct{ status, test, millis, what string }
 
-// outcome is what became of a suite.
+// outcome is the result of a suite.
 type outcome struct {
 	results []result
-	killed  string // leaders
-	began   string // the test that was under way last
-	done    bool   // the JVM came to its end
+	killed  string // number of killed leaders
+	began   string // the last test that began
+	done    bool   // the JVM ended normally
 	took    time.Duration
 }
 
-// readOutcome reads what rmd.hadooptests.Run has written.
+// readOutcome reads the output of rmd.hadooptests.Run.
 func readOutcome(t *testing.T, path string) (o outcome) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -121,7 +121,8 @@ func readOutcome(t *testing.T, path string) (o outcome) {
 	return o
 }
 
-// judge counts a suite's tests, and fails t for those that failed and are not known to.
+// judge returns a row with the numbers of a suite's tests. It fails t for failed tests that are not
+// known.
 func judge(t *testing.T, s suite, o outcome, all []*known, kills bool) (row string) {
 	t.Helper()
 	if !o.done {
