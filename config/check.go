@@ -14,7 +14,7 @@ import (
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// ValidName says whether a text may name a replica or a cluster.
+// ValidName reports whether a text is a valid name of a replica or a cluster.
 func ValidName(s string) bool { return idPattern.MatchString(s) }
 
 // Bounds of settings; docs/operations/settings.md lists them.
@@ -26,12 +26,12 @@ const (
 	sizeMin      = Size(1 << 20)
 )
 
-// bad reports a value at the place where it was set.
+// bad reports an invalid value, with the place where it was set.
 func (l *loader) bad(path, do, format string, args ...any) {
 	l.fault(l.origin[path], do, path+": "+format, args...)
 }
 
-// check tests every bound, once all sources are laid over each other.
+// check checks the bounds of all values after the sources are merged.
 func (l *loader) check() {
 	c := &l.cfg
 	switch {
@@ -74,7 +74,7 @@ func (l *loader) checkTimers() {
 	}
 }
 
-// checkBirth looks at how a cluster comes to be.
+// checkBirth checks the settings that create a cluster.
 func (l *loader) checkBirth() {
 	r := l.cfg.Raft
 	n := r.BootstrapExpect
@@ -143,7 +143,7 @@ func (l *loader) checkAutopilot() {
 	}
 }
 
-// checkAddresses looks at what is listened on and what others are told.
+// checkAddresses checks the addresses that this replica listens on and announces.
 func (l *loader) checkAddresses() {
 	c := &l.cfg
 	host, err := hostPort(c.Raft.Listen)
@@ -197,8 +197,9 @@ func (l *loader) checkAddresses() {
 	}
 }
 
-// checkFiles compares the configured numbers of connections with the limit of open files. Too low a
-// limit for the replica itself is a fault; connections that do not fit are refused when they come.
+// checkFiles compares the configured numbers of connections with the limit of open files. A limit
+// that is too low for the replica itself is a fault. If only the connections exceed it, that is a
+// warning: the ports then refuse connections.
 func (l *loader) checkFiles(limit int) {
 	if limit == 0 {
 		var err error
@@ -227,7 +228,7 @@ func (l *loader) checkFiles(limit int) {
 	}
 }
 
-// checkIDs compares the id with Hadoop's.
+// checkIDs checks that the id is one of Hadoop's.
 func (l *loader) checkIDs() {
 	if l.hadoop == nil {
 		return
@@ -248,7 +249,7 @@ type addressError string
 
 func (e addressError) Error() string { return string(e) }
 
-// hostPort takes an address apart and checks its port.
+// hostPort splits an address and checks its port. It returns the host.
 func hostPort(a string) (string, error) {
 	host, port, err := net.SplitHostPort(a)
 	if err != nil {
@@ -265,7 +266,7 @@ func wildcard(host string) bool {
 	return host == "" || ip != nil && ip.IsUnspecified()
 }
 
-// Loopback says whether a host can only be reached from this machine.
+// Loopback reports whether a host can be reached only from this machine.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -19,15 +19,15 @@ type Config struct {
 	Raft                  Raft
 	TLS                   TLS
 	HTTP                  HTTP
-	HadoopConfDir         string // configuration directory
-	Connections           uint   // connections that each of Hadoop's ports takes
-	ConnectionsPerAddress uint   // of them, of one address; 0: half
+	HadoopConfDir         string // directory of Hadoop's files; "" for none
+	Connections           uint   // maximum number of connections of each Hadoop port
+	ConnectionsPerAddress uint   // maximum number of them from one address; 0 means half
 	Log                   Log
 	Disk                  Disk
 	Autopilot             cluster.AutopilotConfig
 }
 
-// Raft is the part about consensus.
+// Raft has the settings of Raft.
 type Raft struct {
 	Listen, Advertise string
 	BootstrapExpect   uint
@@ -43,13 +43,13 @@ type Raft struct {
 	Sync              string // always
 }
 
-// TLS names PEM files: all of them, or none.
+// TLS names PEM files: all of them or none.
 type TLS struct{ CA, Cert, Key string }
 
-// On says whether TLS is configured.
+// On reports whether TLS is configured.
 func (t TLS) On() bool { return t.CA != "" || t.Cert != "" || t.Key != "" }
 
-// HTTP is the part about REST and the web pages.
+// HTTP has the settings of REST and the web pages.
 type HTTP struct {
 	Listen                string
 	ListenTLS             string
@@ -57,12 +57,12 @@ type HTTP struct {
 	PublicWrites          bool
 	Auth                  string // optional, required or off
 	Rate, Burst           uint
-	ConnectionsPerAddress uint // connections of one address
+	ConnectionsPerAddress uint // maximum number of connections from one address
 	Pprof                 bool
-	ProxyAllow            []string // addresses and networks of ApplicationMasters' pages
+	ProxyAllow            []string // addresses and networks from which the proxy fetches ApplicationMasters' pages
 }
 
-// ProxyNetworks are the networks of http.proxy_allow.
+// ProxyNetworks returns the networks of http.proxy_allow.
 func (h HTTP) ProxyNetworks() ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range h.ProxyAllow {
@@ -79,10 +79,10 @@ func (h HTTP) ProxyNetworks() ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Log is the part about what is logged.
+// Log has the settings of the log output.
 type Log struct{ Level, Format string }
 
-// Disk is the part about running out of it.
+// Disk has the thresholds for little free space and for slow writes.
 type Disk struct {
 	Reserve, Stop          Size
 	GiveUpAfter, ExitAfter time.Duration
@@ -91,7 +91,7 @@ type Disk struct {
 // Size is a number of bytes.
 type Size uint64
 
-// Default returns the defaults of every key.
+// Default returns the default of every key.
 func Default() Config {
 	c := cluster.DefaultConfig()
 	return Config{

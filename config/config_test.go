@@ -59,7 +59,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	}
 }
 
-// TestBounds has one wrong value for each bound in docs/operations/settings.md.
+// TestBounds has one invalid value for each bound in docs/operations/settings.md.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"", "the replica has no id"},
@@ -114,7 +114,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestNoTLSPort: "none" closes the port of REST over TLS, which the documentation says too.
+// TestNoTLSPort checks that "none" turns off REST over TLS, as the documentation says.
 func TestNoTLSPort(t *testing.T) {
 	l, err := Load(Source{File: file(t, "id: rm1\nhttp: {listen_tls: none}\n")})
 	if err != nil || l.HTTP.ListenTLS != "" {
@@ -140,7 +140,7 @@ func TestPrecedenceAndOrigins(t *testing.T) {
 	}
 }
 
-// TestPrintIsReadBack holds that what --print-config shows means the same.
+// TestPrintIsReadBack checks that the output of --print-config loads to the same configuration.
 func TestPrintIsReadBack(t *testing.T) {
 	l, err := Load(Source{File: file(t, "id: 'yes'\nraft: {bootstrap_expect: 3, join: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'], heartbeat: 700ms, election: 1m30s}\nautopilot: {min_quorum: 3, cleanup_dead_servers: true}\n")})
 	if err != nil {
@@ -217,7 +217,7 @@ func FuzzFile(f *testing.F) {
 	f.Add("id: rm1\nraft: {join: [a, b]}\n")
 	f.Add("a: &x [1]\nb: *x\n<<: {}\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = Load(Source{File: file(t, text)}) // it must not panic
+		_, _ = Load(Source{File: file(t, text)}) // must not panic
 	})
 }
 
@@ -249,8 +249,8 @@ func TestEffectiveSaysWhereEachCameFrom(t *testing.T) {
 	}
 }
 
-// TestLimitOfOpenFiles: too low a limit for a replica is a fault, too low a one for the configured
-// connections a warning with the limit that is wanted.
+// TestLimitOfOpenFiles checks that a limit which is too low for a replica is a fault, and that one
+// which is too low for the configured connections causes a warning with the necessary limit.
 func TestLimitOfOpenFiles(t *testing.T) {
 	path := file(t, "id: rm1\n")
 	load := func(files int, more map[string]string) (*Loaded, error) {
@@ -283,7 +283,8 @@ func TestLimitOfOpenFiles(t *testing.T) {
 	}
 }
 
-// TestRelativePaths: a path in the file is relative to the file, a path on the command line is not.
+// TestRelativePaths checks that a relative path in the file is relative to the file's directory,
+// and one from the command line is not.
 func TestRelativePaths(t *testing.T) {
 	name := file(t, "id: rm1\ndata: data\n")
 	l, err := Load(Source{File: name})

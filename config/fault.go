@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Origin is where a value came from.
+// Origin says where a value comes from.
 type Origin struct {
 	Kind         string // default, file, environment, flag, hadoop
 	Name         string // of the file, variable or flag
-	Line, Column int    // in a file
+	Line, Column int    // in the file; 0 if unknown
 }
 
 func (o Origin) String() string {
@@ -25,7 +25,7 @@ func (o Origin) String() string {
 	return o.Kind + " " + o.Name
 }
 
-// Fault is one thing wrong with the configuration.
+// Fault is one fault of a configuration.
 type Fault struct {
 	At   Origin
 	What string
@@ -43,7 +43,7 @@ func (f Fault) String() string {
 	return s
 }
 
-// Invalid is the error of a configuration: every fault of it.
+// Invalid is the error of a configuration. It lists all faults.
 type Invalid struct{ Faults []Fault }
 
 func (e *Invalid) Error() string {
@@ -54,7 +54,7 @@ func (e *Invalid) Error() string {
 	return "invalid configuration: " + strings.Join(lines, "; ")
 }
 
-// Lines lists the faults, those of files in the order of the file.
+// Lines returns the faults as text, sorted by file, line and column.
 func (e *Invalid) Lines() []string {
 	faults := slices.Clone(e.Faults)
 	slices.SortStableFunc(faults, func(a, b Fault) int {

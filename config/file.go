@@ -16,7 +16,8 @@ import (
 	"rmd/internal/nearest"
 )
 
-// readStart reads as much of a file as is needed to see that it is too large. A device has no size.
+// readStart reads at most one byte more than a file may have. The size of a device is not known in
+// advance.
 func readStart(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -26,7 +27,7 @@ func readStart(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, fileMax+1))
 }
 
-// readFile lays the file over what is set so far. False: it is no YAML file.
+// readFile sets the values from a file. It returns false if the file cannot be read or parsed.
 func (l *loader) readFile(path string) bool {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > fileMax {
@@ -68,7 +69,7 @@ func (l *loader) readFile(path string) bool {
 	return true
 }
 
-// node reads a mapping; prefix is the path of its section.
+// node reads a mapping. prefix is the path of its section.
 func (l *loader) node(file, prefix string, n ast.Node) {
 	switch m := n.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
@@ -87,7 +88,7 @@ func (l *loader) node(file, prefix string, n ast.Node) {
 	}
 }
 
-// entry reads one key and what stands behind it.
+// entry reads one key and its value.
 func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
 	key := e.Key.GetToken().Value
 	path, at := prefix+key, place(file, e.Key.GetToken())
@@ -114,13 +115,13 @@ func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
 		return
 	}
 	if p, ok := s.value.(interface{ below(string) }); ok {
-		p.below(filepath.Dir(file)) // so that a directory of files works wherever it is
+		p.below(filepath.Dir(file)) // so that a directory of files can be moved
 	}
 	l.origin[path] = at
 }
 
-// address undoes what the parser makes of HOST:PORT in a list inside braces: a
-// section of one key, although no blank follows the colon.
+// address restores HOST:PORT in a flow sequence, which the parser reads as a mapping of one key
+// although no space follows the colon.
 func address(n ast.Node) ast.Node {
 	m, ok := n.(*ast.MappingValueNode)
 	if !ok {
@@ -140,7 +141,7 @@ func address(n ast.Node) ast.Node {
 	return ast.String(&joined)
 }
 
-// scalar is the text of a value; a sequence becomes a comma list.
+// scalar returns the text of a value. A sequence becomes a comma-separated list.
 func scalar(n ast.Node, s setting) (string, error) {
 	switch v := n.(type) {
 	case *ast.SequenceNode:
@@ -174,10 +175,11 @@ func place(file string, t *token.Token) Origin {
 	return o
 }
 
-// unknown names the nearest key of the same section, else of any.
+// unknown reports an unknown key. It suggests the most similar key of the same section, otherwise
+// one of another section.
 func (l *loader) unknown(at Origin, prefix, key string) {
 	var near, all []string
-	for path := range l.byPath { // order does not matter to Nearest but for ties
+	for path := range l.byPath { // the order only matters for equally similar keys
 		all = append(all, path)
 	}
 	for path := range l.sections {
@@ -200,7 +202,7 @@ func (l *loader) unknown(at Origin, prefix, key string) {
 	l.fault(at, do, "unknown key %q", prefix+key)
 }
 
-// elsewhere finds a key of that very name in another section.
+// elsewhere returns a key with the same name in another section, otherwise the most similar key.
 func elsewhere(key string, all []string) string {
 	for _, path := range all {
 		if strings.HasSuffix(path, "."+key) {

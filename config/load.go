@@ -8,27 +8,27 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// Source says where to read.
+// Source names the sources of a configuration.
 type Source struct {
 	File string                           // path of rmd.yaml, or ""
-	Env  func(name string) (string, bool) // nil: no environment
-	// Flags are key → value as given on the command line; Spelling tells how
-	// the flag of a key was written, for messages.
+	Env  func(name string) (string, bool) // nil means no environment
+	// Flags has keys and values from the command line. Spelling has the flag that the user wrote
+	// for a key, for messages.
 	Flags    map[string]string
 	Spelling map[string]string
-	// Files is how many files the process may open; 0 asks the system.
+	// Files is the number of files that the process may open. 0 means the limit of the process.
 	Files int
 }
 
-// Loaded is a configuration that was found good.
+// Loaded is a valid configuration.
 type Loaded struct {
 	Config
 	Origins  map[string]Origin
-	Hadoop   *hadoopconf.Config // nil when no directory is configured
+	Hadoop   *hadoopconf.Config // nil if no directory is configured
 	Warnings []string
 }
 
-// loader lays the sources over each other and gathers the faults.
+// loader merges the sources and collects the faults.
 type loader struct {
 	cfg      Config
 	all      []setting
@@ -41,7 +41,7 @@ type loader struct {
 	hadoop   *hadoopconf.Config
 }
 
-// Variable is the environment variable of a key: raft.join is RMD_RAFT_JOIN.
+// Variable returns the environment variable of a key: that of raft.join is RMD_RAFT_JOIN.
 func Variable(path string) string {
 	return "RMD_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
@@ -55,12 +55,12 @@ func Load(src Source) (*Loaded, error) {
 		l.byPath[s.path] = s
 	}
 	if src.File != "" && !l.readFile(src.File) {
-		return nil, &Invalid{Faults: l.faults} // what else is missing would only mislead
+		return nil, &Invalid{Faults: l.faults} // further faults would be misleading
 	}
 	l.readEnv(src.Env)
 	l.readFlags(src)
 	l.readHadoop(src.Env)
-	if l.cfg.HTTP.ListenTLS == "none" { // also where Hadoop's files name an address
+	if l.cfg.HTTP.ListenTLS == "none" { // checked last, since "none" also overrides an address from Hadoop's files
 		l.cfg.HTTP.ListenTLS = ""
 	}
 	l.check()
@@ -114,7 +114,7 @@ func (l *loader) set(s setting, v string, at Origin) {
 	l.origin[s.path] = at
 }
 
-// readHadoop reads Hadoop's files and takes from them what is not set yet.
+// readHadoop reads Hadoop's files. It takes values from them for keys that are not set.
 func (l *loader) readHadoop(env func(string) (string, bool)) {
 	if _, ok := l.origin["hadoop.conf_dir"]; !ok && env != nil {
 		if dir, ok := env("HADOOP_CONF_DIR"); ok && dir != "" {
@@ -147,7 +147,7 @@ func (l *loader) readHadoop(env func(string) (string, bool)) {
 	}
 }
 
-// perReplica is the key with this replica's id behind it, when that is set.
+// perReplica returns the key with this replica's id appended if that key is set, otherwise the key.
 func (l *loader) perReplica(key string) string {
 	if _, ok := l.hadoop.Get(key + "." + l.cfg.ID); ok {
 		return key + "." + l.cfg.ID
@@ -155,7 +155,8 @@ func (l *loader) perReplica(key string) string {
 	return key
 }
 
-// fall takes a value from Hadoop's files unless rmd's own sources have one.
+// fall sets a key from Hadoop's files unless it is already set. It ignores values that contain
+// "${".
 func (l *loader) fall(path, key string) {
 	if _, ok := l.origin[path]; ok {
 		return

@@ -15,18 +15,18 @@ import (
 	"rmd/transport/peer"
 )
 
-// Certificates are the files of tls.ca, tls.cert and tls.key as they were last
-// found good. It is safe for concurrent use.
+// Certificates has the valid certificates from the files tls.ca, tls.cert and tls.key. If changed
+// files are invalid, it keeps the previous ones. It is safe for concurrent use.
 type Certificates struct {
 	files TLS
-	name  string // the URI that the certificate must carry
+	name  string // the URI that the certificate must contain
 	now   atomic.Pointer[material]
 
-	mu    sync.Mutex // of reading again
-	stamp string     // of the files when they were last looked at
+	mu    sync.Mutex // held during a reload
+	stamp string     // of the files at the last check
 }
 
-// material is what one reading gave: for replicas and for HTTP.
+// material is the result of reading the files once: the configurations for peers and for HTTP.
 type material struct {
 	peer, http *tls.Config
 	ends       map[string]time.Time
@@ -40,21 +40,21 @@ func OpenCertificates(t TLS, cluster, id string) (*Certificates, error) {
 	return c, err
 }
 
-// Peer is the configuration between replicas; it is not to be changed.
+// Peer returns the configuration between replicas. The caller must not change it.
 func (c *Certificates) Peer() *tls.Config { return c.now.Load().peer }
 
-// HTTP is the configuration of REST. Every connection takes what is good then. A
-// client's certificate is asked for and, when there is one, must be good.
+// HTTP returns the configuration of REST. Each new connection uses the current certificates.
+// Clients may send a certificate, which must then be valid.
 func (c *Certificates) HTTP() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now.Load().http, nil }}
 }
 
-// Ends are the ends of the replica's certificate and of the CA's that ends first.
+// Ends returns when the replica's certificate ("replica") and the first of the CA's certificates
+// ("ca") expire.
 func (c *Certificates) Ends() map[string]time.Time { return c.now.Load().ends }
 
-// ReloadIfChanged reads the files again when one of them is another than at the
-// last look.
+// ReloadIfChanged reads the files again if one of them has changed since the last check.
 func (c *Certificates) ReloadIfChanged() (changed bool, err error) {
 	c.mu.Lock()
 	same := c.stamp == c.files.stamp()
@@ -65,8 +65,9 @@ func (c *Certificates) ReloadIfChanged() (changed bool, err error) {
 	return c.Reload()
 }
 
-// Reload reads the files again. What is not good is not taken: what was stays in
-// force. It says whether the certificate, the CA or the list of revoked certificates is another one.
+// Reload reads the files again. If they are invalid, it returns an error and keeps the current
+// ones. changed reports whether the certificate, the CA or the list of revoked certificates
+// differs.
 func (c *Certificates) Reload() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +112,7 @@ func (c *Certificates) read() (*material, error) {
 	return &material{peer: base, http: web, ends: map[string]time.Time{"replica": leaf.NotAfter, "ca": ca}, revoked: gone}, nil
 }
 
-// firstEnd is the end of the certificate in a file that ends first.
+// firstEnd returns when the first certificate in a file expires.
 func firstEnd(file string) (time.Time, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -125,7 +126,7 @@ func firstEnd(file string) (time.Time, error) {
 		}
 		cert, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
-			continue // the pool has passed over it too
+			continue // the pool skips it too
 		}
 		if first.IsZero() || cert.NotAfter.Before(first) {
 			first = cert.NotAfter
@@ -137,7 +138,7 @@ func firstEnd(file string) (time.Time, error) {
 	return first, nil
 }
 
-// stamp tells versions of the files apart.
+// stamp returns a text that changes when one of the files changes.
 func (t TLS) stamp() string {
 	text := ""
 	for _, file := range []string{t.CA, t.Cert, t.Key, t.revocationFile()} {

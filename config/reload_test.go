@@ -13,8 +13,7 @@ import (
 	"rmd/internal/certificate"
 )
 
-// issued makes a certificate of a replica, in a folder of its own when the CA is
-// to be another one.
+// issued issues a certificate for a replica. The CA is in dir, and is created if dir has none.
 func issued(t *testing.T, dir, id string, now time.Time) TLS {
 	t.Helper()
 	ca, _, err := certificate.Open(dir, "prod", now)
@@ -28,7 +27,7 @@ func issued(t *testing.T, dir, id string, now time.Time) TLS {
 	return TLS{CA: f.CA, Cert: f.Cert, Key: f.Key}
 }
 
-// put copies files over those that are in use, with a time of their own.
+// put copies files over those in use, and sets their modification times.
 func put(t *testing.T, from, to TLS, at time.Time) {
 	t.Helper()
 	for _, pair := range [][2]string{{from.CA, to.CA}, {from.Cert, to.Cert}, {from.Key, to.Key}} {
@@ -45,7 +44,8 @@ func put(t *testing.T, from, to TLS, at time.Time) {
 	}
 }
 
-// TestCertificatesAreTakenAgain when they change, and never worse ones.
+// TestCertificatesAreTakenAgain checks that changed files are loaded, and that invalid ones are
+// not.
 func TestCertificatesAreTakenAgain(t *testing.T) {
 	now := time.Now()
 	live := issued(t, t.TempDir(), "rm1", now)
@@ -111,7 +111,7 @@ func TestCertificatesAreTakenAgain(t *testing.T) {
 	}
 }
 
-// TestCertificateMustBeValid: a replica does not start with a certificate that its peers would refuse.
+// TestCertificateMustBeValid checks that a certificate that peers would refuse is a fault.
 func TestCertificateMustBeValid(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
@@ -142,7 +142,7 @@ func write(t *testing.T, file, text string, mode os.FileMode, want string) strin
 	return want
 }
 
-// TestARoleIsNoReplica: the certificate of a person cannot stand for a replica.
+// TestARoleIsNoReplica checks that the certificate of a person cannot be used as a replica's.
 func TestARoleIsNoReplica(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	live := issued(t, dir, "rm1", now)

@@ -12,15 +12,15 @@ import (
 	"rmd/internal/certificate"
 )
 
-// revoked are the serial numbers, in hexadecimal, of certificates that are good no more.
+// revoked has the serial numbers, in hexadecimal, of revoked certificates.
 type revoked map[string]bool
 
-// revocationFile is where the list of revoked certificates lies: beside tls.ca.
+// revocationFile returns the path of the list of revoked certificates, which is beside tls.ca.
 func (t TLS) revocationFile() string {
 	return filepath.Join(filepath.Dir(t.CA), certificate.RevocationFile)
 }
 
-// loadRevoked reads the list; without the file nothing is revoked.
+// loadRevoked reads the list. If there is no file, no certificate is revoked.
 func loadRevoked(t TLS) (revoked, error) {
 	data, err := os.ReadFile(t.revocationFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func loadRevoked(t TLS) (revoked, error) {
 	return out, nil
 }
 
-// verify refuses a connection whose other end has a revoked certificate.
+// verify returns an error if the certificate of the peer is revoked.
 func (r revoked) verify(cs tls.ConnectionState) error {
 	for _, cert := range cs.PeerCertificates {
 		if r[cert.SerialNumber.Text(16)] {
@@ -56,5 +56,5 @@ func (r revoked) verify(cs tls.ConnectionState) error {
 	return nil
 }
 
-// Revoked says whether the certificate with a serial number, in hexadecimal, is revoked.
+// Revoked reports whether the certificate with a serial number, in hexadecimal, is revoked.
 func (c *Certificates) Revoked(serial string) bool { return c.now.Load().revoked[serial] }

@@ -3,11 +3,11 @@ package config
 // setting is one key of the configuration.
 type setting struct {
 	path  string
-	about string // one line, for the commented file
+	about string // one line for the commented file
 	value value
 }
 
-// settings is the table of all keys, bound to c, in the order of the file.
+// settings returns the table of all keys, bound to c, in the order of the file.
 func settings(c *Config) []setting {
 	a := &c.Autopilot
 	return []setting{
@@ -68,7 +68,7 @@ func settings(c *Config) []setting {
 	}
 }
 
-// Keys lists all keys, in the order of the file.
+// Keys returns all keys, in the order of the file.
 func Keys() []string {
 	var c Config
 	var out []string
@@ -78,7 +78,7 @@ func Keys() []string {
 	return out
 }
 
-// sections are the parts of the paths in front of the last one.
+// sections returns the paths of all sections.
 func sections(all []setting) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range all {

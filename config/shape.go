@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// Bounds of a file. The parser needs time and memory with the square of some of these:
-// 200 KB of "[" took 20 GB. The file that `rmd init` writes has a tenth of them.
+// Limits of a file. The parser needs time and memory that grow with the square of some of these:
+// 200 KB of "[" needed 20 GB. The file that `rmd init` writes uses a tenth of the limits.
 const (
 	fileMax   = 64 << 10
-	linesMax  = 1000 // that say something
+	linesMax  = 1000 // that are neither empty nor comments
 	lineMax   = 4 << 10
-	marksMax  = 100 // what opens lists and sections, and stands before anchors, tags and keys
+	marksMax  = 100 // characters that begin lists, sections, anchors, tags and keys
 	indentMax = 64
-	dashesMax = 4 // items of lists that begin on one line
+	dashesMax = 4 // nested lists that begin on one line
 )
 
 const marks = "[{&!*?"
 
-// checkShape refuses what is no configuration by its looks, before it is parsed. The line
-// is where.
+// checkShape returns an error, before the file is parsed, if the file exceeds a limit. line is
+// where.
 func checkShape(b []byte) (line int, err error) {
 	if len(b) > fileMax {
 		return 1, fmt.Errorf("the file has %d bytes, but a configuration may have only %d", len(b), fileMax)

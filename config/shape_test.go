@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestHostileFiles: a file that is deep, or long in what costs the parser most, is refused
-// before it is parsed, and what is parsed is cheap.
+// TestHostileFiles checks that files which are expensive to parse are refused before they are
+// parsed, and that files within the limits are cheap.
 func TestHostileFiles(t *testing.T) {
 	deep := func() string {
 		var b strings.Builder
@@ -20,7 +20,7 @@ func TestHostileFiles(t *testing.T) {
 	}()
 	for name, c := range map[string]struct {
 		text string
-		want string // of the fault; empty: it is parsed
+		want string // part of the fault; empty: the file is parsed
 	}{
 		"200 KB of brackets":      {strings.Repeat("[", 200<<10), "may have only 65536"},
 		"brackets":                {strings.Repeat("[", 60<<10), "more than 100 of"},
@@ -54,7 +54,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestEndlessFile: a device that never ends is no configuration, and is not read to the end.
+// TestEndlessFile checks that a device without an end is refused and not read to the end.
 func TestEndlessFile(t *testing.T) {
 	_, err := Load(Source{File: "/dev/zero"})
 	var bad *Invalid

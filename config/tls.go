@@ -10,7 +10,7 @@ import (
 	"rmd/transport/peer"
 )
 
-// checkTLS reads the certificates as they will be used.
+// checkTLS reads and checks the certificates.
 func (l *loader) checkTLS() {
 	t := l.cfg.TLS
 	if !t.On() {
@@ -47,7 +47,8 @@ func (l *loader) checkTLS() {
 	}
 }
 
-// notValid says why a certificate is not valid at a time, and what to do; nothing if it is.
+// notValid returns why a certificate is not valid at a time and what to do, or empty strings if it
+// is valid.
 func notValid(leaf *x509.Certificate, now time.Time) (why, do string) {
 	switch {
 	case now.After(leaf.NotAfter):

@@ -11,7 +11,7 @@ import (
 	"rmd/internal/nearest"
 )
 
-// value is a place in Config that can be set from text and shown as text.
+// value is a field of Config that is set from text and formatted as text.
 type value interface {
 	Set(text string) error
 	String() string
@@ -103,7 +103,8 @@ func (v duration) Set(s string) error {
 }
 func (v duration) String() string { return shortDuration(*v.at) }
 
-// ParseDuration reads "500ms", "4s", "1h30m"; a bare number is seconds.
+// ParseDuration parses a duration such as "500ms", "4s" or "1h30m". A number without a unit is in
+// seconds.
 func ParseDuration(s string) (time.Duration, error) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 {
 		return time.Duration(n * float64(time.Second)), nil
@@ -115,7 +116,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// shortDuration writes 24h, not 24h0m0s.
+// shortDuration formats 24h as "24h", not "24h0m0s".
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -161,7 +162,7 @@ func (v size) String() string {
 
 type list struct{ at *[]string }
 
-// Set reads a comma list; the parser of the file gives sequences through it too.
+// Set parses a comma-separated list. The parser of the file converts sequences to such lists.
 func (v list) Set(s string) error {
 	*v.at = nil
 	for _, part := range strings.Split(s, ",") {

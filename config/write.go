@@ -8,8 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Print writes every key with its value and where it came from, as YAML that
-// could be read back.
+// Print writes every key with its value and origin, as YAML that can be loaded again.
 func Print(w io.Writer, l *Loaded) error {
 	c := l.Config
 	return writeTree(w, settings(&c), func(s setting) (string, string) {
@@ -17,15 +16,15 @@ func Print(w io.Writer, l *Loaded) error {
 	}, nil)
 }
 
-// Shown is one key as it is in force.
+// Shown is one key with its value in force.
 type Shown struct {
 	Path, Value string
 	About       string // one line
 	Origin      string // where it came from
 }
 
-// Effective lists every key as it is in force. Without origins, a value that is
-// not the default was set by the program, as those of "rmd dev" are.
+// Effective lists every key with its value in force. If origins is nil, values that differ from the
+// defaults were set by the program, as in "rmd dev".
 func Effective(c Config, origins map[string]Origin) []Shown {
 	first := Default()
 	defaults := settings(&first)
@@ -40,8 +39,8 @@ func Effective(c Config, origins map[string]Origin) []Shown {
 	return out
 }
 
-// Sample writes a commented file: the keys given are set, the others stand
-// there as comments with their defaults.
+// Sample writes a commented configuration file. The keys in set have values. The other keys are
+// commented out, with their defaults.
 func Sample(w io.Writer, set map[string]string) error {
 	c := Default()
 	all := settings(&c)
@@ -61,8 +60,8 @@ func Sample(w io.Writer, set map[string]string) error {
 		})
 }
 
-// writeTree writes keys in sections. Show gives value and trailing note, tell
-// the line above and whether the key is only a comment.
+// writeTree writes keys in sections. show returns the value and a trailing note. tell, which may be
+// nil, returns the comment line above and whether the key is commented out.
 func writeTree(w io.Writer, all []setting, show func(setting) (string, string), tell func(setting) (string, bool)) error {
 	section := ""
 	for _, s := range all {
@@ -103,7 +102,7 @@ func writeTree(w io.Writer, all []setting, show func(setting) (string, string), 
 	return nil
 }
 
-// quote writes a value so that YAML reads it back as it is.
+// quote formats a value so that YAML parses it to the same value.
 func quote(v string, s setting) (string, error) {
 	if _, ok := s.value.(list); ok {
 		if v == "" {
