@@ -10,7 +10,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestCalls holds the path, query and body of every call.
+// TestCalls checks the path, query and body of every call.
 func TestCalls(t *testing.T) {
 	var got []string
 	c := client(t, nil, serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// A list that fails on its way says so, after what it had.
+// TestAListFails checks that a list yields an error, after the items before it, if a page fails.
 func TestAListFails(t *testing.T) {
 	c := client(t, nil, serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("after") != "" {

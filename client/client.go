@@ -24,24 +24,24 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Config says where the replicas are and who asks.
+// Config configures a Client.
 type Config struct {
-	Addrs             []string      // host:port or URL of any replicas
-	CACert, Cert, Key string        // PEM files; any of them means https
-	Timeout           time.Duration // of one command's request, all tries together
-	Stale             bool          // reads take what the replica asked has
+	Addrs             []string      // host:port or URL of one or more replicas
+	CACert, Cert, Key string        // PEM files; if any is set, the client uses https
+	Timeout           time.Duration // of one request, including all tries
+	Stale             bool          // reads return the state of the replica that answers, without asking the leader
 	User              string        // X-Rmd-User
 	Token             string        // access token
-	Name              string        // CLIENT of the idempotency keys; drawn when empty
+	Name              string        // CLIENT in the idempotency keys; random if empty
 	Version           string        // of this program, for the User-Agent
 }
 
-// DefaultConfig asks a replica on this machine.
+// DefaultConfig returns a configuration for a replica on this machine.
 func DefaultConfig() Config {
 	return Config{Addrs: []string{"127.0.0.1:8088"}, Timeout: 30 * time.Second}
 }
 
-// Validate says what is wrong, all of it.
+// Validate returns all faults of the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	if len(c.Addrs) == 0 {
@@ -61,11 +61,11 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Client is safe for use by several goroutines.
+// Client calls a cluster. It is safe for concurrent use.
 type Client struct {
 	cfg    Config
 	bases  []string
-	bearer string // what goes into Authorization
+	bearer string // the value of the Authorization header
 	http   *http.Client
 	seq    atomic.Uint64
 
@@ -73,7 +73,7 @@ type Client struct {
 	good int // index of the replica that answered last
 }
 
-// New makes a client; it does not connect.
+// New returns a client. It does not connect.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func New(cfg Config) (*Client, error) {
 		c.bearer = "Bearer " + cfg.Token
 	}
 	for _, a := range cfg.Addrs {
-		b, _ := base(a, conf != nil) // validated
+		b, _ := base(a, conf != nil) // Validate has checked it
 		c.bases = append(c.bases, b)
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -102,8 +102,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// limitRedirects follows a few redirects; a replica may send a client to the
-// leader. Method, body and headers stay as they are for 307 and 308.
+// limitRedirects permits up to four redirects, since a replica may redirect a client to the leader.
+// With the status 307 or 308, method, body and headers stay the same.
 func limitRedirects(_ *http.Request, via []*http.Request) error {
 	if len(via) > 4 {
 		return errors.New("more than 4 redirects")
@@ -111,7 +111,7 @@ func limitRedirects(_ *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// base makes the front part of a URL of an address.
+// base returns the URL of an address, without a path.
 func base(addr string, secure bool) (string, error) {
 	text := addr
 	if !strings.Contains(addr, "://") {
@@ -158,7 +158,7 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 	return conf, nil
 }
 
-// Addrs lists the replicas asked, as URLs.
+// Addrs returns the URLs of the replicas.
 func (c *Client) Addrs() []string { return c.bases }
 
 // Get reads a document.
@@ -166,17 +166,17 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values) (*Answe
 	return c.Do(ctx, Request{Method: http.MethodGet, Path: path, Query: query})
 }
 
-// Post writes; body may be nil.
+// Post sends a POST request. body may be nil.
 func (c *Client) Post(ctx context.Context, path string, body any) (*Answer, error) {
 	return c.send(ctx, http.MethodPost, path, nil, body)
 }
 
-// Put writes.
+// Put sends a PUT request. body may be nil.
 func (c *Client) Put(ctx context.Context, path string, query url.Values, body any) (*Answer, error) {
 	return c.send(ctx, http.MethodPut, path, query, body)
 }
 
-// Delete removes.
+// Delete sends a DELETE request.
 func (c *Client) Delete(ctx context.Context, path string, query url.Values) (*Answer, error) {
 	return c.send(ctx, http.MethodDelete, path, query, nil)
 }
@@ -193,33 +193,33 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return c.Do(ctx, r)
 }
 
-// Request is one question to the cluster.
+// Request is one request to the cluster.
 type Request struct {
 	Method      string
 	Path        string
 	Query       url.Values
 	Body        []byte
-	Stream      func() (io.ReadCloser, error) // in place of Body, for what is large
+	Stream      func() (io.ReadCloser, error) // instead of Body, for large bodies
 	ContentType string
 	Header      http.Header
-	Once        bool // no second try at a replica that answered, whatever it said
-	Unlimited   bool // no timeout: a stream
-	Plain       bool // no ?consistent: it is not a read of the replicated state
-	// Made is the code of the refusal that says that the change is made already: after an answer that was lost, that
-	// is the answer.
+	Once        bool // do not try again after any answer of a replica
+	Unlimited   bool // a stream without a timeout
+	Plain       bool // without ?consistent: not a read of the replicated state
+	// Made is the code of the refusal that means that the change was already made. If an earlier
+	// answer was lost, Do treats this refusal as success.
 	Made string
 }
 
-// Answer is a success, or with Request.Once also a refusal.
+// Answer is a successful answer.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte        // unless the request was Unlimited
-	Stream io.ReadCloser // only when it was
-	From   string        // the replica's URL
+	Body   []byte        // nil if the request was Unlimited
+	Stream io.ReadCloser // set only if the request was Unlimited
+	From   string        // URL of the replica
 }
 
-// Decode reads the body into v.
+// Decode decodes the body into v.
 func (a *Answer) Decode(v any) error {
 	if err := json.Unmarshal(a.Body, v); err != nil {
 		return newError(CodeFailed, "check that it is an rmd of this version", "cannot decode the answer of %s: %v", a.From, err)
@@ -227,13 +227,13 @@ func (a *Answer) Decode(v any) error {
 	return nil
 }
 
-// Index is the log index that the answer was read at, or written with.
+// Index returns the log index at which the answer was read or with which it was written, or 0.
 func (a *Answer) Index() uint64 {
 	n, _ := strconv.ParseUint(a.Header.Get(api.HeaderIndex), 10, 64)
 	return n
 }
 
-// body gives the request's body again for each try.
+// body returns the request's body, again for each try.
 func (r Request) body() (io.ReadCloser, error) {
 	switch {
 	case r.Stream != nil:

@@ -18,7 +18,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// nobody is an address where surely nobody listens.
+// nobody returns an address on which no process listens.
 func nobody(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,8 +79,8 @@ func TestReadsAreConsistentUnlessStale(t *testing.T) {
 	}
 }
 
-// TestFailover goes past a replica that is away and one without a leader, and
-// keeps the key of a write over all tries.
+// TestFailover checks that a request skips a replica that is down and one without a leader, and
+// that a write keeps its key in all tries.
 func TestFailover(t *testing.T) {
 	var mu sync.Mutex
 	var keys []string
@@ -134,7 +134,7 @@ func TestNobodyThere(t *testing.T) {
 
 func TestTimeOut(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the client is gone
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
 		<-r.Context().Done()
 	})
 	c := client(t, func(c *Config) { c.Timeout = 2 * time.Second }, url)
@@ -186,7 +186,7 @@ func TestNotARefusalDocument(t *testing.T) {
 	}
 }
 
-// TestEventsResume reads on at the next replica behind the last message it had.
+// TestEventsResume checks that a stream continues at the next replica after the last message.
 func TestEventsResume(t *testing.T) {
 	first := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, ": hello\n\nid: 5\nevent: batch\ndata: {\"a\":\ndata: 1}\n\nid: 6\nevent: batch\ndata: cut off")
@@ -207,8 +207,8 @@ func TestEventsResume(t *testing.T) {
 	}
 }
 
-// TestEventsResumeBehindHeartbeats goes on behind the id of a heartbeat, and
-// before any id behind the index that the stream began at: nothing is lost.
+// TestEventsResumeBehindHeartbeats checks that a stream continues after the id of a heartbeat, and
+// before the first id after the index at which the stream began. So no message is lost.
 func TestEventsResumeBehindHeartbeats(t *testing.T) {
 	var behind []string
 	tries := 0
@@ -250,8 +250,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWrongTLS holds that TLS where none is, or of another CA, and plain HTTP where TLS is, is told at
-// once.
+// TestWrongTLS checks that the client reports at once if only one side uses TLS, or if it does not
+// trust the CA.
 func TestWrongTLS(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
 	secure := httptest.NewUnstartedServer(hello)
@@ -277,8 +277,8 @@ func TestWrongTLS(t *testing.T) {
 	}
 }
 
-// TestMadeAlready: a change whose answer was lost is looked up by asking for it again; without a lost answer the
-// refusal stands.
+// TestMadeAlready checks that the refusal Request.Made counts as success if an earlier answer was
+// lost, and as a refusal otherwise.
 func TestMadeAlready(t *testing.T) {
 	dies := serve(t, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	unknown := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME") })

@@ -7,17 +7,18 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Codes of the errors that this package makes itself. A refusal of a replica is an *api.Error.
+// Codes of the errors of this package. A refusal of a replica is an *api.Error.
 const (
 	CodeFailed    = "FAILED"
 	CodeUsage     = "USAGE"
 	CodeFile      = "FILE"
-	CodeNoReplica = "NO_REPLICA" // none could be reached
+	CodeNoReplica = "NO_REPLICA" // no replica could be reached
 	CodeTimedOut  = "TIMED_OUT"
-	CodeUntrusted = "UNTRUSTED" // the two sides do not agree on TLS, or on a CA
+	CodeUntrusted = "UNTRUSTED" // the two sides do not agree on TLS or on a CA
 )
 
-// Error says why a request has no answer: a stable code, one sentence of what, one of what to do.
+// Error says why a request has no answer. It has a stable code, one sentence on what happened and
+// one on what to do.
 type Error struct {
 	Code string
 	What string

@@ -20,22 +20,21 @@ type Message struct {
 	Data  []byte
 }
 
-// Index is the log index that the message's id is; 0 when it has none.
+// Index returns the log index in the message's id, or 0 if it has none.
 func (m Message) Index() uint64 {
-	n, _ := strconv.ParseUint(m.ID, 10, 64) // an id that is none has no index
+	n, _ := strconv.ParseUint(m.ID, 10, 64) // n is 0 if the id is not a number
 	return n
 }
 
-// errStop ends a stream from inside its callback.
+// errStop makes Events return nil.
 var errStop = errors.New("stop")
 
-// Stop is returned by a callback of Events to end the stream without an error.
+// Stop returns an error with which the callback of Events ends the stream. Events then returns nil.
 func Stop() error { return errStop }
 
-// Events reads a stream and calls each for every message. When the connection
-// ends it goes on at another replica, behind the last message it had, until ctx
-// ends or each returns an error. From is the log index behind which to begin; 0
-// is now.
+// Events reads a stream and calls each for every message. If the connection ends, it continues at
+// another replica after the last message, until ctx ends or each returns an error. The stream
+// begins after the log index from; 0 means now.
 func (c *Client) Events(ctx context.Context, path string, query url.Values, from uint64, each func(Message) error) error {
 	last := ""
 	if from > 0 {
@@ -51,7 +50,7 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values, from
 			return err
 		}
 		if i := a.Index(); last == "" && i > 0 {
-			last = strconv.FormatUint(i, 10) // should it end before the first message
+			last = strconv.FormatUint(i, 10) // for the case that the stream ends before the first message
 		}
 		err = readMessages(a.Stream, func(m Message) error {
 			if m.ID != "" {
@@ -75,15 +74,15 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values, from
 	}
 }
 
-// next begins with another replica: the one that answered last has gone away.
+// next makes another replica the first to be tried, since the one that answered last has failed.
 func (c *Client) next() { c.prefer(1) }
 
-// errBroken says that the connection ended, which is no fault of a callback.
+// errBroken means that the connection ended.
 var errBroken = errors.New("stream ended")
 
 const messageMax = 64 << 20
 
-// readMessages parses the stream. It always ends with an error.
+// readMessages parses a stream. It always returns an error.
 func readMessages(r io.Reader, each func(Message) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), messageMax)
@@ -91,7 +90,7 @@ func readMessages(r io.Reader, each func(Message) error) error {
 	for s.Scan() {
 		line := s.Text()
 		if line == "" {
-			if m.Data != nil || m.Event != "" || m.ID != "" { // a heartbeat has an id alone
+			if m.Data != nil || m.Event != "" || m.ID != "" { // a heartbeat has only an id
 				if err := each(m); err != nil {
 					return err
 				}

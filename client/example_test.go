@@ -14,7 +14,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// A program submits an application, sees how it stands, follows what happens to it, and ends it.
+// A program submits an application, lists the user's applications, watches the application's
+// events, and kills it.
 func Example() {
 	replica := standIn()
 	defer replica.Close()
@@ -63,7 +64,7 @@ func Example() {
 	// forgotten: NO_SUCH_APPLICATION: application_1_0099 is not known; see "rmd app list --all"
 }
 
-// standIn answers as a replica would.
+// standIn returns a server that answers like a replica.
 func standIn() *httptest.Server {
 	answer := func(status int, doc any) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

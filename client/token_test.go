@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTheTokenGoesAlong with every request, and none when there is none.
+// TestTheTokenGoesAlong checks that every request has the token, and no header if there is no
+// token.
 func TestTheTokenGoesAlong(t *testing.T) {
 	var got []string
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {

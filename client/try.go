@@ -18,19 +18,19 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Pauses between two rounds over all replicas, and how many rounds in which
-// none could even be reached are enough to give up.
+// Pauses between two rounds over all replicas, and the number of rounds after which Do gives up if
+// no replica could be reached.
 const (
 	pauseMin     = 100 * time.Millisecond
 	pauseMax     = time.Second
 	deafRoundMax = 3
 	answerMax    = 256 << 20
 	dialMax      = 3 * time.Second
-	tryMax       = 10 * time.Second // of one try, when there is another replica to ask
+	tryMax       = 10 * time.Second // limit of one try if there is another replica
 )
 
-// Do sends the request until a replica answers it, and returns the answer. A
-// refusal is an *api.Error.
+// Do sends the request until a replica answers it, and returns the answer. A refusal is an
+// *api.Error.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	cancel := context.CancelFunc(func() {})
 	if !r.Unlimited {
@@ -51,7 +51,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	return c.rounds(ctx, r, key)
 }
 
-// rounds walks over the replicas until one answers.
+// rounds tries one replica after the other until one answers.
 func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, error) {
 	began := time.Now()
 	pause, deaf, sent, unsure := pauseMin, 0, false, false
@@ -78,7 +78,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				return nil, err
 			}
 			if wrong := c.tlsError(err); wrong != nil {
-				return nil, wrong // it will not be another one by asking again
+				return nil, wrong // repeating the request cannot help
 			}
 			unreached := !answered && notSent(err)
 			reached = reached || !unreached
@@ -98,7 +98,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 			return nil, c.unreached(last)
 		}
 		if r.Unlimited && time.Since(began) > c.cfg.Timeout {
-			return nil, c.late(ctx, r, last, sent) // an answer may take as long as it likes, finding one may not
+			return nil, c.late(ctx, r, last, sent) // Timeout limits the search for an answer, not the answer itself
 		}
 		if !sleep.For(ctx, wait(last, pause)) {
 			return nil, c.late(ctx, r, last, sent)
@@ -107,7 +107,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 	}
 }
 
-// base is the i-th replica to ask, beginning with the one that answered last.
+// base returns the i-th replica to try. The first one is the replica that answered last.
 func (c *Client) base(i int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +120,7 @@ func (c *Client) prefer(i int) {
 	c.good = (c.good + i) % len(c.bases)
 }
 
-// once is one try at one replica.
+// once makes one try at one replica.
 func (c *Client) once(ctx context.Context, r Request, base, key string) (*Answer, error) {
 	if len(c.bases) > 1 && !r.Unlimited {
 		var cancel context.CancelFunc
@@ -176,15 +176,15 @@ func set(req *http.Request, name, value string) {
 	}
 }
 
-// httpsOnly is what Go's servers answer to plain HTTP at a TLS port.
+// httpsOnly is the answer of Go's servers to plain HTTP on a TLS port.
 const httpsOnly = "Client sent an HTTP request to an HTTPS server"
 
-// plainAtTLS is the error when plain HTTP was sent to some addresses that may be TLS ports.
+// plainAtTLS returns the error for plain HTTP at addresses that may be TLS ports.
 func plainAtTLS(at string, err error) *Error {
 	return &Error{Code: CodeUntrusted, What: "the port at " + at + " does not speak plain HTTP", Do: "if it is a replica's TLS port, write https://HOST:PORT and --cacert", Err: err}
 }
 
-// refusal reads an error document; what is none gets a code of its own.
+// refusal reads an error document. If the answer is none, the error gets a code of its own.
 func refusal(a *Answer) error {
 	if a.Status == http.StatusBadRequest && strings.Contains(string(a.Body), httpsOnly) {
 		return plainAtTLS(a.From, nil)
@@ -198,18 +198,19 @@ func refusal(a *Answer) error {
 	return e
 }
 
-// again says whether another try may get another answer.
+// again reports whether another try may get another answer.
 func again(e *api.Error) bool {
 	switch e.Code {
 	case api.CodeNoLeader, api.CodeNotReady, api.CodeBusy, "UNKNOWN_OUTCOME":
 		return true
-	case "PEER_UNREACHABLE": // the replica has tried; the addresses are the caller's
+	case "PEER_UNREACHABLE": // the replica has already tried; the caller gave the addresses
 		return false
 	}
 	return e.Status == http.StatusBadGateway || e.Status == http.StatusTooManyRequests
 }
 
-// tlsError is the error when TLS and its absence, or two CAs, met; else nil.
+// tlsError returns an error if only one side uses TLS or if the two sides use different CAs,
+// otherwise nil.
 func (c *Client) tlsError(err error) error {
 	var cert *tls.CertificateVerificationError
 	e := &Error{Code: CodeUntrusted, Err: err}
@@ -228,19 +229,19 @@ func (c *Client) tlsError(err error) error {
 	return e
 }
 
-// notSent says that the request surely never reached a replica.
+// notSent reports whether the request certainly did not reach a replica.
 func notSent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// resolvable is false for a host that does not exist: no second round helps.
+// resolvable returns false for a host that does not exist: another round cannot help.
 func resolvable(err error) bool {
 	var dns *net.DNSError
 	return !(errors.As(err, &dns) && dns.IsNotFound)
 }
 
-// wait is the pause a replica asked for, or the usual one.
+// wait returns the pause that a replica asked for, or the usual one.
 func wait(err error, pause time.Duration) time.Duration {
 	var doc *api.Error
 	if errors.As(err, &doc) && doc.RetryAfterMillis > 0 {
@@ -249,7 +250,7 @@ func wait(err error, pause time.Duration) time.Duration {
 	return pause
 }
 
-// unreached is the error when no replica could be connected to.
+// unreached returns the error for the case that no replica could be reached.
 func (c *Client) unreached(last error) error {
 	e := newError(CodeNoReplica, "start one with \"rmd dev\" or \"rmd server\", or set --addr",
 		"no replica reached at %s: %s", strings.Join(c.bases, ", "), reason(last))
@@ -257,14 +258,15 @@ func (c *Client) unreached(last error) error {
 	return e
 }
 
-// late is the error when the time is up.
+// late returns the error for the case that the time is up. sent means that a replica may have
+// received the request.
 func (c *Client) late(ctx context.Context, r Request, last error, sent bool) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
 	var doc *api.Error
 	if errors.As(last, &doc) {
-		return last // it says more than the clock does: NO_LEADER, BUSY
+		return last // it is more specific, for instance NO_LEADER or BUSY
 	}
 	if notSent(last) {
 		return c.unreached(last)
@@ -280,7 +282,7 @@ func (c *Client) late(ctx context.Context, r Request, last error, sent bool) err
 	return &Error{Code: CodeTimedOut, What: what, Do: do, Err: last}
 }
 
-// reason is the short cause of a failed connection.
+// reason returns a short cause of a failed connection.
 func reason(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {
