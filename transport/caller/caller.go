@@ -1,5 +1,5 @@
-// Package caller carries the identity of a caller through contexts, from the port where a call
-// arrives to the point where it leaves for the leader.
+// Package caller passes the identity of a caller in a context, from the port where a call arrives
+// to the forwarder, which sends it to the leader.
 package caller
 
 import (
@@ -10,12 +10,12 @@ import (
 
 type key struct{}
 
-// With says in whose name the changes made with a context are asked for.
+// With returns a context whose changes are made in the name of c.
 func With(ctx context.Context, c input.Caller) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 
-// Of is who asks; zero when nobody said so.
+// Of returns the caller, or the zero value if there is none.
 func Of(ctx context.Context) input.Caller {
 	c, _ := ctx.Value(key{}).(input.Caller)
 	return c

@@ -13,34 +13,33 @@ import (
 	"rmd/scheduler/input"
 )
 
-// MethodInput is the method of the replicas' wire that carries inputs.
+// MethodInput is the number of the peer method that carries inputs.
 const MethodInput byte = 32
 
-// Sequencer plans inputs while this replica leads (leader.Sequencer). Its errors
-// carry a code through ErrorCode: NOT_LEADER, UNKNOWN_OUTCOME, BUSY or another.
+// Sequencer plans inputs while this replica leads. *leader.Sequencer implements it. Its errors have
+// a code (ErrorCode): NOT_LEADER, UNKNOWN_OUTCOME, BUSY or another one.
 type Sequencer interface {
 	Do(ctx context.Context, req input.Request) (input.Reply, uint64, error)
 }
 
-// Peer is the wire to the other replicas (peer.Server). A call is given up when
-// its context ends or over is closed. An error that Is peer.ErrNotSent means that
-// the request surely never left.
+// Peer has the connections to the other replicas. *peer.Server implements it. A call ends when its
+// context ends or over is closed. peer.ErrNotSent means that the request was not sent.
 type Peer interface {
 	CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error)
 	Handle(method byte, h func(ctx context.Context, from string, req []byte) ([]byte, error))
 }
 
-// Tracker remembers who leads and tells those who wait when that changes.
+// Tracker knows the current leader and signals changes.
 type Tracker struct {
 	mu      sync.Mutex
 	now     leadership.Leadership
 	changed chan struct{}
 }
 
-// NewTracker returns a tracker that knows no leader.
+// NewTracker returns a Tracker without a leader.
 func NewTracker() *Tracker { return &Tracker{changed: make(chan struct{})} }
 
-// Set tells who leads now.
+// Set sets the current leadership.
 func (t *Tracker) Set(l leadership.Leadership) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,49 +51,48 @@ func (t *Tracker) Set(l leadership.Leadership) {
 	t.changed = make(chan struct{})
 }
 
-// Leader returns who leads now and a channel that is closed when that changes.
+// Leader returns the current leadership, and a channel that is closed when it changes.
 func (t *Tracker) Leader() (leadership.Leadership, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.now, t.changed
 }
 
-// Config is what a Forwarder needs. Start from DefaultConfig.
+// Config configures a Forwarder. Start from DefaultConfig.
 type Config struct {
 	Logger    hclog.Logger
 	Sequencer Sequencer
 	Peer      Peer
-	// Leader returns who leads now, and a channel that is closed when that
-	// changes (Tracker.Leader).
+	// Leader returns the current leadership, and a channel that is closed when it changes
+	// (Tracker.Leader).
 	Leader func() (leadership.Leadership, <-chan struct{})
 	// WaitApplied waits until this replica has applied an index.
 	WaitApplied func(ctx context.Context, index uint64) error
 
-	// Callers says whether all replicas know requests that say who asks. A replica
-	// that is behind the leader cannot know; it finds out first, and an error is that it
-	// could not. nil: they do not.
+	// Callers reports whether all replicas know requests that name their caller. A replica that is
+	// behind first catches up with the leader, and returns an error if it cannot. Nil means that
+	// they do not.
 	Callers func(ctx context.Context) (bool, error)
 
-	// Refuse answers ErrStandby at once when this replica does not lead.
+	// Refuse makes a replica that does not lead return ErrStandby at once.
 	Refuse bool
-	// Hold is how long a call waits for a leader.
+	// Hold is the longest time that a call waits for a leader.
 	Hold time.Duration
-	// HeldMax bounds the calls that wait for a leader.
+	// HeldMax is the maximum number of calls that wait for a leader.
 	HeldMax int
-	// PauseMin and PauseMax are the pauses before a call is tried again at a
-	// leader that does not take it.
+	// PauseMin and PauseMax limit the pause before a call is tried again at the same leader.
 	PauseMin, PauseMax time.Duration
-	// CallsMax bounds the forwarded calls in flight.
+	// CallsMax is the maximum number of forwarded calls in flight.
 	CallsMax int
 
 	Observe Observe
 }
 
-// Observe takes measurements; every func is optional and must be quick.
+// Observe receives measurements. Each function may be nil and must return quickly.
 type Observe struct {
-	// Call is one call that ended: whether it was forwarded, how often it was tried.
+	// Call is called when a call has ended. tries is the number of tries.
 	Call func(kind input.Kind, forwarded bool, tries int, took time.Duration, err error)
-	// Held is how many calls wait for a leader.
+	// Held is called with the number of calls that wait for a leader.
 	Held func(n int)
 }
 
@@ -109,10 +107,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// holdMax keeps calls below their clients' own time-outs.
+// holdMax keeps the hold time below the clients' timeouts.
 const holdMax = time.Minute
 
-// Validate reports every fault of the configuration at once.
+// Validate returns all faults of the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }

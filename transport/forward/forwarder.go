@@ -14,14 +14,14 @@ import (
 	"rmd/transport/peer"
 )
 
-// Forwarder is a replica's way to the leader.
+// Forwarder passes inputs to the leader.
 type Forwarder struct {
 	cfg   Config
 	held  atomic.Int64
 	calls atomic.Int64
 }
 
-// New returns a forwarder and answers forwarded inputs from now on.
+// New returns a forwarder. It also registers the handler for inputs that other replicas forward.
 func New(cfg Config) (*Forwarder, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -31,12 +31,11 @@ func New(cfg Config) (*Forwarder, error) {
 	return d, nil
 }
 
-// Do has the current leader plan an input, and returns the reply
-// with the index that this replica has applied by then. An operator's change is
-// recorded in the name of caller.Of(ctx), and an idempotency key belongs to it: two
-// callers may use the same one. ErrStandby: nothing
-// happened; ErrUnknownOutcome: repeat the same call. A leader that is there but
-// cannot be reached counts as none.
+// Do lets the current leader plan an input. It returns the reply, and an index that this replica
+// has applied. An operator's change is recorded in the name of caller.Of(ctx). An idempotency key
+// belongs to this caller, so two callers may use the same key. ErrStandby means that nothing
+// happened. After ErrUnknownOutcome the caller may repeat the same call. A leader that cannot be
+// reached counts as none.
 func (d *Forwarder) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	t := &try{d: d, req: req, started: time.Now()}
 	reply, index, err := t.run(ctx)
@@ -46,10 +45,10 @@ func (d *Forwarder) Do(ctx context.Context, req input.Request) (input.Reply, uin
 	return reply, index, err
 }
 
-// Held is how many calls wait for a leader.
+// Held returns how many calls wait for a leader.
 func (d *Forwarder) Held() int { return int(d.held.Load()) }
 
-// serve answers an input that another replica forwarded.
+// serve handles an input that another replica has forwarded.
 func (d *Forwarder) serve(ctx context.Context, _ string, b []byte) ([]byte, error) {
 	req, err := decodeRequest(b)
 	if err != nil {
@@ -64,18 +63,18 @@ func (d *Forwarder) serve(ctx context.Context, _ string, b []byte) ([]byte, erro
 	return a.encode(), nil
 }
 
-// try is one call of Do over all its tries.
+// try is one call of Do, with all its tries.
 type try struct {
 	d         *Forwarder
 	req       input.Request
 	started   time.Time
-	bytes     []byte // the request's, made once
+	bytes     []byte // the encoded request; nil before the first forwarding
 	tries     int
-	named     bool // the request says who asks, where it must
+	named     bool // req names the caller, if it must
 	forwarded bool
-	unknown   bool      // some try may have taken effect
-	busy      bool      // the last one met a full queue
-	trouble   time.Time // since when nothing goes; zero while nothing went wrong
+	unknown   bool      // some try may have been executed
+	busy      bool      // the last try met a full queue
+	trouble   time.Time // since when tries fail; zero before the first failure
 	pause     time.Duration
 	last      error
 }
@@ -95,7 +94,7 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 			}
 			t.note(o)
 		} else {
-			t.pause = 0 // the next leader is asked at once
+			t.pause = 0 // try the next leader without a pause
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, 0, t.ended(err)
@@ -106,7 +105,7 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 	}
 }
 
-// at has one try at a leader.
+// at makes one try at a leader.
 func (t *try) at(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) result {
 	if err := t.name(ctx); err != nil {
 		return result{kind: verdictAgain, err: err}
@@ -133,8 +132,8 @@ func (t *try) at(ctx context.Context, leader leadership.Leadership, changed <-ch
 	return t.call(ctx, leader, changed)
 }
 
-// name says in the request who asks, once all replicas know such requests. The same
-// call must have the same key at every replica, or its repetition would be another call.
+// name adds the caller to the request if all replicas know such requests. A call must have the same
+// key at every replica. Otherwise its repetition would be another call.
 func (t *try) name(ctx context.Context) error {
 	who := caller.Of(ctx)
 	recorded := t.req.Caller == (input.Caller{}) && input.Operation(t.req.Input) != ""
@@ -155,8 +154,8 @@ func (t *try) name(ctx context.Context) error {
 	return nil
 }
 
-// call forwards the input. When the leader changes meanwhile the call is given
-// up: a leader cut off from us may never answer.
+// call forwards the input. It gives up if the leader changes, since a leader that is cut off may
+// never answer.
 func (t *try) call(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) result {
 	if n := t.d.calls.Add(1); int(n) > t.d.cfg.CallsMax {
 		t.d.calls.Add(-1)
@@ -174,7 +173,7 @@ func (t *try) call(ctx context.Context, leader leadership.Leadership, changed <-
 	return resultOf(t.req.Input, b)
 }
 
-// failed says what an error of the wire means for the input.
+// failed returns what an error of Peer means for the input.
 func failed(err error) result {
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
@@ -187,7 +186,7 @@ func failed(err error) result {
 	return result{kind: verdictUnknown, err: err}
 }
 
-// note remembers what a failed try says about the call.
+// note records the result of a failed try.
 func (t *try) note(o result) {
 	t.busy = o.kind == verdictBusy
 	t.unknown = t.unknown || o.kind == verdictUnknown
@@ -197,8 +196,7 @@ func (t *try) note(o result) {
 	t.pause = min(max(2*t.pause, t.d.cfg.PauseMin, o.pause), max(t.d.cfg.PauseMax, o.pause))
 }
 
-// hold waits for another leader, or a moment when there is one already. Its
-// error ends the call.
+// hold waits for another leader, or for a pause if there is a leader. An error ends the call.
 func (t *try) hold(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) error {
 	if t.trouble.IsZero() {
 		t.trouble = time.Now()
@@ -238,7 +236,7 @@ func (t *try) observeHeld() {
 	}
 }
 
-// end is the error of a call for which no leader was found in time.
+// end returns the error of a call that found no leader in time.
 func (t *try) end() error {
 	err := ErrStandby
 	switch {
@@ -253,7 +251,7 @@ func (t *try) end() error {
 	return err
 }
 
-// ended is the error of a call whose caller gave up.
+// ended returns the error of a call whose context ended.
 func (t *try) ended(err error) error {
 	if t.unknown {
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
@@ -261,7 +259,7 @@ func (t *try) ended(err error) error {
 	return err
 }
 
-// finish returns a reply once this replica has applied what it rests on.
+// finish returns a reply after this replica has applied what the reply depends on.
 func (t *try) finish(ctx context.Context, o result) (input.Reply, uint64, error) {
 	if o.err != nil {
 		return nil, 0, o.err

@@ -20,13 +20,13 @@ import (
 	"rmd/yarn"
 )
 
-// network is replicas' wire and sequencers in one place.
+// network simulates the connections between replicas.
 type network struct {
 	mu       sync.Mutex
 	handlers map[string]func(context.Context, string, []byte) ([]byte, error)
-	cut      map[string]bool // calls to it never come back
-	refuse   map[string]bool // calls to it never leave
-	drop     int             // replies to lose from now on
+	cut      map[string]bool // calls to this replica get no answer
+	refuse   map[string]bool // calls to this replica are not sent
+	drop     int             // number of the next replies to lose
 	seen     [][]byte
 }
 
@@ -40,7 +40,7 @@ func (n *network) set(f func()) {
 	f()
 }
 
-// port is one replica's end of the network.
+// port is one replica's access to the network.
 type port struct {
 	n    *network
 	name string
@@ -86,7 +86,7 @@ func (p port) CallUntil(ctx context.Context, over <-chan struct{}, addr string, 
 	return b, err
 }
 
-// coded errors as package leader has them.
+// seqError is an error with a code, like those of package leader.
 type seqError struct {
 	code  string
 	after int64
@@ -96,14 +96,14 @@ func (e *seqError) Error() string           { return e.code }
 func (e *seqError) ErrorCode() string       { return e.code }
 func (e *seqError) RetryAfterMillis() int64 { return e.after }
 
-// sequencer answers from a script, then with success.
+// sequencer returns the errors of a script, and then succeeds.
 type sequencer struct {
 	mu     sync.Mutex
 	script []error
 	calls  int
 	index  uint64
 	took   time.Duration
-	got    input.Request // the last one
+	got    input.Request // the last request
 }
 
 func (s *sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
@@ -128,7 +128,7 @@ func (s *sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uin
 	return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Queue: "root.a"}, s.index, nil
 }
 
-// replica is one forwarder with what it stands on.
+// replica is a Forwarder with its dependencies.
 type replica struct {
 	*Forwarder
 	seq     *sequencer
@@ -298,7 +298,7 @@ func TestUnknownOutcomeIsRepeatedWithTheSameRequest(t *testing.T) {
 			}
 		}
 		a.seq.script = []error{&seqError{code: "UNKNOWN_OUTCOME"}}
-		a.must(t) // here too
+		a.must(t) // also at the leader itself
 	})
 }
 
@@ -318,7 +318,8 @@ func TestFinalErrorIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A leader cut off from us never answers: the call goes on at the next one.
+// TestChangeOfLeaderFreesAHangingCall checks that a call to a leader that is cut off, and never
+// answers, continues at the next leader.
 func TestChangeOfLeaderFreesAHangingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -339,8 +340,8 @@ func TestChangeOfLeaderFreesAHangingCall(t *testing.T) {
 	})
 }
 
-// The hold time counts from when nothing goes any more, not from the call's
-// beginning.
+// TestLongCallIsNotHeldAgainstIt checks that the hold time begins with the first failure and not
+// with the call.
 func TestLongCallIsNotHeldAgainstIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -443,9 +444,8 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// TestKeysHaveOwners: a call has the same key at every replica, also at one that does not
-// know yet that keys have owners; there it waits until that is known. Two callers with one
-// key are told apart.
+// TestKeysHaveOwners checks that a call has the same key at every replica. A replica that does not
+// know yet whether keys have owners must find out first. Equal keys of two callers must differ.
 func TestKeysHaveOwners(t *testing.T) {
 	n, behind := newNetwork(), true
 	submit := func(who string, callers func(context.Context) (bool, error)) string {

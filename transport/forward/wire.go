@@ -9,20 +9,20 @@ import (
 	"rmd/scheduler/input"
 )
 
-// version is the version of the frame round inputs and replies.
+// version is the version of the frame of inputs and replies.
 const version = 1
 
-// status says what became of a forwarded input.
+// status is the result of a forwarded input.
 type status uint8
 
-// Statuses; the numbers are on the wire: append only.
+// The statuses. The numbers are part of the protocol: append only.
 const (
 	statusDone      status = 1 + iota // a reply follows
 	statusNotLeader                   // nothing happened
-	statusUnknown                     // nobody can know
-	statusBusy                        // nothing happened; a hint follows
+	statusUnknown                     // the outcome is unknown
+	statusBusy                        // nothing happened; a pause follows
 	statusRefused                     // nothing happened; a code and a text follow
-	statusVersion                     // the request was not understood
+	statusVersion                     // the receiver does not know the version of the request
 )
 
 // answer is the frame of a reply.
@@ -70,8 +70,8 @@ func decodeAnswer(b []byte) (answer, error) {
 	return a, c.Finish()
 }
 
-// encodeRequest frames a request: the frame's version, then the request with
-// its codec's own.
+// encodeRequest encodes a request: the version of the frame, then the request with the version of
+// its codec.
 func encodeRequest(req input.Request) []byte { return input.EncodeRequest([]byte{version}, req) }
 
 func decodeRequest(b []byte) (input.Request, error) {
@@ -81,7 +81,7 @@ func decodeRequest(b []byte) (input.Request, error) {
 	return input.DecodeRequest(b[1:])
 }
 
-// answerTo makes the answer for what a sequencer returned.
+// answerTo returns the answer for a result of the sequencer.
 func answerTo(reply input.Reply, index uint64, err error) answer {
 	if err == nil {
 		return answer{status: statusDone, index: index, reply: input.EncodeReply(nil, reply)}
@@ -93,19 +93,19 @@ func answerTo(reply input.Reply, index uint64, err error) answer {
 		return answer{status: statusUnknown}
 	case codeBusy:
 		return answer{status: statusBusy, retryAfterMillis: outcome.RetryAfter(err).Milliseconds()}
-	case "": // the call's end, or the replica's: the input may be under way
+	case "": // the caller's context or the replica ended: the input may still be executed
 		return answer{status: statusUnknown}
 	default:
 		return answer{status: statusRefused, code: code, text: err.Error()}
 	}
 }
 
-// result is what one try led to.
+// result is the result of one try.
 type result struct {
 	reply input.Reply
 	index uint64
 	kind  verdict
-	pause time.Duration // hint, with busy
+	pause time.Duration // how long to wait, if busy
 	err   error
 }
 
@@ -113,13 +113,13 @@ type result struct {
 type verdict uint8
 
 const (
-	verdictDone    verdict = iota // return what there is
+	verdictDone    verdict = iota // return the reply or the error
 	verdictAgain                  // nothing happened: try again
 	verdictUnknown                // try again; it may have happened
 	verdictBusy                   // nothing happened: try again later
 )
 
-// resultOf reads the leader's answer to an input.
+// resultOf decodes the leader's answer to an input.
 func resultOf(in input.Input, b []byte) result {
 	a, err := decodeAnswer(b)
 	if err != nil {

@@ -7,26 +7,25 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// QueueConf is the queue configuration that a state has in force. It keeps what it has parsed and
-// computed for the last state: both change seldom and cost more than most reads.
+// QueueConf parses the queue configuration of a state. It caches the result for the last state,
+// because the configuration changes rarely and parsing costs more than most reads.
 type QueueConf struct {
 	mu         sync.Mutex
 	cluster    string
 	version    uint64
 	dynamic    uint64 // State.DynamicQueueSet
 	static     *capacity.Config
-	conf       *capacity.Config     // with the dynamic queues
+	conf       *capacity.Config     // static with the dynamic queues
 	partitions map[string]Partition // by the name of the label
 }
 
-// Partition is the configuration as it is for the nodes of a label, and the capacities that it means
-// there.
+// Partition is the queue configuration of a partition, and the capacities that follow from it.
 type Partition struct {
 	Conf *capacity.Config
 	Tree *capacity.Tree
 }
 
-// Of is the configuration; nil before the cluster has one.
+// Of returns the configuration, or nil if the state has none.
 func (q *QueueConf) Of(st *state.State) *capacity.Config {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,14 +41,14 @@ func (q *QueueConf) of(st *state.State) *capacity.Config {
 	if changed {
 		conf, err := capacity.ParseStored(Properties(v))
 		if err != nil {
-			return nil // it was valid when it was proposed
+			return nil // cannot happen: it was valid when it was proposed
 		}
 		q.static, q.version, q.cluster = conf, v.Version, st.Meta.ClusterID
 	}
 	if changed || q.dynamic != st.DynamicQueueSet() {
 		conf, err := q.static.WithDynamic(st.DynamicQueueList())
 		if err != nil {
-			return nil // they fitted when they were created
+			return nil // cannot happen: they were valid when they were created
 		}
 		q.conf, q.dynamic = conf, st.DynamicQueueSet()
 		q.partitions = map[string]Partition{"": {Conf: conf}}
@@ -57,7 +56,8 @@ func (q *QueueConf) of(st *state.State) *capacity.Config {
 	return q.conf
 }
 
-// At is the configuration for the nodes of a label; empty before the cluster has one.
+// At returns the configuration of a partition, or an empty Partition if the state has no
+// configuration.
 func (q *QueueConf) At(st *state.State, label state.LabelID) Partition {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -77,7 +77,7 @@ func (q *QueueConf) At(st *state.State, label state.LabelID) Partition {
 	return p
 }
 
-// Properties are those of a version of the configuration, for the parser.
+// Properties converts the properties of a configuration version for the parser.
 func Properties(v *state.QueueVersion) []capacity.Property {
 	out := make([]capacity.Property, len(v.Properties))
 	for i, p := range v.Properties {
