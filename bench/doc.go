@@ -2,6 +2,6 @@
 // on the same machine, loads both through Hadoop's protocols with the same generator (rmd bench),
 // and prints ratios.
 //
-// The test needs a JDK 17 and Maven and has the build tag interop; `make bench-peers` runs it.
-// Benchmarks of single parts are beside their code (make bench).
+// The test needs JDK 17 and Maven and has the build tag interop; `make bench-peers` runs it.
+// Benchmarks of single parts are in the packages of these parts (make bench).
 package bench

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// syncTime is the median time of a synced write of 4 KiB: what the disk allows.
+// syncTime returns the median time of a synced write of 4 KiB.
 func syncTime(t *testing.T) time.Duration {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "probe"))
@@ -34,7 +34,7 @@ func syncTime(t *testing.T) time.Duration {
 	return all[len(all)/2].Round(time.Microsecond)
 }
 
-// loadAverage is what the kernel says of the last 1, 5 and 15 minutes.
+// loadAverage returns the load averages of the last 1, 5 and 15 minutes.
 func loadAverage(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile("/proc/loadavg")

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Run(m)) }
 
-// The Java ResourceManager keeps nothing on disk, and a heartbeat may assign as
-// much as its node has room for, where the default is one container.
+// The Java ResourceManager stores nothing on disk. A heartbeat may assign as many containers as fit
+// on the node; the default is one container.
 var (
 	site      = map[string]string{"yarn.resourcemanager.recovery.enabled": "false"}
 	scheduler = map[string]string{
@@ -33,11 +33,11 @@ var peers = []harness.Options{
 	{Kind: harness.Java, Site: site, Scheduler: scheduler, Heap: "4g"},
 }
 
-// figure is one number that a load yields.
+// figure is one number that a load measures.
 type figure struct {
 	name string
 	of   func(r result) float64
-	more bool // more is better
+	more bool // larger values are better
 }
 
 // load is one run of rmd bench.
@@ -46,8 +46,8 @@ type load struct {
 	figures []figure
 }
 
-// loads are long to warm up: the Java ResourceManager compiles what is hot while
-// it runs, and after ten seconds takes five times the CPU of what it takes later.
+// loads have long warm-ups. The Java ResourceManager compiles hot code while it runs: after ten
+// seconds it needs five times as much CPU as later.
 var loads = []load{
 	{strings.Fields("allocate --nodes 1000 --masters 50 --warmup 60s --duration 20s"), []figure{
 		{"containers/s, whole lives", func(r result) float64 { return r.Containers.PerSecond }, true},
@@ -65,7 +65,7 @@ var loads = []load{
 	}},
 }
 
-// result is what is read of the JSON that rmd bench prints.
+// result is the part of rmd bench's JSON output that the test uses.
 type result struct {
 	Heartbeats struct {
 		PerSecond float64 `json:"perSecond"`
@@ -82,9 +82,9 @@ type result struct {
 	BytesPer1000Nodes int64   `json:"bytesPer1000Nodes"`
 }
 
-// TestPeers loads each peer in turn, RMD_BENCH_ROUNDS times, and prints the
-// medians and their ratios. A fault that the generator finds (a container granted
-// twice, lost, or on a node that is full) fails it.
+// TestPeers loads each peer in turn, RMD_BENCH_ROUNDS times, and prints the medians and their
+// ratios. It fails if the generator finds an error (a container that is granted twice, lost, or on
+// a full node).
 func TestPeers(t *testing.T) {
 	rounds := 3
 	if n, err := strconv.Atoi(os.Getenv("RMD_BENCH_ROUNDS")); err == nil && n > 0 {
@@ -110,7 +110,7 @@ func TestPeers(t *testing.T) {
 	t.Logf("load average at the end: %s\n%s", loadAverage(t), table(found))
 }
 
-// run starts a peer from nothing, without NodeManagers, and loads it.
+// run starts a peer from scratch, without NodeManagers, and runs a load.
 func run(t *testing.T, o harness.Options, args []string) result {
 	c := harness.New(t, o)
 	c.StartManagers()
@@ -133,7 +133,7 @@ func run(t *testing.T, o harness.Options, args []string) result {
 	return r
 }
 
-// table shows each figure's medians and by how much rmd is ahead.
+// table formats the medians of each figure, and by which factor rmd is better.
 func table(found map[string][][]float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-48s%12s%12s%10s\n", "MEDIANS", "RMD ×3", "JAVA ×1", "AHEAD")

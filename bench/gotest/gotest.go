@@ -1,5 +1,5 @@
-// Package gotest runs benchmarks of this repository as "go test" does, one at a time, and reads what
-// they report. Programs that compare benchmarks use it.
+// Package gotest runs benchmarks of this repository as "go test" does, one at a time, and returns
+// what they report. Programs that compare benchmarks use it.
 package gotest
 
 import (
@@ -13,21 +13,21 @@ import (
 	"strings"
 )
 
-// Runner runs benchmarks. It builds the tests of a package once.
+// Runner runs benchmarks. It builds the test program of a package once.
 type Runner struct {
-	Dir   string            // where the built tests go
-	built map[string]string // by package
+	Dir   string            // directory for the test programs
+	built map[string]string // test programs by package
 }
 
 // Bench is a benchmark, or one of its parts: "BenchmarkPage/apps=200".
 type Bench struct {
-	Package string // from the root of the repository: "./fsm"
+	Package string // relative to the root of the repository: "./fsm"
 	Name    string
 	Time    string // -test.benchtime
 }
 
-// Run runs a benchmark in its package's folder, with further variables of the environment, and returns
-// what it reports, by unit.
+// Run runs a benchmark in its package's directory, with additional environment variables. It
+// returns the reported values by unit.
 func (g *Runner) Run(ctx context.Context, f Bench, env ...string) (map[string]float64, error) {
 	program, err := g.build(ctx, f.Package)
 	if err != nil {
@@ -60,8 +60,8 @@ func (g *Runner) build(ctx context.Context, pkg string) (string, error) {
 	return program, nil
 }
 
-// parse reads the one line of results that a benchmark prints: a name, a count, then values with
-// their units.
+// parse parses the result line of a benchmark: a name, a count, then values with units. It uses the
+// first such line.
 func parse(out string) (map[string]float64, error) {
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)

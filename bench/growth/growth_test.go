@@ -29,7 +29,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestPage holds that the axes cover all values, so that each line is inside its chart.
+// TestPage checks that the axes cover all values, so that each line lies inside its chart.
 func TestPage(t *testing.T) {
 	var out bytes.Buffer
 	if err := page([]measured{grown}).Write(&out); err != nil {
@@ -48,7 +48,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestKinds holds that each size has its time, and that figures are asked for.
+// TestKinds checks that each kind has at least two sizes, a benchmark time and figures.
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
 		if len(k.sizes) < 2 || len(k.figures) == 0 || !strings.HasSuffix(k.time(k.sizes[0]), "x") {

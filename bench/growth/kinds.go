@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// kind is one dimension of a cluster, with the sizes that are measured.
+// kind is one dimension of a cluster, with the sizes to measure.
 type kind struct {
 	name, what string
 	pkg, bench string
@@ -11,10 +11,10 @@ type kind struct {
 	figures    []figure
 }
 
-// figure is what a benchmark reports of a size.
+// figure is a value that a benchmark reports for a size.
 type figure struct{ unit, what string }
 
-// ofState are what fsm's benchmark reports of a replica's state.
+// ofState lists what fsm's benchmark reports about a replica's state.
 var ofState = []figure{
 	{"bytes/object", "memory of one object"},
 	{"ns/event", "one event applied"},
@@ -23,7 +23,7 @@ var ofState = []figure{
 	{"restore-ms", "a snapshot restored"},
 }
 
-// ofPlanner are what the planner's benchmark reports.
+// ofPlanner lists what the planner's benchmark reports.
 var ofPlanner = []figure{
 	{"ns/decision", "one container allocated or completed"},
 	{"ns/input", "one heartbeat or call"},
@@ -32,10 +32,10 @@ var ofPlanner = []figure{
 
 func once(int) string { return "1x" }
 
-// times is so many heartbeats, whatever the size.
+// times returns a benchmark time of n heartbeats for every size.
 func times(n int) func(int) string { return func(int) string { return fmt.Sprintf("%dx", n) } }
 
-// laps is so many heartbeats of each node.
+// laps returns a benchmark time of n heartbeats per node.
 func laps(n int) func(int) string {
 	return func(nodes int) string { return fmt.Sprintf("%dx", n*nodes) }
 }

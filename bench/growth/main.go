@@ -1,5 +1,5 @@
-// Program growth measures what larger clusters cost. It runs benchmarks of this repository at growing
-// sizes, prints one table for each kind of object, and draws them on a page.
+// Program growth measures what larger clusters cost. It runs benchmarks of this repository at
+// growing sizes, prints one table for each kind of object, and can draw the results on a page.
 //
 //	go run ./bench/growth [-only TEXT] [-report FILE]
 package main

@@ -10,7 +10,7 @@ import (
 	"rmd/internal/thousands"
 )
 
-// measured are the values of a kind: of each size, by unit.
+// measured has the values of a kind: for each size, by unit.
 type measured struct {
 	kind
 	values []map[string]float64
@@ -33,7 +33,7 @@ func measure(ctx context.Context, runner *gotest.Runner, k kind) (m measured, er
 	return m, nil
 }
 
-// print writes a table with a line for each size, and one that says how the figures grow.
+// print writes a table with a line for each size, and a line with the exponents of growth.
 func (m measured) print(w io.Writer) {
 	fmt.Fprintf(w, "%s\n%14s", m.what, "SIZE")
 	for _, f := range m.figures {
@@ -52,7 +52,7 @@ func (m measured) print(w io.Writer) {
 	fmt.Fprint(w, "\n\n")
 }
 
-// exponent is x of the n^x that goes through the figures of the first and the last size.
+// exponent returns x such that n^x grows as the figure does between the first and the last size.
 func (m measured) exponent(unit string) float64 {
 	last := len(m.sizes) - 1
 	x := math.Log(m.values[last][unit]/m.values[0][unit]) / math.Log(float64(m.sizes[last])/float64(m.sizes[0]))
@@ -62,7 +62,7 @@ func (m measured) exponent(unit string) float64 {
 	return x
 }
 
-// amount has three significant figures.
+// amount formats a value with three significant figures.
 func amount(v float64) string {
 	if v >= 100 {
 		return thousands.Format(int64(math.Round(v)))

@@ -7,7 +7,8 @@ import (
 	"rmd/internal/plot"
 )
 
-// page has a chart of each figure, with both axes logarithmic: what grows as n^x is a straight line.
+// page returns a page with a chart of each figure. Both axes are logarithmic, so growth as n^x is a
+// straight line.
 func page(done []measured) plot.Page {
 	p := plot.Page{
 		Title: "What larger clusters cost",
@@ -33,7 +34,8 @@ func (m measured) chart(f figure) plot.Chart {
 	return plot.Chart{Title: f.what, Note: fmt.Sprintf("%s; grows as n^%.2f", f.unit, m.exponent(f.unit)), X: decades(x), Y: decades(y), Lines: []plot.Line{line}}
 }
 
-// decades is a logarithmic axis with a tick at each power of ten around the values, two at least.
+// decades returns a logarithmic axis with ticks at the powers of ten around the values, at least
+// two.
 func decades(values []float64) plot.Axis {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -47,7 +49,7 @@ func decades(values []float64) plot.Axis {
 	return a
 }
 
-// text writes a power of ten shortly: 10k, 1M.
+// text formats a power of ten: 10k, 1M.
 func text(v float64) string {
 	switch {
 	case v >= 1e6:

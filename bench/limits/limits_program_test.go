@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLine holds which way a ratio goes: always by how many times the limit is better.
+// TestLine checks that a ratio always says by how many times the limit is better.
 func TestLine(t *testing.T) {
 	m := measured{rmd: []float64{30, 20, 10}, limit: []float64{10, 10, 10}}
 	if got := (row{work: "cost"}).line(m); !strings.Contains(got, " 2  1 to 3 ") {
@@ -17,7 +17,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestRows holds that a unit that a limit is measured with is handed to it.
+// TestRows checks that each figure has a unit, and either a benchmark or the same flag.
 func TestRows(t *testing.T) {
 	for _, r := range rows {
 		for _, f := range append(r.limit, r.rmd) {

@@ -18,7 +18,7 @@ import (
 	"rmd/yarn"
 )
 
-// given is a figure of rmd's benchmark that the limit is measured with; a likely one when the limit
+// given returns a figure of rmd's benchmark that the limit depends on, or otherwise if the limit
 // runs alone.
 func given(b *testing.B, unit string, otherwise float64) float64 {
 	b.Helper()
@@ -43,7 +43,7 @@ func create(b *testing.B) *os.File {
 	return f
 }
 
-// BenchmarkSyncs is the disk's part of a commit: the leader writes a page and syncs it, and then a
+// BenchmarkSyncs measures the disk's part of a commit: the leader writes and syncs a page, then a
 // follower does.
 func BenchmarkSyncs(b *testing.B) {
 	f, page := create(b), make([]byte, 4096)
@@ -59,8 +59,8 @@ func BenchmarkSyncs(b *testing.B) {
 	}
 }
 
-// BenchmarkBolt stores entries as large as rmd's, one after the other, in one store that does nothing
-// else.
+// BenchmarkBolt stores entries as large as rmd's, one after the other, in a store without other
+// load.
 func BenchmarkBolt(b *testing.B) {
 	s, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(b.TempDir(), "raft.db"),
 		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
@@ -78,7 +78,7 @@ func BenchmarkBolt(b *testing.B) {
 	b.ReportMetric(decisions*float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
 }
 
-// entry is the log entry of n decisions.
+// entry returns a log entry with n decisions.
 func entry(n int) []byte {
 	var w event.Writer
 	for i := range n / 2 {
@@ -88,10 +88,10 @@ func entry(n int) []byte {
 	return w.Finish(event.Level, 1)
 }
 
-// BenchmarkMemory copies more than caches hold.
+// BenchmarkMemory copies more bytes than the caches hold.
 func BenchmarkMemory(b *testing.B) {
 	from, to := make([]byte, 256<<20), make([]byte, 256<<20)
-	copy(to, from) // the kernel gives the pages
+	copy(to, from) // allocates the pages
 	b.SetBytes(int64(len(from)))
 	for b.Loop() {
 		copy(to, from)
@@ -124,9 +124,9 @@ func BenchmarkDisk(b *testing.B) {
 	}
 }
 
-// BenchmarkMessages decodes and encodes what a ResourceManager reads and writes of one container: its
-// node reports its end, its ApplicationMaster gets the container and hears of the end, and the node
-// may forget it.
+// BenchmarkMessages decodes and encodes the messages that a ResourceManager exchanges about one
+// container: the node reports its end, the ApplicationMaster gets the container and its end, and
+// the node may forget the container.
 func BenchmarkMessages(b *testing.B) {
 	const batch = 100
 	id := func(i int) *pb.ContainerIdProto {

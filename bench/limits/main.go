@@ -1,5 +1,5 @@
-// Program limits measures rmd beside what the machine allows and prints one table of ratios. Each row
-// runs two benchmarks of this repository by turns, so that both see the same machine.
+// Program limits compares rmd with what the machine allows, and prints a table of ratios. Each row
+// runs two benchmarks of this repository alternately, so that both run under the same conditions.
 //
 //	go run ./bench/limits [-rounds N] [-only TEXT]
 package main

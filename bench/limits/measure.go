@@ -9,10 +9,10 @@ import (
 	"rmd/bench/gotest"
 )
 
-// goTests measures rows.
+// goTests runs the benchmarks of rows.
 type goTests struct{ gotest.Runner }
 
-// measure runs the benchmarks of a row by turns.
+// measure runs the benchmarks of a row alternately.
 func (g *goTests) measure(ctx context.Context, r row, rounds int) (m measured, err error) {
 	for range rounds {
 		mine, err := g.run(ctx, r.rmd)
@@ -40,7 +40,7 @@ func (g *goTests) measure(ctx context.Context, r row, rounds int) (m measured, e
 	return m, nil
 }
 
-// sum adds the figures of a limit up.
+// sum adds up the figures of a limit. mine has the values of rmd's benchmark in the same round.
 func (g *goTests) sum(ctx context.Context, parts []figure, mine map[string]float64, env []string) (sum float64, err error) {
 	for _, part := range parts {
 		values := mine
@@ -76,7 +76,7 @@ func of(values map[string]float64, unit string) (float64, error) {
 	return v, nil
 }
 
-// variable is the name of the environment variable that hands a figure on.
+// variable returns the name of the environment variable that passes a figure to a benchmark.
 func variable(unit string) string {
 	return "RMD_BENCH_" + strings.ToUpper(strings.ReplaceAll(unit, "/", "_PER_"))
 }

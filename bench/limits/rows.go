@@ -7,25 +7,25 @@ import (
 	"rmd/internal/quantile"
 )
 
-// figure is what a benchmark reports in one unit.
+// figure is a value that a benchmark reports in one unit.
 type figure struct {
 	pkg, bench, unit string
 	time             string // -benchtime
-	// times is a unit of rmd's benchmark: so often the figure counts. Empty is once.
+	// times is a unit of rmd's benchmark by which the figure is multiplied. Empty means 1.
 	times string
-	// same says that rmd's own benchmark reports the figure, which is of the same run.
+	// same means that rmd's own benchmark reports the figure in the same run.
 	same bool
 }
 
-// row is one kind of work. Its limit is the sum of figures.
+// row is one kind of work. Its limit is the sum of some figures.
 type row struct {
 	work  string
 	rmd   figure
 	limit []figure
-	more  bool // more is better
-	// pass are units of rmd's benchmark that the limit is measured with.
+	more  bool // larger values are better
+	// pass lists the units of rmd's benchmark that the limit's benchmark needs.
 	pass []string
-	of   string // what the limit is
+	of   string // description of the limit
 }
 
 const (
@@ -69,14 +69,15 @@ var rows = []row{
 		of:    "the same page of 200: to render as many rows"},
 }
 
-// measured are the values of a row, one a round.
+// measured has the values of a row, one per round.
 type measured struct{ rmd, limit []float64 }
 
 var heading = fmt.Sprintf(layout, "WORK", "RMD", "LIMIT", "UNIT", "TIMES", "RANGE", "THE LIMIT IS")
 
 const layout = "%-44s%10s%10s  %-17s%6s  %-15s%s\n"
 
-// line shows the medians, and by how many times the limit is better: median and range of the rounds.
+// line formats a row: the medians of both, and by how many times the limit is better, as the median
+// and the range of the rounds.
 func (r row) line(m measured) string {
 	ratios := make([]float64, len(m.rmd))
 	for i := range ratios {
@@ -91,7 +92,7 @@ func (r row) line(m measured) string {
 
 func median(v []float64) float64 { return quantile.Of(slices.Sorted(slices.Values(v)), 0.5) }
 
-// amount has four significant figures.
+// amount formats a value with four significant figures.
 func amount(v float64) string {
 	if v >= 1000 {
 		return fmt.Sprintf("%.0f", v)

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// machine is what a cluster runs on.
+// machine describes the hardware of a cluster.
 type machine struct {
 	replicas, cores int
-	// shared says that all replicas and the load have the same cores and disk.
+	// shared means that all replicas and the load use the same cores and the same disk.
 	shared     bool
-	sync       time.Duration // of the disk
+	sync       time.Duration // duration of a sync
 	disk, link float64       // bytes per second; a link of 0 has no limit
-	delay      time.Duration // of a message between two replicas
+	delay      time.Duration // transmission time of a message between two replicas
 }
 
-// call is an input on its way: from the port of a replica to the planner, and back.
+// call is an input on its way from the port of a replica to the planner and back.
 type call struct {
-	at         int           // the replica that it reaches
-	containers float64       // whose messages it carries; a life has three: granted, started, ended
-	plan       time.Duration // what planning it costs
-	batch                    // that it leads to
-	local      bool          // it has no frames: the caller is in the leader's process
+	at         int           // the replica that gets the call
+	containers float64       // containers whose messages it carries; each container has three: granted, started, ended
+	plan       time.Duration // cost of planning it
+	batch                    // the events that it causes
+	local      bool          // without messages: the caller runs in the leader's process
 	done       func()
 }
 
-// batch is events, the nodes and applications that they change, and the ends that they say an
-// ApplicationMaster is told of.
+// batch counts events, the nodes and applications that they change, and the container ends that
+// they report to ApplicationMasters.
 type batch struct{ events, touched, told int }
 
-// entry is a batch in the log, or before it gets there.
+// entry is a batch, in the log or on its way there.
 type entry struct {
 	batch
 	acks    int
@@ -41,15 +41,15 @@ type entry struct {
 type replica struct {
 	cores, disk, link *station
 	raft, fsm         *goroutine
-	stored, known     int // entries; known to be committed
+	stored, known     int // numbers of entries; known are known to be committed
 	applying, applied int
-	waiters           []func() // of entries not applied yet, by the entry
+	waiters           []func() // callers that wait until the entry in until is applied
 	until             []int
-	readers           []func() // wait for the lock of the state
-	forked            bool     // somebody has read the state since the last entry
+	readers           []func() // callers that wait for the lock of the state
+	forked            bool     // the state was read after the last entry
 }
 
-// cluster is all replicas and the sequencer of the leader.
+// cluster has all replicas and the sequencer of the leader.
 type cluster struct {
 	*engine
 	costs
@@ -61,7 +61,7 @@ type cluster struct {
 	planning          bool
 	open              *entry
 	inflight          []*entry // proposed, oldest first
-	landed            int      // how many of them are applied here, and the planner has not looked yet
+	landed            int      // number of them that are applied here and that the planner has not handled yet
 	log               []*entry
 	blocked           time.Duration // how long inputs waited because the open batch was full
 	blockedAt         time.Duration
@@ -85,8 +85,8 @@ func newCluster(c costs, m machine) *cluster {
 	return out
 }
 
-// wake is n goroutines, each of which wakes the next one: they have no work worth mentioning, but wait
-// for a core like all others.
+// wake simulates n goroutines, each of which wakes the next one. Their own work is negligible, but
+// they wait for a core like all others.
 func (c *cluster) wake(r *replica, n int, then func()) {
 	if n == 0 {
 		then()
@@ -104,8 +104,8 @@ func (c *cluster) transmit(r *replica, bytes float64, then func()) {
 	r.link.serve(took, func() { c.after(c.delay, then) })
 }
 
-// enter is a call that reaches a port: transport/hadoop reads it on any core, and transport/forward
-// brings it to the leader.
+// enter simulates a call that reaches a port. transport/hadoop reads it on any core, and
+// transport/forward sends it to the leader.
 func (c *cluster) enter(x *call) {
 	if x.local {
 		c.plan(x)
@@ -122,7 +122,7 @@ func (c *cluster) enter(x *call) {
 			return
 		}
 		c.transmit(r, c.bytes(x)/4, func() {
-			c.wake(c.all[0], 1, func() { // the connection
+			c.wake(c.all[0], 1, func() { // the connection's goroutine
 				c.all[0].cores.serve(c.forward/2+c.part(c.forwarded, x), func() { c.plan(x) })
 			})
 		})
@@ -141,8 +141,8 @@ func (c *cluster) plan(x *call) {
 	c.drive()
 }
 
-// drive is the loop of leader/driver.go: what is applied first, then a proposal, then one input. The
-// open batch takes no more events once it is full, until the one in flight is applied
+// drive is the loop of leader/driver.go: first the applied entries, then a proposal, then one
+// input. When the open batch is full, no input is planned until the batch in flight is applied
 // (leader/core.go).
 func (c *cluster) drive() {
 	if c.planning {
@@ -179,8 +179,8 @@ func (c *cluster) drive() {
 	})
 }
 
-// propose gives the open batch to Raft unless as many are in flight as may be. Raft's leader stores it
-// first and then sends it (hashicorp/raft dispatchLogs, pipelineSend).
+// propose passes the open batch to Raft unless maxInFlight batches are in flight. Raft's leader
+// first stores the entry and then sends it (hashicorp/raft dispatchLogs, pipelineSend).
 func (c *cluster) propose() {
 	if len(c.inflight) == c.maxInFlight || c.open.events == 0 {
 		return
@@ -190,13 +190,13 @@ func (c *cluster) propose() {
 	c.inflight, c.log = append(c.inflight, e), append(c.log, e)
 	c.entries, c.eventsIn = c.entries+1, c.eventsIn+e.events
 	lead, index := c.all[0], len(c.log)
-	c.wake(lead, 2, func() { // driver.commit, raft's leader
+	c.wake(lead, 2, func() { // driver.commit and raft's main loop
 		c.keep(lead, e, func() {
 			lead.stored = index
 			c.ack(e, index)
 			for _, r := range c.all[1:] {
 				known := lead.known
-				lead.cores.serve(c.send, func() { // its replication to this follower, the connection
+				lead.cores.serve(c.send, func() { // raft's replication goroutine for this follower, and the connection's
 					c.transmit(lead, float64(e.events*c.eventBytes), func() { c.follow(r, e, index, known) })
 				})
 			}
@@ -204,43 +204,43 @@ func (c *cluster) propose() {
 	})
 }
 
-// keep stores an entry: bolt writes and syncs its pages, and then its meta page.
+// keep stores an entry: bbolt writes and syncs its pages, and then its meta page.
 func (c *cluster) keep(r *replica, e *entry, then func()) {
 	bytes := float64(e.events * c.eventBytes)
 	write := c.sync + time.Duration(bytes/c.machine.disk*float64(time.Second))
 	r.raft.run(c.entry+time.Duration(e.events)*c.store, func() {
 		r.disk.serve(write, func() {
-			c.wake(r, 1, func() { // back from the system call, without a core
+			c.wake(r, 1, func() { // the goroutine returns from the system call and needs a core
 				r.disk.serve(c.sync, func() { c.wake(r, 1, then) })
 			})
 		})
 	})
 }
 
-// follow is hashicorp/raft appendEntries: a follower stores first, and then applies what the leader
-// knew to be committed when it sent the entry.
+// follow simulates hashicorp/raft appendEntries: a follower first stores the entry, and then
+// applies what the leader knew to be committed when it sent the entry.
 func (c *cluster) follow(r *replica, e *entry, index, known int) {
-	c.wake(r, 2, func() { // the connection, raft's follower
+	c.wake(r, 2, func() { // the connection's goroutine and raft's main loop
 		c.keep(r, e, func() {
 			r.stored = index
 			c.learn(r, known)
 			c.wake(r, 1, func() { // the answer
 				c.transmit(r, 100, func() {
-					c.wake(c.all[0], 3, func() { c.ack(e, index) }) // the connection, pipelineDecode, raft's leader
+					c.wake(c.all[0], 3, func() { c.ack(e, index) }) // the connection's goroutine, pipelineDecode and raft's main loop
 				})
 			})
 		})
 	})
 }
 
-// ack commits an entry that a majority has stored.
+// ack counts a replica that has stored an entry, and commits the entry at a majority.
 func (c *cluster) ack(e *entry, index int) {
 	if e.acks++; e.acks == len(c.all)/2+1 {
 		c.learn(c.all[0], index)
 	}
 }
 
-// learn lets a replica apply what is committed.
+// learn makes a replica apply what is committed.
 func (c *cluster) learn(r *replica, index int) {
 	r.known = max(r.known, index)
 	for r.applying < min(r.known, r.stored) {
@@ -258,7 +258,7 @@ func (c *cluster) learn(r *replica, index int) {
 				w()
 			}
 			if r == c.all[0] {
-				c.wake(r, 3, func() { // instance.await, driver.await, driver.run
+				c.wake(r, 3, func() { // instance.await, driver.await and driver.run
 					c.commits = append(c.commits, c.now-e.began)
 					c.landed++
 					c.drive()
@@ -268,9 +268,9 @@ func (c *cluster) learn(r *replica, index int) {
 	}
 }
 
-// applying is what applying an entry costs. A fork of the state shares its pages: if somebody has read
-// the state since the entry before, each page is copied when it is first changed (fsm/state). Of many
-// changes more meet a page that is copied already.
+// applying returns the cost of applying an entry. A fork of the state shares its pages. If the
+// state was read since the previous entry, each page is copied at its first change (fsm/state).
+// With many changes, more of them hit a page that is already copied.
 func (c *cluster) applying(r *replica, e *entry) time.Duration {
 	cost := time.Duration(e.events)*c.apply + time.Duration(e.told)*c.tell
 	if r.forked {
@@ -285,7 +285,8 @@ func pages(first time.Duration, n int) time.Duration {
 	return time.Duration(float64(first) * math.Pow(float64(n), 2./3))
 }
 
-// read forks the state of a replica, whose lock is held while an entry is applied (fsm/machine.go).
+// read forks the state of a replica. It waits for the lock, which is held while an entry is applied
+// (fsm/machine.go).
 func (c *cluster) read(r *replica, then func()) {
 	r.forked = true
 	if r.fsm.running {
@@ -295,15 +296,15 @@ func (c *cluster) read(r *replica, then func()) {
 	then()
 }
 
-// release answers those who waited for the oldest entry in flight. If no other one follows, the leader
-// tells its followers that it is committed (cluster/commitnotifier.go).
+// release answers the callers that wait for the oldest entry in flight. If no other entry follows,
+// the leader tells the followers that it is committed (cluster/commitnotifier.go).
 func (c *cluster) release() {
 	e, index := c.inflight[0], len(c.log)-len(c.inflight)+1
 	c.inflight = c.inflight[1:]
 	for _, x := range e.waiters {
 		c.answer(x, index)
 	}
-	e.waiters = nil // the log keeps the entry
+	e.waiters = nil // the log keeps the entry itself
 	if c.open.events == 0 && len(c.inflight) == 0 {
 		for _, r := range c.all[1:] {
 			c.transmit(c.all[0], 100, func() { c.learn(r, index) })
@@ -311,7 +312,8 @@ func (c *cluster) release() {
 	}
 }
 
-// answer takes a reply back. A follower waits until it has applied what the reply rests on.
+// answer returns a reply to the caller. A follower first waits until it has applied what the reply
+// depends on.
 func (c *cluster) answer(x *call, index int) {
 	if x.local {
 		x.done()
@@ -323,9 +325,9 @@ func (c *cluster) answer(x *call, index int) {
 		write()
 		return
 	}
-	c.wake(c.all[0], 2, func() { // the caller, the connection
+	c.wake(c.all[0], 2, func() { // the caller's and the connection's goroutines
 		c.transmit(c.all[0], c.bytes(x)/4, func() {
-			c.wake(r, 1, func() { // the connection
+			c.wake(r, 1, func() { // the connection's goroutine
 				if r.applied >= index {
 					write()
 					return

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// costs is processor time on one core, and what else the model is told about rmd. flags names the
-// benchmark that measured each.
+// costs has CPU times on one core, and other parameters of rmd. flags names the benchmark behind
+// each.
 type costs struct {
-	decision, launch, tell, input, heard, noted time.Duration // planner
+	decision, launch, tell, input, heard, noted time.Duration // of the planner
 	apply, copyEvent, copyTouched, view         time.Duration
 	entry, store, send, hop                     time.Duration
 	beat, forward                               time.Duration
@@ -18,7 +18,7 @@ type costs struct {
 	eventBytes, messageBytes int
 }
 
-// flags declares each cost once, with its default and where that comes from.
+// flags declares a flag for each cost, with its default and the source of the default.
 func (c *costs) flags(f *flag.FlagSet) {
 	us := func(n float64) time.Duration { return time.Duration(n * float64(time.Microsecond)) }
 	f.DurationVar(&c.decision, "decision", us(2.3), "`cost` to plan that a container is allocated or completed: BenchmarkPlanGrowth with 50,000 nodes")

@@ -2,8 +2,8 @@ package main
 
 import "time"
 
-// engine runs what is due in virtual time, and what is due at the same moment in the order in which
-// it was planned.
+// engine runs actions in virtual time. Actions at the same time run in the order in which they were
+// planned.
 type engine struct {
 	now     time.Duration
 	planned uint64
@@ -18,7 +18,7 @@ type due struct {
 
 func (d due) before(o due) bool { return d.at < o.at || d.at == o.at && d.order < o.order }
 
-// after does something when d has passed.
+// after runs do after d has passed.
 func (e *engine) after(d time.Duration, do func()) {
 	e.planned++
 	e.heap = append(e.heap, due{e.now + d, e.planned, do})
@@ -32,7 +32,7 @@ func (e *engine) after(d time.Duration, do func()) {
 	}
 }
 
-// until lets time pass.
+// until advances the time to end.
 func (e *engine) until(end time.Duration) {
 	for len(e.heap) > 0 && e.heap[0].at <= end {
 		first := e.heap[0]
@@ -62,21 +62,21 @@ func (e *engine) pop() {
 	}
 }
 
-// job is work that takes some time and leads to then. more is what the same goroutine does next; it may
-// be nil.
+// job is work that takes some time, and then calls then. more returns the next job of the same
+// goroutine; it may be nil.
 type job struct {
 	cost time.Duration
 	then func()
 	more func() (job, bool)
 }
 
-// station serves jobs in the order in which they arrive, as many at once as it has servers: the cores
-// of a machine, a disk, a link.
+// station serves jobs in the order in which they arrive, as many concurrently as it has servers. It
+// represents the cores of a machine, a disk or a link.
 type station struct {
 	*engine
 	servers, busy int
 	waiting       []job
-	work          time.Duration // that it has begun
+	work          time.Duration // cost of all jobs that it has started
 }
 
 func (s *station) serve(cost time.Duration, then func()) { s.add(job{cost: cost, then: then}) }
@@ -110,7 +110,7 @@ func (s *station) start(j job) {
 	})
 }
 
-// goroutine does one job after the other, and keeps its core until it has none.
+// goroutine runs one job after the other. It keeps its core until it has no more jobs.
 type goroutine struct {
 	cores   *station
 	running bool

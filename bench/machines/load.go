@@ -10,29 +10,30 @@ import (
 	"rmd/internal/quantile"
 )
 
-// load is what NodeManagers and ApplicationMasters do, each once a second, at all replicas alike.
+// load is what NodeManagers and ApplicationMasters do. Each of them makes one call per second, and
+// the calls are distributed evenly over all replicas.
 type load struct {
 	nodes, masters int
-	containers     float64 // started and ended per second
+	containers     float64 // containers that start and end per second
 }
 
-// traffic plays load against a cluster, and measures.
+// traffic plays a load on a cluster and measures it.
 type traffic struct {
 	*cluster
 	random  *rand.Rand
-	flying  int             // calls that have entered and are not answered
-	calls   int             // that have entered
-	area    float64         // under flying, in seconds
-	changed time.Duration   // when flying did
-	reports []time.Duration // how long heartbeats with news of containers took
-	news    int             // idle heartbeats that the leader is not told of yet
+	flying  int             // calls in progress
+	calls   int             // calls that have begun
+	area    float64         // integral of flying over time, in seconds
+	changed time.Duration   // when flying last changed
+	reports []time.Duration // durations of heartbeats that reported containers
+	news    int             // idle heartbeats that the leader does not know yet
 }
 
 func newTraffic(c *cluster, seed uint64) *traffic {
 	return &traffic{cluster: c, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// every does something again and again, so often a second on average.
+// every calls do at random intervals, rate times per second on average.
 func (t *traffic) every(rate float64, do func()) {
 	if rate <= 0 {
 		return
@@ -47,13 +48,14 @@ func (t *traffic) every(rate float64, do func()) {
 	next()
 }
 
-// some is a whole number with the mean given.
+// some returns a random whole number with the given mean.
 func (t *traffic) some(mean float64) int { return int(mean + t.random.Float64()) }
 
-// play starts the load. A heartbeat reports what has started and what has ended since the one before;
-// a call of an ApplicationMaster asks for containers and gets them.
+// play starts the load. A heartbeat reports the containers that have started and ended since the
+// previous one. A call of an ApplicationMaster asks for containers and gets them.
 func (t *traffic) play(l load) {
-	// Of so many nodes that no single heartbeat matters, one simulated heartbeat is that of several.
+	// With very many nodes a single heartbeat does not matter: then one simulated heartbeat stands
+	// for several.
 	lump := max(1, l.nodes/50_000)
 	t.every(float64(l.nodes)/float64(lump), func() {
 		mean := l.containers / float64(l.nodes)
@@ -70,8 +72,8 @@ func (t *traffic) play(l load) {
 	})
 }
 
-// idle is heartbeats that the replica answers alone. The leader hears of many at a time
-// (transport/hadoop/tracker/idle.go).
+// idle simulates n idle heartbeats, which the replica answers by itself. A message informs the
+// leader about many of them (transport/hadoop/tracker/idle.go).
 func (t *traffic) idle(n int) {
 	at := t.random.IntN(t.replicas)
 	t.enterFlight()
@@ -86,14 +88,14 @@ func (t *traffic) idle(n int) {
 	}
 }
 
-// reported is a heartbeat that says what has started and ended.
+// reported returns a heartbeat that reports started and ended containers.
 func (t *traffic) reported(at, started, ended int) *call {
 	return &call{at: at, containers: float64(started + ended), batch: batch{events: started + ended + 1, touched: 1},
 		plan: t.input + time.Duration(started)*t.launch + time.Duration(ended)*t.decision}
 }
 
-// asked is a call of an ApplicationMaster that is granted n containers on so many nodes, and told that
-// as many have ended.
+// asked returns a call of an ApplicationMaster that gets n containers on a number of nodes, and
+// learns that n containers have ended.
 func (t *traffic) asked(at, n, nodes int) *call {
 	x := &call{at: at, containers: float64(n), batch: batch{told: n}, plan: t.input + time.Duration(n)*(t.decision+t.tell)}
 	if n > 0 {
@@ -133,7 +135,8 @@ func (t *traffic) count() {
 	t.changed = t.now
 }
 
-// usage is how much of its time each part worked, and how long the log kept the planner waiting.
+// usage says for each part which fraction of the time it worked, and for the log, how long the
+// planner waited for it.
 type usage [parts]float64
 
 const (
@@ -148,7 +151,7 @@ const (
 
 var partNames = [parts]string{"planner", "log", "applying", "disk", "network", "cores"}
 
-// used is the time that each part has worked so far, at the busiest replica.
+// used returns the time that each part has worked so far, in seconds, at the busiest replica.
 func (t *traffic) used() (u usage) {
 	u[planning] = t.planner.work.Seconds()
 	u[logging] = t.blocked.Seconds()
@@ -164,18 +167,18 @@ func (t *traffic) used() (u usage) {
 	return u
 }
 
-// figures are what a span of time showed. Calls pile up if in its second half more than 1 % of those that
-// came in stayed: then the queue of some part grows without end.
+// figures are the measurements of a time span. Calls pile up if, in the second half, more than 1 %
+// of the arriving calls remained: then the queue of some part grows without limit.
 type figures struct {
-	use            usage // parts of the time
+	use            usage // fractions of the time
 	grows          bool  // calls pile up
 	commit, report spread
-	perEntry       float64 // events
-	cpu            float64 // seconds of all replicas together, in a second
-	flying         float64 // calls under way on average
+	perEntry       float64 // events per entry
+	cpu            float64 // CPU seconds of all replicas per second
+	flying         float64 // calls in progress on average
 }
 
-// watch measures a span.
+// watch measures a time span after a warm-up.
 func (t *traffic) watch(warmup, span time.Duration) (f figures) {
 	t.until(t.now + warmup)
 	before, calls, entries, events := t.used(), t.calls, t.entries, t.eventsIn
@@ -210,8 +213,8 @@ func (t *traffic) cpu() (sum float64) {
 	return sum
 }
 
-// first names the part that limits: one that always works, or the log if the planner waits for it. Then
-// it also names the part that works most while an entry is in flight.
+// first returns the name of the limiting part: one that works all the time, or the log if the
+// planner waits for it. For the log it adds the part that works most while an entry is in flight.
 func (u usage) first() string {
 	most := func(of ...int) int {
 		return slices.MaxFunc(of, func(a, b int) int { return cmp.Compare(u[a], u[b]) })
@@ -222,7 +225,7 @@ func (u usage) first() string {
 	return "log: " + partNames[most(applying, syncing, sending, computing)]
 }
 
-// spread is times in milliseconds.
+// spread has durations in milliseconds.
 type spread struct{ mean, p50, p99 float64 }
 
 func spreadOf(times []time.Duration) (s spread) {

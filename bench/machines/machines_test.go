@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// large is a cluster on machines of its own, and its costs.
+// large returns a cluster whose replicas have machines of their own, with costs and load.
 func large(cores int) (c costs, m machine, l load) {
 	c = small()
 	return c, machine{replicas: 3, cores: cores, sync: 150 * time.Microsecond, disk: 335e6, link: 1.25e9, delay: 100 * time.Microsecond},
 		load{nodes: 5000, masters: 500, containers: 40_000}
 }
 
-// near holds that a figure is within a part of another.
+// near checks that a figure differs from another one by at most a fraction.
 func near(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
 	if math.Abs(got-want) > within*want {
@@ -21,14 +21,14 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestRecorded holds the model to what was measured: docs/performance.md names this bound.
+// TestRecorded compares the model with the measurements. docs/performance.md names the bound.
 func TestRecorded(t *testing.T) {
 	for _, r := range recorded {
 		near(t, r.what, r.simulated(), r.measured, 0.30)
 	}
 }
 
-// TestWorkIsRateTimesCost holds that each part works as long as its jobs take together.
+// TestWorkIsRateTimesCost checks that each part works as long as the sum of its jobs.
 func TestWorkIsRateTimesCost(t *testing.T) {
 	c, m, l := large(16)
 	c.copyEvent, c.copyTouched = 0, 0
@@ -41,8 +41,8 @@ func TestWorkIsRateTimesCost(t *testing.T) {
 	near(t, "disk", f.use[syncing], entries*(2*m.sync.Seconds()+f.perEntry*float64(c.eventBytes)/m.disk), 0.03)
 }
 
-// TestLittle holds that as many calls are under way as arrive in the time that one takes. Each
-// heartbeat has news here.
+// TestLittle checks Little's law: the number of calls in progress is the arrival rate times the
+// duration of a call. Each heartbeat reports containers here.
 func TestLittle(t *testing.T) {
 	c, m, l := large(16)
 	l.masters = 0
@@ -50,7 +50,7 @@ func TestLittle(t *testing.T) {
 	near(t, "calls under way", f.flying, float64(l.nodes)*f.report.mean/1000, 0.02)
 }
 
-// TestBetterMachines holds that nothing that is faster or larger makes a cluster carry less.
+// TestBetterMachines checks that faster or larger parts do not reduce what a cluster carries.
 func TestBetterMachines(t *testing.T) {
 	carries := func(change func(*costs, *machine)) float64 {
 		c, m, l := large(4)
@@ -74,7 +74,8 @@ func TestBetterMachines(t *testing.T) {
 	}
 }
 
-// TestFirst holds that the part is named that has become slow, and that it limits as it must.
+// TestFirst checks that the part that was made slow is named as the limit, and that it limits the
+// rate as expected.
 func TestFirst(t *testing.T) {
 	for _, x := range []struct {
 		first  string
@@ -99,7 +100,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestSame holds that a run is the same each time.
+// TestSame checks that two runs give the same result.
 func TestSame(t *testing.T) {
 	c, m, l := large(4)
 	if a, b := run(c, m, l), run(c, m, l); a != b || a.commit.mean == 0 {
@@ -107,7 +108,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestRefused holds that what has no meaning is refused before anything runs.
+// TestRefused checks that invalid parameters are refused before the simulation.
 func TestRefused(t *testing.T) {
 	c, m, l := large(4)
 	for _, replicas := range []string{"", "0", "3,x", "100"} {

@@ -1,6 +1,6 @@
-// Program machines computes by simulation what a cluster carries on machines that nobody has measured.
-// The costs of each part are those that benchmarks measured. It first plays the machine of
-// docs/performance.md, and prints what was measured there beside what the model says.
+// Program machines estimates by simulation what a cluster carries on machines that were not
+// measured. The cost of each part comes from a benchmark. The program first simulates the machine
+// of docs/performance.md, and prints the results beside the measured ones.
 //
 //	go run ./bench/machines [-replicas 3,5,7] [-cores 16] [-COST TIME]
 package main
@@ -72,7 +72,7 @@ func report(c costs, m machine, l load, replicas string) error {
 	return nil
 }
 
-// check refuses what has no meaning.
+// check returns an error for values that make no sense.
 func check(c costs, m machine, l load) error {
 	switch {
 	case m.cores < 1 || m.sync <= 0 || m.disk <= 0 || m.link < 0 || m.delay < 0:
@@ -93,7 +93,7 @@ func millis(values ...float64) string {
 	return strings.Join(out, ", ") + " ms"
 }
 
-// amount has three significant figures.
+// amount formats a value with three significant figures.
 func amount(v float64) string {
 	if v < 100 {
 		return fmt.Sprintf("%.3g", v)

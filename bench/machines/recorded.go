@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// What only the load of the benchmarks costs, which shares the cores there.
+// Costs of the benchmarks' load generators, which use the same cores.
 const (
-	loadDecision  = 2100 * time.Nanosecond // BenchmarkReplicas with one replica, less its parts; with what Go needs for 256 callers
-	loadContainer = 3100 * time.Nanosecond // the generator's own in BenchmarkHadoopContainers
+	loadDecision  = 2100 * time.Nanosecond // BenchmarkReplicas with one replica, minus its parts; includes what Go needs for 256 callers
+	loadContainer = 3100 * time.Nanosecond // the generator's own cost in BenchmarkHadoopContainers
 )
 
-// measured is the machine of docs/performance.md: two cores for all replicas and the load. Its disk
-// syncs a page that is appended to a file in 0.2 ms, and one of bolt's file, which does not grow, in
-// 0.15 ms (BenchmarkBolt).
+// measured returns the machine of docs/performance.md: two cores for all replicas and the load. Its
+// disk syncs a page that is appended to a file in 0.2 ms, and a page of bbolt's file, which does
+// not grow, in 0.15 ms (BenchmarkBolt).
 func measured(replicas int) machine {
 	return machine{replicas: replicas, cores: 2, shared: true, sync: 150 * time.Microsecond, disk: 335e6, delay: 30 * time.Microsecond}
 }
 
-// small are the costs with the states of the benchmarks: 1,000 nodes, 100,000 containers at most.
+// small returns the costs for the states of the benchmarks: 1,000 nodes and up to 100,000
+// containers.
 func small() (c costs) {
 	c.flags(flag.NewFlagSet("", flag.PanicOnError))
 	c.apply = 500 * time.Nanosecond     // BenchmarkGrowth with 10,000 nodes
@@ -27,7 +28,7 @@ func small() (c costs) {
 	return c
 }
 
-// comparison is a figure of docs/performance.md and the same of the model.
+// comparison compares a figure of docs/performance.md with that of the model.
 type comparison struct {
 	what, unit, by string
 	measured       float64
@@ -52,7 +53,7 @@ var (
 	fullLoad = sync.OnceValue(playFullLoad)
 )
 
-// commitIdle is the mean of calls one after the other.
+// commitIdle returns the mean time of sequential calls, in milliseconds.
 func commitIdle() float64 {
 	t := newTraffic(newCluster(small(), measured(3)), 1)
 	var next func()
@@ -68,9 +69,9 @@ func commitIdle() float64 {
 
 type decided struct{ rate, cpu float64 }
 
-// decisions is BenchmarkDecisions with so many replicas: 256 callers, each of which reports eight ends
-// and gets eight containers. It was measured when an entry had 1,000 events at most and the planner was
-// slower.
+// decisions simulates BenchmarkDecisions with a number of replicas: 256 callers, each of which
+// reports eight ends and gets eight containers per call. When the benchmark was measured, an entry
+// had at most 1,000 events and the planner was slower.
 func decisions(replicas int) decided {
 	const callers, each = 256, 16
 	c := small()
@@ -95,29 +96,30 @@ func decisions(replicas int) decided {
 	return decided{rate, f.cpu / rate * 1e6}
 }
 
-// hadoop plays the nodes and masters of BenchmarkHadoopContainers and BenchmarkHadoopReports: 1,000
-// nodes with room for 100 containers each, and 50 masters with two asks of 100 containers each. A node
-// reports at its next heartbeat that containers have started, and at the one after that they have
-// ended.
+// hadoop simulates the nodes and masters of BenchmarkHadoopContainers and BenchmarkHadoopReports:
+// 1,000 nodes with room for 100 containers each, and 50 masters with two asks of 100 containers
+// each. A node reports containers as started at its next heartbeat, and as ended at the one after
+// that.
 type hadoop struct {
 	*traffic
-	fresh, running      [1000]int // of a node
-	fetch               [50]int   // of a master: granted, and ended as often, and not told yet
-	node, master, place int       // next ones
+	fresh, running      [1000]int // of each node
+	fetch               [50]int   // for each master: containers that were granted, and as many that have ended, which it does not know yet
+	node, master, place int       // the next ones
 	ended, answered     int
-	// waited is how long heartbeats that reported ends took: until the load had read the answer, until
-	// the leader gave it, until a follower did.
+	// waited has the durations of heartbeats that reported ends: until the load had read the
+	// answer, until the leader answered, and until a follower answered.
 	waited [3][]time.Duration
 }
 
 const askedFor, roomOf = 100, 100
 
-// client is what the load itself costs.
+// client simulates the cost of the load generator itself.
 func (h *hadoop) client(containers int, then func()) {
 	h.all[0].cores.serve(loadContainer*time.Duration(containers)/3, then)
 }
 
-// beat is the next node's heartbeat. What ends makes room, which asks are waiting for if full says so.
+// beat simulates the heartbeat of the next node. full means that asks wait for the room that ended
+// containers leave.
 func (h *hadoop) beat(full bool, then func()) {
 	n := h.node % len(h.fresh)
 	h.node++
@@ -153,7 +155,7 @@ func (h *hadoop) beat(full bool, then func()) {
 	})
 }
 
-// ask is the next master's call.
+// ask simulates the call of the next master.
 func (h *hadoop) ask(full bool, then func()) {
 	m := h.master % len(h.fetch)
 	h.master++
@@ -177,8 +179,8 @@ func (h *hadoop) ask(full bool, then func()) {
 	})
 }
 
-// life is the processor time of a container in BenchmarkHadoopContainers: a node's heartbeat each 0.5 s,
-// a master's call each 0.1 s.
+// life returns the CPU time per container in BenchmarkHadoopContainers, in µs. Each node sends a
+// heartbeat every 0.5 s, and each master calls every 0.1 s.
 func life() float64 {
 	h := &hadoop{traffic: newTraffic(newCluster(small(), measured(3)), 1)}
 	var beats, asks func()
@@ -194,11 +196,12 @@ func life() float64 {
 	return f.cpu*4/float64(h.ended-from)*1e6 - loadContainer.Seconds()*1e6
 }
 
-// loaded is what BenchmarkHadoopReports measures, in milliseconds.
+// loaded has the results of BenchmarkHadoopReports: rate in calls per second, the others in
+// milliseconds.
 type loaded struct{ rate, commit, report, lead, follow float64 }
 
-// playFullLoad is BenchmarkHadoopReports: eight heartbeats and eight calls of masters are under way at
-// any time, and all nodes are full.
+// playFullLoad simulates BenchmarkHadoopReports: eight heartbeats and eight calls of masters are
+// always in progress, and all nodes are full.
 func playFullLoad() loaded {
 	h := &hadoop{traffic: newTraffic(newCluster(small(), measured(3)), 1)}
 	for n := range h.running {

@@ -2,11 +2,11 @@ package main
 
 import "time"
 
-// capacity is what a cluster carries, and how it is below that.
+// capacity is the load that a cluster can carry, with the figures at some loads.
 type capacity struct {
-	most       float64 // in a second
-	half, high figures // at 50 % and 90 % of it
-	full       figures // at so much more that the planner never waits for inputs
+	most       float64 // per second
+	half, high figures // at 50 % and at 90 % of most
+	full       figures // at 120 % of most, where the planner never waits for inputs
 }
 
 const (
@@ -14,7 +14,7 @@ const (
 	span   = 1500 * time.Millisecond
 )
 
-// search finds by bisection the rate from which on calls pile up.
+// search finds by bisection the highest rate at which calls do not pile up.
 func search(from float64, at func(rate float64) figures) (out capacity) {
 	low, high := 0.0, from
 	for !at(high).grows {
@@ -32,7 +32,7 @@ func search(from float64, at func(rate float64) figures) (out capacity) {
 	return out
 }
 
-// containers is how many containers a machine starts and ends per second.
+// containers returns how many containers per second a machine can start and end.
 func containers(c costs, m machine, l load) capacity {
 	return search(20_000, func(rate float64) figures {
 		l.containers = rate
@@ -40,7 +40,7 @@ func containers(c costs, m machine, l load) capacity {
 	})
 }
 
-// heartbeats is how many idle heartbeats it answers per second.
+// heartbeats returns how many idle heartbeats per second a machine can answer.
 func heartbeats(c costs, m machine) capacity {
 	return search(100_000, func(rate float64) figures { return run(c, m, load{nodes: int(rate)}) })
 }
