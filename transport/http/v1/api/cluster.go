@@ -221,7 +221,8 @@ type ServerVerdict struct {
 	Why               string `json:"why,omitempty"`
 }
 
-// Upgrade has the feature level in force, and the levels that the replicas know.
+// Upgrade has the feature level in force, the highest available one, and the versions of the
+// replicas.
 type Upgrade struct {
 	Level     uint32            `json:"level"`
 	Available uint32            `json:"available"` // the highest level that all voters know

@@ -71,7 +71,7 @@ type ForecastSooner struct {
 type ForecastReport struct {
 	Replica     string `json:"replica"`
 	SinceMillis int64  `json:"since_ms,omitempty"` // time of the first forecast
-	Due         int    `json:"due"`                // forecasts whose outcome is known
+	Due         int    `json:"due"`                // forecasts whose container has started
 	Held        int    `json:"held"`               // forecasts whose container started within the interval
 	Open        int    `json:"open"`               // forecasts of containers that still wait
 	Gone        int    `json:"gone"`               // forecasts of containers that the application no longer wants
@@ -80,7 +80,7 @@ type ForecastReport struct {
 	Newest   ForecastSummary `json:"newest"`
 }
 
-// ForecastSummary summarizes the newest forecasts whose outcome is known, at most 300.
+// ForecastSummary summarizes the newest forecasts whose container has started, at most 300.
 type ForecastSummary struct {
 	Due            int   `json:"due"`
 	Held           int   `json:"held"`

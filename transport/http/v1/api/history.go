@@ -21,7 +21,7 @@ type History struct {
 }
 
 // HistorySample is a sample at one time. Used and Reserved are percentages of the cluster or the
-// node, for the resource kind of which most is used.
+// node, for the resource kind in which their sum is largest.
 type HistorySample struct {
 	AtMillis int64   `json:"at_ms"`
 	Used     float64 `json:"used"`
