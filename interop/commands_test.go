@@ -20,8 +20,8 @@ var rewrite = flag.Bool("rewrite", false, "write what the Java ResourceManager s
 // commandFile has the recorded output of the Java ResourceManager.
 const commandFile = "testdata/commands.txt"
 
-// Words in braces stand for values of the scene. A sign at the beginning of a line changes the
-// comparison:
+// commands are the command lines to compare. Words in braces stand for values of the scene. A sign at
+// the beginning of a line changes the comparison:
 //
 //	~  the order of the output lines does not matter
 //	#  only the exit code is compared

@@ -82,8 +82,8 @@ func mastersOn(t *testing.T, c *harness.Cluster, n *harness.Node) (apps []string
 	return apps
 }
 
-// Words in braces are as in commands. "~" means that the order of the words in the output does not
-// matter.
+// labelCommands are the command lines to compare. Words in braces are as in commands. "~" means that
+// the order of the words in the output does not matter.
 const labelCommands = `
 cluster --list-node-labels
 rmadmin -addToClusterNodeLabels gpu,spot(exclusive=false)

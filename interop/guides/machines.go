@@ -21,7 +21,7 @@ import (
 // patience is the time limit of one command, including its repetitions.
 const patience = 10 * time.Minute
 
-// Machines of the guides with their addresses.
+// addresses are the machines of the guides with their addresses.
 var addresses = []string{"admin=10.0.0.10", "rm1=10.0.0.11", "rm2=10.0.0.12", "rm3=10.0.0.13"}
 
 // Machines are the machines of one guide.
