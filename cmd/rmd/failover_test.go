@@ -227,7 +227,7 @@ func loseLeader(t *testing.T, tm timers, rounds int, away, back func(*processes,
 }
 
 // probe writes through the survivors until one write is acknowledged, and reads the value back. It
-// returns the time since the call of probe.
+// returns how long the write took.
 func (c *processes) probe(survivors []*process, id yarn.AttemptID, value int32) time.Duration {
 	c.t.Helper()
 	began := time.Now()

@@ -19,7 +19,7 @@ const (
 	trackerProtocol = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
 )
 
-// Exception classes of refusals after which the call may succeed at another replica.
+// standbyClasses are the exception classes after which the call may succeed at another replica.
 var standbyClasses = []string{"org.apache.hadoop.ipc.StandbyException", "org.apache.hadoop.ipc.RetriableException"}
 
 const (

@@ -19,7 +19,7 @@ type Backfill struct {
 type BackfillRun struct {
 	Lent     int `json:"lent"`     // containers that used lent resources
 	Recalled int `json:"recalled"` // of these, those whose resources were needed before they had ended
-	Ended    int `json:"ended"`    // of these, those that were ended for it
+	Ended    int `json:"ended"`    // of these, those that were preempted for that
 	// Wanted is the share of the cluster, 0 to 1, that was idle on reserved nodes while another
 	// waiting container would have fit there. Summary.ReservedIdle includes resources that no
 	// container wanted.
