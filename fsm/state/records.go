@@ -34,9 +34,9 @@ import (
 // NameID is an interned host, rack, "*" or user name.
 type NameID = uint32
 
-// Queue is one queue of the tree, with the sums that the limits are compared with. Sums of
-// resources and containers are of the whole subtree (State.chain adds to all ancestors); AMUsed,
-// ActiveApps, PendingApps, NonRunnableApps and what is said of users are of a leaf alone.
+// Queue is one queue of the tree, with the sums that are compared with limits. Used, Reserved,
+// Pending, Containers and Runnable cover the whole subtree: State.chain adds to all ancestors.
+// AMUsed, ActiveApps, PendingApps, NonRunnableApps and the fields about users are for leaves only.
 type Queue struct {
 	Path     string
 	Name     string
@@ -45,34 +45,34 @@ type Queue struct {
 	Leaf     bool
 	State    yarn.QueueState
 
-	Used       yarn.Resource // by live containers and reservations; kept by charge
+	Used       yarn.Resource // live containers and reservations; kept by charge
 	Reserved   yarn.Resource // the part of Used that is reservations
 	Pending    yarn.Resource // size times count of all outstanding asks; kept by addPending
-	AMUsed     yarn.Resource // AMs of active applications; what the AM limit bounds
+	AMUsed     yarn.Resource // AMs of active applications; the AM limit bounds it
 	Containers int64         // live containers and reservations
 
 	// Applications of a leaf by the state of their current attempt; kept by countAttempt.
-	ActiveApps      int32 // activated, until the attempt ends
+	ActiveApps      int32 // activated, and the attempt has not ended
 	PendingApps     int32 // wait for activation
-	NonRunnableApps int32 // a limit on parallel applications holds them back
+	NonRunnableApps int32 // held back by a limit on parallel applications
 
-	// Runnable counts active and pending applications in the whole subtree: what limits on
-	// parallel applications bound.
+	// Runnable counts active and pending applications in the whole subtree. Limits on parallel
+	// applications bound it.
 	Runnable int32
 
 	// Users of a leaf, as the user limit counts them; kept by changeUser. ActiveUsers have an
-	// activated application and outstanding asks, ActiveUsed is what they use. WaitingUsers
-	// have no activated application and one that waits for activation.
+	// activated application and outstanding asks; ActiveUsed is what they use. WaitingUsers have
+	// applications that wait for activation and no activated one.
 	ActiveUsers  int32
 	WaitingUsers int32
 	ActiveUsed   yarn.Resource
 }
 
-// Apps is the number of applications in a leaf.
+// Apps returns the number of applications in a leaf.
 func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.NonRunnableApps }
 
-// User is one user's share of one leaf. It exists while the user has an application there that has
-// not ended. Its fields are sums over those applications.
+// User is one user's share of one leaf. It exists while the user has applications there that have
+// not ended. Its fields are sums over these applications.
 type User struct {
 	Queue  uint32
 	Name   NameID
@@ -80,35 +80,35 @@ type User struct {
 	AMUsed yarn.Resource // AMs of active applications
 	Apps   int32         // applications that have not ended; kept by joinUser and leaveUser
 	Active int32         // applications that are active, as Queue.ActiveApps
-	// Pending counts applications that wait for activation, Demanding those with outstanding
+	// Pending counts applications that wait for activation. Demanding counts those with outstanding
 	// asks, activated or not.
 	Pending   int32
 	Demanding int32
 }
 
-// IsActive says whether the user counts in the active user limit.
+// IsActive reports whether the user counts as active in the user limit.
 func (u *User) IsActive() bool { return u.Demanding > 0 && u.Active > 0 }
 
-// IsWaiting says whether the user has only applications not activated yet.
+// IsWaiting reports whether the user has applications that wait for activation, and no active one.
 func (u *User) IsWaiting() bool { return u.Active == 0 && u.Pending > 0 }
 
-// AttemptState is where an application's current attempt stands.
+// AttemptState is the state of an application's current attempt.
 type AttemptState uint8
 
-// Attempt states; append only.
+// The states of an attempt; append only.
 const (
 	AttemptNone        AttemptState = iota
-	AttemptNonRunnable              // a limit on parallel applications holds it back
+	AttemptNonRunnable              // held back by a limit on parallel applications
 	AttemptPending                  // waits for activation
 	AttemptActive                   // may be scheduled; its AM may not run yet
 	AttemptRegistered               // its AM has registered
-	AttemptFinishing                // its AM has unregistered; its container runs still
+	AttemptFinishing                // its AM has unregistered; the AM's container still runs
 	AttemptEnded
 )
 
-// App is one application with its current attempt. From ID to EndedMillis it is of the whole
-// application, from Attempt to Progress of the current attempt, which beginAttempt clears. The rest
-// is what the application uses and the heads of its lists.
+// App is one application with its current attempt. The fields from ID to EndedMillis belong to the
+// whole application, those from Attempt to Progress to the current attempt; beginAttempt clears
+// these. The rest is what the application uses, and the heads of its lists.
 type App struct {
 	ID             yarn.ApplicationID
 	details        packed   // see Details
@@ -116,8 +116,8 @@ type App struct {
 	declaredMillis int64    // see yarn.DeclaredLifetime; not in snapshots: follows from the tags
 	Blacklist      []NameID // hosts and racks, sorted; replaced whole, never written in place
 	User           NameID
-	Queue          uint32 // the leaf; 0 when it has ended and the queue was removed
-	UserSlot       uint32 // the User that it is charged to; 0 when it has ended
+	Queue          uint32 // the leaf; 0: the application has ended and the queue was removed
+	UserSlot       uint32 // the User to which it is charged; 0: the application has ended
 	Priority       int32
 	State          yarn.ApplicationState
 	Final          yarn.FinalStatus
@@ -126,11 +126,11 @@ type App struct {
 	MaxAttempts    uint32
 	Failures       uint32 // attempts that counted toward MaxAttempts
 	AM             yarn.Resource
-	AMStrict       bool    // the AM may run only where AppDetails.AMPlaces says
+	AMStrict       bool    // the AM may run only at AppDetails.AMPlaces
 	labelled       bool    // AppDetails has a label
-	AMLabel        LabelID // the partition that its AM is charged to
-	LifetimeMillis int64   // after SubmittedMillis; 0 is no limit
-	ValidityMillis int64   // older failures do not count; 0: all do
+	AMLabel        LabelID // the partition to which its AM is charged
+	LifetimeMillis int64   // after SubmittedMillis; 0: no limit
+	ValidityMillis int64   // failures older than this do not count; 0: all count
 
 	SubmittedMillis int64
 	StartedMillis   int64 // when its first AM registered
@@ -141,35 +141,36 @@ type App struct {
 	AttemptMillis int64  // when the attempt began
 	Response      int32  // number of the last allocate response
 	NextNumber    uint64 // the last container number given; see State.NextNumber
-	// MasterNumber and MasterNode are the AM's container and the number of its node; 0: it has
-	// none yet, or the node of an AM that was taken over has not registered yet.
+	// MasterNumber and MasterNode are the number of the AM's container and of its node.
+	// MasterNumber is 0 before the container is allocated. MasterNode is also 0 while the node of
+	// an AM that was taken over has not registered, and after the node was forgotten.
 	MasterNumber   uint64
 	MasterNode     uint32
-	LaunchedMillis int64  // when its node took the AM
+	LaunchedMillis int64  // when the node started the AM
 	FinishMillis   int64  // when the AM unregistered
 	Progress       uint32 // hundredths of a percent
 
 	Used     yarn.Resource // live containers
 	Reserved yarn.Resource // reservations, increases included
 	Pending  yarn.Resource // size times count of its asks
-	// ResourceSeconds is what containers of all attempts have used until they ended or were
-	// resized; see State.ResourceSeconds for the live ones.
+	// ResourceSeconds is what containers of all attempts used until they ended or were resized.
+	// State.ResourceSeconds adds the live ones.
 	ResourceSeconds yarn.Resource
 
 	RPCPort int32 // of the AM
 
 	Asks             uint32 // first Ask, in key order; those for increases come last
 	Outstanding      int64  // sum of Ask.Count
-	Containers       uint32 // first Container, of all attempts, until it is freed
-	Live             int32  // containers whose resources it uses
-	Undelivered      uint32 // first Container with something that the AM must hear, or acknowledge
+	Containers       uint32 // first Container, of all attempts, that is not freed
+	Live             int32  // number of live containers
+	Undelivered      uint32 // first Container with something undelivered or unacknowledged
 	Reservations     uint32 // first Reservation
-	Reserving        int32  // number of reservations
+	Reserving        int32  // number of its reservations
 	History          uint32 // newest ended Attempt
 	NodeApplications uint32 // first NodeApplication; empty when it has ended
 }
 
-// Attempt is an ended attempt of a remembered application.
+// Attempt is an ended attempt of an application.
 type Attempt struct {
 	App            uint32
 	Number         uint32
@@ -185,61 +186,61 @@ type Attempt struct {
 	RPCPort        int32
 	TrackingURL    string
 	Diagnostics    string
-	Next           uint32 // the previous attempt
+	Next           uint32 // the attempt before it
 }
 
-// NodeApplication says that a NodeManager has, or had, containers of an application and must hear
-// of its end; see nodeapplication.go.
+// NodeApplication records that a NodeManager has or had containers of an application and must learn
+// of the application's end; see nodeapplication.go.
 type NodeApplication struct {
 	App  yarn.ApplicationID
-	Slot uint32 // of the App; 0 when it has ended: the record is a pending cleanup of the node
+	Slot uint32 // the App; 0: it has ended, and this is a pending cleanup
 	Node uint32
 
 	prevNode, nextNode uint32
 	nextApp            uint32
 }
 
-// NextOnNode is the slot of the node's next NodeApplication.
+// NextOnNode returns the slot of the node's next NodeApplication, or 0.
 func (p *NodeApplication) NextOnNode() uint32 { return p.nextNode }
 
-// Runnable says whether the current attempt counts among those that run in its
-// queue: it waits for activation, runs, or finishes.
+// Runnable reports whether the current attempt counts toward the limits on parallel applications:
+// it waits for activation, runs, or finishes.
 func (a *App) Runnable() bool {
 	return a.AttemptState >= AttemptPending && a.AttemptState <= AttemptFinishing
 }
 
-// Activated says whether scheduling passes consider the application.
+// Activated reports whether scheduling passes consider the application.
 func (a *App) Activated() bool {
 	return a.AttemptState == AttemptActive || a.AttemptState == AttemptRegistered
 }
 
-// AttemptID is the current attempt's identity.
+// AttemptID returns the id of the current attempt.
 func (a *App) AttemptID() yarn.AttemptID { return yarn.AttemptID{App: a.ID, Attempt: a.Attempt} }
 
-// Ask is what an application asks under one scheduler key (priority and allocation request id). It
-// exists while Count or Reservations is above 0.
+// Ask is what an application asks for under one scheduler key (priority and allocation request id).
+// It exists while Count or Reservations is above 0.
 type Ask struct {
 	App uint32
-	// Missed counts the offers that the ask has missed since a node without a label served it;
-	// AskMissesUpdated sets it. It is 0 in a cluster without labels.
+	// Missed counts the offers that the ask has missed since a node without a label last served it;
+	// set by AskMissesUpdated. It is 0 in clusters without labels.
 	Missed uint32
 	Key    yarn.SchedulerKey
 	Size   yarn.Resource // of one container
-	Count  int64         // containers still wanted: the count of "*"
-	Relax  bool          // other nodes than those named will do: the relaxLocality of "*"
-	AM     bool          // for the AM's own container
-	Label  LabelID       // of the nodes that may serve it
-	// Opportunities counts missed scheduling opportunities, for delay scheduling;
-	// ReReservations counts how often a reservation was kept. AskCountersUpdated sets both.
+	Count  int64         // containers still wanted; the count of "*"
+	Relax  bool          // nodes other than the named ones may serve it; relaxLocality of "*"
+	AM     bool          // for the AM's container
+	Label  LabelID       // label of the nodes that may serve it
+	// Opportunities counts missed scheduling opportunities, for delay scheduling. ReReservations
+	// counts re-reservations. AskCountersUpdated sets both.
 	Opportunities  uint32
 	ReReservations uint32
 	Reservations   int32  // nodes reserved for it
 	Entries        int32  // resource names: "*" and the Locations
 	Locations      uint32 // first Location
 	Next           uint32 // in the application's key order; see askBefore
-	// IncreaseOf is the slot of the container that it makes larger, on that container's node
-	// (a hidden ask: no AM sent it under this key); 0: it is for new containers. Not in
-	// snapshots: follows from Resizes.
+	// IncreaseOf is the slot of the container that the ask would make larger, on that container's
+	// node; 0: the ask is for new containers. Such a hidden ask was not sent by the AM under this
+	// key. Not in snapshots: follows from Resizes.
 	IncreaseOf uint32
 }
 
@@ -249,13 +250,13 @@ type Location struct {
 	Name  NameID
 	Next  uint32
 	prev  uint32 // not in snapshots: follows from Next
-	ask   uint32 // whose it is; not in snapshots
+	ask   uint32 // slot of the Ask; not in snapshots
 	Relax bool
 }
 
 // Container is an allocated container. It is kept until its AM has acknowledged the completion and
-// its node has confirmed it, whichever is later. The fields needed to find, deliver and free it are
-// first, so that they share a cache line.
+// its node has confirmed it, whichever is later. The fields needed to find, deliver and free a
+// container come first, so that they share a cache line.
 type Container struct {
 	App     uint32
 	Attempt uint32
@@ -269,12 +270,12 @@ type Container struct {
 	State       yarn.ContainerState
 	Locality    yarn.Locality
 	AM          bool
-	OnNode      bool  // counts in Node.Allocated and is in the node's list, until the node reports the end
+	OnNode      bool  // in the sums and the list of the node: the node has not reported the end
 	Launched    bool  // its node has reported it
-	Signal      uint8 // that its node must still send to it; YARN's number, 0: none
+	Signal      uint8 // signal that the node must still send, as YARN's number; 0: none
 	sizing      uint8 // marks of its Resize; not in snapshots
 	ExitStatus  int32
-	GrantedIn   int32  // response that delivered the allocation; 0: none yet; see deliveredEarlier
+	GrantedIn   int32  // response that delivered the allocation; 0: none yet; or deliveredEarlier
 	CompletedIn int32  // response that delivered the completion; 0: none yet
 	Diagnostics uint32 // slot of its Diagnostics
 
@@ -287,27 +288,28 @@ type Container struct {
 	AllocatedMillis int64
 }
 
-// Resize is a container's change of size, asked for or made. It is apart from Container because most
-// containers never have one.
+// Resize records the size changes of a container, asked for or made. It is separate from Container
+// because most containers never have one.
 type Resize struct {
 	Container   uint32
 	Version     int32  // number of changes made
 	Ask         uint32 // the hidden ask for the increase; 0: none
 	Reservation uint32 // of the container's node, for that ask; 0: none
-	// Change is the change that the AM has not acknowledged, DeliveredIn the response that
+	// Change is the change that the AM has not acknowledged. DeliveredIn is the response that
 	// delivered it; 0: none yet.
 	Change      yarn.SizeChange
 	DeliveredIn int32
-	// Unacked: the node has not acknowledged the command to take the size. Unconfirmed: the
-	// node has not reported the container at its increased size; if it never does, the
-	// container shrinks back to Confirmed.
+	// Unacked means that the node has not acknowledged the command to change the size. Unconfirmed
+	// means that the node has not reported the container at its increased size. If the node never
+	// does, the container shrinks back to Confirmed.
 	Unacked     bool
 	Unconfirmed bool
 	Confirmed   yarn.Resource
-	SinceMillis int64 // when the container got its present size
+	SinceMillis int64 // when the container got its current size
 }
 
-// Node is one NodeManager's machine. Its slot is its number, which it keeps until it is forgotten.
+// Node is one NodeManager's machine. Its slot is its number. The node keeps it until it is
+// forgotten.
 type Node struct {
 	ID             yarn.NodeID
 	Host           NameID
@@ -320,80 +322,81 @@ type Node struct {
 	Report         string        // health report
 	Total          yarn.Resource // as registered or set by an administrator
 	Allocated      yarn.Resource // sum over Containers
-	Reservation    uint32        // slot of its reservation: one at most
+	Reservation    uint32        // slot of its reservation; at most one
 	Containers     uint32        // first Container with OnNode
 	Count          int32         // containers with OnNode
 	// ReservationBans is the first ReservationBan. freeRoomChanged drops the list.
 	ReservationBans uint32
 	Registered      int64 // time of the last registration
-	// PendingCommands counts containers that the node must still launch, kill, signal or
-	// resize, or whose size it must confirm: when it is 0, a heartbeat needs no walk over the
-	// containers. Kept by occupy and changeCommand.
+	// PendingCommands counts containers that the node must still launch, kill, signal or resize, or
+	// whose size it must confirm. While it is 0, a heartbeat need not walk over the containers.
+	// Kept by occupy and changeCommand.
 	PendingCommands  int32
-	NodeManager      bool // a Hadoop NodeManager: AMs are started by calling it; else simulated
-	TotalSet         bool // an administrator set the total, to SetTotal; it outlives registrations
+	NodeManager      bool // a Hadoop NodeManager; false: a simulated node
+	TotalSet         bool // an administrator set SetTotal, which outlives registrations
 	SetTotal         yarn.Resource
 	NodeApplications uint32 // first NodeApplication
 	PendingCleanups  int32  // NodeApplications of applications that have ended
-	Address          string // that it registered from; empty: not known
-	// HeartbeatSession and Response are those of the last report accepted. An older report is
-	// a late one and is refused.
+	Address          string // from which it registered; empty: unknown
+	// HeartbeatSession and Response belong to the last report that was accepted. Older reports are
+	// refused.
 	HeartbeatSession uint64
 	Response         int32
-	// KnownMillis is when the node got its number, DrainSinceMillis when its drain began; 0 if that
-	// was before event.LevelNodeTimes, or the node does not drain.
+	// KnownMillis is when the node got its number, and DrainSinceMillis when its drain began. Both
+	// are 0 if that was before event.LevelNodeTimes. DrainSinceMillis is also 0 if the node does
+	// not drain.
 	KnownMillis, DrainSinceMillis int64
 	removals                      uint32  // slot of its Removals; not in snapshots: follows from Removable
 	Label                         LabelID // not in snapshots: follows from LabelledHosts
 }
 
-// Unallocated is what is free on the node; negative when its total shrank.
+// Unallocated returns the free resources of the node. They are negative if its total was lowered.
 func (n *Node) Unallocated() yarn.Resource { return n.Total.Sub(n.Allocated) }
 
-// Reservation holds a node for one container of an application that does not fit there yet. Queue,
-// user and application are charged for it; the node is not.
+// Reservation reserves a node for one container of an application that does not fit there yet. It
+// is charged to queues, user and application, but not to the node.
 type Reservation struct {
 	Number     uint64 // r<Number>; also the order of creation
 	App        uint32
 	Key        yarn.SchedulerKey
 	Node       uint32
 	Attempt    uint32
-	Container  uint64 // the container number it will become, or the container it increases
+	Container  uint64 // number of the future container, or of the container that it increases
 	Size       yarn.Resource
 	AM         bool
 	MadeMillis int64
-	IncreaseOf uint32 // slot of the container that it makes larger, else 0; not in snapshots
-	Preempted  uint32 // containers that were preempted to make room for it
-	Members    uint32 // of the gang that it holds the node for, then Size is 0; 0: it is of no gang
+	IncreaseOf uint32 // slot of the container that it makes larger; 0: none; not in snapshots
+	Preempted  uint32 // containers preempted to make room for it
+	Members    uint32 // gang members for which it reserves the node; Size is then 0; 0: no gang
 
 	prevApp, nextApp uint32
 }
 
-// Preemption is the warning that a container is to end for another's sake. It stands until it is
-// withdrawn or the container ends.
+// Preemption is the warning that a container will be preempted. It exists until it is withdrawn or
+// the container ends.
 type Preemption struct {
-	Reservation                 uint64 // of the container's node, that the room is for; 0: for none
-	Queue                       string // path of the leaf that gains; the queue may be gone
+	Reservation                 uint64 // reservation of its node that needs the room; 0: none
+	Queue                       string // path of the leaf that gains; the queue may no longer exist
 	Cause                       yarn.PreemptionCause
-	ToldIn                      int32 // response that told the AM; 0: none yet
+	ToldIn                      int32 // response that delivered the warning to the AM; 0: none yet
 	AskedMillis, DeadlineMillis int64
-	// Under is by how much the gaining queue was under its entitlement, Over by how much the
-	// container's queue was over its own. Sets of containers were compared; Cost is that of the
-	// container's set.
+	// Under is how much the gaining queue was below its entitlement, Over how much the container's
+	// queue was above its own. Sets is the number of sets of containers that were compared, Cost
+	// the cost of the container's set.
 	Under, Over yarn.Resource
 	Sets        uint32
 	Cost        uint64
 }
 
-// Lease says that a container runs in room that its node's reservation has lent. It ends with the
-// container or the reservation, whichever is first.
+// Lease means that a container runs in room that its node's reservation has lent. It ends with the
+// container or the reservation, whichever ends first.
 type Lease struct {
-	Reservation    uint64 // its number
-	DeadlineMillis int64  // when the container ends at the latest; 0: whenever the room is needed
+	Reservation    uint64 // number of the reservation
+	DeadlineMillis int64  // latest end of the container; 0: when the room is needed
 }
 
 // Preempted is what an application has lost by preemption. Size and ResourceSeconds are sums over
-// the containers that were ended; for the ResourceSeconds of one see State.ResourceSecondsOf.
+// the preempted containers; State.ResourceSecondsOf gives the ResourceSeconds of one.
 type Preempted struct {
 	Containers      uint64 // without AMs
 	AMs             uint64
@@ -401,25 +404,25 @@ type Preempted struct {
 	ResourceSeconds yarn.Resource
 }
 
-// PreemptionTotals are the counters of preemption since the cluster began. All but ResourceSeconds,
-// which is that of State.ResourceSecondsOf, count containers.
+// PreemptionTotals are counters since the cluster began. All but ResourceSeconds count containers.
 type PreemptionTotals struct {
 	Preempted [16]uint64 // by yarn.PreemptionCause
 	Withdrawn [16]uint64 // warnings, by yarn.WithdrawalCause
-	// Unused were preempted for a reservation that was cancelled afterwards, by yarn.CancelCause.
+	// Unused counts containers preempted for a reservation that was cancelled afterwards, by
+	// yarn.CancelCause.
 	Unused          [16]uint64
-	ResourceSeconds yarn.Resource // lost by those that were preempted
+	ResourceSeconds yarn.Resource // what the preempted containers had used
 }
 
-// ReservationBan keeps one key from reserving one node until its free resource changes: without
-// it, the pass after an operator's cancellation would make the same reservation again.
+// ReservationBan prevents one key from reserving one node until the node's free resources change.
+// Without it, the next pass after an operator's cancellation would make the same reservation again.
 type ReservationBan struct {
 	App  uint32
 	Key  yarn.SchedulerKey
 	Next uint32
 }
 
-// Request is the remembered reply to a call with an idempotency key. BodyHash finds a key that is
+// Request is the stored reply to a call with an idempotency key. BodyHash reveals a key that is
 // used again with another body.
 type Request struct {
 	Key      string
@@ -429,14 +432,15 @@ type Request struct {
 	Next     uint32
 }
 
-// Diagnostics is a container's diagnostics. It is a table of its own because few containers have
-// one, and because containers then hold no pointer, so that garbage collection skips their pages.
+// Diagnostics is a container's diagnostics. It has a table of its own because few containers have
+// diagnostics, and because Container then contains no pointer, so that the garbage collector skips
+// its pages.
 type Diagnostics struct{ Text string }
 
 // Name is an interned host, rack, user or "*".
 type Name struct{ Text string }
 
-// JoinToken admits one replica.
+// JoinToken lets one replica join the cluster.
 type JoinToken struct {
 	Hash          []byte
 	Voter         bool
@@ -445,26 +449,26 @@ type JoinToken struct {
 	UsedBy        string
 }
 
-// MasterKey signs tokens. ID 0 is none.
+// MasterKey is a key that signs tokens. ID 0 means none.
 type MasterKey struct {
 	ID    int32
 	Bytes []byte
 }
 
-// String names the key without its secret.
+// String describes the key without its secret.
 func (k MasterKey) String() string {
 	return fmt.Sprintf("key %d (#%04x)", k.ID, uint16(hashString(string(k.Bytes))))
 }
 
-// KeySet holds the keys of a kind: Next takes Current's place at ActivateMillis
-// (Unix); Previous is the one before.
+// KeySet has the master keys of a kind. Next replaces Current at ActivateMillis (Unix). Previous is
+// the key before Current.
 type KeySet struct {
 	Current, Next, Previous MasterKey
-	MadeMillis              int64 // of the newest key
+	MadeMillis              int64 // when the newest key was made
 	ActivateMillis          int64
 }
 
-// DelegationToken is a token given to a client.
+// DelegationToken is a token issued to a client.
 type DelegationToken struct {
 	Sequence                 uint32
 	Owner, Renewer, RealUser string
@@ -474,8 +478,7 @@ type DelegationToken struct {
 	ExpiresMillis            int64
 }
 
-// HostLists are the hosts that may register (Include; empty: all) and that may
-// not.
+// HostLists are the hosts that may register (Include; empty: all) and that may not (Exclude).
 type HostLists struct{ Include, Exclude []string }
 
 // QueueVersion is one version of the queue configuration.
@@ -483,7 +486,7 @@ type QueueVersion struct {
 	Version    uint64
 	Properties []Property
 	Kinds      yarn.Kinds
-	Dominant   bool // every kind counts, not memory alone
+	Dominant   bool // all resource kinds count, not only memory
 	AtMillis   int64
 	Author     string
 	Comment    string
@@ -492,18 +495,18 @@ type QueueVersion struct {
 // Property is one configuration key and its value.
 type Property struct{ Name, Value string }
 
-// Meta is what there is only one of, with the sums and counters of the whole cluster.
+// Meta has the fields that exist once, and the sums and counters of the whole cluster.
 type Meta struct {
 	ClusterID        string
 	ClusterTimestamp int64         // in the ids of applications submitted from now on
-	Epoch            uint32        // in container ids; raised by a restore from backup
-	Level            uint32        // the feature level: no event of a higher one is in the log
+	Epoch            uint32        // in container ids; a restore from backup or a recovery raises it
+	Level            uint32        // feature level: no event of a higher level is in the log
 	NowMillis        int64         // the log's clock: the time of the last input that changed something
 	NextApp          uint32        // the next application number
 	NextReservation  uint64        // the last reservation number given
 	Cluster          yarn.Resource // sum of Node.Total over usable nodes; kept by changeCapacity
 	UsableNodes      int32
-	EndedApps        int32  // applications that have ended and are not forgotten
+	EndedApps        int32  // applications that have ended and are not forgotten yet
 	OldestRequest    uint32 // first Request, by age
 	NewestRequest    uint32
 	// Counters of reservations since the cluster began.
@@ -513,14 +516,15 @@ type Meta struct {
 	Allocated, Completed uint64
 	Digest               uint64 // see State.Digest
 	Keys                 [yarn.KeyKinds]KeySet
-	NextKey              int32  // the last master key id given, of all kinds
+	NextKey              int32  // the last master key id given, for all kinds
 	NextToken            uint32 // the last delegation token sequence number given
-	NodeChanges          uint64 // counts changes of nodes' states and totals
-	Submitted            uint64 // counts submissions, from event.LevelIDBlocks on
-	// ImportEpoch is the first epoch of this cluster's own container ids when its applications were
-	// taken over from another ResourceManager, which gave those before; else 0.
+	NodeChanges          uint64 // counts changes of the states and totals of nodes
+	Submitted            uint64 // counts submissions since event.LevelIDBlocks
+	// ImportEpoch is the first epoch of this cluster's own container ids if the cluster has taken
+	// over applications from another ResourceManager, which gave the ids before; otherwise 0.
 	ImportEpoch uint32
 }
 
-// Decisions counts containers allocated and reservations made since the cluster began.
+// Decisions returns the number of containers allocated and reservations made since the cluster
+// began.
 func (m *Meta) Decisions() uint64 { return m.Allocated + m.Made }
