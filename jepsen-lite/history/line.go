@@ -35,7 +35,7 @@ type Replica struct {
 // ReplicaKind is the kind of a replica's event.
 type ReplicaKind string
 
-// Kinds of replicas' events.
+// The values of ReplicaKind.
 const (
 	Start    ReplicaKind = "start"    // a process started: Incarnation, Disk
 	Stop     ReplicaKind = "stop"     // a process ended: Code, Text; a killed one has code 0
@@ -67,7 +67,7 @@ type Order struct {
 // OrderKind is the kind of an order.
 type OrderKind string
 
-// Kinds of orders.
+// The values of OrderKind.
 const (
 	StartContainer  OrderKind = "start"
 	StopContainer   OrderKind = "stop"

@@ -108,7 +108,8 @@ func (l *Ledger) app(seq uint32) *app {
 	return &l.apps[i]
 }
 
-// goingOn is app for an event that must not happen after an application's end (S10).
+// goingOn returns an application like app. If the application has ended, the event must not happen:
+// goingOn returns nil and records a violation (S10).
 func (l *Ledger) goingOn(seq uint32, what string) *app {
 	a := l.app(seq)
 	if a != nil && a.state.Ended() {

@@ -48,7 +48,7 @@ func ofLabel(label string) string {
 	return " of label " + label
 }
 
-// ofPartition is ofLabel, but "" for the default partition.
+// ofPartition formats a label like ofLabel, but returns "" for the default partition.
 func ofPartition(label string) string {
 	if label == "" {
 		return ""

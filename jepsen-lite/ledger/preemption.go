@@ -138,7 +138,8 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 	l.auditWarning(a, c, &w)
 }
 
-// auditWarning checks for whom a new warning is, and from whom it takes: S18.
+// auditWarning checks that a new warning is for a valid reservation or queue, and takes from a
+// container that may be preempted for it (S18).
 func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 	id := a.id(c.attempt, c.number)
 	if r := l.reservation(w.reservation); w.reservation != 0 || l.preemption.reserves {

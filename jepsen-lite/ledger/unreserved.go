@@ -9,7 +9,8 @@ import (
 
 // Preemption without reservations: the selector "yarn" chooses again in each round, and
 // applications of one queue take from each other, which does not change what the queue has. For
-// both, S18 demands something else: that somebody waits who may take the resources.
+// both, S18 demands something else: an application or queue that may take the resources must be
+// waiting for them.
 
 // loss is a container or a reservation that a leaf lost by preemption on the nodes of a label.
 type loss struct {

@@ -4,9 +4,9 @@
 //	Probe ─▶ Bootstrap ─▶ load ─▶ fault, fault, fault … ─▶ recovery ─▶ drained ─▶ final ─▶ judge ─▶ report
 //	                       └────────── history.jsonl ───────────────────────────┘
 //
-// A Scenario is a name, a duration, and the faults that it draws from. A fault that the machine
-// does not support is skipped and reported by name. A profile that requires it does not pass. The
-// seed decides the order of the faults and their targets. Real processes still do not behave the
+// A Scenario has a name, a duration and a set of faults. A run skips faults that the machine does
+// not support, and reports their names. A run does not pass if the scenario requires such a fault.
+// The seed decides the order of the faults and their targets, but real processes do not behave the
 // same in two runs.
 //
 // Begin with scenario.go (the scenarios) and run.go.

@@ -18,7 +18,7 @@ import (
 // resultFile is the name of the file with a run's result for programs.
 const resultFile = "result.json"
 
-// WriteResult writes result.json beside the history.
+// WriteResult writes result.json into the directory of the run.
 func (r *Result) WriteResult() error {
 	return os.WriteFile(filepath.Join(r.Out, resultFile), append(r.JSON(), '\n'), 0o600)
 }

@@ -80,7 +80,8 @@ func (r *Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// WritePage writes index.html beside the history.
+// WritePage writes index.html into the directory of the run. It does nothing if there is no
+// history.
 func (r *Result) WritePage() error {
 	if r.History == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-// acks records what callers were told.
+// acks records the answers that callers received.
 type acks struct {
 	ids        map[yarn.ApplicationID]bool // application ids that a replica has assigned
 	submitted  map[yarn.ApplicationID]submission
@@ -23,7 +23,7 @@ type acks struct {
 
 type submission struct{ name, user, queue string }
 
-// grant is how an AM received a container.
+// grant is a container as an AM received it.
 type grant struct {
 	attempt  yarn.AttemptID
 	again    int
@@ -32,7 +32,7 @@ type grant struct {
 	size     yarn.Resource
 }
 
-// ending is how an AM received the end of a container.
+// ending is the end of a container as an AM received it.
 type ending struct {
 	again    int
 	response int32
@@ -136,7 +136,7 @@ func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.S
 }
 
 func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
-	again := c.acks.again[in.Attempt] // after that, answers may be repeated
+	again := c.acks.again[in.Attempt] // after another registration, answers may be repeated
 	for _, g := range r.Granted {
 		if k, ok := c.ledger.ContainerByRef(refOf(g.Container)); !ok || k.Node != g.Node || k.Size != g.Size {
 			c.bad("S4: %s grants %s on %s to %s, the ledger has %+v", id, g.Container, g.Node, in.Attempt, k)
@@ -192,7 +192,7 @@ func (c *checker) acknowledged(id string, st *state.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for app, want := range c.acks.submitted {
-		if a, ok := c.ledger.AppByID(app); ok && a.Forgotten { // rightly, or the ledger says so
+		if a, ok := c.ledger.AppByID(app); ok && a.Forgotten { // the ledger checks whether that is right
 			continue
 		}
 		slot := st.AppByID(app)

@@ -19,11 +19,12 @@ import (
 	"rmd/yarn"
 )
 
-// checker checks every replica and every answer. The simulation calls it; it never asks a replica.
+// checker checks every replica and every answer. The simulation calls it; the checker never calls a
+// replica.
 type checker struct {
 	mu      sync.Mutex
 	begin   time.Time
-	ledger  *ledger.Ledger // S5 to S10, from the log alone
+	ledger  *ledger.Ledger // judges the log alone
 	judged  int            // how many violations of the ledger are already reported
 	faults  []string
 	history []line
@@ -38,7 +39,7 @@ type checker struct {
 	reached map[string]place  // by ID.INCARNATION, over all processes
 	leaders map[uint64]string
 	sums    map[uint64][32]byte // by index: hash of a state of which a snapshot was taken
-	tail    map[uint64]bool     // indexes at which a state was compared with the ledger
+	tail    map[uint64]bool     // unused
 	acks    *acks
 	counts  counts
 
@@ -118,7 +119,7 @@ func newChecker() *checker {
 		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }
 
-// Bounds of what a failure prints.
+// Limits of the history and of the output of a failure.
 const (
 	historyMax = 4000
 	historyOut = 80
@@ -192,7 +193,7 @@ func (c *checker) broken() bool {
 	return len(c.faults) > 0
 }
 
-// report is told with the usual number of lines.
+// report returns the violations and the usual number of lines of the history.
 func (c *checker) report() string { return c.told(historyOut) }
 
 // told returns the violations and the last lines of the history.

@@ -1,46 +1,46 @@
 // Package sim is tier 1 of jepsen-lite: whole clusters in virtual time.
 //
 // Three or five replicas run in one testing/synctest bubble together with simulated nodes, AMs,
-// clients and operators. Each replica is the product's own (server.Open), with all its timers. Only
-// its ports for REST and Hadoop are not opened. The simulation replaces these parts (server.Parts):
-// the network (net.go, host.go, transport.go), the disk (disk.go, diskfaults.go, disksnap.go), the
-// wall clock (clock.go) and random numbers.
+// clients and operators. Each replica is assembled by rmd's own code (server.Open), with all its
+// timers. Only its ports for REST and Hadoop are not opened. The simulation replaces these parts
+// (server.Parts): the network (net.go, host.go, transport.go), the disk (disk.go, diskfaults.go,
+// disksnap.go), the wall clock (clock.go) and random numbers.
 //
 //	load ─▶ forwarder ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
 //	                                └──▶ machine ─▶ checker
 //	faults ─▶ network, disks, clocks, processes, membership
 //
 // The seed of a run determines the cluster, the load, the kinds of faults and their severity
-// (driver.go), and where goroutines are delayed: where raft logs and counts, and at the points of
-// internal/failpoint (yield.go). After the faults comes the calm, a phase without faults, in which
-// all work must end.
+// (driver.go), and where goroutines are delayed: where raft writes logs and metrics, and at the
+// failpoints of internal/failpoint (yield.go). After the faults comes the calm, a phase without
+// faults, in which all work must end.
 //
-// The checker gets everything that happens. It checks what each replica applied (S1 to S3), what
-// callers were told (S4 to S6, S11, S12), the log by package ledger (S5 to S10), reads (S13), votes
-// and memberships (S14), snapshots (S15), and the effects of damage (S16). In the calm it checks L1
-// to L5.
+// The checker is called for everything that happens. It checks what each replica applied (S1 to
+// S3), the answers to callers (S4 to S6, S11, S12, S19), the log by package ledger (S3 to S10, S12,
+// S17, S18, S20), reads (S13), votes and memberships (S14), snapshots (S15), and the effects of
+// damage (S16). In the calm it checks L1 to L6.
 //
 // # Choosing what runs
 //
 //	RMD_SIM_SEEDS    how many seeds to run, with faults for ten minutes each
-//	RMD_SIM_SEED     a single one
-//	RMD_SIM_FIRST    the first of RMD_SIM_SEEDS, 1 when it is not given
+//	RMD_SIM_SEED     a single seed
+//	RMD_SIM_FIRST    the first of RMD_SIM_SEEDS; 1 by default
 //	RMD_SIM_MINUTES  how long faults are injected, in virtual time
-//	RMD_SIM_FOR      start no seed after this real time (20m)
-//	RMD_SIM_PROFILE  kinds or groups of faults with commas between: all, calm, crash,
+//	RMD_SIM_FOR      start no seed after this real time, such as 20m
+//	RMD_SIM_PROFILE  kinds or groups of faults, separated by commas: all, calm, crash,
 //	                 disk, net, pause, clock, member, load, or a kind by its name
 //	RMD_SIM_SCRIPT   TestScript plays this script: a file, or its text (package script)
-//	RMD_SIM_TELL     draw: TestScript writes RMD_SIM_SEED out as a script; outcome: it
-//	                 tells a host what the script came to (package exact)
-//	RMD_SIM_OUT      the folder where a failing seed leaves its history, and where each
-//	                 run of TestSeeds adds a line to total.jsonl
+//	RMD_SIM_TELL     draw: TestScript prints RMD_SIM_SEED as a script; outcome: it
+//	                 prints the outcome of the script (both for package exact)
+//	RMD_SIM_OUT      the folder for the history of a failing seed; each run of
+//	                 TestSeeds appends a line to its file total.jsonl
 //	RMD_SIM_QUEUES   how many users have queues in TestManyQueues, 250 at a time
 //	RMD_SIM_SUM      TestTotals adds up the runs of that folder
-//	RMD_SIM_COMMIT   what the report calls the commit
-//	RMD_TEST_LOG     not empty: the replicas' own logs, to standard error
+//	RMD_SIM_COMMIT   the commit that the report names
+//	RMD_TEST_LOG     not empty: print the replicas' own logs to standard error
 //
-// A native run cannot be repeated exactly: the seed determines faults and load, but the Go scheduler
-// decides which of several goroutines runs first. A run in wasm can be repeated exactly.
+// A native run cannot be repeated exactly: the seed determines faults and load, but the Go
+// scheduler decides which of several goroutines runs first. A run in wasm can be repeated exactly.
 //
 // The simulation does not cover data races, real files, TLS and the kernel. A frozen process
 // neither sends, receives nor writes, but its timers continue.

@@ -43,7 +43,7 @@ func kinds() []kind {
 	}
 }
 
-// Validate refuses names that are neither a kind nor a group.
+// Validate returns an error for a name that is neither a kind nor a group.
 func (p Profile) Validate() error {
 	for _, n := range p.names() {
 		if n != "all" && n != "calm" && !slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == n || k.group == n }) {
@@ -130,8 +130,8 @@ func (d *driver) still() time.Duration {
 	return time.Since(d.movedAt)
 }
 
-// awaitRecovery ends all faults and waits until the cluster has recovered: L1, L2, L3. It returns
-// the time until there was a leader, and until all replicas were in step.
+// awaitRecovery ends all faults and waits until the cluster has recovered (L1 to L4, L6). It
+// returns the time until there was a leader, and until all replicas were in step.
 func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
@@ -166,7 +166,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 			continue
 		}
 		if still > stallTime || time.Since(begin) > drainTime {
-			d.l.stop() // nobody may change what is read now
+			d.l.stop() // so that the load does not change what is read now
 			w.check.fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.waiting())
 			return leads, step
 		}
@@ -227,7 +227,7 @@ func (d *driver) anyDown() bool {
 // them ended.
 func (d *driver) noneLeft() bool {
 	w := d.w
-	for range 3 { // they may be given up once more while earlier ones end
+	for range 3 { // operations may be given up once more while others end
 		down := d.anyDown()
 		if down {
 			w.heal()

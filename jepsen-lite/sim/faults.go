@@ -56,7 +56,7 @@ func (d *driver) crashAtPoint() {
 	d.provoke(name)
 }
 
-// provoke causes what leads to failpoints that are rarely reached otherwise.
+// provoke causes events that lead to failpoints that are rarely reached otherwise.
 func (d *driver) provoke(name failpoint.Name) {
 	switch name {
 	case failpoint.TransferBegun, failpoint.LeadershipEnded, failpoint.LeadershipBarrier, failpoint.LeadershipBegun:
@@ -145,7 +145,7 @@ func (d *driver) slowApply() {
 	d.w.slowDown(r.id, time.Duration(1+d.rng.Intn(100))*time.Millisecond)
 }
 
-// late delays batches before Raft, so that leadership can change in between.
+// late delays batches before Raft, so that leadership can change meanwhile.
 func (d *driver) late() {
 	d.note("batches come to Raft late")
 	d.w.setTrap(func(string, []byte) { time.Sleep(d.w.drawn(2 * time.Second)) })

@@ -142,7 +142,7 @@ func (d *driver) bitRot() {
 	}
 	d.note("a bit flips in %s of %s (running %v)", what, r.id, k)
 	d.sleep(100*time.Millisecond, time.Second)
-	r.crash() // the next start must notice
+	r.crash() // the next start must notice the damage
 	d.w.heal()
 }
 

@@ -22,7 +22,7 @@ func (d *driver) drainNode() {
 // forgetNode drains a node and forgets it. The node registers again, possibly under another number.
 func (d *driver) forgetNode() {
 	d.retire("forgotten", func(ctx context.Context, c *caller, n *agent) bool {
-		for range 20 { // its AMs must first receive the ends of containers there
+		for range 20 { // AMs must first receive the ends of their containers on this node
 			reply, ok := c.call(ctx, c.keyed(&input.ForgetNode{ID: n.id}))
 			if ok && reply.Refused() == nil {
 				return true
@@ -102,7 +102,7 @@ func (d *driver) crashLeading() {
 }
 
 // retire drains a node, calls then, and takes the node back. The leader may crash right after the
-// start of the drain.
+// drain has begun.
 func (d *driver) retire(what string, then func(context.Context, *caller, *agent) bool) {
 	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
 	if !n.retired.CompareAndSwap(false, true) {

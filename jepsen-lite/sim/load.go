@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// load is the simulated nodes, AMs and clients of one run.
+// load has the simulated nodes, AMs and clients of one run.
 type load struct {
 	w      *world
 	ctx    context.Context
@@ -229,8 +229,8 @@ func (l *load) draw(rng *rand.Rand) job {
 	return j
 }
 
-// gang is the tag of every third job: the containers of its first group are a gang, at least for
-// some time.
+// gang returns the gang tag of every third job: the containers of its first group are a gang until
+// its timeout.
 func (j *job) gang(n int) []string {
 	if j.seed%3 != 0 { // does not use rng, so that the rest of the seed is the same as without gangs
 		return nil
@@ -256,8 +256,8 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 	l.wg.Go(m.run)
 }
 
-// nameOf is the name of an application by its id, from the ledger. A real AM gets it in its launch
-// context.
+// nameOf returns the name of an application by its id, from the ledger. A real AM gets it in its
+// launch context.
 func (l *load) nameOf(id yarn.ApplicationID) string {
 	l.w.check.mu.Lock()
 	defer l.w.check.mu.Unlock()

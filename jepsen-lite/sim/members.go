@@ -154,7 +154,7 @@ func (w *world) replaced(r *replica) bool {
 	m, member := memberOf(all, r.id)
 	switch {
 	case member && m.Incarnation != mine:
-		old := cluster.Identity{ID: m.ID, Incarnation: m.Incarnation}.ServerID() // all may come from a deposed leader: by its id alone the new one could go
+		old := cluster.Identity{ID: m.ID, Incarnation: m.Incarnation}.ServerID() // with incarnation: all may come from a deposed leader, and r.id alone could mean the new identity
 		if err := l.within(func() error { return l.cluster.Remove(string(old), false) }); err != nil {
 			w.check.note("the old %s is not removed: %v", r.id, err)
 		}

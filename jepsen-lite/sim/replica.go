@@ -21,7 +21,7 @@ import (
 	"rmd/yarn"
 )
 
-// replica is one rmd process, restarted on a disk that outlives it.
+// replica is one rmd replica. Its processes end and start again; its disk remains.
 type replica struct {
 	w  *world
 	id string
@@ -41,7 +41,7 @@ type replica struct {
 	restarts uint64        // of raft in place, in earlier processes
 }
 
-// process is one running process: the product's replica on the world's disk, network and clock.
+// process is one running process: rmd's replica on the simulated disk, network and clock.
 type process struct {
 	r      *replica
 	owner  owner
@@ -199,8 +199,8 @@ func (l *process) open() error {
 	return nil
 }
 
-// failedGrace is how long a process may continue after a failed sync: only for goroutines of the
-// same instant.
+// failedGrace is how long a process may continue after a failed sync. It covers goroutines that run
+// at the same instant.
 const failedGrace = time.Millisecond
 
 func (l *process) mustBeOver(why string) {
@@ -240,14 +240,14 @@ func (l *process) fatal(code int, err error) {
 	if !right {
 		who := "replica " + r.id
 		if code == exitcode.Diverged || code == exitcode.NotKnown {
-			who = "S1: " + who // the other replicas have applied what does not follow from its state
+			who = "S1: " + who // it could not apply an entry that the other replicas have applied
 		}
 		r.w.check.fail("%s stopped itself with code %d: %v", who, code, err)
 	}
 	r.end(false)
 }
 
-// options returns the product's options with the parts of the world. It opens no port.
+// options returns rmd's options with the parts of the simulation. No port is opened.
 func (l *process) options() server.Options {
 	w, who := l.r.w, l.disk.identity()
 	c := config.Default()
@@ -271,7 +271,7 @@ func (l *process) options() server.Options {
 	}}
 }
 
-// The product's levels of free space, and what a healthy disk has.
+// rmd's levels of free space, and the free space of a healthy disk.
 const (
 	diskReserve = 256 << 20
 	diskStop    = 64 << 20
@@ -288,8 +288,8 @@ func (d *disk) space(string) (uint64, error) {
 	return d.free, nil
 }
 
-// forecastEvery is longer than in the product, because a forecast costs more than everything else
-// in a small cluster and does not change the state.
+// forecastEvery is longer than rmd's default, because a forecast costs more than everything else in
+// a small cluster and does not change the state.
 const forecastEvery = 5 * time.Minute
 
 // How long nodes and AMs may be silent, and containers wait to be started.
@@ -306,7 +306,7 @@ const keyRoll = time.Minute
 // returns before the dead process has ended.
 func (r *replica) crash() { r.end(false) }
 
-// cutPower is a crash that loses everything that was not synced.
+// cutPower kills the process like crash, but its disk loses writes that were not synced.
 func (r *replica) cutPower() { r.end(true) }
 
 func (r *replica) end(power bool) {

@@ -109,7 +109,7 @@ func (w *world) bounded(minutes int, res *Result) {
 	}
 }
 
-// play is Play inside the bubble.
+// play plays a script inside a bubble.
 func play(t *testing.T, s script.Script) Result {
 	begin := time.Now()
 	w := newWorld(t, s.Seed, read(s.Cluster))

@@ -104,7 +104,7 @@ func (s *Summary) Report(wall time.Duration) string {
 	return b.String()
 }
 
-// verdicts is the line about the invariants.
+// verdicts formats the results of the invariants as one line.
 func (s *Summary) verdicts() string {
 	c, out := s.counts, []string{}
 	for _, v := range []struct{ id, what string }{
@@ -188,7 +188,8 @@ func list[K interface{ ~int | ~string }](m map[K]int) string {
 	return strings.Join(out, ", ")
 }
 
-// commit is the commit of this build, if the build or RMD_SIM_COMMIT has it.
+// commit returns the commit of this build: RMD_SIM_COMMIT, that of the build information, or
+// "unknown".
 func commit() string {
 	if c := os.Getenv("RMD_SIM_COMMIT"); c != "" {
 		return c

@@ -17,7 +17,7 @@ import (
 // Traps of hashicorp/raft. Most of them have two tests: one shows the trap in the library alone,
 // the other one that rmd's workaround removes it.
 
-// TestTrap695 checks the trap of heartbeats that hashicorp/raft handles beside its main loop. A
+// TestTrap695 checks the trap of heartbeats that hashicorp/raft handles outside its main loop. A
 // replica has won an election and has not acted on it yet. A heartbeat tells it of a later term,
 // and then it leads in that term, which has another leader.
 func TestTrap695(t *testing.T) {

@@ -138,7 +138,7 @@ func (w *world) queues() []capacity.Property {
 	return out
 }
 
-// propertiesOf returns properties for queues, timeouts of nodes, AMs and containers, and the
+// propertiesOf returns the properties of queues, timeouts of nodes, AMs and containers, and the
 // interval of new keys.
 func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	var props []input.Property
@@ -246,7 +246,7 @@ func (w *world) await(within time.Duration, not ...*replica) *replica {
 	return nil
 }
 
-// leader is await for tests that need a leader.
+// leader is await, but fails the test if there is no leader in time.
 func (w *world) leader(within time.Duration, not ...*replica) *replica {
 	w.t.Helper()
 	r := w.await(within, not...)
@@ -344,7 +344,7 @@ func (w *world) drawn(d time.Duration) time.Duration {
 	return time.Duration(w.rng.Int63n(int64(d)))
 }
 
-// entropy is the source of keys: the same in each run of a seed.
+// entropy returns random bytes for keys. They are the same in each run of a seed.
 func (w *world) entropy() []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()

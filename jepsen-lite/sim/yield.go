@@ -14,8 +14,8 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// dial says how long goroutines are delayed where they race: where raft logs and counts, and at
-// failpoints.
+// dial says how long goroutines are delayed where they race: where raft writes logs and metrics,
+// and at failpoints.
 type dial int
 
 // The values of dial.
@@ -61,7 +61,8 @@ func (y *yielder) yield(rare int) {
 	}
 }
 
-// Raft counts far more often than it logs, and processes reach failpoints far more often.
+// Raft updates its metrics far more often than it logs, and processes reach failpoints far more
+// often.
 const (
 	rareMetric = 8
 	rarePoint  = 8
@@ -93,7 +94,7 @@ func (w *world) at(l *process, n failpoint.Name) {
 	w.yield.yield(rarePoint)
 }
 
-// countingSink receives raft's metrics. It delays the goroutine that counts.
+// countingSink receives raft's metrics. It delays the goroutine that updates them.
 type countingSink struct{ metrics.BlackholeSink }
 
 func (*countingSink) held() {

@@ -22,7 +22,7 @@ import (
 	"rmd/jepsen-lite/sim/script"
 )
 
-// flags are the command line.
+// flags are the values of the command line.
 type flags struct {
 	tree, pkg, guest, out, file string
 	seed, first                 int64
