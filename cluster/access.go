@@ -87,7 +87,9 @@ func (c *Cluster) member(server raft.ServerID) (raft.Server, bool) {
 
 // trusts reports whether this replica treats a server as a member. It does so if the server is in
 // the membership, or has proved by a signed admission that entries not yet received here made it a
-// member, or was named as a member when this replica joined.
+// member. Before this replica has a membership, it trusts the servers that were named as members
+// when it joined. If it has a cluster id and no such names, it trusts every server. A replica whose
+// own incarnation names no key trusts every server until all replicas can prove their identity.
 func (c *Cluster) trusts(server raft.ServerID) bool {
 	if _, ok := c.member(server); ok || c.introduced.has(server) {
 		return true

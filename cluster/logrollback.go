@@ -44,8 +44,9 @@ func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 }
 
 // stopQuarantined tells a replica that it has lost entries that it had acknowledged. The leader
-// repeats this: if the replica is started again with the same disk, nothing else is sent to it.
-// told suppresses the warning; the result is told for the next call.
+// repeats this: if the replica is started again with the same disk, nothing else is sent to it. told
+// is false in the first call, and only then a failure is logged. The result is told for the next
+// call.
 func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, told bool) bool {
 	s, ok := find(c.configuration(), string(id))
 	if !ok {

@@ -13,8 +13,8 @@ import (
 //
 // Library: heartbeats do not touch the disk, so a leader whose write does not return stays leader.
 // Its main loop, which could transfer leadership, is blocked by the write.
-// Guard: after Config.HungGiveUp the transport stops entries and heartbeats, and tells the voter
-// with the longest log to start an election. Raft itself follows when the write returns. After
+// Guard: after Config.HungGiveUp this replica sends no more entries and heartbeats, and tells the
+// voter with the longest log to start an election. Raft itself follows when the write returns. After
 // Config.HungExit the replica stops.
 // Test: TestTrap503, TestSlowDiskComesBack; in jepsen-lite/sim TestTrap503, TestTrap503Library.
 // Delete when: a leader steps down while a write does not return; TestTrap503Library fails then.

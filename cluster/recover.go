@@ -174,7 +174,7 @@ func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configura
 	return conf, nil
 }
 
-// applyAll applies the newest snapshot and all entries behind it.
+// applyAll restores the newest snapshot and applies all entries after it.
 func applyAll(st *raftstore.Stores, found *raftstore.StartReport, fsm raft.FSM, rep *RecoverReport) error {
 	var from uint64
 	if found.Snapshot != nil {

@@ -9,8 +9,8 @@ import (
 	"rmd/server/hadoop"
 )
 
-// seed initializes a new cluster: it gives it an identity and its first queues. Each leader calls
-// it, and only in a new cluster does it have an effect.
+// seed gives a new cluster its identity and its first queues. Each leader calls it. In an existing
+// cluster it only records a recovery in the audit log, if there was one.
 func (r *Replica) seed(term uint64) {
 	for r.ctx.Err() == nil && r.cluster.IsLeader() && r.cluster.Term() == term {
 		if _, ok := r.seq.Leading(); !ok {
