@@ -155,8 +155,10 @@ func (f *fakeRM) attempt(in input.Input, id yarn.AttemptID, do func(*fakeApp) in
 		return input.Refuse(in, input.Faultf(input.NoSuchApplication, "", "%s", id.App))
 	case a.ended:
 		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "%s", id.App))
-	case a.attempt != id.Attempt || a.parked > 0:
+	case a.attempt == id.Attempt && a.parked > 0:
 		a.parked--
+		fallthrough
+	case a.attempt != id.Attempt:
 		return input.Refuse(in, input.Faultf(input.NoSuchAttempt, "", "%s", id))
 	}
 	return do(a)

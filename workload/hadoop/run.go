@@ -317,7 +317,8 @@ func (r *run) start() (stop func()) {
 		wg.Wait()
 		ctx, cancel := context.WithTimeout(r.ctx, 5*time.Second)
 		defer cancel()
-		r.astir = !r.masters.stop(ctx) || !r.nodes.stop(ctx)
+		masters, nodes := r.masters.stop(ctx), r.nodes.stop(ctx)
+		r.astir = !masters || !nodes
 	}
 }
 
