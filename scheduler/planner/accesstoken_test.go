@@ -13,8 +13,9 @@ func access(name string, b byte, role yarn.Role) *input.SetAccessToken {
 	return &input.SetAccessToken{Name: name, Hash: bytes.Repeat([]byte{b}, 32), Role: role, ExpiresMillis: 1 << 37, Who: "ann"}
 }
 
-// TestAccessTokens walks through the life of tokens: the first one is an
-// administrator's, and none that is left behind locks everybody out.
+// TestAccessTokens creates, replaces and revokes tokens. The first token must be an
+// administrator's. Without force, an input must not leave tokens of which none is an
+// administrator's.
 func TestAccessTokens(t *testing.T) {
 	h := newHouse(t, 0, false)
 	h.now = 1 << 36
@@ -27,11 +28,11 @@ func TestAccessTokens(t *testing.T) {
 	}
 	for i, step := range []struct {
 		in   input.Input
-		want input.Code // "" is done
+		want input.Code // empty if the input is accepted
 	}{
 		{access("ci", 1, yarn.RoleOperator), input.NoAdminLeft},
 		{access("boss", 2, yarn.RoleAdmin), ""},
-		{access("boss", 2, yarn.RoleAdmin), ""}, // the answer was lost
+		{access("boss", 2, yarn.RoleAdmin), ""}, // a retry, because the first answer was lost
 		{access("ci", 1, yarn.RoleOperator), ""},
 		{access("ci", 3, yarn.RoleOperator), input.TokenExists},
 		{with(access("ci", 3, yarn.RoleSubmit), func(in *input.SetAccessToken) { in.Replace = true }), ""},
@@ -48,7 +49,7 @@ func TestAccessTokens(t *testing.T) {
 		{revoke("boss", false), input.NoAdminLeft},
 		{revoke("nobody", false), input.NoSuchToken},
 		{revoke("boss", true), ""},
-		{revoke("ci", false), ""}, // the last one: as before there was any
+		{revoke("ci", false), ""}, // the last token may go, since without tokens nobody is locked out
 		{access("ci", 6, yarn.RoleOperator), input.NoAdminLeft},
 		{with(access("ci", 6, yarn.RoleOperator), func(in *input.SetAccessToken) { in.Force = true }), ""},
 	} {
@@ -65,7 +66,8 @@ func TestAccessTokens(t *testing.T) {
 	}
 }
 
-// TestFullOfAccessTokens: an expired one makes room, a live one does not.
+// TestFullOfAccessTokens checks that a new token replaces an expired token when the table is full,
+// and that it never replaces a valid one.
 func TestFullOfAccessTokens(t *testing.T) {
 	h := newHouse(t, 0, false)
 	h.now = 1000

@@ -11,15 +11,16 @@ import (
 	"rmd/yarn"
 )
 
-// leadership is one leader as far as ids go: its planner, and the state that a majority has. A
-// deposed one plans on, and commits nothing more.
+// leadership is one leader, with its planner and the state that its entries have built so far. A
+// deposed leader still plans, but commits nothing more.
 type leadership struct {
 	p         *Planner
 	committed *state.State
 }
 
-// TestIDsAreUnique: whichever leaders hand ids out, deposed ones too, across restarts, snapshots and
-// restores, no id is handed out twice, and none is that of an application submitted without one.
+// TestIDsAreUnique checks that no two leaders, deposed ones included, give the same application ID,
+// and that no given ID equals the ID of an application that was submitted without one. Elections,
+// restarts and restored snapshots happen in between.
 func TestIDsAreUnique(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -32,12 +33,12 @@ func TestIDsAreUnique(t *testing.T) {
 			}
 			given[id] = true
 		}
-		// plan commits what a leader plans and answers, unless the leader is deposed: then it answers
-		// what rests on no entry of its own.
+		// plan plans an input and commits the events. A deposed leader cannot commit: its reply
+		// counts only if the input led to no events.
 		plan := func(l *leadership, in input.Input) input.Reply {
 			reply, events := l.p.Plan(int64(len(given))+1000, input.Request{Input: in})
 			if len(events) > 0 && l != leaders[len(leaders)-1] {
-				l.p = nil // its batch fails, and it learns that it was deposed
+				l.p = nil // The batch fails, and the leader learns that it was deposed.
 				return nil
 			}
 			for _, e := range events {
@@ -73,10 +74,10 @@ func TestIDsAreUnique(t *testing.T) {
 			},
 			"election": func(*rapid.T) { elect(leaders[len(leaders)-1].committed.Fork()) },
 			"restart":  func(*rapid.T) { elect(reencode(rt, leaders[len(leaders)-1].committed)) },
-			"restore": func(t *rapid.T) { // of what any leader had, under another timestamp
+			"restore": func(t *rapid.T) { // a snapshot of any leader, with a new cluster timestamp
 				st := leaders[rapid.IntRange(0, len(leaders)-1).Draw(t, "which")].committed.Fork()
 				newest := leaders[len(leaders)-1].committed.Meta
-				st.Meta.Epoch = newest.Epoch // as rmd does, beyond what ran
+				st.Meta.Epoch = newest.Epoch // as rmd does on restore: continue the newest epoch
 				if err := st.Apply(&event.EpochRaised{Epoch: newest.Epoch + 1, ClusterTimestamp: newest.ClusterTimestamp + 1}); err != nil {
 					rt.Fatal(err)
 				}
@@ -86,7 +87,8 @@ func TestIDsAreUnique(t *testing.T) {
 	})
 }
 
-// TestIDsBelowLevelThree are reserved one by one: older replicas do not know blocks.
+// TestIDsBelowLevelThree checks that IDs are reserved one by one below level 3. Replicas of older
+// versions do not know blocks of IDs.
 func TestIDsBelowLevelThree(t *testing.T) {
 	r := newRig(t)
 	r.p.st.Meta.Level = event.LevelIDBlocks - 1

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestAskLabelRefusals: what may not be asked is refused in YARN's words, at the submission and at
-// the ask, and changes nothing.
+// TestAskLabelRefusals checks that invalid labels of submissions, asks and moves are refused with
+// YARN's messages, and that a refusal changes nothing.
 func TestAskLabelRefusals(t *testing.T) {
 	submit := func(label, am string) input.Input {
 		return &input.SubmitApplication{User: "u", Queue: "a", AM: parseSize("1G"), Label: label, AMLabel: am}
@@ -52,7 +52,7 @@ func TestAskLabelRefusals(t *testing.T) {
 			in.Attempt, in.Response = app.AttemptID(), app.Response
 		case *input.MoveApplication:
 			in.ID = w.apps["app"]
-			if in.User == "am" { // its AM has been placed, and asks for nothing any more
+			if in.User == "am" { // Its AM has been allocated and asks for nothing more.
 				w.tellAll("node add n9 8G\nlabel nodes n9=x\napp two user=u queue=a am=1G on=n9")
 				in.ID = w.apps["two"]
 			} else {
@@ -75,7 +75,7 @@ func TestAskLabelRefusals(t *testing.T) {
 	}
 }
 
-// askWorld has two queues with labels, and an application in one of them.
+// askWorld returns a world with two queues that have labels, and with an application in queue a.
 func askWorld(t testing.TB, conf string) *world {
 	w := newWorld(t)
 	if conf != "yarn.node-labels.enabled=false" {
@@ -90,13 +90,13 @@ app app user=u queue=a`)
 	return w
 }
 
-// TestWhoseLabel: the label of an ask, and of an AM, by what the ask, the application, the queue and
-// the cluster say.
+// TestWhoseLabel checks which label an ask and an AM get from the labels of the ask, the
+// application, the queue and the cluster.
 func TestWhoseLabel(t *testing.T) {
 	const byQueue, enforced, am, emr = "a.default-node-label-expression=x", "yarn.node-labels.exclusive-enforced-partitions=x",
 		"yarn.resourcemanager.node-labels.am.default-node-label-expression=x", "yarn.node-labels.am.default-node-label-expression=x"
 	for _, c := range []struct {
-		conf, app, am, ask string // what each says
+		conf, app, am, ask string // the configuration, and the labels of application, AM and ask
 		wantAM, wantAsk    string
 	}{
 		{"", "", "", "", "", ""},
@@ -148,8 +148,8 @@ func TestWhoseLabel(t *testing.T) {
 	}
 }
 
-// TestAskForAnotherLabel: a key that is asked for again with another label waits for other nodes, and
-// its reservation ends.
+// TestAskForAnotherLabel checks that the reservation of an ask ends when the AM asks for the same
+// key with another label.
 func TestAskForAnotherLabel(t *testing.T) {
 	for _, eager := range []string{"true", "false"} {
 		w := askWorld(t, "reservation.eager-cancel="+eager)

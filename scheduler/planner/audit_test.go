@@ -11,9 +11,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestOperationsAreRecordedWithTheirChange: the entry of the log that carries a
-// change says who asked for it and what it replaced. What is refused, changes nothing
-// or is a program's daily call leaves no entry.
+// TestOperationsAreRecordedWithTheirChange checks that the log entry of an operator's change also
+// records who asked for it and what it replaced. Refused inputs, inputs that change nothing and
+// routine calls of programs are not recorded.
 func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
 	h := newHouse(t, 1, false)
 	one, two := h.run(), h.run()
@@ -30,7 +30,7 @@ func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
 	}
 	for i, step := range []struct {
 		in             input.Input
-		action, target string // "" is no entry
+		action, target string // empty if nothing is recorded
 	}{
 		{&input.SetPriority{ID: one.App, Priority: 0}, "", ""},
 		{conf("yarn.cluster.max-application-priority", "9", confPrefix+"root.a.password", "hunter2"), "conf set",
@@ -41,7 +41,7 @@ func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
 		{&input.MoveApplication{ID: one.App, Queue: "secret"}, "app move", one.App.String() + " queue root.a → secret"},
 		{&input.SetLifetime{ID: one.App, LifetimeMillis: 7000}, "app lifetime", one.App.String() + " lifetime unlimited → 7s"},
 		{&input.KillApplication{ID: one.App, User: "ann"}, "app kill", one.App.String()},
-		{&input.KillApplication{ID: one.App, User: "ann"}, "", ""}, // there is none any more
+		{&input.KillApplication{ID: one.App, User: "ann"}, "", ""}, // The application has already ended.
 		{&input.FailAttempt{Attempt: two}, "attempt fail", two.String()},
 		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "queue STOPPED", "root.secret"},
 		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "", ""},
@@ -53,7 +53,7 @@ func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
 		{&input.SetHosts{Exclude: []string{"n9"}}, "node lists", "include 0 → 0, exclude 0 → 1 hosts"},
 		{&input.CreateJoinToken{Hash: make([]byte, 32), Voter: true, TTLMillis: 3_600_000}, "cluster token create", "voter"},
 		{access("boss", 2, yarn.RoleAdmin), "access token create", "boss admin"},
-		{access("boss", 2, yarn.RoleAdmin), "", ""}, // the answer was lost, and it is asked again
+		{access("boss", 2, yarn.RoleAdmin), "", ""}, // a retry, because the first answer was lost
 		{&input.RevokeAccessToken{Name: "boss"}, "access token revoke", "boss, the last one"},
 		{&input.RollbackQueues{To: 1}, "conf rollback", `version 3; `},
 		{&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}, "", ""},
@@ -87,7 +87,8 @@ func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
 	}
 }
 
-// TestAuditTextsAreBounded: an entry is kept for long, and callers choose its texts.
+// TestAuditTextsAreBounded checks that texts of callers are cut, because entries are kept for a
+// long time.
 func TestAuditTextsAreBounded(t *testing.T) {
 	h := newHouse(t, 0, false)
 	long := strings.Repeat("ü", 100_000)
@@ -113,7 +114,7 @@ func TestAuditTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEveryOperationHasATarget, so that none is recorded without what it was done to.
+// TestEveryOperationHasATarget checks that every recorded operation names what it changed.
 func TestEveryOperationHasATarget(t *testing.T) {
 	p := must(New(state.New(), Options{}))
 	for k := range input.KindsEnd {

@@ -18,18 +18,19 @@ const (
 	twinSeeds     = 30
 	twinSteps     = 150
 	heartbeatStep = 1000 // milliseconds
-	twinWait      = 5000 // how long a container with a deadline has to give its room back
+	twinWait      = 5000 // milliseconds that a container with a deadline has to end after it is recalled
 )
 
-// TestBackfillDelaysNoReservation runs random clusters that lend. When a reservation lends for the
-// first time, the state just before is forked. The twin goes on with backfill off: it gets the
-// heartbeats of the reserved node at the same times, and the containers that were there end when they
-// do in the run itself. So it says when the reservation would have been fulfilled had it lent nothing.
+// TestBackfillDelaysNoReservation runs random clusters with backfill. Before a reservation lends
+// for the first time, the test forks the state. In this twin, backfill is off. The twin receives
+// the heartbeats of the reserved node at the same times, and containers that exist in both end at
+// the same times. So the twin shows when the reservation would have been fulfilled if it had lent
+// nothing.
 //
-// With containers that run for exactly as long as is declared, no reservation is fulfilled later than
-// in its twin, not even by a heartbeat. Where containers may be ended for the room, or lifetimes are
-// wrong, it is later by the time for preemption, a heartbeat for the round and one for the node, at
-// most. RMD_BACKFILL_SEEDS says how many clusters are run.
+// If all containers run exactly as long as declared, no reservation may be fulfilled later than in
+// its twin, not even by one heartbeat. If declared lifetimes are wrong, the delay is at most the
+// wait before a kill, one heartbeat until the preemption round, and one heartbeat of the node.
+// RMD_BACKFILL_SEEDS is the number of clusters.
 func TestBackfillDelaysNoReservation(t *testing.T) {
 	seeds := twinSeeds
 	if n := os.Getenv("RMD_BACKFILL_SEEDS"); n != "" {
@@ -67,10 +68,10 @@ func TestBackfillDelaysNoReservation(t *testing.T) {
 	}
 }
 
-// twinCounts is what a run has seen.
+// twinCounts counts the outcomes of a run.
 type twinCounts struct {
 	Lent, Recalled, AsSoon, Sooner, Later int
-	longest                               int64 // by which a reservation was later, in milliseconds
+	longest                               int64 // milliseconds by which the latest reservation was later than its twin
 	worst                                 uint64
 }
 
@@ -82,7 +83,7 @@ func (c *twinCounts) addTo(sum *twinCounts) {
 	}
 }
 
-// lendingRun is a cluster with applications that declare how long their containers run.
+// lendingRun is a cluster whose applications declare how long their containers run.
 type lendingRun struct {
 	rng    *rand.Rand
 	p      *Planner
@@ -90,7 +91,7 @@ type lendingRun struct {
 	eager  bool
 	lies   bool
 	apps   []lendingApp
-	ends   map[event.ContainerRef]int64 // when containers end by themselves
+	ends   map[event.ContainerRef]int64 // when each container ends by itself
 	held   map[uint64]event.ContainerRef
 	twins  []*lendingTwin
 	counts twinCounts
@@ -98,15 +99,15 @@ type lendingRun struct {
 
 type lendingApp struct {
 	id       yarn.AttemptID
-	declared int64 // milliseconds; 0: nothing
+	declared int64 // milliseconds; 0: not declared
 }
 
-// lendingTwin is the fork in which a reservation lends nothing.
+// lendingTwin is the fork without backfill that belongs to one reservation.
 type lendingTwin struct {
 	reservation uint64
 	node        yarn.NodeID
 	p           *Planner
-	at, twinAt  int64 // when the reservation is fulfilled, and in the twin; 0: not yet
+	at, twinAt  int64 // when the reservation ended in the run and in the twin; 0: not yet
 }
 
 func newLendingRun(seed uint64, policy string, lies bool) *lendingRun {
@@ -119,7 +120,7 @@ func newLendingRun(seed uint64, policy string, lies bool) *lendingRun {
 	return r
 }
 
-// lendingQueues is a configuration of two leaves; which limits bind depends on the seed.
+// lendingQueues returns a configuration of two leaves. The seed selects the limits.
 func lendingQueues(seed uint64, policy string) []input.Property {
 	list := []input.Property{
 		{Name: "root.queues", Value: "a,b"}, {Name: "root.a.capacity", Value: "50"}, {Name: "root.b.capacity", Value: "50"},
@@ -141,7 +142,7 @@ func lendingQueues(seed uint64, policy string) []input.Property {
 		input.Property{Name: "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill", Value: fmt.Sprint(twinWait)})
 }
 
-// do has the planner answer an input, and follows what it decides.
+// do plans an input and updates the run's records from the events.
 func (r *lendingRun) do(in input.Input) input.Reply {
 	before := r.p.st.Fork()
 	reply, events := r.p.Plan(r.now, input.Request{Input: in})
@@ -163,14 +164,14 @@ func (r *lendingRun) do(in input.Input) input.Reply {
 		case *event.ReservationFulfilled:
 			r.starts(r.held[e.Reservation])
 			r.over(e.Reservation)
-		case *event.ReservationCancelled: // it got a container elsewhere
+		case *event.ReservationCancelled: // Its application got a container elsewhere.
 			r.over(e.Reservation)
 		}
 	}
 	return reply
 }
 
-// starts says when a container ends by itself.
+// starts computes when a new container will end by itself.
 func (r *lendingRun) starts(c event.ContainerRef) {
 	lasts := r.apps[c.App-1].declared
 	if lasts == 0 || r.lies && r.rng.IntN(2) == 0 {
@@ -179,14 +180,14 @@ func (r *lendingRun) starts(c event.ContainerRef) {
 	r.ends[c] = r.now + lasts
 }
 
-// fork makes the twin of a reservation that lends for the first time.
+// fork creates the twin of a reservation that lends for the first time.
 func (r *lendingRun) fork(before *state.State, e *event.ContainerLent) {
 	for _, twin := range r.twins {
 		if twin.reservation == e.Reservation {
 			return
 		}
 	}
-	if before.Reservation(e.Reservation) == 0 { // made and lent from in one input: nothing can have changed between
+	if before.Reservation(e.Reservation) == 0 { // The same input made the reservation: there is no state to compare with.
 		return
 	}
 	twin := &lendingTwin{reservation: e.Reservation, node: before.Nodes.Get(e.Node).ID, p: must(New(before, Options{Eager: r.eager}))}
@@ -202,7 +203,7 @@ func (r *lendingRun) fork(before *state.State, e *event.ContainerLent) {
 	r.twins = append(r.twins, twin)
 }
 
-// over notes that a reservation has ended.
+// over records the end of a reservation.
 func (r *lendingRun) over(number uint64) {
 	for _, twin := range r.twins {
 		if twin.reservation == number {
@@ -212,7 +213,7 @@ func (r *lendingRun) over(number uint64) {
 	}
 }
 
-// judge compares a reservation with its twin when both are over.
+// judge compares a reservation with its twin when both have ended.
 func (r *lendingRun) judge(twin *lendingTwin) {
 	switch later := twin.at - twin.twinAt; {
 	case twin.at == 0 || twin.twinAt == 0:
@@ -228,7 +229,8 @@ func (r *lendingRun) judge(twin *lendingTwin) {
 	}
 }
 
-// step is a second: somebody may ask, what has been told to end ends, and all nodes heartbeat.
+// step is one second: perhaps a submission, perhaps a preemption round, then a heartbeat of every
+// node.
 func (r *lendingRun) step() {
 	r.now += heartbeatStep
 	if r.rng.IntN(3) == 0 {
@@ -249,7 +251,7 @@ func (r *lendingRun) step() {
 	}
 }
 
-// follow gives a twin the heartbeat of its node.
+// follow sends a twin the heartbeat of its node.
 func (r *lendingRun) follow(twin *lendingTwin) {
 	_, events := twin.p.Plan(r.now, input.Request{Input: r.heartbeat(twin.p.State(), twin.node)})
 	for _, e := range events {
@@ -260,7 +262,7 @@ func (r *lendingRun) follow(twin *lendingTwin) {
 	}
 }
 
-// heartbeat is what a node reports: which of its containers have ended.
+// heartbeat returns a node's heartbeat that reports the containers that have ended.
 func (r *lendingRun) heartbeat(st *state.State, id yarn.NodeID) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: id}
 	for _, c := range st.ContainersOn(st.Nodes.Get(st.Node(id))) {
@@ -271,7 +273,7 @@ func (r *lendingRun) heartbeat(st *state.State, id yarn.NodeID) *input.NodeHeart
 	return in
 }
 
-// leaseDue says whether the leader would have a round now.
+// leaseDue reports whether the leader would run a preemption round now.
 func (r *lendingRun) leaseDue() (due bool) {
 	st := r.p.State()
 	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
@@ -285,7 +287,8 @@ func (r *lendingRun) leaseDue() (due bool) {
 	return due
 }
 
-// submit has an application ask for a few containers. Most declare, and are small.
+// submit submits an application that asks for a few containers. Most applications declare a
+// lifetime and ask for small containers.
 func (r *lendingRun) submit() {
 	var app lendingApp
 	in := &input.SubmitApplication{User: fmt.Sprintf("u%d", r.rng.IntN(3)), Name: "job", Queue: []string{"root.a", "root.b"}[r.rng.IntN(2)], Unmanaged: true}

@@ -10,26 +10,27 @@ import (
 	"rmd/yarn"
 )
 
-// plant is a cluster under full load: every node runs containers that end within
-// one round of heartbeats, every application asks for more than there is.
+// plant is a cluster under full load: containers end within one round of heartbeats, and every
+// application asks for more than the cluster has.
 type plant struct {
 	p     *Planner
 	nodes []yarn.NodeID
 	apps  []yarn.AttemptID
 	now   int64
 	next  int
-	laps  int // of all nodes
-	every int // laps between two rounds of preemption; 0: none
+	laps  int // completed rounds of heartbeats over all nodes
+	every int // rounds of heartbeats between two preemption rounds; 0: no preemption
 	hb    input.NodeHeartbeat
 }
 
 type plantSize struct {
 	nodes, leaves, apps, perNode int
-	deep                         bool // leaves two levels down, every kind counts, GPUs
-	labels                       int  // each has as many nodes and leaves as no label has
+	deep                         bool // leaves two levels below root, with the dominant calculator and GPUs
+	labels                       int  // number of labels; each has as many nodes and leaves as the default partition
 }
 
-// label is that of the i-th node, or of the applications of the i-th leaf.
+// label returns the label of the i-th node, and of the applications of the i-th leaf. It is empty
+// for the default partition.
 func (s plantSize) label(i int) string {
 	if i %= s.labels + 1; i > 0 {
 		return fmt.Sprintf("x%d", i)
@@ -37,7 +38,7 @@ func (s plantSize) label(i int) string {
 	return ""
 }
 
-// labelProps give every leaf the same share of every label.
+// labelProps gives every leaf the same share of every label.
 func (s plantSize) labelProps(queue string) (props []input.Property) {
 	for i := range s.labels {
 		props = append(props, input.Property{Name: fmt.Sprintf("%sroot.%s.accessible-node-labels.%s.capacity", confPrefix, queue, s.label(i+1)), Value: "1w"})
@@ -45,7 +46,7 @@ func (s plantSize) labelProps(queue string) (props []input.Property) {
 	return props
 }
 
-// addLabels labels the nodes. Every other label is lent.
+// addLabels labels the nodes. Every second label is not exclusive.
 func (w *plant) addLabels(tb testing.TB, s plantSize) {
 	for i := range s.labels {
 		in := &input.LabelNodes{}
@@ -110,15 +111,15 @@ func (w *plant) must(tb testing.TB, in input.Input) input.Reply {
 	return r
 }
 
-// demand makes every application ask for more than it will ever get.
+// demand makes every application ask for more containers than it will ever get.
 func (w *plant) demand(tb testing.TB, size yarn.Resource) {
 	for _, at := range w.apps {
 		w.must(tb, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: size, Relax: true}}})
 	}
 }
 
-// turn is one node's heartbeat, which ends what its AMs have pulled, and once a
-// round every AM's call.
+// turn sends one node's heartbeat, which completes the containers that AMs have acquired. Once a
+// round, every AM calls first.
 func (w *plant) turn(tb testing.TB) {
 	if w.next == len(w.nodes) {
 		w.next = 0
@@ -162,12 +163,12 @@ func (w *plant) benchmark(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(w.now-inputs), "ns/input")
 }
 
-// BenchmarkPlan is a heartbeat that ends 8 containers and allocates 8, AMs'
-// calls included. The budget is 300,000 decisions a second on one core.
+// BenchmarkPlan measures heartbeats that each complete 8 containers and allocate 8, with the calls
+// of the AMs. The budget is 300,000 decisions per second on one core.
 func BenchmarkPlan(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, false, 0}) }
 
-// BenchmarkPlanPreempting is BenchmarkPlan with preemption on: a round for each three heartbeats of a
-// node, as with the defaults. The budget is 95 % of the rate without.
+// BenchmarkPlanPreempting is BenchmarkPlan with preemption: one round for every three heartbeats of
+// a node, as with the defaults. The budget is 95 % of the rate without preemption.
 func BenchmarkPlanPreempting(b *testing.B) {
 	w := newPlant(b, plantSize{1000, 100, 1000, 8, false, 0}, Options{})
 	w.enablePreemption(b)
@@ -175,22 +176,24 @@ func BenchmarkPlanPreempting(b *testing.B) {
 	w.benchmark(b)
 }
 
-// BenchmarkPlanLabels is BenchmarkPlan with five labels: a sixth of the nodes and of the leaves has
-// each of them, and a sixth has none. The budget is 90 % of the rate without. The pair differs in
-// nothing else. In both, every leaf keeps its first application busy, so a leaf asks for one label:
-// with more, it would keep as many applications busy, and the caches would hold fewer of them.
+// BenchmarkPlanLabels is BenchmarkPlan with five labels: each label and the default partition have
+// a sixth of the nodes and of the leaves. The budget is 90 % of the rate without labels. Nothing
+// else differs. In both, each leaf keeps only its first application busy, so a leaf asks for one
+// label. If a leaf asked for several labels, more applications would be busy and would compete for
+// the CPU's caches.
 func BenchmarkPlanLabels(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, false, 5}) }
 
-// BenchmarkPlanScale: what a decision costs should hardly depend on these.
+// BenchmarkPlanScale measures whether the cost of a decision depends on the numbers of nodes,
+// leaves and applications. It should hardly do so.
 func BenchmarkPlanScale(b *testing.B) {
 	for _, s := range []plantSize{{10_000, 100, 1000, 8, false, 0}, {1000, 10, 1000, 8, false, 0}, {1000, 1000, 1000, 8, false, 0}, {1000, 100, 100, 8, false, 0}, {1000, 100, 10_000, 8, false, 0}, {10_000, 1000, 10_000, 8, false, 0}} {
 		b.Run(fmt.Sprintf("nodes=%d/leaves=%d/apps=%d", s.nodes, s.leaves, s.apps), func(b *testing.B) { benchmarkPlan(b, s) })
 	}
 }
 
-// BenchmarkPlanGrowth is BenchmarkPlan with one dimension of the cluster at a time made larger, and
-// what a new leader needs to begin with such a state. Each AM calls once in a round of heartbeats, so
-// with more applications there are more calls for each decision.
+// BenchmarkPlanGrowth is BenchmarkPlan with one dimension of the cluster at a time enlarged. It
+// also measures how long a new leader takes to build its planner. Each AM calls once per round of
+// heartbeats, so more applications mean more calls per decision.
 func BenchmarkPlanGrowth(b *testing.B) {
 	for _, kind := range []struct {
 		name  string
@@ -213,12 +216,12 @@ func BenchmarkPlanGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanDominant is BenchmarkPlan with every kind of resource counting,
-// GPUs among them, one level deeper.
+// BenchmarkPlanDominant is BenchmarkPlan with the dominant calculator, GPUs and leaves one level
+// deeper.
 func BenchmarkPlanDominant(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1000, 8, true, 0}) }
 
-// BenchmarkBlocked is a heartbeat of a node with room in a cluster where every
-// application is refused: all are of users at their limit.
+// BenchmarkBlocked measures the heartbeat of a node with room when every application is refused
+// because its user is at the limit.
 func BenchmarkBlocked(b *testing.B) {
 	w := newPlant(b, plantSize{100, 1, 10_000, 8, false, 0}, Options{})
 	w.must(b, &input.SetQueues{Properties: []input.Property{
@@ -236,8 +239,8 @@ func BenchmarkBlocked(b *testing.B) {
 	}
 }
 
-// BenchmarkHeartbeat is one that changes nothing. The budget is 500 ns, no
-// event, no allocation but the reply.
+// BenchmarkHeartbeat measures a heartbeat that changes nothing. The budget is 500 ns, no event, and
+// no allocation except the reply.
 func BenchmarkHeartbeat(b *testing.B) {
 	for _, kind := range []string{"idle", "full"} {
 		b.Run(kind, func(b *testing.B) {
@@ -247,7 +250,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 				for range 2000 {
 					w.turn(b)
 				}
-				for range 1000 { // nobody pulls any more: all nodes stay full
+				for range 1000 { // AMs no longer call, so all nodes stay full.
 					w.must(b, &input.NodeHeartbeat{ID: w.nodes[w.next%1000]})
 					w.next++
 				}
@@ -265,8 +268,8 @@ func BenchmarkHeartbeat(b *testing.B) {
 	}
 }
 
-// BenchmarkEagerAsk is an AM that asks for one container and gives one back, in
-// eager mode on a cluster with room.
+// BenchmarkEagerAsk measures an AM that asks for one container and releases one, in eager mode on a
+// cluster with room.
 func BenchmarkEagerAsk(b *testing.B) {
 	w := newPlant(b, plantSize{1000, 100, 1000, 8, false, 0}, Options{Eager: true})
 	i := 0
@@ -287,7 +290,7 @@ func BenchmarkEagerAsk(b *testing.B) {
 	}
 }
 
-// BenchmarkNew is what a new leader does first.
+// BenchmarkNew measures how long a new leader takes to build its planner.
 func BenchmarkNew(b *testing.B) {
 	w := newPlant(b, plantSize{1000, 100, 10_000, 8, false, 0}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))
@@ -300,8 +303,8 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmitBehindMany is a submission to a leaf where 10,000 applications
-// wait for their AMs, and the end of it.
+// BenchmarkSubmitBehindMany measures a submission and its kill in a leaf where 10,000 applications
+// wait for their AMs.
 func BenchmarkSubmitBehindMany(b *testing.B) {
 	for _, kind := range []string{"queue", "user"} {
 		b.Run(kind, func(b *testing.B) {
@@ -329,8 +332,8 @@ func BenchmarkSubmitBehindMany(b *testing.B) {
 	}
 }
 
-// BenchmarkJoin is a node that registers and has its first heartbeat, which
-// finds all capacities to be computed again.
+// BenchmarkJoin measures a registration and the first heartbeat of a node, which makes the planner
+// compute all capacities again.
 func BenchmarkJoin(b *testing.B) {
 	w := newPlant(b, plantSize{100, 1000, 1000, 8, false, 0}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))

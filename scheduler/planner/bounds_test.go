@@ -10,9 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestHugeNode is what an older leader let in: a node of 2^63−1 MB. The cluster's total
-// does not wrap, others are served, the next tick brings the node to what a node may
-// have, and after its end the total is what it was.
+// TestHugeNode checks a node of 2^63−1 MB, which an older leader has let in. The cluster's total
+// does not overflow, other applications get containers, and the next tick reduces the node to the
+// largest size that a node may have. When the node is lost, the total is as before.
 func TestHugeNode(t *testing.T) {
 	for name, set := range map[string]bool{"registered": false, "set by an administrator": true} {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestHugeNode(t *testing.T) {
 	}
 }
 
-// TestDemandIsBounded: no application may wait for more than sums have room for, nor
-// leave more in the state than its share, however many calls it takes.
+// TestDemandIsBounded checks that the demand of an application stays small enough for sums, and
+// that its asks and blacklist have limits, however many calls the AM makes.
 func TestDemandIsBounded(t *testing.T) {
 	h := newHouse(t, 1, true)
 	h.must(t, &input.SetQueues{Properties: []input.Property{
@@ -107,8 +107,8 @@ func TestDemandIsBounded(t *testing.T) {
 	}
 }
 
-// TestManyPlaces: a call that names eight times as many hosts, keys or refused hosts takes about eight
-// times as long, and not 64 times: one AM must not keep the leader busy.
+// TestManyPlaces checks that a call with eight times as many hosts takes about eight times as long,
+// not 64 times. One AM must not keep the leader busy.
 func TestManyPlaces(t *testing.T) {
 	host := func(i int) string { return fmt.Sprint("h", i) }
 	for name, fill := range map[string]func(in *input.Allocate, n int){
@@ -145,9 +145,9 @@ func TestManyPlaces(t *testing.T) {
 	}
 }
 
-// TestAskOfNothingKeepsItsSize: with eager-cancel off, the reservation of an ask that wants nothing any
-// more stays for a while, and a lost container may come back to the ask. An AM that names another size
-// with its 0 does not change what the reservation is for.
+// TestAskOfNothingKeepsItsSize checks that an ask with count 0 and another size does not change the
+// size of a reservation. With eager-cancel off, the reservation of an ask stays for a while after
+// its count is 0, and a lost container may raise the count again.
 func TestAskOfNothingKeepsItsSize(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:100) a.user-limit-factor=10
@@ -164,7 +164,7 @@ hb n1`)
 		t.Fatalf("%d reservations", w.p.st.Reservations.Len())
 	}
 	nothing := parseAsk("0x1G@1", true)
-	w.direct(func(p *Planner) { p.ask(slot, []input.Ask{nothing}) }) // as of a late copy, whose answer delivers nothing
+	w.direct(func(p *Planner) { p.ask(slot, []input.Ask{nothing}) }) // as a late repeat of a call does; its answer delivers nothing
 	w.tellAll("node lose n2\nhb n1\ncomplete other 1\ncomplete other 2\nhb n1")
 	if w.p.st.Reservations.Len() != 0 {
 		t.Errorf("%d reservations are left", w.p.st.Reservations.Len())

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Every intended difference from YARN names the scenarios that hold it, or a
-// test, and they exist.
+// TestDifferencesAreHeld checks that every intended difference from YARN names a test or existing
+// scenarios.
 func TestDifferencesAreHeld(t *testing.T) {
 	text, err := os.ReadFile("../../docs/design/differences-from-yarn.md")
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestDrainNodes: all nodes drain or none does, and to ask again changes nothing.
+// TestDrainNodes checks that either all nodes drain or none, and that a repeated input changes
+// nothing.
 func TestDrainNodes(t *testing.T) {
 	h := newHouse(t, 4, true)
 	at := h.run()

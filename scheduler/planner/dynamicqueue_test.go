@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// usersConf has root.users, below which users have queues of their own.
+// usersConf returns a configuration in which each user gets a dynamic queue below root.users.
 func usersConf(lines ...string) []input.Property {
 	props := []input.Property{{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"}}
 	for _, l := range append([]string{"root.queues=users", "root.users.capacity=1w", "maximum-am-resource-percent=1",
@@ -34,7 +34,8 @@ func cutProperty(l string) (string, string, bool) {
 	return l, "", false
 }
 
-// sizes are the records of each table and their bytes, of what does not count events.
+// sizes returns the number of records and the bytes of each table, except of meta, which counts
+// events.
 func sizes(st *state.State) map[string][2]int {
 	out := map[string][2]int{}
 	for _, s := range state.Sections() {
@@ -52,10 +53,11 @@ func sizes(st *state.State) map[string][2]int {
 	return out
 }
 
-// TestManyQueues: 10,000 queues come and go, 500 at a time, and leave the state as small as it was. The
-// share of each is too small for an application; it takes one all the same. In each wave two leaders follow,
-// the first restored from its tables while the queues are full, and a configuration between them; the leader
-// before goes on beside each and must decide the same to the bit.
+// TestManyQueues creates and removes 10,000 dynamic queues, 500 at a time, and checks that the
+// state is then as small as before. The share of each queue is too small for an application; each
+// must take one all the same. In each wave the leader changes twice, with a new configuration in
+// between. The first new leader is restored from the tables while the queues exist. The old leader
+// plans on beside each new one and must decide exactly the same.
 func TestManyQueues(t *testing.T) {
 	t.Parallel()
 	const waves, users = 20, 500
@@ -89,7 +91,7 @@ func TestManyQueues(t *testing.T) {
 			}
 			w.plan(&input.KillApplication{ID: id, Diagnostics: "k"})
 		}
-		for range 2 { // leaves, then their parent
+		for range 2 { // The first removes the leaves, the second their parent.
 			w.now += 301_000
 			w.plan(&input.RemoveIdleQueues{})
 		}
@@ -102,7 +104,7 @@ func TestManyQueues(t *testing.T) {
 		}
 		now := sizes(w.p.st)
 		switch n := bytesInAll(now); {
-		case wave == 1: // ids have their length
+		case wave == 1: // From here on, the encoded IDs keep their length.
 			bytes = n
 		case wave > 1 && n != bytes:
 			t.Errorf("after wave %d the state has %d bytes beside its configuration, not %d", wave, n, bytes)
@@ -120,7 +122,8 @@ func TestManyQueues(t *testing.T) {
 	w.finish()
 }
 
-// bytesInAll are those of all sections but the configuration, of which each refresh adds a version.
+// bytesInAll sums the bytes of all sections except the configuration, to which each refresh adds a
+// version.
 func bytesInAll(sizes map[string][2]int) (n int) {
 	for name, s := range sizes { // a sum: order is harmless
 		if name != "configuration" {
@@ -130,16 +133,16 @@ func bytesInAll(sizes map[string][2]int) (n int) {
 	return n
 }
 
-// leaderFollows has a new leader, and the one before as its only twin.
+// leaderFollows replaces the leader and keeps the old one as the only twin.
 func (w *world) leaderFollows(from string) {
 	var out strings.Builder
 	w.twins = nil
 	doFailover(w, args{w: w, list: []datadriven.CmdArg{{Key: from}}}, &out)
 }
 
-// BenchmarkDynamicLeaves is the planner's rate, containers granted by heartbeats, in a cluster with
-// dynamic leaves of which ten have applications that ask. It must not fall with the number of leaves:
-// with 10,000 at least 80 % of that with 10.
+// BenchmarkDynamicLeaves measures how many containers heartbeats allocate in a cluster with dynamic
+// leaves. Ten of the leaves have applications that ask. The budget: with 10,000 leaves at least 80
+// % of the rate with 10.
 func BenchmarkDynamicLeaves(b *testing.B) {
 	for _, leaves := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(leaves), func(b *testing.B) { benchLeaves(b, leaves) })

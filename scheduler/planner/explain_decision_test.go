@@ -14,11 +14,11 @@ import (
 	"rmd/yarn"
 )
 
-// decisionStory is a scenario whose last decision of a kind has a reason.
+// decisionStory is a scenario, and the expected reason of its last event of a kind.
 type decisionStory struct {
 	reason string
 	kind   event.Kind
-	says   []string // what the text names
+	says   []string // parts of the explanation
 	tell   string
 }
 
@@ -84,8 +84,8 @@ hb n1 quiet
 pull app1
 launch app1`
 
-// TestEveryDecisionHasItsReason follows each story's log and looks at the reason
-// of the last decision that it is about.
+// TestEveryDecisionHasItsReason runs each story and compares the reason of the last event of its
+// kind with the expected one.
 func TestEveryDecisionHasItsReason(t *testing.T) {
 	told := map[string]bool{}
 	for _, s := range decisionStories() {
@@ -124,8 +124,8 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 	}
 }
 
-// Whatever happens, an explainer of the log comes to the planner's state, and every
-// grant, reservation and activation has a reason.
+// TestLogExplainerFollows checks with random histories that an explainer of the log reaches the
+// planner's state, and that it gives a reason for every decision.
 func TestLogExplainerFollows(t *testing.T) {
 	t.Parallel()
 	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindContainerLent, event.KindPreemptionAsked, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}

@@ -16,7 +16,8 @@ fill app2 1G n1=3
 wait 60
 ask app1 4x1G`
 
-// TestExplainBalance: both sides hear by what right a container ends, and what a queue lacks of its part.
+// TestExplainBalance checks that both applications learn why a container is preempted, and how much
+// a queue lacks of its part of the idle resources.
 func TestExplainBalance(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(balanceStory + "\nask app2 1x3G")
@@ -41,7 +42,7 @@ func TestExplainBalance(t *testing.T) {
 	w.bothHear("BALANCE", "root.b has less of what is left than its part, root.a was 4 GiB · 7 vc over its own; cheapest of 8 sets")
 }
 
-// bothHear holds that app2 gains and app1 loses one set, by a cause and with a text.
+// bothHear requires that app2 gains and app1 loses one set, with the given cause and text.
 func (w *world) bothHear(cause, text string) {
 	w.t.Helper()
 	gains, loses := w.explained("app2").Preemption, w.explained("app1").Preemption
@@ -55,7 +56,8 @@ func (w *world) bothHear(cause, text string) {
 	}
 }
 
-// TestExplainBalanceTooDear: so does one for which all containers are worth more than its wait.
+// TestExplainBalanceTooDear checks that an application learns when every set of victims would lose
+// more work than its wait is worth.
 func TestExplainBalanceTooDear(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(strings.Replace(balanceStory, "max=8G preempt", "max=8G preempt preemption.max-lost-work-ms=1000", 1) + "\nwait 600\napp app3 user=u2 queue=b\nask app3 1x1G\nround")
@@ -75,8 +77,8 @@ app app2 user=u2 queue=a
 ask app2 1x6G hosts=(n1:1) strict
 hb n1 quiet`
 
-// TestExplainQueuePriority: both sides hear of the priority; before the reservation has waited nobody may
-// take anything.
+// TestExplainQueuePriority checks that both applications learn of the priority of the queue. Until
+// the reservation has waited for its delay, nobody may preempt for it.
 func TestExplainQueuePriority(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(rankStory)

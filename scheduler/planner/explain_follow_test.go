@@ -13,8 +13,8 @@ import (
 	"rmd/yarn"
 )
 
-// An explainer that follows the state says what one says that begins with it,
-// whatever happened between, of every application and in either direction.
+// TestExplainerFollows checks that an explainer that follows the state gives the same answers as a
+// new one, for every application, after any history, and also when it goes back to an older state.
 func TestExplainerFollows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,9 +48,8 @@ func explainsLikeANewOne(t *rapid.T, x *explain.Explainer, st *state.State) {
 	}
 }
 
-// BenchmarkExplain explains why an application waits on a full cluster of 10,000
-// nodes and 100,000 applications, each time in a state that is some heartbeats
-// newer. Budget: 3 ms.
+// BenchmarkExplain explains why an application waits on a full cluster of 10,000 nodes and 100,000
+// applications. Each state is some heartbeats newer than the one before. The budget is 3 ms.
 func BenchmarkExplain(b *testing.B) {
 	w := newPlant(b, plantSize{nodes: 10_000, leaves: 100, apps: 1_000, perNode: 4}, Options{})
 	w.demand(b, yarn.NewResource(2048, 1))

@@ -8,10 +8,10 @@ import (
 	"rmd/scheduler/explain"
 )
 
-// TestExplainLeases: the borrower is told until when it has the room, and the application of the
-// reservation who has it.
+// TestExplainLeases checks that the borrower learns until when it may keep its container, and that
+// the application of the reservation learns who borrows from it.
 func TestExplainLeases(t *testing.T) {
-	seen := map[bool]int{} // by whether the lease has a deadline
+	seen := map[bool]int{} // key: whether the lease has a deadline
 	var r *lendingRun
 	for step := range 8 * twinSteps {
 		if step%twinSteps == 0 {

@@ -8,7 +8,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// preemptStory has root.a use the whole cluster, of which half is root.b's, and root.b wait.
+// preemptStory is a cluster that root.a fills although half of it is guaranteed to root.b, whose
+// application waits.
 const preemptStory = `conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt
 node add n1 8G
 app app1 user=u1 queue=a
@@ -80,7 +81,8 @@ func TestExplainPreemption(t *testing.T) {
 	}
 }
 
-// TestExplainPreemptionSwitchedOff: the forecast also says what preemption would do where it is off.
+// TestExplainPreemptionSwitchedOff checks that the forecast also says what preemption would do
+// where it is off.
 func TestExplainPreemptionSwitchedOff(t *testing.T) {
 	for change, want := range map[string]struct {
 		mode string
@@ -106,7 +108,8 @@ func TestExplainPreemptionSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestDominantKindDecidesWhatIsOwed: b has its guarantee by its vcores, so it is owed no memory.
+// TestDominantKindDecidesWhatIsOwed checks that root.b is owed no memory when its vcores reach its
+// guarantee.
 func TestDominantKindDecidesWhatIsOwed(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G,8c dominant preempt
@@ -119,8 +122,8 @@ ask app1 1x2G,1c`)
 	}
 }
 
-// TestExplainTooDear: while all sets lose more work than the wait is worth, the application hears so, and
-// when one will be worth it.
+// TestExplainTooDear checks that an application learns that every set of victims loses more work
+// than its wait is worth, and when a set will be worth it.
 func TestExplainTooDear(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=600000
@@ -165,7 +168,8 @@ app app3 user=u3 queue=a`)
 	}
 }
 
-// TestExplainAlwaysTooDear: a container that is four times as large grows dearer as fast as the wait.
+// TestExplainAlwaysTooDear checks the answer for a victim four times as large as the waiting
+// container: the lost work grows as fast as the wait.
 func TestExplainAlwaysTooDear(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:20, b:80) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=60000
@@ -185,7 +189,8 @@ app app3 user=u3 queue=a`)
 	}
 }
 
-// TestListsLeavePreemptionOut: it looks at all applications and queues, so a list of many must not ask.
+// TestListsLeavePreemptionOut checks that lists of applications do not explain preemption, which
+// looks at all applications and queues each time.
 func TestListsLeavePreemptionOut(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(preemptStory)

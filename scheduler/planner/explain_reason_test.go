@@ -13,22 +13,21 @@ import (
 	"rmd/yarn"
 )
 
-// reasonStory is a scenario in which a reason is the right answer. That it is, is
-// shown twice: the application waits however often its nodes have their turn
-// (still), and the remedy, which takes away what the reason names and nothing
-// else, gets it what it waits for (turns of nodes follow the remedy).
+// reasonStory is a scenario with the expected reason why an application waits. Two checks show that
+// the reason is right: the application gets nothing, however often its nodes have their turn
+// (still); and it is served when the remedy takes away the cause and nothing else.
 type reasonStory struct {
 	reason scheduler.Reason
 	setup  string
 	app    string
-	still  string // turns that change nothing
+	still  string // turns of nodes that must change nothing
 	remedy string
-	// served says what being served is; nil: it holds one container more.
+	// served reports whether the remedy helped. Nil: the application has one more container.
 	served func(w *world, app string) bool
 	never  bool
-	ifs    string // suppositions that come to "now", by a word of each
-	ends   int    // containers that must end
-	text   string // what it says at first
+	ifs    string // part of the only supposition that would start a container now; empty: there must be none
+	ends   int    // number of containers that must end
+	text   string // beginning of the first explanation
 }
 
 func activated(w *world, app string) bool {
@@ -230,7 +229,7 @@ ask app0 1x2G
 hb n1 quiet
 app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
 ask app1 3x1G@1`},
-		// Reservations of others are not for ever.
+		// The reservations of others will end, so the gang is not refused for ever.
 		{reason: scheduler.GangWaits, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together: 1 have room now", still: "hb n1 n2 times=3 quiet", remedy: "kill app2\nkill app3\nkill app0\nhb n1 n2 n1 n2 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 reservation.eager-cancel=true
 node add n1 2G
@@ -361,7 +360,8 @@ func TestEveryReasonIsRight(t *testing.T) {
 	}
 }
 
-// suppositions demands that exactly those named come to "now", and what must end.
+// suppositions checks which suppositions would start a container now, and how many containers must
+// end.
 func (s reasonStory) suppositions(t *testing.T, x *explain.Explanation) {
 	t.Helper()
 	var now []string
@@ -382,7 +382,8 @@ func (s reasonStory) suppositions(t *testing.T, x *explain.Explanation) {
 	}
 }
 
-// A queue that is stopped takes nobody in: the reason is that of the refusal.
+// TestQueueStoppedIsARefusal checks that a stopped queue refuses submissions with the code
+// QUEUE_STOPPED.
 func TestQueueStoppedIsARefusal(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll("conf queues=(a:50, b:50)\nstop b")
@@ -396,8 +397,8 @@ func TestQueueStoppedIsARefusal(t *testing.T) {
 	}
 }
 
-// An ask for certain hosts alone is judged by those hosts: that others have room
-// does not count.
+// TestStrictAsk checks that an ask for certain hosts only is judged by those hosts. Room on other
+// hosts does not count.
 func TestStrictAsk(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`
@@ -423,7 +424,8 @@ ask app1 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`)
 	}
 }
 
-// What must end is the least: one large container rather than many small ones.
+// TestMustEndIsLeast checks that the explanation names one large container rather than many small
+// ones.
 func TestMustEndIsLeast(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`
@@ -446,7 +448,7 @@ ask app1 1x10G`)
 	}
 }
 
-// The document has the names of all the others: lower case, words joined by _.
+// TestExplanationNames checks that the field names of the document are lower case.
 func TestExplanationNames(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(stories()[10].setup)

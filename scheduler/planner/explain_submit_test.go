@@ -10,11 +10,11 @@ import (
 	"rmd/yarn"
 )
 
-// fork is a planner on a fork of the world's state.
+// fork returns a planner on a fork of the world's state.
 func (w *world) fork() *Planner { return must(New(w.p.st.Fork(), Options{})) }
 
-// What is foreseen of a submission comes true when it is made, and foreseeing it
-// changes nothing.
+// TestExplainSubmission checks that the forecast for a submission matches the explanation after the
+// submission, and that a forecast changes nothing.
 func TestExplainSubmission(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`

@@ -8,7 +8,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// whatIf compares the story's configuration with it after more conf words.
+// whatIf compares the story's configuration with the same configuration after changes of queue
+// properties.
 func (w *world) whatIf(lim explain.WhatIfLimits, change ...string) (*explain.Comparison, error) {
 	w.t.Helper()
 	props := append([]input.Property(nil), w.props...)
@@ -43,8 +44,8 @@ ask app2 1x4G
 app app3 user=u3 queue=b
 ask app3 1x4G`
 
-// A larger maximum lets one start that waits; what is true of the copy comes
-// true when the change is made.
+// TestWhatIfStarts checks that a larger maximum lets a waiting application start, and that the
+// forecast comes true when the change is made.
 func TestWhatIfStarts(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(whatIfStory)
@@ -71,7 +72,7 @@ func TestWhatIfStarts(t *testing.T) {
 	}
 }
 
-// A smaller one makes one wait that would start now.
+// TestWhatIfWaits checks that a smaller maximum makes an application wait that would start now.
 func TestWhatIfWaits(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(whatIfStory)

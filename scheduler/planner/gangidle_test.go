@@ -9,15 +9,15 @@ import (
 	"rmd/yarn"
 )
 
-// idleDay is a workload: small containers that come one by one, and jobs that can only work when all
-// their containers have started.
+// idleDay is a workload of single small containers and of jobs. A job can only work when all its
+// containers have started.
 type idleDay struct {
 	seconds int64
 	small   []arrival
 	jobs    []arrival
 }
 
-// arrival is what comes at a time and works for some seconds.
+// arrival is a job or a small container: when it arrives and how long it works, in seconds.
 type arrival struct {
 	at, works int64
 	count     int
@@ -30,7 +30,7 @@ const (
 	memberMB     = 4 << 10
 )
 
-// drawDay draws a workload for about 85 % of a floor: small containers take 60 % of it.
+// drawDay draws a workload that needs about 85 % of the cluster. Small containers need 60 % of it.
 func drawDay(seed uint64, seconds int64) *idleDay {
 	rng := rand.New(rand.NewPCG(seed, 24))
 	d := &idleDay{seconds: seconds}
@@ -45,20 +45,21 @@ func drawDay(seed uint64, seconds int64) *idleDay {
 	return d
 }
 
-// idleCost is what a workload cost, in MB times seconds, and how long it waited, in seconds.
+// idleCost sums the idle and the working memory of a workload, in MB × seconds, and lists the
+// waiting times, in seconds.
 type idleCost struct {
 	idle, worked         int64
 	jobWaits, smallWaits []int64
 }
 
-// idlePlay is a workload on a floor.
+// idlePlay is the run of a workload on a floor.
 type idlePlay struct {
 	*idleDay
 	f     *floor
 	gangs bool
 	cost  idleCost
 	small *work
-	ends  []int64 // of the containers that small has
+	ends  []int64 // end of each container in small.has
 	jobs  []*idleJob
 }
 
@@ -68,7 +69,8 @@ type idleJob struct {
 	ends int64 // 0: it has not started
 }
 
-// play plays a workload, its jobs declared as gangs or served one container after the other.
+// play runs a workload. With gangs, the containers of a job start together, else one after the
+// other.
 func (d *idleDay) play(tb testing.TB, gangs bool) idleCost {
 	p := &idlePlay{idleDay: d, f: newFloor(tb, idleNodes, idleMemoryMB), gangs: gangs}
 	p.small = p.f.start("root.a", "", 0, yarn.NewResource(smallMB, 1))
@@ -100,7 +102,7 @@ func (p *idlePlay) begin(a arrival) {
 	p.jobs = append(p.jobs, &idleJob{work: p.f.start("root.b", text, a.count, yarn.NewResource(memberMB, 1)), arrival: a})
 }
 
-// serveSmall ends small containers whose time is over and begins those that were granted.
+// serveSmall releases small containers that are done and starts those that were granted.
 func (p *idlePlay) serveSmall(now int64) {
 	p.small.poll()
 	p.begun(now)
@@ -139,8 +141,8 @@ func (p *idlePlay) serveJobs(now int64) {
 	p.jobs = slices.DeleteFunc(p.jobs, func(j *idleJob) bool { return j.ends != 0 && j.ends <= now && len(j.has) == j.count })
 }
 
-// measure adds what is held and does not work in this second: containers of a job that waits for
-// others, and the room that reserved nodes keep free.
+// measure adds the memory that one second holds idle: the containers of jobs that wait for more
+// containers, and the free room of reserved nodes.
 func (p *idlePlay) measure() {
 	for _, j := range p.jobs {
 		held := int64(len(j.has)) * memberMB
@@ -158,9 +160,9 @@ func (p *idlePlay) measure() {
 	})
 }
 
-// TestGangsHoldLittle: the same workload holds at most a fifth as much idle when its jobs are gangs as
-// when their containers start one after the other and wait for each other. It plays 6 hours;
-// RMD_GANG_HOURS says how many others, and RMD_GANG_DAYS how many workloads of this length.
+// TestGangsHoldLittle checks that a workload holds at most a fifth as much memory idle if its jobs
+// are gangs as if their containers start one after the other. It plays one workload of 6 hours.
+// RMD_GANG_HOURS sets the hours, RMD_GANG_DAYS the number of workloads.
 func TestGangsHoldLittle(t *testing.T) {
 	hours := int64(amount(t, "RMD_GANG_HOURS", 6))
 	var one, together idleCost

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestManyGangs: a heartbeat in a cluster with eight times as many waiting gangs takes about eight times
-// as long, and not 64 times. Anybody may submit gangs that will never start.
+// TestManyGangs checks that a heartbeat takes about eight times as long with eight times as many
+// waiting gangs, not 64 times. Any user may submit gangs that can never start.
 func TestManyGangs(t *testing.T) {
 	took := func(gangs int) time.Duration {
 		f := newFloor(t, 2, 4<<10)

@@ -12,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-// floor is a small cluster in virtual time for gangs. Its containers are given back by their AMs.
+// floor is a small cluster for gangs in virtual time. AMs release the containers.
 type floor struct {
 	tb    testing.TB
 	p     *Planner
@@ -45,7 +45,7 @@ func (f *floor) do(in input.Input) input.Reply {
 	return r
 }
 
-// work is an application on a floor: it asks for containers of one size and gives them back.
+// work is an application on a floor that asks for containers of one size and releases them.
 type work struct {
 	f        *floor
 	id       yarn.AttemptID
@@ -55,7 +55,8 @@ type work struct {
 	has      []yarn.ContainerID
 }
 
-// start has an application ask for containers; they are a gang if one is written.
+// start submits an application that asks for containers. If gang is not empty, it describes the
+// containers as a gang.
 func (f *floor) start(queue, gang string, want int, size yarn.Resource) *work {
 	in := &input.SubmitApplication{User: "u", Queue: queue, Unmanaged: true}
 	if gang != "" {
@@ -67,7 +68,7 @@ func (f *floor) start(queue, gang string, want int, size yarn.Resource) *work {
 	return w
 }
 
-// ask has the AM ask for what it lacks.
+// ask asks for the containers that the AM does not have yet.
 func (w *work) ask() {
 	w.poll()
 	w.call(&input.Allocate{Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(w.want - len(w.has)), Size: w.size, Relax: true}}})
@@ -82,10 +83,10 @@ func (w *work) call(in *input.Allocate) {
 	}
 }
 
-// poll has the AM hear what it was given.
+// poll collects the granted containers.
 func (w *work) poll() { w.call(&input.Allocate{}) }
 
-// giveBack has the AM release its first containers.
+// giveBack releases the first n containers and lowers want by n.
 func (w *work) giveBack(n int) {
 	gone := w.has[:n]
 	w.has = w.has[n:]
@@ -97,7 +98,7 @@ func (w *work) finish() {
 	w.f.do(&input.FinishAttempt{Attempt: w.id, Final: yarn.FinalSucceeded})
 }
 
-// pass lets time pass, and all nodes heartbeat.
+// pass advances the time and sends the heartbeats of all nodes.
 func (f *floor) pass(millis int64) {
 	f.now += millis
 	f.do(&input.NodesHeard{Nodes: f.slots})
@@ -106,10 +107,10 @@ func (f *floor) pass(millis int64) {
 const (
 	pairNodes    = 4
 	pairMemoryMB = 8192
-	pairPatience = 3000 // heartbeats of all nodes in which both gangs must have run
+	pairPatience = 3000 // rounds of heartbeats within which both gangs must have run
 )
 
-// pairGang draws a gang that fits on the empty floor, and most often not beside another one.
+// pairGang draws a gang that fits on the empty floor, but rarely beside another one.
 func pairGang(rng *rand.Rand) (text string, count int, size yarn.Resource) {
 	gb := 1 + rng.IntN(4)
 	perNode := 8 / gb
@@ -128,12 +129,13 @@ func pairGang(rng *rand.Rand) (text string, count int, size yarn.Resource) {
 	return text, count, yarn.NewResource(int64(gb)*1024, 1)
 }
 
-// pair runs two random gangs over small containers that come and go, until both have run. It says after
-// how many heartbeats, and how many gangs held nodes; ok is false if one never starts.
+// pair runs two random gangs among small containers that come and go, until both gangs have run. It
+// returns the number of heartbeat rounds and how many of the gangs reserved nodes; ok is false if a
+// gang never starts.
 func (f *floor) pair(rng *rand.Rand) (beats, held int, ok bool) {
 	small := f.start("root.a", "", 4+rng.IntN(24), yarn.NewResource(1024, 1))
 	var gangs [2]*work
-	var left [2]int // heartbeats for which it runs on
+	var left [2]int // heartbeat rounds that the gang still runs
 	for i, q := range []string{"root.a", "root.b"} {
 		text, count, size := pairGang(rng)
 		gangs[i] = f.start(q, text, count, size)
@@ -149,7 +151,7 @@ func (f *floor) pair(rng *rand.Rand) (beats, held int, ok bool) {
 		if n := len(small.has); n > 0 && rng.IntN(4) == 0 {
 			small.giveBack(1 + rng.IntN(min(n, 3)))
 		}
-		if beats < 20 && rng.IntN(4) == 0 { // others come
+		if beats < 20 && rng.IntN(4) == 0 { // more small containers
 			small.want = min(small.want+1+rng.IntN(6), 40)
 			small.ask()
 		}
@@ -177,7 +179,7 @@ func (f *floor) pair(rng *rand.Rand) (beats, held int, ok bool) {
 	return beats, int(boolToInt(holds[0]) + boolToInt(holds[1])), true
 }
 
-// amount is how much a test is to play, as an environment variable says, or as usual.
+// amount returns the number in the environment variable, or usual if the variable is not set.
 func amount(t *testing.T, variable string, usual int) int {
 	v := os.Getenv(variable)
 	if v == "" {
@@ -190,8 +192,8 @@ func amount(t *testing.T, variable string, usual int) int {
 	return n
 }
 
-// TestGangPairs: of two gangs that want the same room none keeps the other from starting for ever. It
-// plays 400 random pairs; RMD_GANG_PAIRS says how many others.
+// TestGangPairs checks that two gangs that want the same room do not keep each other from starting
+// for ever. It plays 400 random pairs; RMD_GANG_PAIRS sets another number.
 func TestGangPairs(t *testing.T) {
 	pairs := amount(t, "RMD_GANG_PAIRS", 400)
 	const perFloor = 500

@@ -9,12 +9,12 @@ import (
 	"rmd/yarn"
 )
 
-// walk applies the events of one input to the state before it, one by one, and
-// holds each against the state that it meets.
+// walk applies the events of one input, one by one, to the state before the input, and checks each
+// event against the state just before it.
 type walk struct {
 	m   *machine
 	st  *state.State
-	pre *state.State // before an exchange's cancellation; else st
+	pre *state.State // the state before an exchange's cancellation, else st
 }
 
 func (w *walk) step(e event.Event) {
@@ -68,12 +68,13 @@ func (w *walk) step(e event.Event) {
 	}
 }
 
-// labels holds what may be granted in a partition.
+// labels returns the checks of what may be granted in a partition.
 func (w *walk) labels() *labelWalk {
 	return &labelWalk{fail: w.m.fail, st: w.st, pre: w.pre, cfg: w.m.p.Config(), asked: w.asked}
 }
 
-// countsAgain: a reservation made or cancelled starts its key's count again.
+// countsAgain is invariant 14: the re-reservation count of a key restarts at 0 when a reservation
+// is made or cancelled.
 func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
 	a := w.st.Apps.Get(w.st.App(app))
 	if k := w.st.Ask(a, key); k != 0 && w.st.Asks.Get(k).ReReservations != 0 {
@@ -81,13 +82,13 @@ func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
 	}
 }
 
-// moved is invariant 29 for an application that runs on in another leaf.
+// moved is invariant 29 for a runnable application that moves to another leaf.
 func (w *walk) moved(e *event.ApplicationMoved) {
 	a := w.st.Apps.Get(w.st.App(e.App))
 	for q := w.st.Queue(e.Queue); q != 0 && a.Runnable(); q = w.st.Queues.Get(q).Parent {
 		for up := a.Queue; up != 0; up = w.st.Queues.Get(up).Parent {
 			if up == q {
-				return // counted there already
+				return // The application counts there already.
 			}
 		}
 		if most := w.m.p.Config().Queues[must(w.m.p.Config().Lookup(w.st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 && int64(w.st.Queues.Get(q).Runnable) >= most {
@@ -96,7 +97,7 @@ func (w *walk) moved(e *event.ApplicationMoved) {
 	}
 }
 
-// placed holds what is common to allocations and reservations: 5, 7, 17, 24, 25.
+// placed checks what allocations and reservations have in common: invariants 5, 7, 17, 24 and 25.
 func (w *walk) placed(app uint32, key yarn.SchedulerKey, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
 	st := w.st
 	a := st.Apps.Get(st.App(app))
@@ -127,7 +128,7 @@ func (w *walk) allocated(e *event.ContainerAllocated) {
 	w.locality(k, n, e.Locality)
 }
 
-// locality holds relaxLocality: a strict ask is served only where it names.
+// locality checks relaxLocality: a strict ask is served only at the places that it names.
 func (w *walk) locality(k *state.Ask, n *state.Node, at yarn.Locality) {
 	host, rack := w.st.Location(k, n.Host), w.st.Location(k, n.RackID)
 	ok := k.Relax && (rack == 0 || w.st.Locations.Get(rack).Relax)
@@ -142,7 +143,7 @@ func (w *walk) locality(k *state.Ask, n *state.Node, at yarn.Locality) {
 	}
 }
 
-// number is invariant 12: every number once.
+// number is invariant 12: no container number is given twice.
 func (w *walk) number(ref event.ContainerRef) {
 	if w.m.seen[ref] {
 		w.m.fail("12: container %+v is given out twice", ref)
@@ -158,7 +159,7 @@ func (w *walk) reserved(e *event.ReservationMade) {
 		m.fail("6: r%d is larger than %s", e.Reservation, n.ID)
 	case calc.FitsIn(k.Size, n.Unallocated()):
 		m.fail("6: r%d would fit what is free on %s", e.Reservation, n.ID)
-	case m.round: // it is made before there is room, or given up for one where less work is lost
+	case m.round: // A round may reserve a full node for victims, and may give up a reservation for a node where less work is lost.
 	case calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
 		m.fail("6: r%d is made on %s, which is full", e.Reservation, n.ID)
 	case w.pre != w.st:
@@ -171,7 +172,7 @@ func (w *walk) reserved(e *event.ReservationMade) {
 	m.promised[e.Reservation] = ref
 }
 
-// fulfilled is invariants 12 and 16: the same container number, nobody's use.
+// fulfilled is invariants 12 and 16: the container keeps its number, and no usage changes.
 func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	m := w.m
 	r := w.st.Reservations.Get(w.st.Reservation(e.Reservation))
@@ -207,7 +208,7 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	}
 }
 
-// submitted is invariant 31.
+// submitted is invariants 30 and 31.
 func (w *walk) submitted(e *event.ApplicationSubmitted) {
 	m, st := w.m, w.st
 	i := must(m.p.Config().Lookup(e.Queue))
@@ -269,7 +270,8 @@ func (w *walk) started(e *event.AttemptStarted) {
 	}
 }
 
-// slowUserLimit is 8.3 from the records alone, for nodes of a label; lent: when they are lent.
+// slowUserLimit computes the user limit of 8.3 from the records alone, for the partition of a
+// label. lent: the partition's nodes are lent to asks without a label.
 func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App, label state.LabelID, lent bool) yarn.Resource {
 	i := must(cfg.Lookup(st.Queues.Get(a.Queue).Path))
 	q, e, calc := &cfg.Queues[i], &tree.Capacities[i], cfg.Calculator
@@ -306,7 +308,7 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 	return limit
 }
 
-// slowStarvation is S of 10.2 in rationals.
+// slowStarvation computes S of 10.2 in rationals.
 func slowStarvation(cfg *capacity.Config, a *state.App, k *state.Ask, st *state.State) int64 {
 	if k.Reservations == 0 {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"rmd/fsm/state"
 )
 
-// growing finds the container of an event and its ask.
+// growing returns the container of an event, its application and its ask.
 func (w *walk) growing(ref event.ContainerRef) (*state.App, *state.Container, *state.Ask) {
 	slot := w.st.Container(ref)
 	c := w.st.Containers.Get(slot)
@@ -13,8 +13,8 @@ func (w *walk) growing(ref event.ContainerRef) (*state.App, *state.Container, *s
 	return a, c, w.st.Asks.Get(w.st.AskFor(a, c.Key, slot))
 }
 
-// increased is what holds of an allocation, for a container that grows: 3, 5, 7, 17,
-// 24, 25; and it stays where it is.
+// increased checks for a growing container what holds for an allocation (invariants 3, 5, 7, 17,
+// 24, 25), and that the container keeps its node.
 func (w *walk) increased(e *event.ContainerIncreased) {
 	a, c, k := w.growing(e.Container)
 	_, _, n := w.placedFor(a, k, c.Node, "an increase")
@@ -24,7 +24,7 @@ func (w *walk) increased(e *event.ContainerIncreased) {
 	w.grows(e, e.Container, c.Size.Add(k.Size) == c.Size)
 }
 
-// reservedToGrow is 6 for what a container is to grow by.
+// reservedToGrow is invariant 6 for the amount by which a container is to grow.
 func (w *walk) reservedToGrow(e *event.ResizeReserved) {
 	m, calc := w.m, w.m.p.Config().Calculator
 	a, c, k := w.growing(e.Container)
@@ -38,7 +38,7 @@ func (w *walk) reservedToGrow(e *event.ResizeReserved) {
 	m.promised[e.Reservation] = e.Container
 }
 
-// grows holds that a container gets larger by an event, and keeps its id and node.
+// grows checks that an event enlarges the container, which keeps its ID and node.
 func (w *walk) grows(e event.Event, ref event.ContainerRef, nothing bool) {
 	before := *w.st.Containers.Get(w.st.Container(ref))
 	after := w.st.Fork()

@@ -12,9 +12,9 @@ import (
 	"rmd/yarn"
 )
 
-// check verifies the scheduler's invariants after an input: those of single events
-// while they are applied one by one to the state before, then those of the state
-// that came out. Sums are made again from the records, by the obvious loops.
+// check verifies the scheduler's invariants after an input: first those of each event, applied to
+// the state before the input, then those of the resulting state. It recomputes sums from the
+// records with simple loops.
 func (m *machine) check(before *state.State, in input.Input, events []event.Event) {
 	if err := m.p.st.Check(); err != nil {
 		m.fail("%v", err)
@@ -125,7 +125,7 @@ type part struct {
 	label state.LabelID
 }
 
-// partitionsOf are the labels that a state knows, and 0.
+// partitionsOf yields 0, the default partition, and the labels that a state knows.
 func partitionsOf(st *state.State) iter.Seq[state.LabelID] {
 	return func(yield func(state.LabelID) bool) {
 		if yield(0) {
@@ -134,13 +134,13 @@ func partitionsOf(st *state.State) iter.Seq[state.LabelID] {
 	}
 }
 
-// ledger is what a queue, user or application should say of a partition.
+// ledger holds the expected sums of a queue, user or application in one partition.
 type ledger struct {
 	used, reserved, pending yarn.Resource
 	containers              int64
 }
 
-// ledgers are those of applications.
+// ledgers sums the records of each application and partition.
 func (m *machine) ledgers() map[part]*ledger {
 	st := m.p.st
 	apps := map[part]*ledger{}
@@ -324,7 +324,7 @@ func checkCapacities(cfg *capacity.Config, tree *capacity.Tree) error {
 	return nil
 }
 
-// checkKept is invariant 15: what was reserved and did not end is there as it was.
+// checkKept is invariant 15: a reservation that did not end is unchanged.
 func (m *machine) checkKept(before *state.State, events []event.Event) {
 	ended := map[uint64]bool{}
 	for _, e := range events {
@@ -349,9 +349,10 @@ func (m *machine) checkKept(before *state.State, events []event.Event) {
 	})
 }
 
-// servedElsewhere says whether the input had an eager pass serve the key of a reservation at another
-// node. That may be after the reserved node's turn, whose visit made the other node's rack good
-// enough; in lazy mode the reservation then waits for its node's next heartbeat.
+// servedElsewhere reports whether an eager pass of this input served the reservation's key on
+// another node. That may happen after the turn of the reserved node, if the visit of that node
+// opened the other node's rack to the ask. In lazy mode the reservation then waits for the next
+// heartbeat of its node.
 func (m *machine) servedElsewhere(a *state.App, r *state.Reservation) bool {
 	return m.lazy && m.p.opt.Eager && slices.ContainsFunc(m.events, func(e event.Event) bool {
 		g, ok := e.(*event.ContainerAllocated)
@@ -359,8 +360,8 @@ func (m *machine) servedElsewhere(a *state.App, r *state.Reservation) bool {
 	})
 }
 
-// checkServed is invariants 38 and 9 (lazy mode) for a node that has had its
-// turn: a reservation that it still holds is wanted, and does not fit yet.
+// checkServed is invariants 38 and 9 (lazy mode): a node that has had its turn and is still
+// reserved lacks the room, and its reservation is still asked for.
 func (m *machine) checkServed(id yarn.NodeID) {
 	st := m.p.st
 	n := st.Nodes.Get(st.Node(id))

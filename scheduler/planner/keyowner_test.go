@@ -6,8 +6,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestOneKeyOfTwo: the same call under the same key by two callers is two calls. What was
-// remembered before keys had owners is still found.
+// TestOneKeyOfTwo checks that two callers may use the same idempotency key for calls of their own.
+// Entries from before keys had owners are still found.
 func TestOneKeyOfTwo(t *testing.T) {
 	h := newHouse(t, 1, true)
 	submit := func(key string) input.Reply {

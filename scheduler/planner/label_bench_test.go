@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// BenchmarkLabelNodes gives 10,000 nodes, with 80,000 containers of 1,000 applications, another
-// label in one command, through the planner and the state. Budget: 100 ms.
+// BenchmarkLabelNodes changes the label of 10,000 nodes in one command, through the planner and the
+// state. The nodes run 80,000 containers of 1,000 applications. The budget is 100 ms.
 func BenchmarkLabelNodes(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 100, 1000, 8, false, 0}, Options{})
 	props := []input.Property{{Name: "yarn.node-labels.enabled", Value: "true"}}

@@ -6,7 +6,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestNodesOfTheDefaultLabel: an AM is told how many nodes have the default label of its queue.
+// TestNodesOfTheDefaultLabel checks that the answer to an AM counts only the nodes with its queue's
+// default label.
 func TestNodesOfTheDefaultLabel(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:50, b:50) yarn.node-labels.enabled=true a.accessible-node-labels=x b.accessible-node-labels=x,y b.default-node-label-expression=x

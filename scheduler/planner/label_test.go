@@ -10,7 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// labelWorld has two labels, nodes of two of them, and a queue that may use one.
+// labelWorld returns a world with two labels, two nodes, and a queue that may use one of the
+// labels.
 func labelWorld(t testing.TB, more string) *world {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:50, b:50) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100 ` + more + `
@@ -43,7 +44,8 @@ func ofNode(in *input.LabelNodes) *input.LabelNodes {
 	return in
 }
 
-// TestLabelRefusals: what is wrong with a command is said in YARN's words, and nothing of it is done.
+// TestLabelRefusals checks that wrong label commands are refused with YARN's messages and change
+// nothing.
 func TestLabelRefusals(t *testing.T) {
 	add := func(exclusive bool, names ...string) *input.SetLabels {
 		in := &input.SetLabels{}
@@ -97,7 +99,7 @@ func TestLabelsOff(t *testing.T) {
 	}
 }
 
-// TestLabelCommandTwice: what is so already is not written again.
+// TestLabelCommandTwice checks that a repeated command leads to no events.
 func TestLabelCommandTwice(t *testing.T) {
 	w := labelWorld(t, "")
 	for _, in := range []input.Input{
@@ -120,7 +122,8 @@ func TestLabelCommandTwice(t *testing.T) {
 	}
 }
 
-// TestHostAndItsNodeManagers: a command may name a host and one of its NodeManagers, in any order.
+// TestHostAndItsNodeManagers checks a command that labels a host and also one of its NodeManagers,
+// in both orders.
 func TestHostAndItsNodeManagers(t *testing.T) {
 	for _, in := range []*input.LabelNodes{labelled("h=x", "h:2=y", "h:3="), labelled("h:3=", "h:2=y", "h=x")} {
 		w := labelWorld(t, "")
@@ -134,7 +137,8 @@ func TestHostAndItsNodeManagers(t *testing.T) {
 	}
 }
 
-// TestNodesTellTheirLabels: with a distributed configuration a NodeManager tells its own label.
+// TestNodesTellTheirLabels checks that a NodeManager sets its own label if the configuration is
+// distributed.
 func TestNodesTellTheirLabels(t *testing.T) {
 	w := labelWorld(t, "yarn.node-labels.configuration-type=distributed")
 	if f := w.plan(ofNode(labelled("n1:1=x"))).Refused(); f != nil || len(w.events) == 0 {
@@ -148,8 +152,8 @@ func TestNodesTellTheirLabels(t *testing.T) {
 	}
 }
 
-// TestForgottenNodesLabel: what a NodeManager told of itself is forgotten with it, what an
-// administrator said of its host is not.
+// TestForgottenNodesLabel checks that rmd forgets a label that a NodeManager set together with the
+// node, but keeps a label that an administrator set.
 func TestForgottenNodesLabel(t *testing.T) {
 	for conf, left := range map[string]int{"": 1, "yarn.node-labels.configuration-type=distributed": 0} {
 		w := labelWorld(t, conf)
@@ -169,7 +173,7 @@ func TestForgottenNodesLabel(t *testing.T) {
 	}
 }
 
-// TestManyLabels: a cluster has room for so many names, and removed ones may come back.
+// TestManyLabels checks the limit of label names. Removed names count, and may be added again.
 func TestManyLabels(t *testing.T) {
 	w := labelWorld(t, "")
 	in := &input.SetLabels{}

@@ -8,9 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestBadLifetimeIsRefused: a submission that declares a lifetime that no container can have is refused
-// by name, also as a dry run, and nothing of it is kept: no application, no name, and the next id is as
-// it was.
+// TestBadLifetimeIsRefused checks that a submission with an invalid lifetime tag is refused, also
+// as a dry run. The message names the tag. A refusal leaves no application and no name, and does
+// not use up an ID.
 func TestBadLifetimeIsRefused(t *testing.T) {
 	r := newRig(t)
 	before := r.p.st.Digest()

@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// rig is a planner of one leaf and two nodes, n1 of them dialed.
+// rig is a planner with two leaves and one node.
 type rig struct {
 	*testing.T
 	p   *Planner
@@ -67,7 +67,7 @@ func (r *rig) refused(in input.Input, code input.Code, words ...string) {
 	}
 }
 
-// dialed makes the one node a Hadoop NodeManager.
+// dialed makes the node a Hadoop NodeManager, which the leader calls to launch AMs.
 func (r *rig) dialed() *rig {
 	r.ok(&input.RegisterNode{ID: yarn.NodeID{Host: "n0", Port: 1}, Rack: "r", Total: yarn.NewResource(16384, 16), NodeManager: true})
 	return r
@@ -119,7 +119,7 @@ func TestIDsGivenBefore(t *testing.T) {
 	}
 	third := first.ID
 	third.Seq = 10
-	r.refused(submit(third), input.InvalidRequest) // somebody else will get it
+	r.refused(submit(third), input.InvalidRequest) // a later application will get this ID
 	third.Seq = 5000
 	r.ok(submit(third))
 	if id := r.ok(&input.SubmitApplication{User: "ann", Queue: "a", AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID; id.Seq != 3 {
@@ -157,7 +157,7 @@ func TestMaximumOfAttempts(t *testing.T) {
 	}
 }
 
-// TestFailuresGrowOld: with a validity interval only the recent ones count.
+// TestFailuresGrowOld checks that with a validity interval only recent failures count.
 func TestFailuresGrowOld(t *testing.T) {
 	for _, validity := range []int64{0, 1000} {
 		r := newRig(t)
@@ -201,7 +201,7 @@ func TestLaunchOfAMaster(t *testing.T) {
 			t.Errorf("%T %+v is written", in, in)
 		}
 	}
-	// Its node has it though no heartbeat has said so: a kill waits for the node.
+	// The node runs the AM although no heartbeat has reported it, so a kill waits for the node.
 	r.ok(&input.KillApplication{ID: id.App})
 	if n := r.p.st.Nodes.Get(1); n.Count != 1 || n.PendingCommands != 1 {
 		t.Errorf("its node holds %d containers, %d orders", n.Count, n.PendingCommands)
@@ -232,7 +232,7 @@ func TestLaunchThatFailed(t *testing.T) {
 		t.Errorf("%s after %d failures, the last: %+v", a.State, a.Failures, h)
 	}
 	id = r.started(nil)
-	for n := uint32(1); n <= 8; n++ { // not for ever
+	for n := uint32(1); n <= 8; n++ { // The attempts have a limit.
 		id.Attempt = n
 		r.ok(&input.AttemptLaunchFailed{Attempt: id, Container: 1, NodeFault: true})
 	}
@@ -241,7 +241,7 @@ func TestLaunchThatFailed(t *testing.T) {
 	}
 }
 
-// TestAMFasterThanItsNode registers before anybody has said that it runs.
+// TestAMFasterThanItsNode checks an AM that registers before its launch is reported.
 func TestAMFasterThanItsNode(t *testing.T) {
 	r := newRig(t).dialed()
 	id := r.started(nil)
@@ -255,7 +255,8 @@ func TestAMFasterThanItsNode(t *testing.T) {
 	}
 }
 
-// TestFinishingOnADialedNode lingers until its container ends, whatever its exit.
+// TestFinishingOnADialedNode checks that an unregistered AM keeps its application open until its
+// container ends, whatever the exit status.
 func TestFinishingOnADialedNode(t *testing.T) {
 	size := yarn.NewResource(1024, 1)
 	for _, how := range []string{"ends", "fails", "expires", "killed", "node lost"} {
@@ -306,8 +307,8 @@ func TestFinishingOnADialedNode(t *testing.T) {
 	}
 }
 
-// TestFinishingAtOnce is for nodes that are told to end an AM, and for AMs that
-// run on none.
+// TestFinishingAtOnce checks that an application finishes with its unregistration if its AM is
+// unmanaged or runs on a node that is not dialed.
 func TestFinishingAtOnce(t *testing.T) {
 	for _, unmanaged := range []bool{false, true} {
 		r := newRig(t)
@@ -361,8 +362,8 @@ func TestMoveNeedsTheTargetsLeave(t *testing.T) {
 	r.ok(&input.MoveApplication{ID: id.App, Queue: "a"})
 }
 
-// TestAllocateTells what it is for beyond containers, and refuses what is not
-// the attempt's.
+// TestAllocateTells checks what the answer to an AM contains besides containers, and that releases
+// of containers of other attempts are refused.
 func TestAllocateTells(t *testing.T) {
 	r := newRig(t, "yarn.cluster.max-application-priority", "9")
 	id := r.started(func(in *input.SubmitApplication) { in.Priority, in.PrioritySet = 7, true })

@@ -47,7 +47,7 @@ func TestKeysOfACluster(t *testing.T) {
 	if k := keys(yarn.KeyNM); k.Previous.ID != s.Current.ID || k.Current.ID != s.Next.ID || k.Next.ID != 0 {
 		t.Errorf("activated: %+v", k)
 	}
-	// A delegation token keeps its key from being dropped.
+	// A key is kept while a delegation token that it signed exists.
 	token := r.ok(&input.IssueDelegationToken{Owner: "ann", Renewer: "yarn"}).(*input.IssueDelegationTokenReply)
 	for range 3 {
 		tick(r.now+100_000, testEntropy)
@@ -62,7 +62,8 @@ func TestKeysOfACluster(t *testing.T) {
 	}
 }
 
-// TestFirstTickMakesTheKeys when the cluster began without.
+// TestFirstTickMakesTheKeys checks that the first tick creates the keys of a cluster that began
+// without keys.
 func TestFirstTickMakesTheKeys(t *testing.T) {
 	p := must(New(state.New(), Options{}))
 	plan := func(in input.Input) input.Reply {
@@ -96,7 +97,7 @@ func TestDelegation(t *testing.T) {
 	r.refused(&input.IssueDelegationToken{}, input.InvalidRequest)
 	r.refused(&input.RenewDelegationToken{Sequence: 1, By: "ann"}, input.NotAllowed, "non-matching renewer yarn")
 	r.refused(&input.RenewDelegationToken{Sequence: 9, By: "ann"}, input.TokenInvalid, "unknown token")
-	for n := int64(1); n < 7; n++ { // renewed for seven days
+	for n := int64(1); n < 7; n++ { // each renewal is accepted within seven days
 		r.now = issued + n*(day-1000)
 		if got := r.ok(&input.RenewDelegationToken{Sequence: 1, By: "yarn"}).(*input.RenewDelegationTokenReply).ExpiresMillis; got != r.now+day {
 			t.Errorf("day %d: good until %d", n, got-issued)

@@ -8,8 +8,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestQueueAdminsChange has administrators of queues change keys: those of their own queues, if the
-// policy lets them.
+// TestQueueAdminsChange checks that administrators of a queue may change the keys of that queue,
+// and only if the mutation policy allows it.
 func TestQueueAdminsChange(t *testing.T) {
 	const policy = capacity.MutationPolicyKey + "=org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.conf.QueueAdminConfigurationMutationACLPolicy"
 	base := map[string]string{
@@ -44,7 +44,7 @@ func TestQueueAdminsChange(t *testing.T) {
 		{policy, "bob", "", "root.a.x.capacity=40 root.a.y.capacity=60", "root.a.y.capacity"},
 		{policy, "ann", "", "root.a.x.capacity=40 root.a.y.capacity=60", ""},
 		{policy, "eve", "staff ops", "root.a.x.capacity=40 root.a.y.capacity=60", ""},
-		{policy, "ann", "", "root.a.queues=x,y,z root.a.z.capacity=0", ""}, // a new queue is its parent's
+		{policy, "ann", "", "root.a.queues=x,y,z root.a.z.capacity=0", ""}, // a new queue belongs to its parent
 		{policy, "bob", "", "root.a.queues=x,y,z root.a.z.capacity=0", "root.a.queues"},
 		{policy, "ann", "", "root.a.capacity=50 root.b.capacity=50", "root.b.capacity"},
 		{policy, "ann", "", "root.queues=a,b,c root.c.capacity=0", "root.c.capacity"},
@@ -56,7 +56,7 @@ func TestQueueAdminsChange(t *testing.T) {
 		{policy, "eve", "", "", ""}, // nothing changes
 		{policy, "eve", "", "root.a.x.user-limit-factor=3", "root.a.x.user-limit-factor"},
 		{"", "ann", "", "root.a.x.user-limit-factor=3", "user ann may not change the queue configuration"},
-		{"", "ann", "", "root.a.capacity=0", "user ann may not change the queue configuration"}, // before it is read
+		{"", "ann", "", "root.a.capacity=0", "user ann may not change the queue configuration"}, // refused before it is parsed
 		{policy + " yarn.acl.enable=false", "ann", "", "root.a.x.user-limit-factor=3", "user ann may not change the queue configuration"},
 	} {
 		w := newWorld(t)

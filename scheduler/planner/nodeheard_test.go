@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// heardPlant is a plant whose nodes are idle, or full with asks that nothing
-// serves; all is its batch.
+// heardPlant returns a plant with idle nodes, or with full nodes and unserved asks. all is one
+// batch of heartbeats of all nodes.
 func heardPlant(tb testing.TB, full bool) (w *plant, all *input.NodesHeard) {
 	w, all = newPlant(tb, plantSize{1000, 100, 1000, 8, false, 0}, Options{}), &input.NodesHeard{}
 	if full {
@@ -25,8 +25,8 @@ func heardPlant(tb testing.TB, full bool) (w *plant, all *input.NodesHeard) {
 	return w, all
 }
 
-// BenchmarkNodesHeard is a node that had nothing to say, in a batch of a thousand.
-// The budget is 100 ns, and no allocation but the one reply.
+// BenchmarkNodesHeard measures the heartbeat of a node that reports nothing, in a batch of a
+// thousand. The budget is 100 ns per node, and no allocation except the one reply.
 func BenchmarkNodesHeard(b *testing.B) {
 	for _, kind := range []string{"idle", "full"} {
 		b.Run(kind, func(b *testing.B) {
@@ -58,7 +58,8 @@ func TestNodesHeardAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestNodesHeardIsEachNodesTurn: the same events as so many heartbeats.
+// TestNodesHeardIsEachNodesTurn checks that a batch leads to the same events as one heartbeat per
+// node.
 func TestNodesHeardIsEachNodesTurn(t *testing.T) {
 	size := plantSize{20, 3, 20, 4, false, 0}
 	one, other := newPlant(t, size, Options{}), newPlant(t, size, Options{})
@@ -66,7 +67,7 @@ func TestNodesHeardIsEachNodesTurn(t *testing.T) {
 		w.demand(t, yarn.NewResource(2048, 1))
 		for i := range w.nodes {
 			if i%5 == 0 {
-				w.must(t, &input.DrainNode{ID: w.nodes[i]}) // an empty node is done with its turn
+				w.must(t, &input.DrainNode{ID: w.nodes[i]}) // an empty node that drains is decommissioned on its turn
 			}
 		}
 	}
@@ -90,7 +91,8 @@ func TestNodesHeardIsEachNodesTurn(t *testing.T) {
 	}
 }
 
-// TestNodesHeardIsBounded: what one batch leads to has to fit one entry.
+// TestNodesHeardIsBounded checks that one batch does not lead to more events than a log entry can
+// hold.
 func TestNodesHeardIsBounded(t *testing.T) {
 	w, all := heardPlant(t, false)
 	w.demand(t, yarn.NewResource(1024, 1))
@@ -109,8 +111,8 @@ func TestNodesHeardIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkPlanDialed is BenchmarkPlan on Hadoop's NodeManagers: what NodeApplications
-// cost there.
+// BenchmarkPlanDialed is BenchmarkPlan on Hadoop's NodeManagers. It shows what the table
+// NodeApplications costs.
 func BenchmarkPlanDialed(b *testing.B) {
 	w := newPlant(b, plantSize{1000, 100, 1000, 8, false, 0}, Options{})
 	for _, id := range w.nodes {

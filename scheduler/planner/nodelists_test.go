@@ -29,8 +29,8 @@ func (h *house) again(i int) *input.Fault {
 	return h.refused(&input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8)})
 }
 
-// TestNewClusterHasItsHosts: the entry that makes the cluster has the lists, so that no node that they
-// refuse can register in between.
+// TestNewClusterHasItsHosts checks that the log entry that creates the cluster also sets the host
+// lists. So no refused node can register before the lists are set.
 func TestNewClusterHasItsHosts(t *testing.T) {
 	h := &house{&plant{p: must(New(state.New(), Options{})), now: 1000}, t}
 	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Include: []string{"N1", "n0"}, Exclude: []string{"n0"},
@@ -100,7 +100,7 @@ func TestHostsThatAreNotListedLeaveWhenTheyAreEmpty(t *testing.T) {
 		t.Errorf("the same lists once more: %+v, until %d", r, h.node(0).DeadlineMillis)
 	}
 	in.TimeoutMillis = 1000
-	if h.hosts(in); h.node(0).DeadlineMillis != deadline-59_000 { // as under YARN, from the beginning of the drain
+	if h.hosts(in); h.node(0).DeadlineMillis != deadline-59_000 { // as in YARN, counted from the beginning of the drain
 		t.Error("a shorter time does not hold")
 	}
 	if f := h.refused(&input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
@@ -121,7 +121,8 @@ func TestHostsThatAreNotListedLeaveWhenTheyAreEmpty(t *testing.T) {
 	}
 }
 
-// TestHostsAllowedWhileTheyDrain come back with what they run.
+// TestHostsAllowedWhileTheyDrain checks that a draining node that is allowed again keeps its
+// containers.
 func TestHostsAllowedWhileTheyDrain(t *testing.T) {
 	h := newHouse(t, 2, true)
 	at := h.run()
@@ -138,7 +139,8 @@ func TestHostsAllowedWhileTheyDrain(t *testing.T) {
 	}
 }
 
-// TestDrainsByHandAreNotTheLists: they neither begin nor end with them.
+// TestDrainsByHandAreNotTheLists checks that host lists neither begin nor end a drain that an
+// operator ordered.
 func TestDrainsByHandAreNotTheLists(t *testing.T) {
 	h := newHouse(t, 3, true)
 	h.must(t, &input.DrainNode{ID: h.nodes[0], Now: true})
@@ -152,7 +154,7 @@ func TestDrainsByHandAreNotTheLists(t *testing.T) {
 	if f := h.refused(&input.DrainNode{ID: h.nodes[1]}); f == nil || f.Reason != input.AlreadyDone {
 		t.Errorf("drained twice: %v", f)
 	}
-	for _, deadline := range []int64{h.now + 5000, h.now + 9000, h.now + 7000, 0} { // either way, and for ever
+	for _, deadline := range []int64{h.now + 5000, h.now + 9000, h.now + 7000, 0} { // later, earlier, and without a deadline
 		if h.must(t, &input.DrainNode{ID: h.nodes[1], DeadlineMillis: deadline}); h.node(1).DeadlineMillis != deadline || h.node(1).State != yarn.NodeDecommissioning {
 			t.Errorf("%s until %d, want %d", h.node(1).State, h.node(1).DeadlineMillis, deadline)
 		}
@@ -183,7 +185,8 @@ func TestSetHostsRefusesNonsense(t *testing.T) {
 	}
 }
 
-// TestNodeWithoutPort: port 0 stands for all nodes of a host, so no node may have it.
+// TestNodeWithoutPort checks that a node with port 0 is refused, because port 0 stands for all
+// nodes of a host.
 func TestNodeWithoutPort(t *testing.T) {
 	h := newHouse(t, 1, true)
 	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "n9"}, Total: yarn.NewResource(1024, 1)}); f == nil || f.Reason != input.InvalidRequest {
@@ -191,7 +194,8 @@ func TestNodeWithoutPort(t *testing.T) {
 	}
 }
 
-// TestForgetNode: an operator removes what is inactive, the leader what no list names besides.
+// TestForgetNode checks that an operator can remove an inactive node, and that the leader removes
+// one only if the host lists do not name it.
 func TestForgetNode(t *testing.T) {
 	h := newHouse(t, 3, true)
 	h.p.st.Meta.Level = event.LevelForgottenNodes
@@ -240,8 +244,8 @@ func TestForgetNode(t *testing.T) {
 	}
 }
 
-// TestDrainTimesOfTheLists: a host has the time that the lists give it, counted from the beginning of
-// its drain, so the same lists move nothing and other times replace the deadline either way.
+// TestDrainTimesOfTheLists checks that the drain timeout of a host counts from the beginning of its
+// drain. The same lists change no deadline, and another timeout moves it in either direction.
 func TestDrainTimesOfTheLists(t *testing.T) {
 	h := newHouse(t, 3, true)
 	h.p.st.Meta.Level = event.LevelNodeTimes
@@ -279,8 +283,8 @@ func TestDrainTimesOfTheLists(t *testing.T) {
 	}
 }
 
-// TestUntrackedHostsStop: a host that no list names is SHUTDOWN, one that is excluded DECOMMISSIONED;
-// both come back when they are allowed.
+// TestUntrackedHostsStop checks that a host outside the include list becomes SHUTDOWN and an
+// excluded host DECOMMISSIONED. Both may register again when the lists allow them.
 func TestUntrackedHostsStop(t *testing.T) {
 	h := newHouse(t, 3, true)
 	h.hosts(&input.SetHosts{Include: []string{"n0", "n2"}, Exclude: []string{"n2"}})
@@ -300,8 +304,8 @@ func TestUntrackedHostsStop(t *testing.T) {
 	}
 }
 
-// TestDrainTimesAtAnOlderLevel: the state does not keep since when a node drains. The lists only
-// bring its deadline forward.
+// TestDrainTimesAtAnOlderLevel checks that the lists can only bring a deadline forward at an older
+// level, where the state does not record when a drain began.
 func TestDrainTimesAtAnOlderLevel(t *testing.T) {
 	h := newHouse(t, 2, true)
 	h.p.st.Meta.Level = event.LevelNodeTimes - 1

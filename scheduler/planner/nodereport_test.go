@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-// house is a small cluster of nodes n0, n1 … with 8 GB each, under test by hand.
+// house is a small cluster of nodes n0, n1 … with 8 GB each, driven by single inputs.
 type house struct {
 	*plant
 	t *testing.T
@@ -67,7 +67,7 @@ func (h *house) ask(at yarn.AttemptID, i, n int) (out []yarn.ContainerID) {
 	return out
 }
 
-// beat is a heartbeat of node i that says all it has.
+// beat sends a full heartbeat of node i.
 func (h *house) beat(i int, running ...yarn.ContainerID) *input.NodeHeartbeatReply {
 	h.t.Helper()
 	in := &input.NodeHeartbeat{ID: h.nodes[i], Full: true}
@@ -84,7 +84,7 @@ func (h *house) finish(at yarn.AttemptID) {
 
 func (h *house) node(i int) *state.Node { return h.p.st.Nodes.Get(h.p.st.Node(h.nodes[i])) }
 
-// state of a container; 0 when it is forgotten.
+// state returns the state of a container, or 0 if the container is forgotten.
 func (h *house) state(id yarn.ContainerID) yarn.ContainerState {
 	if slot := h.p.find(h.anyNode(id), id); slot != 0 {
 		return h.p.st.Containers.Get(slot).State
@@ -99,8 +99,8 @@ func (h *house) anyNode(id yarn.ContainerID) uint32 {
 	return 0
 }
 
-// TestCleanUps: a node is told of an application's end until it says that it
-// knows, however often and by whomever it is asked.
+// TestCleanUps checks that a node is told to clean up after an ended application in every answer
+// until it acknowledges the order.
 func TestCleanUps(t *testing.T) {
 	h := newHouse(t, 3, true)
 	one, two := h.run(), h.run()
@@ -132,7 +132,8 @@ func TestCleanUps(t *testing.T) {
 	}
 }
 
-// TestCleanUpsInPortions, and of forgotten applications too.
+// TestCleanUpsInPortions checks that a node is told of many ended applications in portions, even
+// after the applications themselves are forgotten.
 func TestCleanUpsInPortions(t *testing.T) {
 	h := newHouse(t, 1, true)
 	const n = toldAtOnce + 30
@@ -162,8 +163,9 @@ func TestCleanUpsInPortions(t *testing.T) {
 	}
 }
 
-// TestDrainWaitsForApplications: a node that drains keeps what the finished tasks of an application
-// left there until it was told of the application's end, and as long as it says that it keeps any.
+// TestDrainWaitsForApplications checks that a draining node stays until it has been told that the
+// applications that ran there have ended, and as long as it still keeps any of them, for instance
+// to aggregate logs.
 func TestDrainWaitsForApplications(t *testing.T) {
 	h := newHouse(t, 2, true)
 	at := h.run()
@@ -193,7 +195,7 @@ func TestDrainWaitsForApplications(t *testing.T) {
 	}
 }
 
-// TestSimulatedNodesHaveNoPresences: nothing is kept for them.
+// TestSimulatedNodesHaveNoPresences checks that no NodeApplications are kept for simulated nodes.
 func TestSimulatedNodesHaveNoPresences(t *testing.T) {
 	h := newHouse(t, 1, false)
 	at := h.run()
@@ -204,8 +206,8 @@ func TestSimulatedNodesHaveNoPresences(t *testing.T) {
 	}
 }
 
-// TestRegistrationTellsWhatToClearAway: what the node still keeps of
-// applications that are over or unknown.
+// TestRegistrationTellsWhatToClearAway checks that the answer to a registration lists the ended and
+// unknown applications that the node still keeps.
 func TestRegistrationTellsWhatToClearAway(t *testing.T) {
 	h := newHouse(t, 2, true)
 	lives, over := h.run(), h.run()
@@ -274,8 +276,8 @@ func TestSignalsAreToldUntilTheyAreHad(t *testing.T) {
 	}
 }
 
-// TestFullReports: what the node had and does not name is lost; what never came
-// there is not.
+// TestFullReports checks that a full report ends the containers that ran on the node and are
+// missing in the report, but not containers that have not started there yet.
 func TestFullReports(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
@@ -302,8 +304,8 @@ func TestFullReports(t *testing.T) {
 	}
 }
 
-// TestFullReportFreesWhatWasBeingKilled: a node that does not have it any more
-// would never report its end.
+// TestFullReportFreesWhatWasBeingKilled checks that a released container frees its resource if a
+// full report does not name it. The node would never report its end.
 func TestFullReportFreesWhatWasBeingKilled(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
@@ -319,7 +321,8 @@ func TestFullReportFreesWhatWasBeingKilled(t *testing.T) {
 	}
 }
 
-// TestFullReportWithoutTheAM ends the attempt as its node's loss would.
+// TestFullReportWithoutTheAM checks that the attempt ends, as on the loss of the node, if a full
+// report does not name its AM.
 func TestFullReportWithoutTheAM(t *testing.T) {
 	h := newHouse(t, 1, false)
 	r := h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), MaxAttempts: 1}).(*input.SubmitApplicationReply)
@@ -339,7 +342,8 @@ func TestFullReportWithoutTheAM(t *testing.T) {
 	}
 }
 
-// TestUnhealthyReportIsNotFull: an unhealthy node loses everything in its own way.
+// TestUnhealthyReportIsNotFull checks that an unhealthy report ends containers because the node is
+// unhealthy, even if the report is full.
 func TestUnhealthyReportIsNotFull(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
@@ -373,7 +377,8 @@ func TestUnusedContainersExpire(t *testing.T) {
 	}
 }
 
-// TestTotalOfAnAdministrator outlives registrations and drains, and is told.
+// TestTotalOfAnAdministrator checks that a total that an administrator set outlives registrations
+// and drains, and is sent to the node.
 func TestTotalOfAnAdministrator(t *testing.T) {
 	h := newHouse(t, 1, true)
 	changes := h.p.st.Meta.NodeChanges
@@ -412,8 +417,9 @@ func TestDialedNodesAreNotOrderedToLaunch(t *testing.T) {
 	}
 }
 
-// TestCheapestToDrain: an idle node comes first, then one with the data of an application, then one
-// with a container, and last the one whose AM takes everything of its application with it.
+// TestCheapestToDrain checks the order of nodes by the cost of draining them: an idle node, one
+// with data of an application, one with a container, and last the node whose AM would take its
+// whole application down.
 func TestCheapestToDrain(t *testing.T) {
 	h := newHouse(t, 4, true)
 	at := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
@@ -432,7 +438,7 @@ func TestCheapestToDrain(t *testing.T) {
 	h.beat(data, maps...)
 	h.ask(at, busy, 1)
 	h.now += 10_000
-	h.beat(data) // its container has ended
+	h.beat(data) // The container on it has ended.
 	h.now += 10_000
 	h.must(t, &input.Tick{})
 	got := explain.CheapestToDrain(h.p.st, 9)

@@ -11,8 +11,8 @@ import (
 	"rmd/scheduler/placement"
 )
 
-// TestPlacement submits by the rules: the first that matches decides, a rejection has its own code,
-// and a tag places for another user.
+// TestPlacement checks that the first matching rule decides, that a rejection has its own code, and
+// that a tag can place for another user.
 func TestPlacement(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`
@@ -30,7 +30,7 @@ node add n1 80G`)
 		{input.SubmitApplication{User: "ann", Queue: "default"}, "root.a"},
 		{input.SubmitApplication{User: "ann", Queue: "root.b"}, "root.b"},
 		{input.SubmitApplication{User: "b"}, "root.b"},
-		{input.SubmitApplication{User: "b", Groups: []string{"x", "etl"}}, "root.default"}, // not to root.b by the rule behind
+		{input.SubmitApplication{User: "b", Groups: []string{"x", "etl"}}, "root.default"}, // not to root.b by the next rule
 		{input.SubmitApplication{User: "hive", Tags: []string{"userid=ann"}}, "root.a"},
 		{input.SubmitApplication{User: "hive", Tags: []string{"userid=eve"}, TagGroups: []string{"b", "etl"}}, "root.b"},
 		{input.SubmitApplication{User: "eve", Tags: []string{"userid=ann"}}, "root.default"},
@@ -74,7 +74,8 @@ node add n1 80G`)
 	}
 }
 
-// TestLandings counts who would go elsewhere: by rules, by a queue that is gone, and into a rejection.
+// TestLandings checks the count of applications that would be placed elsewhere: because of other
+// rules, of missing queues, or of a rejection.
 func TestLandings(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`

@@ -9,10 +9,11 @@ import (
 	"rmd/yarn"
 )
 
-// BenchmarkPreemptionRound is a round on 10,000 nodes, 1,000 leaves and 10,000 applications: the first
-// with half of the leaves owed everything, one later with the sets of the first standing, one that
-// finds nothing to do, the first with a limit on lost work, and a later one where queues have priorities
-// and share evenly what is left. The budget is 20 ms.
+// BenchmarkPreemptionRound measures one round on 10,000 nodes, 1,000 leaves and 10,000
+// applications. idle: a round with nothing to do. first: half of the leaves have nothing and are
+// owed their guarantee. later: the warnings of earlier rounds exist. limited: first, with a limit
+// on lost work. ranked: later, with priorities of queues and an even share of what is left. The
+// budget is 20 ms.
 func BenchmarkPreemptionRound(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
 	w.enablePreemption(b)
@@ -28,8 +29,8 @@ func BenchmarkPreemptionRound(b *testing.B) {
 	b.Run("ranked", func(b *testing.B) { w.rounds(b, 3) })
 }
 
-// ranked gives each of so many queues below root one of three priorities, which rounds serve at once,
-// and has those that have their guarantee share evenly what is left.
+// ranked gives the queues below root three priorities in turn, for which rounds may preempt at
+// once, and lets queues that have their guarantee share evenly what is left.
 func ranked(queues int) []input.Property {
 	const underutilized = confPrefix + "ordering-policy.priority-utilization.underutilized-preemption."
 	const balance = "yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied."
@@ -42,8 +43,9 @@ func ranked(queues int) []input.Property {
 	return keys
 }
 
-// BenchmarkPreemptionInside is a round in a cluster of the same size where half of the applications of
-// each leaf have all, and the older half wants it. The budget is 20 ms.
+// BenchmarkPreemptionInside measures a round inside queues on a cluster of the same size. In each
+// leaf the younger half of the applications has everything and the older half wants it. The budget
+// is 20 ms.
 func BenchmarkPreemptionInside(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
 	const inside = "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption."
@@ -56,7 +58,7 @@ func BenchmarkPreemptionInside(b *testing.B) {
 	b.Run("later", func(b *testing.B) { w.rounds(b, 3) })
 }
 
-// ask has some of the applications ask for containers.
+// ask makes the chosen applications ask for containers.
 func (w *plant) ask(tb testing.TB, count int64, of func(i int) bool) {
 	for i, at := range w.apps {
 		if of(i) {
@@ -66,7 +68,7 @@ func (w *plant) ask(tb testing.TB, count int64, of func(i int) bool) {
 	}
 }
 
-// fill fills all nodes, and has what runs there run for an hour.
+// fill fills all nodes, then advances the time by an hour.
 func (w *plant) fill(tb testing.TB) {
 	for range 2 {
 		for _, id := range w.nodes {
@@ -76,13 +78,13 @@ func (w *plant) fill(tb testing.TB) {
 	w.now += 3_600_000
 }
 
-// enablePreemption lets rounds end containers, whatever work is lost.
+// enablePreemption switches preemption on, without a limit on lost work.
 func (w *plant) enablePreemption(tb testing.TB, more ...input.Property) {
 	w.set(tb, append(more, input.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"},
 		input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: "-1"})...)
 }
 
-// set adds keys to the configuration, or changes them: of equal names the last counts.
+// set adds or changes keys of the configuration. The last one of equal names counts.
 func (w *plant) set(tb testing.TB, keys ...input.Property) {
 	in := &input.SetQueues{}
 	for _, q := range w.p.Config().Properties() {
@@ -92,7 +94,7 @@ func (w *plant) set(tb testing.TB, keys ...input.Property) {
 	w.must(tb, in)
 }
 
-// rounds measures a round after some others, each time on the same state.
+// rounds measures one round after `after` others, each time on the same state.
 func (w *plant) rounds(b *testing.B, after int) {
 	b.ReportAllocs()
 	events := 0
@@ -104,7 +106,7 @@ func (w *plant) rounds(b *testing.B, after int) {
 			now += 3000
 			p.Plan(now, input.Request{Input: &input.PreemptionRound{}})
 		}
-		runtime.GC() // what was left by the rounds that are not measured
+		runtime.GC() // garbage of the rounds that are not measured
 		b.StartTimer()
 		_, list := p.Plan(now+3000, input.Request{Input: &input.PreemptionRound{}})
 		events = len(list)

@@ -16,8 +16,8 @@ import (
 
 const dominantClass = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 
-// trees are three-level queue trees by unit of capacity. Every leaf keeps its
-// path, so that one may replace another while applications run.
+// trees are three-level queue trees in different units of capacity. All have the same leaf paths,
+// so one tree can replace another while applications run.
 var trees = [][]string{
 	{ // percent
 		"root.queues=a,b,c", "root.a.capacity=50", "root.b.capacity=30", "root.c.capacity=20", "root.a.queues=x,y", "root.a.x.capacity=60", "root.a.y.capacity=40",
@@ -87,7 +87,7 @@ func (m *machine) properties() []input.Property {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// actions are the inputs, the frequent ones several times.
+// actions returns the inputs. Frequent ones are listed several times.
 func (m *machine) actions() map[string]func(*rapid.T) {
 	a := map[string]func(*rapid.T){
 		"registerNode": m.registerNode, "nodeGone": m.nodeGone, "drain": m.drain, "resize": m.resize, "unhealthy": m.unhealthy,
@@ -242,13 +242,13 @@ func (m *machine) submit(t *rapid.T) {
 	}
 }
 
-// removeIdle removes queues that nobody has used for a second.
+// removeIdle removes dynamic queues that nobody has used for a second.
 func (m *machine) removeIdle(t *rapid.T) {
 	m.now += rapid.SampledFrom([]int64{0, 500, 2000}).Draw(t, "later")
 	m.plan(&input.RemoveIdleQueues{})
 }
 
-// submitTwice submits with an idempotency key, and again: one application.
+// submitTwice submits twice with one idempotency key and requires that one application results.
 func (m *machine) submitTwice(t *rapid.T) {
 	req := input.Request{Key: fmt.Sprintf("client/%d", len(m.inputs)), BodyHash: 7,
 		Input: &input.SubmitApplication{Name: "once", User: "u0", Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), Unmanaged: true}}
@@ -282,7 +282,7 @@ func (m *machine) app(t *rapid.T) (uint32, *state.App) {
 	return slot, m.p.st.Apps.Get(slot)
 }
 
-// registerAttempt registers an attempt whose AM can run by now.
+// registerAttempt registers the application's attempt if its AM can run by now.
 func (m *machine) registerAttempt(id yarn.ApplicationID) {
 	a := m.p.st.Apps.Get(m.p.st.AppByID(id))
 	ready := a.Unmanaged
@@ -294,7 +294,7 @@ func (m *machine) registerAttempt(id yarn.ApplicationID) {
 	}
 }
 
-// runAM lets an AM's node report it, and the AM register.
+// runAM sends a heartbeat that reports the AM running, and registers the AM.
 func (m *machine) runAM(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 {
@@ -326,7 +326,7 @@ func (m *machine) ask(t *rapid.T) {
 		}
 	}
 	m.updates(t, slot, in)
-	next := in.Response >= a.Response && a.AttemptState == state.AttemptRegistered // else it repeats a call, or is the last
+	next := in.Response >= a.Response && a.AttemptState == state.AttemptRegistered // false for a repeated call and for the last call of an AM
 	r := m.plan(in).(*input.AllocateReply)
 	if r.Headroom.Negative() {
 		m.fail("an AM is told a headroom of %v", r.Headroom)
@@ -372,7 +372,7 @@ func (m *machine) blacklist(t *rapid.T) {
 	m.plan(in)
 }
 
-// repeat gives an allocate call twice: the answer must be the same.
+// repeat sends an allocate call twice and requires the same answer.
 func (m *machine) repeat(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 {
@@ -455,8 +455,8 @@ func (m *machine) tick(t *rapid.T) {
 	}
 }
 
-// labels adds, changes and removes labels, and gives them to hosts that never register. In stories
-// with labels, labelActions take its place.
+// labels adds, changes and removes labels, and labels hosts that never register. In stories with
+// labels, labelActions replaces it.
 func (m *machine) labels(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "label")
 	switch rapid.IntRange(0, 3).Draw(t, "change") {
@@ -470,7 +470,7 @@ func (m *machine) labels(t *rapid.T) {
 	}
 }
 
-// nonsense must be refused, or change nothing.
+// nonsense sends inputs that must be refused or change nothing.
 func (m *machine) nonsense(t *rapid.T) {
 	ghost := yarn.ApplicationID{ClusterTimestamp: 1000, Seq: 99_999}
 	node := yarn.NodeID{Host: "ghost", Port: 1}
@@ -486,7 +486,7 @@ func (m *machine) nonsense(t *rapid.T) {
 		&input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "x", Exclusive: true}}}, &input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "-"}}}, &input.RemoveLabels{Names: []string{"ghost"}},
 		labelled("spare0=x,y"), labelled("spare0=", "spare1=ghost"), known(labelled("ghost=")), ofNode(labelled("spare0:1=")),
 	}
-	if slot, a := m.app(t); slot != 0 && a.AttemptState != state.AttemptFinishing { // the calls of an AM that is done are answered
+	if slot, a := m.app(t); slot != 0 && a.AttemptState != state.AttemptFinishing { // calls of a finishing AM are answered
 		at := a.AttemptID()
 		bad = append(bad,
 			&input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Name: "h0", Count: 1, Size: yarn.NewResource(1024, 1), Key: yarn.SchedulerKey{Priority: 77}}}},
@@ -499,7 +499,7 @@ func (m *machine) nonsense(t *rapid.T) {
 	if m.plan(in).Refused() == nil {
 		m.fail("%T %+v was not refused", in, in)
 	}
-	// Reports of what the cluster does not know are answered with a kill.
+	// The node must kill containers that the cluster does not know.
 	known := m.node(t)
 	m.plan(&input.NodeHeartbeat{ID: known, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}, {Container: id, State: yarn.ContainerCompleted}}})
 }

@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// lent is invariant 40: a reserved node lends room to a container of a queue that may borrow, and no
-// reservation waits longer for it.
+// lent is invariant 40: a reserved node may lend room only to a container of a queue that may
+// borrow, and no reservation waits longer because of that.
 func (w *walk) lent(e *event.ContainerLent) {
 	m, cfg, st := w.m, w.m.p.Config(), w.st
 	a, n := st.Apps.Get(st.App(e.App)), st.Nodes.Get(e.Node)
@@ -48,8 +48,8 @@ func (w *walk) lent(e *event.ContainerLent) {
 	w.locality(k, n, e.Locality)
 }
 
-// waitsUntil says whether a reservation has no room before a time, if the containers of its node end when
-// they have declared to at the latest.
+// waitsUntil reports whether the reservation will lack room until the given time, if the containers
+// of its node end no later than they declared.
 func (w *walk) waitsUntil(r *state.Reservation, until int64) bool {
 	st, n := w.st, w.st.Nodes.Get(r.Node)
 	var stays yarn.Resource
@@ -63,8 +63,8 @@ func (w *walk) waitsUntil(r *state.Reservation, until int64) bool {
 	return !w.m.p.Config().Calculator.FitsIn(r.Size, n.Total.Sub(stays))
 }
 
-// checkLeases is invariant 41: no lease outlives its deadline when the clock has been looked at, and none
-// stands that is to be given back at once.
+// checkLeases is invariant 41: after a round no lease is past its deadline, and no recalled lease
+// without a deadline is left.
 func (m *machine) checkLeases() {
 	st := m.p.State()
 	type late struct {

@@ -6,8 +6,8 @@ import (
 	"rmd/yarn"
 )
 
-// windDown ends a story: one application is left with one plain ask, and is
-// served (38, 40); then nothing is asked, and nothing is reserved (39).
+// windDown ends a story. It leaves one application with one plain ask, which must be served
+// (invariants 38, 40). Then nothing is asked, so nothing may be reserved (39).
 func (m *machine) windDown() {
 	m.plan(&input.SetHosts{})
 	keep := m.lastAsker()
@@ -46,7 +46,7 @@ func (m *machine) windDown() {
 	})
 }
 
-// lastAsker is a registered application.
+// lastAsker returns the slot of a registered application, or 0.
 func (m *machine) lastAsker() uint32 {
 	for _, id := range m.apps {
 		if slot := m.p.st.AppByID(id); slot != 0 && m.p.st.Apps.Get(slot).AttemptState == state.AttemptRegistered {
@@ -56,8 +56,7 @@ func (m *machine) lastAsker() uint32 {
 	return 0
 }
 
-// sweep lets every node have its turn; with done its containers end, but for
-// AMs that run.
+// sweep sends one heartbeat of every node. With done, all containers except live AMs end.
 func (m *machine) sweep(done bool) {
 	for _, id := range m.nodes {
 		in := &input.NodeHeartbeat{ID: id}
@@ -79,13 +78,13 @@ func (m *machine) askNothing(a *state.App) {
 			in.Updates = append(in.Updates, input.Update{Container: m.p.st.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})
 			continue
 		}
-		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true, Label: yarn.NoLabel}) // its own label may be gone
+		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true, Label: yarn.NoLabel}) // the ask's own label may be gone
 	}
 	m.plan(in)
 }
 
-// servesTheLast: an ask of the smallest size that alone is left is served within
-// a sweep when a node has room that its queues allow.
+// servesTheLast checks that an ask of the smallest size is served within one sweep if it is the
+// only ask and a node has room that its queues allow.
 func (m *machine) servesTheLast(slot uint32) {
 	m.askNothing(m.p.st.Apps.Get(slot))
 	m.sweep(true)
@@ -106,7 +105,8 @@ func (m *machine) servesTheLast(slot uint32) {
 	}
 }
 
-// hasRoom says whether an ask without a label finds room on a node without one.
+// hasRoom reports whether an ask without a label fits on a node without a label, within the limits
+// of its queues and its user.
 func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 	st, calc := m.p.st, m.p.Config().Calculator
 	_, tree := capacitiesOf(m.p.Config(), st, 0)

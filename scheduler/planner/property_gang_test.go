@@ -11,7 +11,7 @@ import (
 	"rmd/yarn"
 )
 
-// gang draws a gang that applications of the random stories may have.
+// gang draws the description of a gang.
 func (m *machine) gang(t *rapid.T) string {
 	return fmt.Sprintf("priority=%d,count=%d%s%s", rapid.IntRange(1, 3).Draw(t, "gang of"), rapid.SampledFrom([]int{1, 2, 2, 4}).Draw(t, "members"),
 		rapid.SampledFrom([]string{"", "", ",per-node=1", ",rack=one"}).Draw(t, "shape"),
@@ -29,8 +29,8 @@ func (m *machine) declareGang(t *rapid.T) {
 	m.plan(in)
 }
 
-// checkGangs holds what must be so of gangs between two inputs: all members were allocated or none, all
-// have reservations or none, and the nodes are as the gang asks.
+// checkGangs checks gangs between two inputs: either all members were allocated or none, either all
+// have reservations or none, and the nodes match the gang's constraints.
 func (m *machine) checkGangs() (err error) {
 	st := m.p.st
 	st.Gangs.Each(func(app uint32, g *state.Gang) bool {
@@ -56,7 +56,7 @@ func (m *machine) checkGangs() (err error) {
 	return m.checkStarted()
 }
 
-// checkStarted looks at the gangs that the last input started.
+// checkStarted checks the gangs that the last input started.
 func (m *machine) checkStarted() error {
 	for i, e := range m.events {
 		started, ok := e.(*event.GangStarted)

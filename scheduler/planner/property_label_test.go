@@ -13,10 +13,10 @@ import (
 	"rmd/yarn"
 )
 
-// TestLabelsAtRandom lets applications ask for labels while nodes come, go and get other labels, and
-// labels become exclusive and cease to be. After every step the state agrees with itself, the
-// scheduler's views are those that it would derive again, and every grant was right when it was made:
-// see labelWalk.
+// TestLabelsAtRandom lets applications ask for labels while nodes come, go and change their label,
+// and while labels switch between exclusive and shared. After every step the state must be
+// consistent, the scheduler's views must equal freshly derived ones, and every grant must have
+// obeyed the rules of labelWalk.
 func TestLabelsAtRandom(tb *testing.T) {
 	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {
@@ -45,7 +45,7 @@ app app4 user=u1 queue=q am=1G`)
 	})
 }
 
-// drawn is a test whose failures are those of the steps drawn.
+// drawn is a testing.TB that reports failures to rapid, so that rapid can shrink the steps.
 type drawn struct {
 	testing.TB
 	steps *rapid.T
@@ -120,17 +120,17 @@ func (w *world) checkLabels(t *rapid.T, before *state.State) {
 	})
 }
 
-// labelWalk applies events one by one, and holds each grant against the rules of labels: an ask is
-// served by nodes of its label, by queues that may use it, within their maxima of the label and the
-// user's limit there, and an AM starts within the AM share of its label. An ask
-// without a label that has missed enough offers is also served by nodes of labels that are not
-// exclusive, within what they have; but no AM is.
+// labelWalk applies events one by one and checks each grant against the rules of labels. An ask
+// gets only nodes of its label, through queues that may use the label, within the queues' maxima
+// and the user's limit for that label. An AM starts within the AM share of its label. An ask
+// without a label that has missed enough offers may also get nodes of shared labels, within their
+// total; an AM may not.
 type labelWalk struct {
 	fail func(format string, args ...any)
 	st   *state.State
-	pre  *state.State // before an exchange's cancellation; else st
+	pre  *state.State // the state before an exchange's cancellation, else st
 	cfg  *capacity.Config
-	// asked is what preemption has asked to end in a queue; nil: nothing.
+	// asked returns what preemption has asked to end in a queue. Nil means nothing.
 	asked func(queue uint32) yarn.Resource
 }
 
@@ -167,14 +167,16 @@ func (w *labelWalk) step(e event.Event) {
 	}
 }
 
-// missed holds that missed offers are counted of asks that may borrow alone, and not beyond need.
+// missed checks that missed offers count only for asks that may borrow, and at most up to the
+// number of usable nodes.
 func (w *labelWalk) missed(k *state.Ask, missed uint32) {
 	if k.Label != 0 || k.AM || int32(missed) > w.st.Meta.UsableNodes {
 		w.fail("%d missed offers count for %+v", missed, k)
 	}
 }
 
-// activated is invariant 28: the AMs of a leaf keep to their share of a label; one may always start.
+// activated is invariant 28: the AMs of a leaf stay within their share of a label, except that one
+// AM may always start.
 func (w *labelWalk) activated(a *state.App) {
 	p := must(New(w.st.Fork(), Options{}))
 	p.sched.Look(a.AMLabel, false)
@@ -185,7 +187,7 @@ func (w *labelWalk) activated(a *state.App) {
 	}
 }
 
-// mayUse holds that an ask may use a node, and says whether the node is lent to it.
+// mayUse checks that an ask may use a node, and reports whether the node is lent to it.
 func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
 	lent = k.Label != n.Label
 	if lent && (k.Label != 0 || k.AM || w.st.Labels.Get(uint32(n.Label)).Exclusive) {
@@ -194,7 +196,7 @@ func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
 	return lent
 }
 
-// capacitiesOf is the configuration and the capacities of a partition, from the records alone.
+// capacitiesOf computes the configuration and the capacities of a partition from the records alone.
 func capacitiesOf(cfg *capacity.Config, st *state.State, label state.LabelID) (*capacity.Config, *capacity.Tree) {
 	if label != 0 {
 		cfg = cfg.Partition(st.LabelName(label))
@@ -226,7 +228,7 @@ func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
 		}
 		queue := w.st.Queue(path)
 		used := w.st.QueueUse(queue, n.Label).Used.Add(k.Size)
-		if cfg.Queues[i].Backfill != capacity.BackfillOff { // what is reserved is not used yet
+		if cfg.Queues[i].Backfill != capacity.BackfillOff { // reserved room is not used yet
 			used = used.Sub(w.st.QueueUse(queue, n.Label).Reserved)
 		}
 		if w.asked != nil {

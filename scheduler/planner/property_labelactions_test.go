@@ -9,9 +9,10 @@ import (
 	"rmd/yarn"
 )
 
-// Actions about node labels. The trees name x and y; z may be removed at any time.
+// The actions of this file are about node labels. The queue trees name x and y; z may be removed at
+// any time.
 
-// labelTrees are what trees say of labels.
+// labelTrees are the label properties of the corresponding trees.
 var labelTrees = [][]string{
 	{
 		"root.a.accessible-node-labels=x,y", "root.b.accessible-node-labels=y", "root.a.accessible-node-labels.x.capacity=100",
@@ -33,7 +34,7 @@ var labelTrees = [][]string{
 	},
 }
 
-// tree is the present tree of queues.
+// tree returns the properties of the current queue tree.
 func (m *machine) tree() []string {
 	if !m.labelled {
 		return trees[m.variant]
@@ -60,7 +61,7 @@ func (m *machine) label(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "label")
 }
 
-// askedLabel is the label of an ask or an application: mostly of x, y and none.
+// askedLabel draws the label of an ask or an application: mostly x, y or none.
 func (m *machine) askedLabel(t *rapid.T) string {
 	if !m.labelled {
 		return ""
@@ -68,7 +69,7 @@ func (m *machine) askedLabel(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"x", "", "y", "x", "", "y", "x", "", "y", "x", "", "y", "x", "", "y", yarn.NoLabel, "z", "none there"}).Draw(t, "asked label")
 }
 
-// labelNode labels hosts and single NodeManagers, of which some never registered.
+// labelNode labels hosts and single NodeManagers. Some of them have never registered.
 
 func (m *machine) labelNode(t *rapid.T) {
 	in := &input.LabelNodes{KnownOnly: rapid.IntRange(0, 3).Draw(t, "known") == 0}
@@ -82,7 +83,7 @@ func (m *machine) labelNode(t *rapid.T) {
 	m.plan(in)
 }
 
-// setLabels adds a label, or changes whether its nodes are lent.
+// setLabels adds a label, or changes whether it is exclusive.
 func (m *machine) setLabels(t *rapid.T) {
 	m.plan(&input.SetLabels{Labels: []input.Label{{Name: m.label(t), Exclusive: rapid.Bool().Draw(t, "exclusive")}}, Change: rapid.IntRange(0, 3).Draw(t, "change") > 0})
 }

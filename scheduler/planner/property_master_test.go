@@ -10,12 +10,12 @@ import (
 	"rmd/yarn"
 )
 
-// Actions about AMs, ids given, keys and delegation tokens.
+// The actions of this file are about AMs, application IDs, keys and delegation tokens.
 
-// testEntropy is what the tests' keys are made of.
+// testEntropy is the entropy of the keys in tests.
 var testEntropy = []byte("thirty-two bytes that never vary")
 
-// masterActions are those of this file.
+// masterActions returns the actions of this file.
 func (m *machine) masterActions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"given": m.given, "registerAgain": m.registerAgain, "registerAgain2": m.registerAgain, "launchReport": m.launchReport, "launchReport2": m.launchReport,
@@ -23,7 +23,7 @@ func (m *machine) masterActions() map[string]func(*rapid.T) {
 	}
 }
 
-// given takes an id and submits under it, or leaves it unused.
+// given takes application IDs and submits under them, or leaves one unused.
 func (m *machine) given(t *rapid.T) {
 	id := m.plan(&input.NewApplication{}).(*input.NewApplicationReply).ID
 	if m.p.st.AppByID(id) != 0 || id.Seq >= m.p.st.Meta.NextApp {
@@ -45,8 +45,9 @@ func (m *machine) given(t *rapid.T) {
 	}
 }
 
-// registerAgain is the registration of a registered AM: nothing when it has had
-// no response since, else it starts over and keeps what it was told of.
+// registerAgain repeats the registration of a registered AM. It must change nothing if the AM has
+// had no response since. Otherwise the attempt starts over and keeps only the containers that the
+// AM knows.
 func (m *machine) registerAgain(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 || a.AttemptState != state.AttemptRegistered {
@@ -80,7 +81,8 @@ func (m *machine) registerAgain(t *rapid.T) {
 	}
 }
 
-// launchReport is what a launcher says of an AM, true or late or of another.
+// launchReport reports the launch of an AM. The report may be true, late, or about another
+// container.
 func (m *machine) launchReport(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 {
@@ -122,14 +124,13 @@ func (m *machine) lifetime(t *rapid.T) {
 	}
 }
 
-// report: what an AM says of itself is written when it is worth it, and an
-// allocate that says nothing new is not.
+// report checks that news from an AM is written and that an allocate call without news is not.
 func (m *machine) report(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 || a.AttemptState != state.AttemptRegistered {
 		return
 	}
-	for range 3 { // what was granted is told and acknowledged
+	for range 3 { // until the AM has acknowledged all grants
 		m.plan(&input.Allocate{Attempt: a.AttemptID(), Response: m.p.st.Apps.Get(slot).Response, Progress: a.Progress})
 	}
 	a = m.p.st.Apps.Get(slot)
@@ -161,7 +162,8 @@ func (m *machine) tokens(t *rapid.T) {
 	}
 }
 
-// foreign releases what is not its own, or refuses every node.
+// foreign releases containers of another application, or blacklists every node. Both must be
+// refused.
 func (m *machine) foreign(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 || a.AttemptState != state.AttemptRegistered {
@@ -179,7 +181,8 @@ func (m *machine) foreign(t *rapid.T) {
 	}
 }
 
-// finishMore lets an AM finish and, where its node is dialed, linger.
+// finishMore unregisters an AM. On a dialed node its application then waits for the end of the AM's
+// container.
 func (m *machine) finishMore(t *rapid.T) {
 	slot, a := m.app(t)
 	if slot == 0 || a.AttemptState != state.AttemptRegistered {
@@ -192,7 +195,7 @@ func (m *machine) finishMore(t *rapid.T) {
 		}
 	}
 	if !m.p.st.Apps.Has(slot) || m.p.st.Apps.Get(slot).ID != id.App {
-		return // forgotten already
+		return // already forgotten
 	}
 	a = m.p.st.Apps.Get(slot)
 	if (a.AttemptState == state.AttemptFinishing) != lingers || a.Shown() != yarn.AppFinished || a.Final != yarn.FinalEnded || a.State.Ended() == lingers {

@@ -10,9 +10,9 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestRandomMixture has everything at once: both selectors of preemption, also inside queues, backfill,
-// gangs, labels, dynamic queues and configurations that switch any of it in the middle. What preemption
-// may take has tests of its own.
+// TestRandomMixture combines all features: both preemption selectors, preemption inside queues,
+// backfill, gangs, labels, dynamic queues, and configurations that switch them on and off. Other
+// tests check which containers preemption may take.
 func TestRandomMixture(t *testing.T) {
 	t.Parallel()
 	randomStories(t, true, (*machine).mixedActions)
@@ -30,7 +30,7 @@ func (m *machine) mixedActions() map[string]func(*rapid.T) {
 	return a
 }
 
-// mix draws a configuration of what is tested apart elsewhere.
+// mix draws a configuration of features that other tests check separately.
 func (m *machine) mix(t *rapid.T) {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	yes := func(name string) string { return fmt.Sprint(rapid.Bool().Draw(t, name)) }

@@ -10,9 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// Actions about what nodes say and are told.
+// The actions of this file are about reports from nodes and orders to them.
 
-// had draws what a node says that it has had, some of which it never was told.
+// had draws the orders that a node acknowledges. Some of them it never received.
 func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 	if rapid.IntRange(0, 3).Draw(t, "answers") > 0 {
 		return
@@ -31,11 +31,11 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 	}
 }
 
-// heard is a batch of heartbeats with nothing to say.
+// heard sends a batch of heartbeats that report nothing.
 func (m *machine) heard(t *rapid.T) {
 	in := &input.NodesHeard{Nodes: rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 6).Draw(t, "numbers")}
 	m.plan(in)
-	if n := len(in.Nodes); n > 0 && m.p.st.Nodes.Has(in.Nodes[n-1]) { // those before it had their turn on an earlier state
+	if n := len(in.Nodes); n > 0 && m.p.st.Nodes.Has(in.Nodes[n-1]) { // The state has changed since the turn of the earlier ones.
 		m.checkServed(m.p.st.Nodes.Get(in.Nodes[n-1]).ID)
 	}
 }
@@ -55,8 +55,8 @@ func (m *machine) signal(t *rapid.T) {
 	}
 }
 
-// unused expires containers: only those that their AM was told of and that were
-// not started may end by it.
+// unused expires containers. Only containers that their AM has acquired and that have not started
+// may end.
 func (m *machine) unused(t *rapid.T) {
 	id, ok := m.container(t)
 	if !ok {
@@ -81,7 +81,7 @@ func (m *machine) nodeOf(id yarn.ContainerID) uint32 {
 	return node
 }
 
-// hostLists refuses a few hosts, mostly none. What is refused does not serve.
+// hostLists refuses a few hosts, often none. A refused host must not serve.
 func (m *machine) hostLists(t *rapid.T) {
 	in := &input.SetHosts{Graceful: rapid.Bool().Draw(t, "graceful"), TimeoutMillis: rapid.SampledFrom([]int64{0, 500}).Draw(t, "timeout")}
 	in.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"H0", " h1", "h4"}), 0, 2).Draw(t, "exclude")
@@ -101,7 +101,7 @@ func (m *machine) hostLists(t *rapid.T) {
 	}
 }
 
-// checkFull: what a node has not named in its full report is not there.
+// checkFull checks that a container that a full report does not name has ended, if it was launched.
 func (m *machine) checkFull(in *input.NodeHeartbeat) {
 	slot := m.p.st.Node(in.ID)
 	if !in.Full || in.Unhealthy || !m.p.st.Nodes.Get(slot).Heard() {

@@ -15,13 +15,13 @@ import (
 	"rmd/yarn"
 )
 
-// TestRandomPreemption has queues use more than their guarantee, and rounds of preemption.
+// TestRandomPreemption runs preemption rounds while queues use more than their guarantee.
 func TestRandomPreemption(t *testing.T) {
 	randomStories(t, false, (*machine).preemptingActions)
 }
 
-// TestQuietPreemption: when nothing else happens, what is preempted is used by whom it was preempted
-// for.
+// TestQuietPreemption checks that the application for which containers are preempted gets their
+// room if nothing else happens.
 func TestQuietPreemption(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, false)
@@ -62,7 +62,7 @@ func (m *machine) preemptingActions() map[string]func(*rapid.T) {
 	return a
 }
 
-// preempt switches preemption on.
+// preempt switches preemption on, with a random configuration.
 func (m *machine) preempt(t *rapid.T) {
 	m.variant = 3
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
@@ -94,7 +94,7 @@ func (m *machine) preemptionRound(t *rapid.T) {
 	m.plan(&input.PreemptionRound{})
 }
 
-// beat has all nodes report and pass, with the ends of the containers chosen.
+// beat sends a heartbeat of every node. The chosen containers end.
 func (m *machine) beat(ends func(*state.Container) bool) {
 	for _, id := range m.nodes {
 		in := &input.NodeHeartbeat{ID: id}
@@ -110,9 +110,9 @@ func (m *machine) beat(ends func(*state.Container) bool) {
 	}
 }
 
-// checkPreempted holds what an input does to warned containers against the state before: only a round
-// preempts, after the deadline, and leaves room enough for the reservation; nothing is taken below a
-// guarantee.
+// checkPreempted compares what an input does to warned containers with the state before: only a
+// round preempts, only after the deadline, and it frees enough room for the reservation. No queue
+// falls below its guarantee.
 func (m *machine) checkPreempted(before *state.State, events []event.Event) {
 	if m.mixed {
 		return
@@ -135,7 +135,7 @@ func (m *machine) checkPreempted(before *state.State, events []event.Event) {
 	}
 }
 
-// recalled says whether a container was to give back what it has borrowed.
+// recalled reports whether a container had to give back a lease.
 func (m *machine) recalled(before *state.State, slot uint32, ref event.ContainerRef) bool {
 	if slot != 0 && before.Preemptions.Has(slot) && before.Preemptions.Get(slot).Cause == yarn.PreemptLease {
 		return true
@@ -167,7 +167,7 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 		m.keeps(before, before.Containers.Get(slot), m.ranked(before, before.Apps.Get(before.Containers.Get(slot).App).Queue).Add(m.p.st.Queues.Get(before.Apps.Get(before.Containers.Get(slot).App).Queue).Used))
 	}
 	m.killed[w.Reservation]++
-	if r := m.p.st.Reservation(w.Reservation); r != 0 { // else an eager pass has fulfilled it
+	if r := m.p.st.Reservation(w.Reservation); r != 0 { // else an eager pass has already fulfilled it
 		if res := m.p.st.Reservations.Get(r); !m.p.Config().Calculator.FitsIn(res.Size, m.roomOn(res.Node)) {
 			m.fail("r%d of %v lacks room though containers were preempted for it", res.Number, res.Size)
 		}
@@ -184,8 +184,8 @@ func (m *machine) roomOn(node uint32) yarn.Resource {
 	return room
 }
 
-// warned: the container's queue uses more than its guarantee, also without all that was asked to end,
-// in each kind of which it has too much.
+// warned checks that the queue of a warned container uses more than its guarantee in some kind of
+// resource, and keeps its guarantee after all warned containers have ended.
 func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 	st := m.p.st
 	victim := before.Containers.Get(before.Container(e.Container))
@@ -199,7 +199,7 @@ func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 		wait = cfg.Preemption.BalanceMaxWaitMillis
 		fallthrough
 	default:
-		m.keeps(before, victim, st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue, yarn.PreemptQueuePriority))) // which may take beyond that
+		m.keeps(before, victim, st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue, yarn.PreemptQueuePriority))) // preemption for a priority may take more than that
 	}
 	if e.DeadlineMillis != m.now+wait {
 		m.fail("41: %+v has %d ms for cause %s, configured are %d", e.Container, e.DeadlineMillis-m.now, e.Cause, wait)
@@ -209,11 +209,11 @@ func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 	}
 }
 
-// outranked: a container that ends for a queue of higher priority is no AM, and of a queue below it; that
-// queue has less than its guarantee.
+// outranked checks a container that ends for a queue of higher priority: the container is not an
+// AM, its own queue has a lower priority, and the other queue has less than its guarantee.
 func (m *machine) outranked(before *state.State, victim *state.Container, path string) {
 	cfg := m.p.Config()
-	below := func(path string) *capacity.Queue { // root
+	below := func(path string) *capacity.Queue { // the queue's ancestor below root
 		q := &cfg.Queues[must(cfg.Lookup(path))]
 		for cfg.Queues[q.Parent].Parent >= 0 {
 			q = &cfg.Queues[q.Parent]
@@ -237,7 +237,8 @@ func (m *machine) outranked(before *state.State, victim *state.Container, path s
 	}
 }
 
-// ranked is what a queue has lost by priority in the present batch: others need not give less for it.
+// ranked sums what a queue has lost by priority in this batch. Preemption for other causes may
+// still take as much as before.
 func (m *machine) ranked(before *state.State, queue uint32) (sum yarn.Resource) {
 	for _, e := range m.events {
 		e, ok := e.(*event.ContainerReleased)
@@ -255,7 +256,8 @@ func (m *machine) ranked(before *state.State, queue uint32) (sum yarn.Resource) 
 	return sum
 }
 
-// keeps holds that a container's queue used more than its guarantee, and keeps that with what is left.
+// keeps checks that the victim's queue used more than its guarantee, and has its guarantee with
+// what is left.
 func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.Resource) {
 	cfg, cluster := m.p.Config(), m.p.st.Meta.Cluster
 	q := before.Queues.Get(before.Apps.Get(victim.App).Queue)
@@ -277,7 +279,8 @@ func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.
 	}
 }
 
-// askedOf is what was asked to end in a queue and all below it, but for some causes.
+// askedOf sums what rounds have asked to end in a queue and its descendants, except for the given
+// causes.
 func (m *machine) askedOf(st *state.State, queue uint32, without ...yarn.PreemptionCause) (asked yarn.Resource) {
 	st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
 		if p.Cause == yarn.PreemptLease || slices.Contains(without, p.Cause) {
@@ -294,8 +297,8 @@ func (m *machine) askedOf(st *state.State, queue uint32, without ...yarn.Preempt
 	return asked
 }
 
-// asked is what a round has asked to end in a queue and all below it: before the present event, and
-// anywhere in the same batch. An eager pass of the batch may have taken it back.
+// asked sums what rounds have asked to end in a queue and its descendants before this event, or
+// anywhere in the same batch. An eager pass in the batch may have withdrawn a warning.
 func (w *walk) asked(queue uint32) (asked yarn.Resource) {
 	if !w.m.round {
 		return asked

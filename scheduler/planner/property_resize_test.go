@@ -7,10 +7,10 @@ import (
 	"rmd/yarn"
 )
 
-// Actions about containers that change their size.
+// The actions of this file are about containers that change their size.
 
-// updates draws what an AM wants changed: mostly of containers of its own, by the
-// version that they have.
+// updates draws the size changes that an AM asks for, mostly for its own containers with the right
+// version.
 func (m *machine) updates(t *rapid.T, slot uint32, in *input.Allocate) {
 	if rapid.IntRange(0, 2).Draw(t, "updates") > 0 {
 		return
@@ -29,8 +29,7 @@ func (m *machine) updates(t *rapid.T, slot uint32, in *input.Allocate) {
 	}
 }
 
-// checkUpdates holds that what an AM asked is done, asked for, or refused with a
-// word.
+// checkUpdates checks that each requested change is done, pending, or refused with an error.
 func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 	refused := map[uint32]bool{}
 	for _, e := range r.UpdateErrors {
@@ -42,7 +41,7 @@ func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 		}
 		slot := m.p.find(m.nodeOf(u.Container), u.Container)
 		if slot == 0 {
-			continue // its end was asked for as well
+			continue // The same call also asked for its end.
 		}
 		if c := m.p.st.Containers.Get(slot); c.State.Live() && u.Type == input.DecreaseResource && c.Size != yarn.ComponentMin(c.Size, u.Size) && u.Size[yarn.Memory] >= m.p.Config().MinAlloc[yarn.Memory] &&
 			u.Size[yarn.VCores] >= m.p.Config().MinAlloc[yarn.VCores] && m.p.st.SizeVersion(c) == u.Version {
@@ -51,8 +50,8 @@ func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 	}
 }
 
-// sizes draws what a node says of containers that have grown, and which orders of
-// sizes it has had.
+// sizes draws what a node reports about the sizes of containers, and which size orders it
+// acknowledges.
 func (m *machine) sizes(t *rapid.T, in *input.NodeHeartbeat) {
 	for _, c := range m.p.containersOn(m.p.st.Node(in.ID)) {
 		k := m.p.st.Containers.Get(c)

@@ -18,16 +18,16 @@ import (
 	"rmd/yarn"
 )
 
-// Longer stories than rapid's usual ones: reservations need a few steps to come
-// about. -rapid.steps and -rapid.checks still override it.
+// Stories are longer than rapid's default, because reservations need a few steps. The flags
+// -rapid.steps and -rapid.checks override the numbers.
 func init() {
 	if err := errors.Join(flag.Set("rapid.steps", "100"), flag.Set("rapid.checks", "200")); err != nil {
 		panic(err)
 	}
 }
 
-// machine is a planner under random inputs. After every input all invariants of
-// the specification's part B that apply are held against the state.
+// machine drives a planner with random inputs. After every input it checks all applicable
+// invariants of the specification's part B.
 type machine struct {
 	events []event.Event // of the last input
 	t      *rapid.T
@@ -45,10 +45,10 @@ type machine struct {
 	labelled bool // nodes, asks and applications have labels
 	nodes    []yarn.NodeID
 	apps     []yarn.ApplicationID
-	seen     map[event.ContainerRef]bool // container numbers given out
+	seen     map[event.ContainerRef]bool // container numbers that were given
 	promised map[uint64]event.ContainerRef
 	round    bool              // the last input was a round of preemption
-	killed   map[uint64]uint64 // reservations for which containers were preempted: how many
+	killed   map[uint64]uint64 // number of containers that were preempted for each reservation
 	mixed    bool              // the story mixes features: see TestRandomMixture
 	extra    map[string]string // further keys of the configuration
 }
@@ -58,14 +58,14 @@ func TestRandomInputs(t *testing.T) {
 	randomStories(t, false, (*machine).actions)
 }
 
-// TestRandomReservations does little but ask, complete and heartbeat on a few
-// nodes that hardly ever fit what is asked: reservations all the time.
+// TestRandomReservations mostly asks, completes containers and sends heartbeats on a few nodes that
+// hardly ever have enough room, so reservations are frequent.
 func TestRandomReservations(t *testing.T) {
 	t.Parallel()
 	randomStories(t, false, (*machine).reservingActions)
 }
 
-// TestRandomLabels is both of them, with labels.
+// TestRandomLabels is TestRandomInputs or TestRandomReservations, with labels.
 func TestRandomLabels(t *testing.T) {
 	t.Parallel()
 	randomStories(t, true, func(m *machine) map[string]func(*rapid.T) {
@@ -84,7 +84,7 @@ func randomStories(t *testing.T, labels bool, actions func(m *machine) map[strin
 			r := recover()
 			switch r.(type) {
 			case nil:
-			case string, runtime.Error: // the planner's own; rapid stops a story by a panic of another type
+			case string, runtime.Error: // The planner panicked. rapid ends a story with a panic of another type.
 				t.Fatalf("%v\n%s\ninputs:\n%s", r, debug.Stack(), m.story())
 			default:
 				panic(r)
@@ -131,7 +131,7 @@ func newMachine(t *rapid.T, labels bool) *machine {
 	return m
 }
 
-// plan gives one input to the planner and holds everything against what comes.
+// plan sends one input to the planner and checks the result.
 func (m *machine) plan(in input.Input) input.Reply { return m.request(input.Request{Input: in}) }
 
 func (m *machine) request(req input.Request) input.Reply {
@@ -143,7 +143,7 @@ func (m *machine) request(req input.Request) input.Reply {
 	if m.dirty++; m.dirty >= 3 {
 		m.dirty = 0
 		twin = must(New(m.p.st.Fork(), m.opt))
-		twin.ids = m.p.ids // which no state can tell
+		twin.ids = m.p.ids // the state does not contain it
 	}
 	reply, events := m.p.Plan(m.now, req)
 	for _, e := range events {
@@ -158,7 +158,7 @@ func (m *machine) request(req input.Request) input.Reply {
 	return reply
 }
 
-// tell adds a line to the story that a failure prints.
+// tell adds a line to the history that a failure prints.
 func (m *machine) tell(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if i := strings.Index(line, "Properties:["); i >= 0 {
@@ -167,8 +167,8 @@ func (m *machine) tell(format string, args ...any) {
 	m.inputs = append(m.inputs, line)
 }
 
-// refusalsLeaveNothing is invariant 33. What an AM is refused may write the time: it
-// waits for an entry.
+// refusalsLeaveNothing is invariant 33. The refusal of an AM's call may write the time, because its
+// answer waits for a log entry.
 func (m *machine) refusalsLeaveNothing(before *state.State, reply input.Reply, events []event.Event) {
 	if reply.Refused() != nil && !onlyTime(events) {
 		m.fail("33: a refused input (%v) led to %d events", reply.Refused(), len(events))
@@ -182,8 +182,8 @@ func onlyTime(events []event.Event) bool {
 	return !slices.ContainsFunc(events, func(e event.Event) bool { return e.Kind() != event.KindTimeAdvanced })
 }
 
-// rebuiltIsTheSame holds a planner made from a fork of the state against the one
-// that has lived through it all: same events, same reply, same derived views.
+// rebuiltIsTheSame compares a planner built from a fork of the state with the long-lived one: both
+// must give the same events, the same reply and the same derived views.
 func (m *machine) rebuiltIsTheSame(twin *Planner, req input.Request, reply input.Reply, events []event.Event) {
 	again, same := twin.Plan(m.now, req)
 	if string(bytesOf(events)) != string(bytesOf(same)) {
@@ -211,7 +211,8 @@ func kindsOf(events []event.Event) []string {
 	return out
 }
 
-// replay holds the whole log against an empty state, through its bytes.
+// replay decodes the log from its bytes, applies it to an empty state, and compares the result with
+// the planner's state.
 func (m *machine) replay() {
 	b, err := event.Decode((&event.Batch{Level: 1, Events: m.log}).Encode())
 	if err != nil {
@@ -236,7 +237,7 @@ func (m *machine) fail(format string, args ...any) {
 	m.t.Fatalf("%s\ninputs:\n%s", fmt.Sprintf(format, args...), m.story())
 }
 
-// TestSameInputsGiveTheSameBytes: no map order, clock or address gets in.
+// TestSameInputsGiveTheSameBytes checks that no map order, clock or address influences the events.
 func TestSameInputsGiveTheSameBytes(t *testing.T) {
 	run := func(seed int) []byte {
 		var log []event.Event

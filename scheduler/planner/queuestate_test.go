@@ -10,8 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestQueueStatesOutliveConfigurations: what an operator has stopped is not started by a configuration that does not
-// speak of it, as YARN refreshes queues; one that does is followed, and what it does is named, also by a dry run.
+// TestQueueStatesOutliveConfigurations checks that a configuration without the state of a queue
+// does not start a queue that an operator stopped, as in YARN. A configuration with the state is
+// obeyed. The answer names each effect, also in a dry run.
 func TestQueueStatesOutliveConfigurations(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll("conf queues=(a:50, b:50, b.x:40, b.y:60)\nstop b\nstop a")
@@ -76,7 +77,8 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 	is("nothing to say")
 }
 
-// TestLabelSettings: labels are enabled when all replicas know them, and disabled when there are none.
+// TestLabelSettings checks that labels can be enabled only when all replicas support them, and
+// disabled only when there are none.
 func TestLabelSettings(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll("conf queues=(a:100)")

@@ -13,8 +13,8 @@ import (
 	"rmd/yarn"
 )
 
-// air is what lies between an AM and its ResourceManager: calls that come, come
-// twice, or come late, leaders that change, and one that does not know of its end.
+// air is the network between one AM and its ResourceManager. Calls arrive, arrive twice or arrive
+// late; leaders change; and a deposed leader may not know that it was deposed.
 type air struct {
 	t       *rapid.T
 	opt     Options
@@ -22,24 +22,24 @@ type air struct {
 	nodes   []yarn.NodeID
 	at      yarn.AttemptID
 	lead    *Planner
-	ghost   *Planner // led before
-	mute    bool     // the ghost waits for an entry that it never gets
-	restart bool     // the AM may start over
+	ghost   *Planner // the leader before
+	mute    bool     // the ghost waits for a log entry that will never be committed
+	restart bool     // the AM may register again
 	counted bool
 
-	// The AM.
+	// The fields below are the AM's.
 	response int32
-	call     *input.Allocate // that it waits for
-	settled  bool            // which has led to something, or met a leader that is over
-	swapped  bool            // which asks more than at first
+	call     *input.Allocate // the unanswered call
+	settled  bool            // a copy of the call had an effect, or reached a deposed leader
+	swapped  bool            // the call has more asks than its first copy
 	calls    []*input.Allocate
 	keys     int32
 	waiting  map[yarn.SchedulerKey]bool
 	told     map[yarn.ContainerID]bool
 	over     map[yarn.ContainerID]bool
 	perKey   map[yarn.SchedulerKey]int
-	began    int // registrations beyond the first
-	elected  int // leaders since one answered it last
+	began    int // registrations after the first
+	elected  int // elections since a leader last answered the AM
 	story    []string
 }
 
@@ -61,7 +61,7 @@ func newAir(t *rapid.T) *air {
 }
 
 func (a *air) plan(p *Planner, in input.Input) (input.Reply, []event.Event) {
-	a.now += 4 // an AM calls no more often: a new beginning goes on behind the numbers before it
+	a.now += 4 // No AM calls more often: numbers after a registration stay above the earlier ones.
 	r, events := p.Plan(a.now, input.Request{Input: in})
 	a.tell("%T %+v: %+v, %v", in, in, r, kindsOf(events))
 	return r, events
@@ -87,7 +87,7 @@ func (a *air) fail(format string, args ...any) {
 	a.t.Fatal(out)
 }
 
-// begin makes the AM's next call.
+// begin creates the AM's next call, unless it waits for an answer.
 func (a *air) begin(asks int) {
 	if a.call != nil {
 		return
@@ -98,7 +98,7 @@ func (a *air) begin(asks int) {
 	a.calls = append(a.calls, a.call)
 }
 
-// ask adds asks to the call.
+// ask adds asks for n new keys to the call.
 func (a *air) ask(n int) {
 	for range n {
 		a.keys++
@@ -112,9 +112,10 @@ func askFor(key yarn.SchedulerKey) input.Ask {
 	return input.Ask{Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}
 }
 
-// again is the same call once more, or, after the AM's client has given that up, one
-// that asks more. No other leader comes then: it could not tell the two from one
-// another, and takes the second for the first one repeated, as YARN does.
+// again sends the same call again. With more, and if no copy has had an effect, the AM's client has
+// given the call up, and the AM sends a call with the same number and one more ask. No election may
+// happen then: a new leader cannot distinguish the two calls, and takes the second for a repetition
+// of the first, as YARN does.
 func (a *air) again(more bool) {
 	if a.call == nil {
 		return
@@ -130,7 +131,8 @@ func (a *air) again(more bool) {
 	a.calls = append(a.calls, a.call)
 }
 
-// deliver brings a copy to the leader, or to the ghost.
+// deliver delivers a copy of a call to the leader or to the ghost. heard: the AM receives the
+// answer.
 func (a *air) deliver(in *input.Allocate, ghost, heard bool) {
 	p := a.lead
 	if ghost {
@@ -160,7 +162,7 @@ func (a *air) deliver(in *input.Allocate, ghost, heard bool) {
 	a.tell("is heard")
 	a.call = nil
 	switch {
-	case ghost: // another leads already
+	case ghost: // another leader has been elected already
 		a.elected = max(a.elected, 1)
 	case r.Refused() == nil:
 		a.elected = 0
@@ -194,7 +196,7 @@ func (a *air) heard(r *input.AllocateReply) {
 	}
 }
 
-// beat is a node's heartbeat; done: something that the AM knows has ended there.
+// beat sends a heartbeat of a node. If done, one container that the AM knows ends there.
 func (a *air) beat(i int, done bool) {
 	in := &input.NodeHeartbeat{ID: a.nodes[i]}
 	st := a.lead.st
@@ -207,7 +209,7 @@ func (a *air) beat(i int, done bool) {
 	a.must(in)
 }
 
-// elect makes another leader of what is committed, which is everything.
+// elect makes a new leader from the committed state, which contains everything.
 func (a *air) elect() {
 	if a.call != nil && a.swapped {
 		return
@@ -219,7 +221,7 @@ func (a *air) elect() {
 	a.lead = must(New(a.ghost.st.Fork(), a.opt))
 }
 
-// register begins the AM again: it asks again for what it has not been told of.
+// register registers the AM again. The AM then asks again for everything that it was not granted.
 func (a *air) register() {
 	if !a.restart {
 		return
@@ -227,9 +229,9 @@ func (a *air) register() {
 	st := a.lead.st
 	a.must(&input.RegisterAttempt{Attempt: a.at, HasResponse: true, Response: st.Apps.Get(st.AppByID(a.at.App)).Response})
 	a.response, a.call = 0, nil
-	a.calls = slices.DeleteFunc(a.calls, func(c *input.Allocate) bool { return c.Response == 0 }) // the number of every beginning
+	a.calls = slices.DeleteFunc(a.calls, func(c *input.Allocate) bool { return c.Response == 0 }) // every registration starts at number 0
 	a.began++
-	clear(a.over) // ends that it may have missed are told again
+	clear(a.over) // the ends of containers are reported again
 	a.begin(0)
 	for _, key := range sortedBy(a.waiting) {
 		a.call.Asks = append(a.call.Asks, askFor(key))
@@ -246,7 +248,7 @@ func sortedBy(m map[yarn.SchedulerKey]bool) []yarn.SchedulerKey {
 	return out
 }
 
-// drain lets the AM and the leader be alone: everything asked for must come, once.
+// drain leaves only the AM and the leader. Each asked container must be granted exactly once.
 func (a *air) drain() {
 	a.tell("the network is quiet")
 	for range a.keys + 6 {
@@ -260,7 +262,7 @@ func (a *air) drain() {
 		a.fail("the AM waits for %v", a.waiting)
 	}
 	if a.began > 0 {
-		return // what an AM that starts over did not hear of ends by itself
+		return // containers that an earlier registration missed end by themselves
 	}
 	for key, n := range a.perKey {
 		if n != 1 {
@@ -308,10 +310,10 @@ func (a *air) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// TestCallsComeLate: whatever copies of an AM's calls come, whenever, under any
-// leader, the AM is told of each container once, and has each that it asks for. It
-// has to start over only when it asks something and two leaders have come since one
-// answered it last, or when its call number 0 may be that of an earlier beginning.
+// TestCallsComeLate checks that the AM learns of each container exactly once and gets every
+// container that it asks for, whatever copies of its calls arrive, whenever, at whichever leader.
+// The AM must register again only in two cases: its call has asks and two leaders have been elected
+// since one answered it, or its call number 0 may belong to an earlier registration.
 func TestCallsComeLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAir(t)

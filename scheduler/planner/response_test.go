@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// counting is an AM that counts its answers, of which the house is told by calls.
+// counting is an AM that numbers its calls by the last response, and the house that it calls.
 type counting struct {
 	*house
 	at   yarn.AttemptID
@@ -17,7 +17,7 @@ type counting struct {
 
 func newCounting(t *testing.T) *counting {
 	h := newHouse(t, 1, true)
-	h.p.setEager(false) // what is asked waits for the node
+	h.p.setEager(false) // asks wait for a heartbeat of the node
 	return &counting{house: h, at: h.run()}
 }
 
@@ -25,7 +25,7 @@ func (c *counting) call(response int32, asks ...input.Ask) *input.Allocate {
 	return &input.Allocate{Attempt: c.at, Response: response, Asks: asks, FromAM: true}
 }
 
-// pull is the AM's next call, whose answer it hears.
+// pull makes the AM's next call and receives the answer.
 func (c *counting) pull(asks ...input.Ask) *input.AllocateReply {
 	c.t.Helper()
 	r := c.must(c.t, c.call(c.last, asks...)).(*input.AllocateReply)
@@ -33,7 +33,7 @@ func (c *counting) pull(asks ...input.Ask) *input.AllocateReply {
 	return r
 }
 
-// late brings a call whose answer nobody hears.
+// late delivers a call whose answer the AM does not receive.
 func (c *counting) late(in *input.Allocate, refused bool) {
 	c.t.Helper()
 	if r, _ := c.try(in); (r.Refused() != nil) != refused || (refused && r.Refused().Reason != input.WrongResponse) {
@@ -41,14 +41,14 @@ func (c *counting) late(in *input.Allocate, refused bool) {
 	}
 }
 
-// elect has another leader take over.
+// elect replaces the leader and returns the old one.
 func (c *counting) elect() (before *Planner) {
 	before = c.p
 	c.p = must(New(c.p.st.Fork(), Options{}))
 	return before
 }
 
-// granted pulls until nothing more comes.
+// granted counts the containers that the AM gets in its next four calls.
 func (c *counting) granted() (n int) {
 	for range 4 {
 		n += len(c.pull().Granted)
@@ -56,9 +56,9 @@ func (c *counting) granted() (n int) {
 	return n
 }
 
-// TestLateCallTakesNothing: a copy of a call comes when its AM has gone on by idle
-// answers and a container waits to be told, also when a leader has come between, and
-// when two copies come one after the other.
+// TestLateCallTakesNothing checks that late copies of a call take no container away from the AM.
+// The AM has had idle answers since, and a container waits to be delivered. The test also runs with
+// an election in between, and with several copies.
 func TestLateCallTakesNothing(t *testing.T) {
 	for _, elected := range []bool{false, true} {
 		for copies := range int32(4) {
@@ -73,7 +73,7 @@ func TestLateCallTakesNothing(t *testing.T) {
 			}
 			c.beat(0)
 			for i := range copies {
-				// The first call that a leader sees is answered, whatever it is.
+				// A leader answers the first call that it sees, whichever that is.
 				c.late(c.call(first+i), !elected && i < 2)
 			}
 			if n := c.granted(); n != 1 {
@@ -83,13 +83,14 @@ func TestLateCallTakesNothing(t *testing.T) {
 	}
 }
 
-// TestLateCallOfTheLeaderBefore: a late copy of a call is all that one leader sees of an AM, and the next one knows
-// of nothing but that. The AM goes on all the same when it asks nothing, and hears of everything once, also of what
-// the copy was told.
+// TestLateCallOfTheLeaderBefore checks an AM of which one leader sees only a late copy of a call,
+// and the next leader knows only what this copy left behind. If the AM asks for nothing, its calls
+// are accepted all the same, and it learns of everything once, also of what the answer to the copy
+// contained.
 func TestLateCallOfTheLeaderBefore(t *testing.T) {
 	for _, idle := range []int{2, 3, blockSize - 2, blockSize + 5} {
 		for back := int32(1); back <= 2; back++ {
-			for _, beat := range []int{0, 1, 2} { // when the container is there: before the copy, after it, at the end
+			for _, beat := range []int{0, 1, 2} { // the container exists before the copy, after it, or only at the end
 				c := newCounting(t)
 				c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
 				for range idle {
@@ -116,8 +117,8 @@ func TestLateCallOfTheLeaderBefore(t *testing.T) {
 	}
 }
 
-// TestLateCallOfBeforeTheRegistration: an AM registers again, another leader answers its first call,
-// and then a copy of a call comes that the AM made before it registered. It changes nothing.
+// TestLateCallOfBeforeTheRegistration checks that a call from before a registration changes nothing
+// when it arrives after another leader has answered the AM's first call.
 func TestLateCallOfBeforeTheRegistration(t *testing.T) {
 	key := yarn.SchedulerKey{Priority: 1}
 	c := newCounting(t)
@@ -129,7 +130,7 @@ func TestLateCallOfBeforeTheRegistration(t *testing.T) {
 	c.must(t, &input.RegisterAttempt{Attempt: c.at})
 	c.last = 0
 	c.elect()
-	c.now += 4 * blockSize * blockSize // the leader's first number is above the copy's
+	c.now += 4 * blockSize * blockSize // the leader's first number is now above the copy's
 	c.pull(askFor(key))
 	c.late(late, true)
 	c.beat(0)
@@ -138,7 +139,7 @@ func TestLateCallOfBeforeTheRegistration(t *testing.T) {
 	}
 }
 
-// TestAnswerLost: any leader gives a repeated call the same answer.
+// TestAnswerLost checks that every leader gives a repeated call the same answer.
 func TestAnswerLost(t *testing.T) {
 	for _, when := range []int{0, 1, 2} {
 		c := newCounting(t)
@@ -164,8 +165,8 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
-// TestAnsweredByALeaderThatIsNone: its idle answer is one that the present leader does
-// not know of; what the AM asks next is read all the same.
+// TestAnsweredByALeaderThatIsNone checks an AM that got an idle answer from a deposed leader. The
+// present leader does not know that answer, and must read the AM's next asks all the same.
 func TestAnsweredByALeaderThatIsNone(t *testing.T) {
 	c := newCounting(t)
 	c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
@@ -185,7 +186,8 @@ func TestAnsweredByALeaderThatIsNone(t *testing.T) {
 	}
 }
 
-// TestNumbersAreNotGivenTwice: by no two leaders, nor after the AM has registered again.
+// TestNumbersAreNotGivenTwice checks that no response number is given twice, neither by two leaders
+// nor after a registration.
 func TestNumbersAreNotGivenTwice(t *testing.T) {
 	c := newCounting(t)
 	given := map[int32]bool{}
@@ -215,7 +217,7 @@ func TestNumbersAreNotGivenTwice(t *testing.T) {
 	}
 }
 
-// TestIdleCallsWriteNothing but once in a block of numbers.
+// TestIdleCallsWriteNothing checks that idle calls lead to one event per block of numbers.
 func TestIdleCallsWriteNothing(t *testing.T) {
 	c := newCounting(t)
 	c.pull()
@@ -233,8 +235,8 @@ func TestIdleCallsWriteNothing(t *testing.T) {
 	}
 }
 
-// TestNumbersComeToAnEnd: an AM that has been answered two thousand million times
-// has to register again.
+// TestNumbersComeToAnEnd checks that an AM must register again when its response numbers are used
+// up, after two thousand million answers.
 func TestNumbersComeToAnEnd(t *testing.T) {
 	for _, elected := range []bool{false, true} {
 		c := newCounting(t)
@@ -256,7 +258,8 @@ func TestNumbersComeToAnEnd(t *testing.T) {
 	}
 }
 
-// TestTwinKnowsWhatWasTold: a planner made to check another one judges calls as that.
+// TestTwinKnowsWhatWasTold checks that a twin, made to check another planner, judges an AM's calls
+// as that planner does.
 func TestTwinKnowsWhatWasTold(t *testing.T) {
 	c := newCounting(t)
 	c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
@@ -270,8 +273,8 @@ func TestTwinKnowsWhatWasTold(t *testing.T) {
 	}
 }
 
-// BenchmarkIdleAllocate is an AM's call that changes nothing. The budget is 2 µs,
-// and as much for an AM that counts its answers as for one that does not.
+// BenchmarkIdleAllocate measures an AM's call that changes nothing. The budget is 2 µs, also for an
+// AM that counts its answers.
 func BenchmarkIdleAllocate(b *testing.B) {
 	for _, counted := range []bool{false, true} {
 		b.Run(map[bool]string{false: "loose", true: "counted"}[counted], func(b *testing.B) {

@@ -20,11 +20,12 @@ func (w *world) app(name string) (uint32, *state.App) {
 	return slot, w.p.st.Apps.Get(slot)
 }
 
-// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N] [label=X] [amlabel=X] [group=G] [tag=T] [lifetime=S] [timeout=S]
+// app NAME user=U queue=Q [am=1G [on=NODE]] [priority=N] [keep] [attempts=N] [label=X] [amlabel=X]
+// [group=G] [tag=T] [lifetime=S] [timeout=S]
 //
-// submits an application; the label "none" is yarn.NoLabel. Without am it is unmanaged and registers at once; with
-// on= its AM is allocated by heartbeats of that node, launched and registered.
-// Known already: shows it.
+// submits an application. The label "none" is yarn.NoLabel. Without am, the AM is unmanaged and
+// registers at once. With on, heartbeats of that node allocate the AM, which is then launched and
+// registered. If NAME has already been submitted, app shows it.
 func doApp(w *world, a args, out *strings.Builder) {
 	name := a.need(0)
 	if _, known := w.apps[name]; known {
@@ -82,7 +83,7 @@ func (w *world) start(out *strings.Builder, name string, a args) {
 
 var attemptStates = []string{"none", "parked", "pending", "active", "registered", "finishing", "ended"}
 
-// launch NAME: its nodes report all of its containers running.
+// launch NAME: the nodes report all containers of NAME as running.
 func doLaunch(w *world, a args, _ *strings.Builder) {
 	slot, _ := w.app(a.need(0))
 	w.launch(slot)
@@ -96,7 +97,7 @@ func (w *world) launch(slot uint32) {
 	})
 }
 
-// label is a label that is asked for; none: nodes without one.
+// label returns the label that the argument asks for: yarn.NoLabel for "none".
 func (a args) label(key string) string {
 	if l := a.get(key, ""); l != "none" {
 		return l
@@ -106,7 +107,7 @@ func (a args) label(key string) string {
 
 // ask NAME 2x1G@5 … [label=X] [hosts=(n0:1,…)] [racks=(r0:1,…)] [strict] [strict-rack]
 //
-// sets what it asks; hosts and racks are of the last key given.
+// sets the asks of NAME. hosts and racks belong to the first key.
 func doAsk(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
@@ -150,7 +151,7 @@ func parseAsk(s string, relax bool) input.Ask {
 	return input.Ask{Key: yarn.SchedulerKey{Priority: int32(p)}, Name: yarn.Any, Count: n, Size: parseSize(size), Relax: relax}
 }
 
-// pull NAME [response=N]: an allocate call that asks nothing new.
+// pull NAME [response=N]: an allocate call without new asks.
 func doPull(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	n := must(strconv.ParseInt(a.get("response", fmt.Sprint(app.Response)), 10, 32))
@@ -179,8 +180,8 @@ func (w *world) tellReply(out *strings.Builder, r *input.AllocateReply) {
 	fmt.Fprintf(out, "headroom %s\n", w.size(r.Headroom))
 }
 
-// complete NAME NUMBER …: its node reports the end, after its AM has pulled it;
-// no pass follows. With unpulled its AM has not: the request comes back.
+// complete NAME NUMBER …: the AM acquires its containers, then their node reports the end of these.
+// No pass follows. With unpulled, the AM does not acquire them, so their ask is restored.
 func doComplete(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	if app.AttemptState == state.AttemptRegistered && !a.has("unpulled") {
@@ -197,7 +198,7 @@ func doComplete(w *world, a args, out *strings.Builder) {
 	w.show(out, all)
 }
 
-// release NAME NUMBER …: its AM gives containers back.
+// release NAME NUMBER …: the AM releases containers.
 func doRelease(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
@@ -239,7 +240,7 @@ func doFinish(w *world, a args, out *strings.Builder) {
 	w.show(out, all)
 }
 
-// fail NAME: its attempt falls silent.
+// fail NAME: the attempt expires.
 func doFail(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	w.refused(out, w.plan(&input.ExpireAttempt{Attempt: app.AttemptID()}))
@@ -277,7 +278,8 @@ func (w *world) reservationsOf(a *state.App) []*state.Reservation {
 	return list
 }
 
-// priority NAME [N [user=U]]: shows the priority, or changes it; an administrator asks unless a user does
+// priority NAME [N [user=U]]: shows or changes the priority. Without user, an administrator changes
+// it.
 func doPriority(w *world, a args, out *strings.Builder) {
 	if a.word(1) == "" {
 		_, app := w.app(a.need(0))

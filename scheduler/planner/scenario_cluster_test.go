@@ -13,9 +13,8 @@ const confPrefix = "yarn.scheduler.capacity."
 
 // conf queues=(a:8.5, b:91.5, p.x:40) [a.KEY=VALUE …] [KEY=VALUE …] [dominant] [max=8G] [preempt]
 //
-// sets the configuration, or changes it. Keys that begin with a queue are that
-// queue's; scenarios run with lazy cancellation unless they say otherwise, and
-// with room for AMs.
+// sets or changes the configuration. A key that begins with a queue belongs to that queue. By
+// default, scenarios cancel reservations lazily and leave AMs all the room they want.
 func doConf(w *world, a args, out *strings.Builder) {
 	if w.props == nil {
 		w.set("reservation.eager-cancel", "false")
@@ -59,7 +58,8 @@ func doConf(w *world, a args, out *strings.Builder) {
 	w.refused(out, r)
 }
 
-// keyOf finds the longest queue that a key begins with.
+// keyOf returns the full name of a key. The key belongs to the longest queue path that it begins
+// with.
 func (w *world) keyOf(key string, queues map[string]bool) string {
 	if strings.HasPrefix(key, "root.") {
 		return confPrefix + key
@@ -100,7 +100,7 @@ func (w *world) set(key, value string) {
 	w.props = append(w.props, input.Property{Name: key, Value: value})
 }
 
-// mode eager | heartbeat: when passes run.
+// mode eager | heartbeat: sets when passes run.
 func doMode(w *world, a args, _ *strings.Builder) {
 	w.eager = a.need(0) == "eager"
 	for _, p := range append(w.twins, w.p) {
@@ -113,7 +113,7 @@ func (p *Planner) setEager(eager bool) {
 	p.sched.Probe().SetEager(eager)
 }
 
-// queues shows what each queue is worth now: guarantee, ceiling, applications.
+// queues: shows the guarantee, the maximum and the application limits of each queue.
 func doQueues(w *world, _ args, out *strings.Builder) {
 	for i := range w.p.Config().Queues {
 		q, e := &w.p.Config().Queues[i], &w.p.sched.Tree().Capacities[i]
@@ -134,7 +134,7 @@ func doStop(w *world, a args, out *strings.Builder) {
 	w.refused(out, w.plan(&input.SetQueueState{Queue: a.need(0), State: to}))
 }
 
-// node add NAME SIZE [rack=R] [dialed] | node remove|lose|drain|undrain|unhealthy NAME |
+// node add NAME SIZE [rack=R] [dialed] | node remove|lose|drain|undrain|forget|unhealthy NAME |
 // node resize NAME SIZE | node show NAME …
 func doNode(w *world, a args, out *strings.Builder) {
 	name := a.need(1)
@@ -167,7 +167,7 @@ func doNode(w *world, a args, out *strings.Builder) {
 	w.show(out, reservationsOnly)
 }
 
-// running is what a node that comes back reports.
+// running returns the containers that a node reports when it registers again.
 func (w *world) running(id yarn.NodeID) []input.ContainerStatus {
 	var list []input.ContainerStatus
 	if slot := w.p.st.Node(id); slot != 0 {
@@ -191,7 +191,7 @@ func (w *world) showNode(out *strings.Builder, name string) {
 	out.WriteByte('\n')
 }
 
-// parseSize reads 4G, 512M or 4G,2c,1g; vcores are 1 unless given.
+// parseSize parses sizes such as 4G, 512M or 4G,2c,1g. The default is one vcore.
 func parseSize(s string) yarn.Resource {
 	r := yarn.NewResource(0, 1)
 	for i, part := range strings.Split(s, ",") {
@@ -213,7 +213,7 @@ func parseSize(s string) yarn.Resource {
 	return r
 }
 
-// size writes a resource as the specification does.
+// size formats a resource as the specification does.
 func (w *world) size(r yarn.Resource) string {
 	s := fmt.Sprintf("%dM", r[yarn.Memory])
 	if r[yarn.Memory]%1024 == 0 {

@@ -9,7 +9,7 @@ import (
 	"rmd/scheduler/input"
 )
 
-// idle [after=SECONDS]: the leader asks to remove idle queues.
+// idle [after=SECONDS]: the leader removes idle queues.
 func doIdle(w *world, a args, out *strings.Builder) {
 	seconds, _ := strconv.ParseInt(a.get("after", "0"), 10, 64)
 	w.now += seconds * 1000
@@ -22,14 +22,14 @@ func doIdle(w *world, a args, out *strings.Builder) {
 	w.sameViews()
 }
 
-// manage: the monitor of managed parents looks.
+// manage: the monitor of managed parents runs.
 func doManage(w *world, _ args, out *strings.Builder) {
 	w.plan(&input.ManageQueues{})
 	w.tellActive(out)
 	w.sameViews()
 }
 
-// tellActive says which leaves of managed parents became active, and which no longer are.
+// tellActive prints the leaves of managed parents that became active or inactive.
 func (w *world) tellActive(out *strings.Builder) {
 	for _, e := range w.events {
 		if e, ok := e.(*event.QueuesActivated); ok {
@@ -38,8 +38,8 @@ func (w *world) tellActive(out *strings.Builder) {
 	}
 }
 
-// refresh KEY=VALUE … [dry]: another configuration, with what it says of dynamic queues. An empty value
-// leaves the key out.
+// refresh KEY=VALUE … [dry]: changes the configuration and prints the warnings about dynamic
+// queues. The value "-" leaves the key out.
 func doRefresh(w *world, a args, out *strings.Builder) {
 	props := append([]input.Property(nil), w.props...)
 	for _, x := range a.list {
@@ -61,7 +61,7 @@ func doRefresh(w *world, a args, out *strings.Builder) {
 	w.tellWarnings(out, r)
 }
 
-// adopt QUEUE [dry]: a dynamic queue becomes one of the configuration.
+// adopt QUEUE [dry]: moves a dynamic queue into the configuration.
 func doAdopt(w *world, a args, out *strings.Builder) {
 	r := w.plan(&input.AdoptQueue{Queue: a.need(0), DryRun: a.has("dry")})
 	if f := r.Refused(); f != nil {

@@ -9,9 +9,9 @@ import (
 	"rmd/internal/codec"
 )
 
-// failover fork | snapshot | lost: a new leader takes over, from a fork of the
-// state, from its tables written and read, or from before the last input. The planner before it goes on as a
-// twin: every later input must lead to the same events and replies.
+// failover fork | snapshot | lost: a new leader takes over from a fork of the state, from its
+// encoded tables, or from the state before the last input. The old planner stays as a twin, except
+// after lost: every later input must lead to the same events and replies.
 func doFailover(w *world, a args, out *strings.Builder) {
 	st := w.p.st.Fork()
 	if a.need(0) == "lost" {
@@ -31,7 +31,7 @@ func doFailover(w *world, a args, out *strings.Builder) {
 	fmt.Fprintf(out, "a new leader\n")
 }
 
-// reencode writes every table and reads it into a new state, as a snapshot does.
+// reencode encodes every table and decodes it into a new state, as a snapshot does.
 func reencode(t interface{ Fatalf(string, ...any) }, st *state.State) *state.State {
 	to := state.New()
 	for _, s := range state.Sections() {
@@ -52,8 +52,7 @@ func reencode(t interface{ Fatalf(string, ...any) }, st *state.State) *state.Sta
 	return to
 }
 
-// steps: replays the last input's events one by one on the state before it, and
-// tells what an outside reader could see between entries: the whole or nothing.
+// steps: prints the kinds of the last input's events. All of them are in one log entry.
 func doSteps(w *world, a args, out *strings.Builder) {
 	for _, e := range w.events {
 		if _, ok := e.(*event.TimeAdvanced); !ok {

@@ -10,7 +10,8 @@ import (
 
 var gangStates = []string{"asking", "waiting", "starting", "served", "over"}
 
-// gang NAME: what it is and holds. gang NAME SPEC: declares it; gang NAME none: withdraws it.
+// gang NAME: shows the gang and its nodes. gang NAME spec=SPEC declares it, gang NAME spec=none
+// withdraws it.
 func doGang(w *world, a args, out *strings.Builder) {
 	slot, app := w.app(a.need(0))
 	if spec := a.get("spec", ""); spec != "" {

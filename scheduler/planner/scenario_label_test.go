@@ -14,8 +14,9 @@ import (
 // label add NAME … [shared] | label exclusive NAME | label shared NAME | label remove NAME … |
 // label nodes HOST=NAME … | label ask APP PRIORITY NAME
 //
-// adds labels, not exclusive ones with shared; changes that; removes labels; gives the nodes of hosts
-// labels, none without a name; and has what an application asks under a priority be for a label.
+// adds labels, which are exclusive unless shared is given; changes whether a label is exclusive;
+// removes labels; sets the label of the nodes of a host, or removes it if NAME is missing; sets the
+// label of an application's ask.
 func doLabel(w *world, a args, out *strings.Builder) {
 	switch a.need(0) {
 	case "add":
@@ -53,7 +54,7 @@ func doLabel(w *world, a args, out *strings.Builder) {
 	w.show(out, reservationsOnly)
 }
 
-// use LABEL QUEUE …: what queues have of a label's partition; "none" is the default one.
+// use LABEL QUEUE …: shows the usage of queues in a partition. "none" is the default partition.
 func doUse(w *world, a args, out *strings.Builder) {
 	label := w.p.st.Label(strings.TrimSuffix(a.need(0), "none"))
 	for i := 1; a.word(i) != ""; i++ {
@@ -64,7 +65,7 @@ func doUse(w *world, a args, out *strings.Builder) {
 	w.sameViews()
 }
 
-// sameViews holds what the scheduler has derived against what it would derive again from the state.
+// sameViews checks that the scheduler's views equal freshly derived ones.
 func (w *world) sameViews() {
 	w.t.Helper()
 	w.p.sched.Tree()

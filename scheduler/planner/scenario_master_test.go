@@ -7,7 +7,7 @@ import (
 	"rmd/scheduler/input"
 )
 
-// register NAME: its AM registers, perhaps again.
+// register NAME: the AM registers, perhaps again.
 func doRegister(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	if !w.refused(out, w.plan(&input.RegisterAttempt{Attempt: app.AttemptID()})) {

@@ -9,7 +9,7 @@ import (
 	"rmd/scheduler/input"
 )
 
-// hb NODE … [times=N] [quiet]: heartbeats, and what came of each.
+// hb NODE … [times=N] [quiet]: sends heartbeats and shows the events of each.
 func doHeartbeat(w *world, a args, out *strings.Builder) {
 	times, _ := strconv.Atoi(a.get("times", "1"))
 	last, same := "", 0
@@ -39,8 +39,8 @@ func doHeartbeat(w *world, a args, out *strings.Builder) {
 	tell()
 }
 
-// pass leaf=Q node=N [limit=SIZE] [times=N]: the pass run on a leaf alone, with
-// no look at the node before and no parent above.
+// pass leaf=Q node=N [limit=SIZE] [times=N]: runs the pass on one leaf only, without the checks of
+// the node and of the parents.
 func doPass(w *world, a args, out *strings.Builder) {
 	node := w.p.st.Node(w.nodes[a.get("node", "")])
 	leaf := must(w.p.Config().Lookup(a.get("leaf", "a")))
@@ -63,11 +63,11 @@ func doPass(w *world, a args, out *strings.Builder) {
 type detail bool
 
 const (
-	reservationsOnly detail = false // what an input does to reservations
+	reservationsOnly detail = false // cancellations only
 	all              detail = true
 )
 
-// show tells the last input's events in the words of the scenarios.
+// show prints the last input's events in the words of the scenarios.
 func (w *world) show(out *strings.Builder, d detail) {
 	for _, e := range w.events {
 		if _, res := e.(*event.ReservationCancelled); d == all || res {

@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// warn NAME NUMBER … [attempt=N] [for=rN] [queue=Q]: warns containers, as a round of preemption does.
+// warn NAME NUMBER … [attempt=N] [for=rN] [queue=Q]: warns containers, as a preemption round does.
 func doWarn(w *world, a args, out *strings.Builder) {
 	number, _ := strconv.ParseUint(strings.TrimPrefix(a.get("for", ""), "r"), 10, 64)
 	w.eachContainer(a, func(p *Planner, slot uint32) {
@@ -17,13 +17,13 @@ func doWarn(w *world, a args, out *strings.Builder) {
 	w.show(out, all)
 }
 
-// preempt NAME NUMBER … [attempt=N]: ends containers, as a round of preemption does at the deadline.
+// preempt NAME NUMBER … [attempt=N]: ends containers, as a preemption round does at the deadline.
 func doPreempt(w *world, a args, out *strings.Builder) {
 	w.eachContainer(a, (*Planner).killPreempted)
 	w.show(out, all)
 }
 
-// lost NAME: what an application has lost by preemption, and the warnings that stand.
+// lost NAME: shows what the application has lost by preemption, and its warned containers.
 func doLost(w *world, a args, out *strings.Builder) {
 	slot, _ := w.app(a.need(0))
 	lost := w.p.st.PreemptedOf(slot)

@@ -10,14 +10,14 @@ import (
 	"rmd/yarn"
 )
 
-// container is a container of the current attempt by its number.
+// container returns the ID of a container of the current attempt.
 func (w *world) container(app *state.App, number string) yarn.ContainerID {
 	return yarn.ContainerID{App: app.ID, Attempt: app.Attempt, Number: must(strconv.ParseUint(number, 10, 64))}
 }
 
-// update NAME NUMBER:+SIZE[@VERSION] NUMBER:-SIZE … [again]: an AM's call that asks
-// for its containers to be changed; promote and demote in place of a size. With
-// again the call is made twice.
+// update NAME NUMBER:+SIZE[@VERSION] NUMBER:-SIZE … [again]: the AM asks to resize its containers.
+// promote or demote may replace the size. With again, the AM repeats the call, and the answer must
+// be the same.
 func doUpdate(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
@@ -63,7 +63,7 @@ func (w *world) update(app *state.App, number, what string) input.Update {
 	return u
 }
 
-// sized NODE NAME NUMBER:SIZE …: a heartbeat that says how large containers are.
+// sized NODE NAME NUMBER:SIZE …: a heartbeat reports the sizes of containers.
 func doSized(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(1))
 	in := &input.NodeHeartbeat{ID: w.nodes[a.need(0)]}
@@ -75,7 +75,7 @@ func doSized(w *world, a args, out *strings.Builder) {
 	w.show(out, all)
 }
 
-// had NODE NAME NUMBER@VERSION: the node has had the order of a size.
+// had NODE NAME NUMBER@VERSION: the node acknowledges an order to resize.
 func doHad(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(1))
 	number, version, _ := strings.Cut(a.need(2), "@")
@@ -83,7 +83,7 @@ func doHad(w *world, a args, out *strings.Builder) {
 	w.show(out, all)
 }
 
-// commands NODE: the sizes that a node is ordered to give to containers.
+// orders NODE: shows the orders to resize that the node gets.
 func doOrders(w *world, a args, out *strings.Builder) {
 	r := w.plan(&input.NodeHeartbeat{ID: w.nodes[a.need(0)]}).(*input.NodeHeartbeatReply)
 	for _, o := range r.Resize {
@@ -94,7 +94,7 @@ func doOrders(w *world, a args, out *strings.Builder) {
 	}
 }
 
-// expire NAME NUMBER …: what was granted was not used in time.
+// expire NAME NUMBER …: granted containers expire because the AM did not use them.
 func doExpire(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	in := &input.ExpireContainers{}

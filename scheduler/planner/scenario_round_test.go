@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// setPreemption switches preemption on: all at once, 15 seconds after the warning, and however much
-// work is lost.
+// setPreemption switches preemption on. One round may take everything, containers end 15 seconds
+// after the warning, and lost work does not count.
 func (w *world) setPreemption() {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	w.set("yarn.resourcemanager.scheduler.monitor.enable", "true")
@@ -19,7 +19,7 @@ func (w *world) setPreemption() {
 	w.set(monitor+"natural_termination_factor", "1")
 }
 
-// round [after=SECONDS] [quiet]: a round of preemption.
+// round [after=SECONDS] [quiet]: runs a preemption round.
 func doRound(w *world, a args, out *strings.Builder) {
 	seconds, _ := strconv.ParseInt(a.get("after", "0"), 10, 64)
 	w.now += seconds * 1000
@@ -32,7 +32,7 @@ func doRound(w *world, a args, out *strings.Builder) {
 	}
 }
 
-// fill NAME SIZE NODE=COUNT …: has an application run so many containers on nodes.
+// fill NAME SIZE NODE=COUNT …: gives the application COUNT running containers on each node.
 func doFill(w *world, a args, out *strings.Builder) {
 	name := a.need(0)
 	for _, x := range a.list {
@@ -56,7 +56,7 @@ func doFill(w *world, a args, out *strings.Builder) {
 	}
 }
 
-// ended NODE …: nodes report the end of all containers that they were told to end, and pass.
+// ended NODE …: each node reports the end of all released containers, and a pass follows.
 func doEnded(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		in := &input.NodeHeartbeat{ID: w.nodes[a.word(i)]}
@@ -75,7 +75,7 @@ func (w *world) releasing(id yarn.NodeID) (list []input.ContainerStatus) {
 	return list
 }
 
-// wait SECONDS: time passes.
+// wait SECONDS: advances the time.
 func doWait(w *world, a args, _ *strings.Builder) {
 	w.now += must(strconv.ParseInt(a.need(0), 10, 64)) * 1000
 }

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// queue NAME …: used/reserved, as the specification writes it.
+// queue NAME …: shows used/reserved, as in the specification.
 func doQueue(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.word(i)))))
@@ -28,7 +28,7 @@ func doQueue(w *world, a args, out *strings.Builder) {
 	}
 }
 
-// key NAME PRIORITY: one ask set with its counters.
+// key NAME PRIORITY: shows one ask and its counters.
 func doKey(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	n, _ := strconv.Atoi(a.need(1))
@@ -45,7 +45,7 @@ func doKey(w *world, a args, out *strings.Builder) {
 	out.WriteByte('\n')
 }
 
-// res: every reservation.
+// res: shows every reservation.
 func doRes(w *world, _ args, out *strings.Builder) {
 	w.p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		a := w.p.st.Apps.Get(r.App)
@@ -58,7 +58,7 @@ func doRes(w *world, _ args, out *strings.Builder) {
 	}
 }
 
-// headroom NAME …: what its AM is told.
+// headroom NAME …: shows the headroom in an answer to the AM.
 func doHeadroom(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		slot, _ := w.app(a.word(i))
@@ -66,13 +66,13 @@ func doHeadroom(w *world, a args, out *strings.Builder) {
 	}
 }
 
-// users QUEUE: how many count in its limits.
+// users QUEUE: shows the number of active users in the queue's limits.
 func doUsers(w *world, a args, out *strings.Builder) {
 	q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.need(0)))))
 	fmt.Fprintf(out, "active %d, with pending applications only %d\n", q.ActiveUsers, q.WaitingUsers)
 }
 
-// userlimit NAME …: the limit of an application's user in its leaf.
+// userlimit NAME …: shows the limit of the application's user in its leaf.
 func doUserLimit(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		_, app := w.app(a.word(i))
@@ -82,7 +82,7 @@ func doUserLimit(w *world, a args, out *strings.Builder) {
 	}
 }
 
-// amlimit QUEUE [NAME]: what AMs may take, of the queue and of NAME's user.
+// amlimit QUEUE [NAME]: shows the AM limit of the queue, and of NAME's user.
 func doAMLimit(w *world, a args, out *strings.Builder) {
 	w.p.sched.Tree()
 	i := int32(must(w.p.Config().Lookup(a.need(0))))
@@ -95,7 +95,7 @@ func doAMLimit(w *world, a args, out *strings.Builder) {
 	out.WriteByte('\n')
 }
 
-// counters: reservations since the beginning.
+// counters: shows the counts of reservations since the beginning.
 func doCounters(w *world, _ args, out *strings.Builder) {
 	m := &w.p.st.Meta
 	fmt.Fprintf(out, "made %d fulfilled %d", m.Made, m.Fulfilled)
@@ -107,7 +107,7 @@ func doCounters(w *world, _ args, out *strings.Builder) {
 	out.WriteByte('\n')
 }
 
-// explain NAME: the reason why it waits.
+// explain NAME: shows the reason why the application waits.
 func doExplain(w *world, a args, out *strings.Builder) {
 	x, err := explain.Application(w.p.sched, w.apps[a.need(0)])
 	if err != nil {
@@ -117,8 +117,8 @@ func doExplain(w *world, a args, out *strings.Builder) {
 	fmt.Fprintf(out, "%s\n", x.Reason)
 }
 
-// pendinglimit QUEUE: what its users want, each within its limit; preemption
-// starts from it.
+// pendinglimit QUEUE: shows the pending resources within the users' limits, from which preemption
+// starts.
 func doPendingLimit(w *world, a args, out *strings.Builder) {
 	i := must(w.p.Config().Lookup(a.need(0)))
 	total := w.p.sched.PreemptionPartition(0).Queues[i].Pending

@@ -18,10 +18,9 @@ import (
 	"rmd/yarn"
 )
 
-// Scenario files tell a story in verbs; the output of each directive is what
-// the specification says. A directive may have several lines: each is a verb.
-// With -rewrite the outputs are written again: then read the difference against
-// the numbers of the specification.
+// TestScenarios runs the scenario files. Each line of a directive is a verb with arguments, and the
+// expected output contains the numbers of the specification. -rewrite rewrites the outputs; compare
+// the difference with the specification.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -55,7 +54,7 @@ func runScenario(t *testing.T, path string) {
 	w.finish()
 }
 
-// partC is every scenario of the specification's part C that does not need preemption.
+// partC lists the scenarios of the specification's part C that do not need preemption.
 func partC() []string {
 	list := []string{"45a", "45b"}
 	for _, span := range [][2]int{{1, 54}, {72, 75}} {
@@ -96,11 +95,11 @@ func TestEveryScenarioOfTheSpecificationHasItsFile(t *testing.T) {
 	}
 }
 
-// world is one scenario: a planner, its twins, and the names of the story.
+// world runs one scenario. It has a planner, its twins, and the names in the scenario.
 type world struct {
 	t      testing.TB
 	p      *Planner
-	twins  []*Planner // planners rebuilt by a failover: they must go on alike
+	twins  []*Planner // planners from before a failover, which must decide the same
 	eager  bool
 	now    int64
 	props  []input.Property
@@ -146,7 +145,7 @@ func (a args) has(key string) bool {
 	return slices.ContainsFunc(a.list, func(x datadriven.CmdArg) bool { return x.Key == key })
 }
 
-// word is the i-th argument without a value.
+// word returns the i-th argument without a value, or "".
 func (a args) word(i int) string {
 	for _, x := range a.list {
 		if len(x.Vals) == 0 {
@@ -180,7 +179,8 @@ func (w *world) line(out *strings.Builder, verb string, list []datadriven.CmdArg
 
 type verb func(w *world, a args, out *strings.Builder)
 
-// verbs is the language of the scenarios, one file per group.
+// verbs returns the language of the scenarios, one file per group. The comment of each function
+// begins with the syntax of its verb.
 func verbs() map[string]verb {
 	return map[string]verb{
 		"conf": doConf, "queues": doQueues, "stop": doStop, // scenario_cluster_test.go
@@ -202,7 +202,7 @@ func verbs() map[string]verb {
 	}
 }
 
-// plan runs an input on the planner and its twins, which must answer alike.
+// plan runs an input on the planner and on its twins, which must give the same result.
 func (w *world) plan(in input.Input) input.Reply {
 	w.now += 10
 	w.before = w.p.st.Fork()
@@ -229,7 +229,7 @@ func bytesOf(events []event.Event) []byte {
 	return (&event.Batch{Level: event.Level, Events: events}).Encode()
 }
 
-// direct runs a part of the planner as if it were an input.
+// direct runs a part of the planner as if an input had called it.
 func (w *world) direct(f func(p *Planner)) {
 	w.now += 10
 	run := func(p *Planner) []event.Event {
@@ -250,7 +250,7 @@ func (w *world) note(events []event.Event) {
 	w.log = append(w.log, events...)
 }
 
-// finish replays the whole log on an empty state.
+// finish replays the whole log on an empty state and compares the digests.
 func (w *world) finish() {
 	st := state.New()
 	for _, e := range w.log {

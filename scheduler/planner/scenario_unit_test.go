@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// check queue=Q limit=SIZE unreservable=SIZE | check app=NAME limit=SIZE: one of
-// the two checks of a pass with a limit given.
+// check queue=Q limit=SIZE unreservable=SIZE | check app=NAME limit=SIZE: runs the queue check or
+// the user check of a pass with the given limit.
 func doCheck(w *world, a args, out *strings.Builder) {
 	limit := parseSize(a.get("limit", ""))
 	if q := a.get("queue", ""); q != "" {
@@ -27,7 +27,7 @@ func doCheck(w *world, a args, out *strings.Builder) {
 	fmt.Fprintf(out, "%v needs to unreserve %s\n", ok, w.size(need))
 }
 
-// victim NAME PRIORITY need=SIZE: which reservation would be given up.
+// victim NAME PRIORITY need=SIZE: shows which reservation would be exchanged.
 func doVictim(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	n, _ := strconv.Atoi(a.need(1))
@@ -40,7 +40,7 @@ func doVictim(w *world, a args, out *strings.Builder) {
 	fmt.Fprintf(out, "r%d on %s\n", r.Number, w.p.st.Nodes.Get(r.Node).ID.Host)
 }
 
-// mayhold N,R,RR,SIZE …: the table of 10.2.
+// mayhold N,R,RR,SIZE …: computes rows of the table in 10.2.
 func doMayHold(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		f := strings.Split(a.word(i), ",")
@@ -49,7 +49,7 @@ func doMayHold(w *world, a args, out *strings.Builder) {
 	}
 }
 
-// propose NAME app=A node=N: computes a proposal and does not commit it.
+// propose NAME app=A node=N: computes a proposal under this name without committing it.
 func doPropose(w *world, a args, out *strings.Builder) {
 	slot, _ := w.app(a.get("app", ""))
 	d := w.p.sched.Probe().Propose(slot, w.p.st.Node(w.nodes[a.get("node", "")]))
@@ -69,7 +69,7 @@ func doPropose(w *world, a args, out *strings.Builder) {
 	out.WriteByte('\n')
 }
 
-// commit NAME: accept what was proposed, against the present state.
+// commit NAME: checks the proposal against the present state and commits it.
 func doCommit(w *world, a args, out *strings.Builder) {
 	d := w.held[a.need(0)]
 	if !w.p.sched.Probe().Accept(&d) {
@@ -80,7 +80,7 @@ func doCommit(w *world, a args, out *strings.Builder) {
 	w.show(out, all)
 }
 
-// apply fulfilled|cancelled N: an event that comes too late must not follow.
+// apply fulfilled|cancelled N: reports whether the event still follows from the state.
 func doApply(w *world, a args, out *strings.Builder) {
 	n, _ := strconv.ParseUint(strings.TrimPrefix(a.need(1), "r"), 10, 64)
 	var e event.Event = &event.ReservationFulfilled{Reservation: n, Locality: yarn.OffSwitch}
@@ -94,14 +94,14 @@ func doApply(w *world, a args, out *strings.Builder) {
 	out.WriteString("follows\n")
 }
 
-// cancel rN: by an operator.
+// cancel rN: an operator cancels the reservation.
 func doCancel(w *world, a args, out *strings.Builder) {
 	n, _ := strconv.ParseUint(strings.TrimPrefix(a.need(0), "r"), 10, 64)
 	w.refused(out, w.plan(&input.CancelReservation{Number: n}))
 	w.show(out, all)
 }
 
-// rawsize NAME 2x2G@1: changes an ask's size behind the planner's back.
+// rawsize NAME 2x2G@1: changes the size of an ask without the planner's usual effects.
 func doRawSize(w *world, a args, _ *strings.Builder) {
 	_, app := w.app(a.need(0))
 	k := parseAsk(a.need(1), true)

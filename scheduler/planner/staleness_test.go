@@ -10,7 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// report is what node i says it runs, in a stay at a replica.
+// report returns a full report of node i in a heartbeat session, which is the node's stay at one
+// replica.
 func (h *house) report(i int, stay, before uint64, response int32, running ...yarn.ContainerID) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: h.nodes[i], HeartbeatSession: stay, PrevSession: before, Response: response, Full: true}
 	for _, id := range running {
@@ -19,15 +20,15 @@ func (h *house) report(i int, stay, before uint64, response int32, running ...ya
 	return in
 }
 
-// try plans an input, and tells how many events came of it.
+// try plans an input and returns the number of its events.
 func (h *house) try(in input.Input) (input.Reply, int) {
 	h.now++
 	r, events := h.p.Plan(h.now, input.Request{Input: in})
 	return r, len(events)
 }
 
-// heard sends a report, which must be believed, or not, and tells how many
-// events came of it.
+// heard sends a report, requires that it is believed or refused as late, and returns the number of
+// events.
 func (h *house) heard(in *input.NodeHeartbeat, believed bool) int {
 	h.t.Helper()
 	reply, events := h.try(in)
@@ -41,20 +42,20 @@ func (h *house) heard(in *input.NodeHeartbeat, believed bool) int {
 	return events
 }
 
-// TestLateReportOfAnotherReplica: a node's report hangs at replica 1 (stay 10), the
-// node goes on at replica 2 (stay 20) and starts a container. When the report comes
-// through at last, the container, which it does not name, must live.
+// TestLateReportOfAnotherReplica checks a report that hangs at replica 1 (session 10) while the
+// node continues at replica 2 (session 20) and starts a container. When the report arrives at last,
+// the container must live although the report does not name it.
 func TestLateReportOfAnotherReplica(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
 	a := h.ask(at, 0, 1)
 	h.heard(h.report(0, 10, 0, 0, a...), true)
 	b := h.ask(at, 0, 1)
-	hangs := h.report(0, 10, 0, 5, a...) // b has not been started yet
+	hangs := h.report(0, 10, 0, 5, a...) // b has not started yet
 	both := append(slices.Clone(a), b...)
 	h.heard(h.report(0, 20, 10, 5, both...), true)
 	h.heard(hangs, false)
-	h.heard(h.report(0, 10, 0, 9, a...), false) // whatever number it has there
+	h.heard(h.report(0, 10, 0, 9, a...), false) // whatever its response number
 	for _, id := range both {
 		if got := h.state(id); got != yarn.ContainerRunning && got != yarn.ContainerAllocated {
 			t.Errorf("%s is %s", id, got)
@@ -63,14 +64,14 @@ func TestLateReportOfAnotherReplica(t *testing.T) {
 	if n := h.node(0); n.Count != 2 || n.HeartbeatSession != 20 || n.Response != 5 {
 		t.Errorf("node: %+v", n)
 	}
-	// It comes back to replica 1, which knows of replica 2 by then.
+	// The node returns to replica 1, which knows the session at replica 2 by now.
 	h.heard(h.report(0, 30, 20, 5, both...), true)
 	h.heard(h.report(0, 20, 10, 6, both...), false)
-	h.heard(h.report(0, 40, 20, 6, both...), false) // a replica that does not
+	h.heard(h.report(0, 40, 20, 6, both...), false) // a replica that does not know it
 }
 
-// TestLateReportOfTheSameStay: copies of what was taken in do no harm, and what
-// is older than it is refused.
+// TestLateReportOfTheSameStay checks that copies of an accepted report change nothing, and that
+// older reports are refused.
 func TestLateReportOfTheSameStay(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
@@ -89,8 +90,8 @@ func TestLateReportOfTheSameStay(t *testing.T) {
 	}
 }
 
-// TestReportsWithoutAStay are in order by themselves, as those of simulated
-// nodes.
+// TestReportsWithoutAStay checks that reports without a session, as from simulated nodes, are
+// always accepted.
 func TestReportsWithoutAStay(t *testing.T) {
 	h := newHouse(t, 1, true)
 	h.heard(h.report(0, 10, 0, 7), true)
@@ -111,8 +112,8 @@ func TestResponseNumbersCountInACircle(t *testing.T) {
 	}
 }
 
-// TestLateRegistration: a node registers again and runs a container; a copy of a
-// registration from before must not end it.
+// TestLateRegistration checks that a late copy of an earlier registration does not end the
+// containers that have started since a later one.
 func TestLateRegistration(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
@@ -127,7 +128,7 @@ func TestLateRegistration(t *testing.T) {
 	}
 	register(10, 0, false)
 	register(20, 10, false)
-	register(20, 10, false) // repeated before anything came of it
+	register(20, 10, false) // a repetition before the next report
 	ids := h.ask(at, 0, 1)
 	h.heard(h.report(0, 21, 20, 0, ids...), true)
 	register(10, 0, true)
@@ -138,8 +139,8 @@ func TestLateRegistration(t *testing.T) {
 	register(30, 21, false)
 }
 
-// TestUnhealthyAtRegistration: such a node serves nobody, and loses what it has,
-// as YARN has it.
+// TestUnhealthyAtRegistration checks that an unhealthy node that registers gets nothing and loses
+// its containers, as in YARN.
 func TestUnhealthyAtRegistration(t *testing.T) {
 	h := newHouse(t, 2, true)
 	at := h.run()
@@ -172,7 +173,7 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 		t.Errorf("healthy again: %+v", n)
 	}
 
-	// A node that drains goes on draining, whatever its health.
+	// A draining node keeps draining, whatever its health.
 	h.ask(at, 1, 1)
 	h.must(t, &input.DrainNode{ID: h.nodes[1]})
 	h.must(t, &input.RegisterNode{ID: h.nodes[1], Rack: "r", Total: yarn.NewResource(8192, 8), Unhealthy: true})
@@ -181,8 +182,8 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 	}
 }
 
-// TestAMIsAskedWhereItsSubmissionSays: host, rack and "*" as YARN has them, in
-// every attempt.
+// TestAMIsAskedWhereItsSubmissionSays checks that every attempt asks for its AM on the hosts and
+// racks of the submission, as in YARN.
 func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
 	h := newHouse(t, 3, false)
 	submit := func(strict bool, places ...yarn.Place) *state.App {
@@ -202,7 +203,7 @@ func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
 	if got := on(there); got != "n2" {
 		t.Errorf("the AM is on %q, want n2", got)
 	}
-	// The second attempt asks there again.
+	// The second attempt asks for the same host.
 	h.must(t, &input.FailAttempt{Attempt: there.AttemptID()})
 	h.beat(2)
 	if a := h.p.st.Apps.Get(h.p.st.AppByID(there.ID)); a.Attempt != 2 || on(there) != "n2" {
@@ -219,7 +220,7 @@ func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
 	if got := on(rack); got != "" {
 		t.Errorf("an AM that may wait for a better place is on %s at once", got)
 	}
-	for i := range 6 { // the delay of any ask that names a place
+	for i := range 6 { // the locality delay of an ask that names places
 		h.beat(i % 3)
 	}
 	if on(rack) == "" {
@@ -232,9 +233,9 @@ func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
 	}
 }
 
-// TestLateRegistrationOfAnAM: a copy of an AM's registration comes when it has been
-// at work for long; its asks and its count of responses must stand. One that it
-// sends itself makes it start over, and a copy of that one does nothing more.
+// TestLateRegistrationOfAnAM checks that a late copy of an AM's first registration changes neither
+// its asks nor its response number. A new registration makes the attempt start over, and a copy of
+// that one changes nothing more.
 func TestLateRegistrationOfAnAM(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()

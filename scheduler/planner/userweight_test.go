@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestWeightsWithManyDecimals: users whose weights differ from 8 in the ninth decimal have the limits
-// that users of weight 8 have.
+// TestWeightsWithManyDecimals checks that users whose weights differ from 8 in the ninth decimal
+// have the same limits as users of weight 8.
 func TestWeightsWithManyDecimals(t *testing.T) {
 	const users = 24
 	limit := func(weight func(user int) string) (limits string) {
