@@ -29,7 +29,7 @@ func (h *house) list(t testing.TB, user string, req *proto.GetApplicationsReques
 	return out
 }
 
-// crowd is a house with applications in every state and queue.
+// crowd returns a house with applications of two users in several states and queues.
 func crowd(t testing.TB) *house {
 	h := closed(t)
 	node := h.node(t, "node1")
@@ -74,8 +74,8 @@ func crowd(t testing.TB) *house {
 	return h
 }
 
-// TestFilters compares every combination of filters with the plain meaning of
-// each, told over the reports themselves.
+// TestFilters compares random combinations of filters with a plain implementation that reads the
+// reports.
 func TestFilters(t *testing.T) {
 	h := crowd(t)
 	all, err := h.svc.applications(context.Background(), as("root"), &proto.GetApplicationsRequestProto{})
@@ -127,7 +127,7 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// plain is the filter as its words say it.
+// plain is a plain implementation of the filters.
 func plain(all []*proto.ApplicationReportProto, q *proto.GetApplicationsRequestProto, user string) []string {
 	var out []string
 	limit := int64(math.MaxInt64)

@@ -9,7 +9,7 @@ import (
 	"rmd/transport/hadoop/wire"
 )
 
-// BenchmarkSubmit is decoding, checks and planning of a submission with 32 KiB of
+// BenchmarkSubmit measures the decoding, the checks and the planning of a submission with 32 KiB of
 // environment, without Raft. Budget: 150 µs.
 func BenchmarkSubmit(b *testing.B) {
 	h := newHouse(b, confPrefix+"maximum-applications", "100000000", "yarn.resourcemanager.max-completed-applications", "100")
@@ -33,7 +33,7 @@ func BenchmarkSubmit(b *testing.B) {
 	b.ReportAllocs()
 }
 
-// BenchmarkReport is one poll of a client. Budget: 20 µs with its encoding.
+// BenchmarkReport measures one report, including its encoding. Budget: 20 µs.
 func BenchmarkReport(b *testing.B) {
 	h := newHouse(b)
 	h.node(b, "node1")
@@ -50,8 +50,8 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// BenchmarkApplications lists 2,000 applications with ACLs on, for one who may
-// see the fewest.
+// BenchmarkApplications lists 2,000 applications with ACLs on, for a user who may view none of
+// them.
 func BenchmarkApplications(b *testing.B) {
 	h := closed(b)
 	for range 2000 {

@@ -39,8 +39,8 @@ func TestKill(t *testing.T) {
 	refused(t, err, classAppNotFound, "Trying to kill an absent application "+noApp.String())
 }
 
-// TestChangesAreAudited finds each change that came by the client port in the audit, with who asked
-// for it and from where. What was refused or changes nothing leaves no entry.
+// TestChangesAreAudited checks that each change through the client port is in the audit, with the
+// user and the address of the caller. Refused calls and calls that change nothing leave no entry.
 func TestChangesAreAudited(t *testing.T) {
 	h := newHouse(t)
 	h.node(t, "node1")
@@ -48,7 +48,7 @@ func TestChangesAreAudited(t *testing.T) {
 	if err := h.move("ann", id, "root.batch.day"); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time there is nothing to kill
+	for range 2 { // the second call changes nothing
 		if _, err := h.kill("bob", id, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -83,8 +83,7 @@ func TestKillCompletesWhatIsFinishing(t *testing.T) {
 	}
 }
 
-// TestStrangersChangeNothing holds the refusal of every method that changes an
-// application.
+// TestStrangersChangeNothing checks the refusals of every method that changes an application.
 func TestStrangersChangeNothing(t *testing.T) {
 	h := closed(t)
 	h.node(t, "node1")
@@ -138,7 +137,7 @@ func TestFailAttempt(t *testing.T) {
 		_, err := h.svc.failAttempt(context.Background(), as("ann"), &proto.FailApplicationAttemptRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
 		return err
 	}
-	for range 2 { // repeating it fails no other attempt
+	for range 2 { // the second call must not fail another attempt
 		if err := fail(at); err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +223,7 @@ func TestPriority(t *testing.T) {
 	refused(t, err, classAppNotFound, noApplication(noApp).(*ipc.Error).Message)
 }
 
-// TestPriorityACLs asks for priorities at submission and later; refusals have YARN's words.
+// TestPriorityACLs checks the ACLs of priorities at submission and later, with YARN's texts.
 func TestPriorityACLs(t *testing.T) {
 	h := newHouse(t, "yarn.cluster.max-application-priority", "9", "yarn.acl.enable", "true",
 		confPrefix+"root.default.acl_application_max_priority", "[user=ann max_priority=5 default_priority=2] [group=ops max_priority=8 default_priority=7]")
@@ -272,7 +271,7 @@ func TestTimeouts(t *testing.T) {
 		}
 		return r.GetApplicationTimeouts()[0].GetExpireTime(), nil
 	}
-	// In another zone, and told back as it was told.
+	// The answer has the same time in the same zone.
 	end := "2026-05-28T22:26:40.000+0200" // birth is 20:26:40 UTC
 	end = strings.Replace(end, "22:26", "22:56", 1)
 	if got, err := set(end); got != end || err != nil {
@@ -322,8 +321,8 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// TestFaultClasses holds the Java class of every code of the planner, for the
-// clients' sake: a class decides what a client does next.
+// TestFaultClasses checks the Java class of every refusal of the planner. Clients decide by the
+// class.
 func TestFaultClasses(t *testing.T) {
 	for code, want := range map[input.Code]string{
 		input.NoSuchApplication: classAppNotFound, input.NoSuchAttempt: classAttemptNotFound, input.NoSuchContainer: classContainerNotFound,

@@ -34,8 +34,7 @@ func (h *house) cancel(user string, p *proto.TokenProto) error {
 	return err
 }
 
-// TestDelegationToken takes a token through its life: it lets its holder in as
-// its owner, is renewed by its renewer, and ends with its cancellation.
+// TestDelegationToken issues, uses, renews and cancels a delegation token.
 func TestDelegationToken(t *testing.T) {
 	h := newHouse(t)
 	c := as("ann")
@@ -101,8 +100,8 @@ func TestDelegationTokenRefusals(t *testing.T) {
 	}
 }
 
-// TestPasswordWaitsForTheLeader asks a replica that has not heard of a token
-// that another has issued: InvalidToken would end its holder.
+// TestPasswordWaitsForTheLeader checks that a replica that does not know a token yet catches up
+// before it answers. InvalidToken would end the holder's retries.
 func TestPasswordWaitsForTheLeader(t *testing.T) {
 	h := newHouse(t)
 	before := h.st

@@ -23,11 +23,11 @@ import (
 	"rmd/yarn"
 )
 
-// birth is the cluster's timestamp and the first moment of the tests.
+// birth is the cluster timestamp and the time at which every test begins, in Unix milliseconds.
 const birth = 1780000000000
 
-// house is a cluster of one replica without a log: a planner whose state is
-// committed with each answer.
+// house is a cluster of one replica without a log. The planner's state is committed with each
+// answer.
 type house struct {
 	planner *planner.Planner
 	st      *state.State
@@ -39,7 +39,7 @@ type house struct {
 	usage     map[yarn.NodeID]NodeUsage
 	submitErr error
 	readErr   error
-	behind    *state.State // what Fork returns until Current was called
+	behind    *state.State // Fork returns this state until Current is called; nil: the newest
 	inputs    []input.Input
 	tree      *capacity.Tree
 	svc       *Service
@@ -49,7 +49,7 @@ func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64,
 	if h.submitErr != nil {
 		return nil, 0, h.submitErr
 	}
-	req.Caller = caller.Of(ctx) // as the way to the leader does
+	req.Caller = caller.Of(ctx) // as the leader does
 	h.inputs = append(h.inputs, req.Input)
 	h.now++
 	if f := input.Check(req); f != nil {
@@ -75,7 +75,7 @@ func (h *house) Groups(user string) []string { return h.groups[user] }
 
 func (h *house) Usage(id yarn.NodeID) (NodeUsage, bool) { u, ok := h.usage[id]; return u, ok }
 
-// conf is what a replica keeps parsed.
+// conf returns the queue configuration of a state and its tree.
 func (h *house) conf(st *state.State) (*capacity.Config, *capacity.Tree) {
 	c := h.planner.Config()
 	if total := st.PartitionTotal(0); h.tree == nil || h.tree.Cluster != total {
@@ -120,7 +120,7 @@ func (h *house) Queue(st *state.State, slot uint32) (Queue, bool) {
 		MaxAllocation: conf.MaxAlloc}, true
 }
 
-// labelsOf is what queue i is guaranteed of each label.
+// labelsOf returns the effective minimum of queue i for each label.
 func labelsOf(st *state.State, c *capacity.Config, i int) (out []Partition) {
 	st.Labels.Each(func(id uint32, l *state.Label) bool {
 		eff := c.Partition(l.Name).Compute(st.PartitionTotal(state.LabelID(id))).Capacities[i].EffMin
@@ -152,8 +152,7 @@ func (h *house) Maximum(st *state.State) yarn.Resource { c, _ := h.conf(st); ret
 
 const confPrefix = "yarn.scheduler.capacity."
 
-// newHouse opens a cluster with the queues root.default, root.batch.{day,night}
-// and root.night.
+// newHouse returns a cluster with the queues root.default, root.batch.{day,night} and root.night.
 func newHouse(t testing.TB, more ...string) *house {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
@@ -183,7 +182,7 @@ func newHouse(t testing.TB, more ...string) *house {
 	return h
 }
 
-// must plans an input that is not refused.
+// must plans an input and fails the test if the planner refuses it.
 func (h *house) must(t testing.TB, in input.Input) input.Reply {
 	t.Helper()
 	reply, _, err := h.Do(context.Background(), input.Request{Input: in})
@@ -196,7 +195,7 @@ func (h *house) must(t testing.TB, in input.Input) input.Reply {
 	return reply
 }
 
-// as is a call by a user.
+// as returns a call by a user.
 func as(user string) *ipc.Call {
 	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
 }
@@ -214,7 +213,7 @@ func (h *house) newID(t testing.TB) yarn.ApplicationID {
 	return id
 }
 
-// context is a submission as DistributedShell's client makes it.
+// subOf returns a submission context like that of DistributedShell's client.
 func subOf(id yarn.ApplicationID) *proto.ApplicationSubmissionContextProto {
 	return &proto.ApplicationSubmissionContextProto{
 		ApplicationId: wire.ApplicationIDProto(id), ApplicationName: new("DistributedShell"), Queue: new("default"),
@@ -244,7 +243,7 @@ func (h *house) submit(t testing.TB, user string, sub *proto.ApplicationSubmissi
 	return err
 }
 
-// app submits an application; change changes what is submitted.
+// app submits an application. change, if not nil, edits its context.
 func (h *house) app(t testing.TB, user string, change func(*proto.ApplicationSubmissionContextProto)) yarn.ApplicationID {
 	t.Helper()
 	id := h.newID(t)
@@ -258,12 +257,12 @@ func (h *house) app(t testing.TB, user string, change func(*proto.ApplicationSub
 	return id
 }
 
-// node registers a Hadoop node of 16 GiB.
+// node registers a NodeManager with 16 GiB.
 func (h *house) node(t testing.TB, host string) yarn.NodeID {
 	t.Helper()
 	id := yarn.NodeID{Host: host, Port: 45454}
 	h.must(t, &input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(16384, 16), Version: "3.4.2", NodeManager: true})
-	h.must(t, &input.NodeHeartbeat{ID: id}) // a pass for what waits
+	h.must(t, &input.NodeHeartbeat{ID: id}) // starts a scheduling pass
 	return id
 }
 
@@ -276,7 +275,7 @@ func (h *house) record(t testing.TB, id yarn.ApplicationID) *state.App {
 	return h.st.Apps.Get(slot)
 }
 
-// launch brings an application to where its AM has registered.
+// launch launches and registers the AM of an application.
 func (h *house) launch(t testing.TB, id yarn.ApplicationID) yarn.AttemptID {
 	t.Helper()
 	a := h.record(t, id)
@@ -288,7 +287,7 @@ func (h *house) launch(t testing.TB, id yarn.ApplicationID) yarn.AttemptID {
 	return at
 }
 
-// end has a node report that an AM's container has ended.
+// end reports the end of an AM's container.
 func (h *house) end(t testing.TB, node yarn.NodeID, id yarn.ApplicationID, exit int32) {
 	t.Helper()
 	a := h.record(t, id)
@@ -305,7 +304,7 @@ func (h *house) report(t testing.TB, user string, id yarn.ApplicationID) *proto.
 	return r.GetApplicationReport()
 }
 
-// refused checks a refusal's class and text.
+// refused checks that an error is the Java exception of a class with a message.
 func refused(t testing.TB, err error, class, message string) {
 	t.Helper()
 	var e *ipc.Error
@@ -325,7 +324,7 @@ type coded string
 func (c coded) Error() string     { return fmt.Sprintf("error %s", string(c)) }
 func (c coded) ErrorCode() string { return string(c) }
 
-// aclProtos encodes ACLs as clients do.
+// aclProtos encodes ACLs.
 func aclProtos(a wire.ACLs) []*proto.ApplicationACLMapProto {
 	return []*proto.ApplicationACLMapProto{
 		{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(), Acl: new(a.View)},

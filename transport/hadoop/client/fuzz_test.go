@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// FuzzSubmit submits anything: it is submitted or refused with a class, and what
-// was submitted can be shown.
+// FuzzSubmit submits any bytes. It checks that the call succeeds or returns an exception with a
+// class, and that a submitted application can be reported.
 func FuzzSubmit(f *testing.F) {
 	id := yarn.ApplicationID{ClusterTimestamp: birth, Seq: 1}
 	body := func(s *proto.ApplicationSubmissionContextProto) []byte {

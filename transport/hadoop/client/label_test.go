@@ -13,8 +13,8 @@ import (
 	"rmd/yarn"
 )
 
-// newLabelled is a cluster with the labels gpu, exclusive, and spot. The first is on node1 and on a
-// host that never registered, the second on node2. Queue default may use both.
+// newLabelled returns a cluster with the labels gpu (exclusive) and spot. gpu is on node1 and on a
+// host that never registered, spot is on node2. Queue default may use both.
 func newLabelled(t testing.TB, more ...string) *house {
 	t.Helper()
 	h := newHouse(t, append([]string{"yarn.node-labels.enabled", "true", confPrefix + "root.accessible-node-labels.gpu.capacity", "100",
@@ -79,7 +79,8 @@ func TestLabelCalls(t *testing.T) {
 	}
 }
 
-// TestLabelsOfQueues: queue information lists what a queue may use, and what it has of it.
+// TestLabelsOfQueues checks which labels queue information contains, and the queue's shares of
+// their nodes.
 func TestLabelsOfQueues(t *testing.T) {
 	h := newLabelled(t, confPrefix+"root.default.default-node-label-expression", "gpu")
 	q := h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new("default")})
@@ -99,7 +100,8 @@ func TestLabelsOfQueues(t *testing.T) {
 	}
 }
 
-// TestLabelsOfApplications: an application asks for nodes of a label, and its report says so.
+// TestLabelsOfApplications checks the label expressions of applications and of their AMs in
+// reports.
 func TestLabelsOfApplications(t *testing.T) {
 	h := newLabelled(t)
 	type sub = proto.ApplicationSubmissionContextProto
@@ -149,13 +151,13 @@ func TestLabelsOfApplications(t *testing.T) {
 	}
 }
 
-// TestMoveWithLabels: what an application asks for must be for its new queue, too.
+// TestMoveWithLabels checks that an application can move only to a queue that may use its labels.
 func TestMoveWithLabels(t *testing.T) {
 	h := newLabelled(t)
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) { s.NodeLabelExpression = new("gpu") })
 	h.must(t, &input.NodeHeartbeat{ID: yarn.NodeID{Host: "node1", Port: 45454}})
 	at := h.launch(t, id)
-	// 1 of 48 GB is used, and 1 of the 16 GB of gpu that the queue is guaranteed.
+	// The application uses 1 of 48 GB, and 1 of the 16 GB of gpu that its queue is guaranteed.
 	if u := h.report(t, "ann", id).GetAppResource_Usage(); u.GetQueueUsagePercentage() != 6.25 || u.GetClusterUsagePercentage() < 2 || u.GetClusterUsagePercentage() > 2.1 {
 		t.Errorf("it uses %v %% of its queue, %v %% of the cluster", u.GetQueueUsagePercentage(), u.GetClusterUsagePercentage())
 	}
@@ -165,7 +167,8 @@ func TestMoveWithLabels(t *testing.T) {
 	refused(t, err, ipc.ClassYarn, "Specified queue=root.night can't satisfy following apps label expressions =[gpu] accessible node labels =[spot]")
 }
 
-// TestStoredLabels: an application that another ResourceManager has taken keeps its labels.
+// TestStoredLabels checks the labels of applications that are taken over from another
+// ResourceManager.
 func TestStoredLabels(t *testing.T) {
 	type sub = proto.ApplicationSubmissionContextProto
 	for _, c := range []struct {

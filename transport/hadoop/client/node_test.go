@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// park is a house with nodes in four states.
+// park returns a house with nodes in four states.
 func park(t testing.TB) *house {
 	h := newHouse(t)
 	h.node(t, "up")
@@ -56,7 +56,8 @@ func TestClusterNodes(t *testing.T) {
 	}
 }
 
-// TestExcludedHostsAreNodes: an excluded host that never registered is DECOMMISSIONED, with the port -1.
+// TestExcludedHostsAreNodes checks that an excluded host that never registered is reported as
+// DECOMMISSIONED with port -1.
 func TestExcludedHostsAreNodes(t *testing.T) {
 	h := park(t)
 	h.must(t, &input.SetHosts{Exclude: []string{"never"}})

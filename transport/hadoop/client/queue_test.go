@@ -33,7 +33,7 @@ func TestQueueInfo(t *testing.T) {
 	golden(t, "queue-root", h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new("root")}))
 }
 
-// shape writes the paths of a queue and its children.
+// shape returns the paths of a queue and its descendants as text.
 func shape(q *proto.QueueInfoProto) string {
 	out := q.GetQueuePath()
 	var kids []string
@@ -71,8 +71,8 @@ func TestQueueChildren(t *testing.T) {
 	}
 }
 
-// TestQueueApplications lists the applications that stand in a queue and that
-// the caller may see.
+// TestQueueApplications checks that a queue lists the applications that are scheduled in it and
+// that the caller may view.
 func TestQueueApplications(t *testing.T) {
 	h := closed(t)
 	h.node(t, "node1")

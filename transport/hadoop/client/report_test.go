@@ -52,8 +52,8 @@ func golden(t *testing.T, name string, m gproto.Message) {
 	}
 }
 
-// TestReportBeforeTheAMRegisters is the report that was captured from YARN's own
-// ResourceManager, field by field.
+// TestReportBeforeTheAMRegisters compares a report with one that was captured from YARN's
+// ResourceManager.
 func TestReportBeforeTheAMRegisters(t *testing.T) {
 	h := newHouse(t)
 	id := h.app(t, "ann", nil)
@@ -84,7 +84,7 @@ func TestReportBeforeTheAMRegisters(t *testing.T) {
 	}
 }
 
-// TestReports follows an application through its life.
+// TestReports compares the reports in each state of an application.
 func TestReports(t *testing.T) {
 	h := newHouse(t)
 	node := h.node(t, "node1")
@@ -115,8 +115,8 @@ func TestReportOfAnUnknownApplication(t *testing.T) {
 	refused(t, err, classAppNotFound, "Invalid application id: null")
 }
 
-// TestReportWaitsForTheLeader asks a replica that has not heard of what another
-// has acknowledged: "not found" would make the client submit again.
+// TestReportWaitsForTheLeader checks that a replica that does not know an application yet catches
+// up before it answers. "Not found" would make the client submit it again.
 func TestReportWaitsForTheLeader(t *testing.T) {
 	h := newHouse(t)
 	before := h.st
@@ -155,8 +155,8 @@ func TestReportOfAnUnmanagedApplication(t *testing.T) {
 	}
 }
 
-// TestReportForStrangers: with ACLs on, who may not see an application sees only
-// that there is one.
+// TestReportForStrangers checks that with ACLs on, a user who may not view an application sees only
+// that it exists.
 func TestReportForStrangers(t *testing.T) {
 	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ",
 		confPrefix+"root.default.acl_administer_queue", "quinn")
@@ -244,8 +244,8 @@ func TestAttemptAndContainerRefusals(t *testing.T) {
 	refused(t, err, classAppNotFound, noApplication(other).(*ipc.Error).Message)
 }
 
-// closed is a house where nobody but administrators and owners may do anything,
-// and everybody may submit.
+// closed returns a house with ACLs on. Only owners and administrators have rights to applications.
+// Everybody may submit to default, and ann to batch.day.
 func closed(t testing.TB) *house {
 	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ", confPrefix+"root.acl_submit_applications", " ",
 		confPrefix+"root.default.acl_submit_applications", "*", confPrefix+"root.batch.day.acl_submit_applications", "ann")
@@ -253,7 +253,7 @@ func closed(t testing.TB) *house {
 	return h
 }
 
-// TestStrangersSeeNothingInside holds YARN's texts for those who may not look.
+// TestStrangersSeeNothingInside checks YARN's texts for callers who may not view an application.
 func TestStrangersSeeNothingInside(t *testing.T) {
 	h := closed(t)
 	h.node(t, "node1")
@@ -274,7 +274,7 @@ func TestStrangersSeeNothingInside(t *testing.T) {
 	}
 }
 
-// TestStoredContexts finds the two things that reports need in any context.
+// TestStoredContexts checks that the label and the ACLs are found in stored contexts.
 func TestStoredContexts(t *testing.T) {
 	sub := subOf(yarn.ApplicationID{ClusterTimestamp: birth, Seq: 1})
 	if contextLabel(encode(t, sub)) != nil || appLabel(state.AppDetails{Context: string(encode(t, sub))}) != "<Not set>" {
@@ -286,14 +286,14 @@ func TestStoredContexts(t *testing.T) {
 	if appLabel(state.AppDetails{Context: string(b)}) != "gpu" || contextACLs(b) != (wire.ACLs{View: "a b", Modify: "*"}) {
 		t.Errorf("label %q, lists %+v", appLabel(state.AppDetails{Context: string(b)}), contextACLs(b))
 	}
-	for i := range b { // a torn or foreign context says nothing, and stops nothing
+	for i := range b { // truncated and foreign contexts must not cause a panic
 		contextLabel(b[:i])
 		contextACLs(b[i:])
 	}
 }
 
-// TestUseOverTime: reports tell what an application has used, running or ended,
-// to those who may see it.
+// TestUseOverTime checks the resource usage of running and ended applications, for callers who may
+// view it and others.
 func TestUseOverTime(t *testing.T) {
 	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
 	h.acls = true
@@ -324,7 +324,7 @@ func TestUseOverTime(t *testing.T) {
 	want("ann", 2560, 2)
 	want("eve", 0, 0)
 	h.now = granted + 9999
-	h.end(t, node, id, 0) // at 10,000
+	h.end(t, node, id, 0) // processed 10,000 ms after the allocation
 	h.now += 50_000
 	a := h.record(t, id)
 	if a.Attempt != 2 {
@@ -338,9 +338,8 @@ func TestUseOverTime(t *testing.T) {
 	want("ann", m, m/1024)
 }
 
-// TestNoClientToken: with authentication by name alone YARN hands out no token
-// for an AM, to nobody, and neither does rmd. A client that had one would try it
-// on an AM that knows of none.
+// TestNoClientToken checks that no client gets a ClientToAMToken. YARN issues none with SIMPLE
+// authentication. A client would use it for an AM that does not know it.
 func TestNoClientToken(t *testing.T) {
 	h := newHouse(t)
 	h.node(t, "node1")
@@ -351,7 +350,7 @@ func TestNoClientToken(t *testing.T) {
 	}
 }
 
-// TestPreemptedOverTime: reports tell what an application has lost by preemption.
+// TestPreemptedOverTime checks the resources that reports count as preempted.
 func TestPreemptedOverTime(t *testing.T) {
 	h := newHouse(t)
 	h.node(t, "node1")

@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestEveryMethod holds the protocol against YARN's list of methods.
+// TestEveryMethod compares the protocol's methods with YARN's.
 func TestEveryMethod(t *testing.T) {
 	want := strings.Fields(`getNewApplication getApplicationReport submitApplication failApplicationAttempt forceKillApplication getClusterMetrics
 		getApplications getClusterNodes getQueueInfo getQueueUserAcls getDelegationToken renewDelegationToken cancelDelegationToken
@@ -52,7 +52,7 @@ func TestWhatIsOff(t *testing.T) {
 	golden(t, "resource-types", types)
 }
 
-// TestWhy tells in a report why an accepted application waits, and only then.
+// TestWhy checks that only the report of an accepted application contains the reason why it waits.
 func TestWhy(t *testing.T) {
 	h := newHouse(t)
 	h.svc.cfg.Why = func(_ *state.State, id yarn.ApplicationID) string { return "no node has room for " + id.String() }
@@ -103,7 +103,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestNoPages: a replica that serves no pages gives no address of a page, except of a proxy elsewhere.
+// TestNoPages checks that a replica without web pages gives no address of a page, except of an
+// external proxy.
 func TestNoPages(t *testing.T) {
 	cfg := newHouse(t).svc.cfg
 	const failed = "x\nFailing this attempt.Diagnostics: y. Failing the application."

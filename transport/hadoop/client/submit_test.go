@@ -70,8 +70,8 @@ func TestSubmitSaysEverything(t *testing.T) {
 	}
 }
 
-// TestContextIsStoredAsItCame sends a context with a field that nobody here
-// knows, cut in two as protobuf allows.
+// TestContextIsStoredAsItCame submits a context with an unknown field, as two fields 1, which
+// protobuf merges. The stored bytes must contain everything.
 func TestContextIsStoredAsItCame(t *testing.T) {
 	h := newHouse(t)
 	id := h.newID(t)
@@ -83,7 +83,7 @@ func TestContextIsStoredAsItCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(bytes.Clone(first), second...)
-	clear(body) // the submitter does not own it
+	clear(body) // the handler does not own the request
 	if got := []byte(h.record(t, id).Details().Context); !bytes.Equal(got, want) {
 		t.Errorf("stored %x\nwant   %x", got, want)
 	}
@@ -103,7 +103,8 @@ func TestSubmitIsIdempotent(t *testing.T) {
 	}
 }
 
-// TestSubmitSeesIDsOfOtherReplicas asks a replica that has not heard of the id.
+// TestSubmitSeesIDsOfOtherReplicas submits to a replica that does not know yet that the id was
+// issued.
 func TestSubmitSeesIDsOfOtherReplicas(t *testing.T) {
 	h := newHouse(t)
 	h.behind = h.st
@@ -204,7 +205,7 @@ func TestSubmitBoundsItsSize(t *testing.T) {
 	}
 }
 
-// TestNobodyToAnswer holds what becomes of a call without a leader.
+// TestNobodyToAnswer checks the exceptions of calls without a leader.
 func TestNobodyToAnswer(t *testing.T) {
 	h := newHouse(t)
 	id := h.newID(t)
@@ -221,8 +222,8 @@ func TestNobodyToAnswer(t *testing.T) {
 	refused(t, err, ipc.ClassStandby, "error NO_LEADER")
 }
 
-// TestAMIsAskedAtHostsAndRacks takes the list of requests as YARN does: every
-// entry stands for one container of the size of "*", whatever it says itself.
+// TestAMIsAskedAtHostsAndRacks checks that, as in YARN, each request for a host or rack means one
+// container with the size of the request for "*", whatever else it says.
 func TestAMIsAskedAtHostsAndRacks(t *testing.T) {
 	h := newHouse(t)
 	h.node(t, "node1")
@@ -260,7 +261,8 @@ func TestAMIsAskedAtHostsAndRacks(t *testing.T) {
 	}
 }
 
-// TestPreprocessor changes submissions by the host of their client, before they are placed.
+// TestPreprocessor checks that submissions are changed by their client's host before they are
+// placed.
 func TestPreprocessor(t *testing.T) {
 	const key = "yarn.resourcemanager.submission-preprocessor."
 	h := newHouse(t, key+"enabled", "true", key+"file-contents", "^192\\.0\\.2\\. Q=root.batch.day TA=edge\n198.51.100.1 NL=gpu\n")
@@ -276,7 +278,7 @@ func TestPreprocessor(t *testing.T) {
 		}
 		return h.inputs[0].(*input.SubmitApplication), err
 	}
-	// These are addresses for documents, which have no names.
+	// These are documentation addresses (RFC 5737). They have no host names.
 	if in, err := submit("[::ffff:192.0.2.7]:40000"); err != nil || in.Queue != "root.batch.day" || !slices.Equal(in.Tags, []string{"own", "edge"}) {
 		t.Errorf("%+v, %v", in, err)
 	}

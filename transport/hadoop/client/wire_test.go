@@ -12,8 +12,8 @@ import (
 	"rmd/transport/hadoop/wire"
 )
 
-// TestOverTheWire submits and asks over a real connection, by name and by a
-// delegation token.
+// TestOverTheWire calls over a real connection, authenticated as SIMPLE and with a delegation
+// token.
 func TestOverTheWire(t *testing.T) {
 	h := newHouse(t)
 	cfg := ipc.DefaultConfig()
@@ -41,7 +41,7 @@ func TestOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // as a client that did not see the answer
+	for range 2 { // the second call is that of a client that did not get the answer
 		if err := cl.Call(ctx, to, "submitApplication", &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: subOf(id)}, &proto.SubmitApplicationResponseProto{}); err != nil {
 			t.Fatal(err)
 		}
