@@ -51,8 +51,8 @@ func TestARefusalIsBelievedAtOnce(t *testing.T) {
 	})
 }
 
-// TestANodeThatDoesNotAnswerIsTriedForThreeMinutes counts what YARN's defaults
-// lead to: a try each ten seconds.
+// TestANodeThatDoesNotAnswerIsTriedForThreeMinutes checks YARN's default of one try every ten
+// seconds.
 func TestANodeThatDoesNotAnswerIsTriedForThreeMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
@@ -110,7 +110,7 @@ func TestAnAttemptThatEndsIsNotDialed(t *testing.T) {
 		var calls atomic.Int32
 		client := clientFunc(func(ctx context.Context, _ ipc.Target, _ *proto.StartContainersRequestProto, _ *proto.StartContainersResponseProto) error {
 			calls.Add(1)
-			<-ctx.Done() // the node hangs
+			<-ctx.Done() // the node does not answer
 			return ctx.Err()
 		})
 		at := w.submit(submission(t, nil))
@@ -129,8 +129,8 @@ func TestAnAttemptThatEndsIsNotDialed(t *testing.T) {
 	})
 }
 
-// TestAnAMThatIsKnownToRunIsNotDialedAgain lets the node's heartbeat be faster
-// than its answer.
+// TestAnAMThatIsKnownToRunIsNotDialedAgain checks that a launch ends when the node's heartbeat
+// reports the container before the node answers.
 func TestAnAMThatIsKnownToRunIsNotDialedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
@@ -202,7 +202,8 @@ func TestManyAreStartedAFewAtATime(t *testing.T) {
 	})
 }
 
-// TestNothingIsMissed breaks the watch just when a container is allocated.
+// TestNothingIsMissed checks that the launcher finds a container that is allocated while the watch
+// fails.
 func TestNothingIsMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
@@ -285,7 +286,7 @@ func TestJudging(t *testing.T) {
 		err  error
 		of   yarn.ContainerID
 		text string
-		want string // "": the AM runs
+		want string // error text; empty if the AM runs
 	}{
 		{name: "fine"},
 		{name: "runs", of: id, text: "Container c already is running on this node!!"},

@@ -22,12 +22,11 @@ import (
 	"rmd/yarn"
 )
 
-// nodeManager takes startContainers over Hadoop's IPC, and checks what a
-// NodeManager checks.
+// nodeManager serves startContainers over Hadoop's IPC and makes the checks of a NodeManager.
 type nodeManager struct {
 	w  *world
 	id yarn.NodeID
-	// lose makes the next so many answers go missing after their work was done.
+	// lose, if set, runs after the containers are started. Its error replaces the answer.
 	lose func() error
 
 	mu      sync.Mutex
@@ -149,7 +148,8 @@ func TestAnAMIsStarted(t *testing.T) {
 	}
 }
 
-// TestALabelledAMIsStarted: the token says which label the AM was asked for with.
+// TestALabelledAMIsStarted checks that the container's token contains the label of the AM's
+// request.
 func TestALabelledAMIsStarted(t *testing.T) {
 	nm := openNodeManager(t)
 	nm.w.apply(&event.LevelRaised{Level: event.LevelLabels}, &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}},
@@ -164,9 +164,9 @@ func TestALabelledAMIsStarted(t *testing.T) {
 	}
 }
 
-// TestAStartIsSingleOverAChangeOfLeader loses the answer of the node, and with
-// it the leader, after the AM was started: the next leader starts it again, is
-// told that it runs, and reports it.
+// TestAStartIsSingleOverAChangeOfLeader ends a leadership after the node has started an AM but
+// before its answer arrives. The next leader repeats the call, the node answers that the AM runs,
+// and the leader reports that.
 func TestAStartIsSingleOverAChangeOfLeader(t *testing.T) {
 	nm := openNodeManager(t)
 	at := nm.w.submit(submission(t, nil))

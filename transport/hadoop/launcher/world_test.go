@@ -24,8 +24,8 @@ const (
 	submittedMillis  = clusterTimestamp + 5000
 )
 
-// world is a cluster's committed state with a submitter and watches; node 1 is a
-// NodeManager.
+// world is the committed state of a cluster with a NodeManager, node 1. It implements the Submitter
+// and the Reader.
 type world struct {
 	t testing.TB
 
@@ -33,8 +33,8 @@ type world struct {
 	st      *state.State
 	apps    uint32
 	moved   chan struct{}
-	broken  bool // watches fail
-	busy    int  // so many reports are turned away
+	broken  bool // the next watch fails, once
+	busy    int  // number of reports to refuse
 	reports []input.Input
 	told    chan input.Input
 }
@@ -69,8 +69,8 @@ func (w *world) applyLocked(events ...event.Event) {
 	w.moved = make(chan struct{})
 }
 
-// submit brings an application in whose AM's container is allocated on node 1. The AM asks with a
-// label if one is given.
+// submit adds an application whose AM's container is allocated on node 1. The AM's request has the
+// label, if one is given.
 func (w *world) submit(context []byte, label ...string) yarn.AttemptID {
 	w.t.Helper()
 	w.apps++
@@ -86,14 +86,14 @@ func (w *world) submit(context []byte, label ...string) yarn.AttemptID {
 	return yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: clusterTimestamp, Seq: app}, Attempt: 1}
 }
 
-// end ends an attempt whose AM was never launched.
+// end ends an attempt whose AM was not launched.
 func (w *world) end(at yarn.AttemptID) {
 	w.t.Helper()
 	w.apply(&event.ContainerCompleted{Container: event.ContainerRef{App: at.App.Seq, Attempt: 1, Number: 1}, ExitStatus: yarn.ExitKilledByRM},
 		&event.AttemptEnded{App: at.App.Seq, Final: yarn.FinalKilled})
 }
 
-// Do implements frontend.Submitter: a launch is noted, everything is remembered.
+// Do implements frontend.Submitter. It applies launches and failures, and records every input.
 func (w *world) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *watch) Next(ctx context.Context) error {
 	return nil
 }
 
-// clientFunc is a Client.
+// clientFunc is a function that implements Client.
 type clientFunc func(ctx context.Context, to ipc.Target, request *proto.StartContainersRequestProto, reply *proto.StartContainersResponseProto) error
 
 func (f clientFunc) Call(ctx context.Context, to ipc.Target, method string, request, reply gproto.Message) error {
@@ -174,7 +174,7 @@ func newLauncher(t testing.TB, w *world, client Client, change func(*Config)) *L
 	return l
 }
 
-// lead leads until stop is called, or the test ends.
+// lead calls Lead until stop is called or the test ends.
 func lead(t testing.TB, l *Launcher) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -190,7 +190,7 @@ func lead(t testing.TB, l *Launcher) (stop func()) {
 	return stop
 }
 
-// submission is a client's submission context.
+// submission returns a client's submission context.
 func submission(t testing.TB, change func(*proto.ApplicationSubmissionContextProto)) []byte {
 	t.Helper()
 	own := &token.Credentials{Tokens: []token.Token{{Alias: "hdfs", Identifier: []byte("i"), Password: []byte("p"), Kind: "HDFS_DELEGATION_TOKEN", Service: "nn:8020"},
@@ -212,7 +212,7 @@ func submission(t testing.TB, change func(*proto.ApplicationSubmissionContextPro
 	return b
 }
 
-// exception is what a NodeManager answers of one container.
+// exception returns a NodeManager's refusal of one container.
 func exception(id *proto.ContainerIdProto, class, message string) *proto.ContainerExceptionMapProto {
 	return &proto.ContainerExceptionMapProto{ContainerId: id, Exception: &proto.SerializedExceptionProto{ClassName: new(class), Message: new(message)}}
 }
