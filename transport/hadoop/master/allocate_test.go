@@ -86,7 +86,7 @@ func TestRepeatedCallGetsTheSameBytes(t *testing.T) {
 	a.allocate(idle())
 	req := asks(ask("*", 3, 1024))
 	first := a.allocate(req)
-	w.plan(&input.NodeHeartbeat{ID: yarn.NodeID{Host: "n1", Port: 45454}}) // time goes on
+	w.plan(&input.NodeHeartbeat{ID: yarn.NodeID{Host: "n1", Port: 45454}}) // time passes between the two answers
 	a.last--
 	again := a.allocate(req)
 	b1, _ := gproto.MarshalOptions{Deterministic: true}.Marshal(first)
@@ -152,7 +152,7 @@ func TestBlacklist(t *testing.T) {
 	class(t, err, classInvalidBlacklist)
 }
 
-// TestRefusals holds what is refused, as what, and that the AM can go on.
+// TestRefusals checks the exception of each refusal, and that the AM can continue afterwards.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
@@ -192,7 +192,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAskedLabels: an AM asks for nodes of a label, and is told which label a node has.
+// TestAskedLabels checks that an AM can request nodes with a label, and that answers contain the
+// labels of nodes.
 func TestAskedLabels(t *testing.T) {
 	const queues, gpu = "yarn.scheduler.capacity.root.", "accessible-node-labels.gpu.capacity"
 	w := newWorld(t, input.Property{Name: "yarn.node-labels.enabled", Value: "true"}, input.Property{Name: queues + gpu, Value: "100"},
@@ -286,8 +287,8 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// TestWhatComesFirst holds that an AM hears that it is over, or must register,
-// before what is wrong with its request.
+// TestWhatComesFirst checks the order of errors: an AM whose attempt has ended, or that has not
+// registered, gets that error before an error in its request.
 func TestWhatComesFirst(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app())
@@ -305,8 +306,8 @@ func TestWhatComesFirst(t *testing.T) {
 	}
 }
 
-// TestNoLeader holds that an AM hears of trouble between the replicas only what
-// its client repeats.
+// TestNoLeader checks that all calls fail with StandbyException while the leader does not answer.
+// The AM's client then repeats them.
 func TestNoLeader(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
@@ -316,7 +317,7 @@ func TestNoLeader(t *testing.T) {
 		w.down = err
 		_, err := a.try(idle())
 		class(t, err, ipc.ClassStandby)
-		_, err = a.try(asks(ask("*", 1, -1))) // its own fault, and nobody to say what else
+		_, err = a.try(asks(ask("*", 1, -1))) // the request is invalid, but without the leader other errors cannot be excluded
 		class(t, err, ipc.ClassStandby)
 		_, err = a.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{})
 		class(t, err, ipc.ClassStandby)
@@ -332,7 +333,7 @@ type coded string
 func (c coded) Error() string     { return string(c) }
 func (c coded) ErrorCode() string { return string(c) }
 
-// TestFaults holds the class of every refusal of the planner.
+// TestFaults checks the Java class of every refusal of the planner.
 func TestFaults(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app())
@@ -350,7 +351,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUpdateRequestsBeforeSizesChange: at the first level nothing is updated.
+// TestUpdateRequestsBeforeSizesChange checks that at feature level 1 no container is updated.
 func TestUpdateRequestsBeforeSizesChange(t *testing.T) {
 	w := newWorld(t)
 	w.st().Meta.Level = 1

@@ -10,8 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// still is a reader of one state, and a submitter that gives one answer: what is left
-// is this package.
+// still serves one fixed state, so that a benchmark measures only this package.
 type still struct {
 	*replica
 	st *state.State
@@ -32,7 +31,7 @@ func benchAllocate(b *testing.B, granted int) {
 			reply = got.(*input.AllocateReply)
 			return reply
 		}
-		reply.Response++ // each a new one
+		reply.Response++ // every answer has a new response id
 		return reply
 	}
 	given := a.allocate(asks(ask("*", int32(max(granted, 1)), 1024)))
@@ -53,16 +52,17 @@ func benchAllocate(b *testing.B, granted int) {
 	}
 }
 
-// An idle heartbeat: a few microseconds, most of it the caller's identifier.
+// BenchmarkAllocateIdle measures an idle heartbeat. Most of its few microseconds are spent on the
+// caller's identifier.
 func BenchmarkAllocateIdle(b *testing.B) { benchAllocate(b, 0) }
 
-// A heartbeat with one container: 10 µs at most.
+// BenchmarkAllocateOne measures a heartbeat that returns one container. Budget: 10 µs.
 func BenchmarkAllocateOne(b *testing.B) { benchAllocate(b, 1) }
 
-// A heartbeat with a hundred containers.
+// BenchmarkAllocateHundred measures a heartbeat that returns a hundred containers.
 func BenchmarkAllocateHundred(b *testing.B) { benchAllocate(b, 100) }
 
-// Password is asked for once a connection.
+// BenchmarkPassword measures Password, which runs once per connection.
 func BenchmarkPassword(b *testing.B) {
 	w := newWorld(b)
 	r := w.replica()
@@ -76,7 +76,7 @@ func BenchmarkPassword(b *testing.B) {
 	}
 }
 
-// News of one node to an attempt, in a cluster of ten thousand.
+// BenchmarkNews measures the search for node updates for one attempt, in a cluster of 10,000 nodes.
 func BenchmarkNews(b *testing.B) {
 	w := newWorld(b)
 	for i := range 10_000 {

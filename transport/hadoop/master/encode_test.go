@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// slow says what an answer says, by way of messages.
+// slow encodes a response with the generated messages.
 func slow(m *responseBuilder, r *input.AllocateReply, version int32, logs *proto.LogAggregationContextProto) *proto.AllocateResponseProto {
 	out := &proto.AllocateResponseProto{
 		ResponseId:          new(r.Response),
@@ -46,8 +46,7 @@ func slow(m *responseBuilder, r *input.AllocateReply, version int32, logs *proto
 	return out
 }
 
-// TestWrittenByHand holds what encode.go writes against messages and tokens made
-// the long way.
+// TestWrittenByHand compares the bytes of encode.go with those of the generated messages.
 func TestWrittenByHand(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
@@ -87,7 +86,7 @@ func TestWrittenByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := slow(m, reply, version, logs)
-		if len(m.kinds) > 2 { // the ring knows the kinds of the state alone
+		if len(m.kinds) > 2 { // the ring knows only the resource types of the state
 			for _, list := range [][]*proto.ContainerProto{got.AllocatedContainers, want.AllocatedContainers} {
 				for _, c := range list {
 					c.ContainerToken = nil

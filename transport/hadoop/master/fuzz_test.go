@@ -10,8 +10,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// FuzzAllocate sends any bytes as an AM's heartbeat: an answer that can be sent
-// or an exception with a class, and a state that holds together.
+// FuzzAllocate sends any bytes as an AM's heartbeat. It checks that the call returns a response or
+// an exception with a class, and that the state stays consistent.
 func FuzzAllocate(f *testing.F) {
 	w := newWorld(f)
 	w.node("n1", 1<<20, 1000)

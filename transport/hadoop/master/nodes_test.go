@@ -68,7 +68,7 @@ func TestNewsOfNodes(t *testing.T) {
 	hold(t, "registered again", a.news())
 }
 
-// TestNewsAtAnotherReplica: an AM that moves to another replica is told all news.
+// TestNewsAtAnotherReplica checks that an AM that moves to another replica misses no node update.
 func TestNewsAtAnotherReplica(t *testing.T) {
 	w := newWorld(t)
 	n1, n2 := w.node("n1", 8192, 8), w.node("n2", 8192, 8)
@@ -124,7 +124,7 @@ func TestBookIsBounded(t *testing.T) {
 		t.Errorf("%d attempts remembered, at most 3", n)
 	}
 	for _, a := range ams {
-		a.allocate(idle()) // forgotten or not
+		a.allocate(idle()) // some of these attempts are remembered, the others are not
 	}
 	r.clock = r.clock.Add(r.cfg.ForgetAfter + time.Second)
 	ams[0].allocate(idle())

@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestPreemptionMessage: an AM is told once of what it is to lose: which containers, and how many of
-// the smallest size they come to.
+// TestPreemptionMessage checks the message about preemption: it names the containers, gives their
+// total in units of the smallest container, and is sent once.
 func TestPreemptionMessage(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
@@ -53,7 +53,7 @@ func TestPreemptionMessage(t *testing.T) {
 	if !slices.Equal(told, []int64{ids[0].GetId(), ids[1].GetId()}) {
 		t.Errorf("told of %v", told)
 	}
-	a.last-- // the AM has not had it, and asks again, elsewhere
+	a.last-- // the AM has not received the answer and repeats the call at another replica
 	again := a.world.replica().am(a.id)
 	again.last = a.last
 	if r := again.allocate(idle()); !gproto.Equal(r.GetPreempt(), m) {

@@ -42,8 +42,8 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestContextOfAnotherKind holds that an application which did not come by
-// Hadoop's client port can have an AM of Hadoop's.
+// TestContextOfAnotherKind checks that a Hadoop AM can register for an application that was not
+// submitted through Hadoop's client port.
 func TestContextOfAnotherKind(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app(func(s *input.SubmitApplication) { s.Context = []byte("{\"no\": \"protobuf\"}") }))
@@ -72,7 +72,8 @@ func TestRegisterRefused(t *testing.T) {
 	class(t, err, ipc.ClassYarn)
 }
 
-// TestNextAttemptGetsWhatIsKept fails an attempt that keeps its containers.
+// TestNextAttemptGetsWhatIsKept checks that a new attempt gets the containers that the failed
+// attempt kept, and NM tokens for their nodes.
 func TestNextAttemptGetsWhatIsKept(t *testing.T) {
 	w := newWorld(t)
 	n1, n2 := w.node("n1", 2048, 8), w.node("n2", 3072, 8)
@@ -109,7 +110,7 @@ func TestNextAttemptGetsWhatIsKept(t *testing.T) {
 	if len(resp.AllocatedContainers) != 1 || len(resp.NmTokens) != 0 {
 		t.Errorf("%d containers, %d NM tokens for a node whose token it has", len(resp.AllocatedContainers), len(resp.NmTokens))
 	}
-	// A container of the attempt before is its own to release.
+	// The new attempt may release a container of the previous one.
 	if resp = b.allocate(&proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{got[0].GetId()}}); len(resp.CompletedContainerStatuses) != 1 {
 		t.Errorf("released: %v", resp.CompletedContainerStatuses)
 	}
@@ -156,11 +157,11 @@ func TestFinishOfWhatWasKilled(t *testing.T) {
 	b.register()
 	w.plan(&input.ExpireAttempt{Attempt: b.id})
 	_, err := b.Service.finish(ctx, b.call(), &proto.FinishApplicationMasterRequestProto{})
-	class(t, err, classAttemptNotFound) // another attempt goes on
+	class(t, err, classAttemptNotFound) // another attempt follows
 }
 
-// TestFinishOfAnAMOnANode holds that an AM which runs in a container of ours may
-// go on calling until that has ended.
+// TestFinishOfAnAMOnANode checks that an AM in a container may continue to call after finish, until
+// its container ends.
 func TestFinishOfAnAMOnANode(t *testing.T) {
 	w := newWorld(t)
 	id := yarn.NodeID{Host: "n1", Port: 1}
@@ -181,15 +182,15 @@ func TestFinishOfAnAMOnANode(t *testing.T) {
 	}
 }
 
-// TestRegistrationThatArrivesLate: the call of one replica hangs, the AM goes on at
-// another one; the copy that comes through at last must not void what it asks.
+// TestRegistrationThatArrivesLate delays the copy of a registration until the AM has registered and
+// sent heartbeats. The late copy must not reset the AM's response id.
 func TestRegistrationThatArrivesLate(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
 	a := w.replica().am(w.app())
 	var copied input.Input
 	w.before = func(in input.Input) input.Reply { copied = in; return nil }
-	a.register() // once here, and a copy is under way
+	a.register() // one copy registers the AM, the other arrives later
 	w.before = nil
 	a.allocate(asks(ask("*", 1, 1024)))
 	a.allocate(asks(ask("*", 9, 1024)))
@@ -203,7 +204,7 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	}
 	a.allocate(idle())
 
-	// The AM's own second registration, at a replica that lags, is taken.
+	// A lagging replica accepts a second registration by the AM itself.
 	b := w.replica()
 	b.lag()
 	a.replica = b
@@ -213,7 +214,8 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	if app := w.st().Apps.Get(w.st().AppByID(a.id.App)); app.Response != 0 {
 		t.Errorf("registered again with response %d", app.Response)
 	}
-	// When answers were given meanwhile, its client calls again.
+	// If the AM got answers in the meantime, StandbyException makes its client repeat the
+	// registration.
 	w.before = func(in input.Input) input.Reply {
 		if _, ok := in.(*input.RegisterAttempt); ok {
 			return input.Refuse(in, input.Faultf(input.WrongResponse, "", "late"))

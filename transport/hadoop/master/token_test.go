@@ -39,14 +39,14 @@ func TestPassword(t *testing.T) {
 	class(t, err, ipc.ClassInvalidToken)
 }
 
-// TestBadTokenIsRefusedInYARNsWords follows the attempt of a token that is refused into the text:
-// clients and the NodeManagers' AMRMProxy look for it there.
+// TestBadTokenIsRefusedInYARNsWords checks that the refusal of a token names its attempt. Clients
+// and the AMRMProxy of the NodeManagers parse this text.
 func TestBadTokenIsRefusedInYARNsWords(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app())
 	over := w.replica().am(w.app())
 	w.plan(&input.KillApplication{ID: over.id.App})
-	for range 2 { // the key of both is retired
+	for range 2 { // this retires the key of both tokens
 		w.newKey(yarn.KeyAMRM)
 		w.apply(&event.KeyActivated{Which: yarn.KeyAMRM})
 	}
@@ -70,19 +70,19 @@ func TestBadTokenIsRefusedInYARNsWords(t *testing.T) {
 	}
 }
 
-// TestPasswordOnAReplicaBehind holds that a replica catches up before it says
-// that a token is not good.
+// TestPasswordOnAReplicaBehind checks that a replica catches up before it refuses a token as
+// invalid.
 func TestPasswordOnAReplicaBehind(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
 	r.lag()
-	a := r.am(w.app()) // an attempt that it does not know
+	a := r.am(w.app()) // the replica does not know this attempt yet
 	if _, _, err := a.password(); err != nil || r.caughtUp != 1 {
 		t.Errorf("new attempt: %v, caught up %d times", err, r.caughtUp)
 	}
 	r.lag()
 	w.newKey(yarn.KeyAMRM)
-	a.key = w.st().Keys(yarn.KeyAMRM).Next.ID // a key that it does not know
+	a.key = w.st().Keys(yarn.KeyAMRM).Next.ID // the replica does not know this key yet
 	if _, _, err := a.password(); err != nil || r.caughtUp != 2 {
 		t.Errorf("new key: %v, caught up %d times", err, r.caughtUp)
 	}
@@ -95,8 +95,7 @@ func TestPasswordOnAReplicaBehind(t *testing.T) {
 	class(t, err, ipc.ClassStandby)
 }
 
-// TestCallOnAReplicaBehind holds the same for calls over a connection that was
-// let in.
+// TestCallOnAReplicaBehind checks the same for calls on a connection that is already authenticated.
 func TestCallOnAReplicaBehind(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
@@ -121,7 +120,7 @@ func TestAMTokenIsRenewed(t *testing.T) {
 	}
 	w.newKey(yarn.KeyAMRM)
 	var got *proto.TokenProto
-	for range 2 { // until it calls with the new one
+	for range 2 { // in every answer, until the AM uses the new token
 		if got = a.allocate(idle()).AmRmToken; got == nil {
 			t.Fatal("no token of the next key")
 		}
@@ -145,8 +144,8 @@ func TestAMTokenIsRenewed(t *testing.T) {
 	if r := a.allocate(idle()); r.AmRmToken != nil {
 		t.Error("a new token when the key takes its place")
 	}
-	// One that was not heard while the next key waited is told until it has heard,
-	// though it goes on over its old connection.
+	// An AM that sent no heartbeat while the key was the next one gets a new token in every answer,
+	// until it confirms one. It continues on its old connection.
 	w.newKey(yarn.KeyAMRM)
 	w.apply(&event.KeyActivated{Which: yarn.KeyAMRM})
 	for range 2 {
@@ -165,7 +164,7 @@ func TestAMTokenIsRenewed(t *testing.T) {
 	}
 }
 
-// TestWhenNMTokensAreSent follows one node.
+// TestWhenNMTokensAreSent checks which answers contain an NM token for a node.
 func TestWhenNMTokensAreSent(t *testing.T) {
 	w := newWorld(t)
 	n1 := w.node("n1", 81920, 80)
@@ -204,8 +203,8 @@ func TestWhenNMTokensAreSent(t *testing.T) {
 	one("another replica again", 0)
 }
 
-// TestNodesTakeTurns holds that a node is told of once in an answer, however its
-// containers lie in it.
+// TestNodesTakeTurns checks that an answer has one NM token per node, whatever the order of its
+// containers is.
 func TestNodesTakeTurns(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
@@ -215,7 +214,7 @@ func TestNodesTakeTurns(t *testing.T) {
 	defer m.close()
 	n1, n2 := yarn.NodeID{Host: "n1", Port: 1}, yarn.NodeID{Host: "n2", Port: 1}
 	granted := []input.Granted{{Node: n1}, {Node: n2}, {Node: n1}, {Node: n2}}
-	for range 2 { // the second time for the same response
+	for range 2 { // the second call repeats the same response
 		if got, err := m.nmTokens(granted, 1); err != nil || len(got) != 2 {
 			t.Errorf("%d NM tokens, %v", len(got), err)
 		}
@@ -225,7 +224,7 @@ func TestNodesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestNoKeysYet holds that containers wait for the keys of their tokens.
+// TestNoKeysYet checks that containers are not handed out before the keys for their tokens exist.
 func TestNoKeysYet(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)

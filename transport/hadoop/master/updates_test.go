@@ -12,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-// change is a request to change a container.
+// change returns a request to update a container.
 func change(c *proto.ContainerIdProto, version int32, to proto.ContainerUpdateTypeProto, mb int64, vcores int32) *proto.UpdateContainerRequestProto {
 	return &proto.UpdateContainerRequestProto{ContainerVersion: new(version), ContainerId: c, UpdateType: &to,
 		Capability: &proto.ResourceProto{Memory: new(mb), VirtualCores: new(vcores)}}
@@ -27,8 +27,8 @@ const (
 	decrease = proto.ContainerUpdateTypeProto_DECREASE_RESOURCE
 )
 
-// TestContainersChangeTheirSize: what an AM is told of a container that grows and
-// shrinks, and with which token.
+// TestContainersChangeTheirSize checks which containers and tokens an AM gets when a container
+// grows and shrinks.
 func TestContainersChangeTheirSize(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
@@ -59,7 +59,7 @@ func TestContainersChangeTheirSize(t *testing.T) {
 	}
 }
 
-// TestUpdateErrors has YARN's words for what it does not update.
+// TestUpdateErrors checks YARN's texts for updates that are refused.
 func TestUpdateErrors(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)

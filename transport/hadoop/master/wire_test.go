@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// port is a scheduler port, and a client of it.
+// port is a scheduler port with a client.
 type port struct {
 	server *ipc.Server
 	client *ipc.Client
@@ -46,7 +46,7 @@ func (p port) target(w *world, id yarn.AttemptID) ipc.Target {
 		Token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}
 }
 
-// TestOverTheWire has AMs run at one port, each through its life.
+// TestOverTheWire runs several AMs through one port, from registration to their end.
 func TestOverTheWire(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 1<<20, 1000)
@@ -94,8 +94,8 @@ func life(c *ipc.Client, to ipc.Target) error {
 	return nil
 }
 
-// TestBadTokensOverTheWire holds what an AM's client hears, and that one whose
-// attempt is over is let in to hear of it.
+// TestBadTokensOverTheWire checks the exceptions that clients get. An AM whose attempt has ended
+// must still be able to connect, so that it can learn of the end.
 func TestBadTokensOverTheWire(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()

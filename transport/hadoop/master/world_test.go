@@ -23,27 +23,27 @@ import (
 
 var ctx = context.Background()
 
-// world is a cluster of one planner, and the services of its replicas.
+// world is a cluster with one planner. Its replicas share it.
 type world struct {
 	tb testing.TB
 
 	mu  sync.Mutex
 	p   *planner.Planner
 	now int64
-	// down is the error of the way to the leader.
+	// down is the error that the leader's path returns, or nil.
 	down error
-	// before, when set, sees every input and may answer it.
+	// before, if set, gets every input. If it returns a reply, the planner does not get the input.
 	before func(input.Input) input.Reply
 }
 
-// replica is a service with what its replica has applied.
+// replica is a Service with the state that its replica has applied.
 type replica struct {
 	*world
 	*Service
 	clock time.Time
-	// behind is the state it shows until it has caught up.
+	// behind, if not nil, is the state that Fork returns until the replica catches up.
 	behind *state.State
-	// caughtUp counts how often it had to.
+	// caughtUp counts the calls of Current.
 	caughtUp int
 }
 
@@ -89,7 +89,7 @@ func (w *world) replica() *replica {
 	return r
 }
 
-// st is the state for tests to look at.
+// st returns the present state.
 func (w *world) st() *state.State { return w.p.State() }
 
 // Fork implements Reader.
@@ -114,7 +114,7 @@ func (r *replica) Current(context.Context) error {
 	return nil
 }
 
-// lag makes the replica show the state of this moment until it catches up.
+// lag makes Fork return the present state until the replica catches up.
 func (r *replica) lag() { r.behind = r.Fork() }
 
 type submitterOf struct{ r *replica }
@@ -138,7 +138,7 @@ func (d submitterOf) Do(_ context.Context, req input.Request) (input.Reply, uint
 	return reply, 0, nil
 }
 
-// plan has the leader plan an input that must not be refused.
+// plan plans an input and fails the test if the planner refuses it.
 func (w *world) plan(in input.Input) input.Reply {
 	w.tb.Helper()
 	w.mu.Lock()
@@ -158,7 +158,7 @@ func (w *world) apply(e event.Event) {
 	}
 }
 
-// newKey makes a kind's next key, or its first.
+// newKey creates the next key of a kind, or its first key.
 func (w *world) newKey(k yarn.KeyKind) {
 	w.tb.Helper()
 	id := w.st().Meta.NextKey + 1
@@ -172,8 +172,8 @@ func (w *world) node(host string, memory, vcores int64) yarn.NodeID {
 	return id
 }
 
-// app submits an application whose AM may register at once. An attempt waits for the first node, so
-// a cluster without one has it for a moment.
+// app submits an application whose AM may register at once. An attempt starts only when there is a
+// node. If there is none, app adds one for a moment.
 func (w *world) app(change ...func(*input.SubmitApplication)) yarn.AttemptID {
 	w.tb.Helper()
 	if w.st().Meta.UsableNodes == 0 {
@@ -188,18 +188,17 @@ func (w *world) app(change ...func(*input.SubmitApplication)) yarn.AttemptID {
 	return yarn.AttemptID{App: r.ID, Attempt: 1}
 }
 
-// managed gives the AM a container of the cluster's, so that another attempt
-// follows when it fails.
+// managed runs the AM in a container of the cluster. If the attempt fails, another one follows.
 func managed(s *input.SubmitApplication) {
 	s.Unmanaged, s.AM = false, yarn.Resource{1024, 1}
 }
 
-// am is an AM at a replica.
+// am is an AM that calls one replica.
 type am struct {
 	*replica
 	id   yarn.AttemptID
 	key  int32
-	last int32 // response
+	last int32 // the last response id
 }
 
 func (r *replica) am(id yarn.AttemptID) *am {
@@ -245,14 +244,14 @@ func (a *am) send(body []byte) (*proto.AllocateResponseProto, error) {
 	return r, nil
 }
 
-// allocate is a heartbeat that succeeds.
+// allocate sends a heartbeat that must succeed.
 func (a *am) allocate(req *proto.AllocateRequestProto) *proto.AllocateResponseProto {
 	a.tb.Helper()
 	r, err := a.try(req)
 	if err != nil {
 		a.tb.Fatal(err)
 	}
-	if want := a.last + 1; r.GetResponseId() != want && (a.last > 0 || r.GetResponseId() == 0) { // after a registration the count goes on
+	if want := a.last + 1; r.GetResponseId() != want && (a.last > 0 || r.GetResponseId() == 0) { // after a second registration the ids do not start at 1
 		a.tb.Fatalf("response %d, want %d", r.GetResponseId(), want)
 	}
 	a.last = r.GetResponseId()
@@ -274,7 +273,7 @@ func asks(list ...*proto.ResourceRequestProto) *proto.AllocateRequestProto {
 
 func idle() *proto.AllocateRequestProto { return asks() }
 
-// running has a node report containers as running.
+// running reports containers as running on a node.
 func (w *world) running(node yarn.NodeID, list []*proto.ContainerProto) {
 	w.tb.Helper()
 	in := &input.NodeHeartbeat{ID: node}
@@ -288,7 +287,7 @@ func (w *world) running(node yarn.NodeID, list []*proto.ContainerProto) {
 	w.plan(in)
 }
 
-// class holds that an error is a Java exception of a class.
+// class checks that an error is a Java exception of a class.
 func class(tb testing.TB, err error, want string) *ipc.Error {
 	tb.Helper()
 	var e *ipc.Error
