@@ -15,8 +15,8 @@ import (
 	"rmd/yarn"
 )
 
-// patched returns a heartbeat whose response id is written by set: with a fixed
-// number of bytes it can be changed in place.
+// patched returns an encoded heartbeat, and a function that sets its response id. The id has a
+// fixed number of bytes, so the function can change it in place.
 func patched(tb testing.TB, n *nm) (body []byte, set func(int32)) {
 	n.response = 0x0fffffff // four bytes
 	body = n.bytes()
@@ -38,8 +38,8 @@ func patched(tb testing.TB, n *nm) (body []byte, set func(int32)) {
 	}
 }
 
-// BenchmarkIdleHeartbeat is what one heartbeat costs that changes nothing, from
-// its bytes to its answer's, of a node with some containers.
+// BenchmarkIdleHeartbeat measures an idle heartbeat of a node with some containers, from the bytes
+// of the request to those of the answer.
 func BenchmarkIdleHeartbeat(b *testing.B) {
 	for _, containers := range []int{0, 10, 50} {
 		b.Run(fmt.Sprintf("containers=%d", containers), func(b *testing.B) {
@@ -49,7 +49,7 @@ func BenchmarkIdleHeartbeat(b *testing.B) {
 			n.register()
 			if containers > 0 {
 				_, n.running = c.app(c.slot(n.id), min(containers, 8))
-				for i := len(n.running); i < containers; i++ { // the cluster's own do not fit so many
+				for i := len(n.running); i < containers; i++ { // containers of the cluster: the node has no room for more
 					n.running = append(n.running, yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Attempt: 1, Number: uint64(i)})
 				}
 			}
@@ -75,8 +75,7 @@ func BenchmarkIdleHeartbeat(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode is the generated code's share, were it used for every
-// heartbeat: the reason for scan.
+// BenchmarkDecode compares scan with the generated code. The difference is the reason for scan.
 func BenchmarkDecode(b *testing.B) {
 	for _, containers := range []int{0, 10, 50} {
 		n := newNM(b, nil, "node00001.example.com")
@@ -105,21 +104,21 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkChangedHeartbeat is a heartbeat with an order open, which is planned.
+// BenchmarkChangedHeartbeat measures a heartbeat that the planner processes.
 func BenchmarkChangedHeartbeat(b *testing.B) {
 	c := newCluster(b)
 	s := newService(b, c)
 	n := newNM(b, s, "node1")
 	n.register()
 	n.beat()
-	n.healthy = false // everything goes through the planner
+	n.healthy = false // the heartbeats of an unhealthy node all go to the planner
 	b.ReportAllocs()
 	for b.Loop() {
 		n.beat()
 	}
 }
 
-// BenchmarkSessionMemory reports the bytes that one idle node costs.
+// BenchmarkSessionMemory reports the memory of one idle node's session, in bytes.
 func BenchmarkSessionMemory(b *testing.B) {
 	for _, containers := range []int{0, 10} {
 		b.Run(fmt.Sprintf("containers=%d", containers), func(b *testing.B) {

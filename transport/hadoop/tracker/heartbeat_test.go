@@ -19,8 +19,7 @@ import (
 	"rmd/yarn"
 )
 
-// started returns a cluster with one node that has registered and sent its first
-// heartbeat.
+// started returns a cluster with one node that has registered and sent its first heartbeat.
 func started(t testing.TB) (*cluster, *Service, *nm) {
 	t.Helper()
 	c := newCluster(t)
@@ -32,9 +31,8 @@ func started(t testing.TB) (*cluster, *Service, *nm) {
 	return c, s, n
 }
 
-// TestExchange follows the trace of a real NodeManager in the wire reference,
-// with this ResourceManager's answers: the container may be forgotten when its AM
-// has confirmed that it heard of the end.
+// TestExchange sends the calls of a recorded NodeManager. The node may forget its container when
+// the container's AM has confirmed that it knows of the end.
 func TestExchange(t *testing.T) {
 	c := newCluster(t)
 	s := newService(t, c)
@@ -72,7 +70,7 @@ func TestExchange(t *testing.T) {
 		t.Fatalf("the end of %v is answered %v", ids, p)
 	}
 	wantInputs(t, c, "heartbeat(1) ")
-	for last := range int32(2) { // it is told, then confirmed
+	for last := range int32(2) { // the first answer reports the end, the second call confirms it
 		c.must(&input.Allocate{Attempt: at, Response: 2 + last})
 	}
 	if p := n.beat(); !slices.Equal(texts(p.ContainersToBeRemovedFromNm), ids) {
@@ -83,7 +81,7 @@ func TestExchange(t *testing.T) {
 	}
 	wantInputs(t, c, "")
 	c.must(&input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded})
-	p = n.beat() // the status list is empty
+	p = n.beat() // the heartbeat reports no containers
 	if apps, _ := wire.ApplicationIDs(p.ApplicationsToCleanup); !slices.Equal(apps, []yarn.ApplicationID{at.App}) {
 		t.Fatalf("after the application's end the answer is %v", p)
 	}
@@ -134,7 +132,7 @@ func TestRepeatedHeartbeatIsAnsweredTheSame(t *testing.T) {
 func TestResponseIDs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		shift   int32 // of the id from the right one
+		shift   int32 // difference from the expected id
 		prepare func(*session)
 		resync  bool
 	}{
@@ -197,7 +195,7 @@ func TestUnknownNodeMustRegister(t *testing.T) {
 	wantInputs(t, c, "")
 }
 
-// TestAnotherReplicaAdopts moves a node between two replicas and back.
+// TestAnotherReplicaAdopts moves a node from one replica to another and back.
 func TestAnotherReplicaAdopts(t *testing.T) {
 	c, a, n := started(t)
 	_, ids := c.app(c.slot(n.id), 2)
@@ -215,7 +213,7 @@ func TestAnotherReplicaAdopts(t *testing.T) {
 	n.beat()
 	wantInputs(t, c, "")
 
-	a.session(n.id).conn = 7 // it comes back over another connection
+	a.session(n.id).conn = 7 // the node returns on another connection
 	n.s = a
 	n.beat()
 	wantInputs(t, c, "heartbeat(1 full) ")
@@ -224,7 +222,7 @@ func TestAnotherReplicaAdopts(t *testing.T) {
 	}
 }
 
-// TestKeptAnswerIsNotTheServers: the caller may write over its answer.
+// TestKeptAnswerIsNotTheServers checks that the caller of nodeHeartbeat may overwrite the answer.
 func TestKeptAnswerIsNotTheServers(t *testing.T) {
 	c, s, n := started(t)
 	_, ids := c.app(c.slot(n.id), 1)
@@ -240,8 +238,8 @@ func TestKeptAnswerIsNotTheServers(t *testing.T) {
 	}
 }
 
-// TestEndIsReportedTwice: a node that missed an answer tells ends again, under
-// the next response id; it waits for the order to forget the container.
+// TestEndIsReportedTwice checks that a node that reports an end again, with the next response id,
+// is told again to forget the container.
 func TestEndIsReportedTwice(t *testing.T) {
 	c, _, n := started(t)
 	at, ids := c.app(c.slot(n.id), 1)
@@ -260,8 +258,8 @@ func TestEndIsReportedTwice(t *testing.T) {
 	}
 }
 
-// TestNothingToRepeat: this replica has not answered the node yet, and is asked
-// for the answer before.
+// TestNothingToRepeat checks that a node must register again if it repeats a heartbeat that this
+// replica has not answered.
 func TestNothingToRepeat(t *testing.T) {
 	c, _, n := started(t)
 	n.s, n.response = newService(t, c), 10
@@ -276,10 +274,10 @@ func TestNothingToRepeat(t *testing.T) {
 	}
 }
 
-// TestRegistrationElsewhereIsSeen: response ids start over, and this replica's
-// session is of the registration before.
+// TestRegistrationElsewhereIsSeen checks that a replica notices that its node has registered at
+// another one. The response ids have started again, so they do not show this.
 func TestRegistrationElsewhereIsSeen(t *testing.T) {
-	for _, shift := range []int32{-3, -1, 0, 3} { // of its response id from this replica's
+	for _, shift := range []int32{-3, -1, 0, 3} { // the node's response id minus that of this replica's session
 		c, a, n := started(t)
 		for range 5 {
 			n.beat()
@@ -329,8 +327,8 @@ func TestFailedHeartbeatIsProcessedAgain(t *testing.T) {
 	}
 }
 
-// TestOneHeartbeatAtATime: a second one waits for the first and is then its
-// repetition.
+// TestOneHeartbeatAtATime checks that a second heartbeat waits for the first one and is answered as
+// its repetition.
 func TestOneHeartbeatAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, n := started(t)
@@ -357,8 +355,8 @@ func TestOneHeartbeatAtATime(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithTheConnection: who waits behind a heartbeat that hangs is let
-// go when its connection ends, and the session is not harmed.
+// TestWaitEndsWithTheConnection checks that a heartbeat that waits for another one ends with its
+// connection, and that the session remains usable.
 func TestWaitEndsWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, n := started(t)
@@ -387,7 +385,8 @@ func TestWaitEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// TestPanicInSubmitterFreesSession: the server answers a panic as an error.
+// TestPanicInSubmitterFreesSession checks that a session is not busy after a panic, which the
+// server answers with an error.
 func TestPanicInSubmitterFreesSession(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 1)
@@ -462,8 +461,7 @@ func TestUtilization(t *testing.T) {
 	}
 }
 
-// TestOldViewIsOnlyLate: with a view that may be old an order is told with a
-// later heartbeat, and nothing else differs.
+// TestOldViewIsOnlyLate checks that a view of age ViewFor delays a command, but does not lose it.
 func TestOldViewIsOnlyLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -483,7 +481,8 @@ func TestOldViewIsOnlyLate(t *testing.T) {
 	})
 }
 
-// TestKeepAlive: a node that drains is not told to stop while it says that it collects logs.
+// TestKeepAlive checks that a draining node is not told to stop while it reports applications whose
+// logs it collects.
 func TestKeepAlive(t *testing.T) {
 	c, _, n := started(t)
 	over := yarn.ApplicationID{ClusterTimestamp: 5, Seq: 1}

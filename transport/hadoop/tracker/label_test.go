@@ -10,8 +10,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// newLabelled is a cluster with labels gpu and spot and one node, in a configuration that says who labels
-// nodes.
+// newLabelled returns a cluster with the labels gpu and spot and one node. source is
+// yarn.node-labels.configuration-type.
 func newLabelled(t *testing.T, source string) (*cluster, *Service, *nm) {
 	t.Helper()
 	c := newCluster(t, input.Property{Name: "yarn.node-labels.enabled", Value: "true"}, input.Property{Name: "yarn.node-labels.configuration-type", Value: source})
@@ -44,8 +44,8 @@ func (n *nm) beatWith(p *proto.NodeLabelsProto) *proto.NodeHeartbeatResponseProt
 	return n.beat()
 }
 
-// TestLabelsOfANode: a node says which label it has, when it registers and later, and hears what becomes
-// of it. What is refused leaves it with the label that it had.
+// TestLabelsOfANode checks the labels that a node reports in its registration and in heartbeats. If
+// they are refused, the node keeps its previous label and is told the reason.
 func TestLabelsOfANode(t *testing.T) {
 	c, _, n := newLabelled(t, "distributed")
 	label := func() string { return c.Fork().LabelName(c.node(n.id).Label) }
@@ -87,7 +87,8 @@ func TestLabelsOfANode(t *testing.T) {
 	}
 }
 
-// TestLabelsOfANodeAreIgnored where administrators label nodes.
+// TestLabelsOfANodeAreIgnored checks that reported labels are ignored if administrators label the
+// nodes.
 func TestLabelsOfANodeAreIgnored(t *testing.T) {
 	for _, source := range []string{"centralized", "delegated-centralized"} {
 		c, _, n := newLabelled(t, source)
@@ -100,7 +101,8 @@ func TestLabelsOfANodeAreIgnored(t *testing.T) {
 	}
 }
 
-// TestLabelsWithoutLeader: a heartbeat whose labels reach no leader is not answered, and says so again.
+// TestLabelsWithoutLeader checks that a heartbeat fails if its labels cannot be set, and succeeds
+// when it is repeated.
 func TestLabelsWithoutLeader(t *testing.T) {
 	c, _, n := newLabelled(t, "distributed")
 	n.register()

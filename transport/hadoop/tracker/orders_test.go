@@ -12,7 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestLostContainer: a container is not reported any more and has not ended.
+// TestLostContainer checks a container that its node stops reporting without having reported its
+// end.
 func TestLostContainer(t *testing.T) {
 	c, _, n := started(t)
 	at, ids := c.app(c.slot(n.id), 3)
@@ -45,8 +46,8 @@ func TestUnknownContainerIsKilled(t *testing.T) {
 	}
 }
 
-// TestRegistrationWithContainers: what the cluster does not know is killed and
-// cleared away with the first heartbeat.
+// TestRegistrationWithContainers checks that the answer to the first heartbeat kills containers
+// that the cluster does not know, and cleans up their applications.
 func TestRegistrationWithContainers(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 2)
@@ -108,9 +109,9 @@ func TestKeysRoll(t *testing.T) {
 	if p := n.beat(); p.ContainerTokenMasterKey != nil || p.NmTokenMasterKey != nil {
 		t.Fatalf("the keys are told again in %v", p)
 	}
-	wantInputs(t, c, "") // a key needs no entry
-	// A node that registers now gets the key that tokens are signed with, and the
-	// next one in its first heartbeat.
+	wantInputs(t, c, "") // a new key is sent without an input
+	// A node that registers now gets the key that signs tokens, and with its first heartbeat the
+	// next one.
 	m := newNM(t, n.s, "node2")
 	m.register()
 	if m.keys != before {
@@ -122,7 +123,7 @@ func TestKeysRoll(t *testing.T) {
 	}
 }
 
-// TestEachKeyIsCompared: a node that lacks one key alone is given that one.
+// TestEachKeyIsCompared checks that a node that lacks one of the two keys gets only that key.
 func TestEachKeyIsCompared(t *testing.T) {
 	for i := range 2 {
 		_, _, n := started(t)
@@ -192,8 +193,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestContainerThatEndedWithoutItsNode: the cluster still remembers it, for its
-// AM, and the node runs it.
+// TestContainerThatEndedWithoutItsNode checks that a node is told to kill a container that the
+// cluster has ended and remembers only for its AM.
 func TestContainerThatEndedWithoutItsNode(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 2)
@@ -209,13 +210,14 @@ func TestContainerThatEndedWithoutItsNode(t *testing.T) {
 	n.beat()
 	_, more := c.app(c.slot(n.id), 1)
 	c.must(&input.ExpireContainers{Containers: more})
-	n.running = more // started with a token that is good still
+	n.running = more // the node started them because their tokens have not expired
 	if p := n.beat(); !slices.Equal(texts(p.ContainersToCleanup), more) {
 		t.Fatalf("a container that had expired is answered %v", p)
 	}
 }
 
-// TestNodeThatTheClusterGaveUp is told what to do by the planner.
+// TestNodeThatTheClusterGaveUp checks the answers to a lost and to an excluded node. They come from
+// the planner.
 func TestNodeThatTheClusterGaveUp(t *testing.T) {
 	c, s, n := started(t)
 	c.must(&input.ExpireNode{ID: n.id})

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// addresses is a look-up that knows few hosts.
+// addresses is a lookup that knows two hosts.
 func addresses(_ context.Context, host string) ([]string, error) {
 	if a := map[string]string{"node1": "10.0.0.1", "node2": "10.0.0.2"}[host]; a != "" {
 		return []string{a}, nil
@@ -22,7 +22,7 @@ func addresses(_ context.Context, host string) ([]string, error) {
 func topology(t *testing.T, change func(*RacksConfig)) *Topology {
 	t.Helper()
 	cfg := DefaultRacksConfig()
-	cfg.Lookup, cfg.Timeout = addresses, 2*time.Minute // a busy machine takes its time for a script
+	cfg.Lookup, cfg.Timeout = addresses, 2*time.Minute // on a busy machine a script may take long
 	change(&cfg)
 	r, err := NewTopology(cfg)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 	if err := os.WriteFile(file, []byte("node1 /r9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantRacks(t, r, map[string]string{"node1": "/dc1/r1"}) // until it is read again
+	wantRacks(t, r, map[string]string{"node1": "/dc1/r1"}) // until Reload
 	if err := r.Reload(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestTable(t *testing.T) {
 	wantRacks(t, topology(t, func(c *RacksConfig) { c.Table = file }), map[string]string{"node1": DefaultRack})
 }
 
-// TestLargeTable: a table that is too large is refused, and the one before stays.
+// TestLargeTable checks that Reload refuses a table that is too large, and keeps the old one.
 func TestLargeTable(t *testing.T) {
 	file := write(t, 0o600, "node1 /r1\n")
 	r := topology(t, func(c *RacksConfig) { c.Table, c.TableMax = file, 20 })
@@ -95,7 +95,7 @@ func TestLargeTable(t *testing.T) {
 	wantRacks(t, r, map[string]string{"node1": "/r2"})
 }
 
-// TestScript: it is given the address, as YARN does it, once for each host.
+// TestScript checks that the script gets the address of a host, as in YARN, and runs once per host.
 func TestScript(t *testing.T) {
 	calls := filepath.Join(t.TempDir(), "calls")
 	file := write(t, 0o700, "#!/bin/sh\necho \"$#:$1\" >> "+calls+`
@@ -135,7 +135,8 @@ func TestScriptIsBounded(t *testing.T) {
 	wantRacks(t, long, map[string]string{"a": DefaultRack})
 }
 
-// TestAbandonedQuestionIsAskedAgain: the node's connection ended meanwhile.
+// TestAbandonedQuestionIsAskedAgain checks that a lookup that ended with the node's connection is
+// not cached.
 func TestAbandonedQuestionIsAskedAgain(t *testing.T) {
 	r := topology(t, func(c *RacksConfig) { c.Script = write(t, 0o700, "#!/bin/sh\necho /r1\n") })
 	ctx, cancel := context.WithCancel(t.Context())

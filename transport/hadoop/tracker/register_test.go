@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-// confOf reads properties as Hadoop's files have them.
+// confOf returns a configuration with the given properties.
 func confOf(t *testing.T, props string) *hadoopconf.Config {
 	t.Helper()
 	conf, err := hadoopconf.Parse(strings.NewReader("<configuration>"+props+"</configuration>"), "test.xml")
@@ -34,7 +34,7 @@ func TestRegistrationIsWritten(t *testing.T) {
 	}
 }
 
-// TestRefusedRegistrations end the NodeManager.
+// TestRefusedRegistrations checks the registrations that are refused. The NodeManager then exits.
 func TestRefusedRegistrations(t *testing.T) {
 	for _, r := range []struct {
 		name    string
@@ -42,7 +42,7 @@ func TestRefusedRegistrations(t *testing.T) {
 		config  func(*Config)
 		change  func(*proto.RegisterNodeManagerRequestProto)
 		exclude string
-		says    string // empty: it is not refused
+		says    string // in the refusal; empty if the registration succeeds
 	}{
 		{name: "large enough", change: resource(1024, 1)},
 		{name: "too little memory", change: resource(1023, 1), says: "the smallest container is 1024 MB"},
@@ -177,7 +177,7 @@ func TestNoLeader(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	}
-	n.beat() // an idle node does not notice
+	n.beat() // an idle heartbeat needs no leader
 }
 
 func TestClusterThatIsNotInitialized(t *testing.T) {

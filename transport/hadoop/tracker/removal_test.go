@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-// caller is the AM of c.app, as far as its calls of allocate go.
+// caller is the AM of c.app. It only calls allocate.
 type caller struct {
 	c        *cluster
 	at       yarn.AttemptID
@@ -27,7 +27,7 @@ func (a *caller) allocate() *input.AllocateReply {
 	return r
 }
 
-// ends starts containers on a node, has them end and reported, and returns their AM.
+// ends starts containers on a node, reports their end, and returns their AM.
 func ends(t *testing.T, containers int) (*cluster, *nm, *caller, []yarn.ContainerID) {
 	c, _, n := started(t)
 	at, ids := c.app(c.slot(n.id), containers)
@@ -53,8 +53,8 @@ func wantRemoved(t *testing.T, n *nm, want ...yarn.ContainerID) {
 	}
 }
 
-// TestForgottenWhenTheAMHasHeard: telling the AM is not enough, its next call confirms it. None of
-// this costs the node a heartbeat that goes to the leader.
+// TestForgottenWhenTheAMHasHeard checks that a node may forget containers when the AM's next call
+// confirms that it knows of their end. None of the node's heartbeats goes to the leader for this.
 func TestForgottenWhenTheAMHasHeard(t *testing.T) {
 	c, n, am, ids := ends(t, 2)
 	wantRemoved(t, n)
@@ -68,19 +68,19 @@ func TestForgottenWhenTheAMHasHeard(t *testing.T) {
 	wantInputs(t, c, "")
 }
 
-// TestForgottenAtTheReplicaThatComesNext: the AM confirms while the node is on its way from one
-// replica to another, which has only the committed state to go by.
+// TestForgottenAtTheReplicaThatComesNext checks a node that changes its replica after the AM has
+// confirmed. The new replica knows only the committed state.
 func TestForgottenAtTheReplicaThatComesNext(t *testing.T) {
 	c, n, am, ids := ends(t, 2)
 	am.allocate()
 	am.allocate()
 	n.s = newService(t, c)
 	wantRemoved(t, n, ids...)
-	n.s = newService(t, c) // whether the node had that answer is not known here
+	n.s = newService(t, c) // this replica does not know whether the node received the previous answer
 	wantRemoved(t, n, ids...)
 	_, more := c.app(c.slot(n.id), 1)
 	n.running = more
-	n.beat() // goes to the leader, and tells that the node has had the order
+	n.beat() // goes to the leader, and acknowledges the removals
 	if first, list := c.Fork().Removals(c.slot(n.id)); first != 3 || len(list) != 0 {
 		t.Errorf("%v are listed from %d on", list, first)
 	}
@@ -88,7 +88,8 @@ func TestForgottenAtTheReplicaThatComesNext(t *testing.T) {
 	wantRemoved(t, n)
 }
 
-// TestForgottenWhenNobodyWillHear: the attempt is over before its AM has heard of the end.
+// TestForgottenWhenNobodyWillHear checks that a node may forget containers whose attempt ended
+// before its AM knew of their end.
 func TestForgottenWhenNobodyWillHear(t *testing.T) {
 	for name, over := range map[string]func(*caller) input.Input{
 		"finished": func(a *caller) input.Input {
@@ -109,8 +110,8 @@ func TestForgottenWhenNobodyWillHear(t *testing.T) {
 	}
 }
 
-// TestRemovalsOfALostNode: what the node had to forget is dropped with it, and it is told when it
-// comes back with the container.
+// TestRemovalsOfALostNode checks that the list of removals of a lost node is dropped. If the node
+// comes back with the container, it is told to forget it.
 func TestRemovalsOfALostNode(t *testing.T) {
 	c, n, am, ids := ends(t, 1)
 	am.allocate()
@@ -130,8 +131,8 @@ func TestRemovalsOfALostNode(t *testing.T) {
 	wantRemoved(t, n)
 }
 
-// TestManyRemovalsAreAcknowledged: containers that never ran are listed too, with no report of the
-// node to acknowledge them with. The list stays short.
+// TestManyRemovalsAreAcknowledged checks that the list of removals stays short. It also contains
+// containers that never ran, which no report of the node acknowledges.
 func TestManyRemovalsAreAcknowledged(t *testing.T) {
 	c, _, n := started(t)
 	for range 3 * unackedMax / 8 {
@@ -144,7 +145,8 @@ func TestManyRemovalsAreAcknowledged(t *testing.T) {
 	}
 }
 
-// TestOldLevel: replicas of an earlier version serve the cluster too, which list nothing.
+// TestOldLevel checks that below the feature level for removals a node may forget ended containers
+// at once.
 func TestOldLevel(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 1)

@@ -11,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// grown is a node with a container of 1 GB that runs there and has been granted 3
-// GB since.
+// grown returns a node with a running container of 1 GB, whose size the cluster has since increased
+// to 3 GB.
 func grown(t *testing.T) (*cluster, *nm, yarn.AttemptID, yarn.ContainerID) {
 	c, _, n := started(t)
 	at, ids := c.app(c.slot(n.id), 1)
@@ -34,8 +34,8 @@ func capability(mb int64) *proto.ResourceProto {
 	return &proto.ResourceProto{Memory: new(mb), VirtualCores: new(int32(1))}
 }
 
-// TestNodeConfirmsGrowth: by the size in the container's status, or by the list of
-// increased containers that is sent once.
+// TestNodeConfirmsGrowth checks both confirmations: the size in the container's status, and the
+// list of increased containers, which a node sends once.
 func TestNodeConfirmsGrowth(t *testing.T) {
 	for name, say := range map[string]func(s *proto.NodeStatusProto, id yarn.ContainerID){
 		"status": func(s *proto.NodeStatusProto, _ yarn.ContainerID) {
@@ -49,7 +49,7 @@ func TestNodeConfirmsGrowth(t *testing.T) {
 		if unconfirmed, _, version := c.resize(id); !unconfirmed || version != 1 {
 			t.Fatalf("%s: not granted", name)
 		}
-		n.beat() // of the size before: it goes on as it is
+		n.beat() // reports the old size, which confirms nothing
 		if unconfirmed, _, _ := c.resize(id); !unconfirmed {
 			t.Fatalf("%s: confirmed by a node that has not grown it", name)
 		}
@@ -64,8 +64,8 @@ func TestNodeConfirmsGrowth(t *testing.T) {
 	}
 }
 
-// TestNodeIsToldOfDecrease: in both lists, with a token of the new size and
-// version, until it has had the answer.
+// TestNodeIsToldOfDecrease checks that a node gets a decrease in both lists, with a token of the
+// new size and version, until it has received the answer.
 func TestNodeIsToldOfDecrease(t *testing.T) {
 	c, n, at, id := grown(t)
 	reply := c.must(&input.Allocate{Attempt: at, Response: 3}).(*input.AllocateReply)
@@ -96,8 +96,8 @@ func TestNodeIsToldOfDecrease(t *testing.T) {
 	wantInputs(t, c, "")
 }
 
-// TestExpiredGrowthIsTakenBack: the node that has not confirmed it is told the size
-// before.
+// TestExpiredGrowthIsTakenBack checks that a node that has not confirmed an increase in time is
+// told the old size.
 func TestExpiredGrowthIsTakenBack(t *testing.T) {
 	c, n, _, id := grown(t)
 	c.must(&input.ExpireContainers{Containers: []yarn.ContainerID{id}})

@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// decoded is what scan must find, by the generated code.
+// decoded returns the result that scan must have, by the generated code.
 func decoded(p *proto.NodeHeartbeatRequestProto) beat {
 	st := p.GetNodeStatus()
 	usage := func(u *proto.ResourceUtilizationProto) Usage { return Usage{u.GetPmem(), u.GetVmem(), u.GetCpu()} }
@@ -31,7 +31,7 @@ func decoded(p *proto.NodeHeartbeatRequestProto) beat {
 	}
 }
 
-// sameBeat compares without the hash; NaN is equal to itself.
+// sameBeat compares two results, except for the hash. NaN is equal to NaN.
 func sameBeat(a, b beat) bool {
 	host := bytes.Equal(a.host, b.host)
 	a.host, b.host, a.hash, b.hash = nil, nil, 0, 0
@@ -114,8 +114,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// FuzzHeartbeat sends what it likes to a service with a real planner, between
-// heartbeats of a well-behaved node, which must not notice.
+// FuzzHeartbeat sends any bytes as heartbeats to a service with a real planner. They must not
+// affect another node.
 func FuzzHeartbeat(f *testing.F) {
 	for _, s := range samples(f) {
 		f.Add(s, uint8(0))
@@ -134,7 +134,7 @@ func FuzzHeartbeat(f *testing.F) {
 		}
 		var b beat
 		if b.scan(data) == nil && string(b.host) == "good" {
-			return // it says that it is the good node, which nobody can tell
+			return // it claims to be the other node, which cannot be detected
 		}
 		for range 3 {
 			out, err := s.nodeHeartbeat(context.Background(), &ipc.Call{}, bytes.Clone(data))

@@ -15,7 +15,7 @@ import (
 	"rmd/transport/hadoop/ipc"
 )
 
-// submitter is a Submitter of a function.
+// submitter is a function that implements Submitter.
 type submitter func(ctx context.Context, in input.Input) (input.Reply, error)
 
 func (d submitter) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
@@ -23,7 +23,7 @@ func (d submitter) Do(ctx context.Context, req input.Request) (input.Reply, uint
 	return r, 1, err
 }
 
-// batches records the nodes of NodesHeard.
+// batches records the nodes of each NodesHeard.
 type batches struct {
 	mu  sync.Mutex
 	all [][]uint32
@@ -46,7 +46,7 @@ func (b *batches) want(t *testing.T, want ...[]uint32) {
 	}
 }
 
-// running runs a service's loop until the test ends.
+// running runs the loop of a service until the test ends.
 func running(t *testing.T, s *Service) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -77,8 +77,8 @@ func TestTurnsAreGathered(t *testing.T) {
 	})
 }
 
-// TestTurnsWithoutALeader: what came meanwhile is one set, and what failed is
-// dropped.
+// TestTurnsWithoutALeader checks that the nodes that are added while a batch is sent become one
+// batch without duplicates, and that a failed batch is dropped.
 func TestTurnsWithoutALeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got batches
@@ -86,7 +86,7 @@ func TestTurnsWithoutALeader(t *testing.T) {
 		s := newService(t, newCluster(t), func(c *Config) {
 			c.Submitter = submitter(func(_ context.Context, in input.Input) (input.Reply, error) {
 				if !leader.Load() {
-					time.Sleep(4 * time.Second) // the forwarder waits
+					time.Sleep(4 * time.Second) // as long as the forwarder waits for a leader
 					return nil, errNoLeader
 				}
 				return got.take(in), nil
@@ -106,7 +106,7 @@ func TestTurnsWithoutALeader(t *testing.T) {
 	})
 }
 
-// TestIdleNodesAreHeard: a heartbeat that is answered here is the node's heartbeat at the leader.
+// TestIdleNodesAreHeard checks that the leader learns of idle heartbeats by NodesHeard.
 func TestIdleNodesAreHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, n := started(t)
@@ -126,13 +126,14 @@ func TestIdleNodesAreHeard(t *testing.T) {
 	})
 }
 
-// TestReplicaThatIsCutOff: it must not keep its nodes while the leader loses them.
+// TestReplicaThatIsCutOff checks that a replica that cannot reach a leader stops answering idle
+// heartbeats, because the leader may be expiring the nodes.
 func TestReplicaThatIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, n := started(t)
 		running(t, s)
 		c.fail(always(errNoLeader), nil)
-		for range 10 { // it may be a change of leaders
+		for range 10 { // shorter than CutAfter: it may be a change of leaders
 			n.beat()
 			time.Sleep(time.Second)
 		}
@@ -157,7 +158,7 @@ func TestSilentNodesAreForgotten(t *testing.T) {
 		running(t, s)
 		m := newNM(t, s, "node2")
 		m.register()
-		for range 200 { // 2 expiry intervals are 20 minutes
+		for range 200 { // sessions are kept for two expiry intervals, which are 20 minutes
 			time.Sleep(10 * time.Second)
 			n.beat()
 		}

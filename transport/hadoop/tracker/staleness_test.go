@@ -21,11 +21,11 @@ func isStandby(err error) bool {
 	return errors.As(err, &e) && e.Class == ipc.ClassStandby
 }
 
-// TestReportThatArrivesLate: a node's heartbeat hangs on its way from one replica
-// to the leader, the node goes on at another one and starts a container there.
-// The copy that comes through at last must not end it.
+// TestReportThatArrivesLate delays a heartbeat between a replica and the leader. The node continues
+// at another replica and starts a container there. The delayed heartbeat must not end this
+// container.
 func TestReportThatArrivesLate(t *testing.T) {
-	for _, first := range []bool{true, false} { // the node was at the first replica before, or not
+	for _, first := range []bool{true, false} { // whether the first replica has answered the node before
 		c, a, n := started(t)
 		if !first {
 			a = newService(t, c)
@@ -52,9 +52,9 @@ func TestReportThatArrivesLate(t *testing.T) {
 			t.Fatalf("the late report is answered %+v, and %d containers are left", late, got)
 		}
 		n.beat()
-		wantInputs(t, c, "") // nobody has noticed
+		wantInputs(t, c, "") // the next heartbeat is idle
 
-		// It comes back to the first replica, which has failed it, and goes on there.
+		// The node returns to the first replica, where its heartbeat failed, and continues there.
 		n.s = a
 		n.beat()
 		n.end(ids[0])
@@ -65,14 +65,14 @@ func TestReportThatArrivesLate(t *testing.T) {
 	}
 }
 
-// TestCopyOfAFailedHeartbeat: the node tries again at the same replica, under the
-// same response id, with more to say; then the first copy comes through.
+// TestCopyOfAFailedHeartbeat repeats a failed heartbeat at the same replica with the same response
+// id and more containers. A copy of the failed one then arrives and must be refused.
 func TestCopyOfAFailedHeartbeat(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 2)
 	n.running = ids[:1]
 	n.beat()
-	n.running = nil // for a moment it has lost sight of it: the report is passed on whole
+	n.running = nil // a missing container makes the replica forward the whole report
 	var copied input.Input
 	c.fail(func(in input.Input) error { copied = in; return errNoLeader }, nil)
 	if _, err := n.try(); !isStandby(err) {
@@ -87,14 +87,13 @@ func TestCopyOfAFailedHeartbeat(t *testing.T) {
 	n.beat()
 }
 
-// TestNodeComesBack: it was at another replica, which did not manage to answer,
-// and goes on at the first one with the id that it has from there. What it says is
-// told to the cluster whole, and it is answered at once.
+// TestNodeComesBack moves a node to another replica, whose answer is lost, and back with the old
+// response id. The first replica must forward the whole report and answer at once.
 func TestNodeComesBack(t *testing.T) {
 	c, a, n := started(t)
 	n.beat()
 	n.s = newService(t, c)
-	if _, err := n.try(); err != nil { // the answer is lost
+	if _, err := n.try(); err != nil { // the node does not receive the answer
 		t.Fatal(err)
 	}
 	c.took()
@@ -105,7 +104,7 @@ func TestNodeComesBack(t *testing.T) {
 	wantInputs(t, c, "")
 }
 
-// TestRegistrationThatArrivesLate: so a registration.
+// TestRegistrationThatArrivesLate checks that a late copy of a registration is refused.
 func TestRegistrationThatArrivesLate(t *testing.T) {
 	c, _, n := started(t)
 	var copied input.Input
@@ -129,7 +128,8 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	n.beat()
 }
 
-// TestUnregistrationThatArrivesLate: the node stopped, and was started again.
+// TestUnregistrationThatArrivesLate checks a late copy of an unregistration, when the node has been
+// started again.
 func TestUnregistrationThatArrivesLate(t *testing.T) {
 	c, s, n := started(t)
 	leave := func() error {
@@ -148,7 +148,7 @@ func TestUnregistrationThatArrivesLate(t *testing.T) {
 	if err != nil || reply.Refused() == nil || reply.Refused().Reason != input.NodeElsewhere || c.node(n.id).State != yarn.NodeRunning {
 		t.Fatalf("it is answered %+v, %v, and the node is %v", reply, err, c.node(n.id).State)
 	}
-	// One that meets with a heartbeat is not taken for the node's last word.
+	// An unregistration fails if the leader processes a heartbeat of the node just before it.
 	c.fail(func(in input.Input) error {
 		if _, ok := in.(*input.UnregisterNode); ok {
 			c.must(&input.NodeHeartbeat{ID: n.id, HeartbeatSession: 5, PrevSession: c.node(n.id).HeartbeatSession})
@@ -164,8 +164,8 @@ func TestUnregistrationThatArrivesLate(t *testing.T) {
 	}
 }
 
-// TestNodeIsHeardElsewhere: a replica whose node was heard by another one
-// meanwhile does not answer for it: the node finds its way by itself.
+// TestNodeIsHeardElsewhere checks that a replica does not answer a heartbeat if another replica has
+// processed one of the same node in the meantime. The node then continues at any replica.
 func TestNodeIsHeardElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a, n := started(t)
@@ -201,12 +201,12 @@ func TestNodeIsHeardElsewhere(t *testing.T) {
 	})
 }
 
-// from is a call from an address.
+// from returns a call from an address.
 func from(address string) *ipc.Call {
 	return &ipc.Call{Caller: &ipc.Caller{User: "yarn", Kind: ipc.KindSimple, Address: netip.AddrPortFrom(netip.MustParseAddr(address), 40000)}}
 }
 
-// send sends a node's next heartbeat from an address.
+// send sends the node's next heartbeat from an address.
 func (n *nm) send(s *Service, address string) *proto.NodeHeartbeatResponseProto {
 	n.tb.Helper()
 	out, err := s.nodeHeartbeat(context.Background(), from(address), n.bytes())
@@ -220,9 +220,9 @@ func (n *nm) send(s *Service, address string) *proto.NodeHeartbeatResponseProto 
 	return p
 }
 
-// TestStrangerDoesNotTouchANode: a caller that speaks for a node from another address
-// is told to register, and the node itself notices nothing: with any response id,
-// at its own replica and at another.
+// TestStrangerDoesNotTouchANode checks that a heartbeat from another address than the node's is
+// answered with RESYNC and does not affect the node, with any response id, at the node's replica
+// and at another one.
 func TestStrangerDoesNotTouchANode(t *testing.T) {
 	const home, away = "10.0.0.7", "::ffff:10.0.0.66"
 	c := newCluster(t)
@@ -272,7 +272,7 @@ func TestStrangerDoesNotTouchANode(t *testing.T) {
 	}
 	own()
 
-	// The node's own address has changed: it registers from the new one.
+	// If the node's own address has changed, the node registers from the new one.
 	if p := n.send(s, away); p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_RESYNC {
 		t.Fatalf("from a new address: %v", p)
 	}
@@ -291,8 +291,7 @@ func TestStrangerDoesNotTouchANode(t *testing.T) {
 	}
 }
 
-// TestUnhealthyAtRegistration: what a node says of its health when it registers
-// counts.
+// TestUnhealthyAtRegistration checks that the health in a registration counts.
 func TestUnhealthyAtRegistration(t *testing.T) {
 	c := newCluster(t)
 	s := newService(t, c)
@@ -311,7 +310,7 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 	if got := c.node(n.id); got.State != yarn.NodeRunning {
 		t.Fatalf("a heartbeat that says it is well leaves it %v", got.State)
 	}
-	n.register() // without a word of its health
+	n.register() // the registration has no health status
 	if got := c.node(n.id); got.State != yarn.NodeRunning {
 		t.Fatalf("the node is %v", got.State)
 	}

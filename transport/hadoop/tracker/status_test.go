@@ -13,14 +13,14 @@ import (
 	"rmd/transport/hadoop/wire"
 )
 
-// byGeneratedCode is what readStatus must find.
+// byGeneratedCode returns the result that readStatus must have.
 func byGeneratedCode(s *Service, p *proto.ContainerStatusProto) (input.ContainerStatus, error) {
 	out, err := wire.ContainerStatus(p)
 	s.trim(&out)
 	return out, err
 }
 
-// randomStatus is a status of which fields may be missing, negative, or in it twice.
+// randomStatus returns an encoded status whose fields may be missing, negative or repeated.
 func randomStatus(r *rand.Rand) []byte {
 	one := func() *proto.ContainerStatusProto {
 		p := &proto.ContainerStatusProto{}
@@ -51,11 +51,11 @@ func randomStatus(r *rand.Rand) []byte {
 	if err != nil {
 		panic(err)
 	}
-	if r.IntN(3) == 0 { // the later one wins, field by field
+	if r.IntN(3) == 0 { // a second message overrides the fields of the first
 		more, _ := gproto.Marshal(one())
 		data = append(data, more...)
 	}
-	if r.IntN(3) == 0 { // of an enumeration that has grown, and of another type
+	if r.IntN(3) == 0 { // an unknown value of an enumeration, and a field with another wire type
 		data = protowire.AppendVarint(protowire.AppendTag(data, 2, protowire.VarintType), r.Uint64N(6))
 		data = protowire.AppendFixed32(protowire.AppendTag(data, 4, protowire.Fixed32Type), 7)
 	}
@@ -95,7 +95,7 @@ func FuzzStatus(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkStatus(t, s, data) })
 }
 
-// TestCutStatuses: the statuses and the rest are the heartbeat.
+// TestCutStatuses checks that the statuses and the rest together contain the whole heartbeat.
 func TestCutStatuses(t *testing.T) {
 	for _, data := range samples(t) {
 		var want, got proto.NodeHeartbeatRequestProto

@@ -12,8 +12,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// TestOverTheWire sends a node's calls through a real port: a heartbeat that waits
-// for a commit does not hold up the next call of its connection.
+// TestOverTheWire sends a node's calls through a real port. A heartbeat that waits for a commit
+// must not delay the next call on its connection.
 func TestOverTheWire(t *testing.T) {
 	c := newCluster(t)
 	s := newService(t, c)

@@ -21,10 +21,10 @@ import (
 
 const confPrefix = "yarn.scheduler.capacity."
 
-// errNoLeader is what a submitter says while there is none.
+// errNoLeader is the error of a submitter without a leader.
 var errNoLeader = errors.New("no leader takes the call")
 
-// cluster is a real planner behind fake submitters, with what was committed beside.
+// cluster is a real planner with fake submitters. It keeps the committed state separately.
 type cluster struct {
 	tb testing.TB
 
@@ -34,10 +34,10 @@ type cluster struct {
 	fork      *state.State
 	index     uint64
 	nowMillis int64
-	inputs    []input.Input // that came from nodes
+	inputs    []input.Input // of nodes
 	currents  int
-	// before and after are called, when set, around an input; an error is
-	// the submitter's, and after before nothing is planned.
+	// before and after, if set, are called before and after an input is planned. Their error
+	// becomes the submitter's. If before fails, the input is not planned.
 	before, after func(in input.Input) error
 }
 
@@ -111,7 +111,7 @@ func (c *cluster) Do(ctx context.Context, req input.Request) (input.Reply, uint6
 	return reply, c.index, err
 }
 
-// Fork is the reader's.
+// Fork implements Reader.
 func (c *cluster) Fork() *state.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *cluster) Fork() *state.State {
 	return c.fork
 }
 
-// Current is the reader's.
+// Current implements Reader.
 func (c *cluster) Current(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *cluster) Current(context.Context) error {
 	return nil
 }
 
-// took returns the inputs that came since it was asked last, without NodesHeard.
+// took returns the inputs since its last call, without NodesHeard.
 func (c *cluster) took() []input.Input {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *cluster) took() []input.Input {
 	return out
 }
 
-// fail makes submissions fail from now on; nil ends it.
+// fail sets before and after. nil removes them.
 func (c *cluster) fail(before, after func(input.Input) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,14 +157,14 @@ func (c *cluster) node(id yarn.NodeID) *state.Node {
 	return st.Nodes.Get(slot)
 }
 
-// slot is a node's number.
+// slot returns a node's number in the state.
 func (c *cluster) slot(id yarn.NodeID) uint32 {
 	c.node(id)
 	return c.Fork().Node(id)
 }
 
-// app submits an application with an AM outside the cluster and grants it
-// containers on the only node that there is, which node is to be heard for.
+// app submits an application with an unmanaged AM and allocates containers to it. node must be the
+// only node of the cluster.
 func (c *cluster) app(node uint32, containers int) (yarn.AttemptID, []yarn.ContainerID) {
 	c.tb.Helper()
 	r := c.must(&input.SubmitApplication{User: "u", Queue: "default", Unmanaged: true}).(*input.SubmitApplicationReply)
@@ -203,17 +203,17 @@ func newService(tb testing.TB, c *cluster, change ...func(*Config)) *Service {
 	return s
 }
 
-// nm is a NodeManager as far as its ResourceTracker calls go.
+// nm is a NodeManager that only calls ResourceTracker.
 type nm struct {
 	tb       testing.TB
-	s        *Service // that it is connected to
+	s        *Service // the node's replica
 	id       yarn.NodeID
 	response int32
-	keys     [2]int32 // that it knows: container, NM
+	keys     [2]int32 // ids of the known container and NM key
 	healthy  bool
 	running  []yarn.ContainerID
-	ended    []yarn.ContainerID     // told in the next heartbeat
-	labels   *proto.NodeLabelsProto // told when it registers
+	ended    []yarn.ContainerID     // reported in the next heartbeat
+	labels   *proto.NodeLabelsProto // reported in the registration
 	change   func(*proto.NodeHeartbeatRequestProto)
 }
 
@@ -236,7 +236,7 @@ func (n *nm) registration() *proto.RegisterNodeManagerRequestProto {
 	return req
 }
 
-// register registers and goes on from there.
+// register registers the node and, if it succeeds, starts with response id 0.
 func (n *nm) register() *proto.RegisterNodeManagerResponseProto {
 	n.tb.Helper()
 	out, err := n.s.registerNodeManager(context.Background(), &ipc.Call{}, n.registration())
@@ -250,7 +250,7 @@ func (n *nm) register() *proto.RegisterNodeManagerResponseProto {
 	return out
 }
 
-// request is the next heartbeat.
+// request returns the next heartbeat.
 func (n *nm) request() *proto.NodeHeartbeatRequestProto {
 	st := &proto.NodeStatusProto{
 		NodeId: wire.NodeIDProto(n.id), ResponseId: new(n.response),
@@ -295,7 +295,7 @@ func (n *nm) bytes() []byte {
 	return b
 }
 
-// try sends the heartbeat without taking the answer in.
+// try sends the heartbeat but does not process the answer.
 func (n *nm) try() (*proto.NodeHeartbeatResponseProto, error) {
 	out, err := n.s.nodeHeartbeat(context.Background(), &ipc.Call{}, n.bytes())
 	if err != nil {
@@ -308,7 +308,7 @@ func (n *nm) try() (*proto.NodeHeartbeatResponseProto, error) {
 	return p, nil
 }
 
-// beat sends a heartbeat, which must be answered with NORMAL and the next id.
+// beat sends a heartbeat and checks that the answer has NORMAL and the next id.
 func (n *nm) beat() *proto.NodeHeartbeatResponseProto {
 	n.tb.Helper()
 	p, err := n.try()
@@ -322,7 +322,7 @@ func (n *nm) beat() *proto.NodeHeartbeatResponseProto {
 	return p
 }
 
-// accept takes an answer in as a NodeManager does.
+// accept processes an answer as a NodeManager does.
 func (n *nm) accept(p *proto.NodeHeartbeatResponseProto) {
 	n.response, n.ended = p.GetResponseId(), nil
 	if k := p.GetContainerTokenMasterKey(); k != nil {
@@ -333,7 +333,7 @@ func (n *nm) accept(p *proto.NodeHeartbeatResponseProto) {
 	}
 }
 
-// end makes running containers end.
+// end ends running containers.
 func (n *nm) end(ids ...yarn.ContainerID) {
 	for _, id := range ids {
 		for i, r := range n.running {
@@ -345,7 +345,7 @@ func (n *nm) end(ids ...yarn.ContainerID) {
 	}
 }
 
-// kinds names inputs.
+// kinds describes inputs.
 func kinds(list []input.Input) string {
 	out := ""
 	for _, in := range list {
