@@ -19,7 +19,7 @@ func TestAddresses(t *testing.T) {
 	for what, c := range map[string]struct {
 		pairs          []string
 		client, admin  string
-		listen, public string // of the tracker
+		listen, public string // addresses of the tracker port
 	}{
 		"nothing":     {nil, "0.0.0.0:8032", "0.0.0.0:8033", "0.0.0.0:8031", "0.0.0.0:8031"},
 		"host":        {[]string{"yarn.resourcemanager.hostname", "h"}, "h:8032", "h:8033", "h:8031", "h:8031"},
@@ -37,7 +37,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestAddressFaults lists them all at once.
+// TestAddressFaults checks that one error lists all invalid addresses.
 func TestAddressFaults(t *testing.T) {
 	_, err := AddressesOf(read(t, "yarn.resourcemanager.address", "h:x", "yarn.resourcemanager.scheduler.address", ":1", "yarn.resourcemanager.resource-tracker.address", "a:b:1",
 		"yarn.resourcemanager.admin.address", "h:70000"), "rm1")
@@ -59,7 +59,8 @@ func (c coded) ErrorCode() string { return string(c) }
 
 const testProtocol = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 
-// config is a front of ports where getClusterMetrics fails with f's error.
+// config returns a configuration whose four ports serve getClusterMetrics. The method returns the
+// error of f.
 func config(t *testing.T, f func() error) Config {
 	t.Helper()
 	var a Addresses
@@ -75,7 +76,7 @@ func config(t *testing.T, f func() error) Config {
 	return Config{Logger: hclog.NewNullLogger(), Addresses: a, Client: port, Scheduler: port, Tracker: port, Admin: port}
 }
 
-// TestOnePortTaken leaves none open.
+// TestOnePortTaken checks that Open leaves no port open if one address is in use.
 func TestOnePortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,7 +100,8 @@ func TestOnePortTaken(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheSubmitter makes clients try another replica when that can help.
+// TestErrorsOfTheSubmitter checks which errors become a StandbyException, after which a client
+// tries another replica.
 func TestErrorsOfTheSubmitter(t *testing.T) {
 	var fails error
 	cfg := config(t, func() error { return fails })
@@ -139,13 +141,13 @@ func TestErrorsOfTheSubmitter(t *testing.T) {
 	fails = nil
 	for port := range 4 {
 		err := call(port)
-		if took := port == 1; took != (err != nil) { // the scheduler port takes tokens only
+		if took := port == 1; took != (err != nil) { // the scheduler port accepts only tokens
 			t.Errorf("port %d: %v", port, err)
 		}
 	}
 }
 
-// TestStandbyPorts refuses at all but the admin port.
+// TestStandbyPorts checks that a standby refuses calls on all ports except the admin port.
 func TestStandbyPorts(t *testing.T) {
 	cfg := config(t, func() error { return nil })
 	cfg.Standby = func() error { return errors.New("ResourceManager rm1 is not Active!") }

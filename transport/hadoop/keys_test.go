@@ -15,11 +15,11 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// families are how the names of Hadoop's keys begin.
+// families are the prefixes of Hadoop's keys.
 var families = []string{"yarn.", "hadoop.", "ipc.", "net.topology."}
 
-// written are the keys that sources have as constants, with where. Two pieces
-// that are added, as prefix + "name", are put together.
+// written returns the keys that occur as string constants in the Go files of dirs, each with a file
+// that contains it. Of a key that the code concatenates, it returns only the constant parts.
 func written(t *testing.T, dirs ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -53,11 +53,11 @@ func isKey(s string) bool {
 	return !strings.ContainsAny(s, " %:;/=\n") && slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(s, f) && len(s) > len(f) })
 }
 
-// TestKeysAreThoseOfTheSources holds the table against what is read: every key in
-// it is read somewhere, and every key that is read is in it.
+// TestKeysAreThoseOfTheSources compares the table with the sources: the sources read every key of
+// the table, and the table contains every key that the sources read.
 func TestKeysAreThoseOfTheSources(t *testing.T) {
 	found := written(t, ".", "../../server", "../../config")
-	prefixes := map[string][]string{ // where the sources put a name together
+	prefixes := map[string][]string{ // prefixes of the keys that the sources concatenate
 		"yarn.resourcemanager.nodes.": {"include-path", "exclude-path"},
 		"hadoop.proxyuser.":           {""},
 	}
@@ -115,7 +115,7 @@ func TestIgnoredKeys(t *testing.T) {
 	}
 }
 
-// read is a configuration of names and values.
+// read returns a configuration with the given names and values.
 func read(t *testing.T, pairs ...string) *hadoopconf.Config {
 	t.Helper()
 	var b strings.Builder

@@ -73,7 +73,7 @@ func TestImpersonation(t *testing.T) {
 		{"knox", "bob", "1.2.3.4", "not allowed"},
 		{"half", "bob", "1.2.3.4", "Unauthorized connection"},
 		{"ann", "bob", "1.2.3.4", "not allowed"},
-		{"hue", "eve", "127.0.0.1", ""}, // any group is anybody, whatever other name is beside it
+		{"hue", "eve", "127.0.0.1", ""}, // "*" in the groups allows every user, although users names only ann
 		{"hue", "eve", "10.0.0.1", "Unauthorized connection for super-user: hue from IP 10.0.0.1"},
 		{"a.b", "bob", "10.0.0.1", ""},
 		{"odd", "bob", "10.0.0.1", "not allowed"},

@@ -15,7 +15,7 @@ import (
 	"rmd/transport/hadoop/groups"
 )
 
-// provider answers as a test says.
+// provider is a function that implements groups.Provider.
 type provider func(ctx context.Context, user string) ([]string, error)
 
 func (p provider) Groups(ctx context.Context, user string) ([]string, error) { return p(ctx, user) }
@@ -30,7 +30,8 @@ func groupsBy(t *testing.T, p provider, pairs ...string) *Groups {
 	return g
 }
 
-// TestGroupsAreKept asks over and over, while time passes and the provider changes its mind.
+// TestGroupsAreKept checks how long an answer is cached, while the provider gives other answers,
+// errors and no groups.
 func TestGroupsAreKept(t *testing.T) {
 	for _, background := range []string{"false", "true"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -49,7 +50,7 @@ func TestGroupsAreKept(t *testing.T) {
 			step(0, "a", 1)
 			step(99*time.Second, "a", 1)
 			say = func() ([]string, error) { return []string{"b"}, nil }
-			if background == "true" { // the old answer counts while the new one is looked for
+			if background == "true" { // the old answer is used while the new one is looked up
 				step(2*time.Second, "a", 2)
 				step(0, "b", 2)
 			} else {
@@ -74,7 +75,8 @@ func TestGroupsAreKept(t *testing.T) {
 	}
 }
 
-// TestHangingProvider has callers wait for a bounded time only, and others not at all.
+// TestHangingProvider checks that callers wait for a hanging provider at most groupsWait, and do
+// not wait for an answer that is already cached or in the static mapping.
 func TestHangingProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, stopped atomic.Int32
@@ -102,7 +104,7 @@ func TestHangingProvider(t *testing.T) {
 		took("eve", "wheel", 0)
 		took("ann", "a", 0)
 		took("bob", "", groupsWait)
-		took("bob", "", 0) // the lookup is old
+		took("bob", "", 0) // this lookup began more than groupsWait ago
 		took("ann", "a", 0)
 		if asked.Load() != 2 {
 			t.Errorf("%d lookups, want one of each", asked.Load())
@@ -143,7 +145,8 @@ func TestGroupFaults(t *testing.T) {
 	}
 }
 
-// TestSystemGroups asks this machine, and for a name that hides another one.
+// TestSystemGroups checks the groups of users of this machine. A name with a NUL byte must not
+// match the name before the byte.
 func TestSystemGroups(t *testing.T) {
 	g := NewGroups(hclog.NewNullLogger())
 	if err := g.Load(conf(t)); err != nil {

@@ -8,8 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestForcefulRefreshEndsTheDrains: "-refreshNodes -g -client" ends with it. It stops the nodes that
-// the lists in force refuse, and looks at no file: what the files name since has its time to come.
+// TestForcefulRefreshEndsTheDrains checks the forceful refresh with which "-refreshNodes -g
+// -client" ends. It stops the nodes that the lists in force exclude. It does not read the files, so
+// a host that was added to them since continues to run.
 func TestForcefulRefreshEndsTheDrains(t *testing.T) {
 	h := newHouse(t)
 	refresh := func(kind proto.DecommissionTypeProto) {

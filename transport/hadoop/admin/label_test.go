@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-// newLabelled is a cluster with node labels, of which the queue batch may use gpu.
+// newLabelled returns a cluster with node labels. Queue batch may use the label gpu.
 func newLabelled(t *testing.T, more ...string) *house {
 	t.Helper()
 	h := newHouse(t)
@@ -45,7 +45,7 @@ func at(host string, port uint16, labels ...string) *proto.NodeIdToLabelsProto {
 	return &proto.NodeIdToLabelsProto{NodeId: wire.NodeIDProto(yarn.NodeID{Host: host, Port: port}), NodeLabels: labels}
 }
 
-// names tells the labels of nodes a and b.
+// names returns the labels of the nodes a and b.
 func (h *house) names(t *testing.T) string {
 	t.Helper()
 	st := h.planner.State()
@@ -61,7 +61,7 @@ func TestLabels(t *testing.T) {
 		}
 	}
 	_, err := h.AddToClusterNodeLabels(ctx, root, &proto.AddToClusterNodeLabelsRequestProto{DeprecatedNodeLabels: []string{"old"}})
-	must(err) // as a client of Hadoop 2.6 asks
+	must(err) // the request of a Hadoop 2.6 client
 	must(h.add(label("gpu", true), label(" spot ", false), &proto.NodeLabelProto{Name: new("plain")}))
 	must(h.add(label("gpu", true)))
 	st := h.planner.State()
@@ -87,7 +87,8 @@ func TestLabels(t *testing.T) {
 	must(h.replace(true))
 }
 
-// TestLabelRefusals: what YARN refuses is refused in its words, and nothing of it is done.
+// TestLabelRefusals checks that requests that YARN refuses are refused with YARN's texts and change
+// nothing.
 func TestLabelRefusals(t *testing.T) {
 	h := newLabelled(t)
 	if err := h.add(label("gpu", true), label("spot", false)); err != nil {
@@ -115,7 +116,8 @@ func TestLabelRefusals(t *testing.T) {
 	}
 }
 
-// TestLabelSource: administrators label nodes unless the NodeManagers do.
+// TestLabelSource checks that an administrator may label nodes only if the NodeManagers do not
+// label themselves.
 func TestLabelSource(t *testing.T) {
 	h := newLabelled(t, "yarn.node-labels.configuration-type", "distributed")
 	if err := h.add(label("gpu", true)); err != nil {

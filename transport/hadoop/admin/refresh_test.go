@@ -70,7 +70,7 @@ func TestRefreshMaxPriority(t *testing.T) {
 	}
 }
 
-// TestRefreshNodes takes a node out and in again, at once and gracefully.
+// TestRefreshNodes excludes a node and includes it again, both at once and gracefully.
 func TestRefreshNodes(t *testing.T) {
 	h := newHouse(t)
 	normal := &proto.RefreshNodesRequestProto{DecommissionType: proto.DecommissionTypeProto_DECOMMISSION_TYPE_NORMAL.Enum()}
@@ -80,7 +80,7 @@ func TestRefreshNodes(t *testing.T) {
 	app := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	h.must(t, &input.RegisterAttempt{Attempt: app})
 	h.must(t, &input.Allocate{Attempt: app, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}})
-	busy, idle := "a", "b" // a drain of one that has work lasts
+	busy, idle := "a", "b" // only a node with containers stays in DECOMMISSIONING
 	if h.node(t, "b").Allocated[0] > 0 {
 		busy, idle = "b", "a"
 	}
@@ -131,7 +131,8 @@ func TestRefreshNodes(t *testing.T) {
 	refused(t, err, ipc.ClassYarn, "java.io.IOException: list of hosts: no such file")
 }
 
-// TestReloads reads files again and leaves a trace in the log.
+// TestReloads checks that the refresh methods reload this replica's files and leave an audit entry
+// in the log.
 func TestReloads(t *testing.T) {
 	h := newHouse(t, func(c *Config) { c.Authorization = true })
 	for i, m := range []call{

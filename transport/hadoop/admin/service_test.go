@@ -15,7 +15,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestEveryMethod holds the protocols against YARN's lists.
+// TestEveryMethod compares the methods of both protocols with YARN's.
 func TestEveryMethod(t *testing.T) {
 	want := map[string][]string{
 		"org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB": strings.Fields(`refreshQueues refreshNodes refreshSuperUserGroupsConfiguration
@@ -36,7 +36,8 @@ func TestEveryMethod(t *testing.T) {
 	}
 }
 
-// TestStrangers holds that who is no administrator changes and reads nothing.
+// TestStrangers checks that a user who is not an administrator can neither change nor read
+// anything.
 func TestStrangers(t *testing.T) {
 	h := newHouse(t, func(c *Config) { c.Authorization = true })
 	for _, m := range h.administration() {
@@ -51,8 +52,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestStandby refuses at a replica that is to answer as YARN's standby does; its
-// role it tells all the same.
+// TestStandby checks that a replica that answers as a YARN standby refuses administration, but still
+// reports its role.
 func TestStandby(t *testing.T) {
 	h := newHouse(t, func(c *Config) { c.Authorization = true })
 	h.standby, h.leads = ipc.Standby("ResourceManager rm1 is not Active!"), false
@@ -67,8 +68,8 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestWithoutLeader passes the errors of the way to the leader on as they are:
-// the server makes StandbyException of them.
+// TestWithoutLeader checks that errors of the Submitter and the Reader are returned unchanged. The
+// server converts them to StandbyException.
 func TestWithoutLeader(t *testing.T) {
 	h := newHouse(t)
 	h.submitErr, h.readErr = errors.New("no leader"), errors.New("no leader")
@@ -81,7 +82,7 @@ func TestWithoutLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.planner, h.submitErr = p, nil // a cluster that has not begun
+	h.planner, h.submitErr = p, nil // a cluster that is not initialized
 	var e *ipc.Error
 	if _, err := h.refreshQueues(ctx, root, nil); !errors.As(err, &e) || e.Class != ipc.ClassStandby {
 		t.Errorf("before the cluster has begun: %v", err)
@@ -137,7 +138,8 @@ func entry(host string, memory int64) *proto.NodeResourceMapProto {
 		Resource: wire.ResourceProto(yarn.NewResource(memory, 4), yarn.DefaultKinds())}}
 }
 
-// TestUpdateNodeResource changes all nodes named, or none.
+// TestUpdateNodeResource checks that updateNodeResource changes either all nodes in the request or
+// none.
 func TestUpdateNodeResource(t *testing.T) {
 	h := newHouse(t)
 	update := func(list ...*proto.NodeResourceMapProto) error {
@@ -170,7 +172,7 @@ func TestUpdateNodeResource(t *testing.T) {
 	if _, err := h.refreshNodes(ctx, root, &proto.RefreshNodesRequestProto{}); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, update(entry("a", 1024), entry("b", 1024)), ipc.ClassYarn, unknown+"b:45454") // it has left
+	refused(t, update(entry("a", 1024), entry("b", 1024)), ipc.ClassYarn, unknown+"b:45454") // the node has unregistered
 	if h.node(t, "a").Total != yarn.NewResource(4096, 4) {
 		t.Errorf("a has %s although the update was refused", h.node(t, "a").Total)
 	}

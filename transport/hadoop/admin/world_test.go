@@ -19,16 +19,16 @@ import (
 
 var ctx = context.Background()
 
-// house is a cluster of one planner without a log, and the files and the role of
-// the replica that is asked.
+// house is a cluster with a planner and without a log. It also implements the files and the role of
+// the replica that serves the calls.
 type house struct {
 	*Service
 	planner *planner.Planner
 	now     int64
-	inputs  []input.Input // since they were last looked at
+	inputs  []input.Input // since the last call of seen
 
 	submitErr, readErr, fileErr error
-	illegal                     string // see admin.Files
+	illegal                     string // returned by Illegal
 	include, exclude            []string
 	timeouts                    []input.HostTimeout
 	queues                      []input.Property
@@ -43,7 +43,7 @@ func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64,
 	if h.submitErr != nil {
 		return nil, 0, h.submitErr
 	}
-	req.Caller = caller.Of(ctx) // as the way to the leader does
+	req.Caller = caller.Of(ctx) // as the leader does
 	h.inputs = append(h.inputs, req.Input)
 	h.now++
 	reply, _ := h.planner.Plan(h.now, req)
@@ -56,7 +56,7 @@ func (h *house) Fork() *state.State { return h.planner.State().Fork() }
 // Current implements Reader.
 func (h *house) Current(context.Context) error { h.caughtUp++; return h.readErr }
 
-// Queues implements Files.
+// Illegal and Queues implement Files.
 func (h *house) Illegal([]input.Property) string   { return h.illegal }
 func (h *house) Queues() ([]input.Property, error) { return h.queues, h.fileErr }
 
@@ -86,7 +86,7 @@ func queues(pairs ...string) []input.Property {
 	return out
 }
 
-// newHouse is a cluster with two queues and the nodes a and b, at a leader.
+// newHouse returns a cluster with two queues and the nodes a and b. Its replica leads.
 func newHouse(t *testing.T, change ...func(*Config)) *house {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
@@ -127,14 +127,14 @@ func (h *house) must(t *testing.T, in input.Input) input.Reply {
 	return reply
 }
 
-// seen takes the inputs that came.
+// seen returns the inputs since its last call.
 func (h *house) seen() []input.Input {
 	out := h.inputs
 	h.inputs = nil
 	return out
 }
 
-// state is that of a node.
+// node returns the node with a host name.
 func (h *house) node(t *testing.T, host string) *state.Node {
 	t.Helper()
 	slot := h.planner.State().Node(node(host))
@@ -144,14 +144,14 @@ func (h *house) node(t *testing.T, host string) *state.Node {
 	return h.planner.State().Nodes.Get(slot)
 }
 
-// root and eve are calls of an administrator and of somebody else.
+// root is a call by an administrator, eve is a call by another user.
 var root, eve = as("root"), as("eve")
 
 func as(user string) *ipc.Call {
 	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
 }
 
-// refused holds that an error is a Java exception with a text.
+// refused checks that an error is the Java exception of a class with a message.
 func refused(t *testing.T, err error, class, message string) {
 	t.Helper()
 	var e *ipc.Error
@@ -173,7 +173,7 @@ func method[Req any, Resp any](name string, f func(context.Context, *ipc.Call, *
 	return call{name, func(c *ipc.Call) error { _, err := f(ctx, c, new(Req)); return err }}
 }
 
-// administration are the methods that only administrators may call.
+// administration returns the methods that only administrators may call.
 func (h *house) administration() []call {
 	return []call{
 		method("refreshQueues", h.refreshQueues), method("refreshNodes", h.refreshNodes),

@@ -20,14 +20,15 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// server is an LDAP server that answers each search, by its filter, with what a test has written.
+// server is an LDAP server. It answers each search with the entries that a test has set for the
+// filter.
 type server struct {
 	net.Listener
 	entries map[string][]entry // by filter
 	users   map[string]string  // passwords, by name
 	upgrade *tls.Config        // for StartTLS
-	silent  bool               // reads and says nothing
-	hang    string             // the filter that is not answered
+	silent  bool               // reads requests but never answers
+	hang    string             // a search with this filter gets no answer
 
 	mu   sync.Mutex
 	seen []string
@@ -161,7 +162,7 @@ func (s *server) note(what string) {
 	s.seen = append(s.seen, what)
 }
 
-// conf reads keys of LDAP, written without their prefix.
+// conf parses keys. Keys of LDAP are given without their prefix.
 func conf(pairs ...string) keys {
 	values := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -186,7 +187,8 @@ func find(t *testing.T, user string, pairs ...string) (string, error) {
 
 const ldapClass = "org.apache.hadoop.security.LdapGroupsMapping"
 
-// forest has ann in etl, which is in data, which is in etl.
+// forest returns a server with the user ann. She is a member of etl, which is a member of data,
+// which is a member of etl.
 func forest() *server {
 	group := func(name string) entry {
 		return entry{"cn=" + name + ",dc=x", map[string][]string{"cn": {name}}}
@@ -205,7 +207,7 @@ func forest() *server {
 			"(&(objectClass=posixAccount)(uid=bob))":                             {{"uid=bob,dc=x", nil}},
 			"(&(objectClass=posixGroup)(|(gidNumber=8)(memberUid=7)))":           {group("posix")},
 			"(&(objectClass=group)(|(a=uid=ann,dc=x)(b=ann@x)))":                 {group("custom")},
-			"(&(objectClass=user)(sAMAccountName=*)(uid=*))":                     {{"uid=ann,dc=x", nil}}, // what a name that is not escaped finds
+			"(&(objectClass=user)(sAMAccountName=*)(uid=*))":                     {{"uid=ann,dc=x", nil}}, // matches if the user's name is not escaped
 			"(&(objectClass=group)(member=uid=nameless,dc=x))":                   {{"cn=nameless,dc=x", nil}},
 			"(&(objectClass=user)(sAMAccountName=nameless))":                     {{"uid=nameless,dc=x", nil}},
 		},
@@ -220,11 +222,11 @@ func TestLDAP(t *testing.T) {
 	}{
 		{"ann", "etl", "", nil},
 		{"eve", "", "", nil},
-		{"*)(uid=*", "", "", nil}, // a name, not a part of the filter
+		{"*)(uid=*", "", "", nil}, // a user's name must not become part of the filter
 		{"ann", "etl,data,all", "", []string{".search.group.hierarchy.levels", "1"}},
-		{"ann", "etl,data,all,root", "", []string{".search.group.hierarchy.levels", "9"}}, // etl again: the circle ends
+		{"ann", "etl,data,all,root", "", []string{".search.group.hierarchy.levels", "9"}}, // etl occurs again, which ends the loop
 		{"ann", "etl,staff", "", []string{".search.attr.memberof", "memberOf"}},
-		{"bob", "staff", "", []string{".search.attr.memberof", "memberOf"}}, // its names are none: searched for
+		{"bob", "staff", "", []string{".search.attr.memberof", "memberOf"}}, // memberOf has no group's name, so the groups are searched for
 		{"ann", "etl,data,all", "", []string{".search.attr.memberof", "memberOf", ".search.group.hierarchy.levels", "1"}},
 		{"ann", "posix", "", posix},
 		{"bob", "", "has no attribute gidNumber or uidNumber", posix},
@@ -254,7 +256,8 @@ func TestLDAPBases(t *testing.T) {
 	}
 }
 
-// TestLDAPFails has servers that are away, and one that accepts and says nothing, before one that answers.
+// TestLDAPFails checks that servers which are down, silent or slow are skipped, and the next one is
+// asked.
 func TestLDAPFails(t *testing.T) {
 	away, silent, slow, good := serve(t, forest(), nil), serve(t, &server{silent: true}, nil), forest(), serve(t, forest(), nil)
 	_ = away.Close()
@@ -276,7 +279,7 @@ func TestLDAPFails(t *testing.T) {
 		"silent to TLS":  {strings.Replace(silent.url(), "ldap", "ldaps", 1), "", 5 * read, nil},
 		"silent to bind": {silent.url(), "", 5 * read, []string{".bind.user", "cn=rmd", ".bind.password", "pw"}},
 		"StartTLS":       {silent.url(), "", 5 * read, []string{".start-tls", "true"}},
-		"no TLS behind":  {good.url(), "", 5 * read, []string{".start-tls", "true"}}, // it agrees, and then cannot
+		"no TLS behind":  {good.url(), "", 5 * read, []string{".start-tls", "true"}}, // accepts StartTLS, but has no TLS
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -303,7 +306,7 @@ func TestLDAPFails(t *testing.T) {
 }
 
 func TestLDAPOverTLS(t *testing.T) {
-	web := httptest.NewTLSServer(nil) // it has a certificate for 127.0.0.1
+	web := httptest.NewTLSServer(nil) // its certificate is for 127.0.0.1
 	defer web.Close()
 	serving := &tls.Config{Certificates: web.TLS.Certificates}
 	dir := t.TempDir()
@@ -360,7 +363,7 @@ func TestComposite(t *testing.T) {
 	}
 }
 
-// TestRefused has keys that cannot be used.
+// TestRefused checks keys with invalid values.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	jks := filepath.Join(dir, "trust.jks")

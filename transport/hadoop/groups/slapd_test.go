@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// slapdFiles are the files of Debian's package slapd. RMD_SLAPD_ROOT is where it is unpacked, if not in /.
+// slapdFiles returns the files of Debian's package slapd. RMD_SLAPD_ROOT is the folder where the
+// package is unpacked. The default is /.
 func slapdFiles(t *testing.T) (binary, schema, modules string) {
 	t.Helper()
 	root := os.Getenv("RMD_SLAPD_ROOT")
@@ -61,7 +62,7 @@ cn: staff
 gidNumber: 8
 `
 
-// slapd starts OpenLDAP's server and returns its address.
+// slapd starts OpenLDAP's server and returns its URL.
 func slapd(t *testing.T) string {
 	t.Helper()
 	binary, schema, modules := slapdFiles(t)
@@ -118,7 +119,7 @@ access to * by users read by anonymous auth
 	}
 }
 
-// TestSlapd asks OpenLDAP's server.
+// TestSlapd looks up groups in OpenLDAP's server.
 func TestSlapd(t *testing.T) {
 	url := slapd(t)
 	const byName = "(&(objectClass=inetOrgPerson)(uid={0}))"

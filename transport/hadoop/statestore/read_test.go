@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// record makes the fixture again.
+// record names the ZooKeeper from which TestRecord makes the fixture.
 var record = flag.String("record", "", "HOST:PORT of the ZooKeeper whose state store becomes testdata/zk.txt")
 
 const fixture = "testdata/zk.txt"
 
-// znodes is a tree in memory, by path.
+// znodes is a tree of znodes in memory. The keys are paths.
 type znodes map[string][]byte
 
 func (z znodes) Get(path string) ([]byte, bool, error) {
@@ -38,7 +38,7 @@ func (z znodes) Children(parent string) (names []string, err error) {
 	return names, nil
 }
 
-// TestRecord writes the fixture; it runs with -record alone.
+// TestRecord writes the fixture. It runs only with -record.
 func TestRecord(t *testing.T) {
 	if *record == "" {
 		t.Skip("without -record")
@@ -76,7 +76,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// recorded is what a Java ResourceManager of Hadoop 3.4.2 wrote.
+// recorded returns the znodes that a Java ResourceManager of Hadoop 3.4.2 wrote.
 func recorded(t testing.TB) znodes {
 	t.Helper()
 	f, err := os.Open(fixture)
@@ -136,7 +136,7 @@ const (
 	split = apps + "HIERARCHIES/2/application_1795453977887_00/03"
 )
 
-// move puts a znode and all below it at another path.
+// move moves a znode and its descendants to another path.
 func (z znodes) move(from, to string) {
 	for p, b := range z {
 		if strings.HasPrefix(p, from) {
@@ -146,7 +146,7 @@ func (z znodes) move(from, to string) {
 	}
 }
 
-// TestLayouts reads the same applications and tokens at every split index.
+// TestLayouts reads the same applications and tokens at every split index (*-znode-split-index).
 func TestLayouts(t *testing.T) {
 	const tokens = "/rmstore/ZKRMStateRoot/RMDTSecretManagerRoot/RMDelegationTokensRoot/"
 	for app, token := range map[string]string{
@@ -213,7 +213,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// FuzzDecode gives any bytes to every decoder of a znode.
+// FuzzDecode passes any bytes to every decoder of a znode.
 func FuzzDecode(f *testing.F) {
 	for _, b := range recorded(f) {
 		f.Add(b)

@@ -15,10 +15,10 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// The sample was written by the Java class.
+// goldenCredentials was written by Hadoop's Java class in the Writable format.
 const goldenCredentials = "48445453 00 01 00 020a0b 020c0d 105941524e5f414d5f524d5f544f4b454e 00 01 016b 0109"
 
-// The same in the second form.
+// goldenProtobuf has the same credentials in the protobuf format.
 const goldenProtobuf = "48445453 01 2a 0a200a00121c0a020a0b12020c0d1a10 5941524e5f414d5f524d5f544f4b454e 2200 12060a016b1a0109"
 
 var someCredentials = &Credentials{
@@ -48,7 +48,7 @@ func TestCredentialsOfTheSecondForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := protowire.AppendBytes([]byte("HDTS\x01"), body) // an alias twice: the last counts
+	data := protowire.AppendBytes([]byte("HDTS\x01"), body) // an alias occurs twice: the last entry counts
 	if got, err := ReadCredentials(unhex(t, goldenProtobuf)); err != nil || !reflect.DeepEqual(got, someCredentials) {
 		t.Errorf("Java's: %+v, %v", got, err)
 	}

@@ -41,7 +41,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The samples were written by the Java classes of Hadoop 3.4.2.
+// The Java classes of Hadoop 3.4.2 wrote the expected bytes.
 var goldenIdentifiers = []struct {
 	name, want string
 	got        []byte
@@ -100,8 +100,8 @@ func TestIdentifiersReadBack(t *testing.T) {
 	}
 }
 
-// TestBytesAreWhatProtobufWrites holds the hand-written identifiers against
-// the generated messages, for any values.
+// TestBytesAreWhatProtobufWrites compares the hand-written identifiers with the generated messages,
+// for random values.
 func TestBytesAreWhatProtobufWrites(t *testing.T) {
 	str := rapid.StringN(0, 12, -1)
 	kinds := yarn.Kinds{yarn.MemoryName, yarn.VCoresName, yarn.GPUName}

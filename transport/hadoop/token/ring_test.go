@@ -14,8 +14,8 @@ import (
 
 const clusterTimestamp = 1700000000000
 
-// keyed returns a state with one key of each kind, ids 1 to 4 in the order of
-// the kinds, and application 1 with a first attempt.
+// keyed returns a state with one key of each kind, and application 1 with its first attempt. The
+// ids of the keys are 1 to 4 in the order of the kinds.
 func keyed(t *testing.T) *state.State {
 	t.Helper()
 	st := state.New()

@@ -14,8 +14,8 @@ import (
 
 var kinds = yarn.Kinds{yarn.MemoryName, yarn.VCoresName, yarn.GPUName}
 
-// TestResourceIsWrittenAsJavaDoes holds the bytes of a resource against those
-// inside a container token of the Java classes.
+// TestResourceIsWrittenAsJavaDoes compares the bytes of a resource with those in a container token
+// of the Java classes.
 func TestResourceIsWrittenAsJavaDoes(t *testing.T) {
 	data, err := gproto.MarshalOptions{Deterministic: true}.Marshal(ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds()))
 	const want = "08800810011a140a096d656d6f72792d6d621080081a024d6920001a0e0a0676636f72657310011a002000"
@@ -44,7 +44,7 @@ func TestResourceReading(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		entry *proto.ResourceInformationProto
-		want  int64 // of the gpu
+		want  int64 // of yarn.GPUName
 		bad   bool
 	}{
 		{name: "plain", entry: entry(yarn.GPUName, 4, ""), want: 4},

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// vector is an exchange between two Java programs.
+// vector is an exchange that was recorded between two Java programs.
 type vector struct {
 	name                                     string
-	id, pw                                   string // hex
+	id, pw                                   string // in hex
 	user, password, nonce, cnonce            string
 	response, rspauth, secret, client, offer string
 }
