@@ -11,7 +11,7 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// heartbeat is a node's usual one: two containers, nothing new.
+// heartbeat returns a usual heartbeat of a node: two containers, nothing new.
 func heartbeat() *proto.NodeHeartbeatRequestProto {
 	container := func(id int64) *proto.ContainerStatusProto {
 		return &proto.ContainerStatusProto{
@@ -43,9 +43,9 @@ func benchServer(b *testing.B, inline bool) *Server {
 	})
 }
 
-// BenchmarkHeartbeats is one heartbeat at a time on each of some connections, as
-// NodeManagers send them; both ends run here. Budget: 30,000 a second on two
-// cores, server and client together, which is 33 microseconds.
+// BenchmarkHeartbeats sends one heartbeat at a time on each connection, as NodeManagers do. Server
+// and clients run in this process. Budget: 33 microseconds for both together, which is 30,000 a
+// second on two cores.
 func BenchmarkHeartbeats(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -104,7 +104,7 @@ func protobufLen(b []byte, n int) []byte {
 	return append(b, byte(n))
 }
 
-// BenchmarkPipelined has many calls in flight on few connections, by Client.
+// BenchmarkPipelined has many calls in flight on few connections of a Client.
 func BenchmarkPipelined(b *testing.B) {
 	for _, inline := range []bool{true, false} {
 		b.Run(map[bool]string{true: "inline", false: "worker"}[inline], func(b *testing.B) {
@@ -141,7 +141,7 @@ func BenchmarkPipelined(b *testing.B) {
 	}
 }
 
-// BenchmarkClientCall is one call at a time by the shared connection.
+// BenchmarkClientCall makes one call at a time over a shared connection.
 func BenchmarkClientCall(b *testing.B) {
 	s := benchServer(b, true)
 	cl := openClient(b)
@@ -155,7 +155,7 @@ func BenchmarkClientCall(b *testing.B) {
 	}
 }
 
-// BenchmarkConnect is a whole TOKEN handshake and one call.
+// BenchmarkConnect measures a TOKEN handshake and one call.
 func BenchmarkConnect(b *testing.B) {
 	s := openServer(b, &testMethods{})
 	cl := openClient(b)
@@ -174,7 +174,7 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// BenchmarkRequestHeader is the reading of both headers.
+// BenchmarkRequestHeader measures the decoding of both headers of a request.
 func BenchmarkRequestHeader(b *testing.B) {
 	frame := call(1, "echo", "x")[4:]
 	b.ReportAllocs()

@@ -73,8 +73,8 @@ type Config struct {
 	// authenticated.
 	FrameMax          int
 	HandshakeFrameMax int
-	// LargeFramesMax limits the total bytes of the large frames that are being received. One address
-	// has half of it, as of the next two limits.
+	// LargeFramesMax limits the total bytes of the large frames that are being received. One
+	// address may use half of it. The same holds for the next two limits.
 	LargeFramesMax int
 	// LargeRequestsMax limits the total bytes of the large requests that are being served. A
 	// request that exceeds it waits.

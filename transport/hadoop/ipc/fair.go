@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// What all connections share is bounded twice, over all of them and for each address: one host must
-// not take what the others need.
+// The memory that all connections share has two limits, one for all connections and one for those
+// of each address. So one host cannot take what the others need.
 
 // budget bounds the bytes of buffers beyond the ordinary size.
 type budget struct {
-	max, each int64 // over all connections, and over those of one address
+	max, each int64 // limits for all connections and for those of one address
 
 	mu   sync.Mutex
 	used int64
 	by   map[netip.Prefix]int64
 }
 
-// take takes bytes if there is room for them.
+// take takes n bytes. It returns false if that would exceed a limit.
 func (b *budget) take(from netip.Prefix, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,7 +31,7 @@ func (b *budget) take(from netip.Prefix, n int) bool {
 	return true
 }
 
-// add takes bytes without asking, or gives them back.
+// add takes n bytes without a check. A negative n gives bytes back.
 func (b *budget) add(from netip.Prefix, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,8 +48,8 @@ func (b *budget) addLocked(from netip.Prefix, n int64) {
 	}
 }
 
-// turns has callers wait for a part of something. Those of one address first wait for their address's
-// part, and so are not in the way of others.
+// turns limits how much of a resource is in use. A caller first waits for its address's part and
+// then for the whole, so the waiting callers of one address do not delay others.
 type turns struct {
 	all  *semaphore.Weighted
 	each int64
@@ -58,17 +58,17 @@ type turns struct {
 	by map[netip.Prefix]*part
 }
 
-// part is what one address may have.
+// part is what one address may use.
 type part struct {
 	free  *semaphore.Weighted
-	users int // who have some of it, or wait
+	users int // callers that use some of it or wait for it
 }
 
 func newTurns(all, each int64) *turns {
 	return &turns{all: semaphore.NewWeighted(all), each: each, by: map[netip.Prefix]*part{}}
 }
 
-// acquire waits for n, or for the end of ctx.
+// acquire takes n. It waits until n is free or ctx ends.
 func (t *turns) acquire(ctx context.Context, from netip.Prefix, n int64) error {
 	t.mu.Lock()
 	p := t.by[from]
@@ -89,7 +89,7 @@ func (t *turns) acquire(ctx context.Context, from netip.Prefix, n int64) error {
 	return err
 }
 
-// release gives back what acquire has taken.
+// release gives n back.
 func (t *turns) release(from netip.Prefix, n int64) {
 	t.all.Release(n)
 	t.mu.Lock()

@@ -18,21 +18,21 @@ import (
 	protobuf "google.golang.org/protobuf/proto"
 )
 
-// floorConns is how many connections the answering side has.
+// floorConns is the number of connections to the server.
 const floorConns = 1000
 
-// asking is what the process that asks is told.
+// asking is the task of the client process.
 type asking struct {
 	Addr         string
 	Hello, Frame []byte
 	Window       int // messages in flight
 }
 
-// askVariable makes a process of this test binary one that asks.
+// askVariable makes a process of this test binary a client process.
 const askVariable = "RMD_TEST_IPC_ASK"
 
-// TestAsk is no test: it is the process that asks in the benchmarks below, so that what the answering side uses can
-// be read of its own process.
+// TestAsk is not a test. It runs in the client process of the benchmarks below, so that they can
+// measure the server's process alone.
 func TestAsk(t *testing.T) {
 	if os.Getenv(askVariable) == "" {
 		t.Skip("for the benchmarks")
@@ -51,7 +51,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// dial opens the connections as bare descriptors in one epoll set.
+// dial opens the connections as plain descriptors in one epoll set.
 func (a *asking) dial(t *testing.T) (epoll int, fds []int) {
 	epoll, err := syscall.EpollCreate1(0)
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *asking) dial(t *testing.T) (epoll int, fds []int) {
 	return epoll, fds
 }
 
-// ask sends n messages, each on the next connection, and reads their answers.
+// ask sends n messages, each on the next connection, and reads the answers.
 func (a *asking) ask(t *testing.T, epoll int, fds []int, n int) {
 	buf, events := make([]byte, 1024), make([]syscall.EpollEvent, a.Window)
 	for sent, got := 0, 0; got < n; {
@@ -105,13 +105,13 @@ func (a *asking) ask(t *testing.T, epoll int, fds []int, n int) {
 	}
 }
 
-// asker is the process that asks, seen from the other side.
+// asker is the benchmark's end of the pipes to the client process.
 type asker struct {
 	in  io.Writer
 	out *bufio.Reader
 }
 
-// startAsker starts the process and has it ask each connection once.
+// startAsker starts the client process and has it send one message on each connection.
 func startAsker(b *testing.B, a asking) *asker {
 	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestAsk$")
 	cmd.Env = append(os.Environ(), askVariable+"=1")
@@ -140,7 +140,7 @@ func startAsker(b *testing.B, a asking) *asker {
 	return k
 }
 
-// ask has n messages asked and answered.
+// ask has the client process send n messages and waits for their answers.
 func (k *asker) ask(b *testing.B, n int) {
 	fmt.Fprintln(k.in, n)
 	if line, err := k.out.ReadString('\n'); strings.TrimSpace(line) != "done" {
@@ -148,15 +148,15 @@ func (k *asker) ask(b *testing.B, n int) {
 	}
 }
 
-// used is the CPU time of this process, or of the calling thread.
+// used returns the CPU time of this process or of the calling thread.
 func used(who int) time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(who, &u) // it cannot fail with these arguments
+	_ = syscall.Getrusage(who, &u) // cannot fail with these arguments
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// windows are how many messages are in flight: one, as when nodes are idle, so that the answering side sleeps before
-// each; and many.
+// windows are the numbers of messages in flight. With one, as from idle nodes, the server sleeps
+// before each message.
 var windows = []int{1, 32}
 
 func heartbeatFrame(b *testing.B, method string) []byte {
@@ -173,9 +173,9 @@ func heartbeatFrame(b *testing.B, method string) []byte {
 	return frame
 }
 
-// BenchmarkFloor is what the kernel takes for a heartbeat: one epoll_wait, one read and one write a message over
-// loopback, on 1,000 connections, by one thread that does nothing else. cpu-µs/msg is of that thread. What
-// BenchmarkFloorServer has above it is this package's own share.
+// BenchmarkFloor measures the kernel's share of a heartbeat: one epoll_wait, one read and one write
+// per message over loopback, on 1,000 connections, by one thread that does nothing else. cpu-µs/msg
+// is the CPU time of that thread. The difference to BenchmarkFloorServer is this package's share.
 func BenchmarkFloor(b *testing.B) {
 	for _, w := range windows {
 		b.Run(fmt.Sprintf("inflight=%d", w), func(b *testing.B) {
@@ -196,12 +196,12 @@ func BenchmarkFloor(b *testing.B) {
 	}
 }
 
-// answerBare answers every read by a write, on a thread of its own, until a connection ends.
+// answerBare answers every read with a write, on its own thread, until a connection ends.
 func answerBare(l net.Listener, cpu chan<- func() time.Duration) {
 	runtime.LockOSThread()
 	epoll, err := syscall.EpollCreate1(0)
 	if err != nil {
-		panic(err) // nothing can be measured
+		panic(err) // without epoll there is nothing to measure
 	}
 	defer syscall.Close(epoll)
 	for range floorConns {
@@ -243,22 +243,23 @@ func answerBare(l net.Listener, cpu chan<- func() time.Duration) {
 	}
 }
 
-// threadTime is the CPU time of a thread of this process, as the scheduler counts it.
+// threadTime returns the CPU time of a thread of this process, from the kernel's schedstat.
 func threadTime(id int) time.Duration {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/schedstat", id))
 	ns, _ := strconv.ParseInt(strings.Fields(string(text) + " 0")[0], 10, 64)
 	return time.Duration(ns)
 }
 
-// BenchmarkFloorServer is the same over Server, with handlers that do nothing (bytes) or decode and encode the
-// messages (nodeHeartbeat). cpu-µs/msg is of this whole process: the asking one is another.
+// BenchmarkFloorServer measures the same with a Server, whose handler does nothing (bytes) or
+// decodes and encodes the messages (nodeHeartbeat). cpu-µs/msg is the CPU time of this process,
+// which does not contain the client.
 func BenchmarkFloorServer(b *testing.B) {
 	for _, method := range []string{"bytes", "nodeHeartbeat"} {
 		for _, w := range windows {
 			b.Run(fmt.Sprintf("%s/inflight=%d", method, w), func(b *testing.B) {
 				s := benchServer(b, true)
 				k := startAsker(b, asking{Addr: s.Addr().String(), Hello: hello("yarn"), Frame: heartbeatFrame(b, method), Window: w})
-				runtime.GC() // of the connections, and of what came before
+				runtime.GC() // collects the garbage of the setup and of earlier benchmarks
 				before := used(syscall.RUSAGE_SELF)
 				b.ReportAllocs()
 				b.ResetTimer()

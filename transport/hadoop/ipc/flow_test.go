@@ -21,7 +21,7 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 		name string
 		auth Auth
 		to   Target
-		want Caller // or
+		want Caller // if err is empty
 		err  string
 	}{
 		{"none", AuthSimple, Target{User: "alice"}, Caller{User: "alice", Kind: KindSimple}, ""},
@@ -174,7 +174,8 @@ func TestConnectionKeepsValues(t *testing.T) {
 	}
 }
 
-// A call that waits holds up no other of its connection, inline or not.
+// TestBlockedCallsHoldUpNoOther checks that a waiting call does not delay other calls of its
+// connection, inline or not.
 func TestBlockedCallsHoldUpNoOther(t *testing.T) {
 	for _, method := range []string{"echo", "echoInline"} {
 		t.Run(method, func(t *testing.T) {
@@ -208,7 +209,8 @@ func TestBlockedCallsHoldUpNoOther(t *testing.T) {
 	}
 }
 
-// The frame that a handler reads stays as it is when another goroutine reads on.
+// TestDetachKeepsTheFrame checks that the frame of a detached handler does not change when another
+// goroutine continues to read.
 func TestDetachKeepsTheFrame(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	cc, err := openClient(t).Connect(t.Context(), target(s))
@@ -347,7 +349,7 @@ func TestCloseLetsCallsFinish(t *testing.T) {
 		idle.frame()
 		closed := make(chan error, 1)
 		go func() { closed <- s.Close() }()
-		idle.wantEnd() // at once
+		idle.wantEnd() // before the calls in flight have ended
 		if nc, err := net.Dial("tcp", s.Addr().String()); err == nil {
 			_ = nc.Close()
 			t.Error("a closing server still listens")
@@ -406,7 +408,8 @@ func TestObserve(t *testing.T) {
 	cl := openClient(t)
 	unknown := target(s)
 	unknown.Protocol = "none"
-	// A call is observed after its answer has gone, so the next is sent only when this one was seen.
+	// A call is observed after its answer was sent. Each call is therefore observed before the next
+	// is sent.
 	for _, c := range []struct {
 		to           Target
 		method, text string
@@ -482,7 +485,7 @@ func TestClientComesBack(t *testing.T) {
 	first.fail(endPeer)
 	<-first.done
 	deadline := time.Now().Add(time.Minute)
-	for { // the client may not have noticed yet: then the outcome is unknown
+	for { // until the client notices that the connection has ended, the outcome is unknown
 		_, err := echo(t.Context(), cl, target(s), "y")
 		if err == nil {
 			break

@@ -12,8 +12,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// FuzzServer sends any bytes to a server: it must end the connection when the
-// peer does, answer in frames, and stay alive.
+// FuzzServer sends any bytes to a server. The server must answer in frames, end the connection when
+// the peer does, and continue to serve others.
 func FuzzServer(f *testing.F) {
 	f.Add(append(hello("alice"), call(1, "echo", "x")...))
 	f.Add(append(hello("alice"), call(1, "echoInline", "class")...))
@@ -51,7 +51,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzRequestHeader holds the reader by hand to the generated one.
+// FuzzRequestHeader compares the hand-written decoder with the generated code.
 func FuzzRequestHeader(f *testing.F) {
 	f.Add(appendRequestHeader(nil, 5, testClientID, 2)[1:])
 	f.Add(appendRequestHeader(nil, idSasl, "", noRetry)[1:])
@@ -62,7 +62,7 @@ func FuzzRequestHeader(f *testing.F) {
 		var m proto.RpcRequestHeaderProto
 		err, ref := h.read(b), protobuf.Unmarshal(b, &m)
 		if ref != nil {
-			return // it checks more: what is inside the fields that nobody reads here
+			return // the generated code also checks fields that are not read here
 		}
 		if err != nil {
 			t.Fatalf("%x: %v", b, err)
@@ -76,7 +76,7 @@ func FuzzRequestHeader(f *testing.F) {
 	})
 }
 
-// FuzzMethodHeader does the same for the second header.
+// FuzzMethodHeader does the same for the second header of a request.
 func FuzzMethodHeader(f *testing.F) {
 	f.Add(appendMethodHeader(nil, "echo", testProtocol, 1)[1:])
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -92,7 +92,8 @@ func FuzzMethodHeader(f *testing.F) {
 	})
 }
 
-// FuzzReplyHeader writes a header and reads it, by hand and by the generated code.
+// FuzzReplyHeader compares the hand-written encoder and decoder of a reply header with the
+// generated code.
 func FuzzReplyHeader(f *testing.F) {
 	f.Add(int32(0), int32(0), testClientID, uint8(0), "", "", int32(0))
 	f.Add(int32(idSasl), int32(-1), "", uint8(2), ClassSasl, "text", int32(15))
@@ -121,7 +122,7 @@ func FuzzReplyHeader(f *testing.F) {
 	})
 }
 
-// FuzzClient answers a client's call with any bytes.
+// FuzzClient answers a client with any bytes.
 func FuzzClient(f *testing.F) {
 	f.Add(of(`0000001e 1a|0800 1000 1809 3a10 CC… 4000| 02|1a00`), false)
 	f.Add((&responseHeader{call: 0, status: statusFatal, client: testClientID, err: Denied("no")}).appendFrame(nil), false)

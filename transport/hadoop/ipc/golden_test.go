@@ -13,8 +13,7 @@ import (
 	"rmd/transport/hadoop/token/digest"
 )
 
-// The bytes below were captured between Hadoop 3.4.2's own client and
-// ResourceManager.
+// The following bytes were captured between the client and the ResourceManager of Hadoop 3.4.2.
 var (
 	capturedHello = of(`68727063 09 00 00
 		0000005d 1a|0802 1000 1805 2210 CC… 2801| 41|1207 0a05 "alice" 1a36 "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"`)
@@ -27,7 +26,7 @@ var (
 	saslPreamble      = of(`"hrpc" 09 00 df`)
 )
 
-// captured serves getNewApplication as the captured server did.
+// captured returns a server whose getNewApplication answers as in the capture.
 func captured(t *testing.T) *Server {
 	result := append(of(`0a09 0801 10bbb28ae59f34 122b`), bytes.Repeat([]byte{0}, 43)...)
 	return openServer(t, &testMethods{}, func(c *Config) {
@@ -113,7 +112,7 @@ func TestCapturedTokenNegotiation(t *testing.T) {
 			if err := c.Verify(append([]byte("rspauth="), final...)); err != nil {
 				t.Error(err)
 			}
-			// The user is the token's; the context names nobody.
+			// The caller is the token's user. The connection context names no user.
 			b.send(appendControl(nil, idContext, testClientID, append(of(`1200 1a36`), testProtocol...)), call(0, "echo", "q"))
 			if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
 				t.Fatalf("got %v", h)
@@ -125,7 +124,7 @@ func TestCapturedTokenNegotiation(t *testing.T) {
 	}
 }
 
-// initiateToken is the frame that follows a TOKEN offer.
+// initiateToken returns the frame that answers a TOKEN offer.
 func initiateToken(answer []byte) []byte {
 	m := of(`1002`)
 	m = append(append(m, 0x1a, byte(len(answer)|0x80), byte(len(answer)>>7)), answer...)
@@ -161,7 +160,7 @@ func TestCapturedRefusalOfAToken(t *testing.T) {
 func TestCapturedRefusalOfSimple(t *testing.T) {
 	s := openServer(t, &testMethods{}, func(c *Config) { c.Auth = AuthToken })
 	b := dialBare(t, s)
-	b.send(capturedHello, capturedCall) // in one piece, as Java does: the refusal must arrive all the same
+	b.send(capturedHello, capturedCall) // in one write, as in Java; the refusal must still arrive
 	b.want(of(`0000007e 7d|08ffffffff0f 1002 1809 2231 "org.apache.hadoop.security.AccessControlException"
 		2a38 "SIMPLE authentication is not enabled.  Available:[TOKEN]" 300f 3a00 4001|`))
 	b.wantEnd()
@@ -185,7 +184,7 @@ func TestReplyHeaderBytes(t *testing.T) {
 	}
 }
 
-// TestClientBytes holds the client's side of the captured exchange.
+// TestClientBytes compares the client's bytes with the captured ones.
 func TestClientBytes(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -218,7 +217,8 @@ func TestClientBytes(t *testing.T) {
 	}
 }
 
-// TestClientRepeatsTheOfferedEntry holds what Java servers compare for equality.
+// TestClientRepeatsTheOfferedEntry checks that the client returns the offered entry unchanged,
+// because Java servers compare it.
 func TestClientRepeatsTheOfferedEntry(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

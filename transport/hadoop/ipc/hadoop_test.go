@@ -19,8 +19,8 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// TestWithHadoop talks with Hadoop's own client and server. It needs a JDK and
-// the folder of Hadoop's jars in RMD_HADOOP_LIB.
+// TestWithHadoop tests with Hadoop's client and server. It needs a JDK, and the folder of Hadoop's
+// jars in RMD_HADOOP_LIB.
 func TestWithHadoop(t *testing.T) {
 	lib := os.Getenv("RMD_HADOOP_LIB")
 	if lib == "" {
@@ -85,7 +85,7 @@ func TestWithHadoop(t *testing.T) {
 	callHadoop(t, "127.0.0.1:"+told["serving"])
 }
 
-// javaProtocols are what the Java client calls.
+// javaProtocols returns the protocols that the Java client calls.
 func javaProtocols() []Protocol {
 	id := &proto.ApplicationIdProto{Id: protobuf.Int32(42), ClusterTimestamp: protobuf.Int64(1700000000000)}
 	return []Protocol{{
@@ -108,8 +108,7 @@ func javaProtocols() []Protocol {
 	}}
 }
 
-// callHadoop calls a server of Hadoop's that takes tokens alone, as NodeManagers
-// do.
+// callHadoop calls a server of Hadoop that accepts only tokens, like a NodeManager.
 func callHadoop(t *testing.T, address string) {
 	identifier := of(`0a0d 0a0908071080d095ffbc311001 | 120f 0a09 "localhost" 108ee302 | 1a05 "alice" | 202a`)
 	to := Target{Address: address, Protocol: "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB", Token: &Token{identifier, testPassword}}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Idle connections hold a stack and little else.
+// TestIdleConnectionsAreCheap checks that an idle connection needs little more memory than a stack.
 func TestIdleConnectionsAreCheap(t *testing.T) {
 	n := 10000
 	var limit syscall.Rlimit
@@ -44,7 +44,7 @@ func TestIdleConnectionsAreCheap(t *testing.T) {
 		t.Fatalf("%d connections of %d", got, n)
 	}
 	runtime.GC()
-	runtime.GC() // the pools let go of their buffers at the second
+	runtime.GC() // the second collection empties the pools
 	runtime.ReadMemStats(&after)
 	used := (after.HeapInuse + after.StackInuse - before.HeapInuse - before.StackInuse) / uint64(n)
 	t.Logf("%d connections, %d bytes each, both ends", n, used)

@@ -30,14 +30,14 @@ const (
 
 var testPassword = []byte("twenty bytes of hmac")
 
-// testMethods are the methods that the tests call.
+// testMethods are the methods of the tests' protocol.
 type testMethods struct {
 	mu   sync.Mutex
-	hold map[string]chan struct{} // calls whose queue name is here wait for it
+	hold map[string]chan struct{} // by queue name; a call with such a name waits for the channel
 	seen []*Call
 }
 
-// echo answers with the queue's name in place of the state.
+// echo returns the queue's name of the request in its reply.
 func (d *testMethods) echo(ctx context.Context, c *Call, req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
 	d.mu.Lock()
 	d.seen = append(d.seen, c)
@@ -66,14 +66,14 @@ func (d *testMethods) echo(ctx context.Context, c *Call, req *proto.GetQueueInfo
 	return &proto.GetQueueInfoResponseProto{QueueInfo: &proto.QueueInfoProto{QueueName: req.QueueName}}, nil
 }
 
-// last is the call that came last.
+// last returns the newest call.
 func (d *testMethods) last() *Call {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.seen[len(d.seen)-1]
 }
 
-// block makes calls of that name wait until the returned function is called.
+// block makes calls with a queue name wait until release is called.
 func (d *testMethods) block(name string) (release func()) {
 	ch := make(chan struct{})
 	d.mu.Lock()
@@ -144,7 +144,7 @@ func testConfig(t testing.TB, d *testMethods) Config {
 	return cfg
 }
 
-// openServer opens a server with the defaults changed by each of change.
+// openServer opens a server with a test configuration that change has edited.
 func openServer(t testing.TB, d *testMethods, change ...func(*Config)) *Server {
 	t.Helper()
 	cfg := testConfig(t, d)
@@ -182,7 +182,7 @@ func target(s *Server) Target {
 	return Target{Address: s.Addr().String(), Protocol: testProtocol, User: "alice"}
 }
 
-// ask calls echo.
+// ask returns a request for echo.
 func ask(name string) *proto.GetQueueInfoRequestProto {
 	return &proto.GetQueueInfoRequestProto{QueueName: &name}
 }
@@ -193,7 +193,7 @@ func echo(ctx context.Context, cl *Client, to Target, name string) (string, erro
 	return reply.GetQueueInfo().GetQueueName(), err
 }
 
-// bare is a client of bytes.
+// bare is a client that sends and receives bytes.
 type bare struct {
 	t testing.TB
 	net.Conn
@@ -217,7 +217,7 @@ func (b *bare) send(parts ...[]byte) {
 	}
 }
 
-// want reads exactly these bytes.
+// want reads bytes and compares them with want.
 func (b *bare) want(want []byte) {
 	b.t.Helper()
 	got := make([]byte, len(want))
@@ -227,7 +227,7 @@ func (b *bare) want(want []byte) {
 	}
 }
 
-// wantEnd reads the end of the connection, and nothing before it.
+// wantEnd checks that the connection ends without further bytes.
 func (b *bare) wantEnd() {
 	b.t.Helper()
 	rest, err := io.ReadAll(b)
@@ -236,7 +236,7 @@ func (b *bare) wantEnd() {
 	}
 }
 
-// frame reads one frame and parses it.
+// frame reads and decodes one frame.
 func (b *bare) frame() (*proto.RpcResponseHeaderProto, []byte) {
 	b.t.Helper()
 	head := make([]byte, 4)
@@ -258,7 +258,7 @@ func (b *bare) frame() (*proto.RpcResponseHeaderProto, []byte) {
 	return &h, rest
 }
 
-// wantError reads one refusal.
+// wantError reads one refusal and checks its fields. It returns the message.
 func (b *bare) wantError(call int32, status proto.RpcResponseHeaderProto_RpcStatusProto, class string, detail int32) string {
 	b.t.Helper()
 	h, rest := b.frame()
@@ -268,8 +268,8 @@ func (b *bare) wantError(call int32, status proto.RpcResponseHeaderProto_RpcStat
 	return h.GetErrorMsg()
 }
 
-// of makes bytes of the notation of the reference: hex, quoted text, and blanks
-// and bars that mean nothing. CC stands for the client id.
+// of returns the bytes of a text in the notation of this package's tests: hex and quoted text.
+// Blanks and bars have no meaning. CC stands for the client id.
 func of(s string) []byte {
 	var out []byte
 	for i := 0; i < len(s); {
@@ -297,14 +297,14 @@ func of(s string) []byte {
 
 const testClientID = "0123456789abcdef"
 
-// hello is what a client sends that is taken at its word, up to the first call.
+// hello returns what a client with SIMPLE authentication sends before its first call.
 func hello(user string) []byte {
 	body := append([]byte{0x12, byte(2 + len(user)), 0x0a, byte(len(user))}, user...)
 	body = append(append(body, 0x1a, byte(len(testProtocol))), testProtocol...)
 	return appendControl(of(`"hrpc" 09 00 00`), idContext, testClientID, body)
 }
 
-// call is the frame of one call of echo.
+// call returns the frame of a call.
 func call(id int32, method, name string) []byte {
 	b, err := appendRequest(nil, id, testClientID, testProtocol, 1, method, func(b []byte) ([]byte, error) {
 		return appendDelimited(b, ask(name))
@@ -315,7 +315,7 @@ func call(id int32, method, name string) []byte {
 	return b
 }
 
-// held is what is taken of a budget.
+// held returns the number of bytes taken from a budget.
 func held(b *budget) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

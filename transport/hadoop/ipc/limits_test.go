@@ -37,7 +37,7 @@ func TestBadBeginnings(t *testing.T) {
 		"context is garbage":       {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", of(`12ff`))...), -3, ClassServer, 13},
 		"SASL unasked":             {append(of(`"hrpc" 09 00 00`), capturedNegotiate...), -33, ClassServer, 12},
 		"SASL is garbage":          {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`ff`))...), -33, ClassServer, 13},
-		"negotiated twice":         {append(of(`"hrpc" 09 00 df`), capturedNegotiate...), 0, "", 0}, // continued below
+		"negotiated twice":         {append(of(`"hrpc" 09 00 df`), capturedNegotiate...), 0, "", 0}, // the second NEGOTIATE is sent below
 		"INITIATE without choice":  {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1002`))...), -33, ClassSasl, 15},
 		"RESPONSE to nothing":      {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1004 1a00`))...), -33, ClassSasl, 15},
 		"SUCCESS of the client":    {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1000`))...), -33, ClassSasl, 15},
@@ -126,7 +126,8 @@ func TestFrameBounds(t *testing.T) {
 	}
 }
 
-// Announced bytes cost nothing; sent ones are bounded over all connections.
+// TestLargeFramesAreBounded checks that memory is used for received bytes and not for announced
+// ones, and that their total is limited.
 func TestLargeFramesAreBounded(t *testing.T) {
 	closed := make(chan string, 20)
 	s := openServer(t, &testMethods{}, func(c *Config) {
@@ -145,7 +146,7 @@ func TestLargeFramesAreBounded(t *testing.T) {
 	if n := len(closed); n != 0 {
 		t.Fatalf("%d connections ended", n)
 	}
-	for range 3 { // two buffers of 4 MiB are all there is
+	for range 3 { // the limit allows only two buffers of 4 MiB
 		b := dialBare(t, s)
 		_, _ = b.Write(append(append(hello("alice"), of(`00400000`)...), make([]byte, 4<<20-10)...))
 	}
@@ -175,7 +176,7 @@ func TestReplayIsRefused(t *testing.T) {
 	second.send(initiateToken(answer))
 	second.wantError(idSasl, proto.RpcResponseHeaderProto_FATAL, ClassSasl, 15)
 	second.wantEnd()
-	// The first connection goes on, as the token's user and no other.
+	// The first connection continues, but only as the token's user.
 	first.send(hello("root")[7:])
 	first.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassAccessControl, 15)
 	first.wantEnd()
@@ -205,7 +206,7 @@ func TestRandomFrames(t *testing.T) {
 		c := dialBare(t, s)
 		_, _ = c.Write(b)
 		_ = c.Conn.(*net.TCPConn).CloseWrite()
-		_, _ = io.Copy(io.Discard, c) // ends, whatever the bytes say
+		_, _ = io.Copy(io.Discard, c) // must end, whatever the bytes are
 		_ = c.Close()
 	}
 	if got, err := echo(t.Context(), openClient(t), target(s), "x"); err != nil || got != "x" {
@@ -229,7 +230,7 @@ func TestBoundsOfConnections(t *testing.T) {
 	}
 }
 
-// The bounds of calls make the reader wait, and lose nothing.
+// TestBoundsOfCalls checks that the reader waits at a limit of calls, and that no call is lost.
 func TestBoundsOfCalls(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"of a connection": func(c *Config) { c.CallsPerConnMax = 4 },
@@ -300,7 +301,7 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// A frame is the same however the bytes are cut.
+// TestIntakeCutsFrames checks that frames do not depend on how the bytes arrive.
 func TestIntakeCutsFrames(t *testing.T) {
 	var all []byte
 	var want [][]byte
@@ -342,7 +343,8 @@ func TestIntakeCutsFrames(t *testing.T) {
 	}
 }
 
-// What the configuration's functions do wrong ends a connection, not the process.
+// TestPanicsOfHooks checks that a panic of a function of Config ends the connection and not the
+// process.
 func TestPanicsOfHooks(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"standby":     func(c *Config) { c.Standby = func() error { panic("on purpose") } },

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A peer that does not read for a while stops its own connection alone, and gets
-// everything when it reads again.
+// TestPeerThatReadsLate checks that a peer that does not read for a while delays only its own
+// connection, and gets all replies when it reads again.
 func TestPeerThatReadsLate(t *testing.T) {
 	for _, method := range []string{"echo", "echoInline"} {
 		s := openServer(t, &testMethods{}, func(c *Config) { c.OutputMax = 100_000 })
@@ -29,8 +29,8 @@ func TestPeerThatReadsLate(t *testing.T) {
 			defer c.out.mu.Unlock()
 			return c.out.writing
 		}
-		// How much the kernel takes before a write is stuck differs; that it stays so
-		// for a while is enough, and whether it does is not what is tested.
+		// The kernel accepts some bytes before a write blocks. Wait until a write has been in
+		// progress for a while, but not for long, because the test does not depend on it.
 		end := time.Now().Add(2 * time.Second)
 		for since := time.Now(); time.Since(since) < 20*time.Millisecond && time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if len(s.open()) == 0 || !stuck() {

@@ -45,8 +45,9 @@ func (c *Conn) answer(call *Call, reply proto.Message, bytes []byte, err error) 
 	c.observe(call, h.err)
 }
 
-// begin appends the frame of the reply to the outbox, which is locked until finish. A large reply is
-// encoded first: while it waits for room, it takes no more than its bytes, and no turn.
+// begin appends the frame of the reply to the outbox, which stays locked until finish. A large
+// reply is encoded before begin waits for room in the outbox. Then only its bytes use memory, and
+// the next call may make a large reply.
 func (c *Conn) begin(call *Call, h *responseHeader, reply proto.Message, bytes []byte) error {
 	if !call.building {
 		out, err := c.out.begin()

@@ -16,7 +16,7 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// from dials from another address of this machine.
+// from dials from a loopback address.
 func from(t *testing.T, s *Server, address string) *bare {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -29,7 +29,7 @@ func from(t *testing.T, s *Server, address string) *bare {
 	return &bare{t, nc}
 }
 
-// served says whether a connection answers a call.
+// served reports whether the server answers a call.
 func (b *bare) served(id int32) bool {
 	b.t.Helper()
 	if _, err := b.Write(call(id, "echo", "x")); err != nil {
@@ -42,8 +42,8 @@ func (b *bare) served(id int32) bool {
 	return err == nil
 }
 
-// TestOneHostDoesNotLockOutOthers: connections of one host, all of them in use, take as
-// many places as there are. A caller from elsewhere is let in nevertheless.
+// TestOneHostDoesNotLockOutOthers opens as many connections as allowed from one host and uses all
+// of them. Other hosts must still be able to connect.
 func TestOneHostDoesNotLockOutOthers(t *testing.T) {
 	s := openServer(t, &testMethods{}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 8, 8 })
 	for range 10 {
@@ -63,8 +63,8 @@ func TestOneHostDoesNotLockOutOthers(t *testing.T) {
 	}
 }
 
-// TestAnAddressHasAShare: one address does not get all places, and those it has are not
-// taken from it while they are in use.
+// TestAnAddressHasAShare checks that one address gets only its part of the connections, and that a
+// refused connection does not end one that is in use.
 func TestAnAddressHasAShare(t *testing.T) {
 	s := openServer(t, &testMethods{}, func(c *Config) { c.ConnsMax = 8 })
 	var mine []*bare
@@ -86,8 +86,8 @@ func TestAnAddressHasAShare(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsGiveWay: where the share of an address is used up, those of its
-// connections that make no calls give way, whatever else they send.
+// TestIdleConnectionsGiveWay checks that when an address has used its part, a new connection
+// replaces one without calls, even if that one sends pings.
 func TestIdleConnectionsGiveWay(t *testing.T) {
 	inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 		idle, used := p.bare(t), p.bare(t)
@@ -113,8 +113,8 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	}, func(c *Config) { c.ConnsMax, c.ConnsPerAddressMax = 4, 2 })
 }
 
-// TestFirstCall: who connects and calls nothing is sent away soon, pings or not; who has
-// called and only pings, after the idle time.
+// TestFirstCall checks that pings do not extend the time limits: FirstCallTimeout before the first
+// call, IdleTimeout after a call.
 func TestFirstCall(t *testing.T) {
 	ping := of(`0000001b 1a|0802 1000 1807 2210 CC… 2801|`)
 	for name, c := range map[string]struct {
@@ -149,8 +149,8 @@ func TestFirstCall(t *testing.T) {
 	}
 }
 
-// TestConnectionsHoldLittle: nothing that a peer says about itself is kept beyond a few
-// hundred bytes. A client id of 4 MB was.
+// TestConnectionsHoldLittle checks that a connection keeps at most a few hundred bytes of what its
+// peer says about itself.
 func TestConnectionsHoldLittle(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	var before, after runtime.MemStats
@@ -192,7 +192,8 @@ func TestConnectionsHoldLittle(t *testing.T) {
 	}
 }
 
-// TestRequestsOfEmptyMessages: two bytes on the wire are a hundred in memory.
+// TestRequestsOfEmptyMessages checks the limit of messages in a request. An empty message has two
+// bytes on the wire, but about a hundred in memory.
 func TestRequestsOfEmptyMessages(t *testing.T) {
 	empty := bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), nil), 1<<20)
 	if err := Unmarshal(empty, new(proto.AllocateRequestProto)); err == nil || !strings.Contains(err.Error(), "more than a message") {
@@ -214,8 +215,8 @@ func TestRequestsOfEmptyMessages(t *testing.T) {
 	}
 }
 
-// TestLargeRequestsWait: those that are served have a bound together; one more waits and
-// is not lost.
+// TestLargeRequestsWait checks that a large request that exceeds LargeRequestsMax waits and is then
+// served.
 func TestLargeRequestsWait(t *testing.T) {
 	d := &testMethods{}
 	big := strings.Repeat("b", 700<<10)

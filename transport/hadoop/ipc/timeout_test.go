@@ -14,7 +14,7 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// pipes is a listener whose connections live in memory, and so in virtual time.
+// pipes is a listener whose connections are in memory, so that they can use virtual time.
 type pipes struct {
 	accepted chan net.Conn
 	once     sync.Once
@@ -43,7 +43,7 @@ func (p *pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// inVirtualTime runs f with a server over pipes.
+// inVirtualTime runs f in virtual time with a server that listens on pipes.
 func inVirtualTime(t *testing.T, d *testMethods, f func(t *testing.T, s *Server, p *pipes, closed chan string), change ...func(*Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		p, closed := newPipes(), make(chan string, 10)
@@ -64,7 +64,7 @@ func (p *pipes) bare(t *testing.T) *bare {
 	return &bare{t, nc}
 }
 
-// ends waits for the end of a connection and checks why and when it came.
+// ends waits for the end of a connection and checks its reason and time.
 func ends(t *testing.T, closed chan string, reason string, from time.Time, after time.Duration) {
 	t.Helper()
 	got := <-closed
@@ -136,7 +136,7 @@ func TestTimeouts(t *testing.T) {
 		inVirtualTime(t, d, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			hold := make(chan struct{})
 			d.mu.Lock()
-			d.hold["slow"] = hold // of this bubble
+			d.hold["slow"] = hold // a channel of this synctest bubble
 			d.mu.Unlock()
 			b := p.bare(t)
 			b.send(hello("alice"), call(0, "echo", "slow"))
@@ -204,7 +204,8 @@ func TestClientTimeouts(t *testing.T) {
 	})
 }
 
-// A client that waits pings, so that a server's idle time-out does not end it.
+// TestClientPings checks that a client that waits for a reply sends pings, so that the server does
+// not close the connection as idle.
 func TestClientPings(t *testing.T) {
 	inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 		cl := openClient(t, func(c *ClientConfig) { c.Dial, c.CallTimeout = p.Dial, time.Hour })

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A reply takes memory from when its handler begins to make it until its peer has read it, and a list
-// may have megabytes. So few calls make large replies at one time (LargeRepliesMax), and none begins
-// while too much waits to be read (UnreadMax). Then those connections end, the largest first, whose
-// peers let a write wait.
+// A reply, such as a long list, may have megabytes. It uses memory from the start of its handler
+// until the peer has read it. Therefore only a few calls make large replies at the same time
+// (LargeRepliesMax), and none begins while too many bytes are unread (UnreadMax). Then the server
+// also ends connections with a blocked write, those with the most unread bytes first.
 
-// unreadGrace is how long a write may wait for its peer while too much waits to be read.
+// unreadGrace is how long a write may be blocked while too many bytes are unread.
 const unreadGrace = time.Second
 
-// unreadPause is how often a call that waits for memory looks again.
+// unreadPause is the interval at which a waiting call checks the unread bytes again.
 const unreadPause = 20 * time.Millisecond
 
-// awaitTurn waits until a call may make a large reply, if it does.
+// awaitTurn waits until a call with a large reply may begin. It returns at once for other calls.
 func (c *Conn) awaitTurn(call *Call) error {
 	if !call.entry.large {
 		return nil
@@ -40,7 +40,7 @@ func (c *Conn) awaitTurn(call *Call) error {
 	return nil
 }
 
-// built ends the turn of a call.
+// built ends the turn of a call, if it has one.
 func (c *Conn) built(call *Call) {
 	if call.building {
 		call.building = false
@@ -48,7 +48,7 @@ func (c *Conn) built(call *Call) {
 	}
 }
 
-// relieve ends connections whose peers do not read, while too much waits for all.
+// relieve ends connections with blocked writes while too many bytes are unread.
 func (s *Server) relieve(now int64) {
 	over := s.unread.Load() - int64(s.cfg.UnreadMax)
 	if over <= 0 {

@@ -13,7 +13,7 @@ import (
 	"rmd/transport/hadoop/proto"
 )
 
-// dialBareFrom is dialBare from another address of this machine.
+// dialBareFrom is dialBare from another loopback address.
 func dialBareFrom(t *testing.T, s *Server, from string) *bare {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -26,7 +26,7 @@ func dialBareFrom(t *testing.T, s *Server, from string) *bare {
 	return &bare{t, nc}
 }
 
-// lists is a method whose reply is large, and counts how many make one at a time.
+// lists has a method with a large reply. It counts how many calls make one at the same time.
 type lists struct {
 	size      int
 	now, most atomic.Int32
@@ -46,8 +46,9 @@ func (l *lists) offer(c *Config) {
 	c.Protocols[0].Methods["list"] = Handle(l.list).Large()
 }
 
-// TestLargeRepliesThatNobodyReads: connections whose peers ask for lists and do not read them end before
-// they hold much, and others are served meanwhile.
+// TestLargeRepliesThatNobodyReads checks that the server ends connections whose peers request large
+// replies and do not read them, that the memory stays bounded, and that others are served
+// meanwhile.
 func TestLargeRepliesThatNobodyReads(t *testing.T) {
 	const size, bound = 1 << 20, 12 << 20
 	l := &lists{size: size}
@@ -107,7 +108,8 @@ func TestLargeRepliesThatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestUnreadIsCounted: what was read, and what ends with its connection, waits no more.
+// TestUnreadIsCounted checks that replies no longer count as unread when they were read or their
+// connection has ended.
 func TestUnreadIsCounted(t *testing.T) {
 	l := &lists{size: 1 << 20}
 	s := openServer(t, &testMethods{}, l.offer)
@@ -137,8 +139,8 @@ func TestUnreadIsCounted(t *testing.T) {
 	}
 }
 
-// TestOneHostLeavesLargeFramesToOthers: large requests that one address does not send to the end, or
-// that wait for their turn, are not in the way of another's.
+// TestOneHostLeavesLargeFramesToOthers checks that one address cannot delay another's large
+// request, neither with incomplete large requests nor with ones that wait.
 func TestOneHostLeavesLargeFramesToOthers(t *testing.T) {
 	d := &testMethods{}
 	big := strings.Repeat("b", 700<<10)
@@ -149,7 +151,7 @@ func TestOneHostLeavesLargeFramesToOthers(t *testing.T) {
 	})
 	for range 20 {
 		b := dialBareFrom(t, s, "127.0.0.2")
-		_, _ = b.Write(append(append(hello("mallory"), of(`00100000`)...), make([]byte, 1<<20-10)...)) // some are refused
+		_, _ = b.Write(append(append(hello("mallory"), of(`00100000`)...), make([]byte, 1<<20-10)...)) // some of these connections are closed
 	}
 	for range 5 {
 		b := dialBareFrom(t, s, "127.0.0.4")

@@ -26,10 +26,9 @@ import org.apache.hadoop.yarn.ipc.YarnRPC;
 import org.apache.hadoop.yarn.security.NMTokenIdentifier;
 
 /**
- * The other end of TestWithHadoop: Hadoop's own client calls the ports named by
- * the arguments (SIMPLE, TOKEN and SIMPLE, TOKEN) and tells what came of it, one
- * line a call; then Hadoop's own server, TOKEN alone, waits to be called until
- * the standard input ends.
+ * Probe is the Java side of TestWithHadoop. First, Hadoop's client calls the ports in the arguments
+ * (SIMPLE; TOKEN and SIMPLE; TOKEN) and prints one line per call with its result. Then Hadoop's
+ * server, which accepts only tokens, serves until the end of the standard input.
  */
 public class Probe {
   static final Configuration conf = new Configuration();
