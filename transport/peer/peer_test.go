@@ -30,7 +30,7 @@ import (
 	"rmd/internal/portblock"
 )
 
-// patience bounds the waiting for what must come; it costs nothing when it comes.
+// patience is how long a test waits for something that must happen.
 const patience = time.Minute
 
 // listen starts a server in cluster "test" with cluster id "c1".
@@ -57,7 +57,7 @@ func TestCall(t *testing.T) {
 	})
 	b.Handle(41, func(context.Context, string, []byte) ([]byte, error) { return nil, codedError{} })
 	var wg sync.WaitGroup
-	for i := range 200 { // many at once over one connection
+	for i := range 200 { // many calls at the same time over one connection
 		wg.Go(func() {
 			want := fmt.Sprintf("a.inc-a:%d", i)
 			if got, err := a.Call(t.Context(), b.Addr(), 40, fmt.Append(nil, i)); err != nil || string(got) != want {
@@ -96,7 +96,8 @@ type codedError struct{}
 func (codedError) Error() string     { return "no" }
 func (codedError) ErrorCode() string { return "NICE" }
 
-// TestCallOutcome: refused before sending is told from lost after sending.
+// TestCallOutcome checks that a caller can distinguish a call that was not sent from one that was
+// lost after it was sent.
 func TestCallOutcome(t *testing.T) {
 	a, b := listen(t, "a", nil), listen(t, "b", nil)
 	entered, leave := make(chan struct{}, 8), make(chan struct{})
@@ -126,18 +127,18 @@ func TestCallOutcome(t *testing.T) {
 		t.Errorf("connection lost after sending: %v", err)
 	}
 	close(leave)
-	if _, err := a.Call(t.Context(), b.Addr(), 40, nil); err != nil { // made again on demand
+	if _, err := a.Call(t.Context(), b.Addr(), 40, nil); err != nil { // a new connection is opened
 		t.Errorf("after a lost connection: %v", err)
 	}
 	<-entered
 	_ = b.Close()
-	soon(t, "it is told that nobody listens", func() bool { // a first call may still meet the dead connection
+	soon(t, "it is told that nobody listens", func() bool { // the first call may still use the dead connection
 		_, err := a.Call(t.Context(), b.Addr(), 40, nil)
 		return errors.Is(err, ErrNotSent) && refused(err)
 	})
 }
 
-// soon waits until something holds.
+// soon waits until holds returns true.
 func soon(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
@@ -147,7 +148,7 @@ func soon(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// TestInFlightBound: more calls than the bound wait, and all are answered.
+// TestInFlightBound checks that calls above InFlightMax wait and are answered.
 func TestInFlightBound(t *testing.T) {
 	small := func(c *Config) { c.InFlightMax = 4 }
 	a, b := listen(t, "a", small), listen(t, "b", small)
@@ -174,7 +175,7 @@ func TestInFlightBound(t *testing.T) {
 	}
 }
 
-// without are rules that refuse one replica as removed.
+// without returns access rules that refuse one replica as removed.
 func without(removed string) func(server, kind, addr, serial string, key ed25519.PublicKey) (string, string) {
 	return func(server, _, _, _ string, _ ed25519.PublicKey) (string, string) {
 		if server == removed {
@@ -185,7 +186,7 @@ func without(removed string) func(server, kind, addr, serial string, key ed25519
 }
 
 func TestHelloRefusals(t *testing.T) {
-	a := listen(t, "a", func(c *Config) { c.HandshakeTimeout = 2 * patience }) // nothing of this waits for it
+	a := listen(t, "a", func(c *Config) { c.HandshakeTimeout = 2 * patience }) // no step waits for this timeout
 	a.SetGate(without("gone.inc-gone"), nil, nil, nil)
 	call := func(s *Server) error { _, err := s.Call(t.Context(), a.Addr(), 99, nil); return err }
 	check := func(name string, err error, code HelloCode) {
@@ -229,7 +230,7 @@ func TestHelloRefusals(t *testing.T) {
 	}
 }
 
-// TestRecheck: open connections of a removed replica are ended.
+// TestRecheck checks that Recheck ends the open connections of a removed replica.
 func TestRecheck(t *testing.T) {
 	a, b := listen(t, "a", nil), listen(t, "b", nil)
 	a.Handle(40, func(context.Context, string, []byte) ([]byte, error) { return nil, nil })
@@ -244,7 +245,7 @@ func TestRecheck(t *testing.T) {
 	})
 }
 
-// TestStreamLayer carries raft's transport, which keeps no heartbeat handler.
+// TestStreamLayer runs Raft's transport over the stream layer. It must not use a heartbeat handler.
 func TestStreamLayer(t *testing.T) {
 	a, b := listen(t, "a", nil), listen(t, "b", nil)
 	ta := a.Transport(patience, hclog.NewNullLogger()).(*Transport)
@@ -255,7 +256,7 @@ func TestStreamLayer(t *testing.T) {
 		rpc := <-tb.Consumer()
 		rpc.Respond(&raft.AppendEntriesResponse{Term: 7, Success: true}, nil)
 	}()
-	// What the library takes for a heartbeat.
+	// A request that the Raft library treats as a heartbeat.
 	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a.inc-a"), Addr: []byte(a.Addr())}, Term: 7}
 	var resp raft.AppendEntriesResponse
 	if err := ta.AppendEntries("b", raft.ServerAddress(b.Addr()), req, &resp); err != nil || resp.Term != 7 {
@@ -263,10 +264,10 @@ func TestStreamLayer(t *testing.T) {
 	}
 }
 
-// TestWatch: status arrives; a lost connection proves nothing; a closed port does, and so does a
-// new process.
+// TestWatch checks that statuses arrive, that a lost connection does not prove that a process has
+// ended, and that a refused dial does.
 func TestWatch(t *testing.T) {
-	addr := portblock.Loopback(portblock.Open(t).Take()) // nobody else's while nobody listens
+	addr := portblock.Loopback(portblock.Open(t).Take()) // no other process gets this address while nobody listens on it
 	at := func(c *Config) { c.Listen = addr }
 	a, b := listen(t, "a", nil), listen(t, "b", at)
 	gone := make(chan string, 8)
@@ -282,7 +283,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	for range 5 {
-		a.hears(t, "b", "here") // over the connection made again
+		a.hears(t, "b", "here") // over a new connection
 		start, proven := time.Now(), false
 		_ = b.Close()
 		select {
@@ -308,11 +309,11 @@ func TestWatch(t *testing.T) {
 	t.Fatal("no proof")
 }
 
-// proofTime is more than a proof needs. Who cannot dial within a quarter of a second gives up to
-// prove anything, which happens on a busy machine: then a test tries again.
+// proofTime is longer than a proof takes. A dial that takes more than a quarter of a second ends
+// the search for a proof. That happens on a busy machine, so tests try again.
 const proofTime = 5 * time.Second
 
-// hears waits for a status that is sent from now on.
+// hears waits for a status that arrives after the call.
 func (s *Server) hears(t *testing.T, id, want string) {
 	t.Helper()
 	from := time.Now()
@@ -322,7 +323,7 @@ func (s *Server) hears(t *testing.T, id, want string) {
 	})
 }
 
-// TestWatchRestart: between two dials the process was replaced by another at the same address.
+// TestWatchRestart checks that a new process at the same address proves that the old one has ended.
 func TestWatchRestart(t *testing.T) {
 	a, b := listen(t, "a", nil), listen(t, "b", nil)
 	gone := make(chan string, 8)
@@ -343,7 +344,7 @@ func TestWatchRestart(t *testing.T) {
 	t.Fatal("a new process was not noticed")
 }
 
-// authority makes certificates for tests.
+// authority issues certificates.
 type authority struct {
 	t    *testing.T
 	key  *ecdsa.PrivateKey
@@ -367,7 +368,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// config returns the TLS of a replica whose certificate names cluster and id.
+// config returns the TLS configuration of a replica whose certificate names cluster and id.
 func (a *authority) config(cluster, id string) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -406,7 +407,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s was let in", name)
 		}
 	}
-	liar := listen(t, "a2", with(ca.config("test", "b"))) // as a listener: its certificate is b's
+	liar := listen(t, "a2", with(ca.config("test", "b"))) // a listener with the certificate of b
 	if _, err := call(good, liar); err == nil || !strings.Contains(err.Error(), "certificate names") {
 		t.Errorf("a listener that lies about its id: %v", err)
 	}
@@ -417,8 +418,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestRenewedCertificates: a new connection takes the certificate and the CA of
-// the day.
+// TestRenewedCertificates checks that new connections use the renewed certificate and CA, and that
+// old connections stay open.
 func TestRenewedCertificates(t *testing.T) {
 	old, renewed := newAuthority(t), newAuthority(t)
 	var now atomic.Pointer[authority]

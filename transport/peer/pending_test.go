@@ -12,7 +12,7 @@ import (
 	"rmd/internal/portblock"
 )
 
-// dialFrom opens a bare connection from a loopback address.
+// dialFrom opens a plain connection from a loopback address.
 func dialFrom(t *testing.T, from, to string) net.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -24,15 +24,15 @@ func dialFrom(t *testing.T, from, to string) net.Conn {
 	return c
 }
 
-// ends waits for the other side to close a connection.
+// ends reports whether the other side closes a connection within patience.
 func ends(c net.Conn) bool {
 	_ = c.SetReadDeadline(time.Now().Add(patience))
 	_, err := c.Read(make([]byte, 1))
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// TestPendingDoNotLockOut: a process that opens connections and says nothing takes no place from the
-// replicas, nor from those of another address, and does not stay.
+// TestPendingDoNotLockOut opens many silent connections from one address. Most of them are closed,
+// and neither replicas nor another address lose their place.
 func TestPendingDoNotLockOut(t *testing.T) {
 	a := listen(t, "a", nil)
 	b := listen(t, "b", func(c *Config) { c.ConnsMax, c.PendingMax, c.HandshakeTimeout = 4, 8, time.Hour })
@@ -64,7 +64,8 @@ func TestPendingDoNotLockOut(t *testing.T) {
 	}
 }
 
-// TestReplicasAreBounded: one more than may be connected is told to try again.
+// TestReplicasAreBounded checks that a connection above ConnsMax gets HelloNotReady, after which
+// the other side tries again.
 func TestReplicasAreBounded(t *testing.T) {
 	b := listen(t, "b", func(c *Config) { c.ConnsMax = 1 })
 	for _, want := range []HelloCode{HelloOK, HelloNotReady} {
@@ -78,7 +79,7 @@ func TestReplicasAreBounded(t *testing.T) {
 	}
 }
 
-// TestPendingDeadline: a connection that says nothing is closed after the time for a hello.
+// TestPendingDeadline checks that a connection without a hello is closed after HandshakeTimeout.
 func TestPendingDeadline(t *testing.T) {
 	b := listen(t, "b", func(c *Config) { c.HandshakeTimeout = 50 * time.Millisecond })
 	if !ends(dialFrom(t, "127.0.0.1", b.Addr())) {
@@ -87,7 +88,7 @@ func TestPendingDeadline(t *testing.T) {
 	soon(t, "it is dropped", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.pending) == 0 })
 }
 
-// greeted accepts one connection and answers its hello as process boot.
+// greeted accepts one connection and answers its hello with a boot nonce.
 func greeted(t *testing.T, l net.Listener, boot uint64) net.Conn {
 	t.Helper()
 	c, err := l.Accept()
@@ -105,8 +106,8 @@ func greeted(t *testing.T, l net.Listener, boot uint64) net.Conn {
 	return c
 }
 
-// TestProofAfterSlowDial: a dial that is not answered in time is neither a sign of life nor the end
-// of the search for a proof; nor is the search's own end.
+// TestProofAfterSlowDial checks that a dial without an answer neither counts as a sign of life nor
+// ends the search for a proof, and that the end of the process is reported once.
 func TestProofAfterSlowDial(t *testing.T) {
 	a := listen(t, "a", nil)
 	l, err := net.Listen("tcp", portblock.Loopback(portblock.Open(t).Take()))
@@ -118,11 +119,11 @@ func TestProofAfterSlowDial(t *testing.T) {
 	first := greeted(t, l, 7)
 	_ = first.Close()
 	for range 2 {
-		slow, err := l.Accept() // as by a process that is ending: nobody answers
+		slow, err := l.Accept() // accepts but does not answer, like a process that is about to end
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, slow) // until the dialer gives up
+		_, _ = io.Copy(io.Discard, slow) // until the dialer closes the connection
 		_ = slow.Close()
 	}
 	_ = l.Close()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// greets opens a bare connection for calls as a replica, z.i.
+// greets opens a plain connection for calls as the replica z.i.
 func greets(t *testing.T, from string, b *Server) net.Conn {
 	t.Helper()
 	c := dialFrom(t, from, b.Addr())
@@ -23,7 +23,7 @@ func greets(t *testing.T, from string, b *Server) net.Conn {
 	return c
 }
 
-// sends writes calls of method 40 and does not wait for the replies.
+// sends writes calls of method 40 without waiting for replies.
 func sends(t *testing.T, c net.Conn, calls, size int) {
 	t.Helper()
 	w := bufio.NewWriter(c)
@@ -37,7 +37,7 @@ func sends(t *testing.T, c net.Conn, calls, size int) {
 	}
 }
 
-// settled waits until a number stays the same for a while, and returns it.
+// settled waits until n has not changed for 200 ms, and returns it.
 func settled(n *atomic.Int32) int32 {
 	last, since := n.Load(), time.Now()
 	for time.Since(since) < 200*time.Millisecond {
@@ -49,14 +49,15 @@ func settled(n *atomic.Int32) int32 {
 	return last
 }
 
-// noMember are the rules under which z is no member until it joins.
+// noMember sets rules in which z.i is not a member until joins is called.
 func noMember(b *Server) (joins func()) {
 	var joined atomic.Bool
 	b.SetGate(nil, nil, nil, func(server string) bool { return server != "z.i" || joined.Load() })
 	return func() { joined.Store(true) }
 }
 
-// TestRepliesThatNobodyReads: who reads no replies soon makes no more calls.
+// TestRepliesThatNobodyReads checks that the server stops reading calls from a peer that does not
+// read the replies.
 func TestRepliesThatNobodyReads(t *testing.T) {
 	b := listen(t, "b", func(c *Config) { c.InFlightMax = 8 })
 	var calls atomic.Int32
@@ -68,13 +69,13 @@ func TestRepliesThatNobodyReads(t *testing.T) {
 	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
 	const all = 10_000
 	sends(t, c, all, 0)
-	if n := settled(&calls); n < 8 || n > all/4 { // the kernel holds some replies
+	if n := settled(&calls); n < 8 || n > all/4 { // the kernel buffers some replies
 		t.Errorf("%d of %d calls run although nobody reads the replies", n, all)
 	}
 }
 
-// TestStrangersDoNotLockOut: the connections of replicas that are no members take no place from
-// members, nor from those of another address.
+// TestStrangersDoNotLockOut checks that connections of replicas that are not members take no place
+// from members, nor from other addresses.
 func TestStrangersDoNotLockOut(t *testing.T) {
 	a := listen(t, "a", nil)
 	b := listen(t, "b", func(c *Config) { c.ConnsMax, c.StrangersMax = 8, 4 })
@@ -104,8 +105,8 @@ func TestStrangersDoNotLockOut(t *testing.T) {
 	soon(t, "they are forgotten", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.strangers) == 0 })
 }
 
-// TestStrangersCallLittle: a replica that is no member has few calls in flight, and small ones, until
-// it becomes one.
+// TestStrangersCallLittle checks the limits of calls in flight and of their size for a replica that
+// is not a member. They no longer apply when it joins.
 func TestStrangersCallLittle(t *testing.T) {
 	b := listen(t, "b", func(c *Config) { c.InFlightMax = 100 })
 	joins := noMember(b)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestWhoComesBackIsWatched: a replica that was away is dialed when it comes to us,
-// not when the pause between two dials is over.
+// TestWhoComesBackIsWatched checks that a replica that was down is dialed when it connects, before
+// the pause between two dials is over.
 func TestWhoComesBackIsWatched(t *testing.T) {
 	a := listen(t, "a", nil)
 	a.mesh.pause, a.mesh.longest = time.Hour, time.Hour
@@ -17,7 +17,7 @@ func TestWhoComesBackIsWatched(t *testing.T) {
 	}
 	addr := away.Addr().String()
 	a.Watch(map[string]string{"b": addr}, func() []byte { return []byte("a") }, nil)
-	conn, err := away.Accept() // it was dialed once, in vain
+	conn, err := away.Accept() // the first dial fails
 	if err != nil {
 		t.Fatal(err)
 	}
