@@ -10,7 +10,8 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestHostsOf reads the lists of hosts with the times of an XML file: below 0 is without limit.
+// TestHostsOf reads the lists of hosts, one of them in XML with timeouts. A negative timeout means
+// no limit.
 func TestHostsOf(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -8,12 +8,13 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// TestWebURL: tracking URLs have an address and a scheme that clients can open, or there are none.
+// TestWebURL checks that tracking URLs have a scheme and an address that clients can open. They are
+// empty if no pages are served.
 func TestWebURL(t *testing.T) {
 	const plainKey, secureKey, policy = "yarn.resourcemanager.webapp.address", "yarn.resourcemanager.webapp.https.address", "yarn.http.policy"
 	for _, c := range []struct {
 		what, plain, secure string
-		keys                []string // names and values
+		keys                []string // alternating names and values
 		want                string
 	}{
 		{what: "an address of one interface", plain: "10.0.0.11:8088", want: "http://10.0.0.11:8088"},

@@ -9,7 +9,8 @@ import (
 	"rmd/scheduler/capacity"
 )
 
-// TestPreprocessorFile puts the file of hosts into the configuration, so that every replica has it.
+// TestPreprocessorFile checks that the configuration contains the contents of the preprocessor's
+// file, so that every replica has them.
 func TestPreprocessorFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -46,7 +47,7 @@ func TestPreprocessorFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := capacity.Parse(conf.Properties()) // as another replica has it
+		again, err := capacity.Parse(conf.Properties()) // the configuration of another replica
 		if err != nil {
 			t.Fatal(err)
 		}

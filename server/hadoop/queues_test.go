@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestQueueLabels: clients see what a queue has of each label that it may use, as the nodes and the
-// configuration are now.
+// TestQueueLabels checks the labels of a queue and its shares of their nodes, before and after a
+// node gets a label.
 func TestQueueLabels(t *testing.T) {
 	p, err := planner.New(state.New(), planner.Options{})
 	if err != nil {

@@ -22,8 +22,8 @@ const rulesConf = `<configuration>
 
 const rulesFile = `{"rules":[{"type":"user","matches":"*","policy":"custom","customPlacement":"%s"}]}`
 
-// TestRulesFile reads rules from a file; what is read holds its contents, so it means the same where
-// the file is not.
+// TestRulesFile checks that the configuration contains the contents of the rules' file, so that
+// replicas without the file have the same rules.
 func TestRulesFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -66,7 +66,7 @@ func TestRulesFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(tc.file, err)
 		}
-		again, err := capacity.Parse(conf.Properties()) // as another replica has it
+		again, err := capacity.Parse(conf.Properties()) // the configuration of another replica
 		if err != nil {
 			t.Fatal(err)
 		}

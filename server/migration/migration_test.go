@@ -19,7 +19,7 @@ import (
 	"rmd/yarn"
 )
 
-// tree is a ZooKeeper in memory, by path.
+// tree is a tree of znodes in memory. The keys are paths.
 type tree map[string][]byte
 
 func (z tree) Get(path string) ([]byte, bool, error) {
@@ -36,8 +36,8 @@ func (z tree) Children(parent string) (names []string, err error) {
 	return names, nil
 }
 
-// recorded is what a ResourceManager of Hadoop 3.4.2 wrote: two applications that have ended and one
-// that runs, all of one attempt, and two delegation tokens.
+// recorded returns what a ResourceManager of Hadoop 3.4.2 wrote: two ended applications and a
+// running one, with one attempt each, and two delegation tokens.
 func recorded(t testing.TB) *statestore.Store {
 	t.Helper()
 	f, err := os.Open("../../transport/hadoop/statestore/testdata/zk.txt")
@@ -61,7 +61,7 @@ func recorded(t testing.TB) *statestore.Store {
 	return s
 }
 
-const now = int64(1795454200000) // after the last of what was recorded
+const now = int64(1795454200000) // later than everything in the recording
 
 func options(queues string, skip ...string) Options {
 	props := []input.Property{{Name: capacity.Prefix + "root.queues", Value: queues}}
@@ -111,7 +111,7 @@ func TestTaken(t *testing.T) {
 	if st.Meta.ClusterTimestamp < now || st.Meta.NextApp != 4 || st.Meta.NowMillis != now {
 		t.Errorf("timestamp %d, next %d, clock %d", st.Meta.ClusterTimestamp, st.Meta.NextApp, st.Meta.NowMillis)
 	}
-	// the tokens that AMs and clients hold are good
+	// The tokens of AMs and clients remain valid.
 	identifier := token.AMRM{Attempt: running(r).AttemptID(), KeyID: s.AMRM.Current.ID}.Bytes()
 	if _, password, err := token.AMRMPassword(st, identifier); err != nil || !bytes.Equal(token.Password(s.AMRM.Current.Bytes, identifier), password) {
 		t.Errorf("token of the AM: %v", err)
@@ -129,8 +129,8 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestNodesBringContainers registers the node of the running application: its containers live on, the
-// AM registers again, and new containers have new ids.
+// TestNodesBringContainers registers the node of the running application. Its containers continue,
+// its AM registers again, and new containers have ids that the old cluster has not used.
 func TestNodesBringContainers(t *testing.T) {
 	r := taken(t, recorded(t), options("default,batch"))
 	app := r.Running[0]
@@ -189,7 +189,7 @@ func TestNodesBringContainers(t *testing.T) {
 	if len(got.Granted) != 1 || got.Granted[0].Container.Number != yarn.ContainerNumber(1+epochGap, 1) {
 		t.Errorf("granted %+v", got.Granted)
 	}
-	// a second registration brings nothing that this cluster has not given
+	// A second registration adds no container that this cluster has ended or did not allocate.
 	do(&input.Allocate{Attempt: at, Response: 3, Releases: []yarn.ContainerID{id(2)}})
 	do(&input.NodeHeartbeat{ID: node.ID, Statuses: []input.ContainerStatus{{Container: id(2), State: yarn.ContainerCompleted}}})
 	do(&input.Allocate{Attempt: at, Response: 4})
@@ -204,7 +204,8 @@ func TestNodesBringContainers(t *testing.T) {
 	}
 }
 
-// TestLostNode has the AM's node never come back: the attempt expires, and the next one starts.
+// TestLostNode checks that if the AM's node does not come back, the attempt expires and the next
+// one starts.
 func TestLostNode(t *testing.T) {
 	r := taken(t, recorded(t), options("default,batch"))
 	p, err := planner.New(r.State, planner.Options{})
@@ -220,8 +221,8 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// TestLabels: an application keeps its label. The label is not in the collection until an
-// administrator adds it, so the next AM waits.
+// TestLabels checks that an application keeps its label. The cluster does not list the label until
+// an administrator adds it, so the next AM waits.
 func TestLabels(t *testing.T) {
 	s := recorded(t)
 	a := &s.Applications[2]
@@ -249,8 +250,8 @@ func TestRefusals(t *testing.T) {
 		name    string
 		edit    func(s *statestore.Store)
 		queues  string
-		problem string // name: what
-		ended   int    // that are left
+		problem string // name and reason
+		ended   int    // number of ended applications in the result
 	}{
 		{"queue of a running application", func(*statestore.Store) {}, "batch", third + ": its queue default does not exist here", 1},
 		{"two running with one number", func(s *statestore.Store) {
@@ -290,7 +291,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// rename gives a submission context another cluster timestamp: 1.
+// rename replaces the cluster timestamp in a submission context with 1.
 func rename(t testing.TB, context []byte) []byte {
 	t.Helper()
 	const at = 1795453977887
@@ -310,8 +311,8 @@ func rename(t testing.TB, context []byte) []byte {
 	return []byte(out)
 }
 
-// TestEndedAttempts: failures are counted, missing attempts are filled in, and an application goes on
-// or has had its last attempt.
+// TestEndedAttempts checks that failures of attempts count, that missing attempts are added, and
+// which applications continue.
 func TestEndedAttempts(t *testing.T) {
 	s := recorded(t)
 	a := &s.Applications[2]

@@ -16,7 +16,7 @@ import (
 	"rmd/yarn"
 )
 
-// recorder is a planner whose events are kept as a log.
+// recorder is a planner that keeps its events as a log.
 type recorder struct {
 	t     *testing.T
 	p     *planner.Planner
@@ -68,7 +68,7 @@ func (r *recorder) Entries(_ context.Context, from uint64, count int) ([]view.Lo
 	return r.log[min(from-1, last):min(from-1+uint64(count), last)], r.first, last, nil
 }
 
-// app submits an application that asks for so many containers.
+// app submits an application that asks for count containers.
 func (r *recorder) app(count int64, size yarn.Resource) yarn.AttemptID {
 	r.t.Helper()
 	id := yarn.AttemptID{App: r.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
@@ -78,7 +78,7 @@ func (r *recorder) app(count int64, size yarn.Resource) yarn.AttemptID {
 	return id
 }
 
-// pass lets time pass; every AM takes what it got, and every node ends a container.
+// pass lets the AMs fetch their containers, advances the time, and ends one container on each node.
 func (r *recorder) pass(millis int64) {
 	for _, id := range r.apps {
 		r.do(&input.Allocate{Attempt: id, Response: r.p.State().Apps.Get(r.p.State().AppByID(id.App)).Response})
@@ -99,8 +99,8 @@ func (r *recorder) pass(millis int64) {
 	}
 }
 
-// What was recorded is found again: everything that was asked for, with how long
-// it ran, and reservations only where they are on.
+// TestCompare checks that a recording contains every ask and the run times, and that only the
+// simulation with reservations makes some.
 func TestCompare(t *testing.T) {
 	r := newRecorder(t)
 	r.app(24, yarn.NewResource(1024, 1))
@@ -136,8 +136,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Endless demand is bounded, a log that lost its beginning is played from where it
-// is kept, and nothing to play is said so.
+// TestCompareBounds checks three cases: a log without a workload is an error, a log without its
+// beginning is used from its first entry, and a huge ask is cut off.
 func TestCompareBounds(t *testing.T) {
 	r := newRecorder(t)
 	_, err := Compare(t.Context(), r, r.p.State().Fork())
