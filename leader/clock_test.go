@@ -11,7 +11,7 @@ import (
 	"rmd/fsm/state"
 )
 
-// twoClocks are a wall clock that can be set and a monotonic one that cannot.
+// twoClocks has a wall clock that can be set, and a monotonic clock that cannot.
 type twoClocks struct {
 	off     time.Duration
 	elapsed time.Duration
@@ -26,7 +26,7 @@ func since(millis int64) time.Duration         { return time.UnixMilli(millis).S
 func (c *twoClocks) pass(d time.Duration)      { c.elapsed += d }
 func read(k *Clock, floor int64) time.Duration { return since(k.Millis(floor)) }
 
-// run lets time pass second by second and returns by how much the clock went on.
+// run advances the time in steps of a second and returns the time that the Clock has advanced.
 func (c *twoClocks) run(t *testing.T, k *Clock, d time.Duration) time.Duration {
 	t.Helper()
 	first := read(k, 0)
@@ -42,8 +42,8 @@ func (c *twoClocks) run(t *testing.T, k *Clock, d time.Duration) time.Duration {
 	return last - first
 }
 
-// TestClockSwallowsSteps: no step of the wall clock moves the time; each is worked off, in a
-// bounded time.
+// TestClockSwallowsSteps checks that a step of the wall clock does not move the time at once, and
+// that the difference is gone after a limited time.
 func TestClockSwallowsSteps(t *testing.T) {
 	for _, step := range []time.Duration{25 * time.Hour, -25 * time.Hour, 90 * time.Minute, -time.Minute, 300 * time.Millisecond} {
 		c := &twoClocks{}
@@ -60,7 +60,8 @@ func TestClockSwallowsSteps(t *testing.T) {
 	}
 }
 
-// TestClockFollowsDrift: a wall clock that runs a tenth too fast or too slow is followed.
+// TestClockFollowsDrift checks that the Clock follows a wall clock that is a tenth too fast or too
+// slow.
 func TestClockFollowsDrift(t *testing.T) {
 	for _, part := range []time.Duration{10, -10} {
 		c := &twoClocks{}
@@ -75,8 +76,8 @@ func TestClockFollowsDrift(t *testing.T) {
 	}
 }
 
-// TestClockAfterOthers: the time begins with that of the newest entry if its leader's clock was
-// ahead, and goes on from there. A step while nobody reads the clock does not count as time passed.
+// TestClockAfterOthers checks that the time continues from the newest entry if its leader's clock
+// was ahead. A step while nobody reads the Clock does not count as passed time.
 func TestClockAfterOthers(t *testing.T) {
 	c := &twoClocks{}
 	k := c.clock()
@@ -94,7 +95,7 @@ func TestClockAfterOthers(t *testing.T) {
 	}
 }
 
-// TestClockNeverSet: a machine that begins in 1970 and is set when it has found the network.
+// TestClockNeverSet checks a machine that starts in 1970 and is set later, when it has a network.
 func TestClockNeverSet(t *testing.T) {
 	c := &twoClocks{off: -someDay.Sub(time.Unix(0, 0))}
 	k := c.clock()
@@ -108,12 +109,12 @@ func TestClockNeverSet(t *testing.T) {
 	}
 }
 
-// TestStepForgetsNothing: the leader's clock steps by more than calls are remembered for, and
-// leadership begins again after it. No remembered call is forgotten, and no key, lifetime or token
-// is due.
+// TestStepForgetsNothing moves the leader's wall clock by more than the time for which calls are
+// remembered, and then starts new leaderships. No remembered call is forgotten, and nothing becomes
+// due.
 func TestStepForgetsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var step, dueAt atomic.Int64 // nanoseconds, milliseconds
+		var step, dueAt atomic.Int64 // step in nanoseconds, dueAt in milliseconds
 		begin := time.Now()
 		r := newRig(t, func(c *Config) {
 			c.Now = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }

@@ -13,7 +13,8 @@ import (
 	"rmd/yarn"
 )
 
-// scripted plans by the name of a call: what a call called "write …" leads to is known.
+// scripted is a Planner that decides by the key of a request. "write", for instance, gives one
+// event.
 type scripted struct{ st *state.State }
 
 func (p *scripted) State() *state.State { return p.st }
@@ -25,7 +26,7 @@ func (p *scripted) Plan(now int64, req input.Request) (input.Reply, []event.Even
 	}
 	for _, e := range events {
 		if _, counts := e.(*event.AskCountersUpdated); counts {
-			continue // there is no application to count for
+			continue // there is no application with such an ask
 		}
 		if err := p.st.Apply(e); err != nil {
 			panic(err)
@@ -51,11 +52,11 @@ func (p *scripted) decide(req input.Request) (input.Reply, []event.Event) {
 	return req.Input.NewReply(), nil
 }
 
-// machine drives a Core by lines of text, which is all that a test needs to read.
+// machine drives a Core with lines of text.
 type machine struct {
 	*Core[string]
 	t       *testing.T
-	digests []uint64 // of the batches in flight
+	digests []uint64 // of the planning state, for each batch in flight
 }
 
 func newMachine(t *testing.T) *machine {
@@ -65,8 +66,8 @@ func newMachine(t *testing.T) *machine {
 	return &machine{Core: NewCore[string](cfg, &scripted{state.New()}, Start{Index: 5, Sequence: 1}), t: t}
 }
 
-// do runs one line and returns what it led to, as text: replies as caller@index, caller@index? when
-// leadership is to be confirmed, caller!error; a proposal as its sequence number and events.
+// do runs one line and returns the results as text: a reply as caller@index, caller@index? if it is
+// unconfirmed, or caller!error; a proposal as its sequence number and its number of events.
 func (m *machine) do(line string) string {
 	verb, arg, _ := strings.Cut(line, " ")
 	out := ""
@@ -135,7 +136,7 @@ func (m *machine) committed(how, arg string) {
 		got.Skipped = true
 	case "diverge":
 		got.Digest++
-	case "guess": // its outcome is not known here any more
+	case "guess": // this replica does not know the outcome
 		got = nil
 	}
 	if err := m.Committed(index, got); errors.Is(err, errDiverged) != (how == "diverge") {
@@ -228,7 +229,7 @@ func TestCoreIsFullAndIdle(t *testing.T) {
 	}
 }
 
-// TestCoreStamps: the time of inputs goes on with the driver's and never runs backwards.
+// TestCoreStamps checks that the stamp follows the driver's time but never goes back.
 func TestCoreStamps(t *testing.T) {
 	st := state.New()
 	if err := st.Apply(&event.TimeAdvanced{NowMillis: 50}); err != nil {
@@ -243,8 +244,8 @@ func TestCoreStamps(t *testing.T) {
 	}
 }
 
-// TestCoreTimers: time passes by Tick alone. What it makes due comes one input at a time, and only
-// while there is room for its events.
+// TestCoreTimers checks that only Tick advances the timers. Due inputs are returned one at a time,
+// and only while the open batch has room.
 func TestCoreTimers(t *testing.T) {
 	st := state.New()
 	for i := range uint32(3) {

@@ -16,25 +16,24 @@ import (
 	"rmd/yarn"
 )
 
-// fate is what the fake Log does with an entry.
+// fate is what the fakeLog does with an entry.
 type fate int
 
 const (
 	commits   fate = iota
-	refused        // surely not appended
-	lost           // unknown, and never applied
-	forgotten      // unknown, and applied all the same
-	skipped        // applied without effect: stale
+	refused        // not appended
+	lost           // the outcome is unknown; not applied
+	forgotten      // the outcome is unknown; applied
+	skipped        // applied without effect, because it is stale
 	tooLarge
 )
 
-// fakeLog applies entries to a committed state, one after the other, each after
-// a delay.
+// fakeLog applies entries to a committed state, one after the other, each after a delay.
 type fakeLog struct {
 	mu       sync.Mutex
 	delay    time.Duration
-	fates    map[int]fate // by proposal, from 0
-	tamper   bool         // the committed state goes its own way
+	fates    map[int]fate // by the number of the proposal, from 0
+	tamper   bool         // makes the committed state differ
 	st       *state.State
 	index    uint64
 	sequence uint64
@@ -44,7 +43,7 @@ type fakeLog struct {
 	inflight int
 	most     int
 	count    int
-	tail     chan struct{} // closed when the last entry is dealt with
+	tail     chan struct{} // closed when the newest entry is done
 	fatal    []int
 }
 
@@ -83,7 +82,7 @@ func (l *fakeLog) Propose(entry []byte) Future {
 	return f
 }
 
-// apply deals with one entry.
+// apply applies one entry according to its fate.
 func (l *fakeLog) apply(entry []byte, what fate) (uint64, error) {
 	switch what {
 	case refused:
@@ -134,7 +133,7 @@ func (l *fakeLog) outcome(index uint64) (Outcome, bool) {
 	return o, ok
 }
 
-// barrier waits for what is in the log, as Raft's does.
+// barrier waits until the present entries are done, as Raft's barrier does.
 func (l *fakeLog) barrier(ctx context.Context) error {
 	l.mu.Lock()
 	tail := l.tail
@@ -153,10 +152,10 @@ func (l *fakeLog) applied() (uint64, *state.State) {
 	return l.index, l.st.Fork()
 }
 
-// lateStay is that of heartbeats that the fakePlanner finds late.
+// lateStay is the heartbeat session of heartbeats that fakePlanner treats as late.
 const lateStay = 1
 
-// fakePlanner knows nodes and audits; what it is asked it remembers.
+// fakePlanner plans inputs about nodes and audits, and records what it planned.
 type fakePlanner struct {
 	st        *state.State
 	mu        sync.Mutex
@@ -164,7 +163,7 @@ type fakePlanner struct {
 	stamps    []int64
 	expire    []string
 	unstarted []yarn.ContainerID
-	drawn     []byte // the last tick's
+	drawn     []byte // entropy of the last tick
 	cost      time.Duration
 }
 
@@ -215,7 +214,7 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 		return nil
 	case *input.ExpireContainers:
 		p.unstarted = append(p.unstarted, in.Containers...)
-	case *input.Audit: // Target is how many events
+	case *input.Audit: // Target is the number of events
 		n := 1
 		_, _ = fmt.Sscan(in.Target, &n)
 		out := make([]event.Event, n)
@@ -250,11 +249,11 @@ func (p *fakePlanner) expired() []string {
 	return append([]string(nil), p.expire...)
 }
 
-// rig is a sequencer over a fake log.
+// rig is a Sequencer with a fakeLog.
 type rig struct {
 	*Sequencer
 	log     *fakeLog
-	planner *fakePlanner // of the last leadership
+	planner *fakePlanner // of the newest leadership
 	cost    time.Duration
 }
 
@@ -303,7 +302,7 @@ func heartbeat(host string) input.Request {
 	return input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: host, Port: 1}}}
 }
 
-// done is what one Do came to.
+// done is the result of one Do.
 type done struct {
 	name  string
 	index uint64
@@ -311,7 +310,7 @@ type done struct {
 	at    time.Time
 }
 
-// ask calls Do beside the test and waits until it blocks.
+// ask calls Do in a goroutine and waits until it blocks or has returned.
 func (r *rig) ask(name string, req input.Request, out chan<- done) {
 	go func() {
 		_, index, err := r.Do(context.Background(), req)

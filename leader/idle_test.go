@@ -10,8 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestIdleQueues: the removal of a dynamic queue is due when it has been idle for the time in which it
-// expires, for a new leader at once, and never while it is used.
+// TestIdleQueues checks that the removal of a dynamic queue is due when the queue has been idle for
+// QueueMillis, that a new leader does not start this time again, and that a queue in use is not
+// removed.
 func TestIdleQueues(t *testing.T) {
 	st := state.New()
 	apply := func(list ...event.Event) {
@@ -54,8 +55,8 @@ func TestIdleQueues(t *testing.T) {
 	}
 }
 
-// TestManagedQueues: managed parents are looked at once an interval, and only while there are dynamic
-// queues and an interval.
+// TestManagedQueues checks that ManageQueues is due once per interval, and only if there is an
+// interval and a dynamic queue.
 func TestManagedQueues(t *testing.T) {
 	st := state.New()
 	for _, e := range []event.Event{&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.LevelDynamicQueues},

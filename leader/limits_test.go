@@ -9,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestOutOfBoundsIsNotPlanned: what no port may let in is refused before the planner
-// sees it, whichever port it came by.
+// TestOutOfBoundsIsNotPlanned checks that Do refuses inputs that exceed the limits, whichever port
+// they came through.
 func TestOutOfBoundsIsNotPlanned(t *testing.T) {
 	r := newRig(t, nil)
 	for name, in := range map[string]input.Input{

@@ -21,16 +21,16 @@ import (
 	"rmd/yarn"
 )
 
-// machineLog is a log of one replica: it applies entries to a Machine, in a
-// term of the test's choice.
+// machineLog is the log of one replica. It applies entries to a Machine, in a term that the test
+// sets.
 type machineLog struct {
 	mu      sync.Mutex
 	m       *fsm.Machine
-	replica *fsm.Machine // a follower that applies the same bytes
+	replica *fsm.Machine // a follower that applies the same entries
 	index   uint64
 	term    uint64
 	delay   time.Duration
-	deposed bool // it takes nothing any more
+	deposed bool // fails every proposal
 	confirm func(ctx context.Context, term uint64) error
 }
 
@@ -91,7 +91,7 @@ func sequencerOf(t *testing.T, l *machineLog) *leader.Sequencer {
 	return s
 }
 
-// run starts a sequencer on a log. elect has it lead in a term; end stops it.
+// run runs a sequencer on a log. elect makes it lead in a term, and end stops it.
 func run(t *testing.T, l *machineLog) (s *leader.Sequencer, elect func(term uint64), end func()) {
 	s = sequencerOf(t, l)
 	changes := make(chan leader.Leadership)
@@ -108,16 +108,15 @@ func run(t *testing.T, l *machineLog) (s *leader.Sequencer, elect func(term uint
 	return s, elect, func() { cancel(); <-ended }
 }
 
-// oneQueue is a cluster with root.a alone.
+// oneQueue initializes a cluster with the queue root.a.
 func oneQueue() *input.InitCluster {
 	return &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
 		{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"},
 		{Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}}
 }
 
-// The real planner, machine and codec: applications run through three
-// leaderships; a follower that saw only bytes, a snapshot read back and the
-// leader's state are one.
+// TestWithTheRealPlanner runs applications through several leaderships with the real planner, state
+// machine and codec. A follower that applied the same entries must have the same state.
 func TestWithTheRealPlanner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}

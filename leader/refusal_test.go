@@ -13,12 +13,12 @@ import (
 	"rmd/yarn"
 )
 
-// refusedAMs are calls of AMs that a leader refuses which does not know what has
-// become of their attempts.
+// refusedAMs returns calls of AMs that a leader refuses if it does not know what a later leader did
+// with their attempts.
 func refusedAMs(app yarn.ApplicationID) []input.Input {
 	later := yarn.AttemptID{App: app, Attempt: 2}
 	unknown := yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: app.ClusterTimestamp, Seq: app.Seq + 1}, Attempt: 1}
-	silent := yarn.AttemptID{App: app, Attempt: 1} // has not registered
+	silent := yarn.AttemptID{App: app, Attempt: 1} // its AM has not registered
 	return []input.Input{
 		&input.RegisterAttempt{Attempt: later}, &input.Allocate{Attempt: later, Response: 5, FromAM: true}, &input.FinishAttempt{Attempt: later},
 		&input.RegisterAttempt{Attempt: unknown}, &input.Allocate{Attempt: unknown}, &input.FinishAttempt{Attempt: unknown},
@@ -26,8 +26,8 @@ func refusedAMs(app yarn.ApplicationID) []input.Input {
 	}
 }
 
-// TestARefusalOfAnAMWaitsForItsEntry: a leader that was deposed while it stood still
-// does not tell an AM to stop which its successor has let in; one that leads does.
+// TestARefusalOfAnAMWaitsForItsEntry checks that the refusal of an AM waits for a log entry. A
+// deposed leader therefore cannot stop an AM that its successor has accepted.
 func TestARefusalOfAnAMWaitsForItsEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}
@@ -63,8 +63,7 @@ func TestARefusalOfAnAMWaitsForItsEntry(t *testing.T) {
 	})
 }
 
-// TestARefusalIsConfirmed: a leader that was deposed while it stood still refuses
-// nobody by what it knew; one that leads does, and writes nothing for it.
+// TestARefusalIsConfirmed checks that other refusals need a confirmed leadership but no log entry.
 func TestARefusalIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var over error
@@ -98,8 +97,9 @@ func TestARefusalIsConfirmed(t *testing.T) {
 	})
 }
 
-// TestIDsOfABlockNeedNoEntry: but the first, the ids of applications leave without one, also those
-// of a leader that was deposed and does not know it; its successor hands out none of them.
+// TestIDsOfABlockNeedNoEntry checks that only the first application id of a block needs a log
+// entry. A deposed leader may hand out the rest of its block. Its successor begins after that
+// block.
 func TestIDsOfABlockNeedNoEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}

@@ -10,7 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// warnedState has a container that is to end for another's sake at a deadline.
+// warnedState returns a state with a container that must end by a deadline, because it is
+// preempted.
 func warnedState(t *testing.T, deadline int64) *state.State {
 	t.Helper()
 	st := state.New()
@@ -30,14 +31,14 @@ func warnedState(t *testing.T, deadline int64) *state.State {
 	return st
 }
 
-// TestRoundsOfPreemption: one comes after each interval, none while preemption is off, and one as soon
-// as a deadline has passed. A new leader takes the deadline from the state.
+// TestRoundsOfPreemption checks that rounds are due after each interval and as soon as a deadline
+// has passed, but not while preemption is off. A new leader takes the deadline from the state.
 func TestRoundsOfPreemption(t *testing.T) {
 	const interval = 30_000
 	for _, c := range []struct {
 		name     string
 		interval int64
-		deadline int64 // Unix milliseconds; 0: nothing is warned
+		deadline int64 // Unix milliseconds; 0: there is no warning
 		rounds   []int64
 	}{
 		{"off", 0, 5000, nil},

@@ -31,9 +31,9 @@ func TestNoReplyBeforeItsBatchIsApplied(t *testing.T) {
 		start := time.Now()
 		out := make(chan done, 4)
 		r.ask("first", register("a"), out)    // in flight until 100 ms
-		r.ask("idle", heartbeat("a"), out)    // rests on the batch in flight
-		r.ask("second", register("b"), out)   // open, in flight until 200 ms
-		r.ask("resting", heartbeat("b"), out) // rests on the open batch
+		r.ask("idle", heartbeat("a"), out)    // waits for the batch in flight
+		r.ask("second", register("b"), out)   // in the open batch, which is in flight until 200 ms
+		r.ask("resting", heartbeat("b"), out) // waits for the open batch
 		time.Sleep(99 * time.Millisecond)
 		synctest.Wait()
 		if len(out) != 0 {
@@ -49,7 +49,7 @@ func TestNoReplyBeforeItsBatchIsApplied(t *testing.T) {
 				t.Errorf("%s at index %d after %s, %v; want %+v", d.name, d.index, d.at.Sub(start), d.err, want)
 			}
 		}
-		// With nothing under way a reply without events leaves at once.
+		// If no batch is open or in flight, a reply without events is released at once.
 		now := time.Now()
 		r.ask("alone", heartbeat("a"), out)
 		if d := <-out; d.at != now || d.index != 2 {
@@ -90,7 +90,7 @@ func TestBatchIsBoundedAndInputsAreNotSplit(t *testing.T) {
 		r.log.delay = time.Millisecond
 		defer r.lead(1)()
 		out := make(chan done, 9)
-		for i, n := range []int{3, 3, 4, 25, 3, 3, 3, 1, 1} { // with TimeAdvanced one more
+		for i, n := range []int{3, 3, 4, 25, 3, 3, 3, 1, 1} { // plus one TimeAdvanced each
 			r.ask(fmt.Sprint(i), audits(n), out)
 		}
 		index := map[string]uint64{}
@@ -99,7 +99,7 @@ func TestBatchIsBoundedAndInputsAreNotSplit(t *testing.T) {
 			index[d.name] = d.index
 		}
 		want := map[string]uint64{"0": 1, "1": 2, "2": 2, "3": 2, "4": 3, "5": 3, "6": 3, "7": 4, "8": 4}
-		// 3+1 | 3+1, 4+1, 25+1 | 3+1, 3+1, 3+1 | 1+1, 1+1
+		// Events per batch: 3+1 | 3+1, 4+1, 25+1 | 3+1, 3+1, 3+1 | 1+1, 1+1
 		for name, i := range want {
 			if index[name] != i {
 				t.Errorf("input %s is in batch %d, want %d (all: %v)", name, index[name], i, index)
@@ -166,8 +166,8 @@ func TestLossOfLeadership(t *testing.T) {
 	}
 }
 
-// With two in flight, a batch that was taken after its predecessor was refused
-// has no effect, and nobody is told that it had.
+// TestSecondInFlightFallsWithTheFirst checks two batches in flight of which the first is refused.
+// The second has no effect, and no caller gets a success.
 func TestSecondInFlightFallsWithTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.MaxInFlight = 2; c.RetryInterval = time.Hour })
@@ -187,7 +187,8 @@ func TestSecondInFlightFallsWithTheFirst(t *testing.T) {
 	})
 }
 
-// A leadership that ends while the term goes on begins again, on what was committed.
+// TestLeadershipBeginsAgain checks that a leadership that ends within a term begins again, on the
+// committed state.
 func TestLeadershipBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -232,7 +233,7 @@ func TestDivergenceIsFatal(t *testing.T) {
 func TestStampNeverRunsBackwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		ahead := time.Now().Add(time.Hour).UnixMilli() // another leader's clock
+		ahead := time.Now().Add(time.Hour).UnixMilli() // from the clock of another leader
 		if err := r.log.st.Apply(&event.TimeAdvanced{NowMillis: ahead}); err != nil {
 			t.Fatal(err)
 		}
@@ -253,8 +254,9 @@ func TestStampNeverRunsBackwards(t *testing.T) {
 	})
 }
 
-// Leadership changes, batches of every fate, abandoned calls: whatever was
-// answered with success is in the log, and the log replayed gives the state.
+// TestReplayEqualsLive runs random changes of leadership, fates of batches and abandoned calls.
+// Every input with a successful reply must be in the log, and a replay of the log must give the
+// live state.
 func TestReplayEqualsLive(t *testing.T) {
 	for seed := range int64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -340,14 +342,14 @@ func replay(t *testing.T, entries [][]byte) *state.State {
 	return st
 }
 
-// TestPlannerFault: an input that the planner fails on is refused, has no
-// effect, and the replica leads on without it.
+// TestPlannerFault checks that an input on which the planner panics is refused and has no effect,
+// and that the replica leads again without it.
 func TestPlannerFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.log.delay = time.Millisecond
 		defer r.lead(4)()
-		// The fake planner emits an event that does not follow from the state.
+		// The fake planner returns an event that is invalid in this state.
 		if _, _, err := r.Do(t.Context(), input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "nobody", Port: 1}}}); !errors.Is(err, ErrPlanner) {
 			t.Fatalf("the input at fault was answered with %v", err)
 		}

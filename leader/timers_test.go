@@ -42,7 +42,7 @@ func TestSilentNodeExpires(t *testing.T) {
 		if _, st := r.log.applied(); st.Nodes.Get(1).State != yarn.NodeLost {
 			t.Error("the expiry is not in the log")
 		}
-		// It comes back and is watched again.
+		// The node comes back and is watched again.
 		r.must(t, register("quiet"))
 		r.must(t, heartbeat("alive"))
 		time.Sleep(598 * time.Second)
@@ -55,8 +55,8 @@ func TestSilentNodeExpires(t *testing.T) {
 	})
 }
 
-// TestInactiveNodeIsForgotten: the planner is asked once the time has passed, also by a later leader,
-// and the timers follow the node that has the number next.
+// TestInactiveNodeIsForgotten checks that ForgetNode is due after UntrackedMillis, also for a new
+// leader, and that the next node with the same number has its own timers.
 func TestInactiveNodeIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(cfg *Config) {
@@ -95,7 +95,7 @@ func TestInactiveNodeIsForgotten(t *testing.T) {
 	})
 }
 
-// A copy of a heartbeat that comes late does not show that the node lives.
+// TestLateHeartbeatsDoNotKeepANode checks that late copies of heartbeats do not keep a node alive.
 func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -120,7 +120,7 @@ func TestNewLeaderGivesAFullInterval(t *testing.T) {
 		r.must(t, register("a"))
 		time.Sleep(599 * time.Second)
 		stop()
-		time.Sleep(time.Hour) // nobody leads
+		time.Sleep(time.Hour) // no replica leads
 		defer r.lead(2)()
 		time.Sleep(599 * time.Second)
 		synctest.Wait()
@@ -135,14 +135,14 @@ func TestNewLeaderGivesAFullInterval(t *testing.T) {
 	})
 }
 
-// When the leader itself stood still, heartbeats wait in its queue: they must be
-// seen before their senders are given up.
+// TestStandstillExpiresNobody checks that nothing expires after the leader stood still. Heartbeats
+// that wait in its queue must be handled before their senders can expire.
 func TestStandstillExpiresNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		defer r.lead(1)()
 		r.must(t, register("a"))
-		r.planner.slow(time.Hour) // one input takes longer than the interval
+		r.planner.slow(time.Hour) // planning one input takes longer than the interval
 		r.must(t, audit("slow"))
 		r.planner.slow(0)
 		time.Sleep(10 * time.Second)
@@ -183,7 +183,7 @@ func TestAttemptExpires(t *testing.T) {
 			&event.ApplicationSubmitted{App: 2, User: "u", Queue: "root.a", Unmanaged: true},
 			&event.AttemptStarted{App: 2, Attempt: 1}, &event.AttemptActivated{App: 2}, &event.AttemptRegistered{App: 2},
 			&event.ApplicationSubmitted{App: 3, User: "u", Queue: "root.a", Unmanaged: true},
-			&event.AttemptStarted{App: 3, Attempt: 1}, // waits: nobody is to be heard of
+			&event.AttemptStarted{App: 3, Attempt: 1}, // waits, so it has no timer
 			&event.ApplicationSubmitted{App: 4, User: "u", Queue: "root.a", Unmanaged: true},
 			&event.AttemptStarted{App: 4, Attempt: 1}, &event.AttemptActivated{App: 4}, // its AM never registers
 		} {
@@ -226,7 +226,8 @@ func TestTickOnlyWhenDue(t *testing.T) {
 	})
 }
 
-// The expiry of many does not hold up callers: they take turns.
+// TestMassExpiryLetsCallersThrough checks that many expiries do not delay callers: the leader
+// alternates between both.
 func TestMassExpiryLetsCallersThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -261,7 +262,7 @@ func TestWheel(t *testing.T) {
 	gone := map[uint64]int64{}
 	for now := int64(0); now < 1_300_000; now += 1000 {
 		if now < 1_000_000 {
-			for k := uint64(now/1000) % 10; k < n; k += 20 { // even tens are heard of every 10 s
+			for k := uint64(now/1000) % 10; k < n; k += 20 { // those with k%20 < 10 are touched every 10 s
 				w.touch(k, now)
 			}
 		}
@@ -278,7 +279,7 @@ func TestWheel(t *testing.T) {
 			if ok {
 				t.Errorf("unwanted entry was reported")
 			}
-		case k%20 < 10: // heard of until 1,000,000
+		case k%20 < 10: // touched until 1,000,000
 			if ok {
 				t.Fatalf("%d reported at %d though it was heard of", k, at)
 			}

@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-// granted is a state in which application 1 has been told of n containers.
+// granted gives application 1 n containers that its AM has received, and one more that it has not.
 func granted(t testing.TB, r *rig, n int) {
 	t.Helper()
 	key, one := yarn.SchedulerKey{Priority: 1}, yarn.NewResource(1, 0)
@@ -26,7 +26,7 @@ func granted(t testing.TB, r *rig, n int) {
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: int64(n) + 1, Size: one},
 	}
 	for i := range n + 1 {
-		if i == n { // the last one is granted, and its AM has not been told
+		if i == n { // the last one is granted after the newest response
 			events = append(events, &event.ResponseRecorded{App: 1, Response: 1})
 		}
 		events = append(events, &event.ContainerAllocated{App: 1, Number: uint64(i + 1), Key: key, Node: 1, Locality: yarn.OffSwitch})
@@ -38,7 +38,7 @@ func granted(t testing.TB, r *rig, n int) {
 	}
 }
 
-// hear keeps the node and the AM alive.
+// hear keeps the node and the AM alive for d.
 func (r *rig) hear(t *testing.T, d time.Duration) {
 	for ; d > 0; d -= 10 * time.Second {
 		time.Sleep(min(d, 10*time.Second))
@@ -79,12 +79,12 @@ func TestUnstartedContainersExpire(t *testing.T) {
 		}
 		stop()
 		time.Sleep(time.Hour)
-		defer r.lead(2)() // a full interval again
+		defer r.lead(2)() // every container gets a full interval again
 		r.hear(t, 299*time.Second)
 		if got := r.planner.numbers(); len(got) != 0 {
 			t.Fatalf("the new leader expired %v too early", got)
 		}
-		r.hear(t, 130*time.Second) // one round to meet them, one to find them
+		r.hear(t, 130*time.Second) // one round to find them first, one to find them expired
 		got := r.planner.numbers()
 		if len(got) != n-1 || slices.Contains(got, 7) || slices.Contains(got, n+1) {
 			t.Errorf("%d expired, 7, which runs, among them: %v; %d, which its AM was not told of: %v", len(got), slices.Contains(got, 7), n+1, slices.Contains(got, n+1))
@@ -107,8 +107,8 @@ func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 	})
 }
 
-// TestUnstartedFollowsTheContainerNotTheSlot: a container that takes over a slot begins with a new
-// time limit, and a slot whose container was started is dropped.
+// TestUnstartedFollowsTheContainerNotTheSlot checks that a new container in a slot gets its own
+// time limit, and that a started container is no longer watched.
 func TestUnstartedFollowsTheContainerNotTheSlot(t *testing.T) {
 	r := newRig(t, nil)
 	granted(t, r, 2)
@@ -181,7 +181,7 @@ func TestNodesHeardKeepsNodesAlive(t *testing.T) {
 	})
 }
 
-// An AM is watched from its launch on, and once more from its unregistration on.
+// TestAttemptsAreWatchedFromLaunchToEnd checks which attempts are watched.
 func TestAttemptsAreWatchedFromLaunchToEnd(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -221,7 +221,7 @@ func TestOnlyCounts(t *testing.T) {
 	}
 }
 
-// BenchmarkNodesHeard is what a batch of a thousand idle nodes costs the timers.
+// BenchmarkNodesHeard measures what a batch of a thousand idle nodes costs the timers.
 func BenchmarkNodesHeard(b *testing.B) {
 	w, in := newWheel(0), &input.NodesHeard{}
 	for n := range uint32(1000) {
@@ -237,7 +237,7 @@ func BenchmarkNodesHeard(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/node")
 }
 
-// BenchmarkUnstarted is one tick over 100,000 containers that wait to be started.
+// BenchmarkUnstarted measures one tick with 100,000 containers that wait to be started.
 func BenchmarkUnstarted(b *testing.B) {
 	r := newRig(b, nil)
 	granted(b, r, 100_000)
@@ -248,8 +248,8 @@ func BenchmarkUnstarted(b *testing.B) {
 	}
 }
 
-// TestTimersFollowAnAM: its time begins when it is launched, or may register if it is unmanaged, and
-// once more when it unregisters.
+// TestTimersFollowAnAM checks that the time of an AM begins with its launch, or, if it is
+// unmanaged, when it may register, and again with its unregistration.
 func TestTimersFollowAnAM(t *testing.T) {
 	st, tm := state.New(), timers{}
 	apply := func(events ...event.Event) {
