@@ -309,8 +309,8 @@ func TestWatch(t *testing.T) {
 	t.Fatal("no proof")
 }
 
-// proofTime is longer than a proof takes. A dial that takes more than a quarter of a second ends
-// the search for a proof. That happens on a busy machine, so tests try again.
+// proofTime is how long a test waits for a proof. On a busy machine a proof may fail, so tests try
+// again.
 const proofTime = 5 * time.Second
 
 // hears waits for a status that arrives after the call.
