@@ -12,12 +12,13 @@ import java.util.Arrays;
 import java.util.Base64;
 
 /**
- * Batch runs many of Hadoop's own commands, unchanged, in one JVM, since most of what a command costs is the JVM's
- * start. args: FILE SECONDS. Each line of FILE is a main class and its arguments with tabs between. For each, one
- * line goes to standard output: the exit code, and what it wrote to standard output and error in base64.
+ * Batch runs many of Hadoop's commands, unchanged, in one JVM, because most of the time of a
+ * command is the start of its JVM. args: FILE SECONDS. Each line of FILE has a main class and its
+ * arguments, separated by tabs. For each, Batch prints one line: the exit code, and the standard
+ * output and error in base64.
  */
 public final class Batch {
-  /** Exit is what System.exit becomes. */
+  /** Exit is thrown when a command calls System.exit. */
   private static final class Exit extends SecurityException {
     final int code;
 
@@ -43,7 +44,7 @@ public final class Batch {
     }
   }
 
-  /** Run is one command on a thread of its own, so that it can be left behind when it hangs. */
+  /** Run is one command on its own thread, so that a command that hangs can be abandoned. */
   private static final class Run extends Thread {
     private final String[] words;
     volatile int code;
@@ -65,7 +66,9 @@ public final class Batch {
       }
     }
 
-    /** What a JVM does when main throws: a stack trace and exit code 1. */
+    /**
+     * exitCode returns what a JVM does when main throws: it prints a stack trace and exits with 1.
+     */
     private static int exitCode(Throwable e) {
       if (e instanceof Exit) {
         return ((Exit) e).code;

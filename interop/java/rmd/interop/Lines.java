@@ -8,7 +8,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 
-/** Lines is a file that the Go side reads while it grows: a wall-clock time in nanoseconds and words. */
+/**
+ * Lines is a file that the Go side reads while it grows. Each line has the wall-clock time in
+ * nanoseconds and words.
+ */
 final class Lines implements AutoCloseable {
   private final PrintWriter out;
 
@@ -17,7 +20,7 @@ final class Lines implements AutoCloseable {
         StandardOpenOption.CREATE, StandardOpenOption.APPEND), true);
   }
 
-  /** now is in nanoseconds since 1970, on the clock that the Go side has too. */
+  /** now returns nanoseconds since 1970, from the clock that the Go side uses too. */
   static long now() {
     Instant t = Instant.now();
     return t.getEpochSecond() * 1_000_000_000L + t.getNano();

@@ -16,13 +16,13 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /**
- * Master is an ApplicationMaster that measures. args: REPORT MODE MB COUNT MILLIS. It writes what it sees to REPORT
- * (see Lines) and finishes when the file REPORT.stop is there.
+ * Master is an ApplicationMaster that measures. args: REPORT MODE MB COUNT MILLIS. It writes its
+ * observations to REPORT (see Lines) and finishes when the file REPORT.stop exists.
  *
- * <p>churn: always COUNT requests of MB are open; each container is given back by the next call, MILLIS later.
- * latency: COUNT times, MILLIS apart, one request on an idle cluster, timed from the call that asks to the reply that
- * has the container. idle: only heartbeats. linger: like idle, and the process stays after it has finished, until
- * REPORT.exit is there.
+ * <p>churn: COUNT requests of MB are always open; each container is released with the next call,
+ * MILLIS later. latency: COUNT single requests on an idle cluster, MILLIS apart, each timed from
+ * the call that asks to the reply with the container. idle: only heartbeats. linger: like idle, but
+ * the process stays after it has finished, until REPORT.exit exists.
  */
 public final class Master {
   private static final Priority PRIORITY = Priority.newInstance(1);
@@ -70,7 +70,7 @@ public final class Master {
     System.exit(0);
   }
 
-  /** call is one allocate; its begin, its end and the containers are written down. */
+  /** call makes one allocate call and writes down its begin, its end and the containers. */
   private List<Container> call() throws YarnException, IOException {
     long began = Lines.now();
     AllocateResponse reply = client.allocate(0.5f);
@@ -86,7 +86,7 @@ public final class Master {
     return r;
   }
 
-  /** giveBack also takes the request back that a container answered: it would be asked for again otherwise. */
+  /** giveBack releases a container and removes its request, which would otherwise be sent again. */
   private void giveBack(Container c, ContainerRequest r) {
     client.removeContainerRequest(r);
     client.releaseAssignedContainer(c.getId());

@@ -17,10 +17,10 @@ import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
- * Place submits unmanaged applications and says which queue each goes to. args: a file whose lines have a user, the
- * application's name, the queue that its client names, a tag and a priority ("-": none), with tabs between. For each it
- * prints the queue and the priority that it has there, or the message of the refusal. Applications are killed then, but
- * for those whose names begin with "stay".
+ * Place submits unmanaged applications and prints their queues. args: a file. Each of its lines has
+ * a user, the application's name, the queue that its client names, a tag and a priority ("-":
+ * none), separated by tabs. For each, Place prints the application's queue and priority, or the
+ * message of the refusal. It then kills the application, unless its name begins with "stay".
  */
 public final class Place {
   public static void main(String[] args) throws Exception {

@@ -24,9 +24,10 @@ import org.apache.hadoop.yarn.client.api.NMClient;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
- * Resize is an ApplicationMaster that changes the size of a container of 512 MB that runs: to more, to less, to what
- * has to wait for room, and in ways that are refused. args: REPORT. After "waiting" it goes on when REPORT.go is there,
- * and it finishes when REPORT.stop is.
+ * Resize is an ApplicationMaster that changes the size of a running container of 512 MB: to a
+ * larger one, to a smaller one, to one that must wait for room, and in ways that are refused. args:
+ * REPORT. After it has written "waiting" it continues when REPORT.go exists, and it finishes when
+ * REPORT.stop exists.
  */
 public final class Resize {
   private final AMRMClient<ContainerRequest> client = AMRMClient.createAMRMClient();
@@ -69,7 +70,7 @@ public final class Resize {
     }
   }
 
-  /** launch starts the container, and waits until the ResourceManager must have heard that it runs. */
+  /** launch starts the container and waits until the ResourceManager knows that it runs. */
   private void launch() throws Exception {
     ContainerRequest request = new ContainerRequest(Resource.newInstance(512, 1), null, null, Priority.newInstance(1));
     client.addContainerRequest(request);
@@ -82,7 +83,7 @@ public final class Resize {
     while (status().getState() != ContainerState.RUNNING) {
       Thread.sleep(100);
     }
-    Thread.sleep(3000); // some heartbeats of its node
+    Thread.sleep(3000); // several heartbeats of its node
     lines.say("runs %d MB version %d", container.getResource().getMemorySize(), container.getVersion());
   }
 
@@ -90,13 +91,13 @@ public final class Resize {
     return nodes.getContainerStatus(container.getId(), container.getNodeId());
   }
 
-  /** nobody is a container that was never given. */
+  /** nobody returns a container that was never allocated. */
   private Container nobody() {
     ContainerId id = ContainerId.newContainerId(container.getId().getApplicationAttemptId(), 4711);
     return Container.newInstance(id, container.getNodeId(), "", container.getResource(), container.getPriority(), null, ExecutionType.GUARANTEED);
   }
 
-  /** change asks for one update of a container in its version and writes down what comes of it. */
+  /** change requests one update of a container in its version and writes down the result. */
   private void change(String what, Container of, ContainerUpdateType type, long mb) throws Exception {
     client.requestContainerUpdate(of, UpdateContainerRequest.newInstance(of.getVersion(), of.getId(), type, Resource.newInstance(mb, 1), null));
     for (;;) {
@@ -114,7 +115,7 @@ public final class Resize {
           Thread.sleep(100);
         }
         lines.say("said %s: its node agrees", what);
-        Thread.sleep(3000); // until its node has told
+        Thread.sleep(3000); // until its node has reported the change
       }
       if (!reply.getUpdateErrors().isEmpty() || !reply.getUpdatedContainers().isEmpty()) {
         return;

@@ -11,8 +11,8 @@ import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
- * Submit hands in one application and ends as soon as it was accepted. args: NAME QUEUE MB ATTEMPTS COMMAND; the
- * command is what the ApplicationMaster's container runs. It prints the application's id.
+ * Submit submits one application, prints its id and exits as soon as it is accepted. args: NAME
+ * QUEUE MB ATTEMPTS COMMAND. COMMAND runs in the ApplicationMaster's container.
  */
 public final class Submit {
   public static void main(String[] args) throws Exception {

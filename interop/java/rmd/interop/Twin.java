@@ -71,18 +71,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Twin plays histories into Hadoop's own CapacityScheduler. Each line of standard input is a step, in the words of
- * twin/history.go; "end" ends a history. For each step it writes what the scheduler holds after it, and a line with a
- * dot alone.
+ * Twin plays histories into Hadoop's CapacityScheduler. Each line of standard input is a step in
+ * the syntax of twin/history.go, and "end" ends a history. After each step, Twin prints the state
+ * of the scheduler and a line with only a dot.
  */
 public final class Twin {
   private static final Logger LOG = LoggerFactory.getLogger(Twin.class);
   private final Configuration conf = new Configuration(false);
-  /** set are the totals that an administrator has set; in rmd a node that comes back keeps it. */
+  /**
+   * set has the totals that an administrator has set. In rmd a node that comes back keeps its
+   * total.
+   */
   private final Map<String, Resource> set = new HashMap<>();
   final TreeMap<String, TwinContext.Node> nodes = new TreeMap<>();
   final TreeMap<Integer, TwinContext.App> apps = new TreeMap<>();
-  /** known has the applications that have ended, too: nodes speak of their containers later. */
+  /**
+   * known also has the applications that have ended, because nodes report their containers later.
+   */
   private final Map<Integer, TwinContext.App> known = new HashMap<>();
   private final Map<ApplicationId, Integer> numbers = new HashMap<>();
   private final Set<ContainerId> running = new HashSet<>();
@@ -91,7 +96,7 @@ public final class Twin {
   TwinLabels labels;
   private final TwinPlaces places = new TwinPlaces(this);
   private String givesUpOn;
-  /** offered is the label of the node that is offered at present. */
+  /** offered is the label of the node that is being offered, or NONE. */
   String offered = TwinLabels.NONE;
   private String result;
   private final List<String> intended = new ArrayList<>();
@@ -172,20 +177,23 @@ public final class Twin {
   }
 
   private void start() throws Exception {
-    // The largest container is what the configuration says, not what the largest node has.
+    // The largest container is that of the configuration, not that of the largest node.
     conf.set("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", String.valueOf(Long.MAX_VALUE / 2));
     ResourceUtils.resetResourceTypes(conf);
-    QueueMetrics.clearQueueMetrics(); // a pass asks them what a parent has reserved; they outlive the scheduler
+    QueueMetrics.clearQueueMetrics(); // static; a pass reads a parent's reserved resources from them
     context = new TwinContext(conf);
     cs = context.scheduler;
     labels = new TwinLabels(context);
     new TwinPass(this).watch(cs.getRootQueue());
   }
 
-  /** preempt writes what Hadoop's policy would end: what its first selector chooses that chooses something. */
+  /**
+   * preempt writes the containers that Hadoop's policy would preempt: those of the first selector
+   * that chooses any.
+   */
   private void preempt(StringBuilder text) throws ReflectiveOperationException {
     boolean balances = conf.getBoolean("yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled", false);
-    forgetShares(cs.getRootQueue()); // a node that got a label has made YARN compute them again
+    forgetShares(cs.getRootQueue()); // YARN has computed them again when a node got a label
     TwinPreemption policy = new TwinPreemption(context, cs);
     policy.intended.forEach(this::intended);
     Map<String, List<RMContainer>> chosen = policy.chosen;
@@ -195,7 +203,7 @@ public final class Twin {
         TwinContext.App a = known.get(number(c.getApplicationAttemptId().getApplicationId()));
         if (c.getState() != RMContainerState.RESERVED) {
           lines.add("preempt " + e.getKey() + " " + number(a.id) + "." + a.ordinal.get(c.getContainerId()));
-        } else if (!balances) { // twin/preemption.go says why
+        } else if (!balances) { // see twin/preemption.go
           lines.add("preempt reservation " + number(a.id) + " " + TwinView.text(c.getReservedResource()));
         }
       }
@@ -206,14 +214,14 @@ public final class Twin {
     }
   }
 
-  /** attempts are those of the applications that have not ended. */
+  /** attempts returns the current attempts of the applications that have not ended. */
   Collection<FiCaSchedulerApp> attempts() {
     List<FiCaSchedulerApp> all = new ArrayList<>();
     apps.values().forEach(a -> all.add(cs.getApplicationAttempt(a.attempt.id)));
     return all;
   }
 
-  /** places has applications look at hosts and racks as rmd does. */
+  /** places makes applications treat hosts and racks as in rmd. */
   private void places(boolean asked) throws IllegalAccessException {
     for (FiCaSchedulerApp s : attempts()) {
       places.before(s);
@@ -222,12 +230,15 @@ public final class Twin {
     }
   }
 
-  /** givesUpOn says on nodes of which label alone an application may give up a reservation now; null: on any. */
+  /**
+   * givesUpOn sets the label of the nodes on which an application may give up a reservation now.
+   * null means any label.
+   */
   void givesUpOn(String label) {
     givesUpOn = label;
   }
 
-  /** intended notes that an imitation has had an effect. */
+  /** intended records the name of a difference that has had an effect in this step. */
   void intended(String name) {
     intended.add(name);
   }
@@ -319,7 +330,10 @@ public final class Twin {
     }
   }
 
-  /** listed has YARN's list of the nodes with a node's label. YARN makes none when the only node without a label had one before. */
+  /**
+   * listed creates YARN's list of the nodes with this node's label if there is none. YARN does not
+   * create it if the only node without a label had a label before.
+   */
   private void listed(TwinContext.Node n) {
     String label = cs.getNode(n.id).getPartition();
     if (cs.getNodeTracker().getNodesPerPartition(label) == null) {
@@ -329,8 +343,8 @@ public final class Twin {
   }
 
   /**
-   * size changes a node's total. YARN announces the node's labels again with that, which kills its reservation: it is
-   * hidden meanwhile where rmd keeps it.
+   * size changes a node's total. YARN then announces the node's labels again, which kills its
+   * reservation. If rmd keeps the reservation, it is hidden from YARN meanwhile.
    */
   private void size(String host, Resource total) throws IllegalAccessException {
     TwinContext.Node n = nodes.get(host);
@@ -351,7 +365,10 @@ public final class Twin {
     RESERVED_ON.set(node, held);
   }
 
-  /** unlabel removes a label. YARN announces the labels of all nodes with that, which kills all reservations. */
+  /**
+   * unlabel removes a label. YARN then announces the labels of all nodes, which kills all
+   * reservations.
+   */
   private void unlabel(String name) throws IllegalAccessException {
     Map<SchedulerNode, RMContainer> kept = new HashMap<>();
     for (TwinContext.Node n : nodes.values()) {
@@ -372,8 +389,9 @@ public final class Twin {
   }
 
   /**
-   * announceLabels tells the scheduler the labels of nodes, without the containers there that have ended. In YARN what
-   * they use moves, too, when their node gets another label before it has said that they have ended.
+   * announceLabels tells the scheduler the labels of the nodes, and hides the containers that have
+   * ended there. In YARN the resources of such a container move as well if its node gets another
+   * label before it reports the end.
    */
   private void announceLabels() throws IllegalAccessException {
     Map<SchedulerNode, Map<ContainerId, Object>> hidden = new HashMap<>();
@@ -399,9 +417,10 @@ public final class Twin {
   }
 
   /**
-   * chargeLent charges AMs on nodes that are lent to them, and that get another label, to the present label of their nodes.
-   * In YARN they stay charged as AMs without a label, and are taken from the node's label. It returns the labels of AMs on
-   * lent nodes that keep their label; in YARN they get that of the node when it is announced again.
+   * chargeLent handles AMs on lent nodes. If the node gets another label, the AM is charged to the
+   * node's present label; in YARN it stays charged as an AM without a label, and is later
+   * subtracted from the node's label. chargeLent returns the labels of the AMs whose nodes keep
+   * their label; in YARN they get the node's label when it is announced again.
    */
   private Map<FiCaSchedulerApp, String> chargeLent() {
     Map<FiCaSchedulerApp, String> kept = new HashMap<>();
@@ -438,7 +457,10 @@ public final class Twin {
 
   private static final Field LAUNCHED = field(SchedulerNode.class, "launchedContainers");
 
-  /** beat is a heartbeat: run= and done= name containers that the node says it runs, or that have ended there. */
+  /**
+   * beat is a heartbeat. run= names containers that the node reports as running, done= those that
+   * have ended.
+   */
   private void beat(String[] w) {
     TwinContext.Node n = nodes.get(w[1]);
     if (n == null) {
@@ -463,16 +485,21 @@ public final class Twin {
     offered = cs.getNode(n.id).getPartition();
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
     offered = TwinLabels.NONE;
-    apps.values().forEach(this::reorder); // YARN forgets it after a fulfillment
+    apps.values().forEach(this::reorder); // YARN does not reorder when a reservation is fulfilled
   }
 
-  /** isMaster says whether a container is the AM of a live attempt: its end is a step of its own. */
+  /**
+   * isMaster returns whether a container is the AM of a live attempt. Its end is a step of its own.
+   */
   private boolean isMaster(ContainerId id) {
     TwinContext.App a = apps.get(number(id.getApplicationAttemptId().getApplicationId()));
     return a != null && a.attempt.master != null && a.attempt.master.getId().equals(id);
   }
 
-  /** container finds the container with a name such as 3.2: the second one granted to application 3. */
+  /**
+   * container returns the container with a name such as 3.2, the second one granted to application
+   * 3.
+   */
   private ContainerId container(String name) {
     int dot = name.indexOf('.');
     TwinContext.App a = known.get(Integer.parseInt(name.substring(0, dot)));
@@ -540,8 +567,8 @@ public final class Twin {
   }
 
   /**
-   * askForMasters asks for the AM containers of attempts that may run, but for one. One that is parked asks for nothing in
-   * rmd; in YARN its AM counts as demand.
+   * askForMasters requests the AM containers of all runnable attempts except one. A parked attempt
+   * requests nothing in rmd; in YARN its AM counts as demand.
    */
   void askForMasters(Object but) {
     for (TwinContext.App a : new ArrayList<>(apps.values())) {
@@ -562,7 +589,10 @@ public final class Twin {
     }
   }
 
-  /** startTime has ties in a fair order go by the application, as in rmd; in YARN they go by the attempt's start. */
+  /**
+   * startTime makes ties in a fair order go by the application, as in rmd. In YARN they go by the
+   * attempt's start time.
+   */
   private void startTime(FiCaSchedulerApp s) throws ReflectiveOperationException {
     AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
     boolean active = leaf.getOrderingPolicy().removeSchedulableEntity(s);
@@ -617,20 +647,20 @@ public final class Twin {
     blacklisted(s);
   }
 
-  /** told says whether the AM knows of a container, and that is there. */
+  /** told returns whether a container exists and its AM knows of it. */
   private boolean told(ContainerId id) {
     RMContainer c = cs.getRMContainer(id);
     return c != null && c.getState() != RMContainerState.ALLOCATED;
   }
 
-  /** cancel ends a reservation that rmd ends and YARN would keep. */
+  /** cancel ends a reservation that rmd ends but YARN would keep. */
   private void cancel(String name, RMContainer held) {
     intended.add(name);
     cs.killReservedContainer(held);
   }
 
   private void sizeChanged(FiCaSchedulerApp s, List<ResourceRequest> asks) {
-    Map<SchedulerRequestKey, ResourceRequest> last = new LinkedHashMap<>(); // the last of a call counts
+    Map<SchedulerRequestKey, ResourceRequest> last = new LinkedHashMap<>(); // the last ask of a call counts
     asks.stream().filter(r -> r.getResourceName().equals(ResourceRequest.ANY)).forEach(r -> last.put(SchedulerRequestKey.create(r), r));
     for (ResourceRequest r : last.values()) {
       Resource size = cs.getNormalizedResource(r.getCapability(), cs.getMaximumResourceCapability(s.getQueueName()));
@@ -667,7 +697,10 @@ public final class Twin {
     return r;
   }
 
-  /** masters does for each attempt what RMAppAttemptImpl does: take its AM container, and end when that has ended. */
+  /**
+   * masters acts as RMAppAttemptImpl for each attempt: it takes the AM container, and fails the
+   * attempt when that has ended.
+   */
   private void masters() throws ReflectiveOperationException {
     for (Map.Entry<Integer, TwinContext.App> e : new TreeMap<>(apps).entrySet()) {
       TwinContext.App a = e.getValue();
@@ -695,8 +728,8 @@ public final class Twin {
   }
 
   /**
-   * newestFirst makes an application give up its newest reservation first, as rmd does, where it has a choice:
-   * YARN takes the first in the order of a hash of the nodes' names.
+   * newestFirst makes an application give up its newest reservation first, as in rmd. YARN takes
+   * the first one in the order of a hash of the nodes' names.
    */
   private void newestFirst(FiCaSchedulerApp s) {
     for (Map.Entry<SchedulerRequestKey, Map<NodeId, RMContainer>> e : reservations(s).entrySet()) {
@@ -737,8 +770,8 @@ public final class Twin {
   }
 
   /**
-   * deriveLimits gives each leaf the limit that its ancestors would hand down to it now, as rmd does. YARN remembers
-   * the one that was handed down when a pass last came by, and takes AM limits of that.
+   * deriveLimits gives each leaf the limit that its ancestors would pass to it now, as in rmd. YARN
+   * keeps the limit of the last pass, and computes AM limits from it.
    */
   void deriveLimits() throws ReflectiveOperationException {
     if (cs != null) {
@@ -746,7 +779,7 @@ public final class Twin {
     }
   }
 
-  /** total is what the nodes of a label have. */
+  /** total returns the resources of the nodes with a label. */
   Resource total(String label) {
     return context.getNodeLabelManager().getResourceByLabel(label, cs.getClusterResource());
   }
@@ -790,8 +823,8 @@ public final class Twin {
   }
 
   /**
-   * moveActive moves an application, which stays active if it was, as in rmd. In YARN it waits in its new queue until
-   * the share of AMs there allows it, though its AM runs.
+   * moveActive moves an application. If it was active, it stays active, as in rmd. In YARN it waits
+   * in its new queue until the AM limit there allows it, although its AM runs.
    */
   private void moveActive(TwinContext.App a, String queue) throws YarnException {
     FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
@@ -803,14 +836,14 @@ public final class Twin {
     String label = s.getAppAMNodePartitionName();
     Resource am = s.getAMResource(label);
     AbstractLeafQueue from = (AbstractLeafQueue) s.getQueue();
-    count(from, label, a, Resources.negate(am)); // those that wait in either queue already find the AM in the new one
+    count(from, label, a, Resources.negate(am)); // applications that wait in either queue must already see the AM in the new one
     count(leaf, label, a, am);
     s.setAMResource(label, Resources.none());
     boolean done = false;
     try {
       cs.moveApplication(a.id, queue);
       done = true;
-      for (RMContainer held : s.getReservedContainers()) { // YARN leaves it behind
+      for (RMContainer held : s.getReservedContainers()) { // YARN leaves them in the old queue
         intended("moved with the application");
         String where = cs.getNode(held.getReservedNode()).getPartition();
         reserved(from, where, Resources.negate(held.getReservedResource()));
@@ -845,7 +878,9 @@ public final class Twin {
     leaf.getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
   }
 
-  /** unmanaged activates applications without an AM, as rmd does: what AMs may take is nothing to them. */
+  /**
+   * unmanaged activates applications without an AM, as in rmd. The AM limit does not concern them.
+   */
   private void unmanaged() {
     for (TwinContext.App a : apps.values()) {
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
@@ -858,14 +893,15 @@ public final class Twin {
   }
 
   /**
-   * activeUsers counts a user that has an active application and one that asks for something, as rmd does. YARN decides
-   * when an ask is made: one who asks before an application is active is not counted later.
+   * activeUsers counts a user if one of its applications is active and one asks for something, as
+   * in rmd. YARN decides this when an ask is made, so a user whose ask came before the activation
+   * is not counted later.
    */
   private void activeUsers() {
     for (TwinContext.App a : apps.values()) {
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
       TwinUsers users = (TwinUsers) ((AbstractLeafQueue) s.getQueue()).getUsersManager();
-      if (!s.isRunnable()) { // a container may have come back while the attempt before it ended
+      if (!s.isRunnable()) { // a container may have come back while the previous attempt ended
         users.deactivateApplication(a.user, a.id);
       }
       if (s.getAppSchedulingInfo().getSchedulerKeys().isEmpty() || users.getUser(a.user) == null) {
@@ -884,7 +920,7 @@ public final class Twin {
     }
   }
 
-  /** count gives the containers of an application their names, in the order of their numbers. */
+  /** count names the containers of an application in the order of their ids. */
   private void count(TwinContext.App a, FiCaSchedulerApp s) {
     Collection<RMContainer> live = s.getLiveContainers();
     live.stream().map(RMContainer::getContainerId).filter(id -> !a.ordinal.containsKey(id)).sorted().forEach(id -> {
@@ -926,8 +962,9 @@ public final class Twin {
   }
 
   /**
-   * asksNothing has the user of an attempt that ends not count as asking. In YARN it does in the walk that follows, and a
-   * user that has nothing else is then left out of the shares of its next attempt.
+   * asksNothing makes the user of an ending attempt not count as active. In YARN the user still
+   * counts in the activation of waiting applications that follows, and a user without other asks is
+   * then left out of the active users of its next attempt.
    */
   private void asksNothing(TwinContext.App a) {
     ((AbstractLeafQueue) cs.getApplicationAttempt(a.attempt.id).getQueue()).getUsersManager().deactivateApplication(a.user, a.id);
@@ -940,7 +977,7 @@ public final class Twin {
     }
     if (a.queue.equals(queue)) {
       intended("moved to its own queue");
-      result = "accepted"; // YARN loses the user's use when it moves an application to where it is
+      result = "accepted"; // YARN loses the user's usage when an application moves to its own queue
       return;
     }
     try {
@@ -959,7 +996,10 @@ public final class Twin {
     }
   }
 
-  /** askedNow has an application move with the labels that it and its AM ask for. In YARN those count that it ever asked for. */
+  /**
+   * askedNow makes an application move with the labels that it and its AM request now. In YARN
+   * every label counts that it ever requested.
+   */
   private void askedNow(TwinContext.App a, FiCaSchedulerApp s) {
     Set<String> now = new HashSet<>();
     if (a.am != null && a.am.get(0).getNodeLabelExpression() != null) {
@@ -977,13 +1017,14 @@ public final class Twin {
     if (a != null) {
       Priority set = cs.updateApplicationPriority(Priority.newInstance(to), a.id, SettableFuture.create(),
           UserGroupInformation.createRemoteUser(a.user));
-      // In YARN the application keeps its first priority: it cannot be set back, and a later attempt has it again.
+      // In YARN the application's record keeps its first priority. Therefore it cannot be set back,
+      // and a later attempt has the first one again.
       if (!set.equals(cs.getSchedulerApplications().get(a.id).getPriority())) {
         intended("priority set back");
         cs.getSchedulerApplications().get(a.id).setPriority(set);
       }
       FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
-      if (!s.isRunnable()) { // YARN has it wait for activation, beyond the limit on parallel applications
+      if (!s.isRunnable()) { // YARN makes it wait for activation although it exceeds the limit of parallel applications
         intended("parked");
         ((AbstractLeafQueue) s.getQueue()).getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
       }
@@ -991,7 +1032,10 @@ public final class Twin {
     }
   }
 
-  /** reorder has a leaf's order look at an application's use again, which YARN forgets when it takes one out and in. */
+  /**
+   * reorder makes a leaf's order use the application's present usage. YARN does not do this when it
+   * removes an application and adds it again.
+   */
   private void reorder(TwinContext.App a) {
     FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
     AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
@@ -1015,8 +1059,9 @@ public final class Twin {
   }
 
   /**
-   * withoutNodes takes amounts from queues where no node has the label; YARN leaves them to them. A leaf with amounts none of
-   * whose labels has a node takes applications, as in an empty cluster. It says whether anything changes.
+   * withoutNodes sets the amounts of queues to zero for labels without nodes; YARN keeps them. A
+   * leaf with absolute amounts and no nodes of its labels accepts applications, as in an empty
+   * cluster. withoutNodes returns whether anything changes.
    */
   boolean withoutNodes(CSQueue q) throws ReflectiveOperationException {
     boolean changes = false;
@@ -1046,7 +1091,10 @@ public final class Twin {
 
   private static final Method MAX_PER_USER = method("updateMaxAppsPerUser");
 
-  /** forgetShares takes what queues had of labels from those that have nothing of them any more; YARN leaves it to them. */
+  /**
+   * forgetShares sets a queue's shares to zero for labels of which it no longer has any. YARN keeps
+   * them.
+   */
   void forgetShares(CSQueue q) {
     for (String label : labels.known) {
       if (!q.getConfiguredNodeLabels().contains(label)) {
@@ -1064,7 +1112,10 @@ public final class Twin {
     }
   }
 
-  /** forgetAmounts takes the amounts of labels from queues to which a configuration gives none. In YARN they still count among those of siblings. */
+  /**
+   * forgetAmounts removes the amounts of labels from queues to which a configuration gives none. In
+   * YARN they still count in the sum of the siblings.
+   */
   private void forgetAmounts(CSQueue q, CapacitySchedulerConfiguration next) {
     Set<String> given = next.getConfiguredNodeLabels(q.getQueuePath());
     for (String label : q.getConfiguredNodeLabels()) {

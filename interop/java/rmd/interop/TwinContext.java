@@ -59,8 +59,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.security.NMTokenSecretManag
 import org.apache.hadoop.yarn.server.resourcemanager.security.RMContainerTokenSecretManager;
 
 /**
- * TwinContext is what surrounds a CapacityScheduler in a ResourceManager, without threads, tokens, stores and clocks:
- * events are handled where they are sent, and what only tells others of a decision does nothing.
+ * TwinContext is the environment of a CapacityScheduler in a ResourceManager, without threads,
+ * tokens, stores and clocks. Events are handled where they are sent. Parts that only report a
+ * decision to others do nothing.
  */
 final class TwinContext extends RMContextImpl {
   final CapacityScheduler scheduler = new CapacityScheduler();
@@ -68,7 +69,7 @@ final class TwinContext extends RMContextImpl {
   private final RMContainerTokenSecretManager containerTokens;
   private final NMTokenSecretManagerInRM nodeTokens;
   private final ContainerAllocationExpirer expirer;
-  /** rejected says that the scheduler rejected an application since it was last set to false. */
+  /** rejected is set to true when the scheduler rejects an application. The caller resets it. */
   boolean rejected;
   private final Queue<SchedulerEvent> news = new ArrayDeque<>();
 
@@ -112,14 +113,19 @@ final class TwinContext extends RMContextImpl {
     return expirer;
   }
 
-  /** later hands the scheduler the news of nodes' labels, which Hadoop's dispatcher would after the event that causes them. */
+  /**
+   * later delivers updates of node labels to the scheduler. Hadoop's dispatcher would deliver them
+   * after the event that causes them.
+   */
   void later() {
     while (!news.isEmpty()) {
       scheduler.handle(news.poll());
     }
   }
 
-  /** Events hands what is meant for the scheduler to it, news of labels later, and keeps the word of a rejection. */
+  /**
+   * Events passes events to the scheduler, updates of labels only later, and records a rejection.
+   */
   private final class Events implements Dispatcher {
     @Override
     public EventHandler<Event> getEventHandler() {
@@ -140,7 +146,10 @@ final class TwinContext extends RMContextImpl {
     }
   }
 
-  /** NoFiles gives an empty capacity-scheduler.xml: all properties stand in the configuration itself. */
+  /**
+   * NoFiles returns an empty capacity-scheduler.xml, because the configuration itself has all
+   * properties.
+   */
   private static final class NoFiles extends LocalConfigurationProvider {
     @Override
     public InputStream getConfigurationInputStream(Configuration conf, String name) {
@@ -195,7 +204,10 @@ final class TwinContext extends RMContextImpl {
     }
   }
 
-  /** Answers stands in for one of the ResourceManager's large interfaces: what is not answered is null, 0 or false. */
+  /**
+   * Answers implements one of the ResourceManager's large interfaces. Methods without an answer
+   * return null, 0 or false.
+   */
   private abstract static class Answers implements InvocationHandler {
     abstract Object answer(String name, Object[] args);
 
@@ -223,7 +235,7 @@ final class TwinContext extends RMContextImpl {
     }
   }
 
-  /** Node is an RMNode that RMNodeImpl's state machine has nothing to do with: it is RUNNING as long as it is there. */
+  /** Node is an RMNode without RMNodeImpl's state machine. It is RUNNING as long as it exists. */
   static final class Node extends Answers {
     final NodeId id;
     final String rack;
@@ -275,12 +287,12 @@ final class TwinContext extends RMContextImpl {
     }
   }
 
-  /** Attempt is an RMAppAttempt: it has an AM container or waits for one. */
+  /** Attempt is an RMAppAttempt. It has an AM container or waits for one. */
   static final class Attempt extends Answers {
     final ApplicationAttemptId id;
     final RMAppAttemptMetrics metrics;
     Container master;
-    /** asked says that its AM container has been asked for. */
+    /** asked is true after its AM container has been requested. */
     boolean asked;
     final RMAppAttempt face = as(RMAppAttempt.class);
 
@@ -315,7 +327,7 @@ final class TwinContext extends RMContextImpl {
     int failures;
     Attempt attempt;
     final RMApp face = as(RMApp.class);
-    /** containers by the order in which they were granted, over all attempts. */
+    /** granted has the containers of all attempts in the order in which they were granted. */
     final List<ContainerId> granted = new ArrayList<>();
     final Map<ContainerId, Integer> ordinal = new HashMap<>();
 
@@ -343,8 +355,8 @@ final class TwinContext extends RMContextImpl {
         case "getRMAppAttempt":
           return attempt == null ? null : attempt.face;
         case "getAMResourceRequests":
-          // An unmanaged application has no AM container, and takes nothing of a queue's share for AMs; in YARN it takes
-          // the smallest container's size.
+          // An unmanaged application has no AM container and uses nothing of a queue's AM limit. In
+          // YARN it uses the size of the smallest container.
           return am != null ? am : Collections.singletonList(
               ResourceRequest.newInstance(Priority.newInstance(0), ResourceRequest.ANY, Resource.newInstance(0, 0), 1));
         case "getApplicationSchedulingEnvs":

@@ -21,13 +21,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMServerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 
-/** TwinLabels does what a ResourceManager does of node labels around its scheduler. */
+/** TwinLabels does what a ResourceManager does about node labels outside of its scheduler. */
 final class TwinLabels {
   static final String NONE = RMNodeLabelsManager.NO_LABEL;
   private final TwinContext context;
   private final RMNodeLabelsManager manager;
   private final RMAppManager submissions;
-  /** known are the labels of the history so far, those that were removed, too. */
+  /** known has all labels of the history so far, including removed ones. */
   final Collection<String> known = new TreeSet<>();
 
   TwinLabels(TwinContext context) {
@@ -36,7 +36,7 @@ final class TwinLabels {
     this.submissions = new RMAppManager(context, context.scheduler, null, null, context.getYarnConfiguration());
   }
 
-  /** add NAME [shared]. */
+  /** add executes the step "label NAME [shared]". */
   String add(String[] w) {
     known.add(w[1]);
     return accepted(() -> manager.addToCluserNodeLabels(List.of(NodeLabel.newInstance(w[1], w.length < 3))));
@@ -46,7 +46,7 @@ final class TwinLabels {
     return accepted(() -> manager.removeFromClusterNodeLabels(List.of(name)));
   }
 
-  /** replace HOST=[LABEL]…. */
+  /** replace executes the step "relabel HOST=[LABEL]…". */
   String replace(String[] w) {
     Map<NodeId, Set<String>> labels = new HashMap<>();
     for (int i = 1; i < w.length; i++) {
@@ -56,7 +56,7 @@ final class TwinLabels {
     return accepted(() -> manager.replaceLabelsOnNode(labels));
   }
 
-  /** shared says whether a label is not exclusive. */
+  /** shared returns whether there is a label that is not exclusive. */
   boolean shared() {
     return known.stream().anyMatch(label -> manager.containsNodeLabel(label) && !exclusive(label));
   }
@@ -69,12 +69,12 @@ final class TwinLabels {
     }
   }
 
-  /** mayUse says whether a queue may use a label, if there is one. */
+  /** mayUse returns whether a queue may use a label. null means no label. */
   boolean mayUse(String queue, String label) {
     return label == null || SchedulerUtils.checkQueueLabelExpression(context.scheduler.getQueue(queue).getAccessibleNodeLabels(), label, null);
   }
 
-  /** lentToMasters says whether AMs may run on nodes that are lent. */
+  /** lentToMasters returns whether AMs may run on lent nodes. */
   boolean lentToMasters() {
     return context.getYarnConfiguration().getBoolean(YarnConfiguration.AM_ALLOW_NON_EXCLUSIVE_ALLOCATION, false);
   }
@@ -92,7 +92,10 @@ final class TwinLabels {
     }
   }
 
-  /** masterAsks are the requests of an application's AM, with its label; as RMAppManager makes and checks them. */
+  /**
+   * masterAsks returns the requests for an application's AM, with its label, as RMAppManager
+   * creates and checks them.
+   */
   @SuppressWarnings("unchecked")
   List<ResourceRequest> masterAsks(ApplicationSubmissionContext c) throws YarnException {
     try {
@@ -115,7 +118,10 @@ final class TwinLabels {
     }
   }
 
-  /** check gives the asks of an AM their labels, as DefaultAMSProcessor does, and says whether it would take them. */
+  /**
+   * check sets the labels of an AM's asks as DefaultAMSProcessor does, and returns whether that
+   * would accept them.
+   */
   boolean check(TwinContext.App a, List<ResourceRequest> asks) {
     YarnConfiguration conf = new YarnConfiguration(context.getYarnConfiguration());
     if (!YarnConfiguration.areNodeLabelsEnabled(conf)) {

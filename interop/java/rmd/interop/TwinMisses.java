@@ -13,15 +13,16 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlac
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 
 /**
- * TwinMisses counts the offers that an ask has missed before a node of a label may be lent to it as rmd does. In YARN they
- * are counted for every key without a label, without an end, and survive the key.
+ * TwinMisses counts missed offers as rmd does. An ask must miss a number of offers before a node
+ * with a label may be lent to it. YARN counts them for every key without a label, without a limit,
+ * and keeps the count when the key ends.
  */
 final class TwinMisses {
   private static final Field MISSED = Twin.field(SchedulerApplicationAttempt.class, "missedNonPartitionedReqSchedulingOpportunity");
   private final Twin twin;
   private final Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before;
 
-  /** TwinMisses keeps the counts before a step. */
+  /** TwinMisses saves the counts before a step. */
   TwinMisses(Twin twin) {
     this.twin = twin;
     this.before = of(twin.attempts());
@@ -45,14 +46,17 @@ final class TwinMisses {
     return missed(s).count(k);
   }
 
-  /** ends forgets the count of a key that neither asks nor reserves. */
+  /** ends resets the count of a key that has neither an ask nor a reservation. */
   static void ends(FiCaSchedulerApp s, SchedulerRequestKey k) {
     if (!asked(s, k)) {
       set(s, k, 0);
     }
   }
 
-  /** bound has no count above what is enough now, unless it was before the step. */
+  /**
+   * bound reduces counts above the number that suffices now, unless they were that high before the
+   * step.
+   */
   void bound() {
     for (FiCaSchedulerApp s : twin.attempts()) {
       for (SchedulerRequestKey k : of(List.of(s)).get(s).keySet()) {
@@ -73,7 +77,7 @@ final class TwinMisses {
     return s.getNumReservedContainers(k) > 0 || p != null && p.getOutstandingAsksCount(ResourceRequest.ANY) > 0;
   }
 
-  /** counts says whether a node may ever be lent to what an application asks for. */
+  /** counts returns whether a node can be lent to an application's asks. */
   private boolean counts(FiCaSchedulerApp s) {
     return twin.labels.shared() && (!s.isWaitingForAMContainer() || twin.labels.lentToMasters());
   }

@@ -11,14 +11,19 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSMaxRun
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 
-/** TwinParked treats applications that a limit on parallel ones holds back as rmd does. */
+/**
+ * TwinParked handles parked applications as rmd does: those that exceed a limit of parallel ones.
+ */
 final class TwinParked {
   private static final Field ENFORCER = Twin.field(CapacityScheduler.class, "maxRunningEnforcer");
   private static final Field OF_USERS = Twin.field(CSMaxRunningAppsEnforcer.class, "usersNonRunnableApps");
   private static final Field OF_LEAF = Twin.field(AbstractLeafQueue.class, "nonRunnableApps");
   private static final Comparator<FiCaSchedulerApp> SUBMITTED = Comparator.comparing(FiCaSchedulerApp::getApplicationId);
 
-  /** sort has those that are parked go by their submission. In YARN they go by the start of their attempts. */
+  /**
+   * sort orders parked applications by submission. In YARN they are in the order in which their
+   * attempts started.
+   */
   static void sort(CapacityScheduler cs, ApplicationAttemptId id, Consumer<String> intended) throws IllegalAccessException {
     FiCaSchedulerApp s = cs.getApplicationAttempt(id);
     if (s.isRunnable()) {
@@ -33,7 +38,10 @@ final class TwinParked {
     ofLeaf.sort(SUBMITTED);
   }
 
-  /** ends has an attempt that is parked counted as waiting: YARN takes it from those that wait when it ends. */
+  /**
+   * ends counts a parked attempt as waiting, because YARN subtracts it from the waiting ones when
+   * it ends.
+   */
   static void ends(FiCaSchedulerApp s) {
     if (!s.isRunnable()) {
       ((AbstractLeafQueue) s.getQueue()).getUsersManager().getUserAndAddIfAbsent(s.getUser()).submitApplication();

@@ -38,8 +38,8 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
- * TwinPass has a pass go on to a queue's siblings when what the queue proposes is refused, as rmd does. In YARN the
- * pass ends there, without anything, and the siblings wait for another heartbeat.
+ * TwinPass makes a pass continue with a queue's siblings when the queue's proposal is refused, as
+ * in rmd. In YARN the pass then ends without a result, and the siblings wait for another heartbeat.
  */
 final class TwinPass {
   private static final Field CHILDREN = Twin.field(AbstractParentQueue.class, "childQueues");
@@ -48,14 +48,17 @@ final class TwinPass {
   private static final Field ORDER = Twin.field(AbstractLeafQueue.class, "orderingPolicy");
   private static final Method ACTIVATE = Twin.method("activateApplications");
   private final Twin twin;
-  /** lends says that the pass at hand offers a node to asks without a label, though it has one. */
+  /** lends is true while a pass offers a node with a label to asks without one. */
   private boolean lends;
 
   TwinPass(Twin twin) {
     this.twin = twin;
   }
 
-  /** watch has every parent offer nodes to leaves that look at their own proposals, and leaves count users exactly. */
+  /**
+   * watch installs the differences of this class in a queue and its descendants, and exact users in
+   * leaves.
+   */
   void watch(CSQueue q) throws IllegalAccessException {
     if (!(q instanceof AbstractParentQueue)) {
       TwinUsers.install(twin, (AbstractLeafQueue) q);
@@ -80,7 +83,10 @@ final class TwinPass {
     }
   }
 
-  /** configuredOrder has equal children served in the order of the configuration. A refresh in YARN leaves them in that of a hash. */
+  /**
+   * configuredOrder makes equal children be served in the order of the configuration. After a
+   * refresh, YARN serves them in the order of a hash.
+   */
   @SuppressWarnings("unchecked")
   private void configuredOrder(CSQueue q) throws IllegalAccessException {
     List<CSQueue> children = (List<CSQueue>) CHILDREN.get(q);
@@ -110,8 +116,9 @@ final class TwinPass {
   }
 
   /**
-   * askingOnly leaves out of a leaf's order, for a pass, the applications that ask for nothing there, as rmd does. In YARN
-   * a leaf at its limit is closed by the first application, even by one that asks for nothing and has nothing to give up.
+   * askingOnly leaves applications without asks for the offered label out of a leaf's order during
+   * a pass, as in rmd. In YARN the first application closes a leaf at its limit, even if it asks
+   * for nothing and has nothing to give up.
    */
   private void askingOnly(AbstractLeafQueue q) throws IllegalAccessException {
     OrderingPolicy<FiCaSchedulerApp> policy = q.getOrderingPolicy();
@@ -141,8 +148,8 @@ final class TwinPass {
   }
 
   /**
-   * limitsOfNow has a leaf activate applications under the limits that hold now, as rmd does. In YARN a walk goes by
-   * the limit of the last pass, and by what a queue is configured to have of labels that no node has.
+   * limitsOfNow makes a leaf activate applications under the present limits, as in rmd. YARN uses
+   * the limit of the last pass, and a queue's configured amounts of labels without nodes.
    */
   private void limitsOfNow(AbstractLeafQueue q) throws IllegalAccessException {
     OrderingPolicy<FiCaSchedulerApp> policy = q.getPendingAppsOrderingPolicy();
@@ -152,7 +159,7 @@ final class TwinPass {
     FiCaSchedulerApp[] alone = {null};
     WAITING.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, (self, method, args) -> {
       if (method.getName().equals("addSchedulableEntity")) {
-        twin.askForMasters(args[0]); // those that were let run before this one
+        twin.askForMasters(args[0]); // for attempts that became runnable before this one
       }
       if (!method.getName().equals("getAssignmentIterator") || policy.getNumSchedulableEntities() == 0) {
         return call(policy, method, args);
@@ -176,7 +183,10 @@ final class TwinPass {
     }));
   }
 
-  /** shareDiffers says whether what a user's AMs may take of a label is not the same for all that wait. */
+  /**
+   * shareDiffers returns whether waiting applications with the same AM label have different AM
+   * limits of their users.
+   */
   private boolean shareDiffers(AbstractLeafQueue q, OrderingPolicy<FiCaSchedulerApp> waiting) {
     Map<String, Set<Resource>> shares = new HashMap<>();
     for (FiCaSchedulerApp s : waiting.getSchedulableEntities()) {
@@ -187,8 +197,8 @@ final class TwinPass {
   }
 
   /**
-   * walkOneByOne has a walk take each application for itself, so that its own user's weight counts, as in rmd. In YARN
-   * that of the first application's user counts for all.
+   * walkOneByOne activates each application separately, so that the weight of its own user counts,
+   * as in rmd. In YARN the weight of the first application's user counts for all.
    */
   private void walkOneByOne(AbstractLeafQueue q, Iterator<?> waiting, FiCaSchedulerApp[] alone) throws ReflectiveOperationException {
     twin.intended("each user's weight");
@@ -207,7 +217,7 @@ final class TwinPass {
     }
   }
 
-  /** only is an iterator over one of those that another goes over. */
+  /** only returns an iterator over one element of another iterator. */
   private static Iterator<FiCaSchedulerApp> only(FiCaSchedulerApp one, Iterator<?> all) {
     while (all.next() != one) {
       continue;
@@ -252,7 +262,8 @@ final class TwinPass {
       }
       a.setSchedulingMode((SchedulingMode) args[3]);
       if (a.getSkippedType() == CSAssignment.SkippedType.QUEUE_LIMIT) {
-        // A parent takes a leaf's headroom, and of another parent this; it takes the proxy for one.
+        // A parent uses the headroom of a leaf, and the blocked headroom of another parent. It
+        // treats the proxy as a parent.
         ResourceLimits limits = (ResourceLimits) args[2];
         limits.addBlockedHeadroom(limits.getHeadroom());
       }
@@ -261,9 +272,9 @@ final class TwinPass {
   }
 
   /**
-   * usesOf has the applications and users of a leaf use and reserve without a label what they use and reserve of one, and
-   * returns what they have without one. Where YARN looks whether a user would be within its limit without the reservations
-   * of an application, it takes what both have of nodes without a label for any node.
+   * usesOf replaces the usage without a label of a leaf's applications and users with their usage
+   * of a label, and returns the replaced usage. When YARN checks whether a user would be within its
+   * limit without an application's reservations, it uses the usage without a label for every node.
    */
   private Map<AbstractResourceUsage, Object> usesOf(AbstractLeafQueue q, String label) throws IllegalAccessException {
     Map<AbstractResourceUsage, Object> was = new IdentityHashMap<>();
@@ -289,7 +300,7 @@ final class TwinPass {
   private static final Field RESERVED_VCORES = Twin.field(QueueMetrics.class, "reservedVCores");
   private static final Field WITHOUT_LABEL = Twin.field(AbstractResourceUsage.class, "noLabelUsages");
 
-  /** opportunities are the missed offers of a leaf's applications. */
+  /** opportunities returns the missed offers of a leaf's applications. */
   private static Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> opportunities(AbstractLeafQueue q) {
     Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> all = new HashMap<>();
     for (FiCaSchedulerApp s : q.getApplications()) {
@@ -301,8 +312,9 @@ final class TwinPass {
   }
 
   /**
-   * releasesThere has a proposal release what it gives up on nodes of the same label alone. In YARN a reservation on other nodes
-   * makes room for it, too, beyond the maximum of the label.
+   * releasesThere makes only reservations on nodes with the same label count as released by a
+   * proposal. In YARN a reservation on other nodes also makes room, even beyond the maximum for the
+   * label.
    */
   private void releasesThere(ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> request, String label) {
     for (SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> r : request.getFirstAllocatedOrReservedContainer().getToRelease()) {
@@ -313,7 +325,9 @@ final class TwinPass {
     }
   }
 
-  /** accepted says whether a proposal will be; what is refused leaves nothing behind. */
+  /**
+   * accepted returns whether a proposal will be accepted. A refused one must not change anything.
+   */
   private boolean accepted(Resource cluster, CSAssignment a, Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before,
       Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> missed) {
     ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> request = twin.cs.createResourceCommitRequest(a);
@@ -329,7 +343,7 @@ final class TwinPass {
     }
     twin.intended("refused proposal");
     if (!request.getContainersToAllocate().isEmpty()) {
-      s.decUnconfirmedRes(request.getTotalAllocatedResource()); // as the commit does
+      s.decUnconfirmedRes(request.getTotalAllocatedResource()); // as in the commit
     }
     SchedulerRequestKey k = c.getSchedulerRequestKey();
     s.resetSchedulingOpportunities(k);

@@ -30,13 +30,14 @@ import org.apache.log4j.Level;
 import org.apache.log4j.LogManager;
 
 /**
- * TwinPlacement reads placement rules and places submissions with Hadoop's CSMappingPlacementRule. Each line of standard
- * input is a question in the words of twin/placement.go; standard output has a line for each answer.
+ * TwinPlacement reads placement rules and places submissions with Hadoop's CSMappingPlacementRule.
+ * Each line of standard input is a question in the syntax of twin/placement.go. Each answer is one
+ * line of standard output.
  */
 final class TwinPlacement {
   private TwinContext context;
   private Groups groups;
-  /** now has the groups of the user who submits. */
+  /** now has the groups of the submitting user. */
   private Set<String> now;
   private CSMappingPlacementRule rules;
 
@@ -109,7 +110,10 @@ final class TwinPlacement {
     return "ok";
   }
 
-  /** converted writes the rules as Hadoop reads them, or that they are illegal, with the message if it is Hadoop's own. */
+  /**
+   * converted returns the rules as Hadoop reads them, or that they are illegal, with the message if
+   * it is Hadoop's own.
+   */
   private String converted(boolean message) {
     try {
       return configuration().getMappingRules().stream().map(TwinPlacement::text).collect(Collectors.joining("; "));
@@ -122,7 +126,10 @@ final class TwinPlacement {
     return rule + " " + rule.getFallback();
   }
 
-  /** use says whether Hadoop takes the rules. It uses them in either case, as one that has read them before. */
+  /**
+   * use returns whether Hadoop accepts the rules. It uses them in any case, like a scheduler that
+   * has read them before.
+   */
   private String use() throws IOException {
     String answer = "ok";
     try {

@@ -15,7 +15,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 
-/** TwinPlaces does what rmd does otherwise about the hosts and racks that applications ask for. */
+/** TwinPlaces implements rmd's differences about the hosts and racks in asks. */
 final class TwinPlaces {
   private static final Field ALLOCATOR = field(FiCaSchedulerApp.class, "containerAllocator");
   private static final Field VISITS = field(SchedulerApplicationAttempt.class, "schedulingOpportunities");
@@ -23,8 +23,8 @@ final class TwinPlaces {
 
   private final Twin twin;
   /**
-   * entries are what each attempt had asked for after the last step, by key and place. They end with their history: Hadoop
-   * takes attempts with the same id for equal, and the next history has the same ids.
+   * entries has the asks of each attempt after the last step, by key and place. It must be new for
+   * each history: Hadoop compares attempts by id, and the next history has the same ids.
    */
   private final Map<FiCaSchedulerApp, Set<String>> entries = new HashMap<>();
 
@@ -39,7 +39,10 @@ final class TwinPlaces {
     }
   }
 
-  /** cameBack relaxes the entries that have come back, as rmd does: with containers that were lost before their AM heard of them. */
+  /**
+   * cameBack relaxes the locality of asks that came back, as rmd does: those of containers that
+   * were lost before their AM knew of them.
+   */
   @SuppressWarnings("unchecked")
   void cameBack(FiCaSchedulerApp app, boolean asked) throws IllegalAccessException {
     Map<SchedulerRequestKey, AppPlacementAllocator<?>> placements =
@@ -60,8 +63,8 @@ final class TwinPlaces {
   }
 
   /**
-   * after forgets what rmd forgets: hosts and racks that are set to 0, what was asked under a key that is used up, and the
-   * count of visits of a key that names no place.
+   * after removes what rmd does not keep: asks for hosts and racks with count 0, the asks of a key
+   * that is used up, and the count of visits of a key without hosts and racks.
    */
   @SuppressWarnings("unchecked")
   void after(FiCaSchedulerApp app) throws IllegalAccessException {

@@ -14,8 +14,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
 
 /**
- * TwinUsers is a leaf's UsersManager that knows exactly what part of the cluster its users have. YARN adds floats up,
- * change by change, and rounds what comes of it up to the next container.
+ * TwinUsers is a leaf's UsersManager that computes its users' share of the cluster exactly. YARN
+ * adds a float with each change, and rounds the result up to the next container.
  */
 final class TwinUsers extends UsersManager {
   private static final Field ASKING = Twin.field(UsersManager.class, "usersApplications");
@@ -23,7 +23,7 @@ final class TwinUsers extends UsersManager {
   private static final Field USERS = Twin.field(AbstractLeafQueue.class, "usersManager");
   private final Twin twin;
   private final AbstractLeafQueue leaf;
-  /** held is how many users there were when a walk began that is played in parts; 0 outside of one. */
+  /** held is the number of users at the start of an activation that is run in parts, or 0. */
   private int held;
 
   private TwinUsers(Twin twin, QueueMetrics metrics, AbstractLeafQueue leaf) {
@@ -32,7 +32,7 @@ final class TwinUsers extends UsersManager {
     this.leaf = leaf;
   }
 
-  /** install gives a leaf that has no users yet its TwinUsers. */
+  /** install gives a leaf without users its TwinUsers. */
   static void install(Twin twin, AbstractLeafQueue leaf) throws IllegalAccessException {
     UsersManager was = leaf.getUsersManager();
     if (was instanceof TwinUsers) {
@@ -45,8 +45,8 @@ final class TwinUsers extends UsersManager {
   }
 
   /**
-   * forgetLeftOver forgets what a user asked for whom YARN removed with an attempt and knows again: it asks still, but has
-   * no part in the shares of those that do.
+   * forgetLeftOver drops the asks of a user that YARN has removed with an attempt and knows again.
+   * Such a user still counts as asking, but has no part in the shares of active users.
    */
   void forgetLeftOver(String user) {
     try {
@@ -59,12 +59,12 @@ final class TwinUsers extends UsersManager {
     }
   }
 
-  /** asking is how many users have an active application and ask for something. */
+  /** asking returns the number of users with an active application and an ask. */
   int asking() {
     return super.getNumActiveUsers() - getNumActiveUsersWithOnlyPendingApps();
   }
 
-  /** hold keeps the number of users for a walk; release ends that. */
+  /** hold keeps the number of users until release. */
   void hold() {
     held = Math.max(getNumActiveUsers(), 1);
   }
@@ -73,7 +73,10 @@ final class TwinUsers extends UsersManager {
     held = 0;
   }
 
-  /** getNumActiveUsers counts those that only wait as they are now; YARN counts them when a user limit is computed. */
+  /**
+   * getNumActiveUsers counts the users with only waiting applications at each call. YARN counts
+   * them when it computes a user limit.
+   */
   @Override
   public int getNumActiveUsers() {
     if (held > 0) {
@@ -108,12 +111,12 @@ final class TwinUsers extends UsersManager {
     return near == 0 || below(near, num, den) ? near : Math.nextDown(near);
   }
 
-  /** below says whether a float is at most a fraction. */
+  /** below returns whether a float is at most a fraction. */
   private static boolean below(float f, BigInteger num, BigInteger den) {
     return new java.math.BigDecimal(f).multiply(new java.math.BigDecimal(den)).compareTo(new java.math.BigDecimal(num)) <= 0;
   }
 
-  /** share is the largest share of any kind that counts, as a fraction. */
+  /** share returns the largest share of a resource type that counts, as a fraction. */
   private long[] share(Resource used, Resource total) {
     long[] most = {0, 1};
     boolean memoryAlone = twin.cs.getResourceCalculator() instanceof DefaultResourceCalculator;

@@ -18,7 +18,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlac
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
 
-/** TwinView writes down what a CapacityScheduler holds, one line for each thing, in the words of twin/view.go. */
+/**
+ * TwinView writes the state of a CapacityScheduler in the syntax of twin/view.go, one object per
+ * line.
+ */
 final class TwinView {
   private final Twin twin;
   private final StringBuilder out;
@@ -51,7 +54,7 @@ final class TwinView {
     return b.toString();
   }
 
-  /** counted is what the calculator counts of a resource. */
+  /** counted returns the part of a resource that the calculator counts. */
   private String counted(Resource r) {
     return twin.cs.getResourceCalculator() instanceof DefaultResourceCalculator ? String.valueOf(r.getMemorySize()) : text(r);
   }
@@ -63,7 +66,7 @@ final class TwinView {
     line("node " + host, n.getTotalResource(), " used=" + text(n.getAllocatedResource()) + by + label(n.getPartition()));
   }
 
-  /** label ends a line about what has one. */
+  /** label returns the end of the line of an object that may have a label. */
   private static String label(String name) {
     return name == null || name.isEmpty() ? "" : " label=" + name;
   }
@@ -86,7 +89,7 @@ final class TwinView {
     for (Map.Entry<String, UsersManager.User> e : new TreeMap<>(leaf.getUsersManager().getUsers()).entrySet()) {
       UsersManager.User v = e.getValue();
       if (v.getTotalApplications() == 0) {
-        continue; // one who was refused
+        continue; // a user whose application was refused
       }
       line("user " + q.getQueuePath() + " " + e.getKey(), v.getUsed(), " am=" + text(v.getConsumedAMResources()) + " active="
           + v.getActiveApplications() + " waiting=" + v.getPendingApplications());
@@ -96,7 +99,7 @@ final class TwinView {
     }
   }
 
-  /** share is what a queue has of a label. */
+  /** share writes a queue's share of a label. */
   private void share(CSQueue q, String label) {
     ResourceUsage u = q.getQueueResourceUsage();
     boolean divided = !twin.nodes.isEmpty() && q.getConfiguredNodeLabels().contains(label);

@@ -6,8 +6,9 @@ import org.apache.hadoop.metrics2.impl.MsInfo;
 import org.apache.hadoop.yarn.api.records.Resource;
 
 /**
- * TwinGauge has a parent queue reserve what it has reserved of the label of the node that is offered. In YARN the metrics say
- * it, and they know of nodes without a label alone. It is in Hadoop's package, for the constructors are open to that alone.
+ * TwinGauge makes the reserved resources of a parent queue those with the label of the offered
+ * node. YARN reads them from the metrics, which count only nodes without a label. The class is in
+ * Hadoop's package because the constructors are package-private.
  */
 public final class TwinGauge {
   private TwinGauge() {

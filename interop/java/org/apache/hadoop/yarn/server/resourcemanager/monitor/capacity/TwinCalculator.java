@@ -7,12 +7,15 @@ import java.util.List;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
-/** TwinCalculator looks at queues in a given order; Hadoop's own order is that of a HashSet. */
+/** TwinCalculator visits queues in a given order. Hadoop's own order is that of a HashSet. */
 class TwinCalculator extends PreemptableResourceCalculator {
   private final Comparator<TempQueuePerPartition> order;
   private final boolean countAll;
 
-  /** countAll makes Hadoop count all that it has assigned. */
+  /**
+   * TwinCalculator visits queues by order. If countAll is true, it deducts everything that it has
+   * assigned.
+   */
   TwinCalculator(CapacitySchedulerPreemptionContext context, boolean reserved, boolean balance,
       Comparator<TempQueuePerPartition> order, boolean countAll) {
     super(context, reserved, balance);
@@ -30,7 +33,8 @@ class TwinCalculator extends PreemptableResourceCalculator {
     if (!countAll) {
       return;
     }
-    // "leftover for queues without a guarantee": the caller sees only the first of what was assigned here.
+    // The difference "leftover for queues without a guarantee": in Hadoop the caller sees only the
+    // first assignment deducted.
     for (TempQueuePerPartition q : sorted) {
       Resources.subtractFrom(left, q.idealAssigned);
     }

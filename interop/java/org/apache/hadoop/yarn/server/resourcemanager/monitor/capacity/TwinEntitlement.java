@@ -25,9 +25,10 @@ import org.apache.log4j.Level;
 import org.apache.log4j.LogManager;
 
 /**
- * TwinEntitlement computes with Hadoop's PreemptableResourceCalculator what queues must give to others. Standard input
- * has partitions in the words of twin/entitlement.go; standard output has a line for each of their queues. It is in
- * this package because the results are visible in it alone.
+ * TwinEntitlement computes with Hadoop's PreemptableResourceCalculator what queues must give to
+ * others. Standard input has partitions in the syntax of twin/entitlement.go. Standard output has
+ * one line for each of their queues. The class is in Hadoop's package because the results are
+ * package-private.
  */
 final class TwinEntitlement {
   private final ResourceCalculator rc;
@@ -113,7 +114,7 @@ final class TwinEntitlement {
     list.add(q);
   }
 
-  /** compute writes what the queues must give; countAll makes Hadoop count all that it has assigned. */
+  /** compute returns what the queues must give. countAll is that of TwinCalculator. */
   private String compute(boolean countAll) {
     queues.clear();
     list.clear();

@@ -37,9 +37,10 @@ import org.apache.log4j.LogManager;
 import sun.misc.Unsafe;
 
 /**
- * TwinLeaf computes with Hadoop's FifoIntraQueuePreemptionPlugin what applications of a leaf must give to others of
- * it. Standard input has leaves in the words of twin/leaf.go; standard output has a line for each application. The
- * leaf, its users and applications are stand-ins that answer what the plug-in asks.
+ * TwinLeaf computes with Hadoop's FifoIntraQueuePreemptionPlugin what applications of a leaf must
+ * give to others of the same leaf. Standard input has leaves in the syntax of twin/leaf.go.
+ * Standard output has one line for each application. The leaf, its users and its applications are
+ * fakes that answer what the plug-in asks.
  */
 final class TwinLeaf {
   private final ResourceCalculator rc;
@@ -100,7 +101,7 @@ final class TwinLeaf {
     return Resource.newInstance(Long.parseLong(values[0]), Integer.parseInt(values[1]));
   }
 
-  /** standIn makes an object without running a constructor. */
+  /** standIn creates an object without running a constructor. */
   private static <T> T standIn(Class<T> of) throws Exception {
     Field f = Unsafe.class.getDeclaredField("theUnsafe");
     f.setAccessible(true);
@@ -156,7 +157,7 @@ final class TwinLeaf {
     }
   }
 
-  /** Leaf stands in for a leaf. */
+  /** Leaf is a fake leaf queue. */
   private static final class Leaf extends LeafQueue {
     private TwinLeaf twin;
 
@@ -196,7 +197,7 @@ final class TwinLeaf {
     }
   }
 
-  /** App stands in for an application. */
+  /** App is a fake application. */
   private static final class App extends FiCaSchedulerApp {
     private ApplicationId id;
     private String user;

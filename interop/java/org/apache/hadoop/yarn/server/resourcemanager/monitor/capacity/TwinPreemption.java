@@ -23,17 +23,20 @@ import org.apache.hadoop.yarn.util.SystemClock;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
- * TwinPreemption has Hadoop's policy choose containers, and ends none. It is in this package because the selectors are
- * visible in it alone.
+ * TwinPreemption runs Hadoop's preemption policy without ending containers. It is in Hadoop's
+ * package because the selectors are package-private.
  */
 public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
-  /** chosen is what the first selector has chosen that chooses something, by the cause that rmd names. */
+  /**
+   * chosen has the containers that each selector has chosen, up to the first one that chose any, by
+   * rmd's name of the cause.
+   */
   public final Map<String, List<RMContainer>> chosen = new LinkedHashMap<>();
 
-  /** intended names the differences of rmd that this has imitated. */
+  /** intended has the names of rmd's differences that had an effect. */
   public final Set<String> intended = new TreeSet<>();
 
-  /** TwinPreemption chooses. */
+  /** TwinPreemption runs the policy once. */
   public TwinPreemption(RMContext context, CapacityScheduler scheduler) throws ReflectiveOperationException {
     super(context, scheduler, SystemClock.getInstance());
     Field observe = ProportionalCapacityPreemptionPolicy.class.getDeclaredField("observeOnly");
@@ -61,8 +64,9 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
   }
 
   /**
-   * wholeLabels gives root the whole of each label. Without a refresh since the label is there, Hadoop gives it nothing of
-   * it, and preempts whatever runs there though nobody wants the room.
+   * wholeLabels gives root the whole of each label. If a label was added after the last refresh,
+   * Hadoop gives root nothing of it, and preempts everything that runs there, although nobody
+   * waits.
    */
   private void wholeLabels(RMContext context, CapacityScheduler scheduler) {
     CSQueue root = scheduler.getRootQueue();
@@ -76,7 +80,10 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     }
   }
 
-  /** countLent counts containers as lent by where they run now. Hadoop counts those that were allocated under a label. */
+  /**
+   * countLent counts containers as lent by the node where they run now. Hadoop counts by the label
+   * under which they were allocated.
+   */
   private void countLent(RMContext context, CapacityScheduler scheduler) throws ReflectiveOperationException {
     Field field = AbstractLeafQueue.class.getDeclaredField("ignorePartitionExclusivityRMContainers");
     field.setAccessible(true);
@@ -111,7 +118,10 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     }
   }
 
-  /** inOrder makes a selector compute in the order of the configuration, as rmd does. */
+  /**
+   * inOrder makes a selector compute in the order of the queues' names. Histories configure queues
+   * in this order, which rmd uses.
+   */
   private void inOrder(PreemptionCandidatesSelector s, boolean reserved, boolean balance) throws ReflectiveOperationException {
     Field field = s.getClass().getDeclaredField("preemptableAmountCalculator");
     field.setAccessible(true);
@@ -124,7 +134,10 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     });
   }
 
-  /** spareForNobody takes nothing from a leaf while no other one waits and no queue above it uses more than its maximum. */
+  /**
+   * spareForNobody takes nothing from a leaf if no other leaf waits and no queue from the leaf up
+   * to root uses more than its maximum.
+   */
   private void spareForNobody(TempQueuePerPartition leaf) {
     if (leaf.getActuallyToBePreempted().equals(Resources.none())) {
       return;
@@ -149,7 +162,7 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     return new LinkedHashSet<>(new TreeSet<>(super.getLeafQueueNames()));
   }
 
-  /** Recorder keeps what a selector has chosen. */
+  /** Recorder records what a selector chooses. */
   private final class Recorder extends PreemptionCandidatesSelector {
     private final PreemptionCandidatesSelector selector;
 
@@ -162,7 +175,7 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     public Map<ApplicationAttemptId, Set<RMContainer>> selectCandidates(Map<ApplicationAttemptId, Set<RMContainer>> selected,
         Resource cluster, Resource allowed) {
       if (chosen.values().stream().anyMatch(list -> !list.isEmpty())) {
-        return Map.of(); // it would see what YARN does not deduct
+        return Map.of(); // a further selector would see resources that YARN has not deducted
       }
       Map<ApplicationAttemptId, Set<RMContainer>> now = selector.selectCandidates(selected, cluster, allowed);
       List<RMContainer> list = new ArrayList<>();

@@ -22,15 +22,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * TwinAllocator is Hadoop's allocator with what rmd does otherwise about hosts and racks, by the names of
- * docs/design/differences-from-yarn.md. It is in Hadoop's package, for the method that it changes is open to that alone.
+ * TwinAllocator is Hadoop's allocator with rmd's differences about hosts and racks, with the names
+ * in docs/design/differences-from-yarn.md. It is in Hadoop's package because it overrides a
+ * package-private method.
  */
 public final class TwinAllocator extends RegularContainerAllocator {
   private static final Logger LOG = LoggerFactory.getLogger(TwinAllocator.class);
   private final FiCaSchedulerApp app;
   private final RMContext context;
   private final Consumer<String> intended;
-  /** givesUpOn is told the label of the nodes on which an application may give up a reservation; null: on any. */
+  /**
+   * givesUpOn receives the label of the nodes on which an application may give up a reservation.
+   * null means any label.
+   */
   private final Consumer<String> givesUpOn;
 
   public TwinAllocator(FiCaSchedulerApp app, ResourceCalculator calculator, RMContext context, Consumer<String> intended,
@@ -61,7 +65,7 @@ public final class TwinAllocator extends RegularContainerAllocator {
     int visits = app.getSchedulingOpportunities(key);
     boolean waits = relaxedRack && !(Math.min(context.getScheduler().getNumClusterNodes(), app.getCSLeafQueue().getNodeLocalityDelay()) < visits + 1);
     if (reserved != null && waits && !any) {
-      intended.accept("strict rack"); // it has waited for its rack when it reserved the node
+      intended.accept("strict rack"); // it had waited for its rack before it reserved the node
       count(key, context.getScheduler().getNumClusterNodes() + 1);
     }
     ResourceRequest lent = null;
@@ -90,13 +94,15 @@ public final class TwinAllocator extends RegularContainerAllocator {
     return result;
   }
 
-  /** needsRoom says whether an allocation is within the limits only when a reservation is given up for it. */
+  /**
+   * needsRoom returns whether an allocation is within the limits only if a reservation is given up.
+   */
   private boolean needsRoom(AppPlacementAllocator<?> placement, Resource cluster, ResourceLimits limits) {
     Resource more = Resources.subtract(placement.getPendingAsk(ResourceRequest.ANY).getPerAllocationResource(), limits.getHeadroom());
     return rc.isAnyMajorResourceAboveZero(Resources.max(rc, cluster, more, limits.getAmountNeededUnreserve()));
   }
 
-  /** labelled says whether a node may be for asks with a label. */
+  /** labelled returns whether asks with a label may use a node. */
   private boolean labelled(String label, FiCaSchedulerNode node) {
     if (label.equals(node.getPartition())) {
       return true;
