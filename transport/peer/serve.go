@@ -21,11 +21,11 @@ const (
 type rpcConn struct {
 	s       *Server
 	from    string
-	member  bool // of the goroutine that reads: from is one; who stops being one loses its connections
+	member  bool // whether from is a member; only the reading goroutine uses it
 	out     chan frame
 	ctx     context.Context
 	slots   chan struct{}
-	strange chan struct{} // as slots, of calls of a replica that is no member
+	strange chan struct{} // like slots, for the calls of a replica that is not a member
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
@@ -80,7 +80,8 @@ func (c *rpcConn) read(r *bufio.Reader) error {
 	}
 }
 
-// isMember says whether the other end is a member. It may become one over this connection.
+// isMember reports whether the other end is a member. It may become one during the connection. If
+// it is removed, Recheck closes the connection.
 func (c *rpcConn) isMember() bool {
 	if !c.member {
 		rules, _ := c.s.rules()
@@ -89,7 +90,7 @@ func (c *rpcConn) isMember() bool {
 	return c.member
 }
 
-// frameMax bounds the next frame.
+// frameMax returns the limit of the next frame's payload, in bytes.
 func (c *rpcConn) frameMax() int {
 	if c.isMember() {
 		return c.s.cfg.FrameMax
@@ -97,8 +98,8 @@ func (c *rpcConn) frameMax() int {
 	return min(strangerFrameMax, c.s.cfg.FrameMax)
 }
 
-// start runs one handler. Its slot is free once the reply waits for the writer: who does not read
-// replies makes no more calls.
+// start runs one handler in a goroutine. It frees the call's slot when the writer has the reply. So
+// a peer that does not read replies soon cannot make more calls.
 func (c *rpcConn) start(f frame, slots chan struct{}) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.mu.Lock()
