@@ -59,7 +59,8 @@ func (m Method) Inline() Method {
 	return m
 }
 
-// Large says that the reply may be large, as a list is. Few of such calls run at one time.
+// Large returns a method whose reply may be large, such as a list. Only a few calls of such methods
+// run at the same time.
 func (m Method) Large() Method {
 	m.large = true
 	return m
