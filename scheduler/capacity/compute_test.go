@@ -10,8 +10,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestPercentOfLargeAndSmall holds the case in which floor() must see the exact
-// product: 8.5 % of 16384 MiB is 1392, and thirds keep every unit below.
+// TestPercentOfLargeAndSmall checks that floor() is applied to the exact product: 8.5 % of 16384
+// MiB are 1392, and the third of a child loses no unit.
 func TestPercentOfLargeAndSmall(t *testing.T) {
 	c := parse(t, `root.queues = a,b
 root.a.capacity = 8.5
@@ -61,7 +61,7 @@ root.c.d.capacity = 100`)
 	}
 }
 
-// TestAbsoluteScaling holds scenario 37, and that children follow below.
+// TestAbsoluteScaling is scenario 37, and checks that the children below scale as well.
 func TestAbsoluteScaling(t *testing.T) {
 	c := parse(t, `root.queues = a,b
 root.a.capacity = [memory=100Gi]
@@ -91,8 +91,8 @@ root.b.y.capacity = [memory=75Gi,vcores=4]`)
 	}
 }
 
-// TestAbsoluteMaximumOfAShare: a ceiling in units binds a guarantee in percent,
-// and everything below it.
+// TestAbsoluteMaximumOfAShare checks that an absolute maximum limits a guarantee in percent and all
+// queues below.
 func TestAbsoluteMaximumOfAShare(t *testing.T) {
 	c := parse(t, `root.queues = a,b
 root.a.capacity = 50
@@ -117,7 +117,8 @@ root.b.capacity = 50`)
 const mixedHead = "legacy-queue-mode.enabled = false\nyarn.resource-types = yarn.io/gpu\n" +
 	"resource-calculator = org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\n"
 
-// TestMixedUnits serves absolute, then percentages, then weights of the rest.
+// TestMixedUnits checks that absolute capacities come first, then percentages, then weights of the
+// rest.
 func TestMixedUnits(t *testing.T) {
 	c := parse(t, mixedHead+`root.queues = a,b,c,d
 root.a.capacity = [memory=20Gi,vcores=10,yarn.io/gpu=2]
@@ -127,9 +128,9 @@ root.d.capacity = [memory=2w,vcores=50%,yarn.io/gpu=1w]`)
 	tree := c.Compute(yarn.Resource{100 * gib, 50, 10})
 	for path, want := range map[string]yarn.Resource{
 		"a": {20 * gib, 10, 2},
-		"b": {20 * gib, 10, 2}, // a quarter of 80G, 40, 8
-		"c": {20 * gib, 10, 3}, // a third of 60G; of 10 vcores left all; half of 6
-		"d": {40 * gib, 20, 3}, // two thirds of 60G; half of 40; half of 6
+		"b": {20 * gib, 10, 2}, // a quarter of 80G, 40 vcores and 8 GPUs
+		"c": {20 * gib, 10, 3}, // a third of 60G; all 10 vcores that are left; half of 6 GPUs
+		"d": {40 * gib, 20, 3}, // two thirds of 60G; half of 40 vcores; half of 6 GPUs
 	} {
 		if e := tree.Capacities[index(t, c, path)]; e.EffMin != want {
 			t.Errorf("%s: %v, want %v", path, e.EffMin, want)
@@ -153,10 +154,10 @@ root.d.maximum-capacity = [memory=5Gi,vcores=200]`)
 		warned = append(warned, strings.TrimPrefix(w.String(), Prefix+"root."))
 	}
 	for path, want := range map[string]yarn.Resource{
-		"d": {5 * gib, 1, 0},   // its minimum lowered to its maximum
+		"d": {5 * gib, 1, 0},   // minimum lowered to the maximum
 		"a": {57 * gib, 59, 0}, // 60 % of what d leaves
-		"b": {38 * gib, 40, 0}, // what remains, not 60 %
-		"c": {},                // no memory, so nothing
+		"b": {38 * gib, 40, 0}, // the rest, not 60 %
+		"c": {},                // no memory, so no guarantee
 	} {
 		if e := tree.Capacities[index(t, c, path)]; e.EffMin != want {
 			t.Errorf("%s: %v, want %v", path, e.EffMin, want)
@@ -177,8 +178,8 @@ root.d.maximum-capacity = [memory=5Gi,vcores=200]`)
 	}
 }
 
-// drawQueues writes a random valid configuration: each parent's children by
-// percent, weight or vector, with maxima, to a depth of three.
+// drawQueues returns a random valid configuration, up to three levels deep. The children of each
+// parent use percentages, weights or vectors, some with maxima.
 func drawQueues(t *rapid.T) string {
 	var b strings.Builder
 	legacy := rapid.Bool().Draw(t, "legacy")
@@ -265,7 +266,7 @@ func TestCapacitiesAddUp(t *testing.T) {
 func TestShareArithmetic(t *testing.T) {
 	third := NewShare(1, 3)
 	s := Whole
-	for range 60 { // leaves 64 bits on the way
+	for range 60 { // the intermediate values exceed 64 bits
 		s = s.Mul(third)
 	}
 	if s.IsZero() || s.Fixed() != 1 || s.MulFloor(1<<50) != 0 {

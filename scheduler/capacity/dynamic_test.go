@@ -11,7 +11,8 @@ import (
 
 const autoConf = "root.users.auto-queue-creation-v2."
 
-// dynamicConf has root.users, below which queues create themselves, three levels deep.
+// dynamicConf returns a configuration in which submissions create queues below root.users, up to
+// three levels deep.
 func dynamicConf(t testing.TB, lines ...string) *Config {
 	t.Helper()
 	c, err := Parse(lineProperties(append([]string{"root.queues=a,users", "root.a.capacity=1w", "root.users.capacity=3w",
@@ -34,8 +35,9 @@ func lineProperties(lines ...string) []Property {
 func leafQueue(path string) yarn.DynamicQueue   { return yarn.DynamicQueue{Path: path, Leaf: true} }
 func parentQueue(path string) yarn.DynamicQueue { return yarn.DynamicQueue{Path: path} }
 
-// TestTemplates: what the file says of a queue itself wins, then the template of its kind, then that of
-// all; of two templates of one kind that with fewer wildcards.
+// TestTemplates checks the precedence of settings: those of the queue itself, then the template for
+// its kind, then the template for all kinds. Among templates for one kind, the one with fewer
+// wildcards wins.
 func TestTemplates(t *testing.T) {
 	c := dynamicConf(t,
 		"root.users.*.auto-queue-creation-v2.template.max-parallel-apps=9",
@@ -69,8 +71,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestAddIsWithDynamic: queues added one by one are those that are added at once, with the same
-// capacities.
+// TestAddIsWithDynamic checks that queues added one by one equal queues added at once, with the
+// same capacities.
 func TestAddIsWithDynamic(t *testing.T) {
 	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), parentQueue("root.users.dev"), leafQueue("root.users.dev.x"), leafQueue("root.users.bob"), leafQueue("root.users.dev.y")}
 	labels := []string{autoConf + "template.capacity=2w", "root.users.bob.capacity=7w", "root.users.accessible-node-labels.gpu.capacity=3w", "root.a.accessible-node-labels.gpu.capacity=1w",
@@ -109,8 +111,8 @@ func TestAddIsWithDynamic(t *testing.T) {
 	}
 }
 
-// TestDynamicFaults: a configuration in which queues could never be created is refused, and what means
-// nothing is named.
+// TestDynamicFaults checks that a configuration in which queues could never be created is refused,
+// and that unknown keys of templates lead to warnings.
 func TestDynamicFaults(t *testing.T) {
 	base := []string{"root.queues=users", "root.users.capacity=1w", autoConf + "enabled=true"}
 	for _, tc := range []struct{ line, want string }{
@@ -132,7 +134,8 @@ func TestDynamicFaults(t *testing.T) {
 	}
 }
 
-// BenchmarkAdd creates a queue beside 10,000 others, and divides what the parent has again.
+// BenchmarkAdd creates a queue beside 10,000 others and computes the capacities of the parent's
+// children again.
 func BenchmarkAdd(b *testing.B) {
 	c := dynamicConf(b, autoConf+"max-queues=100000")
 	list := make([]yarn.DynamicQueue, 10_000)
@@ -154,7 +157,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// TestAdopt: a queue that is adopted has what it had, whatever gave it that, and so do those above it.
+// TestAdopt checks that an adopted queue keeps its settings, whatever set them, and that the
+// dynamic queues above it do so too.
 func TestAdopt(t *testing.T) {
 	all := []string{"root.queues=a,users", "root.a.capacity=1w", "root.users.capacity=3w", autoConf + "enabled=true", autoConf + "maximum-queue-depth=4",
 		autoConf + "template.capacity=2w", autoConf + "template.acl_submit_applications=ann etl", autoConf + "leaf-template.user-limit-factor=3",

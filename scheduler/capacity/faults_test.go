@@ -12,7 +12,8 @@ const twoQueues = "root.queues = a,b\nroot.a.capacity = 40\nroot.b.capacity = 60
 
 var longName = strings.Repeat("x", 300)
 
-// refusals holds the text of every refusal: the key, what and what to do.
+// refusals are configurations with the expected message: the key, what is wrong with it, and what
+// to do.
 var refusals = []struct{ text, want string }{
 	{"", `root.queues: is missing: root has no queues; list the queues under root, for example "default"`},
 	{"root.queues = a,a\nroot.a.capacity = 100", `root.queues = "a,a": names "a" twice; name each queue once`},
@@ -118,8 +119,8 @@ func TestAllFaultsAtOnceWithPlaces(t *testing.T) {
 	}
 }
 
-// TestRootWeight: the converter of Fair Scheduler's files and Cloudera give root a weight. It is shown,
-// and root still has the whole cluster.
+// TestRootWeight checks that root may have a weight, as the converter for Fair Scheduler files and
+// Cloudera write it. The weight is shown, and root still has the whole cluster.
 func TestRootWeight(t *testing.T) {
 	c := parse(t, twoQueues+"root.capacity = 2w")
 	if root := &c.Queues[0]; root.Capacity.Unit != UnitWeight || root.MaxCapacity.Unit != UnitPercent || len(c.Warnings) > 0 {
@@ -205,8 +206,8 @@ yarn.web-proxy.address = y`)
 	}
 }
 
-// Keys without the prefix have no effect, which is worth a warning unless another
-// part of Hadoop has them; however many there are.
+// TestStrayKeys checks that keys without the prefix lead to warnings, unless they belong to another
+// part of Hadoop. The number of warnings is limited.
 func TestStrayKeys(t *testing.T) {
 	props := DemoProperties()
 	for _, name := range []string{"root.online.capacity", "yarn.schedular.capacity.root.online.capacity", "yarn.scheduler.capcity.root.online.maximum-capacity", "node-locality-delay", "zzz",
@@ -246,7 +247,7 @@ func TestStrayKeys(t *testing.T) {
 	}
 }
 
-// TestZeroSums are the cases in which children may be guaranteed nothing.
+// TestZeroSums checks the cases in which the guarantees of children may sum to 0.
 func TestZeroSums(t *testing.T) {
 	const child = "\nroot.b.queues = x\nroot.b.x.capacity = 0"
 	for _, text := range []string{

@@ -11,7 +11,7 @@ import (
 
 const gib = 1024
 
-// mem is a resource as the default calculator sees it, in GiB.
+// mem returns a memory size in GiB, for the default calculator.
 func mem(g int64) yarn.Resource { return mib(g * gib) }
 
 func mib(m int64) yarn.Resource {
@@ -22,7 +22,7 @@ func mib(m int64) yarn.Resource {
 	return r
 }
 
-// props reads "key = value" lines; a key without "yarn." gets the prefix.
+// props parses "key = value" lines. A key without "yarn." gets the prefix.
 func props(text string) []Property {
 	var out []Property
 	for n, line := range strings.Split(text, "\n") {
@@ -66,7 +66,7 @@ func index(t testing.TB, c *Config, path string) int {
 	return i
 }
 
-// only finds a tree of a cluster without labels.
+// only returns a treeOf function for a cluster without labels.
 func only(tree *Tree) func(label string) *Tree {
 	return func(label string) *Tree {
 		if label != "" {

@@ -33,7 +33,7 @@ root.b.accessible-node-labels.ssd.capacity = 70`)
 	if got := c.Labels(); !slices.Equal(got, []string{"gpu", "ssd"}) {
 		t.Errorf("labels %v", got)
 	}
-	for label, want := range map[string]map[string][2]int64{ // the guarantee and the maximum
+	for label, want := range map[string]map[string][2]int64{ // guarantee and maximum in GiB
 		"gpu":  {"root": {100, 100}, "a": {100, 100}, "x": {100, 100}, "y": {0, 0}, "b": {0, 0}},
 		"ssd":  {"root": {100, 100}, "a": {30, 50}, "x": {10, 50}, "y": {20, 50}, "b": {70, 100}},
 		"none": {"root": {100, 100}, "a": {0, 0}, "x": {0, 0}, "y": {0, 0}, "b": {0, 0}},
@@ -65,7 +65,8 @@ root.b.accessible-node-labels.ssd.capacity = 70`)
 	}
 }
 
-// Which labels queues may use, and which one asks get that name none.
+// TestAccessibleLabels checks which labels queues may use, and which label an ask gets that names
+// none.
 func TestAccessibleLabels(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = all,some,none
 root.all.capacity = 50
@@ -118,7 +119,8 @@ yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation = true`)
 	}
 }
 
-// While labels are off their keys mean nothing, whatever they say.
+// TestLabelsOff checks that the keys of labels have no effect while labels are disabled, even with
+// invalid values.
 func TestLabelsOff(t *testing.T) {
 	c := parse(t, twoQueues+"root.a.accessible-node-labels = no name\nroot.a.accessible-node-labels.gpu.capacity = 7\nroot.a.default-node-label-expression = gpu")
 	if c.LabelSettings.Enabled || len(c.Labels()) != 0 || len(c.Ignored) != 3 {
@@ -168,7 +170,8 @@ func TestLabelFaults(t *testing.T) {
 	}
 }
 
-// Of a label that a queue has no keys for, its children may have any shares: it has nothing to divide.
+// TestLabelOfTheChildAlone checks that children may have any shares of a label for which their
+// parent has no keys: there is nothing to divide.
 func TestLabelOfTheChildAlone(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a,b
 root.a.capacity = 50
@@ -183,7 +186,8 @@ root.b.accessible-node-labels.gpu.capacity = 100`)
 	}
 }
 
-// A label may be given in vectors where only the parent has something of it.
+// TestLabelOfTheParentAlone checks that a parent may have an absolute capacity of a label of which
+// its children have none.
 func TestLabelOfTheParentAlone(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a
 root.a.capacity = [memory=4096,vcores=4]

@@ -6,8 +6,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestAMLimits holds the worked numbers of the AM rule: the example of 80 GiB
-// with one and two users, and the arithmetic of a 10 % leaf of large clusters.
+// TestAMLimits checks the AM limits of the specification's examples: 80 GiB with one and two users,
+// and a 10 % leaf of large clusters.
 func TestAMLimits(t *testing.T) {
 	for _, tc := range []struct {
 		name            string
@@ -113,7 +113,8 @@ root.d.capacity = 0`)
 	}
 }
 
-// TestMaxApplicationsOfLabels: of a leaf's shares the largest counts, that of a label, too.
+// TestMaxApplicationsOfLabels checks that the largest share of a leaf counts, including its shares
+// of labels.
 func TestMaxApplicationsOfLabels(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a,b
 root.a.capacity = 100
@@ -133,8 +134,8 @@ root.b.y.accessible-node-labels.gpu.capacity = 3w`)
 	}
 }
 
-// TestMaxApplicationsOfAmounts: an amount is a share of the nodes that there are, with the label or
-// without one. While there is none, a leaf is not closed.
+// TestMaxApplicationsOfAmounts checks leaves with absolute capacities. Their share is that of the
+// existing nodes, with or without the label. A leaf accepts applications while there are no nodes.
 func TestMaxApplicationsOfAmounts(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a,b
 root.a.capacity = [memory=4096,vcores=4]
@@ -169,8 +170,7 @@ root.b.capacity = [memory=4096,vcores=4]`)
 	}
 }
 
-// TestQueueLimit holds scenario 6: 13G used of 13G, 3G of it could be
-// unreserved.
+// TestQueueLimit is scenario 6: 13G of 13G are used, and 3G of them could be unreserved.
 func TestQueueLimit(t *testing.T) {
 	in := QueueLimitInput{Calculator: memoryOnly, Total: mem(16), EffMax: mem(16), Limit: mem(13), Used: mem(13), Unreservable: mem(3), ContinueLooking: true}
 	if ok, head := QueueLimit(in); !ok || head[yarn.Memory] != 0 {
@@ -194,7 +194,7 @@ func TestQueueLimit(t *testing.T) {
 	}
 }
 
-// TestUserCheck holds scenario 7: a user with 13G, 5G of it reserved.
+// TestUserCheck is scenario 7: a user uses 13G, of which 5G are reserved.
 func TestUserCheck(t *testing.T) {
 	in := UserCheckInput{Calculator: memoryOnly, Total: mem(16), Used: mem(13), AppReserved: mem(5), ContinueLooking: true}
 	for _, tc := range []struct {
@@ -211,8 +211,8 @@ func TestUserCheck(t *testing.T) {
 	}
 }
 
-// TestChildLimit holds the numbers of scenario 33: p1 may have 8G of 16G, x1
-// uses 7G, and x2's blocked 1G is kept from x1.
+// TestChildLimit is scenario 33: p1 may use 8G of 16G, x1 uses 7G, and x1 must not get the 1G for
+// which x2 is blocked.
 func TestChildLimit(t *testing.T) {
 	in := ChildLimitInput{Calculator: memoryOnly, Total: mem(16), Limit: mem(8), EffMax: mem(8), Used: mem(7), MinAlloc: mem(1)}
 	if got := ChildLimit(in); got != mem(1) {
@@ -228,7 +228,7 @@ func TestChildLimit(t *testing.T) {
 	}
 }
 
-// TestHeadroom holds the headrooms of scenario 3: three nodes of 8G.
+// TestHeadroom checks the headrooms of scenario 3: three nodes of 8G.
 func TestHeadroom(t *testing.T) {
 	in := HeadroomInput{Calculator: memoryOnly, Total: mem(24), UserLimit: mem(24), QueueLimit: mem(24), MinAlloc: mem(1)}
 	for _, used := range []int64{8, 13, 18} {

@@ -9,8 +9,8 @@ import (
 
 const managedParent = "root.queues = a,m\nroot.a.capacity = 40\nroot.m.capacity = 60\nroot.m.auto-create-child-queue.enabled = true\n"
 
-// TestManagedRoom: as many leaves are active as have the capacity of the parent together, but for a
-// ten-thousandth, in every label.
+// TestManagedRoom checks how many leaves may be active: as many as fit into the parent's capacity
+// for every label, with a tolerance of a ten-thousandth.
 func TestManagedRoom(t *testing.T) {
 	const template = "root.m.leaf-queue-template."
 	for keys, want := range map[string]int64{
@@ -32,8 +32,8 @@ func TestManagedRoom(t *testing.T) {
 	}
 }
 
-// TestManagedLeaves: an active leaf has the capacity of the template, another one none, also of labels;
-// both have its other keys.
+// TestManagedLeaves checks that an active leaf has the capacity of the template and an inactive one
+// has none. Both have the template's other keys.
 func TestManagedLeaves(t *testing.T) {
 	c := parse(t, managedParent+"root.m.leaf-queue-template.capacity = 50\nroot.m.leaf-queue-template.maximum-capacity = 80\nroot.m.leaf-queue-template.user-limit-factor = 3\n"+
 		"root.m.y.user-limit-factor = 7\nroot.m.y.capacity = 100\n")
@@ -86,7 +86,8 @@ func TestManagedFaults(t *testing.T) {
 	}
 }
 
-// TestManagedStays: a parent does not change from or to one with auto-create-child-queue, in YARN's words.
+// TestManagedStays checks that a parent cannot start or stop using auto-create-child-queue. The
+// refusals have YARN's messages.
 func TestManagedStays(t *testing.T) {
 	other := parse(t, strings.Replace(managedParent, "auto-create-child-queue", "auto-queue-creation-v2", 1))
 	with := parse(t, managedParent)

@@ -15,7 +15,7 @@ func key(used, effMin, total int64, priority int32) OrderKey {
 	}
 }
 
-// TestServedByUseRatio holds scenario 32: a 30 %, b 70 % of 20G.
+// TestServedByUseRatio is scenario 32: a 30 %, b 70 % of 20G.
 func TestServedByUseRatio(t *testing.T) {
 	for _, tc := range []struct {
 		a, b   int64
@@ -31,7 +31,7 @@ func TestServedByUseRatio(t *testing.T) {
 	}
 }
 
-// TestQueuePriorityOrder holds scenario 36.
+// TestQueuePriorityOrder is scenario 36.
 func TestQueuePriorityOrder(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -94,7 +94,8 @@ func TestUsedShareAtTheGuarantee(t *testing.T) {
 	}
 }
 
-// Equal use is equal, whatever the quotients: the larger queue comes first.
+// TestEqualUseRatios checks that equal ratios compare as equal, however they are computed. Then the
+// larger queue comes first.
 func TestEqualUseRatios(t *testing.T) {
 	calc := yarn.Calculator{Dominant: true, Kinds: 2}
 	for total := int64(20); total < 60; total++ {

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// stock is Hadoop's capacity-scheduler.xml as it is shipped.
+// stock is the capacity-scheduler.xml that Hadoop ships.
 const stock = `maximum-applications = 10000
 maximum-am-resource-percent = 0.1
 resource-calculator = org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator
@@ -57,7 +57,7 @@ func TestStockFile(t *testing.T) {
 	}
 }
 
-// everything sets every honored key at least once.
+// everything sets every key that has an effect at least once.
 const everything = `yarn.resource-types = vcores, yarn.io/gpu ,fpga
 yarn.resource-types.fpga.units = k
 yarn.resource-types.yarn.io/gpu.minimum-allocation = 0
@@ -184,8 +184,8 @@ mapping-rule-json = {"rules":[{"type":"user","matches":"*","policy":"custom","cu
 	}
 }
 
-// TestTagPlacement places for the user that a tag names, if the submitting user is listed and may
-// submit to that user's queue.
+// TestTagPlacement checks placement for the user that a tag names. The submitting user must be in
+// the whitelist, and must be allowed to submit to that user's queue.
 func TestTagPlacement(t *testing.T) {
 	const text = `
 root.queues = ann,bob,default,teams
@@ -206,7 +206,7 @@ queue-mappings = g:etl:root.teams.%primary_group,u:%user:root.%user
 		{"hive", "userid=ann", "", "root.ann", "ann"},
 		{"hive", "userid=ann=", "", "root.ann", "ann"},
 		{"hive", "userid=bob", "", "root.default", ""}, // hive may not submit to root.bob
-		{"hive", "userid=eve", "", "root.default", ""}, // nor to root.default, where eve's would go
+		{"hive", "userid=eve", "", "root.default", ""}, // nor to root.default, to which the rules place eve
 		{"hive", "userid=eve", "etl", "root.teams.etl", "eve"},
 		{"hive", "userid=", "", "root.default", ""},
 		{"hive", "userid=a=b", "", "root.default", ""},
@@ -225,7 +225,8 @@ queue-mappings = g:etl:root.teams.%primary_group,u:%user:root.%user
 	}
 }
 
-// TestStoredPlacement loads a configuration that an earlier version took and this one refuses.
+// TestStoredPlacement checks that a stored configuration with rules that Parse refuses can still be
+// loaded, because an earlier version may have accepted it.
 func TestStoredPlacement(t *testing.T) {
 	text := "root.queues = a,default\nroot.a.capacity = 50\nroot.default.capacity = 50\nqueue-mappings = u:%user:root.a%user"
 	if _, err := Parse(props(text)); err == nil {
@@ -291,8 +292,8 @@ root.a.acl_submit_applications = bob dev`
 	}
 }
 
-// TestWhatQueuesInherit holds what a queue has that does not say: YARN's global
-// defaults of the user limits, and its parent's lifetimes.
+// TestWhatQueuesInherit checks the values of queues that do not set them: user limits come from
+// YARN's global keys, lifetimes from the parent.
 func TestWhatQueuesInherit(t *testing.T) {
 	c := parse(t, `
 minimum-user-limit-percent = 25
@@ -329,8 +330,8 @@ root.p.c.user-limit-factor = -1
 	}
 }
 
-// TestRulesThatYARNRefuses has what YARN says of rules. Of several it says the first; if queues are
-// wrong, too, it says something else.
+// TestRulesThatYARNRefuses checks YARN's message for each rule. YARN reports only the first invalid
+// rule. There is no message if the queues are invalid, too.
 func TestRulesThatYARNRefuses(t *testing.T) {
 	const exception = "org.apache.hadoop.yarn.exceptions.YarnException: "
 	for _, tc := range []struct{ name, value, want string }{

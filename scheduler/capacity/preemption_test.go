@@ -8,7 +8,7 @@ import (
 	"rmd/yarn"
 )
 
-// TestPreemptionDefaults are Hadoop's: nothing is preempted.
+// TestPreemptionDefaults checks that the defaults are Hadoop's: preemption is off.
 func TestPreemptionDefaults(t *testing.T) {
 	c := parse(t, twoQueues)
 	want := preempt.Settings{
@@ -100,8 +100,9 @@ func TestPreemptionFaults(t *testing.T) {
 	}
 }
 
-// TestPreemptionShown: YARN shows of a queue what its keys say as soon as there are monitors, also if none
-// of them preempts; and what nothing is taken from for others, nothing is taken from inside.
+// TestPreemptionShown checks what is reported about a queue. As in YARN, the keys of a queue count
+// as soon as monitors are enabled, even if none of them preempts. A queue with disable_preemption
+// also has preemption inside it disabled.
 func TestPreemptionShown(t *testing.T) {
 	const on, inside = monitorEnable + " = true\n", preemptionPrefix + "intra-queue-preemption.enabled = true\n"
 	for conf, want := range map[string][2]bool{
@@ -121,7 +122,8 @@ func TestPreemptionShown(t *testing.T) {
 	}
 }
 
-// TestPreemptionIsInherited down the tree until a queue says otherwise.
+// TestPreemptionIsInherited checks that a queue inherits the preemption keys of its parent unless
+// it sets them.
 func TestPreemptionIsInherited(t *testing.T) {
 	c := parse(t, `
 root.queues = a,b

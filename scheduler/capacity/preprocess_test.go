@@ -18,9 +18,9 @@ func TestPreprocessor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for host, want := range map[string]Preprocessed{
-		"edge1.example.com": {Queue: "root.a", Tag: "later"}, // its last line
+		"edge1.example.com": {Queue: "root.a", Tag: "later"}, // the last line for this host
 		"edge1":             {Queue: "root.b"},
-		"edge10":            {Queue: "root.b"}, // a pattern is found anywhere in the name
+		"edge10":            {Queue: "root.b"}, // a pattern may match any part of the name
 		"db7.example.com":   {Queue: "root.a", Tag: "first"},
 		"mydb7.example.com": {Tag: "second"},
 		"alone":             {Tag: "other"},

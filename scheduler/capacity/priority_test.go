@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestPriorityACLs has the highest priority and the default of users in a leaf. Of several entries with
-// a user, the one with the lowest maximum says the default, as in YARN's code.
+// TestPriorityACLs checks the highest priority and the default priority of users in a leaf. As in
+// YARN, among several entries for a user, the one with the lowest maximum sets the default.
 func TestPriorityACLs(t *testing.T) {
 	const head = "yarn.cluster.max-application-priority = 9\nyarn.acl.enable = true\nroot.queues = a\nroot.a.capacity = 100\nroot.a.default-application-priority = 1\n"
 	const key = "root.a.acl_application_max_priority = "
 	for _, tc := range []struct {
 		acl, user, groups string
-		most, def         int32 // most −1: none
+		most, def         int32 // most −1: no priority allowed
 	}{
 		{"", "eve", "", 9, 1},
 		{key + "*", "eve", "", 9, 1},
@@ -60,7 +60,8 @@ func TestPriorityACLs(t *testing.T) {
 	}
 }
 
-// TestWorkflowPriority walks up from the leaf; root has no mappings.
+// TestWorkflowPriority checks that the mapping of the nearest queue counts, from the leaf upwards.
+// Mappings for root do not count.
 func TestWorkflowPriority(t *testing.T) {
 	const head = "root.queues = a,b\nroot.a.capacity = 50\nroot.b.capacity = 50\nroot.a.queues = x,y\nroot.a.x.capacity = 50\nroot.a.y.capacity = 50\n" +
 		"workflow-priority-mappings = ETL:root.a:3, etl:root.a.x:5,, day : root.b : 2,day:root.b:4,etl:root:9\n"

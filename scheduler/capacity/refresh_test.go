@@ -95,7 +95,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDefaultProperties: one queue, which has what YARN gives to root.default.
+// TestDefaultProperties checks that the default configuration has one queue with YARN's values for
+// root.default.
 func TestDefaultProperties(t *testing.T) {
 	c, err := Parse(DefaultProperties())
 	if err != nil || len(c.Warnings)+len(c.Ignored) != 0 || len(c.Queues) != 2 {
@@ -111,8 +112,8 @@ func TestDefaultProperties(t *testing.T) {
 	}
 }
 
-// TestDemoProperties: the queues of rmd dev, without a warning, with room for
-// a container that fills a node of 96 cores, 384 GiB and 8 GPUs.
+// TestDemoProperties checks the queues of rmd dev: no warnings, and a container may fill a node of
+// 96 cores, 384 GiB and 8 GPUs.
 func TestDemoProperties(t *testing.T) {
 	c, err := Parse(DemoProperties())
 	if err != nil {
@@ -180,8 +181,8 @@ func TestPropertiesAreCanonical(t *testing.T) {
 	}
 }
 
-// FuzzParse: any properties give a configuration or faults, and a configuration
-// computes, compares with itself and parses again to the same.
+// FuzzParse checks that any properties lead to a configuration or to faults, and that a
+// configuration can be computed, equals itself, and survives another parse.
 func FuzzParse(f *testing.F) {
 	f.Add(stock)
 	f.Add(twoQueues + "root.a.user-settings.u.weight = 1\nqueue-mappings = u:%user:a")

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// leaf85 is the worked example's leaf: 8.5 % of two nodes of 8 GiB, maximum
-// 100 %, user-limit-factor 2.
+// leaf85 returns the leaf of the specification's example: 8.5 % of two nodes of 8 GiB,
+// maximum 100 %, user-limit-factor 2.
 func leaf85(t testing.TB, mulp string) UserLimitInput {
 	c := parse(t, "root.queues = a,b\nroot.a.capacity = 8.5\nroot.b.capacity = 91.5\n"+
 		"root.a.minimum-user-limit-percent = "+mulp+"\nroot.a.user-limit-factor = 2")
@@ -25,7 +25,7 @@ func leaf85(t testing.TB, mulp string) UserLimitInput {
 	}
 }
 
-// used sets the sums for what the active users have, in MiB.
+// used sets the sums for active users with these usages, in MiB.
 func (in UserLimitInput) used(m ...int64) UserLimitInput {
 	in.DominantUsed, in.ActiveUsed = yarn.Resource{}, yarn.Resource{}
 	for _, v := range m {
@@ -35,7 +35,7 @@ func (in UserLimitInput) used(m ...int64) UserLimitInput {
 	return in
 }
 
-// TestUserLimitTable holds the worked table: two users, MULP 50, ULF 2, and its
+// TestUserLimitTable checks the specification's table for two users, MULP 50 and ULF 2, and its
 // variant with MULP 50.1 (scenario 21).
 func TestUserLimitTable(t *testing.T) {
 	for _, tc := range []struct {
@@ -55,7 +55,7 @@ func TestUserLimitTable(t *testing.T) {
 	}
 }
 
-// TestUserLimitOfWeightedUser holds the worked variant in which u0 weighs 1.5.
+// TestUserLimitOfWeightedUser checks the specification's variant in which u0 has weight 1.5.
 func TestUserLimitOfWeightedUser(t *testing.T) {
 	in := leaf85(t, "50")
 	in.ActiveWeight = yarn.NewFraction(5, 2)
@@ -67,8 +67,8 @@ func TestUserLimitOfWeightedUser(t *testing.T) {
 	}
 }
 
-// TestUserLimitCaps holds the three caps: the factor (scenario 22), none with
-// factor −1 (scenario 23), and the label when exclusivity is ignored.
+// TestUserLimitCaps checks the upper bounds of the limit: the factor (scenario 22), none with
+// factor −1 (scenario 23), and the label's nodes if exclusivity is ignored.
 func TestUserLimitCaps(t *testing.T) {
 	in := leaf85(t, "100")
 	in.ActiveWeight, in.UserLimitFactor = yarn.One, yarn.One
@@ -93,8 +93,8 @@ func TestUserLimitCaps(t *testing.T) {
 	}
 }
 
-// TestUserLimitOfAllUsers is the form of preemption: the queue's capacity is
-// divided by the weights of everybody in it, active or not.
+// TestUserLimitOfAllUsers checks the limit that preemption uses: the capacity is divided by the
+// weights of all users of the queue, active or not.
 func TestUserLimitOfAllUsers(t *testing.T) {
 	in := leaf85(t, "10").used(4096, 4096)
 	in.AllUsers, in.UserLimitOff, in.AllWeight = true, true, yarn.NewFraction(4, 1)
@@ -108,7 +108,7 @@ func TestUserLimitOfAllUsers(t *testing.T) {
 	}
 }
 
-// TestUserLimitWithoutActiveUsers must not divide by nothing.
+// TestUserLimitWithoutActiveUsers checks that no active weight leads to no division by zero.
 func TestUserLimitWithoutActiveUsers(t *testing.T) {
 	in := leaf85(t, "50").used()
 	in.ActiveWeight = yarn.Fraction{Num: 0, Den: 1}
@@ -117,8 +117,8 @@ func TestUserLimitWithoutActiveUsers(t *testing.T) {
 	}
 }
 
-// TestUserLimitDominant looks at every kind: one user fills the vcores, another
-// the memory; the ratios of both count.
+// TestUserLimitDominant checks that each kind counts: one user fills the vcores and another one the
+// memory, and both ratios are summed.
 func TestUserLimitDominant(t *testing.T) {
 	calc := yarn.Calculator{Dominant: true, Kinds: 2}
 	label, step := yarn.NewResource(100*gib, 100), yarn.NewResource(1024, 1)
@@ -138,8 +138,8 @@ func TestUserLimitDominant(t *testing.T) {
 	}
 }
 
-// TestConsumedIsExact checks the sum of ratios against arithmetic without the
-// short cut for one kind.
+// TestConsumedIsExact compares consumed with plain rational arithmetic, without the fast path for
+// one kind.
 func TestConsumedIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calc := yarn.Calculator{Dominant: true, Kinds: 4}

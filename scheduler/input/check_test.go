@@ -14,8 +14,8 @@ import (
 	"rmd/yarn"
 )
 
-// bounded calls f with every field below a type that must have a limit: what its type
-// does not bound.
+// bounded calls f with every field below a type that needs a limit because its type does not bound
+// it.
 func bounded(t reflect.Type, field string, f func(field string, t reflect.Type)) {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -35,8 +35,7 @@ func bounded(t reflect.Type, field string, f func(field string, t reflect.Type))
 	}
 }
 
-// TestEveryFieldHasALimit walks all inputs: a field that somebody adds without saying
-// how large it may be fails here.
+// TestEveryFieldHasALimit checks that each such field of all inputs has an entry in limits.
 func TestEveryFieldHasALimit(t *testing.T) {
 	left := maps.Clone(limits)
 	types := []reflect.Type{reflect.TypeFor[Caller]()}
@@ -61,8 +60,7 @@ func TestEveryFieldHasALimit(t *testing.T) {
 	}
 }
 
-// set gives the field of that name, wherever it is below v, a value; it says whether
-// there is one.
+// set sets the field with that name, anywhere below v, and reports whether there is one.
 func set(v reflect.Value, name, field string, to func(v reflect.Value)) bool {
 	if name == field {
 		to(v)
@@ -81,7 +79,7 @@ func set(v reflect.Value, name, field string, to func(v reflect.Value)) bool {
 	return false
 }
 
-// filled gives a field a content of that many bytes or entries, or that number.
+// filled returns a setter that gives a field n bytes, n elements or the value n.
 func filled(n int64) func(v reflect.Value) {
 	return func(v reflect.Value) {
 		switch v.Kind() {
@@ -95,7 +93,7 @@ func filled(n int64) func(v reflect.Value) {
 	}
 }
 
-// TestLimitsHold tries every field of every input at its limit and above it.
+// TestLimitsHold checks every field of every input at its limit and above it.
 func TestLimitsHold(t *testing.T) {
 	for _, k := range kinds() {
 		bounded(reflect.TypeOf(makers[k]()).Elem(), "", func(field string, _ reflect.Type) {
@@ -131,7 +129,7 @@ func TestLimitsHold(t *testing.T) {
 	}
 }
 
-// TestAmountsAreBounded: no resource of any input may be so large that sums wrap.
+// TestAmountsAreBounded checks that no resource of an input may be so large that sums overflow.
 func TestAmountsAreBounded(t *testing.T) {
 	var resources func(v reflect.Value, f func(v reflect.Value))
 	resources = func(v reflect.Value, f func(v reflect.Value)) {
@@ -171,8 +169,8 @@ func TestAmountsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTextsAreShortened keeps the start of a name and the end of a report, whole
-// characters of both.
+// TestTextsAreShortened checks that a name keeps its start and a report its end, and that no
+// character is split.
 func TestTextsAreShortened(t *testing.T) {
 	long := strings.Repeat("é", 100_000)
 	sub, kill := &SubmitApplication{Name: "first " + long}, &KillApplication{Diagnostics: long + "the cause"}
@@ -188,8 +186,8 @@ func TestTextsAreShortened(t *testing.T) {
 	}
 }
 
-// TestCheckTakesAnything holds that no input makes Check fail, and that what it has
-// passed it passes again.
+// TestCheckTakesAnything checks that Check does not panic on any input, and that it accepts an
+// input again that it has accepted.
 func TestCheckTakesAnything(t *testing.T) {
 	for _, k := range kinds() {
 		rapid.Check(t, func(t *rapid.T) {

@@ -46,7 +46,8 @@ func TestEveryKindMakesItsType(t *testing.T) {
 	}
 }
 
-// TestNumbersAreFixed: the numbers are between replicas of different versions.
+// TestNumbersAreFixed checks that the kinds keep their numbers, because replicas of different
+// versions exchange them.
 func TestNumbersAreFixed(t *testing.T) {
 	for k, want := range map[Kind]Kind{KindInitCluster: 1, KindTick: 2, KindSetQueues: 3, KindSetQueueState: 4, KindRegisterNode: 5,
 		KindNodeHeartbeat: 6, KindExpireNode: 7, KindDrainNode: 8, KindSetNodeResource: 9, KindUnregisterNode: 10,
@@ -89,7 +90,7 @@ func TestRepliesRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsInTheBytes changes each field by itself: the bytes change.
+// TestEveryFieldIsInTheBytes checks that a change of any single field changes the encoding.
 func TestEveryFieldIsInTheBytes(t *testing.T) {
 	check := func(whole []byte, v any, encode func() []byte) {
 		f := reflect.ValueOf(v).Elem()
@@ -154,7 +155,7 @@ func TestRefusals(t *testing.T) {
 	beforeGang := *sample(KindAllocate).(*Allocate)
 	beforeGang.Gang = ""
 	beforeGangs := len(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 5, Input: &beforeGang}))
-	older := *sample(KindAllocate).(*Allocate) // what a replica before labels, or before updates, would write ends where they begin
+	older := *sample(KindAllocate).(*Allocate) // the bytes from before labels or updates end where those begin
 	for i := range older.Asks {
 		older.Asks[i].Label = ""
 	}
@@ -197,8 +198,8 @@ func TestRefuseMakesTheInputsOwnReply(t *testing.T) {
 	}
 }
 
-// FuzzDecodeRequest holds that any bytes give an input or an error, and that
-// what is taken has one form only.
+// FuzzDecodeRequest checks that any bytes lead to a request or an error, and that every accepted
+// request has only one encoding.
 func FuzzDecodeRequest(f *testing.F) {
 	for _, k := range kinds() {
 		f.Add(EncodeRequest(nil, Request{Key: "c/1", BodyHash: 7, Input: sample(k)}))
@@ -214,7 +215,7 @@ func FuzzDecodeRequest(f *testing.F) {
 	})
 }
 
-// FuzzDecodeReply does the same for the reply to each kind.
+// FuzzDecodeReply checks the same for the replies of each kind.
 func FuzzDecodeReply(f *testing.F) {
 	for _, k := range kinds() {
 		f.Add(uint8(k), EncodeReply(nil, sampleReply(sample(k))))

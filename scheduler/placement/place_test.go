@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// paths is a tree made of the paths of all its queues.
+// paths implements Queues for a list of the paths of all queues.
 type paths []string
 
 func (p paths) Find(name string) (Queue, bool) {
@@ -60,7 +60,8 @@ func rulesOf(t *testing.T, text string) []Rule {
 	return rules
 }
 
-// outcome writes a result as the queue, "rejected", or "-" if no rule decided, with the rule's number.
+// outcome formats a result as the queue or "rejected" with the number of the rule, or as "-" if no
+// rule decided.
 func outcome(r Result) string {
 	switch {
 	case r.Rejected:
@@ -71,13 +72,13 @@ func outcome(r Result) string {
 	return fmt.Sprintf("%s %d", r.Queue, r.Rule)
 }
 
-// TestPoliciesAndFallbacks tries each policy with a queue that can be used and one that cannot, with
-// each fallback, before a rule that places in root.only.
+// TestPoliciesAndFallbacks checks each policy with a usable and an unusable queue and with each
+// fallback. The next rule places in root.only.
 func TestPoliciesAndFallbacks(t *testing.T) {
 	for _, tc := range []struct {
 		rule string // without type, matches and fallbackResult
 		s    Submission
-		want string // "" if its queue cannot be used
+		want string // "" if the queue is unusable
 	}{
 		{`"policy":"user","parentQueue":"root.users"`, ann, "root.users.ann 1"},
 		{`"policy":"user","parentQueue":"users"`, ann, "root.users.ann 1"},
@@ -99,7 +100,7 @@ func TestPoliciesAndFallbacks(t *testing.T) {
 		{`"policy":"secondaryGroup"`, Submission{User: "u", Groups: []string{"x", "dev", "a"}}, "root.a 1"},
 		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev"}}, ""},
 		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "dev"}}, ""},
-		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "ops"}}, ""}, // the first found is a parent
+		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "ops"}}, ""}, // the first queue found is a parent
 		{`"policy":"secondaryGroupUser","parentQueue":"root.teams"`, ann, "root.teams.ops.ann 1"},
 		{`"policy":"secondaryGroupUser","parentQueue":"root.teams"`, Submission{User: "bob.x", Groups: []string{"s", "ops", "qa"}}, ""},
 		{`"policy":"applicationName","parentQueue":"root.apps"`, ann, "root.apps.etl 1"},
@@ -117,7 +118,7 @@ func TestPoliciesAndFallbacks(t *testing.T) {
 		{`"policy":"custom","customPlacement":"%default"`, ann, "root.default 1"},
 		{`"policy":"custom","customPlacement":"apps.%application"`, ann, "root.apps.etl 1"},
 		{`"policy":"custom","customPlacement":"root.users.x%user"`, ann, ""},
-		{`"policy":"custom","customPlacement":"root.a."`, ann, "root.a 1"}, // as Java splits
+		{`"policy":"custom","customPlacement":"root.a."`, ann, "root.a 1"}, // as Java's split
 		{`"policy":"custom","customPlacement":""`, ann, ""},
 	} {
 		for fallback, other := range map[string]string{`"skip"`: "root.only 2", `null`: "root.only 2", `"reject"`: "rejected 1", `"placeDefault"`: "root.default 1"} {
@@ -137,7 +138,7 @@ func TestPoliciesAndFallbacks(t *testing.T) {
 	}
 }
 
-// creating is a tree with a managed parent and flexible ones, beside queues that create nothing.
+// creating is a tree with a managed parent, flexible parents, and queues that create nothing.
 type creating struct{ paths }
 
 func (c creating) Find(name string) (Queue, bool) {
@@ -148,13 +149,13 @@ func (c creating) Find(name string) (Queue, bool) {
 	return q, ok
 }
 
-// TestQueuesToCreate places in queues that do not exist. A parent creates its leaf, a flexible one also
-// the parent of a leaf.
+// TestQueuesToCreate checks placement in queues that do not exist. A managed parent creates leaves;
+// a flexible one can also create the parent of a leaf.
 func TestQueuesToCreate(t *testing.T) {
 	q := creating{paths{"root", "root.default", "root.managed", "root.managed.bob", "root.flexible", "root.flexible.ann", "root.plain", "root.plain.a", "root.x", "root.x.a"}}
 	for _, tc := range []struct {
 		target string
-		want   string // of a rule that may create its queue; "" if it cannot be used
+		want   string // for a rule that may create its queue; "" if the queue is unusable
 		create bool
 	}{
 		{"root.managed.%user", "root.managed.ann 1", true},
@@ -239,7 +240,7 @@ func TestDefaultQueue(t *testing.T) {
 		{set("root.users.%user") + "," + lost, "root.users.ann 2"},
 		{set("a") + "," + set("root.only") + "," + all(`"policy":"defaultQueue"`), "root.only 3"},
 		{set("root.gone") + "," + lost, "rejected 2"},
-		{set("%default") + "," + lost, "root.default 2"}, // %default is what it was
+		{set("%default") + "," + lost, "root.default 2"}, // %default keeps its value
 		{set("root.%default") + "," + set("%default.%default") + "," + lost, "rejected 3"},
 		{set("root.teams") + "," + all(`"policy":"defaultQueue"`), "-"},
 		{set("root.a"), "-"},
@@ -251,7 +252,8 @@ func TestDefaultQueue(t *testing.T) {
 	}
 }
 
-// TestLegacyFirstMatchDecides shows what differs from trying one rule after the other.
+// TestLegacyFirstMatchDecides checks that only the first matching legacy rule counts: no other rule
+// follows it.
 func TestLegacyFirstMatchDecides(t *testing.T) {
 	for _, tc := range []struct {
 		mappings, apps string
@@ -272,7 +274,7 @@ func TestLegacyFirstMatchDecides(t *testing.T) {
 		{"u:%user:root.a", "", Submission{User: "ann", Queue: "root.default"}, false, "-"},
 		{"u:%user:root.a", "", Submission{User: "ann", Queue: "default"}, false, "root.a 1"},
 		{"u:%user:root.a", "", Submission{User: "ann", Queue: "root.only"}, true, "root.a 1"},
-		{"u::ann:root.a", "", ann, false, "root.a 1"}, // empty fields vanish
+		{"u::ann:root.a", "", ann, false, "root.a 1"}, // empty fields are dropped
 		{"u:eve:root.a,\nu:eve:root.a,u:ann:root.only", "", ann, false, "root.only 2"},
 	} {
 		rules, problems := ParseLegacy(tc.mappings, tc.apps)
@@ -294,7 +296,8 @@ func TestLegacyFirstMatchDecides(t *testing.T) {
 	}
 }
 
-// TestLongPaths: values of variables make no path longer than it may be, however they multiply.
+// TestLongPaths checks that the values of variables never make a path longer than the limit, even
+// if they multiply.
 func TestLongPaths(t *testing.T) {
 	twice := `{"type":"user","matches":"*","policy":"setDefaultQueue","value":"%default%default"},`
 	long := `{"type":"user","matches":"*","policy":"custom","customPlacement":"root` + strings.Repeat(".%user", 300) + `","fallbackResult":"skip"}`
@@ -319,7 +322,8 @@ func TestLongPaths(t *testing.T) {
 	}
 }
 
-// TestManySteps: of very many rules that match, the first ones and the last are told.
+// TestManySteps checks that the result lists the first matching rules and the last one if there are
+// too many.
 func TestManySteps(t *testing.T) {
 	rule := `{"type":"user","matches":"*","policy":"custom","customPlacement":"root.no","fallbackResult":"skip"},`
 	rules := Rules{List: rulesOf(t, strings.Repeat(rule, maxSteps+50)+`{"type":"user","matches":"*","policy":"reject"}`)}

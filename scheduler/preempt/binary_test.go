@@ -7,17 +7,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// value is x as the machine's own number.
+// value returns x as a float64.
 func value(x number) float64 { return math.Ldexp(float64(x.m), x.e) }
 
-// exactly is v as a number.
+// exactly returns v as a number.
 func exactly(v float64) number {
 	m, e := math.Frexp(v)
 	return number{int64(math.Ldexp(m, 53)), e - 53}
 }
 
 // TestNumbersAreRoundedLikeTheMachines compares each operation with the machine's floating point,
-// which is Java's.
+// which equals Java's.
 func TestNumbersAreRoundedLikeTheMachines(t *testing.T) {
 	operand := rapid.OneOf(
 		rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int64Range(-1<<50, 1<<50).Draw(t, "whole")) }),

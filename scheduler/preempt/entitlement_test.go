@@ -6,20 +6,20 @@ import (
 	"rmd/yarn"
 )
 
-// row is a queue of a test's tree, in MiB.
+// row is a queue of a test's tree. Amounts are in MiB.
 type row struct {
 	name       string
 	parent     int32
 	guaranteed int64
 	used       int64
 	pending    int64
-	max        int64 // 0: all
+	max        int64 // 0: no maximum
 	reserved   int64
 	priority   int32
 	toTake     int64
 }
 
-// partitionOf is a partition with the rows as queues; the first is root.
+// partitionOf returns a partition with the rows as queues. The first row is root.
 func partitionOf(rows []row) *Partition {
 	p := &Partition{Calculator: yarn.Calculator{Kinds: 2}, Cluster: yarn.Resource{rows[0].guaranteed}, Total: yarn.Resource{rows[0].guaranteed}}
 	for _, r := range rows {
@@ -37,13 +37,13 @@ func partitionOf(rows []row) *Partition {
 	return p
 }
 
-// allAtOnce takes everything in one round.
+// allAtOnce returns settings with which one round takes everything.
 func allAtOnce() Settings {
 	return Settings{TotalPerRound: yarn.One, NaturalTermination: yarn.One}
 }
 
-// TestScenarios are the amounts of the scenarios on preemption, by their number in the
-// specification of the scheduler.
+// TestScenarios checks the amounts of the specification's preemption scenarios. The names begin
+// with their numbers.
 func TestScenarios(t *testing.T) {
 	tenth := func(s *Settings) { s.MaxIgnoredOverCapacity = yarn.NewFraction(1, 10) }
 	for _, c := range []struct {
@@ -139,7 +139,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestDisabledQueuesKeepWhatTheyHave and count as used above a guarantee that nobody may take.
+// TestDisabledQueuesKeepWhatTheyHave checks that a queue with disabled preemption gives nothing,
+// and that its use above its guarantee is untouchable.
 func TestDisabledQueuesKeepWhatTheyHave(t *testing.T) {
 	p := partitionOf([]row{
 		{name: "root", parent: -1, guaranteed: 100, used: 100},
@@ -155,7 +156,8 @@ func TestDisabledQueuesKeepWhatTheyHave(t *testing.T) {
 	}
 }
 
-// TestQueuesWithoutGuaranteeGetWhatIsLeft when those with one have got all that they are owed.
+// TestQueuesWithoutGuaranteeGetWhatIsLeft checks that queues without a guarantee get resources only
+// after the others have got their guarantees.
 func TestQueuesWithoutGuaranteeGetWhatIsLeft(t *testing.T) {
 	s := allAtOnce()
 	shares := partitionOf([]row{
@@ -170,7 +172,8 @@ func TestQueuesWithoutGuaranteeGetWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestRoundsAreBounded by the budget and by what ends by itself, but for reservations.
+// TestRoundsAreBounded checks that the budget and the natural termination factor limit a round, and
+// that only the budget does so for reservations.
 func TestRoundsAreBounded(t *testing.T) {
 	p := partitionOf([]row{
 		{name: "root", parent: -1, guaranteed: 1000, used: 1000},
@@ -189,8 +192,9 @@ func TestRoundsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNothingForNobody: roundings take a MiB of leaf y, which would cost it a container. It gives only
-// while another leaf wants something, or when it uses more than it may.
+// TestNothingForNobody checks that rounding errors do not cost a leaf a container. They take one
+// MiB from leaf y. The leaf must give only while another leaf wants something, or when it uses more
+// than its maximum.
 func TestNothingForNobody(t *testing.T) {
 	rows := func() []row {
 		return []row{

@@ -6,8 +6,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestChosenCountsForEveryApplication: what is to end already counts for every application. YARN counts
-// it only for those that come before all is divided.
+// TestChosenCountsForEveryApplication checks that containers that were already chosen count for
+// every application. YARN counts them only for the applications that come before the resources are
+// exhausted.
 func TestChosenCountsForEveryApplication(t *testing.T) {
 	l := &Leaf{Calculator: yarn.Calculator{Kinds: 2}, Cluster: yarn.NewResource(100, 100), MinAlloc: yarn.NewResource(1, 1),
 		Guaranteed: yarn.NewResource(100, 100), Used: yarn.NewResource(50, 50),
