@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// run is a history in the making. Time is counted in whole seconds.
+// run builds a history. Its times are whole seconds.
 type run struct {
 	h     *history.History
 	now   int64
@@ -41,7 +41,7 @@ func (r *run) add(l history.Line) *run {
 	return r
 }
 
-// call is an operation that lasts half a second, by a client of its own.
+// call adds an operation of half a second by a process of its own.
 func (r *run) call(t history.Type, f history.F, in, out history.Value) *run {
 	r.p++
 	client := "client" + string(rune('0'+r.p%10))
@@ -52,22 +52,22 @@ func (r *run) call(t history.Type, f history.F, in, out history.Value) *run {
 
 func (r *run) ok(f history.F, in, out history.Value) *run { return r.call(history.OK, f, in, out) }
 
-// apply is a replica that applies an index with a digest.
+// apply adds that a replica applied an index with a digest.
 func (r *run) apply(id string, index, term, digest uint64) *run {
 	return r.add(&history.Replica{ID: id, Kind: history.Apply, Index: index, Term: term, Digest: digest})
 }
 
-// tell is another event of a replica.
+// tell adds another event of a replica.
 func (r *run) tell(id string, kind history.ReplicaKind, term uint64) *run {
 	return r.add(&history.Replica{ID: id, Kind: kind, Term: term})
 }
 
-// members is a committed membership as a replica has it.
+// members adds a committed membership as a replica reports it.
 func (r *run) members(id string, index uint64, voters ...string) *run {
 	return r.add(&history.Replica{ID: id, Kind: history.Config, Index: index, Voters: voters})
 }
 
-// entry commits events, which r1 applies at once.
+// entry adds an entry with events to the log.
 func (r *run) entry(events ...event.Event) *run {
 	r.index++
 	b := event.Batch{Level: 1, Events: events}
@@ -89,9 +89,8 @@ const (
 	node2 = "n2:45454"
 )
 
-// cluster begins a log: two nodes, the leaf root.a, application 1 (named job)
-// with three small containers asked for, and one of them, con1, on n1. It takes
-// the first seconds of the run.
+// cluster begins a log with two nodes, the leaf root.a, and application 1 (named job). The
+// application asks for three small containers and has got con1 on n1.
 func cluster() *run {
 	r := newRun().at(1)
 	r.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1},
@@ -114,7 +113,7 @@ func gone(number uint64) *event.ContainerCompleted {
 	return &event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}}
 }
 
-// exact are the options of a run in virtual time.
+// exact returns the options of a run in virtual time.
 func exact() Options {
 	o := DefaultOptions()
 	o.Exact = true
@@ -130,7 +129,7 @@ func (r *run) judge(t *testing.T, opt Options) *Verdict {
 	return v
 }
 
-// holds says that nothing failed, and that an invariant was looked at.
+// holds requires that nothing failed and that the invariant was checked.
 func holds(t *testing.T, v *Verdict, id string) {
 	t.Helper()
 	for _, f := range v.Failed() {
@@ -141,8 +140,7 @@ func holds(t *testing.T, v *Verdict, id string) {
 	}
 }
 
-// breaks says that one invariant failed and no other, in words, with a chain of
-// events that ends where it broke.
+// breaks requires that only this invariant failed, with the text.
 func breaks(t *testing.T, v *Verdict, id, text string) {
 	t.Helper()
 	failed := v.Failed()

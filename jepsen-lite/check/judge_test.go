@@ -18,8 +18,7 @@ func granted(id, node string) []history.Grant {
 
 func completed(id string) []history.Completion { return []history.Completion{{Container: id}} }
 
-// work is a run in which everything goes as it should, with a retry, an unknown
-// outcome, a repeated answer and a refusal on the way.
+// work is a correct run, with a retry, an unknown outcome, a repeated answer and a refusal.
 func work() *run {
 	r := cluster()
 	r.at(2).call(history.Info, history.Submit, value{Name: "job", Key: "c1/1", Queue: "root.a"}, value{})
@@ -27,7 +26,7 @@ func work() *run {
 	r.at(4).ok(history.Submit, value{Name: "job", Key: "c1/1", Queue: "root.a"}, value{App: app1, Index: 4})
 	r.at(4).call(history.Fail, history.Submit, value{Name: "other", Key: "c1/1", Queue: "root.a"}, value{Code: "key-taken"})
 	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)})
-	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)}) // asked again
+	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)}) // a repetition
 	r.add(&history.Order{Node: node1, Kind: history.StartContainer, Container: con1, Replica: "r1"})
 	r.at(6).entry(gone(1)).ok(history.Complete, value{Node: node1, Containers: []string{con1}}, value{})
 	r.at(7).ok(history.Allocate, value{Attempt: am1, Response: 1}, value{Response: 2, Index: 7, Completed: completed(con1)})
@@ -36,7 +35,7 @@ func work() *run {
 	r.at(9).entry(&event.AttemptEnded{App: 1, Final: yarn.FinalKilled}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
 	r.ok(history.Kill, value{App: app1}, value{Index: 8})
 	r.at(10).ok(history.ReadApp, value{App: app1}, value{State: "KILLED", Index: 8})
-	r.at(10).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 6}) // behind, and honest
+	r.at(10).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 6}) // an older state with an honest index
 	r.add(&history.Order{Node: node1, Kind: history.CleanUp, App: app1})
 	r.at(11).add(&history.Mark{Name: history.Final}).at(12).ok(history.List, value{}, value{Names: []string{app1}})
 	return r
@@ -69,7 +68,7 @@ func TestWorkBreaks(t *testing.T) {
 		}},
 		{"an acked grant is elsewhere", "S4", "is on n1:45454 in the log", func(r *run) {
 			r.index--
-			r.h.Entries = r.h.Entries[:len(r.h.Entries)-1] // the application goes on
+			r.h.Entries = r.h.Entries[:len(r.h.Entries)-1] // so the application still runs
 			r.h.Ops = r.h.Ops[:10]
 			r.h.Orders, r.h.Marks = nil, nil
 			r.entry(give(2, 1)).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Granted: granted(con2, node2)})
@@ -168,13 +167,12 @@ func TestWorkBreaks(t *testing.T) {
 	}
 }
 
-// notRead drops the reads, which would tell more than one thing.
+// notRead removes the reads, so that only one invariant is violated.
 func (r *run) notRead() {
 	r.h.Ops = slices.DeleteFunc(r.h.Ops, func(o *history.Op) bool { return o.F == history.ReadApp || o.F == history.Kill })
 }
 
-// twice is one submission that was answered with two ids, each of a name of its
-// own in the log.
+// twice adds two submissions that got two ids. In the log each has its own name.
 func (r *run) twice(a, b string) {
 	r.entry(&event.ApplicationSubmitted{App: 2, Name: "p", Queue: "root.a"}, &event.ApplicationSubmitted{App: 3, Name: "q", Queue: "root.a"},
 		&event.RequestRecorded{Key: a})
@@ -182,12 +180,12 @@ func (r *run) twice(a, b string) {
 	r.ok(history.Submit, value{Key: b, Queue: "root.a"}, value{App: "application_1780000000000_0003"})
 }
 
-// TestNeverTold: an AM that goes on pulling is told of every end.
+// TestNeverTold checks that an AM that continues to call must receive the end of every container.
 func TestNeverTold(t *testing.T) {
 	r := cluster().at(5)
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)})
 	r.at(6).entry(gone(1))
-	r.at(7).ok(history.Allocate, value{Attempt: am1}, value{Response: 2, Index: 6}) // by a replica that is behind
+	r.at(7).ok(history.Allocate, value{Attempt: am1}, value{Response: 2, Index: 6}) // from a replica that is behind
 	if v := r.judge(t, exact()); v.Find("S12").Status == Failed {
 		t.Errorf("the entry is not in what was answered from: %s", v.Find("S12").Text)
 	}
@@ -197,14 +195,15 @@ func TestNeverTold(t *testing.T) {
 	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, but no answer to "+am1+" reports it, up to the last one with index 8")
 }
 
-// TestTellAgain: after it has registered again an AM may be told again.
+// TestTellAgain checks that an AM may receive ends again after it has registered again.
 func TestTellAgain(t *testing.T) {
 	r := work().at(20).ok(history.RegisterAM, value{Attempt: am1}, value{})
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Completed: completed(con1)})
 	holds(t, r.judge(t, DefaultOptions()), "S12")
 }
 
-// TestLogNotFollowed: what needs the log is skipped and says why.
+// TestLogNotFollowed checks that invariants that need the log are skipped with a reason if the log
+// is incomplete.
 func TestLogNotFollowed(t *testing.T) {
 	r := work()
 	r.h.Entries = r.h.Entries[1:]
@@ -230,7 +229,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestMerge adds the verdicts of several runs.
+// TestMerge checks that Merge adds the verdicts of several runs.
 func TestMerge(t *testing.T) {
 	var all Verdict
 	all.Merge(work().judge(t, exact()))
@@ -246,7 +245,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestUndecidedFails: a search without an answer does not pass.
+// TestUndecidedFails checks that a search without a result does not pass.
 func TestUndecidedFails(t *testing.T) {
 	r := newRun().at(1).ok(history.Submit, value{Name: "job"}, value{App: app1})
 	for i := range 2000 {
@@ -261,8 +260,8 @@ func TestUndecidedFails(t *testing.T) {
 	}
 }
 
-// TestRestored: after a restore the log does not lead to the state by itself, and
-// what was acknowledged may be gone.
+// TestRestored checks that S4 and S7 are skipped after a restore: the state does not follow from
+// the log alone, and acknowledged writes may be lost.
 func TestRestored(t *testing.T) {
 	r := work().at(20).ok(history.RestoreSnapshot, value{}, value{}).ok(history.Submit, value{Name: "lost"}, value{App: "application_1780000000000_0002"})
 	v := r.judge(t, exact())

@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// recovery is steady's cluster (r2 leads) after a partition, healed at second 20, in
-// which r2 stays leader and takes a write.
+// recovery is the cluster of steady, in which r2 leads, with a partition that is healed at second
+// 20. During the partition r2 stays the leader and accepts a write.
 func recovery() *run {
 	r := steady().at(12).add(&history.Fault{Kind: "partition", When: history.Begin, ID: 1, On: []string{"r3"}})
 	for _, id := range []string{"r1", "r2"} {
@@ -86,7 +86,7 @@ func TestRecoveryBreaks(t *testing.T) {
 	}
 }
 
-// TestSlowDisk measures how long a hung disk holds writes up, where it is the only
+// TestSlowDisk checks that L5 measures how long a hung disk delays writes while there is no other
 // fault.
 func TestSlowDisk(t *testing.T) {
 	hung := func(id int) *history.Fault {
@@ -110,7 +110,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
-// TestStuck: L3 of the state that the log ends in, once nothing moves any more.
+// TestStuck checks L3 in the state at the end of the log, when the cluster makes no more decisions.
 func TestStuck(t *testing.T) {
 	large := yarn.NewResource(8192, 1)
 	base := func() *run {

@@ -6,7 +6,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// start begins a life with what its disk holds.
+// start begins a life of a replica with the term and index on its disk.
 func (r *run) start(id string, life int, term, index uint64, disk string) *run {
 	return r.add(&history.Replica{ID: id, Kind: history.Start, Incarnation: life, Term: term, Index: index, Disk: disk})
 }
@@ -19,8 +19,8 @@ func (r *run) vote(id string, term uint64, to string) *run {
 	return r.add(&history.Replica{ID: id, Kind: history.Vote, Term: term, For: to})
 }
 
-// steady is three replicas that elect r1, replicate, crash one and bring it back
-// by a snapshot, elect r2 and go on.
+// steady is a history of three replicas. They elect r1, replicate, crash r3 and restore it from a
+// snapshot, elect r2 and continue.
 func steady() *run {
 	r := newRun().at(1)
 	for _, id := range []string{"r1", "r2", "r3"} {
@@ -86,36 +86,36 @@ func TestStreamsBreak(t *testing.T) {
 	}
 }
 
-// TestReplacedDisk: a new disk under a new identity owes nothing; a backup that is
-// restored begins another age.
+// TestReplacedDisk checks that a new disk with a new identity need not contain what the old one
+// had, and that a restored backup begins a new age.
 func TestReplacedDisk(t *testing.T) {
 	r := steady().at(20).start("r1", 2, 0, 0, "d-new").restore("r1", 6, 106).apply("r1", 7, 2, 107)
 	holds(t, r.judge(t, DefaultOptions()), "S3")
-	r.vote("r2", 3, "r2").vote("r1", 3, "r2").start("r1", 3, 0, 0, "d-newer").vote("r1", 3, "r3") // another identity has a vote of its own
+	r.vote("r2", 3, "r2").vote("r1", 3, "r2").start("r1", 3, 0, 0, "d-newer").vote("r1", 3, "r3") // another identity has its own vote
 	holds(t, r.judge(t, DefaultOptions()), "S2")
 	r = steady().at(20)
 	for _, id := range []string{"r1", "r2", "r3"} {
 		r.add(&history.Replica{ID: id, Kind: history.Restore, Index: 3, Digest: 900, Fresh: true}).apply(id, 4, 1, 901)
 	}
 	holds(t, r.tell("r3", history.Lead, 2).judge(t, DefaultOptions()), "S1")
-	r = steady().at(20).add(&history.Replica{ID: "r1", Kind: history.Start, Incarnation: 2, Fresh: true}).apply("r1", 6, 3, 906) // recovered by hand, behind
+	r = steady().at(20).add(&history.Replica{ID: "r1", Kind: history.Start, Incarnation: 2, Fresh: true}).apply("r1", 6, 3, 906) // recovered by hand; its log is behind
 	r.start("r2", 2, 3, 0, "").apply("r2", 6, 3, 906)
 	holds(t, r.judge(t, DefaultOptions()), "S1")
 	breaks(t, r.apply("r2", 7, 3, 1).apply("r1", 7, 3, 2).judge(t, DefaultOptions()), "S1", "at index 7")
 }
 
-// TestSnapshotIsTheIdentity: what is restored is what the snapshot was made of,
-// where nobody had applied that index as a command.
+// TestSnapshotIsTheIdentity checks that a restored state equals the state of the snapshot, even if
+// no replica has applied that index as a command.
 func TestSnapshotIsTheIdentity(t *testing.T) {
 	r := steady().at(15).add(&history.Replica{ID: "r1", Kind: history.Snapshot, Index: 8, Digest: 5}).start("r4", 1, 0, 0, "d4").restore("r4", 8, 6)
 	breaks(t, r.judge(t, DefaultOptions()), "S15", "the snapshot of index 8 has digest 0000000000000005, restored on r4 0000000000000006")
-	r = steady().at(15).start("r4", 1, 0, 0, "d4").restore("r4", 6, 7) // all others have applied it
+	r = steady().at(15).start("r4", 1, 0, 0, "d4").restore("r4", 6, 7) // all others have applied index 6
 	if v := r.judge(t, DefaultOptions()); v.Find("S1").Status != Failed || v.Find("S15").Status != Failed {
 		t.Errorf("a state that differs from what was applied: %s", v)
 	}
 }
 
-// TestOnline: a run can be judged while it goes on.
+// TestOnline checks that Streams can judge during a run.
 func TestOnline(t *testing.T) {
 	s := NewStreams()
 	for _, e := range steady().h.Replicas {
@@ -132,8 +132,8 @@ func TestOnline(t *testing.T) {
 	}
 }
 
-// TestCatchingUp: a replica that learns of memberships before its own was never
-// removed, and may vote once it has joined.
+// TestCatchingUp checks that a replica that reads memberships from before its own counts as never
+// removed, and may vote after it has joined.
 func TestCatchingUp(t *testing.T) {
 	four := []string{"r1", "r2", "r3", "r4"}
 	r := steady().at(15).start("r4", 1, 0, 0, "d4").members("r2", 7, four...).members("r4", 1, "r1", "r2", "r3").vote("r4", 3, "r2").members("r4", 7, four...)

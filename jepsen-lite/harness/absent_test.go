@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAbsent: who dials a replica that is gone is refused, not let in and cut off;
-// the port opens again when somebody listens behind it, and not before.
+// TestAbsent checks that the ports of an absent replica refuse connections, instead of accepting
+// and closing them. A port opens again only when a process listens behind it.
 func TestAbsent(t *testing.T) {
 	n := newLoopback()
 	defer n.Close()
@@ -23,7 +23,7 @@ func TestAbsent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() { // until it is closed
+		go func() { // ends when the listener is closed
 			for {
 				c, err := l.Accept()
 				if err != nil {

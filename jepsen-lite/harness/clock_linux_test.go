@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// asClock makes this test binary answer every line with its wall clock and what of
-// a second its timers have counted since the line before.
+// asClock is the environment variable with which this test binary answers every line with its wall
+// clock and with the time since its start by its monotonic clock, in nanoseconds.
 const asClock = "HARNESS_CLOCK"
 
 func tellClock() {
@@ -24,7 +24,7 @@ func tellClock() {
 	os.Exit(0)
 }
 
-// teller is such a process.
+// teller is a process that runs this test binary with asClock.
 type teller struct {
 	t   *testing.T
 	in  io.Writer
@@ -59,7 +59,8 @@ func newTeller(t *testing.T) *teller {
 	return &teller{t: t, in: in, out: bufio.NewScanner(out), r: &Replica{ID: "rm1", cmd: cmd, ended: ended}}
 }
 
-// off is how far its clock is from this process's, and its monotonic time.
+// off returns the difference between the process's wall clock and that of this process, and the
+// process's monotonic time.
 func (c *teller) off() (off, mono time.Duration) {
 	c.t.Helper()
 	fmt.Fprintln(c.in)
@@ -77,8 +78,8 @@ func (c *teller) off() (off, mono time.Duration) {
 
 func near(d, want, within time.Duration) bool { return d > want-within && d < want+within }
 
-// TestMoveClock: the wall clock of one process jumps both ways and is set right
-// again; its monotonic clock goes on, and so does this process's.
+// TestMoveClock checks that the wall clock of one process jumps in both directions and can be set
+// right again. Its monotonic clock and the clocks of this process do not jump.
 func TestMoveClock(t *testing.T) {
 	c := newTeller(t)
 	if off, _ := c.off(); !near(off, 0, time.Second) {
@@ -102,7 +103,7 @@ func TestMoveClock(t *testing.T) {
 	if time.Now().UnixNano()-before > int64(time.Minute) {
 		t.Error("this process's clock was moved")
 	}
-	for range 20 { // in and out again, whatever its threads do
+	for range 20 { // install and remove the hook repeatedly, whatever the threads do
 		if err := c.r.RightClock(); err != nil {
 			t.Fatal(err)
 		}
@@ -115,10 +116,10 @@ func TestMoveClock(t *testing.T) {
 	}
 }
 
-// TestDriftingClock: it gains, for as long as it is not set right.
+// TestDriftingClock checks that a drifting clock gains until it is set right.
 func TestDriftingClock(t *testing.T) {
 	c := newTeller(t)
-	if err := c.r.MoveClock(time.Hour, 100_000); err != nil { // a hundred seconds a second
+	if err := c.r.MoveClock(time.Hour, 100_000); err != nil { // it gains a hundred seconds per second
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReached: that a process reached a failpoint for an earlier action does not say that it did for
-// this one.
+// TestReached checks that Reached ignores a failpoint that the process reached for an earlier
+// action.
 func TestReached(t *testing.T) {
 	r := &Replica{ID: "rm1", logFile: filepath.Join(t.TempDir(), "log")}
 	say := func(text string) {
@@ -35,7 +35,7 @@ func TestReached(t *testing.T) {
 	if r.Reached(crash) {
 		t.Error("it was there for the action before")
 	}
-	r.note(FailpointAction{}) // taken back: what was reached stays so
+	r.note(FailpointAction{}) // removed; what was reached stays reached
 	say(crash.Reached())
 	if !r.Reached(crash) || r.Count(crash) != 2 {
 		t.Error("it was there again")

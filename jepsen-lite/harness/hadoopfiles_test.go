@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Every replica has four ports of its own in Hadoop's files, which its rmd.yaml names.
+// TestHadoopFiles checks that every replica has its own four ports in Hadoop's files, and that its
+// rmd.yaml names these files.
 func TestHadoopFiles(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Binary, cfg.Dir, cfg.Replicas, cfg.Spare = "/bin/true", t.TempDir(), 3, 1
@@ -60,7 +61,8 @@ func TestHadoopFiles(t *testing.T) {
 	}
 }
 
-// Two runs at one time have ports of their own, and give them back.
+// TestPortBlock checks that two runs at a time use different blocks of ports, and that a released
+// block can be taken again.
 func TestPortBlock(t *testing.T) {
 	var a, b portBlock
 	defer a.release()

@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// newLogged is a replica that does not run, with a log of entries 1 to n.
+// newLogged returns a replica that does not run and has a log with entries 1 to n.
 func newLogged(t *testing.T, n uint64) *Replica {
 	t.Helper()
 	r := &Replica{ID: "rm1", Dir: t.TempDir(), cluster: &Cluster{cfg: Config{Dir: t.TempDir()}}}
@@ -29,8 +29,8 @@ func newLogged(t *testing.T, n uint64) *Replica {
 	return r
 }
 
-// TestLogFrom: entries from an index on, of a copy that is gone afterwards; a file
-// whose pages are damaged is an error, not a panic.
+// TestLogFrom checks that LogFrom reads the entries from an index on and removes its copy of the
+// file, and that damaged pages lead to an error instead of a panic.
 func TestLogFrom(t *testing.T) {
 	r := newLogged(t, 300)
 	got, err := r.LogFrom(298)
@@ -51,7 +51,7 @@ func TestLogFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 2 * os.Getpagesize(); at < len(b); at += 8 { // all but both roots
+	for at := 2 * os.Getpagesize(); at < len(b); at += 8 { // all pages except both meta pages
 		b[at] ^= 0xff
 	}
 	if err := os.WriteFile(file, b, 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// stored is an entry as it lies in a replica's log.
+// stored returns an entry as a replica stores it in its log.
 func stored(t *testing.T, index, term uint64, kind uint8, data string) (key, value []byte) {
 	t.Helper()
 	b := append([]byte{1, kind}, make([]byte, 20)...)

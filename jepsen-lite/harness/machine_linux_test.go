@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// asEcho makes this test binary listen at the address it holds and say everything
-// back.
+// asEcho is the environment variable with which this test binary becomes an echo server. Its value
+// is the address.
 const asEcho = "HARNESS_ECHO"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// loopOf is a disk of so many MiB; where there can be none, the test is skipped.
+// loopOf returns a loop device of mib MiB. It skips the test if the machine does not support loop
+// devices.
 func loopOf(t *testing.T, mib int) Disk {
 	t.Helper()
 	if err := mayLoop(t.TempDir()); err != nil {
@@ -50,15 +51,15 @@ func loopOf(t *testing.T, mib int) Disk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() }) // what was to be seen was
+	t.Cleanup(func() { _ = d.Close() }) // the test has checked what it needs
 	return d
 }
 
-// TestPowerCut: what was synced stays, what was not is lost, and until the disk is
-// mounted again every access fails.
+// TestPowerCut checks that synced data survives a power cut and unsynced data is lost. Every access
+// fails until the disk is mounted again.
 func TestPowerCut(t *testing.T) {
 	d := loopOf(t, 32)
-	if err := d.Remount(false); err != nil { // the directory itself is there for good
+	if err := d.Remount(false); err != nil { // make the directory itself durable
 		t.Fatal(err)
 	}
 	write := func(name string, sync bool) {
@@ -95,8 +96,9 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// TestRemountBesideOthers: a process with mounts of its own, which any tool of the
-// machine may start, holds the file system that was shut down until it ends.
+// TestRemountBesideOthers checks that Remount waits for processes in other mount namespaces, which
+// any tool on the machine may start. They keep the file system that was shut down mounted until
+// they end.
 func TestRemountBesideOthers(t *testing.T) {
 	d := loopOf(t, 32)
 	if err := d.Remount(false); err != nil {
@@ -211,8 +213,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestNamespacesLeaveNothing: what is made next takes the same names, though a
-// process that is slow to end still holds its namespace.
+// TestNamespacesLeaveNothing checks that Close removes all interfaces, although a process that ends
+// slowly still holds its namespace. The next network uses the same names.
 func TestNamespacesLeaveNothing(t *testing.T) {
 	if err := mayNamespace(); err != nil {
 		t.Skip(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// echo listens and says everything back.
+// echo starts an echo server and returns its address.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,7 +32,7 @@ func echo(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// hello is how a replica opens a connection.
+// hello returns the bytes with which a replica opens a connection.
 func hello(id string) []byte {
 	body := append([]byte{1, 0}, make([]byte, 8)...)
 	for _, s := range []string{"", "chaos", id, "inc", "cid"} {
@@ -43,8 +43,8 @@ func hello(id string) []byte {
 	return append(b, body...)
 }
 
-// proxied is an echo behind the proxy of rm2's peer port, and a connection of rm1
-// to it that has said hello.
+// proxied returns a proxy for rm2's peer port with an echo server behind it, and a connection of
+// rm1 that has sent its hello.
 func proxied(t *testing.T) (*loopback, string, net.Conn) {
 	t.Helper()
 	n := newLoopback()
@@ -69,7 +69,7 @@ func dialAs(t *testing.T, at, id string) net.Conn {
 	return c
 }
 
-// hears says whether so many bytes arrive in a time.
+// hears returns nil if n bytes arrive in time.
 func hears(c net.Conn, n int, within time.Duration) error {
 	c.SetReadDeadline(time.Now().Add(within))
 	_, err := io.ReadFull(c, make([]byte, n))
@@ -93,8 +93,8 @@ func TestProxyPassesHelloAndRest(t *testing.T) {
 	}
 }
 
-// A link that drops holds what was sent, in its direction alone, and lets it
-// through when it is healed; other dialers' links are others.
+// TestProxyDrops checks that a link that drops holds the data of its direction and delivers it
+// after Heal. Links of other dialers are not affected.
 func TestProxyDrops(t *testing.T) {
 	for name, k := range map[string]link{"there": {"rm1", "rm2"}, "back": {"rm2", "rm1"}} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,8 @@ func TestProxyDrops(t *testing.T) {
 	}
 }
 
-// While a link drops, nobody learns of the end of the other side.
+// TestProxyHidesTheEnd checks that a side does not learn that the other side has closed the
+// connection while the link drops.
 func TestProxyHidesTheEnd(t *testing.T) {
 	n, at, c := proxied(t)
 	if err := hears(c, len(hello("rm1")), 5*time.Second); err != nil {
@@ -135,7 +136,7 @@ func TestProxyHidesTheEnd(t *testing.T) {
 	if err := n.Cut("rm2", "rm1", Drop); err != nil {
 		t.Fatal(err)
 	}
-	c.(*net.TCPConn).CloseWrite() // the echo ends
+	c.(*net.TCPConn).CloseWrite() // then the echo server closes too
 	if err := hears(c, 1, 100*time.Millisecond); !timedOut(err) {
 		t.Fatalf("the end arrived over a link that drops: %v", err)
 	}
@@ -182,7 +183,8 @@ func TestProxyDelays(t *testing.T) {
 	}
 }
 
-// Strangers are carried too, as somebody from outside; a replica is to refuse them.
+// TestProxyOfStrangers checks that the proxy carries connections without a hello as Outside. The
+// replica must refuse them.
 func TestProxyOfStrangers(t *testing.T) {
 	_, at, _ := proxied(t)
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "RMDP\x01\x00\x03abc", "RMDP\x01\x00\x00......."} {

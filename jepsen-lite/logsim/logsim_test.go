@@ -11,17 +11,17 @@ import (
 	"rmd/fsm/event"
 )
 
-// defaultSeeds is how many seeds run without RMD_LOGSIM_SEEDS.
+// defaultSeeds is the number of seeds without RMD_LOGSIM_SEEDS.
 const defaultSeeds = 24
 
-// TestMain lets garbage lie: a run makes much of it and holds little.
+// TestMain collects garbage less often, because a run makes much garbage and uses little memory.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }
 
-// seeds are those to run: RMD_LOGSIM_SEEDS of them, RMD_LOGSIM_SEED alone, from
-// RMD_LOGSIM_FIRST on.
+// seeds returns the seeds to run: RMD_LOGSIM_SEEDS seeds from RMD_LOGSIM_FIRST on, or only
+// RMD_LOGSIM_SEED.
 func seeds() []uint64 {
 	if one, err := strconv.ParseUint(os.Getenv("RMD_LOGSIM_SEED"), 10, 64); err == nil {
 		return []uint64{one}
@@ -40,8 +40,8 @@ func seeds() []uint64 {
 	return out
 }
 
-// TestSeeds runs random load over a log that does whatever it may, then ends all faults and waits
-// until all work is done.
+// TestSeeds runs random load over a log that does everything that its contract allows. Then each
+// run ends all faults and waits until all work is done.
 func TestSeeds(t *testing.T) {
 	var all Counts
 	var events [256]int
@@ -82,13 +82,13 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// unmet are the events that no run has: the level of this build is that of the cluster;
-// ApplicationIDGiven belongs to older levels; and attempts and containers are recovered only in a
-// cluster that was taken over.
+// unmet are the events that no run has. The cluster already has the feature level of this build.
+// ApplicationIDGiven belongs to older levels. Attempts, containers and node applications are
+// recovered only in a migrated cluster.
 var unmet = []event.Kind{event.KindLevelRaised, event.KindApplicationIDGiven, event.KindAttemptRecovered, event.KindContainerRecovered,
 	event.KindNodeApplicationRecovered}
 
-// vocabulary asks whether every event that there is was met.
+// vocabulary checks that the runs had every kind of event.
 func vocabulary(t *testing.T, events *[256]int) {
 	for _, k := range event.Kinds() {
 		if events[uint8(k)] == 0 && !slices.Contains(unmet, k) {
@@ -97,7 +97,7 @@ func vocabulary(t *testing.T, events *[256]int) {
 	}
 }
 
-// TestRepeats: a seed gives the same run, to the bit.
+// TestRepeats checks that a seed always gives exactly the same run.
 func TestRepeats(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		o := Draw(seed)

@@ -7,7 +7,7 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestOperatorDrains: the load has every way in which nodes begin to drain.
+// TestOperatorDrains checks that the load starts drains in every possible way.
 func TestOperatorDrains(t *testing.T) {
 	p := newWorld(Draw(1)).op
 	met := map[string]int{}

@@ -16,12 +16,13 @@ import (
 	"rmd/yarn"
 )
 
-// The sequencer, which drives the same core by goroutines and channels, on a log that takes its time.
+// The tests of this file run the sequencer, which drives the same core with goroutines and
+// channels, on a log that is slow to commit.
 
-// slowLog keeps every entry; a batch is committed when the test says so.
+// slowLog is a log that keeps every entry. Unless it is open, the test commits each batch.
 type slowLog struct {
 	entries [][]byte
-	open    bool // everything is committed at once
+	open    bool // every batch is committed at once
 	commit  chan struct{}
 }
 
@@ -48,7 +49,7 @@ func (l *slowLog) Propose(entry []byte) leader.Future {
 	return f
 }
 
-// events are those of the entries from one on.
+// events returns the events of the entries after the first `from` ones.
 func (l *slowLog) events(t *testing.T, from int) []event.Event {
 	var out []event.Event
 	for _, e := range l.entries[from:] {
@@ -61,7 +62,7 @@ func (l *slowLog) events(t *testing.T, from int) []event.Event {
 	return out
 }
 
-// lead runs a test against a sequencer that leads a cluster that is booted.
+// lead runs f with a sequencer that leads an initialized cluster of the given feature level.
 func lead(t *testing.T, level uint32, jump *time.Duration, f func(log *slowLog, seq *leader.Sequencer)) {
 	synctest.Test(t, func(t *testing.T) {
 		opt := Draw(1)
@@ -109,8 +110,8 @@ func ask(t *testing.T, seq *leader.Sequencer, in input.Input) input.Reply {
 	return r
 }
 
-// TestLevelIsTheClusters: a leader of a newer build than the cluster's feature level
-// writes nothing above that level, or the replicas of the older build stop.
+// TestLevelIsTheClusters checks that a leader of a newer build writes nothing above the cluster's
+// feature level. Replicas of the older build would stop.
 func TestLevelIsTheClusters(t *testing.T) {
 	lead(t, event.Level-1, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
 		ask(t, seq, &input.Audit{Who: "op"})
@@ -125,9 +126,8 @@ func TestLevelIsTheClusters(t *testing.T) {
 	})
 }
 
-// TestNothingLeavesEarly: no answer that rests on a batch leaves before it is
-// committed: an acknowledgement (S4), an order to a node (S11), the receipt of a
-// container's end (S12).
+// TestNothingLeavesEarly checks that no answer leaves before its batch is committed: an
+// acknowledgement (S4), an order to a node (S11), the acknowledgement of a container's end (S12).
 func TestNothingLeavesEarly(t *testing.T) {
 	node := yarn.NodeID{Host: "n", Port: 1}
 	lead(t, event.Level, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
@@ -163,8 +163,8 @@ func TestNothingLeavesEarly(t *testing.T) {
 	})
 }
 
-// TestClockJumpExpiresNobody: when the machine's clock jumps, no node that is heard of
-// is given up with all that runs on it: S7, S11.
+// TestClockJumpExpiresNobody checks that a jump of the machine's clock does not expire a node that
+// sends heartbeats, which would end its containers (S7, S11).
 func TestClockJumpExpiresNobody(t *testing.T) {
 	node := yarn.NodeID{Host: "n", Port: 1}
 	jump := new(time.Duration)

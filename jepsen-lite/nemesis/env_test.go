@@ -17,8 +17,8 @@ func testEnv(h *history.History) *Env {
 	return &Env{Rand: rand.New(rand.NewPCG(1, 2)), Record: history.NewRecorder(h, func() int64 { return int64(len(h.Faults)) }), Note: func(string, ...any) {}}
 }
 
-// A fault holds for its time and is healed, also when the run is broken off; both
-// ends are in the history.
+// TestDo checks that a fault is held for its time and healed, also when the run is interrupted, and
+// that the history has its begin and end.
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.New()
@@ -53,7 +53,8 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// What a fault does not bring about proves nothing once it was broken off.
+// TestBrokenOff checks that an interrupted fault reports no violations, because its effect may be
+// missing.
 func TestBrokenOff(t *testing.T) {
 	e, told := testEnv(history.New()), 0
 	e.Violate = func(string, string, ...any) { told++ }
@@ -88,7 +89,7 @@ func TestDoFails(t *testing.T) {
 	if !errors.Is(m.Err, ErrNotNow) || !m.Ended.IsZero() || len(h.Faults) != before {
 		t.Errorf("a fault that was not done: %+v, %d lines", m, len(h.Faults)-before)
 	}
-	// A fault that ends half-way is healed, and its failure to heal is no lack of a victim.
+	// A fault that ends half-way is healed. If healing fails, the error is not ErrNotNow.
 	for _, sick := range []error{nil, errors.New("it does not start")} {
 		healed, before = false, len(h.Faults)
 		m = e.Do(t.Context(), Fault{Name: "z", Hold: seconds(100, 200), Inject: func(context.Context, *Env) (Heal, error) {
@@ -100,7 +101,8 @@ func TestDoFails(t *testing.T) {
 	}
 }
 
-// TestDiskFaults: the faults of a running replica's disk say so, and the history has it.
+// TestDiskFaults checks that the faults of a running replica's disk are marked with Disk, and that
+// the history has this mark.
 func TestDiskFaults(t *testing.T) {
 	kinds := []string{harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk}
 	for _, f := range All() {

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Every place of a list is tried once before any is tried again, also when crashes and
-// holds share it, and it can be brought about.
+// TestLeastTried checks that every site of a list is tried once before any is tried again, and that
+// every site is complete.
 func TestLeastTried(t *testing.T) {
 	e := testEnv(nil)
 	for name, list := range map[string][]site{"writing": writing, "leading": leading, "electing": electing, "making": making, "starting": starting, "changing": changing, "restarting": restarting} {

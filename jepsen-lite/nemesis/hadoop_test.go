@@ -14,8 +14,7 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// credulous is a port that takes what it is told: every call is answered, every proof
-// believed.
+// credulous starts a port that answers every call and accepts every token, and returns its address.
 func credulous(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,17 +51,18 @@ func believe(c net.Conn) {
 			return
 		}
 		if preamble[6] == hadoop.AuthNone && i == 0 {
-			continue // who it is
+			continue // the connection context
 		}
 		head := hadoop.Number(hadoop.Number(nil, 1, 1), 2, 0)
 		b := slices.Concat([]byte{byte(len(head))}, head)
 		body := hadoop.Bytes(nil, 4, challenge)
 		b = slices.Concat(b, []byte{byte(len(body))}, body)
-		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)) // it may be gone
+		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)) // the caller may have closed the connection
 	}
 }
 
-// A port that believes a forged token, or answers what it does not serve, is told of.
+// TestCredulousPort checks that a port leads to a violation if it accepts a forged token, or
+// answers a call that it does not serve.
 func TestCredulousPort(t *testing.T) {
 	at := credulous(t)
 	var told []string
@@ -79,7 +79,8 @@ func TestCredulousPort(t *testing.T) {
 	}
 }
 
-// A node that waited too long is told of, one that did not is not.
+// TestJudgeBeats checks that a node that waited too long leads to a violation, and that a shorter
+// wait does not.
 func TestJudgeBeats(t *testing.T) {
 	for _, gap := range []time.Duration{beatsWithin / 2, 2 * beatsWithin} {
 		told := 0
@@ -94,7 +95,8 @@ func TestJudgeBeats(t *testing.T) {
 	}
 }
 
-// Every slow sentence begins as a caller of Hadoop does.
+// TestHadoopSentences checks that every byte sequence for slow callers begins like a connection of
+// Hadoop.
 func TestHadoopSentences(t *testing.T) {
 	said := hadoopSentences()
 	if len(said) < 6 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is appended is read again, negative numbers too; other kinds of fields are
-// passed over by their size.
+// TestFields checks that appended fields can be read again, including negative numbers, and that
+// fields of other wire types are skipped.
 func TestFields(t *testing.T) {
 	b := Number(nil, 1, -105)
 	b = Text(b, 16, "n1")
@@ -32,7 +32,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Bytes that are cut anywhere give an error or an end, never a panic.
+// TestCutFields checks that a truncated message leads to an error or an early end, never to a
+// panic.
 func TestCutFields(t *testing.T) {
 	whole := Bytes(Number(nil, 1, 1<<40), 2, bytes.Repeat([]byte{1}, 300))
 	for n := range whole {

@@ -9,7 +9,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// Only an answer that says "no" is a refusal; what may have happened is none.
+// TestRefusals checks that only answers that mean "not done" count as refusals. An unknown outcome
+// is not a refusal.
 func TestRefusals(t *testing.T) {
 	for code, want := range map[*api.Error]bool{
 		{Code: "QUEUE_STOPPED", Status: 409}: true, {Code: "NO_SUCH_APPLICATION", Status: 404}: true, {Code: api.CodeBusy, Status: 503}: true,
@@ -38,7 +39,7 @@ func TestGap(t *testing.T) {
 		p.acks.at = append(p.acks.at, at(ms))
 	}
 	for _, c := range []struct{ from, to, want int }{
-		{15, 400, 570}, // the one that begins within counts to its end
+		{15, 400, 570}, // a gap that begins before `to` counts to its end
 		{15, 325, 300}, {25, 100, 300}, {321, 329, 10}, {0, 5, 10},
 	} {
 		if got := p.Gap(at(c.from), at(c.to)); got != time.Duration(c.want)*time.Millisecond {

@@ -17,8 +17,8 @@ import (
 	"rmd/yarn"
 )
 
-// tracker is a port for NodeManagers that keeps what it is told. What answer returns is
-// sent back; nil ends the connection in place of an answer.
+// tracker is a port for NodeManagers that records the calls. It sends back what answer returns; nil
+// closes the connection instead.
 type tracker struct {
 	mu     sync.Mutex
 	heard  [][]byte
@@ -60,10 +60,10 @@ func (f *tracker) serve(c net.Conn) {
 			return
 		}
 		if i == 0 {
-			continue // who it is
+			continue // the connection context
 		}
 		f.mu.Lock()
-		f.heard = append(f.heard, b[bytes.Index(b, []byte(hadoop.TrackerProtocol)):]) // behind the call's number
+		f.heard = append(f.heard, b[bytes.Index(b, []byte(hadoop.TrackerProtocol)):]) // the part after the call id
 		body := f.answer(len(f.heard))
 		f.mu.Unlock()
 		if body == nil {
@@ -71,7 +71,7 @@ func (f *tracker) serve(c net.Conn) {
 		}
 		head := hadoop.Number(hadoop.Number(nil, 1, int64(i)), 2, 0)
 		out := slices.Concat([]byte{byte(len(head))}, head, []byte{byte(len(body))}, body)
-		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(out))), out...)) // it may be gone
+		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(out))), out...)) // the node may have closed the connection
 	}
 }
 
@@ -85,8 +85,8 @@ func managed(t *testing.T, replicas ...string) *nodeManager {
 
 var some = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1700000000000, Seq: 7}, Attempt: 2, Number: 3<<40 + 9}
 
-// What a node says and is told goes over the wire and back; a replica that nobody is
-// behind is passed by.
+// TestNodeManager checks that a node's reports and the cluster's orders pass over the wire, and
+// that the node skips a replica that does not listen.
 func TestNodeManager(t *testing.T) {
 	f := &tracker{answer: func(n int) []byte {
 		if n == 1 {
@@ -119,8 +119,8 @@ func TestNodeManager(t *testing.T) {
 	}
 }
 
-// A heartbeat that nobody answered is said again, the same, before the next one: the
-// cluster may have taken it.
+// TestNodeManagerSaysItAgain checks that a node repeats an unanswered heartbeat unchanged before it
+// sends the next one. The cluster may have accepted the first copy.
 func TestNodeManagerSaysItAgain(t *testing.T) {
 	f := &tracker{answer: func(n int) []byte {
 		if n == 1 {
@@ -144,7 +144,8 @@ func TestNodeManagerSaysItAgain(t *testing.T) {
 	}
 }
 
-// A node that is to register again is told so, and not let in is an error.
+// TestNodeManagerResync checks that a node gets the order to register again, and that a refused
+// registration is an error.
 func TestNodeManagerResync(t *testing.T) {
 	f := &tracker{answer: func(n int) []byte {
 		if n == 1 {
