@@ -109,7 +109,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestCompact: the log keeps an entry until a majority of the replicas have it in their snapshots.
+// TestCompact checks that the log keeps an entry until the snapshots of a majority of the replicas
+// contain it.
 func TestCompact(t *testing.T) {
 	for _, c := range []struct {
 		snaps []uint64
