@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,14 +17,21 @@ import (
 // Promote makes a non-voter a voter. maxLag is the number of entries that it may be behind; 0 means
 // 100.
 func (c *Cluster) Promote(id string, maxLag uint64) error {
-	if maxLag == 0 {
-		maxLag = defaultMaxLag
-	}
-	return c.admin(adminRequest{Op: "promote", ID: id, MaxLag: maxLag})
+	return c.admin(adminRequest{Op: "promote", ID: id, MaxLag: cmp.Or(maxLag, defaultMaxLag)})
+}
+
+// CheckPromote makes the checks of Promote and changes nothing.
+func (c *Cluster) CheckPromote(id string, maxLag uint64) error {
+	return c.admin(adminRequest{Op: "promote", ID: id, MaxLag: cmp.Or(maxLag, defaultMaxLag), Dry: true})
 }
 
 // Demote makes a voter a non-voter. Autopilot does not promote it again; only Promote does.
 func (c *Cluster) Demote(id string) error { return c.admin(adminRequest{Op: "demote", ID: id}) }
+
+// CheckDemote makes the checks of Demote and changes nothing.
+func (c *Cluster) CheckDemote(id string) error {
+	return c.admin(adminRequest{Op: "demote", ID: id, Dry: true})
+}
 
 // Remove removes a replica from the membership. id is its id, or ID.INCARNATION to remove only this
 // incarnation. A leader transfers leadership first. Unless force is set, Remove refuses if fewer
@@ -67,6 +75,9 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	if lag := c.CommitIndex() - min(c.CommitIndex(), i.LastIndex); lag > q.MaxLag {
 		return refuse(CodeNotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", thousands.Format(q.MaxLag)), "replica %s is %s entries behind", q.ID, thousands.Format(lag))
 	}
+	if q.Dry {
+		return nil
+	}
 	in := c.current()
 	if err := c.awaitChange(ctx, in, in.raft.AddVoter(s.ID, s.Address, 0, adminTimeout)); err != nil {
 		return err
@@ -101,6 +112,9 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	}
 	if err := c.checkQuorum(s, q); err != nil {
 		return err
+	}
+	if q.Dry {
+		return nil
 	}
 	if s.ID == c.Identity().ServerID() {
 		return c.afterHandover(ctx, q)

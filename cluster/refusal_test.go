@@ -189,15 +189,24 @@ func TestChangeRefusals(t *testing.T) {
 		wantRefusal(t, err, CodeNoSuchReplica)
 	}
 	whole := string(g.c.Identity().ServerID()) // ID.INCARNATION names only this incarnation
+	if err := errors.Join(f.c.CheckDemote(g.id), l.c.CheckDemote(l.id)); err != nil {
+		t.Fatal(err)
+	}
 	wantRefusal(t, f.c.Promote(g.id, 0), CodeAlreadyVoter)
+	wantRefusal(t, l.c.CheckPromote(l.id, 0), CodeAlreadyVoter)
 	if err := l.c.Demote(g.id); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(400 * time.Millisecond) // time in which autopilot must not promote it again
+	if err := f.c.CheckPromote(g.id, 0); err != nil {
+		t.Fatal(err)
+	}
 	wantRefusal(t, l.c.Demote(g.id), CodeNotAVoter)
+	wantRefusal(t, l.c.CheckDemote(g.id), CodeNotAVoter)
 	wantRefusal(t, f.c.Transfer(g.id), CodeNotAVoter)
 	g.stop()
 	wantRefusal(t, l.c.Promote(g.id, 0), CodeNotHealthy)
+	wantRefusal(t, l.c.CheckPromote(g.id, 0), CodeNotHealthy)
 	g.start()
 	eventually(t, patience, "promotion by hand", func() bool {
 		err := f.c.Promote(g.id, 0)

@@ -195,7 +195,7 @@ func (c consensus) Promote(_ context.Context, id string, req api.MemberRequest) 
 		lag = 100
 	}
 	if req.DryRun {
-		return nil
+		return c.r.cluster.CheckPromote(id, lag)
 	}
 	return c.r.cluster.Promote(id, lag)
 }
@@ -203,7 +203,7 @@ func (c consensus) Promote(_ context.Context, id string, req api.MemberRequest) 
 // Demote implements v1.Consensus.
 func (c consensus) Demote(_ context.Context, id string, req api.MemberRequest) error {
 	if req.DryRun {
-		return nil
+		return c.r.cluster.CheckDemote(id)
 	}
 	return c.r.cluster.Demote(id)
 }
