@@ -157,17 +157,17 @@ func (c *Cluster) watchDigests() {
 		if !c.IsLeader() {
 			continue
 		}
-		_, minority, right, err := c.compareDigests(c.ctx)
+		reports, minority, right, err := c.compareDigests(c.ctx)
 		if err != nil || len(minority) == 0 {
 			continue
 		}
-		c.stopMinority(minority, right)
+		c.stopMinority(reports[0].Index, minority, right)
 	}
 }
 
-// stopMinority stops the other replicas first, then this one if it is in the minority.
-func (c *Cluster) stopMinority(minority []raft.Server, right []byte) {
-	index, _, _ := c.cfg.Digest(0)
+// stopMinority stops the replicas whose digest at an index is not right, which is the majority's. It
+// stops the other replicas first, then this one if it is in the minority.
+func (c *Cluster) stopMinority(index uint64, minority []raft.Server, right []byte) {
 	self := c.Identity().ServerID()
 	var me bool
 	for _, s := range minority {
