@@ -24,7 +24,9 @@ func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 	}
 	k := &Keeper{Record: r, Options: o, reserved: map[uint64]Ask{}}
 	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		k.reserved[v.Number] = Ask{st.Apps.Get(v.App).ID.Seq, v.Key}
+		if v.IncreaseOf == 0 {
+			k.reserved[v.Number] = Ask{st.Apps.Get(v.App).ID.Seq, v.Key}
+		}
 		return true
 	})
 	if index <= r.Index {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -95,5 +96,37 @@ func TestReadRecord(t *testing.T) {
 		if err := json.Unmarshal([]byte(bad), &Record{}); err == nil {
 			t.Errorf("%s is taken: %s", name, bad)
 		}
+	}
+}
+
+// TestReservedIncrease checks that a node that is reserved for a larger container counts as no start
+// of the ask under the container's key, and that the container ends once in a run.
+func TestReservedIncrease(t *testing.T) {
+	c := newCluster(t)
+	grows := c.app(1, 4096, 0)
+	st := c.p.State()
+	id := st.ContainerID(st.Containers.Get(st.Nodes.Get(1).Containers))
+	c.app(1, 11264, 0)
+	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)}) // the queue may use more
+	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
+	a := st.Apps.Get(st.AppByID(grows.App))
+	c.do(&input.Allocate{Attempt: grows, Response: a.Response, Updates: []input.Update{{Container: id, Type: input.IncreaseResource, Size: yarn.NewResource(8192, 1)}}})
+	c.do(&input.NodesHeard{Nodes: []uint32{1}})
+	var reserved []uint64
+	c.p.State().Reservations.Each(func(_ uint32, v *state.Reservation) bool {
+		if v.IncreaseOf != 0 {
+			reserved = append(reserved, v.Number)
+		}
+		return true
+	})
+	if len(reserved) != 1 {
+		t.Fatalf("reserved for an increase: %v", reserved)
+	}
+	if k := NewKeeper(c.p.State(), 7, nil, RefreshOptions()); len(k.reserved) != 0 {
+		t.Errorf("the record expects %v", k.reserved)
+	}
+	r, err := newRun(c.p.State().Fork(), c.now, nil, RefreshOptions(), 0)
+	if err != nil || len(r.reserved) != 0 {
+		t.Errorf("the run expects %v, %v", r.reserved, err)
 	}
 }

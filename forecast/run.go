@@ -165,7 +165,9 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 		return true
 	})
 	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		r.reserved[v.Number] = grant{Ask{st.Apps.Get(v.App).ID.Seq, v.Key}, v.Container, v.AM}
+		if v.IncreaseOf == 0 {
+			r.reserved[v.Number] = grant{Ask{st.Apps.Get(v.App).ID.Seq, v.Key}, v.Container, v.AM}
+		}
 		return true
 	})
 	return r, nil
