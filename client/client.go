@@ -17,7 +17,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,9 +67,7 @@ type Client struct {
 	bearer string // the value of the Authorization header
 	http   *http.Client
 	seq    atomic.Uint64
-
-	mu   sync.Mutex
-	good int // index of the replica that answered last
+	good   atomic.Int64 // index, modulo len(bases), of the first replica to try
 }
 
 // New returns a client. It does not connect.

@@ -298,3 +298,22 @@ func TestMadeAlready(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundAsksEachReplicaOnce checks that a round asks every replica, even if a concurrent call
+// prefers another one meanwhile.
+func TestRoundAsksEachReplicaOnce(t *testing.T) {
+	var c *Client
+	var asked []string
+	try := func(name, code string) string {
+		return serve(t, func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, name)
+			c.good.Store(2)
+			refuse(w, http.StatusServiceUnavailable, code)
+		})
+	}
+	c = client(t, nil, try("a", api.CodeNoLeader), try("b", api.CodeInvalidRequest), try("c", api.CodeInvalidRequest))
+	_, err := c.Do(t.Context(), Request{Path: "/v1/apps", Method: http.MethodGet})
+	if got := strings.Join(asked, ""); err == nil || got != "ab" || c.good.Load() != 1 {
+		t.Errorf("asked %s, prefers %d, %v", got, c.good.Load(), err)
+	}
+}

@@ -75,7 +75,7 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values, from
 }
 
 // next makes another replica the first to be tried, since the one that answered last has failed.
-func (c *Client) next() { c.prefer(1) }
+func (c *Client) next() { c.good.Add(1) }
 
 // errBroken means that the connection ended.
 var errBroken = errors.New("stream ended")

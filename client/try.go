@@ -58,10 +58,12 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 	var last error
 	for {
 		reached := false
+		first := int(c.good.Load()) // the same for the whole round, even if concurrent calls change it
 		for i := range c.bases {
-			a, err := c.once(ctx, r, c.base(i), key)
+			at := (first + i) % len(c.bases)
+			a, err := c.once(ctx, r, c.bases[at], key)
 			if err == nil {
-				c.prefer(i)
+				c.good.Store(int64(at))
 				return a, nil
 			}
 			var doc *api.Error
@@ -70,11 +72,11 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				return nil, err
 			}
 			if answered && unsure && r.Made != "" && doc.Code == r.Made {
-				c.prefer(i)
-				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.base(i)}, nil
+				c.good.Store(int64(at))
+				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.bases[at]}, nil
 			}
 			if answered && (r.Once || !again(doc)) {
-				c.prefer(i)
+				c.good.Store(int64(at))
 				return nil, err
 			}
 			if wrong := c.tlsError(err); wrong != nil {
@@ -105,19 +107,6 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 		}
 		pause = min(2*pause, pauseMax)
 	}
-}
-
-// base returns the i-th replica to try. The first one is the replica that answered last.
-func (c *Client) base(i int) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.bases[(c.good+i)%len(c.bases)]
-}
-
-func (c *Client) prefer(i int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.good = (c.good + i) % len(c.bases)
 }
 
 // once makes one try at one replica.
