@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"rmd/fsm/state"
 	"rmd/internal/codec"
@@ -110,7 +111,7 @@ func show(section string, st *state.State, slot uint32) string {
 		text = st.Requests.Get(slot).Key
 	}
 	if len(text) > diffTextMax {
-		text = text[:diffTextMax] + "…"
+		text = strings.ToValidUTF8(text[:diffTextMax], "") + "…"
 	}
 	return text
 }

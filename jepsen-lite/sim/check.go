@@ -39,7 +39,6 @@ type checker struct {
 	reached map[string]place  // by ID.INCARNATION, over all processes
 	leaders map[uint64]string
 	sums    map[uint64][32]byte // by index: hash of a state of which a snapshot was taken
-	tail    map[uint64]bool     // unused
 	acks    *acks
 	counts  counts
 
@@ -115,7 +114,7 @@ func (c *counts) add(o counts) {
 
 func newChecker() *checker {
 	return &checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
-		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, tail: map[uint64]bool{}, acks: newAcks(),
+		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, acks: newAcks(),
 		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }
 
