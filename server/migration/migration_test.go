@@ -213,7 +213,7 @@ func TestLostNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Plan(now+600_000, input.Request{Input: &input.ExpireAttempt{Attempt: running(r).AttemptID()}})
-	if a := running(r); a.Attempt != 2 && !a.State.Ended() {
+	if a := running(r); a.Attempt != 2 || a.State.Ended() {
 		t.Errorf("attempt %d of an application that is %s", a.Attempt, a.State)
 	}
 	if err := p.State().Check(); err != nil {
