@@ -70,7 +70,6 @@ func (m *machine) askedLabel(t *rapid.T) string {
 }
 
 // labelNode labels hosts and single NodeManagers. Some of them have never registered.
-
 func (m *machine) labelNode(t *rapid.T) {
 	in := &input.LabelNodes{KnownOnly: rapid.IntRange(0, 3).Draw(t, "known") == 0}
 	for range rapid.IntRange(1, 2).Draw(t, "nodes") {

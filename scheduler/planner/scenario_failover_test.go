@@ -14,14 +14,17 @@ import (
 // after lost: every later input must lead to the same events and replies.
 func doFailover(w *world, a args, out *strings.Builder) {
 	st := w.p.st.Fork()
-	if a.need(0) == "lost" {
+	switch mode := a.need(0); mode {
+	case "lost":
 		w.p, w.twins = must(New(w.before, Options{Eager: w.eager})), nil
 		w.log = w.log[:len(w.log)-len(w.events)]
 		fmt.Fprintf(out, "a new leader, the last entry lost\n")
 		return
-	}
-	if a.need(0) == "snapshot" {
+	case "snapshot":
 		st = reencode(w.t, st)
+	case "fork":
+	default:
+		w.t.Fatalf("failover %s: want fork, snapshot or lost", mode)
 	}
 	if st.Digest() != w.p.st.Digest() {
 		w.t.Fatal("the digest has changed")
