@@ -92,7 +92,7 @@ preemption: build ## what preemption costs and gives on traces made tight, by se
 
 PAIRS ?= 1000000
 gangs: ## play PAIRS random pairs of gangs to their ends, and four days of jobs as gangs and one container after the other
-	RMD_GANG_PAIRS=$(PAIRS) RMD_GANG_HOURS=24 RMD_GANG_DAYS=4 $(GO) test -count=1 -v -timeout 120m -run '^TestGang(Pairs|sHoldLittle)$$' ./scheduler/planner
+	RMD_GANG_PAIRS=$(PAIRS) RMD_GANG_HOURS=24 RMD_GANG_DAYS=4 $(GO) test -count=1 -v -timeout 120m -run '^TestGang(Pairs|IdleMemory)$$' ./scheduler/planner
 
 bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
 	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench

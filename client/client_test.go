@@ -121,7 +121,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestNoReplicaReachable(t *testing.T) {
 	began := time.Now()
 	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, nobody(t), nobody(t)).Get(t.Context(), "/v1/apps", nil)
 	if CodeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "NO_REPLICA") {
@@ -153,7 +153,7 @@ func TestTimeOut(t *testing.T) {
 	}
 }
 
-func TestTheTimeIsUpWithoutALeader(t *testing.T) {
+func TestDeadlineWithoutLeader(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, 503, api.CodeNoLeader) })
 	_, err := client(t, func(c *Config) { c.Timeout = 2 * time.Second }, url).Get(t.Context(), "/v1/x", nil)
 	if CodeOf(err) != api.CodeNoLeader || !strings.Contains(err.Error(), "NO_LEADER") {
@@ -178,7 +178,7 @@ func TestRedirectKeepsBodyAndKey(t *testing.T) {
 	}
 }
 
-func TestNotARefusalDocument(t *testing.T) {
+func TestErrorWithoutDocument(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "<html>", 404) })
 	_, err := client(t, nil, url).Get(t.Context(), "/v1/x", nil)
 	if CodeOf(err) != "HTTP_404" || !strings.Contains(err.Error(), "HTTP_404") {
@@ -277,9 +277,9 @@ func TestWrongTLS(t *testing.T) {
 	}
 }
 
-// TestMadeAlready checks that the refusal Request.Made counts as success if an earlier answer was
-// lost, and as a refusal otherwise.
-func TestMadeAlready(t *testing.T) {
+// TestAlreadyMadeAfterLostReply checks that the refusal Request.Made counts as success if an
+// earlier answer was lost, and as a refusal otherwise.
+func TestAlreadyMadeAfterLostReply(t *testing.T) {
 	dies := serve(t, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	unknown := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME") })
 	gone := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusNotFound, "NO_SUCH_REPLICA") })

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestTheTokenGoesAlong checks that every request has the token, and no header if there is no
-// token.
-func TestTheTokenGoesAlong(t *testing.T) {
+// TestTokenHeaderSent checks that every request has the token, and no header if there is no token.
+func TestTokenHeaderSent(t *testing.T) {
 	var got []string
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Header.Get("Authorization"))

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestAutopilotSettingsOfTheDay checks that the settings of AutopilotNow replace those of the
+// TestAutopilotSettingsOverride checks that the settings of AutopilotNow replace those of the
 // configuration for as long as it returns any.
-func TestAutopilotSettingsOfTheDay(t *testing.T) {
+func TestAutopilotSettingsOverride(t *testing.T) {
 	var told *AutopilotConfig
 	c := &Cluster{cfg: DefaultConfig()}
 	c.cfg.AutopilotNow = func() (AutopilotConfig, bool) {

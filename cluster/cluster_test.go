@@ -132,7 +132,7 @@ func TestTransfer(t *testing.T) {
 	inStep(t, rs, put(t, rs, 5))
 }
 
-func TestRemoveLeaderAndItsEnd(t *testing.T) {
+func TestRemovedLeaderStops(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)

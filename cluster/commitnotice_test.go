@@ -82,9 +82,9 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
 }
 
-// TestCommittedByAnAnswer checks Committed: an entry of the current term becomes committed, an
-// entry of an earlier term does not, and a missing entry becomes committed when it arrives.
-func TestCommittedByAnAnswer(t *testing.T) {
+// TestCommittedEntryTerm checks Committed: an entry of the current term becomes committed, an entry
+// of an earlier term does not, and a missing entry becomes committed when it arrives.
+func TestCommittedEntryTerm(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
 	inStep(t, rs, put(t, rs, 3))

@@ -231,9 +231,9 @@ func TestDamagedDirectory(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere truncates each file of a data directory at random places. Check must report the
-// damage and change nothing.
-func TestCutAnywhere(t *testing.T) {
+// TestTruncatedFilesReported truncates each file of a data directory at random places. Check must
+// report the damage and change nothing.
+func TestTruncatedFilesReported(t *testing.T) {
 	t.Parallel()
 	a, _ := dataDirs(t)
 	whole := filepath.Join(t.TempDir(), "whole")

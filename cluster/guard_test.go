@@ -185,8 +185,9 @@ func flip(t *testing.T, path string, index uint64) {
 	}
 }
 
-// TestBitRotAtWork checks that a damaged entry is neither applied nor sent while the replica runs.
-func TestBitRotAtWork(t *testing.T) {
+// TestBitRotWhileRunning checks that a damaged entry is neither applied nor sent while the replica
+// runs.
+func TestBitRotWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
 		s.boot()

@@ -10,10 +10,10 @@ import (
 	"rmd/cluster/identity"
 )
 
-// TestLateFollowerBelievesItsLeader checks a replica that was down while another one joined and
+// TestLateFollowerAcceptsUnknownLeader checks a replica that was down while another one joined and
 // became leader. The late replica does not know the new leader as a member. It must accept it after
 // the introduction.
-func TestLateFollowerBelievesItsLeader(t *testing.T) {
+func TestLateFollowerAcceptsUnknownLeader(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
 	inStep(t, rs, put(t, rs, 3))

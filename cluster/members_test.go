@@ -82,9 +82,9 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 	wantRefusal(t, l.c.adminHere(ctx, adminRequest{Op: op, ID: id}), CodeTimeout)
 }
 
-// TestRemovalMeansWhoWasThere checks that a removal which waits for an earlier change does not
+// TestRemovalSparesRejoinedID checks that a removal which waits for an earlier change does not
 // remove a replica that joined with the same id in the meantime.
-func TestRemovalMeansWhoWasThere(t *testing.T) {
+func TestRemovalSparesRejoinedID(t *testing.T) {
 	t.Parallel()
 	l, f, g := ledTrio(t)
 	old, _ := find(l.c.configuration(), g.id)

@@ -24,9 +24,9 @@ func (p lossyPeer) Call(ctx context.Context, addr string, method byte, req []byt
 	return nil, io.EOF
 }
 
-// TestLeaderDiesAtAChange checks that a membership change succeeds if the leader dies before or
-// after it makes the change.
-func TestLeaderDiesAtAChange(t *testing.T) {
+// TestMembershipChangeLeaderCrash checks that a membership change succeeds if the leader dies
+// before or after it makes the change.
+func TestMembershipChangeLeaderCrash(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {
 		t.Run(name, func(t *testing.T) {

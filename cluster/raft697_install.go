@@ -17,8 +17,8 @@ import (
 // Guard: raft is restarted in place, with the cleared log, if it still remembers entries that are
 // gone, or if the same snapshot was installed twice. Such a restart also drops a log after the
 // snapshot that differs from the leader's.
-// Test: TestTrap697, TestTrap697Library, TestOlderSnapshot, TestDropsNoOtherLog; in jepsen-lite/sim
-// TestTrap697, TestTrap697Library.
+// Test: TestTrap697, TestTrap697Library, TestOlderSnapshot, TestRestartKeepsReplacedLog; in
+// jepsen-lite/sim TestTrap697, TestTrap697Library.
 // Delete when: installSnapshot sets the last log entry with the snapshot; TestTrap697Library fails
 // then.
 

@@ -106,9 +106,9 @@ func TestLateInstallOfBarrier(t *testing.T) {
 	})
 }
 
-// TestDropsNoOtherLog checks that a restart in place drops a log that was found divergent, but not
-// a log that has replaced it in the meantime.
-func TestDropsNoOtherLog(t *testing.T) {
+// TestRestartKeepsReplacedLog checks that a restart in place drops a log that was found divergent,
+// but not a log that has replaced it in the meantime.
+func TestRestartKeepsReplacedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
 		s.boot()

@@ -75,10 +75,10 @@ func TestBadEntriesAreRefused(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 }
 
-// TestHeldEntriesAreNotRefused checks that a replica accepts an entry that it has already stored
+// TestStoredEntriesAccepted checks that a replica accepts an entry that it has already stored
 // although it does not know it. The leader sends it again if the answer was lost, and the request
 // tells the replica that the entry is committed.
-func TestHeldEntriesAreNotRefused(t *testing.T) {
+func TestStoredEntriesAccepted(t *testing.T) {
 	t.Parallel()
 	var older atomic.Bool
 	rs := trio(t, func(c *Config) {

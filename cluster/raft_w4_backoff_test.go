@@ -62,10 +62,10 @@ func returnAfter(t *testing.T, bySnapshot bool, absence time.Duration) {
 	}
 }
 
-// TestReturnOfSpace checks that a follower whose disk was full has all entries soon after there is
-// space, no matter how long the disk was full. Nothing can be committed without this follower. (The
-// library alone takes up to ten seconds.)
-func TestReturnOfSpace(t *testing.T) {
+// TestCatchUpAfterFullDisk checks that a follower whose disk was full has all entries soon after
+// there is space, no matter how long the disk was full. Nothing can be committed without this
+// follower. (The library alone takes up to ten seconds.)
+func TestCatchUpAfterFullDisk(t *testing.T) {
 	for shift := range 4 { // of its return relative to the library's pauses
 		synctest.Test(t, func(t *testing.T) {
 			full := map[string]*atomic.Bool{"a": {}, "b": {}, "c": {}}

@@ -13,9 +13,10 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// TestJoinAgain checks that a replica which repeats its join gets the role of its token. If the
-// token cannot be checked at the moment, the join fails; the replica must not get a lesser role.
-func TestJoinAgain(t *testing.T) {
+// TestRepeatedJoinRole checks that a replica which repeats its join gets the role of its token. If
+// the token cannot be checked at the moment, the join fails; the replica must not get a lesser
+// role.
+func TestRepeatedJoinRole(t *testing.T) {
 	t.Parallel()
 	var fails atomic.Bool
 	lead := newReplica(t, "rm1", func(c *Config) {
@@ -110,9 +111,9 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), CodePeerUnreachable)
 }
 
-// TestJoinAskedAgain checks that a replica whose first answer was lost gets the role of its token
-// when it repeats the join. Otherwise it would never be promoted.
-func TestJoinAskedAgain(t *testing.T) {
+// TestJoinRetryAfterLostReply checks that a replica whose first answer was lost gets the role of
+// its token when it repeats the join. Otherwise it would never be promoted.
+func TestJoinRetryAfterLostReply(t *testing.T) {
 	t.Parallel()
 	lead := newReplica(t, "rm1", func(c *Config) {
 		c.CheckToken = func(string, string, bool) (string, error) { return identity.RoleVoter, nil }
@@ -250,9 +251,9 @@ func TestChangeRefusals(t *testing.T) {
 	}
 }
 
-// TestRemovedUnheard removes a replica that does not get the notice. The replica has the entry that
-// removes it, but does not learn that the entry is committed.
-func TestRemovedUnheard(t *testing.T) {
+// TestRemovedReplicaWithoutNotice removes a replica that does not get the notice. The replica has
+// the entry that removes it, but does not learn that the entry is committed.
+func TestRemovedReplicaWithoutNotice(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // the interval of the replica's questions depends on them
 	l := leader(t, rs)

@@ -95,10 +95,10 @@ func (p promptPeer) LastStatus(id string) ([]byte, time.Time) {
 	return b, time.Now()
 }
 
-// TestDoubtHoldsBack checks that a replica with a false proof of death (a firewall that refuses
-// connections) does not depose a leader that another voter still hears. A replica that gets no
-// status acts on its proof.
-func TestDoubtHoldsBack(t *testing.T) {
+// TestFalseCrashProofKeepsLeader checks that a replica with a false proof of death (a firewall that
+// refuses connections) does not depose a leader that another voter still hears. A replica that gets
+// no status acts on its proof.
+func TestFalseCrashProofKeepsLeader(t *testing.T) {
 	t.Parallel()
 	for _, deaf := range []bool{false, true} {
 		rs := trio(t, func(c *Config) { c.Peer = promptPeer{c.Peer, deaf} })
@@ -117,10 +117,10 @@ func TestDoubtHoldsBack(t *testing.T) {
 	}
 }
 
-// TestFalseProofIsForgotten checks that a replica withdraws a false proof of death when the leader
-// reports that it leads. Otherwise it would report until the end of the term that it hears no
-// leader.
-func TestFalseProofIsForgotten(t *testing.T) {
+// TestFalseCrashProofWithdrawn checks that a replica withdraws a false proof of death when the
+// leader reports that it leads. Otherwise it would report until the end of the term that it hears
+// no leader.
+func TestFalseCrashProofWithdrawn(t *testing.T) {
 	t.Parallel()
 	rs := trio(t, nil)
 	put(t, rs, 5)

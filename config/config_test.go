@@ -188,7 +188,7 @@ func TestDefaultsAreValidButForTheID(t *testing.T) {
 	}
 }
 
-func TestHadoopFilesFillIn(t *testing.T) {
+func TestHadoopFileSettings(t *testing.T) {
 	dir := t.TempDir()
 	site := `<configuration><property><name>yarn.resourcemanager.cluster-id</name><value>yarn1</value></property>
 <property><name>yarn.resourcemanager.ha.rm-ids</name><value>rm1,rm2</value></property>
@@ -221,7 +221,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-func TestEffectiveSaysWhereEachCameFrom(t *testing.T) {
+func TestEffectiveShowsOrigins(t *testing.T) {
 	c := Default()
 	c.ID = "rm7"
 	find := func(list []Shown, path string) Shown {

@@ -142,8 +142,9 @@ func write(t *testing.T, file, text string, mode os.FileMode, want string) strin
 	return want
 }
 
-// TestARoleIsNoReplica checks that the certificate of a person cannot be used as a replica's.
-func TestARoleIsNoReplica(t *testing.T) {
+// TestRoleCertificateNotReplica checks that the certificate of a person cannot be used as a
+// replica's.
+func TestRoleCertificateNotReplica(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	live := issued(t, dir, "rm1", now)
 	ca, _, err := certificate.Open(dir, "prod", now)

@@ -215,7 +215,7 @@ func persisted(t *testing.T, m *Machine) []byte {
 	return s.Bytes()
 }
 
-func TestSnapshotIsOfItsMoment(t *testing.T) {
+func TestSnapshotPointInTime(t *testing.T) {
 	a, b := New(Config{}), New(Config{})
 	for _, m := range []*Machine{a, b} {
 		mustApply(t, m, entry(4, 2, 2<<32|1, node(1), node(2)))
@@ -315,7 +315,7 @@ func TestRestoreOfABackupFromALongerLog(t *testing.T) {
 	}
 }
 
-func TestDigestRingForgets(t *testing.T) {
+func TestDigestRingSize(t *testing.T) {
 	m := New(Config{Digests: 4})
 	want := map[uint64]uint64{}
 	for i := uint64(1); i <= 11; i++ {

@@ -84,10 +84,10 @@ func unlocked(c *harness.Cluster) (out string, code int) {
 	return out, code
 }
 
-// TestWayBack changes to rmd and back, as docs/operations/migration.md says. Applications that ran
-// at the first change and still run must continue. Applications that have ended since are gone if
-// they were removed from the store; otherwise they start again.
-func TestWayBack(t *testing.T) {
+// TestMigrationRollback changes to rmd and back, as docs/operations/migration.md says. Applications
+// that ran at the first change and still run must continue. Applications that have ended since are
+// gone if they were removed from the store; otherwise they start again.
+func TestMigrationRollback(t *testing.T) {
 	const maps, reduces = 3, 1
 	// Only after this time may a Java ResourceManager notice that an ApplicationMaster has ended in
 	// the meantime.

@@ -42,9 +42,9 @@ func (c *twoClocks) run(t *testing.T, k *Clock, d time.Duration) time.Duration {
 	return last - first
 }
 
-// TestClockSwallowsSteps checks that a step of the wall clock does not move the time at once, and
+// TestClockSmoothsSteps checks that a step of the wall clock does not move the time at once, and
 // that the difference is gone after a limited time.
-func TestClockSwallowsSteps(t *testing.T) {
+func TestClockSmoothsSteps(t *testing.T) {
 	for _, step := range []time.Duration{25 * time.Hour, -25 * time.Hour, 90 * time.Minute, -time.Minute, 300 * time.Millisecond} {
 		c := &twoClocks{}
 		k := c.clock()
@@ -76,9 +76,9 @@ func TestClockFollowsDrift(t *testing.T) {
 	}
 }
 
-// TestClockAfterOthers checks that the time continues from the newest entry if its leader's clock
-// was ahead. A step while nobody reads the Clock does not count as passed time.
-func TestClockAfterOthers(t *testing.T) {
+// TestClockContinuesFromLog checks that the time continues from the newest entry if its leader's
+// clock was ahead. A step while nobody reads the Clock does not count as passed time.
+func TestClockContinuesFromLog(t *testing.T) {
 	c := &twoClocks{}
 	k := c.clock()
 	floor := someDay.Add(time.Hour).UnixMilli()
@@ -95,8 +95,9 @@ func TestClockAfterOthers(t *testing.T) {
 	}
 }
 
-// TestClockNeverSet checks a machine that starts in 1970 and is set later, when it has a network.
-func TestClockNeverSet(t *testing.T) {
+// TestClockStartsIn1970 checks a machine that starts in 1970 and is set later, when it has a
+// network.
+func TestClockStartsIn1970(t *testing.T) {
 	c := &twoClocks{off: -someDay.Sub(time.Unix(0, 0))}
 	k := c.clock()
 	c.pass(time.Minute)
@@ -109,10 +110,10 @@ func TestClockNeverSet(t *testing.T) {
 	}
 }
 
-// TestStepForgetsNothing moves the leader's wall clock by more than the time for which calls are
+// TestClockStepKeepsCalls moves the leader's wall clock by more than the time for which calls are
 // remembered, and then starts new leaderships. No remembered call is forgotten, and nothing becomes
 // due.
-func TestStepForgetsNothing(t *testing.T) {
+func TestClockStepKeepsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var step, dueAt atomic.Int64 // step in nanoseconds, dueAt in milliseconds
 		begin := time.Now()

@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestOutOfBoundsIsNotPlanned checks that Do refuses inputs that exceed the limits, whichever port
+// TestOutOfBoundsInputRefused checks that Do refuses inputs that exceed the limits, whichever port
 // they came through.
-func TestOutOfBoundsIsNotPlanned(t *testing.T) {
+func TestOutOfBoundsInputRefused(t *testing.T) {
 	r := newRig(t, nil)
 	for name, in := range map[string]input.Input{
 		"a node of 2^63-1 MB": &input.RegisterNode{ID: yarn.NodeID{Host: "evil", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 8)},

@@ -26,9 +26,9 @@ func refusedAMs(app yarn.ApplicationID) []input.Input {
 	}
 }
 
-// TestARefusalOfAnAMWaitsForItsEntry checks that the refusal of an AM waits for a log entry. A
-// deposed leader therefore cannot stop an AM that its successor has accepted.
-func TestARefusalOfAnAMWaitsForItsEntry(t *testing.T) {
+// TestAMRefusalWaitsForCommit checks that the refusal of an AM waits for a log entry. A deposed
+// leader therefore cannot stop an AM that its successor has accepted.
+func TestAMRefusalWaitsForCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond}
 		s, elect, end := run(t, l)
@@ -63,8 +63,9 @@ func TestARefusalOfAnAMWaitsForItsEntry(t *testing.T) {
 	})
 }
 
-// TestARefusalIsConfirmed checks that other refusals need a confirmed leadership but no log entry.
-func TestARefusalIsConfirmed(t *testing.T) {
+// TestRefusalNeedsConfirmedLeadership checks that other refusals need a confirmed leadership but no
+// log entry.
+func TestRefusalNeedsConfirmedLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var over error
 		asked := uint64(0)

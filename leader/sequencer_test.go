@@ -166,9 +166,9 @@ func TestLossOfLeadership(t *testing.T) {
 	}
 }
 
-// TestSecondInFlightFallsWithTheFirst checks two batches in flight of which the first is refused.
-// The second has no effect, and no caller gets a success.
-func TestSecondInFlightFallsWithTheFirst(t *testing.T) {
+// TestSecondBatchFailsWithFirst checks two batches in flight of which the first is refused. The
+// second has no effect, and no caller gets a success.
+func TestSecondBatchFailsWithFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.MaxInFlight = 2; c.RetryInterval = time.Hour })
 		r.log.delay, r.log.fates[0] = time.Second, refused
@@ -342,9 +342,9 @@ func replay(t *testing.T, entries [][]byte) *state.State {
 	return st
 }
 
-// TestPlannerFault checks that an input on which the planner panics is refused and has no effect,
+// TestPlannerPanic checks that an input on which the planner panics is refused and has no effect,
 // and that the replica leads again without it.
-func TestPlannerFault(t *testing.T) {
+func TestPlannerPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.log.delay = time.Millisecond

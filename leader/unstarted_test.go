@@ -107,9 +107,9 @@ func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 	})
 }
 
-// TestUnstartedFollowsTheContainerNotTheSlot checks that a new container in a slot gets its own
-// time limit, and that a started container is no longer watched.
-func TestUnstartedFollowsTheContainerNotTheSlot(t *testing.T) {
+// TestUnstartedTimerPerContainer checks that a new container in a slot gets its own time limit, and
+// that a started container is no longer watched.
+func TestUnstartedTimerPerContainer(t *testing.T) {
 	r := newRig(t, nil)
 	granted(t, r, 2)
 	st, u := r.log.st, unstarted{}
@@ -143,7 +143,7 @@ func TestUnstartedFollowsTheContainerNotTheSlot(t *testing.T) {
 	}
 }
 
-func TestTickBringsEntropy(t *testing.T) {
+func TestTickEntropy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.Due = func(*state.State, int64) bool { return true } })
 		defer r.lead(1)()
@@ -181,8 +181,8 @@ func TestNodesHeardKeepsNodesAlive(t *testing.T) {
 	})
 }
 
-// TestAttemptsAreWatchedFromLaunchToEnd checks which attempts are watched.
-func TestAttemptsAreWatchedFromLaunchToEnd(t *testing.T) {
+// TestAttemptTimersLaunchToEnd checks which attempts are watched.
+func TestAttemptTimersLaunchToEnd(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		app  state.App
@@ -248,9 +248,9 @@ func BenchmarkUnstarted(b *testing.B) {
 	}
 }
 
-// TestTimersFollowAnAM checks that the time of an AM begins with its launch, or, if it is
-// unmanaged, when it may register, and again with its unregistration.
-func TestTimersFollowAnAM(t *testing.T) {
+// TestAMTimers checks that the time of an AM begins with its launch, or, if it is unmanaged, when
+// it may register, and again with its unregistration.
+func TestAMTimers(t *testing.T) {
 	st, tm := state.New(), timers{}
 	apply := func(events ...event.Event) {
 		t.Helper()

@@ -24,7 +24,7 @@ func (h gangSet) due(now, since, usual int64) bool {
 
 // gangHoldPart limits how long a gang holds nodes: to this fraction of those times. Holding twice
 // as long leaves about twice as much room idle, and starts gangs at most a sixth earlier
-// (TestGangsHoldLittle).
+// (TestGangIdleMemory).
 const gangHoldPart = 16
 
 const (

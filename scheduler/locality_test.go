@@ -42,10 +42,10 @@ func TestLocalityDelay(t *testing.T) {
 	}
 }
 
-// TestMoreVisitsNeverHarm checks that a further offer never disallows a locality, and that a
+// TestLocalityDelayMonotonic checks that a further offer never disallows a locality, and that a
 // request that may leave its rack after enough offers may do so after as many offers as there are
 // nodes.
-func TestMoreVisitsNeverHarm(t *testing.T) {
+func TestLocalityDelayMonotonic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := delay{opportunities: rapid.Int64Range(0, 50).Draw(t, "visits"), outstanding: rapid.Int64Range(1, 1_000_000).Draw(t, "asked"),
 			entries: rapid.Int64Range(1, 50).Draw(t, "names"), nodes: rapid.Int64Range(1, 40).Draw(t, "nodes"),

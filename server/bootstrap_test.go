@@ -30,9 +30,9 @@ func (p planned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.
 	return p.Planner.Plan(nowMillis, req)
 }
 
-// TestNewClusterHasItsHosts checks that the first input of a cluster contains the include and
-// exclude lists, so that no excluded node can register before they are in force.
-func TestNewClusterHasItsHosts(t *testing.T) {
+// TestNewClusterHostLists checks that the first input of a cluster contains the include and exclude
+// lists, so that no excluded node can register before they are in force.
+func TestNewClusterHostLists(t *testing.T) {
 	dir, free := t.TempDir(), portblock.Open(t)
 	exclude := filepath.Join(dir, "exclude")
 	text := ""

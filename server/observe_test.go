@@ -6,9 +6,9 @@ import (
 	"rmd/scheduler/explain"
 )
 
-// TestObserverTellsOnce checks that a decision which stays the same from round to round is logged
+// TestObserverLogsOnce checks that a decision which stays the same from round to round is logged
 // once, and again if it comes back.
-func TestObserverTellsOnce(t *testing.T) {
+func TestObserverLogsOnce(t *testing.T) {
 	set := func(app string, containers ...string) explain.PreemptionSet {
 		s := explain.PreemptionSet{App: app}
 		for _, id := range containers {

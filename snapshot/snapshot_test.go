@@ -161,7 +161,7 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	mustRefuse(t, append(bytes.Clone(good), 0), "a byte more", len(good))
 }
 
-func TestDamageNamesThePlace(t *testing.T) {
+func TestDamageErrorPosition(t *testing.T) {
 	b := written(t, small(t))
 	at := bytes.Index(b, []byte("host-2"))
 	b[at] ^= 1

@@ -50,8 +50,8 @@ func replay(t *testing.T, path string) {
 	}
 }
 
-// TestRecordingReadsWhatItWrites checks that a written recording is read back.
-func TestRecordingReadsWhatItWrites(t *testing.T) {
+// TestRecordingRoundTrip checks that a written recording is read back.
+func TestRecordingRoundTrip(t *testing.T) {
 	h := Parse("h", "set a b\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
 	r := &Recording{About: []string{"# why"}, History: h, Hadoop: []Observation{nil, {"cluster 0", "queue root"}, {"cluster 1", "queue root"}, {"cluster 1"}}}
 	again := ParseRecording("h", r.String())

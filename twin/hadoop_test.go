@@ -38,8 +38,8 @@ func TestHistoriesShareNoVariables(t *testing.T) {
 	}
 }
 
-// TestJVMSpeaksOfHistoriesAlone checks that messages of the JVM are not taken for observations.
-func TestJVMSpeaksOfHistoriesAlone(t *testing.T) {
+// TestJVMMessagesNotObservations checks that messages of the JVM are not taken for observations.
+func TestJVMMessagesNotObservations(t *testing.T) {
 	if *record == "" {
 		t.Skip("needs Java: give -record, the folder of interop/fetch")
 	}

@@ -25,9 +25,9 @@ func otherwise(out []Observation) []Observation {
 	return append(append([]Observation{}, out[:last]...), append(Observation{"cluster 7,7 nodes=7"}, out[last][1:]...))
 }
 
-// TestDifferenceThatIsNotThereAgain checks that a history that differs only once fails the run, and
+// TestUnrepeatedDifferenceFailsRun checks that a history that differs only once fails the run, and
 // is printed and kept with its difference.
-func TestDifferenceThatIsNotThereAgain(t *testing.T) {
+func TestUnrepeatedDifferenceFailsRun(t *testing.T) {
 	h := Parse("seed-7", "set yarn.scheduler.capacity.root.queues a\nset yarn.scheduler.capacity.root.a.capacity 100\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
 	held, err := Play(h)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestRunNodeTakesLaunchOnceAndResyncs(t *testing.T) {
 	})
 }
 
-func TestResyncKeepsWhatEndedUntold(t *testing.T) {
+func TestResyncKeepsUnreportedEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
 		f.eager = true
@@ -302,7 +302,7 @@ func TestUnmanagedAttemptsFollowTheCluster(t *testing.T) {
 	}
 }
 
-func TestRunAdoptsStrangers(t *testing.T) {
+func TestRunAdoptsForeignApplications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
 		cfg := liveConfig(f, 1, nil)
@@ -317,7 +317,7 @@ func TestRunAdoptsStrangers(t *testing.T) {
 	})
 }
 
-func TestRunHoldsBackAndLeaves(t *testing.T) {
+func TestRunMaxAppsAndLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
 		cfg := liveConfig(f, 4, nil)
@@ -381,7 +381,7 @@ func TestRunFailsOverAndLosesNothing(t *testing.T) {
 	}
 }
 
-func TestRunEndsWhenNobodyTakesInputs(t *testing.T) {
+func TestRunEndsWithoutCluster(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
 	cfg := simConfig(nil, 1, mixedJobs(1))

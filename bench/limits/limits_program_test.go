@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLine checks that a ratio always says by how many times the limit is better.
-func TestLine(t *testing.T) {
+// TestLimitRatioText checks that a ratio always says by how many times the limit is better.
+func TestLimitRatioText(t *testing.T) {
 	m := measured{rmd: []float64{30, 20, 10}, limit: []float64{10, 10, 10}}
 	if got := (row{work: "cost"}).line(m); !strings.Contains(got, " 2  1 to 3 ") {
 		t.Error(got)

@@ -41,17 +41,17 @@ func TestWorkIsRateTimesCost(t *testing.T) {
 	near(t, "disk", f.use[syncing], entries*(2*m.sync.Seconds()+f.perEntry*float64(c.eventBytes)/m.disk), 0.03)
 }
 
-// TestLittle checks Little's law: the number of calls in progress is the arrival rate times the
+// TestLittlesLaw checks Little's law: the number of calls in progress is the arrival rate times the
 // duration of a call. Each heartbeat reports containers here.
-func TestLittle(t *testing.T) {
+func TestLittlesLaw(t *testing.T) {
 	c, m, l := large(16)
 	l.masters = 0
 	f := run(c, m, l)
 	near(t, "calls under way", f.flying, float64(l.nodes)*f.report.mean/1000, 0.02)
 }
 
-// TestBetterMachines checks that faster or larger parts do not reduce what a cluster carries.
-func TestBetterMachines(t *testing.T) {
+// TestCapacityMonotonic checks that faster or larger parts do not reduce what a cluster carries.
+func TestCapacityMonotonic(t *testing.T) {
 	carries := func(change func(*costs, *machine)) float64 {
 		c, m, l := large(4)
 		c.batchEvents = 500 // so that a short run has many entries
@@ -74,9 +74,9 @@ func TestBetterMachines(t *testing.T) {
 	}
 }
 
-// TestFirst checks that the part that was made slow is named as the limit, and that it limits the
-// rate as expected.
-func TestFirst(t *testing.T) {
+// TestSlowPartIsLimit checks that the part that was made slow is named as the limit, and that it
+// limits the rate as expected.
+func TestSlowPartIsLimit(t *testing.T) {
 	for _, x := range []struct {
 		first  string
 		most   float64
@@ -100,8 +100,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestSame checks that two runs give the same result.
-func TestSame(t *testing.T) {
+// TestModelDeterministic checks that two runs give the same result.
+func TestModelDeterministic(t *testing.T) {
 	c, m, l := large(4)
 	if a, b := run(c, m, l), run(c, m, l); a != b || a.commit.mean == 0 {
 		t.Errorf("%+v and then %+v", a, b)

@@ -7,9 +7,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// TestStandingStillIsNotTheDisk checks that Forgive subtracts the time in which this process was
-// stopped from the age of writes.
-func TestStandingStillIsNotTheDisk(t *testing.T) {
+// TestForgiveProcessPause checks that Forgive subtracts the time in which this process was stopped
+// from the age of writes.
+func TestForgiveProcessPause(t *testing.T) {
 	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
 	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	from := time.Now()

@@ -15,7 +15,7 @@ import (
 // Library: meta.json contains a snapshot's index, term and membership, without a checksum. List
 // skips a snapshot whose metadata it cannot read.
 // Guard: a second file has the checksum of meta.json, which is checked before every start.
-// Test: TestDamagedDirectory, TestCutAnywhere in cluster.
+// Test: TestDamagedDirectory, TestTruncatedFilesReported in cluster.
 // Delete when: the library checks its metadata and reports what it cannot read.
 
 const (

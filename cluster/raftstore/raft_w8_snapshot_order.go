@@ -18,7 +18,8 @@ import (
 // rollback.
 // Guard: finishMu is held while a snapshot is compared with the newest one and finished, and, for
 // this replica's own snapshot, until raft knows about it. An older snapshot is dropped.
-// Test: TestSnapshotSuperseded, TestOwnSnapshotIsTakenIn; in cluster TestInstallBesideOwnSnapshot.
+// Test: TestSnapshotSuperseded, TestReceivedSnapshotWaitsForOwn; in cluster
+// TestInstallBesideOwnSnapshot.
 // Delete when: setLastSnapshot never goes back.
 
 // finish makes a verified snapshot visible, unless it is older than the newest one.

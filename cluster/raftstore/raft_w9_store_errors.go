@@ -11,7 +11,7 @@ import "runtime"
 // Guard: the first failure calls OnFatal before the call returns, and ends the raft goroutine that
 // made the call. Its deferred functions still run, so waiting proposals get ErrUnknownOutcome. In
 // production the process has ended by then.
-// Test: TestStoreErrorEndsReplica, TestBitRotAtWork in cluster.
+// Test: TestStoreErrorEndsReplica, TestBitRotWhileRunning in cluster.
 // Delete when: the library stops permanently at the first error of a store.
 
 // halt ends the calling goroutine, which belongs to raft.

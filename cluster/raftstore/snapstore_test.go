@@ -83,9 +83,9 @@ func TestSnapshotSuperseded(t *testing.T) {
 	}
 }
 
-// TestOwnSnapshotIsTakenIn checks that a received snapshot is not finished between the end of the
-// replica's own snapshot and the time when raft has recorded it.
-func TestOwnSnapshotIsTakenIn(t *testing.T) {
+// TestReceivedSnapshotWaitsForOwn checks that a received snapshot is not finished between the end
+// of the replica's own snapshot and the time when raft has recorded it.
+func TestReceivedSnapshotWaitsForOwn(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		inner, err := openSnapshots(dir, hclog.NewNullLogger())

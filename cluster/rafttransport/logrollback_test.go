@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestAcknowledged checks which answers prove that a log was rolled back.
-func TestAcknowledged(t *testing.T) {
+// TestRollbackProof checks which answers prove that a log was rolled back.
+func TestRollbackProof(t *testing.T) {
 	b := newAckTracker()
 	ask := func(term, prev uint64, n int) *raft.AppendEntriesRequest {
 		return &raft.AppendEntriesRequest{Term: term, PrevLogEntry: prev, Entries: make([]*raft.Log, n)}

@@ -19,7 +19,7 @@ import (
 // longer a member, or this replica no longer leads. So an absence counts as one failure, however
 // long it is. A follower with a full disk answers heartbeats: entries are sent to it again every
 // fullDiskPoll, within one call of the library.
-// Test: TestNoOneWaitsForWhoWasRemoved; in cluster TestReturnAfterAbsence, TestReturnOfSpace.
+// Test: TestWaitersReleasedOnRemoval; in cluster TestReturnAfterAbsence, TestCatchUpAfterFullDisk.
 // Delete when: a successful heartbeat resets the library's pause.
 
 const (

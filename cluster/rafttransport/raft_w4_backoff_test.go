@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestNoOneWaitsForWhoWasRemoved checks that calls which wait for a follower end when the follower
-// is removed or leadership ends.
-func TestNoOneWaitsForWhoWasRemoved(t *testing.T) {
+// TestWaitersReleasedOnRemoval checks that calls which wait for a follower end when the follower is
+// removed or leadership ends.
+func TestWaitersReleasedOnRemoval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &switched{}
 		r.member.Store(true)

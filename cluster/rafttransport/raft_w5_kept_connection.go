@@ -16,7 +16,7 @@ import (
 // vote, although the survivors of a dead leader need each other's votes.
 // Guard: a call over a connection that has ended is repeated. For raft, receiving the same request
 // twice has the same effect as once.
-// Test: TestVoteOverKeptConnections.
+// Test: TestVoteOverStaleConnections.
 // Delete when: genericRPC dials again after an error on a pooled connection.
 
 // connsKept is the number of connections to a replica that the library keeps for later calls.

@@ -6,9 +6,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestVoteOverKeptConnections checks that the vote of a restarted voter counts although every
+// TestVoteOverStaleConnections checks that the vote of a restarted voter counts although every
 // connection that was kept to it has ended.
-func TestVoteOverKeptConnections(t *testing.T) {
+func TestVoteOverStaleConnections(t *testing.T) {
 	grant := func(rpc raft.RPC) { rpc.Respond(&raft.RequestVoteResponse{Term: 2, Granted: true}, nil) }
 	w := over(t, &replica{}, openTransport(t, "127.0.0.1:0", connsKept))
 	defer w.Stop()

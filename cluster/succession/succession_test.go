@@ -42,19 +42,19 @@ func surviving(t *testing.T, server raft.ServerID, last uint64) *Succession {
 	return New(t.Context(), Config{Server: server, Replica: survivor{term: 1, last: last, state: raft.Follower}, Peers: latePeers{}, Logger: hclog.NewNullLogger()})
 }
 
-// TestStaleStatusRanksAlike checks that two survivors which have not heard from each other since
+// TestStaleStatusRankingAgrees checks that two survivors which have not heard from each other since
 // the death agree who campaigns first. Otherwise both would campaign, and neither would win.
-func TestStaleStatusRanksAlike(t *testing.T) {
+func TestStaleStatusRankingAgrees(t *testing.T) {
 	x, y := surviving(t, "a.0", 7).ranking("c", 1), surviving(t, "b.0", 7).ranking("c", 1)
 	if !slices.Equal(x, y) || len(x) != 2 {
 		t.Errorf("a would go by %v, b by %v", x, y)
 	}
 }
 
-// TestUnheardMajorityIsWaitedFor checks that a survivor waits longer for a status without which it
-// has no majority. With three voters it cannot win without the other survivor, whose log may be
+// TestWaitForMissingMajorityStatus checks that a survivor waits longer for a status without which
+// it has no majority. With three voters it cannot win without the other survivor, whose log may be
 // longer.
-func TestUnheardMajorityIsWaitedFor(t *testing.T) {
+func TestWaitForMissingMajorityStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		surviving(t, "a.0", 7).awaitStatus("c", 1, start)
@@ -77,10 +77,10 @@ func TestStatusCodec(t *testing.T) {
 	}
 }
 
-// TestWhoIsAskedDoesNotCampaign checks that a replica does not campaign between a vote request and
-// its synced answer, when its own term is still the old one: the campaign would depose the
-// candidate that is about to win. The request of a candidate that died counts only for a moment.
-func TestWhoIsAskedDoesNotCampaign(t *testing.T) {
+// TestNoCampaignDuringVote checks that a replica does not campaign between a vote request and its
+// synced answer, when its own term is still the old one: the campaign would depose the candidate
+// that is about to win. The request of a candidate that died counts only for a moment.
+func TestNoCampaignDuringVote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Succession
 		if s.isVoting(3) {

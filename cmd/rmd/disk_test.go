@@ -63,9 +63,9 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestNoDiskToWriteTo starts a replica on a full disk, and on one that cannot be written. The error
-// must name the disk and say what to do.
-func TestNoDiskToWriteTo(t *testing.T) {
+// TestStartOnUnwritableDisk starts a replica on a full disk, and on one that cannot be written. The
+// error must name the disk and say what to do.
+func TestStartOnUnwritableDisk(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 1, calm, "", "")
 	p := c.all[0]

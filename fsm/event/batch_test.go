@@ -185,9 +185,9 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// TestEventsOfABatchAreApart decodes more events of each kind than one array of maker has, in mixed
-// order, and checks that events do not share memory.
-func TestEventsOfABatchAreApart(t *testing.T) {
+// TestDecodedEventsShareNoMemory decodes more events of each kind than one array of maker has, in
+// mixed order, and checks that events do not share memory.
+func TestDecodedEventsShareNoMemory(t *testing.T) {
 	var want Batch
 	for i := range 3 * makeAtOnce {
 		for _, k := range Kinds() {

@@ -105,9 +105,9 @@ func TestGoldenFilesOfEveryFormatAreRead(t *testing.T) {
 	}
 }
 
-// TestEveryNumberHasItsType compares the table of kinds with the types that it makes. The golden
-// bytes pin the numbers themselves.
-func TestEveryNumberHasItsType(t *testing.T) {
+// TestKindTypes compares the table of kinds with the types that it makes. The golden bytes pin the
+// numbers themselves.
+func TestKindTypes(t *testing.T) {
 	if len(Kinds()) != len(specs) {
 		t.Errorf("Kinds lists %d of %d", len(Kinds()), len(specs))
 	}

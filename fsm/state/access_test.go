@@ -42,7 +42,7 @@ func TestAccessTokens(t *testing.T) {
 	}
 }
 
-func TestAutopilotIsKept(t *testing.T) {
+func TestAutopilotInSnapshot(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.AutopilotSet{CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3, LastContactMillis: 5000, MaxTrailingLogs: 10, StabilizationMillis: 7})
 	want := Autopilot{Set: true, CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3, LastContactMillis: 5000, MaxTrailingLogs: 10, StabilizationMillis: 7}
@@ -87,7 +87,7 @@ func TestAccessRefusals(t *testing.T) {
 	}
 }
 
-func TestSpoiledAccessIsFound(t *testing.T) {
+func TestCheckFindsAccessDamage(t *testing.T) {
 	for name, spoil := range map[string]func(*State){
 		"order":     func(s *State) { s.Access[0], s.Access[1] = s.Access[1], s.Access[0] },
 		"twice":     func(s *State) { s.Access[1] = s.Access[0] },

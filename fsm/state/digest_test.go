@@ -98,9 +98,9 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 	}
 }
 
-// TestDigestKnowsWhoAndWhen checks that equal events for two applications of one queue, or for two
+// TestDigestDependsOnOrder checks that equal events for two applications of one queue, or for two
 // equal nodes, give different digests in a different order.
-func TestDigestKnowsWhoAndWhen(t *testing.T) {
+func TestDigestDependsOnOrder(t *testing.T) {
 	base := world(t)
 	apply(t, base, &event.ApplicationMoved{App: 1, Queue: "root.b.x"}, ask(1, k1, 5, 3), ask(2, k1, 5, 3), allocated(1, 1, k1, 1), allocated(2, 1, k1, 1))
 	for name, one := range map[string]func(i uint32) event.Event{

@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-// TestWhatRecordsRemember compares whole records, so that no field of an event is forgotten.
-func TestWhatRecordsRemember(t *testing.T) {
+// TestRecordFields compares whole records, so that no field of an event is forgotten.
+func TestRecordFields(t *testing.T) {
 	s := world(t)
 	at := func(ms int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: ms} }
 	apply(t, s, at(2000), &event.ApplicationSubmitted{App: 7, Name: "name", User: "eve", Queue: "root.a", Type: "SPARK", Tags: []string{"x", "y"}, Priority: 4,
@@ -45,7 +45,7 @@ func TestWhatRecordsRemember(t *testing.T) {
 	}
 }
 
-func TestWhatNodesRemember(t *testing.T) {
+func TestNodeFields(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.TimeAdvanced{NowMillis: 2000}, &event.NodeRegistered{Node: 3, ID: yarn.NodeID{Host: "h3", Port: 9}, HTTPPort: 8042, Rack: "/r", Total: gb(4), Version: "3.4"},
 		&event.NodeStateChanged{Node: 3, State: yarn.NodeDecommissioning, DeadlineMillis: 70, Report: "drain"})
@@ -71,7 +71,7 @@ func TestWhatNodesRemember(t *testing.T) {
 	}
 }
 
-func TestWhatReservationsAndRequestsRemember(t *testing.T) {
+func TestReservationAndRequestFields(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 3, 6), allocated(1, 1, k1, 1), &event.AskCountersUpdated{App: 1, Key: k1, Opportunities: 5, ReReservations: 6}, &event.TimeAdvanced{NowMillis: 4000},
 		&event.ReservationMade{Reservation: 1, App: 1, Number: 2, Key: k1, Node: 1, AM: true})
@@ -115,7 +115,7 @@ func TestWhatReservationsAndRequestsRemember(t *testing.T) {
 	}
 }
 
-func TestWhatAsksRemember(t *testing.T) {
+func TestAskFields(t *testing.T) {
 	s := world(t)
 	for _, relax := range []bool{false, true} {
 		apply(t, s, &event.AskChanged{App: 1, Key: k1, Name: yarn.Any, Count: 2, Size: gb(3), Relax: relax},

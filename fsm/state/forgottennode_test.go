@@ -72,9 +72,9 @@ func TestNodeForgottenIsRefused(t *testing.T) {
 	refuse(t, s, forgotten(1, "h1"))
 }
 
-// TestHostsComeAndGo checks that 10,000 hosts that come and go, 100 at a time, do not make the
+// TestHostChurnStateSize checks that 10,000 hosts that come and go, 100 at a time, do not make the
 // state larger, apart from the digits of its counters.
-func TestHostsComeAndGo(t *testing.T) {
+func TestHostChurnStateSize(t *testing.T) {
 	s := confirmed(t, leaves(t))
 	size := len(encode(s))
 	for round := range 100 {

@@ -32,9 +32,9 @@ func TestFormerQueue(t *testing.T) {
 	}
 }
 
-// TestActiveIsInTheDigest checks that the digest and DynamicQueueSet depend on which leaves of
+// TestDigestCoversActiveLeaves checks that the digest and DynamicQueueSet depend on which leaves of
 // managed parents are active. The guarantees of the leaves depend on it.
-func TestActiveIsInTheDigest(t *testing.T) {
+func TestDigestCoversActiveLeaves(t *testing.T) {
 	s := refusable(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.u", true), made("root.b.v", true))
 	a, b := s.Fork(), s.Fork()

@@ -184,8 +184,8 @@ func TestMoveWithLabels(t *testing.T) {
 	}
 }
 
-// TestPutBackUnderItsLabel checks that a restored ask keeps the label of its container.
-func TestPutBackUnderItsLabel(t *testing.T) {
+// TestRestoredAskKeepsLabel checks that a restored ask keeps the label of its container.
+func TestRestoredAskKeepsLabel(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
 		&event.ContainerCompleted{Container: ref(1, 1), Restore: true})

@@ -122,9 +122,9 @@ func units(t *testing.T, r yarn.Resource) int64 {
 	return r[yarn.VCores]
 }
 
-// TestFulfillmentKeepsTheIdentity checks that a fulfilled reservation gives the reserved container,
-// and that the node can be reserved again.
-func TestFulfillmentKeepsTheIdentity(t *testing.T) {
+// TestFulfillmentGivesReservedContainer checks that a fulfilled reservation gives the reserved
+// container, and that the node can be reserved again.
+func TestFulfillmentGivesReservedContainer(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), ask(2, k2, 2, 4),
 		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k2, Node: 1},
@@ -142,9 +142,9 @@ func TestFulfillmentKeepsTheIdentity(t *testing.T) {
 	}
 }
 
-// TestReservationsOfTheNextEpoch checks that a reservation gets a new container id after a restore,
-// because the restore may have undone a container with the old id.
-func TestReservationsOfTheNextEpoch(t *testing.T) {
+// TestReservationNewIDAfterRestore checks that a reservation gets a new container id after a
+// restore, because the restore may have undone a container with the old id.
+func TestReservationNewIDAfterRestore(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 4), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), ask(2, k2, 2, 4),
 		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k2, Node: 1},
@@ -159,9 +159,9 @@ func TestReservationsOfTheNextEpoch(t *testing.T) {
 	}
 }
 
-// TestLocationsAreTakenAndPutBack checks which counts an allocation at each locality subtracts, and
-// that the loss of the container adds them back.
-func TestLocationsAreTakenAndPutBack(t *testing.T) {
+// TestAskCountsByLocality checks which counts an allocation at each locality subtracts, and that
+// the loss of the container adds them back.
+func TestAskCountsByLocality(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		locality yarn.Locality

@@ -20,8 +20,8 @@ func withMaster(t failer) *State {
 	return s
 }
 
-// TestMasterOfAnAttempt follows the AM container from its allocation to its end.
-func TestMasterOfAnAttempt(t *testing.T) {
+// TestAMContainerLifecycle follows the AM container from its allocation to its end.
+func TestAMContainerLifecycle(t *testing.T) {
 	s := withMaster(t)
 	a := appAt(t, s, 3)
 	if a.MasterNumber != 1 || a.MasterNode != 2 || s.Master(a) != s.Container(ref(3, 1)) || a.LaunchedMillis != 0 {
@@ -40,7 +40,7 @@ func TestMasterOfAnAttempt(t *testing.T) {
 	refuse(t, s, &event.AttemptLaunched{App: 1})
 }
 
-func TestMasterByReservation(t *testing.T) {
+func TestAMContainerByReservation(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 8), allocated(1, 1, k1, 1), submit(3, "cid", "root.b.y"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 2),
 		&event.ReservationMade{Reservation: 1, App: 3, Number: 1, Key: k1, Node: 1, AM: true})
@@ -184,9 +184,9 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestNumbersReserved checks that each id of a reserved block is given once, and that submissions
-// are counted separately.
-func TestNumbersReserved(t *testing.T) {
+// TestApplicationIDBlocks checks that each id of a reserved block is given once, and that
+// submissions are counted separately.
+func TestApplicationIDBlocks(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.ApplicationIDGiven{App: 3})
 	if s.Submitted() != 3 {
@@ -204,8 +204,8 @@ func TestNumbersReserved(t *testing.T) {
 	}
 }
 
-// TestNumbersGivenBefore checks that ids given before may be submitted in any order, each once.
-func TestNumbersGivenBefore(t *testing.T) {
+// TestIssuedIDsAnyOrder checks that ids given before may be submitted in any order, each once.
+func TestIssuedIDsAnyOrder(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.ApplicationIDGiven{App: 3}, &event.ApplicationIDGiven{App: 4})
 	refuse(t, s, &event.ApplicationIDGiven{App: 4})
@@ -226,9 +226,9 @@ func TestNumbersGivenBefore(t *testing.T) {
 	refuse(t, s, &event.ApplicationLifetimeChanged{App: 99})
 }
 
-// TestKeptContainersAreNotToldTwice checks that the response numbers of an earlier attempt do not
+// TestKeptContainersNotRedelivered checks that the response numbers of an earlier attempt do not
 // count for the next attempt.
-func TestKeptContainersAreNotToldTwice(t *testing.T) {
+func TestKeptContainersNotRedelivered(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerLaunched{Container: ref(1, 1)},
 		&event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2})

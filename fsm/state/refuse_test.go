@@ -175,8 +175,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatNeedAStory has the rejected events that need other events first.
-func TestRefusalsThatNeedAStory(t *testing.T) {
+// TestRefusalsAfterOtherEvents has the rejected events that need other events first.
+func TestRefusalsAfterOtherEvents(t *testing.T) {
 	dynamic := []event.Event{&event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.g", false), made("root.b.g.u", true), made("root.b.g.v", true)}
 	inUse := append(dynamic, submit(7, "ann", "root.b.g.u"))
 	free := []event.Event{&event.ContainerCompleted{Container: ref(1, 2)}}
@@ -240,9 +240,8 @@ func TestRefusalsThatNeedAStory(t *testing.T) {
 	refuse(t, New(), &event.ClusterInitialized{})
 }
 
-// TestOverCommitByTheKindsThatDecide checks that a node's vcores may be exceeded if only memory
-// counts.
-func TestOverCommitByTheKindsThatDecide(t *testing.T) {
+// TestVCoreOverCommitMemoryOnly checks that a node's vcores may be exceeded if only memory counts.
+func TestVCoreOverCommitMemoryOnly(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.AskChanged{App: 1, Key: k1, Name: yarn.Any, Count: 2, Size: yarn.NewResource(1024, 9)})
 	refuse(t, s, allocated(1, 1, k1, 1))

@@ -17,9 +17,9 @@ func crowded(t *testing.T) *State {
 	return s
 }
 
-// TestResizeTellsLedgersApart follows scenario 46 and checks after each step that the sums of
-// section 4 of the semantics show what is asked, reserved and granted.
-func TestResizeTellsLedgersApart(t *testing.T) {
+// TestResizeLedgerSums follows scenario 46 and checks after each step that the sums of section 4 of
+// the semantics show what is asked, reserved and granted.
+func TestResizeLedgerSums(t *testing.T) {
 	s := crowded(t)
 	row := func(step string, used, reserved, pending, queue, free int64, containers int64) {
 		t.Helper()
@@ -68,9 +68,9 @@ func TestResizeTellsLedgersApart(t *testing.T) {
 	}
 }
 
-// TestWhatAResizedContainerHasUsed checks that each size counts for the time that the container had
-// it.
-func TestWhatAResizedContainerHasUsed(t *testing.T) {
+// TestResizedContainerResourceSeconds checks that each size counts for the time that the container
+// had it.
+func TestResizedContainerResourceSeconds(t *testing.T) {
 	s := world(t)
 	at := func(seconds int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: 1000 * seconds} }
 	apply(t, s, ask(1, k1, 1, 4), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, at(11),
@@ -86,9 +86,9 @@ func TestWhatAResizedContainerHasUsed(t *testing.T) {
 	}
 }
 
-// TestWhatNodesSayOfSizes checks the cases in which a node confirms, partly confirms or exceeds the
+// TestNodeReportedSizes checks the cases in which a node confirms, partly confirms or exceeds the
 // size of a container, as in YARN.
-func TestWhatNodesSayOfSizes(t *testing.T) {
+func TestNodeReportedSizes(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
 		says, confirmed      yarn.Resource
@@ -189,9 +189,9 @@ func TestContainerRecordKeepsItsSize(t *testing.T) {
 	}
 }
 
-// TestResizeAfterTheAMIsDone takes an unconfirmed increase back after the AM has unregistered. No
+// TestResizeAfterAMUnregisters takes an unconfirmed increase back after the AM has unregistered. No
 // AM receives the change, and the state can be written and restored.
-func TestResizeAfterTheAMIsDone(t *testing.T) {
+func TestResizeAfterAMUnregisters(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
 		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, &event.ContainerIncreased{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 2},

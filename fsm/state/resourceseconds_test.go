@@ -7,9 +7,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestUseOverTime checks resource-seconds through allocations, every way in which a container can
-// end, and a snapshot.
-func TestUseOverTime(t *testing.T) {
+// TestResourceSeconds checks resource-seconds through allocations, every way in which a container
+// can end, and a snapshot.
+func TestResourceSeconds(t *testing.T) {
 	s := world(t)
 	at := func(ms int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: ms} }
 	spent := func(now int64, want yarn.Resource) {
@@ -56,8 +56,8 @@ func TestUseOverTime(t *testing.T) {
 	}
 }
 
-// TestUseOverTimeIsChecked checks that Check rejects negative resource-seconds.
-func TestUseOverTimeIsChecked(t *testing.T) {
+// TestNegativeResourceSecondsRejected checks that Check rejects negative resource-seconds.
+func TestNegativeResourceSecondsRejected(t *testing.T) {
 	s := world(t)
 	s.Apps.mut(s.App(1)).ResourceSeconds = yarn.NewResource(-1, 0)
 	if s.Check() == nil {
@@ -65,9 +65,9 @@ func TestUseOverTimeIsChecked(t *testing.T) {
 	}
 }
 
-// TestWhoSpeaksForANode checks that a registration resets the heartbeat session and response, that
-// NodeHeard updates them, and that a snapshot keeps them.
-func TestWhoSpeaksForANode(t *testing.T) {
+// TestNodeHeartbeatSession checks that a registration resets the heartbeat session and response,
+// that NodeHeard updates them, and that a snapshot keeps them.
+func TestNodeHeartbeatSession(t *testing.T) {
 	s := world(t)
 	up := nodeUp(3, "h3", gb(4))
 	up.HeartbeatSession, up.Address = 7, "10.0.0.3"
@@ -92,8 +92,9 @@ func TestWhoSpeaksForANode(t *testing.T) {
 	}
 }
 
-// TestWhereAnAMIsAskedAt checks that the state keeps the places of the AM for later attempts.
-func TestWhereAnAMIsAskedAt(t *testing.T) {
+// TestAMLocationsKeptForAttempts checks that the state keeps the places of the AM for later
+// attempts.
+func TestAMLocationsKeptForAttempts(t *testing.T) {
 	s := world(t)
 	e := submit(3, "ann", "root.a")
 	e.AMPlaces, e.AMStrict = []yarn.Place{{Name: "h1", Relax: true}, {Name: "/r1"}}, true

@@ -58,9 +58,9 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestAContainerGrantedAndLostAtOnce checks that one response delivers both the allocation and the
-// completion.
-func TestAContainerGrantedAndLostAtOnce(t *testing.T) {
+// TestAllocationAndCompletionInOneResponse checks that one response delivers both the allocation
+// and the completion.
+func TestAllocationAndCompletionInOneResponse(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 1), allocated(1, 1, k1, 1), &event.ContainerCompleted{Container: ref(1, 1)},
 		&event.ResponseRecorded{App: 1, Response: 5})
@@ -73,9 +73,9 @@ func TestAContainerGrantedAndLostAtOnce(t *testing.T) {
 	}
 }
 
-// TestOrdersOfANode checks that an AM's container is a pending command until it is launched, and a
-// released container until the node reports its completion.
-func TestOrdersOfANode(t *testing.T) {
+// TestNodePendingCommands checks that an AM's container is a pending command until it is launched,
+// and a released container until the node reports its completion.
+func TestNodePendingCommands(t *testing.T) {
 	s := world(t)
 	want := func(step string, n int32) {
 		t.Helper()
@@ -100,9 +100,9 @@ func TestOrdersOfANode(t *testing.T) {
 	}
 }
 
-// TestAKeptContainerLaunchedBeforeItWasTold checks that such a container runs on for the next
+// TestKeptContainerLaunchedBeforeDelivery checks that such a container runs on for the next
 // attempt.
-func TestAKeptContainerLaunchedBeforeItWasTold(t *testing.T) {
+func TestKeptContainerLaunchedBeforeDelivery(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 1), allocated(1, 1, k1, 1), &event.AttemptEnded{App: 1, Keep: true},
 		&event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
@@ -146,9 +146,9 @@ func TestMoveTakesEverythingAlong(t *testing.T) {
 	}
 }
 
-// TestUsersCountByWhatTheyWait checks which users count as active (an activated application and
-// asks) and as waiting (only applications that are not activated).
-func TestUsersCountByWhatTheyWait(t *testing.T) {
+// TestActiveAndWaitingUsers checks which users count as active (an activated application and asks)
+// and as waiting (only applications that are not activated).
+func TestActiveAndWaitingUsers(t *testing.T) {
 	s := world(t)
 	want := func(step string, active, waiting int32, used yarn.Resource) {
 		t.Helper()
@@ -174,9 +174,9 @@ func TestUsersCountByWhatTheyWait(t *testing.T) {
 	want("the first's attempt ends", 1, 0, none)
 }
 
-// TestBarsGoWithTheirApplication checks that forgetting an application removes its reservation
-// bans, because another application gets its slot.
-func TestBarsGoWithTheirApplication(t *testing.T) {
+// TestReservationBansForgotten checks that forgetting an application removes its reservation bans,
+// because another application gets its slot.
+func TestReservationBansForgotten(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 2, 5), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, ask(2, k1, 2, 5),
 		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k1, Node: 1},
@@ -211,9 +211,9 @@ func TestBarsGoWithTheirApplication(t *testing.T) {
 	}
 }
 
-// TestDroppedQueueIsNoLongerNamed checks that the queue of an ended application may be removed, and
-// that the application does not refer to another queue with the same slot.
-func TestDroppedQueueIsNoLongerNamed(t *testing.T) {
+// TestEndedApplicationDroppedQueue checks that the queue of an ended application may be removed,
+// and that the application does not refer to another queue with the same slot.
+func TestEndedApplicationDroppedQueue(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppFinished},
 		tree(2, parent("root.b"), leaf("root.b.x"), leaf("root.b.y")),

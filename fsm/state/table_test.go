@@ -131,9 +131,9 @@ func TestEachStops(t *testing.T) {
 	}
 }
 
-// TestALoneHighSlotIsCheap checks that a single slot far from all others needs few pages. A table
+// TestSparseTableMemory checks that a single slot far from all others needs few pages. A table
 // after a peak, or damaged bytes, may name one.
-func TestALoneHighSlotIsCheap(t *testing.T) {
+func TestSparseTableMemory(t *testing.T) {
 	tab := Table[Container]{}
 	tab.place(MaxSlots - 1).Number = 7
 	distinct := map[*page[Container]]bool{}

@@ -133,8 +133,8 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestFullPortMakesRoom checks that a full port may close another connection for a new one.
-func TestFullPortMakesRoom(t *testing.T) {
+// TestFullPortEvictsConnection checks that a full port may close another connection for a new one.
+func TestFullPortEvictsConnection(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@ package portblock
 
 import "testing"
 
-func TestPortsAreOurs(t *testing.T) {
+func TestPortBlocksDisjoint(t *testing.T) {
 	a, b := Open(t), Open(t)
 	seen := map[int]bool{}
 	for range 20 {

@@ -92,8 +92,8 @@ func loadSamples(t *testing.T, dir string) (*tree, map[string]string) {
 	return made, want
 }
 
-// TestTableHoldsTogether checks that every package in the table has an entry of its own.
-func TestTableHoldsTogether(t *testing.T) {
+// TestPackageTableEntries checks that every package in the table has an entry of its own.
+func TestPackageTableEntries(t *testing.T) {
 	for dir, p := range places {
 		if p.why == "" {
 			t.Errorf("%s does not say why", dir)

@@ -41,7 +41,7 @@ func work() *run {
 	return r
 }
 
-func TestWorkHolds(t *testing.T) {
+func TestWorkInvariantsHold(t *testing.T) {
 	for _, opt := range []Options{DefaultOptions(), exact()} {
 		v := work().judge(t, opt)
 		for _, id := range []string{"S4", "S5", "S6", "S7", "S9", "S10", "S11", "S12", "S13", "audit"} {
@@ -55,7 +55,7 @@ func TestWorkHolds(t *testing.T) {
 	}
 }
 
-func TestWorkBreaks(t *testing.T) {
+func TestWorkViolations(t *testing.T) {
 	tests := []struct {
 		name, id, text string
 		do             func(r *run)
@@ -180,8 +180,9 @@ func (r *run) twice(a, b string) {
 	r.ok(history.Submit, value{Key: b, Queue: "root.a"}, value{App: "application_1780000000000_0003"})
 }
 
-// TestNeverTold checks that an AM that continues to call must receive the end of every container.
-func TestNeverTold(t *testing.T) {
+// TestUndeliveredContainerEnd checks that an AM that continues to call must receive the end of
+// every container.
+func TestUndeliveredContainerEnd(t *testing.T) {
 	r := cluster().at(5)
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)})
 	r.at(6).entry(gone(1))
@@ -195,8 +196,9 @@ func TestNeverTold(t *testing.T) {
 	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, but no answer to "+am1+" reports it, up to the last one with index 8")
 }
 
-// TestTellAgain checks that an AM may receive ends again after it has registered again.
-func TestTellAgain(t *testing.T) {
+// TestEndsRedeliveredAfterRegistration checks that an AM may receive ends again after it has
+// registered again.
+func TestEndsRedeliveredAfterRegistration(t *testing.T) {
 	r := work().at(20).ok(history.RegisterAM, value{Attempt: am1}, value{})
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Completed: completed(con1)})
 	holds(t, r.judge(t, DefaultOptions()), "S12")

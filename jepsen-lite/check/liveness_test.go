@@ -20,7 +20,7 @@ func recovery() *run {
 	return r.at(24).ok(history.Submit, value{Name: "after", Key: "c2/1"}, value{App: app1})
 }
 
-func TestRecoveryHolds(t *testing.T) {
+func TestRecoveryInvariantsHold(t *testing.T) {
 	v := recovery().tell("r1", history.Stop, 0).tell("r2", history.Stop, 0).tell("r3", history.Stop, 0).judge(t, exact())
 	for _, id := range []string{"L1", "L2", "L4"} {
 		holds(t, v, id)
@@ -33,7 +33,7 @@ func TestRecoveryHolds(t *testing.T) {
 	holds(t, v, "L1")
 }
 
-func TestRecoveryBreaks(t *testing.T) {
+func TestRecoveryViolations(t *testing.T) {
 	tests := []struct {
 		name, id, text string
 		do             func() *run

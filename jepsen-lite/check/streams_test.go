@@ -39,7 +39,7 @@ func steady() *run {
 	return r
 }
 
-func TestStreamsHold(t *testing.T) {
+func TestStreamInvariantsHold(t *testing.T) {
 	v := steady().judge(t, DefaultOptions())
 	for _, id := range []string{"S1", "S2", "S3", "S14", "S15"} {
 		holds(t, v, id)
@@ -52,7 +52,7 @@ func TestStreamsHold(t *testing.T) {
 	}
 }
 
-func TestStreamsBreak(t *testing.T) {
+func TestStreamViolations(t *testing.T) {
 	tests := []struct {
 		name, id, text string
 		do             func(r *run)
@@ -104,9 +104,9 @@ func TestReplacedDisk(t *testing.T) {
 	breaks(t, r.apply("r2", 7, 3, 1).apply("r1", 7, 3, 2).judge(t, DefaultOptions()), "S1", "at index 7")
 }
 
-// TestSnapshotIsTheIdentity checks that a restored state equals the state of the snapshot, even if
+// TestRestoreEqualsSnapshot checks that a restored state equals the state of the snapshot, even if
 // no replica has applied that index as a command.
-func TestSnapshotIsTheIdentity(t *testing.T) {
+func TestRestoreEqualsSnapshot(t *testing.T) {
 	r := steady().at(15).add(&history.Replica{ID: "r1", Kind: history.Snapshot, Index: 8, Digest: 5}).start("r4", 1, 0, 0, "d4").restore("r4", 8, 6)
 	breaks(t, r.judge(t, DefaultOptions()), "S15", "the snapshot of index 8 has digest 0000000000000005, restored on r4 0000000000000006")
 	r = steady().at(15).start("r4", 1, 0, 0, "d4").restore("r4", 6, 7) // all others have applied index 6

@@ -96,10 +96,10 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// TestRemountBesideOthers checks that Remount waits for processes in other mount namespaces, which
-// any tool on the machine may start. They keep the file system that was shut down mounted until
-// they end.
-func TestRemountBesideOthers(t *testing.T) {
+// TestRemountWaitsForNamespaces checks that Remount waits for processes in other mount namespaces,
+// which any tool on the machine may start. They keep the file system that was shut down mounted
+// until they end.
+func TestRemountWaitsForNamespaces(t *testing.T) {
 	d := loopOf(t, 32)
 	if err := d.Remount(false); err != nil {
 		t.Fatal(err)
@@ -213,9 +213,9 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestNamespacesLeaveNothing checks that Close removes all interfaces, although a process that ends
+// TestNamespacesCleanup checks that Close removes all interfaces, although a process that ends
 // slowly still holds its namespace. The next network uses the same names.
-func TestNamespacesLeaveNothing(t *testing.T) {
+func TestNamespacesCleanup(t *testing.T) {
 	if err := mayNamespace(); err != nil {
 		t.Skip(err)
 	}

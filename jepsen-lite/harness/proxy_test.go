@@ -183,9 +183,9 @@ func TestProxyDelays(t *testing.T) {
 	}
 }
 
-// TestProxyOfStrangers checks that the proxy carries connections without a hello as Outside. The
+// TestProxyWithoutHello checks that the proxy carries connections without a hello as Outside. The
 // replica must refuse them.
-func TestProxyOfStrangers(t *testing.T) {
+func TestProxyWithoutHello(t *testing.T) {
 	_, at, _ := proxied(t)
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "RMDP\x01\x00\x03abc", "RMDP\x01\x00\x00......."} {
 		c, err := net.Dial("tcp", at)

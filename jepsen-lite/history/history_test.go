@@ -56,9 +56,9 @@ type collect []Line
 
 func (c *collect) Add(l Line) { *c = append(*c, l) }
 
-// TestTorn checks that a history that ends in the middle of a line can be read, and that Open
-// continues such a file in a new line.
-func TestTorn(t *testing.T) {
+// TestTornHistory checks that a history that ends in the middle of a line can be read, and that
+// Open continues such a file in a new line.
+func TestTornHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	whole := `{"mark":"seed","n":5,"ns":1}` + "\n"
 	if err := os.WriteFile(path, []byte(whole+`{"mark":"cal`), 0o644); err != nil {

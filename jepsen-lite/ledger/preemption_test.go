@@ -78,9 +78,9 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// TestRoomThatComes checks that a reservation of a full node needs no warning if released
-// containers will end there soon.
-func TestRoomThatComes(t *testing.T) {
+// TestReservationOnNodeSoonFree checks that a reservation of a full node needs no warning if
+// released containers will end there soon.
+func TestReservationOnNodeSoonFree(t *testing.T) {
 	l := borrowed(t)
 	l.entry(&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitKilledByRM}, &event.ContainerReleased{Container: ref(1, 2), ExitStatus: yarn.ExitKilledByRM})
 	l.entry(hold(1, 2, 1, 1))

@@ -97,8 +97,8 @@ func vocabulary(t *testing.T, events *[256]int) {
 	}
 }
 
-// TestRepeats checks that a seed always gives exactly the same run.
-func TestRepeats(t *testing.T) {
+// TestSeedDeterministic checks that a seed always gives exactly the same run.
+func TestSeedDeterministic(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		o := Draw(seed)
 		o.Steps = 800

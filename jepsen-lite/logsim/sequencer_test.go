@@ -110,9 +110,9 @@ func ask(t *testing.T, seq *leader.Sequencer, in input.Input) input.Reply {
 	return r
 }
 
-// TestLevelIsTheClusters checks that a leader of a newer build writes nothing above the cluster's
-// feature level. Replicas of the older build would stop.
-func TestLevelIsTheClusters(t *testing.T) {
+// TestLeaderWritesClusterLevel checks that a leader of a newer build writes nothing above the
+// cluster's feature level. Replicas of the older build would stop.
+func TestLeaderWritesClusterLevel(t *testing.T) {
 	lead(t, event.Level-1, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
 		ask(t, seq, &input.Audit{Who: "op"})
 		for _, e := range log.entries {
@@ -126,9 +126,9 @@ func TestLevelIsTheClusters(t *testing.T) {
 	})
 }
 
-// TestNothingLeavesEarly checks that no answer leaves before its batch is committed: an
+// TestNoReplyBeforeCommit checks that no answer leaves before its batch is committed: an
 // acknowledgement (S4), an order to a node (S11), the acknowledgement of a container's end (S12).
-func TestNothingLeavesEarly(t *testing.T) {
+func TestNoReplyBeforeCommit(t *testing.T) {
 	node := yarn.NodeID{Host: "n", Port: 1}
 	lead(t, event.Level, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
 		ask(t, seq, &input.RegisterNode{ID: node, Rack: "/r", Total: yarn.NewResource(8192, 8)})

@@ -53,9 +53,9 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// TestBrokenOff checks that an interrupted fault reports no violations, because its effect may be
-// missing.
-func TestBrokenOff(t *testing.T) {
+// TestInterruptedFaultReportsNothing checks that an interrupted fault reports no violations,
+// because its effect may be missing.
+func TestInterruptedFaultReportsNothing(t *testing.T) {
 	e, told := testEnv(history.New()), 0
 	e.Violate = func(string, string, ...any) { told++ }
 	f := Fault{Name: "x", Inject: func(_ context.Context, e *Env) (Heal, error) {

@@ -61,9 +61,9 @@ func believe(c net.Conn) {
 	}
 }
 
-// TestCredulousPort checks that a port leads to a violation if it accepts a forged token, or
+// TestPortViolations checks that a port leads to a violation if it accepts a forged token, or
 // answers a call that it does not serve.
-func TestCredulousPort(t *testing.T) {
+func TestPortViolations(t *testing.T) {
 	at := credulous(t)
 	var told []string
 	e := testEnv(history.New())
@@ -95,9 +95,9 @@ func TestJudgeBeats(t *testing.T) {
 	}
 }
 
-// TestHadoopSentences checks that every byte sequence for slow callers begins like a connection of
+// TestSlowCallerBytes checks that every byte sequence for slow callers begins like a connection of
 // Hadoop.
-func TestHadoopSentences(t *testing.T) {
+func TestSlowCallerBytes(t *testing.T) {
 	said := hadoopSentences()
 	if len(said) < 6 {
 		t.Errorf("%d sentences", len(said))

@@ -32,8 +32,9 @@ func TestOnlyLeaks(t *testing.T) {
 	})
 }
 
-// TestBubbleTellsOthers checks that bubble panics if another goroutine than those in leaks remains.
-func TestBubbleTellsOthers(t *testing.T) {
+// TestBubblePanicsOnLeak checks that bubble panics if another goroutine than those in leaks
+// remains.
+func TestBubblePanicsOnLeak(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("nothing was told of a goroutine that waits for ever")

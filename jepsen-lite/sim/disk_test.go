@@ -221,9 +221,9 @@ func TestDiskSlow(t *testing.T) {
 	})
 }
 
-// TestRotBringsNothingBack checks that a bit flip in a deleted entry whose deletion is not durable
-// yet does not make the entry visible again.
-func TestRotBringsNothingBack(t *testing.T) {
+// TestDeletedEntryNotRevived checks that a bit flip in a deleted entry whose deletion is not
+// durable yet does not make the entry visible again.
+func TestDeletedEntryNotRevived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(1, cluster.Identity{})
 		var logs []*raft.Log
@@ -351,9 +351,9 @@ func TestDiskLost(t *testing.T) {
 	})
 }
 
-// TestHealedDiskIsQuick checks that a write that began while the disk was slow ends soon after the
-// repair.
-func TestHealedDiskIsQuick(t *testing.T) {
+// TestWriteEndsAfterDiskRepair checks that a write that began while the disk was slow ends soon
+// after the repair.
+func TestWriteEndsAfterDiskRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(1, cluster.Identity{})
 		d.wrong(func(f *faults) { f.slow = 1_000_000 })

@@ -126,9 +126,10 @@ func TestOperatorsResume(t *testing.T) {
 	})
 }
 
-// TestDismissedWhileReplaced checks that both operators finish if one removes a replica permanently
-// while the other replaces its disk. The replica is admitted with the new disk and removed again.
-func TestDismissedWhileReplaced(t *testing.T) {
+// TestRemovedDuringDiskReplacement checks that both operators finish if one removes a replica
+// permanently while the other replaces its disk. The replica is admitted with the new disk and
+// removed again.
+func TestRemovedDuringDiskReplacement(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		lead := s.leader(10 * election)
 		hurt := s.rs[(slices.Index(s.rs, lead)+1)%len(s.rs)]

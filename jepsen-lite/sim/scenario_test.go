@@ -152,8 +152,8 @@ func (s *story) killLeader() (old, now *replica) {
 	return old, s.leader(10*election, old)
 }
 
-// TestStory72 kills the leader while a reservation is held.
-func TestStory72(t *testing.T) {
+// TestScenario72ReservationSurvivesLeader kills the leader while a reservation is held.
+func TestScenario72ReservationSurvivesLeader(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.nine()
 		for range 7 {
@@ -179,9 +179,10 @@ func TestStory72(t *testing.T) {
 	})
 }
 
-// TestStory73 kills the leader after it has planned a fulfillment and before it is committed: once
-// before the entry leaves the leader, and once after the other replicas have it.
-func TestStory73(t *testing.T) {
+// TestScenario73LeaderKilledDuringFulfillment kills the leader after it has planned a fulfillment
+// and before it is committed: once before the entry leaves the leader, and once after the other
+// replicas have it.
+func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 	for _, reached := range []bool{false, true} {
 		t.Run(fmt.Sprintf("others have the entry %v", reached), func(t *testing.T) {
 			tellStory(t, plainSettings(), func(s *story) {
@@ -243,10 +244,10 @@ func fulfills(entry []byte) bool {
 	return err == nil && slices.ContainsFunc(b.Events, func(e event.Event) bool { _, ok := e.(*event.ReservationFulfilled); return ok })
 }
 
-// TestStory74 takes a snapshot while three nodes are reserved, truncates the log, restores a
-// follower from the snapshot and makes it leader. An undisturbed cluster gets the same inputs, and
-// both clusters must decide alike.
-func TestStory74(t *testing.T) {
+// TestScenario74RestoreWithReservations takes a snapshot while three nodes are reserved, truncates
+// the log, restores a follower from the snapshot and makes it leader. An undisturbed cluster gets
+// the same inputs, and both clusters must decide alike.
+func TestScenario74RestoreWithReservations(t *testing.T) {
 	var runs [2][]string
 	for i, disturbed := range []bool{false, true} {
 		opt := plainSettings()
@@ -354,9 +355,9 @@ func (s *story) decisions(after uint64) []string {
 	return out
 }
 
-// TestStory75 checks that an exchange is one entry. No replica may have a state in which the
-// application has neither the reservation nor the container for which it was exchanged.
-func TestStory75(t *testing.T) {
+// TestScenario75ExchangeAtomic checks that an exchange is one entry. No replica may have a state in
+// which the application has neither the reservation nor the container for which it was exchanged.
+func TestScenario75ExchangeAtomic(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n0", "n1", "n2")
 		s.submit("app0", "a", 0, "")

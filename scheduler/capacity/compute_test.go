@@ -10,9 +10,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestPercentOfLargeAndSmall checks that floor() is applied to the exact product: 8.5 % of 16384
-// MiB are 1392, and the third of a child loses no unit.
-func TestPercentOfLargeAndSmall(t *testing.T) {
+// TestPercentFloorExact checks that floor() is applied to the exact product: 8.5 % of 16384 MiB are
+// 1392, and the third of a child loses no unit.
+func TestPercentFloorExact(t *testing.T) {
 	c := parse(t, `root.queues = a,b
 root.a.capacity = 8.5
 root.b.capacity = 91.5

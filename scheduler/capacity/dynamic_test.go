@@ -71,9 +71,9 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestAddIsWithDynamic checks that queues added one by one equal queues added at once, with the
+// TestAddEqualsWithDynamic checks that queues added one by one equal queues added at once, with the
 // same capacities.
-func TestAddIsWithDynamic(t *testing.T) {
+func TestAddEqualsWithDynamic(t *testing.T) {
 	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), parentQueue("root.users.dev"), leafQueue("root.users.dev.x"), leafQueue("root.users.bob"), leafQueue("root.users.dev.y")}
 	labels := []string{autoConf + "template.capacity=2w", "root.users.bob.capacity=7w", "root.users.accessible-node-labels.gpu.capacity=3w", "root.a.accessible-node-labels.gpu.capacity=1w",
 		"root.users.accessible-node-labels=gpu"}

@@ -170,9 +170,9 @@ func TestLabelFaults(t *testing.T) {
 	}
 }
 
-// TestLabelOfTheChildAlone checks that children may have any shares of a label for which their
+// TestLabelOnChildrenOnly checks that children may have any shares of a label for which their
 // parent has no keys: there is nothing to divide.
-func TestLabelOfTheChildAlone(t *testing.T) {
+func TestLabelOnChildrenOnly(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a,b
 root.a.capacity = 50
 root.a.queues = x
@@ -186,9 +186,9 @@ root.b.accessible-node-labels.gpu.capacity = 100`)
 	}
 }
 
-// TestLabelOfTheParentAlone checks that a parent may have an absolute capacity of a label of which
-// its children have none.
-func TestLabelOfTheParentAlone(t *testing.T) {
+// TestLabelOnParentOnly checks that a parent may have an absolute capacity of a label of which its
+// children have none.
+func TestLabelOnParentOnly(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a
 root.a.capacity = [memory=4096,vcores=4]
 root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]

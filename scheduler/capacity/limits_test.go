@@ -134,9 +134,10 @@ root.b.y.accessible-node-labels.gpu.capacity = 3w`)
 	}
 }
 
-// TestMaxApplicationsOfAmounts checks leaves with absolute capacities. Their share is that of the
-// existing nodes, with or without the label. A leaf accepts applications while there are no nodes.
-func TestMaxApplicationsOfAmounts(t *testing.T) {
+// TestMaxApplicationsAbsoluteCapacity checks leaves with absolute capacities. Their share is that
+// of the existing nodes, with or without the label. A leaf accepts applications while there are no
+// nodes.
+func TestMaxApplicationsAbsoluteCapacity(t *testing.T) {
 	c := parse(t, labelsOn+`root.queues = a,b
 root.a.capacity = [memory=4096,vcores=4]
 root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]

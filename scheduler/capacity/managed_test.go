@@ -9,9 +9,9 @@ import (
 
 const managedParent = "root.queues = a,m\nroot.a.capacity = 40\nroot.m.capacity = 60\nroot.m.auto-create-child-queue.enabled = true\n"
 
-// TestManagedRoom checks how many leaves may be active: as many as fit into the parent's capacity
-// for every label, with a tolerance of a ten-thousandth.
-func TestManagedRoom(t *testing.T) {
+// TestManagedActiveLeafCount checks how many leaves may be active: as many as fit into the parent's
+// capacity for every label, with a tolerance of a ten-thousandth.
+func TestManagedActiveLeafCount(t *testing.T) {
 	const template = "root.m.leaf-queue-template."
 	for keys, want := range map[string]int64{
 		template + "capacity = 40":         2,
@@ -86,9 +86,9 @@ func TestManagedFaults(t *testing.T) {
 	}
 }
 
-// TestManagedStays checks that a parent cannot start or stop using auto-create-child-queue. The
-// refusals have YARN's messages.
-func TestManagedStays(t *testing.T) {
+// TestManagedParentSwitchRefused checks that a parent cannot start or stop using
+// auto-create-child-queue. The refusals have YARN's messages.
+func TestManagedParentSwitchRefused(t *testing.T) {
 	other := parse(t, strings.Replace(managedParent, "auto-create-child-queue", "auto-queue-creation-v2", 1))
 	with := parse(t, managedParent)
 	never := func(string) bool { return false }

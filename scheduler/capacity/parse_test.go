@@ -292,9 +292,9 @@ root.a.acl_submit_applications = bob dev`
 	}
 }
 
-// TestWhatQueuesInherit checks the values of queues that do not set them: user limits come from
-// YARN's global keys, lifetimes from the parent.
-func TestWhatQueuesInherit(t *testing.T) {
+// TestQueueInheritedSettings checks the values of queues that do not set them: user limits come
+// from YARN's global keys, lifetimes from the parent.
+func TestQueueInheritedSettings(t *testing.T) {
 	c := parse(t, `
 minimum-user-limit-percent = 25
 user-limit-factor = 3
@@ -330,9 +330,9 @@ root.p.c.user-limit-factor = -1
 	}
 }
 
-// TestRulesThatYARNRefuses checks YARN's message for each rule. YARN reports only the first invalid
-// rule. There is no message if the queues are invalid, too.
-func TestRulesThatYARNRefuses(t *testing.T) {
+// TestInvalidPlacementRules checks YARN's message for each rule. YARN reports only the first
+// invalid rule. There is no message if the queues are invalid, too.
+func TestInvalidPlacementRules(t *testing.T) {
 	const exception = "org.apache.hadoop.yarn.exceptions.YarnException: "
 	for _, tc := range []struct{ name, value, want string }{
 		{"queue-mappings", "u:ann", "Illegal queue mapping u:ann"},

@@ -186,9 +186,9 @@ func TestTextsAreShortened(t *testing.T) {
 	}
 }
 
-// TestCheckTakesAnything checks that Check does not panic on any input, and that it accepts an
+// TestCheckArbitraryInput checks that Check does not panic on any input, and that it accepts an
 // input again that it has accepted.
-func TestCheckTakesAnything(t *testing.T) {
+func TestCheckArbitraryInput(t *testing.T) {
 	for _, k := range kinds() {
 		rapid.Check(t, func(t *rapid.T) {
 			in := makers[k]()

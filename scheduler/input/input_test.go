@@ -35,7 +35,7 @@ func sampleReply(in Input) Reply {
 	return r
 }
 
-func TestEveryKindMakesItsType(t *testing.T) {
+func TestInputKindTypes(t *testing.T) {
 	if len(kinds()) != int(KindsEnd)-1 {
 		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindsEnd-1)
 	}
@@ -46,9 +46,9 @@ func TestEveryKindMakesItsType(t *testing.T) {
 	}
 }
 
-// TestNumbersAreFixed checks that the kinds keep their numbers, because replicas of different
+// TestKindNumbersFixed checks that the kinds keep their numbers, because replicas of different
 // versions exchange them.
-func TestNumbersAreFixed(t *testing.T) {
+func TestKindNumbersFixed(t *testing.T) {
 	for k, want := range map[Kind]Kind{KindInitCluster: 1, KindTick: 2, KindSetQueues: 3, KindSetQueueState: 4, KindRegisterNode: 5,
 		KindNodeHeartbeat: 6, KindExpireNode: 7, KindDrainNode: 8, KindSetNodeResource: 9, KindUnregisterNode: 10,
 		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14, KindRegisterAttempt: 15,
@@ -176,7 +176,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestRefuseMakesTheInputsOwnReply(t *testing.T) {
+func TestRefuseReplyType(t *testing.T) {
 	for _, k := range kinds() {
 		in := makers[k]()
 		f := Faultf(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")

@@ -67,7 +67,7 @@ const good = `{"type":"user","matches":"*","policy":"user"}`
 func rule(keys string) string  { return `{"rules":[` + good + `,{` + keys + `}]}` }
 func typed(keys string) string { return rule(`"type":"user","matches":"*",` + keys) }
 
-func TestJSONTakesWhatYARNTakes(t *testing.T) {
+func TestJSONFormsOfYARN(t *testing.T) {
 	for text, want := range map[string]int{
 		`{}`: 0, `{"rules":[]} and more`: 0, rule(`"type":"user","matches":7,"policy":"user","create":"true"`): 2,
 		typed(`"policy":"user","create":0`): 2, typed(`"policy":"user","policy":"reject"`): 2, typed(`"policy":"user","parentQueue":null`): 2,

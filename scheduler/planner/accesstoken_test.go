@@ -66,9 +66,9 @@ func TestAccessTokens(t *testing.T) {
 	}
 }
 
-// TestFullOfAccessTokens checks that a new token replaces an expired token when the table is full,
-// and that it never replaces a valid one.
-func TestFullOfAccessTokens(t *testing.T) {
+// TestAccessTokenTableFull checks that a new token replaces an expired token when the table is
+// full, and that it never replaces a valid one.
+func TestAccessTokenTableFull(t *testing.T) {
 	h := newHouse(t, 0, false)
 	h.now = 1000
 	for i := range 1000 {

@@ -90,9 +90,9 @@ app app user=u queue=a`)
 	return w
 }
 
-// TestWhoseLabel checks which label an ask and an AM get from the labels of the ask, the
+// TestEffectiveLabel checks which label an ask and an AM get from the labels of the ask, the
 // application, the queue and the cluster.
-func TestWhoseLabel(t *testing.T) {
+func TestEffectiveLabel(t *testing.T) {
 	const byQueue, enforced, am, emr = "a.default-node-label-expression=x", "yarn.node-labels.exclusive-enforced-partitions=x",
 		"yarn.resourcemanager.node-labels.am.default-node-label-expression=x", "yarn.node-labels.am.default-node-label-expression=x"
 	for _, c := range []struct {
@@ -148,9 +148,9 @@ func TestWhoseLabel(t *testing.T) {
 	}
 }
 
-// TestAskForAnotherLabel checks that the reservation of an ask ends when the AM asks for the same
-// key with another label.
-func TestAskForAnotherLabel(t *testing.T) {
+// TestAskLabelChangeEndsReservation checks that the reservation of an ask ends when the AM asks for
+// the same key with another label.
+func TestAskLabelChangeEndsReservation(t *testing.T) {
 	for _, eager := range []string{"true", "false"} {
 		w := askWorld(t, "reservation.eager-cancel="+eager)
 		w.tellAll("node add n2 8G\nnode add n3 8G\nlabel nodes n2=x n3=x\nask app 1x6G@1 label=x\nhb n2\nask app 1x6G@2 label=x\nhb n2")

@@ -11,10 +11,10 @@ import (
 	"rmd/yarn"
 )
 
-// TestOperationsAreRecordedWithTheirChange checks that the log entry of an operator's change also
-// records who asked for it and what it replaced. Refused inputs, inputs that change nothing and
-// routine calls of programs are not recorded.
-func TestOperationsAreRecordedWithTheirChange(t *testing.T) {
+// TestAuditRecordedWithChange checks that the log entry of an operator's change also records who
+// asked for it and what it replaced. Refused inputs, inputs that change nothing and routine calls
+// of programs are not recorded.
+func TestAuditRecordedWithChange(t *testing.T) {
 	h := newHouse(t, 1, false)
 	one, two := h.run(), h.run()
 	by := input.Caller{Who: "token ci", From: "10.0.0.9:4"}

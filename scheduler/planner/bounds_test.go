@@ -107,9 +107,9 @@ func TestDemandIsBounded(t *testing.T) {
 	}
 }
 
-// TestManyPlaces checks that a call with eight times as many hosts takes about eight times as long,
-// not 64 times. One AM must not keep the leader busy.
-func TestManyPlaces(t *testing.T) {
+// TestManyAskLocations checks that a call with eight times as many hosts takes about eight times as
+// long, not 64 times. One AM must not keep the leader busy.
+func TestManyAskLocations(t *testing.T) {
 	host := func(i int) string { return fmt.Sprint("h", i) }
 	for name, fill := range map[string]func(in *input.Allocate, n int){
 		"hosts under one key": func(in *input.Allocate, n int) {
@@ -145,10 +145,10 @@ func TestManyPlaces(t *testing.T) {
 	}
 }
 
-// TestAskOfNothingKeepsItsSize checks that an ask with count 0 and another size does not change the
-// size of a reservation. With eager-cancel off, the reservation of an ask stays for a while after
-// its count is 0, and a lost container may raise the count again.
-func TestAskOfNothingKeepsItsSize(t *testing.T) {
+// TestZeroAskKeepsReservationSize checks that an ask with count 0 and another size does not change
+// the size of a reservation. With eager-cancel off, the reservation of an ask stays for a while
+// after its count is 0, and a lost container may raise the count again.
+func TestZeroAskKeepsReservationSize(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestDifferencesAreHeld checks that every intended difference from YARN names a test or existing
+// TestDifferencesHaveTests checks that every intended difference from YARN names a test or existing
 // scenarios.
-func TestDifferencesAreHeld(t *testing.T) {
+func TestDifferencesHaveTests(t *testing.T) {
 	text, err := os.ReadFile("../../docs/design/differences-from-yarn.md")
 	if err != nil {
 		t.Fatal(err)

@@ -108,9 +108,9 @@ func TestExplainPreemptionSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestDominantKindDecidesWhatIsOwed checks that root.b is owed no memory when its vcores reach its
+// TestDominantGuaranteeReached checks that root.b is owed no memory when its vcores reach its
 // guarantee.
-func TestDominantKindDecidesWhatIsOwed(t *testing.T) {
+func TestDominantGuaranteeReached(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G,8c dominant preempt
 node add n1 8G,8c

@@ -382,9 +382,9 @@ func (s reasonStory) suppositions(t *testing.T, x *explain.Explanation) {
 	}
 }
 
-// TestQueueStoppedIsARefusal checks that a stopped queue refuses submissions with the code
+// TestStoppedQueueRefusalCode checks that a stopped queue refuses submissions with the code
 // QUEUE_STOPPED.
-func TestQueueStoppedIsARefusal(t *testing.T) {
+func TestStoppedQueueRefusalCode(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll("conf queues=(a:50, b:50)\nstop b")
 	r := w.plan(&input.SubmitApplication{Name: "x", User: "u", Queue: "b", Unmanaged: true})
@@ -424,9 +424,9 @@ ask app1 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`)
 	}
 }
 
-// TestMustEndIsLeast checks that the explanation names one large container rather than many small
-// ones.
-func TestMustEndIsLeast(t *testing.T) {
+// TestExplainNamesFewestContainers checks that the explanation names one large container rather
+// than many small ones.
+func TestExplainNamesFewestContainers(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`
 conf queues=(a:100) a.user-limit-factor=10 max=16G
@@ -448,8 +448,8 @@ ask app1 1x10G`)
 	}
 }
 
-// TestExplanationNames checks that the field names of the document are lower case.
-func TestExplanationNames(t *testing.T) {
+// TestExplanationFieldNames checks that the field names of the document are lower case.
+func TestExplanationFieldNames(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(stories()[10].setup)
 	for _, v := range []any{w.explained("app1"), w.explained("app2")} {

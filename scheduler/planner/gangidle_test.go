@@ -160,10 +160,10 @@ func (p *idlePlay) measure() {
 	})
 }
 
-// TestGangsHoldLittle checks that a workload holds at most a fifth as much memory idle if its jobs
+// TestGangIdleMemory checks that a workload holds at most a fifth as much memory idle if its jobs
 // are gangs as if their containers start one after the other. It plays one workload of 6 hours.
 // RMD_GANG_HOURS sets the hours, RMD_GANG_DAYS the number of workloads.
-func TestGangsHoldLittle(t *testing.T) {
+func TestGangIdleMemory(t *testing.T) {
 	hours := int64(amount(t, "RMD_GANG_HOURS", 6))
 	var one, together idleCost
 	for seed := range amount(t, "RMD_GANG_DAYS", 1) {

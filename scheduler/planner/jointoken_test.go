@@ -7,9 +7,9 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestJoinTokenCountsByTheLeadersClock checks that the lifetime of a join token starts at the
-// leader's time. The clock of the replica that received the request does not count.
-func TestJoinTokenCountsByTheLeadersClock(t *testing.T) {
+// TestJoinTokenLeaderClock checks that the lifetime of a join token starts at the leader's time.
+// The clock of the replica that received the request does not count.
+func TestJoinTokenLeaderClock(t *testing.T) {
 	r := newRig(t)
 	for ttl, good := range map[int64]bool{0: false, 999: false, 1000: true, 24 * 3_600_000: true, 24*3_600_000 + 1: false} {
 		hash := make([]byte, 32)

@@ -6,9 +6,9 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestOneKeyOfTwo checks that two callers may use the same idempotency key for calls of their own.
-// Entries from before keys had owners are still found.
-func TestOneKeyOfTwo(t *testing.T) {
+// TestIdempotencyKeyPerCaller checks that two callers may use the same idempotency key for calls of
+// their own. Entries from before keys had owners are still found.
+func TestIdempotencyKeyPerCaller(t *testing.T) {
 	h := newHouse(t, 1, true)
 	submit := func(key string) input.Reply {
 		t.Helper()

@@ -6,9 +6,9 @@ import (
 	"rmd/scheduler/input"
 )
 
-// TestNodesOfTheDefaultLabel checks that the answer to an AM counts only the nodes with its queue's
-// default label.
-func TestNodesOfTheDefaultLabel(t *testing.T) {
+// TestAMNodeCountDefaultLabel checks that the answer to an AM counts only the nodes with its
+// queue's default label.
+func TestAMNodeCountDefaultLabel(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`conf queues=(a:50, b:50) yarn.node-labels.enabled=true a.accessible-node-labels=x b.accessible-node-labels=x,y b.default-node-label-expression=x
 node add n1 8G

@@ -102,7 +102,7 @@ func (r *rig) report(id yarn.AttemptID, number uint64, s yarn.ContainerState, ex
 		{Container: yarn.ContainerID{App: id.App, Attempt: id.Attempt, Number: number}, State: s, ExitStatus: exit}}})
 }
 
-func TestIDsGivenBefore(t *testing.T) {
+func TestIssuedApplicationIDs(t *testing.T) {
 	r := newRig(t)
 	first := r.ok(&input.NewApplication{}).(*input.NewApplicationReply)
 	second := r.ok(&input.NewApplication{}).(*input.NewApplicationReply)
@@ -157,8 +157,9 @@ func TestMaximumOfAttempts(t *testing.T) {
 	}
 }
 
-// TestFailuresGrowOld checks that with a validity interval only recent failures count.
-func TestFailuresGrowOld(t *testing.T) {
+// TestAttemptFailureValidityInterval checks that with a validity interval only recent failures
+// count.
+func TestAttemptFailureValidityInterval(t *testing.T) {
 	for _, validity := range []int64{0, 1000} {
 		r := newRig(t)
 		id := r.started(func(in *input.SubmitApplication) { in.ValidityMillis = validity })
@@ -185,7 +186,7 @@ func TestFailuresGrowOld(t *testing.T) {
 	}
 }
 
-func TestLaunchOfAMaster(t *testing.T) {
+func TestAMLaunch(t *testing.T) {
 	r := newRig(t).dialed()
 	id := r.started(nil)
 	if _, events := r.do(&input.AttemptLaunched{Attempt: id, Container: 2}); len(events) > 0 {
@@ -241,8 +242,8 @@ func TestLaunchThatFailed(t *testing.T) {
 	}
 }
 
-// TestAMFasterThanItsNode checks an AM that registers before its launch is reported.
-func TestAMFasterThanItsNode(t *testing.T) {
+// TestAMRegistersBeforeLaunchReport checks an AM that registers before its launch is reported.
+func TestAMRegistersBeforeLaunchReport(t *testing.T) {
 	r := newRig(t).dialed()
 	id := r.started(nil)
 	r.ok(&input.RegisterAttempt{Attempt: id, Host: "h"})
@@ -255,9 +256,9 @@ func TestAMFasterThanItsNode(t *testing.T) {
 	}
 }
 
-// TestFinishingOnADialedNode checks that an unregistered AM keeps its application open until its
-// container ends, whatever the exit status.
-func TestFinishingOnADialedNode(t *testing.T) {
+// TestUnregisterWaitsForContainer checks that an unregistered AM keeps its application open until
+// its container ends, whatever the exit status.
+func TestUnregisterWaitsForContainer(t *testing.T) {
 	size := yarn.NewResource(1024, 1)
 	for _, how := range []string{"ends", "fails", "expires", "killed", "node lost"} {
 		r := newRig(t).dialed()
@@ -307,9 +308,9 @@ func TestFinishingOnADialedNode(t *testing.T) {
 	}
 }
 
-// TestFinishingAtOnce checks that an application finishes with its unregistration if its AM is
-// unmanaged or runs on a node that is not dialed.
-func TestFinishingAtOnce(t *testing.T) {
+// TestUnregisterFinishesImmediately checks that an application finishes with its unregistration if
+// its AM is unmanaged or runs on a node that is not dialed.
+func TestUnregisterFinishesImmediately(t *testing.T) {
 	for _, unmanaged := range []bool{false, true} {
 		r := newRig(t)
 		in := &input.SubmitApplication{User: "ann", Queue: "a", AM: yarn.NewResource(1024, 1), Unmanaged: unmanaged}
@@ -352,7 +353,7 @@ func TestSetLifetime(t *testing.T) {
 	r.refused(&input.SetLifetime{ID: yarn.ApplicationID{Seq: 99}}, input.NoSuchApplication)
 }
 
-func TestMoveNeedsTheTargetsLeave(t *testing.T) {
+func TestMoveTargetQueueACL(t *testing.T) {
 	r := newRig(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_submit_applications", " ", confPrefix+"root.acl_administer_queue", " ",
 		confPrefix+"root.a.acl_submit_applications", "ann", confPrefix+"root.b.acl_submit_applications", "bob ops")
 	id := r.started(nil)
@@ -362,9 +363,9 @@ func TestMoveNeedsTheTargetsLeave(t *testing.T) {
 	r.ok(&input.MoveApplication{ID: id.App, Queue: "a"})
 }
 
-// TestAllocateTells checks what the answer to an AM contains besides containers, and that releases
-// of containers of other attempts are refused.
-func TestAllocateTells(t *testing.T) {
+// TestAllocateResponseContents checks what the answer to an AM contains besides containers, and
+// that releases of containers of other attempts are refused.
+func TestAllocateResponseContents(t *testing.T) {
 	r := newRig(t, "yarn.cluster.max-application-priority", "9")
 	id := r.started(func(in *input.SubmitApplication) { in.Priority, in.PrioritySet = 7, true })
 	r.ok(&input.RegisterAttempt{Attempt: id, TrackingURL: "old"})

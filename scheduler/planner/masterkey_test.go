@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-func TestKeysOfACluster(t *testing.T) {
+func TestMasterKeyRolling(t *testing.T) {
 	r := newRig(t, "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", "100", "yarn.nm.liveness-monitor.expiry-interval-ms", "10000",
 		"yarn.resourcemanager.delegation.key.update-interval", "100000", "yarn.resourcemanager.delegation.token.renew-interval", "900000")
 	keys := func(k yarn.KeyKind) state.KeySet { return *r.p.st.Keys(k) }

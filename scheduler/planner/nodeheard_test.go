@@ -58,9 +58,9 @@ func TestNodesHeardAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestNodesHeardIsEachNodesTurn checks that a batch leads to the same events as one heartbeat per
+// TestNodesHeardEqualsHeartbeats checks that a batch leads to the same events as one heartbeat per
 // node.
-func TestNodesHeardIsEachNodesTurn(t *testing.T) {
+func TestNodesHeardEqualsHeartbeats(t *testing.T) {
 	size := plantSize{20, 3, 20, 4, false, 0}
 	one, other := newPlant(t, size, Options{}), newPlant(t, size, Options{})
 	for _, w := range []*plant{one, other} {

@@ -29,9 +29,9 @@ func (h *house) again(i int) *input.Fault {
 	return h.refused(&input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8)})
 }
 
-// TestNewClusterHasItsHosts checks that the log entry that creates the cluster also sets the host
+// TestNewClusterHostLists checks that the log entry that creates the cluster also sets the host
 // lists. So no refused node can register before the lists are set.
-func TestNewClusterHasItsHosts(t *testing.T) {
+func TestNewClusterHostLists(t *testing.T) {
 	h := &house{&plant{p: must(New(state.New(), Options{})), now: 1000}, t}
 	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Include: []string{"N1", "n0"}, Exclude: []string{"n0"},
 		Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}})
@@ -46,7 +46,7 @@ func TestNewClusterHasItsHosts(t *testing.T) {
 	}
 }
 
-func TestHostsThatAreRefusedLeaveAtOnce(t *testing.T) {
+func TestExcludedHostsDecommissioned(t *testing.T) {
 	h := newHouse(t, 3, true)
 	at := h.run()
 	ids := h.ask(at, 0, 2)
@@ -82,7 +82,7 @@ func TestHostsThatAreRefusedLeaveAtOnce(t *testing.T) {
 	}
 }
 
-func TestHostsThatAreNotListedLeaveWhenTheyAreEmpty(t *testing.T) {
+func TestUnlistedHostsDrain(t *testing.T) {
 	h := newHouse(t, 3, true)
 	at := h.run()
 	ids := h.ask(at, 0, 1)
@@ -139,9 +139,9 @@ func TestHostsAllowedWhileTheyDrain(t *testing.T) {
 	}
 }
 
-// TestDrainsByHandAreNotTheLists checks that host lists neither begin nor end a drain that an
+// TestHostListsKeepOperatorDrains checks that host lists neither begin nor end a drain that an
 // operator ordered.
-func TestDrainsByHandAreNotTheLists(t *testing.T) {
+func TestHostListsKeepOperatorDrains(t *testing.T) {
 	h := newHouse(t, 3, true)
 	h.must(t, &input.DrainNode{ID: h.nodes[0], Now: true})
 	if h.node(0).State != yarn.NodeDecommissioned {

@@ -195,8 +195,9 @@ func TestDrainWaitsForApplications(t *testing.T) {
 	}
 }
 
-// TestSimulatedNodesHaveNoPresences checks that no NodeApplications are kept for simulated nodes.
-func TestSimulatedNodesHaveNoPresences(t *testing.T) {
+// TestSimulatedNodesNoNodeApplications checks that no NodeApplications are kept for simulated
+// nodes.
+func TestSimulatedNodesNoNodeApplications(t *testing.T) {
 	h := newHouse(t, 1, false)
 	at := h.run()
 	h.beat(0, h.ask(at, 0, 3)...)
@@ -206,9 +207,9 @@ func TestSimulatedNodesHaveNoPresences(t *testing.T) {
 	}
 }
 
-// TestRegistrationTellsWhatToClearAway checks that the answer to a registration lists the ended and
-// unknown applications that the node still keeps.
-func TestRegistrationTellsWhatToClearAway(t *testing.T) {
+// TestRegistrationListsEndedApplications checks that the answer to a registration lists the ended
+// and unknown applications that the node still keeps.
+func TestRegistrationListsEndedApplications(t *testing.T) {
 	h := newHouse(t, 2, true)
 	lives, over := h.run(), h.run()
 	a, b := h.ask(lives, 0, 1), h.ask(over, 0, 1)
@@ -235,7 +236,7 @@ func TestRegistrationTellsWhatToClearAway(t *testing.T) {
 	}
 }
 
-func TestSignalsAreToldUntilTheyAreHad(t *testing.T) {
+func TestSignalsSentUntilAcknowledged(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
 	ids := h.ask(at, 0, 2)

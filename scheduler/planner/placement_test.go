@@ -74,9 +74,9 @@ node add n1 80G`)
 	}
 }
 
-// TestLandings checks the count of applications that would be placed elsewhere: because of other
-// rules, of missing queues, or of a rejection.
-func TestLandings(t *testing.T) {
+// TestPlacementChangeCounts checks the count of applications that would be placed elsewhere:
+// because of other rules, of missing queues, or of a rejection.
+func TestPlacementChangeCounts(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`
 conf queues=(a:40, b:30, default:30)

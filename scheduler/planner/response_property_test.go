@@ -310,11 +310,11 @@ func (a *air) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// TestCallsComeLate checks that the AM learns of each container exactly once and gets every
+// TestLateCallCopies checks that the AM learns of each container exactly once and gets every
 // container that it asks for, whatever copies of its calls arrive, whenever, at whichever leader.
 // The AM must register again only in two cases: its call has asks and two leaders have been elected
 // since one answered it, or its call number 0 may belong to an earlier registration.
-func TestCallsComeLate(t *testing.T) {
+func TestLateCallCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAir(t)
 		t.Repeat(a.actions())

@@ -83,11 +83,11 @@ func TestLateCallTakesNothing(t *testing.T) {
 	}
 }
 
-// TestLateCallOfTheLeaderBefore checks an AM of which one leader sees only a late copy of a call,
+// TestLateCallAtPreviousLeader checks an AM of which one leader sees only a late copy of a call,
 // and the next leader knows only what this copy left behind. If the AM asks for nothing, its calls
 // are accepted all the same, and it learns of everything once, also of what the answer to the copy
 // contained.
-func TestLateCallOfTheLeaderBefore(t *testing.T) {
+func TestLateCallAtPreviousLeader(t *testing.T) {
 	for _, idle := range []int{2, 3, blockSize - 2, blockSize + 5} {
 		for back := int32(1); back <= 2; back++ {
 			for _, beat := range []int{0, 1, 2} { // the container exists before the copy, after it, or only at the end
@@ -117,9 +117,9 @@ func TestLateCallOfTheLeaderBefore(t *testing.T) {
 	}
 }
 
-// TestLateCallOfBeforeTheRegistration checks that a call from before a registration changes nothing
+// TestLateCallFromBeforeRegistration checks that a call from before a registration changes nothing
 // when it arrives after another leader has answered the AM's first call.
-func TestLateCallOfBeforeTheRegistration(t *testing.T) {
+func TestLateCallFromBeforeRegistration(t *testing.T) {
 	key := yarn.SchedulerKey{Priority: 1}
 	c := newCounting(t)
 	c.pull()
@@ -139,8 +139,8 @@ func TestLateCallOfBeforeTheRegistration(t *testing.T) {
 	}
 }
 
-// TestAnswerLost checks that every leader gives a repeated call the same answer.
-func TestAnswerLost(t *testing.T) {
+// TestRepeatedCallSameAnswer checks that every leader gives a repeated call the same answer.
+func TestRepeatedCallSameAnswer(t *testing.T) {
 	for _, when := range []int{0, 1, 2} {
 		c := newCounting(t)
 		c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
@@ -165,9 +165,9 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
-// TestAnsweredByALeaderThatIsNone checks an AM that got an idle answer from a deposed leader. The
+// TestIdleAnswerFromDeposedLeader checks an AM that got an idle answer from a deposed leader. The
 // present leader does not know that answer, and must read the AM's next asks all the same.
-func TestAnsweredByALeaderThatIsNone(t *testing.T) {
+func TestIdleAnswerFromDeposedLeader(t *testing.T) {
 	c := newCounting(t)
 	c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
 	ghost := c.elect()
@@ -186,9 +186,9 @@ func TestAnsweredByALeaderThatIsNone(t *testing.T) {
 	}
 }
 
-// TestNumbersAreNotGivenTwice checks that no response number is given twice, neither by two leaders
-// nor after a registration.
-func TestNumbersAreNotGivenTwice(t *testing.T) {
+// TestResponseIDsUnique checks that no response number is given twice, neither by two leaders nor
+// after a registration.
+func TestResponseIDsUnique(t *testing.T) {
 	c := newCounting(t)
 	given := map[int32]bool{}
 	pull := func() {
@@ -217,8 +217,8 @@ func TestNumbersAreNotGivenTwice(t *testing.T) {
 	}
 }
 
-// TestIdleCallsWriteNothing checks that idle calls lead to one event per block of numbers.
-func TestIdleCallsWriteNothing(t *testing.T) {
+// TestIdleCallsOneEventPerBlock checks that idle calls lead to one event per block of numbers.
+func TestIdleCallsOneEventPerBlock(t *testing.T) {
 	c := newCounting(t)
 	c.pull()
 	written := 0
@@ -235,9 +235,9 @@ func TestIdleCallsWriteNothing(t *testing.T) {
 	}
 }
 
-// TestNumbersComeToAnEnd checks that an AM must register again when its response numbers are used
+// TestResponseIDsExhausted checks that an AM must register again when its response numbers are used
 // up, after two thousand million answers.
-func TestNumbersComeToAnEnd(t *testing.T) {
+func TestResponseIDsExhausted(t *testing.T) {
 	for _, elected := range []bool{false, true} {
 		c := newCounting(t)
 		c.pull()
@@ -258,9 +258,9 @@ func TestNumbersComeToAnEnd(t *testing.T) {
 	}
 }
 
-// TestTwinKnowsWhatWasTold checks that a twin, made to check another planner, judges an AM's calls
+// TestTwinJudgesCallsAlike checks that a twin, made to check another planner, judges an AM's calls
 // as that planner does.
-func TestTwinKnowsWhatWasTold(t *testing.T) {
+func TestTwinJudgesCallsAlike(t *testing.T) {
 	c := newCounting(t)
 	c.pull(askFor(yarn.SchedulerKey{Priority: 1}))
 	c.pull()

@@ -70,9 +70,9 @@ func TestLateReportOfAnotherReplica(t *testing.T) {
 	h.heard(h.report(0, 40, 20, 6, both...), false) // a replica that does not know it
 }
 
-// TestLateReportOfTheSameStay checks that copies of an accepted report change nothing, and that
-// older reports are refused.
-func TestLateReportOfTheSameStay(t *testing.T) {
+// TestLateReportSameSession checks that copies of an accepted report change nothing, and that older
+// reports are refused.
+func TestLateReportSameSession(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
 	a := h.ask(at, 0, 1)
@@ -90,9 +90,9 @@ func TestLateReportOfTheSameStay(t *testing.T) {
 	}
 }
 
-// TestReportsWithoutAStay checks that reports without a session, as from simulated nodes, are
+// TestReportsWithoutSession checks that reports without a session, as from simulated nodes, are
 // always accepted.
-func TestReportsWithoutAStay(t *testing.T) {
+func TestReportsWithoutSession(t *testing.T) {
 	h := newHouse(t, 1, true)
 	h.heard(h.report(0, 10, 0, 7), true)
 	h.heard(h.report(0, 0, 0, 0), true)
@@ -101,7 +101,7 @@ func TestReportsWithoutAStay(t *testing.T) {
 	}
 }
 
-func TestResponseNumbersCountInACircle(t *testing.T) {
+func TestResponseIDsWrapAround(t *testing.T) {
 	for _, c := range []struct {
 		a, b int32
 		want bool
@@ -182,9 +182,9 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 	}
 }
 
-// TestAMIsAskedWhereItsSubmissionSays checks that every attempt asks for its AM on the hosts and
-// racks of the submission, as in YARN.
-func TestAMIsAskedWhereItsSubmissionSays(t *testing.T) {
+// TestAMAskUsesSubmissionLocations checks that every attempt asks for its AM on the hosts and racks
+// of the submission, as in YARN.
+func TestAMAskUsesSubmissionLocations(t *testing.T) {
 	h := newHouse(t, 3, false)
 	submit := func(strict bool, places ...yarn.Place) *state.App {
 		t.Helper()

@@ -16,9 +16,9 @@ func exactly(v float64) number {
 	return number{int64(math.Ldexp(m, 53)), e - 53}
 }
 
-// TestNumbersAreRoundedLikeTheMachines compares each operation with the machine's floating point,
-// which equals Java's.
-func TestNumbersAreRoundedLikeTheMachines(t *testing.T) {
+// TestRoundingMatchesHardware compares each operation with the machine's floating point, which
+// equals Java's.
+func TestRoundingMatchesHardware(t *testing.T) {
 	operand := rapid.OneOf(
 		rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int64Range(-1<<50, 1<<50).Draw(t, "whole")) }),
 		rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(-1000, 1000).Draw(t, "small")) }),

@@ -192,10 +192,10 @@ func TestRoundsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNothingForNobody checks that rounding errors do not cost a leaf a container. They take one
-// MiB from leaf y. The leaf must give only while another leaf wants something, or when it uses more
-// than its maximum.
-func TestNothingForNobody(t *testing.T) {
+// TestRoundingLosesNoContainer checks that rounding errors do not cost a leaf a container. They
+// take one MiB from leaf y. The leaf must give only while another leaf wants something, or when it
+// uses more than its maximum.
+func TestRoundingLosesNoContainer(t *testing.T) {
 	rows := func() []row {
 		return []row{
 			{name: "root", parent: -1, guaranteed: 13_312, used: 12_288},

@@ -87,7 +87,7 @@ func running(r *Result) *state.App {
 	return r.State.Apps.Get(r.State.AppByID(r.Running[0]))
 }
 
-func TestTaken(t *testing.T) {
+func TestMigratedState(t *testing.T) {
 	s := recorded(t)
 	o := options("default,batch")
 	o.Exclude = []string{"gone"}

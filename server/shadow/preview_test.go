@@ -77,8 +77,9 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewOfQuietTime checks that rounds of preemption run in a time without log entries.
-func TestPreviewOfQuietTime(t *testing.T) {
+// TestPreviewRoundsWithoutEntries checks that rounds of preemption run in a time without log
+// entries.
+func TestPreviewRoundsWithoutEntries(t *testing.T) {
 	s, _ := recorded(t, 2, preemption[1:]...)
 	last := slices.IndexFunc(s.Entries, func(e Entry) bool { return e.Index > s.Index+200 })
 	st := s.State.Fork()

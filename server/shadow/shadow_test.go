@@ -289,9 +289,9 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestDivergenceShowsNoBytes checks that the first difference does not show an application's
-// submission context, which contains the user's tokens and may have 4 MB.
-func TestDivergenceShowsNoBytes(t *testing.T) {
+// TestDivergenceHidesSubmissionContext checks that the first difference does not show an
+// application's submission context, which contains the user's tokens and may have 4 MB.
+func TestDivergenceHidesSubmissionContext(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions())
 	var more []input.Property
@@ -414,8 +414,9 @@ func TestRemovedQueues(t *testing.T) {
 	}
 }
 
-// TestQueueReturns checks that a queue counts as unused for the time in which it did not exist.
-func TestQueueReturns(t *testing.T) {
+// TestRecreatedQueueUnusedTime checks that a queue counts as unused for the time in which it did
+// not exist.
+func TestRecreatedQueueUnusedTime(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions())
 	m := c.shadow.realMeter

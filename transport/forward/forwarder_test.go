@@ -172,7 +172,7 @@ func (r *replica) must(t *testing.T) {
 	}
 }
 
-func TestHereAndForwarded(t *testing.T) {
+func TestLocalAndForwardedInputs(t *testing.T) {
 	n := newNetwork()
 	a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
 	a.tracker.Set(here(leaderA))
@@ -340,9 +340,9 @@ func TestChangeOfLeaderFreesAHangingCall(t *testing.T) {
 	})
 }
 
-// TestLongCallIsNotHeldAgainstIt checks that the hold time begins with the first failure and not
+// TestHoldTimeStartsAtFirstFailure checks that the hold time begins with the first failure and not
 // with the call.
-func TestLongCallIsNotHeldAgainstIt(t *testing.T) {
+func TestHoldTimeStartsAtFirstFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
 		a, b := newReplica(t, n, "a", nil), newReplica(t, n, "b", nil)
@@ -444,9 +444,10 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// TestKeysHaveOwners checks that a call has the same key at every replica. A replica that does not
-// know yet whether keys have owners must find out first. Equal keys of two callers must differ.
-func TestKeysHaveOwners(t *testing.T) {
+// TestIdempotencyKeyOwners checks that a call has the same key at every replica. A replica that
+// does not know yet whether keys have owners must find out first. Equal keys of two callers must
+// differ.
+func TestIdempotencyKeyOwners(t *testing.T) {
 	n, behind := newNetwork(), true
 	submit := func(who string, callers func(context.Context) (bool, error)) string {
 		r := newReplica(t, n, "a", func(c *Config) { c.Callers = callers })

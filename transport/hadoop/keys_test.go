@@ -53,9 +53,9 @@ func isKey(s string) bool {
 	return !strings.ContainsAny(s, " %:;/=\n") && slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(s, f) && len(s) > len(f) })
 }
 
-// TestKeysAreThoseOfTheSources compares the table with the sources: the sources read every key of
-// the table, and the table contains every key that the sources read.
-func TestKeysAreThoseOfTheSources(t *testing.T) {
+// TestKeyTableMatchesSources compares the table with the sources: the sources read every key of the
+// table, and the table contains every key that the sources read.
+func TestKeyTableMatchesSources(t *testing.T) {
 	found := written(t, ".", "../../server", "../../config")
 	prefixes := map[string][]string{ // prefixes of the keys that the sources concatenate
 		"yarn.resourcemanager.nodes.": {"include-path", "exclude-path"},

@@ -34,9 +34,9 @@ func TestAuditIsFiltered(t *testing.T) {
 	}
 }
 
-// TestAKillSaysWhoKilled checks that the diagnostics of a killed application name the caller in
-// YARN's words, with and without a message of the caller.
-func TestAKillSaysWhoKilled(t *testing.T) {
+// TestKillDiagnosticsNameCaller checks that the diagnostics of a killed application name the caller
+// in YARN's words, with and without a message of the caller.
+func TestKillDiagnosticsNameCaller(t *testing.T) {
 	b := newBench(t, nil)
 	for body, want := range map[string]string{
 		`{}`:                          "Application " + app1 + " was killed by user ann at 127.0.0.1",

@@ -148,7 +148,7 @@ func TestForgedForms(t *testing.T) {
 	}
 }
 
-func TestATokenDoesNotCrossTheNetworkInTheOpen(t *testing.T) {
+func TestLoginRefusedOverPlainHTTP(t *testing.T) {
 	b := guardedBench(t, nil)
 	r := asked("POST", "/ui/login", "")
 	r = r.WithContext(contextWithLocal(r, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 8088}))

@@ -155,7 +155,7 @@ func mayCall(mode string, tokens bool, role yarn.Role, r *route.Route) bool {
 	return true
 }
 
-func TestFirstStepsAreForThisMachine(t *testing.T) {
+func TestFirstTokenOnlyFromLoopback(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Auth.Mode = auth.Required })
 	for _, c := range []struct {
 		local, remote string
@@ -176,9 +176,9 @@ func TestFirstStepsAreForThisMachine(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotGoodIsRefused checks that a forged, revoked or expired token is refused, even for
-// calls that need no token.
-func TestWhatIsNotGoodIsRefused(t *testing.T) {
+// TestInvalidTokenRefused checks that a forged, revoked or expired token is refused, even for calls
+// that need no token.
+func TestInvalidTokenRefused(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("short", yarn.RoleAdmin, clusterTime+120_001), tokenEvent("gone", yarn.RoleAdmin, clusterTime+3_600_000))
 	b.into(200, nil, "GET", "/v1/apps", "", bearer("short")...)
@@ -206,10 +206,10 @@ func TestWhatIsNotGoodIsRefused(t *testing.T) {
 	b.into(200, nil, "POST", "/v1/nodes/sim-01:drain", "{}", bearer("operator")...)
 }
 
-// TestATokenMadeElsewhere checks that a replica asks the leader for the newest state before it
+// TestUnknownTokenChecksLeader checks that a replica asks the leader for the newest state before it
 // refuses a token that it does not know, and that a flood of forged tokens does not flood the
 // leader.
-func TestATokenMadeElsewhere(t *testing.T) {
+func TestUnknownTokenChecksLeader(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.k.readIndex = func(context.Context) (uint64, error) {
 		if st, at := b.h.Fork(); st.Access[0].Name != "a" {
@@ -249,9 +249,9 @@ func TestPlainPublicHTTPTakesNoWrites(t *testing.T) {
 	}
 }
 
-// TestTheRoleSubmitIsForOneself checks that a caller with the role submit acts only as the user
-// that its token names. Application 1 is alice's.
-func TestTheRoleSubmitIsForOneself(t *testing.T) {
+// TestSubmitRoleOwnUserOnly checks that a caller with the role submit acts only as the user that
+// its token names. Application 1 is alice's.
+func TestSubmitRoleOwnUserOnly(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000))
 	for _, path := range []string{":kill", ":move", ":priority", "/attempt:register", "/attempt:allocate", "/attempt:finish"} {
@@ -286,9 +286,9 @@ func (l *lateBody) Read(p []byte) (int, error) {
 	return l.Reader.Read(p)
 }
 
-// TestTheRoleSubmitKnowsNoOther checks that the role submit cannot act on another user's
+// TestSubmitRoleOtherApplicationsRefused checks that the role submit cannot act on another user's
 // application that is submitted while the call's body arrives, or that only the leader knows yet.
-func TestTheRoleSubmitKnowsNoOther(t *testing.T) {
+func TestSubmitRoleOtherApplicationsRefused(t *testing.T) {
 	b := guardedBench(t, nil)
 	next := uint32(5)
 	for path, doc := range map[string]string{":kill": `{}`, ":move": `{"queue":"root.batch"}`, ":gang": `{"gang":""}`, ":priority": `{"priority":1}`,
@@ -320,9 +320,9 @@ func TestTheRoleSubmitKnowsNoOther(t *testing.T) {
 	}
 }
 
-// TestTheRoleSubmitSaysNotItsGroups checks that a caller with the role submit cannot name its own
+// TestSubmitRoleOwnGroupsRefused checks that a caller with the role submit cannot name its own
 // groups, because groups grant queues and priorities.
-func TestTheRoleSubmitSaysNotItsGroups(t *testing.T) {
+func TestSubmitRoleOwnGroupsRefused(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		b := guardedBench(t, func(c *Config) {
 			if known {
@@ -345,9 +345,9 @@ func TestTheRoleSubmitSaysNotItsGroups(t *testing.T) {
 	}
 }
 
-// TestAnIDMustHaveBeenGiven checks that a submission may use only an application id that rmd has
-// handed out.
-func TestAnIDMustHaveBeenGiven(t *testing.T) {
+// TestUnknownApplicationIDRefused checks that a submission may use only an application id that rmd
+// has handed out.
+func TestUnknownApplicationIDRefused(t *testing.T) {
 	b := guardedBench(t, nil)
 	doc := func(seq uint32) string { return fmt.Sprintf(`{"id":"application_%d_%04d"}`, clusterTime, seq) }
 	for _, seq := range []uint32{5, 7, 2147483647, 4294967295} {

@@ -85,9 +85,9 @@ func (w *slowReader) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// TestSlowReaderHasNoTurn checks that a client that does not read its answer does not block other
-// calls.
-func TestSlowReaderHasNoTurn(t *testing.T) {
+// TestSlowReaderBlocksNoCheck checks that a client that does not read its answer does not block
+// other calls.
+func TestSlowReaderBlocksNoCheck(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.ReadTimeout = time.Second
 		c.Planner.WhatIf = func(*state.State, []input.Property, func() bool) (*api.WhatIf, error) { return &api.WhatIf{}, nil }

@@ -64,9 +64,9 @@ func TestRulesAndBoardNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestBoard checks that the dashboard is one that Grafana can read, and that it shows every metric
-// about scheduling and replicas.
-func TestBoard(t *testing.T) {
+// TestDashboard checks that the dashboard is one that Grafana can read, and that it shows every
+// metric about scheduling and replicas.
+func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "contrib", "grafana", "board.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +98,8 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// TestRules runs the tests of the alert rules.
-func TestRules(t *testing.T) {
+// TestAlertRules runs the tests of the alert rules.
+func TestAlertRules(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip("no promtool (Debian: apt-get install prometheus)")

@@ -21,9 +21,9 @@ func (c *countedForks) Fork() (*state.State, uint64) {
 	return c.history.Fork()
 }
 
-// TestOneForkForARequest checks that admission, the page and all API calls of the page read one
-// fork. Requests that open pages repeat by themselves share one fork for view.PageLag.
-func TestOneForkForARequest(t *testing.T) {
+// TestForkSharedWithinRequest checks that admission, the page and all API calls of the page read
+// one fork. Requests that open pages repeat by themselves share one fork for view.PageLag.
+func TestForkSharedWithinRequest(t *testing.T) {
 	var k *countedForks
 	b := newBench(t, func(c *Config) {
 		k = &countedForks{history: c.Reader.(*history)}
@@ -58,9 +58,9 @@ func TestOneForkForARequest(t *testing.T) {
 	}
 }
 
-// TestForkIsGivenUp checks that a request sees its own changes after Release, and that a streaming
+// TestForkReleased checks that a request sees its own changes after Release, and that a streaming
 // request holds no fork.
-func TestForkIsGivenUp(t *testing.T) {
+func TestForkReleased(t *testing.T) {
 	b := newBench(t, nil)
 	r := view.WithFork(httptest.NewRequest("POST", "/v1/apps", nil), false)
 	first, _ := b.s.views.Fork(r)

@@ -144,7 +144,7 @@ func TestTransferAndSnapshotFromThePages(t *testing.T) {
 	}
 }
 
-func TestFormsOfOthersAreRefused(t *testing.T) {
+func TestForeignFormsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	v := &visitor{b: b}
 	v.get("/ui/apps/" + appTwo)
@@ -273,9 +273,9 @@ func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
 	}
 }
 
-// TestCapacitiesOfSiblings checks the form with the capacities of all children of a queue. The
+// TestSiblingCapacitiesForm checks the form with the capacities of all children of a queue. The
 // server checks their sum, also without JavaScript.
-func TestCapacitiesOfSiblings(t *testing.T) {
+func TestSiblingCapacitiesForm(t *testing.T) {
 	b := newBench(t, nil)
 	v := &visitor{b: b}
 	page := b.ask("GET", "/ui/queues/root", "").Body.String()

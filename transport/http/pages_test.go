@@ -103,7 +103,7 @@ func wellForecast() *api.ForecastReport {
 	return &api.ForecastReport{Replica: "rm1", SinceMillis: 1_000, Due: 400, Held: 360, Newest: api.ForecastSummary{Due: 300, Held: 273}}
 }
 
-func TestPagesSayWhatTheStateSays(t *testing.T) {
+func TestPagesMatchState(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Explain = fullyExplained
 		c.Planner.Forecast, c.Planner.ForecastReport = fullyForecast, wellForecast
@@ -148,8 +148,8 @@ func TestPagesSayWhatTheStateSays(t *testing.T) {
 	}
 }
 
-// TestPagesBeforeAnything opens every page of a cluster that is not initialized.
-func TestPagesBeforeAnything(t *testing.T) {
+// TestPagesUninitializedCluster opens every page of a cluster that is not initialized.
+func TestPagesUninitializedCluster(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Reader = newHistory() })
 	for _, p := range []string{"/ui/", "/ui/apps", "/ui/queues", "/ui/nodes", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf", "/ui/audit", "/ui/labels", "/ui/replay"} {
 		w := b.ask("GET", p, "")
@@ -195,7 +195,7 @@ func TestPagesThatAreNotThere(t *testing.T) {
 	}
 }
 
-func TestBookmarksOfYARN(t *testing.T) {
+func TestYARNPageRedirects(t *testing.T) {
 	b := newBench(t, nil)
 	for from, to := range map[string]string{
 		"/cluster": "/ui/", "/cluster/": "/ui/", "/cluster/apps": "/ui/apps", "/cluster/apps/RUNNING": "/ui/apps?state=RUNNING",
@@ -277,7 +277,7 @@ func TestPagesOnAFollowerAndWithoutALeader(t *testing.T) {
 	}
 }
 
-func TestViewersShareAPageAndNotATokens(t *testing.T) {
+func TestViewersSharePageNotFormTokens(t *testing.T) {
 	var passed atomic.Int64
 	b := newBench(t, func(c *Config) { c.Now = func() time.Time { return time.UnixMilli(clusterTime + passed.Load()) } })
 	path := "/ui/reservations/r1"
@@ -319,7 +319,7 @@ func soon(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func TestLiveStreamTellsHowTheReplicaStands(t *testing.T) {
+func TestLiveStreamReplicaStatus(t *testing.T) {
 	b := newBench(t, nil)
 	srv := httptest.NewServer(b.s.Handler())
 	defer srv.Close()

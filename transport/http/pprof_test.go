@@ -22,9 +22,9 @@ func TestProfilesAreOff(t *testing.T) {
 	}
 }
 
-// TestProfilesAreForAdministratorsHere checks that profiles need a connection over loopback at both
-// ends, and the role admin once there are tokens.
-func TestProfilesAreForAdministratorsHere(t *testing.T) {
+// TestProfilesNeedLoopbackAdmin checks that profiles need a connection over loopback at both ends,
+// and the role admin once there are tokens.
+func TestProfilesNeedLoopbackAdmin(t *testing.T) {
 	b := guardedBench(t, profiles)
 	for _, c := range []struct {
 		local, remote, role string

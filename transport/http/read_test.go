@@ -270,9 +270,9 @@ func TestLog(t *testing.T) {
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/log", "")
 }
 
-// TestLogTellsTheTimeOfEveryBatch checks the times of log entries, wherever a read begins. An entry
-// in the same millisecond as the one before does not advance the cluster's clock.
-func TestLogTellsTheTimeOfEveryBatch(t *testing.T) {
+// TestLogEntryTimes checks the times of log entries, wherever a read begins. An entry in the same
+// millisecond as the one before does not advance the cluster's clock.
+func TestLogEntryTimes(t *testing.T) {
 	b := newBench(t, nil)
 	var all api.Log
 	b.into(200, &all, "GET", "/v1/log?from=1&count=50", "")

@@ -178,9 +178,9 @@ func TestReplayRunsAgain(t *testing.T) {
 	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/replay:rerun", "")
 }
 
-// TestPlayingAgainNeedsARole checks that a rerun needs a role, because it plans thousands of
-// decisions again.
-func TestPlayingAgainNeedsARole(t *testing.T) {
+// TestRerunNeedsRole checks that a rerun needs a role, because it plans thousands of decisions
+// again.
+func TestRerunNeedsRole(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/replay:rerun", "")
 	b.fails(403, api.CodeNotAllowed, "POST", "/v1/replay:rerun", "", bearer("submit")...)

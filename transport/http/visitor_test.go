@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestTheShellSaysWhoLooks checks that pages offer a login where a role is needed, a logout to
+// TestPageLoginAndLogoutLinks checks that pages offer a login where a role is needed, a logout to
 // callers who logged in, and neither where nothing is guarded.
-func TestTheShellSaysWhoLooks(t *testing.T) {
+func TestPageLoginAndLogoutLinks(t *testing.T) {
 	open := newBench(t, nil).ask("GET", "/ui/apps", "").Body.String()
 	if strings.Contains(open, "/ui/login") || strings.Contains(open, "/ui/logout") {
 		t.Error("there is nothing to log in for, and the page offers it")

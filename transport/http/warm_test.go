@@ -11,9 +11,9 @@ import (
 	"rmd/fsm/state"
 )
 
-// TestTheStateIsFollowedWhileNobodyLooks checks that the summary and the explainer are at most one
+// TestPrefetchWithoutRequests checks that the summary and the explainer are at most one
 // PrefetchPause old, even long after the last request.
-func TestTheStateIsFollowedWhileNobodyLooks(t *testing.T) {
+func TestPrefetchWithoutRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen atomic.Pointer[state.State]
 		var times atomic.Int64

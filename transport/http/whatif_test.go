@@ -70,9 +70,9 @@ func TestWhatIf(t *testing.T) {
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/whatif", `{}`)
 }
 
-// TestComparisonIsTheDocument checks that the API's document has every field of the planner's
+// TestComparisonDocumentFields checks that the API's document has every field of the planner's
 // comparison.
-func TestComparisonIsTheDocument(t *testing.T) {
+func TestComparisonDocumentFields(t *testing.T) {
 	h := recordedStory(t)
 	st, _ := h.Fork()
 	var props []input.Property

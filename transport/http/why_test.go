@@ -63,9 +63,9 @@ func newTold(t *testing.T) (*bench, *told) {
 	return b, k
 }
 
-// TestDecisionsSayWhy checks that each row of the page has its reason as soon as the replica knows
-// it, and that the server does not keep a page without reasons.
-func TestDecisionsSayWhy(t *testing.T) {
+// TestDecisionReasonsOnPage checks that each row of the page has its reason as soon as the replica
+// knows it, and that the server does not keep a page without reasons.
+func TestDecisionReasonsOnPage(t *testing.T) {
 	b, k := newTold(t)
 	const reserved = "it asks 64 GiB · 16 vc · 4 gpu, sim-01:8041 had 32 GiB · 8 vc · 2 gpu free"
 	if page := b.ask("GET", "/ui/decisions", "").Body.String(); strings.Contains(page, reserved) || !strings.Contains(page, "ReservationMade") {
@@ -89,9 +89,9 @@ func TestDecisionsSayWhy(t *testing.T) {
 	}
 }
 
-// TestLogAndStreamSayWhy checks that the log and the stream contain reasons only if the request
+// TestLogAndStreamReasons checks that the log and the stream contain reasons only if the request
 // asks for them.
-func TestLogAndStreamSayWhy(t *testing.T) {
+func TestLogAndStreamReasons(t *testing.T) {
 	b, k := newTold(t)
 	k.learn()
 	because := func(path string) (n int, reserved *api.Because) {

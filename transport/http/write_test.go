@@ -333,9 +333,9 @@ func TestQueuesNamedLikeSecrets(t *testing.T) {
 	}
 }
 
-// TestKeysHaveOwners checks that each call carries the name of the authenticated caller. The
+// TestIdempotencyKeyOwners checks that each call carries the name of the authenticated caller. The
 // forwarder keeps the idempotency keys of callers apart by that name.
-func TestKeysHaveOwners(t *testing.T) {
+func TestIdempotencyKeyOwners(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000), tokenEvent("bob", yarn.RoleSubmit, clusterTime+3_600_000))
 	for _, who := range []string{"alice", "bob"} {

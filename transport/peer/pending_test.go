@@ -31,9 +31,9 @@ func ends(c net.Conn) bool {
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// TestPendingDoNotLockOut opens many silent connections from one address. Most of them are closed,
-// and neither replicas nor another address lose their place.
-func TestPendingDoNotLockOut(t *testing.T) {
+// TestSilentConnectionsDoNotLockOut opens many silent connections from one address. Most of them
+// are closed, and neither replicas nor another address lose their place.
+func TestSilentConnectionsDoNotLockOut(t *testing.T) {
 	a := listen(t, "a", nil)
 	b := listen(t, "b", func(c *Config) { c.ConnsMax, c.PendingMax, c.HandshakeTimeout = 4, 8, time.Hour })
 	b.Handle(40, func(_ context.Context, _ string, req []byte) ([]byte, error) { return req, nil })

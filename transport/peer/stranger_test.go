@@ -74,9 +74,9 @@ func TestRepliesThatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestStrangersDoNotLockOut checks that connections of replicas that are not members take no place
+// TestNonMembersDoNotLockOut checks that connections of replicas that are not members take no place
 // from members, nor from other addresses.
-func TestStrangersDoNotLockOut(t *testing.T) {
+func TestNonMembersDoNotLockOut(t *testing.T) {
 	a := listen(t, "a", nil)
 	b := listen(t, "b", func(c *Config) { c.ConnsMax, c.StrangersMax = 8, 4 })
 	b.Handle(40, func(_ context.Context, _ string, req []byte) ([]byte, error) { return req, nil })
@@ -105,9 +105,9 @@ func TestStrangersDoNotLockOut(t *testing.T) {
 	soon(t, "they are forgotten", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.strangers) == 0 })
 }
 
-// TestStrangersCallLittle checks the limits of calls in flight and of their size for a replica that
+// TestNonMemberCallLimits checks the limits of calls in flight and of their size for a replica that
 // is not a member. They no longer apply when it joins.
-func TestStrangersCallLittle(t *testing.T) {
+func TestNonMemberCallLimits(t *testing.T) {
 	b := listen(t, "b", func(c *Config) { c.InFlightMax = 100 })
 	joins := noMember(b)
 	var calls atomic.Int32

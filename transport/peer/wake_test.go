@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestWhoComesBackIsWatched checks that a replica that was down is dialed when it connects, before
+// TestReturningReplicaDialed checks that a replica that was down is dialed when it connects, before
 // the pause between two dials is over.
-func TestWhoComesBackIsWatched(t *testing.T) {
+func TestReturningReplicaDialed(t *testing.T) {
 	a := listen(t, "a", nil)
 	a.mesh.pause, a.mesh.longest = time.Hour, time.Hour
 	away, err := net.Listen("tcp", "127.0.0.1:0")

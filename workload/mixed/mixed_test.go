@@ -31,7 +31,7 @@ func TestSameSeedSameJobs(t *testing.T) {
 	}
 }
 
-func TestJobsMakeSense(t *testing.T) {
+func TestGeneratedJobsValid(t *testing.T) {
 	for _, nodes := range []int{1, 4, 100} {
 		g := New(3, nodes)
 		queues, users, names := map[string]int{}, map[string]int{}, map[string]bool{}

@@ -96,7 +96,7 @@ func TestSharesAreWeightedByTime(t *testing.T) {
 	near(t, "dominant share reserved and idle", s.ReservedIdle.Dominant, (3*0.5+1*0.25)/5)
 }
 
-func TestOneSampleStandsForAll(t *testing.T) {
+func TestSummaryOfOneSample(t *testing.T) {
 	c := NewCollector(node)
 	check(t, c.Tick(Sample{AtMillis: 7, Capacity: node, Used: Resource{250, 5, 2}}))
 	s := c.Summary()

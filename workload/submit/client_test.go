@@ -96,7 +96,7 @@ func open(t *testing.T, change func(*Config), addrs ...string) *Client {
 	return d
 }
 
-func TestCallsGatherInBodies(t *testing.T) {
+func TestCallsBatched(t *testing.T) {
 	r := &replica{answer: echo, gate: make(chan struct{}, 100)}
 	srv := httptest.NewServer(r)
 	defer srv.Close()
@@ -187,7 +187,7 @@ func TestFailOver(t *testing.T) {
 	}
 }
 
-func TestWhatCannotSucceedEnds(t *testing.T) {
+func TestPermanentErrorsRejected(t *testing.T) {
 	for name, h := range map[string]http.Handler{
 		"404":     http.NotFoundHandler(),
 		"invalid": &replica{answer: func(input.Request) []byte { return []byte("\x01INVALID_REQUEST: no") }},
@@ -208,7 +208,7 @@ func TestWhatCannotSucceedEnds(t *testing.T) {
 	}
 }
 
-func TestCallersMayGo(t *testing.T) {
+func TestCallerCancellation(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	d := open(t, nil, gone.URL)

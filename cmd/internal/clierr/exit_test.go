@@ -47,8 +47,8 @@ func TestCodeAndText(t *testing.T) {
 	}
 }
 
-// TestTableIsWithinTheCodes checks that every exit code in byCode is between 1 and 9.
-func TestTableIsWithinTheCodes(t *testing.T) {
+// TestExitCodeRange checks that every exit code in byCode is between 1 and 9.
+func TestExitCodeRange(t *testing.T) {
 	for code, n := range byCode {
 		if n < exitcode.Failure || n > exitcode.CheckFailed || n == exitcode.Ended {
 			t.Errorf("%s has exit code %d", code, n)

@@ -119,9 +119,9 @@ func TestNodeManager(t *testing.T) {
 	}
 }
 
-// TestNodeManagerSaysItAgain checks that a node repeats an unanswered heartbeat unchanged before it
-// sends the next one. The cluster may have accepted the first copy.
-func TestNodeManagerSaysItAgain(t *testing.T) {
+// TestNodeManagerRepeatsHeartbeat checks that a node repeats an unanswered heartbeat unchanged
+// before it sends the next one. The cluster may have accepted the first copy.
+func TestNodeManagerRepeatsHeartbeat(t *testing.T) {
 	f := &tracker{answer: func(n int) []byte {
 		if n == 1 {
 			return nil

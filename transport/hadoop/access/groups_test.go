@@ -30,9 +30,9 @@ func groupsBy(t *testing.T, p provider, pairs ...string) *Groups {
 	return g
 }
 
-// TestGroupsAreKept checks how long an answer is cached, while the provider gives other answers,
-// errors and no groups.
-func TestGroupsAreKept(t *testing.T) {
+// TestGroupCacheDuration checks how long an answer is cached, while the provider gives other
+// answers, errors and no groups.
+func TestGroupCacheDuration(t *testing.T) {
 	for _, background := range []string{"false", "true"} {
 		synctest.Test(t, func(t *testing.T) {
 			asked, say := 0, func() ([]string, error) { return []string{"a"}, nil }

@@ -124,7 +124,7 @@ func TestTransitionsAreRefused(t *testing.T) {
 	refused(t, method("", h.toObserver).run(root), class, "Does not support transition to Observer")
 }
 
-func TestWhatIsOff(t *testing.T) {
+func TestDisabledFeatures(t *testing.T) {
 	h := newHouse(t)
 	const text = "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"
 	for _, m := range []call{method("", h.AddToClusterNodeLabels), method("", h.RemoveFromClusterNodeLabels), method("", h.ReplaceLabelsOnNode)} {

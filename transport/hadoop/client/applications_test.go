@@ -160,7 +160,7 @@ func plain(all []*proto.ApplicationReportProto, q *proto.GetApplicationsRequestP
 	return out
 }
 
-func TestListsKeepToOneself(t *testing.T) {
+func TestListsOwnApplicationsOnly(t *testing.T) {
 	h := crowd(t)
 	everything, mine := h.list(t, "ann", &proto.GetApplicationsRequestProto{}), 0
 	if len(everything) != 18 {

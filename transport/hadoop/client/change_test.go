@@ -83,8 +83,8 @@ func TestKillCompletesWhatIsFinishing(t *testing.T) {
 	}
 }
 
-// TestStrangersChangeNothing checks the refusals of every method that changes an application.
-func TestStrangersChangeNothing(t *testing.T) {
+// TestUnauthorizedChangesRefused checks the refusals of every method that changes an application.
+func TestUnauthorizedChangesRefused(t *testing.T) {
 	h := closed(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
@@ -189,7 +189,7 @@ func TestMove(t *testing.T) {
 	refused(t, h.move("ann", noApp, "day"), classAppNotFound, noApplication(noApp).(*ipc.Error).Message)
 }
 
-func TestMoveAsksTheTarget(t *testing.T) {
+func TestMoveTargetQueueErrors(t *testing.T) {
 	h := closed(t)
 	id := h.app(t, "ann", nil)
 	const head = "org.apache.hadoop.security.AccessControlException: User ann cannot submit applications to target queue or the target queue doesn't exist: "

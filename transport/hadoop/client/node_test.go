@@ -56,9 +56,9 @@ func TestClusterNodes(t *testing.T) {
 	}
 }
 
-// TestExcludedHostsAreNodes checks that an excluded host that never registered is reported as
+// TestExcludedHostsReported checks that an excluded host that never registered is reported as
 // DECOMMISSIONED with port -1.
-func TestExcludedHostsAreNodes(t *testing.T) {
+func TestExcludedHostsReported(t *testing.T) {
 	h := park(t)
 	h.must(t, &input.SetHosts{Exclude: []string{"never"}})
 	r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_DECOMMISSIONED}})

@@ -155,9 +155,9 @@ func TestReportOfAnUnmanagedApplication(t *testing.T) {
 	}
 }
 
-// TestReportForStrangers checks that with ACLs on, a user who may not view an application sees only
-// that it exists.
-func TestReportForStrangers(t *testing.T) {
+// TestReportWithoutViewACL checks that with ACLs on, a user who may not view an application sees
+// only that it exists.
+func TestReportWithoutViewACL(t *testing.T) {
 	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ",
 		confPrefix+"root.default.acl_administer_queue", "quinn")
 	h.acls, h.admins, h.groups = true, []string{"root"}, map[string][]string{"gus": {"staff"}}
@@ -253,8 +253,8 @@ func closed(t testing.TB) *house {
 	return h
 }
 
-// TestStrangersSeeNothingInside checks YARN's texts for callers who may not view an application.
-func TestStrangersSeeNothingInside(t *testing.T) {
+// TestDetailsWithoutViewACL checks YARN's texts for callers who may not view an application.
+func TestDetailsWithoutViewACL(t *testing.T) {
 	h := closed(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
@@ -292,9 +292,9 @@ func TestStoredContexts(t *testing.T) {
 	}
 }
 
-// TestUseOverTime checks the resource usage of running and ended applications, for callers who may
-// view it and others.
-func TestUseOverTime(t *testing.T) {
+// TestResourceSeconds checks the resource usage of running and ended applications, for callers who
+// may view it and others.
+func TestResourceSeconds(t *testing.T) {
 	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
 	h.acls = true
 	node := h.node(t, "node1")
@@ -350,8 +350,8 @@ func TestNoClientToken(t *testing.T) {
 	}
 }
 
-// TestPreemptedOverTime checks the resources that reports count as preempted.
-func TestPreemptedOverTime(t *testing.T) {
+// TestPreemptedResourceSeconds checks the resources that reports count as preempted.
+func TestPreemptedResourceSeconds(t *testing.T) {
 	h := newHouse(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)

@@ -32,7 +32,7 @@ func TestEveryMethod(t *testing.T) {
 	}
 }
 
-func TestWhatIsOff(t *testing.T) {
+func TestDisabledFeatures(t *testing.T) {
 	h := newHouse(t)
 	ctx := context.Background()
 	text := "Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
@@ -52,8 +52,9 @@ func TestWhatIsOff(t *testing.T) {
 	golden(t, "resource-types", types)
 }
 
-// TestWhy checks that only the report of an accepted application contains the reason why it waits.
-func TestWhy(t *testing.T) {
+// TestReportWaitReason checks that only the report of an accepted application contains the reason
+// why it waits.
+func TestReportWaitReason(t *testing.T) {
 	h := newHouse(t)
 	h.svc.cfg.Why = func(_ *state.State, id yarn.ApplicationID) string { return "no node has room for " + id.String() }
 	id := h.app(t, "ann", nil)

@@ -49,7 +49,7 @@ func TestSubmitTakesYARNsDefaults(t *testing.T) {
 	}
 }
 
-func TestSubmitSaysEverything(t *testing.T) {
+func TestSubmitAllFields(t *testing.T) {
 	h := newHouse(t)
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
 		s.Queue, s.ApplicationType, s.Priority = new("root.batch.day"), new("a type that is much too long"), wire.PriorityProto(0)
@@ -205,8 +205,8 @@ func TestSubmitBoundsItsSize(t *testing.T) {
 	}
 }
 
-// TestNobodyToAnswer checks the exceptions of calls without a leader.
-func TestNobodyToAnswer(t *testing.T) {
+// TestCallsWithoutLeader checks the exceptions of calls without a leader.
+func TestCallsWithoutLeader(t *testing.T) {
 	h := newHouse(t)
 	id := h.newID(t)
 	for _, code := range []string{"NO_LEADER", "STANDBY", "BUSY", "UNKNOWN_OUTCOME"} {
@@ -222,9 +222,9 @@ func TestNobodyToAnswer(t *testing.T) {
 	refused(t, err, ipc.ClassStandby, "error NO_LEADER")
 }
 
-// TestAMIsAskedAtHostsAndRacks checks that, as in YARN, each request for a host or rack means one
+// TestAMRequestHostsAndRacks checks that, as in YARN, each request for a host or rack means one
 // container with the size of the request for "*", whatever else it says.
-func TestAMIsAskedAtHostsAndRacks(t *testing.T) {
+func TestAMRequestHostsAndRacks(t *testing.T) {
 	h := newHouse(t)
 	h.node(t, "node1")
 	h.node(t, "node2")

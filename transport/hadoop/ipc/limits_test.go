@@ -17,7 +17,7 @@ import (
 	"rmd/transport/hadoop/token/digest"
 )
 
-func TestBadBeginnings(t *testing.T) {
+func TestBadConnectionHeaders(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	fatal := proto.RpcResponseHeaderProto_FATAL
 	for name, c := range map[string]struct {
@@ -70,7 +70,7 @@ func TestBadBeginnings(t *testing.T) {
 	}
 }
 
-func TestCallsThatCannotBeRead(t *testing.T) {
+func TestMalformedCalls(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	b := dialBare(t, s)
 	b.send(hello("alice"))
@@ -101,7 +101,7 @@ func TestCallsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestBrowserIsToldWhereItIs(t *testing.T) {
+func TestHTTPRequestOnRPCPort(t *testing.T) {
 	b := dialBare(t, openServer(t, &testMethods{}))
 	b.send([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
 	got, err := io.ReadAll(b)
@@ -301,8 +301,8 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// TestIntakeCutsFrames checks that frames do not depend on how the bytes arrive.
-func TestIntakeCutsFrames(t *testing.T) {
+// TestFramesIndependentOfReads checks that frames do not depend on how the bytes arrive.
+func TestFramesIndependentOfReads(t *testing.T) {
 	var all []byte
 	var want [][]byte
 	r := rand.New(rand.NewPCG(3, 4))
@@ -343,9 +343,9 @@ func TestIntakeCutsFrames(t *testing.T) {
 	}
 }
 
-// TestPanicsOfHooks checks that a panic of a function of Config ends the connection and not the
-// process.
-func TestPanicsOfHooks(t *testing.T) {
+// TestConfigFunctionPanics checks that a panic of a function of Config ends the connection and not
+// the process.
+func TestConfigFunctionPanics(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"standby":     func(c *Config) { c.Standby = func() error { panic("on purpose") } },
 		"translate":   func(c *Config) { c.Translate = func(error) *Error { panic("on purpose") } },

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestPeerThatReadsLate checks that a peer that does not read for a while delays only its own
-// connection, and gets all replies when it reads again.
-func TestPeerThatReadsLate(t *testing.T) {
+// TestLateReaderGetsAllReplies checks that a peer that does not read for a while delays only its
+// own connection, and gets all replies when it reads again.
+func TestLateReaderGetsAllReplies(t *testing.T) {
 	for _, method := range []string{"echo", "echoInline"} {
 		s := openServer(t, &testMethods{}, func(c *Config) { c.OutputMax = 100_000 })
 		b := dialBare(t, s)

@@ -63,9 +63,9 @@ func TestOneHostDoesNotLockOutOthers(t *testing.T) {
 	}
 }
 
-// TestAnAddressHasAShare checks that one address gets only its part of the connections, and that a
-// refused connection does not end one that is in use.
-func TestAnAddressHasAShare(t *testing.T) {
+// TestConnectionShareOfAddress checks that one address gets only its part of the connections, and
+// that a refused connection does not end one that is in use.
+func TestConnectionShareOfAddress(t *testing.T) {
 	s := openServer(t, &testMethods{}, func(c *Config) { c.ConnsMax = 8 })
 	var mine []*bare
 	for range 4 {
@@ -86,9 +86,9 @@ func TestAnAddressHasAShare(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsGiveWay checks that when an address has used its part, a new connection
+// TestIdleConnectionsReplaced checks that when an address has used its part, a new connection
 // replaces one without calls, even if that one sends pings.
-func TestIdleConnectionsGiveWay(t *testing.T) {
+func TestIdleConnectionsReplaced(t *testing.T) {
 	inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 		idle, used := p.bare(t), p.bare(t)
 		for _, b := range []*bare{idle, used} {
@@ -149,9 +149,9 @@ func TestFirstCall(t *testing.T) {
 	}
 }
 
-// TestConnectionsHoldLittle checks that a connection keeps at most a few hundred bytes of what its
-// peer says about itself.
-func TestConnectionsHoldLittle(t *testing.T) {
+// TestConnectionMemoryBounded checks that a connection keeps at most a few hundred bytes of what
+// its peer says about itself.
+func TestConnectionMemoryBounded(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -139,9 +139,9 @@ func TestUnreadIsCounted(t *testing.T) {
 	}
 }
 
-// TestOneHostLeavesLargeFramesToOthers checks that one address cannot delay another's large
-// request, neither with incomplete large requests nor with ones that wait.
-func TestOneHostLeavesLargeFramesToOthers(t *testing.T) {
+// TestLargeFramesPerAddress checks that one address cannot delay another's large request, neither
+// with incomplete large requests nor with ones that wait.
+func TestLargeFramesPerAddress(t *testing.T) {
 	d := &testMethods{}
 	big := strings.Repeat("b", 700<<10)
 	release := d.block(big)

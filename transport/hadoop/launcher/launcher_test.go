@@ -37,7 +37,7 @@ func answering(class, message string) clientFunc {
 	}
 }
 
-func TestARefusalIsBelievedAtOnce(t *testing.T) {
+func TestRefusedStartNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		at := w.submit(submission(t, nil))
@@ -150,7 +150,7 @@ func TestAnAMThatIsKnownToRunIsNotDialedAgain(t *testing.T) {
 	})
 }
 
-func TestNothingToStart(t *testing.T) {
+func TestInvalidLaunchContexts(t *testing.T) {
 	for name, c := range map[string]struct {
 		context []byte
 		want    string
@@ -172,7 +172,7 @@ func TestNothingToStart(t *testing.T) {
 	}
 }
 
-func TestManyAreStartedAFewAtATime(t *testing.T) {
+func TestLaunchConcurrencyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		for range 200 {
@@ -202,9 +202,9 @@ func TestManyAreStartedAFewAtATime(t *testing.T) {
 	})
 }
 
-// TestNothingIsMissed checks that the launcher finds a container that is allocated while the watch
-// fails.
-func TestNothingIsMissed(t *testing.T) {
+// TestAllocationFoundAfterWatchFailure checks that the launcher finds a container that is allocated
+// while the watch fails.
+func TestAllocationFoundAfterWatchFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		stop := lead(t, newLauncher(t, w, clientFunc(fine), nil))
@@ -220,7 +220,7 @@ func TestNothingIsMissed(t *testing.T) {
 	})
 }
 
-func TestAReportIsRepeated(t *testing.T) {
+func TestLaunchReportRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		w.busy = 3
@@ -233,7 +233,7 @@ func TestAReportIsRepeated(t *testing.T) {
 	})
 }
 
-func TestOnlyTheLeaderOfATermDials(t *testing.T) {
+func TestOnlyLeaderDials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		l := newLauncher(t, w, clientFunc(fine), nil)
@@ -263,7 +263,7 @@ func TestOnlyTheLeaderOfATermDials(t *testing.T) {
 	})
 }
 
-func TestNodesThatAreNotDialedAreLeftAlone(t *testing.T) {
+func TestNonDialedNodesSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		w.apply(&event.NodeRegistered{Node: 1, ID: n1, Rack: "/r", Total: yarn.NewResource(1<<30, 1<<20)})

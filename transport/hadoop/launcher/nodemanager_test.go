@@ -164,10 +164,10 @@ func TestALabelledAMIsStarted(t *testing.T) {
 	}
 }
 
-// TestAStartIsSingleOverAChangeOfLeader ends a leadership after the node has started an AM but
-// before its answer arrives. The next leader repeats the call, the node answers that the AM runs,
-// and the leader reports that.
-func TestAStartIsSingleOverAChangeOfLeader(t *testing.T) {
+// TestSingleStartAcrossLeaders ends a leadership after the node has started an AM but before its
+// answer arrives. The next leader repeats the call, the node answers that the AM runs, and the
+// leader reports that.
+func TestSingleStartAcrossLeaders(t *testing.T) {
 	nm := openNodeManager(t)
 	at := nm.w.submit(submission(t, nil))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -192,7 +192,7 @@ func TestAStartIsSingleOverAChangeOfLeader(t *testing.T) {
 	}
 }
 
-func TestANodeThatIsAnotherRefuses(t *testing.T) {
+func TestWrongNodeRefusesToken(t *testing.T) {
 	nm := openNodeManager(t)
 	nm.id.Host = "another"
 	lead(t, newLauncher(t, nm.w, openClient(t), func(c *Config) { c.MaxWait, c.RetryInterval = 50*time.Millisecond, 10*time.Millisecond }))

@@ -41,7 +41,7 @@ func TestAskIsAnsweredInTheSameCall(t *testing.T) {
 	}
 }
 
-func TestTokensAreGood(t *testing.T) {
+func TestContainerTokenContents(t *testing.T) {
 	w := newWorld(t)
 	node := w.node("n1", 8192, 8)
 	logs := &proto.LogAggregationContextProto{IncludePattern: new("*.log"), LogAggregationPolicyClassName: new("p")}
@@ -238,7 +238,7 @@ func TestAskedLabels(t *testing.T) {
 	}
 }
 
-func TestWhatYARNTakes(t *testing.T) {
+func TestToleratedAsks(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
 	a := w.replica().am(w.app())
@@ -287,9 +287,9 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// TestWhatComesFirst checks the order of errors: an AM whose attempt has ended, or that has not
+// TestErrorPrecedence checks the order of errors: an AM whose attempt has ended, or that has not
 // registered, gets that error before an error in its request.
-func TestWhatComesFirst(t *testing.T) {
+func TestErrorPrecedence(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app())
 	bad := asks(ask("*", 1, -1))
@@ -351,8 +351,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUpdateRequestsBeforeSizesChange checks that at feature level 1 no container is updated.
-func TestUpdateRequestsBeforeSizesChange(t *testing.T) {
+// TestUpdateRequestsAtLevelOne checks that at feature level 1 no container is updated.
+func TestUpdateRequestsAtLevelOne(t *testing.T) {
 	w := newWorld(t)
 	w.st().Meta.Level = 1
 	w.node("n1", 8192, 8)
@@ -397,7 +397,7 @@ func TestUpdateRequestsBeforeSizesChange(t *testing.T) {
 	}
 }
 
-func TestFurtherKinds(t *testing.T) {
+func TestExtraResourceTypes(t *testing.T) {
 	w := newWorld(t, input.Property{Name: "yarn.resource-types", Value: "yarn.io/gpu"},
 		input.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"},
 		input.Property{Name: "yarn.resource-types.yarn.io/gpu.maximum-allocation", Value: "4"})

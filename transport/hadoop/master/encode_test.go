@@ -46,8 +46,8 @@ func slow(m *responseBuilder, r *input.AllocateReply, version int32, logs *proto
 	return out
 }
 
-// TestWrittenByHand compares the bytes of encode.go with those of the generated messages.
-func TestWrittenByHand(t *testing.T) {
+// TestHandWrittenEncoding compares the bytes of encode.go with those of the generated messages.
+func TestHandWrittenEncoding(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
 	id := w.app()

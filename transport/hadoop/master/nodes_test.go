@@ -31,7 +31,7 @@ func hold(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func TestNewsOfNodes(t *testing.T) {
+func TestNodeUpdates(t *testing.T) {
 	w := newWorld(t)
 	n1 := w.node("n1", 8192, 8)
 	w.node("n2", 8192, 8)
@@ -68,8 +68,9 @@ func TestNewsOfNodes(t *testing.T) {
 	hold(t, "registered again", a.news())
 }
 
-// TestNewsAtAnotherReplica checks that an AM that moves to another replica misses no node update.
-func TestNewsAtAnotherReplica(t *testing.T) {
+// TestNodeUpdatesAfterReplicaChange checks that an AM that moves to another replica misses no node
+// update.
+func TestNodeUpdatesAfterReplicaChange(t *testing.T) {
 	w := newWorld(t)
 	n1, n2 := w.node("n1", 8192, 8), w.node("n2", 8192, 8)
 	early := w.replica()
@@ -91,7 +92,7 @@ func TestNewsAtAnotherReplica(t *testing.T) {
 	hold(t, "an AM that knows nothing", fresh.news())
 }
 
-func TestNewsAreBounded(t *testing.T) {
+func TestNodeUpdatesBounded(t *testing.T) {
 	w := newWorld(t)
 	n1, n2 := w.node("n1", 8192, 8), w.node("n2", 8192, 8)
 	r := w.replica()
@@ -110,7 +111,7 @@ func TestNewsAreBounded(t *testing.T) {
 	hold(t, "what is not remembered any more", a.news(), "n1 NS_UNHEALTHY NODE_UNUSABLE", "n2 NS_LOST NODE_UNUSABLE")
 }
 
-func TestBookIsBounded(t *testing.T) {
+func TestRememberedAttemptsBounded(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
 	r.attempts.most = 3

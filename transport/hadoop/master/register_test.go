@@ -42,9 +42,9 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestContextOfAnotherKind checks that a Hadoop AM can register for an application that was not
+// TestRegisterNonHadoopContext checks that a Hadoop AM can register for an application that was not
 // submitted through Hadoop's client port.
-func TestContextOfAnotherKind(t *testing.T) {
+func TestRegisterNonHadoopContext(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app(func(s *input.SubmitApplication) { s.Context = []byte("{\"no\": \"protobuf\"}") }))
 	if r := a.register(); len(r.Application_ACLs) != 0 {
@@ -144,7 +144,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-func TestFinishOfWhatWasKilled(t *testing.T) {
+func TestFinishKilledApplication(t *testing.T) {
 	w := newWorld(t)
 	a := w.replica().am(w.app())
 	a.register()
@@ -160,9 +160,9 @@ func TestFinishOfWhatWasKilled(t *testing.T) {
 	class(t, err, classAttemptNotFound) // another attempt follows
 }
 
-// TestFinishOfAnAMOnANode checks that an AM in a container may continue to call after finish, until
+// TestCallsAfterFinish checks that an AM in a container may continue to call after finish, until
 // its container ends.
-func TestFinishOfAnAMOnANode(t *testing.T) {
+func TestCallsAfterFinish(t *testing.T) {
 	w := newWorld(t)
 	id := yarn.NodeID{Host: "n1", Port: 1}
 	w.plan(&input.RegisterNode{ID: id, Total: yarn.NewResource(8192, 8), NodeManager: true})

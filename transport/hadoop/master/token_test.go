@@ -203,9 +203,9 @@ func TestWhenNMTokensAreSent(t *testing.T) {
 	one("another replica again", 0)
 }
 
-// TestNodesTakeTurns checks that an answer has one NM token per node, whatever the order of its
+// TestOneNMTokenPerNode checks that an answer has one NM token per node, whatever the order of its
 // containers is.
-func TestNodesTakeTurns(t *testing.T) {
+func TestOneNMTokenPerNode(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
 	a := r.am(w.app())

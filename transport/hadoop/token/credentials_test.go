@@ -36,7 +36,7 @@ func TestCredentialsAreThoseOfJava(t *testing.T) {
 	}
 }
 
-func TestCredentialsOfTheSecondForm(t *testing.T) {
+func TestCredentialsProtobufForm(t *testing.T) {
 	p := &proto.CredentialsProto{
 		Tokens: []*proto.CredentialsKVProto{
 			{Alias: new(""), Token: &proto.TokenProto{Identifier: []byte{1}, Password: []byte{2}, Kind: new("old"), Service: new("")}},
@@ -57,7 +57,7 @@ func TestCredentialsOfTheSecondForm(t *testing.T) {
 	}
 }
 
-func TestATokenTakesThePlaceOfItsAlias(t *testing.T) {
+func TestAddTokenReplacesAlias(t *testing.T) {
 	c := &Credentials{Tokens: []Token{{Alias: "x", Kind: "one"}, {Alias: "", Kind: "old"}}}
 	c.AddToken("", &proto.TokenProto{Identifier: []byte{1}, Kind: new("new"), Service: new("s")})
 	c.AddToken("y", &proto.TokenProto{Kind: new("more")})

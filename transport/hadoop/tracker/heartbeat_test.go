@@ -195,8 +195,8 @@ func TestUnknownNodeMustRegister(t *testing.T) {
 	wantInputs(t, c, "")
 }
 
-// TestAnotherReplicaAdopts moves a node from one replica to another and back.
-func TestAnotherReplicaAdopts(t *testing.T) {
+// TestNodeMovesBetweenReplicas moves a node from one replica to another and back.
+func TestNodeMovesBetweenReplicas(t *testing.T) {
 	c, a, n := started(t)
 	_, ids := c.app(c.slot(n.id), 2)
 	n.running = ids
@@ -222,8 +222,8 @@ func TestAnotherReplicaAdopts(t *testing.T) {
 	}
 }
 
-// TestKeptAnswerIsNotTheServers checks that the caller of nodeHeartbeat may overwrite the answer.
-func TestKeptAnswerIsNotTheServers(t *testing.T) {
+// TestKeptAnswerNotShared checks that the caller of nodeHeartbeat may overwrite the answer.
+func TestKeptAnswerNotShared(t *testing.T) {
 	c, s, n := started(t)
 	_, ids := c.app(c.slot(n.id), 1)
 	n.end(ids[0])
@@ -258,9 +258,9 @@ func TestEndIsReportedTwice(t *testing.T) {
 	}
 }
 
-// TestNothingToRepeat checks that a node must register again if it repeats a heartbeat that this
-// replica has not answered.
-func TestNothingToRepeat(t *testing.T) {
+// TestRepeatOfUnansweredHeartbeat checks that a node must register again if it repeats a heartbeat
+// that this replica has not answered.
+func TestRepeatOfUnansweredHeartbeat(t *testing.T) {
 	c, _, n := started(t)
 	n.s, n.response = newService(t, c), 10
 	c.fail(always(errNoLeader), nil)
@@ -461,8 +461,8 @@ func TestUtilization(t *testing.T) {
 	}
 }
 
-// TestOldViewIsOnlyLate checks that a view of age ViewFor delays a command, but does not lose it.
-func TestOldViewIsOnlyLate(t *testing.T) {
+// TestOldViewCommandsLate checks that a view of age ViewFor delays a command, but does not lose it.
+func TestOldViewCommandsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		s := newService(t, c, func(cfg *Config) { cfg.ViewFor = 10 * time.Millisecond })

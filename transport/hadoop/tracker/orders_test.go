@@ -123,8 +123,8 @@ func TestKeysRoll(t *testing.T) {
 	}
 }
 
-// TestEachKeyIsCompared checks that a node that lacks one of the two keys gets only that key.
-func TestEachKeyIsCompared(t *testing.T) {
+// TestMissingKeySent checks that a node that lacks one of the two keys gets only that key.
+func TestMissingKeySent(t *testing.T) {
 	for i := range 2 {
 		_, _, n := started(t)
 		n.beat()
@@ -193,9 +193,9 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestContainerThatEndedWithoutItsNode checks that a node is told to kill a container that the
-// cluster has ended and remembers only for its AM.
-func TestContainerThatEndedWithoutItsNode(t *testing.T) {
+// TestKillContainerEndedByCluster checks that a node is told to kill a container that the cluster
+// has ended and remembers only for its AM.
+func TestKillContainerEndedByCluster(t *testing.T) {
 	c, _, n := started(t)
 	_, ids := c.app(c.slot(n.id), 2)
 	n.running = ids[:1]
@@ -216,9 +216,9 @@ func TestContainerThatEndedWithoutItsNode(t *testing.T) {
 	}
 }
 
-// TestNodeThatTheClusterGaveUp checks the answers to a lost and to an excluded node. They come from
-// the planner.
-func TestNodeThatTheClusterGaveUp(t *testing.T) {
+// TestLostAndExcludedNodeAnswers checks the answers to a lost and to an excluded node. They come
+// from the planner.
+func TestLostAndExcludedNodeAnswers(t *testing.T) {
 	c, s, n := started(t)
 	c.must(&input.ExpireNode{ID: n.id})
 	if p, err := n.try(); err != nil || p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_RESYNC {

@@ -135,9 +135,9 @@ func TestScriptIsBounded(t *testing.T) {
 	wantRacks(t, long, map[string]string{"a": DefaultRack})
 }
 
-// TestAbandonedQuestionIsAskedAgain checks that a lookup that ended with the node's connection is
+// TestAbandonedRackLookupNotCached checks that a lookup that ended with the node's connection is
 // not cached.
-func TestAbandonedQuestionIsAskedAgain(t *testing.T) {
+func TestAbandonedRackLookupNotCached(t *testing.T) {
 	r := topology(t, func(c *RacksConfig) { c.Script = write(t, 0o700, "#!/bin/sh\necho /r1\n") })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -24,7 +24,7 @@ func confOf(t *testing.T, props string) *hadoopconf.Config {
 	return conf
 }
 
-func TestRegistrationIsWritten(t *testing.T) {
+func TestRegistrationInput(t *testing.T) {
 	c := newCluster(t)
 	n := newNM(t, newService(t, c), "node1")
 	n.register()
@@ -149,7 +149,7 @@ func TestBadRegistrations(t *testing.T) {
 	}
 }
 
-func TestFurtherKinds(t *testing.T) {
+func TestExtraResourceTypes(t *testing.T) {
 	c := newCluster(t, input.Property{Name: "yarn.resource-types", Value: "yarn.io/gpu"},
 		input.Property{Name: confPrefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	s := newService(t, c)

@@ -53,9 +53,10 @@ func wantRemoved(t *testing.T, n *nm, want ...yarn.ContainerID) {
 	}
 }
 
-// TestForgottenWhenTheAMHasHeard checks that a node may forget containers when the AM's next call
-// confirms that it knows of their end. None of the node's heartbeats goes to the leader for this.
-func TestForgottenWhenTheAMHasHeard(t *testing.T) {
+// TestContainerForgottenAfterAMConfirms checks that a node may forget containers when the AM's next
+// call confirms that it knows of their end. None of the node's heartbeats goes to the leader for
+// this.
+func TestContainerForgottenAfterAMConfirms(t *testing.T) {
 	c, n, am, ids := ends(t, 2)
 	wantRemoved(t, n)
 	if r := am.allocate(); len(r.Completed) != 2 {
@@ -68,9 +69,9 @@ func TestForgottenWhenTheAMHasHeard(t *testing.T) {
 	wantInputs(t, c, "")
 }
 
-// TestForgottenAtTheReplicaThatComesNext checks a node that changes its replica after the AM has
+// TestContainerForgottenAtNextReplica checks a node that changes its replica after the AM has
 // confirmed. The new replica knows only the committed state.
-func TestForgottenAtTheReplicaThatComesNext(t *testing.T) {
+func TestContainerForgottenAtNextReplica(t *testing.T) {
 	c, n, am, ids := ends(t, 2)
 	am.allocate()
 	am.allocate()
@@ -88,9 +89,9 @@ func TestForgottenAtTheReplicaThatComesNext(t *testing.T) {
 	wantRemoved(t, n)
 }
 
-// TestForgottenWhenNobodyWillHear checks that a node may forget containers whose attempt ended
-// before its AM knew of their end.
-func TestForgottenWhenNobodyWillHear(t *testing.T) {
+// TestContainerForgottenAfterAttemptEnd checks that a node may forget containers whose attempt
+// ended before its AM knew of their end.
+func TestContainerForgottenAfterAttemptEnd(t *testing.T) {
 	for name, over := range map[string]func(*caller) input.Input{
 		"finished": func(a *caller) input.Input {
 			return &input.FinishAttempt{Attempt: a.at, Final: yarn.FinalSucceeded}

@@ -54,7 +54,7 @@ func running(t *testing.T, s *Service) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-func TestTurnsAreGathered(t *testing.T) {
+func TestIdleNodesBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got batches
 		s := newService(t, newCluster(t), func(c *Config) {
@@ -77,9 +77,9 @@ func TestTurnsAreGathered(t *testing.T) {
 	})
 }
 
-// TestTurnsWithoutALeader checks that the nodes that are added while a batch is sent become one
-// batch without duplicates, and that a failed batch is dropped.
-func TestTurnsWithoutALeader(t *testing.T) {
+// TestIdleBatchesWithoutLeader checks that the nodes that are added while a batch is sent become
+// one batch without duplicates, and that a failed batch is dropped.
+func TestIdleBatchesWithoutLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got batches
 		var leader atomic.Bool
@@ -106,8 +106,8 @@ func TestTurnsWithoutALeader(t *testing.T) {
 	})
 }
 
-// TestIdleNodesAreHeard checks that the leader learns of idle heartbeats by NodesHeard.
-func TestIdleNodesAreHeard(t *testing.T) {
+// TestIdleHeartbeatsReachLeader checks that the leader learns of idle heartbeats by NodesHeard.
+func TestIdleHeartbeatsReachLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, n := started(t)
 		running(t, s)

@@ -87,9 +87,9 @@ func TestCopyOfAFailedHeartbeat(t *testing.T) {
 	n.beat()
 }
 
-// TestNodeComesBack moves a node to another replica, whose answer is lost, and back with the old
-// response id. The first replica must forward the whole report and answer at once.
-func TestNodeComesBack(t *testing.T) {
+// TestNodeReturnsToReplica moves a node to another replica, whose answer is lost, and back with the
+// old response id. The first replica must forward the whole report and answer at once.
+func TestNodeReturnsToReplica(t *testing.T) {
 	c, a, n := started(t)
 	n.beat()
 	n.s = newService(t, c)
@@ -164,9 +164,10 @@ func TestUnregistrationThatArrivesLate(t *testing.T) {
 	}
 }
 
-// TestNodeIsHeardElsewhere checks that a replica does not answer a heartbeat if another replica has
-// processed one of the same node in the meantime. The node then continues at any replica.
-func TestNodeIsHeardElsewhere(t *testing.T) {
+// TestHeartbeatProcessedElsewhere checks that a replica does not answer a heartbeat if another
+// replica has processed one of the same node in the meantime. The node then continues at any
+// replica.
+func TestHeartbeatProcessedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a, n := started(t)
 		_, ids := c.app(c.slot(n.id), 1)
@@ -220,10 +221,10 @@ func (n *nm) send(s *Service, address string) *proto.NodeHeartbeatResponseProto 
 	return p
 }
 
-// TestStrangerDoesNotTouchANode checks that a heartbeat from another address than the node's is
+// TestHeartbeatFromOtherAddress checks that a heartbeat from another address than the node's is
 // answered with RESYNC and does not affect the node, with any response id, at the node's replica
 // and at another one.
-func TestStrangerDoesNotTouchANode(t *testing.T) {
+func TestHeartbeatFromOtherAddress(t *testing.T) {
 	const home, away = "10.0.0.7", "::ffff:10.0.0.66"
 	c := newCluster(t)
 	s := newService(t, c)

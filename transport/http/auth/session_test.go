@@ -17,9 +17,9 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNobodyLogsOthersOut checks that a caller that starts sessions without end loses its own
+// TestSessionLimitPerCaller checks that a caller that starts sessions without end loses its own
 // sessions, oldest first, and not those of others.
-func TestNobodyLogsOthersOut(t *testing.T) {
+func TestSessionLimitPerCaller(t *testing.T) {
 	var l sessions
 	open := func(token byte, at int64) string {
 		id, err := l.open([32]byte{token}, time.UnixMilli(at), time.Minute)

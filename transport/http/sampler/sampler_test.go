@@ -169,7 +169,7 @@ func TestOnlyTheLastHourIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsAGap(t *testing.T) {
+func TestMissingSamplesAreGaps(t *testing.T) {
 	w := newWorld(t)
 	w.configure(1, "a")
 	w.register(1)
@@ -215,9 +215,9 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
-// TestASlotWithAnotherQueue checks that a queue does not get the samples of a removed queue that
-// had its slot before.
-func TestASlotWithAnotherQueue(t *testing.T) {
+// TestReusedQueueSlot checks that a queue does not get the samples of a removed queue that had its
+// slot before.
+func TestReusedQueueSlot(t *testing.T) {
 	w := newWorld(t)
 	w.configure(1, "a", "b")
 	w.take(3)

@@ -204,8 +204,8 @@ func TestSummaryOfQueuesThatGo(t *testing.T) {
 	agree(t, k.At(first, 1), first) // a later request for an older version
 }
 
-// TestKeeperLetsGo checks that a keeper drops an unused summary and makes it again.
-func TestKeeperLetsGo(t *testing.T) {
+// TestKeeperDropsUnusedSummary checks that a keeper drops an unused summary and makes it again.
+func TestKeeperDropsUnusedSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t, 2)
 		k := &Keeper{}

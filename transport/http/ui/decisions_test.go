@@ -8,9 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestEventsAreToldWithTheirReason checks the words for events, including reasons that events
-// contain and that may have several lines.
-func TestEventsAreToldWithTheirReason(t *testing.T) {
+// TestEventTextsWithReasons checks the words for events, including reasons that events contain and
+// that may have several lines.
+func TestEventTextsWithReasons(t *testing.T) {
 	for _, c := range []struct {
 		kind string
 		data map[string]any

@@ -13,9 +13,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestRecentGoesThroughLargeEntries pages through a log whose entries have more events than a page.
-// It checks that each page is full and that the pages together are the whole log.
-func TestRecentGoesThroughLargeEntries(t *testing.T) {
+// TestRecentPagesLargeEntries pages through a log whose entries have more events than a page. It
+// checks that each page is full and that the pages together are the whole log.
+func TestRecentPagesLargeEntries(t *testing.T) {
 	log := &largeEntries{first: 3}
 	var want []Position
 	for i, n := range []int{5, 0, 1, 40, 7, 0, 23} {

@@ -11,8 +11,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestSubjectIsTheDocuments checks that the subject of an event agrees with the event's document.
-func TestSubjectIsTheDocuments(t *testing.T) {
+// TestEventSubjectMatchesDocument checks that the subject of an event agrees with the event's
+// document.
+func TestEventSubjectMatchesDocument(t *testing.T) {
 	st := state.New()
 	key := yarn.SchedulerKey{Priority: 1}
 	size := yarn.NewResource(1024, 1)

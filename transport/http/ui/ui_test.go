@@ -10,7 +10,7 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-func TestAmountsInWords(t *testing.T) {
+func TestAmountText(t *testing.T) {
 	for want, got := range map[string]string{
 		"320\u00a0GiB\u00a0· 88\u00a0vc": whole("320 GiB · 88 vc"), "384 GiB": kindValue(api.MemoryMB, 384<<10), "88": kindValue(api.VCores, 88),
 		"184,201": number(184_201), "-1,000": number(-1000), "7": number(7), "1 node": thousands.Count(1, "node"), "2,000 nodes": thousands.Count(2000, "node"),
@@ -131,7 +131,7 @@ func TestEnoughContainers(t *testing.T) {
 	}
 }
 
-func TestConfigSaysAllThatIsWrong(t *testing.T) {
+func TestConfigReportsAllErrors(t *testing.T) {
 	err := Config{}.Validate()
 	for _, want := range []string{"Guard", "API", "Status", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes", "PageRows", "SharedPages", "ReasonShare", "RenderShare"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -16,9 +16,9 @@ type reader struct {
 
 func (r *reader) Fork() (*state.State, uint64) { return r.st, 1 }
 
-// TestRecentForkIsLetGo checks that open pages share a fork, and that it is dropped when it is
+// TestUnusedForkDropped checks that open pages share a fork, and that it is dropped when it is
 // unused.
-func TestRecentForkIsLetGo(t *testing.T) {
+func TestUnusedForkDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &reader{st: state.New()}
 		var k recent

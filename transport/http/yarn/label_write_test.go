@@ -111,9 +111,9 @@ func TestLabelWriteRefusals(t *testing.T) {
 	}
 }
 
-// TestLabelWritesWhereNodesSay checks that labelling nodes is refused if NodeManagers report their
-// own labels.
-func TestLabelWritesWhereNodesSay(t *testing.T) {
+// TestLabelWritesDistributedLabels checks that labelling nodes is refused if NodeManagers report
+// their own labels.
+func TestLabelWritesDistributedLabels(t *testing.T) {
 	h := newLabelled(t, "distributed")
 	h.post("/add-node-labels", `{"nodeLabelInfo":{"name":"gpu","exclusivity":true}}`).want(t, http.StatusOK)
 	const want = `{"RemoteException":{"exception":"IOException","message":"Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled.","javaClassName":"java.io.IOException"}}`

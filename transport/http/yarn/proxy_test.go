@@ -42,8 +42,8 @@ func TestProxyFollowsTheAM(t *testing.T) {
 	h.get("/proxy/"+killed.App.String()).to(t, "/cluster/app/"+killed.App.String())
 }
 
-// TestProxyFindsNothing checks the answers for malformed and unknown application ids.
-func TestProxyFindsNothing(t *testing.T) {
+// TestProxyUnknownApplication checks the answers for malformed and unknown application ids.
+func TestProxyUnknownApplication(t *testing.T) {
 	h := newHouse(t)
 	unknown := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}.String()
 	h.get("/proxy/"+unknown).want(t, http.StatusNotFound, "Application "+unknown+" could not be found in RM.")
@@ -89,9 +89,9 @@ func TestProxyPassesFewHeaders(t *testing.T) {
 	}
 }
 
-// TestProxyKeepsRedirectsHere checks that redirects of an AM lead to the proxy, except those to
+// TestProxyRewritesRedirects checks that redirects of an AM lead to the proxy, except those to
 // other hosts.
-func TestProxyKeepsRedirectsHere(t *testing.T) {
+func TestProxyRewritesRedirects(t *testing.T) {
 	h := newHouse(t)
 	var location string
 	am := master(t, func(w http.ResponseWriter, _ *http.Request) {

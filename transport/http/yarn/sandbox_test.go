@@ -53,9 +53,9 @@ func TestProxyReturnsFewHeaders(t *testing.T) {
 	}
 }
 
-// TestProxiedScriptsReachTheirData checks that the scripts of a sandboxed page, whose origin is
-// "null", can read data from the proxy without cookies.
-func TestProxiedScriptsReachTheirData(t *testing.T) {
+// TestSandboxedScriptsReadData checks that the scripts of a sandboxed page, whose origin is "null",
+// can read data from the proxy without cookies.
+func TestSandboxedScriptsReadData(t *testing.T) {
 	h := newHouse(t)
 	am := master(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") })
 	at := "/proxy/" + h.registered(am.Host).App.String() + "/api/v1/executors"
@@ -81,9 +81,9 @@ func TestProxiedScriptsReachTheirData(t *testing.T) {
 	}
 }
 
-// TestWhereTheProxyFetches checks that the proxy fetches nothing from addresses that only this
-// machine can reach.
-func TestWhereTheProxyFetches(t *testing.T) {
+// TestProxyRefusesLocalAddresses checks that the proxy fetches nothing from addresses that only
+// this machine can reach.
+func TestProxyRefusesLocalAddresses(t *testing.T) {
 	open := ServiceConfig{Own: func(at netip.AddrPort) bool { return at.Port() == 8088 }}
 	listed := ServiceConfig{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for at, want := range map[string][2]bool{
@@ -125,9 +125,9 @@ func TestWhereTheProxyFetches(t *testing.T) {
 	}
 }
 
-// TestNamesAreJudgedWhenTheyAreDialed checks that the address of a name is checked at each
-// connection, because a name may resolve to another address later.
-func TestNamesAreJudgedWhenTheyAreDialed(t *testing.T) {
+// TestNamesCheckedAtDial checks that the address of a name is checked at each connection, because a
+// name may resolve to another address later.
+func TestNamesCheckedAtDial(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

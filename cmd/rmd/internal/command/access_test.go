@@ -15,9 +15,9 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// TestWhereTheAccessTokenComesFrom checks that the flag has precedence over RMD_TOKEN_FILE, and
+// TestAccessTokenPrecedence checks that the flag has precedence over RMD_TOKEN_FILE, and
 // RMD_TOKEN_FILE over RMD_TOKEN. The flag of "cluster join" names another token.
-func TestWhereTheAccessTokenComesFrom(t *testing.T) {
+func TestAccessTokenPrecedence(t *testing.T) {
 	var auth, body string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b := make([]byte, 1000)

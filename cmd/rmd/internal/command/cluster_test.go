@@ -44,9 +44,9 @@ func ok(t *testing.T, env map[string]string, line string) string {
 	return strings.TrimSpace(r.out)
 }
 
-// TestLifeOfACluster takes a cluster through its life with command lines alone: init, join,
+// TestClusterLifecycle takes a cluster through its life with command lines alone: init, join,
 // promote, submit. Then the leader stops without a transfer of leadership, and nothing may be lost.
-func TestLifeOfACluster(t *testing.T) {
+func TestClusterLifecycle(t *testing.T) {
 	dir := t.TempDir()
 	all := []*server.Replica{open(t, "rm1", dir), open(t, "rm2", dir), open(t, "rm3", dir)}
 	var addrs []string
@@ -136,9 +136,9 @@ func TestLifeOfACluster(t *testing.T) {
 	}
 }
 
-// TestStoppedReplicaCanBeChecked checks that offline commands refuse a data directory in use, and
-// accept it after the replica has stopped.
-func TestStoppedReplicaCanBeChecked(t *testing.T) {
+// TestCheckStoppedReplica checks that offline commands refuse a data directory in use, and accept
+// it after the replica has stopped.
+func TestCheckStoppedReplica(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, "rm1", dir)
 	env := map[string]string{"RMD_ADDR": r.HTTPAddr()}

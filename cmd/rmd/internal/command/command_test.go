@@ -151,9 +151,9 @@ func TestEveryRefusalIsTold(t *testing.T) {
 	}
 }
 
-// TestNobodyElseSteersTheTerminal checks that control characters in names, diagnostics and errors
-// of other users do not reach the terminal.
-func TestNobodyElseSteersTheTerminal(t *testing.T) {
+// TestTerminalEscapesRemoved checks that control characters in names, diagnostics and errors of
+// other users do not reach the terminal.
+func TestTerminalEscapesRemoved(t *testing.T) {
 	hostile := "\x1b]0;title\x07\u009b31m\u202e"
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -389,7 +389,7 @@ func TestValidateOffline(t *testing.T) {
 	}
 }
 
-func TestInitWritesWhatServerReads(t *testing.T) {
+func TestInitConfigLoads(t *testing.T) {
 	dir := t.TempDir()
 	r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--cluster", "prod", "--tls", "--advertise", "10.0.0.11:8034", "--data", dir)
 	if r.exit != 0 {

@@ -15,9 +15,9 @@ import (
 	"rmd/contrib"
 )
 
-// TestUnitFitsThePorts checks that a replica of several machines starts without a warning with the
-// limit of open files in the unit file.
-func TestUnitFitsThePorts(t *testing.T) {
+// TestUnitFileDescriptorLimit checks that a replica of several machines starts without a warning
+// with the limit of open files in the unit file.
+func TestUnitFileDescriptorLimit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=10.0.0.11", "--tls"); r.exit != 0 {
 		t.Fatalf("%+v", r)

@@ -109,9 +109,9 @@ func split(line string) ([]string, error) {
 	return out, nil
 }
 
-// TestCompletionKnowsTheTree checks that the tables of completion name only existing commands and
-// flags.
-func TestCompletionKnowsTheTree(t *testing.T) {
+// TestCompletionTablesMatchCommands checks that the tables of completion name only existing
+// commands and flags.
+func TestCompletionTablesMatchCommands(t *testing.T) {
 	app := (&program{}).app()
 	flags, commands := map[string]bool{}, map[string]*cli.Command{}
 	add := func(path string, all []cli.Flag) {

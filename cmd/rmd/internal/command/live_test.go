@@ -96,8 +96,8 @@ func (s *seen) await(t *testing.T, what string) {
 	}
 }
 
-// TestTopOnATerminal presses every key of `rmd top`.
-func TestTopOnATerminal(t *testing.T) {
+// TestTopKeys presses every key of `rmd top`.
+func TestTopKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
 	}
@@ -135,9 +135,9 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 }
 
-// TestFollowFillsGapsFromTheLog checks that follow reads missing entries from the log when the
+// TestFollowReadsMissingEntries checks that follow reads missing entries from the log when the
 // stream refuses them as too old, and reports those that are only in a snapshot.
-func TestFollowFillsGapsFromTheLog(t *testing.T) {
+func TestFollowReadsMissingEntries(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		last := r.Header.Get("Last-Event-ID")

@@ -13,8 +13,9 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// TestExplanationIsWhole fills every field of the document and checks that the output contains it.
-func TestExplanationIsWhole(t *testing.T) {
+// TestExplanationShowsEveryField fills every field of the document and checks that the output
+// contains it.
+func TestExplanationShowsEveryField(t *testing.T) {
 	x := api.Explanation{ID: anApp, State: "ACCEPTED", Queue: "root.train", Waiting: true, WaitingMillis: 242_000, Position: 2, Of: 14, Reason: "NODE_TOO_SMALL", Never: true,
 		Text: "it asks for more than there is", Diagnostic: "Node does not have sufficient resource for request",
 		Asks:     []api.ExplainedAsk{{Priority: 1, AllocationID: 7, Count: 3, Size: "327680MB 88vc", Where: "any host", AM: true}},

@@ -17,10 +17,10 @@ import (
 	"rmd/yarn"
 )
 
-// TestReplayLeavesARunningClusterAlone checks that a replay does not load a cluster that only the
+// TestReplaySparesRunningCluster checks that a replay does not load a cluster that only the
 // environment names, that it loads one on the command line only after confirmation, and that it
 // takes over no node of the cluster.
-func TestReplayLeavesARunningClusterAlone(t *testing.T) {
+func TestReplaySparesRunningCluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Queues: capacity.DemoProperties(), Version: "test", Logger: hclog.NewNullLogger()})

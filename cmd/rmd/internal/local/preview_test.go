@@ -15,9 +15,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestPreviewReachesAsFarAsTheLog checks on every replica that a preview of preemption begins at
-// the snapshot after which the log continues, and that it says from when on it knows the past.
-func TestPreviewReachesAsFarAsTheLog(t *testing.T) {
+// TestPreviewStartsAtLogStart checks on every replica that a preview of preemption begins at the
+// snapshot after which the log continues, and that it says from when on it knows the past.
+func TestPreviewStartsAtLogStart(t *testing.T) {
 	c := start(t, func(o *Options) { o.Adjust = func(_ int, k *config.Config) { k.Raft.Trailing = 1024 } })
 	lead := c.Leader()
 	register := func(i int) {

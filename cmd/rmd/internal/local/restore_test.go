@@ -45,9 +45,9 @@ func ask(t *testing.T, c *Cluster, i int, method, path, token string, body []byt
 	return resp.StatusCode
 }
 
-// TestRestoreKeepsAProtectedClusterProtected restores a snapshot from before the first access
-// token. The tokens stay valid on every replica, also after a restart.
-func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
+// TestRestoreKeepsAccessTokens restores a snapshot from before the first access token. The tokens
+// stay valid on every replica, also after a restart.
+func TestRestoreKeepsAccessTokens(t *testing.T) {
 	c := start(t, nil)
 	leads := func() (i int) {
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -118,9 +118,10 @@ func TestRestoreKeepsAProtectedClusterProtected(t *testing.T) {
 	}
 }
 
-// TestTheOwnWorkloadGoesOn checks that the workload of a cluster in this process continues after a
-// user creates the first access token. From then on, replicas refuse callers without a token.
-func TestTheOwnWorkloadGoesOn(t *testing.T) {
+// TestWorkloadSurvivesFirstToken checks that the workload of a cluster in this process continues
+// after a user creates the first access token. From then on, replicas refuse callers without a
+// token.
+func TestWorkloadSurvivesFirstToken(t *testing.T) {
 	c := start(t, nil)
 	register := func(token string) error {
 		k := submit.DefaultConfig()

@@ -14,9 +14,9 @@ import (
 	"rmd/yarn"
 )
 
-// TestDecisionsSayWhyOnEveryReplica checks that the log gives the same reasons for decisions from
+// TestDecisionReasonsSameOnReplicas checks that the log gives the same reasons for decisions from
 // the log alone and from a snapshot, in any order, on a follower and on the leader.
-func TestDecisionsSayWhyOnEveryReplica(t *testing.T) {
+func TestDecisionReasonsSameOnReplicas(t *testing.T) {
 	c := start(t, nil)
 	node, waiting, running, containers := hold(t, c)
 	lead := c.Leader()

@@ -134,7 +134,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreTakenAlthoughTheyDiffer(t *testing.T) {
+func TestResponseVariantsAccepted(t *testing.T) {
 	v := vectors[0]
 	for name, answer := range map[string]string{
 		"another order":     `qop=auth, response=3027668e241fcb80c3988aeb37d9cabf ,nc=00000001,realm="default",nonce="` + v.nonce + `",cnonce="` + v.cnonce + `",username="` + v.user + `",digest-uri="/default"`,
@@ -213,7 +213,7 @@ func TestClientRefuses(t *testing.T) {
 	}
 }
 
-func TestLatin(t *testing.T) {
+func TestLatin1Encoding(t *testing.T) {
 	for in, want := range map[string]string{"abc": "abc", "é": "\xe9", "é€": "é€", "\xff": "\xff", "a\uFFFD": "a\uFFFD"} {
 		if got := latin(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
