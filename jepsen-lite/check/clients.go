@@ -21,25 +21,25 @@ func (j *judge) clients() {
 		if j.log != nil {
 			for _, c := range j.calls {
 				if c.Type == history.OK {
-					j.stays(c)
+					j.checkDurable(c)
 				}
 			}
 		}
 		j.listed()
 	}
 	j.keys()
-	j.once()
+	j.checkSubmissions()
 }
 
-// lost reports a violation of S4: what the client was told, and what there is.
-func (j *judge) lost(c history.Call, format string, args ...any) {
+// failLost reports a violation of S4: what the client was told, and what there is.
+func (j *judge) failLost(c history.Call, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	j.found["S4"].fail(c.Return, []Link{callLink(c, fmt.Sprintf("%s is acknowledged", describe(c))), {Lane: "log", NS: c.Return, Text: text}},
 		"%s was acknowledged, but %s", describe(c), text)
 }
 
-// stays compares one acknowledgement with the log.
-func (j *judge) stays(c history.Call) {
+// checkDurable compares one acknowledgement with the log.
+func (j *judge) checkDurable(c history.Call) {
 	f := j.found["S4"]
 	switch c.F {
 	case history.Submit:
@@ -47,9 +47,9 @@ func (j *judge) stays(c history.Call) {
 		a, ok := j.log.App(c.Out.App)
 		switch {
 		case !ok:
-			j.lost(c, "the log has no %s", c.Out.App)
+			j.failLost(c, "the log has no %s", c.Out.App)
 		case c.In.Name != "" && a.Name != c.In.Name:
-			j.lost(c, "%s is %q in the log", c.Out.App, a.Name)
+			j.failLost(c, "%s is %q in the log", c.Out.App, a.Name)
 		default:
 			j.inTime(c, a.Transitions[0].Index)
 		}
@@ -62,11 +62,11 @@ func (j *judge) stays(c history.Call) {
 		a, ok := j.log.App(id)
 		switch {
 		case !ok:
-			j.lost(c, "the log has no %s", id)
+			j.failLost(c, "the log has no %s", id)
 		case a.Ended != 0:
 			j.inTime(c, a.Ended)
 		case !a.Finishing:
-			j.lost(c, "%s is %s", id, a.State)
+			j.failLost(c, "%s is %s", id, a.State)
 		}
 	case history.Move, history.Prioritize:
 		f.Checked++
@@ -75,9 +75,9 @@ func (j *judge) stays(c history.Call) {
 		f.Checked++
 		switch ended, ok := j.log.Reservation(c.In.Reservation); {
 		case !ok:
-			j.lost(c, "the log has no %s", c.In.Reservation)
+			j.failLost(c, "the log has no %s", c.In.Reservation)
 		case ended == 0:
-			j.lost(c, "%s is held", c.In.Reservation)
+			j.failLost(c, "%s is held", c.In.Reservation)
 		default:
 			j.inTime(c, ended)
 		}
@@ -91,7 +91,7 @@ func (j *judge) stays(c history.Call) {
 			if x, ok := j.log.Container(id); ok {
 				f.Checked++
 				if x.Completed == 0 {
-					j.lost(c, "%s still counts on %s", id, x.Node)
+					j.failLost(c, "%s still counts on %s", id, x.Node)
 				}
 			}
 		}
@@ -103,18 +103,18 @@ func (j *judge) stays(c history.Call) {
 func (j *judge) changed(c history.Call) {
 	a, ok := j.log.App(c.In.App)
 	if !ok {
-		j.lost(c, "the log has no %s", c.In.App)
+		j.failLost(c, "the log has no %s", c.In.App)
 		return
 	}
 	if c.F == history.Move {
 		if !slices.ContainsFunc(a.Transitions, func(t ledger.Transition) bool { return named(t.Queue, c.In.Queue) }) {
-			j.lost(c, "%s was never in %s", c.In.App, c.In.Queue)
+			j.failLost(c, "%s was never in %s", c.In.App, c.In.Queue)
 		}
 		return
 	}
 	want := c.Out.Text // the planner may have lowered the requested priority
 	if want != "" && !slices.ContainsFunc(a.Priorities, func(p ledger.Priority) bool { return fmt.Sprint(p.Priority) == want }) {
-		j.lost(c, "%s never had priority %s", c.In.App, want)
+		j.failLost(c, "%s never had priority %s", c.In.App, want)
 	}
 }
 
@@ -127,11 +127,11 @@ func (j *judge) granted(c history.Call) {
 		x, ok := j.log.Container(g.Container)
 		switch {
 		case !ok:
-			j.lost(c, "the log has no %s", g.Container)
+			j.failLost(c, "the log has no %s", g.Container)
 		case g.Node != "" && x.Node.String() != g.Node:
-			j.lost(c, "%s is on %s in the log, but the AM was told %s", g.Container, x.Node, g.Node)
+			j.failLost(c, "%s is on %s in the log, but the AM was told %s", g.Container, x.Node, g.Node)
 		case g.MemoryMB != 0 && x.Size[0] != g.MemoryMB:
-			j.lost(c, "%s has %s in the log, but the AM was told %dMB", g.Container, x.Size, g.MemoryMB)
+			j.failLost(c, "%s has %s in the log, but the AM was told %dMB", g.Container, x.Size, g.MemoryMB)
 		default:
 			j.inTime(c, x.Made)
 		}
@@ -143,7 +143,7 @@ func (j *judge) releases(c history.Call, ids []string) {
 		if x, ok := j.log.Container(id); ok {
 			j.found["S4"].Checked++
 			if x.Live {
-				j.lost(c, "%s is still alive", id)
+				j.failLost(c, "%s is still alive", id)
 			}
 		}
 	}
@@ -154,9 +154,9 @@ func (j *judge) releases(c history.Call, ids []string) {
 func (j *judge) inTime(c history.Call, index uint64) {
 	switch t := j.timeOf(index); {
 	case c.Out.Index != 0 && c.Out.Index < index:
-		j.lost(c, "its answer has index %d and its entry has index %d", c.Out.Index, index)
+		j.failLost(c, "its answer has index %d and its entry has index %d", c.Out.Index, index)
 	case j.opt.Exact && t > c.Return:
-		j.lost(c, "no replica applied its entry %d until %d ns later", index, t-c.Return)
+		j.failLost(c, "no replica applied its entry %d until %d ns later", index, t-c.Return)
 	}
 }
 
@@ -185,7 +185,7 @@ func (j *judge) listed() {
 	}
 	for _, c := range submits {
 		if r, ok := gone[c.Out.App]; ok && c.Return < r.NS {
-			j.lost(c, "a final read at %d ns finds no %s", r.NS, c.Out.App)
+			j.failLost(c, "a final read at %d ns finds no %s", r.NS, c.Out.App)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (j *judge) list(l history.Call, submits []history.Call) {
 		}
 		j.found["S4"].Checked++
 		if _, ok := slices.BinarySearch(names, c.Out.App); !ok {
-			j.lost(c, "the list of %.3f s does not name %s", float64(l.NS)/1e9, c.Out.App)
+			j.failLost(c, "the list of %.3f s does not name %s", float64(l.NS)/1e9, c.Out.App)
 		}
 	}
 }
@@ -237,9 +237,9 @@ func (j *judge) keys() {
 	}
 }
 
-// once compares submissions with the log by their names, if each request has its own name. A
-// request creates at most one application, and none after a refusal.
-func (j *judge) once() {
+// checkSubmissions compares submissions with the log by their names, if each request has its own
+// name. A request creates at most one application, and none after a refusal.
+func (j *judge) checkSubmissions() {
 	if j.log == nil {
 		return
 	}

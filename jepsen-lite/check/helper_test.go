@@ -57,8 +57,8 @@ func (r *run) apply(id string, index, term, digest uint64) *run {
 	return r.add(&history.Replica{ID: id, Kind: history.Apply, Index: index, Term: term, Digest: digest})
 }
 
-// tell adds another event of a replica.
-func (r *run) tell(id string, kind history.ReplicaKind, term uint64) *run {
+// event adds another event of a replica.
+func (r *run) event(id string, kind history.ReplicaKind, term uint64) *run {
 	return r.add(&history.Replica{ID: id, Kind: kind, Term: term})
 }
 
@@ -101,15 +101,15 @@ func cluster() *run {
 	r.entry(&event.ApplicationSubmitted{App: 1, Name: "job", User: "u", Queue: "root.a"}, &event.RequestRecorded{Key: "c1/1"},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1})
 	r.entry(&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: small, Relax: true})
-	return r.entry(give(1, 1))
+	return r.entry(allocated(1, 1))
 }
 
-// give allocates a container of application 1.
-func give(number uint64, node uint32) *event.ContainerAllocated {
+// allocated allocates a container of application 1.
+func allocated(number uint64, node uint32) *event.ContainerAllocated {
 	return &event.ContainerAllocated{App: 1, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 }
 
-func gone(number uint64) *event.ContainerCompleted {
+func containerDone(number uint64) *event.ContainerCompleted {
 	return &event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}}
 }
 
@@ -129,8 +129,8 @@ func (r *run) judge(t *testing.T, opt Options) *Verdict {
 	return v
 }
 
-// holds requires that nothing failed and that the invariant was checked.
-func holds(t *testing.T, v *Verdict, id string) {
+// checkHolds requires that nothing failed and that the invariant was checked.
+func checkHolds(t *testing.T, v *Verdict, id string) {
 	t.Helper()
 	for _, f := range v.Failed() {
 		t.Errorf("%s: %s %v", f.ID, f.Text, f.Chain)

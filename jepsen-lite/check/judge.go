@@ -42,7 +42,7 @@ func Judge(h *history.History, opt Options) (*Verdict, error) {
 	}
 	j.streams.count()
 	j.found = j.streams.found
-	j.when()
+	j.recordApplyTimes()
 	notes := j.followLog()
 	j.clients()
 	j.grants()
@@ -57,8 +57,8 @@ func Judge(h *history.History, opt Options) (*Verdict, error) {
 	return v, nil
 }
 
-// when records when each index was first applied, from entries and streams.
-func (j *judge) when() {
+// recordApplyTimes records when each index was first applied, from entries and streams.
+func (j *judge) recordApplyTimes() {
 	first := map[uint64]int64{}
 	see := func(index uint64, ns int64) {
 		if have, ok := first[index]; ns != 0 && (!ok || ns < have) {

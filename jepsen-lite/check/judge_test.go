@@ -28,7 +28,7 @@ func work() *run {
 	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)})
 	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)}) // a repetition
 	r.add(&history.Order{Node: node1, Kind: history.StartContainer, Container: con1, Replica: "r1"})
-	r.at(6).entry(gone(1)).ok(history.Complete, value{Node: node1, Containers: []string{con1}}, value{})
+	r.at(6).entry(containerDone(1)).ok(history.Complete, value{Node: node1, Containers: []string{con1}}, value{})
 	r.at(7).ok(history.Allocate, value{Attempt: am1, Response: 1}, value{Response: 2, Index: 7, Completed: completed(con1)})
 	r.at(8).ok(history.ReadApp, value{App: app1}, value{State: "RUNNING", Index: 7})
 	r.at(8).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 5})
@@ -45,7 +45,7 @@ func TestWorkInvariantsHold(t *testing.T) {
 	for _, opt := range []Options{DefaultOptions(), exact()} {
 		v := work().judge(t, opt)
 		for _, id := range []string{"S4", "S5", "S6", "S7", "S9", "S10", "S11", "S12", "S13", "audit"} {
-			holds(t, v, id)
+			checkHolds(t, v, id)
 		}
 		for id, why := range map[string]string{"S8": "the history has no data for it", "L1": "the history has no recovery phase"} {
 			if f := v.Find(id); f.Status != Skipped || f.Why != why {
@@ -71,7 +71,7 @@ func TestWorkViolations(t *testing.T) {
 			r.h.Entries = r.h.Entries[:len(r.h.Entries)-1] // so the application still runs
 			r.h.Ops = r.h.Ops[:10]
 			r.h.Orders, r.h.Marks = nil, nil
-			r.entry(give(2, 1)).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Granted: granted(con2, node2)})
+			r.entry(allocated(2, 1)).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Granted: granted(con2, node2)})
 		}},
 		{"a move that is not", "S4", "was never in root.b", func(r *run) { r.at(8).ok(history.Move, value{App: app1, Queue: "root.b"}, value{}).notRead() }},
 		{"a priority that is not", "S4", "never had priority 7", func(r *run) { r.ok(history.Prioritize, value{App: app1, Text: "9"}, value{Text: "7"}) }},
@@ -87,7 +87,7 @@ func TestWorkViolations(t *testing.T) {
 		}},
 		{"a final list without it", "S4", "does not name " + app1, func(r *run) { r.ok(history.List, value{}, value{Names: []string{"application_7_0001"}}) }},
 		{"one request, two applications", "S5", "request c1/9 created", func(r *run) {
-			r.twice("c1/9", "c1/9")
+			r.submitTwice("c1/9", "c1/9")
 		}},
 		{"a retry under another key that is another request", "S5", "was submitted once but created 2 times", func(r *run) {
 			r.entry(&event.ApplicationSubmitted{App: 2, Name: "twin", Queue: "root.a"}, &event.ApplicationSubmitted{App: 3, Name: "twin", Queue: "root.a"})
@@ -172,8 +172,8 @@ func (r *run) notRead() {
 	r.h.Ops = slices.DeleteFunc(r.h.Ops, func(o *history.Op) bool { return o.F == history.ReadApp || o.F == history.Kill })
 }
 
-// twice adds two submissions that got two ids. In the log each has its own name.
-func (r *run) twice(a, b string) {
+// submitTwice adds two submissions that got two ids. In the log each has its own name.
+func (r *run) submitTwice(a, b string) {
 	r.entry(&event.ApplicationSubmitted{App: 2, Name: "p", Queue: "root.a"}, &event.ApplicationSubmitted{App: 3, Name: "q", Queue: "root.a"},
 		&event.RequestRecorded{Key: a})
 	r.ok(history.Submit, value{Key: a, Queue: "root.a"}, value{App: "application_1780000000000_0002"})
@@ -185,13 +185,13 @@ func (r *run) twice(a, b string) {
 func TestUndeliveredContainerEnd(t *testing.T) {
 	r := cluster().at(5)
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)})
-	r.at(6).entry(gone(1))
+	r.at(6).entry(containerDone(1))
 	r.at(7).ok(history.Allocate, value{Attempt: am1}, value{Response: 2, Index: 6}) // from a replica that is behind
 	if v := r.judge(t, exact()); v.Find("S12").Status == Failed {
 		t.Errorf("the entry is not in what was answered from: %s", v.Find("S12").Text)
 	}
 	r.at(8).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Index: 7}) // before the end, in the same entry
-	holds(t, r.judge(t, exact()), "S6")
+	checkHolds(t, r.judge(t, exact()), "S6")
 	r.at(9).entry(&event.ResponseRecorded{App: 1, Response: 4}).ok(history.Allocate, value{Attempt: am1}, value{Response: 4, Index: 8})
 	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, but no answer to "+am1+" reports it, up to the last one with index 8")
 }
@@ -201,7 +201,7 @@ func TestUndeliveredContainerEnd(t *testing.T) {
 func TestEndsRedeliveredAfterRegistration(t *testing.T) {
 	r := work().at(20).ok(history.RegisterAM, value{Attempt: am1}, value{})
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Completed: completed(con1)})
-	holds(t, r.judge(t, DefaultOptions()), "S12")
+	checkHolds(t, r.judge(t, DefaultOptions()), "S12")
 }
 
 // TestLogNotFollowed checks that invariants that need the log are skipped with a reason if the log

@@ -24,7 +24,7 @@ func (j *judge) liveness() {
 	j.disks()
 }
 
-func (f *Finding) worst(d int64) {
+func (f *Finding) observe(d int64) {
 	if d >= f.Max {
 		f.Max = d
 		f.Figure = "max " + short(time.Duration(d))
@@ -76,9 +76,9 @@ func (j *judge) leaderBack(recovery int64) {
 		f.fail(recovery, []Link{{NS: recovery, Text: "the last fault has ended"}}, "no write is acknowledged within %s after the last fault", j.opt.Recovery)
 	}
 	if len(leading) == 0 {
-		f.worst(elected)
+		f.observe(elected)
 	} else {
-		f.worst(max(0, min(wrote, max(elected, 0))))
+		f.observe(max(0, min(wrote, max(elected, 0))))
 	}
 }
 
@@ -142,7 +142,7 @@ func (j *judge) caughtUp(recovery int64) {
 				"%s is at index %d at the end, but index %d was applied before the recovery phase", id, r.applied, head)
 			continue
 		}
-		f.worst(late)
+		f.observe(late)
 	}
 }
 
@@ -227,9 +227,9 @@ func (j *judge) bounded(recovery int64) {
 	}
 }
 
-// disks checks L5: while one disk is slow, full or hung and there is no other fault, writes continue
-// within the watchdog's limit. disks measures the longest time without an acknowledgement until the
-// fault ends or another one begins.
+// disks checks L5: while one disk is slow, full or hung and there is no other fault, writes
+// continue within the watchdog's limit. disks measures the longest time without an acknowledgement
+// until the fault ends or another one begins.
 func (j *judge) disks() {
 	f := j.found["L5"]
 	f.Unit = "faults"
@@ -245,7 +245,7 @@ func (j *judge) disks() {
 		if x.When != history.Begin || len(x.On) != 1 || !x.Disk {
 			continue
 		}
-		to, alone := j.alone(i)
+		to, alone := j.aloneUntil(i)
 		gap, asked := j.silence(acks, x.NS, to)
 		if !alone || !asked {
 			continue
@@ -254,7 +254,7 @@ func (j *judge) disks() {
 		if gap > limit {
 			f.fail(x.NS, []Link{faultLink(x, x.Text)}, "%s on %s: no write was acknowledged for %s; the limit is %s", x.Kind, list(x.On), time.Duration(gap).Round(time.Millisecond), time.Duration(limit))
 		}
-		f.worst(gap)
+		f.observe(gap)
 	}
 }
 
@@ -278,9 +278,9 @@ func (j *judge) silence(acks []int64, from, to int64) (gap int64, asked bool) {
 	return max(gap, to-at), asked
 }
 
-// alone reports whether there is no other fault when a fault begins, and until when it stays the
-// only one.
-func (j *judge) alone(i int) (until int64, ok bool) {
+// aloneUntil reports whether there is no other fault when a fault begins, and until when it stays
+// the only one.
+func (j *judge) aloneUntil(i int) (until int64, ok bool) {
 	open := map[int]bool{}
 	for k, x := range j.h.Faults {
 		switch {

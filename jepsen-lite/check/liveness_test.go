@@ -8,10 +8,10 @@ import (
 	"rmd/yarn"
 )
 
-// recovery is the cluster of steady, in which r2 leads, with a partition that is healed at second
-// 20. During the partition r2 stays the leader and accepts a write.
+// recovery is the cluster of steadyRun, in which r2 leads, with a partition that is healed at
+// second 20. During the partition r2 stays the leader and accepts a write.
 func recovery() *run {
-	r := steady().at(12).add(&history.Fault{Kind: "partition", When: history.Begin, ID: 1, On: []string{"r3"}})
+	r := steadyRun().at(12).add(&history.Fault{Kind: "partition", When: history.Begin, ID: 1, On: []string{"r3"}})
 	for _, id := range []string{"r1", "r2"} {
 		r.at(13).apply(id, 7, 2, 107)
 	}
@@ -21,16 +21,16 @@ func recovery() *run {
 }
 
 func TestRecoveryInvariantsHold(t *testing.T) {
-	v := recovery().tell("r1", history.Stop, 0).tell("r2", history.Stop, 0).tell("r3", history.Stop, 0).judge(t, exact())
+	v := recovery().event("r1", history.Stop, 0).event("r2", history.Stop, 0).event("r3", history.Stop, 0).judge(t, exact())
 	for _, id := range []string{"L1", "L2", "L4"} {
-		holds(t, v, id)
+		checkHolds(t, v, id)
 	}
 	if f := v.Find("L2"); f.Figure != "max 2.0 s" || f.Max != 2*second || f.Checked != 3 {
 		t.Errorf("%+v", f)
 	}
-	v = steady().at(20).add(&history.Mark{Name: history.Recovery}).tell("r2", history.Follow, 2).at(23).tell("r3", history.Lead, 3).
+	v = steadyRun().at(20).add(&history.Mark{Name: history.Recovery}).event("r2", history.Follow, 2).at(23).event("r3", history.Lead, 3).
 		at(24).ok(history.Submit, value{}, value{App: app1}).judge(t, exact())
-	holds(t, v, "L1")
+	checkHolds(t, v, "L1")
 }
 
 func TestRecoveryViolations(t *testing.T) {
@@ -39,33 +39,33 @@ func TestRecoveryViolations(t *testing.T) {
 		do             func() *run
 	}{
 		{"nobody leads", "L1", "no replica leads", func() *run {
-			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery})
+			return steadyRun().at(19).event("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery})
 		}},
 		{"a leader comes late", "L1", "the first leader appears 6s after", func() *run {
-			return steady().at(19).tell("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery}).at(26).tell("r1", history.Lead, 3)
+			return steadyRun().at(19).event("r2", history.Follow, 2).at(20).add(&history.Mark{Name: history.Recovery}).at(26).event("r1", history.Lead, 3)
 		}},
 		{"a leader that takes no writes", "L1", "no write is acknowledged", func() *run {
-			return steady().at(20).add(&history.Mark{Name: history.Recovery}).at(24).call(history.Info, history.Submit, value{}, value{})
+			return steadyRun().at(20).add(&history.Mark{Name: history.Recovery}).at(24).call(history.Info, history.Submit, value{}, value{})
 		}},
 		{"a replica stays behind", "L2", "r3 is at index 6 at the end, but index 7 was applied before the recovery phase", func() *run {
-			r := steady().at(13).apply("r1", 7, 2, 107).apply("r2", 7, 2, 107)
+			r := steadyRun().at(13).apply("r1", 7, 2, 107).apply("r2", 7, 2, 107)
 			return r.at(20).add(&history.Mark{Name: history.Recovery}).at(90).add(&history.Mark{Name: history.Over})
 		}},
 		{"a new member stays behind", "L2", "r4 is at index 0 at the end", func() *run {
-			r := steady().at(13).start("r4", 1, 0, 0, "d4").members("r2", 7, "r1", "r2", "r3", "r4")
+			r := steadyRun().at(13).start("r4", 1, 0, 0, "d4").members("r2", 7, "r1", "r2", "r3", "r4")
 			return r.at(20).add(&history.Mark{Name: history.Recovery}).at(90).add(&history.Mark{Name: history.Over})
 		}},
 		{"a snapshot for ever", "L4", "1600 snapshots were installed", func() *run {
 			r := recovery()
 			for range 1600 {
-				r.tell("r3", history.Install, 0)
+				r.event("r3", history.Install, 0)
 			}
 			return r
 		}},
 		{"elections for ever", "L4", "elections were started after the recovery phase began", func() *run {
 			r := recovery().at(30)
 			for i := range uint64(60) {
-				r.tell("r3", history.Campaign, 3+i)
+				r.event("r3", history.Campaign, 3+i)
 			}
 			return r
 		}},
@@ -95,7 +95,7 @@ func TestSlowDisk(t *testing.T) {
 	healed := &history.Fault{Kind: "short-hang", When: history.End, ID: 2, On: []string{"r2"}}
 	r := recovery().at(30).add(hung(2)).at(34).ok(history.Submit, value{}, value{App: app1}).at(35).add(healed)
 	v := r.judge(t, exact())
-	holds(t, v, "L5")
+	checkHolds(t, v, "L5")
 	if f := v.Find("L5"); f.Max != 4*second {
 		t.Errorf("%+v", f)
 	}
@@ -123,8 +123,8 @@ func TestStuck(t *testing.T) {
 	over := func(r *run) *run {
 		return r.at(5).add(&history.Mark{Name: history.Recovery}).at(30).add(&history.Mark{Name: history.Over})
 	}
-	holds(t, over(base()).judge(t, exact()), "L3")
-	breaks(t, over(base().entry(gone(1))).judge(t, exact()), "L3", "r1 waits on n1:45454 for 8192MB 1vc")
+	checkHolds(t, over(base()).judge(t, exact()), "L3")
+	breaks(t, over(base().entry(containerDone(1))).judge(t, exact()), "L3", "r1 waits on n1:45454 for 8192MB 1vc")
 	opt := exact()
 	opt.WorkEnds = true
 	breaks(t, over(base()).judge(t, opt), "L3", "is RUNNING at the end")

@@ -37,7 +37,7 @@ func (j *judge) followLog() (notes []string) {
 		return nil
 	}
 	j.log = m
-	j.take(m)
+	j.copyLedger(m)
 	for _, text := range m.Recount() {
 		j.found["S9"].fail(j.timeOf(m.Index()), nil, "%s", text)
 	}
@@ -47,8 +47,8 @@ func (j *judge) followLog() (notes []string) {
 	return notes
 }
 
-// take copies the ledger's counts and violations to the findings.
-func (j *judge) take(m *ledger.Ledger) {
+// copyLedger copies the ledger's counts and violations to the findings.
+func (j *judge) copyLedger(m *ledger.Ledger) {
 	c := m.Counts
 	for _, x := range []struct {
 		id, unit string

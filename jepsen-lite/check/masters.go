@@ -9,14 +9,14 @@ import (
 // attempt is what an AM has received since its last registration.
 type attempt struct {
 	id        string
-	told      map[string]told // completions by container
+	told      map[string]amResponse // completions by container
 	granted   []string
 	lastIndex uint64 // the highest index of an answer
 	lastNS    int64
 	resyncs   int
 }
 
-type told struct {
+type amResponse struct {
 	response int32
 	link     Link
 }
@@ -36,12 +36,12 @@ func (j *judge) masters() {
 		}
 		a := attempts[id]
 		if a == nil {
-			a = &attempt{id: id, told: map[string]told{}}
+			a = &attempt{id: id, told: map[string]amResponse{}}
 			attempts[id], order = a, append(order, a)
 		}
 		if c.F == history.RegisterAM {
 			if a.lastNS != 0 { // it has registered again and receives ends that it may have missed again
-				a.told = map[string]told{}
+				a.told = map[string]amResponse{}
 				a.resyncs++
 			}
 			continue
@@ -76,7 +76,7 @@ func (j *judge) pull(a *attempt, c history.Call) {
 		was, again := a.told[x.Container]
 		switch {
 		case !again:
-			a.told[x.Container] = told{c.Out.Response, l}
+			a.told[x.Container] = amResponse{c.Out.Response, l}
 		case was.response != c.Out.Response:
 			f.fail(c.Return, []Link{was.link, l}, "response %[2]d reports the end of %[1]s, and response %[3]d reports it again", x.Container, was.response, c.Out.Response)
 		}

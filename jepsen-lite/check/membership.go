@@ -52,10 +52,10 @@ func (s *Streams) config(r *replica, e *history.Replica) {
 	f.Checked++
 	s.roster.configs = slices.Insert(s.roster.configs, i, c)
 	if i > 0 {
-		s.meet(f, s.roster.configs[i-1], c)
+		s.checkOverlap(f, s.roster.configs[i-1], c)
 	}
 	if i+1 < len(s.roster.configs) {
-		s.meet(f, c, s.roster.configs[i+1])
+		s.checkOverlap(f, c, s.roster.configs[i+1])
 	}
 }
 
@@ -89,9 +89,9 @@ func list(names []string) string {
 	return out
 }
 
-// meet checks that a majority of one membership and a majority of the next always have a replica in
-// common.
-func (s *Streams) meet(f *Finding, a, b config) {
+// checkOverlap checks that a majority of one membership and a majority of the next always have a
+// replica in common.
+func (s *Streams) checkOverlap(f *Finding, a, b config) {
 	if len(a.voters) == 0 || len(b.voters) == 0 || !disjoint(a.voters, b.voters) {
 		return
 	}

@@ -13,23 +13,23 @@ import (
 type Streams struct {
 	found     findings
 	age       int // how often the cluster's log was replaced on purpose
-	applied   map[at]said
-	leaders   map[at]said
+	applied   map[position]statement
+	leaders   map[position]statement
 	replicas  map[string]*replica
-	snaps     map[at]said
+	snaps     map[position]statement
 	roster    roster
 	highest   uint64 // highest index applied on any replica
 	elections []election
 }
 
-// at is an index or a term in one age of the log.
-type at struct {
+// position is an index or a term in one age of the log.
+type position struct {
 	age int
 	n   uint64
 }
 
-// said is the first statement about an index or a term, and the replica that made it.
-type said struct {
+// statement is the first statement about an index or a term, and the replica that made it.
+type statement struct {
 	who    string
 	life   int
 	term   uint64
@@ -59,7 +59,7 @@ type replica struct {
 
 // NewStreams returns an empty Streams.
 func NewStreams() *Streams {
-	return &Streams{found: newFindings(), applied: map[at]said{}, leaders: map[at]said{}, snaps: map[at]said{}, replicas: map[string]*replica{}, roster: newRoster()}
+	return &Streams{found: newFindings(), applied: map[position]statement{}, leaders: map[position]statement{}, snaps: map[position]statement{}, replicas: map[string]*replica{}, roster: newRoster()}
 }
 
 // Failing reports whether an invariant is violated already.
@@ -92,7 +92,7 @@ func link(e *history.Replica, format string, args ...any) Link {
 	return Link{NS: e.NS, Lane: e.ID, Index: e.Index, Text: fmt.Sprintf(format, args...)}
 }
 
-func (s said) link(index uint64, format string, args ...any) Link {
+func (s statement) link(index uint64, format string, args ...any) Link {
 	return Link{NS: s.ns, Lane: s.who, Index: index, Text: fmt.Sprintf(format, args...)}
 }
 
@@ -198,7 +198,7 @@ func (s *Streams) apply(r *replica, e *history.Replica) {
 		f.fail(e.NS, []Link{link(e, "%s applies index %d after %d", e.ID, e.Index, r.applied)}, "%s applies index %d after %d", e.ID, e.Index, r.applied)
 	}
 	s.reach(r, e)
-	s.same(r, e, "applies")
+	s.compareDigest(r, e, "applies")
 }
 
 func (s *Streams) reach(r *replica, e *history.Replica) {
@@ -209,17 +209,17 @@ func (s *Streams) reach(r *replica, e *history.Replica) {
 	s.highest = max(s.highest, e.Index)
 }
 
-// same compares a digest (and the term of an entry) with those of the first replica at that index:
-// S1.
-func (s *Streams) same(r *replica, e *history.Replica, verb string) {
+// compareDigest compares a digest (and the term of an entry) with those of the first replica at
+// that index: S1.
+func (s *Streams) compareDigest(r *replica, e *history.Replica, verb string) {
 	f := s.found["S1"]
 	f.Checked++
 	f.Unit = "digests"
-	k := at{r.age, e.Index}
+	k := position{r.age, e.Index}
 	have, ok := s.applied[k]
 	if !ok {
 		if e.Kind == history.Apply {
-			s.applied[k] = said{who: e.ID, life: r.incarnation, term: e.Term, digest: e.Digest, ns: e.NS}
+			s.applied[k] = statement{who: e.ID, life: r.incarnation, term: e.Term, digest: e.Digest, ns: e.NS}
 		}
 		return
 	}
@@ -227,18 +227,18 @@ func (s *Streams) same(r *replica, e *history.Replica, verb string) {
 	if have.digest == e.Digest && !term {
 		return
 	}
-	f.fail(e.NS, s.apart(r, e, have, verb), "at index %d %s has digest %016x (term %d), %s has %016x (term %d)", e.Index, have.who, have.digest, have.term, e.ID, e.Digest, e.Term)
+	f.fail(e.NS, s.divergence(r, e, have, verb), "at index %d %s has digest %016x (term %d), %s has %016x (term %d)", e.Index, have.who, have.digest, have.term, e.ID, e.Digest, e.Term)
 }
 
-// apart returns the chain that leads to two digests of one index: how both states began, who led,
-// and the digests.
-func (s *Streams) apart(r *replica, e *history.Replica, have said, verb string) []Link {
+// divergence returns the chain that leads to two digests of one index: how both states began, who
+// led, and the digests.
+func (s *Streams) divergence(r *replica, e *history.Replica, have statement, verb string) []Link {
 	chain := slices.Clone(r.origin)
 	if o := s.replicas[have.who]; o != nil && o != r {
 		chain = append(chain, o.origin...)
 	}
 	for _, term := range slices.Compact([]uint64{have.term, e.Term}) {
-		if l, ok := s.leaders[at{r.age, term}]; ok {
+		if l, ok := s.leaders[position{r.age, term}]; ok {
 			chain = append(chain, l.link(0, "%s leads term %d", l.who, term))
 		}
 	}
@@ -255,9 +255,9 @@ func (s *Streams) snapshot(r *replica, e *history.Replica) {
 	if e.Digest == 0 {
 		return
 	}
-	k := at{r.age, e.Index}
+	k := position{r.age, e.Index}
 	if _, ok := s.snaps[k]; !ok {
-		s.snaps[k] = said{who: e.ID, digest: e.Digest, ns: e.NS}
+		s.snaps[k] = statement{who: e.ID, digest: e.Digest, ns: e.NS}
 	}
 }
 
@@ -270,13 +270,13 @@ func (s *Streams) restore(r *replica, e *history.Replica) {
 	if e.Digest == 0 {
 		return
 	}
-	s.same(r, e, "restores")
+	s.compareDigest(r, e, "restores")
 	f := s.found["S15"]
 	f.Checked++
 	f.Unit = "restores"
-	have, ok := s.snaps[at{r.age, e.Index}]
+	have, ok := s.snaps[position{r.age, e.Index}]
 	if !ok {
-		have, ok = s.applied[at{r.age, e.Index}]
+		have, ok = s.applied[position{r.age, e.Index}]
 	}
 	if ok && have.digest != e.Digest {
 		f.fail(e.NS, []Link{have.link(e.Index, "%s makes a snapshot at index %d of digest %016x", have.who, e.Index, have.digest),
@@ -290,11 +290,11 @@ func (s *Streams) lead(r *replica, e *history.Replica) {
 	s.current(r, e)
 	f := s.found["S2"]
 	f.Unit = "terms"
-	k := at{r.age, e.Term}
+	k := position{r.age, e.Term}
 	have, ok := s.leaders[k]
 	if !ok {
 		f.Checked++
-		s.leaders[k] = said{who: e.ID, life: r.incarnation, term: e.Term, ns: e.NS}
+		s.leaders[k] = statement{who: e.ID, life: r.incarnation, term: e.Term, ns: e.NS}
 	} else if have.who != e.ID {
 		f.fail(e.NS, []Link{have.link(0, "%s leads term %d", have.who, e.Term), link(e, "%s: %s in term %d", e.ID, e.Kind, e.Term)},
 			"term %d has two leaders: %s and %s", e.Term, have.who, e.ID)

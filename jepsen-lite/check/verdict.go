@@ -173,7 +173,7 @@ func (v *Verdict) Merge(o *Verdict) {
 		if x.Max > f.Max {
 			f.Max, f.Figure = x.Max, x.Figure
 		}
-		if worse(x.Status) > worse(f.Status) {
+		if severity(x.Status) > severity(f.Status) {
 			f.Status, f.Why = x.Status, x.Why
 		}
 		if f.Unit == "" {
@@ -182,8 +182,8 @@ func (v *Verdict) Merge(o *Verdict) {
 	}
 }
 
-// worse orders statuses, so that Merge keeps the worst.
-func worse(s Status) int {
+// severity orders statuses, so that Merge keeps the worst.
+func severity(s Status) int {
 	switch s {
 	case Failed:
 		return 3

@@ -93,9 +93,9 @@ type world struct {
 	over  bool      // the guest was stopped because of until
 }
 
-// look reads the clock. It stops a run that takes too long, because Go's scheduler reads the clock
-// all the time.
-func (w *world) look() int64 {
+// readClock reads the clock. It stops a run that takes too long, because Go's scheduler reads the
+// clock all the time.
+func (w *world) readClock() int64 {
 	w.now += tick
 	w.looks++
 	if w.looks%1024 == 0 && !w.until.IsZero() && time.Now().After(w.until) {
@@ -107,7 +107,7 @@ func (w *world) look() int64 {
 
 // wall returns the same clock as a date.
 func (w *world) wall() (sec int64, nsec int32) {
-	t := epoch.Add(time.Duration(w.look()))
+	t := epoch.Add(time.Duration(w.readClock()))
 	return t.Unix(), int32(t.Nanosecond())
 }
 
@@ -131,7 +131,7 @@ func (p *Program) Run(ctx context.Context, c Call) (r Ran, err error) {
 	res := sys.ClockResolution(1)
 	conf := wazero.NewModuleConfig().WithName(fmt.Sprint("run", p.runs.Add(1))).WithArgs(append([]string{"sim.test"}, c.Args...)...).
 		WithStdout(&out).WithStderr(&out).WithRandSource(w).
-		WithNanotime(w.look, res).WithWalltime(w.wall, res).WithNanosleep(w.sleep).WithOsyield(func() {})
+		WithNanotime(w.readClock, res).WithWalltime(w.wall, res).WithNanosleep(w.sleep).WithOsyield(func() {})
 	for _, e := range c.Env {
 		conf = conf.WithEnv(e[0], e[1])
 	}

@@ -39,7 +39,7 @@ func (k *Shrinker) Shrink(ctx context.Context, failed Finding) (Finding, error) 
 				return k.best, err
 			}
 		}
-		if k.over() || size(k.best.Script) >= before {
+		if k.exhausted() || size(k.best.Script) >= before {
 			return k.best, nil
 		}
 	}
@@ -52,14 +52,14 @@ func size(s script.Script) int64 {
 	return int64(len(s.Faults))*1e9 + int64(parties)*1e6 + int64(time.Duration(s.Length)/time.Millisecond)
 }
 
-func (k *Shrinker) over() bool {
+func (k *Shrinker) exhausted() bool {
 	return k.Plays > 0 && k.plays >= k.Plays || !k.Until.IsZero() && time.Now().After(k.Until)
 }
 
 // try plays a candidate, and keeps it if it violates the same invariant. It reports whether it did.
 func (k *Shrinker) try(ctx context.Context, s script.Script) (bool, error) {
 	for i := range max(1, k.Schedules) {
-		if k.over() {
+		if k.exhausted() {
 			return false, nil
 		}
 		k.plays++
@@ -103,11 +103,11 @@ func (k *Shrinker) cutTime(ctx context.Context) error {
 func (k *Shrinker) cutFaults(ctx context.Context) error {
 	for chunk := max(1, len(k.best.Script.Faults)/2); ; chunk = max(1, chunk/2) {
 		for from := 0; from < len(k.best.Script.Faults); {
-			cut, err := k.try(ctx, without(k.best, from, min(from+chunk, len(k.best.Script.Faults))))
+			cut, err := k.try(ctx, withoutFaults(k.best, from, min(from+chunk, len(k.best.Script.Faults))))
 			if err != nil {
 				return err
 			}
-			if k.over() {
+			if k.exhausted() {
 				return nil
 			}
 			if !cut {
@@ -120,9 +120,9 @@ func (k *Shrinker) cutFaults(ctx context.Context) error {
 	}
 }
 
-// without removes some faults. The next one waits so much longer that it happens at the same time
-// as before.
-func without(f Finding, from, to int) script.Script {
+// withoutFaults removes some faults. The next one waits so much longer that it happens at the same
+// time as before.
+func withoutFaults(f Finding, from, to int) script.Script {
 	s := f.Script
 	s.Faults = slices.Clone(s.Faults)
 	var gap script.Duration
@@ -170,7 +170,7 @@ const shortest = script.Duration(50 * time.Millisecond)
 // cutWaits halves each wait as often as possible.
 func (k *Shrinker) cutWaits(ctx context.Context) error {
 	for i := range len(k.best.Script.Faults) {
-		for k.best.Script.Faults[i].After > shortest && !k.over() {
+		for k.best.Script.Faults[i].After > shortest && !k.exhausted() {
 			s := k.best.Script
 			s.Faults = slices.Clone(s.Faults)
 			half := s.Faults[i].After / 2

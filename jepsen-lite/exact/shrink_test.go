@@ -112,7 +112,7 @@ func TestShrinkEnds(t *testing.T) {
 // TestWithout checks that the faults after a removed fault keep their times.
 func TestWithout(t *testing.T) {
 	f := bug(drawn())
-	s := without(f, 1, 3)
+	s := withoutFaults(f, 1, 3)
 	if len(s.Faults) != 38 || s.Faults[1].Draw != 3 || s.Faults[1].After != 6*second+second/5 {
 		t.Errorf("%+v", s.Faults[:3])
 	}

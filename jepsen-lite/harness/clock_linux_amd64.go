@@ -180,7 +180,7 @@ func (c *wallClock) write(b []byte, stopped bool) error {
 			}
 		}
 		err := standStill(c.pid)
-		clear := err == nil && !c.within()
+		clear := err == nil && !c.inPatch()
 		if clear {
 			_, err = c.mem.WriteAt(b, c.entry)
 		}
@@ -195,8 +195,8 @@ func (c *wallClock) write(b []byte, stopped bool) error {
 	return errors.New("a thread stands in clock_gettime all the time")
 }
 
-// within reports whether a thread is behind the first byte of the instructions that change.
-func (c *wallClock) within() bool {
+// inPatch reports whether a thread is behind the first byte of the instructions that change.
+func (c *wallClock) inPatch() bool {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", c.pid)) // the pattern is good
 	for _, name := range files {
 		b, err := os.ReadFile(name)

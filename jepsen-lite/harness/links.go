@@ -22,8 +22,8 @@ func newLinks() *links {
 	return &links{cut: map[link]Cut{}, shape: map[link]Shape{}, changed: make(chan struct{})}
 }
 
-// of returns the state of a link, and a channel that is closed at the next change of any link.
-func (l *links) of(k link) (Cut, Shape, <-chan struct{}) {
+// state returns the state of a link, and a channel that is closed at the next change of any link.
+func (l *links) state(k link) (Cut, Shape, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cut[k], l.shape[k], l.changed
@@ -55,7 +55,7 @@ func (l *links) change(f func()) {
 // await waits while a link drops. It returns false if the link rejects or done is closed first.
 func (l *links) await(k link, done <-chan struct{}) bool {
 	for {
-		how, _, changed := l.of(k)
+		how, _, changed := l.state(k)
 		switch how {
 		case Pass:
 			return true
@@ -70,8 +70,8 @@ func (l *links) await(k link, done <-chan struct{}) bool {
 	}
 }
 
-// wait returns the delay of a piece of n bytes on a link.
-func (s Shape) wait(n int) time.Duration {
+// delay returns the delay of a piece of n bytes on a link.
+func (s Shape) delay(n int) time.Duration {
 	d := s.Delay
 	if s.Jitter > 0 {
 		d += rand.N(s.Jitter)
@@ -82,8 +82,8 @@ func (s Shape) wait(n int) time.Duration {
 	return d
 }
 
-// hold returns how long a piece of n bytes occupies the link.
-func (s Shape) hold(n int) time.Duration {
+// sendTime returns how long a piece of n bytes occupies the link.
+func (s Shape) sendTime(n int) time.Duration {
 	if s.Rate <= 0 {
 		return 0
 	}

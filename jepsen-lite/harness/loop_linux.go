@@ -49,7 +49,7 @@ func newLoop(dir string, mb int) (Disk, error) {
 	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1", d.image); err != nil {
 		return nil, err
 	}
-	if err := d.on(false); err != nil {
+	if err := d.mountFS(false); err != nil {
 		return nil, err
 	}
 	return d, os.MkdirAll(d.Dir(), 0o700)
@@ -61,7 +61,7 @@ func (d *loopDisk) Kind() string { return Loop }
 // Dir implements Disk.
 func (d *loopDisk) Dir() string { return filepath.Join(d.mount, "data") }
 
-func (d *loopDisk) on(readOnly bool) error {
+func (d *loopDisk) mountFS(readOnly bool) error {
 	option := "loop,rw"
 	if readOnly {
 		option = "loop,ro"
@@ -73,8 +73,9 @@ func (d *loopDisk) on(readOnly bool) error {
 	return nil
 }
 
-// off unmounts the file system. The kernel may need a moment after the last process has ended.
-func (d *loopDisk) off() error {
+// unmountFS unmounts the file system. The kernel may need a moment after the last process has
+// ended.
+func (d *loopDisk) unmountFS() error {
 	if !d.mounted {
 		return nil
 	}
@@ -108,10 +109,10 @@ func (d *loopDisk) PowerCut() error {
 func (d *loopDisk) Remount(readOnly bool) error {
 	var err error
 	for range 50 {
-		if err := d.off(); err != nil {
+		if err := d.unmountFS(); err != nil {
 			return err
 		}
-		if err := d.on(readOnly); err != nil {
+		if err := d.mountFS(readOnly); err != nil {
 			return err
 		}
 		if readOnly {
@@ -190,7 +191,7 @@ func (d *loopDisk) hold(request uint, frozen bool) error {
 }
 
 // Close implements Disk.
-func (d *loopDisk) Close() error { return errors.Join(d.Thaw(), d.off()) }
+func (d *loopDisk) Close() error { return errors.Join(d.Thaw(), d.unmountFS()) }
 
 // mayLoop returns nil if file systems on loop devices can be created, mounted and shut down here.
 // The error says why not.

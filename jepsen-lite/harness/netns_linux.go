@@ -120,7 +120,7 @@ func (n *namespaces) Add(id string) (Place, error) {
 		// the rules.
 		{"sysctl", "-qw", "net.ipv4.ip_early_demux=0"},
 	} {
-		if err := n.in(id, argv...); err != nil {
+		if err := n.command(id, argv...); err != nil {
 			return Place{}, err
 		}
 	}
@@ -130,8 +130,8 @@ func (n *namespaces) Add(id string) (Place, error) {
 	return p, nil
 }
 
-// in runs a command in a replica's namespace.
-func (n *namespaces) in(id string, argv ...string) error {
+// command runs a command in a replica's namespace.
+func (n *namespaces) command(id string, argv ...string) error {
 	argv = n.Wrap(id, argv)
 	return run(argv[0], argv[1:]...)
 }
@@ -161,7 +161,7 @@ func (n *namespaces) Cut(from, to string, how Cut) error {
 	case to == Outside:
 		at, rule = from, []string{"to", n.address(to), "blackhole"}
 	}
-	if err := n.in(at, append([]string{"ip", "rule", "add", "pref", "10"}, rule...)...); err != nil {
+	if err := n.command(at, append([]string{"ip", "rule", "add", "pref", "10"}, rule...)...); err != nil {
 		return err
 	}
 	n.rules[k] = n.Wrap(at, append([]string{"ip", "rule", "del", "pref", "10"}, rule...))
@@ -184,7 +184,7 @@ func (n *namespaces) Shape(from, _ string, s Shape) error {
 		return nil
 	}
 	if s == (Shape{}) {
-		if err := n.in(from, "tc", "qdisc", "del", "dev", "eth0", "root"); err != nil && !strings.Contains(err.Error(), "Cannot delete qdisc with handle of zero") {
+		if err := n.command(from, "tc", "qdisc", "del", "dev", "eth0", "root"); err != nil && !strings.Contains(err.Error(), "Cannot delete qdisc with handle of zero") {
 			return err
 		}
 		return nil
@@ -195,7 +195,7 @@ func (n *namespaces) Shape(from, _ string, s Shape) error {
 	} else {
 		args = append(args, "tbf", "rate", strconv.Itoa(s.Rate*8)+"bit", "burst", "32kbit", "latency", "400ms")
 	}
-	return n.in(from, args...)
+	return n.command(from, args...)
 }
 
 // Absent implements Network. The kernel of the namespace refuses connections by itself.
@@ -257,7 +257,7 @@ func mayNetem() error {
 		return err
 	}
 	if _, err = n.Add("probe"); err == nil {
-		err = n.in("probe", "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
+		err = n.command("probe", "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
 	}
 	return errors.Join(err, n.Close())
 }

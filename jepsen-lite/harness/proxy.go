@@ -136,15 +136,15 @@ func (n *loopback) pump(dst, src net.Conn, k link, first []byte, over chan struc
 		for {
 			b := make([]byte, 32<<10)
 			m, err := src.Read(b)
-			_, shape, _ := n.links.of(k)
-			p := piece{data: b[:m], due: time.Now().Add(shape.wait(m)), err: err}
+			_, shape, _ := n.links.state(k)
+			p := piece{data: b[:m], due: time.Now().Add(shape.delay(m)), err: err}
 			if !n.offer(pieces, p, over) || err != nil {
 				return
 			}
 		}
 	}()
 	for {
-		how, _, changed := n.links.of(k)
+		how, _, changed := n.links.state(k)
 		if how == Reject {
 			reset(dst)
 			reset(src)
@@ -190,8 +190,8 @@ func (n *loopback) deliver(dst, src net.Conn, k link, p piece, over <-chan struc
 		return false
 	}
 	if len(p.data) > 0 {
-		_, shape, _ := n.links.of(k)
-		if d := shape.hold(len(p.data)); d > 0 && !sleepUntil(time.Now().Add(d), over) {
+		_, shape, _ := n.links.state(k)
+		if d := shape.sendTime(len(p.data)); d > 0 && !sleepUntil(time.Now().Add(d), over) {
 			return false
 		}
 		if _, err := dst.Write(p.data); err != nil {

@@ -85,8 +85,8 @@ type seqAt struct {
 	at  int32
 }
 
-// find returns the index in apps of an application by its sequence number, or -1.
-func (l *Ledger) find(seq uint32) int32 {
+// appIndex returns the index in apps of an application by its sequence number, or -1.
+func (l *Ledger) appIndex(seq uint32) int32 {
 	if n := len(l.seqs); n == 0 || l.seqs[n-1].seq < seq {
 		return -1
 	}
@@ -100,7 +100,7 @@ func (l *Ledger) find(seq uint32) int32 {
 // app returns an application that an event names. If there is none, it returns nil and records a
 // violation.
 func (l *Ledger) app(seq uint32) *app {
-	i := l.find(seq)
+	i := l.appIndex(seq)
 	if i < 0 || l.apps[i].forgotten {
 		l.violate(Audit, nil, "an event names application %d, which there is not", seq)
 		return nil
@@ -120,7 +120,7 @@ func (l *Ledger) goingOn(seq uint32, what string) *app {
 }
 
 func (l *Ledger) submitted(e *event.ApplicationSubmitted) {
-	if i := l.find(e.App); i >= 0 {
+	if i := l.appIndex(e.App); i >= 0 {
 		a := &l.apps[i]
 		l.violate("S5", a.chain(l), "application %d (%s) is submitted a second time, as %s", e.App, a.name, e.Name)
 		return
@@ -140,7 +140,7 @@ func (l *Ledger) submitted(e *event.ApplicationSubmitted) {
 	i, _ := slices.BinarySearchFunc(l.seqs, e.App, func(s seqAt, seq uint32) int { return cmp.Compare(s.seq, seq) })
 	l.seqs = slices.Insert(l.seqs, i, seqAt{e.App, at})
 	l.queues[q].apps++
-	l.become(&l.apps[at], yarn.AppSubmitted)
+	l.setAppState(&l.apps[at], yarn.AppSubmitted)
 }
 
 // named checks that a name is submitted once (S5). Replicas forget a call a day of log time later.
@@ -153,13 +153,13 @@ func (l *Ledger) named(e *event.ApplicationSubmitted) {
 	case other != 0 && l.Counts.Forgotten > 0:
 		l.Counts.Resubmitted++
 	case other != 0:
-		l.violate("S5", l.apps[l.find(other)].chain(l), "%s is submitted twice, as application %d and as %d", e.Name, other, e.App)
+		l.violate("S5", l.apps[l.appIndex(other)].chain(l), "%s is submitted twice, as application %d and as %d", e.Name, other, e.App)
 	}
 	l.names[e.Name] = e.App
 }
 
-// become changes an application's state and checks that it has not ended (S10).
-func (l *Ledger) become(a *app, to yarn.ApplicationState) {
+// setAppState changes an application's state and checks that it has not ended (S10).
+func (l *Ledger) setAppState(a *app, to yarn.ApplicationState) {
 	if a.state == to {
 		return
 	}
@@ -196,7 +196,7 @@ func (l *Ledger) ended(e *event.ApplicationEnded) {
 	l.noReservations(a, "ends")
 	l.Counts.Terminal++
 	l.queues[a.queue].apps--
-	l.become(a, e.State)
+	l.setAppState(a, e.State)
 }
 
 func (l *Ledger) move(e *event.ApplicationMoved) {
@@ -212,7 +212,7 @@ func (l *Ledger) move(e *event.ApplicationMoved) {
 		l.violate("S10", a.chain(l), "application %d is %s and moves to %s", a.seq, a.state, e.Queue)
 		return
 	}
-	l.noWarningsOf(l.find(e.App))
+	l.noWarningsOf(l.appIndex(e.App))
 	a.uses(l, func(label string, used, held yarn.Resource) {
 		l.queues[a.queue].of(label).take(zero.Sub(used), zero.Sub(held))
 		l.queues[q].of(label).take(used, held)

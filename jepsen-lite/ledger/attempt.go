@@ -44,7 +44,7 @@ func (l *Ledger) attemptStarted(e *event.AttemptStarted) {
 	if e.NonRunnable {
 		a.stage = nonRunnable
 	}
-	l.become(a, yarn.AppAccepted)
+	l.setAppState(a, yarn.AppAccepted)
 }
 
 func (l *Ledger) attemptEnded(e *event.AttemptEnded) {

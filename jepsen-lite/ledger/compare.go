@@ -139,7 +139,7 @@ func (l *Ledger) Differ(dump []Field) []string {
 		switch {
 		case ok && mine[i].Value != d.Value:
 			out = append(out, fmt.Sprintf("%s is %s, the log makes it %s", d.Name, d.Value, mine[i].Value))
-		case !ok && known(d.Name):
+		case !ok && hasFields(d.Name):
 			out = append(out, fmt.Sprintf("%s is %s, the log knows of none", d.Name, d.Value))
 		}
 	}
@@ -148,9 +148,9 @@ func (l *Ledger) Differ(dump []Field) []string {
 
 func byName(a, b Field) int { return strings.Compare(a.Name, b.Name) }
 
-// known reports whether the ledger has fields with such a name. If it lacks one of them, the thing
-// does not exist in the ledger.
-func known(name string) bool {
+// hasFields reports whether the ledger has fields with such a name. If it lacks one of them, the
+// thing does not exist in the ledger.
+func hasFields(name string) bool {
 	i := strings.LastIndexByte(name, '/')
 	return i > 0 && slices.Contains(suffixes, name[i+1:]) &&
 		slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })

@@ -65,7 +65,7 @@ func before(c *container, attempt uint32, number uint64) int {
 }
 
 func (l *Ledger) container(r event.ContainerRef, what string) (*app, *container) {
-	i := l.find(r.App)
+	i := l.appIndex(r.App)
 	if i >= 0 {
 		a := &l.apps[i]
 		if at, ok := a.place(r.Attempt, r.Number); ok {

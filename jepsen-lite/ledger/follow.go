@@ -107,7 +107,7 @@ func (l *Ledger) followApp(e event.Event) {
 	case *event.ApplicationSubmitted:
 		l.submitted(e)
 	case *event.ApplicationLifetimeChanged:
-		if i := l.find(e.App); i >= 0 {
+		if i := l.appIndex(e.App); i >= 0 {
 			l.apps[i].lifetime = e.LifetimeMillis
 		}
 	case *event.ApplicationEnded:
@@ -126,7 +126,7 @@ func (l *Ledger) followApp(e event.Event) {
 		l.attempt(e.App, "activated", pending, active)
 	case *event.AttemptRegistered:
 		if a := l.attempt(e.App, "registered", active, registered); a != nil {
-			l.become(a, yarn.AppRunning)
+			l.setAppState(a, yarn.AppRunning)
 		}
 	case *event.AttemptLaunched:
 		l.goingOn(e.App, "has its AM launched")

@@ -99,7 +99,7 @@ func (l *Ledger) gangReserved(e *event.GangReserved) {
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", e.Reservation, n.id)
 	}
 	l.lastReserved = e.Reservation
-	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.App), node: e.Node, attempt: a.attempt,
+	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.appIndex(e.App), node: e.Node, attempt: a.attempt,
 		container: e.Number, key: k.key, members: int64(e.Members), made: l.index})
 	n.reservation = e.Reservation
 	k.holds++
@@ -154,7 +154,7 @@ func (l *Ledger) gangShape(a *app, last uint32) {
 
 // ganged records that this entry changes the gang of an application.
 func (l *Ledger) ganged(a *app) {
-	if i := l.find(a.seq); !slices.Contains(l.gangs, i) {
+	if i := l.appIndex(a.seq); !slices.Contains(l.gangs, i) {
 		l.gangs = append(l.gangs, i)
 	}
 }

@@ -253,7 +253,7 @@ func (l *Ledger) lend(c *container, n *node) {
 // AskLabel returns the label for which an application asks under a key; ok is false if there is no
 // such ask.
 func (l *Ledger) AskLabel(seq uint32, key yarn.SchedulerKey) (label string, ok bool) {
-	i := l.find(seq)
+	i := l.appIndex(seq)
 	if i < 0 {
 		return "", false
 	}

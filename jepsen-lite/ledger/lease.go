@@ -163,7 +163,7 @@ func (l *Ledger) recalled(a *app, c *container, e *event.PreemptionAsked) {
 		l.violate("S20", a.life(l, c), "%s may stay %d ms in room that is needed, configured are %d", id, e.DeadlineMillis-l.now, l.preemption.waitMillis)
 	}
 	c.deadlines = append(c.deadlines, e.DeadlineMillis)
-	l.warnings = append(l.warnings, warning{app: l.find(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue,
+	l.warnings = append(l.warnings, warning{app: l.appIndex(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue,
 		cause: yarn.PreemptLease, deadline: e.DeadlineMillis, index: l.index})
 	l.awaited = append(l.awaited, e.Reservation)
 }

@@ -153,7 +153,7 @@ func (l *Ledger) Entry(index, term uint64, data []byte) error {
 // Batch follows a decoded entry.
 func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	if !l.begun {
-		if !begins(b) {
+		if !isFirstBatch(b) {
 			return fmt.Errorf("%w: index %d", ErrNoBeginning, index)
 		}
 		l.begun = true
@@ -186,8 +186,8 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	return nil
 }
 
-// begins reports whether a batch is a cluster's first one.
-func begins(b *event.Batch) bool {
+// isFirstBatch reports whether a batch is a cluster's first one.
+func isFirstBatch(b *event.Batch) bool {
 	for _, e := range b.Events {
 		if _, ok := e.(*event.ClusterInitialized); ok {
 			return true

@@ -35,7 +35,7 @@ func readRules(properties []event.Property) rules {
 // changed records an application with reservations whose asks or blacklist changed.
 func (l *Ledger) changed(a *app) {
 	if a.holds > 0 {
-		if i := l.find(a.seq); !slices.Contains(l.doubtful, i) {
+		if i := l.appIndex(a.seq); !slices.Contains(l.doubtful, i) {
 			l.doubtful = append(l.doubtful, i)
 		}
 	}
@@ -53,7 +53,7 @@ func (l *Ledger) needless() {
 			continue
 		}
 		a, n := &l.apps[r.app], &l.nodes[r.node]
-		k := l.wanted(r)
+		k := l.reservedAsk(r)
 		switch {
 		case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 			l.violate("S8", r.chain(l), "r%d goes on holding %s, which its application refuses", r.number, n.id)

@@ -78,11 +78,11 @@ func (l *Ledger) registered(e *event.NodeRegistered) {
 		if n.set {
 			n.total = n.setTotal
 		}
-		n.become(l.index, yarn.NodeRunning)
+		n.setState(l.index, yarn.NodeRunning)
 	})
 }
 
-func (n *node) become(index uint64, to yarn.NodeState) {
+func (n *node) setState(index uint64, to yarn.NodeState) {
 	if n.state != to {
 		n.state = to
 		n.transitions = append(n.transitions, nodeTransition{index, to})
@@ -126,7 +126,7 @@ func (l *Ledger) nodeState(e *event.NodeStateChanged) {
 		l.violate(Audit, nil, "node %d, which there is not, becomes %s", e.Node, e.State)
 		return
 	}
-	l.change(n, func() { n.become(l.index, e.State) })
+	l.change(n, func() { n.setState(l.index, e.State) })
 	if n.state.Usable() {
 		return
 	}

@@ -26,8 +26,8 @@ type story struct {
 	labels  bool
 }
 
-// tell returns the story of n random inputs.
-func tell(t *testing.T, seed int64, n int) *story {
+// newStory returns the story of n random inputs.
+func newStory(t *testing.T, seed int64, n int) *story {
 	p, err := planner.New(state.New(), planner.Options{Eager: seed%2 == 0})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestPlanned(t *testing.T) {
 	made, allocated := uint64(0), uint64(0)
 	resized := map[event.Kind]int{}
 	for seed := int64(1); seed <= 12; seed++ {
-		s := tell(t, seed, 800)
+		s := newStory(t, seed, 800)
 		m := follow(t, s.batches)
 		if v := m.Violations(); len(v) > 0 {
 			t.Fatalf("seed %d: %v\n%v", seed, v[0], v[0].Chain)
@@ -260,14 +260,14 @@ func fieldsOf(st *state.State) []Field {
 // It must find every repeated event. An omitted event may not cause a violation in the rest of the
 // log.
 func TestTampered(t *testing.T) {
-	s := tell(t, 3, 800)
+	s := newStory(t, 3, 800)
 	rng := rand.New(rand.NewSource(1))
 	seen, all := map[string]int{}, map[string]int{}
 	for range 400 {
 		i := 1 + rng.Intn(len(s.batches)*3/4)
 		k := rng.Intn(len(s.batches[i]))
 		e := s.batches[i][k]
-		if !matters(e) {
+		if !changesAllocation(e) {
 			continue
 		}
 		for _, how := range []string{"twice", "left out"} {
@@ -292,8 +292,8 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// matters reports whether an event changes who has what.
-func matters(e event.Event) bool {
+// changesAllocation reports whether an event changes who has what.
+func changesAllocation(e event.Event) bool {
 	switch e := e.(type) {
 	case *event.ContainerAllocated, *event.ContainerReleased, *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled,
 		*event.ContainerIncreased, *event.ResizeReserved,

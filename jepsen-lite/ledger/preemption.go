@@ -24,8 +24,8 @@ type warning struct {
 // lease reports whether the container must return borrowed room of a reserved node.
 func (w *warning) lease() bool { return w.cause == yarn.PreemptLease }
 
-// inside reports whether the warning is for another application of the same queue.
-func (w *warning) inside() bool {
+// withinQueue reports whether the warning is for another application of the same queue.
+func (w *warning) withinQueue() bool {
 	return w.cause == yarn.PreemptUserLimit || w.cause == yarn.PreemptPriority
 }
 
@@ -118,7 +118,7 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 		wait = l.preemption.balanceMillis
 	}
 	id := a.id(c.attempt, c.number)
-	w := warning{app: l.find(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue, cause: e.Cause, deadline: e.DeadlineMillis, index: l.index}
+	w := warning{app: l.appIndex(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue, cause: e.Cause, deadline: e.DeadlineMillis, index: l.index}
 	switch {
 	case !c.live:
 		l.violate("S17", a.life(l, c), "%s is warned after its end", id)
@@ -152,7 +152,7 @@ func (l *Ledger) auditWarning(a *app, c *container, w *warning) {
 			l.violate("S18", r.chain(l), "%s is to make room for r%d in the name of %s, it is of %s", id, r.number, w.queue, l.queues[l.apps[r.app].queue].path)
 		}
 	}
-	if w.inside() {
+	if w.withinQueue() {
 		l.auditInside(a, c, w)
 		return
 	}
@@ -208,7 +208,7 @@ func (l *Ledger) aboveGuarantee(a *app, c *container, warnings []warning, what s
 func (l *Ledger) betweenQueues(warnings []warning, i int32, label string) (between []warning, held yarn.Resource) {
 	var counted []uint64
 	for _, w := range warnings {
-		if !w.inside() {
+		if !w.withinQueue() {
 			between = append(between, w)
 			if w.cause != yarn.PreemptBalance {
 				continue
@@ -232,7 +232,7 @@ func (l *Ledger) sizesOf(list []warning, i int32, label string) (sum yarn.Resour
 	for k := range list {
 		a := &l.apps[list[k].app]
 		at, _ := a.place(list[k].ref.Attempt, list[k].ref.Number)
-		if c := &a.containers[at]; !list[k].lease() && l.below(a.queue, i) && l.nodes[c.node].label == label {
+		if c := &a.containers[at]; !list[k].lease() && l.isBelow(a.queue, i) && l.nodes[c.node].label == label {
 			sum = sum.Add(c.size)
 		}
 	}
@@ -296,7 +296,7 @@ func (l *Ledger) preempted(a *app, c *container, at int) {
 	switch {
 	case l.preemption.reserves && w.cause == yarn.PreemptQueuePriority:
 		l.keepsRank(a, c, w, "is preempted")
-	case l.preemption.reserves && !w.inside():
+	case l.preemption.reserves && !w.withinQueue():
 		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority } // these may take below the guarantee later
 		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.warnings), ranked), "is preempted")
 	case !l.preemption.reserves && l.onlyByGuarantee():

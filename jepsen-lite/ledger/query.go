@@ -53,7 +53,7 @@ func (l *Ledger) ContainerByID(id yarn.ContainerID) (Fact, bool) {
 
 // ContainerByRef finds a container by the reference that events use.
 func (l *Ledger) ContainerByRef(ref event.ContainerRef) (Fact, bool) {
-	i := l.find(ref.App)
+	i := l.appIndex(ref.App)
 	if i < 0 {
 		return Fact{}, false
 	}
@@ -119,7 +119,7 @@ func (l *Ledger) AppByID(id yarn.ApplicationID) (App, bool) {
 
 // findID returns the index in apps of an application, or -1.
 func (l *Ledger) findID(id yarn.ApplicationID) int32 {
-	if i := l.find(id.Seq); i >= 0 && l.apps[i].timestamp == id.ClusterTimestamp {
+	if i := l.appIndex(id.Seq); i >= 0 && l.apps[i].timestamp == id.ClusterTimestamp {
 		return i
 	}
 	return -1
@@ -127,7 +127,7 @@ func (l *Ledger) findID(id yarn.ApplicationID) int32 {
 
 // AppBySeq finds an application by its number.
 func (l *Ledger) AppBySeq(seq uint32) (App, bool) {
-	i := l.find(seq)
+	i := l.appIndex(seq)
 	if i < 0 {
 		return App{}, false
 	}

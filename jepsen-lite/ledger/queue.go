@@ -229,21 +229,12 @@ func (l *Ledger) sum(i int32, label string) (used, held yarn.Resource) {
 		return s.used, s.held
 	}
 	for k := range l.queues {
-		if q := &l.queues[k]; q.leaf && !q.gone && l.below(int32(k), i) {
+		if q := &l.queues[k]; q.leaf && !q.gone && l.isBelow(int32(k), i) {
 			s := q.of(label)
 			used, held = used.Add(s.used), held.Add(s.held)
 		}
 	}
 	return used, held
-}
-
-func (l *Ledger) below(i, above int32) bool {
-	for ; i >= 0; i = l.queues[i].parent {
-		if i == above {
-			return true
-		}
-	}
-	return false
 }
 
 // balance checks the usage of the queues after an entry, when readers can see it (S9).
@@ -280,7 +271,7 @@ func (l *Ledger) underMaximum(i int32, label string) {
 	most = most.Add(l.warnedOf(i, label)).Add(l.sizesOf(l.withdrawn, i, label)) // room of warned containers is reserved and still used
 	var before yarn.Resource
 	for _, g := range l.grown {
-		if s := l.queues[g.leaf].of(label); g.label == label && l.below(g.leaf, i) {
+		if s := l.queues[g.leaf].of(label); g.label == label && l.isBelow(g.leaf, i) {
 			before = before.Add(s.used.Sub(s.before))
 		}
 	}

@@ -36,8 +36,8 @@ func (r *reservation) chain(l *Ledger) []Step {
 	return []Step{l.step(r.made, "r%d holds node %s for %s of %s", r.number, l.nodeName(r.node), a.id(r.attempt, r.container), r.size)}
 }
 
-// held returns the index of a reservation in reservations, or -1.
-func (l *Ledger) held(number uint64) int {
+// reservationIndex returns the index of a reservation in reservations, or -1.
+func (l *Ledger) reservationIndex(number uint64) int {
 	i, ok := slices.BinarySearchFunc(l.reservations, number, func(r reservation, n uint64) int { return cmp.Compare(r.number, n) })
 	if !ok {
 		return -1
@@ -46,7 +46,7 @@ func (l *Ledger) held(number uint64) int {
 }
 
 func (l *Ledger) reservation(number uint64) *reservation {
-	if i := l.held(number); i >= 0 {
+	if i := l.reservationIndex(number); i >= 0 {
 		return &l.reservations[i]
 	}
 	return nil
@@ -79,7 +79,7 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 	l.auditReservation(a, k, e.Node, e.Reservation)
 	l.auditLabel(a, k, n, fmt.Sprintf("r%d", e.Reservation), e.AM)
 	l.lastReserved = e.Reservation
-	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.App), node: e.Node, attempt: a.attempt,
+	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.appIndex(e.App), node: e.Node, attempt: a.attempt,
 		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index, since: l.now})
 	n.reservation = e.Reservation
 	k.holds++
@@ -193,7 +193,7 @@ func (l *Ledger) cancelled(e *event.ReservationCancelled) {
 // leave removes a reservation from its node. If it is not held, leave returns nil and records a
 // violation.
 func (l *Ledger) leave(number uint64, what string) *reservation {
-	i := l.held(number)
+	i := l.reservationIndex(number)
 	if i < 0 {
 		l.violate("S8", nil, "r%d is %s and is not held", number, what)
 		return nil

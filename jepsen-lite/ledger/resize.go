@@ -128,7 +128,7 @@ func (l *Ledger) reservedToGrow(e *event.ResizeReserved) {
 	}
 	l.auditReservation(a, &ask{size: c.more}, c.node, e.Reservation)
 	l.lastReserved = e.Reservation
-	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.find(e.Container.App), node: c.node, attempt: c.attempt,
+	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.appIndex(e.Container.App), node: c.node, attempt: c.attempt,
 		container: c.number, key: c.key, size: c.more, am: c.am, made: l.index, since: l.now, grows: true})
 	l.lend(c, n)
 	n.reservation = e.Reservation
@@ -150,9 +150,9 @@ func (l *Ledger) fulfilledGrowth(r *reservation) {
 	l.charge(a, n, zero, zero.Sub(r.size))
 }
 
-// wanted returns the ask that a reservation serves; nil if there is none any more. For an increase
-// it returns an ask of its own.
-func (l *Ledger) wanted(r *reservation) *ask {
+// reservedAsk returns the ask that a reservation serves; nil if there is none any more. For an
+// increase it returns an ask of its own.
+func (l *Ledger) reservedAsk(r *reservation) *ask {
 	a := &l.apps[r.app]
 	if !r.grows {
 		return a.ask(r.key)

@@ -34,7 +34,7 @@ func (l *Ledger) auditUnreserved(a *app, c *container, w *warning) {
 		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", a.id(c.attempt, c.number), q.path, w.queue)
 	}
 	l.usesTooMuch(a, c, "is warned")
-	if !l.beyondMaximum(a.queue, l.nodes[c.node].label) && !slices.ContainsFunc(l.apps, func(b app) bool { return b.queue != a.queue && b.wants() }) {
+	if !l.beyondMaximum(a.queue, l.nodes[c.node].label) && !slices.ContainsFunc(l.apps, func(b app) bool { return b.queue != a.queue && b.hasDemand() }) {
 		l.violate("S18", a.life(l, c), "%s of %s is to end, and no other queue wants anything", a.id(c.attempt, c.number), l.queues[a.queue].path)
 	}
 	if from := (leafPartition{a.queue, l.nodes[c.node].label}); !slices.Contains(l.takenFrom, from) {
@@ -160,7 +160,7 @@ func (l *Ledger) auditInside(a *app, c *container, w *warning) {
 		return
 	}
 	gains := func(b app) bool {
-		if b.seq == a.seq || b.queue != a.queue || !b.wants() {
+		if b.seq == a.seq || b.queue != a.queue || !b.hasDemand() {
 			return false
 		}
 		return b.priority() > a.priority() || b.user != a.user
@@ -172,9 +172,9 @@ func (l *Ledger) auditInside(a *app, c *container, w *warning) {
 
 func (a *app) priority() int32 { return a.priorities[len(a.priorities)-1].Priority }
 
-// wants reports whether an application asks for containers or increases, has reservations, or waits
-// for its AM to register.
-func (a *app) wants() bool {
+// hasDemand reports whether an application asks for containers or increases, has reservations, or
+// waits for its AM to register.
+func (a *app) hasDemand() bool {
 	return a.stage == active || a.holds > 0 || slices.ContainsFunc(a.asks, func(k ask) bool { return k.count > 0 }) ||
 		slices.ContainsFunc(a.containers, func(c container) bool { return c.live && !c.more.IsZero() })
 }

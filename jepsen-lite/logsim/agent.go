@@ -69,7 +69,7 @@ func (a *agent) act() {
 		return
 	}
 	if !w.recovering && w.opt.has(LoadChurn) && w.rng.IntN(60) == 0 {
-		a.mishap()
+		a.injectFault()
 		return
 	}
 	for _, id := range a.manager.Running() {
@@ -95,8 +95,8 @@ func (a *agent) exitCode() int32 {
 	return yarn.ExitSuccess
 }
 
-// mishap draws one of the faults that nodes have.
-func (a *agent) mishap() {
+// injectFault draws one of the faults that nodes have.
+func (a *agent) injectFault() {
 	w := a.w
 	switch w.rng.IntN(5) {
 	case 0: // silent, perhaps for longer than the expiry interval
@@ -206,7 +206,7 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 			return
 		}
 		if r.Resync || r.Shutdown {
-			if a.resyncs += one(a.w.recovering); a.resyncs > resyncsMax {
+			if a.resyncs += boolInt(a.w.recovering); a.resyncs > resyncsMax {
 				a.w.check.fail("L4", "%s was told to register again %d times since all faults ended", a.id, a.resyncs)
 			}
 			a.manager.Unreported(in.(*input.NodeHeartbeat).Statuses)

@@ -95,7 +95,7 @@ func (c *checker) tail() []string {
 		if l.data != nil {
 			text = fmt.Sprintf("index %d ", l.index)
 			if b, err := event.Decode(l.data); err == nil {
-				text += tell(b.Events)
+				text += formatEvents(b.Events)
 			}
 		}
 		out = append(out, fmt.Sprintf("%8.3fs %s", float64(l.now)/1000, text))
@@ -103,8 +103,8 @@ func (c *checker) tail() []string {
 	return out
 }
 
-// tell shows events briefly.
-func tell(events []event.Event) string {
+// formatEvents shows events briefly.
+func formatEvents(events []event.Event) string {
 	var out []string
 	for _, e := range events {
 		switch e := e.(type) {
@@ -219,12 +219,12 @@ func (c *checker) count(e event.Event) {
 	case *event.ApplicationSubmitted:
 		n.Submitted++
 		declared, err := yarn.DeclaredLifetime(e.Tags)
-		n.Declared += one(err == nil && declared > 0)
+		n.Declared += boolInt(err == nil && declared > 0)
 	case *event.ContainerAllocated:
 		n.Allocated++
 	case *event.ContainerLent:
 		n.Allocated++
-		n.Borrowed += one(e.DeadlineMillis > 0)
+		n.Borrowed += boolInt(e.DeadlineMillis > 0)
 	case *event.ReservationMade:
 		n.Made++
 	case *event.ReservationFulfilled:
@@ -235,10 +235,10 @@ func (c *checker) count(e event.Event) {
 		n.Completed++
 	case *event.ContainerReleased:
 		n.Released++
-		n.Preempted += one(e.ExitStatus == yarn.ExitPreempted)
+		n.Preempted += boolInt(e.ExitStatus == yarn.ExitPreempted)
 	case *event.PreemptionAsked:
 		n.Warned++
-		n.Inside += one(e.Cause.InsideQueue() && e.Reservation != 0)
+		n.Inside += boolInt(e.Cause.InsideQueue() && e.Reservation != 0)
 	case *event.PreemptionWithdrawn:
 		n.Withdrawn++
 	case *event.NodeStateChanged:
@@ -246,9 +246,9 @@ func (c *checker) count(e event.Event) {
 			n.NodesLost++
 		}
 	case *event.ApplicationEnded:
-		n.Finished += one(e.State == yarn.AppFinished)
-		n.Failed += one(e.State == yarn.AppFailed)
-		n.Killed += one(e.State == yarn.AppKilled)
+		n.Finished += boolInt(e.State == yarn.AppFinished)
+		n.Failed += boolInt(e.State == yarn.AppFailed)
+		n.Killed += boolInt(e.State == yarn.AppKilled)
 	}
 }
 
@@ -308,7 +308,7 @@ func (c *checker) restored(r *replica) {
 // backedUp records the index of a backup in the history.
 func (c *checker) backedUp(index uint64) { c.note("a backup is taken at %d", index) }
 
-func one(b bool) int {
+func boolInt(b bool) int {
 	if b {
 		return 1
 	}

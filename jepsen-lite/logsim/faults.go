@@ -131,7 +131,7 @@ func (w *world) backUp() {
 	st, _ := w.rs[0].m.Fork()
 	for _, a := range w.agents { // the nodes removed the containers that the backup does not contain
 		for _, id := range a.manager.Running() {
-			if !knows(st, id) {
+			if !hasContainer(st, id) {
 				a.exit(id, yarn.ExitAborted)
 			}
 		}
@@ -161,8 +161,8 @@ func (w *world) takeBackup() saved {
 	return saved{r.applied, s.Bytes()}
 }
 
-// knows reports whether a state has a container.
-func knows(st *state.State, id yarn.ContainerID) bool {
+// hasContainer reports whether a state has a container.
+func hasContainer(st *state.State, id yarn.ContainerID) bool {
 	slot := st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 	return slot != 0 && st.ContainerID(st.Containers.Get(slot)) == id
 }

@@ -180,7 +180,7 @@ func (m *master) answered(in input.Input, r input.Reply) {
 // refused handles a refusal. The AM ends if its attempt has ended. It reports a violation if the
 // leader had no reason to refuse.
 func (m *master) refused(in input.Input, f *input.Fault) {
-	if m.w.check.over(m.id) {
+	if m.w.check.attemptEnded(m.id) {
 		m.dead = true
 		if m.on != nil {
 			m.on.exit(m.own, yarn.ExitKilledByRM)

@@ -40,7 +40,7 @@ func (w *world) awaitRecovery() {
 					w.check.overdue()
 				}
 			}
-			if left = w.left(); left == "" {
+			if left = w.unfinished(); left == "" {
 				break
 			}
 		}
@@ -95,11 +95,11 @@ func (w *world) labelAgain() []input.Input {
 	return []input.Input{set, nodes}
 }
 
-// left describes work that has not ended. It returns an empty string when all has ended.
-func (w *world) left() string {
+// unfinished describes work that has not ended. It returns an empty string when all has ended.
+func (w *world) unfinished() string {
 	if len(w.masters) > 0 {
 		m := w.masters[0]
-		return fmt.Sprintf("the AM of %s: phase %d, %d left, waiting for %v, holding %v, dead %v; %s", m.id, m.at, m.am.Left(), m.am.Waiting(), m.am.Held(), m.dead, w.has(m.id.App))
+		return fmt.Sprintf("the AM of %s: phase %d, %d left, waiting for %v, holding %v, dead %v; %s", m.id, m.at, m.am.Left(), m.am.Waiting(), m.am.Held(), m.dead, w.describeApp(m.id.App))
 	}
 	for _, c := range w.clients {
 		if c.busy || c.live > 0 {
@@ -116,7 +116,7 @@ func (w *world) left() string {
 	text := ""
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if !a.State.Ended() {
-			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt, a.AttemptState, a.Outstanding, a.Live) + w.asks(a)
+			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt, a.AttemptState, a.Outstanding, a.Live) + w.describeAsks(a)
 		}
 		return text == ""
 	})
@@ -129,8 +129,8 @@ func (w *world) left() string {
 	return text
 }
 
-// asks describes what an application waits for and the nodes that there are.
-func (w *world) asks(a *state.App) string {
+// describeAsks describes what an application waits for and the nodes that there are.
+func (w *world) describeAsks(a *state.App) string {
 	st := w.leads.core.State()
 	out := ", in " + st.Queues.Get(a.Queue).Path
 	for _, k := range st.AsksOf(a) {
@@ -143,8 +143,8 @@ func (w *world) asks(a *state.App) string {
 	return out
 }
 
-// has describes an application in the planning state.
-func (w *world) has(id yarn.ApplicationID) string {
+// describeApp describes an application in the planning state.
+func (w *world) describeApp(id yarn.ApplicationID) string {
 	if w.leads == nil {
 		return ""
 	}

@@ -17,13 +17,13 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, l *leaders
 	case *input.SubmitApplication:
 		c.submitted(in, r.(*input.SubmitApplicationReply))
 	case *input.NewApplication:
-		c.given(r.(*input.NewApplicationReply).ID)
+		c.checkNewID(r.(*input.NewApplicationReply).ID)
 	case *input.KillApplication:
 		if a, ok := c.appOf(in.ID); ok && !a.State.Ended() {
 			c.fail("S4", "the kill of %s is acknowledged and not in the log", in.ID)
 		}
 	case *input.FinishAttempt:
-		if !c.over(in.Attempt) {
+		if !c.attemptEnded(in.Attempt) {
 			c.fail("S4", "the end of %s is acknowledged and not in the log", in.Attempt)
 		}
 	case *input.RegisterNode:
@@ -32,11 +32,11 @@ func (c *checker) released(req input.Request, r input.Reply, k *call, l *leaders
 			c.fail("S4", "the registration of %s is acknowledged as number %d, which is %+v", in.ID, reply.Number, n)
 		}
 		c.kills(in.ID, reply.Kill, l)
-		c.ends(in.ID, in.Containers, k, l)
+		c.checkCompleted(in.ID, in.Containers, k, l)
 	case *input.NodeHeartbeat:
 		reply := r.(*input.NodeHeartbeatReply)
 		if !reply.Resync && !reply.Late && !reply.Shutdown { // else the node reports everything again
-			c.ends(in.ID, in.Statuses, k, l)
+			c.checkCompleted(in.ID, in.Statuses, k, l)
 		}
 		c.kills(in.ID, reply.Kill, l)
 		for _, l := range reply.Launch {
@@ -64,8 +64,8 @@ func (c *checker) submitted(in *input.SubmitApplication, r *input.SubmitApplicat
 	}
 }
 
-// given checks an application id that was handed out: S6. It was never handed out before.
-func (c *checker) given(id yarn.ApplicationID) {
+// checkNewID checks an application id that was handed out: S6. It was never handed out before.
+func (c *checker) checkNewID(id yarn.ApplicationID) {
 	if _, known := c.ledger.AppByID(id); known || c.ids[id] {
 		c.fail("S6", "%s is handed out, and is somebody's already", id)
 	}
@@ -88,8 +88,8 @@ func (c *checker) containerOf(id yarn.ContainerID) (ledger.Fact, bool) {
 	return c.ledger.ContainerByID(id)
 }
 
-// over reports whether an attempt is no longer the running attempt of its application.
-func (c *checker) over(id yarn.AttemptID) bool {
+// attemptEnded reports whether an attempt is no longer the running attempt of its application.
+func (c *checker) attemptEnded(id yarn.AttemptID) bool {
 	a, ok := c.appOf(id.App)
 	return !ok || a.State.Ended() || a.Finishing || a.Attempt != id.Attempt
 }
@@ -113,9 +113,9 @@ func (c *checker) kills(node yarn.NodeID, ids []yarn.ContainerID, l *leadership)
 	}
 }
 
-// ends checks the answer to a node's report: S12. If the leader acknowledges the end of a
+// checkCompleted checks the answer to a node's report: S12. If the leader acknowledges the end of a
 // container, that end is in the log, because the node does not report it again.
-func (c *checker) ends(node yarn.NodeID, all []input.ContainerStatus, k *call, l *leadership) {
+func (c *checker) checkCompleted(node yarn.NodeID, all []input.ContainerStatus, k *call, l *leadership) {
 	for _, s := range all {
 		if s.State != yarn.ContainerCompleted || k.from == nil { // a copy: no caller gets the answer
 			continue

@@ -37,7 +37,7 @@ func (p twinned) compare(twin *planner.Planner, nowMillis int64, req input.Reque
 	p.w.counts.Twins++
 	switch {
 	case !bytes.Equal(bytesOf(events), bytesOf(same)):
-		p.w.check.fail("S1", "a planner made again decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input, tell(same), tell(events))
+		p.w.check.fail("S1", "a planner made again decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input, formatEvents(same), formatEvents(events))
 	case !bytes.Equal(input.EncodeReply(nil, reply), input.EncodeReply(nil, again)):
 		p.w.check.fail("S1", "a planner made again answers %T with %+v, not %+v", req.Input, again, reply)
 	case twin.State().Digest() != p.State().Digest():

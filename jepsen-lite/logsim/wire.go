@@ -36,8 +36,8 @@ func (x *wire) send(from party, req input.Request) {
 	x.calls = append(x.calls, &call{from: from, bytes: input.EncodeRequest(nil, req)})
 }
 
-// again returns an unanswered call to the wire.
-func (x *wire) again(c *call) {
+// requeue returns an unanswered call to the wire.
+func (x *wire) requeue(c *call) {
 	if c.from == nil {
 		return
 	}
@@ -55,7 +55,7 @@ func (x *wire) deliver() {
 	}
 	if w.chance(w.opt.Lost) {
 		w.counts.Lost++
-		x.again(c)
+		x.requeue(c)
 		return
 	}
 	req, err := input.DecodeRequest(c.bytes)
@@ -68,7 +68,7 @@ func (x *wire) deliver() {
 		l = w.stale
 	}
 	if l == nil || l.core.Full() {
-		x.again(c)
+		x.requeue(c)
 		return
 	}
 	x.double(c, req)
@@ -141,7 +141,7 @@ func (x *wire) replayPast() {
 // unanswered returns a call that a leadership did not answer to the wire.
 func (w *world) unanswered(c *call) {
 	w.counts.Unknown++
-	w.wire.again(c)
+	w.wire.requeue(c)
 }
 
 // release delivers an answer after encoding and decoding it. Sometimes the answer is lost.
@@ -167,7 +167,7 @@ func (w *world) release(c *call, r input.Reply, l *leadership) {
 		if a, ok := reply.(*input.AllocateReply); ok {
 			c.heard = a
 		}
-		w.wire.again(c)
+		w.wire.requeue(c)
 		return
 	}
 	w.counts.Acked++

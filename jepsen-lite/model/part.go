@@ -162,17 +162,17 @@ func (g *group) add(name string, c history.Call) {
 
 // Describe formats a call as one line.
 func Describe(c history.Call) string {
-	out := fmt.Sprintf("%s%s", c.F, words(c.In))
+	out := fmt.Sprintf("%s%s", c.F, describeValue(c.In))
 	switch c.Type {
 	case history.OK:
-		return out + " → ok" + words(c.Out)
+		return out + " → ok" + describeValue(c.Out)
 	case history.Fail:
-		return out + " → refused" + words(c.Out)
+		return out + " → refused" + describeValue(c.Out)
 	}
 	return out + " → unknown"
 }
 
-func words(v *history.Value) string {
+func describeValue(v *history.Value) string {
 	if v == nil {
 		return ""
 	}

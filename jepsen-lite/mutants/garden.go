@@ -104,16 +104,16 @@ func (g *garden) work(tree string, next <-chan mutant) error {
 			m.budget = min(m.budget, time.Until(g.end))
 		}
 		if m.budget <= 0 {
-			g.tell(verdict{m: m, seeds: "-", err: errors.New("not run: all are over their limit")})
+			g.printResult(verdict{m: m, seeds: "-", err: errors.New("not run: all are over their limit")})
 			continue
 		}
-		g.tell(judge(tree, m))
+		g.printResult(judge(tree, m))
 	}
 	return nil
 }
 
-// tell prints the result of one bug.
-func (g *garden) tell(v verdict) {
+// printResult prints the result of one bug.
+func (g *garden) printResult(v verdict) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	name := strings.TrimSuffix(filepath.Base(v.m.file), ".patch")

@@ -112,7 +112,7 @@ func judge(tree string, m mutant) verdict {
 			v.err = errors.New("it does not compile")
 			return v
 		}
-		if why := m.sees(out); failed && why != "" {
+		if why := m.detectedBy(out); failed && why != "" {
 			v.caught, v.by, v.seeds = why, line, seedsOf(out)
 			return v
 		}
@@ -125,9 +125,9 @@ var (
 	seedFound = regexp.MustCompile(`\bseed (\d+)\b`)
 )
 
-// sees returns the expected invariant that the output names, in the form "S9:" or "S9, S11:"; "" if
-// there is none. "S9 ok" in a report does not count.
-func (m mutant) sees(out string) string {
+// detectedBy returns the expected invariant that the output names, in the form "S9:" or "S9, S11:";
+// "" if there is none. "S9 ok" in a report does not count.
+func (m mutant) detectedBy(out string) string {
 	for _, e := range m.expected {
 		if regexp.MustCompile(`\b` + regexp.QuoteMeta(e) + `\b(, S\d+)*:`).MatchString(out) {
 			return e

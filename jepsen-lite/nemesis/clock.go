@@ -35,7 +35,7 @@ func (e *Env) rightClock(r *harness.Replica) Heal {
 	return func(ctx context.Context) error {
 		if !r.Running() {
 			e.violated("clock", "%s ended when its clock was moved: %s", r.ID, lastLines(r.Said(4000), 5))
-			return e.back(ctx, r)
+			return e.restart(ctx, r)
 		}
 		if err := r.RightClock(); err != nil {
 			return err
@@ -50,7 +50,7 @@ func clockStep(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	step := e.drawStep()
-	e.on("%s by %s", []*harness.Replica{r}, r.ID, step)
+	e.recordVictims("%s by %s", []*harness.Replica{r}, r.ID, step)
 	return e.rightClock(r), r.MoveClock(step, 0)
 }
 
@@ -60,7 +60,7 @@ func clockDrift(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	drift := int64(e.Rand.IntN(201) - 100)
-	e.on("%s by %d thousandths", []*harness.Replica{r}, r.ID, drift)
+	e.recordVictims("%s by %d thousandths", []*harness.Replica{r}, r.ID, drift)
 	return e.rightClock(r), r.MoveClock(0, drift)
 }
 
@@ -70,7 +70,7 @@ func clockFlicker(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	rounds := 5 + e.Rand.IntN(16)
-	e.on("%s, %d times", []*harness.Replica{r}, r.ID, rounds)
+	e.recordVictims("%s, %d times", []*harness.Replica{r}, r.ID, rounds)
 	for range rounds {
 		if err := r.MoveClock(e.drawStep(), 0); err != nil {
 			return e.rightClock(r), fmt.Errorf("after a step: %w", err)

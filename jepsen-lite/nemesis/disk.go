@@ -37,12 +37,12 @@ func powerCut(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	return func(ctx context.Context) error {
 		if err := r.Disk.Remount(false); err != nil {
 			return err
 		}
-		return e.back(ctx, r)
+		return e.restart(ctx, r)
 	}, cutPower(r)
 }
 
@@ -56,7 +56,7 @@ func powerCutAll(ctx context.Context, e *Env) (Heal, error) {
 	if leader == nil {
 		return nil, ErrNotNow
 	}
-	e.on("%s", voters, names(voters))
+	e.recordVictims("%s", voters, names(voters))
 	var err error
 	for _, r := range voters {
 		err = errors.Join(err, cutPower(r))
@@ -83,7 +83,7 @@ func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) 
 		if err != nil {
 			return nil, err
 		}
-		e.on("%s, %d MiB left", []*harness.Replica{r}, r.ID, leaveMB)
+		e.recordVictims("%s, %d MiB left", []*harness.Replica{r}, r.ID, leaveMB)
 		if mayEnd {
 			r.Expect()
 		}
@@ -95,13 +95,14 @@ func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) 
 			if err := r.Disk.Free(); err != nil {
 				return err
 			}
-			return e.back(ctx, r)
+			return e.restart(ctx, r)
 		}, r.Disk.Fill(leaveMB << 20)
 	}
 }
 
-// ends waits until a replica ends by itself because of a fault, with one of the exit codes for it.
-func (e *Env) ends(ctx context.Context, r *harness.Replica, within time.Duration, codes ...int) error {
+// awaitFatalExit waits until a replica ends by itself because of a fault, with one of the exit
+// codes for it.
+func (e *Env) awaitFatalExit(ctx context.Context, r *harness.Replica, within time.Duration, codes ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	x, err := r.AwaitExit(ctx)
@@ -137,18 +138,18 @@ func injected(ctx context.Context, e *Env, calls string, within time.Duration, c
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	r.Expect()
 	t, err := r.Inject(calls)
 	if err != nil {
-		return func(ctx context.Context) error { return e.back(ctx, r) }, err
+		return func(ctx context.Context) error { return e.restart(ctx, r) }, err
 	}
-	err = e.ends(ctx, r, within, codes...)
+	err = e.awaitFatalExit(ctx, r, within, codes...)
 	return func(ctx context.Context) error {
 		if err := errors.Join(t.Stop(), r.Kill()); err != nil {
 			return err
 		}
-		return e.back(ctx, r)
+		return e.restart(ctx, r)
 	}, err
 }
 
@@ -158,7 +159,7 @@ func slowDisk(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	late := time.Duration(20+e.Rand.IntN(480)) * time.Millisecond
-	e.on("%s by %s", []*harness.Replica{r}, r.ID, late)
+	e.recordVictims("%s by %s", []*harness.Replica{r}, r.ID, late)
 	t, err := r.Inject(fmt.Sprintf("fsync,fdatasync:delay_enter=%d", late.Microseconds()))
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func hungDisk(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	r.Expect()
 	if err := r.Disk.Freeze(); err != nil {
 		return nil, err
@@ -193,9 +194,9 @@ func hungDisk(ctx context.Context, e *Env) (Heal, error) {
 			return err
 		}
 		if ctx.Err() == nil {
-			_ = e.ends(ctx, r, 5*time.Second, exitHung) // ends reports what is wrong
+			_ = e.awaitFatalExit(ctx, r, 5*time.Second, exitHung) // ends reports what is wrong
 		}
-		return errors.Join(r.Kill(), e.back(ctx, r))
+		return errors.Join(r.Kill(), e.restart(ctx, r))
 	}, nil
 }
 
@@ -205,7 +206,7 @@ func shortHang(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	return func(ctx context.Context) error {
 		if err := r.Disk.Thaw(); err != nil {
 			return err

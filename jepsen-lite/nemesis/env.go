@@ -143,8 +143,8 @@ func (e *Env) violated(invariant, format string, args ...any) {
 	}
 }
 
-// on records the victims and the action of the present fault.
-func (e *Env) on(format string, of []*harness.Replica, args ...any) {
+// recordVictims records the victims and the action of the present fault.
+func (e *Env) recordVictims(format string, of []*harness.Replica, args ...any) {
 	e.moment.On = nil
 	for _, r := range of {
 		e.moment.On = append(e.moment.On, r.ID)
@@ -199,8 +199,8 @@ func (e *Env) follower(ctx context.Context) (leader, follower *harness.Replica, 
 	return leader, voters[e.Rand.IntN(len(voters))], nil
 }
 
-// back starts a replica and waits until it is ready.
-func (e *Env) back(ctx context.Context, r *harness.Replica) error {
+// restart starts a replica and waits until it is ready.
+func (e *Env) restart(ctx context.Context, r *harness.Replica) error {
 	if err := r.Start(); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestDo(t *testing.T) {
 		healed := 0
 		f := Fault{Name: "x", Kind: "crash", Hold: func(*rand.Rand) time.Duration { return 10 * time.Second },
 			Inject: func(_ context.Context, e *Env) (Heal, error) {
-				e.on("somebody", nil)
+				e.recordVictims("somebody", nil)
 				return func(ctx context.Context) error {
 					healed++
 					return ctx.Err()

@@ -51,7 +51,7 @@ func failpoint(at []site, hold bool) func(context.Context, *Env) (Heal, error) {
 			return nil, ErrNotNow
 		}
 		e.moment.OnLeader = slices.Contains(of, leader)
-		e.on("%s at %s: %s", of, names(of), s.point, what)
+		e.recordVictims("%s at %s: %s", of, names(of), s.point, what)
 		heal := e.afterFailpoint(set, voters, s.spare)
 		for _, r := range of {
 			if s.first {
@@ -73,7 +73,7 @@ func failpoint(at []site, hold bool) func(context.Context, *Env) (Heal, error) {
 		} else {
 			e.moment.Text += " (nobody came there)"
 		}
-		return heal, errors.Join(err, e.gone(ctx, set, of))
+		return heal, errors.Join(err, e.awaitCrashes(ctx, set, of))
 	}
 }
 
@@ -95,9 +95,9 @@ func (e *Env) leastTried(at []site) site {
 	return s
 }
 
-// gone waits until the replicas that reached a crash point have ended. They write a line just
-// before.
-func (e *Env) gone(ctx context.Context, set harness.FailpointAction, of []*harness.Replica) error {
+// awaitCrashes waits until the replicas that reached a crash point have ended. They write a line
+// just before.
+func (e *Env) awaitCrashes(ctx context.Context, set harness.FailpointAction, of []*harness.Replica) error {
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	for _, r := range of {
@@ -130,7 +130,7 @@ func (e *Env) afterFailpoint(set harness.FailpointAction, voters []*harness.Repl
 		for _, r := range voters {
 			err := e.awaitBack(ctx, r)
 			if err != nil && set.Hold == 0 && !r.Running() && r.Reached(set) { // it reached the failpoint before that was removed
-				err = e.back(ctx, r)
+				err = e.restart(ctx, r)
 			}
 			if err != nil {
 				return err

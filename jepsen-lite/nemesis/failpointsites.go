@@ -22,12 +22,12 @@ type site struct {
 // The sites of all failpoints.
 var (
 	writing = []site{
-		{"store.entries", 40, anyVoter, nothing, false, false}, {"entries.stored", 40, anyVoter, nothing, false, false}, {"entry.applied", 40, anyVoter, nothing, false, false},
+		{"store.entries", 40, anyVoter, noAction, false, false}, {"entries.stored", 40, anyVoter, noAction, false, false}, {"entry.applied", 40, anyVoter, noAction, false, false},
 		{"entries.deleted", 1, theLeader, diverge, false, false},
 	}
 	leading = []site{
-		{"batch.closed", 40, theLeader, nothing, false, false}, {"batch.proposed", 40, theLeader, nothing, false, false}, {"batch.applied", 40, theLeader, nothing, false, false},
-		{"read.indexed", 10, theLeader, nothing, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false}, {"leadership.ended", 1, theLeader, handOver, false, false},
+		{"batch.closed", 40, theLeader, noAction, false, false}, {"batch.proposed", 40, theLeader, noAction, false, false}, {"batch.applied", 40, theLeader, noAction, false, false},
+		{"read.indexed", 10, theLeader, noAction, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false}, {"leadership.ended", 1, theLeader, handOver, false, false},
 		{"member.changed", 1, theLeader, demoteOne, false, false},
 	}
 	electing = []site{
@@ -82,7 +82,7 @@ func theSpare(e *Env, _ *harness.Replica, _ []*harness.Replica) []*harness.Repli
 	return nil
 }
 
-func nothing(context.Context, *Env, *harness.Replica, []*harness.Replica) error { return nil }
+func noAction(context.Context, *Env, *harness.Replica, []*harness.Replica) error { return nil }
 
 func handOver(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
 	_, to, err := e.follower(ctx)

@@ -25,14 +25,14 @@ func Files() []Fault {
 	}
 }
 
-// kept is a copy of a stopped replica's files.
-type kept struct {
+// savedFiles is a copy of a stopped replica's files.
+type savedFiles struct {
 	r   *harness.Replica
 	dir string
 }
 
-// aside copies a stopped replica's files.
-func aside(e *Env, r *harness.Replica) (*kept, error) {
+// saveFiles copies a stopped replica's files.
+func saveFiles(e *Env, r *harness.Replica) (*savedFiles, error) {
 	dir, err := os.MkdirTemp(e.Cluster.Dir(), "aside-*")
 	if err != nil {
 		return nil, err
@@ -40,11 +40,11 @@ func aside(e *Env, r *harness.Replica) (*kept, error) {
 	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(r.Dir)); err != nil {
 		return nil, fmt.Errorf("copy the files of %s aside: %w", r.ID, err)
 	}
-	return &kept{r: r, dir: dir}, nil
+	return &savedFiles{r: r, dir: dir}, nil
 }
 
 // restore puts the copy back and removes it.
-func (k *kept) restore() error {
+func (k *savedFiles) restore() error {
 	defer k.drop()
 	if err := k.r.Wipe(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (k *kept) restore() error {
 }
 
 // drop removes the copy.
-func (k *kept) drop() { _ = os.RemoveAll(k.dir) } // what remains does no harm
+func (k *savedFiles) drop() { _ = os.RemoveAll(k.dir) } // what remains does no harm
 
 // dataFiles returns the files in which damage matters.
 func dataFiles(r *harness.Replica) []string {
@@ -98,14 +98,14 @@ func truncate(ctx context.Context, e *Env) (Heal, error) {
 const startsWithin = 10 * time.Second
 
 // stopped ends a follower with SIGTERM and copies its files.
-func stopped(ctx context.Context, e *Env) (r *harness.Replica, files *kept, err error) {
+func stopped(ctx context.Context, e *Env) (r *harness.Replica, files *savedFiles, err error) {
 	if _, r, err = e.follower(ctx); err != nil {
 		return nil, nil, err
 	}
 	if err := r.Terminate(terminateWithin); err != nil {
 		return nil, nil, err
 	}
-	files, err = aside(e, r)
+	files, err = saveFiles(e, r)
 	return r, files, err
 }
 
@@ -117,8 +117,8 @@ func damage(ctx context.Context, e *Env, change func(file string, b []byte) []by
 	if err != nil {
 		return nil, err
 	}
-	heal := func(ctx context.Context) error { return e.back(ctx, r) }
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	heal := func(ctx context.Context) error { return e.restart(ctx, r) }
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	files := dataFiles(r)
 	file := files[e.Rand.IntN(len(files))]
 	b, err := os.ReadFile(file)
@@ -190,9 +190,9 @@ func rollBack(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	again := func(ctx context.Context) error { return e.rejoin(ctx, r) }
-	if err := e.back(ctx, r); err != nil {
+	if err := e.restart(ctx, r); err != nil {
 		return again, err
 	}
 	sleep(ctx, seconds(1, 4)(e.Rand))
@@ -222,7 +222,7 @@ func lostDisk(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	if err := r.Kill(); err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func readOnly(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	heal := func(ctx context.Context) error {
 		if err := r.Kill(); err != nil {
 			return err
@@ -257,7 +257,7 @@ func readOnly(ctx context.Context, e *Env) (Heal, error) {
 		if err := r.Disk.Remount(false); err != nil {
 			return err
 		}
-		return e.back(ctx, r)
+		return e.restart(ctx, r)
 	}
 	if err := r.Terminate(terminateWithin); err != nil {
 		return heal, err

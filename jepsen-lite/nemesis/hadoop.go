@@ -32,7 +32,7 @@ func hadoopNoise(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	before, began := memory(r), time.Now()
 	seed := e.Rand.Uint64()
 	bad, cancel := context.WithTimeout(ctx, hostileFor)
@@ -49,7 +49,7 @@ func hadoopNoise(ctx context.Context, e *Env) (Heal, error) {
 	e.judgeMemory(r, before)
 	return func(ctx context.Context) error {
 		e.judgeBeats(ctx, began)
-		return e.back(ctx, r)
+		return e.restart(ctx, r)
 	}, nil
 }
 
@@ -59,7 +59,7 @@ func hadoopSlow(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	before, began := memory(r), time.Now()
 	stops := callers(ctx, r.Place.Hadoop.All(), hadoopSentences(), halfOpen)
 	drips := callers(ctx, r.Place.Hadoop.All(), hadoopSentences(), drip)
@@ -69,7 +69,7 @@ func hadoopSlow(ctx context.Context, e *Env) (Heal, error) {
 		drips()
 		e.judgeMemory(r, before)
 		e.judgeBeats(ctx, began)
-		return e.back(ctx, r)
+		return e.restart(ctx, r)
 	}, nil
 }
 
@@ -143,13 +143,13 @@ func badFrames(ctx context.Context, address string, rng *rand.Rand) {
 		case i%3 == 1:
 			b = slices.Concat(hi, announced(uint32(len(b))), b)
 		}
-		stranger(address, b, i%4 == 0)
+		sendGarbage(address, b, i%4 == 0)
 	}
 }
 
-// stranger sends bytes, reads a few bytes of the answer if listens is true, and closes the
+// sendGarbage sends bytes, reads a few bytes of the answer if listens is true, and closes the
 // connection.
-func stranger(address string, b []byte, listens bool) {
+func sendGarbage(address string, b []byte, listens bool) {
 	c, err := dial(address)
 	if err != nil {
 		return // the port may be full because of crowd

@@ -29,7 +29,7 @@ func hostile(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	before := memory(r)
 	ctx, cancel := context.WithTimeout(ctx, hostileFor)
 	defer cancel()
@@ -41,7 +41,7 @@ func hostile(ctx context.Context, e *Env) (Heal, error) {
 	}
 	all.Wait()
 	e.judgeMemory(r, before)
-	return func(ctx context.Context) error { return e.back(ctx, r) }, nil
+	return func(ctx context.Context) error { return e.restart(ctx, r) }, nil
 }
 
 // memory returns the resident memory of a replica's process in bytes, or 0 if the system does not

@@ -42,7 +42,7 @@ func intruder(ctx context.Context, e *Env) (Heal, error) {
 	if err := e.Cluster.Get(ctx, leader, "/v1/cluster", &about); err != nil || about.ClusterID == "" {
 		return nil, fmt.Errorf("%w: the cluster's id is not told: %v", ErrNotNow, err)
 	}
-	e.on("%s", voters, spare.ID)
+	e.recordVictims("%s", voters, spare.ID)
 	attacking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done, tries := make(chan struct{}), 0
 	go func() {

@@ -63,7 +63,7 @@ func isolate(how harness.Cut, clientsToo bool) func(context.Context, *Env) (Heal
 			return nil, err
 		}
 		_, voters := e.members(ctx)
-		e.on("%s", []*harness.Replica{r}, r.ID)
+		e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 		for _, o := range voters {
 			if o != r {
 				err = errors.Join(err, e.cutBoth(r.ID, o.ID, how))
@@ -84,7 +84,7 @@ func halves(ctx context.Context, e *Env) (Heal, error) {
 	e.Rand.Shuffle(len(voters), func(i, j int) { voters[i], voters[j] = voters[j], voters[i] })
 	n := (len(voters) - 1) / 2
 	less, more := voters[:n], voters[n:]
-	e.on("%s | %s", voters, names(less), names(more))
+	e.recordVictims("%s | %s", voters, names(less), names(more))
 	var err error
 	for _, a := range less {
 		for _, b := range more {
@@ -101,7 +101,7 @@ func oneWay(deaf bool) func(context.Context, *Env) (Heal, error) {
 			return nil, err
 		}
 		_, voters := e.members(ctx)
-		e.on("%s", []*harness.Replica{r}, r.ID)
+		e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 		for _, o := range voters {
 			switch {
 			case o == r:
@@ -120,7 +120,7 @@ func ring(ctx context.Context, e *Env) (Heal, error) {
 	if leader == nil || len(voters) < 3 {
 		return nil, ErrNotNow
 	}
-	e.on("%s", voters, names(voters))
+	e.recordVictims("%s", voters, names(voters))
 	var err error
 	for i, from := range voters {
 		for j, to := range voters {
@@ -140,7 +140,7 @@ func bridge(ctx context.Context, e *Env) (Heal, error) {
 	e.Rand.Shuffle(len(voters), func(i, j int) { voters[i], voters[j] = voters[j], voters[i] })
 	middle := voters[0]
 	half := (len(voters) + 1) / 2
-	e.on("%s | %s | %s", voters, names(voters[1:half]), middle.ID, names(voters[half:]))
+	e.recordVictims("%s | %s | %s", voters, names(voters[1:half]), middle.ID, names(voters[half:]))
 	var err error
 	for _, a := range voters[1:half] {
 		for _, b := range voters[half:] {
@@ -157,7 +157,7 @@ func flapping(ctx context.Context, e *Env) (Heal, error) {
 	}
 	_, voters := e.members(ctx)
 	rounds := 3 + e.Rand.IntN(5)
-	e.on("%s, %d times", []*harness.Replica{r}, r.ID, rounds)
+	e.recordVictims("%s, %d times", []*harness.Replica{r}, r.ID, rounds)
 	for range rounds {
 		for _, o := range voters {
 			if o != r {
@@ -179,7 +179,7 @@ func shape(draw func(*Env) harness.Shape) func(context.Context, *Env) (Heal, err
 		}
 		_, voters := e.members(ctx)
 		s := draw(e)
-		e.on("%s %s", []*harness.Replica{r}, r.ID, shapeText(s))
+		e.recordVictims("%s %s", []*harness.Replica{r}, r.ID, shapeText(s))
 		for _, o := range voters {
 			if o != r {
 				err = errors.Join(err, e.Cluster.Network().Shape(r.ID, o.ID, s))

@@ -47,7 +47,7 @@ func transfer(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	e.moment.OnLeader = true
-	e.on("%s to %s", []*harness.Replica{leader}, leader.ID, to.ID)
+	e.recordVictims("%s to %s", []*harness.Replica{leader}, leader.ID, to.ID)
 	err = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID)
 	if harness.ExitCode(err) == exitRefused {
 		e.moment.Text += " (refused)"
@@ -64,7 +64,7 @@ func demotePromote(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	if err := e.cli(ctx, history.Promote, history.Value{Replica: r.ID}, "cluster", "demote", r.ID); err != nil {
 		return e.votes(r), err
 	}
@@ -171,7 +171,7 @@ func replace(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	return func(ctx context.Context) error { return e.rejoin(ctx, r) }, nil
 }
 
@@ -181,7 +181,7 @@ func removeLeader(ctx context.Context, e *Env) (Heal, error) {
 		return nil, ErrNotNow
 	}
 	e.moment.OnLeader = true
-	e.on("%s", []*harness.Replica{leader}, leader.ID)
+	e.recordVictims("%s", []*harness.Replica{leader}, leader.ID)
 	return func(ctx context.Context) error { return e.rejoin(ctx, leader) }, nil
 }
 
@@ -201,7 +201,7 @@ func growShrink(ctx context.Context, e *Env) (Heal, error) {
 	if leader == nil || len(voters) < 3 || r == nil {
 		return nil, ErrNotNow
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	if err := r.Wipe(); err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func joinKill(ctx context.Context, e *Env) (Heal, error) {
 		return nil, ErrNotNow
 	}
 	e.moment.OnLeader = true
-	e.on("%s joins, %s is killed", []*harness.Replica{r, leader}, r.ID, leader.ID)
+	e.recordVictims("%s joins, %s is killed", []*harness.Replica{r, leader}, r.ID, leader.ID)
 	if err := r.Wipe(); err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func joinKill(ctx context.Context, e *Env) (Heal, error) {
 	sleep(ctx, seconds(0, 1)(e.Rand))
 	err := leader.Kill()
 	return func(ctx context.Context) error {
-		if err := e.back(ctx, leader); err != nil {
+		if err := e.restart(ctx, leader); err != nil {
 			return err
 		}
 		return e.takeOut(r)(ctx)

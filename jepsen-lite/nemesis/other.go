@@ -27,7 +27,7 @@ func backup(ctx context.Context, e *Env) (Heal, error) {
 	if leader == nil {
 		return nil, ErrNotNow
 	}
-	e.on("%s", []*harness.Replica{leader}, leader.ID)
+	e.recordVictims("%s", []*harness.Replica{leader}, leader.ID)
 	dir, err := os.MkdirTemp(e.Cluster.Dir(), "backup-*")
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	if len(voters) < 3 {
 		return nil, ErrNotNow
 	}
-	e.on("%s", voters, names(voters))
+	e.recordVictims("%s", voters, names(voters))
 	e.Replaces()
 	for _, r := range voters {
 		if err := r.Kill(); err != nil {
@@ -108,7 +108,7 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	}
 	e.Record.Note(&history.Replica{ID: best.ID, Kind: history.Start, Incarnation: best.Runs() + 1, Fresh: true})
 	e.moment.Text += ", of " + best.ID
-	if err := e.back(ctx, best); err != nil {
+	if err := e.restart(ctx, best); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
@@ -161,7 +161,7 @@ func overlap(ctx context.Context, e *Env) (Heal, error) {
 	}
 	_, voters := e.members(ctx)
 	e.moment.OnLeader = true
-	e.on("%s paused, %s killed", []*harness.Replica{other, leader}, other.ID, leader.ID)
+	e.recordVictims("%s paused, %s killed", []*harness.Replica{other, leader}, other.ID, leader.ID)
 	if err := other.Pause(); err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ func kill(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
-	return func(ctx context.Context) error { return e.back(ctx, r) }, r.Kill()
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
+	return func(ctx context.Context) error { return e.restart(ctx, r) }, r.Kill()
 }
 
 func killLeader(ctx context.Context, e *Env) (Heal, error) {
@@ -35,8 +35,8 @@ func killLeader(ctx context.Context, e *Env) (Heal, error) {
 		return nil, ErrNotNow
 	}
 	e.moment.OnLeader = true
-	e.on("%s", []*harness.Replica{r}, r.ID)
-	return func(ctx context.Context) error { return e.back(ctx, r) }, r.Kill()
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
+	return func(ctx context.Context) error { return e.restart(ctx, r) }, r.Kill()
 }
 
 func killAll(ctx context.Context, e *Env) (Heal, error) {
@@ -44,7 +44,7 @@ func killAll(ctx context.Context, e *Env) (Heal, error) {
 	if leader == nil {
 		return nil, ErrNotNow
 	}
-	e.on("%s", voters, names(voters))
+	e.recordVictims("%s", voters, names(voters))
 	for _, r := range voters {
 		if err := r.Kill(); err != nil {
 			return nil, err
@@ -70,14 +70,14 @@ func terminate(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	err = r.Terminate(terminateWithin)
 	if err == nil {
 		if all := r.Exits(); all[len(all)-1].Code != 0 {
 			e.violated("exit", "%s was asked to end and ended with %d: %s", r.ID, all[len(all)-1].Code, lastLines(all[len(all)-1].Said, 3))
 		}
 	}
-	return func(ctx context.Context) error { return e.back(ctx, r) }, err
+	return func(ctx context.Context) error { return e.restart(ctx, r) }, err
 }
 
 func pause(ctx context.Context, e *Env) (Heal, error) {
@@ -85,7 +85,7 @@ func pause(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	return func(ctx context.Context) error {
 		if err := r.Resume(); err != nil {
 			return err
@@ -117,7 +117,7 @@ func flicker(ctx context.Context, e *Env) (Heal, error) {
 	if len(hit) == 0 {
 		return nil, ErrNotNow
 	}
-	e.on("%s", hit, names(hit))
+	e.recordVictims("%s", hit, names(hit))
 	return func(ctx context.Context) error {
 		for _, r := range hit {
 			if err := e.awaitBack(ctx, r); err != nil {

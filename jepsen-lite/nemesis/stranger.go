@@ -61,14 +61,14 @@ func slow(call func(ctx context.Context, c net.Conn, sentence []byte)) func(cont
 		if err != nil {
 			return nil, err
 		}
-		e.on("%s", []*harness.Replica{r}, r.ID)
+		e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 		before := memory(r)
 		hangUp := callers(ctx, []string{r.Place.PeerListen, r.Place.HTTPListen}, sentences(), call)
 		return func(ctx context.Context) error {
 			e.servedBeside(ctx, r)
 			hangUp()
 			e.judgeMemory(r, before)
-			return e.back(ctx, r)
+			return e.restart(ctx, r)
 		}, nil
 	}
 }
@@ -134,7 +134,7 @@ func drip(ctx context.Context, c net.Conn, sentence []byte) {
 
 // replayedToken lets a spare replica join, removes it, and lets it try again with the same token.
 func replayedToken(ctx context.Context, e *Env) (Heal, error) {
-	r, err := e.comes(ctx)
+	r, err := e.prepareJoin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,21 +171,21 @@ func replayedToken(ctx context.Context, e *Env) (Heal, error) {
 	return heal, nil
 }
 
-// comes empties a spare replica for a join.
-func (e *Env) comes(ctx context.Context) (*harness.Replica, error) {
+// prepareJoin empties a spare replica for a join.
+func (e *Env) prepareJoin(ctx context.Context) (*harness.Replica, error) {
 	leader, voters := e.members(ctx)
 	r := e.spare()
 	if leader == nil || len(voters) < 3 || r == nil {
 		return nil, ErrNotNow
 	}
-	e.on("%s", []*harness.Replica{r}, r.ID)
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
 	return r, r.Wipe()
 }
 
 // removedReturns lets a spare replica join, removes it while it does not run, and starts it again
 // with its disk. It must neither take part nor disturb the members.
 func removedReturns(ctx context.Context, e *Env) (Heal, error) {
-	r, err := e.comes(ctx)
+	r, err := e.prepareJoin(ctx)
 	if err != nil {
 		return nil, err
 	}

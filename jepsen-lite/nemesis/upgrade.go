@@ -28,7 +28,7 @@ func roll(up bool) func(context.Context, *Env) (Heal, error) {
 		if !up {
 			program = e.Old
 		}
-		e.on("%s", voters, names(voters))
+		e.recordVictims("%s", voters, names(voters))
 		order := append([]*harness.Replica(nil), voters...)
 		for i, r := range order { // move the leader to the end
 			if r == leader {
@@ -41,7 +41,7 @@ func roll(up bool) func(context.Context, *Env) (Heal, error) {
 				return nil, err
 			}
 			r.Run(program)
-			if err := e.back(ctx, r); err != nil {
+			if err := e.restart(ctx, r); err != nil {
 				e.violated("upgrade", "%s does not take part with the other program: %v", r.ID, err)
 				return nil, err
 			}
@@ -73,7 +73,7 @@ func finalize(ctx context.Context, e *Env) (Heal, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.on("level %d to %d, then the old program on %s", []*harness.Replica{r}, was.Level, is.Level, r.ID)
+	e.recordVictims("level %d to %d, then the old program on %s", []*harness.Replica{r}, was.Level, is.Level, r.ID)
 	if is.Level == was.Level {
 		e.moment.Text += " (there is no level to raise)"
 		return nil, nil
@@ -83,7 +83,7 @@ func finalize(ctx context.Context, e *Env) (Heal, error) {
 			return err
 		}
 		r.Run(e.New)
-		return e.back(ctx, r)
+		return e.restart(ctx, r)
 	}
 	if err := r.Terminate(terminateWithin); err != nil {
 		return heal, err

@@ -89,7 +89,7 @@ func WritePage(w io.Writer, p Page) error {
 	if p.Ticks == 0 {
 		p.Ticks = 40_000
 	}
-	from := begin(p.History)
+	from := startTime(p.History)
 	v := view{Title: p.Title, Lead: p.Lead, Again: p.Again, Findings: p.Verdict.Findings, Notes: p.Verdict.Notes,
 		Keys: keys(p), Differ: findDiffer(p.History)}
 	failed := p.Verdict.Failed()
@@ -156,14 +156,14 @@ func keys(p Page) []figure {
 	}
 	return []figure{
 		{"cluster time", span(s.ClusterTime), fmt.Sprintf("%s leaderships, %s starts", number(int64(len(terms))), number(int64(lives)))},
-		{"operations", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", whole(s.Acked), whole(s.Refused), whole(s.Unknown))},
+		{"operations", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", unbroken(s.Acked), unbroken(s.Refused), unbroken(s.Unknown))},
 		{"faults", number(s.faultTotal()), kindsOf(len(s.Faults))},
 		{"log", number(int64(len(p.History.Entries))), "entries replayed by the checker's own model"},
 	}
 }
 
-// whole formats a number without places for a line break.
-func whole(n int64) string { return strings.ReplaceAll(number(n), " ", "\u00a0") }
+// unbroken formats a number without places for a line break.
+func unbroken(n int64) string { return strings.ReplaceAll(number(n), " ", "\u00a0") }
 
 func kindsOf(n int) string {
 	if n == 1 {

@@ -70,7 +70,7 @@ func (s *Summary) Add(h *history.History, v *check.Verdict) {
 			s.Count(f.Kind, 1)
 		}
 	}
-	s.ClusterTime += time.Duration(h.End() - begin(h))
+	s.ClusterTime += time.Duration(h.End() - startTime(h))
 	s.Verdict.Merge(v)
 }
 
@@ -96,14 +96,14 @@ func (s *Summary) faultTotal() int64 {
 
 // Fail adds the first violation of a seed's verdict to Failures; nothing if there is none.
 func (s *Summary) Fail(seed int64, v *check.Verdict, again, shrunk, page string) {
-	for _, text := range s.wrong(v) {
+	for _, text := range s.problems(v) {
 		s.Failures = append(s.Failures, Failure{Seed: seed, ID: text[0], Text: text[1], Again: again, Shrunk: shrunk, Report: page})
 		return
 	}
 }
 
-// wrong returns what failed, then what is undecided.
-func (s *Summary) wrong(v *check.Verdict) [][2]string {
+// problems returns what failed, then what is undecided.
+func (s *Summary) problems(v *check.Verdict) [][2]string {
 	var out [][2]string
 	for _, f := range v.Failed() {
 		out = append(out, [2]string{f.ID, f.Text})
@@ -131,8 +131,8 @@ func (s *Summary) Missing() []string {
 	return out
 }
 
-// begin returns the time of the first line; 0 if there is none.
-func begin(h *history.History) int64 {
+// startTime returns the time of the first line; 0 if there is none.
+func startTime(h *history.History) int64 {
 	first := int64(1<<63 - 1)
 	see := func(ns int64) {
 		if ns != 0 {

@@ -37,7 +37,7 @@ func (s *Summary) WriteText(w io.Writer) error {
 		s.failure(p, f)
 	}
 	for _, m := range s.Missing() {
-		if !s.told(m) {
+		if !s.mentions(m) {
 			p.wrap("FAIL ", m)
 		}
 	}
@@ -153,8 +153,8 @@ func (s *Summary) failure(p *printer, f Failure) {
 	}
 }
 
-// told reports whether a failure already says this.
-func (s *Summary) told(missing string) bool {
+// mentions reports whether a failure already says this.
+func (s *Summary) mentions(missing string) bool {
 	return slices.ContainsFunc(s.Failures, func(f Failure) bool {
 		return strings.HasPrefix(missing, f.ID+" failed") || strings.HasPrefix(missing, f.ID+" is undecided")
 	})

@@ -127,9 +127,9 @@ func (t *timeline) addLanes(p Page, failed []check.Finding) {
 		weight[clientOf(o)]++
 	}
 	slices.Sort(replicas)
-	t.give("replica", replicas, len(replicas), weight)
-	t.give("agent", agents, p.Lanes, weight)
-	t.give("client", clients, p.Lanes, weight)
+	t.addTopLanes("replica", replicas, len(replicas), weight)
+	t.addTopLanes("agent", agents, p.Lanes, weight)
+	t.addTopLanes("client", clients, p.Lanes, weight)
 }
 
 func clientOf(o *history.Op) string {
@@ -139,9 +139,9 @@ func clientOf(o *history.Op) string {
 	return o.Client
 }
 
-// give creates lanes for the most important names of a kind, in the order of names, and one for the
-// others.
-func (t *timeline) give(kind string, names []string, most int, weight map[string]int) {
+// addTopLanes creates lanes for the most important names of a kind, in the order of names, and one
+// for the others.
+func (t *timeline) addTopLanes(kind string, names []string, most int, weight map[string]int) {
 	if len(names) > most {
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
 		names = names[:most]

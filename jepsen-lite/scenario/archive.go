@@ -56,7 +56,7 @@ func (r *run) openArchive(ctx context.Context) *archive {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				a.pass(a.lag())
+				a.copyAhead(a.lag())
 			}
 		}
 	}()
@@ -68,8 +68,8 @@ func (r *run) openArchive(ctx context.Context) *archive {
 func (a *archive) close(flush bool) {
 	a.stop()
 	<-a.done
-	a.pass(0)
-	for end := time.Now().Add(2 * archiveMargin); flush && time.Now().Before(end) && !a.settled(); a.pass(0) {
+	a.copyAhead(0)
+	for end := time.Now().Add(2 * archiveMargin); flush && time.Now().Before(end) && !a.settled(); a.copyAhead(0) {
 		time.Sleep(archiveMargin / 10)
 	}
 }
@@ -89,9 +89,9 @@ func (a *archive) upTo() (covered uint64, whole bool) {
 	return a.covered, !a.broken
 }
 
-// pass copies what replicas have applied if it is more than lag entries ahead. It prefers
+// copyAhead copies what replicas have applied if it is more than lag entries ahead. It prefers
 // followers, because the copied replica pauses.
-func (a *archive) pass(lag uint64) {
+func (a *archive) copyAhead(lag uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.broken {
@@ -167,9 +167,9 @@ func (a *archive) take(p *harness.Replica, upTo uint64) (taken, gap bool) {
 	return taken, false
 }
 
-// until returns the part of a history up to a moment: its lines up to m.ns, and its entries up to
-// m.index.
-func until(h *history.History, m moment) *history.History {
+// historyUntil returns the part of a history up to a moment: its lines up to m.ns, and its entries
+// up to m.index.
+func historyUntil(h *history.History, m moment) *history.History {
 	out := history.New()
 	h.Each(func(l history.Line) {
 		switch l := l.(type) {

@@ -36,8 +36,8 @@ func (r *run) judge() error {
 			return err
 		}
 	}
-	r.own("S4", uint64(r.res.Apps), "applications")
-	r.own("L3", uint64(r.rested), "states")
+	r.markChecked("S4", uint64(r.res.Apps), "applications")
+	r.markChecked("L3", uint64(r.rested), "states")
 	if r.res.OK() && !r.opt.Keep {
 		return os.RemoveAll(filepath.Join(r.opt.Out, dataDir))
 	}
@@ -54,7 +54,7 @@ func (r *run) judgeReplayed(h *history.History, opt check.Options) error {
 		return nil
 	}
 	at := r.archive.safe
-	before, err := check.Judge(until(h, at), opt)
+	before, err := check.Judge(historyUntil(h, at), opt)
 	if err != nil {
 		return fmt.Errorf("judge the history up to index %d: %w", at.index, err)
 	}
@@ -68,9 +68,9 @@ func (r *run) judgeReplayed(h *history.History, opt check.Options) error {
 	return nil
 }
 
-// own marks an invariant as checked that the history does not cover but the run itself has checked.
-// Its violations are in the result.
-func (r *run) own(id string, checked uint64, unit string) {
+// markChecked marks an invariant as checked that the history does not cover but the run itself has
+// checked. Its violations are in the result.
+func (r *run) markChecked(id string, checked uint64, unit string) {
 	for i := range r.res.Verdict.Findings {
 		if f := &r.res.Verdict.Findings[i]; f.ID == id && f.Status == check.Skipped && checked > 0 {
 			f.Status, f.Checked, f.Unit, f.Why = check.OK, checked, unit, ""

@@ -47,11 +47,11 @@ func (r *run) logs() {
 			longest, whose = e, p.ID
 		}
 	}
-	r.rest(whose, longest, common)
+	r.addMissing(whose, longest, common)
 }
 
-// rest adds to the history what it lacks of a log.
-func (r *run) rest(whose string, log []*history.Entry, common uint64) {
+// addMissing adds to the history what it lacks of a log.
+func (r *run) addMissing(whose string, log []*history.Entry, common uint64) {
 	var covered uint64
 	whole := true
 	if r.archive != nil {

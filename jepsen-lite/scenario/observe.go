@@ -54,8 +54,8 @@ func observe(ctx context.Context, c *harness.Cluster, rec *history.Recorder, eve
 	return o
 }
 
-// seen is what the observer remembers about a replica.
-type seen struct {
+// replicaStatus is what the observer remembers about a replica.
+type replicaStatus struct {
 	run   int
 	index uint64
 	lead  uint64 // last recorded term of a leadership
@@ -65,7 +65,7 @@ type seen struct {
 }
 
 func (o *observer) watch(ctx context.Context, r *harness.Replica) {
-	var s seen
+	var s replicaStatus
 	tick := time.NewTicker(o.every)
 	defer tick.Stop()
 	for {
@@ -74,15 +74,15 @@ func (o *observer) watch(ctx context.Context, r *harness.Replica) {
 			return
 		case <-tick.C:
 		}
-		o.ends(r, &s)
+		o.recordExits(r, &s)
 		if r.Awake() {
-			o.look(ctx, r, &s)
+			o.poll(ctx, r, &s)
 		}
 	}
 }
 
-// ends records how processes ended.
-func (o *observer) ends(r *harness.Replica, s *seen) {
+// recordExits records how processes ended.
+func (o *observer) recordExits(r *harness.Replica, s *replicaStatus) {
 	all := r.Exits()
 	for _, x := range all[s.exits:] {
 		code := x.Code
@@ -94,8 +94,8 @@ func (o *observer) ends(r *harness.Replica, s *seen) {
 	s.exits = len(all)
 }
 
-// look makes one request. It ignores the answer if the replica restarted meanwhile.
-func (o *observer) look(ctx context.Context, r *harness.Replica, s *seen) {
+// poll makes one request. It ignores the answer if the replica restarted meanwhile.
+func (o *observer) poll(ctx context.Context, r *harness.Replica, s *replicaStatus) {
 	run := r.Runs()
 	ctx, cancel := context.WithTimeout(ctx, look)
 	defer cancel()
@@ -105,7 +105,7 @@ func (o *observer) look(ctx context.Context, r *harness.Replica, s *seen) {
 	}
 	disk := diskOf(doc, r.ID)
 	if run != s.run || disk != s.disk && disk != "" {
-		*s = seen{run: run, exits: s.exits, disk: disk}
+		*s = replicaStatus{run: run, exits: s.exits, disk: disk}
 		o.rec.Note(&history.Replica{ID: r.ID, Kind: history.Start, Incarnation: run, Disk: disk})
 	}
 	if doc.Index > s.index {
@@ -136,7 +136,7 @@ func digestOf(doc api.Cluster) uint64 {
 
 // leads records a leadership that two consecutive answers show. Role and term of one answer may
 // belong to different moments.
-func (o *observer) leads(r *harness.Replica, s *seen, role string, term uint64) {
+func (o *observer) leads(r *harness.Replica, s *replicaStatus, role string, term uint64) {
 	switch {
 	case role != "leader":
 		s.maybe = 0

@@ -65,7 +65,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := r.open(cfg, offer); err != nil {
 		return nil, err
 	}
-	r.res.Broken = r.whole(ctx)
+	r.res.Broken = r.runAll(ctx)
 	r.close(context.WithoutCancel(ctx))
 	r.res.Took = time.Since(r.res.Began)
 	if err := r.judge(); err != nil {
@@ -150,8 +150,8 @@ func (r *run) violate(invariant, format string, args ...any) {
 // startWithin limits the start of the cluster.
 const startWithin = 60 * time.Second
 
-// whole runs the scenario from the first process to the final state.
-func (r *run) whole(ctx context.Context) error {
+// runAll runs the scenario from the first process to the final state.
+func (r *run) runAll(ctx context.Context) error {
 	if len(r.bag.all) == 0 {
 		return errors.New("this machine supports none of the faults of the scenario")
 	}
@@ -204,7 +204,7 @@ func (r *run) faults(ctx context.Context) error {
 			continue
 		case <-time.After(wait):
 		}
-		if err := r.one(ctx, r.bag.next(r.env.Rand)); err != nil {
+		if err := r.inject(ctx, r.bag.next(r.env.Rand)); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (r *run) faults(ctx context.Context) error {
 func (r *run) finale(ctx context.Context, f nemesis.Fault) error {
 	r.idle = 0
 	for done := len(r.res.Moments); len(r.res.Moments) == done && r.idle < idleMax-1 && ctx.Err() == nil; {
-		if err := r.one(ctx, f); err != nil {
+		if err := r.inject(ctx, f); err != nil {
 			return err
 		}
 		if r.idle > 0 {
@@ -237,8 +237,8 @@ func (r *run) finale(ctx context.Context, f nemesis.Fault) error {
 // to recover.
 const idleMax = 20
 
-// one injects a fault and checks that the cluster serves writes again afterwards.
-func (r *run) one(ctx context.Context, f nemesis.Fault) error {
+// inject injects a fault and checks that the cluster serves writes again afterwards.
+func (r *run) inject(ctx context.Context, f nemesis.Fault) error {
 	m := r.env.Do(ctx, f, r.opt.Scenario.Scale)
 	if errors.Is(m.Err, nemesis.ErrNotNow) {
 		if r.idle++; r.idle == idleMax {

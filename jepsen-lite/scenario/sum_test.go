@@ -62,7 +62,7 @@ func TestUntil(t *testing.T) {
 		&history.Order{Node: "n", NS: 5}, &history.Order{Node: "n", NS: 50},
 		&history.Replica{ID: "rm1", Kind: history.Start, NS: 1}, &history.Replica{ID: "rm1", Kind: history.Start, Fresh: true, NS: 60},
 	)
-	got := until(h, moment{ns: 40, index: 2})
+	got := historyUntil(h, moment{ns: 40, index: 2})
 	if len(got.Entries) != 2 || len(got.Orders) != 1 || len(got.Replicas) != 1 || got.Replicas[0].Fresh {
 		t.Errorf("%+v", got)
 	}

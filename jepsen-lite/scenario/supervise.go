@@ -18,7 +18,7 @@ const servedWithin = 20 * time.Second
 func (r *run) supervise(ctx context.Context) error {
 	from := time.Now()
 	for _, p := range r.cluster.Replicas {
-		r.ends(p)
+		r.reportExits(p)
 		if p.Voter && !p.Running() {
 			if err := p.Start(); err != nil {
 				return err
@@ -45,8 +45,8 @@ func (r *run) supervise(ctx context.Context) error {
 	return nil
 }
 
-// ends reports processes that stopped without a fault as the reason.
-func (r *run) ends(p *harness.Replica) {
+// reportExits reports processes that stopped without a fault as the reason.
+func (r *run) reportExits(p *harness.Replica) {
 	all := p.Exits()
 	r.mu.Lock()
 	fresh := all[r.excused[p.ID]:]
@@ -81,7 +81,7 @@ func (r *run) close(ctx context.Context) {
 		r.identity(ctx)
 	}
 	for _, p := range r.cluster.Replicas {
-		r.ends(p)
+		r.reportExits(p)
 	}
 	r.logs()
 	r.cries()

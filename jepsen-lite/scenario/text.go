@@ -15,8 +15,8 @@ import (
 // pageFile is the file name of the report.
 const pageFile = "index.html"
 
-// again returns the command that repeats a run.
-func (r *Result) again() string {
+// rerunCommand returns the command that repeats a run.
+func (r *Result) rerunCommand() string {
 	return fmt.Sprintf("rmd-chaos run %s --seed %d", r.Scenario, r.Seed)
 }
 
@@ -62,7 +62,7 @@ func (r *Result) Summary() report.Summary {
 		fail("broken", r.Broken.Error())
 	}
 	if n := len(s.Failures); n > 0 {
-		s.Failures[n-1].Again, s.Failures[n-1].Report = r.again(), filepath.Join(r.Out, pageFile)
+		s.Failures[n-1].Again, s.Failures[n-1].Report = r.rerunCommand(), filepath.Join(r.Out, pageFile)
 	}
 	return s
 }
@@ -93,7 +93,7 @@ func (r *Result) WritePage() error {
 	totals := r.Summary()
 	err = report.WritePage(f, report.Page{
 		Title: fmt.Sprintf("tier2 %s, seed %d", r.Scenario, r.Seed), Lead: fmt.Sprintf("%s, %s, network %s, disks %s, %s", r.Commit, runtime.Version(), r.Offer.Network, r.Offer.Disk, r.Took.Round(time.Second)),
-		Again: r.again(), History: r.History, Verdict: r.shown(), Totals: &totals,
+		Again: r.rerunCommand(), History: r.History, Verdict: r.shown(), Totals: &totals,
 	})
 	if cerr := f.Close(); err == nil {
 		err = cerr

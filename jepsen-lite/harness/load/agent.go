@@ -76,9 +76,9 @@ func (a *agent) run() {
 	if a.end != nil {
 		defer a.end()
 	}
-	for rest(a.l.ctx, jitter(a.rng, a.l.cfg.Beat)) {
+	for sleep(a.l.ctx, jitter(a.rng, a.l.cfg.Beat)) {
 		if resync := a.beat(); resync {
-			for a.register(a.l.ctx) != nil && rest(a.l.ctx, a.l.cfg.Beat) {
+			for a.register(a.l.ctx) != nil && sleep(a.l.ctx, a.l.cfg.Beat) {
 			}
 		}
 	}

@@ -80,8 +80,8 @@ func refusal(err error) (string, bool) {
 	return e.Code, true
 }
 
-// busy reports whether a refusal is temporary.
-func busy(code string) bool {
+// temporary reports whether a refusal is temporary.
+func temporary(code string) bool {
 	return code == api.CodeBusy || code == api.CodeNotReady || code == api.CodeTooManyRequests
 }
 
@@ -108,11 +108,11 @@ func (l *Load) send(rng *rand.Rand, method, path string, head http.Header, body 
 			l.Counts.Acked.Add(1)
 			return got, nil
 		}
-		if code, refused := refusal(err); refused && !busy(code) {
+		if code, refused := refusal(err); refused && !temporary(code) {
 			l.Counts.Refused.Add(1)
 			return got, err
 		}
-		if !rest(ctx, time.Duration(20<<min(try, 5))*time.Millisecond) {
+		if !sleep(ctx, time.Duration(20<<min(try, 5))*time.Millisecond) {
 			l.Counts.Unknown.Add(1)
 			return answer{}, fmt.Errorf("nobody answered: %w", err)
 		}

@@ -212,8 +212,8 @@ func (l *Load) askBy(do func(context.Context, input.Input) (input.Reply, error),
 	return reply, nil
 }
 
-// rest waits for d. It returns false if ctx has ended.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits for d. It returns false if ctx has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -20,7 +20,7 @@ type masters struct {
 
 func (m *masters) run() {
 	hist := m.l.rec.Client(m.name)
-	for rest(m.l.demand, jitter(m.rng, m.l.cfg.Beat)) {
+	for sleep(m.l.demand, jitter(m.rng, m.l.cfg.Beat)) {
 		m.count++
 		queue := Queues[m.rng.IntN(len(Queues))]
 		app, ok := m.l.submit(hist, m.rng, fmt.Sprintf("%s-%d", m.name, m.count), keyOf(m.name, m.count), queue)
@@ -62,7 +62,7 @@ func (a *master) run() {
 		if !a.allocate() {
 			return
 		}
-		if !rest(a.l.demand, jitter(a.rng, a.l.cfg.Beat)) {
+		if !sleep(a.l.demand, jitter(a.rng, a.l.cfg.Beat)) {
 			return
 		}
 	}
@@ -80,7 +80,7 @@ func (a *master) register() bool {
 		}
 		if f := reply.Refused(); f != nil {
 			a.hist.Fail(string(f.Reason))
-			if a.alive() && rest(a.l.demand, a.l.cfg.Beat) {
+			if a.alive() && sleep(a.l.demand, a.l.cfg.Beat) {
 				continue // its queue may have no room for another AM yet
 			}
 			return false

@@ -163,8 +163,8 @@ func (n *nodeManager) call(ctx context.Context, method string, request []byte) (
 		if said := (*hadoop.Refusal)(nil); errors.As(err, &said) && !standby(said) {
 			return nil, err
 		}
-		n.leave()
-		if ctx.Err() != nil || tried%len(n.l.cfg.Trackers) == 0 && !rest(ctx, replicaPause) {
+		n.switchReplica()
+		if ctx.Err() != nil || tried%len(n.l.cfg.Trackers) == 0 && !sleep(ctx, replicaPause) {
 			return nil, err
 		}
 	}
@@ -184,8 +184,8 @@ func (n *nodeManager) once(ctx context.Context, method string, request []byte) (
 	return n.conn.Call(ctx, callWithin, method, request)
 }
 
-// leave closes the connection and selects the next replica.
-func (n *nodeManager) leave() {
+// switchReplica closes the connection and selects the next replica.
+func (n *nodeManager) switchReplica() {
 	n.hangUp()
 	n.at = (n.at + 1) % len(n.l.cfg.Trackers)
 }

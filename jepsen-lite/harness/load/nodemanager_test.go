@@ -134,7 +134,7 @@ func TestNodeManagerRepeatsHeartbeat(t *testing.T) {
 	if _, err := n.once(ctx, "nodeHeartbeat", n.unanswered); err == nil {
 		t.Fatal("an answer that was not given")
 	}
-	n.leave()
+	n.switchReplica()
 	if _, err := n.heartbeat(ctx, &input.NodeHeartbeat{ID: n.id}); err != nil {
 		t.Fatal(err)
 	}

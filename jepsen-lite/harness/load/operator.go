@@ -24,7 +24,7 @@ type operator struct {
 func (o *operator) run() {
 	o.hist = o.l.rec.Client(o.name)
 	first := o.name == "op0" // only one operator changes queues and nodes, so that versions do not conflict
-	for rest(o.l.demand, jitter(o.rng, o.l.cfg.Pace)) {
+	for sleep(o.l.demand, jitter(o.rng, o.l.cfg.Pace)) {
 		o.count++
 		switch d := o.rng.IntN(20); {
 		case d < 6:
@@ -78,8 +78,8 @@ func (o *operator) submit() {
 	o.l.submit(o.hist, o.rng, fmt.Sprintf("%s-%d", o.name, o.count), o.key(), Queues[o.rng.IntN(len(Queues))])
 }
 
-// some returns one of the 12 newest applications.
-func (o *operator) some() (App, bool) {
+// randomApp returns one of the 12 newest applications.
+func (o *operator) randomApp() (App, bool) {
 	o.l.mu.Lock()
 	defer o.l.mu.Unlock()
 	n := len(o.l.apps)
@@ -91,7 +91,7 @@ func (o *operator) some() (App, bool) {
 
 // act kills, moves or prioritizes an application.
 func (o *operator) act(f history.F, verb string) {
-	app, ok := o.some()
+	app, ok := o.randomApp()
 	if !ok {
 		return
 	}
@@ -112,7 +112,7 @@ func (o *operator) act(f history.F, verb string) {
 // duplicate repeats an old submission with the same key. With the same content it must give the
 // same application. With other content it must be refused.
 func (o *operator) duplicate() {
-	app, ok := o.some()
+	app, ok := o.randomApp()
 	if !ok {
 		return
 	}

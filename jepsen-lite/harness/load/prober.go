@@ -62,7 +62,7 @@ func (p *Prober) run() {
 }
 
 func (p *Prober) write() {
-	for rest(p.l.ctx, probeEvery) {
+	for sleep(p.l.ctx, probeEvery) {
 		p.mu.Lock()
 		p.value++
 		value := p.value%10 + 1

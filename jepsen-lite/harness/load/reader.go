@@ -22,7 +22,7 @@ type reader struct {
 
 func (r *reader) run() {
 	r.hist, r.stale.name = r.l.rec.Client(r.name), r.name
-	for rest(r.l.demand, jitter(r.rng, r.l.cfg.Pace)) {
+	for sleep(r.l.demand, jitter(r.rng, r.l.cfg.Pace)) {
 		var stale *session
 		if r.rng.IntN(3) == 0 {
 			stale = &r.stale
@@ -47,8 +47,8 @@ func (r *reader) run() {
 	}
 }
 
-// end records the outcome of a read.
-func end(hist *history.Client, out history.Value, err error) {
+// finishRead records the outcome of a read.
+func finishRead(hist *history.Client, out history.Value, err error) {
 	if err == nil {
 		hist.OK(out)
 		return
@@ -68,7 +68,7 @@ func (l *Load) readApp(hist *history.Client, rng *rand.Rand, id string, s *sessi
 	if err == nil {
 		err = json.Unmarshal(got.body, &app)
 	}
-	end(hist, s.value(history.Value{App: id, State: app.State, Queue: app.Queue, Text: strconv.Itoa(int(app.Priority)), Name: app.Name, Index: got.index}), err)
+	finishRead(hist, s.value(history.Value{App: id, State: app.State, Queue: app.Queue, Text: strconv.Itoa(int(app.Priority)), Name: app.Name, Index: got.index}), err)
 	return app.State, err == nil
 }
 
@@ -79,7 +79,7 @@ func (r *reader) queue(s *session) {
 	if err == nil {
 		err = json.Unmarshal(got.body, &q)
 	}
-	end(r.hist, s.value(history.Value{Queue: adhoc, State: q.State, Text: strconv.FormatInt(q.MaxApps, 10), Index: got.index}), err)
+	finishRead(r.hist, s.value(history.Value{Queue: adhoc, State: q.State, Text: strconv.FormatInt(q.MaxApps, 10), Index: got.index}), err)
 }
 
 func (r *reader) node(s *session) {
@@ -90,5 +90,5 @@ func (r *reader) node(s *session) {
 	if err == nil {
 		err = json.Unmarshal(got.body, &n)
 	}
-	end(r.hist, s.value(history.Value{Node: id, State: n.State, Index: got.index}), err)
+	finishRead(r.hist, s.value(history.Value{Node: id, State: n.State, Index: got.index}), err)
 }

@@ -26,7 +26,7 @@ func Of(st *state.State, l *ledger.Ledger) []Difference {
 	d.dynamicQueues()
 	d.reservations()
 	d.warnings()
-	d.asks()
+	d.compareAskLabels()
 	return d.found
 }
 
@@ -36,7 +36,7 @@ type differ struct {
 	found []Difference
 }
 
-func (d *differ) say(id, format string, args ...any) {
+func (d *differ) report(id, format string, args ...any) {
 	d.found = append(d.found, Difference{id, fmt.Sprintf(format, args...)})
 }
 
@@ -44,12 +44,12 @@ func (d *differ) applications() {
 	d.st.Apps.Each(func(_ uint32, a *state.App) bool {
 		want, ok := d.l.AppByID(a.ID)
 		if !ok || want.Forgotten || want.Name != a.Details().Name || want.Priority() != a.Priority || want.State.Ended() != a.State.Ended() {
-			d.say("S9", "the state has %s as %s, priority %d, %s; the ledger %+v", a.ID, a.Details().Name, a.Priority, a.State, want)
+			d.report("S9", "the state has %s as %s, priority %d, %s; the ledger %+v", a.ID, a.Details().Name, a.Priority, a.State, want)
 		}
 		return true
 	})
 	if n := d.st.Apps.Len(); n != d.l.Applications() {
-		d.say("S9", "the state has %d applications, the ledger %d", n, d.l.Applications())
+		d.report("S9", "the state has %d applications, the ledger %d", n, d.l.Applications())
 	}
 }
 
@@ -64,12 +64,12 @@ func (d *differ) containers() {
 		}
 		ref, node := d.st.Ref(c), d.st.Nodes.Get(c.Node).ID
 		if want, ok := d.l.ContainerByRef(ref); !ok || want.Live != c.State.Live() || want.OnNode != c.OnNode || want.Size != c.Size || want.Node != node {
-			d.say("S9", "container %+v is %s of %s on node %s, at it %v; the ledger has %+v", ref, c.State, c.Size, node, c.OnNode, want)
+			d.report("S9", "container %+v is %s of %s on node %s, at it %v; the ledger has %+v", ref, c.State, c.Size, node, c.OnNode, want)
 		}
 		return true
 	})
 	if live != d.l.Live() || placed != d.l.Placed() {
-		d.say("S9", "the state has %d live containers, %d on their nodes; the ledger has %d and %d", live, placed, d.l.Live(), d.l.Placed())
+		d.report("S9", "the state has %d live containers, %d on their nodes; the ledger has %d and %d", live, placed, d.l.Live(), d.l.Placed())
 	}
 }
 
@@ -80,7 +80,7 @@ func (d *differ) nodes() {
 			got.Reservation = d.st.Reservations.Get(n.Reservation).Number
 		}
 		if want, ok := d.l.Node(slot); !ok || want != got {
-			d.say("S7", "the state has node %+v, the ledger %+v", got, want)
+			d.report("S7", "the state has node %+v, the ledger %+v", got, want)
 		}
 		return true
 	})
@@ -93,7 +93,7 @@ func (d *differ) queues() {
 		for _, label := range labels {
 			has := d.st.QueueUse(slot, label)
 			if used, reserved, _ := d.l.Queue(q.Path, d.st.LabelName(label)); used != has.Used || reserved != has.Reserved {
-				d.say("S9", "the state has queue %s with %s used, %s reserved of label %q; the ledger with %s and %s", q.Path, has.Used, has.Reserved, d.st.LabelName(label), used, reserved)
+				d.report("S9", "the state has queue %s with %s used, %s reserved of label %q; the ledger with %s and %s", q.Path, has.Used, has.Reserved, d.st.LabelName(label), used, reserved)
 			}
 		}
 		return true
@@ -107,25 +107,25 @@ func (d *differ) dynamicQueues() {
 	for _, want := range all {
 		slot := d.st.Queue(want.Path)
 		if slot == 0 || !d.st.DynamicQueues.Has(slot) {
-			d.say("S9", "the ledger has the dynamic queue %s, the state has none", want.Path)
+			d.report("S9", "the ledger has the dynamic queue %s, the state has none", want.Path)
 		} else if active := d.st.DynamicQueues.Get(slot).Active; active != want.Active {
-			d.say("S9", "the state has the dynamic queue %s active: %v; the ledger: %v", want.Path, active, want.Active)
+			d.report("S9", "the state has the dynamic queue %s active: %v; the ledger: %v", want.Path, active, want.Active)
 		}
 	}
 	if n := d.st.DynamicQueues.Len(); n != len(all) {
-		d.say("S9", "the state has %d dynamic queues, the ledger %d", n, len(all))
+		d.report("S9", "the state has %d dynamic queues, the ledger %d", n, len(all))
 	}
 }
 
-// asks compares the labels of the asks.
-func (d *differ) asks() {
+// compareAskLabels compares the labels of the asks.
+func (d *differ) compareAskLabels() {
 	d.st.Asks.Each(func(_ uint32, k *state.Ask) bool {
 		if k.IncreaseOf != 0 || k.Count == 0 {
 			return true
 		}
 		seq := d.st.Apps.Get(k.App).ID.Seq
 		if want, ok := d.l.AskLabel(seq, k.Key); !ok || want != d.st.LabelName(k.Label) {
-			d.say("S9", "the state has an ask of application %d under %+v of label %q; the ledger of %q", seq, k.Key, d.st.LabelName(k.Label), want)
+			d.report("S9", "the state has an ask of application %d under %+v of label %q; the ledger of %q", seq, k.Key, d.st.LabelName(k.Label), want)
 		}
 		return true
 	})
@@ -137,12 +137,12 @@ func (d *differ) warnings() {
 		ref := d.st.Ref(d.st.Containers.Get(slot))
 		got := ledger.Warning{Reservation: p.Reservation, Queue: p.Queue, DeadlineMillis: p.DeadlineMillis}
 		if want, ok := d.l.Warning(ref); !ok || want != got {
-			d.say("S17", "the state has container %+v warned as %+v, the ledger as %+v", ref, got, want)
+			d.report("S17", "the state has container %+v warned as %+v, the ledger as %+v", ref, got, want)
 		}
 		return true
 	})
 	if n := d.st.Preemptions.Len(); n != d.l.Warnings() {
-		d.say("S17", "the state has %d warnings, the ledger %d", n, d.l.Warnings())
+		d.report("S17", "the state has %d warnings, the ledger %d", n, d.l.Warnings())
 	}
 }
 
@@ -152,11 +152,11 @@ func (d *differ) reservations() {
 		want, ok := d.l.Held(r.Number)
 		container := yarn.ContainerID{App: id, Attempt: r.Attempt, Number: r.Container}
 		if !ok || want.App != id || want.Node != r.Node || want.Key != r.Key || want.Size != r.Size || want.Container != container {
-			d.say("S8", "the state has r%d of %s on node %d for %s of %s; the ledger %+v", r.Number, id, r.Node, container, r.Size, want)
+			d.report("S8", "the state has r%d of %s on node %d for %s of %s; the ledger %+v", r.Number, id, r.Node, container, r.Size, want)
 		}
 		return true
 	})
 	if n := d.st.Reservations.Len(); n != d.l.Reservations() {
-		d.say("S8", "the state has %d reservations, the ledger %d", n, d.l.Reservations())
+		d.report("S8", "the state has %d reservations, the ledger %d", n, d.l.Reservations())
 	}
 }
