@@ -55,10 +55,10 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 	defer c.mu.Unlock()
 	c.counts.acked++
 	if applied < index {
-		c.bad("S4: %s answers %T as of index %d and has applied %d", id, in, index, applied)
+		c.violate("S4: %s answers %T as of index %d and has applied %d", id, in, index, applied)
 	}
 	if index > c.last {
-		c.bad("S4: %s answers %T as of index %d, the newest command applied anywhere is %d", id, in, index, c.last)
+		c.violate("S4: %s answers %T as of index %d, the newest command applied anywhere is %d", id, in, index, c.last)
 	}
 	c.floor = max(c.floor, index)
 	if reply.Refused() != nil {
@@ -74,7 +74,7 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 		want := reply.(*input.SetPriorityReply).Priority
 		c.acks.priorities[in.ID.Seq] = want
 		if a, ok := c.ledger.AppBySeq(in.ID.Seq); !ok || a.Priority() != want {
-			c.bad("S4: %s acknowledges priority %d of %s, the ledger has %+v", id, want, in.ID, a)
+			c.violate("S4: %s acknowledges priority %d of %s, the ledger has %+v", id, want, in.ID, a)
 		}
 	case *input.MoveApplication:
 		c.ackedMove(in)
@@ -95,7 +95,7 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 		}
 		for _, l := range r.Launch {
 			if k, ok := c.ledger.ContainerByRef(refOf(l.Container)); !ok || !k.AM || k.Node != in.ID {
-				c.bad("S11: %s orders %s to launch %s, the ledger has %+v", id, in.ID, l.Container, k)
+				c.violate("S11: %s orders %s to launch %s, the ledger has %+v", id, in.ID, l.Container, k)
 			}
 		}
 	}
@@ -106,32 +106,32 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 func (c *checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerStatus) {
 	for _, s := range all {
 		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); s.State == yarn.ContainerCompleted && ok && k.OnNode && k.Node == node {
-			c.bad("S12: %s acknowledges to %s that %s has ended, the ledger has %+v", id, node, s.Container, k)
+			c.violate("S12: %s acknowledges to %s that %s has ended, the ledger has %+v", id, node, s.Container, k)
 		}
 	}
 }
 
 func (c *checker) mustBeOver(id string, in input.Input, app uint32) {
 	if a, ok := c.ledger.AppBySeq(app); !ok || !a.State.Ended() {
-		c.bad("S4: %s acknowledges %T of application %d, which goes on", id, in, app)
+		c.violate("S4: %s acknowledges %T of application %d, which goes on", id, in, app)
 	}
 }
 
 // ackedID checks that an assigned id is unique.
 func (c *checker) ackedID(replica string, id yarn.ApplicationID) {
 	if _, known := c.ledger.AppBySeq(id.Seq); known || c.acks.ids[id] {
-		c.bad("S6: %s hands out %s, which is somebody's already", replica, id)
+		c.violate("S6: %s hands out %s, which is somebody's already", replica, id)
 	}
 	c.acks.ids[id] = true
 }
 
 func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.SubmitApplicationReply) {
 	if in.ID.Seq != 0 && in.ID != r.ID {
-		c.bad("S6: %s acknowledges the submission of %s as %s", id, in.ID, r.ID)
+		c.violate("S6: %s acknowledges the submission of %s as %s", id, in.ID, r.ID)
 	}
 	c.acks.submitted[r.ID] = submission{in.Name, in.User, r.Queue}
 	if a, ok := c.ledger.AppBySeq(r.ID.Seq); !ok || a.Name != in.Name {
-		c.bad("S4: %s acknowledges the submission of %s as %s, the ledger has %+v", id, in.Name, r.ID, a)
+		c.violate("S4: %s acknowledges the submission of %s as %s, the ledger has %+v", id, in.Name, r.ID, a)
 	}
 }
 
@@ -139,20 +139,20 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 	again := c.acks.again[in.Attempt] // after another registration, answers may be repeated
 	for _, g := range r.Granted {
 		if k, ok := c.ledger.ContainerByRef(refOf(g.Container)); !ok || k.Node != g.Node || k.Size != g.Size {
-			c.bad("S4: %s grants %s on %s to %s, the ledger has %+v", id, g.Container, g.Node, in.Attempt, k)
+			c.violate("S4: %s grants %s on %s to %s, the ledger has %+v", id, g.Container, g.Node, in.Attempt, k)
 		}
 		now := grant{in.Attempt, again, r.Response, g.Node, g.Size}
 		if before, ok := c.acks.granted[g.Container]; ok && before.again == again && before != now {
-			c.bad("S6: %s is given twice: as %+v and as %+v", g.Container, before, now)
+			c.violate("S6: %s is given twice: as %+v and as %+v", g.Container, before, now)
 		}
 		c.acks.granted[g.Container] = now
 	}
 	for _, s := range r.Completed {
 		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); !ok || k.Live {
-			c.bad("S12: %s tells %s of the end of %s, the ledger has %+v", id, in.Attempt, s.Container, k)
+			c.violate("S12: %s tells %s of the end of %s, the ledger has %+v", id, in.Attempt, s.Container, k)
 		}
 		if before, ok := c.acks.ended[s.Container]; ok && before.again == again && before.response != r.Response {
-			c.bad("S12: the end of %s is told with response %d and again with %d", s.Container, before.response, r.Response)
+			c.violate("S12: the end of %s is told with response %d and again with %d", s.Container, before.response, r.Response)
 		}
 		c.acks.ended[s.Container] = ending{again, r.Response}
 	}
@@ -160,7 +160,7 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 	for _, rel := range in.Releases {
 		c.acks.released[refOf(rel)] = true
 		if k, ok := c.ledger.ContainerByRef(refOf(rel)); ok && k.Live {
-			c.bad("S4: %s acknowledges the release of %s, which lives", id, rel)
+			c.violate("S4: %s acknowledges the release of %s, which lives", id, rel)
 		}
 	}
 }
@@ -197,23 +197,23 @@ func (c *checker) acknowledged(id string, st *state.State) {
 		}
 		slot := st.AppByID(app)
 		if slot == 0 {
-			c.bad("S4: %s has lost %s (%s), whose submission was acknowledged", id, app, want.name)
+			c.violate("S4: %s has lost %s (%s), whose submission was acknowledged", id, app, want.name)
 			continue
 		}
 		a := st.Apps.Get(slot)
 		if got := (submission{a.Details().Name, st.Names.Get(a.User).Text, st.QueueOf(a)}); got != want {
-			c.bad("S4: %s has %s as %+v, acknowledged was %+v", id, app, got, want)
+			c.violate("S4: %s has %s as %+v, acknowledged was %+v", id, app, got, want)
 		}
 		if p, ok := c.acks.priorities[app.Seq]; ok && a.Priority != p {
-			c.bad("S4: %s has %s with priority %d, acknowledged was %d", id, app, a.Priority, p)
+			c.violate("S4: %s has %s with priority %d, acknowledged was %d", id, app, a.Priority, p)
 		}
 		if (c.acks.killed[app.Seq] || c.acks.finished[app.Seq]) && !a.State.Ended() {
-			c.bad("S4: %s has %s as %s, its end was acknowledged", id, app, a.State)
+			c.violate("S4: %s has %s as %s, its end was acknowledged", id, app, a.State)
 		}
 	}
 	for ref := range c.acks.released {
 		if slot := st.Container(ref); slot != 0 && st.Containers.Get(slot).State.Live() {
-			c.bad("S4: %s has %+v alive, whose release was acknowledged", id, ref)
+			c.violate("S4: %s has %+v alive, whose release was acknowledged", id, ref)
 		}
 	}
 }

@@ -18,18 +18,18 @@ func TestTrap697Barrier(t *testing.T) {
 		first := s.leader(10 * election)
 		s.inStep(10 * election)
 		for _, r := range s.rs {
-			l, _ := r.now()
+			l, _ := r.currentProcess()
 			if err := l.snapshot(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		s.submit("app2", "a", 0, "")
-		fl, _ := first.now()
-		if err := fl.within(func() error { return fl.cluster.Transfer("") }); err != nil {
+		fl, _ := first.currentProcess()
+		if err := fl.command(func() error { return fl.cluster.Transfer("") }); err != nil {
 			t.Fatal(err)
 		}
 		old := s.leader(10*election, first)
-		l, _ := old.now()
+		l, _ := old.currentProcess()
 		if err := l.snapshot(); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestTrap697Barrier(t *testing.T) {
 		}
 		s.net.isolate(old.id, true, true)
 		for range 3 {
-			go l.cluster.Propose(nothing())
+			go l.cluster.Propose(emptyEntry())
 			time.Sleep(5 * time.Millisecond)
 		}
 		s.leader(10*election, old)

@@ -50,7 +50,7 @@ func (c *caller) call(ctx context.Context, req input.Request) (input.Reply, bool
 func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool) {
 	members := c.w.members()
 	r := members[c.at%len(members)]
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return nil, false
 	}

@@ -34,9 +34,9 @@ type checker struct {
 	entries map[uint64]entry // by index, as first applied anywhere
 	last    uint64           // highest index in entries
 	term    uint64
-	level   uint32            // feature level of the cluster as of last
-	applies map[string]uint64 // by replica: the last index that its current process has applied
-	reached map[string]place  // by ID.INCARNATION, over all processes
+	level   uint32                 // feature level of the cluster as of last
+	applies map[string]uint64      // by replica: the last index that its current process has applied
+	reached map[string]logPosition // by ID.INCARNATION, over all processes
 	leaders map[uint64]string
 	sums    map[uint64][32]byte // by index: hash of a state of which a snapshot was taken
 	acks    *acks
@@ -113,7 +113,7 @@ func (c *counts) add(o counts) {
 }
 
 func newChecker() *checker {
-	return &checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]place{},
+	return &checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]logPosition{},
 		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, acks: newAcks(),
 		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }
@@ -164,17 +164,17 @@ func (l line) String() string {
 	case l.skipped:
 		return at + fmt.Sprintf("index %d term %d skipped, %d events", l.index, l.term, len(l.events))
 	}
-	return at + fmt.Sprintf("index %d term %d: %s", l.index, l.term, tell(l.events))
+	return at + fmt.Sprintf("index %d term %d: %s", l.index, l.term, formatEvents(l.events))
 }
 
 // fail records a violation.
 func (c *checker) fail(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.bad(format, args...)
+	c.violate(format, args...)
 }
 
-func (c *checker) bad(format string, args ...any) {
+func (c *checker) violate(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if len(c.faults) == 0 {
 		c.brokeAt = time.Since(c.begin)
@@ -193,10 +193,10 @@ func (c *checker) broken() bool {
 }
 
 // report returns the violations and the usual number of lines of the history.
-func (c *checker) report() string { return c.told(historyOut) }
+func (c *checker) report() string { return c.failureText(historyOut) }
 
-// told returns the violations and the last lines of the history.
-func (c *checker) told(lines int) string {
+// failureText returns the violations and the last lines of the history.
+func (c *checker) failureText(lines int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out strings.Builder
@@ -213,14 +213,14 @@ func (c *checker) head() uint64 {
 	return c.last
 }
 
-// begins is called for a new process of a replica, with the end of its log and its stored term. It
-// checks S3 across restarts.
-func (c *checker) begins(id, server string, last, term uint64) {
+// processStarted is called for a new process of a replica, with the end of its log and its stored
+// term. It checks S3 across restarts.
+func (c *checker) processStarted(id, server string, last, term uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.write("%s starts as %s, its log ends at %d, its term is %d", id, server, last, term)
 	if reached := c.reached[server]; last < reached.index || term < reached.term {
-		c.bad("S3: %s comes back with index %d of term %d, it had applied %d and known term %d", server, last, term, reached.index, reached.term)
+		c.violate("S3: %s comes back with index %d of term %d, it had applied %d and known term %d", server, last, term, reached.index, reached.term)
 	}
 	c.applies[id], c.servers[id] = 0, server
 	c.lives[id]++
@@ -232,18 +232,18 @@ func (c *checker) begins(id, server string, last, term uint64) {
 // reach records how far a replica's current identity has come.
 func (c *checker) reach(server string, index, term uint64) {
 	r := c.reached[server]
-	c.reached[server] = place{max(r.index, index), max(r.term, term)}
+	c.reached[server] = logPosition{max(r.index, index), max(r.term, term)}
 }
 
-// place is an index and a term.
-type place struct{ index, term uint64 }
+// logPosition is an index and a term.
+type logPosition struct{ index, term uint64 }
 
 // leads is called for each leadership. It checks S2.
 func (c *checker) leads(term uint64, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if who, ok := c.leaders[term]; ok && who != id {
-		c.bad("S2: two leaders of term %d: %s and %s", term, who, id)
+		c.violate("S2: two leaders of term %d: %s and %s", term, who, id)
 		return
 	}
 	if _, ok := c.leaders[term]; !ok {
@@ -297,11 +297,11 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	c.trace.add(time.Since(c.begin), id, l.Index, l.Term, got.Digest)
 	e := entry{term: l.Term, digest: got.Digest, crc: crc32.ChecksumIEEE(l.Data), skipped: errors.Is(err, fsm.ErrStale)}
 	if err != nil && !e.skipped {
-		c.bad("S1: %s cannot apply index %d: %v", id, l.Index, err)
+		c.violate("S1: %s cannot apply index %d: %v", id, l.Index, err)
 		return
 	}
 	if l.Index <= c.applies[id] {
-		c.bad("S3: %s applies index %d after %d", id, l.Index, c.applies[id])
+		c.violate("S3: %s applies index %d after %d", id, l.Index, c.applies[id])
 	}
 	c.applies[id] = l.Index
 	c.reach(c.servers[id], l.Index, l.Term)
@@ -310,16 +310,16 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	c.record(seen)
 	if have, ok := c.entries[l.Index]; ok {
 		if have != e {
-			c.bad("S1: %s sees %+v at index %d, another replica saw %+v", id, e, l.Index, have)
+			c.violate("S1: %s sees %+v at index %d, another replica saw %+v", id, e, l.Index, have)
 		}
 		return
 	}
 	if l.Index < c.last {
-		c.bad("S1: %s applies index %d, which the others never had as a command (they are at %d)", id, l.Index, c.last)
+		c.violate("S1: %s applies index %d, which the others never had as a command (they are at %d)", id, l.Index, c.last)
 		return
 	}
 	if l.Term < c.term {
-		c.bad("S3: index %d is of term %d, after one of term %d", l.Index, l.Term, c.term)
+		c.violate("S3: index %d is of term %d, after one of term %d", l.Index, l.Term, c.term)
 	}
 	c.entries[l.Index], c.last, c.term = e, l.Index, l.Term
 	c.counts.entries++
@@ -334,24 +334,24 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 func (c *checker) follow(l *raft.Log, skipped bool) {
 	b, err := event.Decode(l.Data)
 	if err != nil {
-		c.bad("S1: entry %d: %v", l.Index, err)
+		c.violate("S1: entry %d: %v", l.Index, err)
 		return
 	}
 	c.keep(line{index: l.Index, term: l.Term, skipped: skipped, events: b.Events})
 	before := c.ledger.Counts
 	if err := c.ledger.Batch(l.Index, l.Term, b); err != nil {
-		c.bad("S1: the log cannot be followed: %v", err)
+		c.violate("S1: the log cannot be followed: %v", err)
 	}
 	for _, v := range c.ledger.Violations()[c.judged:] {
-		c.bad("%s: index %d (term %d): %s", v.ID, v.Index, v.Term, v.Text)
+		c.violate("%s: index %d (term %d): %s", v.ID, v.Index, v.Term, v.Text)
 	}
 	c.judged = len(c.ledger.Violations())
 	after := c.ledger.Counts
 	if fenced := after.Skipped > before.Skipped; fenced != skipped {
-		c.bad("S1: the replicas skip index %d: %v; by its number they must: %v", l.Index, skipped, fenced)
+		c.violate("S1: the replicas skip index %d: %v; by its number they must: %v", l.Index, skipped, fenced)
 	}
 	if after.Resubmitted > before.Resubmitted {
-		c.bad("S5: index %d submits a name again", l.Index) // no run is long enough for replicas to forget a key
+		c.violate("S5: index %d submits a name again", l.Index) // no run is long enough for replicas to forget a key
 	}
 	c.counts.lost += int(after.Lost - before.Lost)
 	c.counts.warned += int(after.Warned - before.Warned)
@@ -415,8 +415,8 @@ func (c *checker) count(e event.Event) {
 	}
 }
 
-// tell formats events briefly.
-func tell(events []event.Event) string {
+// formatEvents formats events briefly.
+func formatEvents(events []event.Event) string {
 	var out []string
 	for _, e := range events {
 		switch e := e.(type) {
@@ -436,7 +436,7 @@ func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have, ok := c.sums[index]; ok && have != sum {
-		c.bad("S1: %s has other contents at index %d than the state that another snapshot was made of", id, index)
+		c.violate("S1: %s has other contents at index %d than the state that another snapshot was made of", id, index)
 	}
 	c.sums[index] = sum
 	if index == c.last {
@@ -460,15 +460,15 @@ func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	c.record(l)
 	c.write("%s restores a snapshot of index %d", id, index)
 	if fault != nil {
-		c.bad("S15: %s after restore at %d: %v", id, index, fault)
+		c.violate("S15: %s after restore at %d: %v", id, index, fault)
 	}
 	if have, ok := c.sums[index]; !ok {
-		c.bad("S15: %s restores a snapshot at index %d that nobody made", id, index)
+		c.violate("S15: %s restores a snapshot at index %d that nobody made", id, index)
 	} else if have != sum {
-		c.bad("S15: %s restores other contents at index %d than the snapshot was made of", id, index)
+		c.violate("S15: %s restores other contents at index %d than the snapshot was made of", id, index)
 	}
 	if index < c.applies[id] {
-		c.bad("S3: %s goes back from index %d to %d by a snapshot", id, c.applies[id], index)
+		c.violate("S3: %s goes back from index %d to %d by a snapshot", id, c.applies[id], index)
 	}
 	c.applies[id] = index
 	if index == c.last {
@@ -481,7 +481,7 @@ func (c *checker) compare(id string, st *state.State, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if index != c.last {
-		c.bad("S1: %s is at index %d, the ledger at %d", id, index, c.last)
+		c.violate("S1: %s is at index %d, the ledger at %d", id, index, c.last)
 		return
 	}
 	c.compareLocked(id, st, index)
@@ -489,6 +489,6 @@ func (c *checker) compare(id string, st *state.State, index uint64) {
 
 func (c *checker) compareLocked(id string, st *state.State, index uint64) {
 	for _, d := range statediff.Of(st, c.ledger) {
-		c.bad("%s: %s at index %d: %s", d.ID, id, index, d.Text)
+		c.violate("%s: %s at index %d: %s", d.ID, id, index, d.Text)
 	}
 }

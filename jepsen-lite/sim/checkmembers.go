@@ -21,13 +21,13 @@ func (c *checker) configured(id string, index uint64, conf raft.Configuration) {
 	c.record(l)
 	if have, ok := c.confs[index]; ok {
 		if !slices.Equal(have.Servers, conf.Servers) {
-			c.bad("S14: %s has the membership %v at index %d, another replica had %v", id, conf.Servers, index, have.Servers)
+			c.violate("S14: %s has the membership %v at index %d, another replica had %v", id, conf.Servers, index, have.Servers)
 		}
 		return
 	}
 	if last, ok := c.confs[c.confAt]; ok && index > c.confAt {
 		if n := votersChanged(last, conf); n > 1 {
-			c.bad("S14: %d votes change between the memberships of index %d and %d: %v, %v", n, c.confAt, index, last.Servers, conf.Servers)
+			c.violate("S14: %d votes change between the memberships of index %d and %d: %v, %v", n, c.confAt, index, last.Servers, conf.Servers)
 		}
 	}
 	c.confs[index] = conf.Clone()
@@ -67,7 +67,7 @@ func (c *checker) voted(term uint64, voter, candidate string) {
 		c.votes[term] = map[string]string{}
 	}
 	if who, ok := c.votes[term][voter]; ok && who != candidate {
-		c.bad("S14: %s votes for %s and for %s in term %d", voter, who, candidate, term)
+		c.violate("S14: %s votes for %s and for %s in term %d", voter, who, candidate, term)
 	}
 	c.votes[term][voter] = candidate
 	c.reach(voter, 0, term)
@@ -98,7 +98,7 @@ func (c *checker) elected(term uint64, leader string, now, before raft.Configura
 		return all > 0 && have > all/2
 	}
 	if !enough(now) && !enough(before) {
-		c.bad("S14: %s leads term %d with the votes %v, which are no majority of %v", leader, term, c.votes[term], now.Servers)
+		c.violate("S14: %s leads term %d with the votes %v, which are no majority of %v", leader, term, c.votes[term], now.Servers)
 	}
 }
 
@@ -125,10 +125,10 @@ func (c *checker) read(id, kind string, floor, index, digest uint64) {
 	defer c.mu.Unlock()
 	c.counts.reads++
 	if index < floor {
-		c.bad("S13: a %s read at %s shows index %d, and %d was shown before it began", kind, id, index, floor)
+		c.violate("S13: a %s read at %s shows index %d, and %d was shown before it began", kind, id, index, floor)
 	}
 	if e, ok := c.entries[index]; ok && e.digest != digest {
-		c.bad("S13: a %s read at %s says that it is of index %d and shows another state", kind, id, index)
+		c.violate("S13: a %s read at %s says that it is of index %d and shows another state", kind, id, index)
 	}
 	if kind == readLinear {
 		c.floor = max(c.floor, index)

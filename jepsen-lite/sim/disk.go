@@ -72,12 +72,12 @@ func (i image) clone() image {
 	return i
 }
 
-// after returns the disk for the next process, after a kill or a power cut.
-func (d *disk) after(power bool) *disk {
+// reopened returns the disk for the next process, after a kill or a power cut.
+func (d *disk) reopened(power bool) *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	next := &disk{rng: rand.New(rand.NewSource(d.rng.Int63())), made: d.made, dead: make(chan struct{})}
-	next.faults = d.faults.after()
+	next.faults = d.faults.remaining()
 	if !power {
 		next.seen = d.seen.clone()
 	} else {
@@ -110,7 +110,7 @@ func (d *disk) survive(to *image) {
 }
 
 // rollback returns a copy of the disk as it would be after a power cut. A test puts it back later.
-func (d *disk) rollback() *disk { return d.after(true) }
+func (d *disk) rollback() *disk { return d.reopened(true) }
 
 // kill ends the waiting for the disk.
 func (d *disk) kill() {
@@ -123,14 +123,14 @@ func (d *disk) kill() {
 	}
 }
 
-// do runs one transaction: it writes and syncs. When it returns nil, the write is durable, unless
-// the disk lies.
-func (d *disk) do(w write) error {
+// commit runs one transaction: it writes and syncs. When it returns nil, the write is durable,
+// unless the disk lies.
+func (d *disk) commit(w write) error {
 	d.step()
 	d.mu.Lock()
 	if d.poisoned {
 		d.mu.Unlock()
-		d.tell("a disk is written to after a sync on it has failed")
+		d.reportFault("a disk is written to after a sync on it has failed")
 		return syscall.EIO
 	}
 	if d.full {
@@ -141,7 +141,7 @@ func (d *disk) do(w write) error {
 	d.loose = append(d.loose, w)
 	d.mu.Unlock()
 	d.step()
-	d.wait()
+	d.syncDelay()
 	d.mu.Lock()
 	if d.failing {
 		d.failing, d.poisoned = false, true
@@ -168,8 +168,8 @@ func (d *disk) do(w write) error {
 	return nil
 }
 
-// wait sleeps as long as one sync takes.
-func (d *disk) wait() {
+// syncDelay sleeps as long as one sync takes.
+func (d *disk) syncDelay() {
 	d.mu.Lock()
 	stall := d.stall
 	t := time.Duration(200+d.rng.Intn(2000)) * time.Microsecond
@@ -238,7 +238,7 @@ func (d *disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) 
 
 // StoreLogs implements raft.LogStore. The disk keeps the entries without copying them, because the
 // guard makes them for this call.
-func (d *disk) StoreLogs(logs []*raft.Log) error { return d.do(storing(logs)) }
+func (d *disk) StoreLogs(logs []*raft.Log) error { return d.commit(storing(logs)) }
 
 func storing(logs []*raft.Log) write {
 	return write{logs: logs, apply: func(i *image) {
@@ -259,7 +259,7 @@ func (d *disk) DeleteRange(lo, hi uint64) error {
 	if lo > first && hi < last {
 		return fmt.Errorf("delete %d to %d inside %d to %d", lo, hi, first, last)
 	}
-	return d.do(write{apply: func(i *image) {
+	return d.commit(write{apply: func(i *image) {
 		if i.first == 0 || hi < i.first || lo > i.last {
 			return
 		}
@@ -282,7 +282,7 @@ var errNoValue = errors.New("not found") // raft compares this text
 // Set implements raft.StableStore.
 func (d *disk) Set(key, val []byte) error {
 	k, v := string(key), slices.Clone(val)
-	return d.do(write{apply: func(i *image) { i.kv[k] = v }})
+	return d.commit(write{apply: func(i *image) { i.kv[k] = v }})
 }
 
 // Get implements raft.StableStore.
@@ -302,9 +302,10 @@ func (d *disk) SetUint64([]byte, uint64) error { return errors.ErrUnsupported }
 // GetUint64 implements raft.StableStore; the guard never calls it.
 func (d *disk) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
 
-// ends returns the index at which the log or the newest snapshot ends, and the stored term. Damaged
-// entries count, and a damaged term counts as the highest one: rmd itself must notice the damage.
-func (d *disk) ends() (last, term uint64) {
+// logEnd returns the index at which the log or the newest snapshot ends, and the stored term.
+// Damaged entries count, and a damaged term counts as the highest one: rmd itself must notice the
+// damage.
+func (d *disk) logEnd() (last, term uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last = d.seen.last

@@ -22,22 +22,22 @@ func (s *story) follower() *replica {
 	return s.rs[(slices.Index(s.rs, lead)+1)%len(s.rs)]
 }
 
-// busy submits applications, so that entries are written.
-func (s *story) busy(apps ...string) {
+// submitApps submits applications, so that entries are written.
+func (s *story) submitApps(apps ...string) {
 	for _, a := range apps {
 		s.submit(a, "a", 0, "")
 	}
 }
 
-// ends waits until the process of a replica has stopped by itself with an exit code.
-func (s *story) ends(r *replica, code int, within time.Duration) {
+// awaitExit waits until the process of a replica has stopped by itself with an exit code.
+func (s *story) awaitExit(r *replica, code int, within time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if _, up := r.now(); !up {
+		if _, up := r.currentProcess(); !up {
 			break
 		}
 	}
-	if _, up := r.now(); up || s.exits[code] != 1 {
+	if _, up := r.currentProcess(); up || s.exits[code] != 1 {
 		s.t.Errorf("up %v, exits %v, want one with %d", up, s.exits, code)
 	}
 }
@@ -47,7 +47,7 @@ func (s *story) replacedBy(r *replica, incarnation string) {
 	s.t.Helper()
 	s.heal()
 	s.ops.Wait()
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up || l.cluster.Identity().Incarnation != incarnation {
 		s.t.Fatalf("%s is up %v as %s, want incarnation %s", r.id, up, l.cluster.Identity().ServerID(), incarnation)
 	}
@@ -66,10 +66,10 @@ func TestDiskCrashAtEveryStep(t *testing.T) {
 				if leads {
 					r = s.leader(10 * election)
 				}
-				l, _ := r.now()
-				l.disk.wrong(func(f *faults) { f.steps = steps })
-				s.busy("app1", "app2", "app3", "app4")
-				if _, up := r.now(); up {
+				l, _ := r.currentProcess()
+				l.disk.setFaults(func(f *faults) { f.steps = steps })
+				s.submitApps("app1", "app2", "app3", "app4")
+				if _, up := r.currentProcess(); up {
 					t.Errorf("%s has not crashed at step %d", r.id, steps)
 				}
 			})
@@ -81,12 +81,12 @@ func TestDiskCrashAtEveryStep(t *testing.T) {
 func TestDiskTorn(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
-		s.busy("app1")
+		s.submitApps("app1")
 		s.inStep(time.Minute)
-		l, _ := r.now()
+		l, _ := r.currentProcess()
 		torn := false
 		for range 200 { // which sectors arrive is random
-			l.disk.wrong(func(f *faults) { f.tearing = true })
+			l.disk.setFaults(func(f *faults) { f.tearing = true })
 			l.disk.mu.Lock()
 			last := l.disk.seen.logs[l.disk.seen.last]
 			next := *last
@@ -94,7 +94,7 @@ func TestDiskTorn(t *testing.T) {
 			l.disk.loose = []write{storing([]*raft.Log{&next})}
 			l.disk.loose[0].apply(&l.disk.seen)
 			l.disk.mu.Unlock()
-			if after := l.disk.after(true); after.torn && !whole(after.seen.logs[next.Index].Data) {
+			if after := l.disk.reopened(true); after.torn && !checksumOK(after.seen.logs[next.Index].Data) {
 				r.crash()
 				r.set(func(r *replica) { r.disk = after })
 				torn = true
@@ -120,10 +120,10 @@ func TestDiskSyncError(t *testing.T) {
 			if leads {
 				r = s.leader(10 * election)
 			}
-			l, _ := r.now()
-			l.disk.wrong(func(f *faults) { f.failing = true })
-			s.busy("app1", "app2")
-			s.ends(r, exitcode.Store, time.Second)
+			l, _ := r.currentProcess()
+			l.disk.setFaults(func(f *faults) { f.failing = true })
+			s.submitApps("app1", "app2")
+			s.awaitExit(r, exitcode.Store, time.Second)
 		})
 	}
 }
@@ -133,9 +133,9 @@ func TestDiskSyncError(t *testing.T) {
 func TestDiskSyncLies(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.leader(10 * election)
-		l, _ := r.now()
-		l.disk.wrong(func(f *faults) { f.lying = true })
-		s.busy("app1", "app2", "app3")
+		l, _ := r.currentProcess()
+		l.disk.setFaults(func(f *faults) { f.lying = true })
+		s.submitApps("app1", "app2", "app3")
 		r.cutPower()
 		s.replacedBy(r, "1")
 	})
@@ -146,14 +146,14 @@ func TestDiskSyncLies(t *testing.T) {
 func TestDiskRolledBack(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
-		l, _ := r.now()
-		s.busy("app1")
+		l, _ := r.currentProcess()
+		s.submitApps("app1")
 		s.inStep(time.Minute)
 		old := l.disk.rollback()
-		s.busy("app2", "app3")
+		s.submitApps("app2", "app3")
 		s.inStep(time.Minute)
 		r.crash()
-		old.wrong(func(f *faults) { f.setBack = true })
+		old.setFaults(func(f *faults) { f.setBack = true })
 		r.set(func(r *replica) { r.disk = old })
 		if err := r.start(); err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestDiskRolledBack(t *testing.T) {
 		s.check.mu.Lock()
 		s.check.faults = nil // this violation is expected
 		s.check.mu.Unlock()
-		s.ends(r, exitcode.Store, 10*time.Second)
+		s.awaitExit(r, exitcode.Store, 10*time.Second)
 		r.set(func(r *replica) { r.broken = true })
 		s.replacedBy(r, "1")
 	})
@@ -176,34 +176,34 @@ func TestDiskRolledBack(t *testing.T) {
 func TestDiskSpace(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		old := s.leader(10 * election)
-		l, _ := old.now()
-		l.disk.wrong(func(f *faults) { f.free = diskReserve - 1 })
+		l, _ := old.currentProcess()
+		l.disk.setFaults(func(f *faults) { f.free = diskReserve - 1 })
 		if s.await(10*election, old) == nil {
 			t.Error("leadership stays where there is too little space")
 		}
-		s.busy("app1")
-		l.disk.wrong(func(f *faults) { f.free = diskStop - 1 })
+		s.submitApps("app1")
+		l.disk.setFaults(func(f *faults) { f.free = diskStop - 1 })
 		time.Sleep(3 * time.Second)
-		if err := l.cluster.Propose(nothing()); err != nil {
+		if err := l.cluster.Propose(emptyEntry()); err != nil {
 			if _, _, err := err.Wait(); !errors.Is(err, cluster.ErrDiskFull) {
 				t.Errorf("a proposal below the stop level: %v", err)
 			}
 		}
 		at := l.cluster.LastIndex()
-		s.busy("app2", "app3")
+		s.submitApps("app2", "app3")
 		if l.cluster.LastIndex() != at {
 			t.Error("entries are written below the stop level")
 		}
-		if _, up := old.now(); !up {
+		if _, up := old.currentProcess(); !up {
 			t.Error("it does not go on")
 		}
-		l.disk.wrong(func(f *faults) { f.free = 0 })
+		l.disk.setFaults(func(f *faults) { f.free = 0 })
 		if !s.inStep(time.Minute) {
 			t.Error("it does not resume")
 		}
-		l.disk.wrong(func(f *faults) { f.full = true })
-		s.busy("app4")
-		s.ends(old, exitcode.Store, time.Second)
+		l.disk.setFaults(func(f *faults) { f.full = true })
+		s.submitApps("app4")
+		s.awaitExit(old, exitcode.Store, time.Second)
 	})
 }
 
@@ -211,10 +211,10 @@ func TestDiskSpace(t *testing.T) {
 // fifth of a second, under this leader or another one.
 func TestDiskSlow(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
-		l, _ := s.leader(10 * election).now()
-		l.disk.wrong(func(f *faults) { f.slow, f.hindered = 100, true })
+		l, _ := s.leader(10 * election).currentProcess()
+		l.disk.setFaults(func(f *faults) { f.slow, f.hindered = 100, true })
 		begin := time.Now()
-		s.busy("app1", "app2", "app3")
+		s.submitApps("app1", "app2", "app3")
 		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("three submissions took %s", took)
 		}
@@ -255,7 +255,7 @@ func TestDiskRot(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			tellStory(t, plainSettings(), func(s *story) {
 				r := s.follower()
-				s.busy("app1", "app2")
+				s.submitApps("app1", "app2")
 				s.inStep(time.Minute)
 				r.crash()
 				if !rot(r.disk) {
@@ -273,13 +273,13 @@ func TestDiskRot(t *testing.T) {
 		opt.trailing = 10240
 		tellStory(t, opt, func(s *story) {
 			r := s.follower()
-			l, _ := r.now()
-			s.busy("app1")
+			l, _ := r.currentProcess()
+			s.submitApps("app1")
 			if older {
 				if err := l.snapshot(); err != nil {
 					t.Fatal(err)
 				}
-				s.busy("app2")
+				s.submitApps("app2")
 			}
 			if err := l.snapshot(); err != nil {
 				t.Fatal(err)
@@ -307,18 +307,18 @@ func TestDiskRot(t *testing.T) {
 func TestDiskMisread(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
-		s.busy("app1", "app2")
+		s.submitApps("app1", "app2")
 		r.crash()
-		r.disk.wrong(func(f *faults) { f.misread = 3 })
+		r.disk.setFaults(func(f *faults) { f.misread = 3 })
 		if err := r.start(); err == nil {
-			if _, up := r.now(); up {
+			if _, up := r.currentProcess(); up {
 				t.Error("it starts on another index's record")
 			}
 		}
 		if s.exits[exitcode.Store] != 1 {
 			t.Errorf("exits %v", s.exits)
 		}
-		r.disk.wrong(func(f *faults) { f.misread = 0 })
+		r.disk.setFaults(func(f *faults) { f.misread = 0 })
 		if err := r.start(); err != nil {
 			t.Error(err)
 		}
@@ -330,7 +330,7 @@ func TestDiskMisread(t *testing.T) {
 func TestDiskLost(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.follower()
-		s.busy("app1")
+		s.submitApps("app1")
 		r.crash()
 		r.set(func(r *replica) { r.disk = s.emptyDisk(r, "", "") })
 		if err := r.start(); err != nil {
@@ -346,7 +346,7 @@ func TestDiskLost(t *testing.T) {
 		}
 		s.leader(10 * election)
 		r.crash()
-		r.set(func(r *replica) { r.disk.wrong(func(f *faults) { f.lost = true }) })
+		r.set(func(r *replica) { r.disk.setFaults(func(f *faults) { f.lost = true }) })
 		s.replacedBy(r, "2")
 	})
 }
@@ -356,9 +356,9 @@ func TestDiskLost(t *testing.T) {
 func TestWriteEndsAfterDiskRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(1, cluster.Identity{})
-		d.wrong(func(f *faults) { f.slow = 1_000_000 })
+		d.setFaults(func(f *faults) { f.slow = 1_000_000 })
 		done := make(chan struct{})
-		go func() { defer close(done); d.wait() }()
+		go func() { defer close(done); d.syncDelay() }()
 		time.Sleep(time.Minute)
 		select {
 		case <-done:

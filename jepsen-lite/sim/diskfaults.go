@@ -39,28 +39,28 @@ type rot struct {
 	snap  string // id of a snapshot
 }
 
-// after returns the faults that remain for the next process.
-func (f faults) after() faults {
+// remaining returns the faults that remain for the next process.
+func (f faults) remaining() faults {
 	return faults{slow: f.slow, lying: false, tearing: f.tearing, full: f.full, free: f.free,
 		rotten: f.rotten, lost: f.lost || f.lying, accuse: f.accuse}
 }
 
-// wrong changes the faults with the lock held.
-func (d *disk) wrong(f func(*faults)) {
+// setFaults changes the faults with the lock held.
+func (d *disk) setFaults(f func(*faults)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f(&d.faults)
 }
 
-// is returns the result of f on the faults.
-func (d *disk) is(f func(faults) bool) bool {
+// hasFault returns the result of f on the faults.
+func (d *disk) hasFault(f func(faults) bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return f(d.faults)
 }
 
-// tell reports a fault of rmd to the checker.
-func (d *disk) tell(what string) {
+// reportFault reports a fault of rmd to the checker.
+func (d *disk) reportFault(what string) {
 	d.mu.Lock()
 	f := d.accuse
 	d.mu.Unlock()
@@ -87,7 +87,7 @@ func (d *disk) step() {
 // freeze stalls every write until the returned function, and that of every other freeze, was
 // called.
 func (d *disk) freeze() (thaw func()) {
-	d.wrong(func(f *faults) {
+	d.setFaults(func(f *faults) {
 		if f.stall == nil {
 			f.stall = make(chan struct{})
 		}
@@ -95,7 +95,7 @@ func (d *disk) freeze() (thaw func()) {
 		f.hindered = true
 	})
 	return func() {
-		d.wrong(func(f *faults) {
+		d.setFaults(func(f *faults) {
 			if f.stalls--; f.stalls == 0 {
 				close(f.stall)
 				f.stall = nil
@@ -201,7 +201,7 @@ func (d *disk) damaged() (surely, maybe bool) {
 		case r.value != "":
 			surely = surely || !wholeValue(r.value, d.seen.kv[r.value])
 		case r.log != 0:
-			if l, ok := d.seen.logs[r.log]; ok && !whole(l.Data) {
+			if l, ok := d.seen.logs[r.log]; ok && !checksumOK(l.Data) {
 				surely = true
 			}
 		default:
@@ -211,7 +211,7 @@ func (d *disk) damaged() (surely, maybe bool) {
 		}
 	}
 	for _, l := range d.seen.logs {
-		if d.torn && !whole(l.Data) {
+		if d.torn && !checksumOK(l.Data) {
 			surely = true
 		}
 	}

@@ -15,9 +15,9 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// whole reports whether a stored entry is as the guard encoded it: its last four bytes are the
+// checksumOK reports whether a stored entry is as the guard encoded it: its last four bytes are the
 // checksum of all bytes before them.
-func whole(b []byte) bool {
+func checksumOK(b []byte) bool {
 	n := len(b) - 4
 	return n > 0 && crc32.Checksum(b[:n], castagnoli) == binary.BigEndian.Uint32(b[n:])
 }
@@ -87,7 +87,7 @@ func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 // Write implements raft.SnapshotSink.
 func (s *sink) Write(b []byte) (int, error) {
 	s.d.step()
-	if s.d.is(func(f faults) bool { return f.full }) {
+	if s.d.hasFault(func(f faults) bool { return f.full }) {
 		return 0, fmt.Errorf("write state: %w", syscall.ENOSPC)
 	}
 	return s.b.Write(b)
@@ -109,16 +109,16 @@ func (s *sink) Close() error {
 	}
 	s.done = true
 	for range 2 { // sync state; write and sync meta
-		s.d.wait()
+		s.d.syncDelay()
 		s.d.step()
-		if s.d.is(func(f faults) bool { return f.failing }) {
-			s.d.wrong(func(f *faults) { f.failing, f.poisoned = false, true })
+		if s.d.hasFault(func(f faults) bool { return f.failing }) {
+			s.d.setFaults(func(f *faults) { f.failing, f.poisoned = false, true })
 			return fmt.Errorf("sync snapshot: %w", syscall.EIO)
 		}
 	}
 	s.meta.Size = int64(s.b.Len())
 	p := &snap{s.meta, s.b.Bytes(), crc32.Checksum(s.b.Bytes(), castagnoli)}
-	return s.d.do(write{apply: func(i *image) { // rename, and sync of the directory
+	return s.d.commit(write{apply: func(i *image) { // rename, and sync of the directory
 		i.snaps = append(slices.Clone(i.snaps), p)
 		slices.SortStableFunc(i.snaps, func(a, b *snap) int {
 			if a.meta.Term != b.meta.Term {

@@ -16,15 +16,15 @@ import (
 // or "calm" for none.
 type Profile string
 
-// kind is one kind of fault.
-type kind struct {
+// faultKind is one kind of fault.
+type faultKind struct {
 	name, group string
 	do          func(d *driver)
 }
 
 // kinds returns all kinds of faults.
-func kinds() []kind {
-	return []kind{
+func kinds() []faultKind {
+	return []faultKind{
 		{"kill", "crash", (*driver).kill}, {"kill-leader", "crash", (*driver).killLeader},
 		{"blackout", "crash", (*driver).blackout}, {"crash-at-point", "crash", (*driver).crashAtPoint},
 		{"power-cut", "disk", (*driver).powerCut}, {"crash-at-write", "disk", (*driver).crashAtWrite}, {"torn-write", "disk", (*driver).tornWrite},
@@ -34,7 +34,7 @@ func kinds() []kind {
 		{"cut", "net", (*driver).isolate}, {"cut-link", "net", (*driver).cutLink}, {"loss", "net", (*driver).loss}, {"double", "net", (*driver).double},
 		{"reorder", "net", (*driver).reorder}, {"slow-link", "net", (*driver).slowLink}, {"reset", "net", (*driver).reset},
 		{"fork", "net", (*driver).fork}, {"late-first-entry", "disk", (*driver).lateFirstEntry}, {"stale-leader", "pause", (*driver).staleLeader}, {"remove-unfit", "member", (*driver).removeUnfit},
-		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply}, {"late-batches", "pause", (*driver).late},
+		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply}, {"late-batches", "pause", (*driver).delayBatches},
 		{"clock-step", "clock", (*driver).clockStep}, {"clock-drift", "clock", (*driver).clockDrift},
 		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},
 		{"demote", "member", (*driver).demote}, {"upgrade", "member", (*driver).upgrade},
@@ -46,7 +46,7 @@ func kinds() []kind {
 // Validate returns an error for a name that is neither a kind nor a group.
 func (p Profile) Validate() error {
 	for _, n := range p.names() {
-		if n != "all" && n != "calm" && !slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == n || k.group == n }) {
+		if n != "all" && n != "calm" && !slices.ContainsFunc(kinds(), func(k faultKind) bool { return k.name == n || k.group == n }) {
 			return fmt.Errorf("profile %q: no kind or group of faults is named %q", p, n)
 		}
 	}
@@ -55,7 +55,7 @@ func (p Profile) Validate() error {
 
 func (p Profile) names() []string { return strings.Split(string(p), ",") }
 
-func (p Profile) has(k kind) bool {
+func (p Profile) has(k faultKind) bool {
 	n := p.names()
 	return slices.Contains(n, "all") || slices.Contains(n, k.name) || slices.Contains(n, k.group)
 }
@@ -85,8 +85,8 @@ func (d *driver) sleep(least, more time.Duration) {
 
 func (d *driver) oneIn(n int) bool { return d.rng.Intn(n) == 0 }
 
-// any returns some member.
-func (d *driver) any() *replica {
+// randomMember returns some member.
+func (d *driver) randomMember() *replica {
 	rs := d.w.members()
 	return rs[d.rng.Intn(len(rs))]
 }
@@ -101,7 +101,7 @@ func (d *driver) victim() *replica {
 		rs := d.w.members()
 		return rs[len(rs)-1]
 	}
-	return d.any()
+	return d.randomMember()
 }
 
 // leading returns the leader, or any member if there is none.
@@ -109,7 +109,7 @@ func (d *driver) leading() *replica {
 	if r := d.w.leading(); r != nil {
 		return r
 	}
-	return d.any()
+	return d.randomMember()
 }
 
 func (d *driver) note(format string, args ...any) { d.w.check.note(format, args...) }
@@ -122,8 +122,8 @@ const (
 	stallTime  = 2 * time.Minute  // without a container that starts or ends
 )
 
-// still returns the time since a container last started or ended.
-func (d *driver) still() time.Duration {
+// sinceProgress returns the time since a container last started or ended.
+func (d *driver) sinceProgress() time.Duration {
 	if n := d.w.check.moved(); n != d.moved || d.movedAt.IsZero() {
 		d.moved, d.movedAt = n, time.Now()
 	}
@@ -136,11 +136,11 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
 	w.check.mark(history.Recovery)
-	w.yield.turn(dialOff)
+	w.yield.setDial(dialOff)
 	w.heal()
 	begin := time.Now()
 	for w.await(leaderTime) == nil {
-		w.check.fail("L1: no leader within %s of the calm: %s", leaderTime, w.where())
+		w.check.fail("L1: no leader within %s of the calm: %s", leaderTime, w.describeProgress())
 		return 0, 0
 	}
 	leads = time.Since(begin)
@@ -151,17 +151,17 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	}
 	step = time.Since(begin)
 	terms, installs := w.check.terms(), w.net.countInstalls()
-	defer func() { w.quiet(terms, installs) }()
+	defer func() { w.checkCalm(terms, installs) }()
 	d.movedAt = time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		if time.Since(begin) > overdue {
 			w.check.overdue()
 		}
-		left := d.left()
+		left := d.unfinished()
 		if left == "" || w.check.broken() {
 			return leads, step
 		}
-		still := d.still()
+		still := d.sinceProgress()
 		if still > stallTime/2 && d.unlock(20*time.Second) {
 			continue
 		}
@@ -181,8 +181,8 @@ const calmMax = 2
 // snapshot: one for each follower that is a message late when the log is truncated.
 const trailingMax = 20
 
-// quiet checks that elections and snapshots end in the calm: L4.
-func (w *world) quiet(terms, installs int) {
+// checkCalm checks that elections and snapshots end in the calm: L4.
+func (w *world) checkCalm(terms, installs int) {
 	if n := w.check.terms() - terms; n > calmMax {
 		w.check.fail("L4: %d leaders were elected in the calm", n)
 	}
@@ -213,14 +213,14 @@ func (d *driver) operatorsDone() bool {
 			end.Stop()
 			return d.noneLeft()
 		case <-end.C:
-			w.check.fail("L2: operators do not come to an end: %s", w.where())
+			w.check.fail("L2: operators do not come to an end: %s", w.describeProgress())
 			return false
 		}
 	}
 }
 
 func (d *driver) anyDown() bool {
-	return slices.ContainsFunc(d.w.members(), func(r *replica) bool { return r.is(func(r *replica) bool { return !r.up }) })
+	return slices.ContainsFunc(d.w.members(), func(r *replica) bool { return r.locked(func(r *replica) bool { return !r.up }) })
 }
 
 // noneLeft restarts the operations that were given up before the calm, and reports whether all of
@@ -237,14 +237,14 @@ func (d *driver) noneLeft() bool {
 		}
 		w.ops.Wait()
 	}
-	w.check.fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(), w.where())
+	w.check.fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(), w.describeProgress())
 	return false
 }
 
-// left describes the unfinished operations; empty if there are none.
-func (d *driver) left() string {
+// unfinished describes the unfinished operations; empty if there are none.
+func (d *driver) unfinished() string {
 	if n := d.l.clientsLeft(); n > 0 {
-		return fmt.Sprintf("%d clients wait for an answer; %s", n, d.w.where())
+		return fmt.Sprintf("%d clients wait for an answer; %s", n, d.w.describeProgress())
 	}
 	c := d.w.check
 	c.mu.Lock()

@@ -13,7 +13,7 @@ import (
 
 // Faults of processes, network, clocks and membership.
 
-func (d *driver) kill()       { d.any().crash() }
+func (d *driver) kill()       { d.randomMember().crash() }
 func (d *driver) killLeader() { d.leading().crash() }
 
 func (d *driver) blackout() {
@@ -66,7 +66,7 @@ func (d *driver) provoke(name failpoint.Name) {
 	case failpoint.SnapshotFinished, failpoint.SnapshotVerified, failpoint.StateForked, failpoint.EntriesDeleted:
 		d.snapshot()
 	case failpoint.SnapshotApplied, failpoint.StateRead:
-		d.any().crash()
+		d.randomMember().crash()
 		time.Sleep(time.Second)
 		d.w.heal()
 	case failpoint.MemberChanged:
@@ -84,7 +84,7 @@ func (d *driver) isolate() {
 
 // cutLink cuts one direction between two replicas. Both still reach the others.
 func (d *driver) cutLink() {
-	a, b := d.victim(), d.any()
+	a, b := d.victim(), d.randomMember()
 	if a != b {
 		d.note("nothing goes from %s to %s", a.id, b.id)
 		d.w.net.sever(a.id, b.id)
@@ -94,23 +94,23 @@ func (d *driver) cutLink() {
 func (d *driver) loss() {
 	d.note("messages are lost")
 	n := 2 + d.rng.Intn(20)
-	d.w.net.turn(func(w *weather) { w.loss = n })
+	d.w.net.setWeather(func(w *weather) { w.loss = n })
 }
 
 func (d *driver) double() {
 	d.note("messages come twice")
 	n := 1 + d.rng.Intn(10)
-	d.w.net.turn(func(w *weather) { w.double = n })
+	d.w.net.setWeather(func(w *weather) { w.double = n })
 }
 
 func (d *driver) reorder() {
 	d.note("messages overtake each other")
 	n, most := 1+d.rng.Intn(10), time.Duration(1+d.rng.Intn(400))*time.Millisecond
-	d.w.net.turn(func(w *weather) { w.late, w.lateness = n, most })
+	d.w.net.setWeather(func(w *weather) { w.late, w.lateness = n, most })
 }
 
 func (d *driver) slowLink() {
-	a, b := d.victim(), d.any()
+	a, b := d.victim(), d.randomMember()
 	if a == b {
 		return
 	}
@@ -122,14 +122,14 @@ func (d *driver) slowLink() {
 
 func (d *driver) reset() {
 	for range 1 + d.rng.Intn(20) {
-		d.w.net.reset(d.any().id, d.any().id)
+		d.w.net.reset(d.randomMember().id, d.randomMember().id)
 		time.Sleep(time.Duration(d.rng.Intn(50)) * time.Millisecond)
 	}
 }
 
 func (d *driver) pause() {
 	r := d.victim()
-	if _, up := r.now(); !up {
+	if _, up := r.currentProcess(); !up {
 		return
 	}
 	d.note("%s stands still", r.id)
@@ -140,13 +140,13 @@ func (d *driver) pause() {
 }
 
 func (d *driver) slowApply() {
-	r := d.any()
+	r := d.randomMember()
 	d.note("%s applies slowly", r.id)
 	d.w.slowDown(r.id, time.Duration(1+d.rng.Intn(100))*time.Millisecond)
 }
 
-// late delays batches before Raft, so that leadership can change meanwhile.
-func (d *driver) late() {
+// delayBatches delays batches before Raft, so that leadership can change meanwhile.
+func (d *driver) delayBatches() {
 	d.note("batches come to Raft late")
 	d.w.setTrap(func(string, []byte) { time.Sleep(d.w.drawn(2 * time.Second)) })
 	for range 1 + d.rng.Intn(3) {
@@ -172,7 +172,7 @@ func (d *driver) clockStep() {
 
 // clockDrift makes a machine's clock too fast or too slow, by at most ten per cent.
 func (d *driver) clockDrift() {
-	r := d.any()
+	r := d.randomMember()
 	drift := int64(d.rng.Intn(201) - 100)
 	d.note("the clock of %s is too fast by %d per thousand", r.id, drift)
 	r.setClock(0, drift)
@@ -180,16 +180,16 @@ func (d *driver) clockDrift() {
 
 // transfer transfers leadership. A refusal is allowed if the target is not suitable.
 func (d *driver) transfer() {
-	l, up := d.leading().now()
+	l, up := d.leading().currentProcess()
 	if !up {
 		return
 	}
 	id := ""
 	if d.oneIn(2) {
-		id = d.any().id
+		id = d.randomMember().id
 	}
 	d.note("leadership is handed over to %q", id)
-	_ = l.within(func() error { return l.cluster.Transfer(id) })
+	_ = l.command(func() error { return l.cluster.Transfer(id) })
 }
 
 func (d *driver) join() {
@@ -200,51 +200,51 @@ func (d *driver) join() {
 
 // remove removes a member, if enough healthy members remain.
 func (d *driver) remove() {
-	if voters(d.w.membership()) <= votersMin || d.busy() {
+	if voters(d.w.membership()) <= votersMin || d.changingMembers() {
 		return
 	}
-	if r := d.victim(); !r.is(func(r *replica) bool { return r.leaving }) {
+	if r := d.victim(); !r.locked(func(r *replica) bool { return r.leaving }) {
 		d.w.dismiss(r)
 	}
 }
 
-// busy reports whether a member is being removed or replaced.
-func (d *driver) busy() bool {
+// changingMembers reports whether a member is being removed or replaced.
+func (d *driver) changingMembers() bool {
 	d.w.mu.Lock()
 	hurt := d.w.replacing != nil
 	d.w.mu.Unlock()
 	for _, r := range d.w.members() {
-		hurt = hurt || r.is(func(r *replica) bool { return r.leaving })
+		hurt = hurt || r.locked(func(r *replica) bool { return r.leaving })
 	}
 	return hurt
 }
 
 // demote demotes a voter and promotes it again.
 func (d *driver) demote() {
-	if d.busy() || voters(d.w.membership()) <= votersMin {
+	if d.changingMembers() || voters(d.w.membership()) <= votersMin {
 		return
 	}
-	r := d.any()
+	r := d.randomMember()
 	d.note("%s is to lose its vote and get it back", r.id)
 	demoted := false
 	d.w.operate(operation{"demote and promote " + r.id, func() bool {
-		l := d.w.beside(r)
+		l := d.w.otherReplica(r)
 		if l == nil {
 			return false
 		}
 		m, member := memberOf(d.w.membership(), r.id)
 		switch {
 		case !demoted && member && m.Voter:
-			err := l.within(func() error { return l.cluster.Demote(r.id) })
+			err := l.command(func() error { return l.cluster.Demote(r.id) })
 			demoted = err == nil
 			d.noteError("not demoted", err)
 		case demoted && member && m.Voter:
 			return true
 		case member && !m.Voter:
 			demoted = true
-			d.noteError("not promoted", l.within(func() error { return l.cluster.Promote(r.id, 1000) }))
+			d.noteError("not promoted", l.command(func() error { return l.cluster.Promote(r.id, 1000) }))
 		}
-		return r.is(func(r *replica) bool { return r.out || r.leaving })
+		return r.locked(func(r *replica) bool { return r.out || r.leaving })
 	}})
 }
 
@@ -256,7 +256,7 @@ func (d *driver) noteError(what string, err error) {
 
 // snapshot takes a snapshot. It may be refused if there is nothing new.
 func (d *driver) snapshot() {
-	if l, up := d.any().now(); up {
+	if l, up := d.randomMember().currentProcess(); up {
 		_ = l.snapshot()
 	}
 }

@@ -19,9 +19,9 @@ const (
 	backoffLeft  = 300 * time.Millisecond
 )
 
-// late is a leader that cannot store its first entry yet, and the number of its failed sends to a
-// follower.
-type late struct {
+// lateLeader is a leader that cannot store its first entry yet, and the number of its failed sends
+// to a follower.
+type lateLeader struct {
 	mu     sync.Mutex
 	leader string
 	misses int
@@ -29,11 +29,13 @@ type late struct {
 	enough chan struct{} // closed after enough failed sends
 }
 
-func newLate() *late { return &late{begun: make(chan struct{}), enough: make(chan struct{})} }
+func newLate() *lateLeader {
+	return &lateLeader{begun: make(chan struct{}), enough: make(chan struct{})}
+}
 
 // logs is called with what raft logs. hold prevents the disk of the replica that becomes leader
 // from storing anything.
-func (o *late) logs(id, message string, hold func(id string)) {
+func (o *lateLeader) logs(id, message string, hold func(id string)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -54,7 +56,7 @@ func (o *late) logs(id, message string, hold func(id string)) {
 // follower all the time, because the leader waits for one before it counts the next failure
 // (cluster/rafttransport/raft_w4_backoff.go).
 func (d *driver) lateFirstEntry() {
-	w, all, first := d.w, d.well(), d.w.leading()
+	w, all, first := d.w, d.healthyMembers(), d.w.leading()
 	if len(all) < 3 || first == nil {
 		return
 	}
@@ -63,7 +65,7 @@ func (d *driver) lateFirstEntry() {
 	thaw := func() {}
 	hold := func(id string) {
 		for _, r := range all {
-			if l, up := r.now(); r.id == id && up {
+			if l, up := r.currentProcess(); r.id == id && up {
 				thaw = l.disk.freeze()
 			}
 		}
@@ -82,7 +84,7 @@ func (d *driver) lateFirstEntry() {
 	met := false
 	select {
 	case <-o.begun:
-		met = d.missed(first, o.enough, end.C)
+		met = d.heartbeatsOnly(first, o.enough, end.C)
 	case <-end.C:
 	}
 	w.atLog.Store(nil)
@@ -98,9 +100,9 @@ func (d *driver) lateFirstEntry() {
 	d.sleep(2*backoffLeft, lease)
 }
 
-// missed lets only heartbeats reach a follower, until the sends of its leader have failed often
-// enough.
-func (d *driver) missed(first *replica, enough <-chan struct{}, end <-chan time.Time) bool {
+// heartbeatsOnly lets only heartbeats reach a follower, until the sends of its leader have failed
+// often enough.
+func (d *driver) heartbeatsOnly(first *replica, enough <-chan struct{}, end <-chan time.Time) bool {
 	w := d.w
 	w.net.deny(func(to string, msg any) bool {
 		q, entries := msg.(*raft.AppendEntriesRequest)

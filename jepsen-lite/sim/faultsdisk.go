@@ -18,33 +18,33 @@ func (d *driver) tornWrite() {
 
 func (d *driver) cutSoon(torn bool) {
 	r, n := d.victim(), 1+d.rng.Intn(40)
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return
 	}
 	d.note("the power of %s fails after %d steps of writes (torn %v)", r.id, n, torn)
-	l.disk.wrong(func(f *faults) { f.steps, f.tearing = n, torn })
+	l.disk.setFaults(func(f *faults) { f.steps, f.tearing = n, torn })
 }
 
 func (d *driver) syncError() {
-	if l, up := d.victim().now(); up {
+	if l, up := d.victim().currentProcess(); up {
 		d.note("the next sync of %s fails", l.r.id)
-		l.disk.wrong(func(f *faults) { f.failing = true })
+		l.disk.setFaults(func(f *faults) { f.failing = true })
 	}
 }
 
 // mayLose reports whether one replica's disk may lose synced data: all members run on intact disks,
 // and none is being removed or replaced. Then a majority has, or will have, every committed entry.
 func (d *driver) mayLose() bool {
-	if d.busy() {
+	if d.changingMembers() {
 		return false
 	}
 	for _, r := range d.w.members() {
-		l, up := r.now()
-		if !up || r.is(func(r *replica) bool { return r.broken }) {
+		l, up := r.currentProcess()
+		if !up || r.locked(func(r *replica) bool { return r.broken }) {
 			return false
 		}
-		if surely, maybe := l.disk.damaged(); surely || maybe || l.disk.is(func(f faults) bool { return f.lying || f.tearing }) {
+		if surely, maybe := l.disk.damaged(); surely || maybe || l.disk.hasFault(func(f faults) bool { return f.lying || f.tearing }) {
 			return false
 		}
 	}
@@ -58,14 +58,14 @@ func (d *driver) syncLies() {
 		return
 	}
 	r := d.victim()
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return
 	}
 	d.note("the disk of %s lies", r.id)
-	l.disk.wrong(func(f *faults) { f.lying = true })
+	l.disk.setFaults(func(f *faults) { f.lying = true })
 	d.sleep(100*time.Millisecond, 4*time.Second)
-	if now, up := r.now(); up && now == l {
+	if now, up := r.currentProcess(); up && now == l {
 		r.cutPower()
 	}
 	d.w.heal()
@@ -73,37 +73,37 @@ func (d *driver) syncLies() {
 
 // noSpace leaves too little space to lead, too little to write, or none.
 func (d *driver) noSpace() {
-	l, up := d.victim().now()
+	l, up := d.victim().currentProcess()
 	if !up {
 		return
 	}
 	free := []uint64{diskReserve - 1, diskStop - 1, 1}[d.rng.Intn(3)]
 	none := free == 1 && d.oneIn(2)
 	d.note("%s has %d bytes left (writes fail %v)", l.r.id, free, none)
-	l.disk.wrong(func(f *faults) { f.free, f.full = free, none })
+	l.disk.setFaults(func(f *faults) { f.free, f.full = free, none })
 	d.sleep(time.Second, 4*time.Second)
 }
 
 func (d *driver) slowDisk() {
-	l, up := d.victim().now()
+	l, up := d.victim().currentProcess()
 	if !up {
 		return
 	}
 	times := []int{10, 100}[d.rng.Intn(2)]
 	d.note("the disk of %s is %d times slower", l.r.id, times)
-	l.disk.wrong(func(f *faults) { f.slow, f.hindered = times, true })
+	l.disk.setFaults(func(f *faults) { f.slow, f.hindered = times, true })
 }
 
 // hungDisk stalls all writes. After 5 s the leader must give up its leadership, and after 20 s the
 // process must stop (L5).
 func (d *driver) hungDisk() {
 	r := d.victim()
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return
 	}
 	d.note("the disk of %s hangs", r.id)
-	d.w.later(l.disk.freeze())
+	d.w.addThaws(l.disk.freeze())
 	if !d.oneIn(3) {
 		return
 	}
@@ -121,9 +121,9 @@ func (d *driver) bitRot() {
 	if d.oneIn(2) {
 		r.crash()
 	}
-	k := r.is(func(r *replica) bool { return r.up })
+	k := r.locked(func(r *replica) bool { return r.up })
 	disk := r.disk
-	if l, up := r.now(); up {
+	if l, up := r.currentProcess(); up {
 		disk = l.disk
 	}
 	what := "the log"
@@ -148,18 +148,18 @@ func (d *driver) bitRot() {
 
 // misread restarts a replica. One read returns the record of another index.
 func (d *driver) misread() {
-	r := d.any()
+	r := d.randomMember()
 	r.crash()
 	n := 1 + d.rng.Intn(50)
 	r.mu.Lock()
 	disk := r.disk
 	r.mu.Unlock()
 	d.note("a read of %s will return another record", r.id)
-	disk.wrong(func(f *faults) { f.misread = n })
+	disk.setFaults(func(f *faults) { f.misread = n })
 	if err := r.start(); err != nil { // the start reads all of the log
 		d.note("%v", err)
 	}
-	disk.wrong(func(f *faults) { f.misread = 0 })
+	disk.setFaults(func(f *faults) { f.misread = 0 })
 }
 
 // lostDisk takes the disk of a replica away.
@@ -170,6 +170,6 @@ func (d *driver) lostDisk() {
 	r := d.victim()
 	d.note("the disk of %s is lost", r.id)
 	r.crash()
-	r.set(func(r *replica) { r.disk.wrong(func(f *faults) { f.lost = true }) })
+	r.set(func(r *replica) { r.disk.setFaults(func(f *faults) { f.lost = true }) })
 	d.w.heal()
 }

@@ -41,15 +41,15 @@ func (d *driver) staleLeader() {
 	w.net.heal()
 }
 
-// well returns all members if all of them run and vote and no operation is changing the membership;
-// otherwise nil.
-func (d *driver) well() []*replica {
+// healthyMembers returns all members if all of them run and vote and no operation is changing the
+// membership; otherwise nil.
+func (d *driver) healthyMembers() []*replica {
 	all := d.w.members()
-	if d.busy() || d.w.operators.Load() > 0 || voters(d.w.membership()) != len(all) {
+	if d.changingMembers() || d.w.operators.Load() > 0 || voters(d.w.membership()) != len(all) {
 		return nil
 	}
 	for _, r := range all {
-		if _, up := r.now(); !up || r.is(func(r *replica) bool { return r.broken }) {
+		if _, up := r.currentProcess(); !up || r.locked(func(r *replica) bool { return r.broken }) {
 			return nil
 		}
 	}
@@ -60,7 +60,7 @@ func (d *driver) well() []*replica {
 // second leader replaces them on that follower by an entry of its own. Then the first replica leads
 // again, and must not continue on the follower where it stopped before (S1).
 func (d *driver) fork() {
-	w, all, first := d.w, d.well(), d.w.leading()
+	w, all, first := d.w, d.healthyMembers(), d.w.leading()
 	if len(all) < 5 || first == nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (d *driver) fork() {
 		}
 		for _, r := range rest {
 			if r.id != id {
-				w.net.part(id, r.id)
+				w.net.partition(id, r.id)
 			}
 		}
 		w.net.join(id, torn.id)
@@ -86,8 +86,8 @@ func (d *driver) fork() {
 		}
 	}
 	for _, r := range rest {
-		w.net.part(first.id, r.id)
-		w.net.part(torn.id, r.id)
+		w.net.partition(first.id, r.id)
+		w.net.partition(torn.id, r.id)
 	}
 	w.atLog.Store(&split)
 	defer w.atLog.Store(nil)
@@ -97,9 +97,9 @@ func (d *driver) fork() {
 	defer t.Stop()
 	select {
 	case second := <-won:
-		w.net.part(first.id, torn.id)
+		w.net.partition(first.id, torn.id)
 		d.sleep(lease, lease) // until the second leader's first entry reaches the torn follower
-		w.net.part(second.id, torn.id)
+		w.net.partition(second.id, torn.id)
 		for _, r := range rest {
 			if r != second {
 				w.net.join(first.id, r.id)
@@ -110,7 +110,7 @@ func (d *driver) fork() {
 	}
 	w.atLog.Store(nil)
 	for end := time.Now().Add(10 * election); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if l, up := first.now(); up && l.cluster.IsLeader() {
+		if l, up := first.currentProcess(); up && l.cluster.IsLeader() {
 			d.note("%s leads again, and %s hears of it", first.id, torn.id)
 			w.net.join(first.id, torn.id)
 			d.w.check.achieved("forked")
@@ -123,14 +123,14 @@ func (d *driver) fork() {
 // propose makes a leader store entries. They have no effect when they are applied, because their
 // sequence does not match.
 func (d *driver) propose(r *replica, n int) {
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return
 	}
 	empty := (&event.Batch{Level: event.Level, Sequence: ^uint64(0)}).Encode()
 	for range n {
 		go func() {
-			l.owner.own()
+			l.owner.markGoroutine()
 			l.cluster.Propose(empty)
 		}()
 		time.Sleep(2 * time.Millisecond)
@@ -141,11 +141,11 @@ func (d *driver) propose(r *replica, n int) {
 // remaining members would have no running majority. The leader must refuse, and no replica may have
 // the removal in its log (S14).
 func (d *driver) removeUnfit() {
-	w, all, asked := d.w, d.well(), d.w.leading()
+	w, all, asked := d.w, d.healthyMembers(), d.w.leading()
 	if asked == nil || len(all) != 3 && len(all) != 5 {
 		return
 	}
-	l, up := asked.now()
+	l, up := asked.currentProcess()
 	others := slices.DeleteFunc(slices.Clone(all), func(r *replica) bool { return r == asked })
 	d.rng.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	down, victim := others[:len(all)/2], others[len(all)/2]
@@ -156,14 +156,14 @@ func (d *driver) removeUnfit() {
 		r.crash()
 	}
 	d.note("%s is asked to remove %s while as many are down as can be", asked.id, victim.id)
-	who, _ := victim.now()
+	who, _ := victim.currentProcess()
 	server := string(who.cluster.Identity().ServerID())
 	votes := func(l *process) bool {
 		now, _ := l.disk.configurations()
 		return now.Servers == nil || isVoter(now, server)
 	}
 	knew := votes(who) // false while the victim has not learned of its own promotion
-	err := l.within(func() error { return l.cluster.Remove(victim.id, false) })
+	err := l.command(func() error { return l.cluster.Remove(victim.id, false) })
 	taken := err == nil || !votes(l) || knew && !votes(who)
 	if taken {
 		w.check.fail("S14: with %d of %d voters down %s takes up the removal of %s, which is well: %v", len(down), len(all), asked.id, victim.id, err)

@@ -24,7 +24,7 @@ const lockRounds = 100
 // gridlock asks a planner what heartbeats would start, so it changes st. If the planner would start
 // something, there is no gridlock.
 func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bool) {
-	if busy(st) || begins(st, eager) {
+	if runsTasks(st) || wouldStart(st, eager) {
 		return victim, false
 	}
 	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
@@ -36,9 +36,9 @@ func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bo
 	return victim, locked
 }
 
-// busy reports whether a node runs a task, or an AM that has not registered. Such a container will
-// end.
-func busy(st *state.State) (found bool) {
+// runsTasks reports whether a node runs a task, or an AM that has not registered. Such a container
+// will end.
+func runsTasks(st *state.State) (found bool) {
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
 		found = c.OnNode && !(c.AM && st.Apps.Get(c.App).AttemptState == state.AttemptRegistered)
 		return !found
@@ -46,8 +46,8 @@ func busy(st *state.State) (found bool) {
 	return found
 }
 
-// begins reports whether heartbeats of the nodes would start a container.
-func begins(st *state.State, eager bool) bool {
+// wouldStart reports whether heartbeats of the nodes would start a container.
+func wouldStart(st *state.State, eager bool) bool {
 	var nodes []yarn.NodeID
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
 		if n.Serving() {
@@ -104,7 +104,7 @@ func (d *driver) led() *state.State {
 	if r == nil {
 		return nil
 	}
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return nil
 	}

@@ -40,7 +40,7 @@ type host struct {
 	watched  map[string]bool
 	note     func() []byte
 	gone     func(id string)
-	notes    map[string]told
+	notes    map[string]notice
 	heard    chan struct{}
 	nudge    chan struct{}
 	frozen   chan struct{} // closed when the host continues; nil while it is not frozen
@@ -49,7 +49,7 @@ type host struct {
 
 type handler func(ctx context.Context, from string, req []byte) ([]byte, error)
 
-type told struct {
+type notice struct {
 	text []byte
 	at   time.Time
 }
@@ -65,7 +65,7 @@ var _ server.Peer = (*host)(nil)
 // host creates the network end of a process and starts to send its status.
 func (n *network) host(id string, o owner) *host {
 	h := &host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
-		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]told{},
+		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]notice{},
 		heard: make(chan struct{}), nudge: make(chan struct{}, 1)}
 	h.running, h.end = context.WithCancel(context.Background())
 	n.mu.Lock()
@@ -77,7 +77,7 @@ func (n *network) host(id string, o owner) *host {
 
 // proof tells a host that the process of another host has ended.
 func (h *host) proof(id string) {
-	h.owner.own()
+	h.owner.markGoroutine()
 	time.Sleep(time.Millisecond)
 	h.mu.Lock()
 	gone := h.gone
@@ -139,9 +139,9 @@ type rules struct {
 	calls, asks func(method byte, server string) error
 }
 
-// lets asks the rules whether another host is admitted. As on a real connection, an admission lasts
-// until the rules are reset.
-func (h *host) lets(p *host, kind, addr string) error {
+// admits asks the rules whether another host is admitted. As on a real connection, an admission
+// lasts until the rules are reset.
+func (h *host) admits(p *host, kind, addr string) error {
 	server, _ := p.identity()
 	h.mu.Lock()
 	meet, judged, at := h.rules.meet, h.judged, [2]string{server, kind + addr}
@@ -261,7 +261,7 @@ func (c *call) giveUp() {
 // deliver transports a request and its answer. Forwarded inputs are never doubled, because a real
 // connection cannot double them: a copy of the call ends with its connection.
 func (c *call) deliver() {
-	c.to.owner.own()
+	c.to.owner.markGoroutine()
 	arrives, twice := c.from.net.travel(c.from, c.to, len(c.req))
 	if !arrives {
 		return
@@ -387,7 +387,7 @@ func (h *host) Close() error { return nil }
 
 // tellNotes sends the status of this process to all others until its end.
 func (h *host) tellNotes() {
-	h.owner.own()
+	h.owner.markGoroutine()
 	t := time.NewTicker(noteInterval)
 	defer t.Stop()
 	for {
@@ -407,14 +407,14 @@ func (h *host) tellNotes() {
 		h.net.mu.Lock()
 		for _, p := range h.net.hosts {
 			if p != h {
-				go p.hear(h, text)
+				go p.receiveNotice(h, text)
 			}
 		}
 		h.net.mu.Unlock()
 	}
 }
 
-func (h *host) hear(from *host, text []byte) {
+func (h *host) receiveNotice(from *host, text []byte) {
 	if ok, _ := h.net.travel(from, h, len(text)); !ok {
 		return
 	}
@@ -423,7 +423,7 @@ func (h *host) hear(from *host, text []byte) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.notes[from.id] = told{text, time.Now()}
+	h.notes[from.id] = notice{text, time.Now()}
 	close(h.heard)
 	h.heard = make(chan struct{})
 }

@@ -35,7 +35,7 @@ func (d *driver) intruder() {
 		h.mu.Unlock()
 		d.note("%s attacks", name)
 		for _, r := range d.w.members() {
-			l, up := r.now()
+			l, up := r.currentProcess()
 			if !up || !provesAll(l) {
 				continue
 			}
@@ -56,12 +56,12 @@ func provesAll(l *process) bool {
 
 // intruderName returns the name under which the intruder attacks.
 func (d *driver) intruderName(n int) string {
-	l, _ := d.leading().now()
+	l, _ := d.leading().currentProcess()
 	if gone := l.cluster.Identity().RemovedPeers; len(gone) > 0 && n > 0 {
 		return gone[d.rng.Intn(len(gone))]
 	}
 	if d.oneIn(2) {
-		return d.any().id + ".stranger"
+		return d.randomMember().id + ".stranger"
 	}
 	return fmt.Sprintf("intruder.%d", d.rng.Intn(100))
 }
@@ -70,7 +70,7 @@ func (d *driver) intruderName(n int) string {
 // not know this yet.
 func (d *driver) wasMember(name string) bool {
 	for _, r := range d.w.members() {
-		l, _ := r.now()
+		l, _ := r.currentProcess()
 		if slices.Contains(l.cluster.Identity().RemovedPeers, name) {
 			return true
 		}

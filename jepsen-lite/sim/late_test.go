@@ -17,7 +17,7 @@ func TestLateAllocate(t *testing.T) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")
 		pull := func(asks ...input.Ask) *input.AllocateReply {
-			r := s.do(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Asks: asks, FromAM: true}).(*input.AllocateReply)
+			r := s.plan(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Asks: asks, FromAM: true}).(*input.AllocateReply)
 			s.resp["app1"] = r.Response
 			return r
 		}

@@ -116,7 +116,7 @@ func (q *manyQueues) wave(users int) {
 			q.check.fail("the end of %s: %s", ids[i], f)
 		}
 	})
-	q.until("applications end", func() string {
+	q.awaitDone("applications end", func() string {
 		if n := q.check.running(); n > 0 {
 			return fmt.Sprintf("%d go on", n)
 		}
@@ -125,7 +125,7 @@ func (q *manyQueues) wave(users int) {
 	time.Sleep(time.Duration(q.waves%4) * time.Second)
 	old, _ := q.killLeader()
 	q.restart(old)
-	q.until("idle queues are removed", func() string {
+	q.awaitDone("idle queues are removed", func() string {
 		q.check.mu.Lock()
 		defer q.check.mu.Unlock()
 		return idleQueues(q.check.ledger)
@@ -140,7 +140,7 @@ func (q *manyQueues) configure() {
 	props := append(q.propertiesOf(q.opt.queues, false),
 		input.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"},
 		input.Property{Name: prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
-	q.do(&input.SetQueues{Properties: props, Author: "operator"})
+	q.plan(&input.SetQueues{Properties: props, Author: "operator"})
 }
 
 // underFire makes calls from several callers and kills the leader after half of them.
@@ -220,8 +220,8 @@ func (q *manyQueues) regulars() {
 	}
 }
 
-// until waits up to a minute until left returns "".
-func (q *manyQueues) until(what string, left func() string) {
+// awaitDone waits up to a minute until left returns "".
+func (q *manyQueues) awaitDone(what string, left func() string) {
 	const within = time.Minute
 	text := left()
 	for end := time.Now().Add(within); text != "" && !q.check.broken(); text = left() {

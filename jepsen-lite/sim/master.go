@@ -39,7 +39,7 @@ func (m *master) run() {
 		}
 	}
 	reply, ok := m.c.call(m.ctx, input.Request{Input: &input.FinishAttempt{Attempt: m.id, Final: yarn.FinalSucceeded}})
-	if ok && reply.Refused() != nil && !m.over() {
+	if ok && reply.Refused() != nil && !m.attemptEnded() {
 		m.l.w.check.fail("the end of %s is refused: %v", m.id, reply.Refused())
 	}
 	if ok && reply.Refused() == nil && m.node != nil {
@@ -72,7 +72,7 @@ func (m *master) register() bool {
 		case reply.Refused() == nil:
 			m.am.Registered()
 			return true
-		case m.over():
+		case m.attemptEnded():
 			return false
 		case !sleep.For(m.ctx, 500*time.Millisecond):
 			return false
@@ -80,9 +80,9 @@ func (m *master) register() bool {
 	}
 }
 
-// over reports whether the attempt has ended, according to the ledger. A real AM learns this from
-// its client or node.
-func (m *master) over() bool {
+// attemptEnded reports whether the attempt has ended, according to the ledger. A real AM learns
+// this from its client or node.
+func (m *master) attemptEnded() bool {
 	c := m.l.w.check
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (m *master) allocate() bool {
 			m.again = true
 			return m.register()
 		}
-		if !m.over() {
+		if !m.attemptEnded() {
 			m.l.w.check.fail("allocate %d of %s is refused: %v", in.Response, m.id, f)
 		}
 		return false

@@ -23,7 +23,7 @@ func TestLateSnapshot(t *testing.T) {
 		f := s.rs[(slices.Index(s.rs, lead)+1)%len(s.rs)]
 		f.crash()
 		s.submit("app1", "a", 0, "")
-		l, _ := lead.now()
+		l, _ := lead.currentProcess()
 		if err := l.snapshot(); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestLateSnapshot(t *testing.T) {
 		q, data := *s.net.install, s.net.data
 		s.net.mu.Unlock()
 		q.Term = l.cluster.Term()
-		fl, _ := f.now()
+		fl, _ := f.currentProcess()
 		answer := make(chan raft.RPCResponse, 1)
 		fl.host.ch <- raft.RPC{Command: &q, Reader: bytes.NewReader(data), RespChan: answer}
 		r := <-answer
@@ -61,7 +61,7 @@ func TestMembers(t *testing.T) {
 	tellStory(t, opt, func(s *story) {
 		s.nine()
 		old := s.leader(10 * election)
-		l, _ := old.now()
+		l, _ := old.currentProcess()
 		if err := l.snapshot(); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.rs = append(s.rs, d)
-		fresh, _ := d.now()
+		fresh, _ := d.currentProcess()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.joinWithToken(ctx, fresh, []string{old.id}); err != nil {
@@ -118,7 +118,7 @@ func TestOperatorsResume(t *testing.T) {
 		if err := other.start(); err != nil {
 			t.Fatal(err)
 		}
-		l, _ := s.leader(10 * election).now()
+		l, _ := s.leader(10 * election).currentProcess()
 		if (&driver{w: s.world}).noneLeft(); !s.votes(l, hurt.id) {
 			t.Errorf("%s is no voter: %+v", hurt.id, l.cluster.Members())
 		}
@@ -144,7 +144,7 @@ func TestRemovedDuringDiskReplacement(t *testing.T) {
 		if s.replacing != nil {
 			t.Errorf("%s is still being replaced", s.replacing.id)
 		}
-		if l, _ := lead.now(); len(l.cluster.Members()) != 2 {
+		if l, _ := lead.currentProcess(); len(l.cluster.Members()) != 2 {
 			t.Errorf("the members are %+v", l.cluster.Members())
 		}
 	})

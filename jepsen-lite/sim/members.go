@@ -74,7 +74,7 @@ func (w *world) membership() []cluster.Member {
 	if r == nil {
 		return nil
 	}
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return nil
 	}
@@ -89,11 +89,11 @@ func memberOf(all []cluster.Member, id string) (cluster.Member, bool) {
 	return all[i], true
 }
 
-// beside returns a running replica other than r, to which an operator can send a command; nil if
-// there is none.
-func (w *world) beside(r *replica) *process {
+// otherReplica returns a running replica other than r, to which an operator can send a command; nil
+// if there is none.
+func (w *world) otherReplica(r *replica) *process {
 	for _, o := range w.members() {
-		if l, up := o.now(); o != r && up {
+		if l, up := o.currentProcess(); o != r && up {
 			return l
 		}
 	}
@@ -116,7 +116,7 @@ func voters(all []cluster.Member) int {
 func (w *world) replace(r *replica) {
 	w.mu.Lock()
 	busy := w.replacing != nil && w.replacing != r
-	again := w.replacing == r && !r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) })
+	again := w.replacing == r && !r.locked(func(r *replica) bool { return r.broken || r.disk.hasFault(func(f faults) bool { return f.lost }) })
 	if !busy {
 		w.replacing = r
 	}
@@ -132,7 +132,7 @@ func (w *world) replace(r *replica) {
 
 // replaced does the next step of a replacement. It returns true after the last one.
 func (w *world) replaced(r *replica) bool {
-	if r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) }) {
+	if r.locked(func(r *replica) bool { return r.broken || r.disk.hasFault(func(f faults) bool { return f.lost }) }) {
 		return true // damaged again: another replacement runs
 	}
 	if err := r.start(); errors.Is(err, errDisk) {
@@ -141,12 +141,12 @@ func (w *world) replaced(r *replica) bool {
 		w.check.fail("start on an empty disk: %v", err)
 		return true
 	}
-	if r.is(func(r *replica) bool { return r.out }) { // a removal has also removed the new identity
+	if r.locked(func(r *replica) bool { return r.out }) { // a removal has also removed the new identity
 		w.healed()
 		return true
 	}
-	all, l := w.membership(), w.beside(r)
-	self, up := r.now()
+	all, l := w.membership(), w.otherReplica(r)
+	self, up := r.currentProcess()
 	if all == nil || l == nil || !up {
 		return false
 	}
@@ -155,7 +155,7 @@ func (w *world) replaced(r *replica) bool {
 	switch {
 	case member && m.Incarnation != mine:
 		old := cluster.Identity{ID: m.ID, Incarnation: m.Incarnation}.ServerID() // with incarnation: all may come from a deposed leader, and r.id alone could mean the new identity
-		if err := l.within(func() error { return l.cluster.Remove(string(old), false) }); err != nil {
+		if err := l.command(func() error { return l.cluster.Remove(string(old), false) }); err != nil {
 			w.check.note("the old %s is not removed: %v", r.id, err)
 		}
 	case !member || self.cluster.ClusterID() == "": // or the answer was lost
@@ -185,7 +185,7 @@ func (w *world) join(l *process, addrs []string) {
 		return
 	}
 	w.check.note("%s is not let in: %v", l.r.id, err)
-	if errors.Is(err, &cluster.Refusal{Code: cluster.CodeRemoved}) && l.r.is(func(r *replica) bool { return r.leaving }) {
+	if errors.Is(err, &cluster.Refusal{Code: cluster.CodeRemoved}) && l.r.locked(func(r *replica) bool { return r.leaving }) {
 		// The replica was admitted and removed before it learned of either. A real process logs
 		// this and stops.
 		l.r.set(func(r *replica) { r.out = true })
@@ -202,7 +202,7 @@ func (w *world) joinWithToken(ctx context.Context, l *process, addrs []string) e
 	token := hex.EncodeToString(w.entropy())
 	hash := sha256.Sum256([]byte(token))
 	in := &input.CreateJoinToken{Hash: hash[:], Voter: true, TTLMillis: time.Hour.Milliseconds(), Who: "operator"}
-	lead, _ := r.now()
+	lead, _ := r.currentProcess()
 	reply, _, err := lead.forwarder.Do(ctx, input.Request{Input: in})
 	switch {
 	case err != nil:
@@ -210,7 +210,7 @@ func (w *world) joinWithToken(ctx context.Context, l *process, addrs []string) e
 	case reply.Refused() != nil:
 		return reply.Refused()
 	}
-	return l.within(func() error { return l.cluster.Join(ctx, addrs, token, false) })
+	return l.command(func() error { return l.cluster.Join(ctx, addrs, token, false) })
 }
 
 // Limits on the number of members.
@@ -239,10 +239,10 @@ func (w *world) enlarge() bool {
 			w.check.fail("start on an empty disk: %v", err)
 			return true
 		}
-		all, l := w.membership(), w.beside(r)
-		self, up := r.now()
+		all, l := w.membership(), w.otherReplica(r)
+		self, up := r.currentProcess()
 		if all == nil || l == nil || !up {
-			return r.is(func(r *replica) bool { return r.out || r.broken })
+			return r.locked(func(r *replica) bool { return r.out || r.broken })
 		}
 		m, member := memberOf(all, r.id)
 		if !member || self.cluster.ClusterID() == "" { // or the answer was lost
@@ -261,13 +261,13 @@ func (w *world) dismiss(r *replica) {
 	r.set(func(r *replica) { r.leaving = true })
 	w.check.note("%s is to be removed", r.id)
 	w.operate(operation{"remove " + r.id, func() bool {
-		l := w.beside(r)
+		l := w.otherReplica(r)
 		if l == nil {
 			return false
 		}
 		all := w.membership()
 		if _, member := memberOf(all, r.id); all == nil || member {
-			if err := l.within(func() error { return l.cluster.Remove(r.id, false) }); err != nil {
+			if err := l.command(func() error { return l.cluster.Remove(r.id, false) }); err != nil {
 				w.check.note("%s is not removed: %v", r.id, err)
 			}
 			return false
@@ -275,7 +275,7 @@ func (w *world) dismiss(r *replica) {
 		if err := r.start(); err != nil { // a replica that was down during its removal learns of it when it starts
 			w.check.note("%v", err)
 		}
-		if r.is(func(r *replica) bool { return r.out }) {
+		if r.locked(func(r *replica) bool { return r.out }) {
 			w.check.achieved("removed")
 			return true
 		}

@@ -94,8 +94,8 @@ func (n *network) sever(from, to string) {
 	n.cut[[2]string{from, to}] = true
 }
 
-// part cuts both directions between two hosts. join reverses it.
-func (n *network) part(a, b string) {
+// partition cuts both directions between two hosts. join reverses it.
+func (n *network) partition(a, b string) {
 	n.sever(a, b)
 	n.sever(b, a)
 }
@@ -123,8 +123,8 @@ func (n *network) deny(some func(to string, msg any) bool) {
 	n.denied = some
 }
 
-// turn changes the weather of all links.
-func (n *network) turn(change func(*weather)) {
+// setWeather changes the weather of all links.
+func (n *network) setWeather(change func(*weather)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change(&n.all)
@@ -279,10 +279,10 @@ func (h *host) hello(p *host, kind string) error {
 	case kind == "raft" && (mine == "" || theirs == ""):
 		return &helloError{"NOT_READY", "no cluster id yet"}
 	}
-	if err := p.lets(h, kind, ""); err != nil {
+	if err := p.admits(h, kind, ""); err != nil {
 		return err
 	}
-	return h.lets(p, kind, p.id)
+	return h.admits(p, kind, p.id)
 }
 
 // helloRaft does the same for one of Raft's requests. Like the real transport, it refuses a request

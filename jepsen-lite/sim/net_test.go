@@ -13,9 +13,9 @@ import (
 	"rmd/transport/peer"
 )
 
-// two returns hosts a and b. b answers calls of method 1 with the request, and grants all votes.
-// heard returns how many requests b has received.
-func two(t *testing.T) (n *network, a, b *host, heard func() int) {
+// twoHosts returns hosts a and b. b answers calls of method 1 with the request, and grants all
+// votes. heard returns how many requests b has received.
+func twoHosts(t *testing.T) (n *network, a, b *host, heard func() int) {
 	t.Helper()
 	n = newNetwork(1)
 	a, b = n.host("a", owner{}), n.host("b", owner{})
@@ -61,7 +61,7 @@ func ask(a *host) error {
 
 func TestNetCarries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, a, b, heard := two(t)
+		n, a, b, heard := twoHosts(t)
 		votes := ""
 		n.votes = func(term uint64, voter, candidate string) { votes += voter + " for " + candidate + "; " }
 		b1, err := a.Call(t.Context(), "b", 1, []byte("x"))
@@ -87,8 +87,8 @@ func TestNetWeather(t *testing.T) {
 		least time.Duration
 	}{
 		"good":             {func(*network) {}, 1, false, 0},
-		"lost":             {func(n *network) { n.turn(func(w *weather) { w.loss = 1 }) }, 0, true, messageTimeout},
-		"twice":            {func(n *network) { n.turn(func(w *weather) { w.double = 1 }) }, 2, false, 0},
+		"lost":             {func(n *network) { n.setWeather(func(w *weather) { w.loss = 1 }) }, 0, true, messageTimeout},
+		"twice":            {func(n *network) { n.setWeather(func(w *weather) { w.double = 1 }) }, 2, false, 0},
 		"cut there":        {func(n *network) { n.sever("a", "b") }, 0, true, messageTimeout},
 		"cut back":         {func(n *network) { n.sever("b", "a") }, 1, true, messageTimeout},
 		"isolated":         {func(n *network) { n.isolate("b", true, true) }, 0, true, messageTimeout},
@@ -99,7 +99,7 @@ func TestNetWeather(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n, a, b, heard := two(t)
+				n, a, b, heard := twoHosts(t)
 				c.turn(n)
 				begin := time.Now()
 				err := ask(a)
@@ -118,7 +118,7 @@ func TestNetWeather(t *testing.T) {
 // new ones succeed.
 func TestNetReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, a, b, _ := two(t)
+		n, a, b, _ := twoHosts(t)
 		n.turnLink("a", "b", weather{delay: time.Second})
 		time.AfterFunc(100*time.Millisecond, func() { n.reset("b", "a") })
 		begin := time.Now()
@@ -148,7 +148,7 @@ func TestNetHello(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n, a, b, _ := two(t)
+				n, a, b, _ := twoHosts(t)
 				c.prepare(a, b)
 				if _, err := a.Call(t.Context(), "b", 1, nil); (err == nil) != c.call {
 					t.Errorf("call: %v", err)
@@ -165,7 +165,7 @@ func TestNetHello(t *testing.T) {
 // TestNetFrozen checks that a frozen host receives nothing, and continues afterwards.
 func TestNetFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, a, b, heard := two(t)
+		n, a, b, heard := twoHosts(t)
 		thaw := b.freeze()
 		time.AfterFunc(time.Second, func() {
 			if heard() != 0 {
@@ -223,7 +223,7 @@ func TestOwner(t *testing.T) {
 	}
 	l.owner.forget()
 	go func() {
-		l.owner.own()
+		l.owner.markGoroutine()
 		seen <- current()
 	}()
 	if got := <-seen; got != nil {
@@ -276,7 +276,7 @@ func TestNetPipeline(t *testing.T) {
 		if took := time.Since(begin); took > 20*50*time.Millisecond {
 			t.Errorf("20 requests took %s: one waits for the other", took)
 		}
-		n.turn(func(w *weather) { w.loss = 1 })
+		n.setWeather(func(w *weather) { w.loss = 1 })
 		f, err := p.AppendEntries(&raft.AppendEntriesRequest{PrevLogEntry: 21}, &raft.AppendEntriesResponse{})
 		if err != nil || !errors.Is(f.Error(), errLost) {
 			t.Errorf("a lost request: %v, %v", err, f.Error())

@@ -23,13 +23,13 @@ func profLabel() unsafe.Pointer
 // mark creates the mark of a process and marks the calling goroutine.
 func mark(l *process, name string) owner {
 	o := owner{pprof.WithLabels(context.Background(), pprof.Labels("replica", name))}
-	o.own()
+	o.markGoroutine()
 	owners.Store(profLabel(), l)
 	return o
 }
 
-// own marks the calling goroutine.
-func (o owner) own() {
+// markGoroutine marks the calling goroutine.
+func (o owner) markGoroutine() {
 	if o.ctx != nil {
 		pprof.SetGoroutineLabels(o.ctx)
 	}
@@ -40,7 +40,7 @@ func (o owner) forget() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		o.own()
+		o.markGoroutine()
 		owners.Delete(profLabel())
 	}()
 	<-done
@@ -65,13 +65,14 @@ func current() *process {
 const commandMax = 30 * time.Second
 
 // snapshot makes a process take a snapshot, as its operator would.
-func (l *process) snapshot() error { return l.within(l.cluster.Snapshot) }
+func (l *process) snapshot() error { return l.command(l.cluster.Snapshot) }
 
-// within runs a command in a process, as its admin port would. It returns errLost after commandMax.
-func (l *process) within(f func() error) error {
+// command runs a command in a process, as its admin port would. It returns errLost after
+// commandMax.
+func (l *process) command(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		l.owner.own()
+		l.owner.markGoroutine()
 		done <- f()
 	}()
 	t := time.NewTimer(commandMax)

@@ -175,7 +175,7 @@ func (p *pipeline) await(a *appending) error {
 	defer end.Stop()
 	select {
 	case r := <-a.answer:
-		return p.h.answered(a.p, a.q, r, a.resp, end.C, a.conn)
+		return p.h.sendAnswer(a.p, a.q, r, a.resp, end.C, a.conn)
 	case <-end.C:
 		return errLost
 	case <-a.conn:

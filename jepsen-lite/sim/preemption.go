@@ -54,7 +54,7 @@ type toldWarning struct {
 func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.AllocateReply) {
 	for _, p := range r.Preempted {
 		if k, ok := c.ledger.ContainerByRef(refOf(p.Container)); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
-			c.bad("S19: %s tells %s that %s of %s is to end at %d, the ledger has %+v", id, in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
+			c.violate("S19: %s tells %s that %s of %s is to end at %d, the ledger has %+v", id, in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
 		}
 		c.counts.told++
 		w := toldWarning{in.Attempt, c.acks.again[in.Attempt], p.Container, p.DeadlineMillis}
@@ -63,7 +63,7 @@ func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.Allocate
 		}
 		c.acks.told[w] = append(c.acks.told[w], r.Response)
 		if n := c.ledger.Warned(p.Container, p.DeadlineMillis); len(c.acks.told[w]) > n {
-			c.bad("S19: that %s is to end at %d is told with the responses %v, and it was warned %d times", p.Container, p.DeadlineMillis, c.acks.told[w], n)
+			c.violate("S19: that %s is to end at %d is told with the responses %v, and it was warned %d times", p.Container, p.DeadlineMillis, c.acks.told[w], n)
 		}
 	}
 }
@@ -85,6 +85,6 @@ func (c *checker) overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.ledger.Overdue(overdue.Milliseconds()) {
-		c.bad("L6: %s after its deadline a warning stands: %s", overdue, s.Text)
+		c.violate("L6: %s after its deadline a warning stands: %s", overdue, s.Text)
 	}
 }

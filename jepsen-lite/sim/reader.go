@@ -42,7 +42,7 @@ func (c *caller) readStale(ctx context.Context, session uint64) uint64 {
 func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index func(context.Context, *process) (uint64, error)) uint64 {
 	members := c.w.members()
 	r := members[c.at%len(members)]
-	l, up := r.now()
+	l, up := r.currentProcess()
 	if !up {
 		return 0
 	}
@@ -51,7 +51,7 @@ func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index fu
 	defer context.AfterFunc(l.ctx, cancel)()
 	l.host.wake()
 	var at uint64
-	err := l.within(func() (err error) {
+	err := l.command(func() (err error) {
 		at, err = index(ctx, l)
 		return err
 	})

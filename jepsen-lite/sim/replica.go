@@ -59,15 +59,15 @@ type process struct {
 	forwarder *forward.Forwarder
 }
 
-// now returns the current process, or the last one; up is false if no process runs.
-func (r *replica) now() (l *process, up bool) {
+// currentProcess returns the current process, or the last one; up is false if no process runs.
+func (r *replica) currentProcess() (l *process, up bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.process, r.up
 }
 
-// is calls f with the lock held.
-func (r *replica) is(f func(*replica) bool) bool {
+// locked calls f with the lock held.
+func (r *replica) locked(f func(*replica) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return f(r)
@@ -103,7 +103,7 @@ func (r *replica) start() error {
 		r.mu.Unlock()
 		return nil
 	}
-	if r.disk.is(func(f faults) bool { return f.lost }) { // its operator knows that it needs another identity
+	if r.disk.hasFault(func(f faults) bool { return f.lost }) { // its operator knows that it needs another identity
 		r.broken = true
 		r.mu.Unlock()
 		return fmt.Errorf("%s: %w: it has lost what was synced", r.id, errDisk)
@@ -112,11 +112,11 @@ func (r *replica) start() error {
 	ended, d, level := r.ended, r.disk, r.level
 	r.mu.Unlock()
 	defer r.set(func(r *replica) { r.starting = false })
-	if !over(ended) {
+	if !awaitEnd(ended) {
 		return fmt.Errorf("%s: the process before does not end", r.id)
 	}
 	surely, maybe := d.damaged()
-	passing := d.is(func(f faults) bool { return f.full || f.misread > 0 }) // a fault after which it can start
+	passing := d.hasFault(func(f faults) bool { return f.full || f.misread > 0 }) // a fault after which it can start
 	l := &process{r: r, disk: d, level: level}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -134,7 +134,7 @@ func (r *replica) start() error {
 		r.w.exited(r.id, fatal.Code, fatal.Err)
 		r.set(func(r *replica) { r.broken = true })
 		return fmt.Errorf("%s: %w: %w", r.id, errDisk, err)
-	case errors.As(err, &fatal) && fatal.Code == exitcode.Removed && r.is(func(r *replica) bool { return r.leaving }):
+	case errors.As(err, &fatal) && fatal.Code == exitcode.Removed && r.locked(func(r *replica) bool { return r.leaving }):
 		r.w.exited(r.id, fatal.Code, fatal.Err)
 		r.set(func(r *replica) { r.out = true })
 		return nil
@@ -146,8 +146,8 @@ func (r *replica) start() error {
 // disk.
 const endMax = 10 * time.Minute
 
-// over waits until a process has ended. It returns false if the process does not end.
-func over(ended <-chan struct{}) bool {
+// awaitEnd waits until a process has ended. It returns false if the process does not end.
+func awaitEnd(ended <-chan struct{}) bool {
 	if ended == nil {
 		return true
 	}
@@ -166,8 +166,8 @@ func (l *process) open() error {
 	r := l.r
 	l.owner = mark(l, r.id)
 	l.host = r.w.net.host(r.id, l.owner)
-	last, term := l.disk.ends()
-	r.w.check.begins(r.id, string(l.disk.identity().ServerID()), last, term)
+	last, term := l.disk.logEnd()
+	r.w.check.processStarted(r.id, string(l.disk.identity().ServerID()), last, term)
 	var err error
 	if l.server, err = server.Open(l.options()); err != nil {
 		l.cancel()
@@ -176,7 +176,7 @@ func (l *process) open() error {
 		return fmt.Errorf("start %s: %w", r.id, err)
 	}
 	l.machine, l.cluster, l.forwarder = l.server.Machine(), l.server.Cluster(), l.server.Forwarder()
-	l.disk.wrong(func(f *faults) {
+	l.disk.setFaults(func(f *faults) {
 		f.cut = r.cutPower
 		f.accuse = func(what string) {
 			if l.alive() {
@@ -204,7 +204,7 @@ func (l *process) open() error {
 const failedGrace = time.Millisecond
 
 func (l *process) mustBeOver(why string) {
-	if now, up := l.r.now(); up && now == l {
+	if now, up := l.r.currentProcess(); up && now == l {
 		l.r.w.check.fail("%s goes on after %s", l.r.id, why)
 	}
 }
@@ -227,11 +227,11 @@ func (l *process) fatal(code int, err error) {
 	right := false
 	switch code {
 	case exitcode.Store:
-		right = l.disk.is(func(f faults) bool {
+		right = l.disk.hasFault(func(f faults) bool {
 			return f.poisoned || f.full || f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
 		})
 	case exitcode.DiskHung:
-		right = l.disk.is(func(f faults) bool { return f.hindered })
+		right = l.disk.hasFault(func(f faults) bool { return f.hindered })
 	case exitcode.Removed:
 		right = leaving
 	case exitcode.NotKnown:
@@ -316,7 +316,7 @@ func (r *replica) end(power bool) {
 		return
 	}
 	l, ended := r.process, make(chan struct{})
-	r.up, r.disk, r.ended = false, l.disk.after(power), ended
+	r.up, r.disk, r.ended = false, l.disk.reopened(power), ended
 	r.mu.Unlock()
 	l.cancel()
 	r.w.net.crash(l.host)

@@ -137,7 +137,7 @@ func play(t *testing.T, s script.Script) Result {
 // tally fills in the results at the end.
 func (w *world) tally(res *Result, d *driver) {
 	if w.check.broken() {
-		res.History = w.check.told(2 * historyMax)
+		res.History = w.check.failureText(2 * historyMax)
 	}
 	w.check.mu.Lock()
 	res.trace, res.brokeAt = w.check.trace, w.check.brokeAt

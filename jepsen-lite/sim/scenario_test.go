@@ -47,14 +47,14 @@ func node(name string) yarn.NodeID { return yarn.NodeID{Host: name, Port: 45454}
 
 func (s *story) addNodes(memory int64, names ...string) {
 	for _, n := range names {
-		s.do(&input.RegisterNode{ID: node(n), HTTPPort: 8042, Rack: "/rack", Total: yarn.NewResource(memory*gib, 64), Version: "virtual"})
+		s.plan(&input.RegisterNode{ID: node(n), HTTPPort: 8042, Rack: "/rack", Total: yarn.NewResource(memory*gib, 64), Version: "virtual"})
 	}
 }
 
 func (s *story) beat(names ...string) *input.NodeHeartbeatReply {
 	var r *input.NodeHeartbeatReply
 	for _, n := range names {
-		r = s.do(&input.NodeHeartbeat{ID: node(n)}).(*input.NodeHeartbeatReply)
+		r = s.plan(&input.NodeHeartbeat{ID: node(n)}).(*input.NodeHeartbeatReply)
 		time.Sleep(50 * time.Millisecond) // an idle heartbeat is answered before its entry is committed
 	}
 	return r
@@ -64,15 +64,15 @@ func (s *story) beat(names ...string) *input.NodeHeartbeatReply {
 // node on; otherwise the application is unmanaged.
 func (s *story) submit(name, queue string, am int64, on string) {
 	in := &input.SubmitApplication{Name: name, User: "u-" + name, Queue: queue, Unmanaged: am == 0, AM: yarn.NewResource(am*gib, 1), MaxAttempts: 2}
-	id := s.do(in).(*input.SubmitApplicationReply).ID
+	id := s.plan(in).(*input.SubmitApplicationReply).ID
 	s.apps[name] = id
 	for i := 0; am > 0 && i < 3; i++ {
 		for _, l := range s.beat(on).Launch {
-			s.do(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: l.Container, State: yarn.ContainerRunning}}})
+			s.plan(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: l.Container, State: yarn.ContainerRunning}}})
 			am = 0
 		}
 	}
-	s.do(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id, Attempt: 1}})
+	s.plan(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id, Attempt: 1}})
 }
 
 // ask asks for count containers of size GiB on any node. Count 0 cancels the ask.
@@ -81,7 +81,7 @@ func (s *story) ask(app string, priority int32, count, size int64) {
 }
 
 func (s *story) allocate(app string, asks ...input.Ask) *input.AllocateReply {
-	r := s.do(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps[app], Attempt: 1}, Response: s.resp[app], Asks: asks}).(*input.AllocateReply)
+	r := s.plan(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps[app], Attempt: 1}, Response: s.resp[app], Asks: asks}).(*input.AllocateReply)
 	s.resp[app] = r.Response
 	return r
 }
@@ -90,12 +90,12 @@ func (s *story) allocate(app string, asks ...input.Ask) *input.AllocateReply {
 func (s *story) complete(app string, number uint64, on string) {
 	s.allocate(app)
 	id := yarn.ContainerID{App: s.apps[app], Attempt: 1, Number: number}
-	s.do(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
+	s.plan(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
 }
 
 // state returns the committed state of a replica.
 func (s *story) state(r *replica) *state.State {
-	l, _ := r.now()
+	l, _ := r.currentProcess()
 	st, _ := l.machine.Fork()
 	return st
 }
@@ -209,7 +209,7 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 						}()
 					}
 				})
-				l, _ := old.now()
+				l, _ := old.currentProcess()
 				ctx, cancel := context.WithTimeout(l.ctx, 5*time.Second)
 				defer cancel()
 				c := &caller{w: s.world, name: "n1", rng: rand.New(rand.NewSource(1)), at: slices.Index(s.rs, old)}
@@ -301,7 +301,7 @@ func (s *story) seventyFour(disturbed bool) []string {
 
 // restoreAndLead starts a replica that needs a snapshot, and makes it leader.
 func (s *story) restoreAndLead(behind *replica) {
-	l, _ := s.leader(10 * election).now()
+	l, _ := s.leader(10 * election).currentProcess()
 	if err := l.snapshot(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func (s *story) restoreAndLead(behind *replica) {
 
 // hand makes a replica leader. It repeats transfers that time out.
 func (s *story) hand(to *replica) {
-	l, _ := to.now()
+	l, _ := to.currentProcess()
 	var err error
 	for range 20 {
 		if l.cluster.IsLeader() {
@@ -335,7 +335,7 @@ func (s *story) hand(to *replica) {
 
 // decisions returns the events after an index, except those of the clock.
 func (s *story) decisions(after uint64) []string {
-	l, _ := s.leader(10 * election).now()
+	l, _ := s.leader(10 * election).currentProcess()
 	entries, _, _, err := l.cluster.Entries(after+1, 1000)
 	if err != nil {
 		s.t.Fatal(err)
@@ -370,7 +370,7 @@ func TestScenario75ExchangeAtomic(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		seen := make(chan int, len(s.rs))
 		for _, r := range s.rs {
-			l, _ := r.now()
+			l, _ := r.currentProcess()
 			sub, err := l.machine.Watch(0)
 			if err != nil {
 				t.Fatal(err)

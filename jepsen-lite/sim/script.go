@@ -94,11 +94,11 @@ func Check(s script.Script) error {
 	return nil
 }
 
-func kindOf(name string) (kind, bool) {
+func kindOf(name string) (faultKind, bool) {
 	all := kinds()
-	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
+	i := slices.IndexFunc(all, func(k faultKind) bool { return k.name == name })
 	if i < 0 {
-		return kind{}, false
+		return faultKind{}, false
 	}
 	return all[i], true
 }
@@ -129,18 +129,18 @@ func (d *driver) play(s script.Script) {
 	end := begin.Add(time.Duration(s.Length))
 	for _, f := range s.Faults {
 		at := time.Now().Add(time.Duration(f.After))
-		if at.After(end) || !d.until(at) {
+		if at.After(end) || !d.waitUntil(at) {
 			break
 		}
 		d.played = append(d.played, script.Played{Kind: f.Kind, At: script.Duration(at.Sub(begin))})
-		d.do(f)
+		d.runStep(f)
 		d.played[len(d.played)-1].Took = script.Duration(time.Since(at))
 	}
-	d.until(end)
+	d.waitUntil(end)
 }
 
-// do executes one step. All random numbers of the step come from f.Draw.
-func (d *driver) do(f script.Fault) {
+// runStep executes one step. All random numbers of the step come from f.Draw.
+func (d *driver) runStep(f script.Fault) {
 	d.rng = rand.New(rand.NewSource(f.Draw))
 	if f.Kind == script.Heal {
 		d.note("all heals")
@@ -153,15 +153,15 @@ func (d *driver) do(f script.Fault) {
 	k.do(d)
 }
 
-// until waits until a time. It returns false after a violation. It ends gridlocks, because in a
+// waitUntil waits until a time. It returns false after a violation. It ends gridlocks, because in a
 // gridlock the remaining faults would have no effect.
-func (d *driver) until(at time.Time) bool {
+func (d *driver) waitUntil(at time.Time) bool {
 	for !d.w.check.broken() {
 		left := time.Until(at)
 		if left <= 0 {
 			return true
 		}
-		if d.still() > stallTime/2 && d.unlock(left) {
+		if d.sinceProgress() > stallTime/2 && d.unlock(left) {
 			continue
 		}
 		time.Sleep(min(left, time.Second))

@@ -97,7 +97,7 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("queues created by submissions %d, removed when idle %d; leaves of managed parents got their capacity %d times, lost it %d times",
 		c.created, c.removed, c.activated, c.deactivated)
 	line("%s", s.verdicts())
-	line("points hit %s   fault kinds that never ran: %s", s.points(), s.missing())
+	line("points hit %s   fault kinds that never ran: %s", s.points(), s.unusedKinds())
 	for _, r := range s.failed {
 		line("FAIL seed %d: %s\n  settings %s\n  again (not to the bit): make sim SEED=%d", r.Seed, strings.Join(r.Violations, "\n  "), r.Settings, r.Seed)
 	}
@@ -164,7 +164,7 @@ func (s *Summary) points() string {
 	return text
 }
 
-func (s *Summary) missing() string {
+func (s *Summary) unusedKinds() string {
 	var out []string
 	for _, k := range kinds() {
 		if s.kinds[k.name] == 0 {

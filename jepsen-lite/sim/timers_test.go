@@ -16,11 +16,11 @@ func TestTimers(t *testing.T) {
 		s.addNodes(8, "n1")
 		submit := func(name string, lifetime time.Duration) yarn.ApplicationID {
 			in := &input.SubmitApplication{Name: name, User: "u", Queue: "a", Unmanaged: true, MaxAttempts: 1, LifetimeMillis: lifetime.Milliseconds()}
-			return s.do(in).(*input.SubmitApplicationReply).ID
+			return s.plan(in).(*input.SubmitApplicationReply).ID
 		}
 		bounded, silent := submit("bounded", keyRoll/6), submit("silent", 0)
 		for _, id := range []yarn.ApplicationID{bounded, silent} {
-			s.do(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id, Attempt: 1}})
+			s.plan(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id, Attempt: 1}})
 		}
 		before := s.state(s.leader(10 * election))
 		_, lead := s.killLeader()

@@ -118,7 +118,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	}
 	if twice {
 		if second, err := copied(in, fresh(msg), data); err == nil { // copies now, because raft reuses its message
-			go h.again(p, second)
+			go h.deliverCopy(p, second)
 		}
 	}
 	answer := make(chan raft.RPCResponse, 1)
@@ -135,7 +135,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	}
 	select {
 	case r := <-answer:
-		return h.answered(p, q, r, out, end.C, conn)
+		return h.sendAnswer(p, q, r, out, end.C, conn)
 	case <-end.C:
 		return errLost
 	case <-conn:
@@ -145,8 +145,8 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	}
 }
 
-// answered transports the answer back.
-func (h *host) answered(p *host, q request, r raft.RPCResponse, out any, end <-chan time.Time, conn <-chan struct{}) error {
+// sendAnswer transports the answer back.
+func (h *host) sendAnswer(p *host, q request, r raft.RPCResponse, out any, end <-chan time.Time, conn <-chan struct{}) error {
 	p.voted(q.msg, r)
 	if ok, _ := h.net.travel(p, h, 64); !ok {
 		return h.timeout(end, conn)
@@ -174,8 +174,8 @@ func (h *host) voted(msg any, r raft.RPCResponse) {
 	}
 }
 
-// again delivers a doubled request. Its answer is dropped.
-func (h *host) again(p *host, q request) {
+// deliverCopy delivers a doubled request. Its answer is dropped.
+func (h *host) deliverCopy(p *host, q request) {
 	if ok, _ := h.net.travel(h, p, q.size); !ok {
 		return
 	}
@@ -221,7 +221,7 @@ func (h *host) quick(q request, answer chan raft.RPCResponse) bool {
 		return false
 	}
 	go func() {
-		h.owner.own()
+		h.owner.markGoroutine()
 		beat(q.rpc(answer))
 	}()
 	return true

@@ -37,8 +37,8 @@ func TestTrap695(t *testing.T) {
 				}
 			}
 			w.atLog.Store(&hold)
-			l, _ := old.now()
-			_ = l.within(func() error { return l.cluster.Transfer(next.id) }) // the transfer seems to fail
+			l, _ := old.currentProcess()
+			_ = l.command(func() error { return l.cluster.Transfer(next.id) }) // the transfer seems to fail
 			time.Sleep(20 * election)
 			if !held.Load() {
 				t.Error("nobody was held back between winning and acting")
@@ -58,17 +58,17 @@ func (s *story) divergent() (old, now *replica) {
 	s.addNodes(8, "n1")
 	s.submit("app1", "a", 0, "")
 	old = s.leader(10 * election)
-	l, _ := old.now()
+	l, _ := old.currentProcess()
 	s.net.isolate(old.id, true, true)
 	tail := l.cluster.LastIndex() + 50
 	for end := time.Now().Add(lease / 2); l.cluster.LastIndex() < tail && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		go l.cluster.Propose(nothing())
+		go l.cluster.Propose(emptyEntry())
 	}
 	now = s.leader(10*election, old)
 	for _, app := range []string{"app2", "app3", "app4"} {
 		s.submit(app, "a", 0, "")
 	}
-	nl, _ := now.now()
+	nl, _ := now.currentProcess()
 	if err := nl.snapshot(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestTrap697(t *testing.T) {
 		if n := s.net.countInstalls() - before; n > 3 {
 			t.Errorf("%d snapshots were sent", n)
 		}
-		if l, _ := old.now(); l.cluster.Stats().Restarts == 0 {
+		if l, _ := old.currentProcess(); l.cluster.Stats().Restarts == 0 {
 			t.Error("raft was not restarted in place: does the scenario still show the trap?")
 		}
 	})
@@ -139,8 +139,8 @@ func TestTrap696(t *testing.T) {
 		s.net.mu.Lock()
 		s.net.hang = isTimeoutNow
 		s.net.mu.Unlock()
-		l, _ := old.now()
-		if err := l.within(func() error { return l.cluster.Transfer("") }); err == nil {
+		l, _ := old.currentProcess()
+		if err := l.command(func() error { return l.cluster.Transfer("") }); err == nil {
 			t.Error("the transfer succeeded")
 		}
 		s.addNodes(8, "n1") // repeats the call until it is answered
@@ -176,17 +176,17 @@ func TestTrap503(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		s.addNodes(8, "n1")
 		old := s.leader(10 * election)
-		l, _ := old.now()
+		l, _ := old.currentProcess()
 		begin := time.Now()
 		thaw := l.disk.freeze()
 		defer thaw()
-		go l.cluster.Propose(nothing())
+		go l.cluster.Propose(emptyEntry())
 		if s.await(cluster.DefaultConfig().HungGiveUp+6*election, old) == nil {
 			t.Error("L5: no other leader within the watchdog's limit")
 		}
 		s.submit("app1", "a", 0, "")
 		time.Sleep(time.Until(begin.Add(cluster.DefaultConfig().HungExit + time.Second)))
-		if _, up := old.now(); up || s.exits[exitcode.DiskHung] != 1 {
+		if _, up := old.currentProcess(); up || s.exits[exitcode.DiskHung] != 1 {
 			t.Errorf("L5: up %v, exits %v", up, s.exits)
 		}
 	})
@@ -264,5 +264,5 @@ func TestTrapCommitLibrary(t *testing.T) {
 	})
 }
 
-// nothing returns an entry that changes nothing.
-func nothing() []byte { return (&event.Batch{Level: 1}).Encode() }
+// emptyEntry returns an entry that changes nothing.
+func emptyEntry() []byte { return (&event.Batch{Level: 1}).Encode() }

@@ -52,7 +52,7 @@ func (d *driver) levels() (final, all bool) {
 		all = all && m.Level >= nextLevel
 	}
 	for _, r := range d.w.members() { // some may not have joined yet
-		all = all && r.is(func(r *replica) bool { return r.level >= nextLevel })
+		all = all && r.locked(func(r *replica) bool { return r.level >= nextLevel })
 	}
 	return final, all
 }

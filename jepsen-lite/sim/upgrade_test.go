@@ -70,8 +70,8 @@ func TestUpgrade(t *testing.T) {
 		if got := s.reservations(lead); !strings.HasPrefix(got, "[r1 app2 #2 ") {
 			t.Errorf("the reservation is %s", got)
 		}
-		l, _ := lead.now()
-		if err := l.within(func() error { return l.cluster.Snapshot() }); err != nil {
+		l, _ := lead.currentProcess()
+		if err := l.command(func() error { return l.cluster.Snapshot() }); err != nil {
 			t.Fatal(err)
 		}
 		s.restartAs(lead, nextLevel) // it must read what it wrote at the new level
@@ -85,7 +85,7 @@ func TestUpgrade(t *testing.T) {
 		if err := old.start(); err != nil {
 			t.Fatal(err)
 		}
-		l, _ = old.now()
+		l, _ = old.currentProcess()
 		err := s.joinWithToken(s.ctx, l, []string{lead.id})
 		if !errors.Is(err, &cluster.Refusal{Code: cluster.CodeVersionTooOld}) {
 			t.Errorf("an old program is let in: %v", err)
@@ -114,7 +114,7 @@ func TestDowngradeTooLate(t *testing.T) {
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}
-		s.ends(r, exitcode.NotKnown, 10*time.Second)
+		s.awaitExit(r, exitcode.NotKnown, 10*time.Second)
 		r.set(func(r *replica) { r.level = nextLevel })
 	})
 }

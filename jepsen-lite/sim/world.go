@@ -192,8 +192,9 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 	return props
 }
 
-// do plans an input. It asks one replica after another until one answers. A refusal fails the test.
-func (w *world) do(in input.Input) input.Reply {
+// plan plans an input. It asks one replica after another until one answers. A refusal fails the
+// test.
+func (w *world) plan(in input.Input) input.Reply {
 	w.t.Helper()
 	w.calls++
 	c := &caller{w: w, name: fmt.Sprintf("test%d", w.calls), rng: rand.New(rand.NewSource(1))}
@@ -218,7 +219,7 @@ func (w *world) members() []*replica {
 	w.mu.Lock()
 	all := slices.Clone(w.rs)
 	w.mu.Unlock()
-	return slices.DeleteFunc(all, func(r *replica) bool { return r.is(func(r *replica) bool { return r.out }) })
+	return slices.DeleteFunc(all, func(r *replica) bool { return r.locked(func(r *replica) bool { return r.out }) })
 }
 
 // leading returns the replica that plans, except for those in not; nil for none.
@@ -227,7 +228,7 @@ func (w *world) leading(not ...*replica) *replica {
 		if slices.Contains(not, r) {
 			continue
 		}
-		if l, up := r.now(); up && l.cluster.IsLeader() {
+		if l, up := r.currentProcess(); up && l.cluster.IsLeader() {
 			if _, ok := l.server.Leading(); ok {
 				return r
 			}
@@ -262,7 +263,7 @@ func (w *world) inStep(within time.Duration) bool {
 	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
 		head, same := w.check.head(), true
 		for _, r := range w.members() {
-			l, up := r.now()
+			l, up := r.currentProcess()
 			if !up {
 				same = false
 				break
@@ -274,17 +275,17 @@ func (w *world) inStep(within time.Duration) bool {
 			return true
 		}
 		if time.Now().After(end) {
-			w.check.fail("L2: replicas are not in step within %s: %s", within, w.where())
+			w.check.fail("L2: replicas are not in step within %s: %s", within, w.describeProgress())
 			return false
 		}
 	}
 }
 
-// where describes how far each replica is.
-func (w *world) where() string {
+// describeProgress describes how far each replica is.
+func (w *world) describeProgress() string {
 	out := ""
 	for _, r := range w.members() {
-		l, up := r.now()
+		l, up := r.currentProcess()
 		if l == nil {
 			out += r.id + " never ran; "
 			continue
@@ -297,12 +298,12 @@ func (w *world) where() string {
 
 // freeze simulates SIGSTOP: the replica sends, receives and writes nothing.
 func (w *world) freeze(r *replica) {
-	l, _ := r.now()
-	w.later(l.host.freeze(), l.disk.freeze())
+	l, _ := r.currentProcess()
+	w.addThaws(l.host.freeze(), l.disk.freeze())
 }
 
-// later records how to end a fault.
-func (w *world) later(thaws ...func()) {
+// addThaws records how to end a fault.
+func (w *world) addThaws(thaws ...func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.thaws = append(w.thaws, thaws...)
@@ -374,7 +375,7 @@ func (w *world) heal() {
 		if err := r.start(); err != nil && !errors.Is(err, errDisk) {
 			w.check.fail("start: %v", err)
 		}
-		if r.is(func(r *replica) bool { return r.broken || r.disk.is(func(f faults) bool { return f.lost }) }) {
+		if r.locked(func(r *replica) bool { return r.broken || r.disk.hasFault(func(f faults) bool { return f.lost }) }) {
 			w.replace(r)
 		}
 	}
@@ -386,7 +387,7 @@ func (w *world) finish() {
 		var base *replica
 		var first [32]byte
 		for _, r := range w.members() {
-			l, _ := r.now()
+			l, _ := r.currentProcess()
 			st, index := l.machine.Fork()
 			w.check.compare(r.id, st, index)
 			w.check.acknowledged(r.id, st)
@@ -396,7 +397,7 @@ func (w *world) finish() {
 			if sum := snapshot.Sum(st); base == nil {
 				base, first = r, sum
 			} else if sum != first {
-				other, _ := base.now()
+				other, _ := base.currentProcess()
 				was, _ := other.machine.Fork()
 				w.check.fail("S1: contents of %s and %s differ at %d: %v", base.id, r.id, index, snapshot.Diff(was, st))
 			}
@@ -412,7 +413,7 @@ func (w *world) stop() {
 	w.thaw()
 	w.armed.Store(nil)
 	w.atLog.Store(nil)
-	w.yield.turn(0)
+	w.yield.setDial(0)
 	for _, r := range w.members() {
 		r.crash()
 	}
@@ -425,7 +426,7 @@ func (w *world) stop() {
 		r.mu.Lock()
 		ended := r.ended
 		r.mu.Unlock()
-		if !over(ended) {
+		if !awaitEnd(ended) {
 			w.check.fail("%s does not end", r.id)
 		}
 	}

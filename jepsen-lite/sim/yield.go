@@ -32,7 +32,7 @@ type yielder struct {
 	dial dial
 }
 
-func (y *yielder) turn(d dial) {
+func (y *yielder) setDial(d dial) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.dial = d
@@ -78,13 +78,13 @@ var listen = sync.OnceFunc(func() {
 	}
 	failpoint.Set(func(n failpoint.Name) {
 		if l := current(); l != nil {
-			l.r.w.at(l, n)
+			l.r.w.atFailpoint(l, n)
 		}
 	})
 })
 
-// at is called when a process reaches a failpoint.
-func (w *world) at(l *process, n failpoint.Name) {
+// atFailpoint is called when a process reaches a failpoint.
+func (w *world) atFailpoint(l *process, n failpoint.Name) {
 	w.mu.Lock()
 	w.hits[n]++
 	w.mu.Unlock()
@@ -97,23 +97,23 @@ func (w *world) at(l *process, n failpoint.Name) {
 // countingSink receives raft's metrics. It delays the goroutine that updates them.
 type countingSink struct{ metrics.BlackholeSink }
 
-func (*countingSink) held() {
+func (*countingSink) delay() {
 	if l := current(); l != nil {
 		l.r.w.yield.yield(rareMetric)
 	}
 }
 
 // SetGauge implements metrics.MetricSink.
-func (s *countingSink) SetGauge([]string, float32) { s.held() }
+func (s *countingSink) SetGauge([]string, float32) { s.delay() }
 
 // SetGaugeWithLabels implements metrics.MetricSink.
-func (s *countingSink) SetGaugeWithLabels([]string, float32, []metrics.Label) { s.held() }
+func (s *countingSink) SetGaugeWithLabels([]string, float32, []metrics.Label) { s.delay() }
 
 // IncrCounter implements metrics.MetricSink.
-func (s *countingSink) IncrCounter([]string, float32) { s.held() }
+func (s *countingSink) IncrCounter([]string, float32) { s.delay() }
 
 // IncrCounterWithLabels implements metrics.MetricSink.
-func (s *countingSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { s.held() }
+func (s *countingSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { s.delay() }
 
 // rootLogger returns a logger that is silent unless RMD_TEST_LOG is set.
 func rootLogger() hclog.Logger {
@@ -149,7 +149,7 @@ type raftLogger struct {
 	id string
 }
 
-func (l raftLogger) at(message string) {
+func (l raftLogger) logged(message string) {
 	if f := l.w.atLog.Load(); f != nil {
 		(*f)(l.id, message)
 	}
@@ -157,19 +157,19 @@ func (l raftLogger) at(message string) {
 }
 
 // Trace implements hclog.Logger.
-func (l raftLogger) Trace(m string, _ ...any) { l.at(m) }
+func (l raftLogger) Trace(m string, _ ...any) { l.logged(m) }
 
 // Debug implements hclog.Logger.
-func (l raftLogger) Debug(m string, a ...any) { l.Logger.Debug(m, a...); l.at(m) }
+func (l raftLogger) Debug(m string, a ...any) { l.Logger.Debug(m, a...); l.logged(m) }
 
 // Info implements hclog.Logger.
-func (l raftLogger) Info(m string, a ...any) { l.Logger.Info(m, a...); l.at(m) }
+func (l raftLogger) Info(m string, a ...any) { l.Logger.Info(m, a...); l.logged(m) }
 
 // Warn implements hclog.Logger.
-func (l raftLogger) Warn(m string, a ...any) { l.Logger.Warn(m, a...); l.at(m) }
+func (l raftLogger) Warn(m string, a ...any) { l.Logger.Warn(m, a...); l.logged(m) }
 
 // Error implements hclog.Logger.
-func (l raftLogger) Error(m string, a ...any) { l.Logger.Error(m, a...); l.at(m) }
+func (l raftLogger) Error(m string, a ...any) { l.Logger.Error(m, a...); l.logged(m) }
 
 // With implements hclog.Logger.
 func (l raftLogger) With(...any) hclog.Logger { return l }
