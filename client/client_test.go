@@ -18,8 +18,8 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// nobody returns an address on which no process listens.
-func nobody(t *testing.T) string {
+// unusedAddress returns an address on which no process listens.
+func unusedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestFailover(t *testing.T) {
 		}
 		fmt.Fprint(w, `{"index":7}`)
 	})
-	c := client(t, nil, nobody(t), url)
+	c := client(t, nil, unusedAddress(t), url)
 	a, err := c.Post(t.Context(), "/v1/x", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestFailover(t *testing.T) {
 func TestARefusalIsNotRepeated(t *testing.T) {
 	calls := 0
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { calls++; refuse(w, 409, "WOULD_LOSE_QUORUM") })
-	_, err := client(t, nil, url, nobody(t)).Post(t.Context(), "/v1/x", nil)
+	_, err := client(t, nil, url, unusedAddress(t)).Post(t.Context(), "/v1/x", nil)
 	if CodeOf(err) != "WOULD_LOSE_QUORUM" || calls != 1 {
 		t.Fatalf("%v after %d calls", err, calls)
 	}
@@ -123,7 +123,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 
 func TestNoReplicaReachable(t *testing.T) {
 	began := time.Now()
-	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, nobody(t), nobody(t)).Get(t.Context(), "/v1/apps", nil)
+	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, unusedAddress(t), unusedAddress(t)).Get(t.Context(), "/v1/apps", nil)
 	if CodeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "NO_REPLICA") {
 		t.Fatalf("%v", err)
 	}
@@ -292,7 +292,7 @@ func TestAlreadyMadeAfterLostReply(t *testing.T) {
 			t.Errorf("after a lost answer: %v", err)
 		}
 	}
-	for _, first := range []string{nobody(t), gone} {
+	for _, first := range []string{unusedAddress(t), gone} {
 		if err := ask(first, gone); err == nil {
 			t.Error("a replica that never was is taken for removed")
 		}

@@ -61,7 +61,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 		first := int(c.good.Load()) // the same for the whole round, even if concurrent calls change it
 		for i := range c.bases {
 			at := (first + i) % len(c.bases)
-			a, err := c.once(ctx, r, c.bases[at], key)
+			a, err := c.tryReplica(ctx, r, c.bases[at], key)
 			if err == nil {
 				c.good.Store(int64(at))
 				return a, nil
@@ -75,7 +75,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				c.good.Store(int64(at))
 				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.bases[at]}, nil
 			}
-			if answered && (r.Once || !again(doc)) {
+			if answered && (r.Once || !mayRetry(doc)) {
 				c.good.Store(int64(at))
 				return nil, err
 			}
@@ -90,7 +90,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				last = err
 			}
 			if ctx.Err() != nil {
-				return nil, c.late(ctx, r, last, sent)
+				return nil, c.timeoutError(ctx, r, last, sent)
 			}
 		}
 		if deaf++; reached {
@@ -100,17 +100,17 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 			return nil, c.unreached(last)
 		}
 		if r.Unlimited && time.Since(began) > c.cfg.Timeout {
-			return nil, c.late(ctx, r, last, sent) // Timeout limits the search for an answer, not the answer itself
+			return nil, c.timeoutError(ctx, r, last, sent) // Timeout limits the search for an answer, not the answer itself
 		}
-		if !sleep.For(ctx, wait(last, pause)) {
-			return nil, c.late(ctx, r, last, sent)
+		if !sleep.For(ctx, retryDelay(last, pause)) {
+			return nil, c.timeoutError(ctx, r, last, sent)
 		}
 		pause = min(2*pause, pauseMax)
 	}
 }
 
-// once makes one try at one replica.
-func (c *Client) once(ctx context.Context, r Request, base, key string) (*Answer, error) {
+// tryReplica makes one try at one replica.
+func (c *Client) tryReplica(ctx context.Context, r Request, base, key string) (*Answer, error) {
 	if len(c.bases) > 1 && !r.Unlimited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, tryMax)
@@ -187,8 +187,8 @@ func refusal(a *Answer) error {
 	return e
 }
 
-// again reports whether another try may get another answer.
-func again(e *api.Error) bool {
+// mayRetry reports whether another try may get another answer.
+func mayRetry(e *api.Error) bool {
 	switch e.Code {
 	case api.CodeNoLeader, api.CodeNotReady, api.CodeBusy, "UNKNOWN_OUTCOME":
 		return true
@@ -230,8 +230,8 @@ func resolvable(err error) bool {
 	return !(errors.As(err, &dns) && dns.IsNotFound)
 }
 
-// wait returns the pause that a replica asked for, or the usual one.
-func wait(err error, pause time.Duration) time.Duration {
+// retryDelay returns the pause that a replica asked for, or the usual one.
+func retryDelay(err error, pause time.Duration) time.Duration {
 	var doc *api.Error
 	if errors.As(err, &doc) && doc.RetryAfterMillis > 0 {
 		return min(time.Duration(doc.RetryAfterMillis)*time.Millisecond, 5*time.Second)
@@ -247,9 +247,9 @@ func (c *Client) unreached(last error) error {
 	return e
 }
 
-// late returns the error for the case that the time is up. sent means that a replica may have
-// received the request.
-func (c *Client) late(ctx context.Context, r Request, last error, sent bool) error {
+// timeoutError returns the error for the case that the time is up. sent means that a replica may
+// have received the request.
+func (c *Client) timeoutError(ctx context.Context, r Request, last error, sent bool) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}

@@ -26,8 +26,8 @@ const (
 	sizeMin      = Size(1 << 20)
 )
 
-// bad reports an invalid value, with the place where it was set.
-func (l *loader) bad(path, do, format string, args ...any) {
+// invalid reports an invalid value, with the place where it was set.
+func (l *loader) invalid(path, do, format string, args ...any) {
 	l.fault(l.origin[path], do, path+": "+format, args...)
 }
 
@@ -36,18 +36,18 @@ func (l *loader) check() {
 	c := &l.cfg
 	switch {
 	case c.ID == "":
-		l.bad("id", "set it, for instance \"id: rm1\"", "the replica has no id")
+		l.invalid("id", "set it, for instance \"id: rm1\"", "the replica has no id")
 	case !ValidName(c.ID):
-		l.bad("id", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.ID)
+		l.invalid("id", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.ID)
 	}
 	if !ValidName(c.Cluster) {
-		l.bad("cluster", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.Cluster)
+		l.invalid("cluster", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.Cluster)
 	}
 	if strings.TrimSpace(c.Data) == "" {
-		l.bad("data", "name a directory", "the data directory is missing")
+		l.invalid("data", "name a directory", "the data directory is missing")
 	}
 	if c.StandbyHold <= 0 || c.StandbyHold > holdMax {
-		l.bad("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest recommended value: 5s)", c.StandbyHold, shortDuration(holdMax))
+		l.invalid("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest recommended value: 5s)", c.StandbyHold, shortDuration(holdMax))
 	}
 	l.checkTimers()
 	l.checkBirth()
@@ -62,15 +62,15 @@ func (l *loader) check() {
 func (l *loader) checkTimers() {
 	r := l.cfg.Raft
 	if r.Heartbeat < heartbeatMin {
-		l.bad("raft.heartbeat", "the lowest recommended values are 150ms heartbeat, 150ms election, 100ms lease", "%s is below 100ms", r.Heartbeat)
+		l.invalid("raft.heartbeat", "the lowest recommended values are 150ms heartbeat, 150ms election, 100ms lease", "%s is below 100ms", r.Heartbeat)
 	} else if r.Heartbeat < 150*time.Millisecond || r.Election < 150*time.Millisecond || r.Lease < 100*time.Millisecond {
 		l.warn("raft timers %s/%s/%s are below the lowest recommended values, 150ms/150ms/100ms", r.Heartbeat, r.Election, r.Lease)
 	}
 	if r.Lease <= 0 || r.Lease > r.Heartbeat {
-		l.bad("raft.lease", "", "%s must be above 0 and at most raft.heartbeat (%s)", r.Lease, r.Heartbeat)
+		l.invalid("raft.lease", "", "%s must be above 0 and at most raft.heartbeat (%s)", r.Lease, r.Heartbeat)
 	}
 	if r.Election < r.Heartbeat {
-		l.bad("raft.election", "", "%s must be at least raft.heartbeat (%s)", r.Election, r.Heartbeat)
+		l.invalid("raft.election", "", "%s must be at least raft.heartbeat (%s)", r.Election, r.Heartbeat)
 	}
 }
 
@@ -80,20 +80,20 @@ func (l *loader) checkBirth() {
 	n := r.BootstrapExpect
 	switch {
 	case n > expectMax:
-		l.bad("raft.bootstrap_expect", "", "%d is above %d voters", n, expectMax)
+		l.invalid("raft.bootstrap_expect", "", "%d is above %d voters", n, expectMax)
 	case n > 0 && n%2 == 0 && !r.AllowEven:
-		l.bad("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true", "%d is even: an even number of voters tolerates no more failures", n)
+		l.invalid("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true", "%d is even: an even number of voters tolerates no more failures", n)
 	case n > 0 && len(r.Join) != int(n):
-		l.bad("raft.bootstrap_expect", "list every replica, including this one", "it expects %d replicas, but raft.join lists %d", n, len(r.Join))
+		l.invalid("raft.bootstrap_expect", "list every replica, including this one", "it expects %d replicas, but raft.join lists %d", n, len(r.Join))
 	case n == 1:
 		l.warn("raft.bootstrap_expect is 1: a single replica tolerates no failure")
 	}
 	for i, a := range r.Join {
 		if _, err := hostPort(a); err != nil {
-			l.bad("raft.join", "", "%q: %v", a, err)
+			l.invalid("raft.join", "", "%q: %v", a, err)
 		}
 		if slices.Contains(r.Join[:i], a) {
-			l.bad("raft.join", "list each replica once", "%q appears twice", a)
+			l.invalid("raft.join", "list each replica once", "%q appears twice", a)
 		}
 	}
 }
@@ -101,45 +101,45 @@ func (l *loader) checkBirth() {
 func (l *loader) checkSnapshots() {
 	r := l.cfg.Raft
 	if r.SnapshotThreshold < 1 {
-		l.bad("raft.snapshot_threshold", "the default is 8192", "must be at least 1")
+		l.invalid("raft.snapshot_threshold", "the default is 8192", "must be at least 1")
 	}
 	if r.SnapshotBytes < sizeMin {
-		l.bad("raft.snapshot_bytes", "the default is 256MiB", "must be at least 1MiB")
+		l.invalid("raft.snapshot_bytes", "the default is 256MiB", "must be at least 1MiB")
 	}
 	if r.SnapshotInterval < time.Second {
-		l.bad("raft.snapshot_interval", "the default is 30s", "%s is below 1s", r.SnapshotInterval)
+		l.invalid("raft.snapshot_interval", "the default is 30s", "%s is below 1s", r.SnapshotInterval)
 	}
 	if r.Trailing < trailingMin {
-		l.bad("raft.trailing", "the default is 2048", "%d is below 1024; with fewer entries a follower may need snapshots again and again", r.Trailing)
+		l.invalid("raft.trailing", "the default is 2048", "%d is below 1024; with fewer entries a follower may need snapshots again and again", r.Trailing)
 	}
 }
 
 func (l *loader) checkDisk() {
 	d := l.cfg.Disk
 	if d.Stop < sizeMin {
-		l.bad("disk.stop", "the default is 64MiB", "must be at least 1MiB")
+		l.invalid("disk.stop", "the default is 64MiB", "must be at least 1MiB")
 	}
 	if d.Reserve < d.Stop {
-		l.bad("disk.reserve", "", "must not be below disk.stop")
+		l.invalid("disk.reserve", "", "must not be below disk.stop")
 	}
 	if d.GiveUpAfter <= 0 {
-		l.bad("disk.give_up_after", "the default is 5s", "must be above 0")
+		l.invalid("disk.give_up_after", "the default is 5s", "must be above 0")
 	}
 	if d.ExitAfter <= d.GiveUpAfter {
-		l.bad("disk.exit_after", "the default is 20s", "%s must be above disk.give_up_after (%s)", d.ExitAfter, d.GiveUpAfter)
+		l.invalid("disk.exit_after", "the default is 20s", "%s must be above disk.give_up_after (%s)", d.ExitAfter, d.GiveUpAfter)
 	}
 }
 
 func (l *loader) checkAutopilot() {
 	a := l.cfg.Autopilot
 	if a.CleanupDeadServers && a.MinQuorum < 3 {
-		l.bad("autopilot.cleanup_dead_servers", "set autopilot.min_quorum: 3", "needs a min_quorum of at least 3")
+		l.invalid("autopilot.cleanup_dead_servers", "set autopilot.min_quorum: 3", "needs a min_quorum of at least 3")
 	}
 	if a.DeadServerLastContactThreshold < time.Minute {
-		l.bad("autopilot.dead_server_last_contact_threshold", "the default is 24h", "%s is below 1m", a.DeadServerLastContactThreshold)
+		l.invalid("autopilot.dead_server_last_contact_threshold", "the default is 24h", "%s is below 1m", a.DeadServerLastContactThreshold)
 	}
 	if a.LastContactThreshold <= 0 {
-		l.bad("autopilot.last_contact_threshold", "the default is 10s", "must be above 0")
+		l.invalid("autopilot.last_contact_threshold", "the default is 10s", "must be above 0")
 	}
 }
 
@@ -148,51 +148,51 @@ func (l *loader) checkAddresses() {
 	c := &l.cfg
 	host, err := hostPort(c.Raft.Listen)
 	if err != nil {
-		l.bad("raft.listen", "", "%q: %v", c.Raft.Listen, err)
+		l.invalid("raft.listen", "", "%q: %v", c.Raft.Listen, err)
 	} else if !c.TLS.On() && !Loopback(host) {
-		l.bad("raft.listen", "configure tls (\"rmd init --tls\" creates a CA and certificates), or listen on 127.0.0.1", "%q is reachable from other machines, but tls is not configured", c.Raft.Listen)
+		l.invalid("raft.listen", "configure tls (\"rmd init --tls\" creates a CA and certificates), or listen on 127.0.0.1", "%q is reachable from other machines, but tls is not configured", c.Raft.Listen)
 	}
 	advertised := c.Raft.Advertise
 	if advertised == "" {
 		if err == nil && wildcard(host) {
-			l.bad("raft.advertise", "set the address that other replicas dial", "is missing, and other replicas cannot dial raft.listen (%s)", c.Raft.Listen)
+			l.invalid("raft.advertise", "set the address that other replicas dial", "is missing, and other replicas cannot dial raft.listen (%s)", c.Raft.Listen)
 		}
 	} else if host, err := hostPort(advertised); err != nil {
-		l.bad("raft.advertise", "", "%q: %v", advertised, err)
+		l.invalid("raft.advertise", "", "%q: %v", advertised, err)
 	} else if wildcard(host) {
-		l.bad("raft.advertise", "set the address that other replicas dial", "other replicas cannot dial %q", advertised)
+		l.invalid("raft.advertise", "set the address that other replicas dial", "other replicas cannot dial %q", advertised)
 	} else if !c.TLS.On() && !Loopback(host) {
-		l.bad("raft.advertise", "configure tls, or use 127.0.0.1", "%q is not on this machine, but tls is not configured", advertised)
+		l.invalid("raft.advertise", "configure tls, or use 127.0.0.1", "%q is not on this machine, but tls is not configured", advertised)
 	}
 	if _, err := hostPort(c.HTTP.Listen); err != nil && c.HTTP.Listen != "none" {
-		l.bad("http.listen", "", "%q: %v", c.HTTP.Listen, err)
+		l.invalid("http.listen", "", "%q: %v", c.HTTP.Listen, err)
 	}
 	if c.Connections < 1 || c.Connections > 1<<20 {
-		l.bad("hadoop.connections", "the default is 16384", "must be from 1 to %d", 1<<20)
+		l.invalid("hadoop.connections", "the default is 16384", "must be from 1 to %d", 1<<20)
 	}
 	if _, err := c.HTTP.ProxyNetworks(); err != nil {
-		l.bad("http.proxy_allow", "write addresses or networks, for instance 10.0.0.0/8", "%v", err)
+		l.invalid("http.proxy_allow", "write addresses or networks, for instance 10.0.0.0/8", "%v", err)
 	}
 	if c.ConnectionsPerAddress > c.Connections {
-		l.bad("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Connections)
+		l.invalid("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Connections)
 	}
 	if most := httpserver.DefaultConfig().MaxConnections; c.HTTP.ConnectionsPerAddress < 1 || c.HTTP.ConnectionsPerAddress > uint(most) {
-		l.bad("http.connections_per_address", "the default is 64", "must be from 1 to %d", most)
+		l.invalid("http.connections_per_address", "the default is 64", "must be from 1 to %d", most)
 	}
 	if c.HTTP.Rate < 1 {
-		l.bad("http.rate", "the default is 200", "must be at least 1")
+		l.invalid("http.rate", "the default is 200", "must be at least 1")
 	}
 	if c.HTTP.Burst < c.HTTP.Rate {
-		l.bad("http.burst", "", "must not be below http.rate (%d)", c.HTTP.Rate)
+		l.invalid("http.burst", "", "must not be below http.rate (%d)", c.HTTP.Rate)
 	}
 	if c.HTTP.Auth == "off" {
 		l.warn("http.auth is off: this replica ignores access tokens and certificates")
 	}
 	if c.HTTP.ListenTLS != "" {
 		if _, err := hostPort(c.HTTP.ListenTLS); err != nil {
-			l.bad("http.listen_tls", "", "%q: %v", c.HTTP.ListenTLS, err)
+			l.invalid("http.listen_tls", "", "%q: %v", c.HTTP.ListenTLS, err)
 		} else if !c.TLS.On() {
-			l.bad("http.listen_tls", "configure tls.ca, tls.cert and tls.key", "there is no certificate")
+			l.invalid("http.listen_tls", "configure tls.ca, tls.cert and tls.key", "there is no certificate")
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (l *loader) checkIDs() {
 			return
 		}
 	}
-	l.bad("id", "use one of them", "%q is not among yarn.resourcemanager.ha.rm-ids (%s)", l.cfg.ID, ids)
+	l.invalid("id", "use one of them", "%q is not among yarn.resourcemanager.ha.rm-ids (%s)", l.cfg.ID, ids)
 }
 
 type addressError string

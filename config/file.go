@@ -114,8 +114,8 @@ func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
 		l.fault(place(file, e.Value.GetToken()), "", "%s: %v", path, err)
 		return
 	}
-	if p, ok := s.value.(interface{ below(string) }); ok {
-		p.below(filepath.Dir(file)) // so that a directory of files can be moved
+	if p, ok := s.value.(interface{ resolveIn(string) }); ok {
+		p.resolveIn(filepath.Dir(file)) // so that a directory of files can be moved
 	}
 	l.origin[path] = at
 }

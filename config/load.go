@@ -140,10 +140,10 @@ func (l *loader) readHadoop(env func(string) (string, bool)) {
 	for _, w := range conf.Warnings() {
 		l.warn("%s", w)
 	}
-	l.fall("cluster", "yarn.resourcemanager.cluster-id")
-	l.fall("http.listen", l.perReplica("yarn.resourcemanager.webapp.address"))
+	l.setFromHadoop("cluster", "yarn.resourcemanager.cluster-id")
+	l.setFromHadoop("http.listen", l.perReplica("yarn.resourcemanager.webapp.address"))
 	if l.cfg.TLS.On() {
-		l.fall("http.listen_tls", l.perReplica("yarn.resourcemanager.webapp.https.address"))
+		l.setFromHadoop("http.listen_tls", l.perReplica("yarn.resourcemanager.webapp.https.address"))
 	}
 }
 
@@ -155,9 +155,9 @@ func (l *loader) perReplica(key string) string {
 	return key
 }
 
-// fall sets a key from Hadoop's files unless it is already set. It ignores values that contain
-// "${".
-func (l *loader) fall(path, key string) {
+// setFromHadoop sets a key from Hadoop's files unless it is already set. It ignores values that
+// contain "${".
+func (l *loader) setFromHadoop(path, key string) {
 	if _, ok := l.origin[path]; ok {
 		return
 	}

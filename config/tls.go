@@ -19,7 +19,7 @@ func (l *loader) checkTLS() {
 	missing := false
 	for path, file := range map[string]string{"tls.ca": t.CA, "tls.cert": t.Cert, "tls.key": t.Key} {
 		if file == "" {
-			l.bad(path, "configure tls.ca, tls.cert and tls.key, or none of them", "is missing")
+			l.invalid(path, "configure tls.ca, tls.cert and tls.key, or none of them", "is missing")
 			missing = true
 		}
 	}
@@ -27,21 +27,21 @@ func (l *loader) checkTLS() {
 		return
 	}
 	if info, err := os.Stat(t.Key); err == nil && info.Mode().Perm()&0o077 != 0 {
-		l.bad("tls.key", "chmod 600 it", "%s has mode %#o, so others can read it", t.Key, info.Mode().Perm())
+		l.invalid("tls.key", "chmod 600 it", "%s has mode %#o, so others can read it", t.Key, info.Mode().Perm())
 	}
 	conf, err := LoadTLS(t)
 	if err != nil {
-		l.bad("tls.cert", "", "%v", err)
+		l.invalid("tls.cert", "", "%v", err)
 		return
 	}
 	leaf := conf.Certificates[0].Leaf
 	want := peer.URI(l.cfg.Cluster, l.cfg.ID)
 	if !names(leaf, want) {
-		l.bad("tls.cert", "create it with \"rmd init --tls\", or correct id and cluster", "certificate id differs from the replica id: %s does not name %s", t.Cert, want)
+		l.invalid("tls.cert", "create it with \"rmd init --tls\", or correct id and cluster", "certificate id differs from the replica id: %s does not name %s", t.Cert, want)
 	}
 	now := time.Now()
 	if why, do := notValid(leaf, now); why != "" {
-		l.bad("tls.cert", do, "%s", why)
+		l.invalid("tls.cert", do, "%s", why)
 	} else if left := leaf.NotAfter.Sub(now); left < 30*24*time.Hour {
 		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(left.Hours()/24), leaf.NotAfter.Format("2006-01-02"))
 	}

@@ -25,8 +25,8 @@ func (v text) String() string     { return *v.at }
 // path is a text that names a file or directory.
 type path struct{ text }
 
-// below makes a relative path relative to dir.
-func (v path) below(dir string) {
+// resolveIn makes a relative path relative to dir.
+func (v path) resolveIn(dir string) {
 	if p := *v.at; strings.TrimSpace(p) != "" && !filepath.IsAbs(p) {
 		*v.at = filepath.Join(dir, p)
 	}

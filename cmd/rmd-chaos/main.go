@@ -138,8 +138,8 @@ func (c *call) isSet(name string) bool {
 	return set
 }
 
-// say prints a message about the progress to stderr.
-func (c *call) say(format string, args ...any) {
+// printProgress prints a message about the progress to stderr.
+func (c *call) printProgress(format string, args ...any) {
 	if !c.quiet {
 		fmt.Fprintf(c.errs, format+"\n", args...)
 	}

@@ -62,9 +62,9 @@ func runScenario(ctx context.Context, c *call) error {
 	}
 	began := time.Now()
 	opt.Note = func(format string, args ...any) {
-		c.say("%6.1fs  "+format, append([]any{time.Since(began).Seconds()}, args...)...)
+		c.printProgress("%6.1fs  "+format, append([]any{time.Since(began).Seconds()}, args...)...)
 	}
-	c.say("seed %d, %s %s, results in %s", opt.Seed, opt.Binary, opt.Commit, opt.Out)
+	c.printProgress("seed %d, %s %s, results in %s", opt.Seed, opt.Binary, opt.Commit, opt.Out)
 	res, err := scenario.Run(ctx, opt)
 	if err != nil {
 		return failed(exitFailure, "FAILED", "rmd-chaos list shows what this machine supports", "%v", err)

@@ -99,7 +99,7 @@ func TestCertificatesInUse(t *testing.T) {
 	c.reconfigure(p, "http:\n", "http:\n  auth: required\n  listen_tls: "+secure+"\n")
 	c.start(p)
 	c.awaitReady(p)
-	contains(t, p.id, p.said(), "a certificate ends soon")
+	contains(t, p.id, p.logged(), "a certificate ends soon")
 	at := []string{"--addr", "https://" + secure, "--cacert", files.CA}
 	for _, role := range []string{"read", "operator"} {
 		c.done("access", "certificate", "create", "--dir", dir, "--cluster", "test", "--role", role, "--name", role)
@@ -124,7 +124,7 @@ func TestCertificatesInUse(t *testing.T) {
 	}
 	p.signal(t, syscall.SIGHUP)
 	c.await("the certificate is renewed", patience, func() bool {
-		said := p.said()
+		said := p.logged()
 		return contain(said, "certificates are reloaded") || contain(said, "changed certificates are taken")
 	})
 	for _, use := range []string{"peer", "http"} {

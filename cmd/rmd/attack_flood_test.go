@@ -52,7 +52,7 @@ var hostileCrowds = []hostile{
 
 // newcomerPeer connects to the peer port as another replica that is not a member.
 func newcomerPeer(a *attack) string {
-	return spoken(exchange(a.dialer(), a.at.peer, nil, time.Second, peerHello(3, "", "test", "rm8", "0000000000000000", "")))
+	return answerText(exchange(a.dialer(), a.at.peer, nil, time.Second, peerHello(3, "", "test", "rm8", "0000000000000000", "")))
 }
 
 // unknownCall is a call with a method that the peer port does not have.

@@ -71,7 +71,7 @@ func peerHello(kind byte, words ...string) []byte {
 // peerPlain sends a hello without TLS.
 func peerPlain(kind byte, cluster, id string) func(*attack) string {
 	return func(a *attack) string {
-		return spoken(exchange(a.dialer(), a.at.peer, nil, 10*time.Second, peerHello(kind, "", cluster, id, "0000000000000000", "")))
+		return answerText(exchange(a.dialer(), a.at.peer, nil, 10*time.Second, peerHello(kind, "", cluster, id, "0000000000000000", "")))
 	}
 }
 
@@ -89,7 +89,7 @@ func stranger(shows func(*certificates) *tls.Config, cluster, id string) func(*a
 		}
 		worst := ""
 		for _, kind := range []byte{1, 2, 3} {
-			got := spoken(exchange(a.dialer(), a.at.peer, secure, 10*time.Second, peerHello(kind, "", cluster, id, incarnation, clusterID), calls.Bytes()))
+			got := answerText(exchange(a.dialer(), a.at.peer, secure, 10*time.Second, peerHello(kind, "", cluster, id, incarnation, clusterID), calls.Bytes()))
 			if worst == "" || strings.HasPrefix(got, "hello 0") {
 				worst = got
 			}
@@ -110,8 +110,8 @@ func (a *attack) identityOf(id string) (incarnation, clusterID string) {
 	return incarnation, c.ClusterID
 }
 
-// spoken converts an answer of the peer port to text.
-func spoken(got string) string {
+// answerText converts an answer of the peer port to text.
+func answerText(got string) string {
 	if !strings.HasPrefix(got, "RMDP") || len(got) < 18 {
 		return got
 	}

@@ -53,7 +53,7 @@ func hostilePage(headers ...string) func(*attack) string {
 			_, _ = fmt.Fprint(w, "here")
 		}))
 		defer page.Close()
-		return never("evil", pageAt(page.URL))(a)
+		return checkNotEchoed("evil", pageAt(page.URL))(a)
 	}
 }
 

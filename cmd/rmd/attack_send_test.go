@@ -92,8 +92,8 @@ func req(line, headers, body string) func(*attack) string {
 	return raw(b.String() + "\r\n" + body)
 }
 
-// never checks that an answer does not repeat text unchanged.
-func never(text string, send func(*attack) string) func(*attack) string {
+// checkNotEchoed checks that an answer does not repeat text unchanged.
+func checkNotEchoed(text string, send func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		got := send(a)
 		if strings.Contains(got, text) {

@@ -165,7 +165,7 @@ func (a *attack) run() {
 	a.honest.stop()
 	a.report()
 	a.same(before)
-	a.stand(idle, most, terms)
+	a.checkRunning(idle, most, terms)
 }
 
 // assault sends rows, two at a time, until the window is over and each replica got each row. The
@@ -239,10 +239,10 @@ func oneLine(s string, most int) string {
 	return s
 }
 
-// stand checks that no replica stopped or exceeded its bounds.
-func (a *attack) stand(idle, most []int64, term uint64) {
+// checkRunning checks that no replica stopped or exceeded its bounds.
+func (a *attack) checkRunning(idle, most []int64, term uint64) {
 	for i, p := range a.all {
-		if p.cmd.ProcessState != nil || strings.Contains(p.said(), "panic") {
+		if p.cmd.ProcessState != nil || strings.Contains(p.logged(), "panic") {
 			a.Errorf("%s has stopped, or has panicked", p.id)
 		}
 		a.Logf("%s: %d MiB in the quiet, %d MiB at most", p.id, idle[i]>>20, most[i]>>20)

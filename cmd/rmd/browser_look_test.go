@@ -76,8 +76,8 @@ func (b *tab) shows(address string, parts ...string) {
 // background.
 func (b *tab) fits(what string) {
 	b.t.Helper()
-	b.holds(what+" fits", "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-	b.holds(what+" can be read", `(() => {
+	b.awaitTrue(what+" fits", "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+	b.awaitTrue(what+" can be read", `(() => {
 		const light = (color) => { const [r, g, b] = color.match(/\d+/g).map(Number); return 0.299 * r + 0.587 * g + 0.114 * b; };
 		const body = getComputedStyle(document.body);
 		return Math.abs(light(body.color) - light(body.backgroundColor)) > 120;
@@ -113,12 +113,12 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 	b.click(`#found a[href="/ui/users/u2"]`)
 	b.reads("User u2 uses nothing at present", "Queues and limits", "root.train")
 	b.click(`#queues thead a[href*="sort=queue"]`)
-	b.holds("the queues of the user are sorted", `document.querySelector('#queues th[aria-sort="ascending"]').textContent === "Queue"`)
+	b.awaitTrue("the queues of the user are sorted", `document.querySelector('#queues th[aria-sort="ascending"]').textContent === "Queue"`)
 	b.open("http://" + p.http + "/ui/queues")
 	b.click(`#tree thead a[href*="sort=-guaranteed"]`)
-	b.holds("root stays above its children", `document.querySelector('#tree tbody tr th').textContent.trim() === "root"`)
+	b.awaitTrue("root stays above its children", `document.querySelector('#tree tbody tr th').textContent.trim() === "root"`)
 	b.open("http://" + p.http + "/ui/apps/2")
-	b.holds("the number of an application is enough", `document.querySelector("h1").textContent.endsWith("_0002")`)
+	b.awaitTrue("the number of an application is enough", `document.querySelector("h1").textContent.endsWith("_0002")`)
 }
 
 // browserCapacities moves capacity from one queue to another. The page updates the sum while the
@@ -128,7 +128,7 @@ func browserCapacities(t *testing.T, b *tab, p *process) {
 	address := "http://" + p.http + "/ui/queues/root"
 	wrong := `document.querySelector("#capacities output.bad")`
 	b.open(address)
-	b.holds("the sum is right", `document.querySelector("#capacities output.good").textContent === "100%"`)
+	b.awaitTrue("the sum is right", `document.querySelector("#capacities output.good").textContent === "100%"`)
 	value := func(queue string) string {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		defer cancel()
@@ -144,10 +144,10 @@ func browserCapacities(t *testing.T, b *tab, p *process) {
 		t.Fatalf("the capacities %q and %q: %v", batch, train, err)
 	}
 	b.fill(`#capacities input[name="capacity.root.batch"]`, fmt.Sprint(nBatch-1.5))
-	b.holds("the sum follows", wrong+` && `+wrong+`.textContent === "98.5%"`)
+	b.awaitTrue("the sum follows", wrong+` && `+wrong+`.textContent === "98.5%"`)
 	b.picture("capacities-wrong")
 	b.fill(`#capacities input[name="capacity.root.train"]`, fmt.Sprint(nTrain+1.5))
-	b.holds("the sum is right again", `!`+wrong+` && document.querySelector("#capacities output").textContent === "100%"`)
+	b.awaitTrue("the sum is right again", `!`+wrong+` && document.querySelector("#capacities output").textContent === "100%"`)
 	b.click("#capacities button.primary")
 	b.reads("Staged change", "Nothing has been written", "What would happen", "would start at once", "Apply it", fmt.Sprint(nTrain+1.5))
 	for _, scheme := range []string{"dark", "light"} {
@@ -180,7 +180,7 @@ func (b *tab) eachWidth(name string, f func()) {
 func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
 	b.open("http://" + last.http + "/ui/")
 	b.reads("live")
-	b.holds("a mark", "window.mark = true")
+	b.awaitTrue("a mark", "window.mark = true")
 	for _, p := range c.others(last) {
 		c.kill(p)
 	}
@@ -188,7 +188,7 @@ func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
 	for _, p := range c.others(last) {
 		b.reads(p.id+" at "+p.peer, "Last decisions")
 	}
-	b.holds("the page was not loaded again", "window.mark === true")
+	b.awaitTrue("the page was not loaded again", "window.mark === true")
 	b.eachLook(func(look string) {
 		for _, path := range []string{"", "apps", "queues/root.train", "nodes", "reservations", "users/u2", "conf", "cluster"} {
 			b.shows("http://"+last.http+"/ui/"+path, "#banner li b")
@@ -202,7 +202,7 @@ func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
 	for _, p := range c.others(last) {
 		c.start(p)
 	}
-	b.holds("the banner goes when there is a leader again", `document.getElementById("banner").hidden`)
+	b.awaitTrue("the banner goes when there is a leader again", `document.getElementById("banner").hidden`)
 }
 
 // browserLabels adds a label, gives it to a node and removes it, and checks the pages that show it.

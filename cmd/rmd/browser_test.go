@@ -52,7 +52,7 @@ func newTab(t testing.TB, browser context.Context) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	b := &tab{t: t, ctx: ctx}
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
+	if err := chromedp.Listen(ctx, b.recordError); err != nil {
 		t.Fatal(err)
 	}
 	b.do("listen to the page's log", chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
@@ -70,9 +70,9 @@ func newTab(t testing.TB, browser context.Context) *tab {
 	return b
 }
 
-// hear records exceptions and errors of the page. Failed requests while a replica is down do not
-// count.
-func (b *tab) hear(ev any) {
+// recordError records exceptions and errors of the page. Failed requests while a replica is down do
+// not count.
+func (b *tab) recordError(ev any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch ev := ev.(type) {
@@ -150,8 +150,8 @@ func (b *tab) reads(says ...string) {
 	b.t.Fatalf("the page does not say %q:\n%s", says, text)
 }
 
-// holds waits until a JavaScript expression is true on the page.
-func (b *tab) holds(what, expression string) {
+// awaitTrue waits until a JavaScript expression is true on the page.
+func (b *tab) awaitTrue(what, expression string) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -168,7 +168,7 @@ func (b *tab) holds(what, expression string) {
 // replaced with the previous answer. A replica does this when many pages are open.
 func (b *tab) missesOne() {
 	b.t.Helper()
-	b.holds("the next renewal misses what is new", `(() => {
+	b.awaitTrue("the next renewal misses what is new", `(() => {
 		const real = window.fetch, index = (r) => Number(r.headers.get("X-Rmd-Index"));
 		const before = real(location.href, { headers: { "X-Rmd-Live": "1" } });
 		window.fetch = async (...asked) => {
@@ -289,9 +289,9 @@ func browserPages(t *testing.T, b *tab, p *process, app, reservation, node strin
 		for _, path := range []string{"", "apps", "apps?all=1", "apps/" + app, "queues", "queues/root.train", "nodes", "nodes/" + node, "reservations", "reservations/" + reservation,
 			"cluster", "cluster?verify=1", "decisions", "decisions?kind=all", "conf", "conf/edit", "labels", "replay", "nowhere"} {
 			b.open("http://" + p.http + "/ui/" + path)
-			b.holds(fmt.Sprintf("/ui/%s at %d fits", path, width), "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+			b.awaitTrue(fmt.Sprintf("/ui/%s at %d fits", path, width), "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 			b.do("tab", chromedp.KeyEvent("\t"))
-			b.holds("/ui/"+path+" leads past the navigation first", `document.activeElement.className === "skip"`)
+			b.awaitTrue("/ui/"+path+" leads past the navigation first", `document.activeElement.className === "skip"`)
 		}
 	}
 }
@@ -307,18 +307,18 @@ func browserReplay(t *testing.T, b *tab, p *process, reservation string) {
 	for ; steps < 60 && !strings.Contains(b.text(), "node reserved"); steps++ {
 		before := b.address()
 		b.click(`.controls a[href^="/ui/replay?at="]:nth-last-of-type(2)`)
-		b.holds("the replay has moved on", fmt.Sprintf("location.href !== %q", before))
+		b.awaitTrue("the replay has moved on", fmt.Sprintf("location.href !== %q", before))
 	}
 	if steps == 60 {
 		t.Fatalf("the reservation is not found:\n%s", b.text())
 	}
 	b.reads("1 active, 1 made, 0 fulfilled", "Reserved at this index", reservation)
-	b.holds("the place is marked", `document.querySelector("#decided tr[aria-current=step]")`)
+	b.awaitTrue("the place is marked", `document.querySelector("#decided tr[aria-current=step]")`)
 	paused := b.address()
 	b.click(`.controls a[href*="speed=300"]`)
 	b.reads("At the end at index")
-	b.holds("it stays there", `document.querySelector("#playback[data-still]")`)
-	b.holds("the address has followed the replay", fmt.Sprintf("location.href !== %q", paused))
+	b.awaitTrue("it stays there", `document.querySelector("#playback[data-still]")`)
+	b.awaitTrue("the address has followed the replay", fmt.Sprintf("location.href !== %q", paused))
 	b.click(`form[action="/ui/replay/rerun"] button.primary`)
 	b.reads("The recorded applications have been played", "Large containers", "Reservations made", "With", "Without")
 	b.script(false)
@@ -357,21 +357,21 @@ func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 			for _, page := range pages {
 				b.open("http://" + p.http + "/ui/" + page.path)
 				b.reads("Last hour", "has samples since")
-				b.holds(fmt.Sprintf("/ui/%s at %d in %s has its plots", page.path, width, scheme), fmt.Sprintf(`(() => {
+				b.awaitTrue(fmt.Sprintf("/ui/%s at %d in %s has its plots", page.path, width, scheme), fmt.Sprintf(`(() => {
 					const plots = [...document.querySelectorAll("#hour .plot")];
 					return plots.length === %d && plots.every((svg) => {
 						const box = svg.getBoundingClientRect(), line = svg.querySelector(".line");
 						return box.width >= 200 && box.width <= 640 && line.getBBox().width > 0 && getComputedStyle(line).stroke !== "none";
 					});
 				})()`, page.plots))
-				b.holds("it fits", "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+				b.awaitTrue("it fits", "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 			}
 		}
 	}
 	b.do("/ searches everywhere", chromedp.KeyEvent("/"))
-	b.holds("the field of the search has the focus", `document.activeElement.name === "q"`)
+	b.awaitTrue("the field of the search has the focus", `document.activeElement.name === "q"`)
 	b.open("http://" + p.http + "/ui/search?q=batch")
-	b.holds("the queue is found", `document.querySelector('#found a[href="/ui/queues/root.batch"]')`)
+	b.awaitTrue("the queue is found", `document.querySelector('#found a[href="/ui/queues/root.batch"]')`)
 	b.script(false)
 	b.do("open the overview without scripts", chromedp.Navigate("http://"+p.http+"/ui/"), chromedp.WaitVisible(chromedp.CSS("#hour .plot .line")))
 	b.script(true)
@@ -382,7 +382,7 @@ func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower *process, reservation string) {
 	watcher.open("http://" + leader.http + "/ui/reservations")
 	watcher.reads(reservation, "1 active", "live")
-	watcher.holds("a mark", "window.mark = true")
+	watcher.awaitTrue("a mark", "window.mark = true")
 	watcher.missesOne()
 	b.open("http://" + follower.http + "/ui/reservations")
 	b.reads("1 active", "reserved for")
@@ -391,8 +391,8 @@ func browserCancel(t *testing.T, b, watcher *tab, c *processes, leader, follower
 	b.click(`form[action="/ui/reservations/` + reservation + `/cancel"] button.danger`)
 	b.reads("The reservation was cancelled", "0 active", "1 operator")
 	watcher.reads("0 active", "No node is reserved")
-	watcher.holds("a page of before was served", "window.missed === true")
-	watcher.holds("the page was not loaded again", "window.mark === true")
+	watcher.awaitTrue("a page of before was served", "window.missed === true")
+	watcher.awaitTrue("the page was not loaded again", "window.mark === true")
 	if n := len(c.reservations(follower)); n != 0 {
 		t.Errorf("%d reservations are held", n)
 	}
@@ -406,17 +406,17 @@ func browserFailover(t *testing.T, b, dead *tab, c *processes, leader, survivor 
 	b.reads("Healthy", "live")
 	dead.open("http://" + leader.http + "/ui/")
 	dead.reads("live")
-	b.holds("a mark", "window.mark = true")
-	dead.holds("a mark", "window.mark = true")
+	b.awaitTrue("a mark", "window.mark = true")
+	dead.awaitTrue("a mark", "window.mark = true")
 	c.kill(leader)
 	dead.reads("This replica does not answer", "reconnecting")
 	next := c.leader()
-	b.holds("the new leader is told", `document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
+	b.awaitTrue("the new leader is told", `document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
 	b.reads(next.id+" leads", "unreachable", "Degraded", "Last election")
-	b.holds("the page was not loaded again", "window.mark === true")
+	b.awaitTrue("the page was not loaded again", "window.mark === true")
 	c.start(leader)
 	c.awaitReady(leader)
-	dead.holds("it is live again", `document.getElementById("lost").hidden && document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
+	dead.awaitTrue("it is live again", `document.getElementById("lost").hidden && document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
 	b.reads("Healthy")
-	dead.holds("the page was not loaded again", "window.mark === true")
+	dead.awaitTrue("the page was not loaded again", "window.mark === true")
 }

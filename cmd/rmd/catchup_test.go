@@ -58,4 +58,4 @@ func TestCatchUp(t *testing.T) {
 }
 
 // installs returns how many snapshots the process has received since its start.
-func installs(p *process) int { return strings.Count(p.said(), "nstalled remote snapshot") }
+func installs(p *process) int { return strings.Count(p.logged(), "nstalled remote snapshot") }

@@ -194,7 +194,7 @@ func startBehindDamage(t *testing.T, c *processes, p *process) {
 	flip(t, newest, []byte("root.batch"), 3)
 	c.start(p)
 	c.awaitReady(p)
-	contains(t, p.id, p.said(), filepath.Base(filepath.Dir(newest)))
+	contains(t, p.id, p.logged(), filepath.Base(filepath.Dir(newest)))
 }
 
 func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.LogEntry) {

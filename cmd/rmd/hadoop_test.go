@@ -129,8 +129,8 @@ func TestHadoopAdministration(t *testing.T) {
 	t.Parallel()
 	h := startHadoop(t, 3, "", "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk:2181")
 	for _, p := range h.all {
-		said := strings.Count(p.said(), "keys of the Hadoop files are not honored")
-		if said != 1 || !contain(p.said(), "count=2") || !contain(p.said(), `keys="yarn.resourcemanager.store.class yarn.resourcemanager.zk-address"`) {
+		said := strings.Count(p.logged(), "keys of the Hadoop files are not honored")
+		if said != 1 || !contain(p.logged(), "count=2") || !contain(p.logged(), `keys="yarn.resourcemanager.store.class yarn.resourcemanager.zk-address"`) {
 			t.Errorf("%s told %d times of keys that it does not honor:\n%s", p.id, said, p.log())
 		}
 	}
@@ -183,7 +183,7 @@ func TestHadoopAdministration(t *testing.T) {
 	}
 	h.writeSite("yarn.admin.acl", "ann")
 	follower.signal(t, syscall.SIGHUP)
-	h.await("the files are read again", patience, func() bool { return contain(follower.said(), "from Hadoop's files") })
+	h.await("the files are read again", patience, func() bool { return contain(follower.logged(), "from Hadoop's files") })
 	refusedWith(t, refresh(), ipc.ClassYarn, "User eve doesn't have permission to call 'refreshNodes'")
 }
 

@@ -169,7 +169,7 @@ func TestNoNeedlessElection(t *testing.T) {
 func (c *processes) stalls() []int {
 	out := make([]int, len(c.all))
 	for i, p := range c.all {
-		out[i] = strings.Count(p.said(), "a disk sync took longer than the election timeout")
+		out[i] = strings.Count(p.logged(), "a disk sync took longer than the election timeout")
 	}
 	return out
 }

@@ -61,8 +61,8 @@ func (p *process) log() string {
 	return strings.Join(lines[max(0, len(lines)-40):], "\n")
 }
 
-// said returns what the current run of the process has logged.
-func (p *process) said() string {
+// logged returns what the current run of the process has logged.
+func (p *process) logged() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err.String()[p.began:]
@@ -193,9 +193,9 @@ func (c *processes) refuses(p *process, code int, says ...string) {
 	c.t.Helper()
 	c.start(p)
 	if got := c.exited(p); got != code {
-		c.t.Fatalf("%s ended with %d, not %d:\n%s", p.id, got, code, p.said())
+		c.t.Fatalf("%s ended with %d, not %d:\n%s", p.id, got, code, p.logged())
 	}
-	contains(c.t, p.id, p.said(), says...)
+	contains(c.t, p.id, p.logged(), says...)
 }
 
 func contains(t testing.TB, what, text string, says ...string) {

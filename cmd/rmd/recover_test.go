@@ -58,7 +58,9 @@ func TestRecover(t *testing.T) {
 
 	oldDisk() // a lost replica with its old disk is refused because of its epoch
 	c.start(lost[0])
-	c.await(lost[0].id+" says that it is of before", patience, func() bool { return strings.Contains(lost[0].said(), "recovered by hand since this replica last ran") })
+	c.await(lost[0].id+" says that it is of before", patience, func() bool {
+		return strings.Contains(lost[0].logged(), "recovered by hand since this replica last ran")
+	})
 	if c.get(lost[0], "/v1/ready", nil) {
 		t.Errorf("%s takes part with its old disk", lost[0].id)
 	}

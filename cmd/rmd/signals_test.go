@@ -36,7 +36,7 @@ func TestSignals(t *testing.T) {
 	}
 	follower := c.others(c.leader())[0]
 	follower.signal(t, syscall.SIGHUP)
-	c.await("the log level is read again", patience, func() bool { return contain(follower.said(), "reloaded the log level") })
+	c.await("the log level is read again", patience, func() bool { return contain(follower.logged(), "reloaded the log level") })
 	if code := c.terminate(follower); code != 0 {
 		t.Fatalf("%s ended with %d", follower.id, code)
 	}
@@ -83,7 +83,7 @@ func TestStrangers(t *testing.T) {
 	stranger := copied.all[0]
 	c.start(stranger)
 	c.await("the copy is refused", patience, func() bool {
-		return contain(stranger.said(), "replica rm1.") && contain(stranger.said(), "already runs at "+first.peer)
+		return contain(stranger.logged(), "replica rm1.") && contain(stranger.logged(), "already runs at "+first.peer)
 	})
 	if m := c.members(c.all[1])[first.id]; m.Address != first.peer {
 		t.Errorf("%s is at %s for the others, not at %s", first.id, m.Address, first.peer)

@@ -89,7 +89,7 @@ func (p *program) accessCreate() verb {
 			if _, err := fmt.Fprintln(c.p.Out, d.Token); err != nil {
 				return err
 			}
-			c.say("token %s has the role %s until %s; save it in a file for --token-file: it is not shown again", d.Name, d.Role, output.Time(d.ExpiresMillis))
+			c.printMessage("token %s has the role %s until %s; save it in a file for --token-file: it is not shown again", d.Name, d.Role, output.Time(d.ExpiresMillis))
 			return nil
 		},
 	}
@@ -193,7 +193,7 @@ func (c *call) issueClient(role, name string, life time.Duration) error {
 	if err != nil {
 		return err
 	}
-	c.say("%s has the role %s until %s", name, role, time.Now().Add(life).Format(time.DateOnly))
+	c.printMessage("%s has the role %s until %s", name, role, time.Now().Add(life).Format(time.DateOnly))
 	_, err = fmt.Fprintln(c.p.Out, files.Cert)
 	return err
 }
@@ -249,7 +249,7 @@ func (c *call) warnReadable(file string) {
 		c.p.warned = map[string]bool{}
 	}
 	c.p.warned[file] = true
-	c.say("warning: %s has mode %#o, so others can read the token; chmod 600 it", file, info.Mode().Perm())
+	c.printMessage("warning: %s has mode %#o, so others can read the token; chmod 600 it", file, info.Mode().Perm())
 }
 
 // checkToken refuses a token that cannot be in an HTTP header. The error does not contain the

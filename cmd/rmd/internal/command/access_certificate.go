@@ -53,9 +53,9 @@ func (p *program) revokeCertificate() verb {
 			case err != nil:
 				return err
 			case !added:
-				c.say("%s is already revoked", serial.Text(16))
+				c.printMessage("%s is already revoked", serial.Text(16))
 			default:
-				c.say("revoked %s; copy %s to the directory of tls.ca on every replica", serial.Text(16), filepath.Join(dir, certificate.RevocationFile))
+				c.printMessage("revoked %s; copy %s to the directory of tls.ca on every replica", serial.Text(16), filepath.Join(dir, certificate.RevocationFile))
 			}
 			return nil
 		},

@@ -90,7 +90,7 @@ func (l *labelled) fold(lead, text string) {
 func writeExplanation(w io.Writer, x api.Explanation, starts string, width int) error {
 	l := &labelled{width: width}
 	if x.Waiting {
-		l.fold("WAITING  ", fmt.Sprintf("%s in %s%s", output.Millis(x.WaitingMillis), x.Queue, place(x)))
+		l.fold("WAITING  ", fmt.Sprintf("%s in %s%s", output.Millis(x.WaitingMillis), x.Queue, queuePosition(x)))
 	} else {
 		l.fold(x.State+"  ", "in "+x.Queue)
 	}
@@ -170,11 +170,11 @@ func explainReservations(l *labelled, x api.Explanation) {
 	for i, r := range x.Reserved {
 		l.line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)
 		if len(r.WaitsFor) > 0 {
-			l.line("", "waits until one or more of %d containers end: %s", len(r.WaitsFor), some(r.WaitsFor, 10))
+			l.line("", "waits until one or more of %d containers end: %s", len(r.WaitsFor), firstNames(r.WaitsFor, 10))
 		}
 	}
 	if e := x.MustEnd; e != nil {
-		l.line("must end", "on %s (%s is missing): %s", e.Node, e.Missing, some(e.Containers, 10))
+		l.line("must end", "on %s (%s is missing): %s", e.Node, e.Missing, firstNames(e.Containers, 10))
 	}
 }
 
@@ -216,7 +216,7 @@ func alternativeText(f api.ExplainedAlternative) string {
 	return s
 }
 
-func place(x api.Explanation) string {
+func queuePosition(x api.Explanation) string {
 	if x.Position == 0 {
 		return ""
 	}
@@ -240,15 +240,15 @@ func ordinal(n int) string {
 
 // neighbors returns the names, and how many more there are of all.
 func neighbors(names []string, all int) string {
-	s := some(names, len(names))
+	s := firstNames(names, len(names))
 	if more := all - len(names); more > 0 && len(names) > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}
 	return s
 }
 
-// some returns the first few names of a list.
-func some(names []string, most int) string {
+// firstNames returns the first few names of a list.
+func firstNames(names []string, most int) string {
 	switch {
 	case len(names) == 0:
 		return "none"

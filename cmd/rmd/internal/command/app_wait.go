@@ -51,16 +51,16 @@ func runWait(c *call) error {
 		doc, err := c.get(ctx, path, nil, &a)
 		switch {
 		case ctx.Err() != nil && c.ctx().Err() == nil:
-			return clierr.New(clierr.CodeTimedOut, "raise --timeout", "%s is %s after %s", c.arg(0), known(last), c.span("timeout"))
+			return clierr.New(clierr.CodeTimedOut, "raise --timeout", "%s is %s after %s", c.arg(0), stateText(last), c.span("timeout"))
 		case err != nil && clierr.Code(err) != exitcode.NoLeader:
 			return err
 		case err == nil:
 			if a.State != last {
 				last = a.State
-				c.say("%s is %s", a.ID, a.State)
+				c.printMessage("%s is %s", a.ID, a.State)
 			}
 			if done, err := reached(a, goal); done {
-				return errors.Join(c.waited(doc, a), err)
+				return errors.Join(c.printApp(doc, a), err)
 			}
 		}
 		select {
@@ -74,7 +74,7 @@ func runWait(c *call) error {
 	}
 }
 
-func known(state string) string {
+func stateText(state string) string {
 	if state == "" {
 		return "in an unknown state"
 	}
@@ -85,10 +85,10 @@ func known(state string) string {
 func reached(a api.App, goal string) (bool, error) {
 	switch a.State {
 	case "FAILED", "KILLED":
-		return true, &clierr.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + because(a.Diagnostics), Exit: exitcode.Ended}
+		return true, &clierr.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + reasonSuffix(a.Diagnostics), Exit: exitcode.Ended}
 	case "FINISHED":
 		if a.FinalStatus == "FAILED" || a.FinalStatus == "KILLED" {
-			return true, &clierr.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + because(a.Diagnostics), Exit: exitcode.Ended}
+			return true, &clierr.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + reasonSuffix(a.Diagnostics), Exit: exitcode.Ended}
 		}
 		return true, nil
 	case "RUNNING":
@@ -97,14 +97,14 @@ func reached(a api.App, goal string) (bool, error) {
 	return false, nil
 }
 
-func because(diagnostics string) string {
+func reasonSuffix(diagnostics string) string {
 	if diagnostics == "" {
 		return ""
 	}
 	return ": " + diagnostics
 }
 
-func (c *call) waited(doc []byte, a api.App) error {
+func (c *call) printApp(doc []byte, a api.App) error {
 	switch f := c.format(); f {
 	case output.JSON, output.YAML:
 		return output.WriteDocument(c.p.Out, f, doc)

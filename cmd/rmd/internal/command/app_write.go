@@ -82,7 +82,7 @@ func runSubmit(c *call) error {
 	}
 	if !d.DryRun {
 		fmt.Fprintln(c.p.Out, d.ID)
-		c.say("submitted to %s, index %d", d.Queue, d.Index)
+		c.printMessage("submitted to %s, index %d", d.Queue, d.Index)
 	} else {
 		fmt.Fprintf(c.p.Out, "would be submitted to %s\n", d.Queue)
 	}
@@ -153,16 +153,16 @@ func (c *call) appsToKill(cl *client.Client) ([]string, error) {
 			return nil, err
 		}
 		if len(ids) == c.Int("limit") {
-			c.say("more applications match than --limit %d; only the oldest %d are killed", len(ids), len(ids))
+			c.printMessage("more applications match than --limit %d; only the oldest %d are killed", len(ids), len(ids))
 			break
 		}
 		ids = append(ids, a.ID)
 		if !c.Bool("yes") && !c.Bool("dry-run") {
-			c.say("%s  %s  %s  %s  %s", a.ID, a.State, a.Queue, a.User, a.Name)
+			c.printMessage("%s  %s  %s  %s  %s", a.ID, a.State, a.Queue, a.User, a.Name)
 		}
 	}
 	if len(ids) == 0 {
-		c.say("no application that has not ended matches")
+		c.printMessage("no application that has not ended matches")
 	}
 	return ids, nil
 }
@@ -196,7 +196,7 @@ func (c *call) killAll(cl *client.Client, ids []string) error {
 		}
 		if err != nil {
 			failed = append(failed, err)
-			c.say("not killed: %s: %v", id, err)
+			c.printMessage("not killed: %s: %v", id, err)
 			continue
 		}
 		if err := showDone(c, a, id, "killed %s", id); err != nil {
@@ -253,7 +253,7 @@ func (p *program) appPriority() verb {
 			return err
 		}
 		if int64(d.Priority) != n {
-			c.say("the cluster's maximum is %d", d.Priority)
+			c.printMessage("the cluster's maximum is %d", d.Priority)
 		}
 		return showDone(c, a, c.arg(0), "%s has priority %d", c.arg(0), d.Priority)
 	}}

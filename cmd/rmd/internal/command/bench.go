@@ -82,7 +82,7 @@ func runBench(c *call, kind load.Kind) error {
 	if cfg.User == "" {
 		cfg.User = loginName()
 	}
-	cfg.OnPhase = func(what string) { c.say("%s", what) }
+	cfg.OnPhase = func(what string) { c.printMessage("%s", what) }
 	if err := cfg.Validate(); err != nil {
 		return clierr.Usagef("see "+c.path+" --help", "%v", err)
 	}

@@ -144,7 +144,7 @@ func verdictLine(d api.Cluster) string {
 		line += "\n" + v.Text
 	}
 	if f := d.LastFailover; f != nil && f.Millis > 0 {
-		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), known(f.OldLeader), f.NewLeader, f.Millis)
+		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), stateText(f.OldLeader), f.NewLeader, f.Millis)
 	}
 	return line
 }

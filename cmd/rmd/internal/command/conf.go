@@ -76,7 +76,7 @@ func (p *program) confGet() verb {
 						f.things = append(f.things, keyValue{name, d.Properties[name]})
 					}
 				}
-				f.head = fmt.Sprintf("version %d, %s, by %s", d.Version, output.Time(d.AtMillis), by(d.Author))
+				f.head = fmt.Sprintf("version %d, %s, by %s", d.Version, output.Time(d.AtMillis), authorName(d.Author))
 				if d.Comment != "" {
 					f.head += ": " + d.Comment
 				}
@@ -99,7 +99,7 @@ func writeConfXML(c *call, path string) error {
 	return hadoopconf.Write(c.p.Out, props)
 }
 
-func by(author string) string {
+func authorName(author string) string {
 	if author == "" {
 		return "unknown"
 	}

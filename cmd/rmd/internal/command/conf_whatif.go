@@ -134,7 +134,7 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 			return change(output.Number(a.Before.Containers), output.Number(a.After.Containers))
 		}},
 		{Head: "USED", Text: func(a api.WhatIfApp) string { return change(a.Before.Used, a.After.Used) }, Shrink: true},
-		{Head: "WHY", Text: func(a api.WhatIfApp) string { return change(why(a.Before), why(a.After)) }, Shrink: true},
+		{Head: "WHY", Text: func(a api.WhatIfApp) string { return change(waitReason(a.Before), waitReason(a.After)) }, Shrink: true},
 		{Head: "USER", Wide: true, Text: func(a api.WhatIfApp) string { return a.User }},
 		{Head: "ASKS", Wide: true, Text: func(a api.WhatIfApp) string {
 			return change(output.Number(a.Before.Outstanding), output.Number(a.After.Outstanding))
@@ -142,9 +142,9 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 	},
 }
 
-// why returns what an application waits for: the sentence, or the code if the replica sends no
-// sentence.
-func why(a api.WhatIfAppShare) string { return cmp.Or(a.Text, a.Reason) }
+// waitReason returns what an application waits for: the sentence, or the code if the replica sends
+// no sentence.
+func waitReason(a api.WhatIfAppShare) string { return cmp.Or(a.Text, a.Reason) }
 
 // change formats the value before and after, or one value if they are equal.
 func change(before, after string) string {

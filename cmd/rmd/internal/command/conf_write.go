@@ -265,7 +265,7 @@ func (c *call) sendConf(cl *client.Client, r client.Request, version uint64) err
 		return err
 	}
 	for _, w := range d.Warnings {
-		c.say("warning: %s", w)
+		c.printMessage("warning: %s", w)
 	}
 	if !d.DryRun {
 		return showDone(c, a, strconv.FormatUint(d.Version, 10), "version %d is in force", d.Version)
@@ -274,7 +274,7 @@ func (c *call) sendConf(cl *client.Client, r client.Request, version uint64) err
 	if err != nil || o.Format.Machine() {
 		return errors.Join(err, showDone(c, a, "", ""))
 	}
-	c.say("valid; these keys would change:")
+	c.printMessage("valid; these keys would change:")
 	return errors.Join(changeColumns.Write(c.p.Out, d.Changes, o), writeLandings(c.p.Out, d.Landings))
 }
 

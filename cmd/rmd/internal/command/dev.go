@@ -252,7 +252,7 @@ func (d *devCluster) open() {
 	cmd := exec.Command(name, url)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not reach the browser
 	if err := cmd.Start(); err != nil {
-		d.c.say("cannot start a browser; open %s: %v", url, err)
+		d.c.printMessage("cannot start a browser; open %s: %v", url, err)
 		return
 	}
 	go func() { _ = cmd.Wait() }() // the result of the browser does not matter

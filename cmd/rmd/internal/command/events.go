@@ -163,16 +163,16 @@ type searched struct {
 func (c *call) sayMissing(s searched, since int64, found int) {
 	switch {
 	case s.from > s.last:
-		c.say("nothing to show: the log ends at entry %d", s.last)
+		c.printMessage("nothing to show: the log ends at entry %d", s.last)
 	case since > 0 && s.from == s.first && s.first > 1:
-		c.say("the log begins at entry %d; what was before is no longer in it, only in a snapshot", s.first)
+		c.printMessage("the log begins at entry %d; what was before is no longer in it, only in a snapshot", s.first)
 	case found > 0:
 	case s.from > s.first:
-		c.say("no event matches in entries %d to %d; entries %d to %d were not searched, use --count or --since", s.from, s.to, s.first, s.from-1)
+		c.printMessage("no event matches in entries %d to %d; entries %d to %d were not searched, use --count or --since", s.from, s.to, s.first, s.from-1)
 	case s.first > 1:
-		c.say("no event matches in entries %d to %d; entries before %d are no longer in the log, only in a snapshot", s.from, s.to, s.first)
+		c.printMessage("no event matches in entries %d to %d; entries before %d are no longer in the log, only in a snapshot", s.from, s.to, s.first)
 	default:
-		c.say("no event matches in entries %d to %d, which is the whole log", s.from, s.to)
+		c.printMessage("no event matches in entries %d to %d, which is the whole log", s.from, s.to)
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *call) pastEvents(ctx context.Context, f eventFilter, since int64, print
 		}
 	}
 	s = searched{from: from, to: last, first: d.First, last: d.Last}
-	return s, c.between(ctx, from, last, f.query(), func(e api.LogEntry) error {
+	return s, c.readRange(ctx, from, last, f.query(), func(e api.LogEntry) error {
 		if e.AtMillis < since {
 			return nil
 		}
@@ -216,8 +216,8 @@ const logStep = 1000
 // without causes.
 const whySlow = 3 * time.Second
 
-// between reads a range of the log, with the events that pass a filter.
-func (c *call) between(ctx context.Context, from, to uint64, filter url.Values, each func(api.LogEntry) error) error {
+// readRange reads a range of the log, with the events that pass a filter.
+func (c *call) readRange(ctx context.Context, from, to uint64, filter url.Values, each func(api.LogEntry) error) error {
 	for from <= to {
 		began := time.Now()
 		d, _, err := c.stretch(ctx, from, int(min(to-from+1, logStep)), filter)
@@ -225,7 +225,7 @@ func (c *call) between(ctx context.Context, from, to uint64, filter url.Values, 
 			return err
 		}
 		if filter.Has("why") && time.Since(began) > whySlow {
-			c.say("the replica needs too long for the causes of entries from %d on; they are shown without causes", from)
+			c.printMessage("the replica needs too long for the causes of entries from %d on; they are shown without causes", from)
 			filter = maps.Clone(filter)
 			filter.Del("why")
 		}
@@ -306,10 +306,10 @@ func (c *call) catchUp(q url.Values, after uint64, print func(api.EventBatch) er
 		return after, err
 	}
 	if d.First > after+1 {
-		c.say("entries %d to %d are no longer in the log, only in a snapshot", after+1, d.First-1)
+		c.printMessage("entries %d to %d are no longer in the log, only in a snapshot", after+1, d.First-1)
 		after = d.First - 1
 	}
-	err = c.between(c.ctx(), after+1, d.Last, q, func(e api.LogEntry) error {
+	err = c.readRange(c.ctx(), after+1, d.Last, q, func(e api.LogEntry) error {
 		after = e.Index
 		if len(e.Events) > 0 {
 			return print(batchOf(e))

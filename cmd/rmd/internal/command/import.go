@@ -245,6 +245,6 @@ func showImport(c *call, r *migration.Result, done string) error {
 			{Name: "left out", Value: names(len(r.LeftOut), func(i int) string { return r.LeftOut[i].Name + ": " + r.LeftOut[i].What })},
 		}, nil
 	})
-	c.say("%s", done)
+	c.printMessage("%s", done)
 	return err
 }

@@ -80,9 +80,9 @@ func runInit(c *call) error {
 	if err := c.sayPorts(l); err != nil {
 		return err
 	}
-	c.say("start the replica:   rmd server --config %s", file)
-	c.say("first replica only:  rmd cluster init")
-	c.say("other replicas:      rmd cluster join, with a token from \"rmd cluster token create\"")
+	c.printMessage("start the replica:   rmd server --config %s", file)
+	c.printMessage("first replica only:  rmd cluster init")
+	c.printMessage("other replicas:      rmd cluster join, with a token from \"rmd cluster token create\"")
 	_, err = fmt.Fprintln(c.p.Out, file)
 	return err
 }
@@ -104,7 +104,7 @@ func (c *call) sayPorts(l *config.Loaded) error {
 		}
 		listens = append(listens, at.Client.Listen+" (YARN clients)", at.Scheduler.Listen+" (AMs)", at.Tracker.Listen+" (NodeManagers)", at.Admin.Listen+" (yarn rmadmin)")
 	}
-	c.say("%-20s %s", l.ID+" listens on:", strings.Join(listens, ", "))
+	c.printMessage("%-20s %s", l.ID+" listens on:", strings.Join(listens, ", "))
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (c *call) makeCertificates(dir, name, id string, hosts []string, set map[st
 		return err
 	}
 	if made {
-		c.say("new CA:              %s (keep ca-key.pem secret and off the replicas)", filepath.Join(abs, "ca.pem"))
+		c.printMessage("new CA:              %s (keep ca-key.pem secret and off the replicas)", filepath.Join(abs, "ca.pem"))
 	}
 	files, err := ca.Issue(abs, name, id, hosts, time.Now())
 	if os.IsExist(err) {

@@ -344,7 +344,7 @@ func (c *call) showReplicas(f *clusterFiles, dir string) error {
 		return err
 	}
 	if f.tls {
-		c.say("new CA:              %s (keep ca-key.pem secret and off the replicas)", filepath.Join(abs, "ca.pem"))
+		c.printMessage("new CA:              %s (keep ca-key.pem secret and off the replicas)", filepath.Join(abs, "ca.pem"))
 	}
 	for _, r := range f.replicas {
 		own := filepath.Join(abs, r.id)
@@ -353,16 +353,16 @@ func (c *call) showReplicas(f *clusterFiles, dir string) error {
 			return err
 		}
 		if f.local {
-			c.say("%-20s rmd server --config %s", "start "+r.id+":", filepath.Join(own, "rmd.yaml"))
+			c.printMessage("%-20s rmd server --config %s", "start "+r.id+":", filepath.Join(own, "rmd.yaml"))
 		} else {
-			c.say("%-20s copy %s to /etc/rmd on %s", "for "+r.id+":", own, r.host)
+			c.printMessage("%-20s copy %s to /etc/rmd on %s", "for "+r.id+":", own, r.host)
 		}
 		if err := c.sayPorts(l); err != nil {
 			return err
 		}
 	}
-	c.say("The replicas create the cluster when all of them run. To administer it:")
-	c.say("%s", strings.Join(f.environment(abs), "\n"))
+	c.printMessage("The replicas create the cluster when all of them run. To administer it:")
+	c.printMessage("%s", strings.Join(f.environment(abs), "\n"))
 	for _, r := range f.replicas {
 		if _, err := fmt.Fprintln(c.p.Out, filepath.Join(dir, r.id)); err != nil {
 			return err

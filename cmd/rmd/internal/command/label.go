@@ -73,7 +73,7 @@ func (p *program) labelList() verb {
 			var d api.Labels
 			doc, err := c.get(ctx, "/v1/labels", nil, &d)
 			if err == nil && !d.Enabled {
-				c.say("node labels are off: yarn.node-labels.enabled is not true")
+				c.printMessage("node labels are off: yarn.node-labels.enabled is not true")
 			}
 			if c.format() == output.Name && len(d.Labels) > 0 {
 				d.Labels = d.Labels[1:] // the row of nodes without a label has no name
@@ -305,7 +305,7 @@ func (c *call) changeLabels(path string, body any, dryRun bool, names []string, 
 		return err
 	}
 	if len(d.Unregistered) > 0 {
-		c.say("not registered yet: %s", strings.Join(d.Unregistered, ", "))
+		c.printMessage("not registered yet: %s", strings.Join(d.Unregistered, ", "))
 	}
 	if !dryRun || c.format().Machine() {
 		return showDone(c, a, strings.Join(names, "\n"), format, args...)
@@ -317,7 +317,7 @@ func (c *call) changeLabels(path string, body any, dryRun bool, names []string, 
 	if err := relabelColumns.Write(c.p.Out, d.Nodes, o); err != nil {
 		return err
 	}
-	c.say("nothing is changed; %s would get another label, %s there would go on, %s would be cancelled",
+	c.printMessage("nothing is changed; %s would get another label, %s there would go on, %s would be cancelled",
 		thousands.Count(d.Relabelled, "node"), thousands.Count(int(d.Containers), "container"), thousands.Count(d.Reservations, "reservation"))
 	return nil
 }

@@ -94,7 +94,7 @@ func runLogShow(c *call) error {
 			return err
 		}
 		if first && len(d.Entries) == 0 {
-			c.say("the log has entries %d to %d", d.First, d.Last)
+			c.printMessage("the log has entries %d to %d", d.First, d.Last)
 		}
 		if first || len(d.Entries) > 0 {
 			if err := c.showEntries(d, doc, first); err != nil {

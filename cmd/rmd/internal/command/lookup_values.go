@@ -18,13 +18,13 @@ var argumentValues = map[string][]source{
 	"app status": {apps}, "app explain": {apps}, "app forecast": {apps}, "app wait": {apps}, "app attempts": {apps}, "app containers": {apps},
 	"app kill": {liveApps}, "app move": {liveApps, leafQueues}, "app priority": {liveApps}, "app gang": {liveApps},
 	"node status": {nodes}, "node drain": {nodes}, "node forget": {nodes}, "node resource": {nodes},
-	"label status": {labels}, "label remove": {labels}, "label add": {nothing}, "label map": {nodesAssigned},
+	"label status": {labels}, "label remove": {labels}, "label add": {noCandidates}, "label map": {nodesAssigned},
 	"queue status": {queues}, "queue stop": {queues}, "queue start": {queues},
 	"reservation status": {reservationIDs}, "reservation cancel": {reservationIDs},
 	"conf get": {confKeys}, "conf set": {confKeysAssigned}, "shadow start": {confKeysAssigned, files}, "conf diff": {versionsOrFiles, versions}, "conf validate": {files}, "conf apply": {files}, "conf rollback": {versions},
 	"access token revoke": {accessTokens},
 	"cluster promote":     {replicas}, "cluster demote": {replicas}, "cluster remove": {replicas}, "cluster transfer": {replicas},
-	"autopilot set": {nothing}, "snapshot save": {files}, "snapshot inspect": {files}, "snapshot restore": {files},
+	"autopilot set": {noCandidates}, "snapshot save": {files}, "snapshot inspect": {files}, "snapshot restore": {files},
 	"replay": {demoOrFiles}, "completion": {fixed("bash", "zsh", "fish", "powershell")},
 }
 
@@ -49,7 +49,7 @@ var flagValues = map[string]source{
 	"server --set": func(*lookup) []candidate { return suffixed(config.Keys(), "=") },
 }
 
-func nothing(*lookup) []candidate { return nil }
+func noCandidates(*lookup) []candidate { return nil }
 
 func files(l *lookup) []candidate {
 	l.files = true

@@ -24,7 +24,7 @@ func (p *program) docs() *cli.Command {
 				return err
 			}
 		}
-		c.say("%d pages in %s", len(pages), c.arg(0))
+		c.printMessage("%d pages in %s", len(pages), c.arg(0))
 		return nil
 	}})
 	d := noun("docs", "what is made of the command tree", man)

@@ -32,7 +32,7 @@ func (p *program) clusterInit() verb {
 			dryRunFlag(),
 		},
 		run: func(c *call) error {
-			cl, err := c.only()
+			cl, err := c.singleClient()
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func (p *program) tokenCreate() verb {
 			if err := a.Decode(&d); err != nil {
 				return err
 			}
-			c.say("valid for one %s until %s; it is not shown again", d.Role, output.Time(d.ExpiresMillis))
+			c.printMessage("valid for one %s until %s; it is not shown again", d.Role, output.Time(d.ExpiresMillis))
 			if f := c.format(); f == output.Table || f == output.Wide {
 				_, err := fmt.Fprintln(c.p.Out, d.Token) // data, so also with --quiet
 				return err
@@ -112,7 +112,7 @@ func (p *program) clusterJoin() verb {
 					return clierr.Usagef("write the peer address of a replica, such as 10.0.0.11:8034", "%q is not HOST:PORT", leader)
 				}
 			}
-			cl, err := c.only()
+			cl, err := c.singleClient()
 			if err != nil {
 				return err
 			}

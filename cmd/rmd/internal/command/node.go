@@ -225,12 +225,12 @@ func (c *call) drainChosen() error {
 		return err
 	}
 	if len(chosen.Nodes) == 0 {
-		c.say(choiceColumns.Empty)
+		c.printMessage(choiceColumns.Empty)
 		return nil
 	}
 	var names, told []string
 	for _, n := range chosen.Nodes {
-		c.say("%s: %s", n.ID, n.Reason)
+		c.printMessage("%s: %s", n.ID, n.Reason)
 		names = append(names, n.ID)
 	}
 	how, until, err := c.drainFlags(strings.Join(names, " "))

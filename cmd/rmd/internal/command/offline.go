@@ -129,7 +129,7 @@ func runRecover(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.say("the log ends at index %d, term %d; it is unknown whether its last %d entries were committed: they are kept", lost.Index, lost.Term, lost.Unknown)
+	c.printMessage("the log ends at index %d, term %d; it is unknown whether its last %d entries were committed: they are kept", lost.Index, lost.Term, lost.Unknown)
 	if c.Bool("dry-run") {
 		return showReport(c, lost, "nothing was written")
 	}
@@ -180,6 +180,6 @@ func showReport(c *call, r cluster.RecoverReport, done string) error {
 			{Name: "maybe committed", Value: output.Count(r.Unknown)}, {Name: "epoch", Value: output.Number(r.Epoch)},
 		}, nil
 	})
-	c.say("%s", done)
+	c.printMessage("%s", done)
 	return err
 }

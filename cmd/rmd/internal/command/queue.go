@@ -101,7 +101,7 @@ func (p *program) queueList(name, usage string, tree bool) verb {
 			f.things = flatten(d.Root, 0)
 			for _, q := range f.things {
 				if q.MoreDynamic > 0 {
-					c.say("%s more dynamic queues below %s have no more applications than those that are shown; --all shows them", output.Number(q.MoreDynamic), q.Path)
+					c.printMessage("%s more dynamic queues below %s have no more applications than those that are shown; --all shows them", output.Number(q.MoreDynamic), q.Path)
 				}
 			}
 			return f, err

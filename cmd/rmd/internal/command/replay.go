@@ -269,7 +269,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 		}
 	}
 	if !c.IsSet("addr") && c.envSet("RMD_ADDR") {
-		c.say("note: using a private cluster; write --addr to use the running cluster at RMD_ADDR")
+		c.printMessage("note: using a private cluster; write --addr to use the running cluster at RMD_ADDR")
 	}
 	if c.IsSet("addr") {
 		o.Addrs = splitList(c.String("addr"))
@@ -295,7 +295,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 		return o, traceError(err)
 	}
 	for _, n := range o.Trace.Notes {
-		c.say("note: %s", n)
+		c.printMessage("note: %s", n)
 	}
 	var from string
 	if n, aerr := strconv.Atoi(c.String("nodes")); aerr == nil && n < 1 {
@@ -304,7 +304,7 @@ func (c *call) replayOptions() (replay.Options, error) {
 	if o.Nodes, from, err = replay.NodesFor(c.String("nodes"), path, o.Trace); err != nil {
 		return o, traceError(err)
 	}
-	c.say("%d applications of %s (%s), %d nodes of %s", len(o.Trace.Jobs), path, o.Trace.Format, len(o.Nodes), from)
+	c.printMessage("%d applications of %s (%s), %d nodes of %s", len(o.Trace.Jobs), path, o.Trace.Format, len(o.Nodes), from)
 	if q := c.String("queues"); q != "" {
 		if o.Queues, err = readProperties(q); err != nil {
 			return o, err

@@ -56,7 +56,7 @@ func (r *reportPage) write(fill func(io.Writer, report.Head) error) error {
 		err = os.Rename(r.tmp.Name(), r.path)
 	}
 	if err == nil {
-		r.c.say("report: %s", r.path)
+		r.c.printMessage("report: %s", r.path)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func showList[T any](c *call, l output.List[T], fetch func(context.Context) (fet
 				fmt.Fprintln(w, f.head)
 			}
 			if len(f.things) == 0 && l.Empty != "" && o.Format != output.JSONL {
-				c.say("%s", l.Empty)
+				c.printMessage("%s", l.Empty)
 				if o.Format == output.Table || o.Format == output.Wide {
 					o.Quiet = o.Quiet || f.head != ""
 				}

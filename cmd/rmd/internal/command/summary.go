@@ -98,7 +98,7 @@ func (s *summary) loop(ctx context.Context, each func()) error {
 			break
 		}
 	}
-	s.d.c.say("stopping")
+	s.d.c.printMessage("stopping")
 	return nil
 }
 
@@ -106,10 +106,10 @@ func (s *summary) loop(ctx context.Context, each func()) error {
 func (s *summary) greet() {
 	c := s.d.c
 	addrs := s.d.cluster.Addrs()
-	c.say("REST and web pages at http://%s", strings.Join(addrs, " http://"))
-	c.say("log file: %s", s.d.logFile.Name())
-	c.say("in another terminal, try: rmd cluster status, rmd app list, rmd reservation list")
-	c.say("Ctrl-C stops the cluster")
+	c.printMessage("REST and web pages at http://%s", strings.Join(addrs, " http://"))
+	c.printMessage("log file: %s", s.d.logFile.Name())
+	c.printMessage("in another terminal, try: rmd cluster status, rmd app list, rmd reservation list")
+	c.printMessage("Ctrl-C stops the cluster")
 }
 
 // picture is the data for one drawing.

@@ -211,7 +211,7 @@ func (t *topScreen) key(k byte) (again, end bool) {
 	case 's':
 		t.sort[t.by] = topTables[t.by].next(t.sort[t.by])
 	case 'r':
-		t.sort[t.by] = turned(t.sort[t.by])
+		t.sort[t.by] = reverseOrder(t.sort[t.by])
 	case '+':
 		t.every = max(t.every/2, 250*time.Millisecond)
 		return !t.paused, false
@@ -221,7 +221,7 @@ func (t *topScreen) key(k byte) (again, end bool) {
 	return false, false
 }
 
-func turned(sort string) string {
+func reverseOrder(sort string) string {
 	if head, down := strings.CutPrefix(sort, "-"); down || sort == "" {
 		return head
 	}
@@ -303,7 +303,7 @@ func (t *topScreen) head(width int) []string {
 		if n.Total[kind] <= 0 {
 			continue
 		}
-		used, held, pending := part(n.Used, n.Total, kind), part(n.Reserved, n.Total, kind), part(n.Pending, n.Total, kind)
+		used, held, pending := ratio(n.Used, n.Total, kind), ratio(n.Reserved, n.Total, kind), ratio(n.Pending, n.Total, kind)
 		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% reserved %4.0f%% pending", output.Cut(kind, 12), bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
 	}
 	order := t.sort[t.by]
@@ -317,7 +317,7 @@ func (t *topScreen) head(width int) []string {
 	return append(lines, fmt.Sprintf("by %s, sorted: %s%s", t.by, order, more))
 }
 
-func part(r, of api.Resource, kind string) float64 { return float64(r[kind]) / float64(of[kind]) }
+func ratio(r, of api.Resource, kind string) float64 { return float64(r[kind]) / float64(of[kind]) }
 
 // readTop reads the data of one picture.
 func readTop(ctx context.Context, cl *client.Client, by string) (*topPicture, error) {

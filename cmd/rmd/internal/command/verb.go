@@ -106,8 +106,8 @@ func (c *call) format() output.Format {
 // quiet reports whether only data must be printed.
 func (c *call) quiet() bool { return c.Bool("quiet") }
 
-// say prints a message for the user to stderr.
-func (c *call) say(format string, args ...any) {
+// printMessage prints a message for the user to stderr.
+func (c *call) printMessage(format string, args ...any) {
 	if !c.quiet() {
 		fmt.Fprint(c.p.Err, output.Printable(fmt.Sprintf(format+"\n", args...)))
 	}
@@ -132,8 +132,8 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	return client.New(cfg)
 }
 
-// only returns a client for exactly one address, for commands that act on one replica.
-func (c *call) only() (*client.Client, error) {
+// singleClient returns a client for exactly one address, for commands that act on one replica.
+func (c *call) singleClient() (*client.Client, error) {
 	cl, err := c.client()
 	if err == nil && len(cl.Addrs()) != 1 {
 		return nil, clierr.Usagef("name only that replica with --addr", "%q acts on one replica, but --addr names %d", c.path, len(cl.Addrs()))

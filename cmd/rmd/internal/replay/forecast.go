@@ -30,7 +30,7 @@ func MeasureForecasts(ctx context.Context, o Options) ([]report.Forecasts, error
 	}
 	st, declared := v.planner.State(), forecast.RefreshOptions()
 	declared.Runs, declared.Limit = 1, limits(o.Trace)
-	f := &forecasts{virtual: v, every: every(o),
+	f := &forecasts{virtual: v, every: forecastInterval(o),
 		methods: []*method{newMethod("rmd", st, forecast.RefreshOptions()), newMethod("declared", st, declared)}}
 	c := o.config("forecasts")
 	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, f, 0
@@ -64,8 +64,8 @@ func limits(t *trace.Trace) func(*state.App) int64 {
 	return func(a *state.App) int64 { return byName[a.Details().Name] }
 }
 
-// every returns the time between two forecasts.
-func every(o Options) time.Duration {
+// forecastInterval returns the time between two forecasts.
+func forecastInterval(o Options) time.Duration {
 	last := time.Duration(0)
 	for i := range o.Trace.Jobs {
 		last = max(last, o.Trace.Jobs[i].Submit)
@@ -94,7 +94,7 @@ type method struct {
 
 func newMethod(name string, st *state.State, o forecast.Options) *method {
 	m := &method{Keeper: forecast.NewKeeper(st, 0, nil, o), name: name}
-	m.Due = m.due
+	m.Due = m.compareStart
 	return m
 }
 
@@ -136,8 +136,8 @@ func (m *method) summary() report.Forecasts {
 	return out
 }
 
-// due compares a forecast with the actual start.
-func (m *method) due(o forecast.Outcome) {
+// compareStart compares a forecast with the actual start.
+func (m *method) compareStart(o forecast.Outcome) {
 	guess := o.Median
 	if m.Options.Limit != nil { // such schedulers forecast the time that they plan
 		guess = o.Forecast

@@ -61,7 +61,7 @@ func (o Options) shadowed(ctx context.Context, run string, keys, others []capaci
 	if err != nil {
 		return nil, err
 	}
-	b := &beside{virtual: v, shadow: s}
+	b := &shadowedCluster{virtual: v, shadow: s}
 	c := o.config(run)
 	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, b, 0
 	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
@@ -93,8 +93,8 @@ func (o Options) shadowed(ctx context.Context, run string, keys, others []capaci
 // wait there.
 const afterHours = 7 * 24
 
-// beside is a virtual cluster with a shadow. All events of one time form one log entry.
-type beside struct {
+// shadowedCluster is a virtual cluster with a shadow. All events of one time form one log entry.
+type shadowedCluster struct {
 	*virtual
 	shadow  *shadow.Shadow
 	pending []event.Event
@@ -103,7 +103,7 @@ type beside struct {
 }
 
 // Do implements workload.Submitter.
-func (b *beside) Do(ctx context.Context, in input.Input) (input.Reply, error) {
+func (b *shadowedCluster) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	if err := errors.Join(context.Cause(ctx), b.err); err != nil {
 		return nil, errors.Join(errors.New("replay: the run ended early"), err)
 	}
@@ -111,19 +111,19 @@ func (b *beside) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	return reply, nil
 }
 
-func (b *beside) plan(in input.Input) (reply input.Reply, changed bool) {
+func (b *shadowedCluster) plan(in input.Input) (reply input.Reply, changed bool) {
 	reply, events := b.planner.Plan(virtualEpoch+b.now.Milliseconds(), input.Request{Input: in})
 	b.pending = append(b.pending, slices.Clone(events)...)
 	return reply, len(events) > 0
 }
 
 // advance gives the shadow the pending events, then sets the clock.
-func (b *beside) advance(to time.Duration) {
+func (b *shadowedCluster) advance(to time.Duration) {
 	b.flush()
 	b.now = to
 }
 
-func (b *beside) flush() {
+func (b *shadowedCluster) flush() {
 	if len(b.pending) > 0 && b.err == nil {
 		b.index++
 		b.err = b.shadow.Apply(b.index, b.pending)
