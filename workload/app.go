@@ -287,7 +287,7 @@ func (a *app) register() {
 			a.reopen()
 			a.open()
 			a.again = true
-		} else if err == nil && gone(r.Fault) {
+		} else if err == nil && attemptEnded(r.Fault) {
 			a.notCurrent()
 		}
 		a.answered()
@@ -325,7 +325,7 @@ func (a *app) finish() {
 			a.end(in.Final == yarn.FinalSucceeded)
 		case life != a.life || a.phase != phaseFinishing || err != nil:
 			a.answered()
-		case r.Fault != nil && !gone(r.Fault):
+		case r.Fault != nil && !attemptEnded(r.Fault):
 			a.w.refused(fmt.Errorf("finish of %s: %w", a.attempt, r.Fault))
 			fallthrough
 		default:
@@ -334,8 +334,8 @@ func (a *app) finish() {
 	})
 }
 
-// gone reports whether a refusal means that the attempt has ended in the cluster.
-func gone(f *input.Fault) bool {
+// attemptEnded reports whether a refusal means that the attempt has ended in the cluster.
+func attemptEnded(f *input.Fault) bool {
 	switch f.Reason {
 	case input.NoSuchApplication, input.NoSuchAttempt, input.AlreadyEnded:
 		return true
@@ -348,7 +348,7 @@ func (a *app) amEnded(container yarn.ContainerID) {
 	if container == a.am && a.phase != phaseEnded {
 		a.node = nil
 		a.lose()
-		a.w.loop.soon(func() { a.step(); a.account() })
+		a.w.loop.addReady(func() { a.step(); a.account() })
 	}
 }
 

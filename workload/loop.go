@@ -72,8 +72,8 @@ func (l *loop) cancel(t *timer) {
 	}
 }
 
-// soon adds a function at the end of the ready ones.
-func (l *loop) soon(fn func()) { l.ready = append(l.ready, fn) }
+// addReady adds a function at the end of the ready ones.
+func (l *loop) addReady(fn func()) { l.ready = append(l.ready, fn) }
 
 // drain runs the ready functions, including those that they add.
 func (l *loop) drain() {

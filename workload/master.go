@@ -114,7 +114,7 @@ func (a *app) refused(f *input.Fault) {
 	switch {
 	case f.Reason == input.NotRegistered || f.Reason == input.WrongResponse:
 		a.phase, a.again = phaseRegistering, true
-	case gone(f):
+	case attemptEnded(f):
 		a.notCurrent()
 	default:
 		a.w.refused(fmt.Errorf("allocate of %s: %w", a.attempt, f))

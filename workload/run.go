@@ -105,7 +105,7 @@ func (x *live) loop(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("workload ended early: %w", context.Cause(ctx))
-		case x.w.err != nil || x.w.over():
+		case x.w.err != nil || x.w.finished():
 			return nil
 		}
 		x.await(ctx)
@@ -122,9 +122,9 @@ func (x *live) await(ctx context.Context) {
 	}
 	select {
 	case fn := <-x.done:
-		x.w.loop.soon(fn)
+		x.w.loop.addReady(fn)
 		for range len(x.done) {
-			x.w.loop.soon(<-x.done)
+			x.w.loop.addReady(<-x.done)
 		}
 	case <-due:
 	case <-ctx.Done():

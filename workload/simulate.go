@@ -71,7 +71,7 @@ type simulation struct {
 // ready.
 func (s *simulation) start(work, done func()) {
 	work()
-	s.w.loop.soon(done)
+	s.w.loop.addReady(done)
 }
 
 func (s *simulation) run(ctx context.Context) error {
@@ -86,7 +86,7 @@ func (s *simulation) run(ctx context.Context) error {
 		case s.sweepDue():
 			s.sweep()
 			continue
-		case w.over():
+		case w.finished():
 			return nil
 		}
 		s.arm()
@@ -206,7 +206,7 @@ func (s *simulation) sweep() {
 			ordinal = a.ordinal + 1
 			a.step()
 			a.account()
-			w.loop.soon(visit)
+			w.loop.addReady(visit)
 			return
 		}
 		s.sweeping = false

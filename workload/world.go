@@ -151,7 +151,7 @@ func (w *world) leave(a *app) {
 		w.live = slices.Delete(w.live, i, i+1)
 	}
 	if w.held {
-		w.loop.soon(w.pull)
+		w.loop.addReady(w.pull)
 	}
 }
 
@@ -160,8 +160,8 @@ func (w *world) find(ordinal int) (int, bool) {
 	return slices.BinarySearchFunc(w.live, ordinal, func(a *app, o int) int { return a.ordinal - o })
 }
 
-// over reports whether all jobs are done and all statuses are reported.
-func (w *world) over() bool {
+// finished reports whether all jobs are done and all statuses are reported.
+func (w *world) finished() bool {
 	return w.cfg.Jobs != nil && w.drained && len(w.live) == 0 && w.news == 0
 }
 

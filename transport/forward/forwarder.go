@@ -84,11 +84,11 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 	for {
 		leader, changed := t.d.cfg.Leader()
 		if t.d.cfg.Refuse && !leader.IsLeader {
-			return nil, 0, t.end()
+			return nil, 0, t.noLeaderError()
 		}
 		if leader.IsLeader || leader.Address != "" {
 			t.tries++
-			o := t.at(ctx, leader, changed)
+			o := t.tryLeader(ctx, leader, changed)
 			if o.kind == verdictDone {
 				return t.finish(ctx, o)
 			}
@@ -97,16 +97,16 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 			t.pause = 0 // try the next leader without a pause
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, 0, t.ended(err)
+			return nil, 0, t.contextError(err)
 		}
-		if err := t.hold(ctx, leader, changed); err != nil {
+		if err := t.awaitLeader(ctx, leader, changed); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// at makes one try at a leader.
-func (t *try) at(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) result {
+// tryLeader makes one try at a leader.
+func (t *try) tryLeader(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) result {
 	if err := t.name(ctx); err != nil {
 		return result{kind: verdictAgain, err: err}
 	}
@@ -196,19 +196,20 @@ func (t *try) note(o result) {
 	t.pause = min(max(2*t.pause, t.d.cfg.PauseMin, o.pause), max(t.d.cfg.PauseMax, o.pause))
 }
 
-// hold waits for another leader, or for a pause if there is a leader. An error ends the call.
-func (t *try) hold(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) error {
+// awaitLeader waits for another leader, or for a pause if there is a leader. An error ends the
+// call.
+func (t *try) awaitLeader(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) error {
 	if t.trouble.IsZero() {
 		t.trouble = time.Now()
 	}
 	left := t.d.cfg.Hold - time.Since(t.trouble)
 	if left <= 0 {
-		return t.end()
+		return t.noLeaderError()
 	}
 	if n := t.d.held.Add(1); int(n) > t.d.cfg.HeldMax {
 		t.d.held.Add(-1)
 		t.busy = true
-		return t.end()
+		return t.noLeaderError()
 	}
 	t.observeHeld()
 	defer func() {
@@ -225,7 +226,7 @@ func (t *try) hold(ctx context.Context, leader leadership.Leadership, changed <-
 	case <-changed:
 	case <-timer.C:
 	case <-ctx.Done():
-		return t.ended(ctx.Err())
+		return t.contextError(ctx.Err())
 	}
 	return nil
 }
@@ -236,8 +237,8 @@ func (t *try) observeHeld() {
 	}
 }
 
-// end returns the error of a call that found no leader in time.
-func (t *try) end() error {
+// noLeaderError returns the error of a call that found no leader in time.
+func (t *try) noLeaderError() error {
 	err := ErrStandby
 	switch {
 	case t.unknown:
@@ -251,8 +252,8 @@ func (t *try) end() error {
 	return err
 }
 
-// ended returns the error of a call whose context ended.
-func (t *try) ended(err error) error {
+// contextError returns the error of a call whose context ended.
+func (t *try) contextError(err error) error {
 	if t.unknown {
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}

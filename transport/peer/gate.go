@@ -63,8 +63,8 @@ func (s *Server) rules() (gate, ed25519.PrivateKey) {
 	return s.gate, s.key
 }
 
-// stranger reports whether a replica is known not to be a member.
-func (g gate) stranger(server string) bool { return g.member != nil && !g.member(server) }
+// isStranger reports whether a replica is known not to be a member.
+func (g gate) isStranger(server string) bool { return g.member != nil && !g.member(server) }
 
 // admits applies admitConn to the other end of a connection.
 func (g gate) admits(c caller) (HelloCode, string) {

@@ -130,8 +130,9 @@ func (m *mesh) wake(id string) {
 	}
 }
 
-// rest waits for d or until the replica connects to this one. It returns false if ctx has ended.
-func (w *watch) rest(ctx context.Context, d time.Duration) bool {
+// awaitConnect waits for d or until the replica connects to this one. It returns false if ctx has
+// ended.
+func (w *watch) awaitConnect(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -155,7 +156,7 @@ func (m *mesh) run(ctx context.Context, id string, w *watch) {
 				boot = 0
 			}
 			m.s.cfg.Logger.Trace("liveness connection failed", "replica", id, "error", err)
-			if !w.rest(ctx, pause) {
+			if !w.awaitConnect(ctx, pause) {
 				return
 			}
 			pause = min(2*pause, m.longest)
@@ -174,7 +175,7 @@ func (m *mesh) run(ctx context.Context, id string, w *watch) {
 				boot = now
 			}
 		}
-		if !w.rest(ctx, m.pause) {
+		if !w.awaitConnect(ctx, m.pause) {
 			return
 		}
 	}

@@ -16,8 +16,8 @@ const (
 )
 
 // rpcConn is the answering side of one connection. One goroutine reads, one writes, and each call
-// has its own. When InFlightMax calls run, or wait because the caller does not read replies, reading
-// stops until one ends.
+// has its own. When InFlightMax calls run, or wait because the caller does not read replies,
+// reading stops until one ends.
 type rpcConn struct {
 	s       *Server
 	from    string
@@ -85,7 +85,7 @@ func (c *rpcConn) read(r *bufio.Reader) error {
 func (c *rpcConn) isMember() bool {
 	if !c.member {
 		rules, _ := c.s.rules()
-		c.member = !rules.stranger(c.from)
+		c.member = !rules.isStranger(c.from)
 	}
 	return c.member
 }

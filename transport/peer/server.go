@@ -181,7 +181,7 @@ func (s *Server) answer(raw net.Conn) (net.Conn, hello, error) {
 	who, code, text := s.judge(conn, h)
 	if code == HelloOK {
 		rules, _ := s.rules()
-		if err := s.promote(raw, who, h.Kind == KindRPC && rules.stranger(who.server)); err != nil {
+		if err := s.promote(raw, who, h.Kind == KindRPC && rules.isStranger(who.server)); err != nil {
 			code, text = HelloNotReady, err.Error()
 		}
 	}

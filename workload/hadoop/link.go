@@ -42,8 +42,8 @@ func refused(err error) *ipc.RemoteError {
 	return remote
 }
 
-// is reports whether a refusal has a Java class, in any package.
-func is(remote *ipc.RemoteError, class string) bool {
+// hasClass reports whether a refusal has a Java class, in any package.
+func hasClass(remote *ipc.RemoteError, class string) bool {
 	return remote != nil && strings.HasSuffix(remote.Class, "."+class)
 }
 

@@ -160,7 +160,7 @@ func (m *master) compose() {
 func (m *master) reply(body []byte, err error) {
 	now := m.r.now()
 	if err == nil {
-		err = m.take(body, now)
+		err = m.processAnswer(body, now)
 	}
 	if err != nil {
 		go m.recover(err)
@@ -173,9 +173,9 @@ func (m *master) reply(body []byte, err error) {
 	m.r.masters.done(m.number)
 }
 
-// take processes an answer. Its arrival shows that the server knows that the master got the
-// previous answer.
-func (m *master) take(body []byte, now int64) error {
+// processAnswer processes an answer. Its arrival shows that the server knows that the master got
+// the previous answer.
+func (m *master) processAnswer(body []byte, now int64) error {
 	measuring := m.r.measuring.Load()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -294,11 +294,11 @@ func (m *master) recover(err error) {
 	m.r.allocateErrors.Add(1)
 	for m.r.ctx.Err() == nil {
 		remote := refused(err)
-		if is(remote, classNotFound) {
+		if hasClass(remote, classNotFound) {
 			m.r.fail(fmt.Errorf("application %d: %w", m.app.GetId(), err))
 			break
 		}
-		if is(remote, classNotRegistered) {
+		if hasClass(remote, classNotRegistered) {
 			m.r.reregistered.Add(1)
 			if err := m.register(m.r.ctx); err != nil {
 				m.r.note(err)

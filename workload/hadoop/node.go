@@ -203,12 +203,12 @@ func (n *node) reply(body []byte, err error) {
 	switch proto.NodeActionProto(r.action) {
 	case proto.NodeActionProto_NODE_ACTION_RESYNC:
 		n.r.resyncs.Add(1)
-		go n.again(string(r.diagnostics))
+		go n.reregister(string(r.diagnostics))
 		return
 	case proto.NodeActionProto_NODE_ACTION_SHUTDOWN:
 		n.r.fail(fmt.Errorf("node %s is told to shut down: %s", n.id, r.diagnostics))
 	}
-	ended := n.take(&r) > 0
+	ended := n.processAnswer(&r) > 0
 	n.r.beats.Add(1)
 	if n.r.measuring.Load() {
 		took := time.Duration(n.r.now() - n.sent)
@@ -220,8 +220,9 @@ func (n *node) reply(body []byte, err error) {
 	n.r.nodes.done(n.number)
 }
 
-// take processes an answer. It returns how many completed containers the heartbeat reported.
-func (n *node) take(r *beatReply) (ended int) {
+// processAnswer processes an answer. It returns how many completed containers the heartbeat
+// reported.
+func (n *node) processAnswer(r *beatReply) (ended int) {
 	n.response = r.response
 	if r.told {
 		n.sequence = r.sequence
@@ -251,8 +252,8 @@ func (n *node) take(r *beatReply) (ended int) {
 	return ended
 }
 
-// again registers the node again.
-func (n *node) again(why string) {
+// reregister registers the node again.
+func (n *node) reregister(why string) {
 	n.r.note(fmt.Errorf("node %s is told to register again: %s", n.id, why))
 	if err := n.register(n.r.ctx); err != nil && n.r.ctx.Err() == nil {
 		n.r.fail(err)

@@ -26,8 +26,8 @@ type usage struct {
 	own  processUse
 }
 
-// look reads the use of the processes.
-func look(pids []int) (usage, error) {
+// readUsage reads the use of the processes.
+func readUsage(pids []int) (usage, error) {
 	var u usage
 	var err error
 	if u.own, err = lookAt(os.Getpid()); err != nil && len(pids) == 0 {

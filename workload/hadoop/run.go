@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	before, err := look(cfg.PIDs)
+	before, err := readUsage(cfg.PIDs)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProcess, err)
 	}
@@ -189,7 +189,7 @@ func (r *run) setUp(ctx context.Context) error {
 		r.all = append(r.all, n)
 		r.byID[n.id.Host] = n
 	}
-	if err := r.taken(ctx); err != nil {
+	if err := r.checkUnused(ctx); err != nil {
 		return err
 	}
 	err := each(ctx, r.all, nodesAtOnce, func(n *node) error {
@@ -216,9 +216,9 @@ func (r *run) setUp(ctx context.Context) error {
 	})
 }
 
-// taken returns an error if the cluster already runs a node of this load, because registering it
-// again would end its containers. Without the client port it cannot check.
-func (r *run) taken(ctx context.Context) error {
+// checkUnused returns an error if the cluster already runs a node of this load, because registering
+// it again would end its containers. Without the client port it cannot check.
+func (r *run) checkUnused(ctx context.Context) error {
 	if len(r.cfg.Addresses.Client) == 0 {
 		return nil
 	}
@@ -266,7 +266,7 @@ func (r *run) measure(ctx context.Context, before usage) (*Result, error) {
 	r.phase("warming up for %s", r.cfg.Warmup)
 	r.wait(ctx, r.cfg.Warmup)
 	r.phase("measuring for %s", r.cfg.Duration)
-	from, err := look(r.cfg.PIDs)
+	from, err := readUsage(r.cfg.PIDs)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProcess, err)
 	}
@@ -278,7 +278,7 @@ func (r *run) measure(ctx context.Context, before usage) (*Result, error) {
 	r.measuring.Store(false)
 	close(cut)
 	b := r.sample()
-	to, err := look(r.cfg.PIDs)
+	to, err := readUsage(r.cfg.PIDs)
 	if err != nil {
 		return nil, fmt.Errorf("%w: a process ended in the measured span: %w", ErrProcess, err)
 	}

@@ -62,7 +62,7 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 			t.Errorf("beat %d: %v", beat, c)
 		}
 	}
-	n.take(&beatReply{response: 301}) // until here, heartbeats report the completion
+	n.processAnswer(&beatReply{response: 301}) // until here, heartbeats report the completion
 	n.compose()
 	var got proto.NodeHeartbeatRequestProto
 	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 0 || got.GetNodeStatus().GetResponseId() != 301 {
@@ -77,7 +77,7 @@ func TestKilledContainerIsToldAsSuch(t *testing.T) {
 	c := &container{id: []byte{0x18, 9}, mb: 1024}
 	n.give(c)
 	n.compose()
-	n.take(&beatReply{response: 1, kill: [][]byte{{0x18, 9}}})
+	n.processAnswer(&beatReply{response: 1, kill: [][]byte{{0x18, 9}}})
 	n.sent = 1
 	n.compose()
 	var got proto.NodeHeartbeatRequestProto

@@ -165,17 +165,17 @@ func Duration(millis int64) string {
 	case d < time.Minute-500*time.Millisecond:
 		return fmt.Sprintf("%.0fs", d.Seconds())
 	case d < 10*time.Minute-500*time.Millisecond:
-		return two(d.Round(time.Second), time.Minute, "m", time.Second, "s")
+		return twoUnits(d.Round(time.Second), time.Minute, "m", time.Second, "s")
 	case d < time.Hour-30*time.Second:
 		return fmt.Sprintf("%.0fm", d.Minutes())
 	case d < 48*time.Hour-30*time.Second:
-		return two(d.Round(time.Minute), time.Hour, "h", time.Minute, "m")
+		return twoUnits(d.Round(time.Minute), time.Hour, "h", time.Minute, "m")
 	}
-	return two(d.Round(time.Hour), 24*time.Hour, "d", time.Hour, "h")
+	return twoUnits(d.Round(time.Hour), 24*time.Hour, "d", time.Hour, "h")
 }
 
-// two formats a duration in two units, or only in the larger if the rest is 0.
-func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
+// twoUnits formats a duration in two units, or only in the larger if the rest is 0.
+func twoUnits(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
 	if rest := d % big / small; rest > 0 {
 		return fmt.Sprintf("%d%s%02d%s", d/big, bigName, rest, smallName)
 	}

@@ -50,7 +50,7 @@ func (l *lane) run() {
 // gather waits for a call and adds all other waiting calls, up to the limits of a body. It returns
 // false if the client is closed.
 func (l *lane) gather() bool {
-	l.open = alive(l.open)
+	l.open = dropCanceled(l.open)
 	if len(l.open) == 0 {
 		l.down = time.Time{}
 		select {
@@ -76,8 +76,8 @@ func (l *lane) gather() bool {
 	return l.client.ctx.Err() == nil
 }
 
-// alive removes the calls whose contexts have ended.
-func alive(calls []*call) []*call {
+// dropCanceled removes the calls whose contexts have ended.
+func dropCanceled(calls []*call) []*call {
 	kept := calls[:0]
 	for _, c := range calls {
 		if c.ctx.Err() == nil {

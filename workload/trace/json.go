@@ -88,7 +88,7 @@ func (d *document) value(depth int) (*value, error) {
 	v := &value{off: off}
 	switch tok := tok.(type) {
 	case json.Delim:
-		return v, d.inside(v, tok, depth)
+		return v, d.readContent(v, tok, depth)
 	case string:
 		v.kind, v.text = 's', tok
 	case json.Number:
@@ -101,8 +101,8 @@ func (d *document) value(depth int) (*value, error) {
 	return v, nil
 }
 
-// inside reads the content and the end of an object or array.
-func (d *document) inside(v *value, open json.Delim, depth int) error {
+// readContent reads the content and the end of an object or array.
+func (d *document) readContent(v *value, open json.Delim, depth int) error {
 	v.kind = 'a'
 	if open == '{' {
 		v.kind, v.fields = 'o', map[string]*value{}

@@ -112,7 +112,7 @@ func (a *Access) MayImpersonate(superuser, user string, from netip.Addr) error {
 	if !ok || !p.mayActFor(user, a.groups) {
 		return &ipc.Error{Class: ipc.ClassAuthorization, Message: fmt.Sprintf("User: %s is not allowed to impersonate %s", superuser, user)}
 	}
-	if !p.from(from) {
+	if !p.matchesHost(from) {
 		return &ipc.Error{Class: ipc.ClassAuthorization, Message: fmt.Sprintf("Unauthorized connection for super-user: %s from IP %s", superuser, from)}
 	}
 	return nil
@@ -128,8 +128,9 @@ func (p proxy) mayActFor(user string, groups *Groups) bool {
 	return slices.ContainsFunc(groups.Of(user), func(g string) bool { return slices.Contains(p.groups, g) })
 }
 
-// from reports whether an address matches the hosts, which may be addresses, networks or names.
-func (p proxy) from(ip netip.Addr) bool {
+// matchesHost reports whether an address matches the hosts, which may be addresses, networks or
+// names.
+func (p proxy) matchesHost(ip netip.Addr) bool {
 	if p.anyHost {
 		return true
 	}

@@ -142,7 +142,7 @@ func (g *Groups) Of(name string) []string {
 	if !running {
 		l = &lookup{began: now, done: make(chan struct{})}
 		g.lookups[name] = l
-		go g.look(set, l, name, old && set.background)
+		go g.fetch(set, l, name, old && set.background)
 	}
 	g.mu.Unlock()
 	if old && (running || set.background) {
@@ -158,8 +158,8 @@ func (g *Groups) Of(name string) []string {
 	}
 }
 
-// look asks the provider and stores the answer.
-func (g *Groups) look(set *groupSettings, l *lookup, name string, renewal bool) {
+// fetch asks the provider and stores the answer.
+func (g *Groups) fetch(set *groupSettings, l *lookup, name string, renewal bool) {
 	defer close(l.done)
 	slots := set.slots
 	if renewal {
@@ -183,7 +183,7 @@ func (g *Groups) look(set *groupSettings, l *lookup, name string, renewal bool) 
 	}
 	delete(g.lookups, name)
 	now := time.Now()
-	a := answer{groups: fit(found), at: now, until: now.Add(set.keep)}
+	a := answer{groups: validNames(found), at: now, until: now.Add(set.keep)}
 	if before := g.known[name]; err != nil && before.counts(set, now) {
 		a = before
 	}
@@ -196,8 +196,8 @@ func (g *Groups) look(set *groupSettings, l *lookup, name string, renewal bool) 
 	g.known[name] = a
 }
 
-// fit leaves out names that an input may not have.
-func fit(found []string) (out []string) {
+// validNames leaves out names that an input may not have.
+func validNames(found []string) (out []string) {
 	for _, name := range found {
 		if name != "" && len(name) <= input.MaxName && len(out) < maxGroups {
 			out = append(out, name)

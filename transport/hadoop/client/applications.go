@@ -168,7 +168,7 @@ func (s *Service) applications(ctx context.Context, c *ipc.Call, req *proto.GetA
 			break
 		}
 		a := v.st.Apps.Get(slot)
-		see := v.may(a, viewApp)
+		see := v.hasRight(a, viewApp)
 		if !see && f.see {
 			continue
 		}

@@ -115,10 +115,11 @@ func (v *view) attemptReport(a *state.App, t attempt) *proto.ApplicationAttemptR
 	return r
 }
 
-// see returns an application whose details the caller wants to see. what names it in the refusal.
-func (v *view) see(id yarn.ApplicationID, what string) (*state.App, error) {
+// visibleApp returns an application whose details the caller wants to see. what names it in the
+// refusal.
+func (v *view) visibleApp(id yarn.ApplicationID, what string) (*state.App, error) {
 	a, err := v.app(id)
-	if err == nil && !v.may(a, viewApp) {
+	if err == nil && !v.hasRight(a, viewApp) {
 		err = yarnException("User %s does not have privilege to see this %s", v.user, what)
 	}
 	return a, err
@@ -133,7 +134,7 @@ func (s *Service) attemptReport(ctx context.Context, c *ipc.Call, req *proto.Get
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.see(id.App, "attempt "+id.String())
+	a, err := v.visibleApp(id.App, "attempt "+id.String())
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func (s *Service) attempts(ctx context.Context, c *ipc.Call, req *proto.GetAppli
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.see(id, "application "+id.String())
+	a, err := v.visibleApp(id, "application "+id.String())
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (s *Service) killApplication(ctx context.Context, c *ipc.Call, req *proto.K
 		return nil, refusal(f)
 	}
 	s.cfg.Logger.Info("application killed", "application", id, "user", v.user)
-	after, err := s.here(c).app(id)
+	after, err := s.currentView(c).app(id)
 	// An application that is forgotten has ended too.
 	done := err != nil || after.State.Ended() || after.Unmanaged
 	return &proto.KillApplicationResponseProto{IsKillCompleted: new(done)}, nil
@@ -79,7 +79,7 @@ func (s *Service) failAttempt(ctx context.Context, c *ipc.Call, req *proto.FailA
 		return nil, err
 	}
 	out := &proto.FailApplicationAttemptResponseProto{}
-	if over(a) || id.Attempt != a.Attempt {
+	if isFinal(a) || id.Attempt != a.Attempt {
 		return out, nil // it has ended already, which YARN reports as success
 	}
 	f, err := s.change(ctx, c, &input.FailAttempt{Attempt: id, User: v.user})
@@ -113,7 +113,7 @@ func (s *Service) moveApplication(ctx context.Context, c *ipc.Call, req *proto.M
 	if !v.maySubmitTo(to) {
 		return nil, notThere(v.user, to, id)
 	}
-	if over(a) || a.State == yarn.AppSubmitted {
+	if isFinal(a) || a.State == yarn.AppSubmitted {
 		return nil, yarnException("App in %s state cannot be moved.", stateName(a))
 	}
 	in := &input.MoveApplication{ID: id, Queue: to, User: v.user, Groups: s.cfg.Access.Groups(v.user)}
@@ -157,7 +157,7 @@ func (s *Service) notMoved(f *input.Fault, in *input.MoveApplication, c *ipc.Cal
 		return yarnException("The specified Queue: %s is not a Leaf Queue.", in.Queue)
 	case input.AlreadyEnded:
 		name := "FINISHED"
-		if a, err := s.here(c).app(in.ID); err == nil {
+		if a, err := s.currentView(c).app(in.ID); err == nil {
 			name = stateName(a)
 		}
 		return yarnException("App in %s state cannot be moved.", name)
@@ -182,7 +182,7 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 	if err != nil {
 		return nil, err
 	}
-	if over(a) {
+	if isFinal(a) {
 		return priorityOf(a), nil
 	}
 	if a.State == yarn.AppSubmitted {

@@ -313,7 +313,7 @@ func TestSignal(t *testing.T) {
 	if err := signal(c); err != nil {
 		t.Fatal(err)
 	}
-	if k := h.svc.here(as("ann")).containerOf(c); k == nil || k.Signal != 2 {
+	if k := h.svc.currentView(as("ann")).containerOf(c); k == nil || k.Signal != 2 {
 		t.Errorf("container %+v", k)
 	}
 	for _, c := range []yarn.ContainerID{{App: id, Attempt: 1, Number: 2}, {App: noApp, Attempt: 1, Number: 1}} {

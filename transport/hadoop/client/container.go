@@ -58,7 +58,7 @@ func (s *Service) containerReport(ctx context.Context, c *ipc.Call, req *proto.G
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.see(id.App, "application "+id.App.String())
+	a, err := v.visibleApp(id.App, "application "+id.App.String())
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Service) containers(ctx context.Context, c *ipc.Call, req *proto.GetCon
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.see(id.App, "application "+id.App.String())
+	a, err := v.visibleApp(id.App, "application "+id.App.String())
 	if err != nil {
 		return nil, err
 	}

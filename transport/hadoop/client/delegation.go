@@ -17,7 +17,7 @@ import (
 func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
 	in := &input.IssueDelegationToken{Owner: c.Caller.User, Renewer: shortName(req.GetRenewer()), RealUser: c.Caller.RealUser}
 	if in.Owner == "" {
-		return nil, inside("java.io.IOException", "a delegation token needs an owner: the call has no user")
+		return nil, wrapException("java.io.IOException", "a delegation token needs an owner: the call has no user")
 	}
 	reply, err := s.do(ctx, c, in)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDel
 		IssuedMillis: r.IssueMillis, MaxMillis: r.MaxMillis, Sequence: r.Sequence, KeyID: r.KeyID,
 	}, "")
 	if err != nil {
-		return nil, inside("java.io.IOException", "%v", err)
+		return nil, wrapException("java.io.IOException", "%v", err)
 	}
 	return &proto.GetDelegationTokenResponseProto{Token: t}, nil
 }
@@ -95,7 +95,7 @@ func (s *Service) genuine(ctx context.Context, p *proto.TokenProto) (token.Deleg
 	})
 	var e *ipc.Error
 	if err != nil && !errors.As(err, &e) {
-		err = inside(ipc.ClassInvalidToken, "%v", err)
+		err = wrapException(ipc.ClassInvalidToken, "%v", err)
 	}
 	return d, err
 }

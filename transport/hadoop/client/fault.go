@@ -93,13 +93,13 @@ func yarnException(format string, args ...any) error {
 	return exception(ipc.ClassYarn, format, args...)
 }
 
-// inside returns a YarnException with another exception in its text.
-func inside(class, format string, args ...any) error {
+// wrapException returns a YarnException with another exception in its text.
+func wrapException(class, format string, args ...any) error {
 	return yarnException("%s: %s", class, fmt.Sprintf(format, args...))
 }
 
 func denied(format string, args ...any) error {
-	return inside(ipc.ClassAccessControl, format, args...)
+	return wrapException(ipc.ClassAccessControl, format, args...)
 }
 
 func noApplication(id yarn.ApplicationID) error {

@@ -35,7 +35,7 @@ func (v *view) queueApps(name string) []*proto.ApplicationReportProto {
 	f := &filter{queues: v.queueFilter([]string{name}), started: always, ended: always}
 	var out []*proto.ApplicationReportProto
 	for _, slot := range v.pick(f) {
-		if a := v.st.Apps.Get(slot); scheduled(a) && v.may(a, viewApp) {
+		if a := v.st.Apps.Get(slot); scheduled(a) && v.hasRight(a, viewApp) {
 			out = append(out, v.report(a, true))
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Service) applicationReport(ctx context.Context, c *ipc.Call, req *proto
 	if err != nil {
 		return nil, err
 	}
-	r := v.report(a, v.may(a, viewApp))
+	r := v.report(a, v.hasRight(a, viewApp))
 	if r.GetDiagnostics() == "" && a.State == yarn.AppAccepted && s.cfg.Why != nil {
 		r.Diagnostics = new(s.cfg.Why(v.st, id))
 	}
@@ -168,7 +168,7 @@ func (v *view) timeout(a *state.App) *proto.AppTimeoutsMapProto {
 	t := &proto.ApplicationTimeoutProto{ApplicationTimeoutType: kind.Enum(), ExpireTime: new(unlimited), RemainingTime: new(int64(unknownSeconds))}
 	if end := expiry(a); end != 0 {
 		t.ExpireTime, t.RemainingTime = new(formatISO(end)), new(max(end-v.now, 0)/1000)
-		if over(a) {
+		if isFinal(a) {
 			t.RemainingTime = new(int64(0))
 		}
 	}

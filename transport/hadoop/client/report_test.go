@@ -172,8 +172,8 @@ func TestReportWithoutViewACL(t *testing.T) {
 			t.Errorf("%s sees it: %v", user, saw)
 		}
 		a := h.record(t, id)
-		v := h.svc.here(as(user))
-		if may := v.may(a, modifyApp); may != (user == "ann" || user == "root" || user == "max" || user == "quinn") {
+		v := h.svc.currentView(as(user))
+		if may := v.hasRight(a, modifyApp); may != (user == "ann" || user == "root" || user == "max" || user == "quinn") {
 			t.Errorf("%s may change it: %v", user, may)
 		}
 	}

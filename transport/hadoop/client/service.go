@@ -102,9 +102,9 @@ func (s *Service) read(ctx context.Context, c *ipc.Call) (*view, error) {
 	if err := s.cfg.Reader.Current(ctx); err != nil {
 		return nil, elsewhere(err)
 	}
-	return s.here(c), nil
+	return s.currentView(c), nil
 }
 
-// here returns a view of this replica's present state. It is used after a change that this replica
-// has applied.
-func (s *Service) here(c *ipc.Call) *view { return s.view(s.cfg.Reader.Fork(), c.Caller) }
+// currentView returns a view of this replica's present state. It is used after a change that this
+// replica has applied.
+func (s *Service) currentView(c *ipc.Call) *view { return s.view(s.cfg.Reader.Fork(), c.Caller) }

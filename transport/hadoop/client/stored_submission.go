@@ -49,5 +49,5 @@ func storedLabel(expression *string) string {
 	if expression != nil && *expression == "" {
 		return yarn.NoLabel
 	}
-	return given(expression, "")
+	return valueOr(expression, "")
 }

@@ -119,7 +119,7 @@ func (s *Service) submission(sub *proto.ApplicationSubmissionContextProto, user 
 		return nil, err
 	}
 	in := &input.SubmitApplication{ID: id, User: user, Tags: tags,
-		Name: given(sub.ApplicationName, defaultName), Queue: given(sub.Queue, defaultQueue), Type: cut(given(sub.ApplicationType, defaultType), typeLength),
+		Name: valueOr(sub.ApplicationName, defaultName), Queue: valueOr(sub.Queue, defaultQueue), Type: cut(valueOr(sub.ApplicationType, defaultType), typeLength),
 		Unmanaged: sub.GetUnmanagedAm(), KeepContainers: sub.GetKeepContainersAcrossApplicationAttempts(),
 		MaxAttempts: uint32(max(sub.GetMaxAppAttempts(), 0)), ValidityMillis: max(sub.GetAttemptFailuresValidityInterval(), 0),
 	}
@@ -165,16 +165,16 @@ func (s *Service) tags(list []string) ([]string, error) {
 			out = append(out, t)
 		}
 		if len(out) > s.cfg.MaxTags {
-			return nil, inside(javaIllegalArgument, "Too many applicationTags, a maximum of only %d are allowed!", s.cfg.MaxTags)
+			return nil, wrapException(javaIllegalArgument, "Too many applicationTags, a maximum of only %d are allowed!", s.cfg.MaxTags)
 		}
 	}
 	for _, t := range out {
 		if len(t) > s.cfg.MaxTagLength {
-			return nil, inside(javaIllegalArgument, "Tag %s is too long, maximum allowed length of a tag is %d", t, s.cfg.MaxTagLength)
+			return nil, wrapException(javaIllegalArgument, "Tag %s is too long, maximum allowed length of a tag is %d", t, s.cfg.MaxTagLength)
 		}
 		for _, r := range t {
 			if r < ' ' || r > '~' {
-				return nil, inside(javaIllegalArgument, "A tag can only have ASCII characters! Invalid tag - %s", t)
+				return nil, wrapException(javaIllegalArgument, "A tag can only have ASCII characters! Invalid tag - %s", t)
 			}
 		}
 	}
@@ -257,8 +257,8 @@ func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
 	return refusal(f)
 }
 
-// given returns an optional text, or def if it is nil.
-func given(p *string, def string) string {
+// valueOr returns an optional text, or def if it is nil.
+func valueOr(p *string, def string) string {
 	if p == nil {
 		return def
 	}

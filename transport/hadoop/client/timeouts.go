@@ -30,7 +30,7 @@ func (s *Service) updateTimeouts(ctx context.Context, c *ipc.Call, req *proto.Up
 	if !ok {
 		return nil, yarnException("At least one ApplicationTimeoutType should be configured for updating timeouts.")
 	}
-	if over(a) {
+	if isFinal(a) {
 		return timeouts(asked), nil
 	}
 	end, err := v.expireTime(asked)
@@ -64,7 +64,7 @@ func (s *Service) setLifetime(ctx context.Context, c *ipc.Call, a *state.App, as
 
 // granted returns the present end of an application's lifetime, in Unix milliseconds, or 0.
 func (s *Service) granted(c *ipc.Call, id yarn.ApplicationID) int64 {
-	a, err := s.here(c).app(id)
+	a, err := s.currentView(c).app(id)
 	if err != nil {
 		return 0
 	}

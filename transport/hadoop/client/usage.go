@@ -15,10 +15,10 @@ const one = 1 << 32
 var noResource = wire.ResourceProto(yarn.NewResource(-1, -1), yarn.DefaultKinds())
 
 // noUsage is YARN's report of an application that the caller may not view.
-var noUsage = nothing()
+var noUsage = emptyUsage()
 
-// nothing returns the report of an application without a running attempt.
-func nothing() *proto.ApplicationResourceUsageReportProto {
+// emptyUsage returns the report of an application without a running attempt.
+func emptyUsage() *proto.ApplicationResourceUsageReportProto {
 	return &proto.ApplicationResourceUsageReportProto{
 		NumUsedContainers: new(int32(-1)), NumReservedContainers: new(int32(-1)),
 		UsedResources: noResource, ReservedResources: noResource, NeededResources: noResource,
@@ -35,7 +35,7 @@ var noSeconds = []*proto.StringLongMapProto{
 
 // usage returns the resources that an application has now and has used over time.
 func (v *view) usage(a *state.App) *proto.ApplicationResourceUsageReportProto {
-	r := nothing()
+	r := emptyUsage()
 	if a.AttemptState != state.AttemptNone && a.AttemptState != state.AttemptEnded {
 		r = v.held(a)
 	}

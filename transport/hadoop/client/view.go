@@ -92,10 +92,10 @@ func (r right) String() string {
 	return "VIEW_APP"
 }
 
-// may reports whether the caller has a right to an application: as an administrator, as the owner,
-// by the application's own ACLs, or as an administrator of its queue. As in YARN, everybody has the
-// right if the queue was removed.
-func (v *view) may(a *state.App, r right) bool {
+// hasRight reports whether the caller has a right to an application: as an administrator, as the
+// owner, by the application's own ACLs, or as an administrator of its queue. As in YARN, everybody
+// has the right if the queue was removed.
+func (v *view) hasRight(a *state.App, r right) bool {
 	if !v.acls || v.admin || v.user == v.st.NameOf(a.User) {
 		return true
 	}
@@ -129,7 +129,7 @@ func (v *view) modify(id yarn.ApplicationID) (*state.App, error) {
 }
 
 func (v *view) mayModify(a *state.App) error {
-	if v.may(a, modifyApp) {
+	if v.hasRight(a, modifyApp) {
 		return nil
 	}
 	return denied("User %s cannot perform operation %s on %s", v.user, modifyApp, a.ID)
@@ -143,8 +143,8 @@ func stateName(a *state.App) string {
 	return a.State.String()
 }
 
-// over reports whether an application can no longer be changed.
-func over(a *state.App) bool { return a.State.Ended() || a.AttemptState == state.AttemptFinishing }
+// isFinal reports whether an application can no longer be changed.
+func isFinal(a *state.App) bool { return a.State.Ended() || a.AttemptState == state.AttemptFinishing }
 
 // nodeHTTP returns the address of a node's pages, host:port.
 func nodeHTTP(n *state.Node) string { return n.ID.Host + ":" + strconv.Itoa(int(n.HTTPPort)) }

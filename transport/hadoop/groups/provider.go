@@ -35,7 +35,7 @@ func open(get keys, log hclog.Logger, outermost bool) (Provider, error) {
 	case "", "JniBasedUnixGroupsMapping", "JniBasedUnixGroupsMappingWithFallback", "ShellBasedUnixGroupsMapping":
 		return system{}, nil
 	case "NullGroupsMapping":
-		return none{}, nil
+		return noGroups{}, nil
 	case "LdapGroupsMapping":
 		return newLDAP(get, log)
 	case "RuleBasedLdapGroupsMapping":
@@ -50,9 +50,9 @@ func open(get keys, log hclog.Logger, outermost bool) (Provider, error) {
 	return system{}, nil
 }
 
-type none struct{}
+type noGroups struct{}
 
-func (none) Groups(context.Context, string) ([]string, error) { return nil, nil }
+func (noGroups) Groups(context.Context, string) ([]string, error) { return nil, nil }
 
 // composite asks several providers (CompositeGroupsMapping).
 type composite struct {

@@ -55,17 +55,17 @@ type turns struct {
 	each int64
 
 	mu sync.Mutex
-	by map[netip.Prefix]*part
+	by map[netip.Prefix]*addressShare
 }
 
-// part is what one address may use.
-type part struct {
+// addressShare is what one address may use.
+type addressShare struct {
 	free  *semaphore.Weighted
 	users int // callers that use some of it or wait for it
 }
 
 func newTurns(all, each int64) *turns {
-	return &turns{all: semaphore.NewWeighted(all), each: each, by: map[netip.Prefix]*part{}}
+	return &turns{all: semaphore.NewWeighted(all), each: each, by: map[netip.Prefix]*addressShare{}}
 }
 
 // acquire takes n. It waits until n is free or ctx ends.
@@ -73,7 +73,7 @@ func (t *turns) acquire(ctx context.Context, from netip.Prefix, n int64) error {
 	t.mu.Lock()
 	p := t.by[from]
 	if p == nil {
-		p = &part{free: semaphore.NewWeighted(t.each)}
+		p = &addressShare{free: semaphore.NewWeighted(t.each)}
 		t.by[from] = p
 	}
 	p.users++
@@ -99,7 +99,7 @@ func (t *turns) release(from netip.Prefix, n int64) {
 	t.leave(from, p)
 }
 
-func (t *turns) leave(from netip.Prefix, p *part) {
+func (t *turns) leave(from netip.Prefix, p *addressShare) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.users--; p.users == 0 {

@@ -113,7 +113,7 @@ func (in *intake) fill(need int) error {
 	if n > 0 {
 		return nil
 	}
-	return ended(err)
+	return orEOF(err)
 }
 
 // room makes room after end. The buffer grows while the frame arrives, so memory is used for bytes
@@ -158,20 +158,20 @@ func (in *intake) wait() error {
 		if n > 0 {
 			return nil
 		}
-		return ended(err)
+		return orEOF(err)
 	}
 	if in.tryRead == nil {
 		in.tryRead = in.readable
 	}
 	in.n, in.err = 0, nil
 	if err := in.raw.Read(in.tryRead); err != nil {
-		return ended(err)
+		return orEOF(err)
 	}
 	if in.n > 0 {
 		in.end = in.n
 		return nil
 	}
-	return ended(in.err)
+	return orEOF(in.err)
 }
 
 // readable is called when there may be bytes. It returns false to wait for more.
@@ -222,8 +222,8 @@ func (in *intake) leave() {
 	in.end = copy(in.buf, rest)
 }
 
-// ended converts a read of no bytes without an error to io.EOF.
-func ended(err error) error {
+// orEOF converts a read of no bytes without an error to io.EOF.
+func orEOF(err error) error {
 	if err == nil {
 		return io.EOF
 	}

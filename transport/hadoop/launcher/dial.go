@@ -42,7 +42,7 @@ func (d *dial) run() Outcome {
 		case errors.As(err, &no) && !no.later:
 			log.Warn("ApplicationMaster not launched", "tries", try, "error", err)
 			return d.failed(err, false)
-		case d.late():
+		case d.pastDeadline():
 			log.Warn("node not reached, ApplicationMaster not launched", "tries", try, "error", err)
 			return d.failed(err, true)
 		}
@@ -51,8 +51,8 @@ func (d *dial) run() Outcome {
 	}
 }
 
-// late reports whether the next try would be after MaxWait.
-func (d *dial) late() bool {
+// pastDeadline reports whether the next try would be after MaxWait.
+func (d *dial) pastDeadline() bool {
 	limit := d.l.cfg.MaxWait
 	return limit > 0 && time.Since(d.began)+d.l.cfg.RetryInterval > limit
 }

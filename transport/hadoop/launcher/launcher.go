@@ -111,7 +111,7 @@ func (l *Launcher) look(ctx context.Context, st *state.State) {
 			return true
 		}
 		for _, c := range st.ContainersOn(n) {
-			if waits(st, c) {
+			if needsLaunch(st, c) {
 				l.dial(ctx, key{st.Apps.Get(c.App).AttemptID(), c.Number})
 			}
 		}
@@ -120,14 +120,14 @@ func (l *Launcher) look(ctx context.Context, st *state.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for k, d := range l.dials {
-		if over(st, k) {
+		if launchEnded(st, k) {
 			d.cancel()
 		}
 	}
 }
 
-// waits reports whether a container is an AM's container whose attempt waits for it.
-func waits(st *state.State, c *state.Container) bool {
+// needsLaunch reports whether a container is an AM's container whose attempt waits for it.
+func needsLaunch(st *state.State, c *state.Container) bool {
 	if !c.AM || c.Launched || !c.State.Live() {
 		return false
 	}
@@ -135,9 +135,9 @@ func waits(st *state.State, c *state.Container) bool {
 	return a.Attempt == c.Attempt && a.AttemptState == state.AttemptActive && a.LaunchedMillis == 0
 }
 
-// over reports whether an attempt or its AM's container has ended. If the node has reported the
-// container meanwhile, the launch is not over; the call in progress returns the result.
-func over(st *state.State, k key) bool {
+// launchEnded reports whether an attempt or its AM's container has ended. If the node has reported
+// the container meanwhile, the launch is not over; the call in progress returns the result.
+func launchEnded(st *state.State, k key) bool {
 	a, c := find(st, k)
 	return c == nil || !a.Activated() || !c.State.Live()
 }

@@ -34,7 +34,7 @@ type order struct {
 // order returns the order for a key, or errGone if the container no longer waits.
 func (l *Launcher) order(st *state.State, k key) (*order, error) {
 	a, c := find(st, k)
-	if c == nil || !waits(st, c) || !st.Nodes.Get(c.Node).NodeManager {
+	if c == nil || !needsLaunch(st, c) || !st.Nodes.Get(c.Node).NodeManager {
 		return nil, errGone
 	}
 	id := st.ContainerID(c)

@@ -173,7 +173,7 @@ func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM,
 		return err
 	}
 	out.Preempt = m.preemptionMessage(reply)
-	if out.NmTokens, err = m.nmTokens(told(reply), reply.Response); err != nil {
+	if out.NmTokens, err = m.nmTokens(tokenContainers(reply), reply.Response); err != nil {
 		return err
 	}
 	if out.AmRmToken, err = m.amToken(who, reply.Response); err != nil {

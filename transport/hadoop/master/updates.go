@@ -78,8 +78,8 @@ func (m *responseBuilder) updated(list []input.Resized) ([]*proto.UpdatedContain
 	return out, nil
 }
 
-// told returns the containers of an answer for whose nodes the AM needs tokens.
-func told(reply *input.AllocateReply) []input.Granted {
+// tokenContainers returns the containers of an answer for whose nodes the AM needs tokens.
+func tokenContainers(reply *input.AllocateReply) []input.Granted {
 	if len(reply.Resized) == 0 {
 		return reply.Granted
 	}

@@ -131,11 +131,11 @@ func readWritable(data []byte) (*Credentials, error) {
 	seen := make(map[string]int)
 	for n := c.length(); n > 0 && c.ok; n-- {
 		t := Token{Alias: c.text(), Identifier: c.bytes(), Password: c.bytes(), Kind: c.text(), Service: c.text()}
-		out.Tokens = keep(out.Tokens, t, "t"+t.Alias, seen)
+		out.Tokens = putValue(out.Tokens, t, "t"+t.Alias, seen)
 	}
 	for n := c.length(); n > 0 && c.ok; n-- {
 		s := Secret{Alias: c.text(), Bytes: c.bytes()}
-		out.Secrets = keep(out.Secrets, s, "s"+s.Alias, seen)
+		out.Secrets = putValue(out.Secrets, s, "s"+s.Alias, seen)
 	}
 	if !c.ok {
 		return nil, malformed("credentials end inside a value")
@@ -157,16 +157,16 @@ func readProtobuf(data []byte) (*Credentials, error) {
 	for _, e := range p.GetTokens() {
 		k := e.GetToken()
 		t := Token{Alias: e.GetAlias(), Identifier: k.GetIdentifier(), Password: k.GetPassword(), Kind: k.GetKind(), Service: k.GetService()}
-		out.Tokens = keep(out.Tokens, t, "t"+t.Alias, seen)
+		out.Tokens = putValue(out.Tokens, t, "t"+t.Alias, seen)
 	}
 	for _, e := range p.GetSecrets() {
-		out.Secrets = keep(out.Secrets, Secret{Alias: e.GetAlias(), Bytes: e.GetSecret()}, "s"+e.GetAlias(), seen)
+		out.Secrets = putValue(out.Secrets, Secret{Alias: e.GetAlias(), Bytes: e.GetSecret()}, "s"+e.GetAlias(), seen)
 	}
 	return out, nil
 }
 
-// keep appends a value, or replaces the one with the same name.
-func keep[T any](list []T, v T, name string, seen map[string]int) []T {
+// putValue appends a value, or replaces the one with the same name.
+func putValue[T any](list []T, v T, name string, seen map[string]int) []T {
 	if i, ok := seen[name]; ok {
 		list[i] = v
 		return list

@@ -38,7 +38,7 @@ func AMRMPassword(st *state.State, identifier []byte) (yarn.AttemptID, []byte, e
 	if err != nil {
 		return t.Attempt, nil, err
 	}
-	if err := live(st, t.Attempt); err != nil && !errors.Is(err, ErrOver) {
+	if err := checkCurrent(st, t.Attempt); err != nil && !errors.Is(err, ErrOver) {
 		return t.Attempt, nil, err
 	} else if err != nil {
 		return t.Attempt, Password(key.Bytes, identifier), err
@@ -57,9 +57,9 @@ func (r Ring) checking(kind yarn.KeyKind, id int32) (state.MasterKey, error) {
 	return state.MasterKey{}, fmt.Errorf("%w: signed with key %d, which is not good any more", ErrBad, id)
 }
 
-// live returns nil if an attempt is its application's current one and has not ended. An attempt
-// whose AM has unregistered is live, because the AM may repeat that call.
-func live(st *state.State, at yarn.AttemptID) error {
+// checkCurrent returns nil if an attempt is its application's current one and has not ended. An
+// attempt whose AM has unregistered is live, because the AM may repeat that call.
+func checkCurrent(st *state.State, at yarn.AttemptID) error {
 	slot := st.App(at.App.Seq)
 	if slot == 0 {
 		if at.App.Seq >= st.Meta.NextApp {

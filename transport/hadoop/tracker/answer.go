@@ -26,7 +26,7 @@ type orders struct {
 	signals []input.Signal
 	resize  []*proto.ContainerProto
 	total   *yarn.Resource
-	labels  *told
+	labels  *labelAnswer
 }
 
 func (o *orders) none() bool {

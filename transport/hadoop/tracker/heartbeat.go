@@ -158,7 +158,7 @@ func (s *Service) handle(ctx context.Context, r *report) (out []byte, err error)
 	if reply.Late {
 		return nil, ipc.Standby("node " + ss.id.String() + " has been heard by another call since")
 	}
-	var labels *told
+	var labels *labelAnswer
 	if !reply.Resync && !reply.Shutdown {
 		if labels, err = s.labelNode(ctx, r.id, r.labels); err != nil {
 			return nil, err
@@ -193,7 +193,7 @@ func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
 }
 
 // finish updates the session with the leader's reply and returns the answer for the node.
-func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply, labels *told) []byte {
+func (s *Service) finish(ss *session, r *report, reply *input.NodeHeartbeatReply, labels *labelAnswer) []byte {
 	v := s.fresh(s.now())
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// told is the answer to the labels that a NodeManager has reported.
-type told struct {
+// labelAnswer is the answer to the labels that a NodeManager has reported.
+type labelAnswer struct {
 	accepted    bool
 	diagnostics string
 }
@@ -21,7 +21,7 @@ type told struct {
 // labelNode sets the labels that a node reports, if the cluster's configuration type is
 // distributed. Otherwise, or if the node reports none, it returns nil, as YARN does. A node with
 // refused labels continues.
-func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.NodeLabelsProto) (*told, error) {
+func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.NodeLabelsProto) (*labelAnswer, error) {
 	if labels == nil {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.N
 		return nil, nil
 	}
 	if n := len(labels.GetNodeLabels()); n > labelsMax {
-		return &told{diagnostics: fmt.Sprintf("%d labels of node %s, at most %d are read", n, id, labelsMax)}, nil
+		return &labelAnswer{diagnostics: fmt.Sprintf("%d labels of node %s, at most %d are read", n, id, labelsMax)}, nil
 	}
 	var names []string
 	for _, l := range labels.GetNodeLabels() {
@@ -43,13 +43,13 @@ func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.N
 	}
 	switch f := reply.Refused(); {
 	case f == nil:
-		return &told{accepted: true}, nil
+		return &labelAnswer{accepted: true}, nil
 	case f.Reason == input.NotInitialized:
 		return nil, ipc.Standby(f.Error())
 	default:
 		text := s.text(fmt.Sprintf("Node Labels {%s} reported from NM with ID %s was rejected from RM with exception message as : %s", strings.Join(names, ","), id, f.What))
 		s.cfg.Logger.Warn("labels of a node refused", "node", id, "reason", f.What)
-		return &told{diagnostics: text}, nil
+		return &labelAnswer{diagnostics: text}, nil
 	}
 }
 

@@ -206,7 +206,7 @@ func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.
 }
 
 // registered begins the session of a registered node and returns the answer.
-func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session, labels *told) (*proto.RegisterNodeManagerResponseProto, error) {
+func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session, labels *labelAnswer) (*proto.RegisterNodeManagerResponseProto, error) {
 	now := s.now()
 	v := s.fresh(now)
 	ring := token.NewRing(v.st)

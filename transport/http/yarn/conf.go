@@ -36,11 +36,11 @@ func (s *API) schedConfRoutes() []route.Route {
 
 // schedUpdate is YARN's document with changes of the queue configuration.
 type schedUpdate struct {
-	XMLName xml.Name       `json:"-" xml:"sched-conf"`
-	Remove  many[string]   `json:"remove-queue" xml:"remove-queue"`
-	Add     many[queueSet] `json:"add-queue" xml:"add-queue"`
-	Update  many[queueSet] `json:"update-queue" xml:"update-queue"`
-	Global  many[pairs]    `json:"global-updates" xml:"global-updates"`
+	XMLName xml.Name            `json:"-" xml:"sched-conf"`
+	Remove  oneOrMore[string]   `json:"remove-queue" xml:"remove-queue"`
+	Add     oneOrMore[queueSet] `json:"add-queue" xml:"add-queue"`
+	Update  oneOrMore[queueSet] `json:"update-queue" xml:"update-queue"`
+	Global  oneOrMore[pairs]    `json:"global-updates" xml:"global-updates"`
 }
 
 type queueSet struct {
@@ -49,7 +49,7 @@ type queueSet struct {
 }
 
 type pairs struct {
-	Entry many[pair] `json:"entry" xml:"entry"`
+	Entry oneOrMore[pair] `json:"entry" xml:"entry"`
 }
 
 type pair struct {
@@ -57,11 +57,11 @@ type pair struct {
 	Value string `json:"value" xml:"value"`
 }
 
-// many is a list. In JSON a list of one may also be written as the member alone.
-type many[T any] []T
+// oneOrMore is a list. In JSON a list of one may also be written as the member alone.
+type oneOrMore[T any] []T
 
 // UnmarshalJSON reads a list or a single member.
-func (m *many[T]) UnmarshalJSON(b []byte) error {
+func (m *oneOrMore[T]) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
 		return json.Unmarshal(b, (*[]T)(m))
 	}
@@ -69,7 +69,7 @@ func (m *many[T]) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &one); err != nil {
 		return err
 	}
-	*m = many[T]{one}
+	*m = oneOrMore[T]{one}
 	return nil
 }
 

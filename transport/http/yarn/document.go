@@ -72,16 +72,16 @@ type logContext struct {
 }
 
 type commands struct {
-	Command many[string] `json:"command" xml:"command"`
+	Command oneOrMore[string] `json:"command" xml:"command"`
 }
 
 type tags struct {
-	Tag many[string] `json:"tag" xml:"tag"`
+	Tag oneOrMore[string] `json:"tag" xml:"tag"`
 }
 
 // entries is a Java map: {"entry":[{"key":…,"value":…}]}.
 type entries[T any] struct {
-	Entry many[entry[T]] `json:"entry" xml:"entry"`
+	Entry oneOrMore[entry[T]] `json:"entry" xml:"entry"`
 }
 
 type entry[T any] struct {

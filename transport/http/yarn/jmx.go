@@ -89,11 +89,11 @@ func beanPattern(text string) (func(name string) bool, bool) {
 	return func(name string) bool {
 		d, p, _ := strings.Cut(name, ":")
 		have := strings.Split(p, ",")
-		if !like(domain, d) || len(have) != len(list) && !(open && len(have) > len(list)) {
+		if !matchPattern(domain, d) || len(have) != len(list) && !(open && len(have) > len(list)) {
 			return false
 		}
 		for _, want := range list {
-			if !slices.ContainsFunc(have, func(h string) bool { return like(want, h) }) {
+			if !slices.ContainsFunc(have, func(h string) bool { return matchPattern(want, h) }) {
 				return false
 			}
 		}
@@ -101,9 +101,9 @@ func beanPattern(text string) (func(name string) bool, bool) {
 	}, true
 }
 
-// like matches text with a pattern of * and ?. path.Match stops at slashes, but names of beans have
-// none.
-func like(pattern, text string) bool {
+// matchPattern matches text with a pattern of * and ?. path.Match stops at slashes, but names of
+// beans have none.
+func matchPattern(pattern, text string) bool {
 	ok, err := path.Match(strings.NewReplacer("[", "\\[", "\\", "\\\\").Replace(pattern), text)
 	return err == nil && ok
 }

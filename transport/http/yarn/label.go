@@ -91,14 +91,14 @@ func (s *API) wsLabelMappings(c *route.Call) error {
 	var list []obj
 	for _, id := range v.listedLabels() {
 		if len(nodes[id]) > 0 && (len(asked) == 0 || slices.Contains(asked, v.State.LabelName(id))) {
-			list = append(list, obj{{"key", v.wsLabel(id)}, {"value", obj{{"nodes", alone(nodes[id])}, v.wsPartitionInfo(id)}}})
+			list = append(list, obj{{"key", v.wsLabel(id)}, {"value", obj{{"nodes", listOrText(nodes[id])}, v.wsPartitionInfo(id)}}})
 		}
 	}
 	return s.writeBare(c, "labelsToNodesInfo", obj{{"labelsToNodes", javaMap(list)}})
 }
 
-// alone returns a list, or its only text, as Java writes it here.
-func alone(list []string) any {
+// listOrText returns a list, or its only text, as Java writes it here.
+func listOrText(list []string) any {
 	if len(list) == 1 {
 		return list[0]
 	}

@@ -85,7 +85,7 @@ func (x *exclusivity) UnmarshalJSON(b []byte) error {
 func (s *Service) addLabels(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request) error {
 	var doc struct {
 		XMLName xml.Name `json:"-" xml:"nodeLabelsInfo"`
-		Labels  many[struct {
+		Labels  oneOrMore[struct {
 			Name      string      `json:"name" xml:"name"`
 			Exclusive exclusivity `json:"exclusivity" xml:"exclusivity"`
 		}] `json:"nodeLabelInfo" xml:"nodeLabelInfo"`
@@ -114,14 +114,14 @@ func (s *Service) labelNode(ctx context.Context, c *ipc.Call, _ http.ResponseWri
 
 // nodeToLabels is a host or node with its labels.
 type nodeToLabels struct {
-	Node   string       `json:"nodeId" xml:"nodeId"`
-	Labels many[string] `json:"labels" xml:"labels"`
+	Node   string            `json:"nodeId" xml:"nodeId"`
+	Labels oneOrMore[string] `json:"labels" xml:"labels"`
 }
 
 func (s *Service) labelNodes(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request) error {
 	var doc struct {
-		XMLName xml.Name           `json:"-" xml:"nodeToLabelsName"`
-		Nodes   many[nodeToLabels] `json:"nodeToLabels" xml:"nodeToLabels"`
+		XMLName xml.Name                `json:"-" xml:"nodeToLabelsName"`
+		Nodes   oneOrMore[nodeToLabels] `json:"nodeToLabels" xml:"nodeToLabels"`
 	}
 	if err := read(w, r, &doc); err != nil {
 		return err

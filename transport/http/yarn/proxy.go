@@ -62,9 +62,9 @@ func (s *Service) serveProxy(w http.ResponseWriter, r *http.Request) {
 	case base == nil, a.Shown().Ended() && strings.HasPrefix(ownPath(base.Path), ProxyPath+name):
 		http.Redirect(w, r, "/cluster/app/"+name, http.StatusFound)
 	case a.Shown().Ended():
-		http.Redirect(w, r, under(base, tail, r.URL.RawQuery).String(), http.StatusFound)
+		http.Redirect(w, r, subURL(base, tail, r.URL.RawQuery).String(), http.StatusFound)
 	default:
-		s.relay(w, r, ProxyPath+name, base, under(base, tail, r.URL.RawQuery))
+		s.relay(w, r, ProxyPath+name, base, subURL(base, tail, r.URL.RawQuery))
 	}
 }
 
@@ -111,8 +111,8 @@ func trackingURL(text string) *url.URL {
 	return u
 }
 
-// under returns the address of a page below an AM's address.
-func under(base *url.URL, tail, query string) *url.URL {
+// subURL returns the address of a page below an AM's address.
+func subURL(base *url.URL, tail, query string) *url.URL {
 	u := *base
 	if tail != "" {
 		if u.Path == "" {

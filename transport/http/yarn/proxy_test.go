@@ -173,7 +173,7 @@ func TestHostileTrackingURLs(t *testing.T) {
 		}
 	}
 	base, _ := url.Parse("http://h/a/b")
-	if got := under(base, "../../../../x", "q").String(); got != "http://h/x?q" {
+	if got := subURL(base, "../../../../x", "q").String(); got != "http://h/x?q" {
 		t.Errorf("above the root is %s", got)
 	}
 	id := h.registered("file:///etc/passwd").App

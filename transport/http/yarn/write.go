@@ -71,8 +71,8 @@ func callOf(r *http.Request) *ipc.Call {
 	return &ipc.Call{Caller: &ipc.Caller{User: viewer(r), Kind: ipc.KindSimple, Address: from}}
 }
 
-// here returns the scheme and host that the caller used.
-func here(r *http.Request) string {
+// callerOrigin returns the scheme and host that the caller used.
+func callerOrigin(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host
 	}
@@ -116,7 +116,7 @@ func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := s.cfg.Client.SubmitApplication(ctx, c, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: context}); err != nil {
 		return err
 	}
-	w.Header().Set("Location", here(r)+wsRoot+"/apps/"+doc.ID)
+	w.Header().Set("Location", callerOrigin(r)+wsRoot+"/apps/"+doc.ID)
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }
@@ -176,7 +176,7 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if reply.GetIsKillCompleted() {
 		return answer(w, r, http.StatusOK, stateDoc{State: now})
 	}
-	w.Header().Set("Location", here(r)+r.URL.Path)
+	w.Header().Set("Location", callerOrigin(r)+r.URL.Path)
 	return answer(w, r, http.StatusAccepted, stateDoc{State: now})
 }
 
