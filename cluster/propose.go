@@ -23,13 +23,13 @@ type Future interface {
 func (c *Cluster) Propose(entry []byte) Future {
 	switch {
 	case len(entry) > c.cfg.EntryMax:
-		return done{fmt.Errorf("%d bytes, the limit is %d: %w", len(entry), c.cfg.EntryMax, ErrTooLarge)}
+		return refusedFuture{fmt.Errorf("%d bytes, the limit is %d: %w", len(entry), c.cfg.EntryMax, ErrTooLarge)}
 	case c.full.Load():
-		return done{ErrDiskFull}
+		return refusedFuture{ErrDiskFull}
 	}
 	if err := c.verifyEntry(raft.LogCommand, entry); err != nil {
 		c.log.Error("refusing to propose an entry that replicas cannot apply", "error", err)
-		return done{fmt.Errorf("%w: %w", ErrBadEntry, err)}
+		return refusedFuture{fmt.Errorf("%w: %w", ErrBadEntry, err)}
 	}
 	in := c.current()
 	start := time.Now()
@@ -40,11 +40,11 @@ func (c *Cluster) Propose(entry []byte) Future {
 // enqueueTimeout is how long a proposal may wait for raft's main loop before it is refused.
 func (c *Cluster) enqueueTimeout() time.Duration { return max(time.Second, 2*c.cfg.Election) }
 
-// done is a Future that was refused before raft got the entry.
-type done struct{ err error }
+// refusedFuture is a Future that was refused before raft got the entry.
+type refusedFuture struct{ err error }
 
 // Wait returns the refusal.
-func (d done) Wait() (uint64, any, error) { return 0, nil, d.err }
+func (d refusedFuture) Wait() (uint64, any, error) { return 0, nil, d.err }
 
 // proposal is a Future of an entry that was passed to raft.
 type proposal struct {

@@ -31,17 +31,17 @@ func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
 		if e == nil || e.Index != q.PrevLogEntry+uint64(i)+1 {
 			return fmt.Errorf("%w: entry %d of %d has the wrong index", ErrBadEntry, i+1, len(q.Entries))
 		}
-		if err := c.verifyEntry(e.Type, e.Data); err != nil && !c.holds(e) {
+		if err := c.verifyEntry(e.Type, e.Data); err != nil && !c.hasStored(e) {
 			return fmt.Errorf("%w: index %d, term %d: %w", ErrBadEntry, e.Index, e.Term, err)
 		}
 	}
 	return nil
 }
 
-// holds reports whether this replica has already stored an entry. The library skips such entries.
-// If they were refused, an older program with newer data would never learn what is committed, and
-// so would not stop at the entry that it does not know.
-func (c *Cluster) holds(e *raft.Log) bool {
+// hasStored reports whether this replica has already stored an entry. The library skips such
+// entries. If they were refused, an older program with newer data would never learn what is
+// committed, and so would not stop at the entry that it does not know.
+func (c *Cluster) hasStored(e *raft.Log) bool {
 	var stored raft.Log
 	return c.stores.Logs.GetLog(e.Index, &stored) == nil && stored.Term == e.Term
 }

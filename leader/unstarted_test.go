@@ -38,8 +38,8 @@ func granted(t testing.TB, r *rig, n int) {
 	}
 }
 
-// hear keeps the node and the AM alive for d.
-func (r *rig) hear(t *testing.T, d time.Duration) {
+// keepAlive keeps the node and the AM alive for d.
+func (r *rig) keepAlive(t *testing.T, d time.Duration) {
 	for ; d > 0; d -= 10 * time.Second {
 		time.Sleep(min(d, 10*time.Second))
 		r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []uint32{1}}})
@@ -73,18 +73,18 @@ func TestUnstartedContainersExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop := r.lead(1)
-		r.hear(t, 299*time.Second)
+		r.keepAlive(t, 299*time.Second)
 		if got := r.planner.numbers(); len(got) != 0 {
 			t.Fatalf("%v expired before their time", got)
 		}
 		stop()
 		time.Sleep(time.Hour)
 		defer r.lead(2)() // every container gets a full interval again
-		r.hear(t, 299*time.Second)
+		r.keepAlive(t, 299*time.Second)
 		if got := r.planner.numbers(); len(got) != 0 {
 			t.Fatalf("the new leader expired %v too early", got)
 		}
-		r.hear(t, 130*time.Second) // one round to find them first, one to find them expired
+		r.keepAlive(t, 130*time.Second) // one round to find them first, one to find them expired
 		got := r.planner.numbers()
 		if len(got) != n-1 || slices.Contains(got, 7) || slices.Contains(got, n+1) {
 			t.Errorf("%d expired, 7, which runs, among them: %v; %d, which its AM was not told of: %v", len(got), slices.Contains(got, 7), n+1, slices.Contains(got, n+1))
@@ -100,7 +100,7 @@ func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 		r := newRig(t, nil)
 		granted(t, r, 3)
 		defer r.lead(1)()
-		r.hear(t, time.Hour)
+		r.keepAlive(t, time.Hour)
 		if got := r.planner.numbers(); len(got) != 0 {
 			t.Errorf("%v expired", got)
 		}

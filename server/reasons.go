@@ -78,14 +78,14 @@ func (r *reasons) wake() {
 		r.planner = &explain.Explainer{}
 	}
 	if r.idle == nil {
-		r.idle = time.AfterFunc(reasonsIdle, r.rest)
+		r.idle = time.AfterFunc(reasonsIdle, r.dropExplainer)
 		return
 	}
 	r.idle.Reset(reasonsIdle)
 }
 
-// rest drops the explainer.
-func (r *reasons) rest() {
+// dropExplainer drops the explainer.
+func (r *reasons) dropExplainer() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.planner = nil

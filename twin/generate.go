@@ -184,7 +184,7 @@ func (g *generator) submit() error {
 // running returns the applications that have not ended.
 func (g *generator) running() (out []*state.App) {
 	for seq := uint32(1); seq <= g.apps; seq++ {
-		if a := g.p.live(fmt.Sprint(seq)); a != nil {
+		if a := g.p.liveApp(fmt.Sprint(seq)); a != nil {
 			out = append(out, a)
 		}
 	}
@@ -222,7 +222,7 @@ func (g *generator) beat() error {
 			name := g.name(c)
 			switch {
 			case name == "":
-			case stands(c) == yarn.ContainerAcquired && g.chance(80):
+			case yarnState(c) == yarn.ContainerAcquired && g.chance(80):
 				run = append(run, name)
 			case c.Launched && c.State == yarn.ContainerReleasing && g.chance(60):
 				done = append(done, name)

@@ -179,19 +179,19 @@ func (p *Planner) act(s Step) (result string) {
 	case "allocate":
 		return p.allocate(s)
 	case "fail":
-		if a := p.live(word(s, 1)); a != nil {
+		if a := p.liveApp(word(s, 1)); a != nil {
 			p.must(&input.FailAttempt{Attempt: a.AttemptID()})
 		}
 	case "finish":
-		if a := p.live(word(s, 1)); a != nil {
+		if a := p.liveApp(word(s, 1)); a != nil {
 			p.must(&input.KillApplication{ID: a.ID})
 		}
 	case "move":
-		if a := p.live(word(s, 1)); a != nil {
+		if a := p.liveApp(word(s, 1)); a != nil {
 			return accepted(p.plan(&input.MoveApplication{ID: a.ID, Queue: word(s, 2)}))
 		}
 	case "priority":
-		if a := p.live(word(s, 1)); a != nil {
+		if a := p.liveApp(word(s, 1)); a != nil {
 			p.must(&input.SetPriority{ID: a.ID, Priority: int32(number(word(s, 2)))})
 		}
 	case "refresh":
@@ -248,8 +248,8 @@ func (p *Planner) must(in input.Input) input.Reply {
 
 func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
 
-// live returns an application that has not ended, or nil.
-func (p *Planner) live(name string) *state.App {
+// liveApp returns an application that has not ended, or nil.
+func (p *Planner) liveApp(name string) *state.App {
 	slot := p.st.App(uint32(number(name)))
 	if slot == 0 || p.st.Apps.Get(slot).State.Ended() {
 		return nil
@@ -284,7 +284,7 @@ func (p *Planner) beat(s Step) {
 			c := p.container(name)
 			switch {
 			case c == nil || c.Node != node || !c.OnNode:
-			case kind == "run" && stands(c) == yarn.ContainerAcquired && !c.Launched:
+			case kind == "run" && yarnState(c) == yarn.ContainerAcquired && !c.Launched:
 				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.ContainerID(c), State: yarn.ContainerRunning})
 			case kind == "done" && c.Launched && !(c.AM && c.State.Live()):
 				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.ContainerID(c), State: yarn.ContainerCompleted})
@@ -321,7 +321,7 @@ func (p *Planner) submit(s Step) string {
 }
 
 func (p *Planner) allocate(s Step) (result string) {
-	a := p.live(word(s, 1))
+	a := p.liveApp(word(s, 1))
 	if a == nil || a.AttemptState != state.AttemptRegistered {
 		return ""
 	}

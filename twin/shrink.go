@@ -32,7 +32,7 @@ func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
 			}
 			steps := append([]Step{}, h.Steps[:i]...)
 			for _, s := range h.Steps[i : i+n] {
-				if kept(s) {
+				if mustStay(s) {
 					steps = append(steps, s)
 				}
 			}
@@ -46,9 +46,9 @@ func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
 	return any
 }
 
-// kept reports whether a step must stay. Without room for AMs, unmanaged applications show an
+// mustStay reports whether a step must stay. Without room for AMs, unmanaged applications show an
 // intended difference, and without YARN's selectors each round of preemption does.
-func kept(s Step) bool {
+func mustStay(s Step) bool {
 	return s.Is("set") && (strings.HasSuffix(s[1], ".maximum-am-resource-percent") || strings.HasSuffix(s[1], ".preemption.selector"))
 }
 

@@ -181,14 +181,14 @@ func (o *observer) app(seq, slot uint32) {
 	for n, ref := range known.granted {
 		if s := o.st.Container(ref); s != 0 && o.st.Containers.Get(s).State.Live() {
 			c := o.st.Containers.Get(s)
-			o.line("container %d.%d %s %s %s %s", seq, n+1, o.st.Nodes.Get(c.Node).ID.Host, keyText(c.Key, 0), o.text(c.Size), stands(c))
+			o.line("container %d.%d %s %s %s %s", seq, n+1, o.st.Nodes.Get(c.Node).ID.Host, keyText(c.Key, 0), o.text(c.Size), yarnState(c))
 		}
 	}
 }
 
-// stands returns a container's state in YARN's terms. The ResourceManager itself acquires an AM's
-// container, as soon as it is allocated.
-func stands(c *state.Container) yarn.ContainerState {
+// yarnState returns a container's state in YARN's terms. The ResourceManager itself acquires an
+// AM's container, as soon as it is allocated.
+func yarnState(c *state.Container) yarn.ContainerState {
 	if c.AM && c.State == yarn.ContainerAllocated {
 		return yarn.ContainerAcquired
 	}

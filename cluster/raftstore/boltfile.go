@@ -55,12 +55,12 @@ func checkBoltFile(path string) error {
 		return err
 	}
 	if need := int64(b.pages) * b.pageSize; st.Size() < need {
-		return b.bad("it has %d bytes of %d: it was cut off", st.Size(), need)
+		return b.damaged("it has %d bytes of %d: it was cut off", st.Size(), need)
 	}
 	return b.page(root, 0, span{})
 }
 
-func (b *boltFile) bad(format string, a ...any) error {
+func (b *boltFile) damaged(format string, a ...any) error {
 	return fmt.Errorf("%s: %s: %w", b.path, fmt.Sprintf(format, a...), ErrDamaged)
 }
 
@@ -82,7 +82,7 @@ func (b *boltFile) meta() (root uint64, err error) {
 		b.pageSize, b.pages = int64(binary.LittleEndian.Uint32(m[8:])), binary.LittleEndian.Uint64(m[40:])
 	}
 	if b.pageSize < 512 || b.pageSize > 1<<16 || b.pages > 1<<40 {
-		return 0, b.bad("neither of its first pages is whole")
+		return 0, b.damaged("neither of its first pages is whole")
 	}
 	return root, nil
 }
@@ -94,7 +94,7 @@ type span struct{ from, before []byte }
 func (b *boltFile) page(id uint64, depth int, within span) error {
 	head := make([]byte, boltHead)
 	if id < 2 || id >= b.pages || b.seen[id] || depth > boltDepthMax {
-		return b.bad("page %d is out of place", id)
+		return b.damaged("page %d is out of place", id)
 	}
 	if _, err := b.f.ReadAt(head, int64(id)*b.pageSize); err != nil {
 		return fmt.Errorf("%s: page %d: %w", b.path, id, err)
@@ -104,11 +104,11 @@ func (b *boltFile) page(id uint64, depth int, within span) error {
 	size := int64(overflow+1) * b.pageSize
 	switch {
 	case binary.LittleEndian.Uint64(head) != id:
-		return b.bad("page %d says that it is page %d", id, binary.LittleEndian.Uint64(head))
+		return b.damaged("page %d says that it is page %d", id, binary.LittleEndian.Uint64(head))
 	case flags != boltBranch && flags != boltLeaf || flags == boltBranch && count == 0:
-		return b.bad("page %d has flags %#x and %d elements", id, flags, count)
+		return b.damaged("page %d has flags %#x and %d elements", id, flags, count)
 	case id+overflow >= b.pages || boltHead+count*boltElement > size:
-		return b.bad("page %d is larger than its place", id)
+		return b.damaged("page %d is larger than its place", id)
 	}
 	for i := range overflow + 1 {
 		b.seen[id+i] = true
@@ -125,11 +125,11 @@ func (b *boltFile) page(id uint64, depth int, within span) error {
 			return err
 		}
 		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 || i == 0 && bytes.Compare(within.from, keys[0]) > 0 {
-			return b.bad("key %d of page %d is out of order", i, id)
+			return b.damaged("key %d of page %d is out of order", i, id)
 		}
 	}
 	if within.before != nil && count > 0 && bytes.Compare(keys[count-1], within.before) >= 0 {
-		return b.bad("the last key of page %d is out of order", id)
+		return b.damaged("the last key of page %d is out of order", id)
 	}
 	for i := range count {
 		e, at := elements[i*boltElement:(i+1)*boltElement], boltHead+i*boltElement
@@ -152,7 +152,7 @@ func (b *boltFile) key(id uint64, flags uint16, e []byte, at, size int64) ([]byt
 		from, length, value = at+word(0), word(4), 0
 	}
 	if from+length+value > size {
-		return nil, b.bad("page %d has a key or a value beyond its end", id)
+		return nil, b.damaged("page %d has a key or a value beyond its end", id)
 	}
 	key := make([]byte, length)
 	if _, err := b.f.ReadAt(key, int64(id)*b.pageSize+from); err != nil {

@@ -116,14 +116,14 @@ func (s *Stores) inspectSnapshots(rep *StartReport) error {
 	}
 	unread := s.Snapshots.unread(list)
 	for _, id := range slices.Sorted(maps.Keys(unread)) {
-		rep.bad(id, unread[id])
+		rep.addBadSnapshot(id, unread[id])
 	}
 	for _, meta := range list {
 		if err := s.verifySnapshot(meta.ID); errors.Is(err, ErrNewer) {
 			return &exitcode.Error{Code: exitcode.NotKnown, Err: err}
 		} else if err != nil {
 			s.Snapshots.markDamaged(meta.ID)
-			rep.bad(meta.ID, err)
+			rep.addBadSnapshot(meta.ID, err)
 			continue
 		}
 		rep.Snapshot = meta
@@ -135,8 +135,8 @@ func (s *Stores) inspectSnapshots(rep *StartReport) error {
 	return nil
 }
 
-// bad records a damaged snapshot and the index in its name, which is TERM-INDEX-TIME.
-func (r *StartReport) bad(id string, err error) {
+// addBadSnapshot records a damaged snapshot and the index in its name, which is TERM-INDEX-TIME.
+func (r *StartReport) addBadSnapshot(id string, err error) {
 	r.BadSnapshot = append(r.BadSnapshot, fmt.Sprintf("%s: %v", id, err))
 	var term, index, at uint64
 	if n, _ := fmt.Sscanf(id, "%d-%d-%d", &term, &index, &at); n == 3 { // otherwise the name has another form

@@ -47,11 +47,11 @@ var FigureStyle string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style": func() template.CSS { return template.CSS(FigureStyle + pageStyle) },
-	"whole": whole,
+	"whole": hasOwnRow,
 }).Parse(pageText))
 
-// whole reports whether a figure has its own row.
-func whole(f Figure) bool {
+// hasOwnRow reports whether a figure has its own row.
+func hasOwnRow(f Figure) bool {
 	switch f := f.(type) {
 	case Ranges:
 		return true

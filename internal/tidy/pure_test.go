@@ -76,7 +76,7 @@ type purity struct {
 	found []finding
 }
 
-func (p *purity) say(n ast.Node, format string, args ...any) {
+func (p *purity) report(n ast.Node, format string, args ...any) {
 	p.found = append(p.found, p.tree.at(p.file, n.Pos(), format, args...))
 }
 
@@ -87,7 +87,7 @@ func (p *purity) imports() {
 			continue
 		}
 		if instead, ok := pureImports[name]; ok {
-			p.say(spec, "the core must not use %s: %s", name, instead)
+			p.report(spec, "the core must not use %s: %s", name, instead)
 		}
 		local := name[strings.LastIndexByte(name, '/')+1:]
 		if spec.Name != nil {
@@ -107,24 +107,24 @@ func (p *purity) imports() {
 func (p *purity) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:
-		p.say(n, "the core starts no goroutine: return what is to be done and let the edge do it")
+		p.report(n, "the core starts no goroutine: return what is to be done and let the edge do it")
 	case *ast.ChanType:
-		p.say(n, "the core has no channels: return events")
+		p.report(n, "the core has no channels: return events")
 	case *ast.SelectStmt:
-		p.say(n, "the core waits for nothing: what happened comes in as an input")
+		p.report(n, "the core waits for nothing: what happened comes in as an input")
 	case *ast.SendStmt:
-		p.say(n, "the core sends nothing: return events")
+		p.report(n, "the core sends nothing: return events")
 	case *ast.UnaryExpr:
 		if n.Op == token.ARROW {
-			p.say(n, "the core waits for nothing: what happened comes in as an input")
+			p.report(n, "the core waits for nothing: what happened comes in as an input")
 		}
 	case *ast.Ident:
 		if floatNames[n.Name] {
-			p.say(n, "%s rounds apart on different machines: use yarn.Fraction or shares of 2^32", n.Name)
+			p.report(n, "%s rounds apart on different machines: use yarn.Fraction or shares of 2^32", n.Name)
 		}
 	case *ast.BasicLit:
 		if (n.Kind == token.FLOAT || n.Kind == token.IMAG) && !p.whole(n) {
-			p.say(n, "%s is a float: use yarn.Fraction or shares of 2^32", n.Value)
+			p.report(n, "%s is a float: use yarn.Fraction or shares of 2^32", n.Value)
 		}
 	case *ast.SelectorExpr:
 		p.selector(n)
@@ -151,12 +151,12 @@ func (p *purity) selector(n *ast.SelectorExpr) {
 	}
 	switch {
 	case p.time != "" && x.Name == p.time && clockNames[n.Sel.Name]:
-		p.say(n, "the core reads no clock: use the state's Meta.NowMillis or the input's time instead of time.%s", n.Sel.Name)
+		p.report(n, "the core reads no clock: use the state's Meta.NowMillis or the input's time instead of time.%s", n.Sel.Name)
 	case p.conv != "" && x.Name == p.conv && n.Sel.Name == "ParseFloat":
-		p.say(n, "use yarn.ParseFraction instead of strconv.ParseFloat")
+		p.report(n, "use yarn.ParseFraction instead of strconv.ParseFloat")
 	case p.maps != "" && x.Name == p.maps && (n.Sel.Name == "Keys" || n.Sel.Name == "Values" || n.Sel.Name == "All"):
 		if !p.excused(n) {
-			p.say(n, "maps.%s gives an order that differs from run to run: range over a sorted slice, or say why the %s … on this line", n.Sel.Name, strings.TrimSuffix(harmless, ":"))
+			p.report(n, "maps.%s gives an order that differs from run to run: range over a sorted slice, or say why the %s … on this line", n.Sel.Name, strings.TrimSuffix(harmless, ":"))
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (p *purity) ranges(n *ast.RangeStmt) {
 		return
 	}
 	if _, ok := typ.Underlying().(*types.Map); ok && !p.excused(n) {
-		p.say(n, "the order of a map differs from run to run: range over a sorted slice, or say on this line why \"// %s …\"", harmless)
+		p.report(n, "the order of a map differs from run to run: range over a sorted slice, or say on this line why \"// %s …\"", harmless)
 	}
 }
 

@@ -252,13 +252,13 @@ func (f *Frontend) openWeb() error {
 	if err != nil {
 		return err
 	}
-	f.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: f.logger("web"), Reader: f.read, Client: f.client, Admin: f.admin, Own: f.own, Allow: allow,
+	f.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: f.logger("web"), Reader: f.read, Client: f.client, Admin: f.admin, Own: f.isOwnPort, Allow: allow,
 		Bound: func(dial yarnweb.Dial) yarnweb.Dial { return f.cfg.Budget.Dialer("proxy", dial) }})
 	return err
 }
 
-// own reports whether an address is one of this replica's own ports.
-func (f *Frontend) own(at netip.AddrPort) bool {
+// isOwnPort reports whether an address is one of this replica's own ports.
+func (f *Frontend) isOwnPort(at netip.AddrPort) bool {
 	listens := f.cfg.Listens()
 	if f.front != nil {
 		for _, a := range f.front.Addrs() {

@@ -35,8 +35,8 @@ type course struct {
 	known, guessed uint64 // numbers of ended containers whose run time was known, and estimated
 }
 
-// own is the state of an application in the shadow.
-type own struct {
+// shadowApp is the state of an application in the shadow.
+type shadowApp struct {
 	started    bool // it was submitted in the shadow
 	amStarted  int64
 	am         event.ContainerRef
@@ -129,7 +129,7 @@ func (c *course) adopt(st *state.State, j *job) {
 	c.dirty[j.seq] = true
 }
 
-func (o *own) key(k yarn.SchedulerKey) *ownKey {
+func (o *shadowApp) key(k yarn.SchedulerKey) *ownKey {
 	if o.keys[k] == nil {
 		o.keys[k] = &ownKey{running: map[int]event.ContainerRef{}}
 	}

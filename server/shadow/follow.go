@@ -40,7 +40,7 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 			return s.decide(events, s.round)
 		}
 	case *event.ContainerCompleted:
-		if e.ExitStatus == yarn.ExitPreempted && s.lives(e.Container) && !s.recalled(e.Container) {
+		if e.ExitStatus == yarn.ExitPreempted && s.isRunning(e.Container) && !s.recalled(e.Container) {
 			return s.decide(events, s.round)
 		}
 	case *event.ReservationCancelled:
@@ -111,8 +111,8 @@ func (s *Shadow) round() []event.Event {
 	return events
 }
 
-// lives reports whether a container still runs in the shadow.
-func (s *Shadow) lives(ref event.ContainerRef) bool {
+// isRunning reports whether a container still runs in the shadow.
+func (s *Shadow) isRunning(ref event.ContainerRef) bool {
 	slot := s.own.State().Container(ref)
 	return slot != 0 && s.own.State().Containers.Get(slot).State.Live()
 }

@@ -193,9 +193,9 @@ func (c *course) finish(j *job) {
 	c.dirty[j.seq] = true
 }
 
-// hear applies an event of the cluster that is not a decision, such as a submission or the loss of
-// a node.
-func (c *course) hear(real *state.State, e event.Event) {
+// applyExternal applies an event of the cluster that is not a decision, such as a submission or the
+// loss of a node.
+func (c *course) applyExternal(real *state.State, e event.Event) {
 	if now := real.Meta.NowMillis; now > c.now {
 		c.advance(now)
 	}
@@ -211,9 +211,9 @@ func (c *course) hear(real *state.State, e event.Event) {
 	switch e := e.(type) {
 	case *event.ApplicationIDGiven, *event.ApplicationIDsReserved, *event.LabelsSet, *event.LabelsRemoved, *event.NodesLabelled, *event.LevelRaised,
 		*event.ApplicationLabelled, *event.ApplicationLifetimeChanged, *event.NodeListsSet:
-		c.same(e)
+		c.applyUnchanged(e)
 	case *event.ApplicationSubmitted:
-		c.same(e)
+		c.applyUnchanged(e)
 		if j := c.record.jobs[e.App]; j != nil && st.App(e.App) == 0 { // its queue does not exist in the shadow
 			c.record.drop(j)
 		}
@@ -250,19 +250,19 @@ func (c *course) hear(real *state.State, e event.Event) {
 			c.plan(&input.ForgetNode{ID: e.ID})
 		}
 	case *event.QueueStateChanged:
-		c.same(e)
+		c.applyUnchanged(e)
 	case *event.ApplicationForgotten:
 		if j := c.record.jobs[e.App]; j != nil {
 			j.forgotten = true
 		} else {
-			c.same(e)
+			c.applyUnchanged(e)
 		}
 	}
 }
 
-// news runs the AMs of the applications that an event of the log concerns. The log may be ahead of
-// the shadow.
-func (c *course) news(e event.Event) {
+// runMasters runs the AMs of the applications that an event of the log concerns. The log may be
+// ahead of the shadow.
+func (c *course) runMasters(e event.Event) {
 	switch e := e.(type) {
 	case *event.ContainerCompleted:
 		c.realEnded(e.Container.App)
@@ -281,9 +281,9 @@ func (c *course) news(e event.Event) {
 	}
 }
 
-// same applies an event of the cluster unchanged, and counts it in left if the shadow's state
-// refuses it.
-func (c *course) same(e event.Event) {
+// applyUnchanged applies an event of the cluster unchanged, and counts it in left if the shadow's
+// state refuses it.
+func (c *course) applyUnchanged(e event.Event) {
 	sched := c.p.Scheduler()
 	sched.Begin(c.now)
 	sched.Stamp()

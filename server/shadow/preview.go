@@ -63,7 +63,7 @@ func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, er
 		if err != nil {
 			return nil, err
 		}
-		if len(d.Runs) == 0 && !played.same() {
+		if len(d.Runs) == 0 && !played.allEqual() {
 			d.Runs = append(d.Runs, figures(api.PreviewCluster, played, played.realMeter, s.ToMillis, kinds))
 			d.Runs[0].Exact = true
 		}
@@ -73,8 +73,8 @@ func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, er
 	return d, nil
 }
 
-// same reports whether the shadow has made all decisions of the cluster.
-func (s *Shadow) same() bool { return s.course == nil }
+// allEqual reports whether the shadow has made all decisions of the cluster.
+func (s *Shadow) allEqual() bool { return s.course == nil }
 
 // play replays the stretch with some properties replaced.
 func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Shadow, error) {
@@ -99,7 +99,7 @@ func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Sha
 			return nil, err
 		}
 	}
-	if err := run.quiet(s.ToMillis); err != nil {
+	if err := run.decideUntil(s.ToMillis); err != nil {
 		return nil, err
 	}
 	for at := run.Now(); run.course != nil && at <= s.ToMillis; at += previewStep {
@@ -116,8 +116,8 @@ func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Sha
 	return run, err
 }
 
-// quiet makes a shadow in step decide what is due until a time without entries.
-func (s *Shadow) quiet(to int64) error {
+// decideUntil makes a shadow in step decide what is due until a time without entries.
+func (s *Shadow) decideUntil(to int64) error {
 	if s.course != nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ const previewStep = 10_000
 
 // figures returns the result of one side.
 func figures(name string, s *Shadow, m *meter, to int64, kinds yarn.Kinds) api.PreviewRun {
-	d := api.PreviewRun{Name: name, Exact: s.same(), Lost: map[string]int64{}}
+	d := api.PreviewRun{Name: name, Exact: s.allEqual(), Lost: map[string]int64{}}
 	if s.course != nil && m == s.ownMeter {
 		d.KnownEnds, d.GuessedEnds, d.NotFollowed = s.course.known, s.course.guessed, s.course.left
 	}
@@ -181,8 +181,8 @@ func previewText(d *api.PreemptionPreview) string {
 		return "No container started in this time."
 	}
 	text := fmt.Sprintf("With preemption: %s killed, %s lost; queues under their guarantee wait %s for a container, without preemption %s.",
-		containers(planned.Killed), lost(planned.Lost), span(planned.Owed.MeanMillis), span(off.Owed.MeanMillis))
-	return text + fmt.Sprintf(" With YARN's selectors: %s killed, %s lost, %s.", containers(yarns.Killed), lost(yarns.Lost), span(yarns.Owed.MeanMillis))
+		containers(planned.Killed), describeLost(planned.Lost), span(planned.Owed.MeanMillis), span(off.Owed.MeanMillis))
+	return text + fmt.Sprintf(" With YARN's selectors: %s killed, %s lost, %s.", containers(yarns.Killed), describeLost(yarns.Lost), span(yarns.Owed.MeanMillis))
 }
 
 func containers(n int64) string {
@@ -192,8 +192,9 @@ func containers(n int64) string {
 	return fmt.Sprintf("%d containers", n)
 }
 
-// lost describes lost work: resources such as GPUs if there are any, otherwise vcores and memory.
-func lost(work map[string]int64) string {
+// describeLost describes lost work: resources such as GPUs if there are any, otherwise vcores and
+// memory.
+func describeLost(work map[string]int64) string {
 	var parts []string
 	if work[yarn.MemoryName] == 0 {
 		return "nothing"

@@ -41,20 +41,20 @@ type job struct {
 	lastEnd    int64
 	keys       map[yarn.SchedulerKey]*runs
 	ops        []op // asks of its AM that the shadow's AM has not made yet
-	over       over
+	over       appOutcome
 	overAt     int64
 	forgotten  bool
 
-	own own
+	own shadowApp
 }
 
-// over says how an application ended in the cluster.
-type over uint8
+// appOutcome says how an application ended in the cluster.
+type appOutcome uint8
 
 const (
-	overNot    over = iota
-	overDone        // its AM unregistered
-	overKilled      // it was killed or failed
+	overNot    appOutcome = iota
+	overDone              // its AM unregistered
+	overKilled            // it was killed or failed
 )
 
 // op is one ask or other change that an AM made.
@@ -305,7 +305,7 @@ func (r *record) ended(now int64, ref event.ContainerRef, killed, restored bool)
 	j.lastEnd = now
 }
 
-func (r *record) finished(now int64, app uint32, how over) {
+func (r *record) finished(now int64, app uint32, how appOutcome) {
 	if j := r.jobs[app]; j != nil && j.over == overNot {
 		j.over, j.overAt = how, now
 	}

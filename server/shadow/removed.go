@@ -11,8 +11,8 @@ import (
 // removed when they are idle, so their number has no limit.
 const mostGone = 1000
 
-// gone returns the number of measured queues that the configuration no longer has.
-func (m *meter) gone() int { return len(m.queues) - m.leaves }
+// removedQueues returns the number of measured queues that the configuration no longer has.
+func (m *meter) removedQueues() int { return len(m.queues) - m.leaves }
 
 // has reports whether the configuration has a queue now.
 func (m *meter) has(path string) bool { t := m.queues[path]; return t != nil && t.seen == m.at }
@@ -20,7 +20,7 @@ func (m *meter) has(path string) bool { t := m.queues[path]; return t != nil && 
 // fold merges the queues that were removed on both sides, the earliest first, if there are too
 // many.
 func (s *Shadow) fold() {
-	if max(s.realMeter.gone(), s.ownMeter.gone()) <= mostGone {
+	if max(s.realMeter.removedQueues(), s.ownMeter.removedQueues()) <= mostGone {
 		return
 	}
 	last := map[string]int64{} // when either side last had a queue that both have lost

@@ -181,7 +181,7 @@ func (s *Shadow) hold(events []event.Event) error {
 		if err := s.ahead.Apply(e); err != nil {
 			return err
 		}
-		s.course.news(e)
+		s.course.runMasters(e)
 	}
 	s.held = append(s.held, entry{s.ahead.Meta.NowMillis, events})
 	s.heldEvents += len(events)
@@ -199,7 +199,7 @@ func (s *Shadow) catchUp(to int64) error {
 			if err := s.applyReal(e); err != nil {
 				return err
 			}
-			s.course.hear(s.real.State(), e)
+			s.course.applyExternal(s.real.State(), e)
 		}
 		s.course.advance(x.at)
 		s.sample()
