@@ -90,7 +90,7 @@ func TestSimulation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Length = script.Duration(4 * time.Second)
+	s.Length = script.Duration(8 * time.Second) // an election may take some of it, and all faults must be played
 	s.Faults = []script.Fault{{After: script.Duration(time.Second), Kind: "kill-leader"}, {After: script.Duration(time.Second), Kind: script.Heal},
 		{After: script.Duration(time.Second), Kind: "loss", Draw: 5}}
 	play := func(s script.Script) Finding {
