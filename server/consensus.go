@@ -190,14 +190,10 @@ func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply
 
 // Promote implements v1.Consensus.
 func (c consensus) Promote(_ context.Context, id string, req api.MemberRequest) error {
-	lag := req.MaxLag
-	if lag == 0 {
-		lag = 100
-	}
 	if req.DryRun {
-		return c.r.cluster.CheckPromote(id, lag)
+		return c.r.cluster.CheckPromote(id, req.MaxLag)
 	}
-	return c.r.cluster.Promote(id, lag)
+	return c.r.cluster.Promote(id, req.MaxLag)
 }
 
 // Demote implements v1.Consensus.

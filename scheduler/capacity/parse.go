@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rmd/yarn"
 )
 
 // Bounds of a configuration.
@@ -208,15 +210,10 @@ func knownBelow(key string) bool {
 
 // longestQueue returns the longest path of a queue that key starts with, or "".
 func longestQueue(c *Config, key string) string {
-	for p := key; p != ""; {
+	for p := key; p != ""; p = yarn.ParentQueue(p) {
 		if _, ok := c.byPath[p]; ok {
 			return p
 		}
-		dot := strings.LastIndexByte(p, '.')
-		if dot < 0 {
-			return ""
-		}
-		p = p[:dot]
 	}
 	return ""
 }

@@ -150,21 +150,12 @@ func siblings(props map[string]string, parent string) (list []string, key string
 	return list, key
 }
 
-func cutPath(path string) (parent, name string, ok bool) {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
-}
-
 func removeQueue(props map[string]string, path string) error {
-	parent, name, ok := cutPath(path)
-	if !ok {
+	if !strings.Contains(path, ".") {
 		return refusedConf("Can't remove queue " + path)
 	}
-	list, key := siblings(props, parent)
-	i := slices.Index(list, name)
+	list, key := siblings(props, yarn.ParentQueue(path))
+	i := slices.Index(list, yarn.QueueName(path))
 	if i < 0 {
 		return refusedConf("Queue " + path + " not found")
 	}
@@ -182,11 +173,11 @@ func removeQueue(props map[string]string, path string) error {
 }
 
 func addQueue(props map[string]string, q queueSet) error {
-	parent, name, ok := cutPath(q.Name)
-	if !ok {
+	if !strings.Contains(q.Name, ".") {
 		return refusedConf("Can't add invalid queue " + q.Name)
 	}
-	list, key := siblings(props, parent)
+	list, key := siblings(props, yarn.ParentQueue(q.Name))
+	name := yarn.QueueName(q.Name)
 	if slices.Contains(list, name) {
 		return refusedConf("Can't add existing queue " + q.Name)
 	}
