@@ -140,7 +140,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved
-	if s.backfills && !fulfillment && !s.withinLimits(&d, yarn.Resource{}) { // usedNow omits reservations; this check counts them
+	if s.backfills && !fulfillment && !s.withinLimits(&d, nil) { // usedNow omits reservations; this check counts them
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -20,13 +21,13 @@ func (s *Scheduler) accept(d *decision) bool {
 	if k.Count == 0 || k.Size != d.size {
 		return false
 	}
-	var released yarn.Resource
+	var released *state.Reservation
 	if d.exchanged != 0 {
 		if s.st.Reservation(d.reservation) != d.exchanged {
 			return false
 		}
 		if r := s.st.Reservations.Get(d.exchanged); s.here(r) {
-			released = r.Size
+			released = r
 		}
 	}
 	fits := s.cfg.Calculator.FitsIn(d.size, n.Unallocated())

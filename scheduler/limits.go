@@ -14,28 +14,51 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 		Label:           s.at.total,
 		EffMax:          s.at.tree.Capacities[i].EffMax,
 		Limit:           limit,
-		Used:            s.usedNow(i, yarn.Resource{}),
+		Used:            s.usedNow(i, nil),
 		Unreservable:    unreservable,
 		ContinueLooking: s.cfg.ContinueLooking,
 		IgnoreExclusive: s.lending,
 	})
 }
 
-// usedNow returns the use of a queue as a pass counts it, after the pass has given up reservations
-// of size released. In YARN this is the size of the queue's containers and reservations. With
-// backfill, the room of reserved nodes must not count twice. So a queue that may use all nodes does
-// not count reservations, because only the nodes limit it. And in a pass that lends the room of a
-// reservation, the reservation's queues do not count the reservation.
-func (s *Scheduler) usedNow(i int32, released yarn.Resource) yarn.Resource {
+// usedNow returns the use of a queue as a pass counts it, after the pass has given up the
+// reservation released; nil: none. In YARN this is the size of the queue's containers and
+// reservations. But room that a container uses and a reservation waits for must not count twice, so
+// some reservations do not count:
+//
+//   - With backfill, a queue that may use all nodes counts no reservations, because only the nodes
+//     limit it. And in a pass that lends the room of a reservation, the reservation's queues do not
+//     count the reservation.
+//   - Without, a queue that may use all nodes does not count reservations that wait for warned
+//     containers. Otherwise they would keep the free room of other nodes from every application.
+func (s *Scheduler) usedNow(i int32, released *state.Reservation) yarn.Resource {
 	used := *s.used(i)
+	backfills := s.backfills && (s.loan.lends() || s.cfg.Queues[i].Backfill != capacity.BackfillOff)
 	switch {
-	case !s.backfills || !s.loan.lends() && s.cfg.Queues[i].Backfill == capacity.BackfillOff:
-	case s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax):
+	case backfills && s.mayUseAllNodes(i):
 		return used.Sub(s.reservedOf(i))
 	case s.loan.lends() && s.holds(i, s.loan.leaf):
 		used = used.Sub(s.loan.size)
+	case s.st.Preemptions.Len() > 0 && s.mayUseAllNodes(i):
+		used = used.Sub(s.awaitingPreemption(i))
+		if released != nil && s.awaits(released) {
+			return used
+		}
 	}
-	return used.Sub(released)
+	return used.Sub(sizeOf(released))
+}
+
+// sizeOf returns the size of a reservation; nil: nothing.
+func sizeOf(r *state.Reservation) (none yarn.Resource) {
+	if r == nil {
+		return none
+	}
+	return r.Size
+}
+
+// mayUseAllNodes reports whether the maximum of a queue is the whole current partition.
+func (s *Scheduler) mayUseAllNodes(i int32) bool {
+	return s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax)
 }
 
 // holds reports whether a leaf is queue i or below it.
@@ -55,7 +78,7 @@ func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
 		Limit:      l.limit,
 		EffMax:     s.at.tree.Capacities[parent].EffMax,
 		Blocked:    l.blocked,
-		Used:       s.usedNow(parent, yarn.Resource{}),
+		Used:       s.usedNow(parent, nil),
 		ChildUsed:  *s.used(child),
 		MinAlloc:   s.cfg.MinAlloc,
 	})
@@ -141,10 +164,10 @@ func atLeastOne(w yarn.Fraction) yarn.Fraction {
 
 // withinLimits checks a decision against the user limit and the maxima of the leaf and its
 // ancestors.
-func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
+func (s *Scheduler) withinLimits(d *decision, released *state.Reservation) bool {
 	a, calc := s.st.Apps.Get(d.app), s.cfg.Calculator
 	leaf := s.LeafOf(a)
-	used := s.userUsed(a.UserSlot).Sub(released)
+	used := s.userUsed(a.UserSlot).Sub(sizeOf(released))
 	if calc.Compare(s.st.Meta.Cluster, used, s.UserLimit(leaf, a.UserSlot)) > 0 {
 		return false
 	}
@@ -153,7 +176,7 @@ func (s *Scheduler) withinLimits(d *decision, released yarn.Resource) bool {
 		if s.lending {
 			most = &s.at.total
 		}
-		used := s.used(i).Sub(released)
+		used := s.used(i).Sub(sizeOf(released))
 		if d.state == stateAllocated {
 			used = s.usedNow(i, released)
 		}

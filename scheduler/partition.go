@@ -21,6 +21,9 @@ type partition struct {
 	nodes  nodeIndex
 	lent   nodeIndex // reserved nodes that may lend their room
 	lends  bool      // its nodes may be lent to asks without a label
+
+	// awaiting caches the results of awaitingPreemption, parallel to cfg.Queues. nil: not computed.
+	awaiting []yarn.Resource
 }
 
 // queueShare has what the scheduler derives for one queue in one partition.

@@ -23,6 +23,7 @@ type offeringNode struct {
 	potential   yarn.Resource // total size of its offers
 	cheapest    uint64        // least work of an offer
 	reservation uint32        // a reservation that the round may cancel
+	keeps       bool          // the reservation's leaf has its guarantee without it
 	taken       bool          // a reservation holds the node, and the round may not cancel it
 
 	asked    yarn.Resource // argument of the last call of atBest; its results follow
@@ -92,7 +93,8 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 	st := r.s.st
 	o := offeringNode{node: slot, first: len(r.offers), room: n.Unallocated(), cheapest: 1<<64 - 1}
 	if n.Reservation != 0 {
-		o.reservation, o.taken = n.Reservation, r.ranked != nil || !r.droppable(n.Reservation)
+		may, keeps := r.droppable(n.Reservation)
+		o.reservation, o.keeps, o.taken = n.Reservation, keeps, !may || r.ranked != nil
 	}
 	for c, k := range st.ContainersOn(n) {
 		if !k.State.Live() || st.Leases.Has(c) {
@@ -135,23 +137,53 @@ func (r *preemptionRound) gives(leaf int32) bool {
 	return r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].take)
 }
 
-// droppable reports whether a reservation counts toward what its leaf uses above its guarantee, and
-// may be cancelled. A reservation with leases may not.
-func (r *preemptionRound) droppable(slot uint32) bool {
+// droppable reports whether a round may cancel a reservation for some ask. keeps means that the leaf
+// of the reservation has its guarantee without it. A reservation with leases may not be cancelled.
+func (r *preemptionRound) droppable(slot uint32) (may, keeps bool) {
 	res := r.s.st.Reservations.Get(slot)
-	leaf := r.s.LeafOf(r.s.st.Apps.Get(res.App))
 	for range r.s.st.LeasedFrom(res) {
-		return false // without the reservation, the borrowers would be ordinary containers
+		return false, false // without the reservation, the borrowers would be ordinary containers
 	}
-	return res.Members == 0 && !r.awaited(res) && r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
+	if res.Members != 0 || r.awaited(res) {
+		return false, false
+	}
+	leaf := r.s.leafOfReservation(res)
+	keeps = r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
+	return keeps || r.reservesBeyond(leaf), keeps
 }
 
-// mayDrop reports whether a droppable reservation may be cancelled for an ask: the reservation's
-// leaf must give something, or the leaf of the ask is below its guarantee. The second case needs no
+// mayDrop reports whether the reservation of a node may be cancelled for an ask, perhaps together
+// with the end of containers. The leaf of the reservation keeps its guarantee, and either this leaf
+// must give something, or the ask is within the guarantee of its own leaf. The second case needs no
 // entitlement, because no work is lost.
-func (r *preemptionRound) mayDrop(slot uint32, w beneficiary) bool {
-	leaf := r.s.LeafOf(r.s.st.Apps.Get(r.s.st.Reservations.Get(slot).App))
-	return leaf != w.leaf && (r.gives(leaf) || r.covers(r.leaves[w.leaf].under, r.s.st.Asks.Get(w.ask).Size))
+func (r *preemptionRound) mayDrop(o *offeringNode, w beneficiary) bool {
+	leaf := r.s.leafOfReservation(r.s.st.Reservations.Get(o.reservation))
+	return o.keeps && leaf != w.leaf && (r.gives(leaf) || r.withinGuarantee(w))
+}
+
+// givesWay reports whether a reservation may be cancelled for an ask while no container ends, even
+// if the leaf of the reservation is below its guarantee then: an ask within the guarantee of its
+// leaf comes before a reservation that exceeds the guarantee of another leaf.
+func (r *preemptionRound) givesWay(slot uint32, w beneficiary) bool {
+	leaf := r.s.leafOfReservation(r.s.st.Reservations.Get(slot))
+	return leaf != w.leaf && r.withinGuarantee(w) && r.reservesBeyond(leaf)
+}
+
+// withinGuarantee reports whether the leaf of an ask has no more than its guarantee with another
+// container of the ask.
+func (r *preemptionRound) withinGuarantee(w beneficiary) bool {
+	return r.covers(r.leaves[w.leaf].under, r.s.st.Asks.Get(w.ask).Size)
+}
+
+// reservesBeyond reports whether a leaf uses more than its guarantee with its reservations, and none
+// of its containers ends. After the loss of a container, a leaf must have its guarantee, so then it
+// keeps its reservations.
+func (r *preemptionRound) reservesBeyond(leaf int32) bool {
+	if r.inside != nil || r.ranked != nil || r.balances {
+		return false
+	}
+	b := &r.leaves[leaf]
+	return !b.ends && r.s.cfg.Calculator.AnyAboveZero(b.over.Sub(b.lost))
 }
 
 // awaited reports whether containers were warned for a reservation, or have just ended for it.

@@ -171,11 +171,11 @@ func (r *preemptionRound) unblock(w beneficiary) {
 	}
 	var newest *state.Reservation
 	for i := range r.nodes {
-		slot := r.nodes[i].reservation
-		if slot == 0 || r.nodes[i].taken || !r.mayDrop(slot, w) {
+		o := &r.nodes[i]
+		if o.reservation == 0 || o.taken || !r.mayDrop(o, w) && !r.givesWay(o.reservation, w) {
 			continue
 		}
-		if res := r.s.st.Reservations.Get(slot); (newest == nil || res.Number > newest.Number) && r.wouldUnblock(res, w.leaf, size) {
+		if res := r.s.st.Reservations.Get(o.reservation); (newest == nil || res.Number > newest.Number) && r.wouldUnblock(o.reservation, w) {
 			newest = res
 		}
 	}
@@ -187,16 +187,17 @@ func (r *preemptionRound) unblock(w beneficiary) {
 	}
 }
 
-// wouldUnblock reports whether the leaf and its ancestors could use size more within their maxima
-// if a reservation ended.
-func (r *preemptionRound) wouldUnblock(res *state.Reservation, leaf int32, size yarn.Resource) bool {
-	from := r.s.LeafOf(r.s.st.Apps.Get(res.App))
-	if !r.mayLose([]victim{{leaf: from, loses: res.Size}}) {
+// wouldUnblock reports whether a reservation may end for an ask, and the queues of the ask could
+// then use another container of the ask within their maxima.
+func (r *preemptionRound) wouldUnblock(slot uint32, w beneficiary) bool {
+	res := r.s.st.Reservations.Get(slot)
+	from := r.s.leafOfReservation(res)
+	if !r.mayLose([]victim{{leaf: from, loses: res.Size}}) && !r.givesWay(slot, w) {
 		return false
 	}
 	r.ask(from, res.Size, 1)
 	defer r.ask(from, res.Size, -1)
-	return r.withinMaxima(leaf, size)
+	return r.withinMaxima(w.leaf, r.s.st.Asks.Get(w.ask).Size)
 }
 
 // compare finds the cheapest set on each of the most promising nodes for an ask, the cheapest
@@ -207,10 +208,11 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 	hopes := hopefulNodes{most: most}
 	for i := range r.nodes {
 		o := &r.nodes[i]
-		if o.taken || o.reservation != 0 && !r.mayDrop(o.reservation, w) {
+		hasRoom := r.covers(o.room, k.Size)
+		if o.taken || o.reservation != 0 && !r.mayDrop(o, w) && !(hasRoom && r.givesWay(o.reservation, w)) {
 			continue
 		}
-		if o.reservation == 0 && r.covers(o.room, k.Size) {
+		if o.reservation == 0 && hasRoom {
 			if r.usable(o, w) {
 				free += r.s.cfg.Calculator.AvailableContainers(o.room, k.Size)
 			}

@@ -23,7 +23,7 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	if exchanged != nil {
 		released = exchanged.Size
 	}
-	if !r.within(w.leaf, k.Size.Sub(released), set, o.reservation) {
+	if !r.within(w, k.Size.Sub(released), set, o.reservation) {
 		return false
 	}
 	if o.reservation != 0 {
@@ -45,18 +45,19 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	return true
 }
 
-// within reports whether a leaf and its ancestors allow a reservation of a size after a set has
-// ended and the reservation dropped was cancelled.
-func (r *preemptionRound) within(leaf int32, size yarn.Resource, set *preemptionSet, dropped uint32) bool {
+// within reports whether the other leaves may lose the containers of a set and the reservation
+// dropped, and whether the queues of the beneficiary allow a reservation of a size after that.
+func (r *preemptionRound) within(w beneficiary, size yarn.Resource, set *preemptionSet, dropped uint32) bool {
 	victims := slices.Clone(set.victims)
 	if dropped != 0 {
 		res := r.s.st.Reservations.Get(dropped)
-		victims = append(victims, victim{leaf: r.s.LeafOf(r.s.st.Apps.Get(res.App)), size: res.Size, loses: res.Size})
+		victims = append(victims, victim{leaf: r.s.leafOfReservation(res), size: res.Size, loses: res.Size})
 	}
 	for _, v := range victims {
 		r.ask(v.leaf, v.size, 1)
 	}
-	ok := r.mayLose(victims) && r.withinMaxima(leaf, size) && (r.inside == nil || r.inside.withinUserLimit(r.s, victims))
+	ok := r.mayLose(victims) || len(set.victims) == 0 && dropped != 0 && r.givesWay(dropped, w)
+	ok = ok && r.withinMaxima(w.leaf, size) && (r.inside == nil || r.inside.withinUserLimit(r.s, victims))
 	for _, v := range victims {
 		r.ask(v.leaf, v.size, -1)
 	}
@@ -143,6 +144,7 @@ func (r *preemptionRound) charge(v victim) {
 		r.inside.lose(r.s, v)
 	} else {
 		r.lose(v.leaf, v.loses)
+		r.leaves[v.leaf].ends = true
 	}
 	*r.budget = r.budget.Sub(v.size)
 }

@@ -58,6 +58,7 @@ type preemptionShare struct {
 	lost  yarn.Resource // the part of over that the round has chosen
 	gain  yarn.Resource // what the leaf may still get
 	under yarn.Resource // how much it is below its guarantee
+	ends  bool          // the round has chosen containers of it, or lets them stand
 	// inside means that the leaf's applications may take from each other, because they want more
 	// than they have.
 	inside bool

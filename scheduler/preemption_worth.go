@@ -77,7 +77,7 @@ func (r *preemptionRound) left(w beneficiary) int64 {
 		begin := r.beginAt(len(r.nodes))
 		for i, seen := 0, 0; i < len(r.nodes) && seen < nodesGuessed; i++ {
 			o := &r.nodes[(begin+i)%len(r.nodes)]
-			if !o.taken && (o.reservation == 0 || r.mayDrop(o.reservation, w)) && r.usable(o, w) {
+			if !o.taken && (o.reservation == 0 || r.mayDrop(o, w)) && r.usable(o, w) {
 				first = min(first, r.roomAt(k, o.node))
 				seen++
 			}

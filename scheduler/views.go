@@ -149,6 +149,9 @@ func (s *Scheduler) follow(t state.Touched) {
 		return
 	}
 	s.setChanged(t.Uses)
+	if t.Warnings || t.Created != 0 {
+		s.forgetAwaiting()
+	}
 	if t.Created != 0 {
 		s.addQueue(t.Created)
 	}
@@ -488,6 +491,7 @@ func (s *Scheduler) Rebase(st *state.State) {
 		}
 		return
 	}
+	s.forgetAwaiting()
 	s.stale = s.stale || old.Meta.Cluster != st.Meta.Cluster
 	s.setChanged(allUses)
 	differ(&old.Users, &st.Users, s.refreshUser)

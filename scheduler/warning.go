@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/yarn"
@@ -63,5 +65,53 @@ func (s *Scheduler) withdrawWhere(cause yarn.WithdrawalCause, when func(c *state
 	})
 	for _, slot := range warned {
 		s.WithdrawPreemption(slot, cause)
+	}
+}
+
+// awaitingPreemption returns the size of a queue's reservations in the current partition that wait
+// for warned containers. Reservations that wait for borrowers do not count.
+func (s *Scheduler) awaitingPreemption(i int32) yarn.Resource {
+	if s.at.awaiting == nil {
+		s.at.awaiting = s.sumAwaiting()
+	}
+	return s.at.awaiting[i]
+}
+
+func (s *Scheduler) sumAwaiting() []yarn.Resource {
+	var numbers []uint64
+	s.st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
+		if p.Reservation != 0 && p.Cause != yarn.PreemptLease {
+			numbers = append(numbers, p.Reservation)
+		}
+		return true
+	})
+	slices.Sort(numbers)
+	sums := make([]yarn.Resource, len(s.cfg.Queues))
+	for _, number := range slices.Compact(numbers) {
+		r := s.st.Reservations.Get(s.st.Reservation(number))
+		if !s.here(r) {
+			continue
+		}
+		for i := s.leafOfReservation(r); i >= 0; i = s.queues[i].parent {
+			sums[i] = sums[i].Add(r.Size)
+		}
+	}
+	return sums
+}
+
+// awaits reports whether a reservation waits for warned containers that have not borrowed its room.
+func (s *Scheduler) awaits(r *state.Reservation) bool {
+	for _, p := range s.st.PreemptedFor(r) {
+		if p.Cause != yarn.PreemptLease {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetAwaiting discards the cached results of awaitingPreemption.
+func (s *Scheduler) forgetAwaiting() {
+	for _, p := range s.partitions {
+		p.awaiting = nil
 	}
 }

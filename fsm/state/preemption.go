@@ -64,6 +64,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	case e.Cause == yarn.PreemptLease && !s.leasedFrom(slot, e.Reservation):
 		return broken(e, "the reservation has lent it nothing")
 	}
+	s.touched.Warnings = true
 	*s.Preemptions.place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
 	if a.Open() { // otherwise no AM can receive the warning
@@ -84,7 +85,7 @@ func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
 	if !s.Preemptions.Has(slot) || !e.Cause.Known() {
 		return broken(e, "it is not warned, or there is no such cause")
 	}
-	s.Preemptions.release(slot)
+	s.releasePreemption(slot)
 	s.PreemptionTotals.Withdrawn[e.Cause]++
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
 	return nil
@@ -97,7 +98,7 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 		return
 	}
 	w := *s.Preemptions.Get(slot)
-	s.Preemptions.release(slot)
+	s.releasePreemption(slot)
 	if exit != yarn.ExitPreempted {
 		return
 	}
@@ -112,6 +113,12 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 	*p = p.Add(Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost})
 	s.fold(p.Containers<<32 | p.AMs)
 	s.foldResource(p.ResourceSeconds)
+}
+
+// releasePreemption removes a warning.
+func (s *State) releasePreemption(slot uint32) {
+	s.Preemptions.release(slot)
+	s.touched.Warnings = true
 }
 
 // preemptedOf returns an application's Preempted record for writing. It creates the record if there

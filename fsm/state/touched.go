@@ -12,6 +12,7 @@ type Touched struct {
 	Created     uint32 // the dynamic queue that was created
 	Labels      bool   // labels or the labels of nodes changed
 	Uses        uint64 // partitions whose use changed: bit label%64
+	Warnings    bool   // a container got a warning of preemption, or a warning ended
 }
 
 // Touched returns what the last event changed. Each method that applies an event calls touchApp and

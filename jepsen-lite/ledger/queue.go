@@ -255,16 +255,24 @@ func (l *Ledger) balance() {
 	}
 }
 
+// lendsReserved reports whether some queue has backfill: then reservations do not count as usage,
+// because their room may be lent.
+func (l *Ledger) lendsReserved() bool {
+	return slices.ContainsFunc(l.queues, func(q queue) bool { return !q.gone && q.backfill != "" })
+}
+
 // underMaximum checks that the entry did not raise the usage of a queue above its maximum. It
 // accepts usage that was above the maximum before the entry, because the cluster may have shrunk.
 // It skips an entry that moves an application, changes the label of a node or lends a node. It
-// computes limits with the largest cluster within the entry. Warned containers count as ended.
+// computes limits with the largest cluster within the entry. Warned containers count as ended. If
+// reservations wait for warned containers, a queue that may use all nodes does not count them.
 func (l *Ledger) underMaximum(i int32, label string) {
 	used, held := l.sum(i, label)
-	if slices.ContainsFunc(l.queues, func(q queue) bool { return !q.gone && q.backfill != "" }) { // reservations do not count as usage while their room is lent
+	most := l.maximum(i, label, l.size(label).peak)
+	everywhere := l.fits(l.size(label).peak, most) // only the nodes limit the queue
+	if l.lendsReserved() || l.preemption.reserves && everywhere {
 		used = used.Sub(held)
 	}
-	most := l.maximum(i, label, l.size(label).peak)
 	if l.fits(used, most) {
 		return
 	}

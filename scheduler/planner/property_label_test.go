@@ -207,6 +207,29 @@ func capacitiesOf(cfg *capacity.Config, st *state.State, label state.LabelID) (*
 	return cfg, cfg.Compute(total)
 }
 
+// awaiting sums the reservations of a queue and its descendants on nodes of a label that wait for
+// warned containers. They do not count if the queue may use all nodes.
+func (w *labelWalk) awaiting(queue uint32, label state.LabelID) (sum yarn.Resource) {
+	counted := map[uint64]bool{}
+	w.st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
+		if p.Reservation == 0 || p.Cause == yarn.PreemptLease || counted[p.Reservation] {
+			return true
+		}
+		counted[p.Reservation] = true
+		r := w.st.Reservations.Get(w.st.Reservation(p.Reservation))
+		if w.st.Nodes.Get(r.Node).Label != label {
+			return true
+		}
+		for q := w.st.Apps.Get(r.App).Queue; q != 0; q = w.st.Queues.Get(q).Parent {
+			if q == queue {
+				sum = sum.Add(r.Size)
+			}
+		}
+		return true
+	})
+	return sum
+}
+
 // granted is invariants 24 to 26 in the partition of a node.
 func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
 	lent, name := w.mayUse(k, n), w.st.LabelName(n.Label)
@@ -230,6 +253,9 @@ func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
 		used := w.st.QueueUse(queue, n.Label).Used.Add(k.Size)
 		if cfg.Queues[i].Backfill != capacity.BackfillOff { // reserved room is not used yet
 			used = used.Sub(w.st.QueueUse(queue, n.Label).Reserved)
+		}
+		if cfg.Calculator.FitsIn(tree.Cluster, most) && cfg.Calculator.FitsIn(used.Sub(w.awaiting(queue, n.Label)), most) {
+			continue
 		}
 		if w.asked != nil {
 			used = used.Sub(w.asked(queue))
