@@ -101,6 +101,11 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 		if differs := s.partitions[k].differs(q.partitions[k]); differs != "" {
 			return fmt.Sprintf("partition %d: %s", k, differs)
 		}
+		q.at = q.partitions[k]
+		if cached := s.partitions[k].awaiting; cached != nil && !slices.Equal(cached, q.sumAwaiting()) {
+			return fmt.Sprintf("partition %d: reservations of %v wait for warned containers, rebuilt %v", k, cached, q.sumAwaiting())
+		}
+		q.at = q.partitions[0]
 	}
 	for name := state.NameID(1); name < s.st.Names.Cap(); name++ {
 		if s.RunnableOf(name) != q.RunnableOf(name) {
