@@ -265,7 +265,8 @@ func (l *Ledger) lendsReserved() bool {
 // accepts usage that was above the maximum before the entry, because the cluster may have shrunk.
 // It skips an entry that moves an application, changes the label of a node or lends a node. It
 // computes limits with the largest cluster within the entry. Warned containers count as ended. If
-// reservations wait for warned containers, a queue that may use all nodes does not count them.
+// preemption reserves nodes, the reservations of a queue that may use all nodes do not count: only
+// the nodes limit the queue, and the room that a reservation waits for would count twice.
 func (l *Ledger) underMaximum(i int32, label string) {
 	used, held := l.sum(i, label)
 	most := l.maximum(i, label, l.size(label).peak)
