@@ -58,11 +58,12 @@ func TestAccessTokens(t *testing.T) {
 			got = f.Reason
 		}
 		if got != step.want {
-			t.Fatalf("step %d, %+v: %q, want %q", i, step.in, got, step.want)
+			t.Fatalf("step %d: the answer to %+v has code %q, want %q", i, step.in, got, step.want)
 		}
 	}
 	if got, _ := h.p.st.AccessToken("ci"); got.Role != yarn.RoleOperator || got.By != "ann" {
-		t.Errorf("%+v", got)
+		t.Errorf("token ci has role %v and was made by %q, want %v and \"ann\"",
+			got.Role, got.By, yarn.RoleOperator)
 	}
 }
 
@@ -80,7 +81,7 @@ func TestAccessTokenTableFull(t *testing.T) {
 		}
 	}
 	if f := h.answer(access("more", 9, yarn.RoleAdmin)).Refused(); f == nil || f.Reason != input.TooLarge {
-		t.Fatalf("%v", f)
+		t.Fatalf("a token above the limit of 1000: refusal %v, want code %s", f, input.TooLarge)
 	}
 	h.now = 1_000_000 - 998
 	if f := h.answer(access("more", 9, yarn.RoleAdmin)).Refused(); f != nil {
@@ -105,11 +106,13 @@ func TestSetAutopilot(t *testing.T) {
 		in := good
 		change(&in)
 		if f := h.answer(&in).Refused(); f == nil || f.Reason != input.InvalidRequest {
-			t.Errorf("%s: %v", name, f)
+			t.Errorf("SetAutopilot with a bad value for %s: refusal %v, want code %s",
+				name, f, input.InvalidRequest)
 		}
 	}
 	if f := h.answer(&good).Refused(); f != nil || !h.p.st.Autopilot.Set || h.p.st.Autopilot.MaxTrailingLogs != 5 {
-		t.Fatalf("%v %+v", f, h.p.st.Autopilot)
+		t.Fatalf("SetAutopilot with good values: refusal %v, then %+v, want none, then it is set with MaxTrailingLogs 5",
+			f, h.p.st.Autopilot)
 	}
 }
 

@@ -95,7 +95,8 @@ func TestIDsBelowLevelThree(t *testing.T) {
 	for seq := uint32(1); seq < 4; seq++ {
 		_, events := r.do(&input.NewApplication{})
 		if e, ok := events[len(events)-1].(*event.ApplicationIDGiven); !ok || e.App != seq {
-			t.Errorf("%+v", events)
+			t.Errorf("NewApplication gave %v, want at the end ApplicationIDGiven with app %d",
+				kindsOf(events), seq)
 		}
 	}
 }

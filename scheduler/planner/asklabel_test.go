@@ -62,7 +62,8 @@ func TestAskLabelRefusals(t *testing.T) {
 		before := w.p.st.Digest()
 		f := w.plan(c.in).Refused()
 		if f == nil || f.Reason != c.code || f.What != c.what || f.Do == "" {
-			t.Errorf("%q: %+v: %v", c.conf, c.in, f)
+			t.Errorf("%+v with configuration %q: refusal %v, want %s: %s; and what to do",
+				c.in, c.conf, f, c.code, c.what)
 		}
 		for _, e := range w.events {
 			if _, clock := e.(*event.TimeAdvanced); !clock {

@@ -33,7 +33,7 @@ func TestHugeNode(t *testing.T) {
 					t.Errorf("%s: the cluster has %s", when, h.p.st.Meta.Cluster)
 				}
 				if err := h.p.st.Check(); err != nil {
-					t.Errorf("%s: %v", when, err)
+					t.Errorf("%s: Check of the state: %v", when, err)
 				}
 			}
 			check("registered")

@@ -31,7 +31,7 @@ func TestDifferencesHaveTests(t *testing.T) {
 		}
 		for _, s := range scenarios {
 			if _, err := os.Stat("testdata/" + s[1] + ".txt"); err != nil {
-				t.Errorf("%s: %v", cells[1], err)
+				t.Errorf("%s names a scenario without a file: %v", cells[1], err)
 			}
 		}
 	}

@@ -137,7 +137,8 @@ func TestLogExplainerFollows(t *testing.T) {
 			why := must(x.Follow(m.log[seen:], true))
 			for i, e := range m.log[seen:] {
 				if slices.Contains(reasoned, e.Kind()) != (why[i].Text != "") && e.Kind() != event.KindAttemptStarted && why[i].Reason != yarn.PreemptLease.String() {
-					t.Fatalf("%s %+v: %+v", e.Kind(), e, why[i])
+					t.Fatalf("%s %+v: explained as %+v, want a text if and only if such events have a reason",
+						e.Kind(), e, why[i])
 				}
 			}
 			if seen = len(m.log); x.State().Digest() != m.p.st.Digest() {

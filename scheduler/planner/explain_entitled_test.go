@@ -29,14 +29,16 @@ func TestExplainBalance(t *testing.T) {
 	d := w.preemption()
 	for i, text := range []string{"must give 1 GiB · 1 vc: it has more of what is left than its part", "has its guarantee; waits for its part of what is left: 1 GiB · 0 vc more"} {
 		if d.Queues[i].Text != text {
-			t.Errorf("%+v, want %q", d.Queues[i], text)
+			t.Errorf("queue %s is explained as %q, want %q", d.Queues[i].Path, d.Queues[i].Text, text)
 		}
 	}
 	if d.Queues[0].Entitled != "6 GiB · 0 vc" || d.Queues[0].Gives != "1 GiB · 1 vc" {
-		t.Errorf("%+v", d.Queues[0])
+		t.Errorf("%s is entitled to %s and gives %s, want 6 GiB · 0 vc and 1 GiB · 1 vc",
+			d.Queues[0].Path, d.Queues[0].Entitled, d.Queues[0].Gives)
 	}
 	if p = w.explained("app2").Preemption; p == nil || !strings.HasSuffix(p.Text, "other queues must give, and the next rounds choose containers if some free enough on one node") {
-		t.Errorf("%+v", p)
+		t.Errorf("after the ask for small containers app2 hears %+v, want that other queues must give",
+			p)
 	}
 	w.tellAll("round quiet")
 	w.bothHear("BALANCE", "root.b has less of what is left than its part, root.a was 4 GiB · 7 vc over its own; cheapest of 8 sets")
@@ -63,7 +65,8 @@ func TestExplainBalanceTooDear(t *testing.T) {
 	w.tellAll(strings.Replace(balanceStory, "max=8G preempt", "max=8G preempt preemption.max-lost-work-ms=1000", 1) + "\nwait 600\napp app3 user=u2 queue=b\nask app3 1x1G\nround")
 	p := w.explained("app3").Preemption
 	if p == nil || p.Dear == nil || !strings.Contains(p.Text, "less than its part of what is left; nothing is killed: the cheapest choice (1 container on n1") {
-		t.Errorf("%+v", p)
+		t.Errorf("app3 hears %+v, want a set that loses too much work (Dear), with 1 container on n1",
+			p)
 	}
 }
 
@@ -90,7 +93,7 @@ func TestExplainQueuePriority(t *testing.T) {
 		t.Errorf("before a round: %+v", p)
 	}
 	if d := w.preemption(); len(d.Next.Warns) != 1 || d.Next.Warns[0].Cause != "QUEUE_PRIORITY" {
-		t.Errorf("%+v", d.Next)
+		t.Errorf("the next round warns %+v, want one set with cause QUEUE_PRIORITY", d.Next.Warns)
 	}
 	w.tellAll("round quiet")
 	w.bothHear("QUEUE_PRIORITY", "root.a has priority over root.b and was 10 GiB · 1 vc under its guarantee; cheapest of 3 sets")

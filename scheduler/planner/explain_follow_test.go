@@ -71,7 +71,7 @@ func BenchmarkExplain(b *testing.B) {
 				st := w.p.st.Fork()
 				b.StartTimer()
 				if doc, err := x.Explain(st, id.App); err != nil || !doc.Waiting {
-					b.Fatalf("%+v %v", doc, err)
+					b.Fatalf("Explain(%s) = %+v, %v, want an application that waits", id.App, doc, err)
 				}
 			}
 		})

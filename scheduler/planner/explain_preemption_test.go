@@ -33,22 +33,26 @@ func TestExplainPreemption(t *testing.T) {
 		t.Fatal("the question changed the state")
 	}
 	if d.Mode != explain.PreemptionOn || d.Selector != "planned" || d.MaxWaitMillis != 15_000 || len(d.Warnings) != 0 || len(d.Next.Kills) != 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("mode %s, selector %q, max wait %d ms, %d warnings, %d next kills, want %s, planned, 15000 ms, 0, 0",
+			d.Mode, d.Selector, d.MaxWaitMillis, len(d.Warnings), len(d.Next.Kills), explain.PreemptionOn)
 	}
 	a, b := d.Queues[0], d.Queues[1]
 	if a.Path != "root.a" || a.GuaranteedAmount["memory-mb"] != 4096 || a.UsedAmount["memory-mb"] != 8192 || a.GivesAmount["memory-mb"] == 0 || !strings.HasPrefix(a.Text, "must give ") {
-		t.Errorf("%+v", a)
+		t.Errorf("first queue: %+v, want root.a with 4096 MiB guaranteed and 8192 used, which must give some",
+			a)
 	}
 	if b.PendingAmount["memory-mb"] != 4096 || !strings.HasPrefix(b.Text, "waits for its guarantee: 4 GiB") {
-		t.Errorf("%+v", b)
+		t.Errorf("queue %s has %d MiB pending and says %q, want 4096 and that it waits for its guarantee",
+			b.Path, b.PendingAmount["memory-mb"], b.Text)
 	}
 	if len(d.Next.Warns) != 1 {
-		t.Fatalf("%+v", d.Next)
+		t.Fatalf("the next round warns %+v, want one set", d.Next.Warns)
 	}
 	next := d.Next.Warns[0]
 	if !strings.HasSuffix(next.App, "_0002") || next.Queue != "root.b" || next.Cause != "GUARANTEE" || len(next.Containers) != 2 || next.Containers[0].RunMillis < 60_000 || next.Sets == 0 ||
 		!strings.Contains(next.Text, "root.b was 4 GiB · 0 vc under its guarantee, root.a was 4 GiB") {
-		t.Errorf("%+v", next)
+		t.Errorf("the next round warns %+v, want two containers for app2 in root.b because of its guarantee",
+			next)
 	}
 
 	if p := w.explained("app2").Preemption; p == nil || !strings.Contains(p.Text, "other queues must give") {
@@ -56,28 +60,31 @@ func TestExplainPreemption(t *testing.T) {
 	}
 	w.tellAll("round quiet")
 	if p := w.explained("app2").Preemption; p == nil || len(p.Gains) != 1 || p.Text != "" || len(p.Loses) != 0 || len(p.Gains[0].Containers) != 2 {
-		t.Errorf("app2 hears %+v", p)
+		t.Errorf("after the round app2 hears %+v, want one gain of two containers, no loss and no text",
+			p)
 	}
 	if p := w.explained("app1").Preemption; p == nil || len(p.Loses) != 1 || len(p.Gains) != 0 || p.Loses[0].App != next.App {
-		t.Errorf("app1 hears %+v", p)
+		t.Errorf("after the round app1 hears %+v, want one loss for %s and no gain", p, next.App)
 	}
 	d = w.preemption()
 	if len(d.Next.Warns) != 0 || len(d.Warnings) != 1 || d.Warnings[0].Reservation != next.Reservation || d.Warnings[0].Text != next.Text || len(d.Warnings[0].Containers) != 2 {
-		t.Errorf("%+v", d)
+		t.Errorf("after the round: next warns %+v, standing warnings %+v, want none and the one that was forecast: %+v",
+			d.Next.Warns, d.Warnings, next)
 	}
 	w.now += 15_000
 	w.plan(&input.NodesHeard{})
 	w.tellAll("ask app2 2x4G")
 	if d = w.preemption(); len(d.Next.Kills) != 2 {
-		t.Errorf("%+v", d.Next)
+		t.Errorf("after the deadline the next round kills %+v, want two containers", d.Next.Kills)
 	}
 	w.tellAll("round quiet")
 	if d = w.preemption(); d.Totals.Preempted["GUARANTEE"] != 2 || d.Totals.ResourceSeconds["memory-mb"] == 0 || len(d.Totals.Unused) != 0 {
-		t.Errorf("%+v", d.Totals)
+		t.Errorf("totals after the kills: %+v, want 2 preempted for GUARANTEE, their memory-mb seconds and none unused",
+			d.Totals)
 	}
 	w.tellAll("kill app2")
 	if d = w.preemption(); d.Totals.Unused["ATTEMPT_ENDED"] != 2 {
-		t.Errorf("%+v", d.Totals)
+		t.Errorf("unused after the end of app2: %v, want 2 for ATTEMPT_ENDED", d.Totals.Unused)
 	}
 }
 
@@ -95,16 +102,18 @@ func TestExplainPreemptionSwitchedOff(t *testing.T) {
 		w := newWorld(t)
 		w.tellAll(strings.Replace(preemptStory, " preempt\n", " "+change+"\n", 1))
 		if p := w.explained("app2").Preemption; p == nil || !strings.HasSuffix(p.Text, "preemption is off: nothing is warned or preempted") {
-			t.Errorf("%q: app2 hears %+v", change, p)
+			t.Errorf("with %q app2 hears %+v, want that preemption is off", change, p)
 		}
 		d := w.preemption()
 		if d.Mode != want.mode || len(d.Next.Warns) != want.sets || !strings.Contains(d.Queues[0].Text, want.text) {
-			t.Errorf("%q: %+v", change, d)
+			t.Errorf("with %q: mode %s, next warns %+v, %s says %q, want mode %s, %d sets, a text with %q",
+				change, d.Mode, d.Next.Warns, d.Queues[0].Path, d.Queues[0].Text, want.mode, want.sets, want.text)
 		}
 	}
 	w := newWorld(t)
 	if d := w.preemption(); d.Mode != explain.PreemptionOff || d.Queues == nil || d.Next.Warns == nil {
-		t.Errorf("without queues: %+v", d)
+		t.Errorf("without queues: mode %s, queues %#v, next warns %#v, want %s and lists that are not nil",
+			d.Mode, d.Queues, d.Next.Warns, explain.PreemptionOff)
 	}
 }
 
@@ -118,7 +127,8 @@ app app1 user=u1 queue=b
 fill app1 1G,2c n1=3
 ask app1 1x2G,1c`)
 	if b := w.preemption().Queues[1]; b.Path != "root.b" || b.UsedAmount["memory-mb"] != 3072 || b.PendingAmount["memory-mb"] != 2048 || strings.HasPrefix(b.Text, "waits for its guarantee") {
-		t.Errorf("%+v", b)
+		t.Errorf("second queue: %+v, want root.b with 3072 MiB used, 2048 pending, not waiting for its guarantee",
+			b)
 	}
 }
 
@@ -142,12 +152,13 @@ app app3 user=u3 queue=a`)
 		t.Fatal("the question changed the state")
 	}
 	if p == nil || p.Dear == nil || len(p.Gains) != 0 {
-		t.Fatalf("%+v", p)
+		t.Fatalf("app2 hears %+v, want a set that loses too much work (Dear) and no gains", p)
 	}
 	d := *p.Dear
 	waited := d.WaitedMillis
 	if ran := d.LostMillis - waited; waited < 399_000 || waited > 410_000 || ran < 3_600_000 || ran > 3_601_000 || d.MostMillis != 600_000+4*waited || len(d.Containers) != 1 || d.Node != "n1:1" {
-		t.Errorf("%+v", d)
+		t.Errorf("Dear = %+v, want one container on n1:1 that ran for 1 h, 399 to 410 s waited, most_ms 600000 + 4·waited",
+			d)
 	}
 	if wait := waited + d.EndsMillis - now; wait < 1_000_000 || wait > 1_002_000 {
 		t.Errorf("worth a wait of %d ms: %+v", wait, d)
@@ -185,7 +196,8 @@ round quiet
 app app3 user=u3 queue=a`)
 	p := w.explained("app2").Preemption
 	if p == nil || p.Dear == nil || p.Dear.EndsMillis != 0 || p.Dear.LostMillis < 4*3_600_000 || !strings.Contains(p.Text, "grows dearer as fast as the wait") {
-		t.Errorf("%+v", p)
+		t.Errorf("app2 hears %+v, want a set that loses 4 h or more (Dear) and never becomes cheap enough",
+			p)
 	}
 }
 

@@ -326,10 +326,12 @@ func TestEveryReasonIsRight(t *testing.T) {
 				t.Helper()
 				x := w.explained(s.app)
 				if x.Reason != s.reason.String() || x.Never != s.never {
-					t.Fatalf("%s: %s (never %v): %s, want %s", when, x.Reason, x.Never, x.Text, s.reason)
+					t.Fatalf("%s: explained as %s (never %v): %s, want %s (never %v)",
+						when, x.Reason, x.Never, x.Text, s.reason, s.never)
 				}
 				if x.Text == "" || x.Diagnostic == "" || x.Waiting == (s.reason == scheduler.NoAsks) {
-					t.Fatalf("%s: %+v", when, x)
+					t.Fatalf("%s: text %q, diagnostic %q, waiting %v, want both texts, and waiting unless the reason is %s",
+						when, x.Text, x.Diagnostic, x.Waiting, scheduler.NoAsks)
 				}
 				s.suppositions(t, x)
 			}
@@ -389,7 +391,7 @@ func TestStoppedQueueRefusalCode(t *testing.T) {
 	w.tellAll("conf queues=(a:50, b:50)\nstop b")
 	r := w.plan(&input.SubmitApplication{Name: "x", User: "u", Queue: "b", Unmanaged: true})
 	if f := r.Refused(); f == nil || string(f.Reason) != scheduler.QueueStopped.String() {
-		t.Fatalf("%v", f)
+		t.Fatalf("submission to a stopped queue: refusal %v, want code %s", f, scheduler.QueueStopped)
 	}
 	w.tellAll("stop b start")
 	if f := w.plan(&input.SubmitApplication{Name: "x", User: "u", Queue: "b", Unmanaged: true}).Refused(); f != nil {
@@ -412,7 +414,8 @@ app app1 user=u1
 ask app1 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`)
 	x := w.explained("app1")
 	if x.Reason != scheduler.NodeTooSmallFree.String() || len(x.Nodes) != 1 || x.Nodes[0].Count != 1 || x.MustEnd == nil || x.MustEnd.Node != "n1:1" {
-		t.Errorf("%s %+v %+v", x.Reason, x.Nodes, x.MustEnd)
+		t.Errorf("app1 waits because of %s, with nodes %+v and MustEnd %+v, want %s, one node, and n1:1",
+			x.Reason, x.Nodes, x.MustEnd, scheduler.NodeTooSmallFree)
 	}
 	w.tellAll("app app2 user=u2\nask app2 1x12G hosts=(n1:1) racks=(r0:1) strict strict-rack")
 	if x := w.explained("app2"); x.Reason != scheduler.NodeTooSmall.String() || !x.Never {
@@ -440,7 +443,7 @@ app app1 user=u1
 ask app1 1x10G`)
 	x := w.explained("app1")
 	if x.MustEnd == nil || len(x.MustEnd.Containers) != 1 || !strings.HasSuffix(x.MustEnd.Containers[0], "_000007") {
-		t.Fatalf("%+v", x.MustEnd)
+		t.Fatalf("MustEnd = %+v, want only container 7", x.MustEnd)
 	}
 	w.tellAll("complete app0 7\nhb n1 quiet")
 	if _, a := w.app("app1"); a.Live != 1 {

@@ -55,7 +55,8 @@ func TestWhatIfStarts(t *testing.T) {
 	}
 	if !c.Complete || c.Version != 1 || c.Totals != (explain.Totals{Starts: 1}) || c.Starts[0].ID != w.apps["app2"].String() ||
 		c.Starts[0].Before.Reason != "QUEUE_MAX_CAPACITY" || c.Starts[0].After.Containers != 1 {
-		t.Fatalf("%+v", c)
+		t.Fatalf("a higher maximum of root.a: %+v, want a complete answer in which only app2 starts, 1 container",
+			c)
 	}
 	found := false
 	for _, q := range c.Queues {
@@ -81,7 +82,8 @@ func TestWhatIfWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.Waits) != 1 || c.Waits[0].ID != w.apps["app3"].String() || c.Waits[0].After.Reason != "QUEUE_MAX_CAPACITY" || c.Totals.Starts != 1 {
-		t.Fatalf("%+v", c)
+		t.Fatalf("a smaller maximum of root.b: waits %+v, %d starts, want app3 for QUEUE_MAX_CAPACITY and 1 start",
+			c.Waits, c.Totals.Starts)
 	}
 }
 
@@ -101,7 +103,8 @@ hb n1 quiet`)
 		t.Fatal(err)
 	}
 	if len(c.Gains) != 1 || len(c.Loses) != 1 || c.Gains[0].Queue != "root.a" || c.Loses[0].After.Containers != 4 {
-		t.Fatalf("%+v", c)
+		t.Fatalf("gains %+v, loses %+v, want one each: in root.a, and down to 4 containers",
+			c.Gains, c.Loses)
 	}
 }
 
@@ -110,11 +113,12 @@ func TestWhatIfBounds(t *testing.T) {
 	w.tellAll(whatIfStory)
 	c, err := w.whatIf(explain.WhatIfLimits{Turns: 1})
 	if err != nil || c.Complete || c.Turns != 2 {
-		t.Errorf("%+v %v", c, err)
+		t.Errorf("whatIf with one turn = %+v, %v, want an incomplete comparison after 2 turns", c, err)
 	}
 	c, err = w.whatIf(explain.WhatIfLimits{Turns: 100, Stop: func() bool { return true }})
 	if err != nil || c.Complete || c.Turns != 0 {
-		t.Errorf("%+v %v", c, err)
+		t.Errorf("whatIf that is stopped at once = %+v, %v, want an incomplete comparison after 0 turns",
+			c, err)
 	}
 	var fault *input.Fault
 	if _, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "90"); !errors.As(err, &fault) || fault.Reason != input.InvalidQueues {

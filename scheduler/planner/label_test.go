@@ -81,7 +81,8 @@ func TestLabelRefusals(t *testing.T) {
 		before := w.p.st.Digest()
 		f := w.plan(c.in).Refused()
 		if f == nil || f.Reason != c.code || f.What != c.what || f.Do == "" {
-			t.Errorf("%+v: %v", c.in, f)
+			t.Errorf("%+v with configuration %q: refusal %v, want %s: %s; and what to do",
+				c.in, c.conf, f, c.code, c.what)
 		}
 		if len(w.events) > 0 || w.p.st.Digest() != before {
 			t.Errorf("%+v: refused, and %d events", c.in, len(w.events))
@@ -142,13 +143,15 @@ func TestHostAndItsNodeManagers(t *testing.T) {
 func TestNodesTellTheirLabels(t *testing.T) {
 	w := labelWorld(t, "yarn.node-labels.configuration-type=distributed")
 	if f := w.plan(ofNode(labelled("n1:1=x"))).Refused(); f != nil || len(w.events) == 0 {
-		t.Fatal(f)
+		t.Fatalf("heartbeat with label x: refusal %v and %d events, want none and some",
+			f, len(w.events))
 	}
 	if n := w.p.st.Nodes.Get(w.p.st.Node(yarn.NodeID{Host: "n1", Port: 1})); w.p.st.LabelName(n.Label) != "x" {
-		t.Errorf("n1 has label %d", n.Label)
+		t.Errorf("n1 has label %q, want \"x\"", w.p.st.LabelName(n.Label))
 	}
 	if _, ok := w.events[len(w.events)-1].(*event.NodesLabelled); !ok {
-		t.Errorf("%+v", w.events)
+		t.Errorf("heartbeat with label x gave %v, want NodesLabelled as the last event",
+			kindsOf(w.events))
 	}
 }
 
@@ -188,7 +191,7 @@ func TestManyLabels(t *testing.T) {
 	}
 	if f := w.plan(&input.SetLabels{Labels: []input.Label{{Name: "more"}}}).Refused(); f == nil || f.Reason != input.TooLarge ||
 		f.What != "the cluster has had 4096 labels, and 1 more would be above its limit of 4096; those that were removed count" {
-		t.Errorf("%v", f)
+		t.Errorf("label 4097: refusal %v, want code %s with the limit of 4096", f, input.TooLarge)
 	}
 	if f := w.plan(&input.SetLabels{Labels: []input.Label{{Name: "l7", Exclusive: true}}}).Refused(); f != nil {
 		t.Error(f)

@@ -26,7 +26,8 @@ func TestBadLifetimeIsRefused(t *testing.T) {
 			reply, events := r.do(submit(dry, tags...))
 			f := reply.Refused()
 			if f == nil || f.Reason != input.InvalidRequest || !strings.Contains(f.What, tags[len(tags)-1]) || !strings.Contains(f.Do, yarn.LifetimeTag+"seconds=90") {
-				t.Errorf("%q: %v", tags, f)
+				t.Errorf("submission with tags %q: refusal %v, want code %s with the last tag and an example",
+					tags, f, input.InvalidRequest)
 			}
 			if len(events) > 0 || r.p.st.Digest() != before {
 				t.Fatalf("%q: %d events of a submission that is refused", tags, len(events))

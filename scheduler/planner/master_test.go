@@ -107,7 +107,8 @@ func TestIssuedApplicationIDs(t *testing.T) {
 	first := r.ok(&input.NewApplication{}).(*input.NewApplicationReply)
 	second := r.ok(&input.NewApplication{}).(*input.NewApplicationReply)
 	if first.ID.String() != "application_77_0001" || second.ID.Seq != 2 || first.Maximum != yarn.NewResource(8192, 4) {
-		t.Errorf("%+v, %+v", first, second)
+		t.Errorf("NewApplication gave %+v, then %+v, want application_77_0001, then sequence 2, and maximum %v",
+			first, second, yarn.NewResource(8192, 4))
 	}
 	submit := func(id yarn.ApplicationID) *input.SubmitApplication {
 		return &input.SubmitApplication{ID: id, User: "ann", Queue: "a", AM: yarn.NewResource(1024, 1)}
@@ -152,7 +153,8 @@ func TestMaximumOfAttempts(t *testing.T) {
 		r := newRig(t, set...)
 		id := r.started(func(in *input.SubmitApplication) { in.MaxAttempts = c.asked })
 		if got := r.app(id).MaxAttempts; got != c.want {
-			t.Errorf("%+v: %d", c, got)
+			t.Errorf("max attempts with a global maximum of %d and %d asked: %d, want %d",
+				c.global, c.asked, got, c.want)
 		}
 	}
 }
@@ -386,7 +388,8 @@ func TestAllocateResponseContents(t *testing.T) {
 		}
 	}
 	if a := r.app(id); a.Progress != 10_000 || a.Details().TrackingURL != "new" {
-		t.Errorf("%d %q", a.Progress, a.Details().TrackingURL)
+		t.Errorf("progress %d and URL %q at the end, want 10000 and \"new\"",
+			a.Progress, a.Details().TrackingURL)
 	}
 	other := yarn.ContainerID{App: id.App, Attempt: 2, Number: 1}
 	call := func(releases ...yarn.ContainerID) *input.Allocate {

@@ -16,7 +16,8 @@ func TestMasterKeyRolling(t *testing.T) {
 	seen := map[string]bool{}
 	for k := range yarn.KeyKinds {
 		if s := keys(k); s.Current.ID == 0 || s.Next.ID != 0 || len(s.Current.Bytes) != 32 || seen[string(s.Current.Bytes)] {
-			t.Errorf("%s: %+v", k, s)
+			t.Errorf("keys of kind %s: current %d with %d bytes, next %d, want 32 bytes that no other kind has, and no next",
+				k, s.Current.ID, len(s.Current.Bytes), s.Next.ID)
 		}
 		seen[string(keys(k).Current.Bytes)] = true
 	}
@@ -89,10 +90,12 @@ func TestDelegation(t *testing.T) {
 	token := r.ok(&input.IssueDelegationToken{Owner: "ann", Renewer: "yarn", RealUser: "oozie"}).(*input.IssueDelegationTokenReply)
 	issued := r.now
 	if token.Sequence != 1 || token.IssueMillis != issued || token.MaxMillis != issued+7*day || token.KeyID != r.p.st.Keys(yarn.KeyDelegation).Current.ID {
-		t.Errorf("%+v", token)
+		t.Errorf("IssueDelegationToken at %d = %+v, want sequence 1, 7 days at most and key %d",
+			issued, token, r.p.st.Keys(yarn.KeyDelegation).Current.ID)
 	}
 	if d := r.p.st.Delegation(1); d.ExpiresMillis != issued+day || d.Owner != "ann" || d.RealUser != "oozie" || d.IssuedMillis != issued {
-		t.Errorf("%+v", d)
+		t.Errorf("delegation token 1: %+v, want issued at %d for a day, owner ann, real user oozie",
+			d, issued)
 	}
 	r.refused(&input.IssueDelegationToken{}, input.InvalidRequest)
 	r.refused(&input.RenewDelegationToken{Sequence: 1, By: "ann"}, input.NotAllowed, "non-matching renewer yarn")

@@ -36,7 +36,8 @@ func TestNewClusterHostLists(t *testing.T) {
 	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Include: []string{"N1", "n0"}, Exclude: []string{"n0"},
 		Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}})
 	if l := h.p.st.Hosts; !slices.Equal(l.Include, []string{"n0", "n1"}) || !slices.Equal(l.Exclude, []string{"n0"}) {
-		t.Errorf("%+v", l)
+		t.Errorf("host lists of the new cluster: include %q, exclude %q, want [n0 n1] and [n0]",
+			l.Include, l.Exclude)
 	}
 	h.nodes = []yarn.NodeID{{Host: "n0", Port: 1}, {Host: "n1", Port: 1}, {Host: "n2", Port: 1}}
 	for i, reason := range []input.Code{input.HostRefused, "", input.HostRefused} {
@@ -53,7 +54,8 @@ func TestExcludedHostsDecommissioned(t *testing.T) {
 	h.beat(0, ids...)
 	r := h.hosts(&input.SetHosts{Exclude: []string{" N0 ", "elsewhere", ""}})
 	if !slices.Equal(r.Leaving, h.nodes[:1]) || len(r.Returning) != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("SetHosts: leaving %v, returning %v, want %v and none",
+			r.Leaving, r.Returning, h.nodes[:1])
 	}
 	if n := h.node(0); n.State != yarn.NodeDecommissioned || n.Count != 0 || h.p.st.Meta.UsableNodes != 2 {
 		t.Errorf("%s with %d containers, %d nodes usable", n.State, n.Count, h.p.st.Meta.UsableNodes)
@@ -91,7 +93,7 @@ func TestUnlistedHostsDrain(t *testing.T) {
 	r := h.hosts(in)
 	deadline := h.now + 60_000
 	if !slices.Equal(r.Leaving, h.nodes[:2]) {
-		t.Fatalf("%+v", r)
+		t.Fatalf("SetHosts: leaving %v, want %v", r.Leaving, h.nodes[:2])
 	}
 	if n := h.node(0); n.State != yarn.NodeDecommissioning || n.DeadlineMillis != deadline {
 		t.Errorf("%s until %d, want %d", n.State, n.DeadlineMillis, deadline)
@@ -156,14 +158,16 @@ func TestHostListsKeepOperatorDrains(t *testing.T) {
 	}
 	for _, deadline := range []int64{h.now + 5000, h.now + 9000, h.now + 7000, 0} { // later, earlier, and without a deadline
 		if h.must(t, &input.DrainNode{ID: h.nodes[1], DeadlineMillis: deadline}); h.node(1).DeadlineMillis != deadline || h.node(1).State != yarn.NodeDecommissioning {
-			t.Errorf("%s until %d, want %d", h.node(1).State, h.node(1).DeadlineMillis, deadline)
+			t.Errorf("n1 is %s until %d, want %s until %d",
+				h.node(1).State, h.node(1).DeadlineMillis, yarn.NodeDecommissioning, deadline)
 		}
 	}
 	if r := h.hosts(&input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true}); len(r.Leaving) != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("SetHosts with a drained and a draining host: leaving %v, want none", r.Leaving)
 	}
 	if r := h.hosts(&input.SetHosts{}); len(r.Returning) != 0 || h.node(1).State != yarn.NodeDecommissioning {
-		t.Errorf("%+v, %s", r, h.node(1).State)
+		t.Errorf("SetHosts without lists: returning %v, n1 is %s, want none and %s",
+			r.Returning, h.node(1).State, yarn.NodeDecommissioning)
 	}
 	h.must(t, &input.DrainNode{ID: h.nodes[1], Now: true})
 	if h.node(1).State != yarn.NodeDecommissioned || h.state(ids[0]).Live() {
@@ -174,14 +178,14 @@ func TestHostListsKeepOperatorDrains(t *testing.T) {
 		h.register(i, true)
 	}
 	if h.p.st.Meta.UsableNodes != 3 {
-		t.Errorf("%d nodes usable", h.p.st.Meta.UsableNodes)
+		t.Errorf("%d nodes usable, want 3", h.p.st.Meta.UsableNodes)
 	}
 }
 
 func TestSetHostsRefusesNonsense(t *testing.T) {
 	h := newHouse(t, 1, true)
 	if f := h.refused(&input.SetHosts{TimeoutMillis: -1}); f == nil || f.Reason != input.InvalidRequest {
-		t.Errorf("%v", f)
+		t.Errorf("SetHosts with a negative timeout: refusal %v, want code %s", f, input.InvalidRequest)
 	}
 }
 
@@ -190,7 +194,7 @@ func TestSetHostsRefusesNonsense(t *testing.T) {
 func TestNodeWithoutPort(t *testing.T) {
 	h := newHouse(t, 1, true)
 	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "n9"}, Total: yarn.NewResource(1024, 1)}); f == nil || f.Reason != input.InvalidRequest {
-		t.Errorf("%v", f)
+		t.Errorf("RegisterNode with port 0: refusal %v, want code %s", f, input.InvalidRequest)
 	}
 }
 

@@ -221,7 +221,8 @@ func TestRegistrationListsEndedApplications(t *testing.T) {
 	for range 2 {
 		r := h.must(t, in).(*input.RegisterNodeReply)
 		if !slices.Equal(r.CleanUp, []yarn.ApplicationID{ghost, over.App}) || len(r.Kill) != 1 || r.Number != 1 || !r.Total.IsZero() {
-			t.Errorf("%+v", r)
+			t.Errorf("RegisterNode = %+v, want to clean up %v, one container to kill, node number 1 and no total",
+				r, []yarn.ApplicationID{ghost, over.App})
 		}
 	}
 	if r := h.beat(0, a...); len(r.CleanUp) != 0 {
@@ -284,7 +285,7 @@ func TestFullReports(t *testing.T) {
 	at := h.run()
 	ids := h.ask(at, 0, 3)
 	if r := h.beat(0, ids[0], ids[1]); len(r.Kill) != 0 {
-		t.Fatal(r.Kill)
+		t.Fatalf("heartbeat that leaves out a container not yet started: kill %v, want none", r.Kill)
 	}
 	h.must(t, &input.NodeHeartbeat{ID: h.nodes[0]}) // not full
 	for i, id := range ids {
@@ -354,7 +355,8 @@ func TestUnhealthyReportIsNotFull(t *testing.T) {
 	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
 	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
 	if len(r.Completed) != 1 || !strings.Contains(r.Completed[0].Diagnostics, "*unhealthy*") {
-		t.Errorf("%+v", r.Completed)
+		t.Errorf("completed after the node became unhealthy: %+v, want one container with *unhealthy*",
+			r.Completed)
 	}
 }
 
@@ -371,7 +373,8 @@ func TestUnusedContainersExpire(t *testing.T) {
 	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
 	if len(r.Completed) != 1 || r.Completed[0].Container != ids[1] || r.Completed[0].ExitStatus != yarn.ExitAborted ||
 		r.Completed[0].Diagnostics != "Container expired since it was unused" {
-		t.Errorf("%+v", r.Completed)
+		t.Errorf("completed after the expiry: %+v, want only %s with exit status %d, as unused",
+			r.Completed, ids[1], yarn.ExitAborted)
 	}
 	if h.state(ids[0]) != yarn.ContainerRunning || h.state(ids[2]) != yarn.ContainerAcquired {
 		t.Errorf("launched: %s, not named: %s", h.state(ids[0]), h.state(ids[2]))

@@ -59,18 +59,18 @@ node add n1 80G`)
 		{input.SubmitApplication{User: "hive", Tags: []string{"userid=ann"}}, explain.Placed{Rule: 1, Text: "u:ann:a", For: "ann"}},
 	} {
 		if got := explained(tc.in); got == nil || *got != tc.want {
-			t.Errorf("%+v: explained as %+v", tc.in, got)
+			t.Errorf("%+v: explained as %+v, want %+v", tc.in, got, tc.want)
 		}
 	}
 	if got := explained(input.SubmitApplication{User: "ann", Queue: "root.b"}); got != nil {
-		t.Errorf("no rule placed it: %+v", got)
+		t.Errorf("a submission that no rule placed is explained as %+v, want nil", got)
 	}
 	w.tellAll(`conf queues=(a:40, b:30, default:30) mapping-rule-format=json mapping-rule-json={"rules":[{"type":"user","matches":"*","policy":"user","fallbackResult":"reject"}]}`)
 	if r := submit(input.SubmitApplication{User: "eve"}); r.Refused() == nil || r.Refused().Reason != input.PlacementRejected {
-		t.Errorf("%+v", r)
+		t.Errorf("submission by eve: %+v, want a refusal with code %s", r, input.PlacementRejected)
 	}
 	if r := submit(input.SubmitApplication{User: "b"}); r.Refused() != nil || r.(*input.SubmitApplicationReply).Queue != "root.b" {
-		t.Errorf("%+v", r)
+		t.Errorf("submission by b: %+v, want it in root.b", r)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 		t.Helper()
 		r := w.plan(&input.SetQueues{Properties: props, DryRun: dry})
 		if f := r.Refused(); f != nil {
-			t.Fatalf("%s: %v %v", step, f, f.Details)
+			t.Fatalf("%s: SetQueues: %v, details %q", step, f, f.Details)
 		}
 		notes := r.(*input.SetQueuesReply).Warnings
 		if len(notes) != len(says) {
@@ -88,7 +88,7 @@ func TestLabelSettings(t *testing.T) {
 		t.Helper()
 		f := w.plan(&input.SetQueues{Properties: props}).Refused()
 		if f == nil || len(f.Details) != 1 || !strings.HasPrefix(f.Details[0], want) {
-			t.Errorf("%+v", f)
+			t.Errorf("SetQueues: refusal %#v, want one detail that begins with %q", f, want)
 		}
 	}
 	taken := func(in input.Input) {

@@ -176,7 +176,8 @@ func TestIdleAnswerFromDeposedLeader(t *testing.T) {
 	c.late(in, false)
 	r, events := ghost.Plan(c.now, input.Request{Input: in})
 	if r.Refused() != nil || len(events) > 0 {
-		t.Fatalf("%+v, %v", r, kindsOf(events))
+		t.Fatalf("Allocate at the deposed leader = %+v, events %v, want no refusal and no events",
+			r, kindsOf(events))
 	}
 	c.last = r.(*input.AllocateReply).Response
 	first := c.pull(askFor(yarn.SchedulerKey{Priority: 2}))
