@@ -270,13 +270,14 @@ func TestShareArithmetic(t *testing.T) {
 		s = s.Mul(third)
 	}
 	if s.IsZero() || s.Fixed() != 1 || s.MulFloor(1<<50) != 0 {
-		t.Errorf("3^-60: fixed %d, of 2^50 %d", s.Fixed(), s.MulFloor(1<<50))
+		t.Errorf("3^-60: zero %v, fixed %d, of 2^50 %d, want false, 1, 0",
+			s.IsZero(), s.Fixed(), s.MulFloor(1<<50))
 	}
 	for range 60 {
 		s = s.Div(third)
 	}
 	if s.Cmp(Whole) != 0 || s.Fixed() != ShareOne {
-		t.Errorf("3^-60·3^60 = %v", s.Rat())
+		t.Errorf("3^-60·3^60 = %v with fixed %d, want 1 and %d", s.Rat(), s.Fixed(), ShareOne)
 	}
 	if got := third.Percent(2); got != "33.33" {
 		t.Errorf("a third is %s %%", got)

@@ -122,7 +122,7 @@ func TestDynamicFaults(t *testing.T) {
 		{autoConf + "enabled=maybe", "not true or false"},
 	} {
 		if _, err := Parse(lineProperties(append(base, tc.line)...)); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v", tc.line, err)
+			t.Errorf("Parse with %s: error %v, want one with %q", tc.line, err, tc.want)
 		}
 	}
 	c, err := Parse(lineProperties(append(base, autoConf+"template.maximum-aplications=3", "root.users.ann.capacity=3w", "root.*.auto-queue-creation-v2.template.capacity=2w")...))
@@ -186,10 +186,11 @@ func TestAdopt(t *testing.T) {
 			after, err = after.WithDynamic(tc.stays)
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", tc.path, err)
+			t.Fatalf("the configuration that adopts %s: %v", tc.path, err)
 		}
 		if len(after.Warnings) > 0 {
-			t.Errorf("%s: %v", tc.path, after.Warnings)
+			t.Errorf("the configuration that adopts %s has warnings %v, want none",
+				tc.path, after.Warnings)
 		}
 		if q := &after.Queues[after.byPath[tc.path]]; q.Creation != Static {
 			t.Errorf("%s is %s", tc.path, q.Creation)

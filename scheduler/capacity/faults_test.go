@@ -124,7 +124,8 @@ func TestAllFaultsAtOnceWithPlaces(t *testing.T) {
 func TestRootWeight(t *testing.T) {
 	c := parse(t, twoQueues+"root.capacity = 2w")
 	if root := &c.Queues[0]; root.Capacity.Unit != UnitWeight || root.MaxCapacity.Unit != UnitPercent || len(c.Warnings) > 0 {
-		t.Errorf("%+v %+v", root.Capacity, c.Warnings)
+		t.Errorf("root has capacity %+v and maximum %+v, warnings %v, want a weight, percent and no warnings",
+			root.Capacity, root.MaxCapacity, c.Warnings)
 	}
 	if got := c.Compute(yarn.NewResource(1000, 10)).Capacities[0].EffMin; got != yarn.NewResource(1000, 10) {
 		t.Errorf("root is guaranteed %v", got)
@@ -231,12 +232,12 @@ func TestStrayKeys(t *testing.T) {
 		"yarn.scheduler.maximum-allocation-mbs": `did you mean "yarn.scheduler.maximum-allocation-mb"?`,
 	} {
 		if w := got[name]; w.Do != do || w.Origin != "file:1" || !strings.HasPrefix(w.What, "unknown key") {
-			t.Errorf("%s: %+v", name, w)
+			t.Errorf("warning for %s: %+v, want an unknown key of file:1, and %q", name, w, do)
 		}
 	}
 	for _, name := range []string{"yarn.nodemanager.address", "fs.defaultFS"} {
 		if w, ok := got[name]; ok {
-			t.Errorf("%+v", w)
+			t.Errorf("warning for %s, which another part of Hadoop reads: %+v", name, w)
 		}
 	}
 	for i := range 1000 {

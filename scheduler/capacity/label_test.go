@@ -110,12 +110,14 @@ yarn.node-labels.am.default-node-label-expression = core
 yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation = true`)
 	s := c.LabelSettings
 	if !s.Enabled || s.Source.String() != "distributed" || !slices.Equal(s.Enforced, []string{"x", "y"}) || s.AMDefault != "core" || !s.AMNonExclusive {
-		t.Errorf("%+v", s)
+		t.Errorf("label settings %+v, want enabled, distributed, enforced x and y, AM default core, AMs non-exclusive",
+			s)
 	}
 	c = parse(t, labelsOn+"root.queues = a\nroot.a.capacity = 100\nyarn.node-labels.am.default-node-label-expression = emr\n"+
 		"yarn.resourcemanager.node-labels.am.default-node-label-expression = hadoop")
 	if c.LabelSettings.AMDefault != "hadoop" || c.LabelSettings.Source != CentralizedLabels {
-		t.Errorf("%+v", c.LabelSettings)
+		t.Errorf("label settings %+v, want the AM default \"hadoop\" and centralized labels",
+			c.LabelSettings)
 	}
 }
 

@@ -77,12 +77,13 @@ func TestManagedFaults(t *testing.T) {
 			text += f.YARN
 		}
 		if !strings.Contains(text, want) {
-			t.Errorf("%q: %s\nwant %s", keys, text, want)
+			t.Errorf("Parse with %q: %s\nwant %s", keys, text, want)
 		}
 	}
 	c := parse(t, managedParent+"root.m.leaf-queue-template.capacty = 5\nroot.m.auto-create-child-queue.max-queus = 5")
 	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[0].Do+c.Warnings[1].Do, `root.m.leaf-queue-template.capacity"`) {
-		t.Errorf("%v", c.Warnings)
+		t.Errorf("warnings %v, want two, one of which suggests root.m.leaf-queue-template.capacity",
+			c.Warnings)
 	}
 }
 

@@ -234,10 +234,10 @@ func TestStoredPlacement(t *testing.T) {
 	}
 	c, err := ParseStored(props(text))
 	if err != nil || len(c.Warnings) != 1 {
-		t.Fatal(err)
+		t.Fatalf("ParseStored: error %v, want none and one warning: %+v", err, c)
 	}
 	if got := c.Place(placement.Submission{User: "ann"}); got.Queue != "root.default" {
-		t.Errorf("%+v", got)
+		t.Errorf("Place for ann = %+v, want queue root.default", got)
 	}
 }
 
@@ -245,15 +245,15 @@ func TestLookup(t *testing.T) {
 	c := parse(t, "root.queues = a,b\nroot.a.capacity=50\nroot.b.capacity=50\nroot.a.queues=x,y\nroot.a.x.capacity=1w\nroot.a.y.capacity=1w\nroot.b.queues=x\nroot.b.x.capacity=100")
 	for name, want := range map[string]string{"root": "root", "y": "root.a.y", "root.b.x": "root.b.x", "b": "root.b"} {
 		if i := index(t, c, name); c.Queues[i].Path != want {
-			t.Errorf("%s is %s", name, c.Queues[i].Path)
+			t.Errorf("%s is %s, want %s", name, c.Queues[i].Path, want)
 		}
 	}
 	if _, err := c.Lookup("x"); !errors.Is(err, ErrAmbiguousQueue) || !strings.Contains(err.Error(), "root.a.x and root.b.x") {
-		t.Errorf("x: %v", err)
+		t.Errorf("Lookup(x): %v, want %v with root.a.x and root.b.x", err, ErrAmbiguousQueue)
 	}
 	for _, name := range []string{"z", "a.x", "", "root.a."} {
 		if _, err := c.Lookup(name); !errors.Is(err, ErrNoSuchQueue) {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("Lookup(%q): %v, want %v", name, err, ErrNoSuchQueue)
 		}
 	}
 	var paths []string

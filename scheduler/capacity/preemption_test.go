@@ -18,10 +18,10 @@ func TestPreemptionDefaults(t *testing.T) {
 		Selector: preempt.Planned, MaxLostMillis: 60_000,
 	}
 	if c.Preemption != want {
-		t.Errorf("%+v\nwant %+v", c.Preemption, want)
+		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)
 	}
 	if len(c.Warnings)+len(c.Ignored) != 0 {
-		t.Error(c.Warnings, c.Ignored)
+		t.Errorf("warnings %v, ignored keys %v, want none", c.Warnings, c.Ignored)
 	}
 }
 
@@ -59,10 +59,10 @@ preemption.max-lost-work-ms = 600000`, "M.", preemptionPrefix))
 		Selector:      preempt.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000,
 	}
 	if c.Preemption != want {
-		t.Errorf("%+v\nwant %+v", c.Preemption, want)
+		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)
 	}
 	if len(c.Warnings)+len(c.Ignored) != 0 {
-		t.Error(c.Warnings, c.Ignored)
+		t.Errorf("warnings %v, ignored keys %v, want none", c.Warnings, c.Ignored)
 	}
 	if len(c.Properties()) < 23 {
 		t.Errorf("%d properties: some are not part of the configuration", len(c.Properties()))

@@ -32,7 +32,7 @@ func TestPriorityACLs(t *testing.T) {
 	} {
 		c, err := Parse(props(head + tc.acl))
 		if err != nil {
-			t.Errorf("%s: %v", tc.acl, err)
+			t.Errorf("Parse with %s: %v", tc.acl, err)
 			continue
 		}
 		leaf, _ := c.Lookup("root.a")
@@ -53,7 +53,8 @@ func TestPriorityACLs(t *testing.T) {
 	}
 	c, err = Parse(props(head + key + "[user=ann max_priority=50]"))
 	if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].What, "above the cluster's maximum of 9") {
-		t.Errorf("%v, %v", err, c)
+		t.Errorf("Parse with max_priority=50: error %v, want none and one warning above the maximum of 9: %+v",
+			err, c)
 	}
 	if c, err = ParseStored(props(head + key + "[user=ann]")); err != nil || len(c.Warnings) != 1 || !c.MayHavePriority(&c.Queues[1], 9, "eve") {
 		t.Errorf("a stored configuration that an older version took: %v", err)
@@ -92,13 +93,15 @@ func TestWorkflowPriority(t *testing.T) {
 			got = -1
 		}
 		if got != tc.want {
-			t.Errorf("%q in %s with %q: %d, want %d", tc.tags, tc.leaf, tc.conf, got, tc.want)
+			t.Errorf("priority of tags %q in %s with %q: %d, want %d",
+				tc.tags, tc.leaf, tc.conf, got, tc.want)
 		}
 	}
 	for conf, want := range map[string]string{"": "has no effect, since", on + "workflow-priority-mappings = x:nowhere:3": `there is no queue "nowhere"`} {
 		c, err := Parse(props(head + conf))
 		if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].What, want) {
-			t.Errorf("%q: %v", conf, err)
+			t.Errorf("Parse with %q: error %v, want none and one warning with %q: %+v",
+				conf, err, want, c)
 		}
 	}
 }

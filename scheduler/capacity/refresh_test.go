@@ -44,7 +44,7 @@ func TestRefreshRules(t *testing.T) {
 		err := parse(t, tc.text).Validate(parse(t, old), in(tc.apps), in(tc.stopped))
 		if tc.want == nil {
 			if err != nil {
-				t.Errorf("%s: %v", tc.name, err)
+				t.Errorf("%s: Validate: %v, want no error", tc.name, err)
 			}
 			continue
 		}
@@ -100,12 +100,15 @@ func TestDiff(t *testing.T) {
 func TestDefaultProperties(t *testing.T) {
 	c, err := Parse(DefaultProperties())
 	if err != nil || len(c.Warnings)+len(c.Ignored) != 0 || len(c.Queues) != 2 {
-		t.Fatalf("%v: %+v", err, c)
+		t.Fatalf("Parse of the default properties: %v, want two queues, no warnings and no ignored keys: %+v",
+			err, c)
 	}
 	q := c.Queues[1]
 	if q.Path != "root.default" || c.MaxAlloc != yarn.NewResource(8192, 4) || c.Calculator.Dominant || c.MaxPriority != 0 ||
 		q.UserLimitFactor != yarn.One || q.MaxAMPercent != yarn.NewFraction(1, 10) || !c.MaySubmit(1, "anybody") {
-		t.Errorf("%+v", q)
+		t.Errorf("%s: limit factor %v, AMs %v, open %v, largest container %v, dominant %v, priority %d; want YARN's defaults",
+			q.Path, q.UserLimitFactor, q.MaxAMPercent, c.MaySubmit(1, "anybody"),
+			c.MaxAlloc, c.Calculator.Dominant, c.MaxPriority)
 	}
 	if e := c.Compute(yarn.NewResource(4096, 4)).Capacities[1]; e.EffMin != yarn.NewResource(4096, 4) || e.EffMax != e.EffMin {
 		t.Errorf("root.default has %v to %v", e.EffMin, e.EffMax)
@@ -130,7 +133,8 @@ func TestDemoProperties(t *testing.T) {
 	for path, percent := range map[string]int64{"root.online": 40, "root.train": 30, "root.batch": 20, "root.adhoc": 10} {
 		e := tree.Capacities[index(t, c, path)]
 		if e.EffMin[0] != node[0]*4*percent/100 || e.EffMax != tree.Cluster {
-			t.Errorf("%s: %v … %v", path, e.EffMin, e.EffMax)
+			t.Errorf("%s has %v, at most %v, want %d%% of the memory and at most %v",
+				path, e.EffMin, e.EffMax, percent, tree.Cluster)
 		}
 	}
 }
@@ -147,7 +151,7 @@ func TestQueuesFor(t *testing.T) {
 	} {
 		c, err := Parse(QueuesFor(tc.paths))
 		if err != nil {
-			t.Errorf("%v: %v", tc.paths, err)
+			t.Errorf("Parse of QueuesFor(%v): %v", tc.paths, err)
 			continue
 		}
 		var got []string
@@ -199,7 +203,8 @@ func FuzzParse(f *testing.F) {
 		tree := c.Compute(yarn.Resource{1 << 40, 1 << 20, 77, 3})
 		for i := range c.Queues {
 			if e := &tree.Capacities[i]; e.EffMin.Negative() || !e.EffMin.Within(e.EffMax) {
-				t.Fatalf("%s: %v … %v", c.Queues[i].Path, e.EffMin, e.EffMax)
+				t.Fatalf("%s: effective capacity %v, maximum %v, want it not negative and within the maximum",
+					c.Queues[i].Path, e.EffMin, e.EffMax)
 			}
 			if c.MaxApplications(i, only(tree)) < 0 || c.MaxApplicationsPerUser(i, only(tree)) < 0 {
 				t.Fatalf("%s: a negative count", c.Queues[i].Path)
