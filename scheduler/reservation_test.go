@@ -34,7 +34,7 @@ func TestNeedsMore(t *testing.T) {
 	} {
 		k := claim{outstanding: c.n, reserved: c.r, reReservations: c.rr, size: gigabytes(c.size), minAlloc: gigabytes(c.least), maxAlloc: gigabytes(c.most)}
 		if got := k.needsMore(yarn.Calculator{Kinds: 2}); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+			t.Errorf("needsMore of %+v = %v, want %v", c, got, c.want)
 		}
 	}
 }

@@ -175,14 +175,17 @@ func TestTextsAreShortened(t *testing.T) {
 	long := strings.Repeat("é", 100_000)
 	sub, kill := &SubmitApplication{Name: "first " + long}, &KillApplication{Diagnostics: long + "the cause"}
 	if f := Check(Request{Input: sub}); f != nil || !strings.HasPrefix(sub.Name, "first ") || len(sub.Name) > 1<<10 || !utf8.ValidString(sub.Name) {
-		t.Errorf("%v, %d bytes", f, len(sub.Name))
+		t.Errorf("Check of a long name: %v, %d bytes, valid UTF-8 %v, want none, at most 1024, and its start",
+			f, len(sub.Name), utf8.ValidString(sub.Name))
 	}
 	if f := Check(Request{Input: kill}); f != nil || !strings.HasSuffix(kill.Diagnostics, "the cause") || len(kill.Diagnostics) > MaxText || !utf8.ValidString(kill.Diagnostics) {
-		t.Errorf("%v, %d bytes", f, len(kill.Diagnostics))
+		t.Errorf("Check of long diagnostics: %v, %d bytes, valid UTF-8 %v, want none, at most %d, and its end",
+			f, len(kill.Diagnostics), utf8.ValidString(kill.Diagnostics), MaxText)
 	}
 	drain := &DrainNode{DeadlineMillis: math.MaxInt64}
 	if f := Check(Request{Input: drain}); f != nil || drain.DeadlineMillis != MaxMillis {
-		t.Errorf("%v, %d", f, drain.DeadlineMillis)
+		t.Errorf("Check of a deadline: %v, then %d, want no fault and %d",
+			f, drain.DeadlineMillis, MaxMillis)
 	}
 }
 
@@ -194,7 +197,7 @@ func TestCheckArbitraryInput(t *testing.T) {
 			in := makers[k]()
 			codectest.Random(t, in)
 			if Check(Request{Input: in}) == nil && Check(Request{Input: in}) != nil {
-				t.Fatalf("%+v", in)
+				t.Fatalf("Check accepts an input and refuses it when it is checked again: %+v", in)
 			}
 		})
 	}

@@ -117,10 +117,10 @@ func TestEveryFieldIsInTheBytes(t *testing.T) {
 func TestEncodingAppends(t *testing.T) {
 	r := Request{Input: &Tick{}}
 	if got := EncodeRequest([]byte("x"), r); got[0] != 'x' || !bytes.Equal(got[1:], EncodeRequest(nil, r)) {
-		t.Errorf("%x", got)
+		t.Errorf("EncodeRequest to a buffer with \"x\" = %x, want x and the request", got)
 	}
 	if got := EncodeReply([]byte("x"), &Done{}); string(got) != "x\x00" {
-		t.Errorf("%x", got)
+		t.Errorf("EncodeReply to a buffer with \"x\" = %q, want \"x\\x00\"", got)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestRefuseReplyType(t *testing.T) {
 	}
 	f := Faultf(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
 	if f.Error() != "NO_SUCH_QUEUE: queue root.a is not there; name a leaf" {
-		t.Error(f.Error())
+		t.Errorf("Error() = %q, want the code, the text and what to do", f.Error())
 	}
 }
 

@@ -74,12 +74,14 @@ func TestJSONFormsOfYARN(t *testing.T) {
 	} {
 		rules, warnings, problems := ParseJSON(text)
 		if len(rules) != want || len(warnings)+len(problems) > 0 {
-			t.Errorf("%s: %d rules, %v %v", text, len(rules), warnings, problems)
+			t.Errorf("ParseJSON(%s) gave %d rules, warnings %v, problems %v, want %d rules alone",
+				text, len(rules), warnings, problems, want)
 		}
 	}
 	_, warnings, _ := ParseJSON(`{"rule":1,"rules":[{"type":"user","matches":"*","policy":"user","fallbackresult":"reject"}]}`)
 	if len(warnings) != 2 || warnings[1].Rule != 1 || !strings.Contains(warnings[1].What, `"fallbackresult" means nothing`) {
-		t.Error(warnings)
+		t.Errorf("ParseJSON warnings %v, want two, the second one of rule 1 about \"fallbackresult\"",
+			warnings)
 	}
 }
 

@@ -55,7 +55,7 @@ func rulesOf(t *testing.T, text string) []Rule {
 	t.Helper()
 	rules, warnings, problems := ParseJSON(`{"rules":[` + text + `]}`)
 	if len(warnings)+len(problems) > 0 {
-		t.Fatalf("%s: %v %v", text, warnings, problems)
+		t.Fatalf("ParseJSON of %s: warnings %v, problems %v, want none", text, warnings, problems)
 	}
 	return rules
 }
@@ -183,21 +183,24 @@ func TestQueuesToCreate(t *testing.T) {
 			}
 			got := (&Rules{List: rules}).Place(q, ann)
 			if outcome(got) != want || got.Create != (tc.create && create) {
-				t.Errorf("%s, create %t: %+v, want %s", tc.target, create, got, want)
+				t.Errorf("place in %s, create %t: %+v, want %s, to create %v",
+					tc.target, create, got, want, tc.create && create)
 			}
 			if tc.create && !create && !strings.Contains(got.Steps[0].Why, "may not create") {
-				t.Errorf("%s: %s", tc.target, got.Steps[0].Why)
+				t.Errorf("place in %s: the first step says %q, want that it may not create",
+					tc.target, got.Steps[0].Why)
 			}
 		}
 		problems := Check([]Rule{{Action: Place, Target: tc.target}}, q)
 		static := !strings.Contains(tc.target, "%")
 		if static && (len(problems) == 0) != (tc.want != "") {
-			t.Errorf("%s: %v", tc.target, problems)
+			t.Errorf("Check of the target %s: problems %v, want some: %v",
+				tc.target, problems, tc.want == "")
 		}
 	}
 	for target, ok := range map[string]bool{"root.managed.x.%user": true, "root.flexible.x.%user": true, "root.flexible.x.y.%user": false, "root.plain.x.%user": false} {
 		if problems := Check([]Rule{{Action: Place, Target: target}}, q); (len(problems) == 0) != ok {
-			t.Errorf("%s: %v", target, problems)
+			t.Errorf("Check of the target %s: problems %v, want some: %v", target, problems, !ok)
 		}
 	}
 	lost := rulesOf(t, `{"type":"user","matches":"*","policy":"setDefaultQueue","value":"root.managed.new"},{"type":"user","matches":"*","policy":"custom","customPlacement":"none","fallbackResult":"placeDefault"}`)
@@ -279,7 +282,7 @@ func TestLegacyFirstMatchDecides(t *testing.T) {
 	} {
 		rules, problems := ParseLegacy(tc.mappings, tc.apps)
 		if len(problems) > 0 {
-			t.Fatal(tc.mappings, problems)
+			t.Fatalf("ParseLegacy(%q, %q): problems %v", tc.mappings, tc.apps, problems)
 		}
 		got := (&Rules{List: rules, Override: tc.override}).Place(queues, tc.s)
 		if outcome(got) != tc.want {
@@ -318,7 +321,7 @@ func TestLongPaths(t *testing.T) {
 	}
 	full := "root." + strings.Repeat("a", maxPath-len("root."))
 	if _, _, why := resolve(queues, full, false); strings.Contains(why, "more than") {
-		t.Error(why)
+		t.Errorf("a path of exactly %d bytes is not resolved: %s", maxPath, why)
 	}
 }
 

@@ -226,7 +226,7 @@ func TestRoundingLosesNoContainer(t *testing.T) {
 			wanted = wanted.Add(p.Queues[i].Wanted())
 		}
 		if got := p.ForNobody(y, wanted); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: ForNobody(%d, %v) = %v, want %v", c.name, y, wanted, got, c.want)
 		}
 	}
 	set := allAtOnce()
