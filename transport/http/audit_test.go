@@ -44,7 +44,7 @@ func TestKillDiagnosticsNameCaller(t *testing.T) {
 	} {
 		b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", body, api.HeaderUser, "ann")
 		if got := b.d.last(t).Input.(*input.KillApplication).Diagnostics; got != want {
-			t.Errorf("%s: %q", body, got)
+			t.Errorf("diagnostics of a kill with body %s = %q, want %q", body, got, want)
 		}
 	}
 }

@@ -53,24 +53,27 @@ func TestLogin(t *testing.T) {
 	}
 	page := b.ask("GET", w.Header().Get("Location"), "")
 	if page.Code != 200 || !strings.Contains(page.Body.String(), `value="/ui/apps?state=RUNNING"`) || !strings.Contains(page.Header().Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Fatalf("%d %v %s", page.Code, page.Header(), page.Body)
+		t.Fatalf("login page: status %d, headers %v, want 200, a form that keeps next and default-src 'none': %s",
+			page.Code, page.Header(), page.Body)
 	}
 	in := b.logIn("read", "/ui/apps?state=RUNNING")
 	cookie := in.Result().Cookies()[0]
 	if in.Code != 303 || in.Header().Get("Location") != "/ui/apps?state=RUNNING" || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.MaxAge <= 0 ||
 		strings.Contains(cookie.Value, "secret") || len(cookie.Value) < 40 {
-		t.Fatalf("%d %v", in.Code, in.Header())
+		t.Fatalf("login: status %d, headers %v, want 303 to the page asked for, and a safe session cookie",
+			in.Code, in.Header())
 	}
 	if w := b.ask("GET", "/ui/", "", "Cookie", cookieOf(in)); w.Code != 200 {
 		t.Errorf("with a session: %d %s", w.Code, w.Body)
 	}
 	if w := b.ask("GET", "/ui/login", "", "Cookie", cookieOf(in)); !strings.Contains(w.Body.String(), "You are read, with the role read") {
-		t.Errorf("%s", w.Body)
+		t.Errorf("login page of a logged-in user does not say who it is: %s", w.Body)
 	}
 	b.fails(401, api.CodeUnauthenticated, "GET", "/v1/apps", "", "Cookie", cookieOf(in)) // the API takes no cookie
 	for _, bad := range []string{"forged", ""} {
 		if w := b.logIn(bad, "/ui/"); w.Code != 401 || sessionOf(w) != "" || !strings.Contains(w.Body.String(), `role="alert"`) {
-			t.Errorf("%q: %d %v", bad, w.Code, w.Header())
+			t.Errorf("login with token %q: status %d, headers %v, want 401, no session and an alert",
+				bad, w.Code, w.Header())
 		}
 	}
 	if w := b.ask("GET", "/ui/", "", "Cookie", "rmd_session_rm1=forged"); w.Code != 303 {
@@ -120,7 +123,7 @@ func TestForgedForms(t *testing.T) {
 		"another origin": {"Origin", "https://evil.example"}, "a sandbox": {"Origin", "null"},
 	} {
 		if w := post(header...); w.Code != 403 {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+			t.Errorf("form post, %s: status %d, want 403: %s", name, w.Code, w.Body)
 		}
 	}
 	login := url.Values{"token": {secretFor("read")}}.Encode()
@@ -156,6 +159,7 @@ func TestLoginRefusedOverPlainHTTP(t *testing.T) {
 	r.Header.Set("Content-Type", own[1])
 	w := httptest.NewRecorder()
 	if b.s.Handler().ServeHTTP(w, r); w.Code != 403 || sessionOf(w) != "" {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("login over plain HTTP: status %d, session %q, want 403 and no session: %s",
+			w.Code, sessionOf(w), w.Body)
 	}
 }

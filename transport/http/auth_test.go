@@ -171,7 +171,8 @@ func TestFirstTokenOnlyFromLoopback(t *testing.T) {
 		w := httptest.NewRecorder()
 		b.s.Handler().ServeHTTP(w, r)
 		if w.Code != c.status {
-			t.Errorf("%+v: %d %s", c, w.Code, w.Body)
+			t.Errorf("POST /v1/access/tokens from %s to %s: status %d, want %d: %s",
+				c.remote, c.local, w.Code, c.status, w.Body)
 		}
 	}
 }
@@ -353,7 +354,8 @@ func TestUnknownApplicationIDRefused(t *testing.T) {
 	for _, seq := range []uint32{5, 7, 2147483647, 4294967295} {
 		for _, role := range []string{"submit", "admin"} {
 			if e := b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", doc(seq), bearer(role)...); !slices.Equal(e.Details, []string{"id"}) {
-				t.Errorf("%+v", e)
+				t.Errorf("submit with id number %d as %s: details %q, want only \"id\"",
+					seq, role, e.Details)
 			}
 		}
 	}
@@ -380,11 +382,12 @@ func TestTokenEndpoints(t *testing.T) {
 	body := b.ask("GET", "/v1/access/tokens", "", bearer("admin")...).Body.String()
 	b.into(200, &list, "GET", "/v1/access/tokens", "", bearer("admin")...)
 	if len(list.Tokens) != 4 || list.Tokens[0].Name != "admin" || list.Tokens[0].ChangedMillis != clusterTime+120_000 || strings.Contains(body, "hash") {
-		t.Errorf("%s", body)
+		t.Errorf("GET /v1/access/tokens: want 4 tokens, the first admin, changed at %d, and no hash: %s",
+			clusterTime+120_000, body)
 	}
 	b.into(200, nil, "DELETE", "/v1/access/tokens/ci?force", "", bearer("admin")...)
 	if got := b.d.last(t).Input.(*input.RevokeAccessToken); got.Name != "ci" || !got.Force {
-		t.Errorf("%+v", got)
+		t.Errorf("DELETE of the token ci with force proposed %+v, want name ci and force", got)
 	}
 	for _, bad := range []string{`{"name":"x"}`, `{"name":"x","role":"boss"}`, `{"name":"x","role":"none"}`, `{"name":"x","role":"read","ttl":"1ms"}`} {
 		b.fails(400, api.CodeInvalidRequest, "POST", "/v1/access/tokens", bad, bearer("admin")...)
@@ -392,7 +395,7 @@ func TestTokenEndpoints(t *testing.T) {
 	var me api.Access
 	b.into(200, &me, "GET", "/v1/access", "", bearer("submit")...)
 	if me.Name != "submit" || me.Role != "submit" || me.By != auth.ByToken || !me.Guarded || me.Auth != auth.Optional {
-		t.Errorf("%+v", me)
+		t.Errorf("GET /v1/access = %+v, want submit by its token, guarded, authentication optional", me)
 	}
 }
 
@@ -446,7 +449,8 @@ func TestHadoopPath(t *testing.T) {
 		})
 		for path, want := range map[string]int{"?user.name=alice": anonymous, "": anonymous} {
 			if w := b.ask("PUT", "/ws/v1/cluster/apps/x/state"+path, "{}"); w.Code != want {
-				t.Errorf("%s %q: %d", mode, path, w.Code)
+				t.Errorf("PUT state %q with authentication %s: status %d, want %d",
+					path, mode, w.Code, want)
 			}
 		}
 		labels := map[string]int{auth.Optional: 401, auth.Required: 401, auth.Off: 202}[mode]
@@ -531,7 +535,7 @@ func TestDepthOfDocuments(t *testing.T) {
 	for doc, deep := range map[string]bool{nest(33): true, nest(32): false, `"` + strings.Repeat("[", 100) + `"`: false, `"\"` + strings.Repeat("{", 99) + `"`: false,
 		`{"a":` + nest(32) + `}`: true, strings.Repeat("[]", 100): false, strings.Repeat("{", 1_000_000): true} {
 		if err := route.CheckDepth([]byte(doc)); (err != nil) != deep {
-			t.Errorf("%.40s…: %v", doc, err)
+			t.Errorf("CheckDepth(%.40s…) = %v, want error %t", doc, err, deep)
 		}
 	}
 	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", `{"tags":`+nest(40)+`}`)

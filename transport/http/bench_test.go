@@ -60,7 +60,7 @@ func BenchmarkPage(b *testing.B) {
 				r.Host = "127.0.0.1"
 				answer := httptest.NewRecorder()
 				if w.s.Handler().ServeHTTP(answer, r); answer.Code != http.StatusOK {
-					b.Fatal(answer.Code, answer.Body)
+					b.Fatalf("GET /ui/apps: status %d, want 200: %s", answer.Code, answer.Body)
 				}
 			}
 		})

@@ -54,7 +54,8 @@ func TestCheckOneAtATime(t *testing.T) {
 				if r.Code == http.StatusServiceUnavailable && r.Header().Get("Retry-After") == "1" && strings.Contains(r.Body.String(), "this replica is busy checking another configuration") {
 					busy[path] = true
 				} else if r.Code != http.StatusOK {
-					t.Fatalf("%s: %d %s", path, r.Code, r.Body)
+					t.Fatalf("POST %s: status %d, want 200 or 503 with Retry-After 1 and the reason: %s",
+						path, r.Code, r.Body)
 				}
 			}
 			if r := b.ask("POST", "/v1/queues:place", `{"user":"u"}`); r.Code != http.StatusOK {

@@ -64,7 +64,7 @@ func TestChooseNodes(t *testing.T) {
 		{ID: "sim-01:8041", Reason: "1 container, 0 AMs: 20.000 s of the cluster's work", Containers: 1, WorkMillis: 20_000},
 	}
 	if !slices.Equal(got.Nodes, want) {
-		t.Errorf("%+v", got.Nodes)
+		t.Errorf("GET /v1/nodes:choose?count=2 = %+v, want %+v", got.Nodes, want)
 	}
 	for _, count := range []string{"0", "100001", "x"} {
 		if w := b.ask("GET", "/v1/nodes:choose?count="+count, ""); w.Code != http.StatusBadRequest {
@@ -91,7 +91,7 @@ func TestExcludedHostsAreShown(t *testing.T) {
 	for query, want := range map[string][]string{"": all, "?state=DECOMMISSIONED": all[3:], "?state=RUNNING": all[:3], "?rack=/r1": all[:3], "?limit=2": all[:2], "?limit=2&after=sim-02:8041": all[2:],
 		"?limit=3": all[:3], "?after=sim-03:8041": all[3:], "?after=never:-1": nil} {
 		if got := ids(query); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", query, got)
+			t.Errorf("GET /v1/nodes%s = %q, want %q", query, got, want)
 		}
 	}
 	if ids("?limit=3"); page.Next != "sim-03:8041" {
@@ -101,7 +101,8 @@ func TestExcludedHostsAreShown(t *testing.T) {
 		var n api.Placement
 		b.into(http.StatusOK, &n, "GET", "/v1/nodes/"+name+"/placement", "")
 		if n.Node.ID != "never:-1" || n.Node.HTTPAddress != "" || !strings.Contains(n.Node.Report, "never registered") {
-			t.Errorf("%+v", n.Node)
+			t.Errorf("node of %s = %+v, want never:-1, no HTTP address and \"never registered\"",
+				name, n.Node)
 		}
 	}
 	for path, parts := range map[string][]string{
@@ -124,10 +125,10 @@ func TestExcludedHostsAreShown(t *testing.T) {
 	for _, accept := range []string{"application/json", "application/xml"} {
 		body := b.ask("GET", "/ws/v1/cluster/nodes?states=DECOMMISSIONED", "", "Accept", accept).Body.String()
 		if !strings.Contains(body, "never:-1") || strings.Contains(body, "sim-03") {
-			t.Errorf("%s: %s", accept, body)
+			t.Errorf("decommissioned nodes as %s: want never:-1 and not sim-03: %s", accept, body)
 		}
 	}
 	if body := b.ask("GET", "/ws/v1/cluster/metrics", "").Body.String(); !strings.Contains(body, `"decommissionedNodes":1`) || !strings.Contains(body, `"totalNodes":3`) {
-		t.Error(body)
+		t.Errorf("cluster metrics: want 1 decommissioned node of 3 in all: %s", body)
 	}
 }

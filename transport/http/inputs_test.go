@@ -70,7 +70,8 @@ func TestInputs(t *testing.T) {
 	}
 	w := postFrames(b, body)
 	if w.Code != 200 || w.Header().Get("Content-Type") != api.InputsType {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("POST /v1/inputs: status %d, type %q, want 200 and %q: %s",
+			w.Code, w.Header().Get("Content-Type"), api.InputsType, w.Body)
 	}
 	got := answers(t, w.Body.Bytes())
 	if len(got) != n {
@@ -80,19 +81,21 @@ func TestInputs(t *testing.T) {
 		switch {
 		case i == 7:
 			if f[0] != api.FrameError || !strings.HasPrefix(string(f[1:]), api.CodeNoLeader) {
-				t.Errorf("%d: %q", i, f)
+				t.Errorf("answer %d = %q, want an error frame with code %s", i, f, api.CodeNoLeader)
 			}
 		case i == 10 || i == 11:
 			if f[0] != api.FrameError || !strings.HasPrefix(string(f[1:]), api.CodeInvalidRequest) {
-				t.Errorf("%d: %q", i, f)
+				t.Errorf("answer %d = %q, want an error frame with code %s", i, f, api.CodeInvalidRequest)
 			}
 		default:
 			r, err := input.DecodeReply(beat(i).Input, f[1:])
 			if err != nil || f[0] != api.FrameReply {
-				t.Fatalf("%d: %v", i, err)
+				t.Fatalf("answer %d: frame type %d, decoded with error %v, want a reply frame",
+					i, f[0], err)
 			}
 			if k := r.(*input.NodeHeartbeatReply); k.Kill[0].Number != uint64(i) || k.Resync != (i == 3) {
-				t.Errorf("%d: %+v", i, k)
+				t.Errorf("answer %d = %+v, want a kill of container number %d and resync %t",
+					i, k, i, i == 3)
 			}
 		}
 	}
@@ -108,10 +111,11 @@ func TestInputsRefused(t *testing.T) {
 	got := answers(t, postFrames(b, api.AppendFrame(nil, input.EncodeRequest(nil, req))).Body.Bytes())
 	r, err := input.DecodeReply(req.Input, got[0][1:])
 	if err != nil || got[0][0] != api.FrameReply || r.Refused().Reason != input.NoSuchNode {
-		t.Errorf("%v %v", r, err)
+		t.Errorf("answer of type %d = %v, %v, want a reply refused with %s",
+			got[0][0], r, err, input.NoSuchNode)
 	}
 	if d := b.d.last(t); d.Key != "sim/4" || d.BodyHash != 77 {
-		t.Errorf("%+v", d)
+		t.Errorf("proposed key %q, body hash %d, want those of the frame: \"sim/4\", 77", d.Key, d.BodyHash)
 	}
 }
 
@@ -126,11 +130,11 @@ func TestInputsBounds(t *testing.T) {
 		"huge length": {[]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 400}, "overflow": {bytes.Repeat([]byte{0xff}, 20), 400}, "long": {api.AppendFrame(nil, make([]byte, 3000)), 400},
 	} {
 		if w := postFrames(b, c.body); w.Code != c.status {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+			t.Errorf("inputs, %s: status %d, want %d: %s", name, w.Code, c.status, w.Body)
 		}
 	}
 	if w := b.ask("POST", "/v1/inputs", string(one), "Content-Type", "application/json"); w.Code != 415 {
-		t.Errorf("%d", w.Code)
+		t.Errorf("POST /v1/inputs of JSON: status %d, want 415", w.Code)
 	}
 }
 
@@ -167,7 +171,8 @@ func TestInputsOverTheWire(t *testing.T) {
 	defer resp.Body.Close()
 	var out bytes.Buffer
 	if _, err := out.ReadFrom(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%v %d", err, resp.StatusCode)
+		t.Fatalf("POST /v1/inputs: status %d, error %v while reading, want 200 and the whole body",
+			resp.StatusCode, err)
 	}
 	if got := answers(t, out.Bytes()); len(got) != 2000 {
 		t.Errorf("%d answers", len(got))
@@ -186,7 +191,7 @@ func BenchmarkInputs(b *testing.B) {
 	for b.Loop() {
 		w.d.forget()
 		if r := postFrames(w, body); r.Code != 200 {
-			b.Fatal(r.Code)
+			b.Fatalf("POST /v1/inputs: status %d, want 200", r.Code)
 		}
 	}
 }

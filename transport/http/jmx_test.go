@@ -47,7 +47,7 @@ func TestRecordedBeans(t *testing.T) {
 			continue
 		}
 		for _, d := range differences(name, w, got[name]) {
-			t.Error(d)
+			t.Errorf("GET /jmx against the recording: %s", d)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range differences("", want, got) {
-		t.Error(d)
+		t.Errorf("GET /conf as JSON against the recording: %s", d)
 	}
 	if want, err = xmlShape(recordedFile(t, "conf_name.xml")); err != nil {
 		t.Fatal(err)
@@ -108,11 +108,12 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range differences("", want, got) {
-		t.Error(d)
+		t.Errorf("GET /conf as XML against the recording: %s", d)
 	}
 	text := b.ask("GET", "/conf", "").Body.String()
 	if !strings.Contains(text, "<name>yarn.scheduler.capacity.root.online.maximum-applications</name><value>7</value>") || !strings.Contains(text, "<final>true</final>") || strings.Contains(text, "hush") {
-		t.Error(text)
+		t.Errorf("GET /conf: want maximum-applications 7 of root.online, final values and no secret: %s",
+			text)
 	}
 	if w := b.ask("GET", "/conf?name=no.such", ""); w.Code != 404 {
 		t.Errorf("status %d", w.Code)
@@ -129,10 +130,12 @@ func TestSchedulerConfNeedsAnAdministrator(t *testing.T) {
 		before := len(b.d.asked())
 		w := b.ask("PUT", path+user, body)
 		if w.Code != want || (len(b.d.asked()) == before) != (want == 403) {
-			t.Errorf("%q: %d %s", user, w.Code, w.Body)
+			t.Errorf("PUT scheduler-conf%s: status %d, want %d; %d inputs proposed: %s",
+				user, w.Code, want, len(b.d.asked())-before, w.Body)
 		}
 		if want == 403 && (!strings.Contains(w.Body.String(), `"exception":"ForbiddenException"`) || !strings.Contains(w.Body.String(), "Only admins can carry out this operation.")) {
-			t.Errorf("%q: %s", user, w.Body)
+			t.Errorf("PUT scheduler-conf%s: want a ForbiddenException that says only admins may: %s",
+				user, w.Body)
 		}
 	}
 }
@@ -193,7 +196,8 @@ func TestSchedulerConf(t *testing.T) {
 		t.Helper()
 		w := b.ask("PUT", path, body, "Content-Type", media)
 		if w.Code != status || !strings.HasPrefix(w.Body.String(), want) {
-			t.Fatalf("%s: %d %s", body, w.Code, w.Body)
+			t.Fatalf("PUT %s of %s: status %d, want %d and a body that begins with %q: %s",
+				media, body, w.Code, status, want, w.Body)
 		}
 	}
 	const done = "Configuration change successfully applied."
@@ -245,7 +249,8 @@ func TestLogLevel(t *testing.T) {
 	b := newBench(t, nil)
 	w := b.ask("GET", "/logLevel?log=<x>", "")
 	if w.Code != 200 || strings.Count(w.Body.String(), "<!-- OUTPUT -->") != 3 || strings.Contains(w.Body.String(), "<x>") {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("GET /logLevel: status %d, want 200, three outputs and the name <x> escaped: %s",
+			w.Code, w.Body)
 	}
 	if w := b.ask("GET", "/logLevel?log=x&level=DEBUG", ""); w.Code != 403 {
 		t.Errorf("status %d", w.Code)

@@ -92,7 +92,8 @@ func TestLabels(t *testing.T) {
 	var list api.Labels
 	b.into(200, &list, "GET", "/v1/labels", "")
 	if !list.Enabled || list.Source != "centralized" || len(list.Labels) != 3 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("GET /v1/labels: enabled %t, source %q, %d labels, want true, \"centralized\", 3",
+			list.Enabled, list.Source, len(list.Labels))
 	}
 	none, gpus, spot := list.Labels[0], list.Labels[1], list.Labels[2]
 	if none.Name != "" || none.Nodes != 1 || none.UsableNodes != 1 || none.Total[api.MemoryMB] != 65536 || none.WaitingApps != 3 || none.Queues != 4 {
@@ -135,7 +136,7 @@ func TestLabelsOfOtherDocuments(t *testing.T) {
 		var nodes api.Nodes
 		b.into(200, &nodes, "GET", "/v1/nodes?"+query, "")
 		if len(nodes.Nodes) != 1 || nodes.Nodes[0].ID+" "+nodes.Nodes[0].Label != want {
-			t.Errorf("%s: %+v", query, nodes.Nodes)
+			t.Errorf("GET /v1/nodes?%s = %+v, want only %q", query, nodes.Nodes, want)
 		}
 	}
 	var m api.LabelMap
@@ -200,7 +201,8 @@ func TestLabelsTried(t *testing.T) {
 	b.into(200, &d, "POST", "/v1/labels:map", `{"nodes":[{"node":"sim-01","label":"gpu"},{"node":"sim-02","label":""},{"node":"nowhere","label":"gpu"}],"dry_run":true}`)
 	if !d.DryRun || d.Index != 0 || d.Relabelled != 2 || d.Containers != 2 || d.Reservations != 0 || fmt.Sprint(d.Unregistered) != "[nowhere]" ||
 		len(d.Nodes) != 2 || d.Nodes[1].Node != "sim-02:8041" || d.Nodes[1].From != "gpu" || d.Nodes[1].To != "" || d.Nodes[1].Used[api.MemoryMB] != 32768 {
-		t.Errorf("%+v", d)
+		t.Errorf("dry run of labels:map = %+v, want sim-02:8041 second, from gpu to none, and only nowhere unregistered",
+			d)
 	}
 	b.fails(409, "LABEL_IN_USE", "POST", "/v1/labels:remove", `{"names":["gpu"],"dry_run":true}`)
 	for _, r := range b.d.asked() {
@@ -211,7 +213,7 @@ func TestLabelsTried(t *testing.T) {
 	}
 	b.into(200, &d, "POST", "/v1/labels:map", `{"nodes":[{"node":"nowhere","label":"gpu"}]}`)
 	if got := b.d.last(t).Input.(*input.LabelNodes); len(got.Nodes) != 1 || d.Index != 99 || len(d.Unregistered) != 1 {
-		t.Errorf("%+v %+v", got, d)
+		t.Errorf("labels:map proposed %+v, answered %+v, want one node, index 99, one unregistered", got, d)
 	}
 }
 

@@ -217,7 +217,7 @@ func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 		}
 	}
 	for _, found := range checkHTML(body) {
-		t.Error(found)
+		t.Errorf("HTML of the staged change: %s", found)
 	}
 	if len(b.d.asked()) > 0 {
 		t.Fatal("staging wrote something")
@@ -236,7 +236,7 @@ func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 	}
 	for text, want := range map[string]string{"no equals": "NAME = VALUE", "a = 1\na = 2": "second value"} {
 		if w := v.post("/ui/conf/edit", "/ui/conf/stage", "base", "2", "text", text); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%q: %d", text, w.Code)
+			t.Errorf("staging %q: status %d, want 400 and a page that says %q", text, w.Code, want)
 		}
 	}
 }
@@ -288,7 +288,7 @@ func TestSiblingCapacitiesForm(t *testing.T) {
 		t.Helper()
 		w := v.post("/ui/queues/root", "/ui/conf/stage", append([]string{"base", "2", "siblings", "root"}, values...)...)
 		for _, found := range checkHTML(w.Body.String()) {
-			t.Error(found)
+			t.Errorf("HTML of the staged capacities: %s", found)
 		}
 		return w.Body.String()
 	}

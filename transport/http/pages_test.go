@@ -131,7 +131,7 @@ func TestPagesMatchState(t *testing.T) {
 				t.Error("a secret is shown")
 			}
 			for _, found := range checkHTML(body) {
-				t.Error(found)
+				t.Errorf("HTML of the page: %s", found)
 			}
 			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
 				t.Errorf("policy %q", csp)
@@ -360,7 +360,8 @@ func TestStaticFilesAndNoPages(t *testing.T) {
 	for path, kind := range map[string]string{"/ui/static/rmd.css": "text/css", "/ui/static/rmd.js": "text/javascript", "/ui/static/icon.svg": "image/svg+xml"} {
 		w := b.ask("GET", path, "")
 		if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Body.Len() == 0 {
-			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
+			t.Errorf("GET %s: status %d, type %q, %d bytes, want 200, %s and a body",
+				path, w.Code, w.Header().Get("Content-Type"), w.Body.Len(), kind)
 		}
 	}
 	if w := b.ask("GET", "/ui/static/../base.html", ""); w.Code == http.StatusOK {

@@ -53,7 +53,7 @@ func TestPagesShowWarnings(t *testing.T) {
 		t.Helper()
 		w := b.ask("GET", path, "")
 		if w.Code != http.StatusOK {
-			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+			t.Fatalf("GET %s: status %d, want 200: %s", path, w.Code, w.Body)
 		}
 		for _, found := range checkHTML(w.Body.String()) {
 			t.Errorf("%s: %s", path, found)

@@ -17,7 +17,7 @@ func TestProfilesAreOff(t *testing.T) {
 	b := newBench(t, nil)
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1"} {
 		if e := b.fails(501, api.CodeNotAvailable, "GET", path, ""); !strings.Contains(e.Remedy, "http.pprof") {
-			t.Errorf("%s: %+v", path, e)
+			t.Errorf("GET %s: remedy %q, want it to name http.pprof", path, e.Remedy)
 		}
 	}
 }
@@ -48,7 +48,8 @@ func TestProfilesNeedLoopbackAdmin(t *testing.T) {
 		w := httptest.NewRecorder()
 		b.s.Handler().ServeHTTP(w, r)
 		if w.Code != c.status || strings.Contains(w.Body.String(), "goroutine profile") != (c.status == 200) {
-			t.Errorf("%+v: %d %.100s", c, w.Code, w.Body)
+			t.Errorf("goroutine profile from %s to %s as %q: status %d, want %d (the profile only with 200): %.100s",
+				c.remote, c.local, c.role, w.Code, c.status, w.Body)
 		}
 	}
 }
@@ -58,16 +59,18 @@ func TestProfilesAnswer(t *testing.T) {
 	b := newBench(t, profiles)
 	for path, says := range map[string]string{"/debug/pprof/": "full goroutine stack dump", "/debug/pprof/cmdline": ".test", "/debug/pprof/symbol": "num_symbols", "/debug/pprof/heap?debug=1": "heap profile"} {
 		if w := b.ask("GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), says) {
-			t.Errorf("%s: %d %.200s", path, w.Code, w.Body)
+			t.Errorf("GET %s: status %d, want 200 and %q in the body: %.200s", path, w.Code, says, w.Body)
 		}
 	}
 	for _, path := range []string{"/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=1"} {
 		if w := b.ask("GET", path, ""); w.Code != 200 || w.Body.Len() < 100 {
-			t.Errorf("%s: %d, %d bytes", path, w.Code, w.Body.Len())
+			t.Errorf("GET %s: status %d, %d bytes, want 200 and at least 100 bytes",
+				path, w.Code, w.Body.Len())
 		}
 	}
 	if w := b.ask("GET", "/debug/pprof", ""); w.Code != 302 || w.Header().Get("Location") != "/debug/pprof/" {
-		t.Errorf("%d %v", w.Code, w.Header())
+		t.Errorf("GET /debug/pprof: status %d to %q, want 302 to /debug/pprof/",
+			w.Code, w.Header().Get("Location"))
 	}
 	if w := b.ask("GET", "/debug/pprof/nothing", ""); w.Code != 404 {
 		t.Errorf("an unknown profile: %d", w.Code)

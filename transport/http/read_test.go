@@ -244,7 +244,8 @@ func TestWSErrors(t *testing.T) {
 		}
 		b.into(c.status, &d, "GET", wsRoot+c.path, "")
 		if d.RemoteException.Exception != c.class || !strings.Contains(d.RemoteException.Message, c.substring) || !strings.HasSuffix(d.RemoteException.JavaClassName, c.class) {
-			t.Errorf("%s: %+v", c.path, d)
+			t.Errorf("GET %s: RemoteException %+v, want %s and %q in the message",
+				c.path, d.RemoteException, c.class, c.substring)
 		}
 	}
 	w := b.ask("GET", wsRoot+"/apps/nonsense", "", "Accept", "application/xml")
@@ -258,7 +259,7 @@ func TestLog(t *testing.T) {
 	var d api.Log
 	b.into(200, &d, "GET", "/v1/log?from=3&count=2", "")
 	if len(d.Entries) != 2 || d.Entries[0].Index != 3 || d.Last != 16 {
-		t.Errorf("%+v", d)
+		t.Errorf("GET /v1/log?from=3&count=2: want 2 entries, the first at 3, and last 16: %+v", d)
 	}
 	b.fails(400, api.CodeInvalidRequest, "GET", "/v1/log?count=100000", "")
 	b.h.forget(10)
@@ -331,25 +332,27 @@ func TestExplainRefused(t *testing.T) {
 func TestRoot(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.NoPages = true })
 	if body := b.ask("GET", "/", "").Body.String(); !strings.Contains(body, "rmd 1.0") || !strings.Contains(body, "/v1/apps/{id}/explain") {
-		t.Errorf("%s", body)
+		t.Errorf("GET /: want the version and the route /v1/apps/{id}/explain: %s", body)
 	}
 	b = newBench(t, func(c *Config) {
 		c.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("page " + r.URL.Path)) })
 	})
 	if w := b.ask("GET", "/", ""); w.Code != http.StatusFound || w.Header().Get("Location") != "/ui/" {
-		t.Errorf("%d %v", w.Code, w.Header())
+		t.Errorf("GET / with pages: status %d to %q, want 302 to /ui/", w.Code, w.Header().Get("Location"))
 	}
 	var index api.Index
 	w := b.ask("GET", "/", "", "Accept", "application/json")
 	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || index.ID != "rm1" || len(index.Routes) != len(b.s.mux.Routes()) {
-		t.Errorf("%v: %.300s", err, w.Body)
+		t.Errorf("GET / as JSON: error %v, id %q, %d routes, want rm1 and %d routes: %.300s",
+			err, index.ID, len(index.Routes), len(b.s.mux.Routes()), w.Body)
 	}
 	if i := slices.IndexFunc(index.Routes, func(r api.Route) bool { return r.Path == "/v1/apps/{id}:kill" }); i < 0 || index.Routes[i].Role != "submit" || index.Routes[i].Text == "" {
-		t.Errorf("%.300s", w.Body)
+		t.Errorf("GET / as JSON: want the route /v1/apps/{id}:kill with role submit and a text: %.300s",
+			w.Body)
 	}
 	for _, p := range []string{"/ui/apps", "/cluster/apps/RUNNING"} {
 		if body := b.ask("GET", p, "").Body.String(); body != "page "+p {
-			t.Errorf("%s: %s", p, body)
+			t.Errorf("GET %s = %q, want %q", p, body, "page "+p)
 		}
 	}
 	b.fails(403, api.CodeNotAllowed, "POST", "/ui/kill", "", "Sec-Fetch-Site", "cross-site")

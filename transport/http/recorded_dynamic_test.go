@@ -140,13 +140,15 @@ func (b *bench) walkDynamicQueues(t *testing.T, all int) {
 		"after=1.99999999999999999999": "begin at the first page", "after=%00": "begin at the first page", "sort=odd": "cannot be sorted", "sort=<script>": "cannot be sorted",
 	} {
 		if r := b.ask("GET", path+"?"+query, ""); r.Code != 400 || !strings.Contains(r.Body.String(), want) || strings.Contains(r.Body.String(), "<script>") {
-			t.Errorf("%s: %d\n%.1500s", query, r.Code, r.Body)
+			t.Errorf("GET %s?%s: status %d, want 400, %q and no <script>:\n%.1500s",
+				path, query, r.Code, want, r.Body)
 		}
 	}
 	for _, query := range []string{"after=-9223372036854775808.18446744073709551615", "sort=created&after=0.18446744073709551615"} { // after the last queue
 		page := b.ask("GET", path+"?"+query, "").Body.String()
 		if !strings.Contains(page, "0 of 10,002 dynamic queues") || !strings.Contains(page, `rel="first"`) {
-			t.Errorf("%s:\n%.1500s", query, page)
+			t.Errorf("GET %s?%s: want 0 of 10,002 dynamic queues and a link to the first page:\n%.1500s",
+				path, query, page)
 		}
 	}
 }

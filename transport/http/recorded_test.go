@@ -237,7 +237,7 @@ func compareShapes(t *testing.T, b *bench, reads []struct{ file, path string }) 
 					t.Fatalf("%v in %s", err, w.Body)
 				}
 				for _, d := range differences("", want, got) {
-					t.Error(d)
+					t.Errorf("answer against the recording: %s", d)
 				}
 			})
 		}

@@ -57,7 +57,7 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 		t.Helper()
 		w := b.ask("GET", path, "")
 		if w.Code != http.StatusOK {
-			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+			t.Fatalf("GET %s: status %d, want 200: %s", path, w.Code, w.Body)
 		}
 		for _, found := range checkHTML(w.Body.String()) {
 			t.Errorf("%s: %s", path, found)
@@ -94,7 +94,7 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	}
 	for path, want := range map[string]int{"/ui/replay?at=x": 400, "/ui/replay?from=1&since=1&speed=7": 400, "/ui/replay?from=1&speed=-1": 400, "/ui/replay?at=999999": 200} {
 		if w := b.ask("GET", path, ""); w.Code != want {
-			t.Errorf("%s: %d", path, w.Code)
+			t.Errorf("GET %s: status %d, want %d", path, w.Code, want)
 		}
 	}
 	b.h.forget(9)
@@ -124,7 +124,7 @@ func TestReplayPlays(t *testing.T) {
 		passed.Add(100)
 		w := b.ask("GET", path, "")
 		if w.Code != http.StatusOK {
-			t.Fatal(w.Body)
+			t.Fatalf("GET %s: status %d, want 200: %s", path, w.Code, w.Body)
 		}
 		refresh := w.Header().Get("Refresh")
 		next, ok := strings.CutPrefix(refresh, "2; url=")
@@ -166,7 +166,8 @@ func TestReplayRunsAgain(t *testing.T) {
 	m := tokenInForm.FindStringSubmatch(v.get("/ui/replay?at=12").Body.String())
 	w := b.ask("POST", "/ui/replay/rerun", "at=12&token="+m[1], "Content-Type", "application/x-www-form-urlencoded", "Cookie", v.cookie)
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/ui/replay?at=12&done=rerun#rerun" {
-		t.Fatalf("%d %s %s", w.Code, w.Header().Get("Location"), w.Body)
+		t.Fatalf("rerun: status %d to %q, want 303 to /ui/replay?at=12&done=rerun#rerun: %s",
+			w.Code, w.Header().Get("Location"), w.Body)
 	}
 	body := v.get("/ui/replay?at=12&done=rerun").Body.String()
 	for _, want := range []string{"have been played", "1m 01s", "2m 02s", "3 applications with 7 containers", "Play it again"} {

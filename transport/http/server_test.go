@@ -23,7 +23,8 @@ func TestHostCheck(t *testing.T) {
 		"evil.example": false, "evil.example:8088": false, "127.0.0.1.evil.example": false} {
 		w := b.ask("GET", "/v1/health", "", "Host", host)
 		if (w.Code == 200) != ok {
-			t.Errorf("%s: %d %s", host, w.Code, w.Body)
+			t.Errorf("GET /v1/health with Host %s: status %d, accepted %t, want %t: %s",
+				host, w.Code, w.Code == 200, ok, w.Body)
 		}
 	}
 	b.fails(421, api.CodeHostNotAllowed, "POST", "/v1/apps", "{}", "Host", "evil.example")
@@ -120,7 +121,8 @@ func TestChangesBeforeThereIsAToken(t *testing.T) {
 					continue // TestEveryRouteByEveryRole checks the first steps
 				}
 				if refused == may {
-					t.Errorf("%s, %s: %s: %d %s", mode, name, call, w.Code, w.Body)
+					t.Errorf("authentication %s, %s: %s: status %d, refused %t, want %t: %s",
+						mode, name, call, w.Code, refused, !may, w.Body)
 				}
 			}
 		}
@@ -149,7 +151,8 @@ func TestServe(t *testing.T) {
 	body, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err != nil || resp.StatusCode != 200 || !strings.Contains(string(body), `"index":99`) {
-		t.Errorf("%d %s %v", resp.StatusCode, body, err)
+		t.Errorf("kill over a connection: status %d, error %v while reading, want 200 and index 99: %s",
+			resp.StatusCode, err, body)
 	}
 	hold, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {

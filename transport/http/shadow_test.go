@@ -88,7 +88,7 @@ func TestShadowPage(t *testing.T) {
 			}
 		}
 		for _, found := range checkHTML(r.Body.String()) {
-			t.Error(found)
+			t.Errorf("HTML of the page: %s", found)
 		}
 	}
 }

@@ -128,15 +128,16 @@ func TestStreamIsLive(t *testing.T) {
 	b := newBench(t, nil)
 	s := openStream(t, listen(t, b), "/v1/events", "")
 	if s.resp.Header.Get("Content-Type") != "text/event-stream" || s.resp.Header.Get(api.HeaderIndex) != "16" {
-		t.Errorf("%v", s.resp.Header)
+		t.Errorf("GET /v1/events: headers %v, want type text/event-stream and %s 16",
+			s.resp.Header, api.HeaderIndex)
 	}
 	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
 	d := s.batch()
 	if d.Index != 17 || d.Term != 7 || d.NowMillis != clusterTime+120_000 || len(d.Events) != 1 {
-		t.Fatalf("%+v", d)
+		t.Fatalf("batch = %+v, want one event at index 17, term 7, time %d", d, clusterTime+120_000)
 	}
 	if e := d.Events[0]; e.Kind != "ReservationCancelled" || e.Reservation != "r1" || e.Data["cause"] != "OPERATOR" {
-		t.Errorf("%+v", e)
+		t.Errorf("event = %+v, want ReservationCancelled of r1 with cause OPERATOR", e)
 	}
 }
 
@@ -157,10 +158,10 @@ func TestStreamFilters(t *testing.T) {
 	} {
 		d := openStream(t, srv, "/v1/events?after=1&"+query, "").batch()
 		if d.Index != want.index || d.Events[0].Kind != want.kind {
-			t.Errorf("%s: %+v", query, d)
+			t.Errorf("first batch of %s = %+v, want %s first, at index %d", query, d, want.kind, want.index)
 		}
 		if strings.HasPrefix(query, "app="+app1) && (len(d.Events) != 1 || d.Events[0].Container != "container_1780000000000_0001_01_000001") {
-			t.Errorf("%s: %+v", query, d.Events)
+			t.Errorf("events of %s = %+v, want only that of the first container", query, d.Events)
 		}
 	}
 }
@@ -173,7 +174,7 @@ func TestStreamHeartbeat(t *testing.T) {
 	for {
 		m, ok := s.next()
 		if !ok || m.event != "" {
-			t.Fatalf("%+v", m)
+			t.Fatalf("next message = %+v, open %t, want heartbeats up to id 16", m, ok)
 		}
 		if m.id == "16" {
 			return
@@ -196,7 +197,7 @@ func TestStreamTooOld(t *testing.T) {
 		}
 		if m.event == "error" {
 			if !strings.Contains(m.data, api.CodeTooOld) {
-				t.Errorf("%s", m.data)
+				t.Errorf("error message = %q, want code %s", m.data, api.CodeTooOld)
 			}
 			return
 		}
@@ -252,7 +253,8 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 					req.Header.Set(api.HeaderToken, secretFor(token))
 					resp, err := srv.Client().Do(req)
 					if err != nil || resp.StatusCode != http.StatusOK {
-						t.Fatalf("%v, %v", resp, err)
+						t.Fatalf("GET %s with the token of %s: error %v, response %v, want status 200",
+							path, token, err, resp)
 					}
 					t.Cleanup(func() { resp.Body.Close() })
 					return bufio.NewScanner(resp.Body)

@@ -27,6 +27,6 @@ func TestPageLoginAndLogoutLinks(t *testing.T) {
 		t.Errorf("no way out:\n%s", page)
 	}
 	for _, found := range checkHTML(page) {
-		t.Error(found)
+		t.Errorf("HTML of the page: %s", found)
 	}
 }

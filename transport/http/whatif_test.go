@@ -36,7 +36,8 @@ func TestExplainDocument(t *testing.T) {
 	var x api.Explanation
 	strict(t, b.ask("GET", "/v1/apps/"+app3+"/explain", "").Body.Bytes(), &x)
 	if x.Reason != "NODE_TOO_SMALL_FREE" || !x.Waiting || x.WaitingMillis < 0 || x.Asks[0].Size == "" || x.MustEnd == nil || len(x.WhatIf) == 0 || x.Nodes[0].Diagnostic == "" {
-		t.Errorf("%+v", x)
+		t.Errorf("explanation of %s = %+v, want NODE_TOO_SMALL_FREE, waiting, with ask sizes, must_end, what_if and node diagnostics",
+			app3, x)
 	}
 }
 
@@ -59,13 +60,14 @@ func TestWhatIf(t *testing.T) {
 	w := b.ask("POST", "/v1/whatif", body("50", "100"))
 	strict(t, w.Body.Bytes(), &d)
 	if w.Code != 200 || !d.Complete || d.Version != 1 || len(d.Changes) != 1 || d.Changes[0].New != "50" || len(d.Queues) == 0 {
-		t.Errorf("%d %+v", w.Code, d)
+		t.Errorf("POST /v1/whatif: status %d, want 200 and a complete answer on version 1 with the one change to 50: %+v",
+			w.Code, d)
 	}
 	if now, at := b.h.Fork(); now.Digest() != digest || at != index {
 		t.Error("the question changed the state")
 	}
 	if e := b.fails(422, "INVALID_QUEUES", "POST", "/v1/whatif", `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`); len(e.Details) == 0 {
-		t.Errorf("%+v", e)
+		t.Errorf("POST /v1/whatif of invalid queues: no details in %+v", e)
 	}
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/whatif", `{}`)
 }
@@ -126,7 +128,7 @@ func TestWhatIfOneAtATime(t *testing.T) {
 	<-entered
 	b.fails(503, "BUSY", "POST", "/v1/whatif", body)
 	if e := b.fails(503, "BUSY", "GET", "/v1/preemption", ""); e.Message != "this replica is busy answering a what-if" {
-		t.Errorf("%+v", e)
+		t.Errorf("message = %q, want that the replica is busy answering a what-if", e.Message)
 	}
 	close(leave)
 	if code := <-done; code != http.StatusOK {
@@ -167,12 +169,14 @@ func TestReservationHistory(t *testing.T) {
 	var d api.ReservationHistory
 	b.into(200, &d, "GET", "/v1/reservations/r1/history", "")
 	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-01:8041" || d.App != app2 || d.Events[0].AtMillis != clusterTime+60_000 {
-		t.Fatalf("%+v", d)
+		t.Fatalf("history of r1 = %+v, want it held and whole, with one event: made on sim-01:8041 for %s",
+			d, app2)
 	}
 	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged}, &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 1})
 	b.into(200, &d, "GET", "/v1/reservations/r1/history", "")
 	if d.Held || len(d.Events) != 2 || d.Events[1].What != "moved" || d.Events[1].Cause == "" || d.Events[1].AtMillis == 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("history of r1 after the move = %+v, want it not held, and a second event: moved, with cause and time",
+			d)
 	}
 	b.fails(404, "NO_SUCH_RESERVATION", "GET", "/v1/reservations/r99/history", "")
 	reserveResize(t, b.h, 3)
@@ -208,11 +212,11 @@ func TestVerdictWithoutSpare(t *testing.T) {
 	one := []api.Member{{ID: "rm1", Voter: true, State: "alive"}}
 	v := view.Verdict(true, "rm1", one)
 	if v.Status != "healthy" || v.CanLose != 0 || !strings.Contains(v.Text, "the loss of any voter stops it") {
-		t.Errorf("%+v", v)
+		t.Errorf("Verdict of one replica = %+v, want healthy, none to lose, and that any loss stops it", v)
 	}
 	three := []api.Member{{ID: "rm1", Voter: true, State: "alive"}, {ID: "rm2", Voter: true, State: "alive"}, {ID: "rm3", Voter: true, State: "alive"}}
 	if v := view.Verdict(true, "rm1", three); strings.Contains(v.Text, "stops") {
-		t.Errorf("%+v", v)
+		t.Errorf("Verdict of three replicas = %+v, want no text about stopping", v)
 	}
 }
 
@@ -222,7 +226,8 @@ func TestAttemptHistory(t *testing.T) {
 	var d api.Attempts
 	b.into(200, &d, "GET", "/v1/apps/"+app1+"/attempts", "")
 	if len(d.Attempts) != 1 || d.Attempts[0].State != "ENDED" || d.Attempts[0].LaunchedMillis == 0 || d.Attempts[0].EndedMillis == 0 || d.Attempts[0].AMContainer == "" || d.Attempts[0].AMNode != "node-1:8041" || !d.Attempts[0].Current {
-		t.Errorf("%+v", d)
+		t.Errorf("attempts of %s = %+v, want one that ended, with times, AM container and node-1:8041",
+			app1, d)
 	}
 }
 
@@ -252,7 +257,7 @@ func TestDryRunIsExplained(t *testing.T) {
 	d = api.Submitted{}
 	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.batch"}`)
 	if d.Explain != nil {
-		t.Errorf("%+v", d.Explain)
+		t.Errorf("dry run in root.batch: explanation %+v, want none", d.Explain)
 	}
 	given = nil
 	b.into(201, &d, "POST", "/v1/apps", `{"user":"u","queue":"root.online"}`)

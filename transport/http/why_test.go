@@ -147,7 +147,7 @@ func TestPageOfAReservationThatIsGone(t *testing.T) {
 		}
 	}
 	for _, found := range checkHTML(page) {
-		t.Error(found)
+		t.Errorf("HTML of the page: %s", found)
 	}
 	if w := b.ask("GET", "/ui/reservations/r9", ""); w.Code != 404 {
 		t.Errorf("one that never was: %d", w.Code)

@@ -69,7 +69,7 @@ func TestWrites(t *testing.T) {
 			b.t = t
 			w := b.ask(c.method, c.path, c.body, api.HeaderUser, "op", "If-Match", `"2"`)
 			if w.Code >= 300 {
-				t.Fatalf("%d %s", w.Code, w.Body)
+				t.Fatalf("status %d, want less than 300: %s", w.Code, w.Body)
 			}
 			if w.Header().Get(api.HeaderIndex) != "99" {
 				t.Errorf("index %q", w.Header().Get(api.HeaderIndex))
@@ -98,16 +98,18 @@ func TestReplies(t *testing.T) {
 	var sub api.Submitted
 	h := b.into(201, &sub, "POST", "/v1/apps?explain", `{"user":"carol"}`)
 	if sub.ID != app3 || sub.Queue != "root.batch" || sub.Index != 20 || h.Get("Location") != "/v1/apps/"+app3 || sub.Explain == nil || sub.Explain.Reason != "AM_LIMIT_QUEUE" {
-		t.Errorf("%+v %v", sub, h)
+		t.Errorf("submission = %+v, headers %v, want %s in root.batch at index 20, explained with AM_LIMIT_QUEUE",
+			sub, h, app3)
 	}
 	var al api.Allocated
 	b.into(200, &al, "POST", "/v1/apps/"+app1+"/attempt:allocate", "")
 	if al.Response != 5 || al.Granted[0].Size["yarn.io/gpu"] != 3 || al.Completed[0].ExitStatus != -100 || al.Headroom["vcores"] != 9 || al.Nodes != 3 {
-		t.Errorf("%+v", al)
+		t.Errorf("allocate = %+v, want response 5, 3 GPUs granted, exit status -100, headroom of 9 vcores, 3 nodes",
+			al)
 	}
 	var p api.Priority
 	if b.into(200, &p, "POST", "/v1/apps/"+app1+":priority", `{"priority":99}`); p.Priority != 10 {
-		t.Errorf("%+v", p)
+		t.Errorf("priority = %d, want 10, the one the planner set", p.Priority)
 	}
 }
 
@@ -237,7 +239,7 @@ func TestRefusals(t *testing.T) {
 		b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, c.err })
 		e := b.fails(c.status, c.code, "POST", kill, "")
 		if c.code == api.CodeTimedOut && !strings.Contains(e.Message, "outcome is unknown") {
-			t.Errorf("%v: %s", c.err, e.Message)
+			t.Errorf("message after %v = %q, want that the outcome is unknown", c.err, e.Message)
 		}
 	}
 	b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) {
@@ -250,7 +252,7 @@ func TestRefusals(t *testing.T) {
 		return input.Refuse(r.Input, &input.Fault{Reason: input.InvalidQueues, What: "bad", Do: "fix", Details: []string{"a", "b"}}), 0, nil
 	})
 	if e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", `{"properties":{"a":"b"}}`); len(e.Details) != 2 || e.Remedy != "fix" {
-		t.Errorf("%+v", e)
+		t.Errorf("refusal of the queues = %+v, want 2 details and the remedy \"fix\"", e)
 	}
 	b = newBench(t, func(c *Config) {
 		c.RefusalOf = func(err error) *api.Error { return &api.Error{Code: "TOO_LARGE", Message: "mapped"} }
@@ -273,14 +275,14 @@ func TestIdempotencyKeys(t *testing.T) {
 	b := newBench(t, nil)
 	send := func(path, body, k string) input.Request {
 		if w := b.ask("POST", path, body, api.HeaderKey, k); w.Code >= 300 {
-			t.Fatalf("%d %s", w.Code, w.Body)
+			t.Fatalf("POST %s: status %d, want less than 300: %s", path, w.Code, w.Body)
 		}
 		return b.d.last(t)
 	}
 	kill := "/v1/apps/" + app1 + ":kill"
 	first, again := send(kill, `{"diagnostics":"a"}`, "me/1"), send(kill, `{"diagnostics":"a"}`, "me/1")
 	if first.Key != "me/1" || first.BodyHash == 0 || again.BodyHash != first.BodyHash {
-		t.Errorf("%+v, %+v", first, again)
+		t.Errorf("proposed %+v, then %+v, want the key me/1 and the same body hash, not 0", first, again)
 	}
 	for _, other := range []input.Request{send(kill, `{"diagnostics":"b"}`, "me/1"), send("/v1/apps/"+app2+":kill", `{"diagnostics":"a"}`, "me/1")} {
 		if other.BodyHash == first.BodyHash {
@@ -366,7 +368,7 @@ func TestMembership(t *testing.T) {
 	b.k.become(func(k *consensus) { k.err = refusal{"WOULD_LOSE_QUORUM"} })
 	e := b.fails(409, "WOULD_LOSE_QUORUM", "POST", "/v1/cluster/members/rm3:remove", "", api.HeaderUser, "op")
 	if e.Message != "no" || e.Remedy != "do that" {
-		t.Errorf("%+v", e)
+		t.Errorf("error = %+v, want message \"no\" and remedy \"do that\"", e)
 	}
 	audits := b.d.audits()
 	audit := audits[len(audits)-1]
@@ -386,14 +388,15 @@ func TestJoinTokens(t *testing.T) {
 	b.into(201, &one, "POST", "/v1/cluster/tokens", `{"role":"voter"}`)
 	in := b.d.last(t).Input.(*input.CreateJoinToken)
 	if !in.Voter || len(in.Hash) != 32 || in.TTLMillis != 3600_000 || one.ExpiresMillis != clusterTime+3600_000 || strings.Contains(string(in.Hash), one.Token) {
-		t.Errorf("%+v %+v", in, one)
+		t.Errorf("join token proposed as %+v, answered as %+v, want a voter for 1 h, with only the hash proposed",
+			in, one)
 	}
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		return input.Refuse(r.Input, input.Faultf(input.AlreadyDone, "", "there is such a token")), 0, nil
 	})
 	b.into(201, &two, "POST", "/v1/cluster/tokens", `{"role":"nonvoter","ttl":"24h"}`)
 	if one.Token == two.Token || two.Role != "nonvoter" {
-		t.Errorf("%+v %+v", one, two)
+		t.Errorf("tokens %+v and %+v, want different tokens and the second a nonvoter", one, two)
 	}
 }
 
@@ -402,7 +405,8 @@ func TestAutopilot(t *testing.T) {
 	var d api.AutopilotState
 	b.into(200, &d, "PUT", "/v1/autopilot", `{"min_quorum":3,"cleanup_dead_servers":true,"last_contact_threshold":"5s"}`)
 	if !d.Settings.CleanupDeadServers || time.Duration(d.Settings.LastContactThreshold) != 5*time.Second || time.Duration(d.Settings.DeadServerLastContactThreshold) != 24*time.Hour {
-		t.Errorf("%+v", d.Settings)
+		t.Errorf("autopilot settings = %+v, want cleanup, last contact 5 s and the default of 24 h for dead servers",
+			d.Settings)
 	}
 }
 
@@ -410,15 +414,16 @@ func TestSnapshots(t *testing.T) {
 	b := newBench(t, nil)
 	w := b.ask("GET", "/v1/snapshot", "")
 	if w.Body.String() != "SNAPSHOT" || w.Header().Get(api.HeaderIndex) != "18" {
-		t.Errorf("%s %v", w.Body, w.Header())
+		t.Errorf("GET /v1/snapshot = %q, index %q, want SNAPSHOT at 18",
+			w.Body, w.Header().Get(api.HeaderIndex))
 	}
 	if w := b.ask("GET", "/v1/snapshot?stale", ""); w.Body.String() != "STALE" {
-		t.Errorf("%s", w.Body)
+		t.Errorf("GET /v1/snapshot?stale = %q, want STALE", w.Body)
 	}
 	var d api.Restored
 	b.into(200, &d, "PUT", "/v1/snapshot?replace_state=c1", "BYTES", "Content-Type", "application/octet-stream")
 	if b.snap.restored != "BYTES|c1" || d.Epoch != 1 {
-		t.Errorf("%q %+v", b.snap.restored, d)
+		t.Errorf("restored %q, answered %+v, want BYTES|c1 and epoch 1", b.snap.restored, d)
 	}
 	b.into(200, nil, "POST", "/v1/snapshot:take", "")
 	b.snap.err = refusal{"SNAPSHOT_DAMAGED"}
@@ -435,25 +440,25 @@ func TestPlace(t *testing.T) {
 		t.Helper()
 		w := b.ask("POST", "/v1/queues:place", body)
 		if strict(t, w.Body.Bytes(), &d); w.Code != 200 {
-			t.Fatalf("%d %s", w.Code, w.Body)
+			t.Fatalf("POST /v1/queues:place of %s: status %d, want 200: %s", body, w.Code, w.Body)
 		}
 		return d
 	}
 	if d := ask(`{"user":"ann","queue":"root.batch"}`); d.Queue != "root.batch" || d.Rule != 0 || !d.NotAsked {
-		t.Errorf("%+v", d)
+		t.Errorf("place = %+v, want root.batch by no rule, with not_asked", d)
 	}
 	if d := ask(`{"user":"ann","queue":"root"}`); d.Queue != "" || d.Refused != "root is a parent queue" {
-		t.Errorf("%+v", d)
+		t.Errorf("place in root = %+v, want it refused as a parent queue", d)
 	}
 	candidate := `,"properties":{"yarn.scheduler.capacity.root.queues":"a,default","yarn.scheduler.capacity.root.a.capacity":"50","yarn.scheduler.capacity.root.default.capacity":"50",
 		"yarn.scheduler.capacity.queue-mappings":"u:eve:root.a,g:etl:root.%primary_group,u:%user:root.a"`
 	if d := ask(`{"user":"ann","groups":["x","etl"]` + candidate + `}}`); d.Queue != "root.default" || d.Rule != 2 || d.Rules != 3 ||
 		len(d.Steps) != 1 || d.Steps[0].Result != "default" || !strings.Contains(d.Steps[0].Why, `there is no queue "root.x"`) {
-		t.Errorf("%+v", d)
+		t.Errorf("place with mappings = %+v, want root.default by rule 2 of 3 after one step", d)
 	}
 	if d := ask(`{"user":"ann"` + candidate + `,"yarn.scheduler.capacity.mapping-rule-format":"json",
 		"yarn.scheduler.capacity.mapping-rule-json":"{\"rules\":[{\"type\":\"user\",\"matches\":\"ann\",\"policy\":\"reject\"}]}"}}`); d.Refused == "" || d.Rule != 1 || d.Text != "user ann: reject" {
-		t.Errorf("%+v", d)
+		t.Errorf("place with JSON rules = %+v, want a refusal by rule 1, \"user ann: reject\"", d)
 	}
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/queues:place", `{}`)
 	b.fails(413, "TOO_LARGE", "POST", "/v1/queues:place", `{"user":"`+strings.Repeat("a", 257)+`"}`)
@@ -472,7 +477,8 @@ func TestConf(t *testing.T) {
 	}
 	b.into(200, &v, "POST", "/v1/conf:validate", `<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>`, "Content-Type", "application/xml")
 	if v.Valid || v.Faults[0].Origin != "body:1" && !strings.Contains(fmt.Sprint(v.Faults), "root") {
-		t.Errorf("%+v", v)
+		t.Errorf("validation of XML = %+v, want invalid, with the first fault at body:1 or one about root",
+			v)
 	}
 	var props struct{ Properties map[string]string }
 	b.into(200, &props, "GET", "/v1/conf", "")
@@ -484,11 +490,11 @@ func TestConf(t *testing.T) {
 	v = api.Validation{}
 	b.into(200, &v, "POST", "/v1/conf:validate", `{"properties":`+string(doc)+`}`)
 	if !v.Valid || len(v.Changes) != 1 || v.Changes[0].Queue != "root.batch" {
-		t.Errorf("%+v", v)
+		t.Errorf("validation = %+v, want valid, with one change of root.batch", v)
 	}
 	var a api.ConfApplied
 	b.into(200, &a, "PUT", "/v1/conf?dry_run", `{"properties":`+string(doc)+`}`)
 	if !a.DryRun || len(a.Changes) != 1 || !b.d.last(t).Input.(*input.SetQueues).DryRun {
-		t.Errorf("%+v", a)
+		t.Errorf("dry run of PUT /v1/conf = %+v, want one change, and a dry run proposed", a)
 	}
 }

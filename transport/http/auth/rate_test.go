@@ -43,7 +43,8 @@ func TestRateLimit(t *testing.T) {
 		}
 		err, ok := l.take(one, far).(*api.Error)
 		if !ok || err.Code != api.CodeTooManyRequests || err.Status != 429 || err.RetryAfterMillis != 100 {
-			t.Errorf("%+v", err)
+			t.Errorf("take over the rate = %+v, want %s with status 429 and a retry after 100 ms",
+				err, api.CodeTooManyRequests)
 		}
 		time.Sleep(time.Hour)
 		if n := count(one, far, 100); n != 20 {

@@ -13,12 +13,12 @@ func TestStatuses(t *testing.T) {
 	for _, code := range []input.Code{input.NoSuchApplication, input.QueueNotLeaf, input.QueueStopped, input.QueueFull, input.NeverFits, input.InvalidAsk, input.InvalidRequest,
 		input.InvalidQueues, input.VersionConflict, input.AlreadyEnded, input.NotRegistered, input.WrongResponse, input.KeyReused, input.TokenInvalid, input.NotInitialized, input.NotAllowed, input.TooLarge} {
 		if s := Status(string(code)); s < 400 || s >= 500 {
-			t.Errorf("%s: %d", code, s)
+			t.Errorf("Status(%s) = %d, want a 4xx status", code, s)
 		}
 	}
 	for code, s := range statuses {
 		if s < 400 || (http.StatusText(s) == "" && s != 499) {
-			t.Errorf("%s: %d", code, s)
+			t.Errorf("statuses[%s] = %d, want a known status of at least 400", code, s)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestWrongTypes(t *testing.T) {
 		err := decodeStrict([]byte(text), &v)
 		switch {
 		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("decodeStrict(%s) = %v, want an error with %q (empty: none)", text, err, want)
 		}
 	}
 }

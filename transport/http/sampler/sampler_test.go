@@ -129,7 +129,8 @@ func TestSamples(t *testing.T) {
 	w.says("n1", w.node(1), "0/0/–/– 40/0/–/– 40/0/–/– ")
 	w.says("n2", w.node(2), "0/0/–/– 0/0/–/– 90/10/–/– ")
 	if h := w.s.Cluster(w.at); h.BeginsMillis != start+5000 || h.StepMillis != 5000 || len(h.Gaps) != 0 {
-		t.Errorf("%+v", h)
+		t.Errorf("history begins at %d in steps of %d ms with gaps %v, want %d, 5000 and no gaps",
+			h.BeginsMillis, h.StepMillis, h.Gaps, int64(start+5000))
 	}
 }
 

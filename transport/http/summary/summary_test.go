@@ -194,12 +194,12 @@ func TestSummaryOfQueuesThatGo(t *testing.T) {
 		props = append(props, input.Property(q))
 	}
 	if f := s.do(&input.SetQueues{Properties: props}).Refused(); f != nil {
-		t.Fatal(f)
+		t.Fatalf("SetQueues without root.a was refused: %v", f)
 	}
 	st := s.p.State().Fork()
 	agree(t, k.At(st, 2), st)
 	if gone := k.At(st, 2).Queue(0); gone.Apps() != 1 {
-		t.Errorf("%+v", gone)
+		t.Errorf("applications under slot 0: %d, want 1", gone.Apps())
 	}
 	agree(t, k.At(first, 1), first) // a later request for an older version
 }

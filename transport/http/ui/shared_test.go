@@ -125,7 +125,8 @@ func TestRenewalThatFailsIsTold(t *testing.T) {
 		}
 		bang := func(bool) (*rendered, error) { panic("bang") }
 		if p, err := get(bang); p != first || err != nil {
-			t.Fatalf("%v, %v", p, err)
+			t.Fatalf("get with a panic in the renewal = page %p, %v, want the page made first, %p",
+				p, err, first)
 		}
 		synctest.Wait()
 		time.Sleep(stale)

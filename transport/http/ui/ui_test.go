@@ -31,7 +31,7 @@ func TestAmountText(t *testing.T) {
 func TestBarStaysWithinItsWhole(t *testing.T) {
 	b := newBar(10).add(6, "used", "").add(8, "reserved", "").add(3, "pending", "").add(-1, "used", "").limit(25, "most", "").done("text")
 	if len(b.Parts) != 2 || b.Parts[0].W != "600.0" || b.Parts[1].X != "600.0" || b.Parts[1].W != "400.0" || b.Marks[0].X != "1000.0" {
-		t.Errorf("%+v", b)
+		t.Errorf("bar of 6, 8 and 3 in 10 = %+v, want parts of 600 and 400 and the mark at 1000", b)
 	}
 	if b := newBar(0).add(5, "used", "").done(""); len(b.Parts) != 1 || b.Parts[0].W != "1000.0" {
 		t.Errorf("a whole of nothing: %+v", b)
@@ -95,7 +95,7 @@ func TestConfigurationTextRoundTrip(t *testing.T) {
 	in := map[string]string{"a.b": "1", "c": "x = y", "empty": ""}
 	out, err := confProperties("# remark\r\n\n" + strings.ReplaceAll(confText(in), "\n", "\r\n"))
 	if err != nil || len(out) != 3 || out["a.b"] != "1" || out["c"] != "x = y" || out["empty"] != "" {
-		t.Errorf("%v, %v", out, err)
+		t.Errorf("confProperties(confText(%v)) = %v, %v, want the same properties", in, out, err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestEnoughContainers(t *testing.T) {
 	gib := func(n int64) api.Container { return api.Container{Size: api.Resource{"memory-mb": n << 10}} }
 	missing := api.Resource{"memory-mb": 10 << 10}
 	if n := enough(missing, []api.Container{gib(6), gib(3), gib(2)}); n != 3 {
-		t.Errorf("%d", n)
+		t.Errorf("enough for 10 GiB of 6, 3 and 2 GiB = %d, want 3", n)
 	}
 	if n := enough(missing, []api.Container{gib(6)}); n != 0 {
 		t.Errorf("%d, though all do not do", n)

@@ -119,7 +119,7 @@ func TestLabelWritesDistributedLabels(t *testing.T) {
 	const want = `{"RemoteException":{"exception":"IOException","message":"Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled.","javaClassName":"java.io.IOException"}}`
 	for path, body := range map[string]string{"/nodes/n1:1/replace-labels?labels=gpu": "", "/replace-node-to-labels": `{"nodeToLabels":{"nodeId":"n1:1","labels":"gpu"}}`} {
 		if r := h.post(path, body).want(t, http.StatusNotFound); r.body != want {
-			t.Errorf("%s: %s", path, r.body)
+			t.Errorf("POST %s = %s, want %s", path, r.body, want)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestProxyReturnsFewHeaders(t *testing.T) {
 		r := h.get("/proxy/"+id+path).want(t, http.StatusOK, "<p>the page")
 		for _, name := range hostile {
 			if v := r.Header[name]; v != nil && name != "Content-Security-Policy" {
-				t.Errorf("%s: %s: %v", path, name, v)
+				t.Errorf("GET %s through the proxy: header %s = %v, want none", path, name, v)
 			}
 		}
 		if len(r.Trailer) > 0 {
@@ -61,7 +61,8 @@ func TestSandboxedScriptsReadData(t *testing.T) {
 	at := "/proxy/" + h.registered(am.Host).App.String() + "/api/v1/executors"
 	r := h.get(at, "Origin", "null").want(t, http.StatusOK, "[]")
 	if r.Header.Get("Access-Control-Allow-Origin") != "null" || r.Header.Get("Access-Control-Allow-Credentials") != "" {
-		t.Errorf("%v", r.Header)
+		t.Errorf("Access-Control-Allow-Origin %q, -Credentials %q, want null and none",
+			r.Header.Get("Access-Control-Allow-Origin"), r.Header.Get("Access-Control-Allow-Credentials"))
 	}
 	if r := h.get(at, "Origin", "http://elsewhere").want(t, http.StatusOK); r.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("shared with %v", r.Header)
@@ -77,7 +78,8 @@ func TestSandboxedScriptsReadData(t *testing.T) {
 	}
 	asked.Body.Close()
 	if asked.StatusCode != http.StatusNoContent || asked.Header.Get("Access-Control-Allow-Headers") == "" || strings.Contains(asked.Header.Get("Access-Control-Allow-Methods"), "PUT") {
-		t.Errorf("%d %v", asked.StatusCode, asked.Header)
+		t.Errorf("OPTIONS: status %d, headers %v, want 204, Access-Control-Allow-Headers, and no PUT",
+			asked.StatusCode, asked.Header)
 	}
 }
 

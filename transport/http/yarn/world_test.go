@@ -141,7 +141,7 @@ func (h *house) must(in input.Input) input.Reply {
 	h.t.Helper()
 	reply, _, err := h.Do(context.Background(), input.Request{Input: in})
 	if err != nil || reply.Refused() != nil {
-		h.t.Fatalf("%T: %v, %v", in, err, reply.Refused())
+		h.t.Fatalf("%T: error %v, refusal %v, want neither", in, err, reply.Refused())
 	}
 	return reply
 }

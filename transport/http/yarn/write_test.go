@@ -35,7 +35,8 @@ func (h *house) newID() string {
 		Maximum resource `json:"maximum-resource-capability"`
 	}
 	if err := json.Unmarshal([]byte(r.body), &doc); err != nil || doc.Maximum.Memory != 8192 || doc.Maximum.VCores != 4 {
-		h.t.Fatalf("%s: %v", r.body, err)
+		h.t.Fatalf("new-application: error %v, maximum %+v, want 8192 MB and 4 vcores: %s",
+			err, doc.Maximum, r.body)
 	}
 	return doc.ID
 }
@@ -172,7 +173,7 @@ func (r reply) exception(t *testing.T, status int, name, message string) {
 	}
 	r.want(t, status)
 	if err := json.Unmarshal([]byte(r.body), &doc); err != nil {
-		t.Fatalf("%s: %v", r.body, err)
+		t.Fatalf("answer is no RemoteException: %v: %s", err, r.body)
 	}
 	e := doc.RemoteException
 	if e.Exception != name || !strings.HasSuffix(e.JavaClassName, "."+name) || !strings.Contains(e.Message, message) {

@@ -28,7 +28,7 @@ func TestDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{`"24h"`: 24 * time.Hour, `"1m30s"`: 90 * time.Second, `90`: 90 * time.Second, `0.5`: 500 * time.Millisecond} {
 		var d Duration
 		if err := json.Unmarshal([]byte(text), &d); err != nil || time.Duration(d) != want {
-			t.Errorf("%s: %v %v", text, time.Duration(d), err)
+			t.Errorf("Unmarshal(%s) = %v, %v, want %v", text, time.Duration(d), err, want)
 		}
 		b, err := json.Marshal(d)
 		if err != nil {
@@ -53,7 +53,7 @@ func TestErrorText(t *testing.T) {
 		"NO_LEADER: none; wait": {Code: CodeNoLeader, Message: "none", Remedy: "wait"},
 	} {
 		if e.Error() != want {
-			t.Errorf("%q, want %q", e.Error(), want)
+			t.Errorf("Error() = %q, want %q", e.Error(), want)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func FuzzFrames(f *testing.F) {
 			frame, rest, err = NextFrame(rest)
 			read, rerr := ReadFrame(r)
 			if (err == nil) != (rerr == nil) || !bytes.Equal(frame, read) {
-				t.Fatalf("%v %v: %q %q", err, rerr, frame, read)
+				t.Fatalf("NextFrame = %q, %v, but ReadFrame = %q, %v", frame, err, read, rerr)
 			}
 			if err != nil {
 				return
