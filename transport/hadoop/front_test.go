@@ -32,7 +32,8 @@ func TestAddresses(t *testing.T) {
 	} {
 		a, err := AddressesOf(read(t, c.pairs...), "rm1")
 		if err != nil || a.Client.Public != c.client || a.Admin.Public != c.admin || a.Tracker != (Address{c.listen, c.public}) {
-			t.Errorf("%s: %+v, %v", what, a, err)
+			t.Errorf("AddressesOf, %s = %+v, %v, want client %s, admin %s, tracker %s listening on %s",
+				what, a, err, c.client, c.admin, c.public, c.listen)
 		}
 	}
 }

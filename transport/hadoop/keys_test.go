@@ -105,7 +105,7 @@ func TestIgnoredKeys(t *testing.T) {
 	for _, k := range IgnoredKeys(conf, capacity.Relevant) {
 		got = append(got, k.Name)
 		if k.Why == "" || k.Origin == "" {
-			t.Errorf("%+v", k)
+			t.Errorf("ignored key %s: why %q, origin %q, want both", k.Name, k.Why, k.Origin)
 		}
 	}
 	want := []string{"hadoop.security.authentication", "yarn.node-labels.fs-store.root-dir", "yarn.resourcemanager.color", "yarn.resourcemanager.hostname.rm1.x",

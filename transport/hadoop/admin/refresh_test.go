@@ -140,7 +140,7 @@ func TestReloads(t *testing.T) {
 		method("refreshAdminAcls", h.refreshAdminACLs), method("refreshServiceAcls", h.refreshServiceACLs), method("refreshNodesResources", h.refreshNodesResources),
 	} {
 		if err := m.run(root); err != nil {
-			t.Errorf("%s: %v", m.name, err)
+			t.Errorf("%s by root: %v, want no error", m.name, err)
 		}
 		seen := h.seen()
 		if h.reloads != i+1 || len(seen) != 1 {
@@ -167,6 +167,6 @@ func TestReloads(t *testing.T) {
 func TestGroupsForUser(t *testing.T) {
 	r, err := newHouse(t).groupsForUser(ctx, eve, &proto.GetGroupsForUserRequestProto{User: new(" ann ")})
 	if err != nil || !slices.Equal(r.GetGroups(), []string{"ann", "users"}) {
-		t.Errorf("%v, %v", r, err)
+		t.Errorf("groupsForUser of ann = %v, %v, want ann and users", r, err)
 	}
 }

@@ -64,7 +64,7 @@ func TestStandby(t *testing.T) {
 		t.Error("something was done")
 	}
 	if r, err := h.serviceStatus(ctx, root, nil); err != nil || r.GetState() != proto.HAServiceStateProto_STANDBY {
-		t.Errorf("%v, %v", r, err)
+		t.Errorf("serviceStatus = %v, %v, want STANDBY", r, err)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestWithoutLeader(t *testing.T) {
 	h.submitErr, h.readErr = errors.New("no leader"), errors.New("no leader")
 	for _, m := range h.administration() {
 		if err := m.run(root); m.name != "refreshServiceAcls" && m.name != "mapAttributesToNodes" && (err == nil || err.Error() != "no leader") {
-			t.Errorf("%s: %v", m.name, err)
+			t.Errorf("%s without a leader: %v, want \"no leader\"", m.name, err)
 		}
 	}
 	p, err := planner.New(state.New(), planner.Options{})
@@ -106,7 +106,8 @@ func TestServiceState(t *testing.T) {
 		h.leads, h.known, h.unhealthy = c.leads, c.known, c.unhealthy
 		r, err := h.serviceStatus(ctx, root, nil)
 		if err != nil || r.GetState() != c.want || r.GetReadyToBecomeActive() != c.ready || r.GetNotReadyReason() != c.reason {
-			t.Errorf("%s: %v, %v", name, r, err)
+			t.Errorf("serviceStatus, %s = %v, %v, want %v, ready %t, reason %q",
+				name, r, err, c.want, c.ready, c.reason)
 		}
 		if _, err = h.monitorHealth(ctx, root, nil); c.unhealthy == nil && err != nil {
 			t.Errorf("%s is not healthy: %v", name, err)

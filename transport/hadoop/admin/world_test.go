@@ -122,7 +122,7 @@ func (h *house) must(t *testing.T, in input.Input) input.Reply {
 	t.Helper()
 	reply, _, err := h.Do(ctx, input.Request{Input: in})
 	if err != nil || reply.Refused() != nil {
-		t.Fatalf("%T: %v, %v", in, err, reply.Refused())
+		t.Fatalf("%T: error %v, refusal %v, want neither", in, err, reply.Refused())
 	}
 	return reply
 }

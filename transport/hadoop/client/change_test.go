@@ -153,7 +153,8 @@ func TestFailAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := h.record(t, id); a.State != yarn.AppFailed || !strings.Contains(a.Details().Diagnostics, "Attempt failed by user") {
-		t.Errorf("%s: %s", a.State, a.Details().Diagnostics)
+		t.Errorf("state after the last attempt failed: %s, want %s; diagnostics %q, want \"Attempt failed by user\"",
+			a.State, yarn.AppFailed, a.Details().Diagnostics)
 	}
 	if err := fail(yarn.AttemptID{App: id, Attempt: 2}); err != nil {
 		t.Errorf("of an application that has ended: %v", err)
@@ -275,7 +276,7 @@ func TestTimeouts(t *testing.T) {
 	end := "2026-05-28T22:26:40.000+0200" // birth is 20:26:40 UTC
 	end = strings.Replace(end, "22:26", "22:56", 1)
 	if got, err := set(end); got != end || err != nil {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("expiry time = %q, %v, want %q", got, err, end)
 	}
 	a := h.record(t, id)
 	if got := a.SubmittedMillis + a.LifetimeMillis; got != birth+30*60_000 {

@@ -68,14 +68,15 @@ func TestDelegationTokenRefusals(t *testing.T) {
 	refused(t, err, ipc.ClassYarn, denied+"eve tries to renew a token "+tokenText(d)+" with non-matching renewer yarn")
 	refused(t, h.cancel("eve", p), ipc.ClassYarn, denied+"eve is not authorized to cancel the token "+tokenText(d))
 	if !strings.Contains(tokenText(d), "(RM_DELEGATION_TOKEN owner=ann, renewer=yarn, realUser=, issueDate=") {
-		t.Error(tokenText(d))
+		t.Errorf("tokenText = %q, want YARN's text of a token of ann with renewer yarn", tokenText(d))
 	}
 
 	forged := &proto.TokenProto{Identifier: p.GetIdentifier(), Password: make([]byte, 20), Kind: p.Kind, Service: p.Service}
 	for name, bad := range map[string]*proto.TokenProto{"forged": forged, "no token": nil, "empty": {Kind: p.Kind}} {
 		_, err := h.renew("yarn", bad)
 		if err == nil || !strings.HasPrefix(err.(*ipc.Error).Message, ipc.ClassInvalidToken+": ") || err.(*ipc.Error).Class != ipc.ClassYarn {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("renew, %s: %v, want an error of class %s that names %s",
+				name, err, ipc.ClassYarn, ipc.ClassInvalidToken)
 		}
 		if err := h.cancel("ann", bad); err == nil {
 			t.Errorf("%s is cancelled", name)
@@ -108,7 +109,7 @@ func TestPasswordWaitsForTheLeader(t *testing.T) {
 	p, _ := h.issue(t, as("ann"), "yarn")
 	h.behind = before
 	if user, _, err := h.svc.Password(context.Background(), p.GetIdentifier()); user != "ann" || err != nil {
-		t.Errorf("%q, %v", user, err)
+		t.Errorf("Password of a token not known yet = user %q, %v, want ann", user, err)
 	}
 	h.behind, h.readErr = before, coded("NO_LEADER")
 	_, _, err := h.svc.Password(context.Background(), p.GetIdentifier())

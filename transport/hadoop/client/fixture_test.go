@@ -190,7 +190,7 @@ func (h *house) must(t testing.TB, in input.Input) input.Reply {
 		t.Fatal(err)
 	}
 	if f := reply.Refused(); f != nil {
-		t.Fatalf("%T: %v", in, f)
+		t.Fatalf("%T was refused: %v", in, f)
 	}
 	return reply
 }

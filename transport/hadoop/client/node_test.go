@@ -48,7 +48,7 @@ func TestClusterNodes(t *testing.T) {
 	} {
 		got := list(state).GetNodeReports()
 		if len(got) != want || (want > 0 && got[0].GetNodeState() != state) {
-			t.Errorf("%s: %v", state, got)
+			t.Errorf("clusterNodes in %s: %v, want %d nodes, all in that state", state, got, want)
 		}
 	}
 	if n := len(list(proto.NodeStateProto_NS_RUNNING, proto.NodeStateProto_NS_LOST).GetNodeReports()); n != 2 {
@@ -63,13 +63,13 @@ func TestExcludedHostsReported(t *testing.T) {
 	h.must(t, &input.SetHosts{Exclude: []string{"never"}})
 	r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_DECOMMISSIONED}})
 	if err != nil || len(r.GetNodeReports()) != 1 {
-		t.Fatalf("%v, %v", r, err)
+		t.Fatalf("clusterNodes in NS_DECOMMISSIONED = %v, %v, want one node", r, err)
 	}
 	if n := r.GetNodeReports()[0]; n.GetNodeId().GetHost() != "never" || n.GetNodeId().GetPort() != -1 || n.GetHttpAddress() != "never:-1" || n.RackName != nil {
-		t.Errorf("%v", n)
+		t.Errorf("report of the excluded host = %v, want never:-1 without a rack", n)
 	}
 	m, err := h.svc.clusterMetrics(context.Background(), as("ann"), &proto.GetClusterMetricsRequestProto{})
 	if err != nil || m.GetClusterMetrics().GetNumDecommissionedNms() != 1 {
-		t.Errorf("%v, %v", m, err)
+		t.Errorf("clusterMetrics = %v, %v, want one decommissioned NodeManager", m, err)
 	}
 }

@@ -328,7 +328,7 @@ func TestResourceSeconds(t *testing.T) {
 	h.now += 50_000
 	a := h.record(t, id)
 	if a.Attempt != 2 {
-		t.Fatalf("%+v", a)
+		t.Fatalf("attempt after the AM ended: %d, want 2", a.Attempt)
 	}
 	second := h.st.Containers.Get(a.Containers).AllocatedMillis
 	want("ann", 10240+(h.now-second)*1024/1000, 10+(h.now-second)/1000)

@@ -100,7 +100,8 @@ func TestConfig(t *testing.T) {
 	}
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}
 	if s.proxyURL(id) != "http://proxy:9099/proxy/application_1_0002/" || s.appPage(id) != "https://rm1:8090/cluster/app/application_1_0002" {
-		t.Errorf("%s, %s", s.proxyURL(id), s.appPage(id))
+		t.Errorf("proxyURL = %s, appPage = %s, want those of the proxy http://proxy:9099 and of https://rm1:8090",
+			s.proxyURL(id), s.appPage(id))
 	}
 }
 

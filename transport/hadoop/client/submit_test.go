@@ -280,12 +280,14 @@ func TestPreprocessor(t *testing.T) {
 	}
 	// These are documentation addresses (RFC 5737). They have no host names.
 	if in, err := submit("[::ffff:192.0.2.7]:40000"); err != nil || in.Queue != "root.batch.day" || !slices.Equal(in.Tags, []string{"own", "edge"}) {
-		t.Errorf("%+v, %v", in, err)
+		t.Errorf("submitted from 192.0.2.7: %+v, %v, want queue root.batch.day and tags own and edge",
+			in, err)
 	}
 	if in, err := submit("203.0.113.1:40000"); err != nil || in.Queue != "root.default" || !slices.Equal(in.Tags, []string{"own"}) {
-		t.Errorf("%+v, %v", in, err)
+		t.Errorf("submitted from 203.0.113.1: %+v, %v, want queue root.default and the tag own", in, err)
 	}
 	if in, err := submit("198.51.100.1:40000"); err == nil || in.Label != "gpu" || in.Queue != "root.default" {
-		t.Errorf("%+v, %v", in, err)
+		t.Errorf("submitted from 198.51.100.1: %+v, %v, want queue root.default, label gpu, and an error",
+			in, err)
 	}
 }

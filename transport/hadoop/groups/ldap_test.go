@@ -249,7 +249,7 @@ func TestLDAP(t *testing.T) {
 func TestLDAPBases(t *testing.T) {
 	s := serve(t, forest(), nil)
 	if got, err := find(t, "ann", Key, ldapClass, ".url", s.url(), ".base", "dc=x", ".groupbase", "ou=g"); got != "etl" || err != nil {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("groups of ann below ou=g = %q, %v, want etl", got, err)
 	}
 	if want := "dc=x (&(objectClass=user)(sAMAccountName=ann))\nou=g (&(objectClass=group)(member=uid=ann,dc=x))"; s.saw() != want {
 		t.Errorf("the server saw\n%s\nwant\n%s", s.saw(), want)
@@ -330,11 +330,12 @@ func TestLDAPOverTLS(t *testing.T) {
 	} {
 		got, err := find(t, "ann", append([]string{Key, ldapClass}, tc.pairs...)...)
 		if got != tc.want || (err == nil) != (tc.want != "") {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("groups of ann, %s = %q, %v, want %q, and an error only without groups",
+				name, got, err, tc.want)
 		}
 		var unknown x509.UnknownAuthorityError
 		if name == "untrusted" && !strings.Contains(err.Error(), unknown.Error()) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %q", name, err, unknown.Error())
 		}
 	}
 }
@@ -403,6 +404,6 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a class that is not known: %v, %v", p, err)
 	}
 	if got, err := find(t, "root", Key, "org.apache.hadoop.security.NullGroupsMapping"); got != "" || err != nil {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("groups of root with NullGroupsMapping = %q, %v, want none", got, err)
 	}
 }

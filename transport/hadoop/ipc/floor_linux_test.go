@@ -144,7 +144,7 @@ func startAsker(b *testing.B, a asking) *asker {
 func (k *asker) ask(b *testing.B, n int) {
 	fmt.Fprintln(k.in, n)
 	if line, err := k.out.ReadString('\n'); strings.TrimSpace(line) != "done" {
-		b.Fatalf("%q, %v", line, err)
+		b.Fatalf("client process printed %q, %v, want done", line, err)
 	}
 }
 

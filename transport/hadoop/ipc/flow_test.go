@@ -256,7 +256,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if st := s.Stats(); st.Connections != 4 || st.Calls != 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("Stats = %+v, want 4 connections and no calls", st)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestStandbyAtEveryStage(t *testing.T) {
 		b := dialBare(t, s)
 		b.send(hello("alice"), call(9, "echo", "x"))
 		if m := b.wantError(9, proto.RpcResponseHeaderProto_ERROR, ClassStandby, 1); m != "replica r2 does not lead" {
-			t.Error(m)
+			t.Errorf("message = %q, want \"replica r2 does not lead\"", m)
 		}
 		standby.Store(false)
 		b.send(call(10, "echo", "x"))
@@ -376,7 +376,7 @@ func TestCloseEndsCallsAfterTheGrace(t *testing.T) {
 		t.Error(err)
 	}
 	if st := s.Stats(); st.Connections != 0 || st.Calls != 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("Stats after Close = %+v, want no connections and no calls", st)
 	}
 }
 
@@ -491,7 +491,7 @@ func TestClientComesBack(t *testing.T) {
 			break
 		}
 		if !errors.Is(err, ErrOutcomeUnknown) || time.Now().After(deadline) {
-			t.Fatal(err)
+			t.Fatalf("call that was cut off: %v, want ErrOutcomeUnknown until the client sees the end", err)
 		}
 	}
 	if d.last().Conn == first {

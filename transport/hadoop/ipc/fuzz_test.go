@@ -65,7 +65,7 @@ func FuzzRequestHeader(f *testing.F) {
 			return // the generated code also checks fields that are not read here
 		}
 		if err != nil {
-			t.Fatalf("%x: %v", b, err)
+			t.Fatalf("read(%x) = %v, but the generated code accepts it", b, err)
 		}
 		if h.call != m.GetCallId() || h.retry != m.GetRetryCount() || !bytes.Equal(h.client, m.GetClientId()) {
 			t.Errorf("%x: %+v, want %v", b, h, &m)
@@ -105,15 +105,15 @@ func FuzzReplyHeader(f *testing.F) {
 		frame := h.appendFrame(nil)
 		head, rest, err := cut(frame[4:])
 		if err != nil || len(rest) != 0 {
-			t.Fatalf("%x: %v", frame, err)
+			t.Fatalf("cut of the reply %x: %v, %d bytes left, want none", frame, err, len(rest))
 		}
 		var m proto.RpcResponseHeaderProto
 		if err := protobuf.Unmarshal(head, &m); err != nil {
-			t.Fatalf("%x: %v", frame, err)
+			t.Fatalf("Unmarshal of the header in %x: %v", frame, err)
 		}
 		var back replyHeader
 		if err := back.read(head); err != nil {
-			t.Fatalf("%x: %v", frame, err)
+			t.Fatalf("read of the header in %x: %v", frame, err)
 		}
 		if back.call != id || m.GetCallId() != uint32(id) || m.GetRetryCount() != retry || string(back.client) != client || string(m.GetClientId()) != client ||
 			uint64(back.status) != h.status || string(back.class) != m.GetExceptionClassName() || string(back.message) != m.GetErrorMsg() {

@@ -92,7 +92,8 @@ func TestMalformedCalls(t *testing.T) {
 		h, rest := b.frame()
 		if h.GetStatus() != proto.RpcResponseHeaderProto_ERROR || h.GetExceptionClassName() != ClassServer || h.GetErrorDetail() != 4 ||
 			h.GetCallId() != 5 || string(h.GetClientId()) != testClientID || len(rest) > 0 {
-			t.Errorf("%s: %v", name, h)
+			t.Errorf("answer to a call, %s: header %v, %d more bytes, want ERROR %s with detail 4 to call 5 of this client",
+				name, h, len(rest), ClassServer)
 		}
 	}
 	b.send(call(6, "echo", "x"))
@@ -226,7 +227,7 @@ func TestBoundsOfConnections(t *testing.T) {
 		t.Error("a third connection of the address is served")
 	}
 	if st := s.Stats(); st.Refused != 1 || st.Connections != 2 {
-		t.Errorf("%+v", st)
+		t.Errorf("Stats = %+v, want 2 connections and 1 refused", st)
 	}
 }
 

@@ -187,7 +187,7 @@ func TestConnectionMemoryBounded(t *testing.T) {
 		}
 		b.send(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, testClientID, body))
 		if text := b.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassServer, 13); !strings.Contains(text, name) {
-			t.Errorf("%s: %q", name, text)
+			t.Errorf("refusal of a long %s = %q, want it to name that", name, text)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestLargeRequestsWait(t *testing.T) {
 	release()
 	for _, b := range []*bare{first, second} {
 		if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
-			t.Errorf("%v", h)
+			t.Errorf("status of a large request = %v, want SUCCESS", h.GetStatus())
 		}
 	}
 }

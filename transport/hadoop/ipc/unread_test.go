@@ -164,6 +164,6 @@ func TestLargeFramesPerAddress(t *testing.T) {
 	_ = honest.SetReadDeadline(time.Now().Add(20 * time.Second))
 	honest.send(hello("alice"), call(1, "echo", big+"!"))
 	if h, _ := honest.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
-		t.Errorf("%v", h)
+		t.Errorf("status of a large request from another address = %v, want SUCCESS", h.GetStatus())
 	}
 }

@@ -258,7 +258,7 @@ func TestOnlyLeaderDials(t *testing.T) {
 		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
+			t.Errorf("the launcher ended with %v, want context.Canceled", err)
 		}
 	})
 }
@@ -302,12 +302,12 @@ func TestJudging(t *testing.T) {
 		}
 		err := judge(c.err, reply, id)
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("judge, %s = %v, want %q (empty: the AM runs)", c.name, err, c.want)
 		}
 	}
 	deep := &proto.SerializedExceptionProto{Message: new("a"), Cause: &proto.SerializedExceptionProto{Message: new("b"), ClassName: new("B")}}
 	if got := messages(deep); got != "a; caused by B: b" {
-		t.Error(got)
+		t.Errorf("messages = %q, want \"a; caused by B: b\"", got)
 	}
 	if got := cut(strings.Repeat("ä", diagnosticsMax)); len(got) > diagnosticsMax+10 {
 		t.Errorf("%d bytes", len(got))

@@ -424,7 +424,7 @@ func TestExtraResourceTypes(t *testing.T) {
 	k.Capability.ResourceValueMap[0].Value = new(int64(-1000))
 	_, err = a.try(asks(k))
 	if e := class(t, err, classInvalidAsk); !strings.Contains(e.Message, "Requested resource type=[yarn.io/gpu], Requested resource=<memory:1024, vCores:1, yarn.io/gpu: -1>") {
-		t.Error(e.Message)
+		t.Errorf("message = %q, want YARN's text with yarn.io/gpu: -1", e.Message)
 	}
 	k.Capability.ResourceValueMap[0].Units = new("x")
 	_, err = a.try(asks(k))

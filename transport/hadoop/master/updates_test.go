@@ -67,7 +67,7 @@ func TestUpdateErrors(t *testing.T) {
 	a.register()
 	c := a.allocate(asks(ask("*", 1, 1024))).AllocatedContainers[0].GetId()
 	if r := a.allocate(changes(change(c, 0, decrease, 1024, 1))); len(r.UpdatedContainers) != 1 {
-		t.Fatalf("%v", r)
+		t.Fatalf("allocate with a decrease: %d updated containers, want 1: %v", len(r.UpdatedContainers), r)
 	}
 	unknown := wire.ContainerIDProto(yarn.ContainerID{App: a.id.App, Attempt: 1, Number: 99})
 	promote, demote := change(c, 1, proto.ContainerUpdateTypeProto_PROMOTE_EXECUTION_TYPE, 0, 0), change(c, 1, proto.ContainerUpdateTypeProto_DEMOTE_EXECUTION_TYPE, 0, 0)

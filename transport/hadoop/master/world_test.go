@@ -146,7 +146,7 @@ func (w *world) plan(in input.Input) input.Reply {
 	w.now++
 	reply, _ := w.p.Plan(w.now, input.Request{Input: in})
 	if f := reply.Refused(); f != nil {
-		w.tb.Fatalf("%T: %v", in, f)
+		w.tb.Fatalf("%T was refused: %v", in, f)
 	}
 	return reply
 }

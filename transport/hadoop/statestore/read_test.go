@@ -99,7 +99,7 @@ func recorded(t testing.TB) znodes {
 func TestRecorded(t *testing.T) {
 	s, err := Read(recorded(t), "/rmstore")
 	if err != nil || len(s.Problems) > 0 {
-		t.Fatal(err, s.Problems)
+		t.Fatalf("Read: error %v, problems %v, want neither", err, s.Problems)
 	}
 	if s.Version != "1.5" || s.Epoch != 1 || s.Sequence != 2 {
 		t.Errorf("version %s, epoch %d, sequence %d", s.Version, s.Epoch, s.Sequence)
@@ -162,7 +162,8 @@ func TestLayouts(t *testing.T) {
 		z[tokens+path.Dir(token)] = nil
 		s, err := Read(z, "/rmstore")
 		if err != nil || len(s.Problems) > 0 || len(s.Applications) != 3 || len(s.Applications[2].Attempts) != 1 || len(s.DelegationTokens) != 2 {
-			t.Errorf("%s, %s: %v, %+v", app, token, err, s)
+			t.Errorf("Read of %s, %s: %v, %+v, want 3 applications, 2 tokens and no problems",
+				app, token, err, s)
 		}
 	}
 }
@@ -234,7 +235,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			for _, p := range s.Problems {
 				if p.Name == "" || p.What == "" || p.Do == "" {
-					t.Errorf("%+v", p)
+					t.Errorf("problem = %+v, want a name, what is wrong and what to do", p)
 				}
 			}
 		}

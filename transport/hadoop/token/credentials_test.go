@@ -53,7 +53,7 @@ func TestCredentialsProtobufForm(t *testing.T) {
 		t.Errorf("Java's: %+v, %v", got, err)
 	}
 	if got, err := ReadCredentials(data); err != nil || !reflect.DeepEqual(got, someCredentials) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ReadCredentials = %+v, %v, want %+v", got, err, someCredentials)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestAddTokenReplacesAlias(t *testing.T) {
 		kinds = append(kinds, k.Kind)
 	}
 	if !reflect.DeepEqual(kinds, []string{"one", "new", "more"}) || c.Tokens[1].Service != "s" {
-		t.Errorf("%+v", c.Tokens)
+		t.Errorf("tokens = %+v, want the kinds one, new and more, with service s for the second", c.Tokens)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestCredentialsRefused(t *testing.T) {
 		"protobuf nonsense": "484454530102ffff",
 	} {
 		if got, err := ReadCredentials(unhex(t, data)); !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("ReadCredentials, %s = %+v, %v, want ErrMalformed", name, got, err)
 		}
 	}
 	if _, err := ReadCredentials(make([]byte, MaxCredentials+1)); !errors.Is(err, ErrMalformed) {

@@ -77,26 +77,26 @@ func TestPasswordsAreThoseOfJava(t *testing.T) {
 	} {
 		got := Password(unhex(t, c.key), unhex(t, c.id))
 		if hex.EncodeToString(got) != c.password || base64.StdEncoding.EncodeToString(got) != c.text {
-			t.Errorf("%x, want %s", got, c.password)
+			t.Errorf("Password = %x, want %s and %s in base64", got, c.password, c.text)
 		}
 	}
 }
 
 func TestIdentifiersReadBack(t *testing.T) {
 	if got, err := ParseAMRM(unhex(t, goldenIdentifiers[1].want)); err != nil || got != (AMRM{attempt1, -664919507}) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ParseAMRM = %+v, %v, want %v with key -664919507", got, err, attempt1)
 	}
 	want := NM{attempt1, yarn.NodeID{Host: "localhost", Port: 45454}, "alice", 42}
 	if got, err := ParseNM(unhex(t, goldenIdentifiers[2].want)); err != nil || got != want {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ParseNM = %+v, %v, want %+v", got, err, want)
 	}
 	c, err := ParseContainer(unhex(t, goldenIdentifiers[3].want), yarn.DefaultKinds())
 	if err != nil || string(c.Bytes()) != string(sample.Bytes()) || !c.AM || c.ID != sample.ID || c.Size != sample.Size {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("ParseContainer = %+v, %v, want the bytes, id and size of %+v, for an AM", c, err, sample)
 	}
 	d := Delegation{Owner: "alice", Renewer: "yarn", IssuedMillis: 5, MaxMillis: 9, Sequence: 3, KeyID: 2}
 	if got, err := ParseDelegation(d.Bytes()); err != nil || got != d {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ParseDelegation = %+v, %v, want %+v", got, err, d)
 	}
 }
 

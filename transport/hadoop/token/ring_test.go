@@ -116,7 +116,8 @@ func TestAMRMPassword(t *testing.T) {
 	} {
 		_, password, err := AMRMPassword(st, c.id)
 		if !errors.Is(err, c.want) || Behind(err) != c.wait || password != nil {
-			t.Errorf("%s: %x, %v", c.name, password, err)
+			t.Errorf("AMRMPassword, %s = %x, %v, wait %t, want no password, %v, wait %t",
+				c.name, password, err, Behind(err), c.want, c.wait)
 		}
 	}
 	apply(t, st, &event.AttemptEnded{App: 1, Final: yarn.FinalFailed, Counts: true})
@@ -135,10 +136,10 @@ func TestTokensForNodesVerify(t *testing.T) {
 	r, node := NewRing(st), yarn.NodeID{Host: "n1.example", Port: 8041}
 	nm, err := r.NMToken(at(1, 1), node, "alice", "10.0.0.1:8041")
 	if err != nil || nm.GetService() != "10.0.0.1:8041" || nm.GetKind() != KindNM {
-		t.Fatalf("%v, %v", nm, err)
+		t.Fatalf("NMToken = %v, %v, want service 10.0.0.1:8041 and kind %s", nm, err, KindNM)
 	}
 	if got, err := r.VerifyNM(nm.GetIdentifier(), nm.GetPassword()); err != nil || got.Node != node || got.User != "alice" {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("VerifyNM = %+v, %v, want node %v and user alice", got, err, node)
 	}
 	if _, err := r.VerifyNM(nm.GetIdentifier(), []byte("guess")); !errors.Is(err, ErrBad) {
 		t.Errorf("a guessed password: %v", err)
@@ -151,7 +152,8 @@ func TestTokensForNodesVerify(t *testing.T) {
 	}
 	got, err := r.VerifyContainer(p)
 	if err != nil || got.KeyID != 1 || got.RMIdentifier != clusterTimestamp || got.ID != sample.ID {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("VerifyContainer = %+v, %v, want key 1, cluster %d and container %v",
+			got, err, clusterTimestamp, sample.ID)
 	}
 	p.Identifier = append(p.Identifier, 0x70, 1)
 	if _, err := r.VerifyContainer(p); !errors.Is(err, ErrBad) {
@@ -171,7 +173,7 @@ func TestDelegationTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := VerifyDelegation(st, p, 400); err != nil || got != d {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("VerifyDelegation = %+v, %v, want %+v", got, err, d)
 	}
 	if _, err := VerifyDelegation(st, p, 501); !errors.Is(err, ErrOver) {
 		t.Errorf("after it ran out: %v", err)
@@ -209,7 +211,7 @@ func TestServices(t *testing.T) {
 		t.Errorf("before it is learned: %s", got)
 	}
 	if err := s.Learn(t.Context(), node.Host); err != nil || s.Of(node) != "10.0.0.1:8041" {
-		t.Errorf("%s, %v", s.Of(node), err)
+		t.Errorf("Learn = %v, then Of(%v) = %s, want 10.0.0.1:8041", err, node, s.Of(node))
 	}
 	if err := s.Learn(t.Context(), "other"); err == nil {
 		t.Error("an unknown host was learned")

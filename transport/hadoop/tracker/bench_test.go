@@ -63,7 +63,8 @@ func BenchmarkIdleHeartbeat(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			for b.Loop() {
 				if out, err := s.nodeHeartbeat(ctx, call, body); err != nil || len(out) == 0 {
-					b.Fatal(err)
+					b.Fatalf("nodeHeartbeat: %v, an answer of %d bytes, want no error and an answer",
+						err, len(out))
 				}
 				id = id%0x0ffffffe + 1
 				set(id)

@@ -93,10 +93,11 @@ func TestLabelsOfANodeAreIgnored(t *testing.T) {
 	for _, source := range []string{"centralized", "delegated-centralized"} {
 		c, _, n := newLabelled(t, source)
 		if out := n.registerWith(t, labels("gpu")); out.AreNodeLabelsAcceptedByRM != nil || out.DiagnosticsMessage != nil {
-			t.Errorf("%s: %v", source, out)
+			t.Errorf("registration with source %s = %v, want no acceptance and no diagnostics", source, out)
 		}
 		if out := n.beatWith(labels("gpu")); out.AreNodeLabelsAcceptedByRM != nil || c.node(n.id).Label != 0 {
-			t.Errorf("%s: %v", source, out)
+			t.Errorf("heartbeat with source %s = %v, want no acceptance; label %d, want 0",
+				source, out, c.node(n.id).Label)
 		}
 	}
 }

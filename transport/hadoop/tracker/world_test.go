@@ -86,7 +86,7 @@ func (c *cluster) must(in input.Input) input.Reply {
 		c.tb.Fatal(err)
 	}
 	if f := reply.Refused(); f != nil {
-		c.tb.Fatalf("%T: %v", in, f)
+		c.tb.Fatalf("%T was refused: %v", in, f)
 	}
 	return reply
 }

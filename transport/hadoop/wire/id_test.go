@@ -84,7 +84,7 @@ func TestIDsRefused(t *testing.T) {
 		{"port negative", func() error { _, err := NodeID(&proto.NodeIdProto{Host: new("h"), Port: new(int32(-1))}); return err }},
 	} {
 		if err := c.err(); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: %v, want ErrInvalid", c.name, err)
 		}
 	}
 	if got, err := ApplicationIDs(nil); got != nil || err != nil {

@@ -61,7 +61,7 @@ func TestResourceReading(t *testing.T) {
 		got, err := Resource(p, kinds)
 		if c.bad {
 			if !errors.Is(err, ErrInvalid) {
-				t.Errorf("%s: %v, %v", c.name, got, err)
+				t.Errorf("Resource, %s = %v, %v, want ErrInvalid", c.name, got, err)
 			}
 			continue
 		}

@@ -192,7 +192,7 @@ func TestClientRefuses(t *testing.T) {
 		"garbage":         `"`,
 	} {
 		if answer, err := NewClient("u", "p").Answer([]byte(challenge)); !errors.Is(err, ErrSyntax) {
-			t.Errorf("%s: %q, %v", name, answer, err)
+			t.Errorf("Answer, %s = %q, %v, want ErrSyntax", name, answer, err)
 		}
 	}
 	c := NewClient(v.user, v.password)
