@@ -190,7 +190,8 @@ func TestRefusalOfThePlannerIsAReply(t *testing.T) {
 	a := answerTo(input.Refuse(request.Input, input.Faultf(input.QueueFull, "wait", "full")), 3, nil)
 	o := resultOf(request.Input, a.encode())
 	if f := o.reply.Refused(); o.kind != verdictDone || o.err != nil || f == nil || f.Reason != input.QueueFull || o.index != 3 {
-		t.Errorf("%+v", o)
+		t.Errorf("resultOf a refusal = %+v, want it done at index 3 and refused with %s",
+			o, input.QueueFull)
 	}
 }
 
@@ -274,7 +275,7 @@ func TestRefuse(t *testing.T) {
 	a.tracker.Set(here(leaderA))
 	b.tracker.Set(leaderA)
 	if _, _, err := b.Do(t.Context(), request); !errors.Is(err, ErrStandby) {
-		t.Errorf("%v", err)
+		t.Errorf("Do on a follower that refuses = %v, want ErrStandby", err)
 	}
 	b.tracker.Set(here(leaderB))
 	b.must(t)
@@ -310,7 +311,7 @@ func TestFinalErrorIsNotRepeated(t *testing.T) {
 	a.seq.script = []error{&seqError{code: "TOO_LARGE"}, &seqError{code: "TOO_LARGE"}}
 	for _, r := range []*replica{a, b} {
 		if _, _, err := r.Do(t.Context(), request); outcome.Code(err) != "TOO_LARGE" {
-			t.Errorf("%v", err)
+			t.Errorf("Do of a too large input = %v, want code TOO_LARGE", err)
 		}
 	}
 	if a.seq.calls != 2 {
@@ -388,7 +389,7 @@ func TestHeldIsBounded(t *testing.T) {
 			t.Fatalf("%d of 3 turned away, one expected", len(errs))
 		}
 		if err := <-errs; !errors.Is(err, ErrBusy) {
-			t.Error(err)
+			t.Errorf("Do over the bound of waiting requests = %v, want ErrBusy", err)
 		}
 		<-errs
 		<-errs
@@ -410,7 +411,7 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o := resultOf(request.Input, out); !errors.Is(o.err, ErrVersion) || o.kind != verdictDone {
-			t.Errorf("%s: %+v", what, o)
+			t.Errorf("resultOf the answer to another %s = %+v, want it done with ErrVersion", what, o)
 		}
 	}
 	out, _ := a.serve(t.Context(), "b", good[:len(good)-1])
@@ -424,7 +425,7 @@ func TestVersions(t *testing.T) {
 		}
 	})
 	if _, _, err := b.Do(t.Context(), request); !errors.Is(err, ErrVersion) {
-		t.Errorf("%v", err)
+		t.Errorf("Do without the method at the leader = %v, want ErrVersion", err)
 	}
 }
 
