@@ -44,7 +44,7 @@ func (c *forecastCluster) do(in input.Input) input.Reply {
 	c.t.Helper()
 	reply, _ := c.p.Plan(c.now, input.Request{Input: in})
 	if f := reply.Refused(); f != nil {
-		c.t.Fatalf("%T: %v", in, f)
+		c.t.Fatalf("%T was refused: %v", in, f)
 	}
 	return reply
 }
@@ -73,11 +73,12 @@ func TestForecastOf(t *testing.T) {
 	}
 	d, err := forecastOf(second)
 	if err != nil || len(d.Asks) != 1 || d.Runs != 15 {
-		t.Fatalf("%+v, %v", d, err)
+		t.Fatalf("forecast = %+v, %v, want one ask from 15 runs", d, err)
 	}
 	k := d.Asks[0]
 	if k.Started != 15 || k.FromMillis <= now || k.MedianMillis < k.FromMillis || k.ToMillis < k.MedianMillis || k.Never != "" {
-		t.Errorf("%+v", k)
+		t.Errorf("forecast of the ask = %+v, want 15 starts, at times after %d in order, and no reason for never",
+			k, now)
 	}
 	if len(k.After) != 1 || k.After[0].ID != first.String() || k.After[0].Container == "" || k.After[0].Node != "n1:1" ||
 		k.After[0].Queue != "root.a" || k.After[0].Runs != 15 || len(k.Queues) != 1 || k.Queues[0] != (api.ForecastQueue{Path: "root.a", Runs: 15}) {

@@ -30,7 +30,7 @@ func TestHostsOf(t *testing.T) {
 	want := &input.SetHosts{Include: []string{"a", "b", "d"}, Exclude: []string{"e", "f", "g", "h", "i"},
 		Timeouts: []input.HostTimeout{{Host: "e", Millis: 90_000}, {Host: "f", Millis: 90_000}, {Host: "g"}, {Host: "h", Millis: 1}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("HostsOf = %+v, %v, want %+v", got, err, want)
 	}
 	write("exclude.XML", "<hosts><host><name>e</name><timeout>soon</timeout></host></hosts>")
 	if _, err := HostsOf(dir); err == nil || !strings.Contains(err.Error(), `timeout "soon" of host e`) {

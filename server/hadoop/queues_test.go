@@ -21,7 +21,7 @@ func TestQueueLabels(t *testing.T) {
 		t.Helper()
 		now++
 		if reply, _ := p.Plan(now, input.Request{Input: in}); reply.Refused() != nil {
-			t.Fatalf("%T: %v", in, reply.Refused())
+			t.Fatalf("%T was refused: %v", in, reply.Refused())
 		}
 	}
 	const root = "yarn.scheduler.capacity.root."

@@ -64,7 +64,7 @@ func TestRulesFile(t *testing.T) {
 			continue
 		}
 		if err != nil {
-			t.Fatal(tc.file, err)
+			t.Fatalf("Parse with the rules in %s: %v", tc.file, err)
 		}
 		again, err := capacity.Parse(conf.Properties()) // the configuration of another replica
 		if err != nil {

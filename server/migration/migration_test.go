@@ -78,7 +78,7 @@ func taken(t testing.TB, s *statestore.Store, o Options) *Result {
 		t.Fatal(err)
 	}
 	for _, p := range r.Problems {
-		t.Fatalf("%+v", p)
+		t.Fatalf("problem of the migration: %+v", p)
 	}
 	return r
 }
@@ -93,7 +93,7 @@ func TestMigratedState(t *testing.T) {
 	o.Exclude = []string{"gone"}
 	r := taken(t, s, o)
 	if len(r.Running) != 1 || len(r.Waiting) != 0 || r.Ended != 2 || r.Tokens != 2 || r.Epoch != 1+epochGap {
-		t.Fatalf("%+v", r)
+		t.Fatalf("migrated %+v, want 1 running, none waiting, 2 ended, 2 tokens, epoch %d", r, 1+epochGap)
 	}
 	st := r.State
 	if st.Hosts.Allowed("gone") || !st.Hosts.Allowed("n1") {
@@ -142,7 +142,7 @@ func TestNodesBringContainers(t *testing.T) {
 		t.Helper()
 		reply, _ := p.Plan(now+1000, input.Request{Input: in})
 		if f := reply.Refused(); f != nil {
-			t.Fatal(f)
+			t.Fatalf("%T was refused: %v", in, f)
 		}
 		if err := p.State().Check(); err != nil {
 			t.Fatal(err)
@@ -231,7 +231,7 @@ func TestLabels(t *testing.T) {
 	o := options("default,batch")
 	r, err := New(s, o)
 	if err != nil || len(r.Problems) != 1 || r.Problems[0].What != "it uses node labels" {
-		t.Fatalf("%+v, %v", r.Problems, err)
+		t.Fatalf("problems = %+v, %v, want one: it uses node labels", r.Problems, err)
 	}
 	o.Properties = append(o.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
 	st := taken(t, s, o).State
@@ -281,13 +281,14 @@ func TestRefusals(t *testing.T) {
 			}
 			skipped := taken(t, s, options(c.queues, r.Problems[0].Name))
 			if skipped.Ended != c.ended {
-				t.Errorf("%+v", skipped)
+				t.Errorf("ended applications with the faulty one skipped: %d, want %d",
+					skipped.Ended, c.ended)
 			}
 		})
 	}
 	r, err := New(recorded(t), options("default,batch", "application_1_0001"))
 	if err != nil || len(r.Problems) != 1 {
-		t.Errorf("%v, %+v", err, r)
+		t.Errorf("New with an unknown application to skip = %+v, %v, want one problem", r, err)
 	}
 }
 
@@ -319,7 +320,7 @@ func TestEndedAttempts(t *testing.T) {
 	a.Attempts[0].Number, a.Attempts[0].State, a.Attempts[0].ExitStatus = 3, yarn.AppFailed, 1
 	r := taken(t, s, options("default,batch"))
 	if len(r.Waiting)+r.Ended != 3 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("%d applications wait, %d ended, want 3 in all", len(r.Waiting), r.Ended)
 	}
 	got := r.State.Apps.Get(r.State.AppByID(a.ID))
 	if got.Failures != 1 {
@@ -328,7 +329,8 @@ func TestEndedAttempts(t *testing.T) {
 	a.Attempts[0].State, a.Attempts[0].Final = yarn.AppFinished, yarn.FinalSucceeded
 	r = taken(t, s, options("default,batch"))
 	if got = r.State.Apps.Get(r.State.AppByID(a.ID)); got.State != yarn.AppFinished || got.Final != yarn.FinalSucceeded {
-		t.Errorf("%s %s", got.State, got.Final)
+		t.Errorf("application is %s, %s, want %s, %s",
+			got.State, got.Final, yarn.AppFinished, yarn.FinalSucceeded)
 	}
 	a.Attempts = nil
 	r = taken(t, s, options("default,batch"))

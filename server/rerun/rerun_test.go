@@ -49,7 +49,7 @@ func (r *recorder) do(in input.Input) input.Reply {
 	r.t.Helper()
 	reply, events := r.p.Plan(r.now, input.Request{Input: in})
 	if f := reply.Refused(); f != nil {
-		r.t.Fatalf("%T: %v", in, f)
+		r.t.Fatalf("%T was refused: %v", in, f)
 	}
 	if len(events) > 0 {
 		b := event.Batch{Level: 1, Events: events}
@@ -121,11 +121,13 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Apps != 3 || d.Containers != 36 || d.Nodes != 2 || d.Cut || d.From != 1 || d.To != uint64(len(r.log)) || d.SpanMillis < 600_000 {
-		t.Errorf("%+v", d)
+		t.Errorf("Compare = %+v, want 3 applications, 36 containers, 2 nodes, all %d entries uncut, 10 min or more",
+			d, len(r.log))
 	}
 	for _, s := range []api.RerunSide{d.With, d.Without} {
 		if s.Large.Containers != 2 || s.Small.Containers != 34 || s.Large.Unserved+s.Small.Unserved != 0 || s.Used <= 0 || s.EndMillis == 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("side = %+v, want 2 large and 34 small containers, none unserved, with use and an end",
+				s)
 		}
 	}
 	if d.With.Made == 0 || d.With.Fulfilled == 0 || d.Without.Made != 0 || d.Without.ReservedIdle != 0 {
@@ -143,7 +145,7 @@ func TestCompareBounds(t *testing.T) {
 	_, err := Compare(t.Context(), r, r.p.State().Fork())
 	var none *api.Error
 	if !errors.As(err, &none) || none.Code != "NOTHING_RECORDED" {
-		t.Fatalf("%v", err)
+		t.Fatalf("Compare without a workload: %v, want code NOTHING_RECORDED", err)
 	}
 	r.first = uint64(len(r.log))
 	r.app(1_000_000, yarn.NewResource(1024, 1))
@@ -153,7 +155,7 @@ func TestCompareBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !d.Cut || d.Containers != maxOfAsk || d.From != r.first {
-		t.Errorf("%+v", d)
+		t.Errorf("Compare = %+v, want it cut off at %d containers and from %d", d, maxOfAsk, r.first)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -92,7 +92,7 @@ func TestPreviewRoundsWithoutEntries(t *testing.T) {
 	}
 	s.Entries, s.ToMillis = s.Entries[:last], st.Meta.NowMillis+60_000
 	if planned := previewed(t, s)[api.PreviewPlanned]; planned.Killed == 0 {
-		t.Errorf("%+v", planned)
+		t.Errorf("planned preview = %+v, want containers killed", planned)
 	}
 }
 
@@ -105,6 +105,6 @@ func TestPreviewRefuses(t *testing.T) {
 	}
 	s, _ := recorded(t, 1, preemption[1:]...)
 	if _, err := Preview(s, DefaultOptions(), func() bool { return true }); !errors.Is(err, ErrStopped) {
-		t.Errorf("%v", err)
+		t.Errorf("Preview when it shall stop = %v, want ErrStopped", err)
 	}
 }

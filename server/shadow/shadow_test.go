@@ -46,7 +46,7 @@ func newCluster(t *testing.T, keys ...string) *cluster {
 	}
 	c := &cluster{t: t, p: p, index: 1}
 	if reply, _ := p.Plan(epoch, input.Request{Input: &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024), Properties: queues(t, keys...)}}); reply.Refused() != nil {
-		t.Fatal(reply.Refused())
+		t.Fatalf("InitCluster was refused: %v", reply.Refused())
 	}
 	return c
 }
@@ -166,11 +166,12 @@ func TestSameConfiguration(t *testing.T) {
 				c.run(seed, 60)
 				d := c.shadow.Report()
 				if d.State != api.ShadowInStep || d.Decided < 200 || len(d.Changes) != 0 {
-					t.Errorf("%+v", d)
+					t.Errorf("report: state %s, %d decided, changes %v, want %s, at least 200, none",
+						d.State, d.Decided, d.Changes, api.ShadowInStep)
 				}
 				for _, q := range d.Queues {
 					if !reflect.DeepEqual(q.Cluster, q.Shadow) || q.Cluster.Waits.Count == 0 {
-						t.Errorf("%+v", q)
+						t.Errorf("queue = %+v, want the same for cluster and shadow, and waits counted", q)
 					}
 				}
 			})
@@ -185,7 +186,8 @@ func TestKeyWithoutEffect(t *testing.T) {
 	c.start(DefaultOptions(), "yarn.scheduler.capacity.root.a.maximum-applications=5000")
 	c.run(1, 40)
 	if d := c.shadow.Report(); d.State != api.ShadowInStep || len(d.Changes) != 1 {
-		t.Errorf("%+v", d)
+		t.Errorf("report: state %s, changes %v, want %s and one change",
+			d.State, d.Changes, api.ShadowInStep)
 	}
 }
 
@@ -214,7 +216,8 @@ func TestOtherConfiguration(t *testing.T) {
 	}
 	actual := play([]string{lower}, []string{lower})
 	if beside.State != api.ShadowApart || beside.Divergence == nil || beside.NotFollowed != 0 || actual.State != api.ShadowInStep {
-		t.Fatalf("%+v", beside)
+		t.Fatalf("beside: %s, diverged %t, %d not followed; in force: %s; want %s, true, 0; %s",
+			beside.State, beside.Divergence != nil, beside.NotFollowed, actual.State, api.ShadowApart, api.ShadowInStep)
 	}
 	var saidAll, thenAll float64
 	for i, q := range beside.Queues {
@@ -248,13 +251,13 @@ func TestRefused(t *testing.T) {
 	} {
 		var f *input.Fault
 		if s, _, err := New(c.p.State().Fork(), 1, properties, DefaultOptions()); s != nil || !errors.As(err, &f) || f.Reason != input.InvalidQueues {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("New with %s: %v, want no shadow and %s", name, err, input.InvalidQueues)
 		}
 	}
 	empty := state.New()
 	var f *input.Fault
 	if _, _, err := New(empty, 1, queues(t), DefaultOptions()); !errors.As(err, &f) || f.Reason != input.NotInitialized {
-		t.Errorf("%v", err)
+		t.Errorf("New of an empty state: %v, want %s", err, input.NotInitialized)
 	}
 }
 
@@ -272,7 +275,7 @@ func TestBounds(t *testing.T) {
 	}
 	c.run(2, 40)
 	if d := c.shadow.Report(); d.State != api.ShadowApart {
-		t.Errorf("%+v", d)
+		t.Errorf("state with a bound of held events: %s, want %s", d.State, api.ShadowApart)
 	}
 	few := newCluster(t)
 	o = DefaultOptions()
@@ -285,7 +288,7 @@ func TestBounds(t *testing.T) {
 		few.pending = nil
 	}
 	if !errors.Is(err, ErrTooLarge) {
-		t.Errorf("%v", err)
+		t.Errorf("Apply of 5 applications, 3 allowed: %v, want ErrTooLarge", err)
 	}
 }
 
@@ -303,7 +306,7 @@ func TestDivergenceHidesSubmissionContext(t *testing.T) {
 	c.flush()
 	d := c.shadow.Report().Divergence
 	if d == nil || !strings.HasPrefix(d.Cluster, "ApplicationSubmitted {App:1 Name:n") {
-		t.Fatalf("%+v", d)
+		t.Fatalf("divergence = %+v, want the submission of application 1 in the cluster", d)
 	}
 	for _, shown := range []string{d.Cluster, d.Shadow} {
 		if strings.Contains(shown, fmt.Sprint([]byte("secret"))) || len(shown) > 2000 {
@@ -323,7 +326,7 @@ func TestBoundOfAsks(t *testing.T) {
 	c.start(o, ams+"0") // one AM may run, no matter how large it is
 	apply := func(in input.Input) error {
 		if reply := c.plan(in); reply.Refused() != nil {
-			t.Fatal(reply.Refused())
+			t.Fatalf("%T was refused: %v", in, reply.Refused())
 		}
 		c.now += time.Second
 		c.index++
@@ -336,7 +339,8 @@ func TestBoundOfAsks(t *testing.T) {
 	reply := c.plan(submit).(*input.SubmitApplicationReply)
 	attempt := yarn.AttemptID{App: reply.ID, Attempt: 1}
 	if err := apply(&input.RegisterAttempt{Attempt: attempt}); err != nil || c.shadow.course == nil {
-		t.Fatalf("%v, %+v", err, c.shadow.Report())
+		t.Fatalf("RegisterAttempt: %v, shadow %+v, want no error and the shadow apart",
+			err, c.shadow.Report())
 	}
 	var err error
 	n := int32(0)
