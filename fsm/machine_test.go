@@ -148,7 +148,7 @@ func TestFence(t *testing.T) {
 		t.Helper()
 		before, _ := m.Fork()
 		if err, ok := m.Apply(l).(error); !ok || !errors.Is(err, ErrStale) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: Apply: %v, want %v", what, err, ErrStale)
 		}
 		after, at := m.Fork()
 		if after.Digest() != before.Digest() || at != l.Index {
@@ -209,7 +209,7 @@ func persisted(t *testing.T, m *Machine) []byte {
 	}
 	var s sink
 	if err := p.Persist(&s); err != nil || !s.closed {
-		t.Fatal(err, s.closed)
+		t.Fatalf("Persist: %v, sink closed %v, want no error and true", err, s.closed)
 	}
 	p.Release()
 	return s.Bytes()
@@ -235,7 +235,8 @@ func TestSnapshotPointInTime(t *testing.T) {
 	}
 	info, err := snapshot.Verify(bytes.NewReader(s.Bytes()))
 	if err != nil || info.Index != 4 || info.Term != 2 || info.Sequence != 2<<32|1 {
-		t.Errorf("%+v, %v", info, err)
+		t.Errorf("Verify of the snapshot = %+v, %v, want index 4, term 2, sequence %#x",
+			info, err, uint64(2<<32|1))
 	}
 }
 
@@ -311,7 +312,7 @@ func TestRestoreOfABackupFromALongerLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := s.Next(t.Context()); err != nil || b.Index != 53 {
-		t.Errorf("%+v, %v", b, err)
+		t.Errorf("Next of a watch from 52: %+v, %v, want the batch of index 53", b, err)
 	}
 }
 
@@ -324,11 +325,11 @@ func TestDigestRingSize(t *testing.T) {
 	for i := uint64(1); i <= 11; i++ {
 		d, ok := m.Digest(i)
 		if ok != (i >= 8) || (ok && d != want[i]) {
-			t.Errorf("index %d: %x %v, want %x", i, d, ok, want[i])
+			t.Errorf("Digest(%d) = %x, %v, want %x if the index is among the last 4", i, d, ok, want[i])
 		}
 	}
 	if last := m.Digests(2); len(last) != 2 || last[0].Index != 10 || last[1].Digest != want[11] {
-		t.Errorf("%+v", last)
+		t.Errorf("Digests(2) = %+v, want those of 10 and 11, the latter %x", last, want[11])
 	}
 }
 

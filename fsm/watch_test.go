@@ -45,7 +45,7 @@ func TestWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := now.Next(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
+			t.Errorf("Next with a cancelled context: %v, want %v", err, context.Canceled)
 		}
 	})
 }
@@ -76,7 +76,8 @@ func TestSlowWatchMustResync(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b, err := again.Next(t.Context()); err != nil || b.Index != 6 {
-				t.Errorf("%+v, %v", b, err)
+				t.Errorf("Next of a watch from %d: %+v, %v, want the batch of index 6",
+					old.Oldest, b, err)
 			}
 		})
 	}
@@ -104,6 +105,6 @@ func TestWatchAcrossRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := again.Next(t.Context()); err != nil || b.Index != 21 {
-		t.Errorf("%+v, %v", b, err)
+		t.Errorf("Next of a watch from 20: %+v, %v, want the batch of index 21", b, err)
 	}
 }

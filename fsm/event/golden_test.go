@@ -81,11 +81,12 @@ func TestGoldenFilesOfEveryFormatAreRead(t *testing.T) {
 			doc, digits, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 			data, err := hex.DecodeString(digits)
 			if err != nil {
-				t.Fatalf("%s: %v", path, err)
+				t.Fatalf("%s has no valid hexadecimal digits after its first line: %v", path, err)
 			}
 			b, err := Decode(data)
 			if err != nil || len(b.Events) != 1 || b.Level != goldenLevel || b.Sequence != goldenSequence {
-				t.Fatalf("%s: %+v, %v", path, b, err)
+				t.Fatalf("Decode of %s = %+v, %v, want one event, level %d and sequence %d",
+					path, b, err, goldenLevel, goldenSequence)
 			}
 			again, _ := json.Marshal(b.Events[0])
 			if string(again) != doc {

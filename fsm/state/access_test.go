@@ -49,7 +49,8 @@ func TestAutopilotInSnapshot(t *testing.T) {
 	apply(t, s, accessSet("a", 1, yarn.RoleRead))
 	back, err := decode(encode(s))
 	if err != nil || back.Autopilot != want || len(back.Access) != 1 || back.Access[0].ChangedMillis != 1000 {
-		t.Errorf("%+v %+v %v", back.Autopilot, back.Access, err)
+		t.Errorf("decode: autopilot %+v, tokens %+v, error %v, want autopilot %+v and one token changed at 1000",
+			back.Autopilot, back.Access, err, want)
 	}
 }
 
@@ -73,7 +74,7 @@ func TestAccessRefusals(t *testing.T) {
 		before := encode(s)
 		var b *BrokenError
 		if err := s.Apply(e); !errors.As(err, &b) || !bytes.Equal(before, encode(s)) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Apply: %v, want a BrokenError and the state unchanged", name, err)
 		}
 	}
 	s := world(t)

@@ -82,7 +82,7 @@ func TestARestoreKeepsTheAudit(t *testing.T) {
 	backup.KeepAudit(running)
 	apply(t, backup, &event.Audited{Action: "three", Result: event.AuditDone})
 	if got := backup.AuditEntries(0); len(got) != 3 || got[0].Action != "one" || got[2].Number != 3 {
-		t.Errorf("%+v", got)
+		t.Errorf("audit after KeepAudit: %+v, want one, two, three, the last one with number 3", got)
 	}
 	if got := running.AuditEntries(0); len(got) != 2 {
 		t.Errorf("the running state has become %+v", got)

@@ -80,7 +80,7 @@ func apply(t failer, s *State, events ...event.Event) {
 	t.Helper()
 	for _, e := range events {
 		if err := s.Apply(e); err != nil {
-			t.Fatalf("%v", err)
+			t.Fatalf("Apply %T: %v", e, err)
 		}
 	}
 	if err := s.Check(); err != nil {

@@ -176,7 +176,7 @@ func TestMoveWithLabels(t *testing.T) {
 	}
 	for _, path := range []string{"root.b.y", "root.b", "root"} {
 		if got := s.QueueUse(s.Queue(path), x); got.Used != gb(1) || got.Pending != gb(2) {
-			t.Errorf("%s: %+v", path, got)
+			t.Errorf("%s uses %+v of label gpu, want %v used and %v pending", path, got, gb(1), gb(2))
 		}
 	}
 	if q := s.Queues.Get(s.Queue("root.b.y")); q.Used != gb(2) || q.Containers != 2 {

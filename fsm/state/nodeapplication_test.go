@@ -361,11 +361,12 @@ func TestExcludedUnknown(t *testing.T) {
 	var got []string
 	for _, n := range s.ExcludedUnknown() {
 		if !n.NeverRegistered() || n.State != yarn.NodeDecommissioned {
-			t.Errorf("%+v", n)
+			t.Errorf("ExcludedUnknown has a node in state %s, registered %v, want %s and never registered: %+v",
+				n.State, !n.NeverRegistered(), yarn.NodeDecommissioned, n)
 		}
 		got = append(got, n.ID.Host)
 	}
 	if !slices.Equal(got, []string{"a", "z"}) {
-		t.Errorf("%v", got)
+		t.Errorf("ExcludedUnknown has the hosts %q, want [a z]", got)
 	}
 }

@@ -104,7 +104,8 @@ func TestNodeReportedSizes(t *testing.T) {
 		apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)},
 			&event.ContainerIncreased{Container: ref(1, 1)}, &event.ContainerSizeReported{Container: ref(1, 1), Size: c.says})
 		if r := s.Resizes.Get(1); r.Confirmed != c.confirmed || r.Unconfirmed != c.unconfirmed || r.Unacked != c.unacked {
-			t.Errorf("%s: %+v", c.name, r)
+			t.Errorf("%s: %+v, want confirmed %v, unconfirmed %v, unacked %v",
+				c.name, r, c.confirmed, c.unconfirmed, c.unacked)
 		}
 	}
 }

@@ -326,7 +326,7 @@ func TestJoinTokens(t *testing.T) {
 		t.Error("an expired token is still there")
 	}
 	if tok, ok := s.JoinToken([]byte{2}); !ok || tok.UsedBy != "r2" {
-		t.Errorf("%+v", tok)
+		t.Errorf("join token 2: %+v, found %v, want it used by r2", tok, ok)
 	}
 	if _, ok := f.JoinToken([]byte{1}); !ok {
 		t.Error("a fork lost its token")
