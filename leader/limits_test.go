@@ -20,7 +20,8 @@ func TestOutOfBoundsInputRefused(t *testing.T) {
 	} {
 		reply, index, err := r.Do(context.Background(), input.Request{Input: in})
 		if err != nil || index != 0 || reply.Refused() == nil || reply.Refused().Do == "" {
-			t.Errorf("%s: %+v, %d, %v", name, reply, index, err)
+			t.Errorf("Do with %s: %+v, index %d, error %v, want a refusal that says what to do, and index 0",
+				name, reply, index, err)
 		}
 	}
 }

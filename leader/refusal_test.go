@@ -40,7 +40,7 @@ func TestAMRefusalWaitsForCommit(t *testing.T) {
 		}
 		r, _, err := do(&input.SubmitApplication{Name: "x", User: "ann", Queue: "a", Unmanaged: true})
 		if err != nil || r.Refused() != nil {
-			t.Fatal(err, r.Refused())
+			t.Fatalf("submission by ann: %+v, error %v, want no refusal and no error", r, err)
 		}
 		app := r.(*input.SubmitApplicationReply).ID
 		for i, in := range refusedAMs(app) {
@@ -81,7 +81,8 @@ func TestRefusalNeedsConfirmedLeadership(t *testing.T) {
 			return r, err
 		}
 		if _, err := do(oneQueue()); err != nil || asked != 0 {
-			t.Fatal(err, asked)
+			t.Fatalf("Do with the queues: error %v, leadership confirmed in term %d, want no error and no term",
+				err, asked)
 		}
 		before, _ := l.m.Applied()
 		nowhere := &input.SubmitApplication{Name: "x", User: "ann", Queue: "nowhere", Unmanaged: true}

@@ -19,7 +19,7 @@ import (
 func TestNotLeading(t *testing.T) {
 	r := newRig(t, nil)
 	if _, _, err := r.Do(t.Context(), audit("a")); !errors.Is(err, ErrNotLeader) {
-		t.Errorf("%v", err)
+		t.Errorf("Do before the replica leads: %v, want %v", err, ErrNotLeader)
 	}
 }
 
@@ -359,7 +359,8 @@ func TestPlannerPanic(t *testing.T) {
 				break
 			}
 			if !errors.Is(err, ErrNotLeader) && !errors.Is(err, ErrUnknownOutcome) {
-				t.Fatal(err)
+				t.Fatalf("Do after the panic: %v, want nil, %v or %v",
+					err, ErrNotLeader, ErrUnknownOutcome)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -167,7 +167,8 @@ func TestDamageErrorPosition(t *testing.T) {
 	b[at] ^= 1
 	_, _, err := Read(bytes.NewReader(b))
 	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "section names at offset ") {
-		t.Errorf("%v", err)
+		t.Errorf("Read with a damaged name: %v, want %v with the offset of the section names",
+			err, ErrDamaged)
 	}
 }
 
@@ -194,7 +195,7 @@ func TestInconsistentIsRefused(t *testing.T) {
 	st := small(t)
 	st.Meta.UsableNodes++
 	if _, _, err := Read(bytes.NewReader(written(t, st))); !errors.Is(err, ErrInconsistent) {
-		t.Errorf("%v", err)
+		t.Errorf("Read of a state with a wrong sum: %v, want %v", err, ErrInconsistent)
 	}
 }
 

@@ -67,7 +67,8 @@ func TestGangIsOf(t *testing.T) {
 	any, one := Gang{Priority: 5, AnyRequest: true}, Gang{Priority: 5, Request: 7}
 	for _, k := range []SchedulerKey{{5, -1}, {5, 0}, {5, 7}} {
 		if !any.IsOf(k) || one.IsOf(k) != (k.AllocationID == 7) {
-			t.Errorf("%v", k)
+			t.Errorf("IsOf(%v) = %v for any request, %v for request 7, want true, %v",
+				k, any.IsOf(k), one.IsOf(k), k.AllocationID == 7)
 		}
 	}
 	if any.IsOf(SchedulerKey{6, 7}) {
