@@ -94,7 +94,7 @@ func TestRevokeCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := rmd(t, nil, "access", "certificate", "create", "--dir", dir, "--cluster", "prod", "--role", "read", "--name", "alice"); r.exit != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("rmd access certificate create: exit %d, want 0; stderr %q", r.exit, r.err)
 	}
 	file := filepath.Join(dir, "alice.pem")
 	serial, err := certificate.SerialOf(file)
@@ -103,7 +103,7 @@ func TestRevokeCertificate(t *testing.T) {
 	}
 	for _, what := range []string{file, "2a", serial.Text(16)} {
 		if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, what); r.exit != 0 {
-			t.Errorf("%s: %+v", what, r)
+			t.Errorf("rmd access certificate revoke %s: exit %d, want 0; stderr %q", what, r.exit, r.err)
 		}
 	}
 	r := rmd(t, nil, "access", "certificate", "list", "--dir", dir)

@@ -30,7 +30,7 @@ func TestWriteForecast(t *testing.T) {
 	}
 	b.Reset()
 	if err := writeForecast(&b, api.Forecast{ID: "x"}, 0); err != nil || !strings.Contains(b.String(), "waits for no container") {
-		t.Errorf("%v: %s", err, b.String())
+		t.Errorf("writeForecast without asks: %v, %q; want a text with \"waits for no container\"", err, b.String())
 	}
 }
 
@@ -50,6 +50,7 @@ func TestWriteForecastReport(t *testing.T) {
 	}
 	b.Reset()
 	if err := writeForecastReport(&b, api.ForecastReport{Replica: "rm1"}, 0); err != nil || !strings.Contains(b.String(), "Nothing has waited") || !strings.Contains(b.String(), "too few") {
-		t.Errorf("%v: %s", err, b.String())
+		t.Errorf("writeForecastReport without promises: %v, %q; want a text with \"Nothing has waited\" and \"too few\"",
+			err, b.String())
 	}
 }

@@ -73,17 +73,21 @@ func TestBenchOfThreeReplicas(t *testing.T) {
 			r := rmd(t, nil, append(line, "--conf-dir", dir, "--warmup", "100ms", "--duration", span, "-q", "-o", "json", "--yes")...)
 			var out load.Result
 			if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.exit != exitcode.OK {
-				t.Fatalf("%v: %+v %v", line, r, err)
+				t.Fatalf("rmd %s for %s: exit %d, want %d and JSON on stdout; decoding it: %v; stderr %q, stdout %q",
+					strings.Join(line, " "), span, r.exit, exitcode.OK, err, r.err, r.out)
 			}
 			if out.Faults.Total() != 0 {
-				t.Fatalf("%v: %+v", line, out.Faults)
+				t.Fatalf("rmd %s for %s: faults %+v, want none", strings.Join(line, " "), span, out.Faults)
 			}
 			calm := out.Heartbeats.Count > 0 && out.Heartbeats.Errors+out.Resyncs+out.Failovers == 0 && out.LastError == ""
 			if calm && (line[1] == "heartbeat" || out.Containers.Done > 0) {
 				break
 			}
 			if span == "20s" {
-				t.Errorf("%v: %+v %+v", line, out, out.Containers)
+				t.Errorf("rmd %s for %s: %d heartbeats with %d errors, %d resyncs, %d failovers, last error %q, containers %+v; "+
+					"want heartbeats, no error, resync or failover, and, except for heartbeat, containers done",
+					strings.Join(line, " "), span, out.Heartbeats.Count, out.Heartbeats.Errors, out.Resyncs, out.Failovers,
+					out.LastError, out.Containers)
 			}
 		}
 	}
@@ -105,7 +109,7 @@ func TestBenchTableIsNarrow(t *testing.T) {
 	b.Reset()
 	writeBench(&b, r)
 	if !strings.Contains(b.String(), "NOT exactly once: containers 3 told complete twice") {
-		t.Error(b.String())
+		t.Errorf("writeBench of a result with 3 containers told complete twice does not say so: %s", b.String())
 	}
 }
 
@@ -158,7 +162,7 @@ func benchmarkLoad(b *testing.B, kind load.Kind, figure func(*load.Result) float
 	for b.Loop() {
 		out, err := load.Run(b.Context(), cfg)
 		if err != nil || out.Faults.Total() > 0 {
-			b.Fatalf("%v %+v", err, out)
+			b.Fatalf("Run of %s: %v, want no error and no faults; result %+v", kind, err, out)
 		}
 		sum += figure(out)
 		n++

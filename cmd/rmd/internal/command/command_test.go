@@ -82,7 +82,8 @@ func TestFlagsAfterArguments(t *testing.T) {
 			a, errA := argparse.Arrange(app, before)
 			b, errB := argparse.Arrange(app, after)
 			if errA != nil || errB != nil || !slices.Equal(a, b) {
-				t.Fatalf("%s --%s: %q %v, %q %v", l.path, name, a, errA, b, errB)
+				t.Fatalf("Arrange(%q) = %q, %v; Arrange(%q) = %q, %v; want the same line from both",
+					before, a, errA, after, b, errB)
 			}
 			if !slices.Equal(a[len(a)-4:], []string{"--", "ARG", "-7", "OTHER"}) {
 				t.Fatalf("%s --%s: arguments are not last: %q", l.path, name, a)
@@ -100,7 +101,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		}
 		r := rmd(t, nil, append(l.path, "--help")...)
 		if r.exit != exitcode.OK || !strings.Contains(r.out, "Usage: rmd "+strings.Join(l.path, " ")) || r.err != "" {
-			t.Errorf("%s: %+v", l.path, r)
+			t.Errorf("rmd %s --help: exit %d, stdout %q, stderr %q; want exit %d, the usage on stdout and an empty stderr",
+				strings.Join(l.path, " "), r.exit, r.out, r.err, exitcode.OK)
 		}
 		if l.cmd.Usage == "" {
 			t.Errorf("%s has no usage", l.path)
@@ -146,7 +148,9 @@ func TestEveryRefusalIsTold(t *testing.T) {
 		line = strings.ReplaceAll(line, "QUEUES", queueFile(t))
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
 		if r.exit != exitcode.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
-			t.Errorf("%s: %+v", line, r)
+			t.Errorf("rmd %s, refused by the server: exit %d, stdout %q, stderr %q; "+
+				"want exit %d and only the refusal with its remedy and detail on stderr",
+				line, r.exit, r.out, r.err, exitcode.Refused)
 		}
 	}
 }
@@ -174,7 +178,7 @@ func TestTerminalEscapesRemoved(t *testing.T) {
 	} {
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(c.line)...)
 		if all := r.out + r.err; !strings.Contains(all, c.says) || strings.ContainsAny(all, "\x1b\x07\u009b\u202e") {
-			t.Errorf("%q: %q", c.line, all)
+			t.Errorf("rmd %q printed %q, want %q in it and no control characters", c.line, all, c.says)
 		}
 	}
 }
@@ -326,7 +330,8 @@ func TestDrainChosen(t *testing.T) {
 		asked = nil
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
 		if r.exit != exitcode.OK || r.out != want || r.err != told {
-			t.Errorf("%s: %+v", line, r)
+			t.Errorf("rmd %s: exit %d, stdout %q, stderr %q; want exit %d, stdout %q, stderr %q",
+				line, r.exit, r.out, r.err, exitcode.OK, want, told)
 		}
 		if len(asked) != 1 || !strings.HasPrefix(asked[0], `/v1/nodes:drain {"nodes":["n1:1","n2:1"]`) {
 			t.Errorf("%s asked for %q", line, asked)
@@ -358,7 +363,8 @@ func TestWaitAndHealthExitCodes(t *testing.T) {
 	} {
 		state, final = c.state, c.final
 		if r := rmd(t, env, "app", "wait", anApp, "--for", c.goal, "--timeout", "0.2"); r.exit != c.exit {
-			t.Errorf("%+v: %+v", c, r)
+			t.Errorf("app wait --for %s, application in state %s with final status %q: exit %d, want %d; stderr %q",
+				c.goal, c.state, c.final, r.exit, c.exit, r.err)
 		}
 	}
 	if r := rmd(t, env, "cluster", "health"); r.exit != exitcode.CheckFailed || !strings.Contains(r.err, "the cluster cannot lose a replica") || !strings.Contains(r.out, "degraded") {
@@ -393,17 +399,18 @@ func TestInitConfigLoads(t *testing.T) {
 	dir := t.TempDir()
 	r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--cluster", "prod", "--tls", "--advertise", "10.0.0.11:8034", "--data", dir)
 	if r.exit != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("rmd init --id rm1 --tls: exit %d, want 0; stderr %q", r.exit, r.err)
 	}
 	for _, name := range []string{"ca-key.pem", "rm1-key.pem"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v %v", name, info, err)
+			t.Errorf("after rmd init, Stat(%s) = %+v, %v; want a file with mode 0600", name, info, err)
 		}
 	}
 	file := strings.TrimSpace(r.out)
 	if r := rmd(t, nil, "server", "--config", file, "--print-config", "--set", "raft.heartbeat=300ms", "--set", "raft.lease=200ms"); r.exit != 0 ||
 		!strings.Contains(r.out, "heartbeat: 300ms   # flag --set raft.heartbeat") || !strings.Contains(r.out, "id: rm1   # "+file+":") {
-		t.Errorf("%+v", r)
+		t.Errorf("rmd server --print-config: exit %d, want 0, raft.heartbeat 300ms from --set and id rm1 from %s; "+
+			"stderr %q, stdout %q", r.exit, file, r.err, r.out)
 	}
 	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != exitcode.Usage || !strings.Contains(r.err, "certificate id differs from the replica id") {
 		t.Errorf("a foreign certificate: %+v", r)
@@ -466,7 +473,8 @@ func TestInitReplicasOfSeveralMachines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=a.example,rm2=2001:db8::2,rm3=10.0.0.13", "--tls", "--host", "rmd.example")
 	if r.exit != 0 || r.out != "prod/rm1\nprod/rm2\nprod/rm3\n" {
-		t.Fatalf("%+v", r)
+		t.Fatalf("rmd init --replicas: exit %d, stdout %q, want exit 0 and the directories of rm1, rm2 and rm3; stderr %q",
+			r.exit, r.out, r.err)
 	}
 	if !strings.Contains(r.err, "RMD_ADDR=https://a.example:8090,https://[2001:db8::2]:8090,https://10.0.0.13:8090\n") {
 		t.Errorf("the addresses: %s", r.err)
@@ -477,11 +485,13 @@ func TestInitReplicasOfSeveralMachines(t *testing.T) {
 	}
 	if l.Raft.Listen != "[::]:8034" || l.Raft.Advertise != "[2001:db8::2]:8034" || l.HTTP.ListenTLS != "[::]:8090" || l.Data != "/var/lib/rmd" ||
 		l.TLS.Key != filepath.Join("prod", "rm2", "rm2-key.pem") || !slices.Equal(l.HTTP.Hosts, []string{"a.example", "rmd.example"}) {
-		t.Errorf("%+v", l.Config)
+		t.Errorf("rm2's file: raft listen %s, advertise %s, listen_tls %s, data %s, key %s, hosts %q; "+
+			"want [::]:8034, [2001:db8::2]:8034, [::]:8090, /var/lib/rmd, prod/rm2/rm2-key.pem, [a.example rmd.example]",
+			l.Raft.Listen, l.Raft.Advertise, l.HTTP.ListenTLS, l.Data, l.TLS.Key, l.HTTP.Hosts)
 	}
 	for name, mode := range map[string]os.FileMode{"ca-key.pem": 0o600, "admin-key.pem": 0o600, "rm3/rm3-key.pem": 0o600, "rm3": os.ModeDir | 0o700} {
 		if info, err := os.Stat(filepath.Join("prod", name)); err != nil || info.Mode()&^0o055 != mode {
-			t.Errorf("%s: %v %v", name, info, err)
+			t.Errorf("after rmd init, Stat(%s) = %+v, %v; want mode %s apart from the bits 055", name, info, err, mode)
 		}
 	}
 	if unit, err := os.ReadFile("prod/rm3/rmd.service"); err != nil || !bytes.Equal(unit, contrib.Unit) {

@@ -21,7 +21,7 @@ func TestManPagesAreCurrent(t *testing.T) {
 	pages := manPages((&program{}).app())
 	if *rewrite {
 		if r := rmd(t, nil, "docs", "man", manDir); r.exit != 0 {
-			t.Fatalf("%+v", r)
+			t.Fatalf("rmd docs man %s: exit %d, want 0; stderr %q", manDir, r.exit, r.err)
 		}
 	}
 	for name, want := range pages {
@@ -44,7 +44,7 @@ func TestManPagesAreCurrent(t *testing.T) {
 func TestManPagesDoNotDependOnTheReader(t *testing.T) {
 	dir := t.TempDir()
 	if r := rmd(t, map[string]string{"RMD_ADDR": "secret-host:1"}, "docs", "man", dir); r.exit != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("rmd docs man DIR: exit %d, want 0; stderr %q", r.exit, r.err)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "rmd.1"))
 	if err != nil || strings.Contains(string(page), "secret") || !strings.Contains(string(page), `127.0.0.1:8088`) {

@@ -42,7 +42,7 @@ func TestFailpoint(t *testing.T) {
 		}
 		for _, bad := range []string{"", "batch.closed", "batch.closed 0 1s", "batch.closed 1 -1s", "batch.closed x 1s", "nowhere 1 1s", "batch.closed 1 1s more"} {
 			if err := f.set(bad); err == nil || !strings.Contains(err.Error(), "names no failpoint") {
-				t.Errorf("%q: %v", bad, err)
+				t.Errorf("set(%q): %v, want an error with \"names no failpoint\"", bad, err)
 			}
 		}
 	})

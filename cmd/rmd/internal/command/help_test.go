@@ -33,7 +33,7 @@ func TestFoldKeepsToTheWidth(t *testing.T) {
 
 func TestPackKeepsPartsWhole(t *testing.T) {
 	if got := pack([]string{"aaaa", "bbbb", "cccc"}, "  ", 10); got != "aaaa  bbbb\ncccc" {
-		t.Errorf("%q", got)
+		t.Errorf("pack of aaaa, bbbb, cccc into 10 columns = %q, want two parts on the first line", got)
 	}
 }
 

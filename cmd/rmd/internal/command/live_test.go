@@ -177,7 +177,8 @@ func TestFollowReadsMissingEntries(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		var b api.EventBatch
 		if err := json.Unmarshal([]byte(line), &b); err != nil || len(b.Events) != 1 {
-			t.Errorf("%v: %s", err, line)
+			t.Errorf("line of events --follow -o jsonl: %d events, decoding: %v, want 1 event; line %q",
+				len(b.Events), err, line)
 		}
 		indexes = append(indexes, strconv.FormatUint(b.Index, 10))
 	}
@@ -206,7 +207,7 @@ func TestParseSince(t *testing.T) {
 	}
 	for _, text := range []string{"tomorrow", "2027-01-01", "-5m", "25:00"} {
 		if got, err := parseSince("--since", text, now); err == nil || clierr.Code(err) != exitcode.Usage {
-			t.Errorf("%s: %v %v", text, got, err)
+			t.Errorf("parseSince(%q) = %d, %v; want an error with exit code %d", text, got, err, exitcode.Usage)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestPreemptOver(t *testing.T) {
 	if err := until(2*time.Minute, "containers would have been killed", func() error {
 		r := rmd(t, env, "preempt", "--over", "1h", "-o", "json")
 		if r.exit != 0 {
-			t.Fatalf("%+v", r)
+			t.Fatalf("rmd preempt --over 1h -o json: exit %d, want 0; stderr %q", r.exit, r.err)
 		}
 		if err := json.Unmarshal([]byte(r.out), &d); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestPreemptOver(t *testing.T) {
 	code := Run(t.Context(), []string{"rmd", "preempt", "--over", "1h"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTerminal: true, Width: 80,
 		Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
 	if code != 0 {
-		t.Fatalf("%d %s", code, errs.String())
+		t.Fatalf("rmd preempt --over 1h on a terminal: exit %d, want 0; stderr %q", code, errs.String())
 	}
 	t.Logf("\n%s", out.String())
 	for line := range strings.Lines(out.String()) {

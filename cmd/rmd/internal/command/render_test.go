@@ -71,7 +71,7 @@ func TestWhatIf(t *testing.T) {
 	var sent api.PutConf
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/whatif" {
-			t.Errorf("%s %s", r.Method, r.URL)
+			t.Errorf("request %s %s, want POST /v1/whatif", r.Method, r.URL)
 		}
 		_ = json.NewDecoder(r.Body).Decode(&sent)
 		_ = json.NewEncoder(w).Encode(doc)
@@ -90,10 +90,10 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("sent: %+v", sent)
 	}
 	if r := rmd(t, env, "conf", "diff", "--whatif", file, "-o", "name"); r.out != anApp+"\n" {
-		t.Errorf("%+v", r)
+		t.Errorf("conf diff --whatif -o name: stdout %q, want %q; stderr %q", r.out, anApp+"\n", r.err)
 	}
 	var back api.WhatIf
 	if r := rmd(t, env, "conf", "diff", "--whatif", file, "-o", "json"); json.Unmarshal([]byte(r.out), &back) != nil || back.Totals.Starts != 120 {
-		t.Errorf("%+v", r)
+		t.Errorf("conf diff --whatif -o json: stdout %q, want JSON with 120 starts in all; stderr %q", r.out, r.err)
 	}
 }

@@ -269,7 +269,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	case errors.As(err, &e):
 		code = e.ExitCode()
 	case err != nil:
-		ts.Fatalf("%v", err)
+		ts.Fatalf("running %q: %v, want exit code %s", args[1:], err, args[0])
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit %d, want %s\n%s", code, args[0], ts.ReadFile("stderr"))

@@ -53,7 +53,8 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 	}
 	d, refused := ask(lead, hourAgo)
 	if refused != nil || d.Entries < 1000 || len(d.Runs) != 3 || !d.Runs[0].Exact || d.Text == "" {
-		t.Fatalf("%+v %v", d, refused)
+		t.Fatalf("preview of the last hour: refusal %v, want none, at least 1000 entries, 3 runs, "+
+			"the first of them exact, and a text; got %+v", refused, d)
 	}
 	before := time.Now().UnixMilli()
 	time.Sleep(10 * time.Millisecond)

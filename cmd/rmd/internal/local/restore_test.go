@@ -40,7 +40,7 @@ func ask(t *testing.T, c *Cluster, i int, method, path, token string, body []byt
 		err = json.Unmarshal(b, out)
 	}
 	if err != nil {
-		t.Fatalf("%s %s: %d %v: %s", method, path, resp.StatusCode, err, b)
+		t.Fatalf("%s %s: status %d, reading the answer: %v; body %q", method, path, resp.StatusCode, err, b)
 	}
 	return resp.StatusCode
 }

@@ -94,7 +94,7 @@ func fetch(t *testing.T, addr, path string) string {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d %v %s", path, resp.StatusCode, err, body)
+		t.Fatalf("GET %s: status %d, want 200; reading the body: %v; body %q", path, resp.StatusCode, err, body)
 	}
 	return string(body)
 }

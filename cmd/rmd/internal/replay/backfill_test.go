@@ -42,7 +42,7 @@ func TestCompareBackfill(t *testing.T) {
 	figures := func(name string) map[string]report.Spread { b := byName[name]; return b.Figures() }
 	for _, name := range []string{"no reservations", "off", "off, earliest"} {
 		if f := figures(name); f["lent"].Mean != 0 || f["ended"].Mean != 0 {
-			t.Errorf("%s: %+v", name, f)
+			t.Errorf("setting %q: mean of lent %v, of ended %v, want 0 of both", name, f["lent"].Mean, f["ended"].Mean)
 		}
 	}
 	if f := figures("no reservations"); f["reserved_idle"].Mean != 0 {

@@ -25,7 +25,7 @@ func TestCounts(t *testing.T) {
 	_, _ = c.Observe(t.Context())
 	fail, made = errors.New("no answer"), 0
 	if _, err := c.Observe(t.Context()); !errors.Is(err, fail) {
-		t.Errorf("%v", err)
+		t.Errorf("Observe: %v, want the error of the observation, %v", err, fail)
 	}
 	tick(2 * time.Second)
 	s := n.into(&report.Summary{Series: &report.Series{}})

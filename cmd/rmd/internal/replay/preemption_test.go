@@ -108,7 +108,7 @@ func (c *testCluster) do(t *testing.T, in input.Input) input.Reply {
 	t.Helper()
 	reply, err := c.Do(t.Context(), in)
 	if err != nil || reply.Refused() != nil {
-		t.Fatal(err, reply.Refused())
+		t.Fatalf("%T: error %v, refusal %v; want neither", in, err, reply.Refused())
 	}
 	return reply
 }

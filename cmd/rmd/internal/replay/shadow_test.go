@@ -26,7 +26,9 @@ func TestMeasureShadow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := same.Beside; d.State != api.ShadowInStep || d.Digest != d.ClusterDigest || d.AtMillis-d.BeganMillis < 24*3600*1000 || d.Decided < 4000 || same.Actual != nil {
-		t.Errorf("%+v", d)
+		t.Errorf("shadow without changes: state %s, digests %s and %s, %d ms long, %d decided, actual %+v; "+
+			"want %s, equal digests, at least 24 h and 4000 decided, actual nil",
+			d.State, d.Digest, d.ClusterDigest, d.AtMillis-d.BeganMillis, d.Decided, same.Actual, api.ShadowInStep)
 	}
 	other, err := MeasureShadow(t.Context(), o, []capacity.Property{{Name: noReservations, Value: "0"}})
 	if err != nil {
