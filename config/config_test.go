@@ -118,7 +118,7 @@ func TestBounds(t *testing.T) {
 func TestNoTLSPort(t *testing.T) {
 	l, err := Load(Source{File: file(t, "id: rm1\nhttp: {listen_tls: none}\n")})
 	if err != nil || l.HTTP.ListenTLS != "" {
-		t.Errorf("%+v, %v", l, err)
+		t.Errorf("Load of listen_tls none: %v, want no error and no TLS port; got %+v", err, l)
 	}
 }
 
@@ -131,7 +131,8 @@ func TestPrecedenceAndOrigins(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.Raft.Heartbeat != time.Second || l.Raft.Election != 3*time.Second || l.Log.Level != "error" || l.Raft.SnapshotBytes != 1<<20 {
-		t.Fatalf("%+v", l.Config)
+		t.Fatalf("heartbeat %s, election %s, log level %s, snapshot_bytes %d; want 1s, 3s, error, %d",
+			l.Raft.Heartbeat, l.Raft.Election, l.Log.Level, l.Raft.SnapshotBytes, 1<<20)
 	}
 	for key, want := range map[string]string{"raft.heartbeat": path + ":3:3", "raft.election": "environment RMD_RAFT_ELECTION", "log.level": "flag --log-level", "data": "default"} {
 		if got := l.Origins[key].String(); got != want {
@@ -173,7 +174,7 @@ func TestSampleNamesEveryKeyAndLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.ID != "rm1" || l.Raft.Listen != "127.0.0.1:9034" {
-		t.Fatalf("%+v", l.Config)
+		t.Fatalf("the sample: id %q, raft.listen %q, want rm1, 127.0.0.1:9034", l.ID, l.Raft.Listen)
 	}
 	for _, key := range Keys() {
 		if !strings.Contains(b.String(), key[strings.LastIndexByte(key, '.')+1:]+":") {
@@ -184,7 +185,7 @@ func TestSampleNamesEveryKeyAndLoads(t *testing.T) {
 
 func TestDefaultsAreValidButForTheID(t *testing.T) {
 	if got := faults(t, "# nothing\n"); len(got) != 1 || !strings.Contains(got[0], "no id") {
-		t.Fatalf("%q", got)
+		t.Fatalf("faults of an empty file: %q, want one with \"no id\"", got)
 	}
 }
 
@@ -200,7 +201,7 @@ func TestHadoopFileSettings(t *testing.T) {
 		l, err := Load(Source{File: file(t, "id: "+id+"\nhadoop: {conf_dir: '"+dir+"'}\n")})
 		if id == "rm3" {
 			if err == nil || !strings.Contains(err.Error(), `"rm3" is not among yarn.resourcemanager.ha.rm-ids`) {
-				t.Fatalf("%v", err)
+				t.Fatalf("Load with id rm3: %v, want an error that rm3 is not among yarn.resourcemanager.ha.rm-ids", err)
 			}
 			continue
 		}
@@ -208,7 +209,8 @@ func TestHadoopFileSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		if l.Cluster != "yarn1" || l.HTTP.Listen != "127.0.0.1:9999" || l.Hadoop == nil {
-			t.Fatalf("%+v", l.Config)
+			t.Fatalf("from yarn-site.xml: cluster %q, HTTP at %q, Hadoop's files read %v; want yarn1, 127.0.0.1:9999, true",
+				l.Cluster, l.HTTP.Listen, l.Hadoop != nil)
 		}
 	}
 }
@@ -235,14 +237,15 @@ func TestEffectiveShowsOrigins(t *testing.T) {
 	}
 	list := Effective(c, map[string]Origin{"id": {Kind: "file", Name: "rmd.yaml", Line: 3}})
 	if s := find(list, "id"); s.Value != "rm7" || s.Origin != "rmd.yaml:3" || s.About == "" {
-		t.Errorf("%+v", s)
+		t.Errorf("Effective shows id as %+v, want value rm7, origin rmd.yaml:3 and an explanation", s)
 	}
 	if s := find(list, "raft.sync"); s.Value != "always" || s.Origin != "default" {
-		t.Errorf("%+v", s)
+		t.Errorf("Effective shows raft.sync as %+v, want value always, origin default", s)
 	}
 	list = Effective(c, nil)
 	if id, sync := find(list, "id"), find(list, "raft.sync"); id.Origin != "this program" || sync.Origin != "default" {
-		t.Errorf("%+v %+v", id, sync)
+		t.Errorf("Effective without origins: id has origin %q, raft.sync %q; want \"this program\", \"default\"",
+			id.Origin, sync.Origin)
 	}
 	if len(list) != len(Keys()) {
 		t.Errorf("%d of %d keys", len(list), len(Keys()))
@@ -257,7 +260,7 @@ func TestLimitOfOpenFiles(t *testing.T) {
 		return Load(Source{File: path, Files: files, Flags: more})
 	}
 	if _, err := load(511, nil); err == nil || !strings.Contains(err.Error(), "the limit of open files is 511; a replica needs 512; raise it: LimitNOFILE=") {
-		t.Errorf("511: %v", err)
+		t.Errorf("Load with a limit of 511 open files: %v, want an error that a replica needs 512", err)
 	}
 	hadoop := t.TempDir()
 	for name, c := range map[string]struct {
@@ -274,7 +277,7 @@ func TestLimitOfOpenFiles(t *testing.T) {
 	} {
 		l, err := load(c.files, c.flags)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Load with a limit of %d open files: %v, want no error", name, c.files, err)
 			continue
 		}
 		if got := strings.Join(l.Warnings, "\n"); c.want == "" && strings.Contains(got, "open files") || !strings.Contains(got, c.want) {
@@ -289,10 +292,10 @@ func TestRelativePaths(t *testing.T) {
 	name := file(t, "id: rm1\ndata: data\n")
 	l, err := Load(Source{File: name})
 	if err != nil || l.Data != filepath.Join(filepath.Dir(name), "data") {
-		t.Errorf("%v: %+v", err, l)
+		t.Errorf("Load with a relative data directory: %v, want no error and it next to the file; got %+v", err, l)
 	}
 	l, err = Load(Source{File: name, Flags: map[string]string{"data": "here"}})
 	if err != nil || l.Data != "here" {
-		t.Errorf("%v: %+v", err, l)
+		t.Errorf("Load with the flag data=here: %v, want no error and data \"here\"; got %+v", err, l)
 	}
 }

@@ -70,7 +70,7 @@ func TestCertificatesAreTakenAgain(t *testing.T) {
 		t.Errorf("HTTP has another certificate: %v", err)
 	}
 	if end := c.Ends()["replica"]; !end.Equal(second.Certificates[0].Leaf.NotAfter) || c.Ends()["ca"].Before(end) {
-		t.Errorf("%v", c.Ends())
+		t.Errorf("Ends() = %v, want replica at %s and ca not before it", c.Ends(), second.Certificates[0].Leaf.NotAfter)
 	}
 	at := now.Add(2 * time.Hour)
 	for name, spoil := range map[string]func() string{
@@ -126,7 +126,7 @@ func TestCertificateMustBeValid(t *testing.T) {
 		_, err := Load(Source{File: file(t, fmt.Sprintf("id: rm1\ncluster: prod\ntls: {ca: %s, cert: %s, key: %s}\n", f.CA, f.Cert, f.Key))})
 		text := fmt.Sprint(err)
 		if !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Load with a certificate issued %s: %v, want %q in the error and not %q", name, err, c.want, c.not)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestRoleCertificateNotReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := OpenCertificates(TLS{live.CA, f.Cert, f.Key}, "prod", "rm1"); err == nil || !strings.Contains(err.Error(), "does not name") {
-		t.Errorf("%v", err)
+		t.Errorf("OpenCertificates with a role's certificate: %v, want an error with \"does not name\"", err)
 	}
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
@@ -174,7 +174,7 @@ func TestRoleCertificateNotReplica(t *testing.T) {
 		t.Errorf("%s in %+v", got, f)
 	}
 	if info, err := os.Stat(f.Key); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info, err)
+		t.Errorf("Stat(%s) = %+v, %v; want a file with mode 0600", f.Key, info, err)
 	}
 	if _, err := ca.IssueClient(dir, "prod", "operator", "alice", time.Hour, now); !os.IsExist(err) {
 		t.Errorf("over the one that is there: %v", err)

@@ -45,7 +45,7 @@ func TestHostileFiles(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			t.Logf("%d MB, %v", (after.TotalAlloc-before.TotalAlloc)>>20, time.Since(begin))
 			if c.want != "" && !strings.Contains(got, c.want) {
-				t.Errorf("%.300s", got)
+				t.Errorf("faults of the file: %.300q, want %q in them", got, c.want)
 			}
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 200 {
 				t.Errorf("%d MB were needed", took)
