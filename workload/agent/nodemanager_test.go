@@ -38,7 +38,7 @@ func TestNodeManagerReports(t *testing.T) {
 	said := n.Report()
 	reports(t, said, running(2), running(1))
 	if p, ok := n.Exit(container(2), 0, ""); !ok || p != "two" {
-		t.Errorf("%q %v", p, ok)
+		t.Errorf("Exit of the running container 2 = %q, %v; want \"two\", true", p, ok)
 	}
 	n.Unreported(said)
 	reports(t, n.Pending(), running(2), running(1), completed(2, 0))
@@ -59,7 +59,7 @@ func TestNodeManagerObeys(t *testing.T) {
 	var n NodeManager[int]
 	n.Start(container(1), 7)
 	if p, ran := n.Kill(container(1)); p != 7 || !ran {
-		t.Errorf("%d %v", p, ran)
+		t.Errorf("Kill of the running container 1 = %d, %v; want 7, true", p, ran)
 	}
 	n.Kill(container(1)) // its end is already pending
 	reports(t, n.Report(), running(1), completed(1, yarn.ExitKilledByRM))

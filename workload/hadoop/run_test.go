@@ -58,7 +58,8 @@ func TestHeartbeatsAreSentAsFastAsAsked(t *testing.T) {
 		t.Errorf("%+v, at most %.0f a second were asked for", out.Heartbeats, per)
 	}
 	if out.Resyncs != 0 || out.Failovers != 0 || out.Stopped || len(out.Processes) != 1 || out.Processes[0].RSSAfter == 0 {
-		t.Errorf("%+v", out)
+		t.Errorf("%d resyncs, %d failovers, stopped %v, processes %+v; want 0, 0, false, one with memory in use",
+			out.Resyncs, out.Failovers, out.Stopped, out.Processes)
 	}
 	if n := f.called("unRegisterNodeManager"); n != nodes {
 		t.Errorf("%d nodes were taken out, of %d", n, nodes)
@@ -98,7 +99,7 @@ func TestHeartbeatsBackToBackAreBounded(t *testing.T) {
 		return out, f, err
 	}, right)
 	if !right(out) {
-		t.Errorf("%+v", out.Heartbeats)
+		t.Errorf("heartbeats back to back: %+v, want a count of at least 50 and no errors", out.Heartbeats)
 	}
 }
 
@@ -114,12 +115,14 @@ func TestContainersLiveTheirWholeLifeOnce(t *testing.T) {
 			c.Duration *= longer
 			out, err := Run(t.Context(), c)
 			if err == nil && (out.Faults.Total() != 0 || out.LastError != "") {
-				t.Errorf("%s: %+v, %s", kind, out.Faults, out.LastError)
+				t.Errorf("%s: faults %+v, last error %q; want none of both", kind, out.Faults, out.LastError)
 			}
 			return out, f, err
 		}, enough)
 		if !enough(out) {
-			t.Errorf("%s: %+v", kind, out.Containers)
+			t.Errorf("%s: containers %+v, reports %+v, %d heartbeats; want 3 done, times of grants and completions, "+
+				"a life's P50 not below a grant's, reports with a mean, and no more of them than heartbeats",
+				kind, *out.Containers, *out.Reports, out.Heartbeats.Count)
 		}
 	}
 }
@@ -167,7 +170,8 @@ func TestNodeRegistersAgainWhenToldTo(t *testing.T) {
 		return out, f, err
 	}, func(out *Result) bool { return out.Resyncs > 0 })
 	if !right(out) || f.called("registerNodeManager") != 7 {
-		t.Errorf("%+v", out)
+		t.Errorf("%d resyncs, faults %+v, %d errors of heartbeats, %d registrations; want 1, none, 0, 7",
+			out.Resyncs, out.Faults, out.Heartbeats.Errors, f.called("registerNodeManager"))
 	}
 }
 
@@ -188,7 +192,7 @@ func TestStandbyAndDeadReplicasArePassedOver(t *testing.T) {
 		}
 		out, err := Run(t.Context(), c)
 		if err == nil && out.Faults.Total() != 0 {
-			t.Errorf("%+v, %s", out.Faults, out.LastError)
+			t.Errorf("faults %+v, want none; last error %q", out.Faults, out.LastError)
 		}
 		return out, f, err
 	}, enough)
@@ -214,7 +218,8 @@ func TestStoppedRunTellsWhatWasMeasured(t *testing.T) {
 		return out, f, err
 	}, func(out *Result) bool { return out.Heartbeats.Count > 0 })
 	if !out.Stopped || out.Seconds <= 0 || out.Seconds > 600 || out.Heartbeats.Count == 0 || out.Faults.Total() != 0 {
-		t.Errorf("%+v", out)
+		t.Errorf("stopped %v after %v s, %d heartbeats, faults %+v; want true, up to 600 s, some, none",
+			out.Stopped, out.Seconds, out.Heartbeats.Count, out.Faults)
 	}
 	if f.called("unRegisterNodeManager") != c.Nodes || f.called("finish") < c.Masters {
 		t.Errorf("not cleared away: %v", f.calls)
@@ -226,17 +231,17 @@ func TestRunRefusals(t *testing.T) {
 	c := small(f, Allocations)
 	c.Addresses.Scheduler = []string{"127.0.0.1:1"}
 	if _, err := Run(t.Context(), c); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "scheduler") {
-		t.Errorf("%v", err)
+		t.Errorf("Run with a closed scheduler port: %v, want %v and the word scheduler", err, ErrUnreachable)
 	}
 	c = small(f, Heartbeats)
 	c.PIDs = []int{1 << 30}
 	if _, err := Run(t.Context(), c); !errors.Is(err, ErrProcess) {
-		t.Errorf("%v", err)
+		t.Errorf("Run with the PID of no process: %v, want %v", err, ErrProcess)
 	}
 	c = small(f, Allocations)
 	c.Queue = "nowhere"
 	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "unknown queue: nowhere") {
-		t.Errorf("%v", err)
+		t.Errorf("Run with queue nowhere: %v, want an error with \"unknown queue: nowhere\"", err)
 	}
 	for name, set := range map[string]func(*Config){
 		"nodes": func(c *Config) { c.Nodes = 0 }, "ResourceTracker": func(c *Config) { c.Addresses.Tracker = nil }, "HOST:PORT": func(c *Config) { c.Addresses.Client = []string{"host"} },
@@ -245,7 +250,7 @@ func TestRunRefusals(t *testing.T) {
 		c := small(f, Allocations)
 		set(&c)
 		if err := c.Validate(); err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(strings.ReplaceAll(name, "ResourceTracker", "resource tracker"))) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Validate of a bad value of %s: %v, want an error that names it", name, err)
 		}
 	}
 }

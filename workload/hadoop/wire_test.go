@@ -66,7 +66,8 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 	n.compose()
 	var got proto.NodeHeartbeatRequestProto
 	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 0 || got.GetNodeStatus().GetResponseId() != 301 {
-		t.Errorf("%v %v", &got, err)
+		t.Errorf("heartbeat after answer 301: decoding: %v, response ID %d, containers %v; want 301 and no container",
+			err, got.GetNodeStatus().GetResponseId(), got.GetNodeStatus().GetContainersStatuses())
 	}
 }
 
@@ -82,7 +83,8 @@ func TestKilledContainerIsToldAsSuch(t *testing.T) {
 	n.compose()
 	var got proto.NodeHeartbeatRequestProto
 	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 1 || got.GetNodeStatus().GetContainersStatuses()[0].GetExitStatus() != exitKilledRM {
-		t.Errorf("%v %v", &got, err)
+		t.Errorf("heartbeat after a kill: decoding: %v, containers %v; want one with exit status %d",
+			err, got.GetNodeStatus().GetContainersStatuses(), exitKilledRM)
 	}
 }
 
@@ -95,7 +97,8 @@ func TestAllocateIsAMessageOfHadoop(t *testing.T) {
 		m.compose()
 		got := new(proto.AllocateRequestProto)
 		if err := gproto.Unmarshal(m.bytes, got); err != nil || got.GetResponseId() != 77 || got.GetProgress() != 0.5 {
-			t.Fatalf("%v %v", got, err)
+			t.Fatalf("allocate request: decoding: %v, response ID %d, progress %v; want no error, 77, 0.5",
+				err, got.GetResponseId(), got.GetProgress())
 		}
 		return got
 	}
@@ -148,10 +151,10 @@ func TestHistogramKeepsWithinThreePercent(t *testing.T) {
 	}
 	x := h.times()
 	if x.Count != 1000 || x.P50 < 485 || x.P50 > 515 || x.P99 < 960 || x.P99 > 1000 || x.Max != 1000 {
-		t.Errorf("%+v", x)
+		t.Errorf("times of 1 to 1000 ms: %+v; want count 1000, P50 in 485 to 515, P99 in 960 to 1000, max 1000", x)
 	}
 	var none histogram
 	if none.times() != (Times{}) {
-		t.Errorf("%+v", none.times())
+		t.Errorf("times of an empty histogram: %+v, want zeros", none.times())
 	}
 }

@@ -58,9 +58,12 @@ declared  15m ± 7m04s  12s ± 2.8s  2s ± 0s  5.4% ± 0%      1.0% ± 0%  50% �
 		}
 	}
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || len(doc.Settings) != 1 {
-		t.Fatalf("%v: %s", err, b.String())
+		t.Fatalf("WriteBackfillJSON: %d settings, decoding: %v, want 1 setting; written: %s",
+			len(doc.Settings), err, b.String())
 	}
 	if s := doc.Settings[0]; s.Name != "off" || s.Figures["small_mean_ms"].Mean != 29_000 || len(s.Figures) != len(backfillColumns) || s.Copies[0].Summary.Large.MeanMillis != 840_000 {
-		t.Errorf("%+v", s)
+		t.Errorf("setting %q: %d figures, small_mean_ms %v, copies %+v; want \"off\", %d figures, "+
+			"small_mean_ms 29000, a mean wait of large asks of 840000 ms",
+			s.Name, len(s.Figures), s.Figures["small_mean_ms"].Mean, s.Copies, len(backfillColumns))
 	}
 }
