@@ -18,7 +18,7 @@ func TestAutopilotSettingsOverride(t *testing.T) {
 		return *told, true
 	}
 	if got := c.AutopilotConfig(); got != DefaultAutopilot() {
-		t.Errorf("%+v", got)
+		t.Errorf("AutopilotConfig without settings = %+v, want %+v", got, DefaultAutopilot())
 	}
 	told = &AutopilotConfig{MaxTrailingLogs: 7, LastContactThreshold: time.Second, DeadServerLastContactThreshold: time.Hour}
 	want := *told
@@ -28,7 +28,7 @@ func TestAutopilotSettingsOverride(t *testing.T) {
 	}
 	told = nil
 	if got := c.AutopilotConfig(); got != DefaultAutopilot() {
-		t.Errorf("%+v", got)
+		t.Errorf("AutopilotConfig after the settings are removed = %+v, want %+v", got, DefaultAutopilot())
 	}
 	if err := c.CheckAutopilot(want); err != nil {
 		t.Error(err)
@@ -36,6 +36,6 @@ func TestAutopilotSettingsOverride(t *testing.T) {
 	want.DeadServerLastContactThreshold = time.Second
 	var r *Refusal
 	if err := c.CheckAutopilot(want); !errors.As(err, &r) || r.Code != CodeOutOfRange {
-		t.Errorf("%v", err)
+		t.Errorf("CheckAutopilot of 1s for dead servers: %v, want a refusal with code %s", err, CodeOutOfRange)
 	}
 }

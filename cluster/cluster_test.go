@@ -90,7 +90,7 @@ func TestEntriesBounded(t *testing.T) {
 	}
 	entries, first, last, err := r.c.Entries(0, 1000)
 	if err != nil || len(entries) == 0 {
-		t.Fatal(len(entries), err)
+		t.Fatalf("Entries(0, 1000): %d entries, %v, want some and no error", len(entries), err)
 	}
 	size, next := 0, first
 	for _, e := range entries {
@@ -278,7 +278,7 @@ func TestUserSnapshotRestore(t *testing.T) {
 	}
 	list, err := l.c.SnapshotList()
 	if err != nil || len(list) != 1 {
-		t.Fatalf("%v %v", list, err)
+		t.Fatalf("SnapshotList after one snapshot = %+v, %v, want one", list, err)
 	}
 	want, count, _ := l.fsm.state()
 	put(t, rs, 10)

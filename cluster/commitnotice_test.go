@@ -64,7 +64,7 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 		"what is committed": {from, commitNotice{term, before, lastTerm}},
 	} {
 		if _, err := f.c.receiveCommitNotice(t.Context(), n.from, n.encode()); err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("receiveCommitNotice, %s: %v, want no error", what, err)
 		}
 		if open := f.c.notices.open.Load(); open != nil && f.c.commitTo(*open) {
 			t.Errorf("%s is done with", what)

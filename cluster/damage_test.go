@@ -136,7 +136,7 @@ func eachSnapshot(t *testing.T, dir, name string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, snapshotsDir, "*"))
 	if err != nil || len(all) != 2 {
-		t.Fatal(all, err)
+		t.Fatalf("snapshots in the directory: %q, %v, want 2", all, err)
 	}
 	for _, s := range all {
 		if gone, ok := strings.CutPrefix(name, "-"); ok {
@@ -188,7 +188,7 @@ func newestWithoutLog(t *testing.T, dir, _ string) {
 	}
 	list, err := snaps.List()
 	if err != nil || len(list) != 2 {
-		t.Fatal(list, err)
+		t.Fatalf("%d snapshots in the store, %v, want 2", len(list), err)
 	}
 	truncate(t, dir, filepath.Join(snapshotsDir, list[0].ID, stateBin), 5)
 }
@@ -278,7 +278,7 @@ func TestCheckOfAFreshDirectory(t *testing.T) {
 	remove(t, r.dir, raftDB)
 	before := picture(t, r.dir)
 	if rep, err := Check(r.dir, nil); err != nil || rep.Last != 0 {
-		t.Errorf("%+v %v", rep, err)
+		t.Errorf("Check of a directory without a log: %v, last index %d, want no error and 0", err, rep.Last)
 	}
 	if after := picture(t, r.dir); after != before {
 		t.Errorf("%s\n%s", before, after)

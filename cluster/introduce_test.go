@@ -90,7 +90,7 @@ func TestAdmissionChain(t *testing.T) {
 		"another's key":          {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},
 	} {
 		if err := judge.admitted(c.who, c.chain); err == nil || !strings.Contains(err.Error(), c.why) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: admitted = %v, want an error with %q", what, err, c.why)
 		}
 	}
 	if err := judge.dir.Update(func(i *identity.Identity) { i.RemovedPeers = append(i.RemovedPeers, string(id(l))) }); err != nil {

@@ -57,7 +57,7 @@ func TestBadEntriesAreRefused(t *testing.T) {
 		q := &raft.AppendEntriesRequest{RPCHeader: l.c.header(), Term: l.c.Term(), PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: []*raft.Log{e}, LeaderCommitIndex: last + 1}
 		err := l.c.network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
 		if err == nil || !strings.Contains(err.Error(), ErrBadEntry.Error()) && e != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("AppendEntries with %s: %v, want an error with %q (with none, any error)", what, err, ErrBadEntry)
 		}
 		if at, _ := f.c.stores.Logs.Tail(); at != last {
 			t.Fatalf("%s is stored", what)

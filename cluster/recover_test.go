@@ -29,7 +29,8 @@ func TestCheckAndRecover(t *testing.T) {
 	}
 	rep, err := Check(l.dir, verifyTestSnap)
 	if err != nil || len(rep.Voters) != 3 || len(rep.Snapshots) != 1 || rep.Last == 0 || rep.Term == 0 || rep.Unclean {
-		t.Fatalf("%+v %v", rep, err)
+		t.Fatalf("Check of a stopped leader: %v, want no error, 3 voters, one snapshot, an index and term "+
+			"that are not 0, and a clean end; got %+v", err, rep)
 	}
 
 	peers := []RecoverPeer{{ID: l.id, Address: l.addr}}
@@ -52,7 +53,8 @@ func TestCheckAndRecover(t *testing.T) {
 	}
 	got, err := Recover(l.dir, peers, o)
 	if err != nil || !raised || got.Epoch != 1 || got.Unknown == 0 {
-		t.Fatalf("%+v %v", got, err)
+		t.Fatalf("Recover: %v, RaiseEpoch called %v, report %+v; want no error, true, epoch 1, and unknown entries",
+			err, raised, got)
 	}
 	l.start()
 	elect(t, l)
@@ -89,7 +91,7 @@ func TestRecoverEmpty(t *testing.T) {
 		t.Fatal("no peers were taken")
 	}
 	if ps, err := ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil || !ps[0].NonVoter {
-		t.Fatalf("%v %v", ps, err)
+		t.Fatalf("ParsePeers of one non-voter = %v, %v, want it as a non-voter", ps, err)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestRepeatedJoinRole(t *testing.T) {
 	wantRefusal(t, err, CodeNoLeader)
 	fails.Store(false)
 	if r, err := join(); err != nil || r.Role != identity.RoleVoter {
-		t.Fatalf("%+v %v", r, err)
+		t.Fatalf("repeated join: role %q, %v, want %q and no error", r.Role, err, identity.RoleVoter)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, err, CodeNoSuchReplica)
 	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3} // as if the first answer was lost
 	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, again); err != nil || r.Role != identity.RoleNonvoter {
-		t.Fatalf("%+v %v", r, err)
+		t.Fatalf("repeated join with a used token: role %q, %v, want %q and no error", r.Role, err, identity.RoleNonvoter)
 	}
 	wantRefusal(t, join(rm2, "good"), CodeAlreadyInitialized)
 	wantRefusal(t, rm2.c.Init(false), CodeAlreadyInitialized)

@@ -85,7 +85,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 	}
 	r.stop()
 	if rep, err := Check(r.dir, verifyTestSnap); err != nil || len(rep.Snapshots) == 0 {
-		t.Errorf("%+v %v", rep, err)
+		t.Errorf("Check after the shortage: %v, %d snapshots, want no error and at least one", err, len(rep.Snapshots))
 	}
 }
 

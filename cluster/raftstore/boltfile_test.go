@@ -61,7 +61,7 @@ func TestBoltFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := checkBoltFile(path); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("checkBoltFile, %s: %v, want %v", what, err, ErrDamaged)
 		}
 	}
 	damaged("cut off", whole[:len(whole)/3])

@@ -30,7 +30,8 @@ func TestEnvelope(t *testing.T) {
 	in := seal(l)
 	var out raft.Log
 	if err := unseal(7, in, &out); err != nil || string(out.Data) != "data" || string(out.Extensions) != "ext" || out.Type != l.Type {
-		t.Fatalf("%+v %v", out, err)
+		t.Fatalf("unseal(7) of a sealed entry: %v, type %s, data %q, extensions %q; want no error, %s, \"data\", \"ext\"",
+			err, out.Type, out.Data, out.Extensions, l.Type)
 	}
 	if err := unseal(8, in, &out); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "index 7") {
 		t.Errorf("misplaced record: %v", err)

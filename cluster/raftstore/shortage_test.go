@@ -40,7 +40,8 @@ func TestShortageIsNoDamage(t *testing.T) {
 	st := &Stores{Snapshots: &SnapshotStore{g: g, finishMu: NewMutex(), inner: &shortSnapshots{inner, 3}, verify: verifyState}}
 	rep := &StartReport{}
 	if err := st.inspectSnapshots(rep); err != nil || rep.Snapshot == nil || g.Failure() != nil {
-		t.Fatalf("%+v %v %v", rep, err, g.Failure())
+		t.Fatalf("inspectSnapshots: %v, snapshot %+v, failure %v; want no error, a snapshot and no failure",
+			err, rep.Snapshot, g.Failure())
 	}
 	if g.ShortageText() == "" {
 		t.Error("nothing is said of it")

@@ -59,7 +59,7 @@ func TestCallMessages(t *testing.T) {
 	}
 	quiet.Error("another", "peer", raft.Server{ID: "x"})
 	if got := l.with("[ERROR]", "[WARN]", "[INFO]"); len(got) != 1 {
-		t.Errorf("%q", got)
+		t.Errorf("lines above debug: %q, want only the one that is not about a call", got)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestInstallBehindAppend(t *testing.T) {
 		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1}, RespChan: answers}
 		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: answers}
 		if r := <-answers; r.Error != nil {
-			t.Error(r.Error)
+			t.Errorf("answer to AppendEntries: %v, want no error", r.Error)
 		}
 		r := <-answers
 		if a, ok := r.Response.(*raft.InstallSnapshotResponse); !ok || r.Error != nil || !a.Success {

@@ -54,7 +54,7 @@ func (q appending) send(t *testing.T) {
 		PrevLogEntry: 1, PrevLogTerm: 1, LeaderCommitIndex: 2, Entries: q.entries}
 	var resp raft.AppendEntriesResponse
 	if err := q.leader.AppendEntries("rm1", q.follower, req, &resp); err != nil || !resp.Success {
-		t.Fatalf("%+v %v", resp, err)
+		t.Fatalf("AppendEntries: %v, want no error and success; got %+v", err, resp)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestLateVoterIsJudgedByItsLog(t *testing.T) {
 		{"nobody", "", term + 1, last + 9, false},
 	} {
 		if got := c.isLateVoter([]byte(x.id), x.term, x.index); got != x.want {
-			t.Errorf("%s: %v", x.what, got)
+			t.Errorf("%s: isLateVoter(%q, %d, %d) = %v, want %v", x.what, x.id, x.term, x.index, got, x.want)
 		}
 		q := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ID: []byte(x.id), Addr: []byte("b")}, Term: term + 2, LastLogTerm: x.term, LastLogIndex: x.index}
 		if got := c.judgeVote(q); (len(got.ID) == 0) != (x.want || x.id == "") || string(got.Addr) != "b" || string(q.ID) != x.id {
