@@ -91,6 +91,6 @@ func TestAListFails(t *testing.T) {
 		}
 	}
 	if len(ids) != 1 || CodeOf(last) != "NO_SUCH_QUEUE" {
-		t.Errorf("%q %v", ids, last)
+		t.Errorf("Apps whose second page is refused: %q, then %v; want 1 application, then code NO_SUCH_QUEUE", ids, last)
 	}
 }

@@ -102,7 +102,7 @@ func TestFailover(t *testing.T) {
 	}
 	var d api.Done
 	if err := a.Decode(&d); err != nil || d.Index != 7 {
-		t.Fatalf("%+v %v", d, err)
+		t.Fatalf("Decode: %v, index %d, want no error and 7", err, d.Index)
 	}
 	if strings.Join(keys, " ") != "test/1 test/1 test/1" {
 		t.Fatalf("keys %q", keys)
@@ -125,7 +125,7 @@ func TestNoReplicaReachable(t *testing.T) {
 	began := time.Now()
 	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, unusedAddress(t), unusedAddress(t)).Get(t.Context(), "/v1/apps", nil)
 	if CodeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "NO_REPLICA") {
-		t.Fatalf("%v", err)
+		t.Fatalf("Get without a reachable replica: %v, want an error with code %s", err, CodeNoReplica)
 	}
 	if took := time.Since(began); took > 40*time.Second {
 		t.Fatalf("it took %s to say that nobody is there", took)
@@ -157,7 +157,7 @@ func TestDeadlineWithoutLeader(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, 503, api.CodeNoLeader) })
 	_, err := client(t, func(c *Config) { c.Timeout = 2 * time.Second }, url).Get(t.Context(), "/v1/x", nil)
 	if CodeOf(err) != api.CodeNoLeader || !strings.Contains(err.Error(), "NO_LEADER") {
-		t.Fatalf("%v", err)
+		t.Fatalf("Get without a leader until the timeout: %v, want an error with code %s", err, api.CodeNoLeader)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestErrorWithoutDocument(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "<html>", 404) })
 	_, err := client(t, nil, url).Get(t.Context(), "/v1/x", nil)
 	if CodeOf(err) != "HTTP_404" || !strings.Contains(err.Error(), "HTTP_404") {
-		t.Fatalf("%v", err)
+		t.Fatalf("Get answered by 404 without a document: %v, want an error with code HTTP_404", err)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestEventsResume(t *testing.T) {
 		return nil
 	})
 	if err != nil || strings.Join(got, "|") != "5={\"a\":\n1}|7=after 5" {
-		t.Fatalf("%q %v", got, err)
+		t.Fatalf("Events: %v, messages %q; want no error, 5 whole and 7 from the second server, after 5", err, got)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestWrongTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err = c.Plain(t.Context(), "/v1/health"); err == nil || !strings.Contains(err.Error(), want) || CodeOf(err) != CodeUntrusted {
-			t.Errorf("%s: %v", addr, err)
+			t.Errorf("Plain(/v1/health) of %s: %v, want an error with %q and code %s", addr, err, want, CodeUntrusted)
 		}
 	}
 }

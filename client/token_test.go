@@ -23,6 +23,6 @@ func TestTokenHeaderSent(t *testing.T) {
 		}
 	}
 	if want := []string{"", "", "Bearer rmd_secret", "Bearer rmd_secret"}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%q", got)
+		t.Errorf("Authorization headers %q, want %q", got, want)
 	}
 }
