@@ -77,18 +77,18 @@ func TestServerProgram(t *testing.T) {
 	rmd := fakeRmd(t)
 	t.Setenv("PATH", filepath.Dir(rmd)+":"+os.Getenv("PATH"))
 	if path, version, err := serverProgram(t.Context(), ""); err != nil || path != rmd || version != "1.2.3" {
-		t.Errorf("%q %q %v", path, version, err)
+		t.Errorf("serverProgram = %q, %q, %v; want %q, 1.2.3 and no error", path, version, err, rmd)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if r := chaos(t, "run", "smoke"); r.exit != 1 || !strings.Contains(r.err, "or in PATH; name one with --bin") {
-		t.Errorf("%+v", r)
+		t.Errorf("run without rmd in PATH: exit %d, stderr %q; want exit 1 and a hint to use --bin", r.exit, r.err)
 	}
 }
 
 func TestList(t *testing.T) {
 	r := chaos(t, "list")
 	if r.exit != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("list: exit %d, want 0; stderr %q", r.exit, r.err)
 	}
 	for _, s := range scenario.All() {
 		if !strings.Contains(r.out, s.Name) {
@@ -111,16 +111,17 @@ func TestList(t *testing.T) {
 // terminal.
 func TestHelp(t *testing.T) {
 	if r := chaos(t); r.exit != 2 || !strings.Contains(r.err, "run, sum or list") {
-		t.Errorf("%+v", r)
+		t.Errorf("no command: exit %d, stderr %q; want exit 2 and the names of the commands", r.exit, r.err)
 	}
 	if r := chaos(t, "rum"); r.exit != 2 || !strings.Contains(r.err, `unknown command "rum"`) {
-		t.Errorf("%+v", r)
+		t.Errorf("rum: exit %d, stderr %q; want exit 2 and that the command is unknown", r.exit, r.err)
 	}
 	whole := chaos(t, "--help")
 	for name, cmd := range commands {
 		r := chaos(t, name, "--help")
 		if r.exit != 0 || r.out != cmd.help || !strings.Contains(whole.out, "\n   "+name+" ") {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf("%s --help: exit %d, want 0, its help on stdout, and its name in rmd-chaos --help; stdout %q",
+				name, r.exit, r.out)
 		}
 		for line := range strings.Lines(r.out) {
 			if len(line) > 81 {
@@ -140,10 +141,10 @@ func TestHelp(t *testing.T) {
 // TestSum checks that sum refuses a directory without results.
 func TestSum(t *testing.T) {
 	if r := chaos(t, "sum", t.TempDir()); r.exit != 1 || !strings.Contains(r.err, "result.json") {
-		t.Errorf("%+v", r)
+		t.Errorf("sum of an empty directory: exit %d, stderr %q; want exit 1 and result.json named", r.exit, r.err)
 	}
 	if r := chaos(t, "sum"); r.exit != 2 {
-		t.Errorf("%+v", r)
+		t.Errorf("sum without a directory: exit %d, want 2; stderr %q", r.exit, r.err)
 	}
 }
 

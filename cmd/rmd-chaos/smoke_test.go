@@ -20,7 +20,7 @@ func TestSmoke(t *testing.T) {
 	}
 	r := chaos(t, "run", "smoke", "--bin", rmd, "--seed", "1", "--duration", "12s", "--out", out, "-o", "json")
 	if r.exit != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("run smoke: exit %d, want 0; stderr %q", r.exit, r.err)
 	}
 	var doc struct {
 		OK    bool           `json:"ok"`
@@ -31,11 +31,12 @@ func TestSmoke(t *testing.T) {
 		Kinds map[string]int `json:"faults"`
 	}
 	if err := json.Unmarshal([]byte(r.out), &doc); err != nil || !doc.OK || doc.Acked == 0 || doc.Apps == 0 || doc.Beats < 10 || len(doc.Lost) > 0 || doc.Kinds["kill-leader"] == 0 {
-		t.Errorf("%+v %v", doc, err)
+		t.Errorf("result of smoke: %+v, decoding: %v; want ok, acknowledged inputs and applications, "+
+			"10 Hadoop heartbeats, nothing lost, and kill-leader among the faults", doc, err)
 	}
 	for _, name := range []string{"index.html", "history.jsonl"} {
 		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Stat(%s) = %+v, %v; want a file that is not empty", name, info, err)
 		}
 	}
 }
