@@ -58,7 +58,7 @@ func (a *attack) state() map[string]string {
 		}
 		defer resp.Body.Close()
 		if err := json.NewDecoder(resp.Body).Decode(doc); err != nil || resp.StatusCode != http.StatusOK {
-			a.Fatalf("%s: %s, %v", path, resp.Status, err)
+			a.Fatalf("GET %s by the admin: status %s, want 200; decoding the body: %v", path, resp.Status, err)
 		}
 	}
 	for _, path := range []string{"/v1/conf", "/v1/access/tokens", "/v1/upgrade"} {

@@ -38,7 +38,7 @@ func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config, *had
 	for b.Loop() {
 		r, err := hadoop.Run(b.Context(), cfg)
 		if err != nil || r.Faults.Total() > 0 {
-			b.Fatalf("%v %+v", err, r)
+			b.Fatalf("Run: %v, want no error and no faults; result %+v", err, r)
 		}
 		out = r
 	}

@@ -40,7 +40,7 @@ func TestRecover(t *testing.T) {
 	c.done("recover", "--data", best.dir, "--peers", peers, "--dry-run")
 	var report cluster.RecoverReport
 	if err := json.Unmarshal([]byte(c.done("recover", "--data", best.dir, "--peers", peers, "--yes", "-o", "json")), &report); err != nil || report.Epoch != 1 || report.Index == 0 {
-		t.Fatalf("%+v %v", report, err)
+		t.Fatalf("recover: decoding the report: %v, want epoch 1 and an index that is not 0; got %+v", err, report)
 	}
 	c.done("check", "--data", best.dir)
 	c.start(best)

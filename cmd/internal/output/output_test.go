@@ -126,6 +126,6 @@ func TestControlCharacters(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.String() + oneLine("x\ny\x1b"); strings.ContainsAny(got, "\x1b\u009b\u202e") || strings.Contains(got, "empty") {
-		t.Errorf("%q", got)
+		t.Errorf("written: %q, want no control characters and not the empty fact", got)
 	}
 }

@@ -26,6 +26,6 @@ func TestSpareColumns(t *testing.T) {
 	}
 	var b bytes.Buffer
 	if err := list.Write(&b, []string{"12345678901234567890"}, Options{Width: 20, Columns: []string{"why"}}); err != nil || !strings.HasPrefix(b.String(), "WHY") {
-		t.Errorf("%q %v", b.String(), err)
+		t.Errorf("Write of the spare column WHY: %v, %q; want no error and output that begins with WHY", err, b.String())
 	}
 }
