@@ -97,7 +97,7 @@ func TestRun(t *testing.T) {
 	digest := st.Digest()
 	got, err := Run(st, c.now, asks, DefaultOptions())
 	if err != nil || len(got) != 1 || len(got[0].Delays) != 15 {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("Run = %+v, %v; want one start with 15 delays", got, err)
 	}
 	// 60 s is in the bucket from 51.2 s to 76.8 s, and 30 s have passed.
 	if low, high := got[0].Quantile(0), got[0].Quantile(100); low < 21_000 || high > 47_000 || low == high {
@@ -143,7 +143,7 @@ func TestRunWithLifetime(t *testing.T) {
 	c.app(1, 16384, 0)
 	got, err := Run(c.p.State(), c.now, Waiting(c.p.State()), DefaultOptions())
 	if err != nil || got[0].Quantile(100) > 5_000 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Run = %+v, %v; want delays up to the lifetime, 5000 ms, for the first", got, err)
 	}
 }
 
@@ -165,7 +165,8 @@ func TestRecord(t *testing.T) {
 	}
 	p := r.Promise(now, Ask{App: 9999}, 1, 60_000)
 	if p.Median < 160_000 || p.Median > 200_000 || p.From < 110_000 || p.To > 250_000 || p.To < p.Median {
-		t.Errorf("%+v", p)
+		t.Errorf("promise %+v, want Median 160 to 200 s, From at least 110 s, "+
+			"To at most 250 s and not below Median", p)
 	}
 	if _, ok := r.Started(now, Ask{App: 12345}); ok || r.Waiting() != 1 {
 		t.Errorf("%d promises wait", r.Waiting())
