@@ -90,6 +90,6 @@ func order(t *testing.T, c *harness.Cluster, n *harness.Node, what string) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s", n.Name, what, resp.Status)
+		t.Fatalf("POST %s of %s: status %s, want 200", what, n.Name, resp.Status)
 	}
 }

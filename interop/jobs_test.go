@@ -28,7 +28,7 @@ func TestJobs(t *testing.T) {
 func succeeded(t testing.TB, r harness.Result, says ...string) {
 	t.Helper()
 	if r.Code != 0 {
-		t.Fatal(r.Last())
+		t.Fatalf("a command of Hadoop failed, want exit code 0: %s", r.Last())
 	}
 	for _, s := range says {
 		if !strings.Contains(r.Text(), s) {

@@ -100,7 +100,7 @@ func managedSteps(t *testing.T, kind harness.Kind, extra string) (out, waited ma
 		out["status "+[]string{"root.users", "u2", "u3"}[i]] = shown(c, r, "")
 	}
 	if r := c.Yarn("application", "-kill", ofUser(c, "u1")); r.Code != 0 {
-		t.Fatal(r.Text())
+		t.Fatalf("killing the application of u1: exit code %d, want 0; output: %s", r.Code, r.Text())
 	}
 	awaitActive("root.users.u3")
 	show("later")

@@ -76,6 +76,6 @@ func TestNextContainer(t *testing.T) {
 func TestOf(t *testing.T) {
 	all := []string{"container_1_0002_01_000001", "container_e02_1_0002_01_000002", "container_1_0003_01_000001"}
 	if got := strings.Join(Of(all, "application_1_0002"), " "); got != all[0]+" "+all[1] {
-		t.Error(got)
+		t.Errorf("Of(%q, application_1_0002) = %q, want the first two", all, got)
 	}
 }
