@@ -52,7 +52,8 @@ func TestPage(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
 		if len(k.sizes) < 2 || len(k.figures) == 0 || !strings.HasSuffix(k.time(k.sizes[0]), "x") {
-			t.Errorf("%+v", k)
+			t.Errorf("kind %s: sizes %v, figures %v; want two sizes, a figure, and a time that ends in x",
+				k.name, k.sizes, k.figures)
 		}
 	}
 }

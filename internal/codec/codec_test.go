@@ -199,7 +199,7 @@ func TestEncoderAppends(t *testing.T) {
 	n := uint32(300)
 	c.U32(&n)
 	if want := []byte{'x', 0xac, 0x02}; !bytes.Equal(c.Bytes(), want) || c.Len() != 3 || c.Decoding() {
-		t.Errorf("%x", c.Bytes())
+		t.Errorf("encoded: %x, Len() = %d, Decoding() = %v; want %x, 3, false", c.Bytes(), c.Len(), c.Decoding(), want)
 	}
 	c.Reset(c.Bytes()[:0])
 	c.U32(&n)

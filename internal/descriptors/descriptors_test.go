@@ -76,7 +76,7 @@ func TestFlood(t *testing.T) {
 		t.Fatal("a fourth of twelve stays open at the second port")
 	}
 	if s := b.Stats(); s != (Stats{Shared: 12, Used: 9, Refused: 2}) {
-		t.Fatalf("%+v", s)
+		t.Fatalf("Stats after the flood = %+v, want 12 shared, 9 used and 2 refused", s)
 	}
 	if p := b.Problem(); p != "connections are refused for the limit of open files: 9 of 12 for clients are open, 2 were refused" {
 		t.Errorf("status says %q", p)
@@ -105,7 +105,7 @@ func TestDialer(t *testing.T) {
 	addr, _ := open(t, NewBudget(Plan{Shared: 100}, hclog.NewNullLogger()), "far")
 	d := b.Dialer("out", new(net.Dialer).DialContext)
 	if _, err := d(context.Background(), "tcp", "127.0.0.1:1"); err == nil || errors.Is(err, ErrNone) {
-		t.Fatal(err)
+		t.Fatalf("dialing a closed port: %v, want another error than %v", err, ErrNone)
 	}
 	c, err := d(context.Background(), "tcp", addr)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestDialer(t *testing.T) {
 	}
 	_ = c.Close()
 	if s := b.Stats(); s.Used != 0 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("Stats after the connection is closed: %d used, want 0", s.Used)
 	}
 }
 

@@ -267,7 +267,7 @@ func TestEncodings(t *testing.T) {
 func TestReadDirWithoutFiles(t *testing.T) {
 	c, err := ReadDir(t.TempDir())
 	if err != nil || len(c.Properties()) != 0 {
-		t.Errorf("%v, %v", c, err)
+		t.Errorf("ReadDir of an empty directory = %v, %v; want no properties and no error", c, err)
 	}
 	if _, err := ReadDir(filepath.Join(t.TempDir(), "gone")); err == nil {
 		t.Error("a missing directory was taken")
@@ -291,7 +291,7 @@ func TestWriteReadsBack(t *testing.T) {
 	for _, p := range props {
 		got, _ := c.Get(p.Name)
 		if got.Raw != p.text() || got.Final != p.Final {
-			t.Errorf("%s: %+v", p.Name, got)
+			t.Errorf("after Write and Parse, %s is %+v, want Raw %q, Final %v", p.Name, got, p.text(), p.Final)
 		}
 	}
 	for _, bad := range []Property{{Name: ""}, {Name: " a"}, {Name: "a", Value: "\x00"}, {Name: "a", Value: "\xff"}} {

@@ -34,13 +34,13 @@ func TestAxisStaysInside(t *testing.T) {
 		}
 	}
 	if got := Latencies(5000).text(3000); got != "3s" {
-		t.Errorf("%q", got)
+		t.Errorf("Latencies(5000).text(3000) = %q, want \"3s\"", got)
 	}
 	if got := Linear(0.2).text(0.15000000000000002); got != "0.15" {
-		t.Errorf("%q", got)
+		t.Errorf("Linear(0.2).text(0.15000000000000002) = %q, want \"0.15\"", got)
 	}
 	if got := Shares(1).text(0.125); got != "12.5%" {
-		t.Errorf("%q", got)
+		t.Errorf("Shares(1).text(0.125) = %q, want \"12.5%%\"", got)
 	}
 }
 
