@@ -133,7 +133,7 @@ func (r *run) judge(t *testing.T, opt Options) *Verdict {
 func checkHolds(t *testing.T, v *Verdict, id string) {
 	t.Helper()
 	for _, f := range v.Failed() {
-		t.Errorf("%s: %s %v", f.ID, f.Text, f.Chain)
+		t.Errorf("%s failed: %s %v", f.ID, f.Text, f.Chain)
 	}
 	if f := v.Find(id); f.Status != OK {
 		t.Errorf("%s is %s (%s)", id, f.Status, f.Why)

@@ -49,7 +49,7 @@ func TestWorkInvariantsHold(t *testing.T) {
 		}
 		for id, why := range map[string]string{"S8": "the history has no data for it", "L1": "the history has no recovery phase"} {
 			if f := v.Find(id); f.Status != Skipped || f.Why != why {
-				t.Errorf("%s: %+v", id, f)
+				t.Errorf("%s: %+v, want it %s because %q", id, f, Skipped, why)
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func TestLogNotFollowed(t *testing.T) {
 	r.h.Entries = r.h.Entries[1:]
 	v := r.judge(t, exact())
 	if f := v.Find("S7"); f.Status != Skipped || f.Why == "" {
-		t.Errorf("%+v", f)
+		t.Errorf("S7 of an incomplete log: %+v, want it %s with a reason", f, Skipped)
 	}
 	if v.Holds("S7") {
 		t.Error("what was required was skipped, and the verdict holds")
@@ -240,10 +240,11 @@ func TestMerge(t *testing.T) {
 	all.Merge(bad.judge(t, exact()))
 	all.Merge(work().judge(t, exact()))
 	if f := all.Find("S4"); f.Status != Failed || f.Checked != 3*one+1 || f.Violations != 1 || f.Text == "" {
-		t.Errorf("%+v", f)
+		t.Errorf("S4 of three runs: %+v, want %s with %d checked, 1 violation and a text",
+			f, Failed, 3*one+1)
 	}
 	if f := all.Find("S12"); f.Status != OK {
-		t.Errorf("%+v", f)
+		t.Errorf("S12 of three runs: %+v, want %s", f, OK)
 	}
 }
 
@@ -258,7 +259,8 @@ func TestUndecidedFails(t *testing.T) {
 	opt.Search = time.Millisecond
 	v := r.judge(t, opt)
 	if f := v.Find("S13"); f.Status != Undecided || f.Why == "" || v.Holds() {
-		t.Errorf("%+v", f)
+		t.Errorf("S13 of a search that ended early: %+v, want %s with a reason, and the verdict not to hold",
+			f, Undecided)
 	}
 }
 
@@ -269,7 +271,7 @@ func TestRestored(t *testing.T) {
 	v := r.judge(t, exact())
 	for _, id := range []string{"S4", "S7"} {
 		if f := v.Find(id); f.Status != Skipped || f.Why == "" {
-			t.Errorf("%+v", f)
+			t.Errorf("%s after a restore: %+v, want it %s with a reason", id, f, Skipped)
 		}
 	}
 }

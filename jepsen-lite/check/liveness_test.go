@@ -26,7 +26,7 @@ func TestRecoveryInvariantsHold(t *testing.T) {
 		checkHolds(t, v, id)
 	}
 	if f := v.Find("L2"); f.Figure != "max 2.0 s" || f.Max != 2*second || f.Checked != 3 {
-		t.Errorf("%+v", f)
+		t.Errorf("L2: %+v, want 3 checked, max 2.0 s", f)
 	}
 	v = steadyRun().at(20).add(&history.Mark{Name: history.Recovery}).event("r2", history.Follow, 2).at(23).event("r3", history.Lead, 3).
 		at(24).ok(history.Submit, value{}, value{App: app1}).judge(t, exact())
@@ -97,7 +97,7 @@ func TestSlowDisk(t *testing.T) {
 	v := r.judge(t, exact())
 	checkHolds(t, v, "L5")
 	if f := v.Find("L5"); f.Max != 4*second {
-		t.Errorf("%+v", f)
+		t.Errorf("L5: %+v, want a maximum of 4 s", f)
 	}
 	r = recovery().at(29).add(&history.Fault{Kind: "crash", When: history.Begin, ID: 7, On: []string{"r1"}}).at(30).add(hung(2)).at(90).ok(history.Submit, value{}, value{App: app1})
 	if f := r.judge(t, exact()).Find("L5"); f.Status != Skipped {

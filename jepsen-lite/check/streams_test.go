@@ -45,7 +45,7 @@ func TestStreamInvariantsHold(t *testing.T) {
 		checkHolds(t, v, id)
 	}
 	if f := v.Find("S2"); f.Checked != 2 || f.Unit != "terms" {
-		t.Errorf("%+v", f)
+		t.Errorf("S2: %+v, want 2 terms checked", f)
 	}
 	if !v.Holds("S1", "S2") || v.Holds("S7") {
 		t.Errorf("required: %v", v.Missing("S7"))
@@ -122,7 +122,7 @@ func TestOnline(t *testing.T) {
 		s.Add(e)
 	}
 	if s.Failing() {
-		t.Error(s.Verdict())
+		t.Errorf("a run that breaks no invariant fails: %v", s.Verdict())
 	}
 	s.Forget(6)
 	s.Add(&history.Replica{ID: "r4", Kind: history.Start, Incarnation: 1})

@@ -100,12 +100,14 @@ func TestShrinkEnds(t *testing.T) {
 		return bug(s), nil
 	}}
 	if small, err := k.Shrink(t.Context(), bug(drawn())); err != nil || plays > 5 || len(small.Script.Faults) >= 40 {
-		t.Errorf("%v after %d runs: %s", err, plays, Describe(small.Script))
+		t.Errorf("Shrink with a limit of 5: %v after %d runs, want at most 5 runs and fewer than 40 faults: %s",
+			err, plays, Describe(small.Script))
 	}
 	broken := errors.New("no memory")
 	k = &Shrinker{Play: func(context.Context, script.Script) (Finding, error) { return Finding{}, broken }}
 	if small, err := k.Shrink(t.Context(), bug(drawn())); !errors.Is(err, broken) || !small.Failed() {
-		t.Errorf("%v, %s", err, small.Line())
+		t.Errorf("Shrink whose runs break: %v, %s, want %v and the script that failed",
+			err, small.Line(), broken)
 	}
 }
 
@@ -114,7 +116,8 @@ func TestWithout(t *testing.T) {
 	f := bug(drawn())
 	s := withoutFaults(f, 1, 3)
 	if len(s.Faults) != 38 || s.Faults[1].Draw != 3 || s.Faults[1].After != 6*second+second/5 {
-		t.Errorf("%+v", s.Faults[:3])
+		t.Errorf("withoutFaults(f, 1, 3): %d faults, the second %+v, want 38, with draw 3 after 6.2 s",
+			len(s.Faults), s.Faults[1])
 	}
 }
 
@@ -141,6 +144,7 @@ func TestKeep(t *testing.T) {
 	}
 	s, err := script.Read(path)
 	if err != nil || s.Name != "seed-9" || s.Story != "a story" || s.Invariant != "S4" || !slices.Equal(s.Faults, f.Script.Faults) {
-		t.Errorf("%v: %+v", err, s)
+		t.Errorf("Read of the kept script: %v, want seed-9 for S4 with its story and faults: %+v",
+			err, s)
 	}
 }

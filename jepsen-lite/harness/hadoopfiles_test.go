@@ -32,7 +32,7 @@ func TestHadoopFiles(t *testing.T) {
 			} `xml:"property"`
 		}
 		if err := xml.Unmarshal(b, &doc); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s is not valid XML: %v", name, err)
 		}
 		for _, p := range doc.Properties {
 			if seen[p.Name] || p.Value == "" {

@@ -37,7 +37,7 @@ func TestEntries(t *testing.T) {
 	key, value := stored(t, 7, 3, 0, "events")
 	e, err := entryOf(key, value)
 	if err != nil || e.Index != 7 || e.Term != 3 || e.Kind != history.Command || string(e.Data) != "events" {
-		t.Fatalf("%+v %v", e, err)
+		t.Fatalf("entryOf = %+v, %v, want command 7 of term 3 with data \"events\"", e, err)
 	}
 	other, _ := stored(t, 8, 3, 0, "")
 	if _, err := entryOf(other, value); !errors.Is(err, ErrDamagedLog) {
@@ -61,6 +61,7 @@ func TestMembership(t *testing.T) {
 	data := pack(t, struct{ Servers []server }{[]server{{0, "rm1.ab", "a:1"}, {1, "rm4.cd", "b:1"}, {0, "rm2.ef", "c:1"}}})
 	voters, nonvoters, err := Membership(&history.Entry{Index: 1, Data: data})
 	if err != nil || !slices.Equal(voters, []string{"rm1", "rm2"}) || !slices.Equal(nonvoters, []string{"rm4"}) {
-		t.Fatalf("%v %v %v", voters, nonvoters, err)
+		t.Fatalf("Membership = voters %v, nonvoters %v, %v, want [rm1 rm2] and [rm4]",
+			voters, nonvoters, err)
 	}
 }

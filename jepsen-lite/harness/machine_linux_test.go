@@ -229,7 +229,7 @@ func TestNamespacesCleanup(t *testing.T) {
 	cmd.Env = append(os.Environ(), asEcho+"=127.0.0.1:0")
 	cmd.SysProcAttr = childAttributes()
 	if err := errors.Join(err, cmd.Start()); err != nil {
-		t.Fatal(errors.Join(err, n.Close()))
+		t.Fatalf("start of a process in a new namespace: %v", errors.Join(err, n.Close()))
 	}
 	defer func() {
 		cmd.Process.Kill()

@@ -89,7 +89,7 @@ func TestProxyPassesHelloAndRest(t *testing.T) {
 	c.Write([]byte("more\n"))
 	c.SetReadDeadline(time.Now().Add(5 * time.Second))
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "more\n" {
-		t.Fatalf("%q %v", line, err)
+		t.Fatalf("behind the proxy: %q, %v, want \"more\\n\"", line, err)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestProxyWithoutHello(t *testing.T) {
 		defer c.Close()
 		c.Write([]byte(text))
 		if err := hears(c, len(text), 5*time.Second); err != nil {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q does not come back through the proxy: %v", text, err)
 		}
 	}
 }

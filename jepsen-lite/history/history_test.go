@@ -83,7 +83,7 @@ func TestTornHistory(t *testing.T) {
 func TestNotLine(t *testing.T) {
 	for _, text := range []string{`{"other":1}`, `{"p":"seventeen"}`, `[]`, `7`} {
 		if _, err := Decode([]byte(text)); !errors.Is(err, ErrNotLine) {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("Decode(%s): %v, want %v", text, err, ErrNotLine)
 		}
 	}
 	if _, _, err := Read(strings.NewReader(`{"other":1}`+"\n"+`{"mark":"calm","ns":1}`+"\n"), New()); !errors.Is(err, ErrNotLine) {
@@ -113,7 +113,8 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(h.Replicas) != 3 || h.Replicas[0].ID != "r2" || h.Replicas[1].ID != "r1" || h.Entries[0].Index != 8 || h.End() != 50 {
-		t.Errorf("%+v", h)
+		t.Errorf("%d replica events, %d entries, end %d, want 3 from r2, r1, the first entry 8, end 50: %+v",
+			len(h.Replicas), len(h.Entries), h.End(), h)
 	}
 	if _, err := ReadFiles(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)

@@ -64,7 +64,7 @@ func BenchmarkEntry(b *testing.B) {
 		events += 30
 	}
 	if v := m.Violations(); len(v) > 0 {
-		b.Fatal(v[0])
+		b.Fatalf("the first of %d violations: %v", len(v), v[0])
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 }

@@ -82,7 +82,7 @@ func (l *logbook) legal() {
 		l.t.Fatalf("%v\n%v", v, v.Chain)
 	}
 	if d := l.m.Recount(); len(d) > 0 {
-		l.t.Fatal(d)
+		l.t.Fatalf("Recount: %q, want no differences", d)
 	}
 }
 

@@ -34,14 +34,15 @@ func TestLegal(t *testing.T) {
 	l.legal()
 	a, ok := l.m.App("application_1780000000000_0002")
 	if !ok || a.State != yarn.AppKilled || a.Ended == 0 || a.Queue != "root.a" {
-		t.Errorf("%+v", a)
+		t.Errorf("application 2: %+v, found %v, want it killed and ended, in root.a", a, ok)
 	}
 	if was, ok := a.At(a.Ended - 1); !ok || was.State != yarn.AppRunning {
 		t.Errorf("%+v before the end", was)
 	}
 	f, ok := l.m.Container("container_1780000000000_0001_01_000001")
 	if !ok || f.Live || f.Released == 0 || f.Completed < f.Released || f.Node != nodeID(1) || f.Size != small {
-		t.Errorf("%+v", f)
+		t.Errorf("container 1: %+v, found %v, want it released, then completed, with %v on %v",
+			f, ok, small, nodeID(1))
 	}
 }
 
@@ -356,7 +357,7 @@ func TestFence(t *testing.T) {
 	write(104, 4, 4<<32+1, give(1, 2, 1))
 	l.legal()
 	if c := l.m.Counts; c.Skipped != 3 || c.Containers != 2 {
-		t.Errorf("%+v", c)
+		t.Errorf("counts %+v, want 3 skipped and 2 containers", c)
 	}
 }
 
@@ -447,10 +448,10 @@ func TestGiven(t *testing.T) {
 	given := func() string { return fmt.Sprint(l.m.Given()) }
 	l.entry(give(1, 1, 1), give(1, 2, 1))
 	if got := given(); got != "[container_1780000000000_0001_01_000001 container_1780000000000_0001_01_000002]" {
-		t.Error(got)
+		t.Errorf("Given() = %s, want containers 1 and 2", got)
 	}
 	if l.entry(); len(l.m.Given()) != 0 {
-		t.Error(given())
+		t.Errorf("Given() after an empty entry = %s, want none", given())
 	}
 	l = begin(t)
 	l.full()

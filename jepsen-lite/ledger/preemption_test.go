@@ -74,7 +74,7 @@ func TestPreemption(t *testing.T) {
 		t.Errorf("it was warned until 11 and 12 s; %d warnings stand", l.m.Warnings())
 	}
 	if c := l.m.Counts; c.Warned != 4 || c.Withdrawn != 1 || c.Preempted != 2 {
-		t.Errorf("%+v", c)
+		t.Errorf("counts %+v, want 4 warned, 1 withdrawn, 2 preempted", c)
 	}
 }
 

@@ -140,7 +140,7 @@ func TestUndecided(t *testing.T) {
 	calls = append(calls, ok(history.ReadApp, 5000, 5001, app("x"), value{State: "RUNNING", Queue: "root.zz"}))
 	p := Parts(calls, Options{})[0]
 	if res := p.Check(time.Millisecond); !res.Undecided || res.Legal {
-		t.Errorf("%+v", res)
+		t.Errorf("Check that is interrupted = %+v, want it undecided and not legal", res)
 	}
 }
 

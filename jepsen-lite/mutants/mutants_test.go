@@ -145,7 +145,7 @@ func TestChanges(t *testing.T) {
 func TestJudging(t *testing.T) {
 	all := []mutant{{runs: []string{"A=1 go test -run T ./x", "go test ./y"}}, {runs: []string{"go test ./y"}}}
 	if got := judging(all); !slices.Equal(got, []string{"./x", "./y"}) {
-		t.Errorf("%v", got)
+		t.Errorf("judging = %q, want [./x ./y]", got)
 	}
 	planted, err := load(".", nil)
 	if err != nil {

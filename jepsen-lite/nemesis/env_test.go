@@ -37,7 +37,8 @@ func TestDo(t *testing.T) {
 			t.Errorf("%+v, healed %d times after %s", m, healed, time.Since(began))
 		}
 		if len(h.Faults) != 2 || h.Faults[0].When != history.Begin || h.Faults[1].When != history.End || h.Faults[0].ID != h.Faults[1].ID || h.Faults[1].Text != "somebody" {
-			t.Errorf("%+v", h.Faults)
+			t.Errorf("faults in the history %+v, want the begin and the end of one fault, the end with text \"somebody\"",
+				h.Faults)
 		}
 		e.Until = time.Now().Add(2 * time.Second)
 		began = time.Now()
@@ -113,7 +114,7 @@ func TestDiskFaults(t *testing.T) {
 	h := history.New()
 	testEnv(h).Do(t.Context(), Fault{Name: "x", Disk: true, Inject: func(context.Context, *Env) (Heal, error) { return nil, nil }}, 1)
 	if !h.Faults[0].Disk {
-		t.Errorf("%+v", h.Faults[0])
+		t.Errorf("fault in the history %+v, want Disk", h.Faults[0])
 	}
 }
 
@@ -121,10 +122,10 @@ func TestSeconds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
 		if d := seconds(0.1, 0.3)(r); d < 100*time.Millisecond || d > 300*time.Millisecond {
-			t.Fatal(d)
+			t.Fatalf("seconds(0.1, 0.3) = %s, want 100 to 300 ms", d)
 		}
 	}
 	if got := lastLines("a\nb\nc\n", 2); got != "b | c" {
-		t.Errorf("%q", got)
+		t.Errorf("lastLines of three lines = %q, want \"b | c\"", got)
 	}
 }

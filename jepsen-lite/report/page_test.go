@@ -148,7 +148,7 @@ func TestPage(t *testing.T) {
 	h := failing()
 	v := judged(t, h)
 	if failed := v.Failed(); len(failed) != 1 || failed[0].ID != "S1" {
-		t.Fatalf("%v", failed)
+		t.Fatalf("failed invariants %+v, want S1 alone", failed)
 	}
 	text := page(t, Page{Title: "tier1 exact, seed 1411", Again: "make sim-exact SEED=1411", History: h, Verdict: v})
 	for _, want := range []string{

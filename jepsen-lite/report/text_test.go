@@ -109,7 +109,8 @@ func TestAdd(t *testing.T) {
 	var s Summary
 	s.Add(h, v)
 	if s.Operations != 4 || s.Acked != 2 || s.Refused != 1 || s.Unknown != 1 || s.faults() != "faults 2 (crash 1, transfer 1)" || s.ClusterTime != 7*time.Second {
-		t.Errorf("%+v", s)
+		t.Errorf("%+v with %s, want 4 operations (2 acked, 1 refused, 1 unknown), faults 2 (crash 1, transfer 1), 7 s",
+			s, s.faults())
 	}
 }
 

@@ -93,7 +93,8 @@ func TestOnly(t *testing.T) {
 	s, _ := Find("restore")
 	few, err := s.Only([]string{"pause", "recover"})
 	if err != nil || !slices.Equal(few.Faults, []string{"pause"}) || !slices.Equal(few.Finale, []string{"recover"}) {
-		t.Errorf("%v %v %v", few.Faults, few.Finale, err)
+		t.Errorf("Only(pause, recover): faults %v, finale %v, %v, want [pause] and [recover]",
+			few.Faults, few.Finale, err)
 	}
 	if all, _ := Find("restore"); len(all.Faults) != len(s.Faults) || len(s.Faults) < 2 {
 		t.Errorf("the scenario itself has %v", s.Faults)
@@ -119,7 +120,8 @@ func TestResult(t *testing.T) {
 		ok.Gaps = append(ok.Gaps, time.Duration(ms)*time.Millisecond)
 	}
 	if !ok.OK() || ok.Percentile(0.5) != 200*time.Millisecond || ok.Percentile(1) != 300*time.Millisecond {
-		t.Errorf("%v %s %s", ok.OK(), ok.Percentile(0.5), ok.Percentile(1))
+		t.Errorf("OK() = %v, median %s, maximum %s, want true, 200ms, 300ms",
+			ok.OK(), ok.Percentile(0.5), ok.Percentile(1))
 	}
 	var text strings.Builder
 	if err := ok.WriteText(&text); err != nil || strings.Contains(text.String(), "FAIL") || !strings.Contains(text.String(), "S1 ok 9 digests") {
@@ -141,7 +143,7 @@ func TestResult(t *testing.T) {
 		}
 		var doc struct{ OK bool }
 		if err := json.Unmarshal(r.JSON(), &doc); err != nil || doc.OK {
-			t.Errorf("%s: %v %+v", name, err, doc)
+			t.Errorf("JSON of a failed run (%s): %v, OK %v, want false", name, err, doc.OK)
 		}
 	}
 }

@@ -34,16 +34,18 @@ func TestSumUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Runs != 2 || s.Passed != 1 || s.Acked != 12 || s.Apps != 3 || s.Lost != 1 || s.Kills != 3 || s.Faults["kill"] != 2 || s.Faults["pause"] != 1 || s.Points["batch.closed"] != 2 {
-		t.Errorf("%+v", s)
+		t.Errorf("%d runs, %d passed, %d acked, %d apps, %d lost, kills %d, faults %v, points %v; "+
+			"want 2, 1, 12, 3, 1, 3, kill 2 and pause 1, batch.closed 2",
+			s.Runs, s.Passed, s.Acked, s.Apps, s.Lost, s.Kills, s.Faults, s.Points)
 	}
 	if !slices.Equal(s.Missed, []string{"member.left"}) {
 		t.Errorf("nobody came to %v; want member.left alone, which neither run came to", s.Missed)
 	}
 	if s.GapMillis["p50"] != 40 || s.GapMillis["max"] != 90 {
-		t.Errorf("gaps %v", s.GapMillis)
+		t.Errorf("gaps %v ms, want p50 40 and max 90", s.GapMillis)
 	}
 	if c := s.Checks[0]; c.ID != "S1" || c.Checked != 7 || c.OK != 1 || c.Failed != 1 || c.Unit != "digests" {
-		t.Errorf("%+v", c)
+		t.Errorf("first check %+v, want S1 with 7 digests checked, once OK and once failed", c)
 	}
 	var text strings.Builder
 	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "2, 1 passed") || !strings.Contains(text.String(), "FAIL smoke seed 2") || !strings.Contains(text.String(), "no leader") ||
@@ -64,6 +66,7 @@ func TestUntil(t *testing.T) {
 	)
 	got := historyUntil(h, moment{ns: 40, index: 2})
 	if len(got.Entries) != 2 || len(got.Orders) != 1 || len(got.Replicas) != 1 || got.Replicas[0].Fresh {
-		t.Errorf("%+v", got)
+		t.Errorf("%d entries, %d orders, %d replica events, want 2, 1 and 1 that is not fresh: %+v",
+			len(got.Entries), len(got.Orders), len(got.Replicas), got)
 	}
 }

@@ -66,7 +66,7 @@ func TestNetCarries(t *testing.T) {
 		n.votes = func(term uint64, voter, candidate string) { votes += voter + " for " + candidate + "; " }
 		b1, err := a.Call(t.Context(), "b", 1, []byte("x"))
 		if string(b1) != "x" || err != nil {
-			t.Errorf("%q, %v", b1, err)
+			t.Errorf("Call = %q, %v, want \"x\"", b1, err)
 		}
 		if err := ask(a); err != nil || heard() != 2 || votes != "b.0 for a.0; " {
 			t.Errorf("%v, heard %d, votes %q", err, heard(), votes)

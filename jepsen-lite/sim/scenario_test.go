@@ -36,7 +36,7 @@ func tellStory(t *testing.T, opt settings, f func(s *story)) {
 			s.stop()
 		}
 		if s.check.broken() {
-			t.Error(s.check.report())
+			t.Errorf("the story breaks an invariant: %s", s.check.report())
 		}
 	})
 }

@@ -145,7 +145,7 @@ func TestPlayed(t *testing.T) {
 		{After: 9 * second, Kind: "kill"}}
 	res := Play(t, s)
 	if len(res.Violations) > 0 {
-		t.Fatal(res.History)
+		t.Fatalf("the script leads to violations %q: %s", res.Violations, res.History)
 	}
 	if len(res.played) != 3 || res.played[0].At != 2*second || res.played[1].At < 3*second || res.played[2].Kind != "pause" || res.played[2].Took < second/10 {
 		t.Errorf("played: %+v", res.played)

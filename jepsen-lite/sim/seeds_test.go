@@ -32,7 +32,7 @@ func seeds(t *testing.T) (list []int64, opt Options) {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s in the environment: %v", name, err)
 		}
 		set(n)
 	}

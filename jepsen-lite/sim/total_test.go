@@ -51,7 +51,7 @@ func TestSumUp(t *testing.T) {
 	}
 	all, err := SumUp(dir)
 	if err != nil || len(all) != 3 {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("SumUp = %+v, %v, want three totals", all, err)
 	}
 	want := Total{Commit: "c1", Go: one.Go, Profile: "all", Runs: 2, Seeds: 4, First: 7, Last: 30, ClusterHours: 4, Hours: one.Hours * 2, CPUSeconds: 60, MemoryMax: 300,
 		Faults: 14, Entries: 10, Acked: 14, Violations: 3, Failed: []int64{7, 21}, Undecided: 2}

@@ -61,11 +61,12 @@ func answer(status int64, class string, body []byte) []byte {
 func TestReadReply(t *testing.T) {
 	in := bytes.NewReader(append(answer(0, "", []byte("yes")), answer(2, "java.io.IOException", nil)...))
 	if b, err := ReadReply(in); err != nil || string(b) != "yes" {
-		t.Errorf("%q %v", b, err)
+		t.Errorf("ReadReply = %q, %v, want \"yes\"", b, err)
 	}
 	var r *Refusal
 	if _, err := ReadReply(in); !errors.As(err, &r) || r.Class != "java.io.IOException" || !r.Fatal {
-		t.Errorf("%v", err)
+		t.Errorf("ReadReply of a fatal answer: %v, want a fatal Refusal of class java.io.IOException",
+			err)
 	}
 	if _, err := ReadReply(in); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)

@@ -156,7 +156,7 @@ func TestNodeManagerResync(t *testing.T) {
 	n := managed(t, f.listen(t))
 	reply, err := n.ask(&input.NodeHeartbeat{ID: n.id})
 	if err != nil || !reply.(*input.NodeHeartbeatReply).Resync {
-		t.Errorf("%+v %v", reply, err)
+		t.Errorf("heartbeat = %+v, %v, want Resync", reply, err)
 	}
 	if _, err := n.ask(&input.RegisterNode{ID: n.id}); err == nil {
 		t.Error("a node that is not let in is in")

@@ -74,14 +74,14 @@ func TestOf(t *testing.T) {
 			}
 		}
 		if v := l.Violations(); len(v) > 0 {
-			t.Fatal(v)
+			t.Fatalf("violations %v before any change, want none", v)
 		}
 		if c.more != nil {
 			apply(t, st, c.more)
 		}
 		found := Of(st, l)
 		if c.more == nil && len(found) > 0 {
-			t.Fatal(found)
+			t.Fatalf("differences %v without a change, want none", found)
 		}
 		if c.more != nil && !holds(found, c.id, c.says) {
 			t.Errorf("after %T: %v, want %s: %s", c.more, found, c.id, c.says)
