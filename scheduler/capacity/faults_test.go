@@ -237,7 +237,7 @@ func TestStrayKeys(t *testing.T) {
 	}
 	for _, name := range []string{"yarn.nodemanager.address", "fs.defaultFS"} {
 		if w, ok := got[name]; ok {
-			t.Errorf("warning for %s, which another part of Hadoop reads: %+v", name, w)
+			t.Errorf("warning for %s, which another part of Hadoop reads: %+v, want none", name, w)
 		}
 	}
 	for i := range 1000 {

@@ -106,7 +106,7 @@ func TestSetAutopilot(t *testing.T) {
 		in := good
 		change(&in)
 		if f := h.answer(&in).Refused(); f == nil || f.Reason != input.InvalidRequest {
-			t.Errorf("SetAutopilot with a bad value for %s: refusal %v, want code %s",
+			t.Errorf("SetAutopilot with a bad value (%s): refusal %v, want code %s",
 				name, f, input.InvalidRequest)
 		}
 	}
