@@ -70,10 +70,10 @@ func TestFSMErrorIsReturned(t *testing.T) {
 	r.fsm.fail = boom
 	r.fsm.mu.Unlock()
 	if _, _, err := r.c.Propose([]byte("x")).Wait(); !errors.Is(err, boom) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Propose with a failing FSM: %v, want %v", err, boom)
 	}
 	if _, _, err := r.c.Propose(make([]byte, 2<<20)).Wait(); !errors.Is(err, ErrTooLarge) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Propose of 2 MiB: %v, want %v", err, ErrTooLarge)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestRemovedLeaderStops(t *testing.T) {
 	select {
 	case f := <-l.fatal:
 		if f.Code != exitcode.Removed || !errors.Is(f.Err, ErrRemoved) {
-			t.Fatalf("got %d %v", f.Code, f.Err)
+			t.Fatalf("the removed leader ends with exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Removed, ErrRemoved)
 		}
 	case <-time.After(patience):
 		t.Fatal("the removed leader goes on")
@@ -332,7 +332,7 @@ func TestLeadershipChannel(t *testing.T) {
 	l := leader(t, rs)
 	ch := l.c.Leadership()
 	if now := <-ch; !now.IsLeader || now.Term != l.c.Term() || now.LeaderID != l.id {
-		t.Fatalf("got %+v", now)
+		t.Fatalf("Leadership() sends %+v, want %s as leader in term %d", now, l.id, l.c.Term())
 	}
 	eventually(t, patience, "health known", func() bool { h := l.c.Health(); return h.Known && h.Healthy && h.FailureTolerance == 1 })
 	if err := l.c.Demote(l.id); err != nil { // the leader transfers leadership first
@@ -381,7 +381,7 @@ func TestVerifyNeedsMajority(t *testing.T) {
 		t.Error("a leader whom nobody hears confirms itself")
 	}
 	if err := l.c.VerifyLeader(); !errors.Is(err, ErrNotLeader) {
-		t.Errorf("got %v", err)
+		t.Errorf("VerifyLeader without a majority: %v, want %v", err, ErrNotLeader)
 	}
 	if _, err := l.c.ReadIndex(t.Context()); err == nil {
 		t.Error("a read index without a majority")

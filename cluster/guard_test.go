@@ -62,7 +62,7 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 		}
 		f := <-l.fatal
 		if f.Code != exitcode.Store || !errors.Is(f.Err, eio) {
-			t.Errorf("got %d %v", f.Code, f.Err)
+			t.Errorf("after a store error: exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Store, eio)
 		}
 		fl.err.Store(nil) // a disk that works again must not be used either
 		n := fl.writes.Load()
@@ -80,7 +80,7 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 			t.Errorf("propose after the end: %v", err)
 		}
 		if err := l.c.guard.Check(); !errors.Is(err, raftstore.ErrPoisoned) || !errors.Is(err, eio) {
-			t.Errorf("got %v", err)
+			t.Errorf("the guard's Check after a store error: %v, want %v and %v", err, raftstore.ErrPoisoned, eio)
 		}
 		s.stopAll()
 	})
@@ -162,7 +162,8 @@ func TestBitRotAtStart(t *testing.T) {
 	err := r.open()
 	var fe *exitcode.Error
 	if !errors.As(err, &fe) || fe.Code != exitcode.Store || !errors.Is(err, raftstore.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("log entry %d", index)) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("start with a damaged entry: %v, want exit code %d, %v, and log entry %d named",
+			err, exitcode.Store, raftstore.ErrDamaged, index)
 	}
 	if _, err := Check(r.dir, verifyTestSnap); !errors.Is(err, raftstore.ErrDamaged) {
 		t.Fatalf("check: %v", err)
@@ -213,7 +214,8 @@ func TestBitRotWhileRunning(t *testing.T) {
 		}()
 		<-done
 		if f := <-l.fatal; f.Code != exitcode.Store || !strings.Contains(f.Err.Error(), fmt.Sprintf("log entry %d", index)) {
-			t.Errorf("got %d %v", f.Code, f.Err)
+			t.Errorf("after reading a damaged entry: exit code %d, %v; want %d and log entry %d named",
+				f.Code, f.Err, exitcode.Store, index)
 		}
 		s.stopAll()
 	})
@@ -244,7 +246,7 @@ func TestDiskLevels(t *testing.T) {
 	free.Store(10 << 20)
 	eventually(t, patience, "stop level seen", l.c.full.Load)
 	if _, _, err := l.c.Propose([]byte("x")).Wait(); !errors.Is(err, ErrDiskFull) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Propose below the stop level: %v, want %v", err, ErrDiskFull)
 	}
 	for _, r := range rs { // every replica shows the problem
 		for _, m := range r.c.Members() {
@@ -368,7 +370,7 @@ func TestStopOn(t *testing.T) {
 				t.Fatalf("%s: the library's future has changed", name)
 			}
 			if err := f.Error(); !errors.Is(err, raft.ErrRaftShutdown) {
-				t.Errorf("%s: got %v", name, err)
+				t.Errorf("%s: future's error %v, want %v", name, err, raft.ErrRaftShutdown)
 			}
 		}
 		if bare := in.raft.Apply([]byte("x"), time.Millisecond); stopOn(bare, stop) || enqueued(bare) {

@@ -130,7 +130,7 @@ func TestDigestMinorityStops(t *testing.T) {
 	select {
 	case f := <-bad.fatal:
 		if f.Code != exitcode.Diverged || !errors.Is(f.Err, ErrDigest) {
-			t.Fatalf("got %d %v", f.Code, f.Err)
+			t.Fatalf("the diverged replica ends with exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Diverged, ErrDigest)
 		}
 	case <-time.After(patience):
 		t.Fatal("a replica with another state goes on")

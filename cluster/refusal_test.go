@@ -220,7 +220,7 @@ func TestChangeRefusals(t *testing.T) {
 	wantRefusal(t, l.c.Transfer(g.id), CodeNotHealthy)
 	r := wantRefusal(t, l.c.Remove(f.id, false), CodeWouldLoseQuorum)
 	if want := fmt.Sprintf("%s does not answer; removing %s would leave 1 healthy of 2 voters", g.id, f.id); r.What != want || !strings.Contains(r.Do, "--force") {
-		t.Errorf("got %q; %q", r.What, r.Do)
+		t.Errorf("refused removal: %q; remedy %q; want %q and a remedy with --force", r.What, r.Do, want)
 	}
 	wantRefusal(t, l.c.Demote(f.id), CodeWouldLoseQuorum)
 	if err := l.c.CheckRemove(g.id, false); err != nil {
@@ -244,7 +244,7 @@ func TestChangeRefusals(t *testing.T) {
 	select {
 	case fe := <-g.fatal:
 		if fe.Code != exitcode.Removed {
-			t.Fatalf("got %d %v", fe.Code, fe.Err)
+			t.Fatalf("the removed replica ends with exit code %d, %v; want code %d", fe.Code, fe.Err, exitcode.Removed)
 		}
 	case <-time.After(patience):
 		t.Fatal("a removed replica with its old disk goes on")
@@ -270,7 +270,7 @@ func TestRemovedReplicaWithoutNotice(t *testing.T) {
 	select {
 	case fe := <-f.fatal:
 		if fe.Code != exitcode.Removed {
-			t.Fatalf("got %d %v", fe.Code, fe.Err)
+			t.Fatalf("the removed replica ends with exit code %d, %v; want code %d", fe.Code, fe.Err, exitcode.Removed)
 		}
 	case <-time.After(patience):
 		t.Fatal("a removed replica that was not told goes on")
@@ -294,7 +294,7 @@ func TestNotCaughtUp(t *testing.T) {
 	put(t, []*replica{l}, 120)
 	r := wantRefusal(t, l.c.Promote(f.id, 0), CodeNotCaughtUp)
 	if !strings.Contains(r.What, "entries behind") || !strings.Contains(r.Do, "--max-lag") {
-		t.Errorf("got %v", r)
+		t.Errorf("refused promotion: %q; remedy %q; want \"entries behind\" and a remedy with --max-lag", r.What, r.Do)
 	}
 	if err := l.c.Promote(f.id, 1000); err != nil {
 		t.Fatal(err)
@@ -341,7 +341,7 @@ func TestConfigValidate(t *testing.T) {
 		c := good()
 		spoil(&c)
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("Validate: %v, want an error with %q", err, strings.TrimSpace(name))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestStatusCodec(t *testing.T) {
 	p := PeerStatus{1, 2, 3, 4, 5, true}
 	got, ok := DecodeStatus(p.Encode())
 	if !ok || got != p {
-		t.Fatalf("got %+v", got)
+		t.Fatalf("DecodeStatus(Encode()) = %+v, %v, want %+v, true", got, ok, p)
 	}
 	for _, b := range [][]byte{nil, {1}, make([]byte, statusSize), append(p.Encode(), 0)} {
 		if _, ok := DecodeStatus(b); ok {
