@@ -52,14 +52,16 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 		s := got.GetNodeStatus()
 		if s.GetResponseId() != 300 || s.GetNodeId().GetHost() != n.id.Host || s.GetNodeId().GetPort() != 45454 || !s.GetNodeHealthStatus().GetIsNodeHealthy() ||
 			got.GetLastKnownContainerTokenMasterKey().GetKeyId() != 3 || got.GetLastKnownNmTokenMasterKey().GetKeyId() != 4 || got.GetTokenSequenceNo() != 1 {
-			t.Errorf("beat %d: %v", beat, &got)
+			t.Errorf("beat %d: want response ID 300, node %s:45454, healthy, keys 3 and 4, sequence number 1; got %v",
+				beat, n.id.Host, &got)
 		}
 		if len(s.GetContainersStatuses()) != 1 || n.used != want.used {
-			t.Fatalf("beat %d: %d MB used, %v", beat, n.used, &got)
+			t.Fatalf("beat %d: %d MB used, want %d and one container; got %v", beat, n.used, want.used, &got)
 		}
 		c := s.GetContainersStatuses()[0]
 		if c.GetState() != want.state || c.GetExitStatus() != want.exit || c.GetContainerId().GetId() != 5 || c.GetCapability().GetMemory() != 1024 || len(c.GetCapability().GetResourceValueMap()) != 2 {
-			t.Errorf("beat %d: %v", beat, c)
+			t.Errorf("beat %d: container %v, want state %s, exit status %d, ID 5, 1024 MB, 2 resources",
+				beat, c, want.state, want.exit)
 		}
 	}
 	n.processAnswer(&beatReply{response: 301}) // until here, heartbeats report the completion

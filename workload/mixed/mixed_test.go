@@ -131,7 +131,8 @@ func TestTimeScaleStretchesEverything(t *testing.T) {
 func TestNodes(t *testing.T) {
 	nodes := Nodes(21)
 	if len(nodes) != 21 || nodes[0].Name != "sim-01" || nodes[19].Rack != "/rack-1" || nodes[20].Rack != "/rack-2" || nodes[20].Name != "sim-21" {
-		t.Errorf("got %+v", nodes)
+		t.Errorf("Nodes(21): %d nodes, want 21, sim-01 to sim-21, the twentieth on /rack-1, the last on /rack-2; got %+v",
+			len(nodes), nodes)
 	}
 	if Nodes(0) == nil || len(Nodes(-1)) != 0 {
 		t.Error("no nodes are an empty list")

@@ -107,7 +107,7 @@ func TestSummaryOfOneSample(t *testing.T) {
 func TestEmptyRun(t *testing.T) {
 	s := NewCollector(Resource{}).Summary()
 	if s.Large != (Waits{}) || s.Utilization != (Shares{}) {
-		t.Errorf("got %+v", s)
+		t.Errorf("Summary of an empty run: large %+v, utilization %+v, want zeros", s.Large, s.Utilization)
 	}
 	var b bytes.Buffer
 	check(t, WriteText(&b, s, nil))
@@ -131,7 +131,7 @@ func TestOutOfOrder(t *testing.T) {
 		"sample before":            c.Tick(Sample{AtMillis: 49}),
 	} {
 		if !errors.Is(err, ErrOutOfOrder) {
-			t.Errorf("%s: got %v", what, err)
+			t.Errorf("%s: %v, want %v", what, err, ErrOutOfOrder)
 		}
 	}
 	if got := c.Containers()[5]; got.AllocatedMillis != Unset {

@@ -115,6 +115,6 @@ func TestBounds(t *testing.T) {
 	}
 	many := strings.Replace(readFile(t, "synth.json"), `"val": 5,`, `"val": 500,`, 1)
 	if _, err := decode("f", []byte(many), nil, Options{}, bounds{jobs: 50, tasks: 100}); err == nil || !strings.Contains(err.Error(), "too many tasks") {
-		t.Errorf("got %v", err)
+		t.Errorf("decode of 50 jobs with a bound of 100 tasks: %v, want \"too many tasks\"", err)
 	}
 }

@@ -219,9 +219,9 @@ func TestOptionsValidate(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Read("testdata/rmd.csv", Options{Format: "xml"}); !errors.Is(err, ErrUnknownFormat) {
-		t.Errorf("got %v", err)
+		t.Errorf("Read with format xml: %v, want %v", err, ErrUnknownFormat)
 	}
 	if _, err := Read("testdata", Options{}); err == nil || !strings.Contains(err.Error(), "directory") {
-		t.Errorf("got %v", err)
+		t.Errorf("Read of a directory: %v, want an error that says directory", err)
 	}
 }

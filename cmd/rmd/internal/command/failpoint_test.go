@@ -28,11 +28,11 @@ func TestFailpoint(t *testing.T) {
 				t.Error("it waits at another place too")
 			}
 			if got := passes(failpoint.BatchClosed); got != want {
-				t.Errorf("time %d takes %s", i+1, got)
+				t.Errorf("pass %d of batch.closed takes %s, want %s", i+1, got, want)
 			}
 		}
 		if said.String() != "failpoint batch.closed reached\n" {
-			t.Errorf("said %q", said.String())
+			t.Errorf("stderr %q, want one line that failpoint batch.closed was reached", said.String())
 		}
 		if err := f.set("batch.closed 1 3s"); err != nil {
 			t.Fatal(err)
