@@ -74,7 +74,7 @@ func TestDelegationTokenRefusals(t *testing.T) {
 	forged := &proto.TokenProto{Identifier: p.GetIdentifier(), Password: make([]byte, 20), Kind: p.Kind, Service: p.Service}
 	for name, bad := range map[string]*proto.TokenProto{"forged": forged, "no token": nil, "empty": {Kind: p.Kind}} {
 		_, err := h.renew("yarn", bad)
-		if err == nil || !strings.HasPrefix(err.(*ipc.Error).Message, ipc.ClassInvalidToken+": ") || err.(*ipc.Error).Class != ipc.ClassYarn {
+		if e, ok := err.(*ipc.Error); !ok || !strings.HasPrefix(e.Message, ipc.ClassInvalidToken+": ") || e.Class != ipc.ClassYarn {
 			t.Errorf("renew, %s: %v, want an error of class %s that names %s",
 				name, err, ipc.ClassYarn, ipc.ClassInvalidToken)
 		}
