@@ -213,7 +213,7 @@ func TestBitRotWhileRunning(t *testing.T) {
 			t.Error("a damaged entry was handed out")
 		}()
 		<-done
-		if f := <-l.fatal; f.Code != exitcode.Store || !strings.Contains(f.Err.Error(), fmt.Sprintf("log entry %d", index)) {
+		if f := <-l.fatal; f.Code != exitcode.Store || !strings.Contains(fmt.Sprint(f.Err), fmt.Sprintf("log entry %d", index)) {
 			t.Errorf("after reading a damaged entry: exit code %d, %v; want %d and log entry %d named",
 				f.Code, f.Err, exitcode.Store, index)
 		}

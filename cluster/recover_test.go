@@ -90,7 +90,7 @@ func TestRecoverEmpty(t *testing.T) {
 	if _, err := ParsePeers([]byte(`[]`)); err == nil {
 		t.Fatal("no peers were taken")
 	}
-	if ps, err := ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil || !ps[0].NonVoter {
+	if ps, err := ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil || len(ps) != 1 || !ps[0].NonVoter {
 		t.Fatalf("ParsePeers of one non-voter = %v, %v, want it as a non-voter", ps, err)
 	}
 }

@@ -48,9 +48,12 @@ func TestAutopilotInSnapshot(t *testing.T) {
 	want := Autopilot{Set: true, CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3, LastContactMillis: 5000, MaxTrailingLogs: 10, StabilizationMillis: 7}
 	apply(t, s, accessSet("a", 1, yarn.RoleRead))
 	back, err := decode(encode(s))
-	if err != nil || back.Autopilot != want || len(back.Access) != 1 || back.Access[0].ChangedMillis != 1000 {
-		t.Errorf("decode: autopilot %+v, tokens %+v, error %v, want autopilot %+v and one token changed at 1000",
-			back.Autopilot, back.Access, err, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Autopilot != want || len(back.Access) != 1 || back.Access[0].ChangedMillis != 1000 {
+		t.Errorf("decode: autopilot %+v, tokens %+v, want autopilot %+v and one token changed at 1000",
+			back.Autopilot, back.Access, want)
 	}
 }
 

@@ -121,8 +121,11 @@ func node(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 45454}
 func (h *house) must(t *testing.T, in input.Input) input.Reply {
 	t.Helper()
 	reply, _, err := h.Do(ctx, input.Request{Input: in})
-	if err != nil || reply.Refused() != nil {
-		t.Fatalf("%T: error %v, refusal %v, want neither", in, err, reply.Refused())
+	if err != nil {
+		t.Fatalf("%T: %v", in, err)
+	}
+	if f := reply.Refused(); f != nil {
+		t.Fatalf("%T was refused: %v", in, f)
 	}
 	return reply
 }

@@ -140,8 +140,11 @@ func newHouseAt(t *testing.T, node string, more []input.Property, own ...func(ne
 func (h *house) must(in input.Input) input.Reply {
 	h.t.Helper()
 	reply, _, err := h.Do(context.Background(), input.Request{Input: in})
-	if err != nil || reply.Refused() != nil {
-		h.t.Fatalf("%T: error %v, refusal %v, want neither", in, err, reply.Refused())
+	if err != nil {
+		h.t.Fatalf("%T: %v", in, err)
+	}
+	if f := reply.Refused(); f != nil {
+		h.t.Fatalf("%T was refused: %v", in, f)
 	}
 	return reply
 }

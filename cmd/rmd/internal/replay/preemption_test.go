@@ -107,8 +107,11 @@ func newTestCluster(t *testing.T) *testCluster {
 func (c *testCluster) do(t *testing.T, in input.Input) input.Reply {
 	t.Helper()
 	reply, err := c.Do(t.Context(), in)
-	if err != nil || reply.Refused() != nil {
-		t.Fatalf("%T: error %v, refusal %v; want neither", in, err, reply.Refused())
+	if err != nil {
+		t.Fatalf("%T: %v", in, err)
+	}
+	if f := reply.Refused(); f != nil {
+		t.Fatalf("%T was refused: %v", in, f)
 	}
 	return reply
 }
