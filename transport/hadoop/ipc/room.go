@@ -82,8 +82,8 @@ func (s *Server) endIdleLocked(of netip.Prefix, least time.Duration) bool {
 	}
 	for _, c := range idle[:min(len(idle), 1+len(idle)/sparedAtOnce)] {
 		s.dropLocked(c)
-		_ = c.net.Close() // at once, because its descriptor may be needed
-		c.fail(endCrowded)
+		c.fail(endCrowded) // before Close: the reader would give its error as the reason
+		_ = c.net.Close()  // fail closes it later, but its descriptor may be needed now
 	}
 	if len(idle) == 0 {
 		s.barren = now + int64(lookAgain)
