@@ -263,8 +263,16 @@ func (c *call) firstSince(ctx context.Context, d api.Log, since int64) (uint64, 
 	}
 }
 
-// followEvents prints the events since a time, then new events.
+// followEvents prints the events since a time, then new events, until Ctrl-C.
 func (c *call) followEvents(f eventFilter, since int64) error {
+	err := c.eventsFrom(f, since)
+	if c.ctx().Err() != nil && errors.Is(err, c.ctx().Err()) {
+		return nil
+	}
+	return err
+}
+
+func (c *call) eventsFrom(f eventFilter, since int64) error {
 	after := c.Uint64("after")
 	if since > 0 {
 		s, err := c.pastEvents(c.ctx(), f, since, c.printBatch)
@@ -276,7 +284,7 @@ func (c *call) followEvents(f eventFilter, since int64) error {
 	return c.follow(f.query(), after, c.printBatch)
 }
 
-// follow prints the stream of committed entries until Ctrl-C. If the replica goes away, another one
+// follow prints the stream of committed entries. If the replica goes away, another one
 // continues without loss. Entries that are too old for the stream come from the log.
 func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) error) error {
 	cl, err := c.client()
@@ -284,18 +292,14 @@ func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) err
 		return err
 	}
 	for {
-		err = cl.Watch(c.ctx(), q, after, print, func(index uint64) { after = max(after, index) })
+		err := cl.Watch(c.ctx(), q, after, print, func(index uint64) { after = max(after, index) })
 		if after == 0 || client.CodeOf(err) != api.CodeTooOld {
-			break
+			return err
 		}
 		if after, err = c.catchUp(q, after, print); err != nil {
-			break
+			return err
 		}
 	}
-	if c.ctx().Err() != nil && errors.Is(err, c.ctx().Err()) {
-		return nil
-	}
-	return err
 }
 
 // catchUp reads from the log the entries that are no longer in the stream. It says which of them
