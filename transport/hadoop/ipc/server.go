@@ -180,10 +180,10 @@ func (s *Server) admit(nc net.Conn) {
 	full := !s.roomLocked(from)
 	if full || s.closing.Load() {
 		s.mu.Unlock()
-		_ = nc.Close()
 		if full && s.refused.Add(1)%1024 == 1 {
 			s.log.Warn("too many connections: one is refused", "address", peer, "refused", s.refused.Load())
 		}
+		_ = nc.Close()
 		return
 	}
 	s.lastID++
