@@ -110,8 +110,9 @@ func (r *preemptionRound) chooseBalance() {
 	}
 	here := r.balanceRound()
 	here.choose()
+	here.forgetNodes()
 	if here.sets != r.sets {
-		r.nodes, r.offers = nil, nil
+		r.forgetNodes()
 	}
 	r.scans, r.sets, r.guesses = here.scans, here.sets, here.guesses
 }

@@ -49,8 +49,9 @@ func (r *preemptionRound) lookAtNodes() {
 		return
 	}
 	nodes := &r.s.st.Nodes
-	r.nodes = make([]offeringNode, 0, nodes.Len())
-	r.offers = make([]victim, 0, min(r.s.st.Containers.Len(), offersOfAll+offersOfNode))
+	r.nodes = slices.Grow(r.s.offering, nodes.Len()+1)
+	r.offers = slices.Grow(r.s.offers, min(r.s.st.Containers.Len(), offersOfAll+offersOfNode))
+	r.s.offering, r.s.offers = nil, nil
 	end := nodes.Cap()
 	first := uint32(0)
 	if r.s.st.Containers.Len() > offersOfAll {
@@ -65,6 +66,15 @@ func (r *preemptionRound) lookAtNodes() {
 			return
 		}
 	}
+}
+
+// forgetNodes discards the nodes, so that the next lookAtNodes collects them again. It keeps their
+// memory for this or a later round: megabytes in a large cluster.
+func (r *preemptionRound) forgetNodes() {
+	if r.nodes != nil {
+		r.s.offering, r.s.offers = r.nodes[:0], r.offers[:0]
+	}
+	r.nodes, r.offers = nil, nil
 }
 
 // beginAt returns the index at which a round begins if it cannot examine all n items. The indexes

@@ -75,15 +75,16 @@ func (r *preemptionRound) chooseByRank() {
 			continue
 		}
 		if due := r.set.ReservationWaitMillis; due >= 0 && res.MadeMillis+due <= r.s.now && r.mayGain(w.leaf, yarn.Resource{}) && r.chooseForReservation(w.beneficiary, res) {
-			here.nodes, here.offers = nil, nil
+			here.forgetNodes()
 			continue
 		}
 		here.ranked.leaf, here.scans, here.sets, here.guesses, here.guess = w.leaf, r.scans, r.sets, r.guesses, waitLeft{}
 		if here.chooseForReservation(w.beneficiary, res) {
-			r.nodes, r.offers = nil, nil
+			r.forgetNodes()
 		}
 		r.scans, r.sets, r.guesses = here.scans, here.sets, here.guesses
 	}
+	here.forgetNodes()
 }
 
 // giveByRank finds the leaves from which a waiting leaf may take.

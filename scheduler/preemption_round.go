@@ -105,6 +105,7 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 		r.choose()
 		r.chooseBalance()
 		r.chooseInsideLeaves()
+		r.forgetNodes()
 		kill = append(kill, r.kill...)
 	}
 	s.at = s.partitions[0]

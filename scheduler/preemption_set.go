@@ -50,12 +50,14 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 	if set := r.cover(offers, lacks); set != nil {
 		best.victims, best.cost, best.compared, found = set, costOf(set), 1, true
 	}
-	for _, v := range offers {
+	for i, v := range offers {
 		if !r.covers(v.size, lacks) {
 			continue
 		}
 		best.compared++
-		if alone := (preemptionSet{node: node, victims: []victim{v}, cost: v.cost, compared: best.compared}); !found || comparePreemptionSets(alone, best) < 0 {
+		alone := preemptionSet{node: node, victims: offers[i : i+1], cost: v.cost, compared: best.compared}
+		if !found || comparePreemptionSets(alone, best) < 0 {
+			alone.victims = []victim{v} // offers is scratch space
 			best, found = alone, true
 		}
 	}

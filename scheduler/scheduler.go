@@ -41,6 +41,8 @@ type Scheduler struct {
 	asking   []uint32       // applications with new asks
 	recalled []uint32       // containers that must end now because the room that they borrowed is needed
 	ends     []containerEnd // scratch space of enoughAt
+	offering []offeringNode // scratch space of lookAtNodes
+	offers   []victim       // the same
 
 	gangsCompared int64 // comparisons for gangs in this input
 }

@@ -19,13 +19,13 @@ type calculation struct {
 
 // node has the intermediate results for a queue.
 type node struct {
-	index    int32 // of the queue
 	children []int32
 	pending  yarn.Resource // of all leaves below the queue
 	offered  yarn.Resource // pending, less reservations unless mode.Reserved
 	takeable yarn.Resource // used above guarantees, without what is untouchable
 	capacity number        // AbsCapacity
-	filled   uint64        // number.order of Ideal divided by Guaranteed
+	wants    yarn.Resource // used and offered
+	most     yarn.Resource // the larger one of its use and its guarantee
 }
 
 // newCalculation sums up, for each queue, what its leaves want and what may be taken from them.
@@ -33,7 +33,6 @@ func newCalculation(p *Partition, budget yarn.Resource, m Mode) *calculation {
 	c := &calculation{Partition: p, mode: m, budget: budget, shares: make([]Share, len(p.Queues)), nodes: make([]node, len(p.Queues))}
 	for i := len(p.Queues) - 1; i >= 0; i-- {
 		q, n := &p.Queues[i], &c.nodes[i]
-		n.index = int32(i)
 		n.pending, n.offered = n.pending.Add(q.Pending), n.offered.Add(q.PendingLessReserved)
 		c.splitExtra(i)
 		if q.Parent >= 0 {
@@ -101,9 +100,11 @@ func (c *calculation) distribute(parent int32) {
 func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly bool) yarn.Resource {
 	needy := &needyQueues{c: c, weights: weights{evenly: evenly}}
 	for _, i := range queues {
+		q, n := &c.Queues[i], &c.nodes[i]
+		n.wants, n.most = q.Used.Add(n.offered), c.max(total, q.Used, q.Guaranteed)
 		c.shares[i].Ideal = c.initialIdeal(total, i)
 		left = left.Sub(c.shares[i].Ideal)
-		if c.compare(total, c.shares[i].Ideal, c.Queues[i].Used.Add(c.nodes[i].pending)) < 0 {
+		if c.compare(total, c.shares[i].Ideal, q.Used.Add(n.pending)) < 0 {
 			c.shares[i].Needy = true
 			needy.add(total, i)
 		}
@@ -111,8 +112,7 @@ func (c *calculation) fill(total, left yarn.Resource, queues []int32, evenly boo
 	for len(needy.queues) > 0 && c.above(total, left) {
 		weights := c.weigh(needy)
 		round := left
-		for _, n := range needy.popNeediest() {
-			i := n.index
+		for _, i := range needy.popNeediest() {
 			if !c.Calculator.AnyAboveZero(left) {
 				break
 			}
@@ -140,15 +140,13 @@ func (c *calculation) initialIdeal(total yarn.Resource, i int32) yarn.Resource {
 // accept adds the part of an offer that a queue can use to the queue's ideal, and returns that
 // part.
 func (c *calculation) accept(total yarn.Resource, i int32, offered yarn.Resource) yarn.Resource {
-	q, ideal := &c.Queues[i], &c.shares[i].Ideal
+	q, n, ideal := &c.Queues[i], &c.nodes[i], &c.shares[i].Ideal
 	room := yarn.ComponentMax(q.Max.Sub(*ideal), yarn.Resource{})
-	wanted := q.Used.Add(c.nodes[i].offered).Sub(*ideal)
-	accepted := yarn.ComponentMin(room, c.min(total, offered, wanted))
+	accepted := yarn.ComponentMin(room, c.min(total, offered, n.wants.Sub(*ideal)))
 	// Without mode.Balance the ideal of a leaf does not exceed both its guarantee and its use. A
 	// parent's may, since some of its leaves can be below their guarantees.
 	if q.Leaf && !c.mode.Balance {
-		most := c.max(total, q.Used, q.Guaranteed).Sub(*ideal)
-		accepted = c.min(total, accepted, c.max(total, most, yarn.Resource{}))
+		accepted = c.min(total, accepted, c.max(total, n.most.Sub(*ideal), yarn.Resource{}))
 	}
 	accepted = yarn.ComponentMin(yarn.ComponentMax(accepted, yarn.Resource{}), offered)
 	*ideal = ideal.Add(accepted)
@@ -211,10 +209,19 @@ type weights struct {
 	capacity   number             // sum of the absolute capacities; set only if byCapacity
 }
 
-// change adds a queue, or removes it if by is -1.
+// add adds a queue, and remove removes it.
+func (w *weights) add(q *Queue) {
+	w.guaranteed = w.guaranteed.Add(q.Guaranteed)
+	w.change(q, 1)
+}
+
+func (w *weights) remove(q *Queue) {
+	w.guaranteed = w.guaranteed.Sub(q.Guaranteed)
+	w.change(q, -1)
+}
+
 func (w *weights) change(q *Queue, by int) {
 	w.count += by
-	w.guaranteed = w.guaranteed.Add(q.Guaranteed.Times(int64(by)))
 	if q.AbsCapacity.IsZero() {
 		return
 	}
@@ -235,8 +242,8 @@ func (c *calculation) weigh(needy *needyQueues) weights {
 	w := needy.weights
 	for k := range c.Calculator.Kinds {
 		if w.byCapacity(k) {
-			for _, n := range needy.queues {
-				w.capacity = w.capacity.plus(n.capacity, float)
+			for _, q := range needy.queues {
+				w.capacity = w.capacity.plus(c.nodes[q.index].capacity, float)
 			}
 			break
 		}
@@ -271,27 +278,33 @@ func (w *weights) part(c *calculation, i int32, offer yarn.Resource) yarn.Resour
 // PriorityQueue, because the heap decides the order of equally needy queues.
 type needyQueues struct {
 	c       *calculation
-	queues  []*node
+	queues  []needyQueue
+	popped  []int32 // scratch space of popNeediest
 	weights weights // of the queues in the heap
 }
 
-func (h *needyQueues) Len() int           { return len(h.queues) }
-func (h *needyQueues) Less(i, j int) bool { return h.compare(h.queues[i], h.queues[j]) < 0 }
-func (h *needyQueues) Swap(i, j int)      { h.queues[i], h.queues[j] = h.queues[j], h.queues[i] }
-func (h *needyQueues) Push(x any)         { h.queues = append(h.queues, x.(*node)) }
-func (h *needyQueues) Pop() any {
-	last := h.queues[len(h.queues)-1]
-	h.queues = h.queues[:len(h.queues)-1]
-	return last
+// needyQueue is a queue and what decides how needy it is.
+type needyQueue struct {
+	filled   uint64 // number.order of Ideal divided by Guaranteed
+	index    int32
+	priority int32
 }
+
+func (h *needyQueues) Len() int           { return len(h.queues) }
+func (h *needyQueues) Less(i, j int) bool { return h.queues[i].compare(h.queues[j]) < 0 }
+func (h *needyQueues) Swap(i, j int)      { h.queues[i], h.queues[j] = h.queues[j], h.queues[i] }
+
+// Push and Pop move no values, because a value in an interface needs an allocation. add and
+// popNeediest do that themselves.
+func (h *needyQueues) Push(any) {}
+func (h *needyQueues) Pop() any { h.queues = h.queues[:len(h.queues)-1]; return nil }
 
 // satisfied is the key of a queue that has exactly its guarantee.
 var satisfied = integer(1).order()
 
-func (h *needyQueues) compare(a, b *node) int {
-	p, q := h.c.Queues[a.index].Priority, h.c.Queues[b.index].Priority
-	if p != q && (a.filled < satisfied) == (b.filled < satisfied) {
-		return cmp.Compare(q, p)
+func (a needyQueue) compare(b needyQueue) int {
+	if a.priority != b.priority && (a.filled < satisfied) == (b.filled < satisfied) {
+		return cmp.Compare(b.priority, a.priority)
 	}
 	return cmp.Compare(a.filled, b.filled)
 }
@@ -302,20 +315,22 @@ func (h *needyQueues) add(total yarn.Resource, i int32) {
 	if h.c.above(total, q.Guaranteed) {
 		filled = h.c.divide(total, h.c.shares[i].Ideal, q.Guaranteed)
 	}
-	n := &h.c.nodes[i]
-	n.filled = filled.order()
-	h.weights.change(q, 1)
-	heap.Push(h, n)
+	h.weights.add(q)
+	h.queues = append(h.queues, needyQueue{filled.order(), i, q.Priority})
+	heap.Push(h, nil)
 }
 
-// popNeediest removes and returns the neediest queue and those that are equally needy.
-func (h *needyQueues) popNeediest() (out []*node) {
-	for len(out) == 0 || len(h.queues) > 0 && h.compare(out[len(out)-1], h.queues[0]) >= 0 {
-		n := heap.Pop(h).(*node)
-		h.weights.change(&h.c.Queues[n.index], -1)
-		out = append(out, n)
+// popNeediest removes and returns the neediest queue and those that are equally needy. The result
+// is valid until the next call.
+func (h *needyQueues) popNeediest() []int32 {
+	h.popped = h.popped[:0]
+	for last := h.queues[0]; len(h.queues) > 0 && last.compare(h.queues[0]) >= 0; {
+		last = h.queues[0]
+		heap.Pop(h)
+		h.weights.remove(&h.c.Queues[last.index])
+		h.popped = append(h.popped, last.index)
 	}
-	return out
+	return h.popped
 }
 
 // above reports whether a is more than nothing.
