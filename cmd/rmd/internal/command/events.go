@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -263,16 +262,8 @@ func (c *call) firstSince(ctx context.Context, d api.Log, since int64) (uint64, 
 	}
 }
 
-// followEvents prints the events since a time, then new events, until Ctrl-C.
+// followEvents prints the events since a time, then new events.
 func (c *call) followEvents(f eventFilter, since int64) error {
-	err := c.eventsFrom(f, since)
-	if c.ctx().Err() != nil && errors.Is(err, c.ctx().Err()) {
-		return nil
-	}
-	return err
-}
-
-func (c *call) eventsFrom(f eventFilter, since int64) error {
 	after := c.Uint64("after")
 	if since > 0 {
 		s, err := c.pastEvents(c.ctx(), f, since, c.printBatch)

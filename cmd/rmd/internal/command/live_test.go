@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -187,6 +188,30 @@ func TestFollowReadsMissingEntries(t *testing.T) {
 	}
 	if !strings.Contains(errs.String(), "entries 11 to 11 are no longer in the log, only in a snapshot") {
 		t.Errorf("nothing is said of what is lost: %s", errs.String())
+	}
+}
+
+// TestStopFollowing checks that Ctrl-C ends --follow without an error even while the command waits
+// for an answer about the past, and that the same command without --follow fails then.
+func TestStopFollowing(t *testing.T) {
+	for _, command := range []string{"events --since 1h", "log show", "audit tail"} {
+		for _, follow := range []bool{true, false} {
+			ctx, cancel := context.WithCancel(t.Context())
+			s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				cancel()
+				<-r.Context().Done()
+			}))
+			var errs bytes.Buffer
+			p := Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs, Width: 80, Env: func(string) (string, bool) { return "", false }}
+			args, want := append([]string{"rmd", "--addr", s.URL}, strings.Fields(command)...), exitcode.Failure
+			if follow {
+				args, want = append(args, "--follow"), exitcode.OK
+			}
+			if code := Run(ctx, args, p); code != want || (errs.Len() == 0) != follow {
+				t.Errorf("%q, stopped: exit %d, stderr %q; want exit %d", args[3:], code, errs.String(), want)
+			}
+			s.Close()
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -36,7 +37,10 @@ func (p *program) command(v verb) *cli.Command {
 		if err := cl.check(v); err != nil {
 			return err
 		}
-		return v.run(cl)
+		if err := v.run(cl); !cl.stopped(err) {
+			return err
+		}
+		return nil
 	}
 	return c
 }
@@ -88,6 +92,12 @@ func (c *call) arg(i int) string { return c.Args().Get(i) }
 
 // ctx returns the context of the command. Ctrl-C cancels it.
 func (c *call) ctx() context.Context { return c.Context.Context }
+
+// stopped reports whether an error says only that the user has stopped a command with --follow,
+// which nothing else ends.
+func (c *call) stopped(err error) bool {
+	return c.Bool("follow") && c.ctx().Err() != nil && errors.Is(err, c.ctx().Err())
+}
 
 // span returns the duration of a flag.
 func (c *call) span(name string) span {
