@@ -30,19 +30,20 @@ func (s *Server) addPending(c net.Conn) (release func(), err error) {
 		_ = c.Close()
 		return nil, ErrClosed
 	}
-	s.pending = evictOne(s.pending, s.cfg.PendingMax)
+	s.pending, _ = evictOne(s.pending, s.cfg.PendingMax)
 	s.pending = append(s.pending, pendingConn{c, share.From(c.RemoteAddr())})
 	return func() { s.forget(c) }, nil
 }
 
-// evictOne closes one connection if there are already as many as the limit.
-func evictOne(all []pendingConn, limit int) []pendingConn {
+// evictOne closes one connection if there are already as many as the limit, and returns the rest.
+func evictOne(all []pendingConn, limit int) (rest []pendingConn, evicted net.Conn) {
 	if len(all) < limit {
-		return all
+		return all, nil
 	}
 	i := evictable(all)
-	_ = all[i].conn.Close()
-	return slices.Delete(all, i, i+1)
+	evicted = all[i].conn
+	_ = evicted.Close()
+	return slices.Delete(all, i, i+1), evicted
 }
 
 // evictable returns the connection to close: the oldest of the address that has the most. The
@@ -85,11 +86,16 @@ func (s *Server) promote(c net.Conn, them caller, stranger bool) error {
 	if i < 0 {
 		return fmt.Errorf("more than %d connections have not sent a hello", s.cfg.PendingMax)
 	}
+	if stranger {
+		var evicted net.Conn
+		s.strangers, evicted = evictOne(s.strangers, s.cfg.StrangersMax)
+		delete(s.conns, evicted) // now: until its goroutine ends, it would take the place of a member
+	}
 	if err := s.roomLocked(); err != nil {
 		return err
 	}
 	if stranger {
-		s.strangers = append(evictOne(s.strangers, s.cfg.StrangersMax), s.pending[i])
+		s.strangers = append(s.strangers, s.pending[i])
 	}
 	s.pending = slices.Delete(s.pending, i, i+1)
 	s.conns[c] = them
