@@ -83,7 +83,10 @@ func (p *preview) find() error {
 	if p.before > oldest || oldest == 0 {
 		return nil
 	}
-	since, ok := p.timeOf(max(oldest, first), last)
+	since, ok := p.timeAfter(oldest, first)
+	if !ok {
+		since, ok = p.timeOf(max(oldest, first), last)
+	}
 	if !ok || since <= p.from { // nothing happened after that
 		return nil
 	}
@@ -97,6 +100,24 @@ func tooLongAgo(what string, oldest uint64) error {
 
 func tooMuch(what string) error {
 	return &api.Error{Code: api.CodeTooLarge, Message: what, Remedy: "choose a shorter time", Status: http.StatusRequestEntityTooLarge}
+}
+
+// timeAfter returns the cluster's time after an entry: that of the last entry up to it that has a
+// time. An entry of the same millisecond as the one before has none. ok is false if none of the
+// last previewAtOnce entries up to it is in the log, which begins at first, and has a time.
+func (p *preview) timeAfter(index, first uint64) (millis int64, ok bool) {
+	for i := index; i >= first && i+previewAtOnce > index; i-- {
+		entries, _, _, err := p.r.cluster.Entries(i, 1)
+		if err != nil || len(entries) == 0 || entries[0].Index != i {
+			return 0, false
+		}
+		if events, err := decoded(entries[0].Type, entries[0].Data); err == nil {
+			if at, ok := timeIn(events); ok {
+				return at, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // timeOf returns the cluster's time at an entry, or at the next entry that has a time. ok is false
