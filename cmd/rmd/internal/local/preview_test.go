@@ -83,16 +83,16 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 		}
 		for _, from := range []int64{hourAgo, before} {
 			if _, refused := ask(i, from); refused == nil || refused.Code != api.CodeTooOld || !strings.Contains(refused.Message, "the past is kept since ") || refused.Remedy == "" {
-				t.Errorf("replica %d: %v", i, refused)
+				t.Errorf("replica %d, preview of a time before its snapshot: refusal %v, want %s with the time since which the past is kept, and a remedy", i, refused, api.CodeTooOld)
 			}
 		}
 		if d, refused := ask(i, after); refused != nil || d.Entries < 4 || d.Entries > 20 {
-			t.Errorf("replica %d: %+v %v", i, d, refused)
+			t.Errorf("replica %d, preview of the time after its snapshot: %+v, refusal %v, want 4 to 20 entries", i, d, refused)
 		}
 	}
 	for _, from := range []int64{0, -5, time.Now().Add(time.Hour).UnixMilli()} {
 		if _, refused := ask(lead, from); refused == nil || refused.Code != api.CodeInvalidRequest {
-			t.Errorf("from %d: %v", from, refused)
+			t.Errorf("preview from %d: refusal %v, want %s", from, refused, api.CodeInvalidRequest)
 		}
 	}
 }
