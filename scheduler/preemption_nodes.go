@@ -49,7 +49,7 @@ func (r *preemptionRound) lookAtNodes() {
 		return
 	}
 	nodes := &r.s.st.Nodes
-	r.nodes = slices.Grow(r.s.offering, nodes.Len()+1)
+	r.nodes = slices.Grow(r.s.offering, nodes.Len()+1) // not nil even without nodes
 	r.offers = slices.Grow(r.s.offers, min(r.s.st.Containers.Len(), offersOfAll+offersOfNode))
 	r.s.offering, r.s.offers = nil, nil
 	end := nodes.Cap()

@@ -103,8 +103,8 @@ func tooMuch(what string) error {
 }
 
 // timeAfter returns the cluster's time after an entry: that of the last entry up to it that has a
-// time. An entry of the same millisecond as the one before has none. ok is false if none of the
-// last previewAtOnce entries up to it is in the log, which begins at first, and has a time.
+// time. ok is false if none of the last previewAtOnce entries up to it is in the log, which begins
+// at first, and has a time.
 func (p *preview) timeAfter(index, first uint64) (millis int64, ok bool) {
 	for i := index; i >= first && i+previewAtOnce > index; i-- {
 		entries, _, _, err := p.r.cluster.Entries(i, 1)
@@ -112,7 +112,7 @@ func (p *preview) timeAfter(index, first uint64) (millis int64, ok bool) {
 			return 0, false
 		}
 		if events, err := decoded(entries[0].Type, entries[0].Data); err == nil {
-			if at, ok := timeIn(events); ok {
+			if at := event.TimeIn(events); at != 0 {
 				return at, true
 			}
 		}
@@ -130,7 +130,7 @@ func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
 		}
 		for _, e := range entries {
 			if events, err := decoded(e.Type, e.Data); err == nil {
-				if at, ok := timeIn(events); ok {
+				if at := event.TimeIn(events); at != 0 {
 					return at, true
 				}
 			}
@@ -138,16 +138,6 @@ func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
 		index = entries[len(entries)-1].Index + 1
 	}
 	return 0, false
-}
-
-// timeIn returns the time to which events advance the cluster's clock.
-func timeIn(events []event.Event) (millis int64, ok bool) {
-	for _, e := range events {
-		if t, is := e.(*event.TimeAdvanced); is {
-			millis, ok = t.NowMillis, true
-		}
-	}
-	return millis, ok
 }
 
 // decoded returns the events of an entry, or nil if it has none.
@@ -196,7 +186,7 @@ func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("the entry at index %d: %w", e.Index, err)
 	}
-	if now, ok := timeIn(events); ok && now > p.to {
+	if event.TimeIn(events) > p.to {
 		return true, nil
 	}
 	if p.before == 0 && configures(events) {

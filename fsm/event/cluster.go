@@ -76,6 +76,17 @@ func (*JoinTokensExpired) Kind() Kind  { return KindJoinTokensExpired }
 // Code implements Event.
 func (e *TimeAdvanced) Code(c *codec.Coder) { c.I64(&e.NowMillis) }
 
+// TimeIn returns the time to which events advance the cluster's clock, in Unix milliseconds, or 0
+// if they do not. Events of the same millisecond as those before them do not.
+func TimeIn(events []Event) (nowMillis int64) {
+	for _, e := range events {
+		if t, ok := e.(*TimeAdvanced); ok {
+			nowMillis = t.NowMillis
+		}
+	}
+	return nowMillis
+}
+
 // Code implements Event.
 func (e *ClusterInitialized) Code(c *codec.Coder) {
 	c.String(&e.ClusterID)

@@ -270,16 +270,6 @@ func (s *Shadow) roundDue(now int64) bool {
 	return true
 }
 
-// timeIn returns the time to which events advance the clock, or 0.
-func timeIn(events []event.Event) (now int64) {
-	for _, e := range events {
-		if t, ok := e.(*event.TimeAdvanced); ok {
-			now = t.NowMillis
-		}
-	}
-	return now
-}
-
 // decideAll makes a planner activate applications, serve all nodes and, with round, run a round of
 // preemption. It returns the decisions. It decides nothing if no container waits.
 func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event) {

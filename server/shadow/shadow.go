@@ -125,7 +125,7 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 	s.index = index
 	s.entries++
 	if s.course == nil { // what would the shadow have decided since the last entry?
-		if err := s.probe(timeIn(events)); err != nil {
+		if err := s.probe(event.TimeIn(events)); err != nil {
 			return err
 		}
 	}

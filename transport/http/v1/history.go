@@ -98,7 +98,7 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 	if err != nil {
 		return false, nil // an entry of a newer build, which "rmd log show" reports
 	}
-	at := timeOf(b)
+	at := event.TimeIn(b.Events)
 	for i := range d.Events { // later events in a batch without a time of its own
 		if d.Events[i].AtMillis == 0 {
 			d.Events[i].AtMillis = at

@@ -92,23 +92,13 @@ func (s *API) timeBefore(ctx context.Context, first, index uint64) int64 {
 			return 0 // a snapshot has truncated the log in the meantime
 		}
 		for _, e := range slices.Backward(entries) {
-			if b, err := event.Decode(e.Data); err == nil && e.Type == "events" && timeOf(b) != 0 {
-				return timeOf(b)
+			if b, err := event.Decode(e.Data); err == nil && e.Type == "events" && event.TimeIn(b.Events) != 0 {
+				return event.TimeIn(b.Events)
 			}
 		}
 		end = from
 	}
 	return 0
-}
-
-// timeOf returns the time to which a batch advances the cluster's clock, or 0 if it does not.
-func timeOf(b *event.Batch) (millis int64) {
-	for _, e := range b.Events {
-		if t, ok := e.(*event.TimeAdvanced); ok {
-			millis = t.NowMillis
-		}
-	}
-	return millis
 }
 
 // explainLog fills in the reasons of the events, as far as the planner finds them in time. places
@@ -140,7 +130,7 @@ func logEntry(v *view.View, e view.LogEntry, f eventFilter) (d api.LogEntry, pla
 		d.Error = err.Error()
 		return d, nil
 	}
-	d.Level, d.Sequence, d.AtMillis = b.Level, b.Sequence, timeOf(b)
+	d.Level, d.Sequence, d.AtMillis = b.Level, b.Sequence, event.TimeIn(b.Events)
 	for i, ev := range b.Events {
 		if doc := v.Event(ev, d.AtMillis); f.empty() || f.pass(ev, &doc) {
 			d.Events, places = append(d.Events, doc), append(places, i)

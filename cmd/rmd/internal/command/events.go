@@ -275,8 +275,8 @@ func (c *call) followEvents(f eventFilter, since int64) error {
 	return c.follow(f.query(), after, c.printBatch)
 }
 
-// follow prints the stream of committed entries. If the replica goes away, another one
-// continues without loss. Entries that are too old for the stream come from the log.
+// follow prints the stream of committed entries. If the replica goes away, another one continues
+// without loss. Entries that are too old for the stream come from the log.
 func (c *call) follow(q url.Values, after uint64, print func(api.EventBatch) error) error {
 	cl, err := c.client()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +108,5 @@ func hasTime(t *testing.T, r *server.Replica) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(b.Events, func(e event.Event) bool { return e.Kind() == event.KindTimeAdvanced })
+	return event.TimeIn(b.Events) != 0
 }
