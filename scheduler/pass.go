@@ -92,12 +92,9 @@ func (s *Scheduler) lend(node uint32) outcome {
 	return a
 }
 
-// hasRoom reports whether a node can take a container: the smallest container fits, and no resource
-// is over-committed. If the total of a node was lowered below its use, the node gets no container,
-// even if the ask does not need that resource.
+// hasRoom reports whether the free resources of a node can take a container.
 func (s *Scheduler) hasRoom(n *state.Node) bool {
-	free := n.Unallocated()
-	return s.cfg.Calculator.AvailableContainers(free, s.cfg.MinAlloc) > 0 && s.cfg.Calculator.FitsIn(yarn.Resource{}, free)
+	return s.cfg.Calculator.HasRoom(n.Unallocated(), s.cfg.MinAlloc)
 }
 
 // assign offers a node to a queue.

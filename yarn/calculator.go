@@ -210,6 +210,13 @@ func (c Calculator) AvailableContainers(avail, req Resource) int64 {
 	return max(n, 0)
 }
 
+// HasRoom reports whether a node with these free resources can take a container: the smallest one
+// fits, and no resource is over-committed. If the total of a node was lowered below its use, the
+// node gets no container, even if the ask does not need that resource.
+func (c Calculator) HasRoom(free, least Resource) bool {
+	return c.AvailableContainers(free, least) > 0 && c.FitsIn(Resource{}, free)
+}
+
 // Divide returns a/b exactly: the ratio of the memory, or of the largest share of a in total to the
 // largest share of b.
 func (c Calculator) Divide(total, a, b Resource) Ratio {
