@@ -112,7 +112,7 @@ func (s *Server) initialized() bool {
 func (s *Server) prefetch() {
 	v := s.views.Prefetch()
 	if s.inStep() {
-		s.sampler.Take(s.cfg.Now(), v.State, v.Summary())
+		s.sampler.Take(s.cfg.Now(), v.State, v.Summary(), v.Rooms())
 	}
 	if s.cfg.Prefetch != nil && v.State.Version() != nil {
 		s.cfg.Prefetch(v.State)

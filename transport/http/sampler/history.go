@@ -12,13 +12,32 @@ func (s *Sampler) Cluster(now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var before *sample
-	return s.history(now, func(at *sample) (api.HistorySample, int) {
+	var free api.Resource
+	var node yarn.Resource
+	d := s.history(now, func(at *sample) (api.HistorySample, int) {
 		n := newSample(at.used, at.reserved)
 		n.Waiting = whole(at.waiting)
 		n.Decisions = s.rate(before, at)
+		if before == nil || at.free != before.free { // equal samples share a document
+			free = s.size(at.free)
+		}
+		n.LargestFree, n.EmptyNodes, n.ServingNodes = free, whole(at.empty), whole(at.serving)
+		node = yarn.ComponentMax(node, at.node)
 		before = at
 		return n, 1
 	})
+	if before != nil {
+		d.LargestNode = s.size(node)
+	}
+	return d
+}
+
+func (s *Sampler) size(r yarn.Resource) api.Resource {
+	out := make(api.Resource, len(s.kinds))
+	for i, name := range s.kinds {
+		out[name] = r[i]
+	}
+	return out
 }
 
 // Queue returns the last hour of the queue in a slot.

@@ -1,10 +1,11 @@
 // Package sampler keeps samples of the last hour on a replica: the use of the cluster, of each
-// queue and of each node, the number of waiting applications, and the number of decisions.
+// queue and of each node, the number of waiting applications, the number of decisions, and how whole
+// the free resources are.
 //
 // Each replica has its own samples. They are neither replicated nor stored, so a restart of the
 // replica loses them. A sample that could not be taken is missing and is not replaced.
 //
-//	sample       at, used, reserved, waiting, decided        32 bytes, every step
+//	sample       at, used, reserved, waiting, decided, room  136 bytes, every step
 //	  └─ detail  queues by slot, 8 bytes each                every step, or every so many
 //	             nodes by slot, 4 bytes each                 steps: detailBudget
 //
@@ -32,6 +33,8 @@ type sample struct {
 	used, reserved share
 	waiting        int32  // applications without a registered AM
 	decided        uint64 // decisions since the cluster was created
+	serving, empty int32  // nodes of all labels, as in summary.Room
+	free, node     yarn.Resource
 	detail         *detail
 }
 
@@ -70,6 +73,7 @@ type Sampler struct {
 
 	mu      sync.RWMutex
 	began   int64 // time of the first sample
+	kinds   yarn.Kinds
 	samples []sample
 	queues  slots[string]
 	nodes   slots[yarn.NodeID]
@@ -107,8 +111,8 @@ func (s slots[K]) since(slot uint32, key K) (int64, bool) {
 	return s[slot].since, true
 }
 
-// Take takes a sample of a state and its summary. A state without queues gives no sample.
-func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary) {
+// Take takes a sample of a state, its summary and its rooms. A state without queues gives no sample.
+func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room) {
 	root := st.Root()
 	if root == 0 {
 		return
@@ -116,8 +120,12 @@ func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary) {
 	u, m := st.TotalUse(root), &st.Meta
 	taken := sample{millis: now.UnixMilli(), waiting: int32(sum.All().ForAM()), decided: m.Decisions()}
 	taken.used, taken.reserved = shares(u.Used.Sub(u.Reserved), u.Reserved, m.Cluster)
+	for i := range rooms {
+		taken.add(&rooms[i])
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.kinds = st.Kinds()
 	s.forget(taken.millis)
 	if s.dueForDetail() {
 		taken.detail = s.detailOf(taken.millis, st, sum)
@@ -126,6 +134,12 @@ func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary) {
 		s.began = taken.millis
 	}
 	s.samples = append(s.samples, taken)
+}
+
+// add adds the room of a label.
+func (t *sample) add(r *summary.Room) {
+	t.serving, t.empty = t.serving+r.Serving, t.empty+r.Empty
+	t.free, t.node = yarn.ComponentMax(t.free, r.Free()), yarn.ComponentMax(t.node, r.Node)
 }
 
 // forget drops old samples, and samples in the future, which exist after the clock was set back.

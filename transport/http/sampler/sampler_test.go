@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"testing"
 	"time"
@@ -47,7 +48,8 @@ func (w *world) apply(events ...event.Event) {
 // take takes the given number of samples, one step apart.
 func (w *world) take(times int) {
 	for range times {
-		w.s.Take(w.at, w.st, w.sums.At(w.st, 1))
+		sum := w.sums.At(w.st, 1)
+		w.s.Take(w.at, w.st, sum, sum.Rooms(yarn.Calculator{Kinds: 2, Dominant: true}, yarn.NewResource(1, 1)))
 		w.at = w.at.Add(step)
 	}
 }
@@ -147,6 +149,33 @@ func TestSamplesOfLabels(t *testing.T) {
 	w.take(1)
 	w.says("cluster", w.s.Cluster(w.at), "35/0/0/– ")
 	w.says("root.b", w.queue("root.b"), "10/0/0/– ")
+}
+
+// TestSamplesOfRooms checks that the rooms of all labels count, and that each sample has its own.
+func TestSamplesOfRooms(t *testing.T) {
+	w := newWorld(t)
+	w.configure(1, "a")
+	w.register(1)
+	w.register(2)
+	w.apply(&event.LevelRaised{Level: event.LevelLabels}, &event.LabelsSet{Labels: []event.Label{{Name: "x"}}},
+		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}},
+		&event.NodeResourceChanged{Node: 2, Total: yarn.NewResource(20_000, 5), Set: true})
+	w.take(1)
+	w.run(1, "a", 2, 15_000, 1)
+	w.take(2)
+	h, text := w.s.Cluster(w.at), ""
+	for _, n := range h.Samples {
+		text += fmt.Sprintf("%d MB, %d vcores, %d of %d; ", n.LargestFree[api.MemoryMB], n.LargestFree[api.VCores], *n.EmptyNodes, *n.ServingNodes)
+	}
+	if want := "20000 MB, 10 vcores, 2 of 2; 10000 MB, 10 vcores, 1 of 2; 10000 MB, 10 vcores, 1 of 2; "; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	if got, want := h.LargestNode, (api.Resource{api.MemoryMB: 20_000, api.VCores: 10}); !maps.Equal(got, want) {
+		t.Errorf("the largest node has %v, want %v", got, want)
+	}
+	if h := w.queue("root.a"); h.LargestNode != nil || h.Samples[0].EmptyNodes != nil {
+		t.Errorf("a queue has nodes: %+v", h)
+	}
 }
 
 func TestOnlyTheLastHourIsKept(t *testing.T) {
@@ -306,7 +335,7 @@ func BenchmarkTake(b *testing.B) {
 	sum := w.sums.At(w.st, 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		w.s.Take(w.at, w.st, sum)
+		w.s.Take(w.at, w.st, sum, sum.Rooms(yarn.Calculator{Kinds: 2, Dominant: true}, yarn.NewResource(1, 1)))
 		w.at = w.at.Add(step)
 	}
 }

@@ -6,7 +6,7 @@
 // which neither has written, so only the applications in other pages are counted again. This also
 // works for a version that is older than the last one.
 //
-//	fork at index N ──▶ Keeper.At ──▶ Summary{apps, tallies by queue, order of nodes}
+//	fork at index N ──▶ Keeper.At ──▶ Summary{apps, tallies by queue, order of nodes, rooms by label}
 //	                       ▲
 //	                the last Summary, and its fork
 //

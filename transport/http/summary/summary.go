@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"rmd/fsm/state"
 )
@@ -22,6 +23,9 @@ type Summary struct {
 	tallies []Tally  // by the queue's slot; 0 is for queues that are gone
 	all     Tally
 	places  *places
+
+	countRooms sync.Once // on first use
+	rooms      []Room    // by label
 }
 
 // nothing is the summary of an empty state, from which the first one is made.

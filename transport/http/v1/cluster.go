@@ -123,7 +123,7 @@ func (s *API) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
 	d := api.Cluster{
 		ClusterID: m.ClusterID, ClusterTimestamp: m.ClusterTimestamp, Epoch: m.Epoch, Level: m.Level, NowMillis: m.NowMillis,
 		ID: s.cfg.ID, Role: k.Role(), Version: s.cfg.Version, Leader: id, LeaderAddress: addr, Term: k.Term(), Index: v.Index,
-		Digest: digestText(v.State.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list, Totals: v.Totals(),
+		Digest: digestText(v.State.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list, Totals: v.Totals(), Rooms: v.LabelRooms(),
 	}
 	if d.LeaderSinceMs = s.leader.since(k); d.LeaderSinceMs != 0 {
 		d.LeaderForMs = max(s.cfg.Now().UnixMilli()-d.LeaderSinceMs, 0)

@@ -70,7 +70,7 @@ func (v *View) nodesByLabel() map[state.LabelID]int {
 
 // label returns the document of a label, or of the nodes without a label.
 func (v *View) label(p *Partition, nodes, waiting int) api.Label {
-	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting}
+	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting, Room: v.room(p)}
 	if p.Label != 0 {
 		l := v.State.Labels.Get(uint32(p.Label))
 		d.Exclusive, d.Removed = l.Exclusive, !l.Listed

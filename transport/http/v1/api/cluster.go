@@ -41,6 +41,9 @@ type Cluster struct {
 	Failovers []Failover `json:"failovers,omitempty"`
 	Members   []Member   `json:"members"`
 	Totals    Totals     `json:"totals"`
+	// Rooms says for each label how whole the free resources are. It begins with the nodes without
+	// a label.
+	Rooms []LabelRoom `json:"rooms"`
 }
 
 // Verdict judges the health of the cluster.

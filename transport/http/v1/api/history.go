@@ -16,6 +16,9 @@ type History struct {
 	// Samples has the samples in the order of time. Gaps says where samples are missing.
 	Samples []HistorySample `json:"samples"`
 	Gaps    []HistoryGap    `json:"gaps"`
+	// LargestNode has, for each resource kind, the largest amount that a node which takes containers
+	// had in this hour, free or not. It is present only for the cluster.
+	LargestNode Resource `json:"largest_node,omitempty"`
 	// LeaderChanges lists the elections of the last hour that this replica saw, oldest first.
 	LeaderChanges []Failover `json:"leader_changes"`
 }
@@ -32,6 +35,12 @@ type HistorySample struct {
 	// Decisions is the number of allocated containers and reservations per second since the
 	// previous sample. It is present only for the cluster, and not after a gap.
 	Decisions *float64 `json:"decisions_per_second,omitempty"`
+	// LargestFree has the largest free amount of each resource kind on one node, which may be
+	// different nodes, and EmptyNodes counts the empty ones of ServingNodes, as in Room; both of all
+	// labels. They are present only for the cluster.
+	LargestFree  Resource `json:"largest_free,omitempty"`
+	EmptyNodes   *int     `json:"empty_nodes,omitempty"`
+	ServingNodes *int     `json:"serving_nodes,omitempty"`
 }
 
 // HistoryGap is a time without samples. The replica was not ready, had no contact with the leader

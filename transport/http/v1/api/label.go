@@ -22,6 +22,7 @@ type Label struct {
 	Pending     Resource `json:"pending"`
 	Queues      int      `json:"queues"` // leaf queues that may use the label
 	WaitingApps int      `json:"waiting_apps"`
+	Room
 }
 
 // LabelDetails has a label, the queues that may use it or do use it, and the applications that wait

@@ -1,0 +1,102 @@
+package summary
+
+import (
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// Room says how whole the free resources of the nodes with one label are.
+//
+// No order of nodes by their free resources suits every container: one node may have most memory
+// free, another one most GPUs. So a room has a node for each kind, the one with most of it free.
+// What is free there is free on one node, so a container of that size would start now.
+type Room struct {
+	Serving int32         // nodes that take containers
+	Empty   int32         // of these, nodes with neither a container nor a reservation
+	Node    yarn.Resource // for each kind, the most that one of them has, free or not
+
+	best [yarn.MaxKinds]Spot // by kind; the slot is 0 if no node has any of it free
+}
+
+// Spot is what is free on a node that could take a container.
+type Spot struct {
+	Slot uint32
+	Free yarn.Resource
+}
+
+// Largest is a node with the largest free amount of some kinds.
+type Largest struct {
+	Spot
+	Kinds []int
+}
+
+// Rooms returns the rooms of all labels, by the label's number; 0 is for the nodes without a label.
+// The calculator and the smallest container are those of the state's own configuration.
+func (c *Summary) Rooms(calc yarn.Calculator, least yarn.Resource) []Room {
+	c.countRooms.Do(func() { c.rooms = RoomsOf(c.st, calc, least) })
+	return c.rooms
+}
+
+// RoomsOf computes the rooms of a state. A reserved node counts only as serving: what is free there
+// is kept for the reservation.
+func RoomsOf(st *state.State, calc yarn.Calculator, least yarn.Resource) []Room {
+	rooms := make([]Room, max(st.Labels.Cap(), 1))
+	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if !n.Serving() {
+			return true
+		}
+		r := &rooms[n.Label]
+		r.Serving++
+		r.Node = yarn.ComponentMax(r.Node, n.Total)
+		if n.Reservation != 0 {
+			return true
+		}
+		if n.Count == 0 {
+			r.Empty++
+		}
+		if free := n.Unallocated(); calc.HasRoom(free, least) {
+			r.offer(Spot{slot, yarn.ComponentMax(free, yarn.Resource{})})
+		}
+		return true
+	})
+	return rooms
+}
+
+// offer takes a node for the kinds of which it has more free than the nodes before it. Of two nodes
+// with the same amount, it takes the one with more of the other kinds.
+func (r *Room) offer(s Spot) {
+	for k, amount := range s.Free {
+		best := &r.best[k]
+		if amount > best.Free[k] || amount > 0 && amount == best.Free[k] && slices.Compare(s.Free[:], best.Free[:]) > 0 {
+			*best = s
+		}
+	}
+}
+
+// Free returns the largest free amount of each kind. These may be on different nodes.
+func (r *Room) Free() (free yarn.Resource) {
+	for k := range free {
+		free[k] = r.best[k].Free[k]
+	}
+	return free
+}
+
+// Largest returns a node with the largest free amount for each kind, in the order of kinds. It names
+// as few nodes as a pass over the kinds finds: one that was named for an earlier kind and has as
+// much of this one serves both.
+func (r *Room) Largest() []Largest {
+	var out []Largest
+	for k, s := range r.best {
+		if s.Slot == 0 {
+			continue
+		}
+		i := slices.IndexFunc(out, func(l Largest) bool { return l.Free[k] == s.Free[k] })
+		if i < 0 {
+			i, out = len(out), append(out, Largest{Spot: s})
+		}
+		out[i].Kinds = append(out[i].Kinds, k)
+	}
+	return out
+}

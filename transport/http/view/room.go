@@ -1,0 +1,39 @@
+package view
+
+import (
+	"rmd/transport/http/summary"
+	"rmd/transport/http/v1/api"
+	"rmd/yarn"
+)
+
+// Rooms returns how whole the free resources of each label are, by the label's number.
+func (v *View) Rooms() []summary.Room {
+	var least yarn.Resource // 0 before the cluster has queues: then no container fits
+	if v.Conf != nil {
+		least = v.Conf.MinAlloc
+	}
+	return v.Summary().Rooms(v.Calculator(), least)
+}
+
+// LabelRooms returns the document of the rooms of all partitions. It begins with the nodes without
+// a label.
+func (v *View) LabelRooms() []api.LabelRoom {
+	out := []api.LabelRoom{}
+	for _, p := range v.Partitions() {
+		out = append(out, api.LabelRoom{Label: p.Name(), Room: v.room(p)})
+	}
+	return out
+}
+
+func (v *View) room(p *Partition) api.Room {
+	r := &v.Rooms()[p.Label]
+	d := api.Room{ServingNodes: int(r.Serving), EmptyNodes: int(r.Empty), Largest: []api.LargestRoom{}}
+	for _, l := range r.Largest() {
+		largest := api.LargestRoom{Node: v.NodeID(l.Slot), Free: v.Size(l.Free)}
+		for _, k := range l.Kinds {
+			largest.Kinds = append(largest.Kinds, v.Kinds[k])
+		}
+		d.Largest = append(d.Largest, largest)
+	}
+	return d
+}
