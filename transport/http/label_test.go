@@ -48,7 +48,7 @@ func TestMetricsAddUpOverLabels(t *testing.T) {
 	for _, want := range []string{
 		`rmd_partition_resource{kind="total",partition="gpu",resource="memory-mb"} 65536`, `rmd_partition_resource{kind="used",partition="gpu",resource="memory-mb"} 32768`,
 		`rmd_queue_resource{kind="guaranteed",partition="gpu",queue="root.train",resource="memory-mb"} 39321`, `rmd_queue_resource{kind="pending",partition="gpu",queue="root.train",resource="memory-mb"} 131072`,
-		`rmd_nodes{partition="gpu",state="RUNNING"} 1`, `rmd_largest_fit{partition="gpu",resource="memory-mb"} 32768`, `rmd_queue_am_used_ratio{partition="gpu",queue="root.train"} 0`,
+		`rmd_nodes{partition="gpu",state="RUNNING"} 1`, `rmd_nodes_empty{partition=""} 0`, `rmd_nodes_empty{partition="spot"} 1`, `rmd_nodes_empty{partition="gpu"} 0`, `rmd_largest_fit{partition="gpu",resource="memory-mb"} 32768`, `rmd_queue_am_used_ratio{partition="gpu",queue="root.train"} 0`,
 	} {
 		if !strings.Contains(body, want+"\n") {
 			t.Errorf("no line %s", want)

@@ -51,7 +51,7 @@ func TestLastHourOnThePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hourOf(t)
 		for path, says := range map[string][]string{
-			"/ui/":                  {"Used: 50% now, at most 50%", "Reserved: 33% now", "Waiting applications: 1 now", "Decisions a second: 0.2 now"},
+			"/ui/":                  {"Used: 50% now, at most 50%", "Reserved: 33% now", "Waiting applications: 1 now", "Decisions a second: 0.2 now", "Largest free room on a node: 32 GiB · 8 vc · 2 gpu now", "Empty nodes: 0 now, at most 1", "in per cent of the largest node"},
 			"/ui/queues/root.train": {"Used: 0% now", "Reserved: 33% now", "Waiting applications: 0 now"},
 			"/ui/nodes/sim-03:8041": {"Used: 50% now, at most 50%", "Reserved: 0% now", "Per cent of the node"},
 		} {

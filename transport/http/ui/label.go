@@ -44,6 +44,7 @@ type labelData struct {
 	Index  uint64
 	Label  api.LabelDetails
 	Usages []usage
+	Rooms  []api.LabelRoom
 	Shares []labelShareRow
 	Hosts  []api.MappedNode
 	More   int // hosts that are not shown
@@ -68,7 +69,7 @@ func label(q *query) (any, error) {
 	}
 	l := q.v.Label(id)
 	d := labelData{Index: q.v.Index, Label: l, Usages: usages(l.Total, sub(l.Used, l.Reserved), l.Reserved, l.Pending),
-		Fixed: q.v.Conf != nil && q.v.Conf.LabelSettings.Distributed()}
+		Rooms: []api.LabelRoom{{Label: l.Name, Room: l.Room}}, Fixed: q.v.Conf != nil && q.v.Conf.LabelSettings.Distributed()}
 	q.title = "Label " + l.Name
 	for _, s := range l.Shares {
 		d.Shares = append(d.Shares, newLabelShareRow(s, l.Total))

@@ -16,6 +16,7 @@ type lastHour struct {
 	Figures []plot.Chart
 	Whole   string         // of which percentages are
 	Changes []api.Failover // the last few, newest first
+	Room    bool           // there is a plot of the largest free room
 	Begins  int64          // in Unix milliseconds; 0 if more than an hour ago
 }
 
@@ -65,13 +66,13 @@ func (q *query) lastHour(queue, node string) (lastHour, error) {
 	if node == "" {
 		d.Figures = append(d.Figures, p.counts("Waiting applications", plot.Violet, func(s *api.HistorySample) float64 { return float64(*s.Waiting) }))
 	}
-	if node == "" && queue == "" {
+	if d.Room = node == "" && queue == ""; d.Room {
 		d.Figures = append(d.Figures, p.counts("Decisions a second", plot.Green, func(s *api.HistorySample) float64 {
 			if s.Decisions == nil {
 				return math.NaN()
 			}
 			return *s.Decisions
-		}))
+		}), p.rooms(), p.counts("Empty nodes", plot.Yellow, func(s *api.HistorySample) float64 { return float64(*s.EmptyNodes) }))
 	}
 	return d, nil
 }
@@ -111,12 +112,36 @@ func (p *hourPlots) counts(title string, ink plot.Ink, value func(*api.HistorySa
 	})
 }
 
+// roomInks are the colors of the kinds in the plot of rooms, as many as there are kinds.
+var roomInks = []plot.Ink{plot.Blue, plot.Orange, plot.Violet, plot.Green, plot.Yellow, plot.Gray}
+
+// rooms returns a plot of the largest free amounts on one node, with a line for each kind. The whole
+// is the largest node, so 100% means that such a node is empty.
+func (p *hourPlots) rooms() plot.Chart {
+	of := p.h.LargestNode
+	last := &p.h.Samples[len(p.h.Samples)-1]
+	c := plot.Chart{Title: "Largest free room on a node", Empty: "no sample yet", X: p.x, Y: plot.Shares(1), Marks: p.marks, Width: plotWidth, Height: plotHeight}
+	if p.current() {
+		c.Note = amount(last.LargestFree) + " now"
+	}
+	for i, kind := range kindsThere(of) {
+		c.Lines = append(c.Lines, plot.Line{Name: kindName(kind), Ink: roomInks[i%len(roomInks)], Points: p.points(func(s *api.HistorySample) float64 {
+			return float64(s.LargestFree[kind]) / float64(max(of[kind], 1))
+		})})
+	}
+	return c
+}
+
+// current reports whether the last sample tells how things are now.
+func (p *hourPlots) current() bool {
+	samples, gaps := p.h.Samples, p.h.Gaps
+	return len(gaps) == 0 || gaps[len(gaps)-1].FromMillis != samples[len(samples)-1].AtMillis
+}
+
 func (p *hourPlots) chart(title string, ink plot.Ink, y plot.Axis, most float64, value func(*api.HistorySample) float64, text func(float64) string) plot.Chart {
 	c := plot.Chart{Title: title, Note: "at most " + text(most), Empty: "no sample yet", X: p.x, Y: y, Marks: p.marks, Width: plotWidth, Height: plotHeight}
 	c.Lines = []plot.Line{{Ink: ink, Points: p.points(value), Fill: true}}
-	samples, gaps := p.h.Samples, p.h.Gaps
-	last := &samples[len(samples)-1]
-	if v := value(last); !math.IsNaN(v) && (len(gaps) == 0 || gaps[len(gaps)-1].FromMillis != last.AtMillis) {
+	if v := value(&p.h.Samples[len(p.h.Samples)-1]); !math.IsNaN(v) && p.current() {
 		c.Note = text(v) + " now, " + c.Note
 	}
 	return c

@@ -21,6 +21,7 @@ type overviewData struct {
 	Cluster    *api.Cluster // nil if the replicas could not be asked
 	Totals     api.Totals
 	Usages     []usage
+	Rooms      []api.LabelRoom
 	Hour       lastHour
 	Waiting    []appRow
 	MoreWaits  bool
@@ -35,6 +36,7 @@ func overview(q *query) (any, error) {
 	st := q.v.State
 	d := overviewData{Index: q.v.Index, NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Version() != nil, Totals: q.v.Totals()}
 	d.Usages = usages(d.Totals.Total, d.Totals.Used, d.Totals.Reserved, d.Totals.Pending)
+	d.Rooms = q.v.LabelRooms()
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c
 	}
