@@ -117,7 +117,7 @@ func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 	return a.Body, a.Decode(d)
 }
 
-// verdictLine returns the health of the cluster in one line.
+// verdictLine returns the health of the cluster, and how whole its free resources are.
 func verdictLine(d api.Cluster) string {
 	v := d.Verdict
 	parts := []string{v.Status}
@@ -145,6 +145,9 @@ func verdictLine(d api.Cluster) string {
 	}
 	if f := d.LastFailover; f != nil && f.Millis > 0 {
 		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), stateText(f.OldLeader), f.NewLeader, f.Millis)
+	}
+	for _, l := range roomLines(d.Rooms, verdictWidth) {
+		line += "\n" + l
 	}
 	return line
 }

@@ -46,6 +46,8 @@ var labelColumns = output.List[api.Label]{
 		{Head: "USABLE", Wide: true, Text: func(l api.Label) string { return output.Number(l.UsableNodes) }, Right: true},
 		{Head: "TOTAL", Wide: true, Text: func(l api.Label) string { return l.Total.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Total })},
 		{Head: "RESERVED", Wide: true, Text: func(l api.Label) string { return l.Reserved.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Reserved })},
+		{Head: "EMPTY", Wide: true, Text: func(l api.Label) string { return output.Number(l.EmptyNodes) }, Key: func(l api.Label) float64 { return float64(l.EmptyNodes) }, Right: true},
+		{Head: "LARGEST", Wide: true, Text: func(l api.Label) string { return largestText(&l.Room) }},
 		{Head: "PENDING", Wide: true, Text: func(l api.Label) string { return l.Pending.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Pending })},
 	},
 }
@@ -98,7 +100,9 @@ func labelFacts(d api.LabelDetails) []output.Fact {
 		{Name: "label", Value: d.Name}, {Name: "exclusive", Value: exclusiveText(d.Label)}, {Name: "nodes", Value: fmt.Sprintf("%d, %d usable", d.Nodes, d.UsableNodes)},
 		{Name: "total", Value: d.Total.String()}, {Name: "used", Value: d.Used.String()}, {Name: "reserved", Value: d.Reserved.String()},
 		{Name: "free", Value: d.Free.String()}, {Name: "pending", Value: d.Pending.String()},
+		{Name: "empty", Value: fmt.Sprintf("%d of %s", d.EmptyNodes, thousands.Count(d.ServingNodes, "node"))},
 	}
+	facts = append(facts, factsOf("largest free", d.Largest, func(l api.LargestRoom) string { return l.Free.String() + " on " + l.Node })...)
 	return append(append(facts, factsOf("queues", d.Shares, shareText)...), factsOf("waiting", d.Apps, waitText)...)
 }
 

@@ -287,7 +287,8 @@ func (t *topScreen) lines(o output.Options, most, width int) ([]string, error) {
 	return lines, nil
 }
 
-// head returns the upper part: verdict, counts, and a bar for each kind of resource.
+// head returns the upper part: verdict, counts, a bar for each kind of resource, and a line for each
+// label that says how whole the free resources are.
 func (t *topScreen) head(width int) []string {
 	p, n := t.last, t.last.cluster.Totals
 	v := p.cluster.Verdict
@@ -306,6 +307,7 @@ func (t *topScreen) head(width int) []string {
 		used, held, pending := ratio(n.Used, n.Total, kind), ratio(n.Reserved, n.Total, kind), ratio(n.Pending, n.Total, kind)
 		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% reserved %4.0f%% pending", output.Cut(kind, 12), bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
 	}
+	lines = append(lines, roomLines(p.cluster.Rooms, width)...)
 	order := t.sort[t.by]
 	if order == "" {
 		order = "no"
