@@ -97,7 +97,7 @@ func (p *program) clusterStatus() verb {
 		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
 			var d api.Cluster
 			f.doc, err = c.clusterDoc(ctx, &d)
-			f.things, f.head = d.Members, verdictLine(d)
+			f.things, f.head = d.Members, statusHead(d)
 			return f, err
 		})
 	}}
@@ -117,7 +117,16 @@ func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 	return a.Body, a.Decode(d)
 }
 
-// verdictLine returns the health of the cluster, and how whole its free resources are.
+// statusHead returns the health of the cluster, and how whole its free resources are if it has nodes.
+func statusHead(d api.Cluster) string {
+	lines := []string{verdictLine(d)}
+	if d.Totals.Nodes > 0 {
+		lines = append(lines, roomLines(d.Rooms, verdictWidth)...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdictLine returns the health of the cluster in one line.
 func verdictLine(d api.Cluster) string {
 	v := d.Verdict
 	parts := []string{v.Status}
@@ -145,9 +154,6 @@ func verdictLine(d api.Cluster) string {
 	}
 	if f := d.LastFailover; f != nil && f.Millis > 0 {
 		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), stateText(f.OldLeader), f.NewLeader, f.Millis)
-	}
-	for _, l := range roomLines(d.Rooms, verdictWidth) {
-		line += "\n" + l
 	}
 	return line
 }
