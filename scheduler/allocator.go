@@ -144,7 +144,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
-	if s.cfg.ReserveEarliest && !fulfillment && k.IncreaseOf == 0 {
+	if s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 {
 		d.node = s.earliestNode(a, ask, node, at)
 	}
 	return d

@@ -74,54 +74,70 @@ func (s *Scheduler) EagerPass(node uint32) bool {
 	return s.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
 }
 
-// servePending runs passes on nodes with room for an application's asks, the emptiest nodes of each
-// partition first, until the application has everything or the budget is spent.
+// servePending runs passes on the nodes that the order of nodes gives for an application's asks,
+// until the application has everything that it can get now or the budget is spent.
 func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
 	for _, p := range s.partitions {
-		s.servePendingOn(p, app, b)
-	}
-}
-
-// servePendingOn runs passes on nodes of a partition: first those without a reservation, then those
-// that lend.
-func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) {
-	s.servePendingIn(&p.nodes, p, app, b)
-	if s.backfills {
-		s.servePendingIn(&p.lent, p, app, b)
-	}
-}
-
-func (s *Scheduler) servePendingIn(nodes *nodeIndex, p *partition, app uint32, b *eagerBudget) {
-	for !b.spent() {
-		size, ok := s.smallestAsk(app, p)
-		if !ok {
-			return
+		for !b.spent() && s.servePendingOn(p, app, b) {
 		}
-		var granted bool
-		for bucket, node := nodes.next(0, 0, size); node != 0 && !b.spent(); bucket, node = nodes.next(bucket, node, size) {
-			if s.eagerPass(node, b) {
-				granted = true
-				break // the index has changed: start again with the emptiest node
+	}
+}
+
+// servePendingOn runs a pass for the first ask of an application that nodes of a partition can
+// serve now. It reports whether a pass allocated or reserved something. If there is no room for an
+// ask, it runs a pass that may reserve a node.
+func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) bool {
+	if !s.st.Apps.Has(app) || !s.st.Apps.Get(app).Activated() {
+		return false
+	}
+	for ask, k := range s.st.AsksOf(s.st.Apps.Get(app)) {
+		if k.Count == 0 || k.IncreaseOf != 0 || k.Label != p.label && !(p.lends && s.mayBorrow(k)) {
+			continue
+		}
+		if s.serveAsk(p, ask, b) {
+			return true
+		}
+		if b.spent() {
+			return false
+		}
+	}
+	return false
+}
+
+// serveAsk runs passes for one ask: on the first node of the order or, if no node has room, on
+// reserved nodes that lend, and last on a node that the ask may reserve. It reports whether a pass
+// allocated or reserved something.
+func (s *Scheduler) serveAsk(p *partition, ask uint32, b *eagerBudget) bool {
+	if free := s.nodesFor(p, ask, false, 1); len(free) > 0 {
+		return s.eagerPass(free[0].node, b)
+	}
+	if s.backfills {
+		for _, lent := range slices.Clone(s.nodesFor(p, ask, true, eagerMisses)) {
+			if s.eagerPass(lent.node, b) {
+				return true
 			}
 		}
-		if !granted {
-			return
-		}
 	}
+	node := s.nodeToReserve(p, ask)
+	return node != 0 && s.eagerPass(node, b)
 }
 
-// smallestAsk returns the least memory among the asks of an application that nodes of the partition
-// may serve. ok is false if there are none.
-func (s *Scheduler) smallestAsk(app uint32, p *partition) (int64, bool) {
-	if !s.st.Apps.Has(app) || !s.st.Apps.Get(app).Activated() {
-		return 0, false
+// nodeToReserve returns a node with free room that an ask may reserve, the one with the most free
+// memory first, or 0 if there is none.
+func (s *Scheduler) nodeToReserve(p *partition, ask uint32) uint32 {
+	k := s.st.Asks.Get(ask)
+	a := s.st.Apps.Get(k.App)
+	if !s.needsMore(a, k) || s.st.HoldsBack(k) {
+		return 0
 	}
-	var least int64
-	var found bool
-	for _, k := range s.st.AsksOf(s.st.Apps.Get(app)) {
-		if k.Count > 0 && k.IncreaseOf == 0 && (k.Label == p.label || p.lends && s.mayBorrow(k)) && (!found || k.Size[yarn.Memory] < least) {
-			least, found = k.Size[yarn.Memory], true
+	walked := 0
+	for node := range s.freeNodes(p, false, roomier).walk(allBounds) {
+		if walked++; walked > reservableNodes {
+			break
+		}
+		if s.mayReserveAt(a, ask, node, yarn.OffSwitch) {
+			return node
 		}
 	}
-	return least, found
+	return 0
 }

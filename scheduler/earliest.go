@@ -2,20 +2,34 @@ package scheduler
 
 import (
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
-// With reservation.node=earliest an ask does not reserve the node of the current pass, but the node
-// where its container is expected to start first.
+// With reservation.node=earliest, the default in eager mode, an ask does not reserve the node of the
+// current pass, but the node where its container is expected to start first.
 
 // reservableNodes bounds the nodes that are compared for one reservation.
 const reservableNodes = 256
+
+// ReservesEarliest reports whether asks reserve the node that is expected to have room first.
+func (s *Scheduler) ReservesEarliest() bool {
+	how := s.cfg.ReserveNode
+	return how == capacity.ReserveEarliest || how == capacity.ReserveByMode && s.eager
+}
 
 // earliestNode returns the node that an ask should reserve instead of the given node: the node,
 // among those that the ask may use at this locality and reserve, that is expected to have room
 // first. Among equals, the given node comes first, then the nodes after it.
 func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
-	best, first := node, s.expectedRoom(s.st.Asks.Get(ask), node)
+	best, _ := s.earliestOther(a, ask, node, at)
+	return best
+}
+
+// earliestOther is earliestNode, and also returns the time at which the node is expected to have
+// room.
+func (s *Scheduler) earliestOther(a *state.App, ask, node uint32, at yarn.Locality) (best uint32, first int64) {
+	best, first = node, s.expectedRoom(s.st.Asks.Get(ask), node)
 	cells := s.st.Nodes.Cap()
 	for i, compared := uint32(1), 1; i < cells && compared < reservableNodes; i++ {
 		other := (node + i) % cells
@@ -27,7 +41,35 @@ func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Localit
 			best, first = other, t
 		}
 	}
-	return best
+	return best, first
+}
+
+// moveEvery is how many heartbeats of a reserved node pass between two searches for a better node.
+const moveEvery = 8
+
+// moveReservation reserves another node instead, if that one is expected to have room in half of
+// the time. It looks for one at every moveEvery-th heartbeat of the reserved node.
+func (s *Scheduler) moveReservation(r *state.Reservation, ask uint32) {
+	if !s.ReservesEarliest() || r.IncreaseOf != 0 || s.st.Asks.Get(ask).ReReservations%moveEvery != 0 || s.hasPreempted(r) || s.borrowed(r) {
+		return
+	}
+	a, k := s.st.Apps.Get(r.App), s.st.Asks.Get(ask)
+	node, first := s.earliestOther(a, ask, r.Node, yarn.OffSwitch)
+	if node == r.Node || 2*(first-s.now) > s.expectedRoom(k, r.Node)-s.now {
+		return
+	}
+	d := decision{app: r.App, ask: ask, key: r.Key, node: node, size: k.Size}
+	am := r.AM
+	s.cancel(r.Number, yarn.CancelMoved)
+	s.reserve(&d, am)
+}
+
+// borrowed reports whether containers have borrowed room of a reservation.
+func (s *Scheduler) borrowed(r *state.Reservation) bool {
+	for range s.st.LeasedFrom(r) {
+		return true
+	}
+	return false
 }
 
 // mayReserveAt reports whether an ask may reserve a node of the current partition, and would be

@@ -62,15 +62,15 @@ func takeMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) (member
 }
 
 // gangRoom returns where all members of a gang can start now, or nil if there is too little room.
-// It prefers nodes that the gang holds, then nodes that its ask names, then nodes with the most
-// free memory.
+// It prefers nodes that the gang holds, then nodes that its ask names, then nodes in
+// the order of nodes.
 func (s *Scheduler) gangRoom(app, ask uint32) []gangMembers {
 	r := s.roomsFor(app, ask)
 	for slot := range s.st.GangReservations(app) {
 		r.add(s.st.Reservations.Get(slot).Node, s.st.Nodes.Get(s.st.Reservations.Get(slot).Node).Unallocated())
 	}
-	least := r.size[yarn.Memory] * max(r.g.PerNode, 1)
-	for bucket, node := s.at.nodes.next(0, 0, least); node != 0; bucket, node = s.at.nodes.next(bucket, node, least) {
+	index := s.freeNodes(s.at, false, shapeOrder(s.nodeOrder(s.at, s.st.Apps.Get(app))))
+	for node := range index.walk(index.layout.boundsFor(r.size.Times(max(r.g.PerNode, 1)), s.kindsThatCount())) {
 		r.add(node, s.st.Nodes.Get(node).Unallocated())
 		if r.found >= r.g.Count && !r.g.OneRack && !r.named {
 			break

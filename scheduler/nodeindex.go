@@ -1,107 +1,241 @@
 package scheduler
 
 import (
+	"iter"
 	"math/bits"
+	"slices"
 
 	"rmd/yarn"
 )
 
-// nodeIndex finds nodes by free memory. Each node is in the bucket of its free memory; there are
-// four buckets per doubling. Eager passes take nodes from the bucket with the most free memory
-// downwards, and within a bucket in node order.
+// nodeIndex finds nodes by their free resources, in one order. Nodes whose free resources are in
+// the same classes have the same shape. The index has a bucket for each shape that some node has,
+// sorted by shape, and walks over the buckets and then over the nodes in slot order. A walk for an
+// ask skips, by binary search, the shapes in which it does not fit.
+//
+// A node takes 16 bytes in its bucket at most, and 12 beside it. The shapes of nodes that have
+// changed are computed when the index is used next, so that many changes of a node cost one.
 type nodeIndex struct {
-	bucket []uint8 // by node; 0: in no bucket
-	nodes  [roomBuckets][]uint64
-	count  [roomBuckets]int32
+	layout  layout
+	shapes  []shape // by node; 0: the node is in no bucket
+	buckets []bucket
+	changed []uint32 // nodes whose shapes are outdated
+	marked  []bool   // by node: whether it is in changed
 }
 
-const roomBuckets = 64 * 4
+// bucket has the nodes of one shape.
+type bucket struct {
+	shape shape
+	nodes nodeSet
+}
 
-// bucketOf returns the bucket for an amount of free memory, or 0 if there is none.
-func bucketOf(memory int64) uint8 {
-	if memory <= 0 {
+// shape has the classes of the free resources of a node, one byte for each kind. The kind that
+// decides first has the most significant byte.
+type shape uint64
+
+// present is set in the shapes of all nodes, so that no shape is 0.
+const present shape = 1 << (8 * yarn.MaxKinds)
+
+// at returns the i-th byte, from the most significant kind down.
+func (s shape) at(i int) uint8 { return uint8(s >> shift(i)) }
+
+// with returns the shape with another i-th byte.
+func (s shape) with(i int, class uint8) shape {
+	return s&^(0xff<<shift(i)) | shape(class)<<shift(i)
+}
+
+func shift(i int) int { return 8 * (yarn.MaxKinds - 1 - i) }
+
+// layout says which kind of resource each byte of a shape is for. With most set, a node with more
+// of the kind comes first, otherwise one with less.
+type layout [yarn.MaxKinds]struct {
+	kind int
+	most bool
+}
+
+// classOf returns the class of an amount of a resource: 0 if there is none, and otherwise one of
+// four classes for each doubling.
+func classOf(amount int64) uint8 {
+	if amount <= 0 {
 		return 0
 	}
-	n := bits.Len64(uint64(memory)) - 1
+	n := bits.Len64(uint64(amount)) - 1
 	var quarter uint64
 	if n >= 2 {
-		quarter = uint64(memory) >> (n - 2) & 3
+		quarter = uint64(amount) >> (n - 2) & 3
 	}
-	return uint8(min(n*4+int(quarter)+1, roomBuckets-1))
+	return uint8(n*4 + int(quarter) + 1)
 }
 
-func (x *nodeIndex) set(node uint32, bucket uint8) {
-	for int(node) >= len(x.bucket) {
-		x.bucket = append(x.bucket, 0)
+// shapeOf returns the shape of free resources. Only the first kinds count.
+func (l *layout) shapeOf(free yarn.Resource, kinds int) shape {
+	s := present
+	for i, by := range l {
+		if by.kind < kinds {
+			s = s.with(i, l.classOf(i, free[by.kind]))
+		}
 	}
-	old := x.bucket[node]
-	if old == bucket {
-		return
-	}
-	word, bit := node/64, uint64(1)<<(node%64)
-	if old != 0 {
-		x.nodes[old][word] &^= bit
-		x.count[old]--
-	}
-	x.bucket[node] = bucket
-	if bucket == 0 {
-		return
-	}
-	for int(word) >= len(x.nodes[bucket]) {
-		x.nodes[bucket] = append(x.nodes[bucket], 0)
-	}
-	x.nodes[bucket][word] |= bit
-	x.count[bucket]++
+	return s
 }
 
-// next returns the first node after (bucket, node) whose bucket may have at least the given memory.
-// Bucket 0 begins the walk; node 0 ends it.
-func (x *nodeIndex) next(bucket uint8, node uint32, memory int64) (uint8, uint32) {
-	lowest := max(bucketOf(memory), 1)
-	if bucket == 0 {
-		bucket, node = roomBuckets-1, 0
+// classOf returns the i-th byte for an amount of its kind.
+func (l *layout) classOf(i int, amount int64) uint8 {
+	if l[i].most {
+		return 255 - classOf(amount)
 	}
-	for b := int(bucket); b >= int(lowest); b-- {
-		if x.count[b] > 0 {
-			if n := nextBit(x.nodes[b], node+1); n != 0 {
-				return uint8(b), n
+	return classOf(amount)
+}
+
+// bounds are the least and the greatest bytes of shapes.
+type bounds struct{ least, most [yarn.MaxKinds]uint8 }
+
+// allBounds are the bounds of all shapes.
+var allBounds = bounds{most: [yarn.MaxKinds]uint8{255, 255, 255, 255, 255, 255}}
+
+// boundsFor returns the bounds of the shapes in which a container of the given size may fit.
+func (l *layout) boundsFor(size yarn.Resource, kinds int) (b bounds) {
+	for i, by := range l {
+		switch {
+		case by.kind >= kinds:
+		case by.most:
+			b.most[i] = 255 - classOf(size[by.kind])
+		default:
+			b.least[i], b.most[i] = classOf(size[by.kind]), 255
+		}
+	}
+	return b
+}
+
+// next returns the least shape within the bounds that is not below s. ok is false if there is none.
+func (b *bounds) next(s shape) (_ shape, ok bool) {
+	for i := range yarn.MaxKinds {
+		switch class := s.at(i); {
+		case class < b.least[i]:
+			return b.from(s, i), true
+		case class > b.most[i]:
+			for i--; i >= 0; i-- {
+				if class := s.at(i); class < b.most[i] {
+					return b.from(s.with(i, class+1), i+1), true
+				}
 			}
+			return 0, false
 		}
-		node = 0
 	}
-	return 0, 0
+	return s, true
 }
 
-func nextBit(words []uint64, from uint32) uint32 {
-	w := int(from / 64)
-	if w >= len(words) {
-		return 0
+// from returns s with the least bytes from the i-th on.
+func (b *bounds) from(s shape, i int) shape {
+	for ; i < yarn.MaxKinds; i++ {
+		s = s.with(i, b.least[i])
 	}
-	if m := words[w] &^ (1<<(from%64) - 1); m != 0 {
-		return uint32(w*64 + bits.TrailingZeros64(m))
-	}
-	for w++; w < len(words); w++ {
-		if words[w] != 0 {
-			return uint32(w*64 + bits.TrailingZeros64(words[w]))
+	return s
+}
+
+// walk returns the nodes whose shapes are within the bounds, in order.
+func (x *nodeIndex) walk(b bounds) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i := 0; i < len(x.buckets); {
+			at := x.buckets[i].shape
+			next, ok := b.next(at)
+			if !ok {
+				return
+			}
+			if next != at {
+				skipped, _ := slices.BinarySearchFunc(x.buckets[i:], next, bucket.compare)
+				i += skipped
+				continue
+			}
+			for node := range x.buckets[i].nodes.all() {
+				if !yield(node) {
+					return
+				}
+			}
+			i++
 		}
+	}
+}
+
+func (b bucket) compare(s shape) int {
+	switch {
+	case b.shape < s:
+		return -1
+	case b.shape > s:
+		return 1
 	}
 	return 0
 }
 
-// refreshNode moves a node to the bucket of its free memory. Unusable nodes are in no bucket, and
-// neither are reserved nodes that may not lend.
-func (s *Scheduler) refreshNode(slot uint32) {
-	n := s.st.Nodes.Get(slot) // a zero record, which is not serving, if the node was forgotten
-	var bucket, lent uint8
-	if n.Serving() && (n.Reservation == 0 || s.backfills) && s.hasRoom(n) {
-		bucket = bucketOf(n.Unallocated()[yarn.Memory])
+// has reports whether a node is in the index.
+func (x *nodeIndex) has(node uint32) bool { return int(node) < len(x.shapes) && x.shapes[node] != 0 }
+
+// mark records that a node has changed.
+func (x *nodeIndex) mark(node uint32) {
+	for int(node) >= len(x.marked) {
+		x.marked, x.shapes = append(x.marked, false), append(x.shapes, 0)
 	}
-	p := s.partitionOf(n)
-	if n.Reservation != 0 {
-		bucket, lent = 0, bucket
+	if !x.marked[node] {
+		x.marked[node] = true
+		x.changed = append(x.changed, node)
 	}
-	p.nodes.set(slot, bucket)
-	if s.backfills {
-		p.lent.set(slot, lent)
+}
+
+// set moves a node to the bucket of its shape. With shape 0 the node leaves the index.
+func (x *nodeIndex) set(node uint32, s shape) {
+	old := x.shapes[node]
+	if old == s {
+		return
+	}
+	x.shapes[node] = s
+	if old != 0 {
+		i, _ := slices.BinarySearchFunc(x.buckets, old, bucket.compare)
+		if x.buckets[i].nodes.remove(node); len(x.buckets[i].nodes) == 0 {
+			x.buckets = slices.Delete(x.buckets, i, i+1)
+		}
+	}
+	if s != 0 {
+		i, found := slices.BinarySearchFunc(x.buckets, s, bucket.compare)
+		if !found {
+			x.buckets = slices.Insert(x.buckets, i, bucket{shape: s})
+		}
+		x.buckets[i].nodes.add(node)
+	}
+}
+
+// nodeSet is a set of slots of nodes: a bit for each, in sorted words of 64.
+type nodeSet []nodeWord
+
+type nodeWord struct {
+	index uint32 // slot / 64
+	bits  uint64
+}
+
+func (w nodeWord) compare(index uint32) int { return int(w.index) - int(index) }
+
+func (s *nodeSet) add(node uint32) {
+	i, found := slices.BinarySearchFunc(*s, node/64, nodeWord.compare)
+	if !found {
+		*s = slices.Insert(*s, i, nodeWord{index: node / 64})
+	}
+	(*s)[i].bits |= 1 << (node % 64)
+}
+
+func (s *nodeSet) remove(node uint32) {
+	i, _ := slices.BinarySearchFunc(*s, node/64, nodeWord.compare)
+	if (*s)[i].bits &^= 1 << (node % 64); (*s)[i].bits == 0 {
+		*s = slices.Delete(*s, i, i+1)
+	}
+}
+
+// all returns the slots in ascending order.
+func (s nodeSet) all() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for _, w := range s {
+			for left := w.bits; left != 0; left &= left - 1 {
+				if !yield(w.index*64 + uint32(bits.TrailingZeros64(left))) {
+					return
+				}
+			}
+		}
 	}
 }

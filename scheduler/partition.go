@@ -18,9 +18,9 @@ type partition struct {
 	uses   []uint32      // parallel to cfg.Queues: slots in State.LabelUses; nil: default partition
 	users  []userShare   // by slot
 	apps   []bool        // by slot: whether it is in the list of its leaf; not for the default partition
-	nodes  nodeIndex
-	lent   nodeIndex // reserved nodes that may lend their room
-	lends  bool      // its nodes may be lent to asks without a label
+	nodes  nodeIndexes   // nodes without a reservation
+	lent   nodeIndexes   // reserved nodes, which may lend their room
+	lends  bool          // its nodes may be lent to asks without a label
 
 	// awaiting caches the results of awaitingPreemption, parallel to cfg.Queues. nil: not computed.
 	awaiting []yarn.Resource

@@ -112,14 +112,29 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 			return fmt.Sprintf("%s runs %d, rebuilt %d", s.st.NameOf(name), s.RunnableOf(name), q.RunnableOf(name))
 		}
 	}
-	var differs string
-	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if s.partitionOf(n).nodes.bucket[slot] != q.partitionOf(n).nodes.bucket[slot] {
-			differs = fmt.Sprintf("node %s is in bucket %d, rebuilt %d", n.ID, s.partitionOf(n).nodes.bucket[slot], q.partitionOf(n).nodes.bucket[slot])
+	return s.indexesDiffer(rebuilt)
+}
+
+// indexesDiffer compares the indexes of free nodes that s has used.
+func (s *Scheduler) indexesDiffer(rebuilt *Scheduler) string {
+	for i, p := range s.partitions {
+		for _, lent := range []bool{false, true} {
+			used := p.nodes
+			if lent {
+				used = p.lent
+			}
+			for order, x := range used {
+				if x == nil {
+					continue
+				}
+				a, b := s.freeNodes(p, lent, order), rebuilt.freeNodes(rebuilt.partitions[i], lent, order)
+				if at := slices.Collect(a.walk(allBounds)); !slices.Equal(at, slices.Collect(b.walk(allBounds))) {
+					return fmt.Sprintf("partition %d, lent %v: order %d walks %v, rebuilt %v", i, lent, order, at, slices.Collect(b.walk(allBounds)))
+				}
+			}
 		}
-		return differs == ""
-	})
-	return differs
+	}
+	return ""
 }
 
 // differs compares what two schedulers have derived for a partition.

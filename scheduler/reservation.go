@@ -14,6 +14,7 @@ import (
 //	re-reserved   fulfill      at the node's heartbeat it is still too full; backfill.go may lend idle room
 //	fulfilled     fulfill      the node has room: the reservation becomes a container
 //	exchanged     exchanged    its application gives it up for an allocation elsewhere
+//	moved         moveReservation  another node is expected to have room sooner
 //	cancelled     cancel…      by blacklist, node, ask, size, attempt, operator or limit
 //
 // Package planner calls the exported functions. If an application moves to another queue, the state
@@ -172,8 +173,11 @@ func (s *Scheduler) fulfill(node uint32) {
 	if increaseOf == 0 {
 		s.UpdateCounts(d.app, d.key, opportunities, reReservations)
 	}
-	if d.state == stateAllocated {
+	switch {
+	case d.state == stateAllocated:
 		s.CancelUnwanted(d.app)
+	case d.state == stateReserved && s.counting:
+		s.moveReservation(s.st.Reservations.Get(s.st.Nodes.Get(node).Reservation), ask)
 	}
 }
 

@@ -16,16 +16,18 @@ type Scheduler struct {
 	cfg   *capacity.Config // nil before the cluster is initialized
 	stale bool             // the cluster or the queues changed: capacities are outdated
 
-	queues     []queueView  // parallel to cfg.Queues
-	indexOf    []int32      // queue slot → index in queues
-	partitions []*partition // by label; the first is the default one
-	at         *partition   // the current partition, for limits and passes; outside of a pass the default one
-	lends      bool         // some label is not exclusive
-	backfills  bool         // some queue may borrow the room of reserved nodes
-	uses       uint64       // Touched.Uses of the current event
-	changed    []*partition // partitions whose views the current event may have changed; see setChanged
-	apps       []appView    // by slot of the application
-	users      []userView   // by slot of the user
+	queues     []queueView               // parallel to cfg.Queues
+	indexOf    []int32                   // queue slot → index in queues
+	partitions []*partition              // by label; the first is the default one
+	at         *partition                // the current partition, for limits and passes; outside of a pass the default one
+	lends      bool                      // some label is not exclusive
+	backfills  bool                      // some queue may borrow the room of reserved nodes
+	uses       uint64                    // Touched.Uses of the current event
+	changed    []*partition              // partitions whose views the current event may have changed; see setChanged
+	apps       []appView                 // by slot of the application
+	users      []userView                // by slot of the user
+	hostOf     []state.NameID            // by slot of the node
+	nodesOn    map[state.NameID][]uint32 // nodes by host, in slot order; looked up by host only
 	// runnable counts runnable applications by user name over all leaves.
 	runnable []int32 // by NameID
 
@@ -43,6 +45,7 @@ type Scheduler struct {
 	ends     []containerEnd // scratch space of enoughAt
 	offering []offeringNode // scratch space of lookAtNodes
 	offers   []victim       // the same
+	ranks    []nodeRank     // scratch space of nodesFor
 
 	gangsCompared int64 // comparisons for gangs in this input
 }

@@ -72,6 +72,7 @@ func (s *Scheduler) rebuild() error {
 	}
 	s.levelLimits = make([]Limits, depth+1)
 	s.apps, s.users, s.runnable = nil, nil, nil
+	s.hostOf, s.nodesOn = nil, map[state.NameID][]uint32{}
 	s.stale = false
 	s.makePartitions()
 	s.setChanged(allUses)
@@ -113,10 +114,7 @@ func (s *Scheduler) addQueue(slot uint32) {
 		p.queues[i].key = s.orderKey(p, int32(i))
 	}
 	s.stale = true
-	if !s.backfills && backfills(s.cfg.Queues[i]) { // the first such queue: reserved nodes may lend from now on
-		s.backfills = true
-		s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { s.refreshNode(slot); return true })
-	}
+	s.backfills = s.backfills || backfills(s.cfg.Queues[i])
 }
 
 // backfills reports whether the containers of a queue may borrow room of reserved nodes.

@@ -64,6 +64,9 @@ const LevelLeases = 3
 // ResourceManager.
 const LevelImport = 3
 
+// LevelNodeOrder is the level from which the state records when large containers were allocated.
+const LevelNodeOrder = 3
+
 // Errors of Decode.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")

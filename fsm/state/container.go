@@ -113,6 +113,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	a.Used = a.Used.Add(size)
 	a.Live++
 	s.charge(a, n.Label, size, yarn.Resource{}, 1)
+	s.recordLarge(n.Label, size)
 	if e.AM {
 		s.setMaster(a, e.Number, e.Node)
 	}

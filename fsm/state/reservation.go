@@ -97,6 +97,7 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	*r = Reservation{Number: e.Reservation, App: app, Key: e.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, Size: size, AM: e.AM, MadeMillis: s.Meta.NowMillis}
 	s.enterReservation(slot, r, a, n, ask)
+	s.recordLarge(n.Label, size)
 	return nil
 }
 

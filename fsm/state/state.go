@@ -41,6 +41,7 @@ type State struct {
 	Audit            Table[AuditEntry]
 	Labels           Table[Label] // including removed labels
 	LabelledHosts    Table[LabelledHost]
+	LargeContainers  Table[LargeContainer] // by label; the slot is the label plus 1
 	LabelUses        Table[LabelUse]
 	AskedLabels      Table[LabelID]    // by slot of a Container: the label of its ask
 	Preemptions      Table[Preemption] // by slot of a Container
@@ -110,7 +111,7 @@ func (s *State) Fork() *State {
 		Reservations: s.Reservations.fork(), ReservationBans: s.ReservationBans.fork(), Requests: s.Requests.fork(),
 		Attempts: s.Attempts.fork(), NodeApplications: s.NodeApplications.fork(), Delegations: s.Delegations.fork(),
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
-		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
+		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LargeContainers: s.LargeContainers.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
 		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), FormerQueues: s.FormerQueues.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(),
 		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,

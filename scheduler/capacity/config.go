@@ -47,7 +47,7 @@ type Config struct {
 	MaxReservationsPerKey     int64 // −1: unlimited, as in YARN
 	MaxReservationsPerQueue   int64
 	MaxReservationsPerCluster int64
-	ReserveEarliest           bool // reserve the node expected to have room first, not the first found
+	ReserveNode               ReservedNode
 
 	UserMaxParallelApps   int64       // −1: unlimited; for users not listed below
 	UserMaxParallelAppsOf []UserCount // sorted by user
@@ -179,7 +179,20 @@ type Queue struct {
 	Template   Amount      // the capacity of the template, if such a leaf is not active
 	AutoRemove bool        // for a dynamic queue: it is removed after it has been idle for a while
 	Backfill   Backfill    // inherited
+	NodeOrder  NodeOrder   // inherited
+
+	labelOrders []labelOrder // for labels whose order differs from NodeOrder; inherited
 }
+
+// ReservedNode says which node a reservation uses.
+type ReservedNode uint8
+
+// The values; append only.
+const (
+	ReserveByMode   ReservedNode = iota // ReserveEarliest in eager mode, otherwise ReserveFirst
+	ReserveFirst                        // the node of the pass, as in YARN
+	ReserveEarliest                     // the node that is expected to have room first
+)
 
 // Backfill says which containers of a queue may use the idle room of reserved nodes.
 type Backfill uint8

@@ -72,19 +72,21 @@ func (r *reader) readScheduling(c *Config) {
 	c.MaxReservationsPerKey = r.bound(Prefix+"reservation.maximum-per-key", Unlimited)
 	c.MaxReservationsPerQueue = r.bound(Prefix+"reservation.maximum-per-queue", Unlimited)
 	c.MaxReservationsPerCluster = r.bound(Prefix+"reservation.maximum-per-cluster", Unlimited)
-	c.ReserveEarliest = r.reservedNode(Prefix + "reservation.node")
+	c.ReserveNode = r.reservedNode(Prefix + "reservation.node")
 }
 
 // reservedNode reads which node a reservation uses.
-func (r *reader) reservedNode(name string) (earliest bool) {
+func (r *reader) reservedNode(name string) ReservedNode {
 	switch v, ok := r.get(name); {
-	case !ok || v == "first":
+	case !ok:
+	case v == "first":
+		return ReserveFirst
 	case v == "earliest":
-		return true
+		return ReserveEarliest
 	default:
 		r.fault(name, "is not a way to choose the node of a reservation", "write first or earliest")
 	}
-	return false
+	return ReserveByMode
 }
 
 // readKinds reads the kinds of resources. memory-mb and vcores are always the first two.

@@ -76,7 +76,11 @@ var globalKeys = []string{
 	"maximum-am-resource-percent",
 	"maximum-applications",
 	"minimum-user-limit-percent",
+	"multi-node-placement-enabled",
+	"multi-node-sorting.policy",
+	"multi-node-sorting.policy.names",
 	"node-locality-delay",
+	"node-order",
 	"ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
 	"ordering-policy.priority-utilization.underutilized-preemption.enabled",
 	"ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
@@ -133,6 +137,8 @@ var queueKeys = []string{
 	"maximum-applications",
 	"maximum-capacity",
 	"minimum-user-limit-percent",
+	"multi-node-sorting.policy",
+	"node-order",
 	"ordering-policy",
 	"ordering-policy.fair.enable-size-based-weight",
 	"priority",
@@ -149,7 +155,8 @@ const (
 	whyAsync     = "passes are driven by heartbeats, asks and completions; there are no scheduling threads"
 	whyAuto      = "submissions create queues only by auto-queue-creation-v2 and auto-create-child-queue"
 	whyLabels    = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
-	whyMultiNode = "each pass looks at one node; there is no multi-node lookup"
+	whyMultiNode = "a pass looks at one node"
+	whySorted    = "nodes are always in order, so there is no interval"
 	whyPlans     = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
 	whyLazy      = "a container whose time is up is killed at once"
 	whyRecovery  = "the state is replicated, so nothing is recovered after a failover"
@@ -161,8 +168,7 @@ const (
 var ignoredGlobal = []unhonored{
 	{"application.fail-fast", "false", whyRecovery},
 	{"lazy-preemption-enabled", "false", whyLazy},
-	{"multi-node-placement-enabled", "false", whyMultiNode},
-	{"multi-node-sorting.", "", whyMultiNode},
+	{"multi-node-sorting.", "", whySorted},
 	{"schedule-asynchronously.enable", "false", whyAsync},
 	{"schedule-asynchronously.maximum-pending-backlogs", "100", whyAsync},
 	{"schedule-asynchronously.maximum-threads", "1", whyAsync},
@@ -184,8 +190,7 @@ var ignoredQueue = []unhonored{
 	{"average-capacity", "", whyPlans},
 	{"default-node-label-expression", "", whyLabels},
 	{"instantaneous-max-capacity", "", whyPlans},
-	{"multi-node-sorting.policy", "", whyMultiNode},
-	{"multi-node-sorting.", "", whyMultiNode},
+	{"multi-node-sorting.", "", whySorted},
 	{"ordering-policy.", "", "the applications of a queue have one order for all partitions"},
 	{"reservable", "false", whyPlans},
 	{"reservation-", "", whyPlans},

@@ -115,6 +115,7 @@ func (c *Config) partition(label string) *Config {
 // useLabel replaces the capacities of the queue with those for a label. As in YARN, a queue that
 // was created by auto-queue-creation-v2 has weight 1 for each label that it may use.
 func (q *Queue) useLabel(label string) {
+	q.NodeOrder = q.nodeOrderFor(label)
 	switch k, ok := q.findLabel(label); {
 	case ok:
 		l := &q.Labels[k]
@@ -271,14 +272,14 @@ func (r *reader) readLabels(c *Config, q *Queue, key func(string) string) {
 		if !slices.Contains(labelKeys, name) {
 			r.seen[prefix+p.Name] = true
 			r.warnUnknown(prefix+p.Name, name, labelKeys, prefix+label+".")
-		} else if _, known := q.findLabel(label); !known && r.labelName(prefix+p.Name, label) != "" {
+		} else if _, known := q.findLabel(label); !known && name != nodeOrderKey && r.labelName(prefix+p.Name, label) != "" {
 			r.readLabelCapacity(c, q, label)
 		}
 	}
 }
 
 // labelKeys are the keys that a queue has for each label.
-var labelKeys = []string{"capacity", "maximum-am-resource-percent", "maximum-capacity"}
+var labelKeys = []string{"capacity", "maximum-am-resource-percent", "maximum-capacity", nodeOrderKey}
 
 func (r *reader) readLabelCapacity(c *Config, q *Queue, label string) {
 	key := func(name string) string { return Prefix + q.Path + "." + accessible + "." + label + "." + name }

@@ -30,6 +30,7 @@ func (r *reader) readQueue(c *Config, q *Queue) {
 	r.readQueuePreemption(c, q, key)
 	r.readAutoCreate(c, q, key)
 	r.readBackfill(c, q, key)
+	r.readNodeOrder(c, q, key)
 }
 
 // readBackfill reads which containers of a queue may use idle room of reserved nodes. Without the

@@ -160,7 +160,7 @@ func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 		*event.PreemptionWithdrawn: // the reservation has ended
 		return s.take(events[0])
 	case *event.ReservationMade:
-		if s.own.Config().ReserveEarliest { // the pass may have been on another node
+		if s.own.Scheduler().ReservesEarliest() { // the pass may have been on another node
 			return s.take(events[0])
 		}
 	}

@@ -1,0 +1,51 @@
+package state
+
+import (
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// LargeContainer says when a large container was last allocated or reserved on a node of a label.
+type LargeContainer struct {
+	AtMillis int64 // to the minute
+}
+
+// largeStep is how much later another one must be to be recorded, in milliseconds.
+const largeStep = 60_000
+
+// LargeAllocated returns when a large container was last allocated or reserved on a node of a label,
+// in Unix milliseconds, or 0 if none was. A container is large if it takes at least half of the mean node of
+// the label, or a resource other than memory and vcores, such as GPUs.
+func (s *State) LargeAllocated(label LabelID) int64 {
+	if slot := uint32(label) + 1; s.LargeContainers.Has(slot) {
+		return s.LargeContainers.Get(slot).AtMillis
+	}
+	return 0
+}
+
+// recordLarge records that a container of a size was allocated or reserved.
+func (s *State) recordLarge(label LabelID, size yarn.Resource) {
+	if s.Meta.Level < event.LevelNodeOrder || s.Meta.NowMillis < s.LargeAllocated(label)+largeStep || !s.large(label, size) {
+		return
+	}
+	slot := uint32(label) + 1
+	if !s.LargeContainers.Has(slot) {
+		s.LargeContainers.place(slot)
+	}
+	s.LargeContainers.mut(slot).AtMillis = s.Meta.NowMillis
+	s.fold(uint64(slot)<<48 ^ uint64(s.Meta.NowMillis))
+}
+
+func (s *State) large(label LabelID, size yarn.Resource) bool {
+	total, nodes := s.PartitionTotal(label), int64(s.PartitionNodes(label))
+	for i, amount := range size {
+		further := i != yarn.Memory && i != yarn.VCores
+		if amount > 0 && (further || total[i] > 0 && yarn.CompareProducts(2*amount, nodes, total[i], 1) >= 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *LargeContainer) code(c *codec.Coder) { c.I64(&l.AtMillis) }

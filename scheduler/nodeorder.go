@@ -1,0 +1,275 @@
+package scheduler
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// This file has the rule that chooses a node for an ask, among those that the ask may use at its
+// best locality. Eager passes, gangs and ties between reservations use it. It says where a container
+// goes, never who gets the next one. The order of nodes is set by node-order:
+//
+//	spread    the node with the most free memory, as YARN's ResourceUsageMultiNodeLookupPolicy; then
+//	          the one with the least of the further resources, such as GPUs; then with the most vcores
+//	pack      the node with the least left over: first of the further resources, so that a container
+//	          without GPUs goes where GPUs are used up; then of vcores; then of memory
+//	lifetime  among the nodes that pack would choose first, the one whose containers end last
+//	          would end least later; then as pack
+//	auto      pack for a day after a large container was allocated on a node of the label or
+//	          reserved one; otherwise spread
+//
+// Amounts are compared in classes, four to a doubling, and the lowest slot decides a tie. All this
+// follows from the state, so a new leader and a replay choose alike.
+
+const (
+	// packLargeMillis is how long auto packs after a large container.
+	packLargeMillis = 24 * 60 * 60 * 1000
+	// lifetimeNodes is how many nodes lifetime compares.
+	lifetimeNodes = 32
+	// walkedNodes bounds the nodes of an index that one choice looks at. All but the first are
+	// nodes that the ask may not use, or may use only at a wider locality.
+	walkedNodes = 512
+)
+
+// nodeLayouts are the layouts of the indexes: one for each order of shapes.
+var nodeLayouts = [...]layout{
+	packed:  {{kind: 2}, {kind: 3}, {kind: 4}, {kind: 5}, {kind: yarn.VCores}, {kind: yarn.Memory}},
+	roomier: {{yarn.Memory, true}, {kind: 2}, {kind: 3}, {kind: 4}, {kind: 5}, {yarn.VCores, true}},
+}
+
+// The orders of shapes.
+const (
+	packed  = iota // the fullest nodes first
+	roomier        // the nodes with the most free memory first
+)
+
+// nodeIndexes has the indexes that were used, by order of shapes. The others are nil.
+type nodeIndexes [len(nodeLayouts)]*nodeIndex
+
+func (x *nodeIndexes) mark(node uint32) {
+	for _, index := range x {
+		if index != nil {
+			index.mark(node)
+		}
+	}
+}
+
+// refreshNode records that a node has changed.
+func (s *Scheduler) refreshNode(slot uint32) {
+	n := s.st.Nodes.Get(slot) // a zero record if the node was forgotten
+	p := s.partitionOf(n)
+	p.nodes.mark(slot)
+	p.lent.mark(slot)
+	s.refreshHost(slot, n.Host)
+}
+
+// refreshHost keeps the lists of the nodes on each host.
+func (s *Scheduler) refreshHost(slot uint32, host state.NameID) {
+	for int(slot) >= len(s.hostOf) {
+		s.hostOf = append(s.hostOf, 0)
+	}
+	old := s.hostOf[slot]
+	if old == host {
+		return
+	}
+	s.hostOf[slot] = host
+	if old != 0 {
+		s.nodesOn[old] = slices.DeleteFunc(s.nodesOn[old], func(n uint32) bool { return n == slot })
+	}
+	if host != 0 {
+		at, _ := slices.BinarySearch(s.nodesOn[host], slot)
+		s.nodesOn[host] = slices.Insert(s.nodesOn[host], at, slot)
+	}
+}
+
+// freeNodes returns the index of the nodes of a partition that may take containers: those without a
+// reservation, or the reserved ones that may lend their room.
+func (s *Scheduler) freeNodes(p *partition, lent bool, order int) *nodeIndex {
+	indexes := &p.nodes
+	if lent {
+		indexes = &p.lent
+	}
+	x := indexes[order]
+	if x == nil {
+		x = &nodeIndex{layout: nodeLayouts[order]}
+		indexes[order] = x
+		s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { x.mark(slot); return true })
+	}
+	for _, slot := range x.changed {
+		x.marked[slot] = false
+		x.set(slot, s.shapeIn(p, lent, &x.layout, s.st.Nodes.Get(slot)))
+	}
+	x.changed = x.changed[:0]
+	return x
+}
+
+// shapeIn returns the shape of a node in an index of a partition, or 0 if the node is not in it.
+func (s *Scheduler) shapeIn(p *partition, lent bool, l *layout, n *state.Node) shape {
+	if n.Label != p.label || !n.Serving() || (n.Reservation != 0) != lent || !s.hasRoom(n) {
+		return 0
+	}
+	return l.shapeOf(n.Unallocated(), s.kindsThatCount())
+}
+
+// nodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
+// where auto is replaced by the order that it now means.
+func (s *Scheduler) nodeOrder(p *partition, a *state.App) capacity.NodeOrder {
+	order := p.cfg.Queues[s.LeafOf(a)].NodeOrder
+	if order != capacity.NodeOrderAuto {
+		return order
+	}
+	if at := s.st.LargeAllocated(p.label); at != 0 && s.now-at < packLargeMillis {
+		return capacity.NodeOrderPack
+	}
+	return capacity.NodeOrderSpread
+}
+
+// shapeOrder returns the order of shapes in which an order of nodes begins.
+func shapeOrder(o capacity.NodeOrder) int {
+	if o == capacity.NodeOrderSpread {
+		return roomier
+	}
+	return packed
+}
+
+// nodeChoice chooses nodes for an ask.
+type nodeChoice struct {
+	s     *Scheduler
+	app   *state.App
+	ask   *state.Ask
+	delay delay
+	order capacity.NodeOrder
+	index *nodeIndex
+	found []nodeRank
+}
+
+// nodeRank is the position of a node in the order. The least is the first.
+type nodeRank struct {
+	locality yarn.Locality
+	prolongs int // lifetime only: see prolongs
+	shape    shape
+	node     uint32
+}
+
+func (r nodeRank) compare(other nodeRank) int {
+	return cmp.Or(cmp.Compare(r.locality, other.locality), cmp.Compare(r.prolongs, other.prolongs),
+		cmp.Compare(r.shape, other.shape), cmp.Compare(r.node, other.node))
+}
+
+// nodesFor returns the nodes of a partition on which an ask could be served now, the first of the
+// order first, up to most.
+func (s *Scheduler) nodesFor(p *partition, ask uint32, lent bool, most int) []nodeRank {
+	k := s.st.Asks.Get(ask)
+	a := s.st.Apps.Get(k.App)
+	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k), order: s.nodeOrder(p, a), found: s.ranks[:0]}
+	c.index = s.freeNodes(p, lent, shapeOrder(c.order))
+	within := c.index.layout.boundsFor(k.Size, s.kindsThatCount())
+	c.lookAtHosts()
+	if len(c.found) < most {
+		c.walk(within, most)
+	}
+	if c.order == capacity.NodeOrderLifetime {
+		c.compareLifetimes()
+	}
+	slices.SortFunc(c.found, nodeRank.compare)
+	s.ranks = c.found
+	return c.found[:min(most, len(c.found))]
+}
+
+// lookAtHosts adds the nodes on hosts that the ask names.
+func (c *nodeChoice) lookAtHosts() {
+	if c.ask.Entries <= 1 {
+		return
+	}
+	for _, l := range c.s.st.LocationsOf(c.ask) {
+		for _, node := range c.s.nodesOn[l.Name] {
+			if at, ok := c.localityOn(node); ok && at == yarn.NodeLocal {
+				c.add(node, at)
+			}
+		}
+	}
+}
+
+// walk adds nodes on other hosts, until it has enough at the narrowest locality that is possible.
+func (c *nodeChoice) walk(within bounds, most int) {
+	narrowest := yarn.OffSwitch
+	if c.ask.Entries > 1 && c.delay.allows(yarn.RackLocal, false) {
+		narrowest = yarn.RackLocal
+	} else if !c.delay.allows(yarn.OffSwitch, false) {
+		return
+	}
+	if c.order == capacity.NodeOrderLifetime {
+		most = max(most, lifetimeNodes)
+	}
+	walked := 0
+	for node := range c.index.walk(within) {
+		if at, ok := c.localityOn(node); ok && at != yarn.NodeLocal {
+			c.add(node, at)
+			most -= int(boolToInt(at == narrowest))
+		}
+		if walked++; most <= 0 || walked == walkedNodes {
+			return
+		}
+	}
+}
+
+func (c *nodeChoice) add(node uint32, at yarn.Locality) {
+	c.found = append(c.found, nodeRank{locality: at, shape: c.index.shapes[node], node: node})
+}
+
+// localityOn returns the best locality at which the ask could be served on a node now. ok is false
+// if it could not.
+func (c *nodeChoice) localityOn(node uint32) (at yarn.Locality, ok bool) {
+	n := c.s.st.Nodes.Get(node)
+	if !c.index.has(node) || c.app.Blacklisted(n) || !c.s.cfg.Calculator.FitsIn(c.ask.Size, n.Unallocated()) {
+		return 0, false
+	}
+	switch r := c.s.reachOf(c.ask, node); {
+	case r.host:
+		return yarn.NodeLocal, true
+	case r.rack && c.delay.allows(yarn.RackLocal, false):
+		return yarn.RackLocal, true
+	default:
+		return yarn.OffSwitch, r.any && c.delay.allows(yarn.OffSwitch, false)
+	}
+}
+
+// compareLifetimes sets for all nodes found how much longer the container would keep them in use.
+func (c *nodeChoice) compareLifetimes() {
+	guesses := lengthGuesses{s: c.s}
+	end := guesses.endOfNew(c.app, c.ask)
+	for i := range c.found {
+		c.found[i].prolongs = prolongs(end, guesses.lastEnd(c.found[i].node))
+	}
+}
+
+// prolongs returns by how much the end of a container exceeds the last end on a node: 0 if it does
+// not, and otherwise the number of doublings of a minute, rounded up.
+func prolongs(end, last int64) int {
+	switch {
+	case end <= last:
+		return 0
+	case end == never:
+		return 64
+	}
+	return 1 + bits.Len64(uint64(end-last)/60_000)
+}
+
+// lastEnd returns when the last container of a node is expected to end.
+func (e *lengthGuesses) lastEnd(node uint32) int64 {
+	last := e.s.now
+	for _, c := range e.s.st.ContainersOn(e.s.st.Nodes.Get(node)) {
+		last = max(last, e.endOf(c))
+	}
+	return last
+}
+
+// endOfNew estimates when a container would end that an ask gets now.
+func (e *lengthGuesses) endOfNew(a *state.App, k *state.Ask) int64 {
+	return e.endOf(&state.Container{App: k.App, AM: k.AM, AllocatedMillis: e.s.now, State: yarn.ContainerAllocated})
+}
