@@ -12,6 +12,7 @@ import (
 type Nodes struct {
 	// Largest is the largest node. A container that needs half of it, by dominant share, is large.
 	Largest Resource    `json:"largestNode"`
+	LeftOut int         `json:"leftOut"` // applications with a container that fits no node
 	Orders  []NodeOrder `json:"orders"`
 }
 
@@ -85,14 +86,22 @@ var nodeTables = [][]column[NodeOrderRun]{
 		{"LARGE P95", "large_p95_ms", func(r *NodeOrderRun) float64 { return p95(&r.Large) }, duration},
 		{"SMALL P95", "small_p95_ms", func(r *NodeOrderRun) float64 { return p95(&r.Small) }, duration},
 		{"AM P95", "am_p95_ms", func(r *NodeOrderRun) float64 { return p95(&r.AMs) }, duration},
-		{"RES. IDLE", "reserved_idle", func(r *NodeOrderRun) float64 { return r.ReservedIdle }, percent},
+		{"RES. IDLE", "reserved_idle", func(r *NodeOrderRun) float64 { return r.ReservedIdle }, fine},
 	},
 	{
-		{"BLOCKED", "blocked", func(r *NodeOrderRun) float64 { return r.Blocked }, percent},
+		{"BLOCKED", "blocked", func(r *NodeOrderRun) float64 { return r.Blocked }, fine},
 		{"UNUSABLE", "unusable_gpus", (*NodeOrderRun).unusable, percent},
 		{"EMPTY", "empty", func(r *NodeOrderRun) float64 { return r.Empty }, percent},
 		{"VARIATION", "variation", func(r *NodeOrderRun) float64 { return r.Variation }, hundredths},
 	},
+}
+
+// fine formats a share like percent, with two decimals below 0.1 %.
+func fine(share float64) string {
+	if share > 0 && share < 0.001 {
+		return fmt.Sprintf("%.2f%%", share*100)
+	}
+	return percent(share)
 }
 
 func hundredths(v float64) string { return fmt.Sprintf("%.2f", v) }
@@ -113,9 +122,12 @@ func (n *NodeOrder) Figures() map[string]Spread { return figures(n.Copies, nodeC
 // rule.
 func WriteNodesText(w io.Writer, n *Nodes) error {
 	var b strings.Builder
+	if n.LeftOut > 0 {
+		fmt.Fprintf(&b, "applications left out because one of their containers fits no node: %d\n", n.LeftOut)
+	}
 	if len(n.Orders) > 0 && len(n.Orders[0].Copies) > 0 {
 		r := &n.Orders[0].Copies[0]
-		fmt.Fprintf(&b, "%d of %d containers are large: by dominant share at least half of the largest\nnode, which has %d vcores, %d MiB and %d GPUs\n",
+		fmt.Fprintf(&b, "%d of %d containers are large: by dominant share at least half of the largest\nnode, which has %d vcores, %d MiB and %d GPUs.\n",
 			r.Large.Containers, r.Large.Containers+r.Small.Containers, n.Largest.VCores, n.Largest.MemoryMB, n.Largest.GPUs)
 	}
 	for _, t := range nodeTables {
@@ -134,8 +146,9 @@ func WriteNodesJSON(w io.Writer, n *Nodes) error {
 	}
 	out := struct {
 		Largest Resource `json:"largestNode"`
+		LeftOut int      `json:"leftOut"`
 		Orders  []order  `json:"orders"`
-	}{Largest: n.Largest}
+	}{Largest: n.Largest, LeftOut: n.LeftOut}
 	for i := range n.Orders {
 		out.Orders = append(out.Orders, order{n.Orders[i], n.Orders[i].Figures()})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"rmd/fsm/state"
@@ -27,8 +28,14 @@ type nodeRun struct {
 	keys   []capacity.Property
 }
 
-// nodeRuns returns the rows: YARN's way, in which the node that calls is served, and each order,
-// with the default reservations and with those that delay others least.
+// lendingMark marks rows with lendingKeys in the table.
+const lendingMark = " +b"
+
+// lendingKeys are the reservations that delay other containers least.
+var lendingKeys = []capacity.Property{{Name: earliestKey, Value: "earliest"}, {Name: backfillKey, Value: "declared"}}
+
+// nodeRuns returns the rows: YARN's way, in which the node that calls is served, and each order
+// with the default reservations and with lendingKeys.
 func nodeRuns() []nodeRun {
 	all := []nodeRun{{name: "yarn, in order"}, {name: "yarn, random", phases: true}}
 	for _, order := range nodeOrders {
@@ -38,27 +45,49 @@ func nodeRuns() []nodeRun {
 		} else {
 			r.keys = []capacity.Property{{Name: nodeOrderKey, Value: order}}
 		}
-		b := r
-		b.name = r.name + " +b"
-		b.keys = append([]capacity.Property{{Name: earliestKey, Value: "earliest"}, {Name: backfillKey, Value: "declared"}}, r.keys...)
-		all = append(all, r, b)
+		lending := r
+		lending.name, lending.keys = r.name+lendingMark, slices.Concat(r.keys, lendingKeys)
+		all = append(all, r, lending)
 	}
 	return all
 }
 
 // CompareNodes replays the trace with each rule that chooses the node of a container, with planners
 // in virtual time. It has copies of the trace as CompareBackfill has. Equal options give equal
-// results.
+// results. It leaves out jobs with a container that fits no node: it would wait until the end, and
+// the length of the run would determine the mean wait.
 func CompareNodes(ctx context.Context, o Options) (*report.Nodes, error) {
-	rows := nodeRuns()
+	rows, out := nodeRuns(), &report.Nodes{Largest: workload.Largest(o.Nodes)}
+	out.LeftOut = o.leaveOut()
 	all, err := playCopies(ctx, o, len(rows), func(ctx context.Context, i int, o Options) (report.NodeOrderRun, error) {
 		return o.choosing(ctx, rows[i])
 	})
-	out := &report.Nodes{Largest: workload.Largest(o.Nodes)}
 	for i, r := range rows {
 		out.Orders = append(out.Orders, report.NodeOrder{Name: r.name, Copies: all[i]})
 	}
 	return out, err
+}
+
+// leaveOut applies the limit, removes the jobs with a container that fits no node, and returns how
+// many these are.
+func (o *Options) leaveOut() int {
+	t := *o.Trace
+	if o.Limit > 0 {
+		t.Jobs = t.Jobs[:min(o.Limit, len(t.Jobs))]
+	}
+	all := len(t.Jobs)
+	t.Jobs = slices.DeleteFunc(slices.Clone(t.Jobs), func(j trace.Job) bool {
+		return slices.ContainsFunc(j.Tasks, func(g trace.TaskGroup) bool { return !fitsSome(o.Nodes, &g) })
+	})
+	o.Trace, o.Limit = &t, 0
+	return all - len(t.Jobs)
+}
+
+// fitsSome reports whether a container of a group fits one of the nodes.
+func fitsSome(nodes []trace.Node, g *trace.TaskGroup) bool {
+	return slices.ContainsFunc(nodes, func(n trace.Node) bool {
+		return g.MemoryMB <= n.MemoryMB && g.VCores <= n.VCores && g.GPUs <= n.GPUs
+	})
 }
 
 // choosing replays the trace with one row's rule.
@@ -147,9 +176,6 @@ type nodePart struct {
 func newNodeMeter(b *lender, o Options) *nodeMeter {
 	m := &nodeMeter{lender: b, gpu: b.planner.State().Kinds().Index(yarn.GPUName)}
 	jobs := o.Trace.Jobs
-	if o.Limit > 0 {
-		jobs = jobs[:min(o.Limit, len(jobs))]
-	}
 	if len(jobs) > 0 {
 		m.until = jobs[len(jobs)-1].Submit
 	}
