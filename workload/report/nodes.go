@@ -23,8 +23,8 @@ type NodeOrder struct {
 }
 
 // NodeOrderRun is the result of one run. The shares, 0 to 1, and the variation are means over the
-// time until the last application arrives. That time is the same for all rules. A cluster that only
-// waits for its last containers would otherwise determine the means.
+// time from the arrival of a tenth of the applications to that of the last one, which is the same
+// for all rules.
 type NodeOrderRun struct {
 	Large Waits `json:"large"` // of containers, except those of AMs
 	Small Waits `json:"small"`

@@ -125,13 +125,15 @@ func (o Options) phases(interval time.Duration) []time.Duration {
 	return out
 }
 
-// nodeMeter measures how containers are distributed over the nodes of a virtual cluster, until the
-// last application arrives.
+// nodeMeter measures how containers are distributed over the nodes of a virtual cluster, from when
+// a tenth of the applications has arrived until the last one arrives. Before and after, the cluster
+// may be nearly idle for much longer: in the openb trace most of the time passes before the first
+// hundred applications have arrived, and the last containers run for weeks.
 type nodeMeter struct {
 	*lender
-	until time.Duration
-	gpu   int // index of GPUs in resources; −1: none
-	kinds []askKind
+	from, until time.Duration
+	gpu         int // index of GPUs in resources; −1: none
+	kinds       []askKind
 
 	current nodeFigures // since the last change of the cluster
 	sums    nodeFigures // of current times seconds
@@ -175,9 +177,10 @@ type nodePart struct {
 
 func newNodeMeter(b *lender, o Options) *nodeMeter {
 	m := &nodeMeter{lender: b, gpu: b.planner.State().Kinds().Index(yarn.GPUName)}
+	m.changed = true // nothing is measured yet
 	jobs := o.Trace.Jobs
 	if len(jobs) > 0 {
-		m.until = jobs[len(jobs)-1].Submit
+		m.from, m.until = jobs[len(jobs)/10].Submit, jobs[len(jobs)-1].Submit
 	}
 	m.kinds = gpuKinds(jobs, m.gpu)
 	return m
@@ -210,7 +213,7 @@ func gpuKinds(jobs []trace.Job, gpu int) (kinds []askKind) {
 
 // advance moves the clock. The cluster stays as it is until then.
 func (m *nodeMeter) advance(to time.Duration) {
-	if seconds := (min(to, m.until) - m.now).Seconds(); seconds > 0 {
+	if seconds := (min(to, m.until) - max(m.now, m.from)).Seconds(); seconds > 0 {
 		if m.changed {
 			m.changed, m.current = false, m.measure()
 		}

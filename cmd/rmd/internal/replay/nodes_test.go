@@ -57,8 +57,8 @@ func TestCompareNodes(t *testing.T) {
 	if reflect.DeepEqual(o.copied(0).phases(time.Second), o.copied(1).phases(time.Second)) {
 		t.Error("two copies have the same phases")
 	}
-	if inOrder.Copies[0].Empty <= got.Orders[2].Copies[0].Empty {
-		t.Errorf("the first node that calls takes all, and leaves %g empty, the emptiest first %g", inOrder.Copies[0].Empty, got.Orders[2].Copies[0].Empty)
+	if first, emptiest := inOrder.Copies[0].Variation, got.Orders[2].Copies[0].Variation; first <= emptiest {
+		t.Errorf("if the first node that calls takes all, the variation is %g; with the emptiest node first, %g", first, emptiest)
 	}
 	o.leaveOut()
 	again, err := o.copied(1).choosing(t.Context(), nodeRuns()[1])
@@ -84,6 +84,29 @@ func TestLeaveOut(t *testing.T) {
 	}
 }
 
+// TestNodeMeterTime checks that measurement begins when a tenth of the applications has arrived, and
+// ends with the last arrival.
+func TestNodeMeterTime(t *testing.T) {
+	tr := &trace.Trace{Queues: []string{"root.a"}}
+	for i := range 20 {
+		tr.Jobs = append(tr.Jobs, trace.Job{Submit: time.Duration(i) * time.Minute})
+	}
+	o := Options{Trace: tr, Scheduling: "eager"}
+	b, _, err := o.lending("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newNodeMeter(b, o)
+	for _, c := range []struct {
+		to      time.Duration
+		seconds float64
+	}{{time.Minute, 0}, {3 * time.Minute, 60}, {4 * time.Minute, 120}, {time.Hour, 17 * 60}, {2 * time.Hour, 17 * 60}} {
+		if m.advance(c.to); m.sums.time != c.seconds {
+			t.Errorf("until %s, %g s are measured, want %g", c.to, m.sums.time, c.seconds)
+		}
+	}
+}
+
 // TestNodeMeter follows three applications on two nodes with GPUs and one without. The first takes
 // half of the GPUs of both nodes. The second reserves one of these nodes. The third would fit on the
 // other one.
@@ -93,7 +116,7 @@ func TestNodeMeter(t *testing.T) {
 		return trace.Job{Submit: at, Tasks: []trace.TaskGroup{{Count: count, MemoryMB: 1024, VCores: 1, GPUs: gpus}}}
 	}
 	tr := &trace.Trace{Queues: []string{"root.a"}, Jobs: []trace.Job{
-		job(10*time.Second, 2, 4), job(10*time.Second, 1, 8), job(20*time.Second, 1, 2), job(40*time.Second, 3, 0)}}
+		job(0, 1, 0), job(10*time.Second, 2, 4), job(10*time.Second, 1, 8), job(20*time.Second, 1, 2), job(40*time.Second, 3, 0)}}
 	for _, c := range []struct {
 		name                                                  string
 		keys                                                  []capacity.Property
@@ -131,7 +154,7 @@ func TestNodeMeter(t *testing.T) {
 				}
 				do(&input.RegisterNode{ID: yarn.NodeID{Host: host, Port: 1}, HTTPPort: 1, Rack: "/r", Total: size, Version: "test"})
 			}
-			for _, j := range tr.Jobs[:3] {
+			for _, j := range tr.Jobs[1:4] {
 				m.advance(j.Submit)
 				g := j.Tasks[0]
 				id := do(&input.SubmitApplication{Name: "x", User: "u", Queue: "root.a", Unmanaged: true, MaxAttempts: 1}).(*input.SubmitApplicationReply).ID
