@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -83,6 +83,18 @@ forecasts: build ## how well starts are forecast on three traces made tight: TRA
 	$(FORECAST) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500
 	$(FORECAST) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 600
 	$(FORECAST) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+
+NODES := $(BIN) replay --compare nodes
+nodes: build ## what each rule that chooses nodes gives on traces made tight, and on one of equal small tasks: TRACES=directory of openb, swim and sls
+	$(NODES) demo --copies 20
+	$(NODES) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500
+	$(NODES) $(TRACES)/openb/openb_pod_list_cpu050.csv --nodes 30 --load 100 --limit 1500
+	$(NODES) $(TRACES)/openb/openb_pod_list_gpuspec33.csv --nodes 20 --load 100 --limit 1500
+	$(NODES) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 4
+	$(NODES) $(TRACES)/swim/FB-2009_samples_24_times_1hr_1.tsv --nodes 4
+	$(NODES) $(TRACES)/swim/FB-2010_samples_24_times_1hr_0.tsv --nodes 20 --limit 600
+	$(NODES) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+	$(NODES) workload/trace/testdata/equal-tasks.json
 
 preemption: build ## what preemption costs and gives on traces made tight, by selector: TRACES=directory of openb, swim and sls
 	$(COMPARE) demo --nodes 3

@@ -38,7 +38,10 @@ type Config struct {
 	Speed       float64       // trace time divided by real time (Run)
 	Heartbeat   time.Duration // of nodes: real time in Run, virtual in Simulate
 	AMHeartbeat time.Duration // of ApplicationMasters (Run)
-	Prompt      bool          // nodes and AMs call immediately when a container changes its state (Run)
+	// Phases are the times after the beginning of an interval at which the nodes send heartbeats, in
+	// the order of Nodes (Simulate). nil: all nodes send at its beginning, in this order.
+	Phases []time.Duration
+	Prompt bool // nodes and AMs call immediately when a container changes its state (Run)
 
 	AM     bool          // applications have an AM container; otherwise they are unmanaged
 	AMSize yarn.Resource // of the AM container
@@ -119,6 +122,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("workload: %d resource kinds; expected 2 to %d", len(c.Kinds), yarn.MaxKinds)
 	case c.AM && (c.AMSize[yarn.Memory] <= 0 || c.AMSize.Negative()):
 		return fmt.Errorf("workload: an AM of %s; expected some memory", c.AMSize)
+	}
+	if c.Phases != nil && len(c.Phases) != len(c.Nodes) {
+		return fmt.Errorf("workload: %d phases for %d nodes; expected one for each", len(c.Phases), len(c.Nodes))
+	}
+	for _, p := range c.Phases {
+		if p < 0 || p >= c.Heartbeat {
+			return fmt.Errorf("workload: a phase of %s; expected 0 to less than the interval, %s", p, c.Heartbeat)
+		}
 	}
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {

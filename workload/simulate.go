@@ -1,10 +1,12 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"rmd/workload/report"
@@ -18,9 +20,10 @@ const patienceMax = time.Minute
 // the same results, except Elapsed.
 //
 // It skips time in which no application waits. A node sends a heartbeat immediately when one of its
-// containers ends. While an application waits, all nodes send heartbeats at each cfg.Heartbeat, and
-// after them the waiting AMs call in order of submission. Simulate ends when all jobs are done, or
-// when nothing more can happen. Containers that still wait then count as unserved.
+// containers ends. While an application waits, all nodes send heartbeats in each cfg.Heartbeat, at
+// their cfg.Phases, and after them the waiting AMs call in order of submission. Simulate ends when
+// all jobs are done, or when nothing more can happen. Containers that still wait then count as
+// unserved.
 func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 	defer w.stop()
 	w.exact = true
 	begun := cfg.Clock.Now()
-	s := &simulation{w: w, lastRound: -1, told: progress{start: begun, last: begun}, mark: int64(cfg.ProgressEvery)}
+	s := &simulation{w: w, turns: turnsOf(w.nodes, cfg.Phases), lastRound: -1, told: progress{start: begun, last: begun}, mark: int64(cfg.ProgressEvery)}
 	w.exec, w.pace = s, s
 	if cfg.Granted != nil {
 		s.base = cfg.Granted()
@@ -55,6 +58,7 @@ type simulation struct {
 	told progress
 	mark int64 // virtual time of the next OnProgress call
 
+	turns     []turn // in order of time
 	round     *timer
 	lastRound int64
 	fruitless int // number of successive rounds without a change
@@ -65,6 +69,25 @@ type simulation struct {
 	sweeping bool
 	base     uint64 // value of Config.Granted at the start
 	swept    uint64 // value of Config.Granted at the last sweep
+}
+
+// turn is the heartbeat of a node in a round.
+type turn struct {
+	node  *node
+	after int64 // since the beginning of the round
+}
+
+// turnsOf returns the turns of nodes in a round. Nodes with equal phases keep their order.
+func turnsOf(nodes []*node, phases []time.Duration) []turn {
+	turns := make([]turn, len(nodes))
+	for i, n := range nodes {
+		turns[i].node = n
+		if phases != nil {
+			turns[i].after = int64(phases[i])
+		}
+	}
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.after, b.after) })
+	return turns
 }
 
 // start implements executor: it makes the call now, and adds the answer after everything that is
@@ -152,7 +175,7 @@ func (s *simulation) interval() int64 {
 	return every
 }
 
-// beat performs one round of heartbeats.
+// beat begins one round of heartbeats.
 func (s *simulation) beat() {
 	w := s.w
 	s.lastRound = w.loop.now
@@ -162,8 +185,19 @@ func (s *simulation) beat() {
 		w.log.Warn("nothing more can happen", "waiting", w.counts.waiting, "applications", len(w.live))
 		return
 	}
-	for _, n := range w.nodes {
-		if w.demand > 0 || last || len(n.manager.Pending()) > 0 || !n.up {
+	s.take(s.turns, last)
+}
+
+// take takes the remaining turns of a round: those that are due now, and the others when they are
+// due. A round ends before the next one begins, because phases are shorter than the interval.
+func (s *simulation) take(turns []turn, last bool) {
+	w := s.w
+	for i, t := range turns {
+		if at := s.lastRound + t.after; at > w.loop.now {
+			w.loop.at(at, true, func() { s.take(turns[i:], last) })
+			return
+		}
+		if n := t.node; w.demand > 0 || last || len(n.manager.Pending()) > 0 || !n.up {
 			n.beat()
 		}
 	}

@@ -70,16 +70,20 @@ func checkAllRan(t *testing.T, f *fakeRM, s *report.Summary, jobs []trace.Job) {
 
 func TestSimulateRunsEveryContainerOnce(t *testing.T) {
 	for _, c := range []struct {
-		name              string
-		eager, am, counts bool
-	}{{"eager", true, true, true}, {"heartbeat", false, true, true}, {"no counter", true, true, false},
-		{"unmanaged", true, false, true}, {"unmanaged without counter", false, false, false}} {
+		name                      string
+		eager, am, counts, phases bool
+	}{{"eager", true, true, true, false}, {"heartbeat", false, true, true, false}, {"no counter", true, true, false, false},
+		{"unmanaged", true, false, true, false}, {"unmanaged without counter", false, false, false, false},
+		{"phases", false, true, true, true}, {"phases without counter", false, false, false, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			f, jobs := newFakeRM(), mixedJobs(300)
 			f.eager = c.eager
 			cfg := simConfig(f, 4, jobs)
 			if cfg.AM = c.am; c.counts {
 				cfg.Granted = func() uint64 { return f.granted }
+			}
+			if c.phases {
+				cfg.Phases = []time.Duration{900 * time.Millisecond, 0, 1, 500 * time.Millisecond}
 			}
 			var last Progress
 			cfg.OnProgress = func(p Progress) { last = p }
@@ -255,6 +259,62 @@ func TestSimulateRounds(t *testing.T) {
 	}
 	if second := s.Large.P50Millis; second < (15*time.Minute).Milliseconds() || second > (15*time.Minute+5*time.Second).Milliseconds() {
 		t.Errorf("waits %+v; want the second job served when the first was preempted", s.Large)
+	}
+}
+
+// timed records when nodes send heartbeats.
+type timed struct {
+	*fakeRM
+	now   time.Duration
+	beats map[string][]time.Duration
+	order []string
+}
+
+func (r *timed) Do(ctx context.Context, in input.Input) (input.Reply, error) {
+	if b, ok := in.(*input.NodeHeartbeat); ok {
+		r.beats[b.ID.Host] = append(r.beats[b.ID.Host], r.now)
+		r.order = append(r.order, b.ID.Host)
+	}
+	return r.fakeRM.Do(ctx, in)
+}
+
+// TestSimulatePhases lets a container wait that fits nowhere, so nodes send heartbeats in rounds
+// alone. It checks that each does so at its phase, and as often as without phases.
+func TestSimulatePhases(t *testing.T) {
+	run := func(phases []time.Duration) *timed {
+		big := trace.Job{Name: "big", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1 << 30, VCores: 1, Duration: time.Second, After: -1}}}
+		r := &timed{fakeRM: newFakeRM(), beats: map[string][]time.Duration{}}
+		cfg := simConfig(r.fakeRM, 3, []trace.Job{big})
+		cfg.Submitter, cfg.AM, cfg.StallRounds, cfg.Phases = r, false, 10, phases
+		cfg.Advance = func(to time.Duration) { r.now = to }
+		if _, err := Simulate(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	phases := []time.Duration{700 * time.Millisecond, 0, 300 * time.Millisecond}
+	without, with := run(nil), run(phases)
+	if got := without.order[:6]; !slices.Equal(got, []string{"sim-01", "sim-02", "sim-03", "sim-01", "sim-02", "sim-03"}) {
+		t.Errorf("without phases, the order is %v", got)
+	}
+	if got := with.order[:6]; !slices.Equal(got, []string{"sim-02", "sim-03", "sim-01", "sim-02", "sim-03", "sim-01"}) {
+		t.Errorf("with phases, the order is %v", got)
+	}
+	for i, host := range []string{"sim-01", "sim-02", "sim-03"} {
+		if len(with.beats[host]) != len(without.beats[host]) || len(with.beats[host]) < 5 {
+			t.Errorf("%s sends %d heartbeats, without phases %d", host, len(with.beats[host]), len(without.beats[host]))
+		}
+		for _, at := range with.beats[host] {
+			if at%time.Second != phases[i] {
+				t.Errorf("%s, whose phase is %s, sends a heartbeat at %s", host, phases[i], at)
+			}
+		}
+	}
+	cfg := simConfig(newFakeRM(), 3, nil)
+	for _, wrong := range [][]time.Duration{{0, 0}, {0, 0, -1}, {0, 0, time.Second}} {
+		if cfg.Phases = wrong; cfg.Validate() == nil {
+			t.Errorf("phases %v of 3 nodes are valid", wrong)
+		}
 	}
 }
 

@@ -83,26 +83,36 @@ func newWorld(ctx context.Context, cfg Config, speed float64) *world {
 		w.log = hclog.NewNullLogger()
 	}
 	w.log = w.log.Named("workload")
-	var largest, capacity report.Resource
 	for _, spec := range cfg.Nodes {
 		n := newNode(w, spec)
 		w.nodes = append(w.nodes, n)
 		w.byID[n.id] = n
 		w.racks[spec.Name] = n.rack
-		capacity = plus(capacity, n.total, cfg.Kinds)
 	}
-	for _, n := range w.nodes {
-		if r := measure(n.total, cfg.Kinds); r.DominantShare(capacity) > largest.DominantShare(capacity) {
-			largest = r
-		}
-	}
-	w.meter = newMeter(largest, cfg.MaxMeasured, int64(cfg.SampleEvery))
+	w.meter = newMeter(Largest(cfg.Nodes), cfg.MaxMeasured, int64(cfg.SampleEvery))
 	if cfg.Jobs != nil {
 		w.nextJob, w.stop = iter.Pull(cfg.Jobs)
 	} else {
 		w.nextJob, w.stop = func() (trace.Job, bool) { return trace.Job{}, false }, func() {}
 	}
 	return w
+}
+
+// Largest returns the size of the node with the largest dominant share of all nodes, the first of
+// several. It determines which containers are large.
+func Largest(nodes []trace.Node) (largest report.Resource) {
+	var capacity report.Resource
+	for _, n := range nodes {
+		capacity.MemoryMB += n.MemoryMB
+		capacity.VCores += n.VCores
+		capacity.GPUs += n.GPUs
+	}
+	for _, n := range nodes {
+		if r := (report.Resource{MemoryMB: n.MemoryMB, VCores: n.VCores, GPUs: n.GPUs}); r.DominantShare(capacity) > largest.DominantShare(capacity) {
+			largest = r
+		}
+	}
+	return largest
 }
 
 // begin registers the nodes and takes the first job.

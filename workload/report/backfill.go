@@ -2,11 +2,8 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"math"
 	"strings"
-	"unicode/utf8"
 )
 
 // Backfill is the result of one backfill setting: one run for each copy of a workload.
@@ -29,11 +26,7 @@ type BackfillRun struct {
 }
 
 // backfillColumns are the compared values of a run.
-var backfillColumns = []struct {
-	head, name string
-	of         func(*BackfillRun) float64
-	text       func(float64) string
-}{
+var backfillColumns = []column[BackfillRun]{
 	{"LARGE WAIT", "large_mean_ms", func(r *BackfillRun) float64 { return r.Summary.Large.MeanMillis }, duration},
 	{"SMALL WAIT", "small_mean_ms", func(r *BackfillRun) float64 { return r.Summary.Small.MeanMillis }, duration},
 	{"AM WAIT", "am_mean_ms", func(r *BackfillRun) float64 { return r.AMMeanMillis }, duration},
@@ -45,79 +38,14 @@ var backfillColumns = []struct {
 	{"ENDED", "ended", func(r *BackfillRun) float64 { return float64(r.Ended) }, whole},
 }
 
-func duration(v float64) string { return Duration(int64(v + 0.5)) }
-func whole(v float64) string    { return fmt.Sprintf("%.0f", v) }
-
-// Spread is the mean of a value over copies, and its standard deviation.
-type Spread struct {
-	Mean      float64 `json:"mean"`
-	Deviation float64 `json:"deviation"`
-}
-
-// SpreadOf returns the mean and the standard deviation of values. The deviation of one value is 0.
-func SpreadOf(values []float64) (s Spread) {
-	for _, v := range values {
-		s.Mean += v / float64(len(values))
-	}
-	for _, v := range values {
-		s.Deviation += (v - s.Mean) * (v - s.Mean) / float64(max(len(values)-1, 1))
-	}
-	s.Deviation = math.Sqrt(s.Deviation)
-	return s
-}
-
 // Figures returns the compared values over all copies, by name.
-func (b *Backfill) Figures() map[string]Spread {
-	out := map[string]Spread{}
-	for _, c := range backfillColumns {
-		out[c.name] = b.spread(c.of)
-	}
-	return out
-}
-
-func (b *Backfill) spread(of func(*BackfillRun) float64) Spread {
-	var values []float64
-	for i := range b.Copies {
-		values = append(values, of(&b.Copies[i]))
-	}
-	return SpreadOf(values)
-}
+func (b *Backfill) Figures() map[string]Spread { return figures(b.Copies, backfillColumns) }
 
 // WriteBackfillText prints one line per setting: the mean of each value over the copies and, with
 // more than one copy, its standard deviation.
 func WriteBackfillText(w io.Writer, all []Backfill) error {
-	var lines [][]string
-	heads := []string{""}
-	for _, c := range backfillColumns {
-		heads = append(heads, c.head)
-	}
-	lines = append(lines, heads)
-	for i := range all {
-		line := []string{all[i].Name}
-		for _, c := range backfillColumns {
-			s := all[i].spread(c.of)
-			text := c.text(s.Mean)
-			if len(all[i].Copies) > 1 {
-				text += " ± " + c.text(s.Deviation)
-			}
-			line = append(line, text)
-		}
-		lines = append(lines, line)
-	}
-	widths := make([]int, len(heads))
-	for _, line := range lines {
-		for i, text := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
 	var b strings.Builder
-	for _, line := range lines {
-		text := ""
-		for i := range line {
-			text += fmt.Sprintf("%-*s", widths[i]+2, line[i])
-		}
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
-	}
+	writeColumns(&b, all, backfillColumns, func(x Backfill) (string, []BackfillRun) { return x.Name, x.Copies })
 	_, err := io.WriteString(w, b.String())
 	return err
 }

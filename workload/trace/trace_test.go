@@ -225,3 +225,41 @@ func TestOptionsValidate(t *testing.T) {
 		t.Errorf("Read of a directory: %v, want an error that says directory", err)
 	}
 }
+
+// TestEqualTasks checks that the trace of equal small tasks offers what it is made for: tasks of one
+// core that use 60 to 70 % of 100 equal nodes for three hours, with the applications' masters.
+func TestEqualTasks(t *testing.T) {
+	tr := readSample(t, "equal-tasks.json", Options{})
+	nodes, err := ReadNodes(filepath.Join("testdata", "equal-tasks-nodes.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cores, tasks, seconds float64
+	for _, n := range nodes {
+		if n.MemoryMB != 65536 || n.VCores != 16 || n.GPUs != 0 {
+			t.Errorf("node %+v", n)
+		}
+		cores += float64(n.VCores)
+	}
+	for _, j := range tr.Jobs {
+		longest := time.Duration(0)
+		for _, g := range j.Tasks {
+			if g.VCores != 1 || g.MemoryMB < 2048 || g.MemoryMB > 4096 {
+				t.Fatalf("%s has %+v", j.Name, g)
+			}
+			for _, d := range g.Durations {
+				tasks++
+				seconds += d.Seconds()
+				longest = max(longest, d)
+			}
+		}
+		seconds += longest.Seconds() // of the master, at least
+	}
+	span := tr.Jobs[len(tr.Jobs)-1].Submit
+	if load := seconds / cores / span.Seconds(); len(nodes) != 100 || span < 179*time.Minute || load < 0.6 || load > 0.7 {
+		t.Errorf("%d nodes, %s, load %.2f", len(nodes), span, load)
+	}
+	if mean := tasks / float64(len(tr.Jobs)); mean < 30 || mean > 40 {
+		t.Errorf("%.1f tasks in an application", mean)
+	}
+}

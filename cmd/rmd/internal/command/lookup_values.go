@@ -42,7 +42,7 @@ var flagValues = map[string]source{
 	"app list --state":   fixed("SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"),
 	"node list --state":  fixed("RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"),
 	"app wait --for":     fixed("running", "finished"),
-	"--workload":         fixed("mixed", "none"), "--compare": fixed(noReservations), "--scheduling": fixed("eager", "heartbeat"), "--format": fixed(trace.Formats()...),
+	"--workload":         fixed("mixed", "none"), "--compare": fixed(noReservations, comparePreemption, compareForecasts, compareShadow, compareBackfill, compareNodes), "--scheduling": fixed("eager", "heartbeat"), "--format": fixed(trace.Formats()...),
 	"--by": fixed(topViews...), "cluster token create --role": fixed("voter", "nonvoter"), "--role": fixed("read", "submit", "operator", "admin"), "--speed": fixed("max"),
 	"--version": versions, "--if-version": versions,
 	"--columns": columnHeads(""), "--sort": columnHeads("-"),

@@ -32,6 +32,7 @@ const (
 	compareForecasts  = "forecasts"
 	compareShadow     = "shadow"
 	compareBackfill   = "backfill"
+	compareNodes      = "nodes"
 )
 
 // maxCopies is the maximum of --copies, which is how often a trace is replayed with each setting.
@@ -58,8 +59,9 @@ func (p *program) replay() verb {
 				": run without preemption and with each selector of containers; " +
 				compareForecasts + ": forecast when what waits will start, and compare that with when it starts; " +
 				compareShadow + ": run --shadow beside the queues, and compare what it says with what happens with these keys; " +
-				compareBackfill + ": run with and without lending the idle room of reserved nodes"},
-			&cli.IntFlag{Name: "copies", Usage: "with --compare backfill: copies of the trace, in which applications arrive a few seconds later, 1 to 1000", Value: 1},
+				compareBackfill + ": run with and without lending the idle room of reserved nodes; " +
+				compareNodes + ": run with each rule that chooses the node of a container"},
+			&cli.IntFlag{Name: "copies", Usage: "with --compare backfill and nodes: copies of the trace, in which applications arrive a few seconds later, 1 to 1000", Value: 1},
 			&cli.StringSliceFlag{Name: "shadow", Usage: "with --compare shadow: KEY=VALUE of the shadow", DefaultText: "the same queues"},
 			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
 			reportFlag(), yesFlag(),
@@ -89,6 +91,9 @@ func runReplay(c *call) error {
 	}
 	if c.String("compare") == compareBackfill {
 		return c.compareBackfill(o)
+	}
+	if c.String("compare") == compareNodes {
+		return c.compareNodes(o)
 	}
 	page, err := c.openReport()
 	if err != nil {
@@ -151,6 +156,24 @@ func (c *call) compareBackfill(o replay.Options) error {
 	return c.writeRuns(
 		func(w io.Writer) error { return report.WriteBackfillText(w, runs) },
 		func(w io.Writer) error { return report.WriteBackfillJSON(w, runs) })
+}
+
+// compareNodes replays in virtual time with each rule that chooses nodes.
+func (c *call) compareNodes(o replay.Options) error {
+	bar := c.progressBar(o)
+	if bar != nil {
+		o.Progress = bar.show
+	}
+	n, err := replay.CompareNodes(c.ctx(), o)
+	if bar != nil {
+		bar.end()
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeRuns(
+		func(w io.Writer) error { return report.WriteNodesText(w, n) },
+		func(w io.Writer) error { return report.WriteNodesJSON(w, n) })
 }
 
 // compareForecasts replays in virtual time and forecasts when waiting containers start.
@@ -246,21 +269,24 @@ func (c *call) replayOptions() (replay.Options, error) {
 	if o.Scheduling != "eager" && o.Scheduling != "heartbeat" {
 		return o, clierr.Usagef("write --scheduling eager or heartbeat", "unknown scheduling mode %q", o.Scheduling)
 	}
-	if o.Copies < 1 || o.Copies > maxCopies || o.Copies > 1 && c.String("compare") != compareBackfill {
-		return o, clierr.Usagef("write --compare backfill --copies 20", "--copies is a number of 1 to %d, and for --compare backfill alone", maxCopies)
+	if o.Copies < 1 || o.Copies > maxCopies || o.Copies > 1 && c.String("compare") != compareBackfill && c.String("compare") != compareNodes {
+		return o, clierr.Usagef("write --compare backfill --copies 20", "--copies is a number of 1 to %d, and only for --compare backfill or nodes", maxCopies)
 	}
 	switch c.String("compare") {
 	case "":
 	case noReservations:
 		o.Without = true
-	case comparePreemption, compareForecasts, compareShadow, compareBackfill:
+	case comparePreemption, compareForecasts, compareShadow, compareBackfill, compareNodes:
+		if c.String("compare") == compareNodes && c.IsSet("scheduling") {
+			return o, clierr.Usagef("omit --scheduling", "--compare %s has rows of both modes", compareNodes)
+		}
 		for _, flag := range []string{"addr", "speed", "replicas", "report"} {
 			if c.IsSet(flag) {
 				return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", c.String("compare"))
 			}
 		}
 	default:
-		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+", "+compareForecasts+", "+compareShadow+" or "+compareBackfill, "cannot compare with %q", c.String("compare"))
+		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+", "+compareForecasts+", "+compareShadow+", "+compareBackfill+" or "+compareNodes, "cannot compare with %q", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {

@@ -1,12 +1,8 @@
 package replay
 
 import (
-	"cmp"
 	"context"
-	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"rmd/fsm/event"
@@ -15,7 +11,6 @@ import (
 	"rmd/scheduler/input"
 	"rmd/workload"
 	"rmd/workload/report"
-	"rmd/workload/trace"
 	"rmd/yarn"
 )
 
@@ -44,68 +39,14 @@ var backfills = []struct {
 // later. Otherwise a few long waits would determine the means of a single copy, and small changes
 // would move them. Equal options give equal results.
 func CompareBackfill(ctx context.Context, o Options) ([]report.Backfill, error) {
-	copies := max(o.Copies, 1)
+	all, err := playCopies(ctx, o, len(backfills), func(ctx context.Context, i int, o Options) (report.BackfillRun, error) {
+		return o.backfilling(ctx, backfills[i].name, backfills[i].keys)
+	})
 	out := make([]report.Backfill, len(backfills))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var runs sync.WaitGroup
-	played := o.countRuns(copies * len(backfills))
-	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, b := range backfills {
-		out[i] = report.Backfill{Name: b.name, Copies: make([]report.BackfillRun, copies)}
-		for k := range copies {
-			turns <- struct{}{}
-			runs.Go(func() {
-				defer func() { <-turns }()
-				run, err := o.copied(k).backfilling(ctx, b.name, b.keys)
-				if err != nil {
-					cancel(err)
-				}
-				out[i].Copies[k] = run
-				played()
-			})
-		}
+		out[i] = report.Backfill{Name: b.name, Copies: all[i]}
 	}
-	runs.Wait()
-	return out, context.Cause(ctx)
-}
-
-// countRuns returns a function that reports the progress of parallel runs. Each run calls it when
-// it ends.
-func (o Options) countRuns(all int) func() {
-	var mu sync.Mutex
-	done := 0
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if done++; o.Progress != nil {
-			o.Progress("", workload.Progress{Finished: int64(len(o.Trace.Jobs) * done / all)})
-		}
-	}
-}
-
-// copyShift is the maximum delay of an application's arrival in a copy.
-const copyShift = 10 * time.Second
-
-// copied returns the options for a copy of the trace. Copy 0 is the trace itself.
-func (o Options) copied(number int) Options {
-	o.Progress = nil
-	if number > 0 {
-		o.Trace = shifted(o.Trace, uint64(o.Seed), uint64(number))
-	}
-	return o
-}
-
-// shifted returns a trace in which each application arrives a random time later.
-func shifted(t *trace.Trace, seed, number uint64) *trace.Trace {
-	rng := rand.New(rand.NewPCG(seed, number))
-	out := *t
-	out.Jobs = slices.Clone(t.Jobs)
-	for i := range out.Jobs {
-		out.Jobs[i].Submit += time.Duration(rng.Int64N(int64(copyShift)))
-	}
-	slices.SortStableFunc(out.Jobs, func(a, b trace.Job) int { return cmp.Compare(a.Submit, b.Submit) })
-	return &out
+	return out, err
 }
 
 // startMillis is the maximum time from the allocation to the start of a simulated container: one
@@ -114,13 +55,27 @@ const startMillis = 2000
 
 // backfilling replays the trace with additional keys.
 func (o Options) backfilling(ctx context.Context, name string, keys []capacity.Property) (report.BackfillRun, error) {
-	queues, err := o.queues(keys)
+	b, c, err := o.lending(name, keys)
 	if err != nil {
 		return report.BackfillRun{}, err
 	}
-	v, err := newVirtual(queues, o.Scheduling == "eager")
+	s, err := workload.Simulate(ctx, c)
 	if err != nil {
 		return report.BackfillRun{}, err
+	}
+	s.Series = nil // it is long, and the comparison has no plot
+	return b.summary(s), nil
+}
+
+// lending returns a virtual cluster with additional keys, and a workload for it.
+func (o Options) lending(name string, keys []capacity.Property) (*lender, workload.Config, error) {
+	queues, err := o.queues(keys)
+	if err != nil {
+		return nil, workload.Config{}, err
+	}
+	v, err := newVirtual(queues, o.Scheduling == "eager")
+	if err != nil {
+		return nil, workload.Config{}, err
 	}
 	b := &lender{virtual: v, masters: map[uint32]int64{}, reserved: map[uint64]uint32{}}
 	c := o.config(name)
@@ -130,12 +85,7 @@ func (o Options) backfilling(ctx context.Context, name string, keys []capacity.P
 	c.Granted = func() uint64 { return v.planner.State().Meta.Allocated }
 	c.Observe = func(context.Context) (workload.Observation, error) { return observe(v.planner.State()), nil }
 	c.RoundEvery, c.Round = time.Second, b.round
-	s, err := workload.Simulate(ctx, c)
-	if err != nil {
-		return report.BackfillRun{}, err
-	}
-	s.Series = nil // it is long, and the comparison has no plot
-	return b.summary(s), nil
+	return b, c, nil
 }
 
 // lender is a virtual cluster that counts backfill.
@@ -146,6 +96,7 @@ type lender struct {
 	reserved map[uint64]uint32 // reservations for AMs, and the application of each
 	waited   []int64           // completed waits for AMs, in milliseconds
 	wanted   float64           // share of the cluster times seconds
+	changed  bool              // the cluster has changed
 }
 
 // Do implements workload.Submitter.
@@ -159,6 +110,7 @@ func (b *lender) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 }
 
 func (b *lender) count(events []event.Event) {
+	b.changed = b.changed || len(events) > 0
 	for _, e := range events {
 		switch e := e.(type) {
 		case *event.ApplicationSubmitted:
@@ -199,12 +151,18 @@ func (b *lender) started(app uint32, am bool) {
 	}
 }
 
-// round plans a preemption round if a lease or a preemption has reached its deadline, and reports
-// whether it did. The workload calls it each second in which a container waits.
+// round counts wanted room and ends leases. The workload calls it each second in which a container
+// waits.
 func (b *lender) round() bool {
+	b.wanted += b.wantedIdle(b.planner.State())
+	return b.endLeases()
+}
+
+// endLeases plans a preemption round if a lease or a preemption has reached its deadline, and
+// reports whether it did.
+func (b *lender) endLeases() bool {
 	now, due := virtualEpoch+b.now.Milliseconds(), false
 	st := b.planner.State()
-	b.wanted += b.wantedIdle(st)
 	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
 		due = l.DeadlineMillis != 0 && l.DeadlineMillis <= now || st.Preemptions.Has(slot) && st.Preemptions.Get(slot).DeadlineMillis <= now
 		return !due
@@ -237,14 +195,19 @@ func (b *lender) wantedIdle(st *state.State) float64 {
 	return resource(kinds, wanted).DominantShare(resource(kinds, st.Meta.Cluster))
 }
 
-// summary returns the result of the run. An application that still waits for its AM counts with its
-// wait so far.
+// summary returns the result of the run.
 func (b *lender) summary(s *report.Summary) report.BackfillRun {
-	waited := b.waited
-	for _, since := range b.masters {
-		waited = append(waited, s.EndMillis-since)
-	}
-	b.out.Summary, b.out.AMMeanMillis = s, report.WaitsOf(waited, len(b.masters)).MeanMillis
+	b.out.Summary, b.out.AMMeanMillis = s, b.masterWaits(s.EndMillis).MeanMillis
 	b.out.Wanted = b.wanted * 1000 / float64(max(s.EndMillis, 1))
 	return b.out
+}
+
+// masterWaits returns the waits for AMs. An application that still waits for its AM counts with its
+// wait so far.
+func (b *lender) masterWaits(endMillis int64) report.Waits {
+	waited := slices.Clone(b.waited)
+	for _, since := range b.masters {
+		waited = append(waited, endMillis-since)
+	}
+	return report.WaitsOf(waited, len(b.masters))
 }

@@ -45,7 +45,8 @@ type Options struct {
 	AM         bool
 	Limit      int
 	Seed       int64
-	Copies     int // copies of the trace for CompareBackfill; 0 is 1
+	Copies     int // copies of the trace for CompareBackfill and CompareNodes; 0 is 1
+	number     int // of the copy
 	Replicas   int
 	Dir        string // for the private cluster's disks; "": a temporary one
 	Version    string
