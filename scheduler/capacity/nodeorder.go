@@ -19,6 +19,9 @@ const (
 	NodeOrderLifetime                  // the node whose containers end at about the same time
 )
 
+// NodeOrders returns the names of the orders.
+func NodeOrders() []string { return slices.Clone(nodeOrders) }
+
 // nodeOrders are the names of the orders, by number.
 var nodeOrders = []string{"auto", "spread", "pack", "lifetime"}
 

@@ -15,9 +15,6 @@ import (
 	"rmd/yarn"
 )
 
-// nodeOrders are the values of nodeOrderKey that CompareNodes compares. "" leaves the key out.
-var nodeOrders = []string{""}
-
 const nodeOrderKey = capacity.Prefix + "node-order"
 
 // nodeRun is a row of CompareNodes.
@@ -38,13 +35,8 @@ var lendingKeys = []capacity.Property{{Name: earliestKey, Value: "earliest"}, {N
 // with the default reservations and with lendingKeys.
 func nodeRuns() []nodeRun {
 	all := []nodeRun{{name: "yarn, in order"}, {name: "yarn, random", phases: true}}
-	for _, order := range nodeOrders {
-		r := nodeRun{name: order, eager: true}
-		if order == "" {
-			r.name = "default"
-		} else {
-			r.keys = []capacity.Property{{Name: nodeOrderKey, Value: order}}
-		}
+	for _, order := range capacity.NodeOrders() {
+		r := nodeRun{name: order, eager: true, keys: []capacity.Property{{Name: nodeOrderKey, Value: order}}}
 		lending := r
 		lending.name, lending.keys = r.name+lendingMark, slices.Concat(r.keys, lendingKeys)
 		all = append(all, r, lending)
