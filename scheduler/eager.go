@@ -131,7 +131,7 @@ func (s *Scheduler) nodeToReserve(p *partition, ask uint32) uint32 {
 		return 0
 	}
 	walked := 0
-	for node := range s.freeNodes(p, false, roomier).walk(allBounds) {
+	for node := range s.freeNodes(p, false, emptiest).walk(allBounds) {
 		if walked++; walked > reservableNodes {
 			break
 		}

@@ -29,14 +29,16 @@ type bucket struct {
 	nodes nodeSet
 }
 
-// shape has the classes of the free resources of a node, one byte for each kind. The kind that
-// decides first has the most significant byte.
+// shape has the classes of the resources of a node, one byte for each property of a layout. The
+// property that decides first has the most significant byte.
 type shape uint64
 
-// present is set in the shapes of all nodes, so that no shape is 0.
-const present shape = 1 << (8 * yarn.MaxKinds)
+const (
+	shapeBytes       = yarn.MaxKinds + 1
+	present    shape = 1 << (8 * shapeBytes) // set in the shapes of all nodes, so that no shape is 0
+)
 
-// at returns the i-th byte, from the most significant kind down.
+// at returns the i-th byte, from the most significant property down.
 func (s shape) at(i int) uint8 { return uint8(s >> shift(i)) }
 
 // with returns the shape with another i-th byte.
@@ -44,13 +46,42 @@ func (s shape) with(i int, class uint8) shape {
 	return s&^(0xff<<shift(i)) | shape(class)<<shift(i)
 }
 
-func shift(i int) int { return 8 * (yarn.MaxKinds - 1 - i) }
+func shift(i int) int { return 8 * (shapeBytes - 1 - i) }
 
-// layout says which kind of resource each byte of a shape is for. With most set, a node with more
-// of the kind comes first, otherwise one with less.
-type layout [yarn.MaxKinds]struct {
-	kind int
-	most bool
+// layout has the properties of nodes in the bytes of a shape.
+type layout [shapeBytes]property
+
+// property is a property of a node by which shapes are ordered.
+type property struct {
+	of   propertyKind
+	kind int // of resource
+}
+
+type propertyKind uint8
+
+const (
+	anyNode  propertyKind = iota // all nodes are equal
+	leastOf                      // a node with less of the kind free comes first
+	mostOf                       // a node with more of the kind free comes first
+	leastUse                     // a node that uses a smaller share of its memory and vcores comes first
+)
+
+// shapeOf returns the shape of a node with the given total and free resources. Only the first kinds
+// count.
+func (l *layout) shapeOf(total, free yarn.Resource, kinds int) shape {
+	s := present
+	for i, p := range l {
+		switch {
+		case p.of == leastUse:
+			s = s.with(i, useClass(total, free, kinds))
+		case p.kind >= kinds:
+		case p.of == leastOf:
+			s = s.with(i, classOf(free[p.kind]))
+		case p.of == mostOf:
+			s = s.with(i, 255-classOf(free[p.kind]))
+		}
+	}
+	return s
 }
 
 // classOf returns the class of an amount of a resource: 0 if there is none, and otherwise one of
@@ -67,40 +98,39 @@ func classOf(amount int64) uint8 {
 	return uint8(n*4 + int(quarter) + 1)
 }
 
-// shapeOf returns the shape of free resources. Only the first kinds count.
-func (l *layout) shapeOf(free yarn.Resource, kinds int) shape {
-	s := present
-	for i, by := range l {
-		if by.kind < kinds {
-			s = s.with(i, l.classOf(i, free[by.kind]))
+// useClasses is the number of classes of useClass.
+const useClasses = 255
+
+// useClass returns the larger one of the used shares of memory and vcores, as one of useClasses
+// classes of equal width.
+func useClass(total, free yarn.Resource, kinds int) (class uint8) {
+	for i := yarn.Memory; i <= yarn.VCores && i < kinds; i++ {
+		if total[i] > 0 {
+			used := min(max(total[i]-free[i], 0), total[i])
+			hi, lo := bits.Mul64(uint64(used), useClasses)
+			share, _ := bits.Div64(hi, lo, uint64(total[i]))
+			class = max(class, uint8(share))
 		}
 	}
-	return s
-}
-
-// classOf returns the i-th byte for an amount of its kind.
-func (l *layout) classOf(i int, amount int64) uint8 {
-	if l[i].most {
-		return 255 - classOf(amount)
-	}
-	return classOf(amount)
+	return class
 }
 
 // bounds are the least and the greatest bytes of shapes.
-type bounds struct{ least, most [yarn.MaxKinds]uint8 }
+type bounds struct{ least, most [shapeBytes]uint8 }
 
 // allBounds are the bounds of all shapes.
-var allBounds = bounds{most: [yarn.MaxKinds]uint8{255, 255, 255, 255, 255, 255}}
+var allBounds = bounds{most: [shapeBytes]uint8{255, 255, 255, 255, 255, 255, 255}}
 
 // boundsFor returns the bounds of the shapes in which a container of the given size may fit.
-func (l *layout) boundsFor(size yarn.Resource, kinds int) (b bounds) {
-	for i, by := range l {
+func (l *layout) boundsFor(size yarn.Resource, kinds int) bounds {
+	b := allBounds
+	for i, p := range l {
 		switch {
-		case by.kind >= kinds:
-		case by.most:
-			b.most[i] = 255 - classOf(size[by.kind])
-		default:
-			b.least[i], b.most[i] = classOf(size[by.kind]), 255
+		case p.kind >= kinds:
+		case p.of == leastOf:
+			b.least[i] = classOf(size[p.kind])
+		case p.of == mostOf:
+			b.most[i] = 255 - classOf(size[p.kind])
 		}
 	}
 	return b
@@ -108,7 +138,7 @@ func (l *layout) boundsFor(size yarn.Resource, kinds int) (b bounds) {
 
 // next returns the least shape within the bounds that is not below s. ok is false if there is none.
 func (b *bounds) next(s shape) (_ shape, ok bool) {
-	for i := range yarn.MaxKinds {
+	for i := range shapeBytes {
 		switch class := s.at(i); {
 		case class < b.least[i]:
 			return b.from(s, i), true
@@ -126,7 +156,7 @@ func (b *bounds) next(s shape) (_ shape, ok bool) {
 
 // from returns s with the least bytes from the i-th on.
 func (b *bounds) from(s shape, i int) shape {
-	for ; i < yarn.MaxKinds; i++ {
+	for ; i < shapeBytes; i++ {
 		s = s.with(i, b.least[i])
 	}
 	return s

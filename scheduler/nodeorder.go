@@ -14,8 +14,9 @@ import (
 // best locality. Eager passes, gangs and ties between reservations use it. It says where a container
 // goes, never who gets the next one. The order of nodes is set by node-order:
 //
-//	spread    the node with the most free memory, as YARN's ResourceUsageMultiNodeLookupPolicy; then
-//	          the one with the least of the further resources, such as GPUs; then with the most vcores
+//	spread    the node that uses the smallest share of its memory or vcores, whichever share is
+//	          larger; then the one with the least of the further resources, such as GPUs; then the
+//	          one with the most vcores and memory
 //	pack      the node with the least left over: first of the further resources, so that a container
 //	          without GPUs goes where GPUs are used up; then of vcores; then of memory
 //	lifetime  among the nodes that pack would choose first, the one whose containers end last
@@ -38,14 +39,14 @@ const (
 
 // nodeLayouts are the layouts of the indexes: one for each order of shapes.
 var nodeLayouts = [...]layout{
-	packed:  {{kind: 2}, {kind: 3}, {kind: 4}, {kind: 5}, {kind: yarn.VCores}, {kind: yarn.Memory}},
-	roomier: {{yarn.Memory, true}, {kind: 2}, {kind: 3}, {kind: 4}, {kind: 5}, {yarn.VCores, true}},
+	fullest:  {{leastOf, 2}, {leastOf, 3}, {leastOf, 4}, {leastOf, 5}, {leastOf, yarn.VCores}, {leastOf, yarn.Memory}},
+	emptiest: {{of: leastUse}, {leastOf, 2}, {leastOf, 3}, {leastOf, 4}, {leastOf, 5}, {mostOf, yarn.VCores}, {mostOf, yarn.Memory}},
 }
 
 // The orders of shapes.
 const (
-	packed  = iota // the fullest nodes first
-	roomier        // the nodes with the most free memory first
+	fullest  = iota // the nodes with the least free resources first
+	emptiest        // the nodes that use the smallest share of memory and vcores first
 )
 
 // nodeIndexes has the indexes that were used, by order of shapes. The others are nil.
@@ -113,7 +114,7 @@ func (s *Scheduler) shapeIn(p *partition, lent bool, l *layout, n *state.Node) s
 	if n.Label != p.label || !n.Serving() || (n.Reservation != 0) != lent || !s.hasRoom(n) {
 		return 0
 	}
-	return l.shapeOf(n.Unallocated(), s.kindsThatCount())
+	return l.shapeOf(n.Total, n.Unallocated(), s.kindsThatCount())
 }
 
 // nodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
@@ -132,9 +133,9 @@ func (s *Scheduler) nodeOrder(p *partition, a *state.App) capacity.NodeOrder {
 // shapeOrder returns the order of shapes in which an order of nodes begins.
 func shapeOrder(o capacity.NodeOrder) int {
 	if o == capacity.NodeOrderSpread {
-		return roomier
+		return emptiest
 	}
-	return packed
+	return fullest
 }
 
 // nodeChoice chooses nodes for an ask.

@@ -40,8 +40,12 @@ type NodeOrderRun struct {
 	Empty     float64 `json:"empty"` // nodes without a container, of all nodes
 	// Unusable is the part of the free GPUs that a typical ask for GPUs cannot use on their nodes. It
 	// is nil without GPUs.
-	Unusable  *float64 `json:"unusableGPUs,omitempty"`
-	EndMillis int64    `json:"endMillis"` // when the last application ended
+	Unusable *float64 `json:"unusableGPUs,omitempty"`
+	// AppMillis is the mean time from the submission of an application to its end. Waits alone do not
+	// show it: an application whose AM starts earlier asks earlier, and so waits longer for the same
+	// containers.
+	AppMillis float64 `json:"appMillis"`
+	EndMillis int64   `json:"endMillis"` // when the last application ended
 }
 
 // smallAndAMs returns the mean wait of small containers and AMs together.
@@ -93,6 +97,7 @@ var nodeTables = [][]column[NodeOrderRun]{
 		{"UNUSABLE", "unusable_gpus", (*NodeOrderRun).unusable, percent},
 		{"EMPTY", "empty", func(r *NodeOrderRun) float64 { return r.Empty }, percent},
 		{"VARIATION", "variation", func(r *NodeOrderRun) float64 { return r.Variation }, hundredths},
+		{"APP MEAN", "app_mean_ms", func(r *NodeOrderRun) float64 { return r.AppMillis }, duration},
 	},
 }
 

@@ -77,7 +77,7 @@ func (o Options) lending(name string, keys []capacity.Property) (*lender, worklo
 	if err != nil {
 		return nil, workload.Config{}, err
 	}
-	b := &lender{virtual: v, masters: map[uint32]int64{}, reserved: map[uint64]uint32{}}
+	b := &lender{virtual: v, masters: map[uint32]int64{}, begun: map[uint32]int64{}, reserved: map[uint64]uint32{}}
 	c := o.config(name)
 	c.Kinds, c.Submitter, c.Declare, c.StartMillis = queues.Kinds, b, true, startMillis
 	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
@@ -95,6 +95,8 @@ type lender struct {
 	masters  map[uint32]int64  // when applications without an AM began to wait for it
 	reserved map[uint64]uint32 // reservations for AMs, and the application of each
 	waited   []int64           // completed waits for AMs, in milliseconds
+	begun    map[uint32]int64  // when applications that have not ended were submitted
+	took     []int64           // from the submissions to the ends of the others
 	wanted   float64           // share of the cluster times seconds
 	changed  bool              // the cluster has changed
 }
@@ -114,9 +116,13 @@ func (b *lender) count(events []event.Event) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case *event.ApplicationSubmitted:
+			b.begun[e.App] = b.now.Milliseconds()
 			if !e.Unmanaged {
 				b.masters[e.App] = b.now.Milliseconds()
 			}
+		case *event.ApplicationEnded:
+			b.took = append(b.took, b.now.Milliseconds()-b.begun[e.App])
+			delete(b.begun, e.App)
 		case *event.ContainerAllocated:
 			b.started(e.App, e.AM)
 		case *event.ContainerLent:

@@ -303,10 +303,20 @@ func (m *nodeMeter) blocked(st *state.State) (blocked yarn.Resource) {
 }
 
 // summary returns the result of the run.
+// appMean returns the mean time from submission to end in milliseconds. An application that has not
+// ended counts with its time so far.
+func (m *nodeMeter) appMean(endMillis int64) float64 {
+	took := slices.Clone(m.took)
+	for _, since := range m.begun {
+		took = append(took, endMillis-since)
+	}
+	return report.WaitsOf(took, len(m.begun)).MeanMillis
+}
+
 func (m *nodeMeter) summary(s *report.Summary) report.NodeOrderRun {
 	f := &m.sums
 	share := func(part, whole float64) float64 { return part / max(whole, 1e-9) }
-	out := report.NodeOrderRun{Large: s.Large, Small: s.Small, AMs: m.masterWaits(s.EndMillis), EndMillis: s.EndMillis,
+	out := report.NodeOrderRun{Large: s.Large, Small: s.Small, AMs: m.masterWaits(s.EndMillis), EndMillis: s.EndMillis, AppMillis: m.appMean(s.EndMillis),
 		ReservedIdle: share(f.reserved, f.time), Blocked: share(f.blocked, f.time), Empty: share(f.empty, f.time), Variation: share(f.variation, f.used)}
 	if len(m.kinds) > 0 && f.free > 0 {
 		unusable := f.unusable / f.free
