@@ -91,7 +91,7 @@ func classOf(amount int64) uint8 {
 		return 0
 	}
 	n := bits.Len64(uint64(amount)) - 1
-	var quarter uint64
+	quarter := uint64(amount) << 2 >> n & 3 // the two bits after the first
 	if n >= 2 {
 		quarter = uint64(amount) >> (n - 2) & 3
 	}

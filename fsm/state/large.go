@@ -39,7 +39,11 @@ func (s *State) recordLarge(label LabelID, size yarn.Resource) {
 
 func (s *State) large(label LabelID, size yarn.Resource) bool {
 	total, nodes := s.PartitionTotal(label), int64(s.PartitionNodes(label))
-	for i, amount := range size {
+	kinds := 1
+	if v := s.Version(); v != nil && v.Dominant {
+		kinds = yarn.MaxKinds
+	}
+	for i, amount := range size[:kinds] {
 		further := i != yarn.Memory && i != yarn.VCores
 		if amount > 0 && (further || total[i] > 0 && yarn.CompareProducts(2*amount, nodes, total[i], 1) >= 0) {
 			return true

@@ -1,0 +1,140 @@
+package scheduler
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rmd/yarn"
+)
+
+// TestNodeIndexAgainstAList compares walks over an index with a sorted list of all nodes.
+func TestNodeIndexAgainstAList(t *testing.T) {
+	amounts := rapid.Custom(func(t *rapid.T) (r yarn.Resource) {
+		for i := range r {
+			r[i] = rapid.OneOf(rapid.Int64Range(0, 9), rapid.Int64Range(0, 1<<20)).Draw(t, "amount")
+		}
+		return r
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		kinds := rapid.IntRange(1, yarn.MaxKinds).Draw(t, "kinds")
+		for order := range nodeLayouts {
+			l := &nodeLayouts[order]
+			x, free := nodeIndex{layout: *l}, map[uint32]yarn.Resource{}
+			for range rapid.IntRange(1, 80).Draw(t, "changes") {
+				node := rapid.Uint32Range(1, 200).Draw(t, "node")
+				if x.mark(node); rapid.IntRange(0, 4).Draw(t, "leaves") == 0 {
+					delete(free, node)
+					x.set(node, 0)
+					continue
+				}
+				free[node] = amounts.Draw(t, "free")
+				x.set(node, l.shapeOf(nodeTotal, free[node], kinds))
+			}
+			size := amounts.Draw(t, "size")
+			var want []uint32
+			for node := range free {
+				if mayFit(size, free[node], kinds) {
+					want = append(want, node)
+				}
+			}
+			slices.SortFunc(want, func(a, b uint32) int {
+				return cmp.Or(compareNodes(order, free[a], free[b], kinds), cmp.Compare(a, b))
+			})
+			if got := slices.Collect(x.walk(l.boundsFor(size, kinds))); !slices.Equal(got, want) {
+				t.Fatalf("order %d, %d kinds: %v walks %v, want %v", order, kinds, size, got, want)
+			}
+		}
+	})
+}
+
+var nodeTotal = yarn.NewResource(1<<20, 1<<20)
+
+// mayFit reports whether the class of no resource that counts is too small.
+func mayFit(size, free yarn.Resource, kinds int) bool {
+	for i := range kinds {
+		if slowClass(free[i]) < slowClass(size[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// slowClass counts the classes from 0 up to an amount.
+func slowClass(amount int64) (class int) {
+	for from, to := int64(0), int64(1); from <= amount; class++ {
+		from, to = to, to+max(int64(1)<<max(bitsOf(to)-2, 0), 1)
+	}
+	return class
+}
+
+func bitsOf(v int64) int { return int(math.Log2(float64(v))) }
+
+// compareNodes compares the free resources of two nodes as the order of shapes does.
+func compareNodes(order int, a, b yarn.Resource, kinds int) int {
+	fewer := func(kind int) int {
+		if kind >= kinds {
+			return 0
+		}
+		return cmp.Compare(slowClass(a[kind]), slowClass(b[kind]))
+	}
+	further := cmp.Or(fewer(2), fewer(3), fewer(4), fewer(5))
+	if order == fullest {
+		return cmp.Or(further, fewer(yarn.VCores), fewer(yarn.Memory))
+	}
+	return cmp.Or(cmp.Compare(used(a, kinds), used(b, kinds)), further, -fewer(yarn.VCores), -fewer(yarn.Memory))
+}
+
+// used returns the larger used share of memory and vcores in parts of 255.
+func used(free yarn.Resource, kinds int) (most int64) {
+	for i := range min(kinds, 2) {
+		most = max(most, (nodeTotal[i]-free[i])*255/nodeTotal[i])
+	}
+	return most
+}
+
+func TestClassesGrow(t *testing.T) {
+	last := uint8(0)
+	for amount := int64(0); amount < 1<<40; amount = amount*5/4 + 1 {
+		class := classOf(amount)
+		if class < last || amount > 0 && class == 0 {
+			t.Fatalf("%d is in class %d after %d", amount, class, last)
+		}
+		last = class
+	}
+	if classOf(math.MaxInt64) < last || classOf(math.MaxInt64) == 255 || classOf(-5) != 0 {
+		t.Error("the ends are wrong")
+	}
+}
+
+// BenchmarkNodeIndex moves a node in an index of 10,000 nodes with many shapes and finds the first
+// one for a container.
+func BenchmarkNodeIndex(b *testing.B) {
+	const nodes = 10_000
+	l := &nodeLayouts[fullest]
+	x := nodeIndex{layout: *l}
+	free := func(i int) yarn.Resource {
+		r := yarn.NewResource(int64(1024*(1+i*7919%380)), int64(i*104729%97))
+		r[2] = int64(i * 31 % 9)
+		return r
+	}
+	for i := range nodes {
+		x.mark(uint32(i + 1))
+		x.set(uint32(i+1), l.shapeOf(nodeTotal, free(i), 3))
+	}
+	size := yarn.NewResource(100<<10, 40)
+	size[2] = 3
+	i := 0
+	for b.Loop() {
+		node := i * 7 % nodes
+		x.set(uint32(node+1), l.shapeOf(nodeTotal, free(node+i), 3))
+		for range x.walk(l.boundsFor(size, 3)) {
+			break
+		}
+		i++
+	}
+	b.ReportMetric(float64(len(x.buckets)), "shapes")
+}
