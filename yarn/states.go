@@ -162,6 +162,7 @@ const (
 	CancelGangStarted    CancelCause = 12 // its gang has started
 	CancelGangBroken     CancelCause = 13 // its gang has lost another reservation, or has ended
 	CancelGangLate       CancelCause = 14 // its gang did not start by the expected time
+	CancelNodeSilent     CancelCause = 15
 )
 
 // cancelCauses has the names of the causes by number. 0 is no cause.
@@ -180,6 +181,7 @@ var cancelCauses = [...]string{
 	CancelGangStarted:    "GANG_STARTED",
 	CancelGangBroken:     "GANG_BROKEN",
 	CancelGangLate:       "GANG_LATE",
+	CancelNodeSilent:     "NODE_SILENT",
 }
 
 // Known reports whether c is one of the causes.

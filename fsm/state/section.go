@@ -119,7 +119,7 @@ func Sections() []Section {
 		table(23, "removals", func(s *State) *Table[Removals] { return &s.Removable }, (*Removals).code),
 		table(24, "audit", func(s *State) *Table[AuditEntry] { return &s.Audit }, (*AuditEntry).code),
 		more(25, "node-times", func(s *State) *Table[Node] { return &s.Nodes },
-			func(n *Node) bool { return n.KnownMillis != 0 || n.DrainSinceMillis != 0 }, (*Node).codeTimes),
+			func(n *Node) bool { return n.KnownMillis != 0 || n.DrainSinceMillis != 0 || n.SilentSinceMillis != 0 }, (*Node).codeTimes),
 		table(26, "labels", func(s *State) *Table[Label] { return &s.Labels }, (*Label).code),
 		table(27, "labelled-hosts", func(s *State) *Table[LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
 		table(28, "label-uses", func(s *State) *Table[LabelUse] { return &s.LabelUses }, (*LabelUse).code),
@@ -147,6 +147,7 @@ func Sections() []Section {
 func (n *Node) codeTimes(c *codec.Coder) {
 	c.I64(&n.KnownMillis)
 	c.I64(&n.DrainSinceMillis)
+	c.I64(&n.SilentSinceMillis)
 }
 
 // ErrInconsistent means that the records of a restored state do not fit together.

@@ -263,6 +263,8 @@ func (s *State) apply(e event.Event) error {
 		return s.nodeResourceChanged(e)
 	case *event.NodeForgotten:
 		return s.nodeForgotten(e)
+	case *event.NodeSilenceChanged:
+		return s.nodeSilenceChanged(e)
 	case *event.QueuesConfigured:
 		return s.queuesConfigured(e)
 	case *event.QueueCreated:
