@@ -52,7 +52,7 @@ func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
 
 // eagerPass runs EagerPass within the budget.
 func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
-	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).Serving() {
+	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).TakesContainers() {
 		return false
 	}
 	granted := s.EagerPass(node)
@@ -67,7 +67,7 @@ func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
 // EagerPass runs passes on a node without counting missed opportunities. It reports whether a pass
 // allocated or reserved something.
 func (s *Scheduler) EagerPass(node uint32) bool {
-	if !s.st.Nodes.Get(node).Serving() {
+	if !s.st.Nodes.Get(node).TakesContainers() {
 		return false
 	}
 	reserved := s.st.Nodes.Get(node).Reservation

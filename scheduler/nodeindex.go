@@ -88,12 +88,12 @@ func nextBit(words []uint64, from uint32) uint32 {
 	return 0
 }
 
-// refreshNode moves a node to the bucket of its free memory. Unusable nodes are in no bucket, and
-// neither are reserved nodes that may not lend.
+// refreshNode moves a node to the bucket of its free memory. Nodes that take no containers are in no
+// bucket, and neither are reserved nodes that may not lend.
 func (s *Scheduler) refreshNode(slot uint32) {
-	n := s.st.Nodes.Get(slot) // a zero record, which is not serving, if the node was forgotten
+	n := s.st.Nodes.Get(slot) // a zero record, which takes nothing, if the node was forgotten
 	var bucket, lent uint8
-	if n.Serving() && (n.Reservation == 0 || s.backfills) && s.hasRoom(n) {
+	if n.TakesContainers() && (n.Reservation == 0 || s.backfills) && s.hasRoom(n) {
 		bucket = bucketOf(n.Unallocated()[yarn.Memory])
 	}
 	p := s.partitionOf(n)

@@ -191,13 +191,12 @@ yarn.web-proxy.address = y`)
 		"root.a.accessible-node-labels: not honored; yarn.node-labels.enabled is not true", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honored; time-based",
 		"root.a.reservation-window",
 		"schedule-asynchronously.enable: not honored; passes are driven",
-		"yarn.scheduler.skip.node.multiplier",
 	} {
 		if !strings.Contains(ignored, want) {
 			t.Errorf("%q is not listed as not honored", want)
 		}
 	}
-	if len(c.Warnings) != 13 || len(c.Ignored) != 6 {
+	if len(c.Warnings) != 13 || len(c.Ignored) != 5 {
 		t.Errorf("%d warnings, %d ignored:\n%s\n%s", len(c.Warnings), len(c.Ignored), warnings, ignored)
 	}
 	for _, p := range c.Properties() {

@@ -293,7 +293,7 @@ func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event
 // serving returns the nodes that accept containers.
 func serving(sched *scheduler.Scheduler) (nodes []uint32) {
 	sched.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Serving() {
+		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}
 		return true

@@ -370,7 +370,7 @@ func (g *gauges) nodes() {
 	}
 	g.v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
 		counts[n.Label][n.State]++
-		if n.Serving() && n.Reservation == 0 {
+		if n.TakesContainers() && n.Reservation == 0 {
 			largest[n.Label] = yarn.ComponentMax(largest[n.Label], n.Unallocated())
 		}
 		return true
