@@ -30,6 +30,16 @@ func (s *Scheduler) RunEagerPasses() {
 		return
 	}
 	budget := &eagerBudget{grants: eagerGrants, misses: eagerMisses}
+	s.prefers = true
+	s.runEagerPasses(budget)
+	for _, app := range s.endPreference() {
+		s.AsksMore(app)
+	}
+	s.runEagerPasses(budget)
+}
+
+// runEagerPasses runs passes until nothing is left to do or the budget is spent.
+func (s *Scheduler) runEagerPasses(budget *eagerBudget) {
 	for len(s.freed) > 0 || len(s.asking) > 0 {
 		freed, asking := slices.Clone(s.freed), slices.Clone(s.asking)
 		s.freed, s.asking = s.freed[:0], s.asking[:0]
@@ -52,13 +62,14 @@ func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
 
 // eagerPass runs EagerPass within the budget.
 func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
-	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).TakesContainers() {
+	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).TakesContainers() || s.passedOver(node) {
 		return false
 	}
 	granted := s.EagerPass(node)
-	if granted {
+	switch {
+	case granted:
 		b.grants--
-	} else {
+	case !s.passedOver(node): // else it is not tried again before the other nodes
 		b.misses--
 	}
 	return granted

@@ -205,6 +205,17 @@ const (
 	ExitKilledByAppMstr int32 = -105 // KILLED_BY_APPMASTER
 )
 
+// NotStarted reports whether a NodeManager reports this exit status for a container that it could
+// not start: INVALID after a failed localization, DISKS_FAILED, the status of a launch that threw an
+// exception, and those of a shell that cannot run its command.
+func NotStarted(exit int32) bool {
+	switch exit {
+	case -1000, -101, -1, 126, 127:
+		return true
+	}
+	return false
+}
+
 // MarshalText returns the state's name.
 func (s ApplicationState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

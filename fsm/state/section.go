@@ -141,6 +141,7 @@ func Sections() []Section {
 			func(r *Reservation) bool { return r.Members != 0 }, (*Reservation).codeMembers),
 		table(41, "leases", func(s *State) *Table[Lease] { return &s.Leases }, (*Lease).code),
 		table(42, "former-queues", func(s *State) *Table[FormerQueue] { return &s.FormerQueues }, (*FormerQueue).code),
+		single(43, "avoided", (*State).codeAvoided),
 	}
 }
 
