@@ -40,6 +40,7 @@ var (
 	descWarnings    = desc("rmd_preemption_warnings", "Running containers that are warned of their preemption, by their queue.", "queue")
 	descWithdrawn   = desc("rmd_preemption_withdrawn_total", "Withdrawn warnings since the cluster was created.", "cause")
 	descNodes       = desc("rmd_nodes", "Number of nodes.", "state", "partition")
+	descSilent      = desc("rmd_nodes_silent", "Nodes that have missed heartbeats and get no containers until they are heard again.", "partition")
 	descLargest     = desc("rmd_largest_fit", "Largest free amount on one usable node without a reservation.", "resource", "partition")
 	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
 	descVoters      = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
@@ -48,7 +49,7 @@ var (
 
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue, descPartition,
 	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
-	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descLargest, descIdempotency}
+	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descSilent, descLargest, descIdempotency}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -365,11 +366,15 @@ func (g *gauges) byLeaf(d *prometheus.Desc, counts map[string]int) {
 
 func (g *gauges) nodes() {
 	counts, largest := map[state.LabelID]*[yarn.NodeShutdown + 1]int{}, map[state.LabelID]yarn.Resource{}
+	silent := map[state.LabelID]int{}
 	for _, p := range g.v.Partitions() {
 		counts[p.Label] = new([yarn.NodeShutdown + 1]int)
 	}
 	g.v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
 		counts[n.Label][n.State]++
+		if n.Silent() {
+			silent[n.Label]++
+		}
 		if n.TakesContainers() && n.Reservation == 0 {
 			largest[n.Label] = yarn.ComponentMax(largest[n.Label], n.Unallocated())
 		}
@@ -381,6 +386,7 @@ func (g *gauges) nodes() {
 		for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {
 			g.set(descNodes, float64(count[s]), s.String(), partition)
 		}
+		g.set(descSilent, float64(silent[label]), partition)
 		for i, name := range g.v.Kinds {
 			g.set(descLargest, float64(largest[label][i]), name, partition)
 		}
