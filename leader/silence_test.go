@@ -119,6 +119,8 @@ func TestSilenceCountsOnlyListening(t *testing.T) {
 		s, h = r.tick(time.Second, false) // the disk was slow
 		r.expect(s, h, 0, 0)
 	}
+	s, h = r.tick(time.Second, true) // the heartbeats since then are still in the queue
+	r.expect(s, h, 0, 0)
 }
 
 // TestNewLeaderMarksWhatItMissed checks that a new leader lets each node begin a full interval, and
