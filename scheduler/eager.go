@@ -30,11 +30,7 @@ func (s *Scheduler) RunEagerPasses() {
 		return
 	}
 	budget := &eagerBudget{grants: eagerGrants, misses: eagerMisses}
-	s.prefers = true
-	s.runEagerPasses(budget)
-	for _, app := range s.endPreference() {
-		s.AsksMore(app)
-	}
+	s.preferOthers(budget)
 	s.runEagerPasses(budget)
 }
 
@@ -62,14 +58,14 @@ func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
 
 // eagerPass runs EagerPass within the budget.
 func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
-	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).TakesContainers() || s.passedOver(node) {
+	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).TakesContainers() || s.leftOut(node) {
 		return false
 	}
 	granted := s.EagerPass(node)
 	switch {
 	case granted:
 		b.grants--
-	case !s.passedOver(node): // else it is not tried again before the other nodes
+	case !s.leftOut(node): // else it is not tried again before the other nodes
 		b.misses--
 	}
 	return granted
@@ -81,6 +77,7 @@ func (s *Scheduler) EagerPass(node uint32) bool {
 	if !s.st.Nodes.Get(node).TakesContainers() {
 		return false
 	}
+	s.lookForAvoiding(node)
 	reserved := s.st.Nodes.Get(node).Reservation
 	return s.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
 }

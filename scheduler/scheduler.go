@@ -35,13 +35,11 @@ type Scheduler struct {
 	stamped  bool // the events of this input already have its time
 	counting bool // the pass is for a heartbeat, so offers count for locality delays
 	lending  bool // the pass offers a node of a label to asks without a label
-	prefers  bool // the pass leaves out asks that avoid the node
 	loan     loan // the room of a reservation that the pass offers
 	events   []event.Event
 	freed    []uint32       // nodes on which this input has freed room
 	asking   []uint32       // applications with new asks
-	avoided  []uint32       // nodes that asks have avoided in these passes
-	later    []uint32       // the applications of these asks
+	prefer   *preference    // nil: asks may use nodes that they avoid
 	recalled []uint32       // containers that must end now because the room that they borrowed is needed
 	ends     []containerEnd // scratch space of enoughAt
 	offering []offeringNode // scratch space of lookAtNodes
