@@ -134,7 +134,9 @@ func TestNewLeaderMarksWhatItMissed(t *testing.T) {
 		s, h := r.tick(time.Second, true)
 		r.expect(s, h, map[bool]int{true: 1}[i == 2], 0)
 		if i == 3 {
-			r.cfg.Expiry = func(*state.State) Expiry { return Expiry{NodeMillis: 500_000, AttemptMillis: 500_000, SilentMillis: 2000} }
+			r.cfg.Expiry = func(*state.State) Expiry {
+				return Expiry{NodeMillis: 500_000, AttemptMillis: 500_000, SilentMillis: 2000}
+			}
 		}
 	}
 	if n := r.st.Nodes.Get(1); n.SilentSinceMillis != 7 {

@@ -16,7 +16,6 @@ func silent(node uint32, since int64) *event.NodeSilenceChanged {
 func TestNodeSilence(t *testing.T) {
 	s := refusable(t)
 	apply(t, s, &event.LevelRaised{Level: event.LevelSilence}, &event.TimeAdvanced{NowMillis: 9000})
-	n := s.Nodes.Get(3)
 	check := func(since, millis int64) {
 		t.Helper()
 		if n := s.Nodes.Get(3); n.SilentSinceMillis != since || n.Silent() != (since != 0) || n.SilentMillis(9000) != millis || n.TakesContainers() != (since == 0 && n.Serving()) {
@@ -30,7 +29,7 @@ func TestNodeSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n = restored.Nodes.Get(3); n.SilentSinceMillis != 4000 {
+	if n := restored.Nodes.Get(3); n.SilentSinceMillis != 4000 {
 		t.Errorf("after a snapshot: silent since %d", n.SilentSinceMillis)
 	}
 	apply(t, s, silent(3, 0))

@@ -16,28 +16,28 @@ type Nodes struct {
 
 // Node is the machine of a NodeManager.
 type Node struct {
-	ID               string     `json:"id"`
-	Host             string     `json:"host"`
-	Port             uint16     `json:"port"`
-	HTTPAddress      string     `json:"http_address"`
-	Rack             string     `json:"rack"`
-	Label            string     `json:"label,omitempty"`
-	State            string     `json:"state"`
+	ID          string `json:"id"`
+	Host        string `json:"host"`
+	Port        uint16 `json:"port"`
+	HTTPAddress string `json:"http_address"`
+	Rack        string `json:"rack"`
+	Label       string `json:"label,omitempty"`
+	State       string `json:"state"`
 	// SilentSinceMillis is when the last heartbeat came, if the node has missed heartbeats since. It
 	// gets no containers until it is heard again.
-	SilentSinceMillis int64 `json:"silent_since_ms,omitempty"`
-	Version          string     `json:"version,omitempty"`
-	Total            Resource   `json:"total"`
-	Used             Resource   `json:"used"`
-	Free             Resource   `json:"free"`
-	Containers       int32      `json:"containers"`
-	Reservation      string     `json:"reservation,omitempty"` // id of the reservation
-	Reserved         Resource   `json:"reserved,omitempty"`
-	RegisteredMillis int64      `json:"registered_ms"`
-	DeadlineMillis   int64      `json:"deadline_ms,omitempty"` // deadline of the drain
-	Report           string     `json:"report,omitempty"`
-	Orders           int32      `json:"orders,omitempty"` // launches and kills that the NodeManager has not confirmed
-	Drain            *NodeDrain `json:"drain,omitempty"`  // only in the state DECOMMISSIONING
+	SilentSinceMillis int64      `json:"silent_since_ms,omitempty"`
+	Version           string     `json:"version,omitempty"`
+	Total             Resource   `json:"total"`
+	Used              Resource   `json:"used"`
+	Free              Resource   `json:"free"`
+	Containers        int32      `json:"containers"`
+	Reservation       string     `json:"reservation,omitempty"` // id of the reservation
+	Reserved          Resource   `json:"reserved,omitempty"`
+	RegisteredMillis  int64      `json:"registered_ms"`
+	DeadlineMillis    int64      `json:"deadline_ms,omitempty"` // deadline of the drain
+	Report            string     `json:"report,omitempty"`
+	Orders            int32      `json:"orders,omitempty"` // launches and kills that the NodeManager has not confirmed
+	Drain             *NodeDrain `json:"drain,omitempty"`  // only in the state DECOMMISSIONING
 }
 
 // Condition returns the state, and for how long the node is silent.
