@@ -199,7 +199,7 @@ func (r *run) play(most int) (n int, stopped bool) {
 func (r *run) serveAll() {
 	var nodes []uint32
 	r.p.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Serving() {
+		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}
 		return true

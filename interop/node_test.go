@@ -83,3 +83,22 @@ func TestMasterKilled(t *testing.T) {
 		t.Errorf("%d attempts", a.Number)
 	}
 }
+
+// TestSilentNode stops a NodeManager with SIGSTOP. It is the emptiest node, and must get no container
+// while it is silent: neither an ApplicationMaster nor a task.
+func TestSilentNode(t *testing.T) {
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Nodes: 2})
+	quiet := c.Nodes[0]
+	quiet.Pause()
+	time.Sleep(5 * time.Second) // more than two heartbeats, and far less than its expiry
+	shell := c.StartShell(harness.Shell{Containers: 2, MB: 512, Command: "sleep", Args: "1"})
+	app := c.Submitted(shell)
+	succeeded(t, shell.Wait(), "Application completed successfully")
+	quiet.Resume()
+	if a := c.Attempt(app); a.Number != 1 || a.Node == quiet.ID() {
+		t.Errorf("attempt %d at %s", a.Number, a.Node)
+	}
+	if got := harness.Of(quiet.Started(), app); len(got) > 0 {
+		t.Errorf("%v were started on the silent node", got)
+	}
+}

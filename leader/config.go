@@ -54,6 +54,9 @@ type Outcome struct {
 // within which a granted container must start. 0 means never.
 type Expiry struct {
 	NodeMillis, AttemptMillis, ContainerMillis int64
+	// SilentMillis is the time without a heartbeat after which a node gets no more containers. 0
+	// means that it gets them until it expires.
+	SilentMillis int64
 	// UntrackedMillis is the time after which the planner is asked to forget an inactive node. 0
 	// means never.
 	UntrackedMillis int64

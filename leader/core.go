@@ -92,7 +92,9 @@ func (f *PlannerFault) Error() string { return fmt.Sprintf("planning %s: %v", f.
 // Every node and every attempt gets a full expiry interval.
 func NewCore[C any](cfg CoreConfig, planner Planner, start Start) *Core[C] {
 	c := &Core[C]{cfg: cfg, planner: planner, applied: start.Index, sequence: start.Sequence, open: &batch[C]{}}
-	c.timers.arm(c.State(), cfg.Expiry(c.State()))
+	e := cfg.Expiry(c.State())
+	c.timers.arm(c.State(), e)
+	c.timers.silence.arm(c.State(), e.SilentMillis)
 	return c
 }
 
@@ -159,7 +161,7 @@ func (c *Core[C]) Touch(in input.Input) { c.timers.touch(c.State(), in) }
 
 // Tick advances the time by elapsed and collects the timers that have run out.
 func (c *Core[C]) Tick(nowMillis int64, elapsed time.Duration) {
-	c.timers.tick(c.State(), c.cfg, max(nowMillis, c.Stamp()), elapsed)
+	c.timers.tick(c.State(), c.cfg, max(nowMillis, c.Stamp()), elapsed, !c.Full())
 }
 
 // Due returns the next input that time has made due, or nil if there is none or the open batch is

@@ -136,7 +136,8 @@ func (d *driver) run(ctx context.Context) error {
 			d.plan(c)
 		case r := <-d.outcomes:
 			d.complete(r)
-		case now := <-tick.C:
+		case <-tick.C:
+			now := time.Now() // the tick may have waited while inputs were planned
 			d.core.Tick(d.now(), now.Sub(last))
 			last = now
 		case <-ctx.Done():

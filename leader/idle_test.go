@@ -30,7 +30,7 @@ func TestIdleQueues(t *testing.T) {
 	cfg := CoreConfig{TickInterval: time.Second, Expiry: func(*state.State) Expiry { return expiry }}
 	due := func(tm *timers, from, to int64) int64 {
 		for now := from; now <= to; now += 1000 {
-			tm.tick(st, cfg, now, time.Second)
+			tm.tick(st, cfg, now, time.Second, true)
 			for in := tm.next(st); in != nil; in = tm.next(st) {
 				if _, ok := in.(*input.RemoveIdleQueues); ok {
 					return now
@@ -71,7 +71,7 @@ func TestManagedQueues(t *testing.T) {
 		var tm timers
 		tm.arm(st, expiry)
 		for now := int64(2000); now < 32_000; now += 1000 {
-			tm.tick(st, cfg, now, time.Second)
+			tm.tick(st, cfg, now, time.Second, true)
 			for in := tm.next(st); in != nil; in = tm.next(st) {
 				if _, ok := in.(*input.ManageQueues); ok {
 					n++

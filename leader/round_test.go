@@ -57,7 +57,7 @@ func TestRoundsOfPreemption(t *testing.T) {
 			tm.arm(st, expiry)
 			var rounds []int64
 			for now := int64(1000); now <= 60_000; now += 1000 {
-				tm.tick(st, cfg, now, time.Second)
+				tm.tick(st, cfg, now, time.Second, true)
 				for in := tm.next(st); in != nil; in = tm.next(st) {
 					if _, round := in.(*input.PreemptionRound); round {
 						rounds = append(rounds, now)

@@ -24,6 +24,7 @@ type timers struct {
 	inactive  wheel            // nodes that have left, since then
 	drains    map[uint32]int64 // node to the deadline of its drain, in Unix milliseconds
 	due       []due
+	silence   silence
 	unstarted unstarted
 	tickDue   bool  // an input.Tick is due
 	round     int64 // when the next round of preemption is due
@@ -51,7 +52,7 @@ const (
 
 // arm gives every node and every attempt a full interval.
 func (t *timers) arm(st *state.State, e Expiry) {
-	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}, round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis}
+	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}, round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis, silence: t.silence}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
@@ -60,6 +61,7 @@ func (t *timers) arm(st *state.State, e Expiry) {
 		t.followDrain(slot, n)
 		return true
 	})
+	t.silence.limit = e.SilentMillis
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if started(a) {
 			t.attempts.add(attemptKey(a), t.now, e.AttemptMillis)
@@ -93,8 +95,10 @@ func (t *timers) follow(st *state.State, e event.Event) {
 	switch e := e.(type) {
 	case *event.NodeRegistered:
 		t.nodes.add(uint64(e.Node), t.now, t.expiry.NodeMillis)
+		t.silence.touch(st, e.Node)
 		delete(t.drains, e.Node)
 	case *event.NodeStateChanged:
+		t.silence.follow(e.Node, st.Nodes.Get(e.Node))
 		t.followInactive(e.Node, st.Nodes.Get(e.Node))
 		t.followDrain(e.Node, st.Nodes.Get(e.Node))
 	case *event.AttemptActivated: // of an unmanaged AM, which the client launches
@@ -137,13 +141,13 @@ func (t *timers) followDrain(node uint32, n *state.Node) {
 func (t *timers) touch(st *state.State, in input.Input) {
 	switch in := in.(type) {
 	case *input.NodeHeartbeat:
-		t.nodes.touch(uint64(st.Node(in.ID)), t.now)
+		t.touchNode(st, st.Node(in.ID))
 	case *input.NodesHeard:
 		for _, n := range in.Nodes {
-			t.nodes.touch(uint64(n), t.now)
+			t.touchNode(st, n)
 		}
 	case *input.RegisterNode:
-		t.nodes.touch(uint64(st.Node(in.ID)), t.now)
+		t.touchNode(st, st.Node(in.ID))
 	case *input.Allocate:
 		t.touchAttempt(st, in.Attempt)
 	case *input.RegisterAttempt:
@@ -151,6 +155,11 @@ func (t *timers) touch(st *state.State, in input.Input) {
 	case *input.FinishAttempt:
 		t.touchAttempt(st, in.Attempt)
 	}
+}
+
+func (t *timers) touchNode(st *state.State, node uint32) {
+	t.nodes.touch(uint64(node), t.now)
+	t.silence.touch(st, node)
 }
 
 // touchAttempt records that an AM is alive. An AM that has unregistered has one interval to end,
@@ -177,6 +186,9 @@ func (t *timers) next(st *state.State) input.Input {
 		}
 	}
 	t.due = nil
+	if in := t.silence.take(st); in != nil {
+		return in
+	}
 	if t.roundDue {
 		t.roundDue = false
 		return &input.PreemptionRound{}
@@ -223,12 +235,13 @@ func (t *timers) expire(st *state.State, d due) input.Input {
 	return nil
 }
 
-// tick advances the time and collects what is due.
-func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed time.Duration) {
+// tick advances the time and collects what is due. listens says that the leadership takes inputs.
+func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed time.Duration, listens bool) {
 	t.advance(elapsed, cfg.TickInterval)
 	if e := cfg.Expiry(st); e != t.expiry {
 		t.arm(st, e) // deadlines under the old intervals are useless
 	}
+	t.silence.look(st, nowMillis, elapsed, cfg.TickInterval, listens)
 	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
 		return st.Nodes.Has(uint32(key)) && st.Nodes.Get(uint32(key)).Heard()
 	}, func(key uint64) { t.due = append(t.due, due{ofNode, key}) })

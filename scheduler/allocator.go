@@ -68,6 +68,8 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 		return refuse(statePrioritySkipped, NodeReservedByOther)
 	case s.st.HoldsBack(k):
 		return s.offerGang(app, ask, node, l)
+	case s.leavesOut(k, node):
+		return refuse(statePrioritySkipped, NoReason)
 	case s.lending && !s.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)
 	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():

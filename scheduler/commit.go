@@ -14,7 +14,7 @@ func (s *Scheduler) accept(d *decision) bool {
 	}
 	a, n := s.st.Apps.Get(d.app), s.st.Nodes.Get(d.node)
 	ask := s.st.AskFor(a, d.key, d.increaseOf)
-	if !n.Serving() || (n.Reservation != 0) != s.loan.lends() || ask == 0 || ask != d.ask {
+	if !n.TakesContainers() || (n.Reservation != 0) != s.loan.lends() || ask == 0 || ask != d.ask {
 		return false
 	}
 	k := s.st.Asks.Get(ask)

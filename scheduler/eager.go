@@ -30,6 +30,12 @@ func (s *Scheduler) RunEagerPasses() {
 		return
 	}
 	budget := &eagerBudget{grants: eagerGrants, misses: eagerMisses}
+	s.preferOthers(budget)
+	s.runEagerPasses(budget)
+}
+
+// runEagerPasses runs passes until nothing is left to do or the budget is spent.
+func (s *Scheduler) runEagerPasses(budget *eagerBudget) {
 	for len(s.freed) > 0 || len(s.asking) > 0 {
 		freed, asking := slices.Clone(s.freed), slices.Clone(s.asking)
 		s.freed, s.asking = s.freed[:0], s.asking[:0]
@@ -52,13 +58,14 @@ func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
 
 // eagerPass runs EagerPass within the budget.
 func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
-	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).Serving() {
+	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).TakesContainers() || s.leftOut(node) {
 		return false
 	}
 	granted := s.EagerPass(node)
-	if granted {
+	switch {
+	case granted:
 		b.grants--
-	} else {
+	case !s.leftOut(node): // else it is not tried again before the other nodes
 		b.misses--
 	}
 	return granted
@@ -67,9 +74,10 @@ func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
 // EagerPass runs passes on a node without counting missed opportunities. It reports whether a pass
 // allocated or reserved something.
 func (s *Scheduler) EagerPass(node uint32) bool {
-	if !s.st.Nodes.Get(node).Serving() {
+	if !s.st.Nodes.Get(node).TakesContainers() {
 		return false
 	}
+	s.lookForAvoiding(node)
 	reserved := s.st.Nodes.Get(node).Reservation
 	return s.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
 }

@@ -60,7 +60,7 @@ func (s *Scheduler) moveReservation(r *state.Reservation, ask uint32) {
 	}
 	d := decision{app: r.App, ask: ask, key: r.Key, node: node, size: k.Size}
 	am := r.AM
-	s.cancel(r.Number, yarn.CancelMoved)
+	s.cancel(r.Number, yarn.CancelExchanged)
 	s.reserve(&d, am)
 }
 
@@ -79,7 +79,7 @@ func (s *Scheduler) mayReserveAt(a *state.App, ask, node uint32, at yarn.Localit
 		return false
 	}
 	k, n, calc := s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
-	if !n.Serving() || n.Reservation != 0 || n.Label != s.at.label || a.Blacklisted(n) || !s.hasRoom(n) ||
+	if !n.TakesContainers() || n.Reservation != 0 || n.Label != s.at.label || a.Blacklisted(n) || !s.hasRoom(n) ||
 		!calc.FitsIn(k.Size, n.Total) || calc.FitsIn(k.Size, n.Unallocated()) || !s.mayReserve(a, k, n) {
 		return false
 	}

@@ -70,7 +70,7 @@ func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 		return false
 	}
 	n, k := s.st.Nodes.Get(node), s.st.Asks.Get(ask)
-	return n.Serving() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBanned(n, app, k.Key)
+	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBanned(n, app, k.Key)
 }
 
 // firstSet returns the set of nodes that first has room for all members. limits has the largest

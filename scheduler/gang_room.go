@@ -120,7 +120,7 @@ func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	r.compared++
 	n, k := r.s.st.Nodes.Get(node), r.s.st.Asks.Get(r.ask)
 	at := r.s.reachOf(k, node)
-	if !at.usable() || !n.Serving() || r.s.st.Apps.Get(r.app).Blacklisted(n) {
+	if !at.usable() || !n.TakesContainers() || r.s.st.Apps.Get(r.app).Blacklisted(n) {
 		return
 	}
 	fit := r.s.membersIn(free, r.size)

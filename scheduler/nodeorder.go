@@ -111,7 +111,7 @@ func (s *Scheduler) freeNodes(p *partition, lent bool, order int) *nodeIndex {
 
 // shapeIn returns the shape of a node in an index of a partition, or 0 if the node is not in it.
 func (s *Scheduler) shapeIn(p *partition, lent bool, l *layout, n *state.Node) shape {
-	if n.Label != p.label || !n.Serving() || (n.Reservation != 0) != lent || !s.hasRoom(n) {
+	if n.Label != p.label || !n.TakesContainers() || (n.Reservation != 0) != lent || !s.hasRoom(n) {
 		return 0
 	}
 	return l.shapeOf(n.Total, n.Unallocated(), s.kindsThatCount())
@@ -151,6 +151,7 @@ type nodeChoice struct {
 
 // nodeRank is the position of a node in the order. The least is the first.
 type nodeRank struct {
+	avoided  bool // the ask prefers other nodes, even at a wider locality; see avoid.go
 	locality yarn.Locality
 	prolongs int // lifetime only: see prolongs
 	shape    shape
@@ -158,7 +159,7 @@ type nodeRank struct {
 }
 
 func (r nodeRank) compare(other nodeRank) int {
-	return cmp.Or(cmp.Compare(r.locality, other.locality), cmp.Compare(r.prolongs, other.prolongs),
+	return cmp.Or(int(boolToInt(r.avoided)-boolToInt(other.avoided)), cmp.Compare(r.locality, other.locality), cmp.Compare(r.prolongs, other.prolongs),
 		cmp.Compare(r.shape, other.shape), cmp.Compare(r.node, other.node))
 }
 
@@ -171,7 +172,7 @@ func (s *Scheduler) nodesFor(p *partition, ask uint32, lent bool, most int) []no
 	c.index = s.freeNodes(p, lent, shapeOrder(c.order))
 	within := c.index.layout.boundsFor(k.Size, s.kindsThatCount())
 	c.lookAtHosts()
-	if len(c.found) < most {
+	if !slices.ContainsFunc(c.found, func(r nodeRank) bool { return !r.avoided }) {
 		c.walk(within, most)
 	}
 	if c.order == capacity.NodeOrderLifetime {
@@ -210,8 +211,8 @@ func (c *nodeChoice) walk(within bounds, most int) {
 	walked := 0
 	for node := range c.index.walk(within) {
 		if at, ok := c.localityOn(node); ok && at != yarn.NodeLocal {
-			c.add(node, at)
-			most -= int(boolToInt(at == narrowest))
+			r := c.add(node, at)
+			most -= int(boolToInt(at == narrowest && !r.avoided))
 		}
 		if walked++; most <= 0 || walked == walkedNodes {
 			return
@@ -219,8 +220,11 @@ func (c *nodeChoice) walk(within bounds, most int) {
 	}
 }
 
-func (c *nodeChoice) add(node uint32, at yarn.Locality) {
-	c.found = append(c.found, nodeRank{locality: at, shape: c.index.shapes[node], node: node})
+// add adds a node and returns its rank.
+func (c *nodeChoice) add(node uint32, at yarn.Locality) nodeRank {
+	r := nodeRank{avoided: c.s.avoids(c.ask, node), locality: at, shape: c.index.shapes[node], node: node}
+	c.found = append(c.found, r)
+	return r
 }
 
 // localityOn returns the best locality at which the ask could be served on a node now. ok is false

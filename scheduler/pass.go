@@ -27,7 +27,7 @@ type outcome struct {
 // HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
 // locality delays and re-reservations.
 func (s *Scheduler) HeartbeatPass(node uint32) {
-	if !s.st.Nodes.Get(node).Serving() {
+	if !s.st.Nodes.Get(node).TakesContainers() {
 		return
 	}
 	s.counting = true
@@ -73,7 +73,7 @@ func (s *Scheduler) servePartition(node uint32) bool {
 // passOnNode runs one pass on a node that is not reserved.
 func (s *Scheduler) passOnNode(node uint32) outcome {
 	n := s.st.Nodes.Get(node)
-	if !n.Serving() || !s.hasRoom(n) {
+	if !n.TakesContainers() || !s.hasRoom(n) {
 		return outcome{}
 	}
 	s.levelLimits[0] = Limits{limit: s.at.total}

@@ -157,7 +157,7 @@ func (r *preemptionRound) offerInside() {
 		}
 		for slot, c := range st.ContainersOf(st.Apps.Get(app)) {
 			n := st.Nodes.Get(c.Node)
-			if c.State.Live() && !c.AM && !st.Preemptions.Has(slot) && !st.Leases.Has(slot) && n.Label == r.p.label && n.Serving() && len(r.offers) < offersOfAll {
+			if c.State.Live() && !c.AM && !st.Preemptions.Has(slot) && !st.Leases.Has(slot) && n.Label == r.p.label && n.TakesContainers() && len(r.offers) < offersOfAll {
 				r.offers = append(r.offers, r.victimOf(slot))
 			}
 		}

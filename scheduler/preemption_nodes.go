@@ -59,7 +59,7 @@ func (r *preemptionRound) lookAtNodes() {
 	}
 	for i := range end {
 		slot := (first + i) % end
-		if n := nodes.Get(slot); nodes.Has(slot) && n.Label == r.p.label && n.Serving() {
+		if n := nodes.Get(slot); nodes.Has(slot) && n.Label == r.p.label && n.TakesContainers() {
 			r.lookAt(slot, n)
 		}
 		if len(r.offers) >= offersOfAll {

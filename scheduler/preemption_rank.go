@@ -115,11 +115,11 @@ func (s *Scheduler) rankedReservations(k *queueRanks) (numbers []uint64) {
 	return numbers
 }
 
-// reservedNodes returns the serving nodes with a reservation whose ask still wants a container, in
+// reservedNodes returns the nodes that take containers with a reservation whose ask still wants a container, in
 // slot order. It omits reservations of gangs.
 func (s *Scheduler) reservedNodes() (nodes []uint32) {
 	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Reservation == 0 || !n.Serving() {
+		if n.Reservation == 0 || !n.TakesContainers() {
 			return true
 		}
 		res := s.st.Reservations.Get(n.Reservation)

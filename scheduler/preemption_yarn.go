@@ -195,9 +195,10 @@ func (r *yarnRound) leafOf(container uint32) int32 {
 func (r *yarnRound) partitionOf(node uint32) int { return int(r.s.st.Nodes.Get(node).Label) }
 
 // mayEnd reports whether a round may choose a container. A container with a lease ends when the
-// reservation needs its room; roomOn already counts this room.
+// reservation needs its room; roomOn already counts this room. On a silent node, nobody could use the
+// room.
 func (r *yarnRound) mayEnd(slot uint32, c *state.Container) bool {
-	return c.State.Live() && !r.s.st.Leases.Has(slot)
+	return c.State.Live() && !r.s.st.Leases.Has(slot) && !r.s.st.Nodes.Get(c.Node).Silent()
 }
 
 // liveOn returns the containers of a node that may end, sorted by compare.

@@ -92,7 +92,7 @@ func (p *yarnPriority) move(res *state.Reservation, leaf int32) {
 			continue
 		}
 		n := p.s.st.Nodes.Get(node)
-		if n.Label != label || n.Reservation != 0 || !n.Serving() {
+		if n.Label != label || n.Reservation != 0 || !n.TakesContainers() {
 			continue
 		}
 		if _, ok := p.enough(res, leaf, node); ok && p.moveTo(res, ask, node) {

@@ -30,6 +30,7 @@ const (
 	GangIncomplete     // the application asks for fewer containers than its gang has members
 	GangWaits          // there is no room for all members of a gang
 	GangNever          // the members of a gang can never run together
+	NodeSilent         // the node has room, but has missed heartbeats
 
 	// Reasons is the number of reasons.
 	Reasons = iota
@@ -38,7 +39,7 @@ const (
 var reasonNames = [...]string{"", "AM_LIMIT_QUEUE", "AM_LIMIT_USER", "QUEUE_STOPPED", "QUEUE_MAX_CAPACITY", "PARENT_MAX_CAPACITY",
 	"USER_LIMIT", "MAX_PARALLEL_APPS", "LOCALITY_DELAY", "BLACKLISTED", "NODE_TOO_SMALL", "NODE_TOO_SMALL_FREE",
 	"NODE_RESERVED_BY_OTHER", "BEHIND_FIFO", "AM_NOT_LAUNCHED", "AM_NOT_REGISTERED", "NO_ASKS", "NO_NODES", "OWN_PARTITION_FIRST", "OTHER_LABEL",
-	"LABEL_UNKNOWN", "LABEL_NOT_ACCESSIBLE", "GANG_INCOMPLETE", "GANG_WAITS", "GANG_NEVER"}
+	"LABEL_UNKNOWN", "LABEL_NOT_ACCESSIBLE", "GANG_INCOMPLETE", "GANG_WAITS", "GANG_NEVER", "NODE_SILENT"}
 
 // diagnostics has YARN's sentences, which YARN's reports contain.
 var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's AM resource limit exceeded.",
@@ -49,7 +50,8 @@ var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's
 	"Node has been reserved", "Other applications are served first", "AM container is not launched", "AM container is launched, waiting for AM container to Register with RM",
 	"Application does not need more resource", "There is no running node", "Request skipped because non-partitioned resource request should be scheduled to non-partitioned partition first",
 	"Node does not match partition or placement constraints", "Cluster does not contain the label", "Queue is not able to access partition",
-	"Application asks for fewer containers than its gang has", "There is no room for all containers of the gang", "The containers of the gang can never run together"}
+	"Application asks for fewer containers than its gang has", "There is no room for all containers of the gang", "The containers of the gang can never run together",
+	"Node has not sent a heartbeat lately"}
 
 func (r Reason) String() string { return reasonNames[r] }
 

@@ -41,6 +41,7 @@ type Scheduler struct {
 	events   []event.Event
 	freed    []uint32       // nodes on which this input has freed room
 	asking   []uint32       // applications with new asks
+	prefer   *preference    // nil: asks may use nodes that they avoid
 	recalled []uint32       // containers that must end now because the room that they borrowed is needed
 	ends     []containerEnd // scratch space of enoughAt
 	offering []offeringNode // scratch space of lookAtNodes

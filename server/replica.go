@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -52,6 +53,7 @@ type Replica struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
+	beats  time.Duration // between the heartbeats of a node, in Hadoop's files; 0: there are none
 	wg     sync.WaitGroup
 	once   sync.Once
 

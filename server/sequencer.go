@@ -8,6 +8,7 @@ import (
 	"rmd/leader"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/planner"
+	"rmd/server/hadoop"
 	"rmd/transport/forward"
 	"rmd/transport/frontend"
 )
@@ -35,6 +36,12 @@ func (r *Replica) openSequencer() error {
 		}
 		return r.parts.Planner(p), nil
 	}
+	if dir := r.opt.Config.HadoopConfDir; dir != "" {
+		var err error
+		if r.beats, err = hadoop.HeartbeatInterval(dir); err != nil {
+			return err
+		}
+	}
 	c.Expiry, c.Due = r.expiry, tickDue
 	c.Observe = r.observeSequencer()
 	var err error
@@ -56,7 +63,8 @@ func (r *Replica) observeSequencer() leader.Observe {
 // configuration.
 func (r *Replica) expiry(st *state.State) leader.Expiry {
 	v := st.Version()
-	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000}
+	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000,
+		SilentMillis: r.silentMillis(1000, 2)}
 	if v == nil {
 		return builtIn
 	}
@@ -69,13 +77,21 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 		}
 		r.failover.version = v.Version
 		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
-			UntrackedMillis: cfg.NodeUntrackedMillis, QueueMillis: cfg.QueueExpirationMillis, ManageMillis: cfg.ManageMillis}
+			UntrackedMillis: cfg.NodeUntrackedMillis, QueueMillis: cfg.QueueExpirationMillis, ManageMillis: cfg.ManageMillis,
+			SilentMillis: r.silentMillis(cfg.NodeHeartbeatMillis, cfg.SkipNodeMultiplier)}
 		r.failover.observes = cfg.Preemption.ObserveOnly
 		if cfg.Preemption.Enabled {
 			r.failover.expiry.PreemptionMillis = cfg.Preemption.IntervalMillis
 		}
 	}
 	return r.failover.expiry
+}
+
+// silentMillis returns the time without heartbeats after which a node is silent. Nodes are told the
+// interval in Hadoop's files of the replica that they call. If it differs from the interval in the
+// queue configuration, the longer one counts, so that no node is silent between two heartbeats.
+func (r *Replica) silentMillis(interval, multiplier int64) int64 {
+	return multiplier * max(interval, r.beats.Milliseconds())
 }
 
 // tickDue reports whether the planner has work that becomes due by time alone and for which the

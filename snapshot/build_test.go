@@ -80,7 +80,18 @@ func small(tb testing.TB) *state.State {
 	withDynamicQueues(tb, st)
 	withGang(tb, st)
 	withLease(tb, st)
+	withSilence(tb, st)
 	return st
+}
+
+// withSilence adds a node that has missed heartbeats, and one that an ask avoids.
+func withSilence(tb testing.TB, st *state.State) {
+	number := st.NextNumber(st.Apps.Get(st.App(1)))
+	key := yarn.SchedulerKey{Priority: 9}
+	apply(tb, st, &event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1<<10, 1), Relax: true},
+		&event.ContainerAllocated{App: 1, Number: number, Key: key, Node: 4, Locality: yarn.OffSwitch},
+		&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}, ExitStatus: yarn.ExitAborted},
+		&event.NodeSilenceChanged{Node: 4, SinceMillis: st.Meta.NowMillis - 5000})
 }
 
 // withDynamicQueues adds dynamic queues: one with an application, an idle one, and one that is

@@ -162,7 +162,7 @@ const (
 	CancelGangStarted    CancelCause = 12 // its gang has started
 	CancelGangBroken     CancelCause = 13 // its gang has lost another reservation, or has ended
 	CancelGangLate       CancelCause = 14 // its gang did not start by the expected time
-	CancelMoved          CancelCause = 15 // another node is expected to have room sooner
+	CancelNodeSilent     CancelCause = 15
 )
 
 // cancelCauses has the names of the causes by number. 0 is no cause.
@@ -181,7 +181,7 @@ var cancelCauses = [...]string{
 	CancelGangStarted:    "GANG_STARTED",
 	CancelGangBroken:     "GANG_BROKEN",
 	CancelGangLate:       "GANG_LATE",
-	CancelMoved:          "MOVED",
+	CancelNodeSilent:     "NODE_SILENT",
 }
 
 // Known reports whether c is one of the causes.
@@ -204,6 +204,17 @@ const (
 	ExitKilledByRM      int32 = -106 // KILLED_AFTER_APP_COMPLETION
 	ExitKilledByAppMstr int32 = -105 // KILLED_BY_APPMASTER
 )
+
+// NotStarted reports whether a NodeManager reports this exit status for a container that it could
+// not start: INVALID after a failed localization, DISKS_FAILED, the status of a launch that threw an
+// exception, and those of a shell that cannot run its command.
+func NotStarted(exit int32) bool {
+	switch exit {
+	case -1000, -101, -1, 126, 127:
+		return true
+	}
+	return false
+}
 
 // MarshalText returns the state's name.
 func (s ApplicationState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -187,6 +187,7 @@ type nodeManager struct {
 	id       *proto.NodeIdProto
 	rm       int64
 	beats    atomic.Int64
+	paused   atomic.Bool // it sends nothing, as a NodeManager that was stopped with SIGSTOP
 	response int32
 	took     atomic.Pointer[func(time.Duration)] // gets the duration of each heartbeat; nil: nobody does
 
@@ -220,6 +221,10 @@ func (h *hadoopCluster) node(at int, host string) *nodeManager {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
+			if n.paused.Load() {
+				time.Sleep(20 * time.Millisecond)
+				continue
+			}
 			if err := n.beat(); err != nil {
 				h.t.Errorf("%s at %s: %v", host, n.where().id, err)
 				return

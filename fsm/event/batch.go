@@ -64,6 +64,10 @@ const LevelLeases = 3
 // ResourceManager.
 const LevelImport = 3
 
+// LevelSilence is the level from which nodes that miss heartbeats get no containers, and the state
+// records where containers were given back or did not start.
+const LevelSilence = 3
+
 // LevelNodeOrder is the level from which the state records when large containers were allocated.
 const LevelNodeOrder = 3
 

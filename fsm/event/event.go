@@ -51,6 +51,7 @@ const (
 	KindNodeHeard           Kind = 34
 	KindRemovalsAcked       Kind = 35 // from LevelRemovals on
 	KindNodeForgotten       Kind = 36 // from LevelForgottenNodes on
+	KindNodeSilenceChanged  Kind = 37 // from LevelSilence on
 
 	KindApplicationSubmitted       Kind = 40
 	KindApplicationEnded           Kind = 41
@@ -165,6 +166,7 @@ var specs = map[Kind]spec{
 	KindNodeHeard:                  of[NodeHeard]("NodeHeard"),
 	KindRemovalsAcked:              of[RemovalsAcked]("RemovalsAcked"),
 	KindNodeForgotten:              of[NodeForgotten]("NodeForgotten"),
+	KindNodeSilenceChanged:         of[NodeSilenceChanged]("NodeSilenceChanged"),
 	KindApplicationSubmitted:       of[ApplicationSubmitted]("ApplicationSubmitted"),
 	KindApplicationEnded:           of[ApplicationEnded]("ApplicationEnded"),
 	KindApplicationMoved:           of[ApplicationMoved]("ApplicationMoved"),

@@ -66,6 +66,14 @@ type NodeForgotten struct {
 	ID   yarn.NodeID
 }
 
+// NodeSilenceChanged records that a node has missed heartbeats since a time, or is heard again.
+type NodeSilenceChanged struct {
+	Node uint32
+	// SinceMillis is when the node was last heard; 0: it is heard again.
+	SinceMillis int64
+}
+
+func (*NodeSilenceChanged) Kind() Kind  { return KindNodeSilenceChanged }
 func (*NodeForgotten) Kind() Kind       { return KindNodeForgotten }
 func (*RemovalsAcked) Kind() Kind       { return KindRemovalsAcked }
 func (*NodeHeard) Kind() Kind           { return KindNodeHeard }
@@ -125,4 +133,10 @@ func (e *RemovalsAcked) Code(c *codec.Coder) {
 func (e *NodeForgotten) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.NodeID(&e.ID)
+}
+
+// Code implements Event.
+func (e *NodeSilenceChanged) Code(c *codec.Coder) {
+	c.U32(&e.Node)
+	c.I64(&e.SinceMillis)
 }

@@ -292,6 +292,7 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 	}
 	a := s.Apps.mut(c.App)
 	s.endPreemption(slot, c, exit)
+	s.noteEnd(c, exit)
 	s.endLease(slot)
 	switch {
 	case c.AM:

@@ -53,6 +53,8 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 		{"node's registration", nodeUp(5, "h5", gb(1)), &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "h5", Port: 1}, Rack: "/r5", Total: gb(1), HeartbeatSession: 5}},
 		{"node's heartbeat session", &event.NodeHeard{Node: 3, HeartbeatSession: 1}, &event.NodeHeard{Node: 3, HeartbeatSession: 2}},
 		{"node's response", &event.NodeHeard{Node: 3, HeartbeatSession: 1}, &event.NodeHeard{Node: 3, HeartbeatSession: 1, Response: 1}},
+		{"node's silence", &event.NodeSilenceChanged{Node: 3, SinceMillis: 1}, &event.NodeSilenceChanged{Node: 3, SinceMillis: 2}},
+		{"silent node", &event.NodeSilenceChanged{Node: 3, SinceMillis: 1}, &event.NodeSilenceChanged{Node: 2, SinceMillis: 1}},
 		{"node resource", &event.NodeResourceChanged{Node: 3, Total: gb(4)}, &event.NodeResourceChanged{Node: 3, Total: gb(5)}},
 		{"application's queue", submit(6, "ann", "root.a"), submit(6, "ann", "root.b.x")},
 		{"application's user", submit(6, "ann", "root.a"), submit(6, "bob", "root.a")},
@@ -82,8 +84,9 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := refusable(t)
-			if c.a.Kind() == event.KindQueueCreated {
-				apply(t, s, &event.LevelRaised{Level: event.LevelDynamicQueues})
+			switch c.a.Kind() {
+			case event.KindQueueCreated, event.KindNodeSilenceChanged:
+				apply(t, s, &event.LevelRaised{Level: event.Level})
 			}
 			a, b := s.Fork(), s.Fork()
 			apply(t, a, c.a)

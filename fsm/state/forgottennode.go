@@ -42,6 +42,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	}
 	s.freeRoomChanged(n)
 	s.forgetMasters(e.Node)
+	s.dropAvoided(e.Node)
 	s.byNode.remove(hashNode(e.ID), e.Node, s.hashOfNode)
 	names := []NameID{n.Host, n.RackID}
 	s.touchNode(e.Node)

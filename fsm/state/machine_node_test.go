@@ -28,6 +28,18 @@ func (m *machine) HearNode(t *rapid.T) {
 	m.apply(t, &event.NodeHeard{Node: slot, HeartbeatSession: rapid.Uint64Min(1).Draw(t, "session"), Response: rapid.Int32Min(0).Draw(t, "response")})
 }
 
+func (m *machine) ChangeNodeSilence(t *rapid.T) {
+	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.Heard() && (n.Silent() || n.Reservation == 0) })
+	if m.s.Meta.Level < event.LevelSilence {
+		t.Skip("the level is too low")
+	}
+	since := int64(0)
+	if !n.Silent() {
+		since = rapid.Int64Range(1, m.s.Meta.NowMillis).Draw(t, "since")
+	}
+	m.apply(t, &event.NodeSilenceChanged{Node: slot, SinceMillis: since})
+}
+
 func (m *machine) ChangeNodeState(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(*Node) bool { return true })
 	to := yarn.NodeState(rapid.IntRange(int(yarn.NodeRunning), int(yarn.NodeShutdown)).Draw(t, "state"))

@@ -44,6 +44,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		n.Registered = s.Meta.NowMillis
 	})
 	n.Address, n.HeartbeatSession, n.Response = e.Address, e.HeartbeatSession, 0
+	n.SilentSinceMillis = 0
 	s.fold(uint64(count(n.NodeManager)))
 	s.fold(hashString(n.Address) ^ n.HeartbeatSession)
 	if n.NodeManager {
@@ -90,9 +91,24 @@ func (n *Node) Heard() bool {
 	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
 }
 
-// Serving reports whether a node takes new containers. A node that was taken back must register
-// first.
+// Serving reports whether the state of a node allows new containers. A node that was taken back must
+// register first. Use TakesContainers to choose a node.
 func (n *Node) Serving() bool { return n.State == yarn.NodeRunning && n.Report != TakenBack }
+
+// TakesContainers reports whether a node may get containers and reservations now: it serves, and it
+// is not silent. What was allocated on a silent node might never start.
+func (n *Node) TakesContainers() bool { return n.Serving() && !n.Silent() }
+
+// Silent reports whether the node has missed heartbeats. After its expiry interval it is lost.
+func (n *Node) Silent() bool { return n.SilentSinceMillis != 0 }
+
+// SilentMillis returns for how long a silent node was not heard; 0 if it is not silent.
+func (n *Node) SilentMillis(nowMillis int64) int64 {
+	if !n.Silent() {
+		return 0
+	}
+	return max(nowMillis-n.SilentSinceMillis, 0)
+}
 
 // TakenBack is the Report of a node that must register before it takes containers again. The
 // registration clears it.
@@ -220,6 +236,9 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
 	s.noteDrain(n)
+	if !n.Heard() {
+		n.SilentSinceMillis = 0
+	}
 	if !n.takesCommands() {
 		s.dropCleanups(n)
 		s.dropRemovals(n)
@@ -241,5 +260,26 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 		n.TotalSet, n.SetTotal = true, e.Total
 		s.fold(1)
 	}
+	return nil
+}
+
+func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
+	if s.Meta.Level < event.LevelSilence {
+		return broken(e, "the feature level is %d", s.Meta.Level)
+	}
+	if !s.Nodes.Has(e.Node) || e.SinceMillis < 0 || e.SinceMillis > s.Meta.NowMillis {
+		return broken(e, "no such node or time")
+	}
+	n, silent := s.Nodes.mut(e.Node), e.SinceMillis != 0
+	switch {
+	case silent == n.Silent() || !n.Heard():
+		return broken(e, "node %s is %s, silent: %v", n.ID, n.State, n.Silent())
+	case silent && n.Reservation != 0:
+		return broken(e, "node %s is reserved", n.ID)
+	}
+	s.touchNode(e.Node)
+	n.SilentSinceMillis = e.SinceMillis
+	s.fold(uint64(e.Node))
+	s.fold(uint64(e.SinceMillis))
 	return nil
 }

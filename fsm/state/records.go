@@ -346,6 +346,7 @@ type Node struct {
 	// are 0 if that was before event.LevelNodeTimes. DrainSinceMillis is also 0 if the node does
 	// not drain.
 	KnownMillis, DrainSinceMillis int64
+	SilentSinceMillis             int64   // when it was last heard, if it has missed heartbeats since; else 0
 	removals                      uint32  // slot of its Removals; not in snapshots: follows from Removable
 	Label                         LabelID // not in snapshots: follows from LabelledHosts
 }

@@ -79,6 +79,7 @@ func TestRefusals(t *testing.T) {
 		{"state of an unknown node", &event.NodeStateChanged{Node: 9, State: yarn.NodeLost}},
 		{"unknown node state", &event.NodeStateChanged{Node: 3, State: 99}},
 		{"node forgotten at an older level", &event.NodeForgotten{Node: 4, ID: yarn.NodeID{Host: "h4", Port: 1}}},
+		{"node silent at an older level", &event.NodeSilenceChanged{Node: 3, SinceMillis: 1}},
 		{"node state 0", &event.NodeStateChanged{Node: 3}},
 		{"node lost with containers", &event.NodeStateChanged{Node: 2, State: yarn.NodeLost}},
 		{"node lost with a reservation", &event.NodeStateChanged{Node: 1, State: yarn.NodeUnhealthy}},

@@ -119,7 +119,7 @@ func Sections() []Section {
 		table(23, "removals", func(s *State) *Table[Removals] { return &s.Removable }, (*Removals).code),
 		table(24, "audit", func(s *State) *Table[AuditEntry] { return &s.Audit }, (*AuditEntry).code),
 		more(25, "node-times", func(s *State) *Table[Node] { return &s.Nodes },
-			func(n *Node) bool { return n.KnownMillis != 0 || n.DrainSinceMillis != 0 }, (*Node).codeTimes),
+			func(n *Node) bool { return n.KnownMillis != 0 || n.DrainSinceMillis != 0 || n.SilentSinceMillis != 0 }, (*Node).codeTimes),
 		table(26, "labels", func(s *State) *Table[Label] { return &s.Labels }, (*Label).code),
 		table(27, "labelled-hosts", func(s *State) *Table[LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
 		table(28, "label-uses", func(s *State) *Table[LabelUse] { return &s.LabelUses }, (*LabelUse).code),
@@ -142,12 +142,14 @@ func Sections() []Section {
 		table(41, "leases", func(s *State) *Table[Lease] { return &s.Leases }, (*Lease).code),
 		table(42, "former-queues", func(s *State) *Table[FormerQueue] { return &s.FormerQueues }, (*FormerQueue).code),
 		table(43, "large-containers", func(s *State) *Table[LargeContainer] { return &s.LargeContainers }, (*LargeContainer).code),
+		single(44, "avoided", (*State).codeAvoided),
 	}
 }
 
 func (n *Node) codeTimes(c *codec.Coder) {
 	c.I64(&n.KnownMillis)
 	c.I64(&n.DrainSinceMillis)
+	c.I64(&n.SilentSinceMillis)
 }
 
 // ErrInconsistent means that the records of a restored state do not fit together.

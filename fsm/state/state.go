@@ -54,6 +54,7 @@ type State struct {
 	Gangs            Table[Gang]         // by slot of an App that has not ended; see gang.go
 	Leases           Table[Lease]        // by slot of a Container that runs in the room of a reservation
 
+	Avoided    []Avoided      // oldest first; replaced whole; see avoid.go
 	JoinTokens []JoinToken    // replaced whole
 	Versions   []QueueVersion // ascending; replaced whole
 	Hosts      HostLists      // replaced whole
@@ -115,7 +116,7 @@ func (s *State) Fork() *State {
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
 		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), FormerQueues: s.FormerQueues.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(),
 		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
-		JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
+		Avoided: s.Avoided, JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
 		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
@@ -264,6 +265,8 @@ func (s *State) apply(e event.Event) error {
 		return s.nodeResourceChanged(e)
 	case *event.NodeForgotten:
 		return s.nodeForgotten(e)
+	case *event.NodeSilenceChanged:
+		return s.nodeSilenceChanged(e)
 	case *event.QueuesConfigured:
 		return s.queuesConfigured(e)
 	case *event.QueueCreated:

@@ -147,6 +147,7 @@ func (l *Ledger) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask 
 // auditPlace checks an allocation against the node and the ask (S7 and audit).
 func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.ContainerID) {
 	l.Counts.Decisions++
+	l.auditHeard(n, id.String())
 	if room := n.total.Sub(n.used); !l.fits(k.size, room) {
 		l.violate("S7", l.newestOn(n), "%s of %s is put on %s, which has %s free of %s", id, k.size, n.id, room, n.total)
 	}

@@ -45,6 +45,8 @@ func (l *Ledger) follow(e event.Event) {
 		l.nodeState(e)
 	case *event.NodeForgotten:
 		l.nodeForgotten(e)
+	case *event.NodeSilenceChanged:
+		l.silence(e)
 	case *event.NodeResourceChanged:
 		l.resized(e)
 	case *event.PreemptionAsked:

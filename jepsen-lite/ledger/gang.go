@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
 
 	"rmd/fsm/event"
@@ -98,6 +99,7 @@ func (l *Ledger) gangReserved(e *event.GangReserved) {
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", e.Reservation, n.id)
 	}
+	l.auditHeard(n, fmt.Sprintf("r%d", e.Reservation))
 	l.lastReserved = e.Reservation
 	l.reservations = append(l.reservations, reservation{number: e.Reservation, app: l.appIndex(e.App), node: e.Node, attempt: a.attempt,
 		container: e.Number, key: k.key, members: int64(e.Members), made: l.index})

@@ -107,6 +107,7 @@ type Counts struct {
 	Lost                         uint64 // containers that ended by themselves and failed
 	Warned, Withdrawn, Preempted uint64 // containers
 	Lent                         uint64 // containers in the room of reserved nodes
+	Silent                       uint64 // marks of nodes that missed heartbeats
 }
 
 type termStart struct{ index, term uint64 }

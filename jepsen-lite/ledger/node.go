@@ -19,6 +19,7 @@ type node struct {
 	transitions []nodeTransition
 	forgotten   bool // its number may be used by another node
 	label       string
+	silent      bool // it has missed heartbeats
 }
 
 // nodeTransition is a change of a node's state.
@@ -80,6 +81,7 @@ func (l *Ledger) registered(e *event.NodeRegistered) {
 		}
 		n.setState(l.index, yarn.NodeRunning)
 	})
+	n.silent = false
 }
 
 func (n *node) setState(index uint64, to yarn.NodeState) {
@@ -129,6 +131,9 @@ func (l *Ledger) nodeState(e *event.NodeStateChanged) {
 	l.change(n, func() { n.setState(l.index, e.State) })
 	if n.state.Usable() {
 		return
+	}
+	if n.state != yarn.NodeUnhealthy { // it sends no heartbeats
+		n.silent = false
 	}
 	if n.reservation != 0 {
 		l.violate("S8", l.reservation(n.reservation).chain(l), "node %s is %s and r%d goes on holding it", n.id, n.state, n.reservation)

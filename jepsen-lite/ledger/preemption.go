@@ -113,6 +113,7 @@ func (l *Ledger) warned(e *event.PreemptionAsked) {
 		return
 	}
 	l.Counts.Warned++
+	l.auditHeard(&l.nodes[c.node], "room for "+e.Queue)
 	wait := l.preemption.waitMillis
 	if e.Cause == yarn.PreemptBalance {
 		wait = l.preemption.balanceMillis

@@ -355,7 +355,7 @@ func (l *Ledger) roomFor(a *app, k *ask) *node {
 	}
 	for i := 1; i < len(l.nodes); i++ {
 		n := &l.nodes[i]
-		if n.state == yarn.NodeRunning && n.reservation == 0 && n.label == k.label && l.fits(k.size, n.total.Sub(n.used)) &&
+		if n.state == yarn.NodeRunning && !n.silent && n.reservation == 0 && n.label == k.label && l.fits(k.size, n.total.Sub(n.used)) &&
 			!slices.Contains(a.black, n.id.Host) && !slices.Contains(a.black, n.rack) {
 			return n
 		}

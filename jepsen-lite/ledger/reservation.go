@@ -93,6 +93,7 @@ func (l *Ledger) auditReservation(a *app, k *ask, node uint32, number uint64) {
 	l.Counts.Decisions++
 	n := &l.nodes[node]
 	room := n.total.Sub(n.used)
+	l.auditHeard(n, fmt.Sprintf("r%d", number))
 	switch {
 	case !n.state.Usable():
 		l.violate("S8", nil, "r%d reserves %s, which is %s", number, n.id, n.state)
@@ -147,6 +148,7 @@ func (l *Ledger) fulfilled(e *event.ReservationFulfilled) {
 	if room := n.total.Sub(n.used); !l.fits(r.size, room) {
 		l.violate("S7", append(r.chain(l), l.newestOn(n)...), "r%d becomes %s of %s on %s, which has %s free of %s", r.number, id, r.size, n.id, room, n.total)
 	}
+	l.auditHeard(n, id.String())
 	if !n.state.Usable() {
 		l.violate("S8", r.chain(l), "r%d is fulfilled on %s, which is %s", r.number, n.id, n.state)
 	}

@@ -71,6 +71,7 @@ func (l *Ledger) increased(e *event.ContainerIncreased) {
 // grow gives a container its increase. The caller charges the queue.
 func (l *Ledger) grow(a *app, c *container, n *node) {
 	id := a.id(c.attempt, c.number)
+	l.auditHeard(n, "the increase of "+id.String())
 	if room := n.total.Sub(n.used); !l.fits(c.more, room) {
 		l.violate("S7", l.newestOn(n), "%s grows by %s on %s, which has %s free of %s", id, c.more, n.id, room, n.total)
 	}

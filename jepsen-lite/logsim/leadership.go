@@ -32,6 +32,7 @@ const (
 	nodeExpiry      = 10_000
 	attemptExpiry   = 30_000
 	containerExpiry = 20_000
+	silentNode      = 2_000
 )
 
 // core returns the limits and timers of a leadership. Due also returns true at random when nothing
@@ -39,7 +40,7 @@ const (
 func (w *world) core(p *planner.Planner) leader.CoreConfig {
 	return leader.CoreConfig{
 		Expiry: func(*state.State) leader.Expiry {
-			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
+			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry, SilentMillis: silentNode}
 			if c := p.Config(); c != nil {
 				e.QueueMillis, e.ManageMillis = c.QueueExpirationMillis, c.ManageMillis
 			}

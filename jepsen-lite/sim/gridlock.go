@@ -50,7 +50,7 @@ func runsTasks(st *state.State) (found bool) {
 func wouldStart(st *state.State, eager bool) bool {
 	var nodes []yarn.NodeID
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		if n.Serving() {
+		if n.TakesContainers() {
 			nodes = append(nodes, n.ID)
 		}
 		return true

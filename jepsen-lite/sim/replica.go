@@ -297,6 +297,7 @@ const (
 	nodeExpiry      = 10 * time.Second
 	attemptExpiry   = 30 * time.Second
 	containerExpiry = 20 * time.Second
+	silentNode      = 2 * time.Second // two intervals between heartbeats, by YARN's default
 )
 
 // keyRoll is how often a leader creates new master keys.

@@ -12,7 +12,8 @@ import (
 
 // watched is the planner of one leadership with a check (S11): if the leader expires a node or an
 // AM, that node or AM must have been silent in true time, whatever the clock of the leader's
-// machine shows. An expired node loses its containers.
+// machine shows. An expired node loses its containers. If the leader marks a node as silent, it must
+// have missed the node's heartbeats.
 type watched struct {
 	*planner.Planner
 	l        *process
@@ -47,6 +48,12 @@ func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event
 	case *input.ExpireNode:
 		if at, heard := p.nodes[p.State().Node(in.ID)]; heard && len(events) > 0 {
 			p.judge("node "+in.ID.String(), at, nodeExpiry)
+		}
+	case *input.NodeSilence:
+		for _, n := range in.Silent {
+			if at, heard := p.nodes[n.Node]; heard && time.Since(at) < silentNode {
+				p.l.r.w.check.fail("S11: %s marks node %d as silent %s after it was heard of", p.l.r.id, n.Node, time.Since(at))
+			}
 		}
 	case *input.ExpireAttempt:
 		if at, heard := p.attempts[in.Attempt]; heard && len(events) > 0 && !ending {

@@ -63,6 +63,8 @@ var refusals = []struct{ text, want string }{
 	{twoQueues + "yarn.scheduler.minimum-allocation-mb = 0", "is not above 0"},
 	{twoQueues + "yarn.scheduler.minimum-allocation-mb = 9000", "the smallest container (9000) is larger than the largest (8192); lower it, or raise yarn.scheduler.maximum-allocation-mb"},
 	{twoQueues + "yarn.scheduler.minimum-allocation-mb = 1.5", `"1.5" is not a whole number`},
+	{twoQueues + "yarn.scheduler.skip.node.multiplier = 0", "is out of bounds; write a number from 1 to 1000000"},
+	{twoQueues + "yarn.scheduler.skip.node.multiplier = 2.5", "is not a whole number"},
 	{twoQueues + "yarn.nm.liveness-monitor.expiry-interval-ms = soon", "is not a duration; write milliseconds"},
 	{twoQueues + "queue-mappings = u:bob", `"u:bob" does not have three parts; write u:user:queue or g:group:queue`},
 	{twoQueues + "queue-mappings = x:bob:a", "begins with neither u nor g"},
@@ -191,13 +193,12 @@ yarn.web-proxy.address = y`)
 		"root.a.accessible-node-labels: not honored; yarn.node-labels.enabled is not true", "root.a.accessible-node-labels.gpu.capacity", "root.a.reservable: not honored; time-based",
 		"root.a.reservation-window",
 		"schedule-asynchronously.enable: not honored; passes are driven",
-		"yarn.scheduler.skip.node.multiplier",
 	} {
 		if !strings.Contains(ignored, want) {
 			t.Errorf("%q is not listed as not honored", want)
 		}
 	}
-	if len(c.Warnings) != 13 || len(c.Ignored) != 6 {
+	if len(c.Warnings) != 13 || len(c.Ignored) != 5 {
 		t.Errorf("%d warnings, %d ignored:\n%s\n%s", len(c.Warnings), len(c.Ignored), warnings, ignored)
 	}
 	for _, p := range c.Properties() {

@@ -40,6 +40,7 @@ func (r *reader) readGlobal(c *Config) {
 	c.UntrackedStates = r.names("yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove")
 	c.UntrackWithoutInclude = r.bool("yarn.resourcemanager.enable-node-untracked-without-include-path", false)
 	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)
+	c.SkipNodeMultiplier = r.int("yarn.scheduler.skip.node.multiplier", 2, 1, 1_000_000)
 	c.Tokens = r.readTokens()
 	r.readLabelSettings(c)
 	r.readPreemption(c)

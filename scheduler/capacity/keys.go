@@ -59,6 +59,7 @@ var siteKeys = []string{
 	"yarn.scheduler.minimum-allocation-vcores",
 	placementKey,
 	appNamesKey,
+	"yarn.scheduler.skip.node.multiplier",
 	workflowTagKey,
 }
 
@@ -203,7 +204,6 @@ var ignoredSite = []unhonored{
 	{preprocessorPrefix + "file-refresh-interval-ms", "0", whyReread},
 	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyRecovery},
 	{"yarn.scheduler.include-port-in-node-name", "false", whyOther},
-	{"yarn.scheduler.skip.node.multiplier", "2", whyAsync},
 }
 
 // find returns the entry for a key: the one with its name, or the one with the longest prefix of

@@ -45,7 +45,7 @@ func TestStockFile(t *testing.T) {
 	if c.MaximumApplications != 10000 || c.MaxAMPercent != yarn.NewFraction(1, 10) || !c.ContinueLooking || !c.EagerCancel ||
 		c.MaxAssignments != 100 || c.MaxOffSwitch != 1 || !c.MultipleAssignments || !c.RackLocalityFullReset ||
 		c.NodeLocalityDelay != 40 || c.RackLocalityAdditionalDelay != -1 || c.MaxReservationsPerKey != Unlimited ||
-		c.AMMaxAttempts != 2 || c.MaxCompletedApps != 1000 || c.NodeExpiryMillis != 600_000 || !c.LegacyQueueMode ||
+		c.AMMaxAttempts != 2 || c.MaxCompletedApps != 1000 || c.NodeExpiryMillis != 600_000 || c.SkipNodeMultiplier != 2 || !c.LegacyQueueMode ||
 		c.UserMaxParallelApps != Unlimited || c.ACLEnabled || !c.AdminACL.All {
 		t.Errorf("defaults: %+v", c)
 	}

@@ -23,6 +23,8 @@ func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
 		try("it took any node at once", without{delay: true})
 	case scheduler.Blacklisted:
 		try("it had no blacklist", without{blacklist: true})
+	case scheduler.NodeSilent:
+		try("the silent nodes sent heartbeats", without{silence: true})
 	case scheduler.NodeTooSmall, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther:
 		v.explainRoom(x, app, ask)
 	}
@@ -86,7 +88,7 @@ func (v view) leastShare(some, whole yarn.Resource) uint64 {
 
 // open reports whether an ask may use a running node that no other application has reserved.
 func (v view) open(app, ask, node uint32, n *state.Node) bool {
-	return n.Serving() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
+	return n.TakesContainers() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
 		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
 
@@ -104,7 +106,7 @@ func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
 	if r == scheduler.NoReason && !a.Unmanaged {
 		r = scheduler.NodeTooSmallFree
 		v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-			if n.Serving() && n.Reservation == 0 && v.cfg.Calculator.FitsIn(a.AM, n.Unallocated()) {
+			if n.TakesContainers() && n.Reservation == 0 && v.cfg.Calculator.FitsIn(a.AM, n.Unallocated()) {
 				r = scheduler.NoReason
 			}
 			return r != scheduler.NoReason

@@ -10,7 +10,7 @@ import (
 )
 
 // without says which checks a judgment skips.
-type without struct{ maximum, user, reservations, delay, blacklist bool }
+type without struct{ maximum, user, reservations, delay, blacklist, silence bool }
 
 // judgment is the result of the planner's checks for one ask.
 type judgment struct {
@@ -80,6 +80,9 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 		x.because(j.reason, "it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(j.nodes))
 	case j.reason == scheduler.Blacklisted:
 		x.because(j.reason, "it asks %s: %s on the application's blacklist, and no other node that it may use is large enough", size, are(j.nodes))
+	case j.reason == scheduler.NodeSilent:
+		n := v.st.Nodes.Get(all.example[j.reason])
+		x.because(j.reason, "it asks %s: %s room, but no heartbeat has come from there lately; %s has been silent for %d s", size, have(j.nodes), n.ID, n.SilentMillis(v.st.Meta.NowMillis)/1000)
 	case j.reason == scheduler.NodeTooSmallFree:
 		x.because(j.reason, "it asks %s%s: %s", size, of, v.scarce(slot, ask))
 	default:
@@ -299,6 +302,7 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.QueueMaxCapacity:    "at the queue's maximum",
 	scheduler.ParentMaxCapacity:   "at a parent queue's maximum",
 	scheduler.UserLimit:           "at the user's limit",
+	scheduler.NodeSilent:          "has room but is silent",
 	scheduler.GangIncomplete:      "asks for fewer than its gang has",
 	scheduler.GangWaits:           "has no room for the whole gang",
 	scheduler.GangNever:           "can never run the whole gang",
@@ -307,7 +311,7 @@ var verdicts = map[scheduler.Reason]string{
 
 // preference has the reasons of nodes in the order in which they are reported: the first that some
 // node has counts.
-var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall,
+var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeSilent, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall,
 	scheduler.UserLimit, scheduler.OtherLabel}
 
 // survey has the reasons of the running nodes that an ask may use, and of those that it may not use
@@ -333,14 +337,23 @@ func (v view) survey(app, ask uint32, w without) survey {
 			out.add(scheduler.OtherLabel, slot)
 		case !v.MayUse(ask, slot):
 		case n.Label != k.Label && k.IncreaseOf == 0:
-			out.addLent(v.verdictLent(app, ask, slot, n, w), slot)
+			out.addLent(heard(v.verdictLent(app, ask, slot, n, w), n, w), slot)
 		default:
-			out.add(v.verdict(app, ask, slot, n, l, w), slot)
+			out.add(heard(v.verdict(app, ask, slot, n, l, w), n, w), slot)
 		}
 		return true
 	})
 	v.Look(v.label, false)
 	return out
+}
+
+// heard returns the reason for a node, given the reason that it would have if it were not silent.
+// Silence counts only for nodes that would serve the ask.
+func heard(r scheduler.Reason, n *state.Node, w without) scheduler.Reason {
+	if r == scheduler.NoReason && n.Silent() && !w.silence {
+		return scheduler.NodeSilent
+	}
+	return r
 }
 
 // verdictLent returns the reason for a node that is lent to the ask.
@@ -391,9 +404,9 @@ func (v view) opened(app, ask uint32, all *survey) survey {
 	out.count[scheduler.NodeReservedByOther] -= len(all.closed)
 	for _, node := range all.closed {
 		if n := v.st.Nodes.Get(node); n.Label != v.label {
-			out.addLent(v.verdictLent(app, ask, node, n, w), node)
+			out.addLent(heard(v.verdictLent(app, ask, node, n, w), n, w), node)
 		} else {
-			out.add(v.verdict(app, ask, node, n, l, w), node)
+			out.add(heard(v.verdict(app, ask, node, n, l, w), n, w), node)
 		}
 	}
 	return out

@@ -63,7 +63,7 @@ func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimit
 func serveAll(p Planner, now int64, lim WhatIfLimits) (turns int, whole bool) {
 	var nodes []uint32
 	p.Scheduler().State().Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Serving() {
+		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}
 		return true

@@ -134,10 +134,11 @@ const (
 	KindSetGang
 	KindAdoptQueue
 	KindManageQueues
+	KindNodeSilence
 )
 
 // KindsEnd is one more than the highest kind of this build.
-const KindsEnd = KindManageQueues + 1
+const KindsEnd = KindNodeSilence + 1
 
 // New returns an empty input of a kind, or nil if this build does not know the kind.
 func New(k Kind) Input {
@@ -198,6 +199,7 @@ var makers = map[Kind]func() Input{
 	KindRemoveIdleQueues:      func() Input { return new(RemoveIdleQueues) },
 	KindAdoptQueue:            func() Input { return new(AdoptQueue) },
 	KindManageQueues:          func() Input { return new(ManageQueues) },
+	KindNodeSilence:           func() Input { return new(NodeSilence) },
 }
 
 // EncodeRequest appends the request's bytes to buf.

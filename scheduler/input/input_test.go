@@ -54,7 +54,7 @@ func TestKindNumbersFixed(t *testing.T) {
 		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14, KindRegisterAttempt: 15,
 		KindAllocate: 16, KindFinishAttempt: 17, KindExpireAttempt: 18, KindCancelReservation: 19, KindCreateJoinToken: 20,
 		KindUseJoinToken: 21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25, KindSetHosts: 37,
-		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42, KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47, KindSetGang: 48, KindAdoptQueue: 49, KindManageQueues: 50} {
+		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42, KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47, KindSetGang: 48, KindAdoptQueue: 49, KindManageQueues: 50, KindNodeSilence: 51} {
 		if k != want {
 			t.Errorf("%d was %d: append only", k, want)
 		}

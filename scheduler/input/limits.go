@@ -13,6 +13,7 @@ const (
 	MaxContext = 4 << 20   // bytes of a submission context
 	MaxKey     = 512       // bytes of an idempotency key
 	MaxLabels  = 4096      // labels in a request
+	MaxSilence = 1000      // nodes in each list of a NodeSilence
 
 	// MaxMillis is the largest time or duration, in milliseconds: 2,200 years. The sum of any two
 	// does not overflow.
@@ -183,6 +184,9 @@ var limits = map[string]limit{
 	"NodeHeartbeat.SizesAcked":         upTo(MaxEntries),
 	"NodeHeartbeat.KeepAlive":          upTo(MaxEntries),
 	"NodesHeard.Nodes":                 upTo(MaxEntries),
+	"NodeSilence.Silent":               upTo(MaxSilence),
+	"NodeSilence.Heard":                upTo(MaxSilence),
+	"SilentNode.SinceMillis":           millis,
 	"ExpireContainers.Containers":      upTo(MaxEntries),
 	"DrainNode.DeadlineMillis":         millis,
 	"DrainNodes.IDs":                   upTo(MaxEntries),

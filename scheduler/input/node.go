@@ -109,6 +109,24 @@ type NodeHeartbeat struct {
 // planner runs a scheduling pass over each.
 type NodesHeard struct{ Nodes []uint32 }
 
+// NodeSilence says which nodes have missed heartbeats, and which silent nodes are heard again although
+// the planner saw none of their heartbeats. The leader itself makes it from its timers.
+type NodeSilence struct {
+	Silent []SilentNode
+	Heard  []uint32
+}
+
+// SilentNode is a node that has sent nothing since a time.
+type SilentNode struct {
+	Node        uint32
+	SinceMillis int64
+}
+
+func (n *SilentNode) code(c *codec.Coder) {
+	c.U32(&n.Node)
+	c.I64(&n.SinceMillis)
+}
+
 // Signal is a signal for a container. Command is a number of YARN's SignalContainerCommand.
 type Signal struct {
 	Container yarn.ContainerID
@@ -193,6 +211,7 @@ type UnregisterNode struct {
 func (*RegisterNode) Kind() Kind     { return KindRegisterNode }
 func (*NodeHeartbeat) Kind() Kind    { return KindNodeHeartbeat }
 func (*NodesHeard) Kind() Kind       { return KindNodesHeard }
+func (*NodeSilence) Kind() Kind      { return KindNodeSilence }
 func (*ExpireContainers) Kind() Kind { return KindExpireContainers }
 func (*ExpireNode) Kind() Kind       { return KindExpireNode }
 func (*DrainNode) Kind() Kind        { return KindDrainNode }
@@ -205,6 +224,7 @@ func (*UnregisterNode) Kind() Kind   { return KindUnregisterNode }
 func (*RegisterNode) NewReply() Reply     { return new(RegisterNodeReply) }
 func (*NodeHeartbeat) NewReply() Reply    { return new(NodeHeartbeatReply) }
 func (*NodesHeard) NewReply() Reply       { return new(Done) }
+func (*NodeSilence) NewReply() Reply      { return new(Done) }
 func (*ExpireContainers) NewReply() Reply { return new(Done) }
 func (*ExpireNode) NewReply() Reply       { return new(Done) }
 func (*DrainNode) NewReply() Reply        { return new(Done) }
@@ -277,6 +297,12 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 // Code implements Input.
 func (i *NodesHeard) Code(c *codec.Coder) {
 	codec.List(c, &i.Nodes, func(c *codec.Coder, n *uint32) { c.U32(n) })
+}
+
+// Code implements Input.
+func (i *NodeSilence) Code(c *codec.Coder) {
+	codec.List(c, &i.Silent, func(c *codec.Coder, n *SilentNode) { n.code(c) })
+	codec.List(c, &i.Heard, func(c *codec.Coder, n *uint32) { c.U32(n) })
 }
 
 // Code implements Input.

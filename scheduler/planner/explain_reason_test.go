@@ -197,6 +197,14 @@ ask app0 1x8G
 hb n2 quiet
 app app1 user=u1
 ask app1 1x1G`},
+		{reason: scheduler.NodeSilent, app: "app1", text: "it asks 2 GiB · 1 vc: 1 node has room, but no heartbeat has come from there lately; n1:1 has been silent for 23 s", still: "hb n2 times=3 quiet",
+			remedy: "node heard n1\nhb n1 quiet", ifs: "silent nodes sent heartbeats", setup: `
+conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G
+node add n2 1G
+app app1 user=u1
+node silent n1 for=23
+ask app1 1x2G`},
 		{reason: scheduler.OtherLabel, app: "app1", text: "it asks for nodes without a label; 2 nodes run, but with other labels", still: "hb n1 n2 times=3 quiet",
 			remedy: "label nodes n1=\nhb n1 quiet", setup: `
 conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100

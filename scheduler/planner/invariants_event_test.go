@@ -28,6 +28,10 @@ func (w *walk) step(e event.Event) {
 		w.lent(e)
 	case *event.ReservationMade:
 		w.reserved(e)
+	case *event.GangReserved:
+		w.heard(e.Node, "a gang's reservation")
+	case *event.PreemptionAsked:
+		w.heard(st.Containers.Get(st.Container(e.Container)).Node, "a warning")
 	case *event.ContainerIncreased:
 		w.increased(e)
 	case *event.ResizeReserved:
@@ -65,6 +69,13 @@ func (w *walk) step(e event.Event) {
 	}
 	if e, ok := e.(*event.AttemptActivated); ok {
 		w.labels().activated(st.Apps.Get(st.App(e.App)))
+	}
+}
+
+// heard is invariant 40: a silent node gets nothing, and nothing is preempted for it.
+func (w *walk) heard(node uint32, what string) {
+	if n := w.st.Nodes.Get(node); n.Silent() {
+		w.m.fail("40: %s on %s, which is silent", what, n.ID)
 	}
 }
 
@@ -109,6 +120,8 @@ func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (
 	switch {
 	case n.Reservation != 0:
 		m.fail("5: %s for %s on %s, which is reserved", what, a.ID, n.ID)
+	case n.Silent():
+		m.fail("40: %s on %s, which is silent", what, n.ID)
 	case n.State != yarn.NodeRunning:
 		m.fail("7: %s on %s, which is %s", what, n.ID, n.State)
 	case a.Blacklisted(n):
@@ -177,6 +190,7 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	m := w.m
 	r := w.st.Reservations.Get(w.st.Reservation(e.Reservation))
 	a, n := w.st.Apps.Get(r.App), w.st.Nodes.Get(r.Node)
+	w.heard(r.Node, "a fulfillment")
 	if !m.p.Config().Calculator.FitsIn(n.Allocated.Add(r.Size), n.Total) {
 		m.fail("3: r%d fulfilled on %s, which has %v of %v allocated", e.Reservation, n.ID, n.Allocated, n.Total)
 	}

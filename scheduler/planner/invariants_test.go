@@ -73,6 +73,8 @@ func (m *machine) checkNodes() error {
 			err = fmt.Errorf("4: %s has %v unallocated", n.ID, n.Unallocated())
 		case n.Reservation != 0 && n.State != yarn.NodeRunning:
 			err = fmt.Errorf("7: %s is %s and reserved", n.ID, n.State)
+		case n.Silent() && (n.Reservation != 0 || !n.Heard()):
+			err = fmt.Errorf("40: %s, which is %s, is silent and reserved: %v", n.ID, n.State, n.Reservation != 0)
 		case n.Reservation != 0 && !calc.FitsIn(st.Reservations.Get(n.Reservation).Size, n.Total):
 			err = fmt.Errorf("10.4: %s is reserved for more than it has", n.ID)
 		}
@@ -375,6 +377,9 @@ func (m *machine) recalledFor(r *state.Reservation) bool {
 func (m *machine) checkServed(id yarn.NodeID) {
 	st := m.p.st
 	n := st.Nodes.Get(st.Node(id))
+	if n.Silent() {
+		m.fail("40: %s has sent a heartbeat and is silent", id)
+	}
 	if n.State != yarn.NodeRunning || n.Reservation == 0 || n.Report == state.TakenBack {
 		return
 	}

@@ -33,6 +33,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
 		}
+		p.heardAgain(slot)
 		p.reconcile(slot, in)
 		if n := p.st.Nodes.Get(slot); n.State == yarn.NodeDecommissioning {
 			drains, report = n.DeadlineMillis, n.Report
@@ -107,6 +108,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 		reply.Late = true
 		return reply
 	}
+	p.heardAgain(slot)
 	reply.Resync = p.st.Nodes.Get(slot).Report == state.TakenBack
 	p.ackCommands(slot, in)
 	p.ackSizes(slot, in.SizesAcked)

@@ -189,6 +189,7 @@ func (p *Planner) nodesHeard(in *input.NodesHeard) input.Reply {
 			break
 		}
 		if p.st.Nodes.Has(slot) {
+			p.heardAgain(slot)
 			p.finishDrain(slot)
 			p.sched.HeartbeatPass(slot)
 		}

@@ -117,6 +117,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.manageQueues(in)
 	case *input.NodesHeard:
 		return p.nodesHeard(in)
+	case *input.NodeSilence:
+		return p.nodeSilence(in)
 	case *input.RegisterNode:
 		return p.registerNode(in)
 	case *input.SubmitApplication:

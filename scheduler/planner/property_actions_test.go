@@ -94,7 +94,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"submit": m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice, "removeIdle": m.removeIdle, "end": m.end, "move": m.move, "priority": m.priority,
 		"queueState": m.queueState, "configure": m.configure, "cancel": m.cancel, "tick": m.tick, "nonsense": m.nonsense, "repeat": m.repeat,
 		"runAM": m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist, "gang": m.declareGang,
-		"heard": m.heard, "heard2": m.heard, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists, "labels": m.labels,
+		"heard": m.heard, "heard2": m.heard, "silence": m.silence, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists, "labels": m.labels,
 	}
 	maps.Copy(a, m.masterActions())
 	maps.Copy(a, m.labelActions())
@@ -114,7 +114,7 @@ func (m *machine) reservingActions() map[string]func(*rapid.T) {
 	a := map[string]func(*rapid.T){
 		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize, "repeat": m.repeat, "end": m.end,
 		"gang": m.declareGang, "tick": m.tick,
-		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "heard": m.heard, "heard2": m.heard,
+		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "heard": m.heard, "heard2": m.heard, "silence": m.silence,
 	}
 	maps.Copy(a, m.labelActions())
 	for i := range 16 {

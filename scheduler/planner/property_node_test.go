@@ -40,6 +40,21 @@ func (m *machine) heard(t *rapid.T) {
 	}
 }
 
+// silence marks nodes that have missed heartbeats, and ends such marks. Some of the nodes do not
+// exist, or are silent already.
+func (m *machine) silence(t *rapid.T) {
+	in := &input.NodeSilence{Heard: rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 2).Draw(t, "heard")}
+	for _, n := range rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 3).Draw(t, "silent") {
+		in.Silent = append(in.Silent, input.SilentNode{Node: n, SinceMillis: rapid.Int64Range(0, m.now+10).Draw(t, "since")})
+	}
+	m.plan(in)
+	for _, n := range in.Heard {
+		if m.p.st.Nodes.Has(n) && m.p.st.Nodes.Get(n).Silent() {
+			m.fail("%s is heard and silent", m.p.st.Nodes.Get(n).ID)
+		}
+	}
+}
+
 func (m *machine) container(t *rapid.T) (yarn.ContainerID, bool) {
 	var all []yarn.ContainerID
 	m.p.st.Containers.Each(func(_ uint32, c *state.Container) bool { all = append(all, m.p.st.ContainerID(c)); return true })

@@ -134,7 +134,7 @@ func doStop(w *world, a args, out *strings.Builder) {
 	w.refused(out, w.plan(&input.SetQueueState{Queue: a.need(0), State: to}))
 }
 
-// node add NAME SIZE [rack=R] [dialed] | node remove|lose|drain|undrain|forget|unhealthy NAME |
+// node add NAME SIZE [rack=R] [dialed] | node remove|lose|drain|undrain|forget|unhealthy|heard NAME |
 // node resize NAME SIZE | node show NAME …
 func doNode(w *world, a args, out *strings.Builder) {
 	name := a.need(1)
@@ -152,6 +152,11 @@ func doNode(w *world, a args, out *strings.Builder) {
 		w.refused(out, w.plan(&input.DrainNode{ID: id, Back: what == "undrain"}))
 	case "forget":
 		w.refused(out, w.plan(&input.ForgetNode{ID: id}))
+	case "silent":
+		since := w.now - 1000*must(strconv.ParseInt(a.get("for", "3"), 10, 64))
+		w.refused(out, w.plan(&input.NodeSilence{Silent: []input.SilentNode{{Node: w.p.st.Node(id), SinceMillis: since}}}))
+	case "heard":
+		w.refused(out, w.plan(&input.NodeSilence{Heard: []uint32{w.p.st.Node(id)}}))
 	case "unhealthy":
 		w.plan(&input.NodeHeartbeat{ID: id, Unhealthy: true})
 	case "resize":
@@ -183,6 +188,9 @@ func (w *world) showNode(out *strings.Builder, name string) {
 	fmt.Fprintf(out, "%s %s of %s used, %s free", name, w.size(n.Allocated), w.size(n.Total), w.size(n.Unallocated()))
 	if n.State != yarn.NodeRunning {
 		fmt.Fprintf(out, ", %s", n.State)
+	}
+	if n.Silent() {
+		fmt.Fprintf(out, ", silent for %d s", n.SilentMillis(w.now)/1000)
 	}
 	if n.Reservation != 0 {
 		r := w.p.st.Reservations.Get(n.Reservation)

@@ -110,6 +110,17 @@ func Open(cfg Config) (*Frontend, error) {
 	return f, nil
 }
 
+// HeartbeatInterval returns the interval between heartbeats that nodes are told, by the files in a
+// directory.
+func HeartbeatInterval(dir string) (time.Duration, error) {
+	conf, err := hadoopconf.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("hadoop's files: %w", err)
+	}
+	c, err := tracker.ConfigOf(conf)
+	return c.HeartbeatInterval, err
+}
+
 // Web returns the service for /proxy/ and for the writes under /ws/v1/cluster.
 func (f *Frontend) Web() *yarnweb.Service { return f.web }
 

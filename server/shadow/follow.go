@@ -59,7 +59,8 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	if node == 0 {
 		return s.take(events[0])
 	}
-	ways := []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) })}
+	ways := []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
+		s.pass(func(sched *scheduler.Scheduler) { sched.PreferringPass(node) })}
 	switch events[0].(type) {
 	case *event.PreemptionAsked:
 		ways = append(ways, s.pass((*scheduler.Scheduler).EndLeases))
@@ -293,7 +294,7 @@ func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event
 // serving returns the nodes that accept containers.
 func serving(sched *scheduler.Scheduler) (nodes []uint32) {
 	sched.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.Serving() {
+		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}
 		return true

@@ -241,6 +241,10 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 		if in := nodeChange(nodeID(e.Node), e, st); in != nil {
 			c.plan(in)
 		}
+	case *event.NodeSilenceChanged:
+		if in := silence(st.Node(nodeID(e.Node)), e); in != nil {
+			c.plan(in)
+		}
 	case *event.NodeResourceChanged:
 		if real.Nodes.Get(e.Node).State == yarn.NodeRunning {
 			c.plan(&input.SetNodeResource{ID: nodeID(e.Node), Total: e.Total})
@@ -316,6 +320,18 @@ func (c *course) registration(e *event.NodeRegistered) input.Input {
 		}
 	}
 	return in
+}
+
+// silence returns the input that marks a node as silent or ends the mark, or nil if the shadow does
+// not have the node.
+func silence(slot uint32, e *event.NodeSilenceChanged) input.Input {
+	switch {
+	case slot == 0:
+		return nil
+	case e.SinceMillis != 0:
+		return &input.NodeSilence{Silent: []input.SilentNode{{Node: slot, SinceMillis: e.SinceMillis}}}
+	}
+	return &input.NodeSilence{Heard: []uint32{slot}}
 }
 
 // nodeChange returns the input that brings a node into a state, or nil.

@@ -41,6 +41,7 @@ var (
 	descWithdrawn   = desc("rmd_preemption_withdrawn_total", "Withdrawn warnings since the cluster was created.", "cause")
 	descNodes       = desc("rmd_nodes", "Number of nodes.", "state", "partition")
 	descEmpty       = desc("rmd_nodes_empty", "Number of nodes that take containers and have neither a container nor a reservation.", "partition")
+	descSilent      = desc("rmd_nodes_silent", "Nodes that have missed heartbeats and get no containers until they are heard again.", "partition")
 	descLargest     = desc("rmd_largest_fit", "Largest free amount on one node that can take a container and is not reserved.", "resource", "partition")
 	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
 	descVoters      = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
@@ -49,7 +50,7 @@ var (
 
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue, descPartition,
 	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
-	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descLargest, descIdempotency}
+	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descIdempotency}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -366,11 +367,15 @@ func (g *gauges) byLeaf(d *prometheus.Desc, counts map[string]int) {
 
 func (g *gauges) nodes() {
 	counts, rooms := map[state.LabelID]*[yarn.NodeShutdown + 1]int{}, g.v.Rooms()
+	silent := map[state.LabelID]int{}
 	for _, p := range g.v.Partitions() {
 		counts[p.Label] = new([yarn.NodeShutdown + 1]int)
 	}
 	g.v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
 		counts[n.Label][n.State]++
+		if n.Silent() {
+			silent[n.Label]++
+		}
 		return true
 	})
 	counts[0][yarn.NodeDecommissioned] += len(g.v.State.ExcludedUnknown())
@@ -379,6 +384,7 @@ func (g *gauges) nodes() {
 		for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {
 			g.set(descNodes, float64(count[s]), s.String(), partition)
 		}
+		g.set(descSilent, float64(silent[label]), partition)
 		g.set(descEmpty, float64(rooms[label].Empty), partition)
 		largest := rooms[label].Free()
 		for i, name := range g.v.Kinds {

@@ -44,7 +44,7 @@ func (c *Summary) Rooms(calc yarn.Calculator, least yarn.Resource) []Room {
 func RoomsOf(st *state.State, calc yarn.Calculator, least yarn.Resource) []Room {
 	rooms := make([]Room, max(st.Labels.Cap(), 1))
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if !n.Serving() {
+		if !n.TakesContainers() {
 			return true
 		}
 		r := &rooms[n.Label]

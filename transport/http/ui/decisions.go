@@ -32,7 +32,7 @@ type decisionFilter struct {
 // The other kinds are bookkeeping, such as times, replies and idempotency keys.
 var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
 	"ContainerAllocated", "ContainerLent", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled", "PreemptionAsked", "PreemptionWithdrawn",
-	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeForgotten", "LabelsSet", "LabelsRemoved", "NodesLabelled", "ClusterInitialized", "LevelRaised", "Audited"}
+	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeSilenceChanged", "NodeForgotten", "LabelsSet", "LabelsRemoved", "NodesLabelled", "ClusterInitialized", "LevelRaised", "Audited"}
 
 var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
 
@@ -197,6 +197,11 @@ func tell(e *api.Event) string {
 		return "node is " + word(text("state"))
 	case "NodeResourceChanged":
 		return "the node's total changed"
+	case "NodeSilenceChanged":
+		if text("since_ms") == "0" {
+			return "node is heard again"
+		}
+		return "node has missed heartbeats, and gets no containers"
 	case "NodeForgotten":
 		return "the inactive node is removed"
 	case "LabelsSet":
@@ -233,6 +238,7 @@ var causes = map[string]string{
 	"EXCHANGED":        "given up for another node",
 	"ATTEMPT_ENDED":    "the application's attempt ended",
 	"NODE_NOT_RUNNING": "the node does not run any more",
+	"NODE_SILENT":      "the node has missed heartbeats",
 	"NODE_RELABELLED":  "the node's label changed",
 	"PREEMPTED":        "another queue needs its share",
 	"RESIZE_ENDED":     "the change of the container's size ended",

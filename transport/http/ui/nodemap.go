@@ -123,7 +123,7 @@ func shapes(v *view.View, list []*state.Node) []shape {
 		for k := range sizes {
 			if sizes[k].Within(n.Total) {
 				out[k].Ever++
-				if n.Reservation == 0 && sizes[k].Within(free) {
+				if n.Reservation == 0 && n.TakesContainers() && sizes[k].Within(free) {
 					out[k].Now++
 				}
 			}

@@ -132,7 +132,7 @@ func (s *API) activities(c *route.Call) (obj, error) {
 		return nil, err
 	}
 	want := c.Query.Get("nodeId")
-	nodes := v.Nodes(func(n *state.Node) bool { return n.Serving() && (want == "" || n.ID.String() == want) })
+	nodes := v.Nodes(func(n *state.Node) bool { return n.TakesContainers() && (want == "" || n.ID.String() == want) })
 	root := v.State.Root()
 	if len(nodes) == 0 || root == 0 {
 		return nil, nil

@@ -26,7 +26,7 @@ var nodeColumns = output.List[api.Node]{
 	Empty: "no nodes match",
 	Columns: []output.Column[api.Node]{
 		{Head: "ID", Text: func(n api.Node) string { return n.ID }, Shrink: true},
-		{Head: "STATE", Text: func(n api.Node) string { return n.State }},
+		{Head: "STATE", Text: func(n api.Node) string { return n.Condition(time.Now()) }},
 		{Head: "LIVE", Text: func(n api.Node) string { return output.Number(n.Containers) }, Key: func(n api.Node) float64 { return float64(n.Containers) }, Right: true},
 		{Head: "USED", Text: func(n api.Node) string { return n.Used.String() }, Key: func(n api.Node) float64 { return float64(n.Used[api.MemoryMB]) }, Shrink: true},
 		{Head: "FREE", Text: freeText, Key: freeMemory, Shrink: true},
@@ -108,7 +108,7 @@ func (p *program) nodeStatus() verb {
 func nodeFacts(d api.Placement) []output.Fact {
 	n := d.Node
 	facts := []output.Fact{
-		{Name: "id", Value: n.ID}, {Name: "state", Value: n.State}, {Name: "rack", Value: n.Rack}, {Name: "label", Value: n.Label}, {Name: "web address", Value: n.HTTPAddress},
+		{Name: "id", Value: n.ID}, {Name: "state", Value: n.Condition(time.Now())}, {Name: "rack", Value: n.Rack}, {Name: "label", Value: n.Label}, {Name: "web address", Value: n.HTTPAddress},
 		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()}, {Name: "free", Value: freeText(n)},
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)}, {Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
 	}

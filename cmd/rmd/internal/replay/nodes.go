@@ -275,7 +275,7 @@ func (m *nodeMeter) blocked(st *state.State) (blocked yarn.Resource) {
 	free := map[uint32]yarn.Resource{}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		room = room.Sub(n.Allocated)
-		if n.Reservation == 0 && n.Serving() {
+		if n.Reservation == 0 && n.TakesContainers() {
 			free[slot] = n.Unallocated()
 		}
 		return true

@@ -142,6 +142,11 @@ func (o Options) queues(more []capacity.Property) (*capacity.Config, error) {
 	if queues == nil {
 		queues = capacity.QueuesFor(o.Trace.Queues)
 	}
+	if o.Speed == 0 {
+		// The replica's timers run in real time. A slow machine needs several seconds for a second of
+		// the trace, in which each node sends one heartbeat.
+		more = append(slices.Clip(more), capacity.Property{Name: "yarn.scheduler.skip.node.multiplier", Value: "1000000"})
+	}
 	return capacity.Parse(slices.Concat(queues, largest(o.Nodes), more))
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"rmd/scheduler/explain"
 )
@@ -15,25 +16,36 @@ type Nodes struct {
 
 // Node is the machine of a NodeManager.
 type Node struct {
-	ID               string     `json:"id"`
-	Host             string     `json:"host"`
-	Port             uint16     `json:"port"`
-	HTTPAddress      string     `json:"http_address"`
-	Rack             string     `json:"rack"`
-	Label            string     `json:"label,omitempty"`
-	State            string     `json:"state"`
-	Version          string     `json:"version,omitempty"`
-	Total            Resource   `json:"total"`
-	Used             Resource   `json:"used"`
-	Free             Resource   `json:"free"`
-	Containers       int32      `json:"containers"`
-	Reservation      string     `json:"reservation,omitempty"` // id of the reservation
-	Reserved         Resource   `json:"reserved,omitempty"`
-	RegisteredMillis int64      `json:"registered_ms"`
-	DeadlineMillis   int64      `json:"deadline_ms,omitempty"` // deadline of the drain
-	Report           string     `json:"report,omitempty"`
-	Orders           int32      `json:"orders,omitempty"` // launches and kills that the NodeManager has not confirmed
-	Drain            *NodeDrain `json:"drain,omitempty"`  // only in the state DECOMMISSIONING
+	ID          string `json:"id"`
+	Host        string `json:"host"`
+	Port        uint16 `json:"port"`
+	HTTPAddress string `json:"http_address"`
+	Rack        string `json:"rack"`
+	Label       string `json:"label,omitempty"`
+	State       string `json:"state"`
+	// SilentSinceMillis is when the last heartbeat came, if the node has missed heartbeats since. It
+	// gets no containers until it is heard again.
+	SilentSinceMillis int64      `json:"silent_since_ms,omitempty"`
+	Version           string     `json:"version,omitempty"`
+	Total             Resource   `json:"total"`
+	Used              Resource   `json:"used"`
+	Free              Resource   `json:"free"`
+	Containers        int32      `json:"containers"`
+	Reservation       string     `json:"reservation,omitempty"` // id of the reservation
+	Reserved          Resource   `json:"reserved,omitempty"`
+	RegisteredMillis  int64      `json:"registered_ms"`
+	DeadlineMillis    int64      `json:"deadline_ms,omitempty"` // deadline of the drain
+	Report            string     `json:"report,omitempty"`
+	Orders            int32      `json:"orders,omitempty"` // launches and kills that the NodeManager has not confirmed
+	Drain             *NodeDrain `json:"drain,omitempty"`  // only in the state DECOMMISSIONING
+}
+
+// Condition returns the state, and for how long the node is silent.
+func (n *Node) Condition(now time.Time) string {
+	if n.SilentSinceMillis == 0 {
+		return n.State
+	}
+	return fmt.Sprintf("%s, silent for %d s", n.State, max(now.UnixMilli()-n.SilentSinceMillis, 0)/1000)
 }
 
 // NodeDrain is the progress of a node's drain.

@@ -1,0 +1,43 @@
+package httpserver
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+	"rmd/transport/http/v1/api"
+)
+
+// TestSilentNodeIsShown checks that /v1, the pages, the metrics and the decisions show which node has
+// missed heartbeats, and no longer when it is heard again.
+func TestSilentNodeIsShown(t *testing.T) {
+	b := newBench(t, nil)
+	b.h.apply(t, &event.LevelRaised{Level: event.LevelSilence})
+	st, _ := b.h.Fork()
+	now := st.Meta.NowMillis
+	node := uint32(0)
+	for n := uint32(1); n < st.Nodes.Cap(); n++ {
+		if st.Nodes.Has(n) && st.Nodes.Get(n).TakesContainers() && st.Nodes.Get(n).Reservation == 0 {
+			node = n
+		}
+	}
+	id := st.Nodes.Get(node).ID.String()
+	shown := func() (api.Node, string) {
+		var d api.Node
+		b.into(200, &d, "GET", "/v1/nodes/"+id, "")
+		return d, b.ask("GET", "/ui/nodes/"+id, "").Body.String() + b.ask("GET", "/ui/nodes", "").Body.String() + b.ask("GET", "/metrics", "").Body.String()
+	}
+	b.h.apply(t, &event.NodeSilenceChanged{Node: node, SinceMillis: now - 23_000})
+	d, text := shown()
+	if d.SilentSinceMillis != now-23_000 || d.Condition(time.UnixMilli(now)) != "RUNNING, silent for 23 s" {
+		t.Errorf("silent since %d: %s", d.SilentSinceMillis, d.Condition(time.UnixMilli(now)))
+	}
+	if strings.Count(text, "<b>silent</b> since") != 2 || !strings.Contains(text, `rmd_nodes_silent{partition=""} 1`) || !strings.Contains(text, "node has missed heartbeats, and gets no containers") {
+		t.Errorf("a page, the metric or the decisions do not show it:\n%s", text)
+	}
+	b.h.apply(t, &event.NodeSilenceChanged{Node: node})
+	if d, text := shown(); d.Condition(time.UnixMilli(now)) != "RUNNING" || strings.Contains(text, "<b>silent</b>") || !strings.Contains(text, "node is heard again") {
+		t.Error("it is heard again, and still shown as silent")
+	}
+}
