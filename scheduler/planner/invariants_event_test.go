@@ -15,6 +15,8 @@ type walk struct {
 	m   *machine
 	st  *state.State
 	pre *state.State // the state before an exchange's cancellation, else st
+	// gave is the reservation that the event before has given up; nil: none.
+	gave *state.Reservation
 }
 
 func (w *walk) step(e event.Event) {
@@ -52,8 +54,9 @@ func (w *walk) step(e event.Event) {
 	case *event.AskMissesUpdated:
 		w.labels().missed(st.Asks.Get(st.Ask(st.Apps.Get(st.App(e.App)), e.Key)), e.Missed)
 	}
+	w.gave = nil
 	if exchanged {
-		w.pre = st.Fork()
+		w.pre, w.gave = st.Fork(), cancelled
 	}
 	if err := st.Apply(e); err != nil {
 		m.fail("an event does not follow: %v", err)
@@ -175,7 +178,7 @@ func (w *walk) reserved(e *event.ReservationMade) {
 	case m.round: // A round may reserve a full node for victims, and may give up a reservation for a node where less work is lost.
 	case calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
 		m.fail("6: r%d is made on %s, which is full", e.Reservation, n.ID)
-	case w.pre != w.st:
+	case w.pre != w.st && !w.moves(e):
 		m.fail("10.5 (d): a reservation was given up for r%d", e.Reservation)
 	case int64(k.Reservations) >= k.Count+slowStarvation(m.p.Config(), a, k, w.st):
 		m.fail("13: r%d is one too many: %d held, %d asked, %d re-reservations", e.Reservation, k.Reservations, k.Count, k.ReReservations)
@@ -183,6 +186,12 @@ func (w *walk) reserved(e *event.ReservationMade) {
 	ref := event.ContainerRef{App: e.App, Attempt: a.Attempt, Number: e.Number}
 	w.number(ref)
 	m.promised[e.Reservation] = ref
+}
+
+// moves reports whether a reservation replaces the one that its ask has just given up, on a node
+// that is expected to have room sooner.
+func (w *walk) moves(e *event.ReservationMade) bool {
+	return w.gave != nil && w.m.p.sched.ReservesEarliest() && w.gave.Key == e.Key && w.gave.App == w.st.App(e.App) && w.gave.Node != e.Node
 }
 
 // fulfilled is invariants 12 and 16: the container keeps its number, and no usage changes.
