@@ -146,7 +146,7 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
-	if s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 {
+	if s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && s.withinLimits(&d, nil) { // else accept refuses it
 		d.node = s.earliestNode(a, ask, node, at)
 	}
 	return d

@@ -130,22 +130,15 @@ func (s *Scheduler) serveAsk(p *partition, ask uint32, b *eagerBudget) bool {
 	return node != 0 && s.eagerPass(node, b)
 }
 
-// nodeToReserve returns a node with free room that an ask may reserve, the one with the most free
-// memory first, or 0 if there is none.
+// nodeToReserve returns the emptiest node that an ask may reserve, or 0 if there is none.
 func (s *Scheduler) nodeToReserve(p *partition, ask uint32) uint32 {
 	k := s.st.Asks.Get(ask)
 	a := s.st.Apps.Get(k.App)
 	if !s.needsMore(a, k) || s.st.HoldsBack(k) {
 		return 0
 	}
-	walked := 0
-	for node := range s.freeNodes(p, false, emptiest).walk(allBounds) {
-		if walked++; walked > reservableNodes {
-			break
-		}
-		if s.mayReserveAt(a, ask, node, yarn.OffSwitch) {
-			return node
-		}
+	for node := range s.reservableNodes(p, a, ask, yarn.OffSwitch) {
+		return node
 	}
 	return 0
 }

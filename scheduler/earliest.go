@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"iter"
+
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/yarn"
@@ -9,8 +11,8 @@ import (
 // With reservation.node=earliest, the default in eager mode, an ask does not reserve the node of the
 // current pass, but the node where its container is expected to start first.
 
-// reservableNodes bounds the nodes that are compared for one reservation.
-const reservableNodes = 256
+// reservableNodesMax bounds the nodes that are compared for one reservation.
+const reservableNodesMax = 256
 
 // ReservesEarliest reports whether asks reserve the node that is expected to have room first.
 func (s *Scheduler) ReservesEarliest() bool {
@@ -20,7 +22,7 @@ func (s *Scheduler) ReservesEarliest() bool {
 
 // earliestNode returns the node that an ask should reserve instead of the given node: the node,
 // among those that the ask may use at this locality and reserve, that is expected to have room
-// first. Among equals, the given node comes first, then the nodes after it.
+// first. Among equals, the given node comes first, then the order of nodes decides.
 func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
 	best, _ := s.earliestOther(a, ask, node, at)
 	return best
@@ -30,18 +32,30 @@ func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Localit
 // room.
 func (s *Scheduler) earliestOther(a *state.App, ask, node uint32, at yarn.Locality) (best uint32, first int64) {
 	best, first = node, s.expectedRoom(s.st.Asks.Get(ask), node)
-	cells := s.st.Nodes.Cap()
-	for i, compared := uint32(1), 1; i < cells && compared < reservableNodes; i++ {
-		other := (node + i) % cells
-		if !s.mayReserveAt(a, ask, other, at) {
-			continue
-		}
-		compared++
+	for other := range s.reservableNodes(s.at, a, ask, at) {
 		if t := s.expectedRoom(s.st.Asks.Get(ask), other); t < first {
 			best, first = other, t
 		}
 	}
 	return best, first
+}
+
+// reservableNodes returns the nodes of a partition that an ask may reserve and use at a locality,
+// the emptiest first, among the first walkedNodes with free room.
+func (s *Scheduler) reservableNodes(p *partition, a *state.App, ask uint32, at yarn.Locality) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		walked, found := 0, 0
+		for node := range s.freeNodes(p, false, emptiest).walk(allBounds) {
+			if walked++; walked > walkedNodes || found == reservableNodesMax {
+				return
+			}
+			if s.mayReserveAt(p, a, ask, node, at) {
+				if found++; !yield(node) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // moveEvery is how many heartbeats of a reserved node pass between two searches for a better node.
@@ -72,14 +86,14 @@ func (s *Scheduler) borrowed(r *state.Reservation) bool {
 	return false
 }
 
-// mayReserveAt reports whether an ask may reserve a node of the current partition, and would be
-// served there at this locality or a better one.
-func (s *Scheduler) mayReserveAt(a *state.App, ask, node uint32, at yarn.Locality) bool {
+// mayReserveAt reports whether an ask may reserve a node of a partition, and would be served there at
+// this locality or a better one.
+func (s *Scheduler) mayReserveAt(p *partition, a *state.App, ask, node uint32, at yarn.Locality) bool {
 	if !s.st.Nodes.Has(node) {
 		return false
 	}
 	k, n, calc := s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
-	if !n.TakesContainers() || n.Reservation != 0 || n.Label != s.at.label || a.Blacklisted(n) || !s.hasRoom(n) ||
+	if !n.TakesContainers() || n.Reservation != 0 || n.Label != p.label || a.Blacklisted(n) || !s.hasRoom(n) ||
 		!calc.FitsIn(k.Size, n.Total) || calc.FitsIn(k.Size, n.Unallocated()) || !s.mayReserve(a, k, n) {
 		return false
 	}

@@ -6,21 +6,24 @@ import (
 	"math/bits"
 	"slices"
 
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
 // preemptionSet is a set of containers on one node. Their end makes room for a container there.
 type preemptionSet struct {
-	node     int // index in the round's nodes
+	node     int   // index in the round's nodes
+	shape    shape // of the node, in the order of nodes of the ask's queue
 	victims  []victim
 	cost     uint64
 	compared uint32 // number of sets that were compared
 }
 
-// comparePreemptionSets orders sets by the work lost, then by the number of containers, then by
-// node.
+// comparePreemptionSets orders sets by the work lost, then by the number of containers, then by the
+// order of nodes.
 func comparePreemptionSets(a, b preemptionSet) int {
-	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.victims), len(b.victims)), cmp.Compare(a.node, b.node))
+	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.victims), len(b.victims)),
+		cmp.Compare(a.shape, b.shape), cmp.Compare(a.node, b.node))
 }
 
 // cheapest finds containers of a node that free what an ask lacks there, and that their queues may
@@ -42,7 +45,7 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 		}
 		return cmp.Compare(a.work, b.work)
 	})
-	best := preemptionSet{node: node}
+	best := preemptionSet{node: node, shape: r.shapeFor(k, o)}
 	if r.covers(yarn.Resource{}, lacks) { // only a reservation holds the room
 		return best, true
 	}
@@ -55,13 +58,20 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 			continue
 		}
 		best.compared++
-		alone := preemptionSet{node: node, victims: offers[i : i+1], cost: v.cost, compared: best.compared}
+		alone := preemptionSet{node: node, shape: best.shape, victims: offers[i : i+1], cost: v.cost, compared: best.compared}
 		if !found || comparePreemptionSets(alone, best) < 0 {
 			alone.victims = []victim{v} // offers is scratch space
 			best, found = alone, true
 		}
 	}
 	return best, found
+}
+
+// shapeFor returns the shape of a node with its room, in the order of nodes of an ask's queue.
+func (r *preemptionRound) shapeFor(k *state.Ask, o *offeringNode) shape {
+	s := r.s
+	l := &nodeLayouts[shapeOrder(s.nodeOrder(s.partitions[r.p.label], s.st.Apps.Get(k.App)))]
+	return l.shapeOf(s.st.Nodes.Get(o.node).Total, o.room, s.kindsThatCount())
 }
 
 // cover takes containers in order until they free what is lacking. Then it removes containers that

@@ -113,11 +113,11 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	a.Used = a.Used.Add(size)
 	a.Live++
 	s.charge(a, n.Label, size, yarn.Resource{}, 1)
-	s.recordLarge(n.Label, size)
 	if e.AM {
 		s.setMaster(a, e.Number, e.Node)
 	}
 	s.occupy(e.Node, slot)
+	s.recordLarge(n.Label, size)
 	s.Meta.Allocated++
 	return slot, nil
 }

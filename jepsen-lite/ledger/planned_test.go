@@ -197,7 +197,7 @@ func follow(t *testing.T, batches [][]event.Event) *Ledger {
 func TestPlanned(t *testing.T) {
 	made, allocated := uint64(0), uint64(0)
 	resized := map[event.Kind]int{}
-	for seed := int64(1); seed <= 12; seed++ {
+	for seed := int64(1); seed <= 16; seed++ {
 		s := newStory(t, seed, 800)
 		m := follow(t, s.batches)
 		if v := m.Violations(); len(v) > 0 {

@@ -55,12 +55,14 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	case *event.GangReserved:
 		return s.decide(events, s.gangs(s.own.State().App(e.App), false)...)
 	}
-	node := s.nodeOf(events)
+	node, gave := s.nodeOf(events)
 	if node == 0 {
 		return s.take(events[0])
 	}
-	ways := []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
-		s.pass(func(sched *scheduler.Scheduler) { sched.PreferringPass(node) })}
+	ways := s.passes(node)
+	if gave != 0 {
+		ways = append(ways, s.passes(gave)...) // the reservation has moved from there
+	}
 	switch events[0].(type) {
 	case *event.PreemptionAsked:
 		ways = append(ways, s.pass((*scheduler.Scheduler).EndLeases))
@@ -70,6 +72,12 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		}
 	}
 	return s.decide(events, ways...)
+}
+
+// passes returns the ways of the passes on a node.
+func (s *Shadow) passes(node uint32) []way {
+	return []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
+		s.pass(func(sched *scheduler.Scheduler) { sched.PreferringPass(node) })}
 }
 
 // gangs returns the ways in which a gang starts, cancels its reservations or makes new ones: by a
@@ -195,8 +203,9 @@ func decides(e event.Event) bool {
 	return false
 }
 
-// nodeOf returns the node of the pass that begins with the events, or 0 if they name none.
-func (s *Shadow) nodeOf(events []event.Event) uint32 {
+// nodeOf returns the node of the pass that begins with the events, or 0 if they name none. gave is
+// the node of a reservation that the pass has given up, or 0.
+func (s *Shadow) nodeOf(events []event.Event) (node, gave uint32) {
 	st := s.own.State()
 	container := func(ref event.ContainerRef) uint32 {
 		if slot := st.Container(ref); slot != 0 {
@@ -207,29 +216,36 @@ func (s *Shadow) nodeOf(events []event.Event) uint32 {
 	for _, e := range events {
 		switch e := e.(type) {
 		case *event.ContainerAllocated:
-			return e.Node
+			return e.Node, gave
 		case *event.ContainerLent:
-			return e.Node
+			return e.Node, gave
 		case *event.ReservationMade:
-			return e.Node
+			return e.Node, gave
 		case *event.ReservationFulfilled:
 			if slot := st.Reservation(e.Reservation); slot != 0 {
-				return st.Reservations.Get(slot).Node
+				node = st.Reservations.Get(slot).Node
 			}
-			return 0
+			return node, gave
+		case *event.ReservationCancelled:
+			if e.Cause != yarn.CancelExchanged {
+				return 0, 0
+			}
+			if slot := st.Reservation(e.Reservation); slot != 0 {
+				gave = st.Reservations.Get(slot).Node
+			}
 		case *event.ContainerIncreased:
-			return container(e.Container)
+			return container(e.Container), gave
 		case *event.PreemptionAsked: // the warning at the end of a lease
-			return container(e.Container)
+			return container(e.Container), gave
 		case *event.ResizeReserved:
-			return container(e.Container)
+			return container(e.Container), gave
 		default:
 			if !decides(e) {
-				return 0
+				return 0, 0
 			}
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // probeMillis is how often, in milliseconds of the log's time, the shadow checks whether it would

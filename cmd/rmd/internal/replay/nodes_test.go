@@ -34,7 +34,7 @@ func TestCompareNodes(t *testing.T) {
 	if want := (report.Resource{MemoryMB: 393216, VCores: 96, GPUs: 8}); got.Largest != want {
 		t.Errorf("the largest node is %+v", got.Largest)
 	}
-	if len(got.Orders) != 2+2*len(nodeOrders) || got.Orders[0].Name != "yarn, in order" || got.Orders[3].Name != "default +b" {
+	if len(got.Orders) != 2+2*len(capacity.NodeOrders()) || got.Orders[0].Name != "yarn, in order" || got.Orders[3].Name != "auto +b" {
 		t.Fatalf("rows %+v", got.Orders)
 	}
 	for _, order := range got.Orders {
