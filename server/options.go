@@ -46,8 +46,10 @@ type Parts struct {
 	Peer Peer
 	// Stores replaces Raft's stores and transport. The zero value opens Config.Data.
 	Stores cluster.Options
-	// Now returns the current time.
-	Now func() time.Time
+	// Now returns the current time, and Elapsed the time since a fixed moment. Events get their times
+	// from both; see leader.Config. Whoever sets one sets both, except where time itself is simulated.
+	Now     func() time.Time
+	Elapsed func() time.Duration
 	// Entropy returns 32 random bytes for a key.
 	Entropy func() []byte
 	// Level is the highest feature level that this replica can apply. 0 means event.Level.
@@ -76,6 +78,9 @@ func (p Parts) withDefaults() Parts {
 	d := leader.DefaultConfig()
 	if p.Now == nil {
 		p.Now = d.Now
+	}
+	if p.Elapsed == nil {
+		p.Elapsed = d.Elapsed
 	}
 	if p.Entropy == nil {
 		p.Entropy = d.Entropy

@@ -38,6 +38,8 @@ type Options struct {
 	Logger  hclog.Logger
 	// OnFatal is called when a replica must stop.
 	OnFatal func(id string, code int, err error)
+	// Parts replaces parts of all replicas. The zero value replaces none.
+	Parts server.Parts
 }
 
 // Cluster is a set of running replicas.
@@ -107,7 +109,7 @@ func (c *Cluster) open(i int) (*server.Replica, error) {
 		}
 	}
 	return server.Open(server.Options{Config: k, Version: c.opt.Version, Queues: c.opt.Queues, OwnToken: c.token,
-		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal, Files: files / c.opt.Replicas})
+		Logger: c.opt.Logger.With("replica", k.ID), OnFatal: fatal, Files: files / c.opt.Replicas, Parts: c.opt.Parts})
 }
 
 // Token returns an administrator's access token that the replicas accept from this process. With

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -113,7 +114,12 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 		return nil, err
 	}
 	lost := make(chan error, 1)
-	l, err := local.Start(ctx, local.Options{Replicas: max(o.Replicas, 1), Dir: dir, Queues: cfg.Properties(), Scheduling: o.Scheduling,
+	var clock traceClock
+	var parts server.Parts
+	if o.Speed == 0 {
+		parts.Now, parts.Elapsed = clock.now, clock.elapsed
+	}
+	l, err := local.Start(ctx, local.Options{Parts: parts, Replicas: max(o.Replicas, 1), Dir: dir, Queues: cfg.Properties(), Scheduling: o.Scheduling,
 		Version: o.Version, Logger: o.Logger, OnFatal: func(id string, code int, err error) {
 			select {
 			case lost <- fmt.Errorf("replica %s must stop (%d): %w", id, code, err):
@@ -133,7 +139,7 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 		case <-ctx.Done():
 		}
 	}()
-	return o.drive(ctx, run, l, cfg.Kinds)
+	return o.drive(ctx, run, l, &clock, cfg.Kinds)
 }
 
 // queues returns the queue configuration of the private cluster with additional keys.
@@ -150,8 +156,19 @@ func (o Options) queues(more []capacity.Property) (*capacity.Config, error) {
 	return capacity.Parse(slices.Concat(queues, largest(o.Nodes), more))
 }
 
+// traceClock is the clock of a private cluster at full speed: it shows the time of the trace. The
+// scheduler guesses when containers end, so it needs that time, in which they run. The timers of the
+// leader use the machine's clock.
+type traceClock struct{ since atomic.Int64 }
+
+func (c *traceClock) set(since time.Duration) { c.since.Store(int64(since)) }
+
+func (c *traceClock) elapsed() time.Duration { return time.Duration(c.since.Load()) }
+
+func (c *traceClock) now() time.Time { return time.UnixMilli(virtualEpoch).Add(c.elapsed()) }
+
 // drive runs the workload on a private cluster, in real or virtual time.
-func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds yarn.Kinds) (*report.Summary, error) {
+func (o Options) drive(ctx context.Context, run string, l *local.Cluster, clock *traceClock, kinds yarn.Kinds) (*report.Summary, error) {
 	c := o.config(run)
 	c.Kinds = kinds
 	n := &counts{}
@@ -164,7 +181,7 @@ func (o Options) drive(ctx context.Context, run string, l *local.Cluster, kinds 
 	r := l.Replicas[max(l.Leader(), 0)]
 	c.Submitter, c.Heartbeat = &straight{replica: r, run: run}, time.Second
 	c.SampleEvery, c.ProgressEvery = time.Minute, time.Minute
-	c.Patience = 60
+	c.Patience, c.Advance = 60, clock.set
 	n.count(&c, observer(r))
 	c.Granted = func() uint64 {
 		st, _ := r.Machine().Fork()
