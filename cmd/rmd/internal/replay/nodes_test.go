@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -133,7 +134,7 @@ func TestNodeMeter(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{Trace: tr, Scheduling: "eager", Nodes: []trace.Node{{GPUs: 8, MemoryMB: 8192, VCores: 8}}}
-			b, _, err := o.lending("", c.keys)
+			b, _, err := o.lending("", append(slices.Clip(c.keys), capacity.Property{Name: nodeOrderKey, Value: "spread"})) // to break up both nodes
 			if err != nil {
 				t.Fatal(err)
 			}
