@@ -59,7 +59,7 @@ func (s *Scheduler) reservableNodes(p *partition, a *state.App, ask uint32, at y
 }
 
 // moveEvery is how many heartbeats of a reserved node pass between two searches for a better node.
-const moveEvery = 8
+const moveEvery = 60
 
 // moveReservation reserves another node instead, if that one is expected to have room in half of
 // the time. It looks for one at every moveEvery-th heartbeat of the reserved node.

@@ -202,7 +202,7 @@ func (c *nodeChoice) walk(within bounds, most int) {
 	narrowest := yarn.OffSwitch
 	if c.ask.Entries > 1 && c.delay.allows(yarn.RackLocal, false) {
 		narrowest = yarn.RackLocal
-	} else if !c.delay.allows(yarn.OffSwitch, false) {
+	} else if !c.ask.Relax || !c.delay.allows(yarn.OffSwitch, false) {
 		return
 	}
 	if c.order == capacity.NodeOrderLifetime {
