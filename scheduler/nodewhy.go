@@ -43,13 +43,12 @@ const (
 )
 
 // NodeChoice returns which node of a label the order of nodes puts first for an ask at the time of
-// the state. With lent, it is for the room that reserved nodes lend. The node except is left out.
-func (s *Scheduler) NodeChoice(label state.LabelID, ask uint32, lent bool, except uint32) NodeChoice {
+// the state. With lent, it is for the room that reserved nodes lend.
+func (s *Scheduler) NodeChoice(label state.LabelID, ask uint32, lent bool) NodeChoice {
 	s.now = s.st.Meta.NowMillis
 	p, a := s.partitions[label], s.st.Apps.Get(s.st.Asks.Get(ask).App)
 	order := s.nodeOrder(p, a)
-	leftOut := func(r nodeRank) bool { return r.node == except }
-	first := slices.DeleteFunc(slices.Clone(s.nodesFor(p, ask, lent, 3)), leftOut)
+	first := slices.Clone(s.nodesFor(p, ask, lent, 2))
 	out := NodeChoice{Order: order}
 	if len(first) == 0 {
 		return out
@@ -61,7 +60,7 @@ func (s *Scheduler) NodeChoice(label state.LabelID, ask uint32, lent bool, excep
 		out.Lead, out.Kind = best.leadOver(first[1], &nodeLayouts[shapeOrder(order)])
 	}
 	for _, r := range s.nodesFor(p, ask, lent, CountedNodes) {
-		if leftOut(r) || r.avoided != best.avoided || r.locality != best.locality {
+		if r.avoided != best.avoided || r.locality != best.locality {
 			continue
 		}
 		out.Nodes++

@@ -26,11 +26,7 @@ func (v view) whyNode(e *event.ContainerAllocated, ask uint32, lent bool) string
 	case v.steps.gang == e.App:
 		return "the gang got its nodes together"
 	}
-	except := uint32(0)
-	if v.steps.gaveUpOn != e.Node {
-		except = v.steps.gaveUpOn // it was still reserved when the node was chosen
-	}
-	c := v.NodeChoice(n.Label, ask, lent, except)
+	c := v.NodeChoice(n.Label, ask, lent)
 	switch {
 	case c.First == e.Node:
 		return v.whyFirst(c, v.st.Asks.Get(ask))
@@ -99,11 +95,19 @@ func (v view) leadOfSpread(c scheduler.NodeChoice) string {
 	text := fmt.Sprintf("it uses as little of its %s as %s, about %s, and has ", what, next, same)
 	switch c.Lead {
 	case scheduler.LessFree:
-		return text + fmt.Sprintf("less %s free", yarn.ShortKind(v.cfg.Kinds[c.Kind]))
+		return text + fmt.Sprintf("less %s free", v.kind(c.Kind))
 	case scheduler.MoreFree:
-		return text + fmt.Sprintf("more %s free", yarn.ShortKind(v.cfg.Kinds[c.Kind]))
+		return text + fmt.Sprintf("more %s free", v.kind(c.Kind))
 	}
 	return text + "the lower number"
+}
+
+// kind returns the name of a resource.
+func (v view) kind(i int) string {
+	if i == yarn.Memory {
+		return "memory"
+	}
+	return yarn.ShortKind(v.cfg.Kinds[i])
 }
 
 // usedOf returns which resources the order spread compares, and the larger one of their used shares

@@ -93,7 +93,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 		t.Run(s.reason, func(t *testing.T) {
 			w := newWorld(t)
 			w.tellAll(s.tell)
-			x := must(explain.NewLogExplainer(state.New(), true))
+			x := must(explain.NewLogExplainer(state.New(), w.eager))
 			why := must(x.Follow(w.log, true))
 			if x.State().Digest() != w.p.State().Digest() {
 				t.Fatal("the log explainer has come to another state")
