@@ -31,9 +31,9 @@ func (v view) whyNode(e *event.ContainerAllocated, ask uint32, lent bool) string
 	case c.First == e.Node:
 		return v.whyFirst(c, v.st.Asks.Get(ask))
 	case c.First == 0:
-		return fmt.Sprintf("the room of %s was offered to whoever was next", n.ID)
+		return fmt.Sprintf("the room of %s was offered to the application that was next", n.ID)
 	}
-	return fmt.Sprintf("the room of %s was offered to whoever was next; by the order %s, the ask itself would have got %s", n.ID, c.Order, v.nameOf(c.First))
+	return fmt.Sprintf("the room of %s was offered to the application that was next; by the order %s, the ask itself would have got %s", n.ID, c.Order, v.nameOf(c.First))
 }
 
 // whyFirst says why a node is the first of the order for an ask.

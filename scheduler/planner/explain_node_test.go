@@ -58,7 +58,7 @@ ask large 1x7G`
 			plain + "spread node-locality-delay=-1\nmode eager\nnode add n1 8G rack=r1\nnode add n2 8G rack=r2\nnode add n3 8G rack=r2\n" + app + "ask app1 1x1G hosts=(n9:1) racks=(r2:1)"},
 		{"avoided", event.KindContainerAllocated, []string{"on n1:1, its last container did not start"},
 			plain + "spread" + two + app + "ask app1 1x1G\nrelease app1 1\nask app1 1x1G"},
-		{"freed room", event.KindContainerAllocated, []string{"the room of n2:1 was offered to whoever was next; by the order spread, the ask itself would have got n1:1"},
+		{"freed room", event.KindContainerAllocated, []string{"the room of n2:1 was offered to the application that was next; by the order spread, the ask itself would have got n1:1"},
 			"conf queues=(a:50, b:50) a.maximum-capacity=50 a.user-limit-factor=10 node-order=spread" + two + app + "ask app0 1x6G hosts=(n2:1) strict\nask app1 1x4G\ncomplete app0 1"},
 		{"heartbeat", event.KindContainerAllocated, []string{"n2:1 had sent a heartbeat"},
 			strings.Replace(plain+"spread"+two+app, "mode eager\n", "", 1) + "ask app1 1x1G\nhb n2 quiet"},
