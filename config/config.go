@@ -27,6 +27,9 @@ type Config struct {
 	Autopilot             cluster.AutopilotConfig
 }
 
+// Eager reports whether the replica also schedules when an ask arrives, and not only on heartbeats.
+func (c *Config) Eager() bool { return c.Scheduling != "heartbeat" }
+
 // Raft has the settings of Raft.
 type Raft struct {
 	Listen, Advertise string

@@ -171,7 +171,7 @@ func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error 
 	}
 	st, _, _ := p.machine.Planning(0)
 	var err error
-	w.explainer, err = explain.NewLogExplainer(st)
+	w.explainer, err = explain.NewLogExplainer(st, w.past.r.opt.Config.Eager())
 	return err
 }
 

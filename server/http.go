@@ -108,7 +108,7 @@ func (r *Replica) planner() v1.Planner {
 			}
 			return explain.Submission(p, in)
 		},
-		WhatIf:          whatIf,
+		WhatIf:          r.whatIf,
 		Landings:        r.landings,
 		Forecast:        r.forecasts.of,
 		ForecastReport:  r.forecasts.report,
@@ -165,13 +165,14 @@ func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func
 	}, stop)
 }
 
-// whatIf returns what another queue configuration would change.
-func whatIf(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
-	inForce, err := planner.New(st.Fork(), planner.Options{})
+// whatIf returns what another queue configuration would change, if this replica led.
+func (r *Replica) whatIf(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
+	options := planner.Options{Eager: r.opt.Config.Eager()}
+	inForce, err := planner.New(st.Fork(), options)
 	if err != nil {
 		return nil, err
 	}
-	other, err := planner.New(st, planner.Options{})
+	other, err := planner.New(st, options)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionP
 		return nil, err
 	}
 	o := shadow.DefaultOptions()
-	o.Eager, o.MaxHeld = r.opt.Config.Scheduling != "heartbeat", previewEvents
+	o.Eager, o.MaxHeld = r.opt.Config.Eager(), previewEvents
 	d, err := shadow.Preview(shadow.Stretch{State: p.st, Index: p.before, Entries: p.entries, ToMillis: to}, o, func() bool { return ctx.Err() != nil })
 	switch {
 	case errors.Is(err, shadow.ErrStopped):

@@ -28,7 +28,7 @@ func (r *Replica) openSequencer() error {
 		e, ok := r.machine.Entry(index)
 		return leader.Outcome{Digest: e.Digest, Skipped: e.Skipped}, ok
 	}
-	options := planner.Options{Eager: r.opt.Config.Scheduling != "heartbeat", Level: r.parts.Level}
+	options := planner.Options{Eager: r.opt.Config.Eager(), Level: r.parts.Level}
 	c.NewPlanner = func(st *state.State) (leader.Planner, error) {
 		p, err := planner.New(st, options)
 		if err != nil {

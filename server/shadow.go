@@ -45,7 +45,7 @@ func (s *shadows) Start(properties []input.Property, in api.StartShadow) (*api.S
 			Remedy: "start the shadow on a follower: --addr with its address", Status: http.StatusConflict}
 	}
 	o := shadow.DefaultOptions()
-	o.Eager = s.r.opt.Config.Scheduling != "heartbeat"
+	o.Eager = s.r.opt.Config.Eager()
 	if in.BehindMillis != nil {
 		o.BehindMillis = *in.BehindMillis
 	}

@@ -75,6 +75,11 @@ func (v view) because(e event.Event) Decision {
 }
 
 func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
+	return v.becauseGiven(e, false)
+}
+
+// becauseGiven explains an allocation. With borrowed, it is in room that a reserved node lends.
+func (v view) becauseGiven(e *event.ContainerAllocated, borrowed bool) Decision {
 	slot := v.st.App(e.App)
 	if slot == 0 || !v.st.Nodes.Has(e.Node) {
 		return Decision{}
@@ -90,12 +95,13 @@ func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
 	if lent {
 		line = fmt.Sprintf("no ask for label %s could use the node, so it is lent; %s", v.st.LabelName(n.Label), line)
 	}
-	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
+	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free; %s", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()),
+		v.whyNode(e, ask, borrowed))}
 }
 
 // becauseLent says which room a container borrows, and for how long.
 func (v view) becauseLent(e *event.ContainerLent) Decision {
-	d := v.becauseAllocated(&e.ContainerAllocated)
+	d := v.becauseGiven(&e.ContainerAllocated, true)
 	if d.Text == "" {
 		return d
 	}
@@ -260,8 +266,9 @@ func (v view) becauseReserved(e *event.ReservationMade) Decision {
 		return Decision{}
 	}
 	n, k := v.st.Nodes.Get(e.Node), v.st.Asks.Get(ask)
-	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it had %s for %s of this ask",
-		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), thousands.Count(int(k.Reservations), "reservation"), thousands.Count(int(k.Count), "container"))}
+	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it had %s for %s of this ask; %s",
+		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), thousands.Count(int(k.Reservations), "reservation"), thousands.Count(int(k.Count), "container"),
+		v.whyReserved(e, ask))}
 }
 
 func (v view) becauseFulfilled(e *event.ReservationFulfilled) Decision {
@@ -277,6 +284,9 @@ func (v view) becauseCancelled(e *event.ReservationCancelled) Decision {
 	text, ok := v.heldText(e.Reservation)
 	if !ok {
 		return Decision{}
+	}
+	if e.Cause == yarn.CancelExchanged {
+		text += v.exchangedFor(e.Reservation)
 	}
 	return Decision{e.Cause.String(), text}
 }

@@ -20,6 +20,9 @@ type view struct {
 	cfg   *capacity.Config
 	tree  *capacity.Tree
 	label state.LabelID // limits and orders are for the nodes of this label
+
+	eager bool // for decisions: the leader ran eager passes
+	steps steps
 }
 
 func viewOf(s *scheduler.Scheduler) view {

@@ -93,7 +93,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 		t.Run(s.reason, func(t *testing.T) {
 			w := newWorld(t)
 			w.tellAll(s.tell)
-			x := must(explain.NewLogExplainer(state.New()))
+			x := must(explain.NewLogExplainer(state.New(), w.eager))
 			why := must(x.Follow(w.log, true))
 			if x.State().Digest() != w.p.State().Digest() {
 				t.Fatal("the log explainer has come to another state")
@@ -131,7 +131,7 @@ func TestLogExplainerFollows(t *testing.T) {
 	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindContainerLent, event.KindPreemptionAsked, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, rapid.Bool().Draw(t, "labels"))
-		x, seen := must(explain.NewLogExplainer(state.New())), 0
+		x, seen := must(explain.NewLogExplainer(state.New(), true)), 0
 		do := m.actions()
 		do["explain"] = func(t *rapid.T) {
 			why := must(x.Follow(m.log[seen:], true))

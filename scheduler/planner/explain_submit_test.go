@@ -11,7 +11,7 @@ import (
 )
 
 // fork returns a planner on a fork of the world's state.
-func (w *world) fork() *Planner { return must(New(w.p.st.Fork(), Options{})) }
+func (w *world) fork() *Planner { return must(New(w.p.st.Fork(), Options{Eager: w.eager})) }
 
 // TestExplainSubmission checks that the forecast for a submission matches the explanation after the
 // submission, and that a forecast changes nothing.

@@ -87,6 +87,33 @@ func TestWhatIfWaits(t *testing.T) {
 	}
 }
 
+// TestWhatIfReservesAlike checks that a what-if in eager mode reserves the node that is expected to
+// have room first, as the leader does. If it reserved the first node, small would wait.
+func TestWhatIfReservesAlike(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`
+conf queues=(a:50, b:50) a.maximum-capacity=25 a.capacity=20 b.capacity=80 b.user-limit-factor=10 a.user-limit-factor=10 max=16G
+mode eager
+node add n1 8G
+node add n2 8G
+app long user=u1 queue=b lifetime=1000
+ask long 1x2G hosts=(n1:1) strict
+app short user=u1 queue=b lifetime=100
+ask short 1x2G hosts=(n2:1) strict
+app large user=u2 queue=a
+ask large 1x7G
+app small user=u3 queue=a
+ask small 1x2G hosts=(n1:1) strict`)
+	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.maximum-capacity", "100")
+	if err != nil || c.Totals != (explain.Totals{Starts: 1}) || c.Starts[0].ID != w.apps["small"].String() {
+		t.Fatalf("a higher maximum of root.a: %+v, %v, want that only small starts", c, err)
+	}
+	w.tellAll("conf a.maximum-capacity=100\nhb n1 n2 n1 n2 quiet")
+	if _, a := w.app("small"); a.Live != 1 {
+		t.Error("it does not come true")
+	}
+}
+
 func TestWhatIfGainsAndLoses(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(`

@@ -32,7 +32,7 @@ func (k *told) why(_ context.Context, indexes []uint64, atOnce bool) map[uint64]
 	if !k.knows {
 		return out
 	}
-	w, err := explain.NewLogExplainer(state.New())
+	w, err := explain.NewLogExplainer(state.New(), true)
 	if err != nil {
 		panic(err)
 	}

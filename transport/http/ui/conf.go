@@ -38,6 +38,7 @@ var queueSettings = []setting{
 	{Key: "maximum-am-resource-percent", of: ofLeaf, Help: "share for ApplicationMasters, 0 to 1"},
 	{Key: "maximum-allocation-mb", of: ofLeaf, Help: "largest container"},
 	{Key: "ordering-policy", of: ofLeaf, Help: "fifo or fair"},
+	{Key: "node-order", of: ofLeaf | ofParent, Help: "auto, spread, pack or lifetime"},
 	{Key: "priority", of: ofLeaf | ofParent, Help: "before its siblings"},
 	{Key: "queues", of: ofParent, Help: "its children, separated by commas"},
 }
@@ -55,7 +56,7 @@ func (q *query) settings(k *api.Queue) []setting {
 		}
 	}
 	now := map[string]string{"capacity": k.Configured, "maximum-capacity": k.ConfiguredMax, "user-limit-factor": k.UserLimitFactor,
-		"minimum-user-limit-percent": k.UserLimit, "ordering-policy": k.Order}
+		"minimum-user-limit-percent": k.UserLimit, "ordering-policy": k.Order, "node-order": k.NodeOrder}
 	if k.MaxApps > 0 {
 		now["maximum-applications"] = strconv.FormatInt(k.MaxApps, 10)
 	}

@@ -129,6 +129,7 @@ func (v *View) share(p *Partition, slot uint32) api.QueueShare {
 		return d
 	}
 	conf, eff := &p.Conf.Queues[i], &p.Tree.Capacities[i]
+	d.NodeOrder = conf.NodeOrder.String()
 	d.Configured, d.ConfiguredMax = conf.Capacity.Format(v.Kinds), conf.MaxCapacity.Format(v.Kinds)
 	d.Capacity, d.MaxCapacity = Percent(eff.Capacity.Rat()), Percent(eff.MaxCapacity.Rat())
 	d.AbsCapacity, d.AbsMax = Percent(eff.AbsCapacity.Rat()), Percent(eff.AbsMax.Rat())

@@ -73,6 +73,8 @@ type QueueShare struct {
 	Pending    Resource `json:"pending"`
 	AMUsed     Resource `json:"am_used"`
 	AMLimit    Resource `json:"am_limit,omitempty"`
+
+	NodeOrder string `json:"node_order"` // which node gets a container in eager passes: auto, spread, pack or lifetime
 }
 
 // User is the share of one user of a leaf queue.
