@@ -47,7 +47,7 @@ type Parts struct {
 	// Stores replaces Raft's stores and transport. The zero value opens Config.Data.
 	Stores cluster.Options
 	// Now returns the current time, and Elapsed the time since a fixed moment. Events get their times
-	// from both; see leader.Config. Whoever sets one sets both, except where time itself is simulated.
+	// from both; see leader.Config. Set both or none, except where time itself is simulated.
 	Now     func() time.Time
 	Elapsed func() time.Duration
 	// Entropy returns 32 random bytes for a key.
