@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -59,7 +60,7 @@ func (m *machine) properties() []input.Property {
 	}
 	switch m.variant % 3 {
 	case 1:
-		set[confPrefix+"root.backfill"], set[confPrefix+"root.b.backfill"] = "preemptable", "declared"
+		set[confPrefix+"root.backfill"], set[confPrefix+"root.b.backfill"], set[confPrefix+"reservation.node"] = "preemptable", "declared", "first"
 	case 2:
 		set[confPrefix+"root.backfill"], set[confPrefix+"reservation.node"] = "declared", "earliest"
 	}
@@ -77,12 +78,23 @@ func (m *machine) properties() []input.Property {
 	}
 	set[confPrefix+"root.users.auto-queue-creation-v2.enabled"] = "true"
 	set[confPrefix+"auto-queue-creation-v2.queue-expiration-time"] = "1"
+	maps.Copy(set, m.orders)
 	maps.Copy(set, m.extra)
 	var out []input.Property
 	for _, k := range slices.Sorted(maps.Keys(set)) {
 		out = append(out, input.Property{Name: k, Value: set[k]})
 	}
 	return out
+}
+
+// drawOrders draws the order of nodes of the cluster, of queues and of labels.
+func (m *machine) drawOrders(t *rapid.T) {
+	m.orders = map[string]string{}
+	for _, key := range []string{"", "root.a.", "root.b.", "root.a.x.", "root.users.", "root.accessible-node-labels.x.", "root.a.accessible-node-labels.y."} {
+		if order := rapid.SampledFrom(append(capacity.NodeOrders(), "")).Draw(t, "order"); order != "" {
+			m.orders[confPrefix+key+"node-order"] = order
+		}
+	}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -424,14 +436,15 @@ func (m *machine) queueState(t *rapid.T) {
 }
 
 func (m *machine) configure(t *rapid.T) {
-	was, dominant, lazy := m.variant, m.dominant, m.lazy
+	was, dominant, lazy, orders := m.variant, m.dominant, m.lazy, m.orders
 	m.variant = rapid.IntRange(0, len(trees)-1).Draw(t, "tree")
 	if m.kinds == 2 {
 		m.dominant = rapid.Bool().Draw(t, "dominant")
 	}
 	m.lazy = rapid.Bool().Draw(t, "lazy cancel")
+	m.drawOrders(t)
 	if r := m.plan(&input.SetQueues{Properties: m.properties()}); r.Refused() != nil {
-		m.variant, m.dominant, m.lazy = was, dominant, lazy
+		m.variant, m.dominant, m.lazy, m.orders = was, dominant, lazy, orders
 	}
 }
 
