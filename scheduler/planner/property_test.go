@@ -49,8 +49,9 @@ type machine struct {
 	promised map[uint64]event.ContainerRef
 	round    bool              // the last input was a round of preemption
 	killed   map[uint64]uint64 // number of containers that were preempted for each reservation
+	choosing bool              // hosts have several nodes: see TestRandomChoices
 	mixed    bool              // the story mixes features: see TestRandomMixture
-	orders   map[string]string // keys of the order of nodes
+	orders   map[string]string // keys of the order of nodes and of locality delays
 	extra    map[string]string // further keys of the configuration
 }
 
@@ -75,6 +76,15 @@ func TestRandomLabels(t *testing.T) {
 		}
 		return m.actions()
 	})
+}
+
+// TestRandomChoices leaves the order of nodes more choices than the other tests do. checkFirstNodes
+// compares them.
+func TestRandomChoices(t *testing.T) {
+	t.Parallel()
+	for _, labels := range []bool{false, true} {
+		randomStories(t, labels, (*machine).choosingActions)
+	}
 }
 
 func randomStories(t *testing.T, labels bool, actions func(m *machine) map[string]func(*rapid.T)) {
