@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -110,31 +111,57 @@ func TestClassesGrow(t *testing.T) {
 	}
 }
 
-// BenchmarkNodeIndex moves a node in an index of 10,000 nodes with many shapes and finds the first
-// one for a container.
+// BenchmarkNodeIndex moves a node in an index of 10,000 nodes and finds the first one for a
+// container: with many shapes, and with equal nodes of which most are empty.
 func BenchmarkNodeIndex(b *testing.B) {
 	const nodes = 10_000
-	l := &nodeLayouts[fullest]
-	x := nodeIndex{layout: *l}
-	free := func(i int) yarn.Resource {
-		r := yarn.NewResource(int64(1024*(1+i*7919%380)), int64(i*104729%97))
-		r[2] = int64(i * 31 % 9)
-		return r
+	for _, bench := range []struct {
+		name  string
+		order int
+		free  func(i int) yarn.Resource
+	}{
+		{"many shapes", fullest, func(i int) yarn.Resource {
+			return yarn.Resource{int64(1024 * (1 + i*7919%380)), int64(i * 104729 % 97), int64(i * 31 % 9)}
+		}},
+		{"most empty/pack", fullest, mostlyEmpty},
+		{"most empty/spread", emptiest, mostlyEmpty},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			l := &nodeLayouts[bench.order]
+			x := nodeIndex{layout: *l}
+			for i := range nodes {
+				x.mark(uint32(i + 1))
+				x.set(uint32(i+1), l.shapeOf(nodeTotal, bench.free(i), 3))
+			}
+			size := yarn.Resource{100 << 10, 40, 3}
+			for i := 0; b.Loop(); i++ {
+				node := i * 7 % nodes
+				x.set(uint32(node+1), l.shapeOf(nodeTotal, bench.free(node+i), 3))
+				for range x.walk(l.boundsFor(size, 3)) {
+					break
+				}
+			}
+			b.ReportMetric(float64(len(x.buckets)), "shapes")
+			b.ReportMetric(float64(x.bytes())/nodes, "B/node")
+		})
 	}
-	for i := range nodes {
-		x.mark(uint32(i + 1))
-		x.set(uint32(i+1), l.shapeOf(nodeTotal, free(i), 3))
+}
+
+// mostlyEmpty returns the free resources of one of many equal nodes. One in twenty runs containers.
+func mostlyEmpty(i int) yarn.Resource {
+	r := yarn.Resource{384 << 10, 96, 8}
+	if k := i / 20; i%20 == 0 {
+		r = r.Sub(yarn.Resource{int64(4096 * (1 + k*7919%90)), int64(1 + k*104729%90), int64(k * 31 % 9)})
 	}
-	size := yarn.NewResource(100<<10, 40)
-	size[2] = 3
-	i := 0
-	for b.Loop() {
-		node := i * 7 % nodes
-		x.set(uint32(node+1), l.shapeOf(nodeTotal, free(node+i), 3))
-		for range x.walk(l.boundsFor(size, 3)) {
-			break
-		}
-		i++
+	return r
+}
+
+// bytes returns the memory that an index takes.
+func (x *nodeIndex) bytes() uintptr {
+	sum := uintptr(cap(x.shapes))*unsafe.Sizeof(shape(0)) + uintptr(cap(x.buckets))*unsafe.Sizeof(bucket{}) +
+		uintptr(cap(x.changed))*unsafe.Sizeof(uint32(0)) + uintptr(cap(x.marked))*unsafe.Sizeof(false)
+	for i := range x.buckets {
+		sum += uintptr(cap(x.buckets[i].nodes)) * unsafe.Sizeof(nodeWord{})
 	}
-	b.ReportMetric(float64(len(x.buckets)), "shapes")
+	return sum
 }

@@ -75,6 +75,27 @@ func (p Probe) NeedsMore(outstanding, reserved, reReservations int64, size yarn.
 	return c.needsMore(p.s.cfg.Calculator)
 }
 
+// FirstNode returns the node of a label on which the order of nodes lets an ask be served now, or 0.
+// With lent it is a reserved node that may lend its room.
+func (p Probe) FirstNode(label state.LabelID, ask uint32, lent bool) uint32 {
+	if first := p.s.nodesFor(p.s.partitions[label], ask, lent, 1); len(first) > 0 {
+		return first[0].node
+	}
+	return 0
+}
+
+// Allows reports whether the locality delay of an ask allows a locality now.
+func (p Probe) Allows(ask uint32, at yarn.Locality) bool {
+	return p.s.delayOf(p.s.st.Asks.Get(ask)).allows(at, false)
+}
+
+// EndOf estimates when a container ends. ok is false if it is not expected to.
+func (p Probe) EndOf(c *state.Container) (end int64, ok bool) {
+	guesses := lengthGuesses{s: p.s}
+	end = guesses.endOf(c)
+	return end, end != never
+}
+
 // SetEager turns eager mode on or off.
 func (p Probe) SetEager(eager bool) { p.s.eager = eager }
 

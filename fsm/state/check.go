@@ -73,6 +73,9 @@ func (s *State) checkReferences() error {
 	s.AskedLabels.Each(func(slot uint32, l *LabelID) bool {
 		return s.Containers.Has(slot) && *l != 0 && label(*l) || fail("label of a container", slot)
 	})
+	s.LargeContainers.Each(func(slot uint32, l *LargeContainer) bool {
+		return opt(s.Labels.Has(slot-1), slot-1) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
+	})
 	s.Preemptions.Each(func(slot uint32, _ *Preemption) bool { return s.Containers.Has(slot) || fail("preemption", slot) })
 	s.Leases.Each(func(slot uint32, _ *Lease) bool { return s.Containers.Has(slot) || fail("lease", slot) })
 	s.Preempted.Each(func(slot uint32, _ *Preempted) bool { return s.Apps.Has(slot) || fail("preempted", slot) })

@@ -15,8 +15,9 @@ type LargeContainer struct {
 const largeStep = 60_000
 
 // LargeAllocated returns when a large container was last allocated or reserved on a node of a label,
-// in Unix milliseconds, or 0 if none was. A container is large if it takes at least half of the mean node of
-// the label, or a resource other than memory and vcores, such as GPUs.
+// in Unix milliseconds, or 0 if none was. A container is large if it takes at least half of the mean
+// node of the label, or a resource other than memory and vcores, such as GPUs. Only the resources
+// that the calculator compares count.
 func (s *State) LargeAllocated(label LabelID) int64 {
 	if slot := uint32(label) + 1; s.LargeContainers.Has(slot) {
 		return s.LargeContainers.Get(slot).AtMillis
@@ -26,7 +27,8 @@ func (s *State) LargeAllocated(label LabelID) int64 {
 
 // recordLarge records that a container of a size was allocated or reserved.
 func (s *State) recordLarge(label LabelID, size yarn.Resource) {
-	if s.Meta.Level < event.LevelNodeOrder || s.Meta.NowMillis < s.LargeAllocated(label)+largeStep || !s.large(label, size) {
+	last := s.LargeAllocated(label)
+	if s.Meta.Level < event.LevelNodeOrder || last != 0 && s.Meta.NowMillis < last+largeStep || !s.large(label, size) {
 		return
 	}
 	slot := uint32(label) + 1

@@ -54,11 +54,12 @@ func (o Options) labelled(tree int) []string {
 	lines := []string{"yarn.node-labels.enabled=true"}
 	switch tree {
 	case 1:
-		lines = append(lines, "yarn.node-labels.configuration-type=distributed", prefix+"root.b.default-node-label-expression=z")
+		lines = append(lines, "yarn.node-labels.configuration-type=distributed", prefix+"root.b.default-node-label-expression=z",
+			prefix+"root.accessible-node-labels.x.node-order=spread")
 	case 2:
 		lines = append(lines, "yarn.resourcemanager.node-labels.am.default-node-label-expression=y", "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation=true")
 	case 3:
-		lines = append(lines, "yarn.node-labels.exclusive-enforced-partitions=x")
+		lines = append(lines, "yarn.node-labels.exclusive-enforced-partitions=x", prefix+"root.a.accessible-node-labels.y.node-order=pack")
 	}
 	lines = append(lines, prefix+"root.a.accessible-node-labels=x,y", prefix+"root.b.accessible-node-labels=*")
 	for _, c := range labelCapacities(tree) {
@@ -197,9 +198,13 @@ func (o Options) properties(tree int, lazy bool, selector string) []input.Proper
 	}
 	switch tree {
 	case 1:
-		lines = append(lines, prefix+"root.backfill=preemptable", prefix+"root.b.backfill=declared")
+		lines = append(lines, prefix+"root.backfill=preemptable", prefix+"root.b.backfill=declared", prefix+"reservation.node=first",
+			prefix+"node-order=pack", prefix+"root.b.node-order=lifetime")
 	case 2:
-		lines = append(lines, prefix+"root.backfill=declared", prefix+"reservation.node=earliest")
+		lines = append(lines, prefix+"root.backfill=declared", prefix+"reservation.node=earliest",
+			prefix+"node-order=lifetime", prefix+"root.a.y.node-order=spread")
+	case 3:
+		lines = append(lines, prefix+"root.node-order=spread", prefix+"root.a.node-order=auto")
 	}
 	if o.has(LoadLabels) {
 		lines = append(lines, o.labelled(tree)...)

@@ -8,15 +8,6 @@ import (
 
 // Containers that borrow the free room of reserved nodes.
 
-// backfillOf sets the properties of backfill. Only declared lifetimes tell when a node will have
-// room. With them, a reservation prefers the node that has room earliest.
-func (w *world) backfillOf(set func(k, v string)) {
-	set(prefix+"root.backfill", w.opt.backfill)
-	if w.opt.backfill == "declared" {
-		set(prefix+"reservation.node", "earliest")
-	}
-}
-
 // lifetime returns the tag in which two of three applications declare how long their containers
 // run. Many of these declarations are wrong.
 func (w *world) lifetime(n int) []string {

@@ -22,6 +22,8 @@ func Draw(seed int64, opt Options) script.Script {
 	s.Cluster.Ranked = s.Cluster.Preempt && seed%6 != 2
 	s.Cluster.Users, s.Cluster.Managed = seed%3 == 0, seed%5 < 2
 	s.Cluster.Backfill = [...]string{"", "", "preemptable", "preemptable", "preemptable", "declared", "declared"}[seed%7]
+	s.Cluster.ReserveNode = [...]string{"", "earliest", "first"}[seed/2%3]
+	s.Cluster.NodeOrder = [...]string{"", "spread", "pack", "lifetime"}[seed/3%4]
 	between := func(least, more time.Duration) script.Duration {
 		return script.Duration(least + time.Duration(rng.Int63n(int64(more))))
 	}
@@ -64,7 +66,8 @@ func drawKinds(rng *rand.Rand, p Profile) []string {
 // written converts settings to their form in a script.
 func written(o settings) script.Cluster {
 	c := script.Cluster{Replicas: o.replicas, Eager: o.eager, Dominant: o.dominant, InFlight: o.inFlight, SnapshotAfter: o.snapshotAfter,
-		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath, Preempt: o.preempt, Selector: o.selector, Ranked: o.ranked, Users: o.users, Managed: o.managed, Backfill: o.backfill}
+		Trailing: o.trailing, Yields: int(o.yields), LazyCancel: o.lazyCancel, Pipelined: o.pipelined, FastPath: o.fastPath, Preempt: o.preempt, Selector: o.selector, Ranked: o.ranked, Users: o.users, Managed: o.managed, Backfill: o.backfill,
+		ReserveNode: o.reserveNode, NodeOrder: o.nodeOrder}
 	for _, q := range o.queues {
 		c.Queues = append(c.Queues, script.Queue{Name: q.name, Capacity: q.capacity})
 	}
@@ -74,7 +77,8 @@ func written(o settings) script.Cluster {
 // read is the inverse of written.
 func read(c script.Cluster) settings {
 	o := settings{replicas: c.Replicas, eager: c.Eager, dominant: c.Dominant, inFlight: c.InFlight, snapshotAfter: c.SnapshotAfter,
-		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath, preempt: c.Preempt, selector: c.Selector, ranked: c.Ranked, users: c.Users, managed: c.Managed, backfill: c.Backfill}
+		trailing: c.Trailing, yields: dial(c.Yields), lazyCancel: c.LazyCancel, pipelined: c.Pipelined, fastPath: c.FastPath, preempt: c.Preempt, selector: c.Selector, ranked: c.Ranked, users: c.Users, managed: c.Managed, backfill: c.Backfill,
+		reserveNode: c.ReserveNode, nodeOrder: c.NodeOrder}
 	for _, q := range c.Queues {
 		o.queues = append(o.queues, queue{q.Name, q.Capacity})
 	}

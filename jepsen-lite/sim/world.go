@@ -41,6 +41,8 @@ type settings struct {
 	users         bool   // users have dynamic queues
 	managed       bool   // placement rules use leaves of a managed parent
 	backfill      string // which containers borrow room of reserved nodes; empty: none
+	reserveNode   string // how reservations choose their nodes; empty: by mode
+	nodeOrder     string // empty: auto
 	queues        []queue
 }
 
@@ -181,7 +183,13 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 		w.preemptionOf(queues, set)
 	}
 	if w.opt.backfill != "" {
-		w.backfillOf(set)
+		set(prefix+"root.backfill", w.opt.backfill)
+	}
+	if w.opt.reserveNode != "" {
+		set(prefix+"reservation.node", w.opt.reserveNode)
+	}
+	if w.opt.nodeOrder != "" {
+		w.nodeOrderOf(set)
 	}
 	if w.opt.lazyCancel {
 		set(prefix+"reservation.eager-cancel", "false")
@@ -190,6 +198,14 @@ func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
 		set(prefix+"resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
 	}
 	return props
+}
+
+// nodeOrderOf sets the order of nodes. One label has another one.
+func (w *world) nodeOrderOf(set func(k, v string)) {
+	orders := capacity.NodeOrders()
+	other := orders[(slices.Index(orders, w.opt.nodeOrder)+1)%len(orders)]
+	set(prefix+"node-order", w.opt.nodeOrder)
+	set(prefix+"root.accessible-node-labels."+nodeLabels[0].Name+".node-order", other)
 }
 
 // plan plans an input. It asks one replica after another until one answers. A refusal fails the

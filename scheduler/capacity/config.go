@@ -84,6 +84,7 @@ type Config struct {
 	properties []Property
 	values     map[string]Property // the properties with their origins, by name
 	templates  bool                // there is a template for dynamic queues
+	multiNode  bool                // YARN's policies that sort nodes count
 	byPath     map[string]int
 	byName     map[string][]int
 	shares     []queueShares // see computeShares; parallel to Queues

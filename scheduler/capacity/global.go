@@ -44,6 +44,7 @@ func (r *reader) readGlobal(c *Config) {
 	c.Tokens = r.readTokens()
 	r.readLabelSettings(c)
 	r.readPreemption(c)
+	r.readMultiNode(c)
 }
 
 // readMutationPolicy reads who may change the configuration in addition to operators.

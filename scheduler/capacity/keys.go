@@ -163,13 +163,14 @@ const (
 	whyRecovery  = "the state is replicated, so nothing is recovered after a failover"
 	whyReread    = "the file is read when a configuration is applied, and replicated with it"
 	whyOther     = "not honored yet"
+
+	whyMultiNodeOff = multiNodeEnabled + " is not true"
 )
 
 // ignoredGlobal are the unhonored keys with Prefix that do not belong to a queue.
 var ignoredGlobal = []unhonored{
 	{"application.fail-fast", "false", whyRecovery},
 	{"lazy-preemption-enabled", "false", whyLazy},
-	{"multi-node-sorting.", "", whySorted},
 	{"schedule-asynchronously.enable", "false", whyAsync},
 	{"schedule-asynchronously.maximum-pending-backlogs", "100", whyAsync},
 	{"schedule-asynchronously.maximum-threads", "1", whyAsync},
@@ -191,7 +192,6 @@ var ignoredQueue = []unhonored{
 	{"average-capacity", "", whyPlans},
 	{"default-node-label-expression", "", whyLabels},
 	{"instantaneous-max-capacity", "", whyPlans},
-	{"multi-node-sorting.", "", whySorted},
 	{"ordering-policy.", "", "the applications of a queue have one order for all partitions"},
 	{"reservable", "false", whyPlans},
 	{"reservation-", "", whyPlans},

@@ -33,17 +33,54 @@ type labelOrder struct {
 	order NodeOrder
 }
 
-// Keys of the order of nodes. The second and the following are YARN's, which names an order by the
-// class that implements it.
+// Keys of the order of nodes. The second and the following are YARN's, which has named policies and
+// implements each by a class.
 const (
 	nodeOrderKey     = "node-order"
 	multiNodeEnabled = Prefix + "multi-node-placement-enabled"
 	multiNodePolicy  = "multi-node-sorting.policy"
 	multiNodeNames   = Prefix + multiNodePolicy + ".names"
+	classSuffix      = ".class"
+	intervalSuffix   = ".sorting-interval.ms"
 )
 
-// multiNodeClasses are the classes for multi-node-sorting that Hadoop ships, with their orders.
-var multiNodeClasses = map[string]NodeOrder{"ResourceUsageMultiNodeLookupPolicy": NodeOrderSpread}
+// resourceUsage is the class of YARN's policy "default".
+const resourceUsage = "ResourceUsageMultiNodeLookupPolicy"
+
+// multiNodeClasses are the classes of policies that Hadoop ships, without their package, and their
+// orders.
+//
+// Source: Hadoop 3.4.2 and 3.5.0, the implementations of MultiNodeLookupPolicy.
+var multiNodeClasses = map[string]NodeOrder{resourceUsage: NodeOrderSpread}
+
+// readMultiNode reads whether YARN's policies count, and reports those of their keys that have no
+// effect.
+func (r *reader) readMultiNode(c *Config) {
+	c.multiNode = r.multiNodeEnabled()
+	for _, p := range below(c.properties, Prefix+multiNodePolicy+".") {
+		interval := strings.HasSuffix(p.Name, intervalSuffix)
+		if !interval && p.Name != multiNodeNames && !strings.HasSuffix(p.Name, classSuffix) {
+			continue
+		}
+		switch v, ok := r.get(p.Name); {
+		case !ok || interval && v == "1000":
+		case interval:
+			r.ignore(p.Name, whySorted)
+		case !c.multiNode:
+			r.ignore(p.Name, whyMultiNodeOff)
+		}
+	}
+}
+
+// multiNodeEnabled reads the switch of YARN's policies. As in YARN, any value but true means false.
+func (r *reader) multiNodeEnabled() bool {
+	v, ok := r.get(multiNodeEnabled)
+	on := strings.EqualFold(v, "true")
+	if ok && !on && !strings.EqualFold(v, "false") {
+		r.ruleFault(multiNodeEnabled, "is not true or false", "write true or false")
+	}
+	return on
+}
 
 // readNodeOrder reads the order of nodes of a queue and, for each label, where it differs. Without
 // keys the parent's orders count; root has those of the cluster.
@@ -52,26 +89,36 @@ func (r *reader) readNodeOrder(c *Config, q *Queue, key func(string) string) {
 	case p != nil:
 		q.NodeOrder, q.labelOrders = p.NodeOrder, p.labelOrders
 	default:
-		r.orderOf(Prefix, &q.NodeOrder)
+		r.orderOf(c, Prefix, &q.NodeOrder)
 	}
-	if r.orderOf(key(""), &q.NodeOrder) {
+	if r.orderOf(c, key(""), &q.NodeOrder) {
 		q.labelOrders = nil
 	}
+	if c.LabelSettings.Enabled {
+		r.readLabelOrders(c, q, key(accessible)+".")
+	}
+}
+
+func (r *reader) readLabelOrders(c *Config, q *Queue, prefix string) {
 	q.labelOrders = slices.Clone(q.labelOrders)
-	for _, p := range r.under(c, key(accessible)+".") {
-		if label, name, _ := strings.Cut(p.Name, "."); name == nodeOrderKey && c.LabelSettings.Enabled {
-			order := q.NodeOrder
-			r.orderNamed(key(accessible)+"."+p.Name, &order)
-			q.labelOrders = slices.DeleteFunc(q.labelOrders, func(l labelOrder) bool { return l.label == label })
-			q.labelOrders = append(q.labelOrders, labelOrder{label, order})
+	for _, p := range r.under(c, prefix) {
+		label, name, _ := strings.Cut(p.Name, ".")
+		order, full := q.NodeOrder, prefix+p.Name
+		if name != nodeOrderKey || r.labelName(full, label) == "" || !r.orderNamed(full, &order) {
+			continue
 		}
+		if !q.MayUse(label) {
+			r.warn(full, fmt.Sprintf("%s may not use label %s, so the order has no effect", q.Path, label), "add the label to "+strings.TrimSuffix(prefix, ".")+", or remove the key")
+		}
+		q.labelOrders = slices.DeleteFunc(q.labelOrders, func(l labelOrder) bool { return l.label == label })
+		q.labelOrders = append(q.labelOrders, labelOrder{label, order})
 	}
 }
 
 // orderOf reads an order under a prefix: from rmd's key or else from YARN's. It reports whether
 // there is one.
-func (r *reader) orderOf(prefix string, order *NodeOrder) bool {
-	policy := r.orderOfPolicy(prefix+multiNodePolicy, order)
+func (r *reader) orderOf(c *Config, prefix string, order *NodeOrder) bool {
+	policy := r.orderOfPolicy(c, prefix+multiNodePolicy, order)
 	return r.orderNamed(prefix+nodeOrderKey, order) || policy
 }
 
@@ -82,33 +129,63 @@ func (r *reader) orderNamed(name string, order *NodeOrder) bool {
 	}
 	i := slices.Index(nodeOrders, v)
 	if i < 0 {
-		r.fault(name, "is not an order of nodes", "write "+strings.Join(nodeOrders, ", "))
+		r.ruleFault(name, "is not an order of nodes", "write "+orderChoice())
 		return false
 	}
 	*order = NodeOrder(i)
 	return true
 }
 
-// orderOfPolicy reads the name of a policy for multi-node-sorting, and from the policy's class its
-// order. As in YARN, the policy counts only while multi-node placement is enabled.
-func (r *reader) orderOfPolicy(name string, order *NodeOrder) bool {
+// orderChoice lists the names of the orders for a sentence.
+func orderChoice() string {
+	last := len(nodeOrders) - 1
+	return strings.Join(nodeOrders[:last], ", ") + " or " + nodeOrders[last]
+}
+
+// orderOfPolicy reads the name of one of YARN's policies, and its order from its class. As in YARN,
+// the class must be that of a policy that is listed by name. In YARN the children of a queue do not
+// inherit its policy; here they inherit its order, like that of node-order.
+//
+// Source: Hadoop 3.4.2, CapacitySchedulerConfiguration.getMultiNodesSortingAlgorithmPolicy and
+// MultiNodeSortingManager.getMultiNodeSortIterator.
+func (r *reader) orderOfPolicy(c *Config, name string, order *NodeOrder) bool {
 	policy, ok := r.get(name)
-	if !r.bool(multiNodeEnabled, false) || !ok {
+	switch {
+	case !ok:
+		return false
+	case !c.multiNode:
+		r.ignore(name, whyMultiNodeOff)
 		return false
 	}
-	if !slices.Contains(r.names(multiNodeNames), policy) {
-		r.warn(name, fmt.Sprintf("%s does not name the policy, so the order of nodes stays as it is", multiNodeNames), "add it there, or set node-order")
-		return false
-	}
-	classKey := Prefix + multiNodePolicy + "." + policy + ".class"
-	class, _ := r.get(classKey)
+	class := r.classOfPolicy(policy)
 	found, known := multiNodeClasses[class[strings.LastIndexByte(class, '.')+1:]]
-	if !known {
-		r.warn(classKey, "is not a class that Hadoop ships, so the order of nodes stays as it is", "set node-order to "+strings.Join(nodeOrders, ", "))
-		return false
+	listed := slices.ContainsFunc(r.names(multiNodeNames), func(n string) bool { return r.classOfPolicy(n) == class })
+	switch {
+	case class == "":
+		r.warnPolicy(name, "the policy has no class", "set "+Prefix+multiNodePolicy+"."+clip(policy)+classSuffix+", or node-order")
+	case !known:
+		r.warnPolicy(name, fmt.Sprintf("the policy's class %s is not one that Hadoop ships", clip(class)), "set node-order to "+orderChoice())
+	case !listed:
+		r.warnPolicy(name, multiNodeNames+" does not list the policy", "add it there, or set node-order")
+	default:
+		*order = found
+		return true
 	}
-	*order = found
-	return true
+	return false
+}
+
+func (r *reader) warnPolicy(name, what, do string) {
+	r.warn(name, what+", so the order of nodes stays as it is", do)
+}
+
+// classOfPolicy returns the class of one of YARN's policies, or "". Only "default" has one without a
+// key.
+func (r *reader) classOfPolicy(policy string) string {
+	class, ok := r.get(Prefix + multiNodePolicy + "." + policy + classSuffix)
+	if !ok && policy == "default" {
+		return resourceUsage
+	}
+	return class
 }
 
 // nodeOrderFor returns the order of a queue for the nodes of a label.

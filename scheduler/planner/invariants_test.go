@@ -31,7 +31,7 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 		w.step(e)
 	}
 	m.checkLeases()
-	for _, check := range []func() error{m.checkNodes, m.checkReservations, m.checkGangs, m.checkQueues, m.checkUsers, m.checkApps, m.checkStates, m.checkCapacities} {
+	for _, check := range []func() error{m.checkNodes, m.checkReservations, m.checkGangs, m.checkQueues, m.checkUsers, m.checkApps, m.checkStates, m.checkCapacities, m.checkFirstNodes} {
 		if err := check(); err != nil {
 			m.fail("%v", err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -49,7 +50,7 @@ func (m *machine) properties() []input.Property {
 	set := map[string]string{
 		"yarn.scheduler.maximum-allocation-mb": "8192", "yarn.scheduler.maximum-allocation-vcores": "8", "yarn.cluster.max-application-priority": "5",
 		"yarn.resourcemanager.max-completed-applications": "3", confPrefix + "reservation.eager-cancel": fmt.Sprint(!m.lazy),
-		confPrefix + "node-locality-delay": "2", confPrefix + "maximum-am-resource-percent": "0.5", confPrefix + "maximum-applications": "40",
+		confPrefix + "maximum-am-resource-percent": "0.5", confPrefix + "maximum-applications": "40",
 		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs": "2", "yarn.nm.liveness-monitor.expiry-interval-ms": "1000",
 		"yarn.resourcemanager.delegation.key.update-interval": "1500", "yarn.resourcemanager.delegation.token.renew-interval": "3000",
 		"yarn.resourcemanager.delegation.token.max-lifetime": "9000", "yarn.node-labels.enabled": "true",
@@ -59,7 +60,7 @@ func (m *machine) properties() []input.Property {
 	}
 	switch m.variant % 3 {
 	case 1:
-		set[confPrefix+"root.backfill"], set[confPrefix+"root.b.backfill"] = "preemptable", "declared"
+		set[confPrefix+"root.backfill"], set[confPrefix+"root.b.backfill"], set[confPrefix+"reservation.node"] = "preemptable", "declared", "first"
 	case 2:
 		set[confPrefix+"root.backfill"], set[confPrefix+"reservation.node"] = "declared", "earliest"
 	}
@@ -77,12 +78,27 @@ func (m *machine) properties() []input.Property {
 	}
 	set[confPrefix+"root.users.auto-queue-creation-v2.enabled"] = "true"
 	set[confPrefix+"auto-queue-creation-v2.queue-expiration-time"] = "1"
+	maps.Copy(set, m.orders)
 	maps.Copy(set, m.extra)
 	var out []input.Property
 	for _, k := range slices.Sorted(maps.Keys(set)) {
 		out = append(out, input.Property{Name: k, Value: set[k]})
 	}
 	return out
+}
+
+// drawOrders draws the order of nodes of the cluster, of queues and of labels, and how long an ask
+// waits for its hosts and racks.
+func (m *machine) drawOrders(t *rapid.T) {
+	m.orders = map[string]string{
+		confPrefix + "node-locality-delay":            rapid.SampledFrom([]string{"2", "0", "-1"}).Draw(t, "delay"),
+		confPrefix + "rack-locality-additional-delay": rapid.SampledFrom([]string{"-1", "0", "1"}).Draw(t, "additional delay"),
+	}
+	for _, key := range []string{"", "root.a.", "root.b.", "root.a.x.", "root.users.", "root.accessible-node-labels.x.", "root.a.accessible-node-labels.y."} {
+		if order := rapid.SampledFrom(append(capacity.NodeOrders(), "")).Draw(t, "order"); order != "" {
+			m.orders[confPrefix+key+"node-order"] = order
+		}
+	}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -124,6 +140,32 @@ func (m *machine) reservingActions() map[string]func(*rapid.T) {
 	return a
 }
 
+// choosingActions mostly asks. Without eager passes, most asks wait while several nodes have room,
+// so the order of nodes has a choice.
+func (m *machine) choosingActions() map[string]func(*rapid.T) {
+	ids := m.p.ids
+	m.opt.Eager, m.choosing = false, true
+	m.p = must(New(m.p.st.Fork(), m.opt))
+	m.p.ids = ids // the state does not contain it
+	for range 12 {
+		m.registerNode(m.t)
+	}
+	for range 4 {
+		m.submit(m.t)
+		m.runAM(m.t)
+	}
+	a := map[string]func(*rapid.T){
+		"registerNode": m.registerNode, "resize": m.resize, "silence": m.silence, "blacklist": m.blacklist, "configure": m.configure, "tick": m.tick,
+		"submit": m.submit, "runAM": m.runAM, "end": m.end, "drain": m.drain, "signal": m.signal,
+	}
+	maps.Copy(a, m.labelActions())
+	for i := range 12 {
+		a[fmt.Sprintf("heartbeat%d", i/2)] = m.heartbeat
+		a[fmt.Sprintf("ask%d", i)] = m.ask
+	}
+	return a
+}
+
 var hosts = []string{"h0", "h1", "h2", "h3", "h4"}
 
 func rackOf(host string) string {
@@ -145,6 +187,9 @@ func (m *machine) nodeSize(t *rapid.T) yarn.Resource {
 func (m *machine) registerNode(t *rapid.T) {
 	host := rapid.SampledFrom(hosts).Draw(t, "host")
 	id := yarn.NodeID{Host: host, Port: 1}
+	if m.choosing {
+		id.Port = rapid.Uint16Range(1, 4).Draw(t, "port")
+	}
 	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), NodeManager: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
 		Unhealthy: rapid.IntRange(0, 7).Draw(t, "unhealthy") == 0}
 	if slot := m.p.st.Node(id); slot != 0 {
@@ -424,14 +469,15 @@ func (m *machine) queueState(t *rapid.T) {
 }
 
 func (m *machine) configure(t *rapid.T) {
-	was, dominant, lazy := m.variant, m.dominant, m.lazy
+	was, dominant, lazy, orders := m.variant, m.dominant, m.lazy, m.orders
 	m.variant = rapid.IntRange(0, len(trees)-1).Draw(t, "tree")
 	if m.kinds == 2 {
 		m.dominant = rapid.Bool().Draw(t, "dominant")
 	}
 	m.lazy = rapid.Bool().Draw(t, "lazy cancel")
+	m.drawOrders(t)
 	if r := m.plan(&input.SetQueues{Properties: m.properties()}); r.Refused() != nil {
-		m.variant, m.dominant, m.lazy = was, dominant, lazy
+		m.variant, m.dominant, m.lazy, m.orders = was, dominant, lazy, orders
 	}
 }
 

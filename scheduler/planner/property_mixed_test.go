@@ -49,7 +49,7 @@ func (m *machine) mix(t *rapid.T) {
 		confPrefix + "root.backfill":                                                         of("backfill", "preemptable", "declared", "off"),
 		confPrefix + "root.users.backfill":                                                   of("backfill of users", "preemptable", "declared", "off"),
 		confPrefix + "root.b.disable_preemption":                                             yes("disabled"),
-		confPrefix + "reservation.node":                                                      of("node", "first", "earliest"),
+		confPrefix + "reservation.node":                                                      of("node", "first", "earliest", ""),
 		confPrefix + "root.ordering-policy":                                                  of("order", "utilization", "priority-utilization"),
 		confPrefix + "root.b.priority":                                                       "1",
 		confPrefix + "ordering-policy.priority-utilization.underutilized-preemption.enabled": yes("ranked"),
@@ -60,5 +60,6 @@ func (m *machine) mix(t *rapid.T) {
 	for _, u := range []string{"u0", "u1", "u2"} {
 		m.extra[confPrefix+"root.b.user-settings."+u+".weight"] = of("weight", "1", "2", "1.333333333", "0.666666666")
 	}
+	m.drawOrders(t)
 	m.plan(&input.SetQueues{Properties: m.properties()})
 }

@@ -49,7 +49,9 @@ type machine struct {
 	promised map[uint64]event.ContainerRef
 	round    bool              // the last input was a round of preemption
 	killed   map[uint64]uint64 // number of containers that were preempted for each reservation
+	choosing bool              // hosts have several nodes: see TestRandomChoices
 	mixed    bool              // the story mixes features: see TestRandomMixture
+	orders   map[string]string // keys of the order of nodes and of locality delays
 	extra    map[string]string // further keys of the configuration
 }
 
@@ -74,6 +76,15 @@ func TestRandomLabels(t *testing.T) {
 		}
 		return m.actions()
 	})
+}
+
+// TestRandomChoices leaves the order of nodes more choices than the other tests do. checkFirstNodes
+// compares them.
+func TestRandomChoices(t *testing.T) {
+	t.Parallel()
+	for _, labels := range []bool{false, true} {
+		randomStories(t, labels, (*machine).choosingActions)
+	}
 }
 
 func randomStories(t *testing.T, labels bool, actions func(m *machine) map[string]func(*rapid.T)) {
@@ -114,6 +125,7 @@ func newMachine(t *rapid.T, labels bool) *machine {
 		m.kinds = 3
 	}
 	m.variant = rapid.SampledFrom([]int{3, 0, 1, 2, 3}).Draw(t, "tree")
+	m.drawOrders(t)
 	m.p = must(New(state.New(), m.opt))
 	r := m.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: m.properties(), Entropy: testEntropy})
 	if f := r.Refused(); f != nil {
@@ -162,7 +174,7 @@ func (m *machine) request(req input.Request) input.Reply {
 func (m *machine) tell(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if i := strings.Index(line, "Properties:["); i >= 0 {
-		line = fmt.Sprintf("%s… tree %d dominant %v lazy %v", line[:i], m.variant, m.dominant, m.lazy)
+		line = fmt.Sprintf("%s… tree %d dominant %v lazy %v orders %v", line[:i], m.variant, m.dominant, m.lazy, m.orders)
 	}
 	m.inputs = append(m.inputs, line)
 }

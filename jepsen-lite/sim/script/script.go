@@ -40,13 +40,15 @@ type Cluster struct {
 	Yields        int     `json:"yields"` // how long goroutines are delayed where they race: 0 to 2
 	LazyCancel    bool    `json:"lazy_cancel,omitempty"`
 	Pipelined     bool    `json:"pipelined,omitempty"`
-	FastPath      bool    `json:"fast_path,omitempty"` // without the guard against hashicorp/raft #695
-	Preempt       bool    `json:"preempt,omitempty"`   // preemption is on
-	Selector      string  `json:"selector,omitempty"`  // which selector chooses victims; empty: rmd's own
-	Ranked        bool    `json:"ranked,omitempty"`    // preemption by queue priority and for balance is on
-	Users         bool    `json:"users,omitempty"`     // users have dynamic queues
-	Managed       bool    `json:"managed,omitempty"`   // placement rules use leaves of a managed parent
-	Backfill      string  `json:"backfill,omitempty"`  // which containers borrow room of reserved nodes; empty: none
+	FastPath      bool    `json:"fast_path,omitempty"`    // without the guard against hashicorp/raft #695
+	Preempt       bool    `json:"preempt,omitempty"`      // preemption is on
+	Selector      string  `json:"selector,omitempty"`     // which selector chooses victims; empty: rmd's own
+	Ranked        bool    `json:"ranked,omitempty"`       // preemption by queue priority and for balance is on
+	Users         bool    `json:"users,omitempty"`        // users have dynamic queues
+	Managed       bool    `json:"managed,omitempty"`      // placement rules use leaves of a managed parent
+	Backfill      string  `json:"backfill,omitempty"`     // which containers borrow room of reserved nodes; empty: none
+	ReserveNode   string  `json:"reserve_node,omitempty"` // how reservations choose their nodes; empty: by mode
+	NodeOrder     string  `json:"node_order,omitempty"`   // the order of nodes; empty: auto
 	Queues        []Queue `json:"queues"`
 }
 

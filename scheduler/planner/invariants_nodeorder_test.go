@@ -1,0 +1,202 @@
+package planner
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
+	"rmd/yarn"
+)
+
+// nodeChoice is the choice of a node of one label for an ask, made by a loop over all nodes.
+type nodeChoice struct {
+	m     *machine
+	cfg   *capacity.Config // of the label
+	app   *state.App
+	ask   *state.Ask
+	slot  uint32 // of the ask
+	label state.LabelID
+	lent  bool // among reserved nodes
+	order capacity.NodeOrder
+	kinds int // that the calculator compares
+}
+
+// checkFirstNodes checks for each ask and label that the order of nodes begins with the best node.
+func (m *machine) checkFirstNodes() error {
+	st, probe := m.p.st, m.p.sched.Probe()
+	for label := range partitionsOf(st) {
+		cfg := m.p.Config()
+		if label != 0 {
+			cfg = cfg.Partition(st.LabelName(label))
+		}
+		for _, lent := range []bool{false, true} {
+			var err error
+			st.Asks.Each(func(slot uint32, k *state.Ask) bool {
+				if a := st.Apps.Get(k.App); k.Count > 0 && k.IncreaseOf == 0 && a.Activated() {
+					c := nodeChoice{m: m, cfg: cfg, app: a, ask: k, slot: slot, label: label, lent: lent}
+					if got, want := probe.FirstNode(label, slot, lent), c.best(); got != want {
+						err = fmt.Errorf("42: %s has node %d first for ask %d (%v) of label %q, reserved %v; in order %s node %d is the best", a.ID, got, slot, k.Size, st.LabelName(label), lent, c.order, want)
+					}
+				}
+				return err == nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// best returns the best node, or 0 if the ask may use none now.
+func (c *nodeChoice) best() (best uint32) {
+	c.kinds = 1
+	if c.cfg.Calculator.Dominant {
+		c.kinds = len(c.cfg.Kinds)
+	}
+	c.order = c.cfg.Queues[c.m.p.sched.LeafOf(c.app)].NodeOrder
+	if c.order == capacity.NodeOrderAuto {
+		c.order = capacity.NodeOrderSpread
+		if at := c.m.p.st.LargeAllocated(c.label); at > 0 && at > c.m.now-86_400_000 {
+			c.order = capacity.NodeOrderPack
+		}
+	}
+	var first []int64
+	c.m.p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if rank := c.rank(slot, n); rank != nil && (first == nil || slices.Compare(rank, first) < 0) {
+			best, first = slot, rank
+		}
+		return true
+	})
+	return best
+}
+
+// rank returns the properties of a node by which the order decides, the least first, or nil if the
+// ask cannot use the node now.
+func (c *nodeChoice) rank(slot uint32, n *state.Node) []int64 {
+	at := c.locality(n)
+	if n.Label != c.label || !n.TakesContainers() || (n.Reservation != 0) != c.lent || at == 0 || !c.takes(n) || !c.asks(n) {
+		return nil
+	}
+	rank := []int64{c.avoided(slot), at}
+	free := n.Unallocated()
+	var further []int64
+	for i := 2; i < c.kinds; i++ {
+		further = append(further, quarters(free[i]))
+	}
+	memory, vcores := quarters(free[yarn.Memory]), quarters(free[yarn.VCores])
+	if c.kinds == 1 {
+		vcores = 0
+	}
+	if c.order == capacity.NodeOrderSpread {
+		return append(append(append(rank, c.use(n)), further...), -vcores, -memory)
+	}
+	if c.order == capacity.NodeOrderLifetime { // all nodes are compared, because there are few
+		rank = append(rank, c.prolongs(slot))
+	}
+	return append(append(rank, further...), vcores, memory)
+}
+
+// takes reports whether a node has room for the smallest container and for that of the ask.
+func (c *nodeChoice) takes(n *state.Node) bool {
+	free := n.Unallocated()
+	for i := range c.kinds {
+		if free[i] < max(c.cfg.MinAlloc[i], c.ask.Size[i], 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// asks reports whether the ask may use nodes of the label, and this one.
+func (c *nodeChoice) asks(n *state.Node) bool {
+	if slices.Contains(c.app.Blacklist, n.Host) || slices.Contains(c.app.Blacklist, n.RackID) {
+		return false
+	}
+	if c.ask.Label == c.label {
+		return true
+	}
+	l := c.m.p.st.Labels.Get(uint32(max(c.label, 1)))
+	return c.label != 0 && c.ask.Label == 0 && l.Listed && !l.Exclusive && (!c.ask.AM || c.cfg.LabelSettings.AMNonExclusive)
+}
+
+// locality returns 1, 2 or 3 for the narrowest locality that is possible now, or 0.
+func (c *nodeChoice) locality(n *state.Node) int64 {
+	probe := c.m.p.sched.Probe()
+	onHost, onRack, strict := false, false, !c.ask.Relax
+	for _, l := range c.m.p.st.LocationsOf(c.ask) {
+		onHost = onHost || l.Name == n.Host
+		if l.Name == n.RackID {
+			onRack, strict = l.Relax, strict || !l.Relax
+		}
+	}
+	switch {
+	case onHost:
+		return 1
+	case onRack && probe.Allows(c.slot, yarn.RackLocal):
+		return 2
+	case !strict && probe.Allows(c.slot, yarn.OffSwitch):
+		return 3
+	}
+	return 0
+}
+
+// avoided returns 1 if the ask prefers other nodes.
+func (c *nodeChoice) avoided(slot uint32) int64 {
+	for _, v := range c.m.p.st.Avoided {
+		if v.Node == slot && v.App == c.app.ID.Seq && v.Key == c.ask.Key && v.UntilMillis > c.m.now {
+			return 1
+		}
+	}
+	return 0
+}
+
+// use returns the larger used share of memory and vcores, in parts of 255.
+func (c *nodeChoice) use(n *state.Node) (most int64) {
+	free := n.Unallocated()
+	for i := range min(c.kinds, 2) {
+		if n.Total[i] > 0 {
+			most = max(most, (n.Total[i]-max(free[i], 0))*255/n.Total[i])
+		}
+	}
+	return most
+}
+
+// prolongs returns by how much the container would outlast those on a node: 0 if it would not,
+// otherwise one more than the doublings of a minute, and most if it has no end.
+func (c *nodeChoice) prolongs(slot uint32) int64 {
+	const most = 64
+	probe, st := c.m.p.sched.Probe(), c.m.p.st
+	last, ends := c.m.now, true
+	st.Containers.Each(func(_ uint32, k *state.Container) bool {
+		if k.OnNode && k.Node == slot {
+			end, ok := probe.EndOf(k)
+			last, ends = max(last, end), ends && ok
+		}
+		return true
+	})
+	end, ok := probe.EndOf(&state.Container{App: c.ask.App, AM: c.ask.AM, AllocatedMillis: c.m.now, State: yarn.ContainerAllocated})
+	switch {
+	case !ends || ok && end <= last:
+		return 0
+	case !ok:
+		return most
+	}
+	doublings := int64(1)
+	for minutes := (end - last) / 60_000; minutes > 0; minutes /= 2 {
+		doublings++
+	}
+	return doublings
+}
+
+// quarters returns the class of an amount: 0 for nothing, then four classes for each doubling.
+func quarters(amount int64) int64 {
+	if amount <= 0 {
+		return 0
+	}
+	doubling := int64(bits.Len64(uint64(amount)) - 1)
+	from := int64(1) << doubling
+	return 1 + 4*doubling + (amount-from)*4/from
+}
