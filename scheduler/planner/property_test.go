@@ -82,9 +82,7 @@ func TestRandomLabels(t *testing.T) {
 // compares them.
 func TestRandomChoices(t *testing.T) {
 	t.Parallel()
-	for _, labels := range []bool{false, true} {
-		randomStories(t, labels, (*machine).choosingActions)
-	}
+	randomStories(t, true, (*machine).choosingActions)
 }
 
 func randomStories(t *testing.T, labels bool, actions func(m *machine) map[string]func(*rapid.T)) {
