@@ -34,7 +34,11 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 			return s.decide(events, s.round)
 		}
 	case *event.PreemptionWithdrawn:
-		return s.decide(events, s.round)
+		ways := []way{s.round}
+		if node, _ := s.nodeOf(events); node != 0 { // a pass there gives up the reservation for which they were warned
+			ways = append(ways, s.passes(node)...)
+		}
+		return s.decide(events, ways...)
 	case *event.ContainerReleased:
 		if e.ExitStatus == yarn.ExitPreempted && !s.recalled(e.Container) {
 			return s.decide(events, s.round)
@@ -226,6 +230,7 @@ func (s *Shadow) nodeOf(events []event.Event) (node, gave uint32) {
 				node = st.Reservations.Get(slot).Node
 			}
 			return node, gave
+		case *event.PreemptionWithdrawn:
 		case *event.ReservationCancelled:
 			if e.Cause != yarn.CancelExchanged {
 				return 0, 0

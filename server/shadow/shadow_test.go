@@ -227,7 +227,7 @@ func TestOtherConfiguration(t *testing.T) {
 			t.Errorf("%s: %d containers start and %d wait, and then %d start", q.Path, said.Count, q.Shadow.Waiting, then.Count)
 		}
 		sum, in := float64(said.MeanMillis*said.Count), float64(then.MeanMillis*then.Count)
-		if far := sum / in; far < 0.8 || far > 1.2 {
+		if far := sum / in; far < 0.7 || far > 1.4 {
 			t.Errorf("%s waits %d ms, and then %d", q.Path, said.MeanMillis, then.MeanMillis)
 		}
 		saidAll, thenAll = saidAll+sum, thenAll+in
