@@ -228,7 +228,7 @@ func BenchmarkNodesHeard(b *testing.B) {
 		w.add(uint64(n+1), 0, 600_000)
 		in.Nodes = append(in.Nodes, n+1)
 	}
-	t := timers{nodes: w}
+	t := timers{nodes: w, silence: silence{heard: make([]int64, 1001)}}
 	b.ReportAllocs()
 	for b.Loop() {
 		t.now++
