@@ -22,7 +22,7 @@ func (s *Scheduler) ReservesEarliest() bool {
 
 // earliestNode returns the node that an ask should reserve instead of the given node: the node,
 // among those that the ask may use at this locality and reserve, that is expected to have room
-// first. Among equals, the given node comes first, then the order of nodes decides.
+// first. Among equals, the given node comes first, then the emptiest.
 func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
 	best, _ := s.earliestOther(a, ask, node, at)
 	return best

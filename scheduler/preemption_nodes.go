@@ -151,7 +151,7 @@ func (r *preemptionRound) gives(leaf int32) bool {
 // of the reservation has its guarantee without it. A reservation with leases may not be cancelled.
 func (r *preemptionRound) droppable(slot uint32) (may, keeps bool) {
 	res := r.s.st.Reservations.Get(slot)
-	for range r.s.st.LeasedFrom(res) {
+	if r.s.borrowed(res) {
 		return false, false // without the reservation, the borrowers would be ordinary containers
 	}
 	if res.Members != 0 || r.awaited(res) {

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"math/bits"
 	"strings"
 
 	"rmd/fsm/event"
@@ -114,21 +113,12 @@ func (v view) kind(i int) string {
 // of a node.
 func (v view) usedOf(node uint32) (what, share string) {
 	n := v.st.Nodes.Get(node)
-	most := shareOf(n.Allocated[yarn.Memory], n.Total[yarn.Memory])
+	shareOf := func(kind int) uint64 { return yarn.Share(min(n.Allocated[kind], n.Total[kind]), n.Total[kind]) }
+	most := shareOf(yarn.Memory)
 	if !v.cfg.Calculator.Dominant {
 		return "memory", percent(most)
 	}
-	return "memory and vcores", percent(max(most, shareOf(n.Allocated[yarn.VCores], n.Total[yarn.VCores])))
-}
-
-// shareOf returns used/total in units of 2^-32.
-func shareOf(used, total int64) uint64 {
-	if used <= 0 || total <= 0 {
-		return 0
-	}
-	hi, lo := bits.Mul64(uint64(min(used, total)), 1<<32)
-	share, _ := bits.Div64(hi, lo, uint64(total))
-	return share
+	return "memory and vcores", percent(max(most, shareOf(yarn.VCores)))
 }
 
 func (v view) nameOf(node uint32) string { return v.st.Nodes.Get(node).ID.String() }
