@@ -349,7 +349,7 @@ func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 	pages := []struct {
 		path  string
 		plots int
-	}{{"", 4}, {"queues/root.batch", 3}, {"nodes/" + node, 2}}
+	}{{"", 6}, {"queues/root.batch", 3}, {"nodes/" + node, 2}}
 	for _, scheme := range []string{"light", "dark"} {
 		b.scheme(scheme)
 		for _, width := range []int64{1280, 640} {

@@ -29,7 +29,7 @@ const (
 	changesTold = 4
 )
 
-// The size of a plot. A wide screen has room for four side by side, a narrow one for two.
+// The size of a plot. A wide screen has room for three side by side, a narrow one for two.
 const (
 	plotWidth  = 280
 	plotHeight = 160
