@@ -10,7 +10,7 @@ import (
 )
 
 // TestRoundsOfPreemption checks that rounds are due after each interval, and as soon as a deadline
-// has passed. The interval begins anew with each round.
+// has passed. Each round begins a new interval.
 func TestRoundsOfPreemption(t *testing.T) {
 	const interval = 30_000
 	for _, c := range []struct {

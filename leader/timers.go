@@ -179,8 +179,8 @@ func (t *timers) next(st *state.State) input.Input {
 	return t.unstarted.take()
 }
 
-// takeDeadline returns the first input that a deadline has made due. The interval between two rounds
-// of preemption begins anew with each round.
+// takeDeadline returns the first input that a deadline has made due. A round of preemption begins a
+// new interval until the next one.
 func (t *timers) takeDeadline() input.Input {
 	in := t.deadlines[0]
 	t.deadlines = t.deadlines[1:]
