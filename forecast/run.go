@@ -131,6 +131,7 @@ type run struct {
 	now      int64
 	ends     ends
 	waiting  map[Ask]bool
+	limited  bool // some wait for their AM because of a limit
 	started  map[Ask]start
 	reserved map[uint64]grant // by number of the reservation
 }
@@ -157,6 +158,8 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 		waiting: map[Ask]bool{}, started: map[Ask]start{}, reserved: map[uint64]grant{}}
 	for _, k := range asks {
 		r.waiting[k] = true
+		slot := st.App(k.App)
+		r.limited = r.limited || slot != 0 && !st.Apps.Get(slot).Activated()
 	}
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
 		if c.OnNode && !c.AM {
@@ -191,6 +194,9 @@ func (r *run) play(most int) (n int, stopped bool) {
 		}
 		r.now = e.at
 		r.complete(e.container)
+		if r.limited && r.p.Scheduler().MayStart() { // the leader sees it within a second
+			r.plan(&input.Tick{}, e.container)
+		}
 	}
 	return n, false
 }

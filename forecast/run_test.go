@@ -147,6 +147,28 @@ func TestRunWithLifetime(t *testing.T) {
 	}
 }
 
+// TestRunLiftsLimits checks that an application that waits for its share of AMs starts when another
+// queue uses less.
+func TestRunLiftsLimits(t *testing.T) {
+	c := newCluster(t)
+	set := &input.SetQueues{}
+	for _, q := range append(capacity.QueuesFor([]string{"root.a", "root.b"}), capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
+		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"}, capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"},
+		capacity.Property{Name: "yarn.scheduler.capacity.maximum-am-resource-percent", Value: "0.25"}) {
+		set.Properties = append(set.Properties, input.Property(q))
+	}
+	c.do(set)
+	c.app(1, 12288, 0)
+	for range 2 {
+		c.do(&input.SubmitApplication{User: "u", Queue: "root.b", AM: yarn.NewResource(2048, 1)})
+	}
+	asks := Waiting(c.p.State())
+	got, err := Run(c.p.State(), c.now, asks, DefaultOptions())
+	if err != nil || len(asks) != 1 || asks[0].App != 3 || got[0].Quantile(100) == Never {
+		t.Errorf("Run of %+v = %+v, %v; want a start of the AM of application 3 in each run", asks, got, err)
+	}
+}
+
 // TestRecord checks that the intervals adapt to forecasts that are off by a factor of 2 to 4, until
 // they contain nine in ten starts, and that the median adapts too.
 func TestRecord(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/input"
 )
 
 // twoClocks has a wall clock that can be set, and a monotonic clock that cannot.
@@ -119,8 +120,8 @@ func TestClockStepKeepsCalls(t *testing.T) {
 		begin := time.Now()
 		r := newRig(t, func(c *Config) {
 			c.Now = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
-			c.Due = func(_ *state.State, now int64) bool { dueAt.Store(now); return false }
 		})
+		r.due = func(now int64) []input.Input { dueAt.Store(now); return nil }
 		end := r.lead(1)
 		time.Sleep(5 * time.Second)
 		if _, _, err := r.Do(t.Context(), audit("x")); err != nil {

@@ -32,6 +32,9 @@ type Future interface {
 type Planner interface {
 	Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event)
 	State() *state.State
+	// Due returns the inputs that deadlines in the state have made due, each kind once. It changes
+	// nothing.
+	Due(nowMillis int64) []input.Input
 }
 
 // Start is the state at the begin of a leadership.
@@ -63,8 +66,6 @@ type Expiry struct {
 	// PreemptionMillis is the interval between two rounds of preemption. 0 means that there are
 	// none.
 	PreemptionMillis int64
-	// QueueMillis is the time after which an idle dynamic queue is removed. 0 means never.
-	QueueMillis int64
 	// ManageMillis is the interval between two decisions about the active leaves of managed
 	// parents. 0 means that there are none.
 	ManageMillis int64

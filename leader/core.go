@@ -16,9 +16,6 @@ import (
 type CoreConfig struct {
 	// Expiry returns the intervals from the configuration in force.
 	Expiry func(*state.State) Expiry
-	// Due reports whether an input.Tick is due for a reason that this package does not know. It may
-	// be nil.
-	Due func(st *state.State, nowMillis int64) bool
 	// BatchEvents and BatchBytes are the sizes at which a batch is full.
 	BatchEvents, BatchBytes int
 	// MaxInFlight is the maximum number of batches that are proposed and not applied yet: 1 or 2.
@@ -80,7 +77,7 @@ type batch[C any] struct {
 
 // PlannerFault is an error for a panic of the planner.
 type PlannerFault struct {
-	Input string // type of the input
+	Input string // type of the input, or "deadlines" for Planner.Due
 	Value any    // value of the panic
 	Stack []byte
 }
@@ -159,9 +156,15 @@ func (c *Core[C]) Step(nowMillis int64, caller *C, req input.Request) {
 // input that it does not plan because the caller has gone.
 func (c *Core[C]) Touch(in input.Input) { c.timers.touch(c.State(), in) }
 
-// Tick advances the time by elapsed and collects the timers that have run out.
+// Tick advances the time by elapsed and collects the timers that have run out and the deadlines that
+// have passed.
 func (c *Core[C]) Tick(nowMillis int64, elapsed time.Duration) {
-	c.timers.tick(c.State(), c.cfg, max(nowMillis, c.Stamp()), elapsed, !c.Full())
+	if c.err != nil {
+		return
+	}
+	now := max(nowMillis, c.Stamp())
+	c.timers.tick(c.State(), c.cfg, now, elapsed, !c.Full())
+	c.err = guard("deadlines", func() { c.timers.deadlines = c.planner.Due(now) })
 }
 
 // Due returns the next input that time has made due, or nil if there is none or the open batch is
@@ -284,13 +287,19 @@ func (c *Core[C]) restsOn() *batch[C] {
 // plan plans an input. After a panic of the planner, the planning state may be wrong. The
 // leadership then ends, and the next one begins on a new fork without that input.
 func (c *Core[C]) plan(req input.Request) (reply input.Reply, events []event.Event, err error) {
+	err = guard(fmt.Sprintf("%T", req.Input), func() { reply, events = c.planner.Plan(c.stamp, req) })
+	return reply, events, err
+}
+
+// guard calls the planner, and returns a PlannerFault if it panics.
+func guard(what string, call func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PlannerFault{Input: fmt.Sprintf("%T", req.Input), Value: v, Stack: debug.Stack()}
+			err = &PlannerFault{Input: what, Value: v, Stack: debug.Stack()}
 		}
 	}()
-	reply, events = c.planner.Plan(c.stamp, req)
-	return reply, events, nil
+	call()
+	return nil
 }
 
 // verify compares the planned digest with the outcome.

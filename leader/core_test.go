@@ -15,9 +15,14 @@ import (
 
 // scripted is a Planner that decides by the key of a request. "write", for instance, gives one
 // event.
-type scripted struct{ st *state.State }
+type scripted struct {
+	st  *state.State
+	due []input.Input
+}
 
 func (p *scripted) State() *state.State { return p.st }
+
+func (p *scripted) Due(int64) []input.Input { return p.due }
 
 func (p *scripted) Plan(now int64, req input.Request) (input.Reply, []event.Event) {
 	reply, events := p.decide(req)
@@ -63,7 +68,7 @@ func newMachine(t *testing.T) *machine {
 	cfg := DefaultConfig().CoreConfig
 	cfg.MaxInFlight, cfg.BatchEvents = 2, 5
 	cfg.Expiry = func(*state.State) Expiry { return Expiry{NodeMillis: 10_000} }
-	return &machine{Core: NewCore[string](cfg, &scripted{state.New()}, Start{Index: 5, Sequence: 1}), t: t}
+	return &machine{Core: NewCore[string](cfg, &scripted{st: state.New()}, Start{Index: 5, Sequence: 1}), t: t}
 }
 
 // do runs one line and returns the results as text: a reply as caller@index, caller@index? if it is
@@ -235,7 +240,7 @@ func TestCoreStamps(t *testing.T) {
 	if err := st.Apply(&event.TimeAdvanced{NowMillis: 50}); err != nil {
 		t.Fatal(err)
 	}
-	c := NewCore[string](newMachine(t).cfg, &scripted{st}, Start{})
+	c := NewCore[string](newMachine(t).cfg, &scripted{st: st}, Start{})
 	for _, s := range []struct{ now, want int64 }{{10, 50}, {60, 60}, {55, 60}, {61, 61}} {
 		c.Step(s.now, nil, input.Request{Key: "write", Input: &input.Audit{}})
 		if c.Stamp() != s.want || st.Meta.NowMillis != s.want {
@@ -253,10 +258,8 @@ func TestCoreTimers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	due := false
-	cfg := newMachine(t).cfg
-	cfg.Due = func(*state.State, int64) bool { return due }
-	c := NewCore[string](cfg, &scripted{st}, Start{})
+	p := &scripted{st: st}
+	c := NewCore[string](newMachine(t).cfg, p, Start{})
 	tick := func(n int) {
 		for range n {
 			c.Tick(0, time.Second)
@@ -279,10 +282,15 @@ func TestCoreTimers(t *testing.T) {
 			t.Errorf("%+v is due, want %q", in, want)
 		}
 	}
-	due = true
-	tick(1)
-	if in, ok := c.Due().(*input.Tick); !ok {
-		t.Errorf("%T is due, want a tick", in)
+	p.due = []input.Input{&input.Tick{}, &input.PreemptionRound{}}
+	tick(2) // the second one finds the same deadlines
+	for _, want := range []input.Kind{input.KindTick, input.KindPreemptionRound} {
+		if in := c.Due(); in == nil || in.Kind() != want {
+			t.Errorf("%T is due, want kind %d", in, want)
+		}
+	}
+	if in := c.Due(); in != nil {
+		t.Errorf("%T is due twice", in)
 	}
 	tick(1)
 	c.Aborted(ErrNotLeader)

@@ -165,9 +165,24 @@ type fakePlanner struct {
 	unstarted []yarn.ContainerID
 	drawn     []byte // entropy of the last tick
 	cost      time.Duration
+	due       func(now int64) []input.Input
 }
 
 func (p *fakePlanner) State() *state.State { return p.st }
+
+// Due returns what due returns. Without due, a Tick is due at the deadline of a drain.
+func (p *fakePlanner) Due(now int64) (list []input.Input) {
+	if p.due != nil {
+		return p.due(now)
+	}
+	p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		if n.State == yarn.NodeDecommissioning && n.DeadlineMillis <= now {
+			list = []input.Input{&input.Tick{}}
+		}
+		return list == nil
+	})
+	return list
+}
 
 func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.Event) {
 	p.mu.Lock()
@@ -255,6 +270,7 @@ type rig struct {
 	log     *fakeLog
 	planner *fakePlanner // of the newest leadership
 	cost    time.Duration
+	due     func(now int64) []input.Input // of the planners
 }
 
 func newRig(tb testing.TB, change func(*Config)) *rig {
@@ -264,7 +280,7 @@ func newRig(tb testing.TB, change func(*Config)) *rig {
 	cfg.Log, cfg.Barrier, cfg.Fork, cfg.Outcome = r.log, r.log.barrier, r.log.fork, r.log.outcome
 	cfg.Expiry = func(*state.State) Expiry { return Expiry{NodeMillis: 600_000, AttemptMillis: 600_000} }
 	cfg.NewPlanner = func(st *state.State) (Planner, error) {
-		r.planner = &fakePlanner{st: st, cost: r.cost}
+		r.planner = &fakePlanner{st: st, cost: r.cost, due: r.due}
 		return r.planner, nil
 	}
 	cfg.OnFatal = func(code int, _ error) { r.log.fatal = append(r.log.fatal, code) }

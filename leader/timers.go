@@ -15,24 +15,21 @@ const maxTicksAtOnce = 2
 
 // timers are the timers of a leadership: when each node and attempt was heard from last, and what
 // is due. They run in the leadership's own time. Only tick advances it, so it stands still when the
-// process does.
+// process does. Deadlines in the state are no timers: the planner says which have passed.
 type timers struct {
 	now       int64 // the leadership's own time, in milliseconds
 	expiry    Expiry
 	nodes     wheel
 	attempts  wheel
-	inactive  wheel            // nodes that have left, since then
-	drains    map[uint32]int64 // node to the deadline of its drain, in Unix milliseconds
+	inactive  wheel // nodes that have left, since then
 	due       []due
 	silence   silence
 	unstarted unstarted
-	tickDue   bool  // an input.Tick is due
-	round     int64 // when the next round of preemption is due
-	roundDue  bool  // an input.PreemptionRound is due
-	idleLook  int64 // when the dynamic queues are checked next
-	idleDue   bool  // an input.RemoveIdleQueues is due
-	manage    int64 // when the leaves of managed parents are checked next
-	manageDue bool  // an input.ManageQueues is due
+	deadlines []input.Input // due by deadlines in the state, at the latest tick
+	round     int64         // when the next round of preemption is due
+	roundDue  bool          // an input.PreemptionRound is due
+	manage    int64         // when the leaves of managed parents are checked next
+	manageDue bool          // an input.ManageQueues is due
 }
 
 // due is a timer that has run out.
@@ -50,24 +47,17 @@ const (
 	ofInactiveNode
 )
 
-// arm gives every node and every attempt a full interval.
+// arm gives every node a full interval. The next tick gives one to every attempt.
 func (t *timers) arm(st *state.State, e Expiry) {
-	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), drains: map[uint32]int64{}, round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis, silence: t.silence}
+	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis, silence: t.silence}
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
 		}
 		t.followInactive(slot, n)
-		t.followDrain(slot, n)
 		return true
 	})
 	t.silence.limit = e.SilentMillis
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
-		if started(a) {
-			t.attempts.add(attemptKey(a), t.now, e.AttemptMillis)
-		}
-		return true
-	})
 }
 
 // advance advances the time.
@@ -76,33 +66,31 @@ func (t *timers) advance(elapsed, interval time.Duration) {
 }
 
 // started reports whether an application's attempt has an AM that must send heartbeats. Its AM has
-// registered (and may have finished since), or was launched, or has a container, or is unmanaged
-// and may register.
+// registered (and may have finished since), or has a container, or is unmanaged and may register.
+// An attempt that waits for room for its AM has not started, even if it keeps containers of the
+// attempt before it.
 func started(a *state.App) bool {
 	switch a.AttemptState {
 	case state.AttemptRegistered, state.AttemptFinishing:
 		return true
 	case state.AttemptActive:
-		return a.Live > 0 || a.LaunchedMillis > 0 || a.Unmanaged
+		return a.MasterNumber != 0 || a.Unmanaged
 	}
 	return false
 }
 
 func attemptKey(a *state.App) uint64 { return uint64(a.ID.Seq)<<32 | uint64(a.Attempt) }
 
-// follow starts the timers that an event requires.
+// follow starts the timers that an event requires. tick starts those of attempts that no event here
+// has started: an AM gets its container by an allocation, a reservation or a takeover.
 func (t *timers) follow(st *state.State, e event.Event) {
 	switch e := e.(type) {
 	case *event.NodeRegistered:
 		t.nodes.add(uint64(e.Node), t.now, t.expiry.NodeMillis)
 		t.silence.touch(st, e.Node)
-		delete(t.drains, e.Node)
 	case *event.NodeStateChanged:
 		t.silence.follow(e.Node, st.Nodes.Get(e.Node))
 		t.followInactive(e.Node, st.Nodes.Get(e.Node))
-		t.followDrain(e.Node, st.Nodes.Get(e.Node))
-	case *event.AttemptActivated: // of an unmanaged AM, which the client launches
-		t.startAttempt(st, e.App)
 	case *event.AttemptRegistered:
 		t.startAttempt(st, e.App)
 	case *event.AttemptLaunched:
@@ -127,14 +115,6 @@ func (t *timers) followInactive(node uint32, n *state.Node) {
 	if !n.Heard() && t.expiry.UntrackedMillis > 0 {
 		t.inactive.add(uint64(node), t.now, t.expiry.UntrackedMillis)
 	}
-}
-
-func (t *timers) followDrain(node uint32, n *state.Node) {
-	if n.State == yarn.NodeDecommissioning && n.DeadlineMillis != 0 {
-		t.drains[node] = n.DeadlineMillis
-		return
-	}
-	delete(t.drains, node)
 }
 
 // touch records that a node or an attempt is alive.
@@ -174,9 +154,8 @@ func (t *timers) touchAttempt(st *state.State, id yarn.AttemptID) {
 // next returns the next input that is due, or nil. It skips timers whose object no longer expires.
 // An expired object gets another interval, because its expiry may be refused for now.
 func (t *timers) next(st *state.State) input.Input {
-	if t.tickDue {
-		t.tickDue = false
-		return &input.Tick{}
+	if len(t.deadlines) > 0 {
+		return t.takeDeadline()
 	}
 	for len(t.due) > 0 {
 		d := t.due[0]
@@ -193,15 +172,22 @@ func (t *timers) next(st *state.State) input.Input {
 		t.roundDue = false
 		return &input.PreemptionRound{}
 	}
-	if t.idleDue {
-		t.idleDue = false
-		return &input.RemoveIdleQueues{}
-	}
 	if t.manageDue {
 		t.manageDue = false
 		return &input.ManageQueues{}
 	}
 	return t.unstarted.take()
+}
+
+// takeDeadline returns the first input that a deadline has made due. A round of preemption begins a
+// new interval until the next one.
+func (t *timers) takeDeadline() input.Input {
+	in := t.deadlines[0]
+	t.deadlines = t.deadlines[1:]
+	if _, ok := in.(*input.PreemptionRound); ok {
+		t.roundDue, t.round = false, t.now+t.expiry.PreemptionMillis
+	}
+	return in
 }
 
 func inactive(st *state.State, node uint32) bool {
@@ -245,6 +231,12 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
 		return st.Nodes.Has(uint32(key)) && st.Nodes.Get(uint32(key)).Heard()
 	}, func(key uint64) { t.due = append(t.due, due{ofNode, key}) })
+	st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if started(a) {
+			t.attempts.ensure(attemptKey(a), t.now, t.expiry.AttemptMillis)
+		}
+		return true
+	})
 	t.attempts.collect(t.now, t.expiry.AttemptMillis, func(key uint64) bool {
 		slot := st.App(uint32(key >> 32))
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
@@ -254,83 +246,10 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 			func(key uint64) { t.due = append(t.due, due{ofInactiveNode, key}) })
 	}
 	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())
-	t.collectRound(st, nowMillis)
-	t.collectIdle(st, nowMillis)
+	if t.expiry.PreemptionMillis != 0 && t.now >= t.round {
+		t.roundDue, t.round = true, t.now+t.expiry.PreemptionMillis
+	}
 	if t.expiry.ManageMillis != 0 && t.now >= t.manage && st.DynamicQueues.Len() > 0 {
 		t.manageDue, t.manage = true, t.now+t.expiry.ManageMillis
 	}
-	t.tickDue = t.stateDue(st, nowMillis) || (cfg.Due != nil && cfg.Due(st, nowMillis))
-}
-
-// collectRound makes a round of preemption due after its interval, and when the deadline of a
-// warning or a lease has passed. The deadlines are in the state, so a new leader ends containers
-// when the old one would have. If preemption is off, only leases make a round due.
-func (t *timers) collectRound(st *state.State, nowMillis int64) {
-	inTurn := t.expiry.PreemptionMillis != 0 && t.now >= t.round
-	if !inTurn && !leaseDue(st, nowMillis) && (t.expiry.PreemptionMillis == 0 || !preemptionDue(st, nowMillis)) {
-		return
-	}
-	t.roundDue, t.round = true, t.now+t.expiry.PreemptionMillis
-}
-
-// idleLooks is the number of checks of dynamic queues within QueueMillis.
-const idleLooks = 10
-
-// collectIdle makes the removal of idle queues due. The state contains the time since which each is
-// idle, so a new leader removes them when the old one would have.
-func (t *timers) collectIdle(st *state.State, nowMillis int64) {
-	if t.expiry.QueueMillis == 0 || t.now < t.idleLook {
-		return
-	}
-	idle := 0
-	st.DynamicQueues.Each(func(_ uint32, d *state.DynamicQueue) bool {
-		if d.IdleMillis != 0 && nowMillis-d.IdleMillis >= t.expiry.QueueMillis {
-			idle++
-		}
-		return idle <= input.MaxQueuesRemoved
-	})
-	if t.idleDue = idle > 0; idle <= input.MaxQueuesRemoved {
-		t.idleLook = t.now + t.expiry.QueueMillis/idleLooks
-	}
-}
-
-func preemptionDue(st *state.State, nowMillis int64) (due bool) {
-	st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
-		due = p.DeadlineMillis <= nowMillis
-		return !due
-	})
-	return due
-}
-
-// leaseDue reports whether the deadline of a container on borrowed room has passed.
-func leaseDue(st *state.State, nowMillis int64) (due bool) {
-	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
-		deadline := l.DeadlineMillis
-		if st.Preemptions.Has(slot) {
-			deadline = st.Preemptions.Get(slot).DeadlineMillis
-		}
-		due = deadline != 0 && deadline <= nowMillis
-		return !due
-	})
-	return due
-}
-
-// stateDue reports whether something in the state expires by time alone: the deadline of a drain,
-// an idempotency key, or a join token.
-func (t *timers) stateDue(st *state.State, nowMillis int64) bool {
-	for _, deadline := range t.drains { // the order does not matter
-		if deadline <= nowMillis {
-			return true
-		}
-	}
-	if old := st.Meta.OldestRequest; old != 0 &&
-		(st.Requests.Len() > state.MaxRequests || nowMillis-st.Requests.Get(old).AtMillis >= state.RequestKeepMillis) {
-		return true
-	}
-	for _, token := range st.JoinTokens {
-		if token.ExpiresMillis <= nowMillis {
-			return true
-		}
-	}
-	return false
 }

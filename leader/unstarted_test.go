@@ -145,7 +145,8 @@ func TestUnstartedTimerPerContainer(t *testing.T) {
 
 func TestTickEntropy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *Config) { c.Due = func(*state.State, int64) bool { return true } })
+		r := newRig(t, nil)
+		r.due = func(int64) []input.Input { return []input.Input{&input.Tick{}} }
 		defer r.lead(1)()
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
@@ -192,8 +193,8 @@ func TestAttemptTimersLaunchToEnd(t *testing.T) {
 		{"active", state.App{AttemptState: state.AttemptActive}, false},
 		{"is unmanaged", state.App{AttemptState: state.AttemptActive, Unmanaged: true}, true},
 		{"is unmanaged and waits", state.App{AttemptState: state.AttemptPending, Unmanaged: true}, false},
-		{"has a container", state.App{AttemptState: state.AttemptActive, Live: 1}, true},
-		{"launched", state.App{AttemptState: state.AttemptActive, LaunchedMillis: 9}, true},
+		{"has a container for its AM", state.App{AttemptState: state.AttemptActive, Live: 1, MasterNumber: 1}, true},
+		{"waits for its AM and keeps containers", state.App{AttemptState: state.AttemptActive, Live: 1}, false},
 		{"registered", state.App{AttemptState: state.AttemptRegistered}, true},
 		{"finishing", state.App{AttemptState: state.AttemptFinishing}, true},
 		{"ended", state.App{AttemptState: state.AttemptEnded, LaunchedMillis: 9}, false},
@@ -248,8 +249,9 @@ func BenchmarkUnstarted(b *testing.B) {
 	}
 }
 
-// TestAMTimers checks that the time of an AM begins with its launch, or, if it is unmanaged, when
-// it may register, and again with its unregistration.
+// TestAMTimers checks that the time of an AM begins when it gets its container, or, if it is
+// unmanaged, when it may register. It begins again with the launch, with the registration and when
+// the AM unregisters. A new leader watches the same attempts.
 func TestAMTimers(t *testing.T) {
 	st, tm := state.New(), timers{}
 	apply := func(events ...event.Event) {
@@ -261,21 +263,32 @@ func TestAMTimers(t *testing.T) {
 			tm.follow(st, e)
 		}
 	}
+	expiry := Expiry{NodeMillis: 600_000, AttemptMillis: 600_000}
+	cfg := CoreConfig{TickInterval: time.Second, Expiry: func(*state.State) Expiry { return expiry }}
 	heard := func(step string, want int64, app ...uint64) {
 		t.Helper()
+		next := timers{now: tm.now}
+		next.arm(st, expiry)
+		tm.tick(st, cfg, 0, 0, true)
+		next.tick(st, cfg, 0, 0, true)
+		if len(tm.attempts.heard) != len(next.attempts.heard) {
+			t.Errorf("%s: %d attempts are watched, by a new leader %d", step, len(tm.attempts.heard), len(next.attempts.heard))
+		}
 		if at, ok := tm.attempts.heard[append(app, 1)[0]<<32|1]; ok != (want >= 0) || (ok && at != want) {
 			t.Errorf("%s: heard of at %d (%v), want %d", step, at, ok, want)
 		}
 	}
-	tm.arm(st, Expiry{NodeMillis: 600_000, AttemptMillis: 600_000})
+	tm.arm(st, expiry)
 	apply(&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
 		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(10, 1), NodeManager: true},
 		&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", AM: yarn.NewResource(1, 0)},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1},
-		&event.AskChanged{App: 1, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)},
-		&event.ContainerAllocated{App: 1, Number: 1, Node: 1, Locality: yarn.OffSwitch, AM: true})
-	heard("allocated", -1)
+		&event.AskChanged{App: 1, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)})
+	heard("activated", -1)
+	tm.now = 5000
+	apply(&event.ContainerAllocated{App: 1, Number: 1, Node: 1, Locality: yarn.OffSwitch, AM: true})
+	heard("allocated", 5000)
 	tm.now = 7000
 	apply(&event.AttemptLaunched{App: 1})
 	heard("launched", 7000)

@@ -24,6 +24,13 @@ func (w *wheel) add(key uint64, now, interval int64) {
 	w.heard[key] = now
 }
 
+// ensure adds an entry if there is none.
+func (w *wheel) ensure(key uint64, now, interval int64) {
+	if _, ok := w.heard[key]; !ok {
+		w.add(key, now, interval)
+	}
+}
+
 // touch records that an entry is alive. It does nothing if there is no such entry.
 func (w *wheel) touch(key uint64, now int64) {
 	if _, ok := w.heard[key]; ok {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"iter"
 	"slices"
 
 	"rmd/fsm/event"
@@ -13,38 +14,63 @@ import (
 // and its users allow. It continues after an application that it cannot activate. If no AM runs in
 // the leaf, the limits allow one in any case.
 func (s *Scheduler) Activate(i int32) {
-	v := &s.queues[i]
-	if len(v.pending) == 0 {
-		return
-	}
-	s.refreshCapacities()
-	if s.amShareSpent(i) {
-		return // none of them can start
-	}
-	users := s.usersOf(i) // computed once, as in YARN: an activation here changes no user's share
-	type share struct {
-		user  uint32
-		label state.LabelID
-	}
-	refused := map[share]yarn.Resource{} // the smallest refused AM, by user and partition; never iterated
-	for _, slot := range slices.Clone(v.pending) {
-		a := s.st.Apps.Get(slot)
-		if least, ok := refused[share{a.UserSlot, a.AMLabel}]; ok && !a.Unmanaged && least.Within(a.AM) {
-			continue
-		}
-		switch s.mayActivate(i, a, users) {
-		case AMLimitUser:
-			refused[share{a.UserSlot, a.AMLabel}] = a.AM
-			continue
-		case AMLimitQueue:
-			continue
-		}
-		s.Emit(&event.AttemptActivated{App: a.ID.Seq})
+	for slot := range s.activatable(i) {
+		s.Emit(&event.AttemptActivated{App: s.st.Apps.Get(slot).ID.Seq})
 		s.AsksMore(slot)
-		if s.amShareSpent(i) {
+	}
+}
+
+// activatable returns the waiting applications of a leaf that may be activated. Each is only
+// judged after the caller has activated the one before.
+func (s *Scheduler) activatable(i int32) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		v := &s.queues[i]
+		if len(v.pending) == 0 {
 			return
 		}
+		s.refreshCapacities()
+		if s.amShareSpent(i) {
+			return // none of them can start
+		}
+		users := s.usersOf(i) // computed once, as in YARN: an activation here changes no user's share
+		type share struct {
+			user  uint32
+			label state.LabelID
+		}
+		refused := map[share]yarn.Resource{} // the smallest refused AM, by user and partition; never iterated
+		for _, slot := range slices.Clone(v.pending) {
+			a := s.st.Apps.Get(slot)
+			if least, ok := refused[share{a.UserSlot, a.AMLabel}]; ok && !a.Unmanaged && least.Within(a.AM) {
+				continue
+			}
+			switch s.mayActivate(i, a, users) {
+			case AMLimitUser:
+				refused[share{a.UserSlot, a.AMLabel}] = a.AM
+				continue
+			case AMLimitQueue:
+				continue
+			}
+			if !yield(slot) || s.amShareSpent(i) {
+				return
+			}
+		}
 	}
+}
+
+// MayStart reports whether ActivateAll or StartNonRunnable would start an application now. Without
+// nodes, applications wait for the first one.
+func (s *Scheduler) MayStart() bool {
+	if !s.cfg.Calculator.AnyAboveZero(s.st.Meta.Cluster) {
+		return false
+	}
+	for i := range s.queues {
+		if s.cfg.Queues[i].Leaf {
+			for range s.activatable(int32(i)) {
+				return true
+			}
+		}
+	}
+	return len(s.mayBecomeRunnable()) > 0
 }
 
 // amShareSpent reports whether even the smallest AM exceeds the AM limit of a leaf. It saves time
@@ -202,16 +228,7 @@ func (s *Scheduler) RunnableOf(user state.NameID) int32 {
 // StartNonRunnable starts non-runnable applications that may run now, in start order. It is called
 // after an application has ended or moved.
 func (s *Scheduler) StartNonRunnable() {
-	if !s.anyNonRunnable() {
-		return
-	}
-	var nonRunnable []uint32
-	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
-		if a.AttemptState == state.AttemptNonRunnable {
-			nonRunnable = append(nonRunnable, slot)
-		}
-		return true
-	})
+	nonRunnable := s.mayBecomeRunnable()
 	slices.SortFunc(nonRunnable, func(x, y uint32) int {
 		return int(int64(s.st.Apps.Get(x).ID.Seq) - int64(s.st.Apps.Get(y).ID.Seq))
 	})
@@ -221,6 +238,21 @@ func (s *Scheduler) StartNonRunnable() {
 			s.askForAM(slot)
 		}
 	}
+}
+
+// mayBecomeRunnable returns the non-runnable applications of which each could run now if it were the
+// only one.
+func (s *Scheduler) mayBecomeRunnable() (slots []uint32) {
+	if !s.anyNonRunnable() {
+		return nil
+	}
+	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
+		if a.AttemptState == state.AttemptNonRunnable && s.mayRun(a) {
+			slots = append(slots, slot)
+		}
+		return true
+	})
+	return slots
 }
 
 func (s *Scheduler) anyNonRunnable() bool {

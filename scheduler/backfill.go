@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"rmd/fsm/event"
@@ -201,6 +202,29 @@ func (s *Scheduler) TakeRecalled() []uint32 {
 	return recalled
 }
 
+// leaseEnd returns when the container of a lease must end: at the deadline of its warning, or else
+// of the lease. It returns the largest number if the lease has no deadline.
+func (s *Scheduler) leaseEnd(slot uint32, l *state.Lease) int64 {
+	switch {
+	case s.st.Preemptions.Has(slot):
+		return s.st.Preemptions.Get(slot).DeadlineMillis
+	case l.DeadlineMillis == 0:
+		return math.MaxInt64
+	}
+	return l.DeadlineMillis
+}
+
+// FirstLeaseEnd returns when the next container on borrowed room must end, in Unix milliseconds; the
+// largest number if none must.
+func (s *Scheduler) FirstLeaseEnd() int64 {
+	first := int64(math.MaxInt64)
+	s.st.Leases.Each(func(slot uint32, l *state.Lease) bool {
+		first = min(first, s.leaseEnd(slot, l))
+		return true
+	})
+	return first
+}
+
 // EndLeases ends the containers whose leases have expired: TakeRecalled returns them.
 func (s *Scheduler) EndLeases() {
 	type due struct {
@@ -209,12 +233,8 @@ func (s *Scheduler) EndLeases() {
 	}
 	var over []due
 	s.st.Leases.Each(func(slot uint32, l *state.Lease) bool {
-		if s.st.Preemptions.Has(slot) {
-			if s.st.Preemptions.Get(slot).DeadlineMillis <= s.now {
-				over = append(over, due{slot, true})
-			}
-		} else if l.DeadlineMillis != 0 && l.DeadlineMillis <= s.now {
-			over = append(over, due{slot, false})
+		if s.leaseEnd(slot, l) <= s.now {
+			over = append(over, due{slot, s.st.Preemptions.Has(slot)})
 		}
 		return true
 	})

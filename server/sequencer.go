@@ -42,7 +42,7 @@ func (r *Replica) openSequencer() error {
 			return err
 		}
 	}
-	c.Expiry, c.Due = r.expiry, tickDue
+	c.Expiry = r.expiry
 	c.Observe = r.observeSequencer()
 	var err error
 	r.seq, err = leader.New(c)
@@ -77,7 +77,7 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 		}
 		r.failover.version = v.Version
 		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
-			UntrackedMillis: cfg.NodeUntrackedMillis, QueueMillis: cfg.QueueExpirationMillis, ManageMillis: cfg.ManageMillis,
+			UntrackedMillis: cfg.NodeUntrackedMillis, ManageMillis: cfg.ManageMillis,
 			SilentMillis: r.silentMillis(cfg.NodeHeartbeatMillis, cfg.SkipNodeMultiplier)}
 		r.failover.observes = cfg.Preemption.ObserveOnly
 		if cfg.Preemption.Enabled {
@@ -92,22 +92,6 @@ func (r *Replica) expiry(st *state.State) leader.Expiry {
 // queue configuration, the longer one counts, so that no node is silent between two heartbeats.
 func (r *Replica) silentMillis(interval, multiplier int64) int64 {
 	return multiplier * max(interval, r.beats.Milliseconds())
-}
-
-// tickDue reports whether the planner has work that becomes due by time alone and for which the
-// leader has no timer.
-func tickDue(st *state.State, now int64) bool {
-	return lifetimesDue(st, now) || planner.KeysDue(st, now)
-}
-
-// lifetimesDue reports whether an application has exceeded its lifetime.
-func lifetimesDue(st *state.State, now int64) bool {
-	var due bool
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
-		due = a.LifetimeMillis > 0 && !a.Shown().Ended() && now-a.SubmittedMillis >= a.LifetimeMillis
-		return !due
-	})
-	return due
 }
 
 // callersKnown reports whether the feature level permits requests that name their caller. If the

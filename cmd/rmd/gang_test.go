@@ -35,6 +35,21 @@ func TestKillLeaderOfGang(t *testing.T) {
 	}
 }
 
+// TestGangTimesOutAlone checks that a gang that does not fit times out although nothing else happens
+// in the cluster: no node sends heartbeats, nobody writes, and no other deadline passes.
+func TestGangTimesOutAlone(t *testing.T) {
+	c := startProcesses(t, 1, lowest, "")
+	call := newCaller(t, c.addrs())
+	call.node("small", 8<<10, "/r")
+	id := call.application("u1", "root.train")
+	must[*input.AllocateReply](call, &input.Allocate{Attempt: id, Gang: "priority=1,count=4,timeout=4", Asks: asks(4, 3<<10)})
+	var app api.App
+	c.await("the gang times out", patience, func() bool {
+		return c.get(c.all[0], "/v1/apps/"+id.App.String(), &app) && app.State == "FAILED"
+	})
+	contains(t, "the diagnostics", app.Diagnostics, "did not start within 4 s")
+}
+
 const (
 	gangMembers  = 4
 	gangHoldsFor = 3 * time.Second // less than 1/16 of the assumed run time of a container with no known lifetime

@@ -22,6 +22,8 @@ type leadership struct {
 	inflight [][]byte // entries proposed, oldest first
 	waiting  []*call  // calls that are planned and not answered, oldest first
 	ticked   int64    // the world's time at the latest tick
+	// late counts the ticks at which something was overdue, by its description.
+	late map[string]int
 	// deposed is the number of rounds for which a deposed leader still believes that it leads. It
 	// is 0 while it leads.
 	deposed int
@@ -35,22 +37,18 @@ const (
 	silentNode      = 2_000
 )
 
-// core returns the limits and timers of a leadership. Due also returns true at random when nothing
-// is due.
+// core returns the limits and timers of a leadership.
 func (w *world) core(p *planner.Planner) leader.CoreConfig {
 	return leader.CoreConfig{
 		Expiry: func(*state.State) leader.Expiry {
 			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry, SilentMillis: silentNode}
 			if c := p.Config(); c != nil {
-				e.QueueMillis, e.ManageMillis = c.QueueExpirationMillis, c.ManageMillis
+				e.ManageMillis = c.ManageMillis
 			}
 			if c := p.Config(); c != nil && c.Preemption.Enabled {
 				e.PreemptionMillis = c.Preemption.IntervalMillis
 			}
 			return e
-		},
-		Due: func(st *state.State, nowMillis int64) bool {
-			return w.rng.IntN(8) == 0 || planner.KeysDue(st, nowMillis)
 		},
 		BatchEvents: w.opt.BatchEvents, BatchBytes: 64 << 10, MaxInFlight: w.opt.InFlight, TickInterval: time.Second,
 	}
@@ -92,10 +90,16 @@ func (l *leadership) step(c *call, req input.Request) {
 // now returns the leader's time for the next input, in milliseconds.
 func (l *leadership) now() int64 { return l.r.time.Millis(l.core.Stamp()) }
 
-// tick gives the core the time that has passed.
+// tick gives the core the time that has passed. In every other run, a Tick is also planned at random
+// when nothing is due; in the others, only deadlines make one.
 func (l *leadership) tick() {
+	l.late = l.w.check.deadlines(l.core.State(), l.late)
+	random := l.w.rng.IntN(8) == 0 && l.w.opt.Seed%2 == 0
 	l.core.Tick(l.now(), time.Duration(l.w.now-l.ticked)*time.Millisecond)
 	l.ticked = l.w.now
+	if random && !l.core.Full() {
+		l.step(nil, input.Request{Input: &input.Tick{Entropy: l.w.entropy()}})
+	}
 	l.launchAMs()
 }
 

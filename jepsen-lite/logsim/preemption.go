@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/jepsen-lite/ledger"
+	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -58,6 +60,22 @@ func (c *checker) warnedAgain(in *input.Allocate, r, had *input.AllocateReply) {
 // overdueMillis is how long a warning may exist after its deadline, in milliseconds, while there is
 // a leader. The next round of preemption handles it.
 const overdueMillis = 30_000
+
+// deadlines checks that what a deadline ends does not exist long after it: L6. A leader ends it at
+// its next tick. before counts the ticks at which each thing was late; deadlines returns the new
+// counts.
+func (c *checker) deadlines(st *state.State, before map[string]int) map[string]int {
+	late := map[string]int{}
+	for _, text := range statediff.Overdue(st) {
+		if late[text] = before[text] + 1; late[text] > lateTicks {
+			c.fail("L6", "%s, at %d", text, st.Meta.NowMillis)
+		}
+	}
+	return late
+}
+
+// lateTicks is the number of ticks that a leader has to end what is over. Batches may be full.
+const lateTicks = 4
 
 // overdue checks that no warning exists long after its deadline: L6.
 func (c *checker) overdue() {

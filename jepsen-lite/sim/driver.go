@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/jepsen-lite/sim/script"
 	"rmd/yarn"
 )
@@ -73,6 +74,8 @@ type driver struct {
 	began   time.Time // when the first fault may come
 	moved   int       // containers that had started or ended when still was last called
 	movedAt time.Time
+	// lateSince is when something was found overdue; zero if nothing is.
+	lateSince time.Time
 }
 
 func newDriver(w *world, l *load) *driver {
@@ -157,6 +160,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 		if time.Since(begin) > overdue {
 			w.check.overdue()
 		}
+		d.deadlines()
 		left := d.unfinished()
 		if left == "" || w.check.broken() {
 			return leads, step
@@ -172,6 +176,28 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 		}
 	}
 }
+
+// deadlines checks that what a deadline ends does not exist long after it in the calm (L6).
+func (d *driver) deadlines() {
+	r := d.w.leading()
+	if r == nil {
+		return
+	}
+	l, _ := r.currentProcess()
+	st, _ := l.machine.Fork()
+	late := statediff.Overdue(st)
+	switch {
+	case len(late) == 0:
+		d.lateSince = time.Time{}
+	case d.lateSince.IsZero():
+		d.lateSince = time.Now()
+	case time.Since(d.lateSince) > deadlineTime:
+		d.w.check.fail("L6: %s after it is over: %s", deadlineTime, strings.Join(late, "; "))
+	}
+}
+
+// deadlineTime is how long after its deadline something may exist in the calm.
+const deadlineTime = 10 * time.Second
 
 // calmMax is how many elections and snapshots may still happen after all replicas are in step: a
 // message may be late by chance, and a former leader whose disk hung may still send to the others.

@@ -1,9 +1,6 @@
 package capacity
 
 import (
-	"iter"
-	"strings"
-
 	"rmd/yarn"
 )
 
@@ -13,18 +10,6 @@ type TokenTimes struct {
 	Activate    [yarn.KeyKinds]int64 // from the creation of a key to its first use
 	LifeMillis  int64                // of a delegation token, with all renewals
 	RenewMillis int64                // of a delegation token, from one renewal to the next
-}
-
-// ReadTokenTimes reads only the intervals, from names and values. A value that is not valid counts
-// as the default. It is fast even if the configuration has thousands of queues.
-func ReadTokenTimes(props iter.Seq2[string, string]) TokenTimes {
-	r := &reader{values: map[string]Property{}, seen: map[string]bool{}}
-	for name, value := range props {
-		if !strings.HasPrefix(name, Prefix) {
-			r.values[name] = Property{Name: name, Value: value}
-		}
-	}
-	return r.readTokens()
 }
 
 func (r *reader) readExpiries() (node, am int64) {

@@ -162,7 +162,7 @@ func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
 			return
 		}
-		x.because(scheduler.BehindFIFO, "%s in %s; it is activated with the next change in its queue", ahead(x.Position-1), leaf.Path)
+		x.because(scheduler.BehindFIFO, "%s in %s, and no limit blocks it; it is activated within a second or two", ahead(x.Position-1), leaf.Path)
 		return
 	}
 	v.ifNoAMLimit(x, slot, a)
@@ -172,7 +172,7 @@ func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
 func (v view) parallelLimit(a *state.App) string {
 	switch l, reached := v.ReachedParallelLimit(a); {
 	case !reached:
-		return "no limit on parallel applications is reached any more; it is activated with the next change in its queue"
+		return "no limit on parallel applications is reached any more; it starts within a second or two"
 	case l.User != "":
 		return fmt.Sprintf("user %s runs %s, and may run %d at a time", l.User, applications(int(l.Running)), l.Most)
 	default:

@@ -236,7 +236,7 @@ func (r *lendingRun) step() {
 	if r.rng.IntN(3) == 0 {
 		r.submit()
 	}
-	if r.leaseDue() {
+	if r.p.Scheduler().FirstLeaseEnd() <= r.now {
 		r.do(&input.PreemptionRound{})
 	}
 	st := r.p.State()
@@ -271,20 +271,6 @@ func (r *lendingRun) heartbeat(st *state.State, id yarn.NodeID) *input.NodeHeart
 		}
 	}
 	return in
-}
-
-// leaseDue reports whether the leader would run a preemption round now.
-func (r *lendingRun) leaseDue() (due bool) {
-	st := r.p.State()
-	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
-		deadline := l.DeadlineMillis
-		if st.Preemptions.Has(slot) {
-			deadline = st.Preemptions.Get(slot).DeadlineMillis
-		}
-		due = due || deadline != 0 && deadline <= r.now
-		return true
-	})
-	return due
 }
 
 // submit submits an application that asks for a few containers. Most applications declare a

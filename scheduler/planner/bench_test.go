@@ -303,33 +303,60 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
+// behindMany returns a plant with a leaf in which 10,000 applications wait for their AMs, by the
+// limit of the queue or of their user, and a function that submits one more.
+func behindMany(b *testing.B, kind string) (w *plant, submit func() yarn.ApplicationID) {
+	w = newPlant(b, plantSize{100, 1, 0, 8, false, 0}, Options{})
+	props := []input.Property{{Name: confPrefix + "root.queues", Value: "q0"}, {Name: confPrefix + "root.q0.capacity", Value: "100"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "0.1"}, {Name: confPrefix + "maximum-applications", Value: "100000"}}
+	if kind == "user" {
+		props = append(props, input.Property{Name: confPrefix + "root.q0.user-limit-factor", Value: "0.5"}, input.Property{Name: confPrefix + "root.q0.maximum-applications", Value: "100000"})
+	}
+	w.must(b, &input.SetQueues{Properties: props})
+	submit = func() yarn.ApplicationID {
+		return w.must(b, &input.SubmitApplication{User: "u", Queue: "root.q0", AM: yarn.NewResource(2048, 1)}).(*input.SubmitApplicationReply).ID
+	}
+	for range 10_000 - 1 {
+		if kind == "user" && w.p.Config().MaxApplicationsPerUser(1, w.p.sched.TreeOf) <= int64(w.p.st.Apps.Len()) {
+			break
+		}
+		submit()
+	}
+	return w, submit
+}
+
 // BenchmarkSubmitBehindMany measures a submission and its kill in a leaf where 10,000 applications
 // wait for their AMs.
 func BenchmarkSubmitBehindMany(b *testing.B) {
 	for _, kind := range []string{"queue", "user"} {
 		b.Run(kind, func(b *testing.B) {
-			w := newPlant(b, plantSize{100, 1, 0, 8, false, 0}, Options{})
-			props := []input.Property{{Name: confPrefix + "root.queues", Value: "q0"}, {Name: confPrefix + "root.q0.capacity", Value: "100"},
-				{Name: confPrefix + "maximum-am-resource-percent", Value: "0.1"}, {Name: confPrefix + "maximum-applications", Value: "100000"}}
-			if kind == "user" {
-				props = append(props, input.Property{Name: confPrefix + "root.q0.user-limit-factor", Value: "0.5"}, input.Property{Name: confPrefix + "root.q0.maximum-applications", Value: "100000"})
-			}
-			w.must(b, &input.SetQueues{Properties: props})
-			submit := func() yarn.ApplicationID {
-				return w.must(b, &input.SubmitApplication{User: "u", Queue: "root.q0", AM: yarn.NewResource(2048, 1)}).(*input.SubmitApplicationReply).ID
-			}
-			for range 10_000 - 1 {
-				if kind == "user" && w.p.Config().MaxApplicationsPerUser(1, w.p.sched.TreeOf) <= int64(w.p.st.Apps.Len()) {
-					break
-				}
-				submit()
-			}
+			w, submit := behindMany(b, kind)
 			b.ReportAllocs()
 			for b.Loop() {
 				w.must(b, &input.KillApplication{ID: submit()})
 			}
 		})
 	}
+}
+
+// BenchmarkDue measures what the leader asks once a second: whether a deadline has passed. 10,000
+// applications wait, or 10,000 nodes run 100,000 applications.
+func BenchmarkDue(b *testing.B) {
+	due := func(b *testing.B, w *plant) {
+		w.must(b, &input.Tick{Entropy: testEntropy}) // makes the keys
+		for b.Loop() {
+			if list := w.p.Due(w.now); len(list) > 0 {
+				b.Fatalf("%T is due", list[0])
+			}
+		}
+	}
+	for _, kind := range []string{"queue", "user"} {
+		b.Run(kind, func(b *testing.B) {
+			w, _ := behindMany(b, kind)
+			due(b, w)
+		})
+	}
+	b.Run("large", func(b *testing.B) { due(b, newPlant(b, plantSize{10_000, 100, 100_000, 8, false, 0}, Options{})) })
 }
 
 // BenchmarkJoin measures a registration and the first heartbeat of a node, which makes the planner

@@ -94,14 +94,7 @@ func (p *Planner) roomForNode(slot uint32) *input.Fault {
 // shrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version
 // accepted any number.
 func (p *Planner) shrinkHuge() {
-	var huge []uint32
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if !n.Total.Within(largestNode) || !n.SetTotal.Within(largestNode) {
-			huge = append(huge, slot)
-		}
-		return true
-	})
-	for _, slot := range huge {
+	for _, slot := range passed(&p.st.Nodes, hugeSince, p.now) {
 		n := p.st.Nodes.Get(slot)
 		total := n.Total
 		if n.TotalSet {
@@ -109,9 +102,15 @@ func (p *Planner) shrinkHuge() {
 		}
 		p.changeTotal(slot, yarn.ComponentMin(total, largestNode), n.TotalSet)
 	}
-	if len(huge) > 0 {
-		p.sched.ActivateAll()
+	p.sched.ActivateAll()
+}
+
+// hugeSince returns 0 for a node with more resources than a node may have.
+func hugeSince(n *state.Node) int64 {
+	if n.Total.Within(largestNode) && n.SetTotal.Within(largestNode) {
+		return never
 	}
+	return 0
 }
 
 // largestNode is the most resource that a node may have.

@@ -1,55 +1,52 @@
 package planner
 
 import (
-	"slices"
-
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
-	"rmd/yarn"
 )
 
-// tick does what is due because time has passed.
-func (p *Planner) tick(in *input.Tick) input.Reply {
-	p.shrinkHuge()
-	p.drainsDue()
-	p.lifetimesDue()
-	p.gangsDue()
-	p.tokensDue() // before the keys: when a token ends, its key may be replaced
-	p.rollKeys(in.Entropy)
-	// The AM limit depends on the use of other queues. No other input activates applications when
-	// that use falls.
-	p.sched.ActivateAll()
-	if slices.ContainsFunc(p.st.JoinTokens, func(t state.JoinToken) bool { return t.ExpiresMillis <= p.now }) {
-		p.sched.Emit(&event.JoinTokensExpired{})
+// joinTokensAt returns when the first join token expires.
+func (p *Planner) joinTokensAt() int64 {
+	first := int64(never)
+	for i := range p.st.JoinTokens {
+		first = min(first, p.st.JoinTokens[i].ExpiresMillis)
 	}
-	if n := p.staleRequests(); n > 0 {
-		p.sched.Emit(&event.RequestsForgotten{Count: n})
-	}
-	return in.NewReply()
+	return first
 }
 
-// staleRequests returns the number of remembered requests that are too old at the time of this
-// input.
-func (p *Planner) staleRequests() uint32 {
-	if r := p.st.Meta.OldestRequest; r == 0 || p.now-p.st.Requests.Get(r).AtMillis < state.RequestKeepMillis {
+func (p *Planner) joinTokensDue() { p.sched.Emit(&event.JoinTokensExpired{}) }
+
+// requestsAt returns when the oldest remembered request is forgotten. Those beyond the most that
+// the state keeps are forgotten at once.
+func (p *Planner) requestsAt() int64 {
+	switch oldest := p.st.Meta.OldestRequest; {
+	case oldest == 0:
+		return never
+	case p.st.Requests.Len() > state.MaxRequests:
 		return 0
+	default:
+		return p.st.Requests.Get(oldest).AtMillis + state.RequestKeepMillis
 	}
+}
+
+func (p *Planner) requestsDue() {
 	p.sched.Stamp()
-	return p.st.StaleRequests()
+	p.sched.Emit(&event.RequestsForgotten{Count: p.st.StaleRequests()})
+}
+
+// lifetimeEnd returns when an application has exceeded its lifetime.
+func lifetimeEnd(a *state.App) int64 {
+	if a.LifetimeMillis <= 0 || a.Shown().Ended() {
+		return never
+	}
+	return a.SubmittedMillis + a.LifetimeMillis
 }
 
 // lifetimesDue kills the applications that have exceeded their lifetime.
 func (p *Planner) lifetimesDue() {
-	var due []yarn.ApplicationID
-	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
-		if a.LifetimeMillis > 0 && !a.Shown().Ended() && p.now-a.SubmittedMillis >= a.LifetimeMillis {
-			due = append(due, a.ID)
-		}
-		return true
-	})
-	for _, id := range due {
-		p.killApplication(&input.KillApplication{ID: id, Diagnostics: "Application is killed by ResourceManager as it has exceeded the lifetime period."})
+	for _, slot := range passed(&p.st.Apps, lifetimeEnd, p.now) {
+		p.killApplication(&input.KillApplication{ID: p.st.Apps.Get(slot).ID, Diagnostics: "Application is killed by ResourceManager as it has exceeded the lifetime period."})
 	}
 }
 

@@ -70,16 +70,11 @@ func (p *Planner) cancelToken(in *input.CancelDelegationToken) input.Reply {
 	return in.NewReply()
 }
 
+func tokenEnd(t *state.DelegationToken) int64 { return t.ExpiresMillis }
+
 // tokensDue ends the delegation tokens that have expired.
 func (p *Planner) tokensDue() {
-	var due []uint32
-	p.st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool {
-		if t.ExpiresMillis <= p.now {
-			due = append(due, t.Sequence)
-		}
-		return true
-	})
-	for _, sequence := range due {
-		p.sched.Emit(&event.DelegationTokenEnded{Sequence: sequence})
+	for _, slot := range passed(&p.st.Delegations, tokenEnd, p.now) {
+		p.sched.Emit(&event.DelegationTokenEnded{Sequence: p.st.Delegations.Get(slot).Sequence})
 	}
 }

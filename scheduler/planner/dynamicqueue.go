@@ -99,16 +99,32 @@ func (p *Planner) createQueues(to destination) int {
 	return to.leaf
 }
 
+// idleEnd returns when a dynamic queue has been idle for too long.
+func (p *Planner) idleEnd(slot uint32, d *state.DynamicQueue) int64 {
+	if d.IdleMillis == 0 || !p.Config().Queues[p.sched.IndexOf(slot)].AutoRemove {
+		return never
+	}
+	return d.IdleMillis + p.Config().QueueExpirationMillis
+}
+
+func (p *Planner) idleQueuesAt() int64 {
+	first := int64(never)
+	p.st.DynamicQueues.Each(func(slot uint32, d *state.DynamicQueue) bool {
+		first = min(first, p.idleEnd(slot, d))
+		return true
+	})
+	return first
+}
+
 // removeIdleQueues removes idle dynamic queues, as YARN's AutoCreatedQueueDeletionPolicy does. That
 // policy removes a queue only in its second run after the expiration time; this method removes it
 // as soon as the time is over. The expiration time of a parent begins when its last child is
 // removed.
 func (p *Planner) removeIdleQueues(in *input.RemoveIdleQueues) input.Reply {
 	e := &event.QueuesRemoved{}
-	idle := p.now - p.Config().QueueExpirationMillis
 	p.st.DynamicQueues.Each(func(slot uint32, d *state.DynamicQueue) bool {
-		if q := p.st.Queues.Get(slot); d.IdleMillis != 0 && d.IdleMillis <= idle && p.Config().Queues[p.sched.IndexOf(slot)].AutoRemove {
-			e.Paths = append(e.Paths, q.Path)
+		if p.idleEnd(slot, d) <= p.now {
+			e.Paths = append(e.Paths, p.st.Queues.Get(slot).Path)
 		}
 		return len(e.Paths) < input.MaxQueuesRemoved
 	})

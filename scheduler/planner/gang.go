@@ -112,16 +112,17 @@ func (p *Planner) readGang(slot uint32, text string) (*yarn.Gang, *input.Fault) 
 	return g, fault
 }
 
+// gangTimeout returns when a gang has waited for too long.
+func gangTimeout(g *state.Gang) int64 {
+	if !g.HoldsBack() || g.Spec.TimeoutMillis <= 0 || g.AskedMillis <= 0 {
+		return never
+	}
+	return g.AskedMillis + g.Spec.TimeoutMillis
+}
+
 // gangsDue ends the gangs that have waited longer than their timeout.
 func (p *Planner) gangsDue() {
-	var due []uint32
-	p.st.Gangs.Each(func(app uint32, g *state.Gang) bool {
-		if g.HoldsBack() && g.Spec.TimeoutMillis > 0 && g.AskedMillis > 0 && p.now-g.AskedMillis >= g.Spec.TimeoutMillis {
-			due = append(due, app)
-		}
-		return true
-	})
-	for _, app := range due {
+	for _, app := range passed(&p.st.Gangs, gangTimeout, p.now) {
 		p.gangTimedOut(app)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
@@ -15,60 +14,49 @@ import (
 // them.
 const entropySize = 32
 
-// KeysDue reports whether a Tick would make or activate a master key, or end a delegation token.
-func KeysDue(st *state.State, nowMillis int64) bool {
-	v := st.Version()
-	if v == nil {
-		return false
-	}
-	times := capacity.ReadTokenTimes(func(yield func(name, value string) bool) {
-		for i := range v.Properties {
-			if !yield(v.Properties[i].Name, v.Properties[i].Value) {
-				return
-			}
-		}
-	})
+// keysAt returns when the next master key must be made or activated.
+func (p *Planner) keysAt() int64 {
+	first := int64(never)
 	for which := range yarn.KeyKinds {
-		if activationDue(st.Keys(which), nowMillis) || rollDue(st, &times, which, nowMillis) {
-			return true
-		}
+		first = min(first, activationAt(p.st.Keys(which)), p.rollAt(which))
 	}
-	expired := false
-	st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool {
-		expired = t.ExpiresMillis <= nowMillis
-		return !expired
-	})
-	return expired
+	return first
 }
 
-func activationDue(k *state.KeySet, now int64) bool { return k.Next.ID != 0 && k.ActivateMillis <= now }
+// activationAt returns when the next key of a kind is in force.
+func activationAt(k *state.KeySet) int64 {
+	if k.Next.ID == 0 {
+		return never
+	}
+	return k.ActivateMillis
+}
 
-// rollDue reports whether the next key of a kind must be made. A delegation key is not replaced
-// while a token is signed with the key before it.
-func rollDue(st *state.State, times *capacity.TokenTimes, which yarn.KeyKind, now int64) bool {
-	k := st.Keys(which)
+// rollAt returns when the next key of a kind must be made. A delegation key is not replaced while a
+// token is signed with the key before it.
+func (p *Planner) rollAt(which yarn.KeyKind) int64 {
+	k := p.st.Keys(which)
 	switch {
 	case k.Current.ID == 0:
-		return true
-	case k.Next.ID != 0 || now-k.MadeMillis < times.Roll[which]:
-		return false
+		return 0
+	case k.Next.ID != 0 || which == yarn.KeyDelegation && p.st.SignedWith(k.Previous.ID):
+		return never
 	}
-	return which != yarn.KeyDelegation || !st.SignedWith(k.Previous.ID)
+	return k.MadeMillis + p.Config().Tokens.Roll[which]
 }
 
 // rollKeys activates the keys whose time has come. If entropy is long enough, it also makes the
 // keys that are due.
 func (p *Planner) rollKeys(entropy []byte) {
 	for which := range yarn.KeyKinds {
-		if activationDue(p.st.Keys(which), p.now) {
+		if activationAt(p.st.Keys(which)) <= p.now {
 			p.sched.Emit(&event.KeyActivated{Which: which})
 		}
-		if len(entropy) < entropySize || !rollDue(p.st, &p.Config().Tokens, which, p.now) {
+		if len(entropy) < entropySize || p.rollAt(which) > p.now {
 			continue
 		}
 		id := p.st.Meta.NextKey + 1
 		p.sched.Emit(&event.MasterKeyCreated{Which: which, ID: id, Bytes: keyBytes(entropy, which, id), ActivateMillis: p.now + p.Config().Tokens.Activate[which]})
-		if activationDue(p.st.Keys(which), p.now) {
+		if activationAt(p.st.Keys(which)) <= p.now {
 			p.sched.Emit(&event.KeyActivated{Which: which})
 		}
 	}

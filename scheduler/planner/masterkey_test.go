@@ -26,7 +26,7 @@ func TestMasterKeyRolling(t *testing.T) {
 		r.now = at - 10
 		r.ok(&input.Tick{Entropy: entropy})
 	}
-	if KeysDue(r.p.st, made+99_999) || !KeysDue(r.p.st, made+100_000) {
+	if len(r.p.Due(made+99_999)) > 0 || len(r.p.Due(made+100_000)) == 0 {
 		t.Error("the next key is due after 100 s")
 	}
 	tick(made+100_000, nil)
@@ -41,7 +41,7 @@ func TestMasterKeyRolling(t *testing.T) {
 	if d := keys(yarn.KeyDelegation); d.Previous.ID != 4 || d.Current.ID == 4 || d.Next.ID != 0 {
 		t.Errorf("a delegation key is in force at once: %+v", d)
 	}
-	if KeysDue(r.p.st, made+114_999) || !KeysDue(r.p.st, made+115_000) {
+	if len(r.p.Due(made+114_999)) > 0 || len(r.p.Due(made+115_000)) == 0 {
 		t.Error("it is to be activated after 1.5 times the nodes' expiry")
 	}
 	tick(made+115_000, nil)
@@ -72,14 +72,14 @@ func TestFirstTickMakesTheKeys(t *testing.T) {
 		return reply
 	}
 	plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}})
-	if p.st.Meta.NextKey != 0 || !KeysDue(p.st, 5) || KeysDue(state.New(), 5) {
+	if p.st.Meta.NextKey != 0 || len(p.Due(5)) == 0 || len(must(New(state.New(), Options{})).Due(5)) > 0 {
 		t.Error("a cluster without keys needs a tick, none at all does not")
 	}
 	if f := plan(&input.IssueDelegationToken{Owner: "ann"}).Refused(); f == nil || f.Reason != input.NotInitialized {
 		t.Errorf("a token without a key: %v", f)
 	}
 	plan(&input.Tick{Entropy: testEntropy})
-	if p.st.Meta.NextKey != int32(yarn.KeyKinds) || KeysDue(p.st, p.st.Meta.NowMillis) {
+	if p.st.Meta.NextKey != int32(yarn.KeyKinds) || len(p.Due(p.st.Meta.NowMillis)) > 0 {
 		t.Errorf("the last key is %d", p.st.Meta.NextKey)
 	}
 }
@@ -112,7 +112,7 @@ func TestDelegation(t *testing.T) {
 	}
 	r.now = token.MaxMillis
 	r.refused(&input.RenewDelegationToken{Sequence: 1, By: "yarn"}, input.TokenExpired, "yarn tried to renew an expired token")
-	if !KeysDue(r.p.st, r.now) {
+	if len(r.p.Due(r.now)) == 0 {
 		t.Error("an expired token calls for a tick")
 	}
 	r.ok(&input.Tick{})

@@ -353,16 +353,17 @@ func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
 	return in.NewReply()
 }
 
+// drainEnd returns the deadline of a node's drain.
+func drainEnd(n *state.Node) int64 {
+	if n.State != yarn.NodeDecommissioning || n.DeadlineMillis <= 0 {
+		return never
+	}
+	return n.DeadlineMillis
+}
+
 // drainsDue decommissions the nodes whose drain has reached its deadline.
 func (p *Planner) drainsDue() {
-	var due []uint32
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.State == yarn.NodeDecommissioning && n.DeadlineMillis > 0 && n.DeadlineMillis <= p.now {
-			due = append(due, slot)
-		}
-		return true
-	})
-	for _, slot := range due {
+	for _, slot := range passed(&p.st.Nodes, drainEnd, p.now) {
 		p.decommission(slot, "its drain reached the deadline")
 	}
 }

@@ -1,0 +1,141 @@
+package planner
+
+import (
+	"math"
+
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+)
+
+// never is the time of a deadline of which the state has none.
+const never = math.MaxInt64
+
+// deadline is a kind of work that becomes due by time alone.
+type deadline struct {
+	kind string
+	// at returns when the earliest deadline of this kind passes, in Unix milliseconds; 0 if the
+	// work is due at once, never if there is none.
+	at func(p *Planner) int64
+	// meet does the work that is due now. It is nil if another input than input.Tick does it.
+	meet func(p *Planner, in *input.Tick)
+	// other returns that input.
+	other func() input.Input
+}
+
+// deadlines lists every time in the state after which something must happen even if nothing else
+// does, in the order in which a Tick does the work. The timers of a leader follow from this table.
+// Times that only decide what a pass or a round of preemption chooses are not in it: heartbeats and
+// rounds come anyway.
+var deadlines = []deadline{
+	{kind: "node above the largest size", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, hugeSince) }, meet: ignoring((*Planner).shrinkHuge)},
+	{kind: "drain of a node", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, drainEnd) }, meet: ignoring((*Planner).drainsDue)},
+	{kind: "lifetime of an application", at: func(p *Planner) int64 { return earliest(&p.st.Apps, lifetimeEnd) }, meet: ignoring((*Planner).lifetimesDue)},
+	{kind: "timeout of a gang", at: func(p *Planner) int64 { return earliest(&p.st.Gangs, gangTimeout) }, meet: ignoring((*Planner).gangsDue)},
+	// Before the keys: when a token ends, its key may be replaced.
+	{kind: "delegation token", at: func(p *Planner) int64 { return earliest(&p.st.Delegations, tokenEnd) }, meet: ignoring((*Planner).tokensDue)},
+	{kind: "master key", at: (*Planner).keysAt, meet: func(p *Planner, in *input.Tick) { p.rollKeys(in.Entropy) }},
+	{kind: "application that may start", at: (*Planner).startsAt, meet: ignoring((*Planner).startWaiting)},
+	{kind: "join token", at: (*Planner).joinTokensAt, meet: ignoring((*Planner).joinTokensDue)},
+	{kind: "idempotency key", at: (*Planner).requestsAt, meet: ignoring((*Planner).requestsDue)},
+	{kind: "warning of preemption", at: (*Planner).warningsAt, other: newRound},
+	{kind: "lease of reserved room", at: func(p *Planner) int64 { return p.sched.FirstLeaseEnd() }, other: newRound},
+	{kind: "idle dynamic queue", at: (*Planner).idleQueuesAt, other: func() input.Input { return new(input.RemoveIdleQueues) }},
+}
+
+func ignoring(meet func(*Planner)) func(*Planner, *input.Tick) {
+	return func(p *Planner, _ *input.Tick) { meet(p) }
+}
+
+func newRound() input.Input { return new(input.PreemptionRound) }
+
+// Due returns the inputs that deadlines in the state have made due at a time, each kind once. It
+// changes nothing. Once they are planned, Due returns nothing until the next deadline, except for a
+// Tick that lacked the entropy for a new key.
+func (p *Planner) Due(nowMillis int64) []input.Input {
+	if p.Config() == nil {
+		return nil
+	}
+	var tick, others []input.Input
+	now := max(nowMillis, p.st.Meta.NowMillis)
+	for i := range deadlines {
+		d := &deadlines[i]
+		switch due := d.at(p) <= now; {
+		case !due:
+		case d.meet != nil:
+			tick = []input.Input{new(input.Tick)}
+		default:
+			others = appendKind(others, d.other())
+		}
+	}
+	return append(tick, others...)
+}
+
+// appendKind appends an input to a list unless the list has one of its kind.
+func appendKind(list []input.Input, in input.Input) []input.Input {
+	for _, have := range list {
+		if have.Kind() == in.Kind() {
+			return list
+		}
+	}
+	return append(list, in)
+}
+
+// tick does what is due because time has passed.
+func (p *Planner) tick(in *input.Tick) input.Reply {
+	for i := range deadlines {
+		if d := &deadlines[i]; d.meet != nil && d.at(p) <= p.now {
+			d.meet(p, in)
+		}
+	}
+	return in.NewReply()
+}
+
+// records is a table of the state.
+type records[T any] interface {
+	Each(f func(slot uint32, r *T) bool)
+}
+
+// earliest returns the earliest deadline in a table.
+func earliest[T any](t records[T], of func(*T) int64) int64 {
+	first := int64(never)
+	t.Each(func(_ uint32, r *T) bool {
+		first = min(first, of(r))
+		return true
+	})
+	return first
+}
+
+// passed returns the slots of the records whose deadline has passed.
+func passed[T any](t records[T], of func(*T) int64, now int64) (slots []uint32) {
+	t.Each(func(slot uint32, r *T) bool {
+		if of(r) <= now {
+			slots = append(slots, slot)
+		}
+		return true
+	})
+	return slots
+}
+
+// startsAt returns 0 if an application that waits could start now. Whatever has lifted its limit,
+// no other input need come: another queue may use less, or fewer users may ask, and neither changes
+// anything in the application's queue.
+func (p *Planner) startsAt() int64 {
+	if p.sched.MayStart() {
+		return 0
+	}
+	return never
+}
+
+func (p *Planner) startWaiting() {
+	p.sched.ActivateAll()
+	p.sched.StartNonRunnable()
+}
+
+// warningsAt returns the earliest deadline of a warning. While preemption is off there are no
+// warnings, except to containers with a lease.
+func (p *Planner) warningsAt() int64 {
+	if !p.Config().Preemption.Enabled {
+		return never
+	}
+	return earliest(&p.st.Preemptions, func(w *state.Preemption) int64 { return w.DeadlineMillis })
+}
