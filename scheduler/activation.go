@@ -175,7 +175,12 @@ func (s *Scheduler) askForAM(app uint32) {
 	if label := s.st.LabelName(a.AMLabel); label != "" {
 		s.Emit(&event.AskLabelled{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Label: label})
 	}
-	for _, at := range a.Details().AMPlaces {
+	places := a.Details().AMPlaces
+	admitted := s.AdmitNames(a.User, len(places))
+	for _, at := range places {
+		if !admitted(at.Name) {
+			continue
+		}
 		s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
 	}
 	if s.st.Apps.Get(app).Activated() {

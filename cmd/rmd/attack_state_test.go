@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"testing"
 
+	"rmd/transport/hadoop/proto"
 	"rmd/transport/http/v1/api"
 )
 
@@ -116,5 +119,58 @@ func (a *attack) same(before map[string]string) {
 	var v api.Verify
 	if !a.get(a.leader(), "/v1/cluster/verify", &v) || !v.Equal {
 		a.Errorf("the replicas differ: %+v", v)
+	}
+}
+
+// TestOneUserFillsTheNames lets the AM of one user name half a million hosts that the cluster does
+// not know. The AM of another user must then still be served, with an unknown host. When the work
+// has ended, its names must be gone from every replica. It is no row of TestAttack, because the
+// calls are as long as many calls of honest AMs.
+func TestOneUserFillsTheNames(t *testing.T) {
+	t.Parallel()
+	h := startHadoop(t, 3, "")
+	names := func(p *process) (n int) {
+		resp, err := http.Get("http://" + p.http + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, value, _ := strings.Cut(string(b), "\nrmd_names ")
+		if _, err := fmt.Sscan(value, &n); err != nil {
+			t.Fatalf("the metrics of %s: %v", p.id, err)
+		}
+		return n
+	}
+	unknown := func(priority int32, from, n int) []*proto.ResourceRequestProto {
+		asks := wants(priority, 1, 1024, "unknown")[2:] // "*", for no other host
+		for i := range n {
+			asks = append(asks, wants(priority, 1, 1024, fmt.Sprint("unknown", from+i))[0])
+		}
+		return asks
+	}
+	lead := h.index(h.leader())
+	evil, good := h.registered(lead, "mallory", "b"), h.registered((lead+1)%3, "ann", "a")
+	few := names(h.all[lead])
+	const calls, hosts = 26, 20_000
+	for i := range calls {
+		evil.beat(unknown(int32(i+1), hosts*i, hosts)...)
+	}
+	full := names(h.all[lead])
+	if full < 200_000 || full > 300_000 {
+		t.Errorf("%d unknown hosts of one user make %d names", calls*hosts, full)
+	}
+	good.beat(unknown(1, calls*hosts, 1)...)
+	if got := names(h.all[lead]); got != full+1 {
+		t.Errorf("an unknown host of another user makes %d names of %d", got, full)
+	}
+	for _, m := range []*master{evil, good} {
+		h.done("app", "kill", m.id.App.String())
+	}
+	for _, p := range h.all {
+		h.await(p.id+" has forgotten the names", patience, func() bool { return names(p) <= few })
 	}
 }

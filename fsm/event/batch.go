@@ -71,6 +71,10 @@ const LevelSilence = 3
 // LevelNodeOrder is the level from which the state records when large containers were allocated.
 const LevelNodeOrder = 3
 
+// LevelNames is the level from which names of hosts, racks and users leave the state with the last
+// record that refers to them.
+const LevelNames = 3
+
 // Errors of Decode.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")

@@ -153,6 +153,8 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	}
 	s.bySeq.remove(hash64(uint64(e.App)), slot, s.hashOfApp)
 	s.forgetAttempts(a.History)
+	s.setBlacklist(a, nil)
+	s.releaseName(a.User)
 	s.Apps.release(slot)
 	s.Meta.EndedApps--
 	s.fold(uint64(slot))

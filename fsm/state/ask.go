@@ -38,6 +38,7 @@ func (s *State) askChanged(e *event.AskChanged) error {
 		name := s.intern(e.Name)
 		s.setLocation(ask, name, e.Count, e.Relax)
 		s.foldAsk(ask, name, e)
+		s.releaseName(name)
 		return nil
 	}
 	if ask == 0 {
@@ -223,7 +224,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 	if err != nil {
 		return err
 	}
-	var drop, list []NameID
+	var drop, list, added []NameID
 	for _, name := range e.Remove {
 		drop = append(drop, s.NameID(name))
 	}
@@ -234,14 +235,29 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 		}
 	}
 	for _, name := range e.Add {
-		list = append(list, s.intern(name))
+		added = append(added, s.intern(name))
 	}
+	list = append(list, added...)
 	slices.Sort(list)
 	list = slices.Compact(list)
-	a.Blacklist = list
+	s.setBlacklist(a, list)
 	s.fold(uint64(e.App))
 	for _, id := range list {
 		s.fold(uint64(id))
 	}
+	for _, id := range added {
+		s.releaseName(id)
+	}
 	return nil
+}
+
+// setBlacklist replaces the blacklist of an application.
+func (s *State) setBlacklist(a *App, list []NameID) {
+	for _, id := range list {
+		s.retainName(id)
+	}
+	for _, id := range a.Blacklist {
+		s.releaseName(id)
+	}
+	a.Blacklist = list
 }

@@ -11,7 +11,7 @@ import (
 // call it after every step. It reads the whole state, which takes tens of milliseconds for 100,000
 // containers.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys, s.checkLocations,
+	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys, s.checkNames, s.checkLocations,
 		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases, s.checkAvoided,
 		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta} {
 		if err := check(); err != nil {
@@ -49,6 +49,9 @@ func (s *State) checkReferences() error {
 			opt(s.Asks.Has(a.Asks), a.Asks) && opt(s.Containers.Has(a.Containers), a.Containers) &&
 			opt(s.Containers.Has(a.Undelivered), a.Undelivered) && opt(s.Reservations.Has(a.Reservations), a.Reservations) &&
 			opt(s.NodeApplications.Has(a.NodeApplications), a.NodeApplications) && opt(s.Attempts.Has(a.History), a.History) && opt(s.Nodes.Has(a.MasterNode), a.MasterNode)
+		for _, id := range a.Blacklist {
+			ok = ok && s.Names.Has(id)
+		}
 		return ok || fail("application", slot)
 	})
 	s.Asks.Each(func(slot uint32, k *Ask) bool {

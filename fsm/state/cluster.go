@@ -35,6 +35,9 @@ func (s *State) levelRaised(e *event.LevelRaised) error {
 	s.Meta.Submitted = s.Submitted()
 	s.Meta.Level = e.Level
 	s.fold(uint64(e.Level))
+	if e.Level >= event.LevelNames {
+		s.dropUnusedNames()
+	}
 	return nil
 }
 

@@ -1,10 +1,6 @@
 package state
 
-import (
-	"slices"
-
-	"rmd/fsm/event"
-)
+import "rmd/fsm/event"
 
 // rmd forgets a node that has left for good, so that the state of a cluster whose hosts come and go
 // does not grow. The node's slot and the numbers of its host and rack are then reused. Only idle
@@ -44,10 +40,10 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.forgetMasters(e.Node)
 	s.dropAvoided(e.Node)
 	s.byNode.remove(hashNode(e.ID), e.Node, s.hashOfNode)
-	names := []NameID{n.Host, n.RackID}
+	s.releaseName(n.Host)
+	s.releaseName(n.RackID)
 	s.touchNode(e.Node)
 	s.Nodes.release(e.Node)
-	s.releaseNames(names)
 	s.Meta.NodeChanges++
 	s.fold(uint64(e.Node)<<32 | uint64(e.ID.Port))
 	s.fold(hashString(e.ID.Host))
@@ -96,25 +92,4 @@ func (s *State) forgetMasters(node uint32) {
 		}
 		return true
 	})
-}
-
-// releaseNames releases those of the given names that no record uses.
-func (s *State) releaseNames(names []NameID) {
-	slices.Sort(names)
-	names = slices.Compact(names)
-	keep := func(used ...NameID) {
-		names = slices.DeleteFunc(names, func(id NameID) bool { return slices.Contains(used, id) })
-	}
-	s.Nodes.Each(func(_ uint32, n *Node) bool { keep(n.Host, n.RackID); return len(names) > 0 })
-	s.Users.Each(func(_ uint32, u *User) bool { keep(u.Name); return len(names) > 0 })
-	s.Locations.Each(func(_ uint32, l *Location) bool { keep(l.Name); return len(names) > 0 })
-	s.Apps.Each(func(_ uint32, a *App) bool {
-		keep(a.User)
-		keep(a.Blacklist...)
-		return len(names) > 0
-	})
-	for _, id := range names {
-		s.byName.remove(hashString(s.NameOf(id)), id, s.hashOfName)
-		s.Names.release(id)
-	}
 }

@@ -70,7 +70,7 @@ func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) {
 		return
 	}
 	slot, l := s.Locations.alloc()
-	*l = Location{Name: name, Count: count, Relax: relax, Next: k.Locations, ask: ask}
+	*l = Location{Name: s.retainName(name), Count: count, Relax: relax, Next: k.Locations, ask: ask}
 	if k.Locations != 0 {
 		s.Locations.mut(k.Locations).prev = slot
 	}
@@ -103,6 +103,7 @@ func (s *State) dropLocation(k *Ask, slot uint32) {
 		s.Locations.mut(l.Next).prev = l.prev
 	}
 	s.Locations.release(slot)
+	s.releaseName(l.Name)
 	k.Entries--
 }
 
@@ -110,7 +111,8 @@ func (s *State) dropLocations(k *Ask) {
 	if k.manyLocations() {
 		s.unindexLocations(k)
 	}
-	for slot := range s.LocationsOf(k) {
+	for slot, l := range s.LocationsOf(k) {
+		s.releaseName(l.Name)
 		s.Locations.release(slot)
 	}
 	k.Locations, k.Entries = 0, 1

@@ -55,7 +55,7 @@ func (a *App) beginAttempt(number uint32, nowMillis int64) {
 	if d := a.Details(); d.Host != "" || d.TrackingURL != "" || d.Diagnostics != "" {
 		a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL, d.Diagnostics = "", "", "" })
 	}
-	a.RPCPort, a.Final, a.Blacklist = 0, yarn.FinalUndefined, nil
+	a.RPCPort, a.Final = 0, yarn.FinalUndefined
 }
 
 // ending records the attempt's final status, its diagnostics and, if trackingURL is not empty, its
@@ -193,7 +193,8 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	s.dropAsks(a)
 	s.gangAttemptEnded(slot, a)
 	s.redeliver(a)
-	a.Response, a.Blacklist = 0, nil
+	a.Response = 0
+	s.setBlacklist(a, nil)
 	s.fold(uint64(e.App)<<32 | uint64(a.Undelivered))
 	return nil
 }

@@ -1,5 +1,15 @@
 package state
 
+import (
+	"fmt"
+
+	"rmd/fsm/event"
+)
+
+// The table of names has the hosts, racks and users that other records refer to. A name counts
+// these records, and leaves the table with the last one. Otherwise an AM that names many hosts
+// would fill the table for good. The next new name gets the number of one that has left.
+
 // NameOf returns the text of an interned name, or "" for 0.
 func (s *State) NameOf(id NameID) string {
 	if id == 0 {
@@ -13,17 +23,94 @@ func (s *State) NameID(text string) NameID {
 	return s.byName.find(hashString(text), func(slot uint32) bool { return s.Names.Get(slot).Text == text })
 }
 
-// intern returns the number of a name, which it adds if needed. Names are hosts, racks and users,
-// so they are few. releaseNames removes those of forgotten nodes; other names are never removed.
+// intern returns the number of a name, which it adds if needed, and counts one reference. The
+// caller must release it with releaseName.
 func (s *State) intern(text string) NameID {
-	if id := s.NameID(text); id != 0 {
-		return id
+	id := s.NameID(text)
+	if id == 0 {
+		var n *Name
+		id, n = s.Names.alloc()
+		n.Text = text
+		s.fold(hashString(text))
+		s.byName.insert(hashString(text), id, s.hashOfName)
 	}
-	id, n := s.Names.alloc()
-	n.Text = text
-	s.fold(hashString(text))
-	s.byName.insert(hashString(text), id, s.hashOfName)
+	return s.retainName(id)
+}
+
+// retainName counts one more reference to a name.
+func (s *State) retainName(id NameID) NameID {
+	s.Names.mut(id).refs++
 	return id
+}
+
+// releaseName gives up one reference to a name, or none for 0. The name leaves the table with the
+// last one.
+func (s *State) releaseName(id NameID) {
+	if id == 0 {
+		return
+	}
+	n := s.Names.mut(id)
+	if n.refs--; n.refs == 0 && s.Meta.Level >= event.LevelNames {
+		s.dropName(id)
+	}
+}
+
+func (s *State) dropName(id NameID) {
+	s.byName.remove(s.hashOfName(id), id, s.hashOfName)
+	s.Names.release(id)
+	s.fold(uint64(id))
+}
+
+// dropUnusedNames drops the names that lost their last reference below event.LevelNames.
+func (s *State) dropUnusedNames() {
+	var unused []NameID
+	s.Names.Each(func(id NameID, n *Name) bool {
+		if n.refs == 0 {
+			unused = append(unused, id)
+		}
+		return true
+	})
+	for _, id := range unused {
+		s.dropName(id)
+	}
+}
+
+// eachNameUsed calls f for every reference to a name.
+func (s *State) eachNameUsed(f func(id NameID)) {
+	s.Nodes.Each(func(_ uint32, n *Node) bool { f(n.Host); f(n.RackID); return true })
+	s.Users.Each(func(_ uint32, u *User) bool { f(u.Name); return true })
+	s.Locations.Each(func(_ uint32, l *Location) bool { f(l.Name); return true })
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		f(a.User)
+		for _, id := range a.Blacklist {
+			f(id)
+		}
+		return true
+	})
+}
+
+// linkNames fills the index of names, and counts their references.
+func (s *State) linkNames() {
+	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })
+	s.eachNameUsed(func(id NameID) {
+		if s.Names.Has(id) { // Check reports a reference to none
+			s.retainName(id)
+		}
+	})
+}
+
+// checkNames checks that names count their references, and that those without one are gone.
+func (s *State) checkNames() error {
+	var refs scratch[uint32]
+	s.eachNameUsed(func(id NameID) { *refs.at(id)++ })
+	var err error
+	s.Names.Each(func(id NameID, n *Name) bool {
+		if used := *refs.at(id); n.refs != used || used == 0 && s.Meta.Level >= event.LevelNames {
+			err = fmt.Errorf("name %q counts %d references, and %d records refer to it", n.Text, n.refs, used)
+		}
+		return err == nil
+	})
+	return err
 }
 
 func (s *State) hashOfName(slot uint32) uint64 { return hashString(s.Names.Get(slot).Text) }

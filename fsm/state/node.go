@@ -32,6 +32,8 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	}
 	s.touchNode(slot)
 	n := s.Nodes.mut(slot)
+	s.releaseName(n.Host) // of the registration before, if there was one
+	s.releaseName(n.RackID)
 	s.dropCleanups(n) // the registration reported what the node still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack

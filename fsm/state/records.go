@@ -31,7 +31,8 @@ import (
 	"rmd/yarn"
 )
 
-// NameID is an interned host, rack, "*" or user name.
+// NameID is the number of a host, rack or user: its slot in Names. Each record with one counts as a
+// reference to the name; see name.go.
 type NameID = uint32
 
 // Queue is one queue of the tree, with the sums that are compared with limits. Used, Reserved,
@@ -438,8 +439,12 @@ type Request struct {
 // its pages.
 type Diagnostics struct{ Text string }
 
-// Name is an interned host, rack, user or "*".
-type Name struct{ Text string }
+// Name is an interned host, rack or user. refs counts the fields of type NameID that have it; not in
+// snapshots.
+type Name struct {
+	Text string
+	refs uint32
+}
 
 // JoinToken lets one replica join the cluster.
 type JoinToken struct {

@@ -115,6 +115,8 @@ func TestDamageIsSeen(t *testing.T) {
 		"requests' newest":             func(s *State) { s.Meta.NewestRequest = 99 },
 		"requests' circle":             func(s *State) { s.Requests.mut(1).Next = 1 },
 		"request's key":                func(s *State) { s.Requests.mut(1).Key = "other" },
+		"name's count":                 func(s *State) { s.Names.mut(1).refs++ },
+		"blacklist's unknown name":     func(s *State) { app(s, 1).Blacklist = []NameID{1 << 31} },
 		"name twice":                   func(s *State) { _, n := s.Names.alloc(); n.Text = "ann" },
 		"node's identity":              func(s *State) { s.Nodes.mut(1).ID.Host = "other" },
 		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.App(1) },

@@ -165,7 +165,7 @@ func (s *State) Reindex() error {
 	s.linkLocations()
 	s.linkRemovals()
 	s.linkAudits()
-	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })
+	s.linkNames()
 	s.Queues.Each(func(slot uint32, _ *Queue) bool {
 		s.byPath.insert(s.hashOfQueue(slot), slot, s.hashOfQueue)
 		return true

@@ -24,7 +24,7 @@ func (s *State) joinUser(queue uint32, name NameID) uint32 {
 	if slot == 0 {
 		var u *User
 		slot, u = s.Users.alloc()
-		u.Queue, u.Name = queue, name
+		u.Queue, u.Name = queue, s.retainName(name)
 		s.byUser.insert(hashUser(queue, name), slot, s.hashOfUser)
 		s.countUsers(queue, 1)
 	}
@@ -39,6 +39,7 @@ func (s *State) leaveUser(slot uint32) {
 	if u.Apps == 0 && u.Used.IsZero() {
 		s.byUser.remove(hashUser(u.Queue, u.Name), slot, s.hashOfUser)
 		s.countUsers(u.Queue, -1)
+		s.releaseName(u.Name)
 		s.Users.release(slot)
 	}
 }

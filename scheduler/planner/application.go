@@ -82,7 +82,7 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 	if _, err := yarn.DeclaredLifetime(in.Tags); err != nil {
 		return to, input.Faultf(input.InvalidRequest, "write "+yarn.LifetimeTag+"seconds=90, once, or leave the tag out", "%v", err)
 	}
-	if fault := p.roomForNames(in); fault != nil {
+	if fault := p.roomForUser(in.User); fault != nil {
 		return to, fault
 	}
 	if to, fault = p.destinationOf(in); fault != nil {

@@ -53,8 +53,8 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 }
 
 // ask stores what an attempt asks for. Counts are absolute. Asks for "*" come first, because those
-// for hosts and racks need their key.
-func (p *Planner) ask(slot uint32, asks []input.Ask) {
+// for hosts and racks need their key. It drops asks for hosts and racks that are not admitted.
+func (p *Planner) ask(slot uint32, asks []input.Ask, admitted func(name string) bool) {
 	if len(asks) == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func (p *Planner) ask(slot uint32, asks []input.Ask) {
 		if k.Name == yarn.Any && k.Count > 0 {
 			p.sched.CancelOtherSizes(slot, k.Key, 0, size)
 		}
-		if !p.unchanged(slot, k, size) {
+		if !p.unchanged(slot, k, size) && (k.Name == yarn.Any || admitted(k.Name)) {
 			p.sched.Emit(&event.AskChanged{App: p.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count, Size: size, Relax: k.Relax})
 		}
 		p.labelAsk(slot, leaf, k)
@@ -144,12 +144,18 @@ func (p *Planner) release(slot uint32, ids []yarn.ContainerID) {
 	}
 }
 
-// blacklist changes the attempt's blacklist.
-func (p *Planner) blacklist(slot uint32, in *input.Allocate) {
+// blacklist changes the attempt's blacklist. It does not add hosts and racks that are not admitted.
+func (p *Planner) blacklist(slot uint32, in *input.Allocate, admitted func(name string) bool) {
 	if len(in.BlacklistAdd)+len(in.BlacklistRemove) == 0 {
 		return
 	}
-	p.sched.Emit(&event.BlacklistChanged{App: in.Attempt.App.Seq, Add: in.BlacklistAdd, Remove: in.BlacklistRemove})
+	e := &event.BlacklistChanged{App: in.Attempt.App.Seq, Remove: in.BlacklistRemove}
+	for _, name := range in.BlacklistAdd {
+		if admitted(name) {
+			e.Add = append(e.Add, name)
+		}
+	}
+	p.sched.Emit(e)
 	p.sched.CancelBlacklisted(slot)
 	p.sched.AsksMore(slot)
 }

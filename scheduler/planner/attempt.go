@@ -95,8 +95,9 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	p.report(slot, in)
 	errs := p.update(slot, in, false)
 	p.release(slot, in.Releases)
-	p.blacklist(slot, in)
-	p.ask(slot, in.Asks)
+	admitted := p.sched.AdmitNames(a.User, len(in.BlacklistAdd)+len(in.Asks))
+	p.blacklist(slot, in, admitted)
+	p.ask(slot, in.Asks, admitted)
 	p.sched.RunEagerPasses()
 	a = p.st.Apps.Get(slot)
 	if kind == callStale && p.unheard(slot, a.Response) {

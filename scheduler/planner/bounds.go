@@ -12,7 +12,6 @@ import (
 const (
 	maxNodes     = 1 << 18 // records of nodes; yarn.MaxAmount depends on it
 	maxNames     = 1 << 20 // names in the state: hosts, racks and users
-	maxAskNames  = 1 << 19 // names from which AMs may add no more
 	maxKeys      = 5_000   // keys of one application; each ask reads all of them
 	maxLocations = 100_000 // hosts and racks under one key
 	maxBlacklist = 20_000  // names on one blacklist
@@ -23,7 +22,7 @@ const (
 // far below the limits.
 func (p *Planner) checkDemand(slot uint32, in *input.Allocate) *input.Fault {
 	a := p.st.Apps.Get(slot)
-	demand, strange := a.Pending, 0
+	demand := a.Pending
 	places := map[yarn.SchedulerKey]int32{} // looked up by key only
 	for i := range in.Asks {
 		k := &in.Asks[i]
@@ -40,18 +39,14 @@ func (p *Planner) checkDemand(slot uint32, in *input.Allocate) *input.Fault {
 		if places[k.Key] > maxLocations {
 			return input.Faultf(input.TooLarge, "ask for racks instead of hosts", "priority %d asks at more than %d hosts and racks", k.Key.Priority, maxLocations)
 		}
-		strange += boolToInt(p.st.NameID(k.Name) == 0)
-	}
-	for _, name := range in.BlacklistAdd {
-		strange += boolToInt(p.st.NameID(name) == 0)
 	}
 	for i := range in.Updates {
 		demand = demand.Add(yarn.ComponentMax(in.Updates[i].Size, yarn.Resource{}))
 	}
-	return p.demandFault(a, in, demand, len(places), strange)
+	return p.demandFault(a, in, demand, len(places))
 }
 
-func (p *Planner) demandFault(a *state.App, in *input.Allocate, demand yarn.Resource, keys, strange int) *input.Fault {
+func (p *Planner) demandFault(a *state.App, in *input.Allocate, demand yarn.Resource, keys int) *input.Fault {
 	for ask := a.Asks; ask != 0 && keys > 0 && keys <= maxKeys; ask = p.st.Asks.Get(ask).Next {
 		keys++
 	}
@@ -62,23 +57,15 @@ func (p *Planner) demandFault(a *state.App, in *input.Allocate, demand yarn.Reso
 		return input.Faultf(input.TooLarge, "ask under fewer keys", "the application would have more than %d keys of priority and allocation request id", maxKeys)
 	case len(a.Blacklist)+len(in.BlacklistAdd) > maxBlacklist:
 		return input.Faultf(input.TooLarge, "take names off the blacklist", "the blacklist would have more than %d names", maxBlacklist)
-	case strange > 0 && p.st.Names.Len()+strange > maxAskNames:
-		return input.Faultf(input.TooLarge, "ask at hosts and racks of the cluster", "the call has %d names of hosts and racks that the cluster does not know, and the cluster has too many names already", strange)
 	}
 	return nil
 }
 
-// roomForNames refuses a user, or the places of an AM, if the state has too many names.
-func (p *Planner) roomForNames(in *input.SubmitApplication) *input.Fault {
-	strange := 0
-	for i := range in.AMPlaces {
-		strange += boolToInt(p.st.NameID(in.AMPlaces[i].Name) == 0)
-	}
-	switch {
-	case strange > 0 && p.st.Names.Len()+strange > maxAskNames:
-		return input.Faultf(input.TooLarge, "name hosts and racks of the cluster", "the AM is asked for at %d places that the cluster does not know, and the cluster has too many names already", strange)
-	case p.st.NameID(in.User) == 0 && p.st.Names.Len() >= maxNames:
-		return input.Faultf(input.TooLarge, "submit as a user that has submitted before", "the cluster has its maximum of %d names of users, hosts and racks", maxNames)
+// roomForUser refuses an unknown user if the state has too many names.
+func (p *Planner) roomForUser(user string) *input.Fault {
+	if p.st.NameID(user) == 0 && p.st.Names.Len() >= maxNames {
+		return input.Faultf(input.TooLarge, "wait for applications of other users to be forgotten, or submit as a user that has some",
+			"the cluster has its maximum of %d names of users, hosts and racks", maxNames)
 	}
 	return nil
 }

@@ -12,6 +12,18 @@ import (
 // maxDelegations is the most delegation tokens at a time.
 const maxDelegations = 100_000
 
+// roomForToken reports whether an owner may get one more token. From half of the maximum on, an
+// owner may have as many as are left for all others, so that none takes them all.
+func (p *Planner) roomForToken(owner string) bool {
+	free := maxDelegations - p.st.Delegations.Len()
+	if free > maxDelegations/2 {
+		return true
+	}
+	has := 0
+	p.st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool { has += boolToInt(t.Owner == owner); return true })
+	return has < free
+}
+
 // issueToken issues a delegation token, signed with the current key.
 func (p *Planner) issueToken(in *input.IssueDelegationToken) input.Reply {
 	key := p.st.Keys(yarn.KeyDelegation).Current.ID
@@ -20,8 +32,9 @@ func (p *Planner) issueToken(in *input.IssueDelegationToken) input.Reply {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "name the user it is for", "the token has no owner"))
 	case key == 0:
 		return input.Refuse(in, input.Faultf(input.NotInitialized, "try again in a second", "the cluster has no key yet"))
-	case p.st.Delegations.Len() >= maxDelegations:
-		return input.Refuse(in, input.Faultf(input.TooLarge, "cancel some, or wait for some to expire", "there are %d delegation tokens", maxDelegations))
+	case !p.roomForToken(in.Owner):
+		return input.Refuse(in, input.Faultf(input.TooLarge, "cancel some, or wait for some to expire",
+			"there are %d delegation tokens, and %s has too many of them", p.st.Delegations.Len(), in.Owner))
 	}
 	most := p.now + p.Config().Tokens.LifeMillis
 	e := &event.DelegationTokenIssued{Sequence: p.st.Meta.NextToken + 1, Owner: in.Owner, Renewer: in.Renewer, RealUser: in.RealUser,

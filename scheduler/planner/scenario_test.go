@@ -26,13 +26,21 @@ func TestScenarios(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
 	}
+	seen, left := seenSections{}, len(files)
 	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { runScenario(t, path) })
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { runScenario(t, path, seen); left-- })
+	}
+	for _, sec := range state.Sections() {
+		if left == 0 && !seen[sec.Name] && ownSections[sec.Name] == "" {
+			t.Errorf("no scenario fills %s", sec.Name)
+		}
 	}
 }
 
-func runScenario(t *testing.T, path string) {
+// runScenario runs a scenario file. Then all work ends, and nothing of it may be left in the state.
+func runScenario(t *testing.T, path string, seen seenSections) {
 	w := newWorld(t)
+	w.seen = seen
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 		w.t = t
 		var out strings.Builder
@@ -51,7 +59,9 @@ func runScenario(t *testing.T, path string) {
 		}
 		return out.String()
 	})
+	w.endAll()
 	w.finish()
+	leavesNothing(t, w.p.st)
 }
 
 // partC lists the scenarios of the specification's part C that do not need preemption.
@@ -110,6 +120,7 @@ type world struct {
 	events []event.Event // of the last input
 	held   map[string]scheduler.Proposal
 	before *state.State // before the last input
+	seen   seenSections
 }
 
 func newWorld(t testing.TB) *world {
@@ -203,17 +214,18 @@ func verbs() map[string]verb {
 }
 
 // plan runs an input on the planner and on its twins, which must give the same result.
-func (w *world) plan(in input.Input) input.Reply {
+func (w *world) plan(in input.Input) input.Reply { return w.request(input.Request{Input: in}) }
+
+func (w *world) request(req input.Request) input.Reply {
 	w.now += 10
 	w.before = w.p.st.Fork()
-	req := input.Request{Input: in}
 	reply, events := w.p.Plan(w.now, req)
 	w.note(events)
 	for _, twin := range w.twins {
 		again, same := twin.Plan(w.now, req)
 		w.alike(events, same)
 		if string(input.EncodeReply(nil, again)) != string(input.EncodeReply(nil, reply)) {
-			w.t.Fatalf("a rebuilt planner answers %T otherwise: %+v, not %+v", in, again, reply)
+			w.t.Fatalf("a rebuilt planner answers %T otherwise: %+v, not %+v", req.Input, again, reply)
 		}
 	}
 	return reply
@@ -248,6 +260,9 @@ func (w *world) direct(f func(p *Planner)) {
 func (w *world) note(events []event.Event) {
 	w.events = slices.Clone(events)
 	w.log = append(w.log, events...)
+	if w.seen != nil {
+		w.seen.look(w.p.st)
+	}
 }
 
 // finish replays the whole log on an empty state and compares the digests.

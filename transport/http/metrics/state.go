@@ -46,11 +46,12 @@ var (
 	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
 	descVoters      = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
 	descIdempotency = desc("rmd_requests_remembered", "Number of answers that are stored for idempotency keys.")
+	descNames       = desc("rmd_names", "Number of names of hosts, racks and users in the state.")
 )
 
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue, descPartition,
 	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
-	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descIdempotency}
+	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descIdempotency, descNames}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -94,6 +95,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	g.set(descLevel, float64(v.State.Meta.Level))
 	g.set(descApplied, float64(v.Index))
 	g.set(descIdempotency, float64(v.State.Requests.Len()))
+	g.set(descNames, float64(v.State.Names.Len()))
 	g.apps()
 	g.queues()
 	g.partitions()

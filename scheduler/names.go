@@ -1,0 +1,49 @@
+package scheduler
+
+import "rmd/fsm/state"
+
+// maxAskNames is the number of names in the state (state.State.Names) from which asks and blacklists
+// add no more.
+const maxAskNames = 1 << 19
+
+// AdmitNames returns a function that reports whether an application of a user may refer to a host
+// or rack. An application that refers to n of them may always refer to those that the state has, and
+// while the table of names is less than half full, also to new ones. Then the applications of one
+// user may refer to as many names as they leave free. So no user fills the table, and half of what
+// is free is left for the next one.
+func (s *Scheduler) AdmitNames(user state.NameID, n int) func(name string) bool {
+	left, counted := 0, false
+	return func(name string) bool {
+		if s.st.NameID(name) != 0 {
+			return true
+		}
+		if !counted {
+			left, counted = s.newNames(user, n), true
+		}
+		left--
+		return left >= 0
+	}
+}
+
+// newNames returns how many of n new names the applications of a user may add to the state.
+func (s *Scheduler) newNames(user state.NameID, n int) int {
+	free := maxAskNames - s.st.Names.Len()
+	if free-n >= maxAskNames/2 {
+		return n
+	}
+	return min(n, (free-s.namesOf(user))/2)
+}
+
+// namesOf returns the number of hosts and racks in the asks and blacklists of a user's applications.
+func (s *Scheduler) namesOf(user state.NameID) (n int) {
+	s.st.Apps.Each(func(_ uint32, a *state.App) bool {
+		if a.User == user {
+			n += len(a.Blacklist)
+			for _, k := range s.st.AsksOf(a) {
+				n += int(k.Entries) - 1
+			}
+		}
+		return true
+	})
+	return n
+}
