@@ -97,6 +97,9 @@ type Config struct {
 	// Problem returns another problem of this replica, or "" if there is none. Members shows it.
 	// Nil means that there is none.
 	Problem func() string
+	// Work says what the work above Raft does while this replica leads. It must return quickly, also
+	// while that work hangs. Nil means that there is none.
+	Work func() Work
 	// Observe receives measurements. It must return quickly. Nil drops them.
 	Observe func(what Measure, d time.Duration)
 

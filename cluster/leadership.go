@@ -109,6 +109,7 @@ func (c *Cluster) publishLeadership(in *instance) {
 	}
 	c.log.Info("leadership", "term", l.Term, "leader", l.LeaderID, "here", l.IsLeader)
 	if l.IsLeader && (!old.IsLeader || old.Term != l.Term) {
+		c.transport.ForgetRefusals()
 		c.counters.elections.Add(1)
 		c.observe(MeasureElection, 0)
 	}

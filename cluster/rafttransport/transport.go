@@ -33,6 +33,7 @@ type Transport struct {
 	acks     *ackTracker
 	wakeups  followerWakeups
 	absences *absences
+	answers  *answers
 	fast     bool // Config.HeartbeatFastPath
 }
 
@@ -56,7 +57,7 @@ type Config struct {
 func New(c Config) *Transport {
 	tr := &Transport{Transport: c.Transport, replica: c.Replica, log: c.Log, snapshots: c.Snapshots, logger: c.Logger, fast: c.HeartbeatFastPath,
 		out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckTracker(),
-		wakeups: followerWakeups{waiting: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(c.Logger)}
+		wakeups: followerWakeups{waiting: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(c.Logger), answers: newAnswers(c.Logger)}
 	return tr
 }
 
@@ -241,6 +242,7 @@ func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args
 	floor, ok := tr.acks.floor(id, args.Term)
 	if !ok {
 		if !isHeartbeat(args) {
+			tr.answers.observe(id, errQuarantined)
 			tr.awaitFollower(back, id, args.Term)
 		}
 		return errQuarantined
@@ -270,6 +272,9 @@ func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args
 func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
 	_, fine := tr.acks.floor(id, args.Term)
 	if !tr.acks.observe(id, args, resp, floor) {
+		if resp.Success && len(args.Entries) > 0 {
+			tr.answers.stored(id)
+		}
 		return false
 	}
 	if fine {
@@ -301,6 +306,7 @@ func (tr *Transport) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *r
 func (tr *Transport) call(id raft.ServerID, to raft.ServerAddress, call func() error) error {
 	err := tr.retryIntroduced(to, call)
 	tr.absences.observe(id, to, err)
+	tr.answers.observe(id, err)
 	return err
 }
 
@@ -319,8 +325,11 @@ func (tr *Transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, ar
 	back := tr.wakeups.returned(id)
 	err := tr.Transport.InstallSnapshot(id, to, args, resp, data)
 	tr.absences.observe(id, to, err)
+	tr.answers.observe(id, err)
 	if err != nil {
 		tr.awaitFollower(back, id, args.Term)
+	} else if resp.Success {
+		tr.answers.stored(id)
 	}
 	return err
 }
