@@ -171,7 +171,7 @@ func (c *Cluster) observeProgress(passed time.Duration) {
 // waitingRequest says that raft's main loop has not served a request, or returns "" if this replica
 // does not lead. If the loop has served the request before, it makes the next one.
 func (c *Cluster) waitingRequest() string {
-	if !c.IsLeader() {
+	if c.current().raft.State() != raft.Leader {
 		return "" // a follower may install a snapshot for minutes
 	}
 	w := &c.progress

@@ -19,7 +19,8 @@ import (
 //  1. It tells the voter with the longest log to campaign. This bypasses raft, whose main loop may
 //     be blocked.
 //  2. It is muted: it sends no more entries, heartbeats and requests for votes. So its leadership
-//     ends even if that voter does not campaign.
+//     ends even if that voter does not campaign. It tells the parts above that it no longer leads, so
+//     that they send calls to the next leader.
 //  3. It stays muted until it no longer leads and nothing of its own hangs, so it does not return at
 //     once. If nobody else is elected, it is muted no longer than stallLimit: its log may be the
 //     only one that can win.
@@ -185,6 +186,10 @@ func (c *Cluster) giveUp(d StepDown, next []raft.Server) {
 			continue
 		}
 		c.transport.Mute(true)
+		select {
+		case c.current().notify <- false: // for watchLeadership
+		default:
+		}
 		c.log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term, "to", v.ID)
 		c.steps.last.Store(&d)
 		if c.cfg.OnStepDown != nil {

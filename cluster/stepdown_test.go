@@ -170,7 +170,7 @@ func TestStepDownWork(t *testing.T) {
 		for _, r := range g.others(l) {
 			g.stop(r)
 		}
-		time.Sleep(l.c.stallLimit() + 2*time.Second)
+		time.Sleep(2 * l.c.stallLimit())
 		if l.c.transport.Muted() {
 			t.Error("it does not try although nobody else leads")
 		}
