@@ -21,9 +21,9 @@ import (
 //  2. It is muted: it sends no more entries, heartbeats and requests for votes. So its leadership
 //     ends even if that voter does not campaign. It tells the parts above that it no longer leads, so
 //     that they send calls to the next leader.
-//  3. It stays muted until it no longer leads and nothing of its own hangs, so it does not return at
-//     once. If nobody else is elected, it is muted no longer than stallLimit: its log may be the
-//     only one that can win.
+//  3. It stays muted until another replica leads and nothing of its own hangs, so it does not return
+//     at once. If nobody else is elected within stallLimit, it may try: its log may be the only one
+//     that can win.
 //
 // If the followers refuse an entry, those that refuse it may form a majority without this replica.
 // Their leader replaces the entry, which was never committed. If no majority could do better, the
@@ -56,12 +56,14 @@ type StepDown struct {
 type stepDowns struct {
 	last   atomic.Pointer[StepDown]
 	asking atomic.Bool // voters are being told to campaign
+	gaveUp atomic.Bool // this replica stepped down, and knows no leader since
 
 	// The fields below belong to watchProgress.
 	term       uint64        // in which this replica leads, 0 if it does not
 	led        time.Duration // since then
+	well       time.Duration // for how long this replica has led without half a stall
 	leaderless time.Duration // for how long no leader is known
-	tries      int           // to step down, since this replica last led with progress
+	tries      int           // to step down, since this replica last led well for stallLimit
 	alone      bool          // it was logged that no other replica could lead
 }
 
@@ -79,8 +81,8 @@ func (c *Cluster) stallLimit() time.Duration {
 	return max(c.cfg.HungGiveUp, stallElections*c.cfg.Election)
 }
 
-// patience is a limit, doubled for each try to step down that led to no progress. So leadership does
-// not go in circles if the others do no better.
+// patience is a limit, doubled for each try to step down since this replica last led well. So
+// leadership does not go in circles if the others do no better.
 func (c *Cluster) patience(limit time.Duration) time.Duration {
 	return limit << min(c.steps.tries, triesMax)
 }
@@ -104,12 +106,22 @@ func (c *Cluster) observeLeadership(passed time.Duration) {
 		term = in.raft.CurrentTerm()
 	}
 	if term != s.term {
-		s.term, s.led = term, 0
+		s.term, s.led, s.well = term, 0, 0
+		if term != 0 {
+			s.gaveUp.Store(false)
+		}
 	}
 	s.led += passed
+	s.well += passed
+	if age, _ := c.progress.worst(); age > c.stallLimit()/2 {
+		s.well = 0
+	}
 	s.leaderless += passed
-	if addr, _ := in.raft.LeaderWithID(); addr != "" {
+	if _, leader := c.leaderOf(in); leader != "" {
 		s.leaderless = 0
+		if leader != c.Identity().ServerID() {
+			s.gaveUp.Store(false)
+		}
 	}
 }
 
@@ -121,7 +133,7 @@ func (c *Cluster) judgeLeader() {
 	switch {
 	case cause == "":
 		s.alone = false
-		if s.led > 2*limit { // longer than until the next stall
+		if s.well > c.stallLimit() {
 			s.tries = 0
 		}
 	case cause != CauseDisk && s.led < limit: // the stall may be older than this leadership
@@ -130,11 +142,12 @@ func (c *Cluster) judgeLeader() {
 	}
 }
 
-// judgeFollower mutes a replica that does not lead while something of its own hangs. If no leader is
-// elected without it, it must try.
+// judgeFollower mutes a replica that does not lead while something of its own hangs, and after it
+// stepped down until another one leads. If no leader is elected without it, it must try.
 func (c *Cluster) judgeFollower() {
 	cause, why := c.stalled(c.cfg.HungGiveUp, c.stallLimit())
-	mute := cause != "" && cause != CauseCommit && c.steps.leaderless < c.stallLimit()
+	hangs := cause != "" && cause != CauseCommit
+	mute := (hangs || c.steps.gaveUp.Load()) && c.steps.leaderless < c.stallLimit()
 	if mute == c.transport.Muted() {
 		return
 	}
@@ -185,6 +198,7 @@ func (c *Cluster) giveUp(d StepDown, next []raft.Server) {
 			c.log.Warn("cannot tell a voter to start an election", "replica", v.ID, "error", err)
 			continue
 		}
+		c.steps.gaveUp.Store(true)
 		c.transport.Mute(true)
 		select {
 		case c.current().notify <- false: // for watchLeadership

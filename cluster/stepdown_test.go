@@ -228,6 +228,37 @@ func TestStepDownRefusedEntry(t *testing.T) {
 	})
 }
 
+// TestStepDownNotBackAtOnce checks that a leader which stepped down does not win the next election,
+// although its log is the longest and the others cannot win for a while.
+func TestStepDownNotBackAtOnce(t *testing.T) {
+	grey(t, nil, func(g *greyCluster, l *simReplica) {
+		g.refuseEntries(ErrBadEntry, g.others(l)...)
+		refuseEntry := g.net.refuse
+		var noVotes atomic.Bool
+		noVotes.Store(true)
+		g.net.mu.Lock()
+		g.net.refuse = func(to raft.ServerAddress, request any) error {
+			if q, ok := request.(*raft.RequestVoteRequest); ok && noVotes.Load() && string(q.ID) != l.id+".0" {
+				return errSimTimeout
+			}
+			return refuseEntry(to, request)
+		}
+		g.net.mu.Unlock()
+		go func() { _, _, _ = l.c.Propose(newerEntry).Wait() }()
+		for len(g.stepDowns()) == 0 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		for end := time.Now().Add(l.c.stallLimit() - time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if l.c.IsLeader() {
+				t.Fatal("it leads again")
+			}
+		}
+		noVotes.Store(false)
+		g.commits(g.leader(l))
+		g.wantUnmuted(l)
+	})
+}
+
 // TestNoStepDownInVain checks that a leader which commits nothing stays, without elections, if
 // nobody else could do better: a follower that refuses the entry has no majority without the leader,
 // or the followers' disks are full. It says so, and continues when the cause ends.

@@ -81,14 +81,21 @@ func (d *driver) refuseEntry() {
 	}
 }
 
-// readyLeader ends all faults and returns the leader of a cluster whose members are in step, or nil
-// if there is none soon.
+// readyLeader ends all faults and returns a leader that has led for some time, with members in step.
+// It returns nil if there is none soon. A leader that has just stepped down and leads again is more
+// patient.
 func (d *driver) readyLeader() *replica {
 	d.w.heal()
 	if d.w.await(leaderTime) == nil || d.healthyMembers() == nil || !d.caughtUp() {
 		return nil
 	}
-	return d.w.leading()
+	r := d.w.leading()
+	for end := time.Now().Add(2 * cluster.DefaultConfig().HungGiveUp); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if d.w.leading() != r {
+			return nil
+		}
+	}
+	return r
 }
 
 // caughtUp waits until every member follows closely, and reports whether they do.
