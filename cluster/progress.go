@@ -153,18 +153,18 @@ func (c *Cluster) observeProgress(passed time.Duration) {
 	w := &c.progress
 	commit, applied := c.CommitIndex(), c.AppliedIndex()
 	marks := [stallKinds]uint64{stallApply: applied, stallCommit: commit}
-	var whys [stallKinds]string
+	var texts [stallKinds]string
 	if w.restoring.Load() == 0 {
-		whys[stallLoop] = c.waitingRequest()
-		whys[stallApply] = c.waitingApply(commit, applied)
-		marks[stallWork], whys[stallWork] = c.waitingWork()
-		whys[stallCommit] = c.waitingCommit(commit)
+		texts[stallLoop] = c.waitingRequest()
+		texts[stallApply] = c.waitingApply(commit, applied)
+		marks[stallWork], texts[stallWork] = c.waitingWork()
+		texts[stallCommit] = c.waitingCommit(commit)
 	}
 	marks[stallLoop] = w.answered.Load()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for kind := range w.stalls {
-		w.stalls[kind].observe(marks[kind], whys[kind], passed)
+		w.stalls[kind].observe(marks[kind], texts[kind], passed)
 	}
 }
 
