@@ -48,6 +48,8 @@ type Cluster struct {
 	divergent  atomic.Pointer[raft.Log] // the last entry of the log that the next restart in place drops
 	dropping   atomic.Bool              // that restart is in progress
 	transfers  transferGate             // raft696_transfer.go
+	progress   progressWatch
+	steps      stepDowns
 
 	lead       leadershipHub
 	succession *succession.Succession
@@ -243,6 +245,7 @@ func (c *Cluster) openPeer() {
 // startWatchers starts the goroutines that live as long as the cluster.
 func (c *Cluster) startWatchers() {
 	c.wg.Go(c.watchDisk)
+	c.wg.Go(c.watchProgress)
 	c.wg.Go(c.watchSpace)
 	c.wg.Go(c.watchTransfer)
 	c.wg.Go(c.watchSnapshotBytes)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Problem describes what an operator should fix on this replica, or returns "".
@@ -13,6 +14,12 @@ func (c *Cluster) Problem() string {
 	}
 	if t := c.guard.ShortageText(); t != "" {
 		all = append(all, "file descriptors or memory exhausted: "+t)
+	}
+	if age, why := c.progress.worst(); age >= c.stallLimit()/2 {
+		all = append(all, fmt.Sprintf("no progress for %s: %s", age.Round(time.Second), why))
+	}
+	if t := c.stepDownText(); t != "" {
+		all = append(all, t)
 	}
 	if c.cfg.Problem != nil {
 		if t := c.cfg.Problem(); t != "" {

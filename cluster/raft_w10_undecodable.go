@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/raftstore"
+	"rmd/cluster/rafttransport"
 )
 
 // Work-around W10: entries that cannot be decoded (v1.8.0, configuration.go: DecodeConfiguration,
@@ -23,7 +24,7 @@ import (
 // Delete when: never for commands. For memberships: when the library returns an error.
 
 // ErrBadEntry is the error of a proposal that replicas cannot apply. It was not appended.
-var ErrBadEntry = errors.New("replicas cannot apply the entry")
+var ErrBadEntry = rafttransport.ErrBadEntry
 
 // verifyEntries checks the entries of an AppendEntries request.
 func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {

@@ -21,6 +21,8 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if !c.IsLeader() {
 		return ErrNotLeader
 	}
+	c.progress.restoring.Add(1)
+	defer c.progress.restoring.Add(-1)
 	f, err := os.CreateTemp(c.cfg.DataDir, "restore-*.tmp")
 	if err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)

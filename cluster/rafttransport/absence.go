@@ -40,14 +40,14 @@ func newAbsences(log hclog.Logger) *absences {
 	return &absences{log: log, now: time.Now, absent: map[raft.ServerID]*absence{}, lastLogged: map[raft.ServerID]time.Time{}}
 }
 
-// observe records the result of a call. A refusal because of a full disk counts as an answer.
+// observe records the result of a call. A refusal of entries counts as an answer.
 func (r *absences) observe(id raft.ServerID, to raft.ServerAddress, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, now := r.absent[id], r.now()
 	name, _ := identity.Split(id)
 	switch {
-	case err == nil || isDiskFull(err):
+	case err == nil || isRefusal(err):
 		if a != nil && a.logged {
 			r.log.Info("a replica answers again", "replica", name, "address", to, "after", now.Sub(a.since).Round(time.Millisecond), "calls", a.calls)
 			r.lastLogged[id] = now

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errMuted = errors.New("muted: this replica's disk hangs")
+	errMuted = errors.New("muted: this replica makes no progress and must not lead")
 	// errDiskFull is recognized by its text on the other side, so the text is part of the protocol.
 	errDiskFull = errors.New("this replica's disk is full")
 )
@@ -33,6 +33,7 @@ type Transport struct {
 	acks     *ackTracker
 	wakeups  followerWakeups
 	absences *absences
+	answers  *answers
 	fast     bool // Config.HeartbeatFastPath
 }
 
@@ -56,7 +57,7 @@ type Config struct {
 func New(c Config) *Transport {
 	tr := &Transport{Transport: c.Transport, replica: c.Replica, log: c.Log, snapshots: c.Snapshots, logger: c.Logger, fast: c.HeartbeatFastPath,
 		out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckTracker(),
-		wakeups: followerWakeups{waiting: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(c.Logger)}
+		wakeups: followerWakeups{waiting: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(c.Logger), answers: newAnswers(c.Logger)}
 	return tr
 }
 
@@ -106,6 +107,11 @@ func (tr *Transport) judge(rpc raft.RPC) (forRaft raft.RPC, answered bool) {
 		return tr.judgeInstall(rpc, q)
 	case *raft.RequestVoteRequest:
 		rpc.Command = tr.judgeVote(q)
+	case *raft.TimeoutNowRequest:
+		if tr.muted.Load() {
+			rpc.Respond(nil, errMuted)
+			return rpc, true
+		}
 	case *raft.RequestPreVoteRequest:
 		if answer := tr.answerPreVote(q); answer != nil {
 			rpc.Respond(answer, nil)
@@ -217,8 +223,8 @@ func (tr *Transport) Stop() {
 	tr.wg.Wait()
 }
 
-// Mute stops or resumes entries and heartbeats, so that followers elect another leader if this
-// replica's disk hangs.
+// Mute stops or resumes entries, heartbeats and requests for votes, so that another replica is
+// elected if this one makes no progress. A muted replica refuses to campaign for another one.
 func (tr *Transport) Mute(on bool) { tr.muted.Store(on) }
 
 // Muted reports whether this replica is muted.
@@ -241,6 +247,7 @@ func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args
 	floor, ok := tr.acks.floor(id, args.Term)
 	if !ok {
 		if !isHeartbeat(args) {
+			tr.answers.observe(id, errQuarantined)
 			tr.awaitFollower(back, id, args.Term)
 		}
 		return errQuarantined
@@ -270,6 +277,9 @@ func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args
 func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
 	_, fine := tr.acks.floor(id, args.Term)
 	if !tr.acks.observe(id, args, resp, floor) {
+		if resp.Success && len(args.Entries) > 0 {
+			tr.answers.stored(id)
+		}
 		return false
 	}
 	if fine {
@@ -278,17 +288,23 @@ func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesReq
 	return true
 }
 
-// RequestPreVote asks whether this replica could win an election. Every transport in use supports
-// it.
+// RequestPreVote asks whether this replica could win an election. It fails if this replica is muted.
+// Every transport in use supports it.
 func (tr *Transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if tr.muted.Load() {
+		return errMuted
+	}
 	if t, ok := tr.Transport.(raft.WithPreVote); ok {
 		return tr.call(id, to, func() error { return t.RequestPreVote(id, to, args, resp) })
 	}
 	return errors.New("unexpected command") // raft treats this error as a granted pre-vote
 }
 
-// RequestVote requests a vote.
+// RequestVote requests a vote. It fails if this replica is muted.
 func (tr *Transport) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	if tr.muted.Load() {
+		return errMuted
+	}
 	return tr.call(id, to, func() error { return tr.Transport.RequestVote(id, to, args, resp) })
 }
 
@@ -301,6 +317,7 @@ func (tr *Transport) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *r
 func (tr *Transport) call(id raft.ServerID, to raft.ServerAddress, call func() error) error {
 	err := tr.retryIntroduced(to, call)
 	tr.absences.observe(id, to, err)
+	tr.answers.observe(id, err)
 	return err
 }
 
@@ -319,8 +336,11 @@ func (tr *Transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, ar
 	back := tr.wakeups.returned(id)
 	err := tr.Transport.InstallSnapshot(id, to, args, resp, data)
 	tr.absences.observe(id, to, err)
+	tr.answers.observe(id, err)
 	if err != nil {
 		tr.awaitFollower(back, id, args.Term)
+	} else if resp.Success {
+		tr.answers.stored(id)
 	}
 	return err
 }

@@ -1,0 +1,222 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+)
+
+// Progress says whether this replica makes progress with its log, and what hinders it.
+type Progress struct {
+	Leads bool `json:"leads"`
+	// Commit is the highest index that this replica knows to be committed, Applied the highest index
+	// whose effect is in its state, and Last the last index in its log.
+	Commit  uint64 `json:"commit"`
+	Applied uint64 `json:"applied"`
+	Last    uint64 `json:"last"`
+	// Stalled is how long something has waited here while nothing of its kind got done. It is 0 if
+	// nothing waits, or while work gets done, however slowly. These kinds are watched: entries that
+	// are not committed, entries that are not applied, the work above Raft (WatchWork) and, on a
+	// leader, requests to raft's main loop. It does not grow while this process is stopped, nor while
+	// a backup is restored. It is updated four times a second.
+	Stalled time.Duration `json:"stalled"`
+	// Why says in one sentence what waits, and if known for what. It is empty if Stalled is 0.
+	Why string `json:"why,omitempty"`
+	// Refusals lists the followers that answer and do not store this leader's entries. It is empty
+	// on a replica that does not lead.
+	Refusals []EntryRefusal `json:"refusals,omitempty"`
+}
+
+// EntryRefusal says that a follower answers and does not store the leader's entries.
+type EntryRefusal struct {
+	ID  string        `json:"id"`  // the configured id of the follower
+	Why string        `json:"why"` // the follower's error
+	For time.Duration `json:"for"` // since the first refusal after it last stored entries
+}
+
+// Work says what the work above Raft does.
+type Work struct {
+	// Done changes while there is progress.
+	Done uint64
+	// Waiting says what waits to be done, or is empty if nothing does.
+	Waiting string
+}
+
+// WatchWork makes Progress watch the work above Raft. report must return quickly, also while that
+// work hangs. It is also called on a replica that does not lead, where the work of an earlier
+// leadership may hang.
+func (c *Cluster) WatchWork(report func() Work) { c.progress.report.Store(&report) }
+
+// Progress returns what this replica knows now.
+func (c *Cluster) Progress() Progress {
+	in := c.current()
+	p := Progress{Leads: c.IsLeader(), Commit: in.raft.CommitIndex(), Applied: c.AppliedIndex(), Last: in.raft.LastIndex()}
+	p.Stalled, p.Why = c.progress.worst()
+	if p.Leads {
+		for _, r := range c.transport.Refusals() {
+			id, _ := identity.Split(r.Server)
+			p.Refusals = append(p.Refusals, EntryRefusal{ID: id, Why: r.Why, For: time.Since(r.Since)})
+		}
+	}
+	return p
+}
+
+// stall measures how long one kind of work has waited without progress.
+type stall struct {
+	mark uint64 // changes with progress
+	age  time.Duration
+	why  string
+}
+
+// observe records the state of the work after some time has passed. why is empty if nothing waits.
+func (s *stall) observe(mark uint64, why string, passed time.Duration) {
+	if why == "" || mark != s.mark {
+		*s = stall{mark: mark}
+		return
+	}
+	s.age, s.why = s.age+passed, why
+}
+
+// The kinds of stalls. A kind that causes others comes before them.
+const (
+	stallLoop   = iota // requests to raft's main loop
+	stallApply         // entries that are committed and not applied
+	stallWork          // the work above Raft
+	stallCommit        // entries that are not committed
+	stallKinds
+)
+
+// progressWatch measures the stalls.
+type progressWatch struct {
+	mu     sync.Mutex
+	stalls [stallKinds]stall
+
+	asked, answered atomic.Uint64 // requests to raft's main loop
+	restoring       atomic.Int64  // restores of backups, which block the main loop
+	report          atomic.Pointer[func() Work]
+}
+
+// worst returns the longest stall.
+func (w *progressWatch) worst() (time.Duration, string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var most stall
+	for _, s := range w.stalls {
+		if s.age > most.age {
+			most = s
+		}
+	}
+	return most.age, most.why
+}
+
+// beyond returns the first kind of work that has waited for at least limit, or stallKinds.
+func (w *progressWatch) beyond(limit time.Duration) (kind int, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for kind, s := range w.stalls {
+		if s.age >= limit {
+			return kind, s.why
+		}
+	}
+	return stallKinds, ""
+}
+
+// watchProgress measures stalls until the cluster closes, and makes a leader without progress step
+// down. Of each interval no more than twice its nominal length counts: if this process was stopped,
+// that is no stall.
+func (c *Cluster) watchProgress() {
+	t := time.NewTicker(watchInterval)
+	defer t.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-t.C:
+		}
+		now := time.Now()
+		passed := min(now.Sub(last), 2*watchInterval)
+		last = now
+		c.observeProgress(passed)
+		c.judgeLeadership(passed)
+	}
+}
+
+// observeProgress looks once at each kind of work.
+func (c *Cluster) observeProgress(passed time.Duration) {
+	w := &c.progress
+	commit, applied := c.CommitIndex(), c.AppliedIndex()
+	marks := [stallKinds]uint64{stallApply: applied, stallCommit: commit}
+	var texts [stallKinds]string
+	if w.restoring.Load() == 0 {
+		texts[stallLoop] = c.waitingRequest()
+		texts[stallApply] = c.waitingApply(commit, applied)
+		marks[stallWork], texts[stallWork] = c.waitingWork()
+		texts[stallCommit] = c.waitingCommit(commit)
+	}
+	marks[stallLoop] = w.answered.Load()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for kind := range w.stalls {
+		w.stalls[kind].observe(marks[kind], texts[kind], passed)
+	}
+}
+
+// waitingRequest says that raft's main loop has not served a request, or returns "" if this replica
+// does not lead. If the loop has served the request before, it makes the next one.
+func (c *Cluster) waitingRequest() string {
+	if c.current().raft.State() != raft.Leader {
+		return "" // a follower may install a snapshot for minutes
+	}
+	w := &c.progress
+	if w.asked.Load() == w.answered.Load() {
+		w.asked.Add(1)
+		c.goRun(func() {
+			c.transport.AwaitServed(c.ctx.Done())
+			w.answered.Add(1)
+		})
+	}
+	if age := c.guard.OldestWrite(time.Now()); age >= watchInterval {
+		return "a write to the disk does not return"
+	}
+	return "raft's main loop is blocked"
+}
+
+// waitingApply says which entry is not applied, or returns "".
+func (c *Cluster) waitingApply(commit, applied uint64) string {
+	if applied >= commit || c.stores.Logs.Peek(applied+1, new(raft.Log)) != nil { // after a snapshot that ends with a no-op there is no such entry
+		return ""
+	}
+	return fmt.Sprintf("entry %d is committed and not applied", applied+1)
+}
+
+// waitingWork asks the work above Raft.
+func (c *Cluster) waitingWork() (done uint64, why string) {
+	report := c.progress.report.Load()
+	if report == nil {
+		return 0, ""
+	}
+	w := (*report)()
+	return w.Done, w.Waiting
+}
+
+// waitingCommit says which entry is not committed, and which followers refuse it, or returns "".
+func (c *Cluster) waitingCommit(commit uint64) string {
+	if c.LastIndex() <= commit {
+		return ""
+	}
+	all := []string{fmt.Sprintf("entry %d is not committed", commit+1)}
+	if c.IsLeader() {
+		for _, r := range c.transport.Refusals() {
+			id, _ := identity.Split(r.Server)
+			all = append(all, fmt.Sprintf("%s refuses: %s", id, r.Why))
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,104 @@
+package rafttransport
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster/identity"
+)
+
+// ErrBadEntry is the error of an entry that replicas cannot apply. A leader recognizes it in a
+// follower's answer by its text, so the text is part of the protocol.
+var ErrBadEntry = errors.New("replicas cannot apply the entry")
+
+// Refusal says that a follower answers and does not store this leader's entries.
+type Refusal struct {
+	Server raft.ServerID
+	Why    string    // the follower's error
+	Since  time.Time // the first refusal since the follower last stored entries
+	// OfEntry reports that the cause is an entry which the follower cannot apply. Without that entry
+	// it could lead. Otherwise the cause is the follower itself, for instance its full disk.
+	OfEntry bool
+}
+
+// answers records which replicas answer, and which of them refuse entries.
+type answers struct {
+	log hclog.Logger
+
+	mu      sync.Mutex
+	last    map[raft.ServerID]time.Time
+	refused map[raft.ServerID]Refusal
+}
+
+func newAnswers(log hclog.Logger) *answers {
+	return &answers{log: log, last: map[raft.ServerID]time.Time{}, refused: map[raft.ServerID]Refusal{}}
+}
+
+// observe records the result of a request of any kind.
+func (a *answers) observe(id raft.ServerID, err error) {
+	refused := isRefusal(err)
+	if err != nil && !refused {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last[id] = time.Now()
+	if _, known := a.refused[id]; refused && !known {
+		a.refused[id] = Refusal{Server: id, Why: err.Error(), Since: time.Now(), OfEntry: isBadEntry(err)}
+		name, _ := identity.Split(id)
+		a.log.Warn("a replica refuses the entries of this leader", "replica", name, "error", err)
+	}
+}
+
+// stored records that a follower has stored entries or a snapshot.
+func (a *answers) stored(id raft.ServerID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.refused[id]; known {
+		delete(a.refused, id)
+		name, _ := identity.Split(id)
+		a.log.Info("a replica stores the entries of this leader again", "replica", name)
+	}
+}
+
+// isRefusal reports whether an error is the answer of a follower that does not store entries.
+func isRefusal(err error) bool {
+	return isDiskFull(err) || isBadEntry(err) || errors.Is(err, errQuarantined)
+}
+
+// isBadEntry compares the text: the network transmits nothing else of an error.
+func isBadEntry(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), ErrBadEntry.Error())
+}
+
+// Refusals returns the followers that refuse the entries of this leader, sorted by server.
+func (tr *Transport) Refusals() []Refusal {
+	tr.answers.mu.Lock()
+	defer tr.answers.mu.Unlock()
+	var out []Refusal
+	for _, r := range tr.answers.refused { // sorted below
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(x, y Refusal) int { return strings.Compare(string(x.Server), string(y.Server)) })
+	return out
+}
+
+// ForgetRefusals forgets the refusals of a leadership that has ended.
+func (tr *Transport) ForgetRefusals() {
+	tr.answers.mu.Lock()
+	defer tr.answers.mu.Unlock()
+	clear(tr.answers.refused)
+}
+
+// Answered returns when a replica last answered a request of this one, or zero.
+func (tr *Transport) Answered(id raft.ServerID) time.Time {
+	tr.answers.mu.Lock()
+	defer tr.answers.mu.Unlock()
+	return tr.answers.last[id]
+}
