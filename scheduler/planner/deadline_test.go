@@ -81,14 +81,15 @@ func (q *quiet) request(req input.Request) input.Reply {
 	q.Helper()
 	q.core.Step(q.now, new(struct{}), req)
 	q.commit()
-	for _, r := range q.core.Replies() {
-		if r.Err != nil || r.Reply.Refused() != nil {
-			q.Fatalf("%T is refused: %v, %v", req.Input, r.Err, r.Reply)
-		}
-		return r.Reply
+	replies := q.core.Replies()
+	if len(replies) != 1 {
+		q.Fatalf("%T has %d answers", req.Input, len(replies))
 	}
-	q.Fatalf("%T is not answered", req.Input)
-	return nil
+	r := replies[0]
+	if r.Err != nil || r.Reply.Refused() != nil {
+		q.Fatalf("%T is refused: %v, %v", req.Input, r.Err, r.Reply)
+	}
+	return r.Reply
 }
 
 func (q *quiet) commit() {
