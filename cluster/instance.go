@@ -43,7 +43,7 @@ func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	rc.ShutdownOnRemove = false // watchMembership ends the process with an exit code of its own
 	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = c.cfg.Trailing, c.cfg.SnapshotInterval, c.cfg.SnapshotThreshold
 	rc.NoLegacyTelemetry = true
-	rc.Logger = rafttransport.LibraryLogger{Logger: c.log.Named("raft")}
+	rc.Logger = rafttransport.NewLibraryLogger(c.log.Named("raft"))
 	rc.NotifyCh = notify
 	return rc
 }
