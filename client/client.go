@@ -200,8 +200,10 @@ type Request struct {
 	ContentType string
 	Header      http.Header
 	Once        bool // do not try again after any answer of a replica
-	Unlimited   bool // a stream without a timeout
-	Plain       bool // without ?consistent: not a read of the replicated state
+	// Silence makes the answer a stream, and says how long it may send nothing: then a Read fails.
+	// Timeout limits only the search for a replica that answers.
+	Silence time.Duration
+	Plain   bool // without ?consistent: not a read of the replicated state
 	// Made is the code of the refusal that means that the change was already made. If an earlier
 	// answer was lost, Do treats this refusal as success.
 	Made string
@@ -211,8 +213,8 @@ type Request struct {
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte        // nil if the request was Unlimited
-	Stream io.ReadCloser // set only if the request was Unlimited
+	Body   []byte        // nil for a stream
+	Stream io.ReadCloser // set only if the request has a Silence
 	From   string        // URL of the replica
 }
 

@@ -317,3 +317,66 @@ func TestRoundAsksEachReplicaOnce(t *testing.T) {
 		t.Errorf("asked %s, prefers %d, %v", got, c.good.Load(), err)
 	}
 }
+
+// TestEventsLeaveSilentReplica checks that a stream continues at the next replica when one sends
+// nothing more, and when one does not answer, as if their machines had vanished.
+func TestEventsLeaveSilentReplica(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	silent := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "id: 5\nevent: batch\ndata: first\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-gone
+	})
+	mute := serve(t, func(w http.ResponseWriter, r *http.Request) { <-gone })
+	good := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "id: 7\nevent: batch\ndata: after %s\n\n", r.Header.Get("Last-Event-ID"))
+	})
+	t.Cleanup(func() { close(gone) }) // before the servers close
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var got []string
+	err := client(t, nil, silent, mute, good).Events(ctx, "/v1/events", nil, 3, func(m Message) error {
+		got = append(got, m.ID+"="+string(m.Data))
+		if len(got) == 2 {
+			return Stop()
+		}
+		return nil
+	})
+	if err != nil || strings.Join(got, "|") != "5=first|7=after 5" {
+		t.Fatalf("Events: %v, messages %q; want those of the first and of the third server", err, got)
+	}
+}
+
+// TestStreamSilence checks that a Read of a silent stream fails and says why, and that the time
+// between two Reads does not count.
+func TestStreamSilence(t *testing.T) {
+	t.Parallel()
+	next := make(chan struct{})
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for range next {
+			fmt.Fprint(w, "x")
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	t.Cleanup(func() { close(next) })
+	const max = 500 * time.Millisecond
+	go func() { next <- struct{}{} }()
+	a, err := client(t, nil, url).Do(t.Context(), Request{Method: http.MethodGet, Path: "/", Silence: max})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Stream.Close()
+	b := make([]byte, 1)
+	if _, err := a.Stream.Read(b); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * max)
+	go func() { next <- struct{}{} }()
+	if _, err := a.Stream.Read(b); err != nil {
+		t.Errorf("the time between two Reads counted: %v", err)
+	}
+	if _, err := a.Stream.Read(b); !errors.Is(err, errSilent) {
+		t.Errorf("Read of a silent stream: %v, want %v", err, errSilent)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"rmd/internal/sleep"
+	"rmd/transport/http/v1/api"
 )
 
 // Message is one message of a stream of Server-Sent Events.
@@ -32,9 +33,9 @@ var errStop = errors.New("stop")
 // Stop returns an error with which the callback of Events ends the stream. Events then returns nil.
 func Stop() error { return errStop }
 
-// Events reads a stream and calls each for every message. If the connection ends, it continues at
-// another replica after the last message, until ctx ends or each returns an error. The stream
-// begins after the log index from; 0 means now.
+// Events reads a stream and calls each for every message. If the connection ends, or is silent for
+// api.StreamSilence, it continues at another replica after the last message, until ctx ends or each
+// returns an error. The stream begins after the log index from; 0 means now.
 func (c *Client) Events(ctx context.Context, path string, query url.Values, from uint64, each func(Message) error) error {
 	last := ""
 	if from > 0 {
@@ -45,7 +46,7 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values, from
 		if last != "" {
 			h.Set("Last-Event-ID", last)
 		}
-		a, err := c.Do(ctx, Request{Method: http.MethodGet, Path: path, Query: query, Header: h, Unlimited: true})
+		a, err := c.Do(ctx, Request{Method: http.MethodGet, Path: path, Query: query, Header: h, Silence: api.StreamSilence})
 		if err != nil {
 			return err
 		}

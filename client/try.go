@@ -33,7 +33,7 @@ const (
 // *api.Error.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	cancel := context.CancelFunc(func() {})
-	if !r.Unlimited {
+	if r.Silence == 0 {
 		ctx, cancel = context.WithTimeout(ctx, c.cfg.Timeout)
 	}
 	defer cancel()
@@ -99,7 +99,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 		if deaf >= deafRoundMax || deaf > 0 && !resolvable(last) {
 			return nil, c.unreached(last)
 		}
-		if r.Unlimited && time.Since(began) > c.cfg.Timeout {
+		if r.Silence > 0 && time.Since(began) > c.cfg.Timeout {
 			return nil, c.timeoutError(ctx, r, last, sent) // Timeout limits the search for an answer, not the answer itself
 		}
 		if !sleep.For(ctx, retryDelay(last, pause)) {
@@ -111,7 +111,11 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 
 // tryReplica makes one try at one replica.
 func (c *Client) tryReplica(ctx context.Context, r Request, base, key string) (*Answer, error) {
-	if len(c.bases) > 1 && !r.Unlimited {
+	var quiet *silence
+	switch {
+	case r.Silence > 0:
+		ctx, quiet = newSilence(ctx, r.Silence)
+	case len(c.bases) > 1:
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, tryMax)
 		defer cancel()
@@ -142,13 +146,15 @@ func (c *Client) tryReplica(ctx context.Context, r Request, base, key string) (*
 	set(req, "Authorization", c.bearer)
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, err
+		quiet.end()
+		return nil, quiet.because(err)
 	}
 	a := &Answer{Status: res.StatusCode, Header: res.Header, From: base}
-	if r.Unlimited && res.StatusCode < 300 {
-		a.Stream = res.Body
+	if r.Silence > 0 && res.StatusCode < 300 {
+		a.Stream = &stream{res.Body, quiet}
 		return a, nil
 	}
+	defer quiet.end()
 	defer res.Body.Close()
 	if a.Body, err = io.ReadAll(io.LimitReader(res.Body, answerMax)); err != nil {
 		return nil, fmt.Errorf("answer of %s: %w", base, err)

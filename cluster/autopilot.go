@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -17,6 +18,8 @@ type pilot struct {
 	c    *Cluster
 	ap   *autopilot.Autopilot
 	want chan bool // the newest value: whether this replica leads
+
+	removing atomic.Bool // a dead replica is being removed
 
 	mu    sync.Mutex
 	seen  map[raft.ServerID]time.Time
@@ -178,9 +181,19 @@ func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 		if now.Sub(p.seen[s.ID]) > dead {
 			status = autopilot.NodeFailed
 		}
-		out[s.ID] = &autopilot.Server{ID: s.ID, Name: id, Address: s.Address, NodeStatus: status, Version: infos[s.ID].Version, RaftVersion: raft.ProtocolVersionMax, IsLeader: s.ID == self}
+		out[s.ID] = &autopilot.Server{ID: s.ID, Name: id, Address: s.Address, NodeStatus: status, NodeType: nodeType(s), Version: infos[s.ID].Version, RaftVersion: raft.ProtocolVersionMax, IsLeader: s.ID == self}
 	}
 	return out
+}
+
+// nodeType returns the type from which the library counts the voters, for min_quorum and for the
+// number of voters that it may remove. The library's own promoter sets it only in the state that it
+// shows.
+func nodeType(s raft.Server) autopilot.NodeType {
+	if s.Suffrage == raft.Voter {
+		return autopilot.NodeVoter
+	}
+	return ""
 }
 
 // FetchServerStats returns the answers of the round in the library's form.
@@ -198,9 +211,16 @@ func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*a
 	return out
 }
 
-// RemoveFailedServer removes a dead replica. The library has already checked the quorum.
+// RemoveFailedServer removes a dead replica. The library has already checked the quorum. While a
+// removal runs, it ignores further calls: the library repeats them in its next round, with the
+// membership of that time.
 func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
+	if !p.removing.CompareAndSwap(false, true) {
+		return
+	}
 	p.c.goRun(func() {
+		defer p.removing.Store(false)
+		p.c.log.Info("autopilot removes a dead replica", "replica", s.Name)
 		if err := p.c.Remove(string(s.ID), false); err != nil {
 			p.c.log.Warn("cannot remove a dead replica", "replica", s.Name, "error", err)
 		}

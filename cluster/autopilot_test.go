@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
 // TestAutopilotSettingsOverride checks that the settings of AutopilotNow replace those of the
@@ -37,5 +40,78 @@ func TestAutopilotSettingsOverride(t *testing.T) {
 	var r *Refusal
 	if err := c.CheckAutopilot(want); !errors.As(err, &r) || r.Code != CodeOutOfRange {
 		t.Errorf("CheckAutopilot of 1s for dead servers: %v, want a refusal with code %s", err, CodeOutOfRange)
+	}
+}
+
+// TestAutopilotRemovesDead checks which of two dead voters of five autopilot removes: none without
+// CleanupDeadServers, and never more than MinQuorum allows. A dead non-voter does not count as a
+// voter.
+func TestAutopilotRemovesDead(t *testing.T) {
+	t.Parallel()
+	var now atomic.Pointer[AutopilotConfig]
+	set := func(cleanup bool, quorum uint) {
+		a := testConfig("any").Autopilot
+		a.CleanupDeadServers, a.MinQuorum, a.DeadServerLastContactThreshold = cleanup, quorum, time.Second
+		now.Store(&a)
+	}
+	set(false, 0)
+	tweak := func(c *Config) { c.AutopilotNow = func() (AutopilotConfig, bool) { return *now.Load(), true } }
+	rs := trio(t, tweak)
+	for _, id := range []string{"rm4", "rm5", "rm6"} {
+		r := newReplica(t, id, tweak).start()
+		rs = append(rs, r)
+		if err := r.c.Join(t.Context(), []string{rs[0].addr}, "", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := rs[0].c
+	members := func(nv, all int) func() bool {
+		return func() bool { conf := l.configuration(); return len(voters(conf)) == nv && len(conf.Servers) == all }
+	}
+	eventually(t, patience, "six voters", members(6, 6))
+	if err := l.Demote("rm6"); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rs[3:] {
+		r.kill()
+	}
+	eventually(t, patience, "autopilot sees that three are dead", func() bool {
+		n := 0
+		for _, s := range l.pilot.KnownServers() {
+			if s.NodeStatus == autopilot.NodeFailed {
+				n++
+			}
+		}
+		return n == 3
+	})
+	rounds(t, l)
+	if !members(5, 6)() {
+		t.Fatalf("without cleanup_dead_servers the members are %v", l.configuration().Servers)
+	}
+	set(true, 5)
+	eventually(t, patience, "the non-voter is removed", members(5, 5))
+	rounds(t, l)
+	if !members(5, 5)() {
+		t.Fatalf("with min_quorum 5 the members are %v", l.configuration().Servers)
+	}
+	set(true, 4)
+	eventually(t, patience, "one voter is removed", members(4, 4))
+	rounds(t, l)
+	if !members(4, 4)() {
+		t.Fatalf("with min_quorum 4 the members are %v", l.configuration().Servers)
+	}
+	set(true, 3)
+	eventually(t, patience, "the other voter is removed", members(3, 3))
+	if err := l.current().raft.VerifyLeader().Error(); err != nil {
+		t.Error(err)
+	}
+}
+
+// rounds waits for some rounds of autopilot: each stores a new state.
+func rounds(t *testing.T, c *Cluster) {
+	t.Helper()
+	for range 20 {
+		last := c.pilot.ap.GetState()
+		eventually(t, patience, "a round of autopilot", func() bool { return c.pilot.ap.GetState() != last })
 	}
 }

@@ -224,6 +224,13 @@ func (c *Cluster) openTransport() {
 // transportTimeout bounds one Raft request. A follower's answer includes its disk writes.
 const transportTimeout = 5 * time.Second
 
+// interrupt ends raft's calls in progress, if the transport can.
+func (c *Cluster) interrupt() {
+	if t, ok := c.network.(interface{ Interrupt() }); ok {
+		t.Interrupt()
+	}
+}
+
 func (c *Cluster) closeTransport() {
 	c.transport.Stop()
 	if t, ok := c.network.(raft.WithClose); ok && c.cfg.Options.Transport == nil {

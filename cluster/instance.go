@@ -24,7 +24,9 @@ type instance struct {
 	notify chan bool
 	events chan raft.Observation
 	obs    *raft.Observer
-	wg     sync.WaitGroup // the leadership watcher
+	wg     sync.WaitGroup // the leadership watcher, and the one of stop
+
+	interrupt func() // ends raft's calls in progress
 }
 
 // commitTimeout is the longest time between two messages of the leader to a follower.
@@ -43,7 +45,7 @@ func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
 	rc.ShutdownOnRemove = false // watchMembership ends the process with an exit code of its own
 	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = c.cfg.Trailing, c.cfg.SnapshotInterval, c.cfg.SnapshotThreshold
 	rc.NoLegacyTelemetry = true
-	rc.Logger = rafttransport.LibraryLogger{Logger: c.log.Named("raft")}
+	rc.Logger = rafttransport.NewLibraryLogger(c.log.Named("raft"))
 	rc.NotifyCh = notify
 	return rc
 }
@@ -56,7 +58,7 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 		last, _ := c.stores.Logs.Tail()
 		c.log.Warn("the log does not continue the snapshot: dropping the log", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
 	}
-	in := &instance{notify: make(chan bool, 8), events: make(chan raft.Observation, 64)}
+	in := &instance{interrupt: c.interrupt, notify: make(chan bool, 8), events: make(chan raft.Observation, 64)}
 	in.ctx, in.cancel = context.WithCancel(context.Background())
 	rc := c.raftConfig(in.notify)
 	var snapIndex uint64
@@ -107,10 +109,27 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	return nil
 }
 
-// stop ends raft and then everything that waits for its futures.
+// stopGrace is how long raft's calls in progress may take before stop interrupts them.
+const stopGrace = 500 * time.Millisecond
+
+// stop ends raft and then everything that waits for its futures. Raft waits for its calls, and
+// those to a replica that is frozen, or whose machine has vanished, would take many seconds: each
+// has the timeout of the transport, and heartbeats go on until the call with entries ends.
 func (in *instance) stop() {
 	in.raft.DeregisterObserver(in.obs)
+	ended := make(chan struct{})
+	in.wg.Go(func() {
+		for {
+			select {
+			case <-time.After(stopGrace):
+				in.interrupt()
+			case <-ended:
+				return
+			}
+		}
+	})
 	_ = in.raft.Shutdown().Error()
+	close(ended)
 	in.cancel()
 	in.wg.Wait()
 }

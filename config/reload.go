@@ -85,8 +85,8 @@ func sameMaterial(a, b *material) bool {
 }
 
 func (c *Certificates) read() (*material, error) {
-	if info, err := os.Stat(c.files.Key); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("tls.key: %s has mode %#o, so others can read it; chmod 600 it", c.files.Key, info.Mode().Perm())
+	if mode, open := keyIsOpen(c.files.Key); open {
+		return nil, fmt.Errorf("tls.key: %s has mode %#o, so others can read it; chmod 600 it", c.files.Key, mode)
 	}
 	base, err := LoadTLS(c.files)
 	if err != nil {

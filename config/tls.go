@@ -4,9 +4,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
+	"rmd/internal/filemode"
 	"rmd/transport/peer"
 )
 
@@ -26,8 +28,8 @@ func (l *loader) checkTLS() {
 	if missing {
 		return
 	}
-	if info, err := os.Stat(t.Key); err == nil && info.Mode().Perm()&0o077 != 0 {
-		l.invalid("tls.key", "chmod 600 it", "%s has mode %#o, so others can read it", t.Key, info.Mode().Perm())
+	if mode, open := keyIsOpen(t.Key); open {
+		l.invalid("tls.key", "chmod 600 it", "%s has mode %#o, so others can read it", t.Key, mode)
 	}
 	conf, err := LoadTLS(t)
 	if err != nil {
@@ -45,6 +47,15 @@ func (l *loader) checkTLS() {
 	} else if left := leaf.NotAfter.Sub(now); left < 30*24*time.Hour {
 		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(left.Hours()/24), leaf.NotAfter.Format("2006-01-02"))
 	}
+}
+
+// keyIsOpen reports whether others can read a file with a key, and returns its mode.
+func keyIsOpen(file string) (mode fs.FileMode, open bool) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0, false // reading the file fails too
+	}
+	return info.Mode().Perm(), !filemode.Secret(info)
 }
 
 // notValid returns why a certificate is not valid at a time and what to do, or empty strings if it

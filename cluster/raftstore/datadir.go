@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/cluster/identity"
+	"rmd/internal/filemode"
 )
 
 // The layout of a data directory. The names are part of the format.
@@ -133,9 +134,16 @@ func lockDir(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// checkModes returns an error if other users could read or change the directory, or own it.
+// checkModes returns an error if other users could read or change the directory, or own it. The
+// group of a shared directory may use what has this group: Kubernetes gives it these modes whenever
+// it mounts a volume with fsGroup.
 func checkModes(path string) error {
 	var errs []error
+	var group uint32
+	shared := false
+	if st, err := os.Stat(path); err == nil {
+		group, shared = filemode.Shared(st)
+	}
 	for _, name := range []string{"", fileIdentity, fileTrust, fileLog, fileLock, dirSnapshots} {
 		p := filepath.Join(path, name)
 		st, err := os.Stat(p)
@@ -149,10 +157,14 @@ func checkModes(path string) error {
 		if st.IsDir() {
 			limit = 0o700
 		}
+		sys, known := st.Sys().(*syscall.Stat_t)
+		if known && shared && sys.Gid == group {
+			limit |= limit >> 3
+		}
 		if st.Mode().Perm()&^limit != 0 {
 			errs = append(errs, fmt.Errorf("%w: %s has mode %#o, wider than %#o: chmod %o %s", ErrModes, p, st.Mode().Perm(), limit, limit, p))
 		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Geteuid() {
+		if known && int(sys.Uid) != os.Geteuid() {
 			errs = append(errs, fmt.Errorf("%w: %s belongs to uid %d, this process is %d", ErrModes, p, sys.Uid, os.Geteuid()))
 		}
 	}

@@ -10,15 +10,9 @@ import (
 	"rmd/cluster/identity"
 )
 
-// A replica that does not answer is logged at the first failure, then after absencePause, twice
-// that and so on up to absencePauseMax, and when it answers again. The library logs every failed
-// call, several times per second.
-const (
-	absencePause    = 10 * time.Second
-	absencePauseMax = 10 * time.Minute
-)
-
-// absences records which replicas do not answer this one's calls.
+// absences records which replicas do not answer this one's calls. A replica that does not answer is
+// logged at the first failure, then at a pace, and when it answers again. The library logs every
+// failed call, several times per second.
 type absences struct {
 	log hclog.Logger
 	now func() time.Time
@@ -30,10 +24,10 @@ type absences struct {
 
 // absence is a period in which a replica does not answer.
 type absence struct {
-	since, next time.Time
-	pause       time.Duration
-	calls       uint64 // number of failed calls
-	logged      bool
+	since  time.Time
+	pace   pace
+	calls  uint64 // number of failed calls
+	logged bool
 }
 
 func newAbsences(log hclog.Logger) *absences {
@@ -55,17 +49,16 @@ func (r *absences) observe(id raft.ServerID, to raft.ServerAddress, err error) {
 		delete(r.absent, id)
 		return
 	case a == nil:
-		a = &absence{since: now, next: now, pause: absencePause}
-		if quiet := r.lastLogged[id].Add(absencePause); quiet.After(now) { // avoid many log lines about a replica that often disappears and returns
-			a.next = quiet
+		a = &absence{since: now, pace: newPace(now)}
+		if quiet := r.lastLogged[id].Add(paceMin); quiet.After(now) { // avoid many log lines about a replica that often disappears and returns
+			a.pace.next = quiet
 		}
 		r.absent[id] = a
 	}
 	a.calls++
-	if now.Before(a.next) {
+	if !a.pace.due(now) {
 		return
 	}
 	r.log.Warn("a replica does not answer", "replica", name, "address", to, "for", now.Sub(a.since).Round(time.Second), "calls", a.calls, "error", err)
-	a.logged, a.next, r.lastLogged[id] = true, now.Add(a.pause), now
-	a.pause = min(2*a.pause, absencePauseMax)
+	a.logged, r.lastLogged[id] = true, now
 }

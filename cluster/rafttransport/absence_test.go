@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestAbsenceIsLogged(t *testing.T) {
 // only, and that others keep their level.
 func TestCallMessages(t *testing.T) {
 	var l lines
-	quiet := LibraryLogger{l.logger()}
+	quiet := NewLibraryLogger(l.logger())
 	for m := range callMessages {
 		quiet.Error(m)
 		quiet.Warn(m)
@@ -60,6 +61,52 @@ func TestCallMessages(t *testing.T) {
 	quiet.Error("another", "peer", raft.Server{ID: "x"})
 	if got := l.with("[ERROR]", "[WARN]", "[INFO]"); len(got) != 1 {
 		t.Errorf("lines above debug: %q, want only the one that is not about a call", got)
+	}
+}
+
+// TestRepeatedMessages checks that a message that the library repeats for an hour is logged with the
+// number of omitted ones at growing intervals, that others are not affected, and that it counts as
+// new after a while.
+func TestRepeatedMessages(t *testing.T) {
+	var l lines
+	now := time.Unix(1000, 0)
+	log := NewLibraryLogger(l.logger())
+	log.repeats.now = func() time.Time { return now }
+	for range 3600 {
+		log.Warn("Election timeout reached, restarting election")
+		log.Info("pre-vote campaign failed", "term", 3)
+		now = now.Add(time.Second)
+	}
+	log.Info("another")
+	for _, msg := range []string{"Election timeout", "pre-vote campaign failed"} {
+		got := l.with(msg)
+		if n := len(got); n < repeatBurst+8 || n > repeatBurst+12 {
+			t.Errorf("%d lines in an hour:\n%s", n, strings.Join(got, "\n"))
+			continue
+		}
+		told := repeatBurst
+		for _, line := range got[repeatBurst:] {
+			var n int
+			if _, omitted, ok := strings.Cut(line, "omitted="); ok {
+				n, _ = strconv.Atoi(omitted)
+			}
+			told += n + 1
+		}
+		if told < 3000 {
+			t.Errorf("the lines tell of %d messages of 3600:\n%s", told, strings.Join(got, "\n"))
+		}
+	}
+	if got := l.with("another"); len(got) != 1 {
+		t.Errorf("another message: %q", got)
+	}
+	now = now.Add(2 * repeatForget)
+	before := len(l.with("Election timeout"))
+	for range 3 {
+		log.Warn("Election timeout reached, restarting election")
+	}
+	got := l.with("Election timeout")[before:]
+	if len(got) != 3 || !strings.Contains(got[0], "omitted=") {
+		t.Errorf("after a while: %q, want three lines, and the first with the number of omitted ones", got)
 	}
 }
 

@@ -59,3 +59,21 @@ func TestStopUnderLoad(t *testing.T) {
 	}
 	work.end()
 }
+
+// TestStopWithFrozenFollowers stops a leader whose followers answer nothing any more, with calls to
+// them in progress. It must not wait until these calls time out.
+func TestStopWithFrozenFollowers(t *testing.T) {
+	t.Parallel()
+	c := startProcesses(t, 3, defaults, "")
+	leader := c.leader()
+	for _, p := range c.others(leader) {
+		p.signal(t, syscall.SIGSTOP)
+	}
+	began := time.Now()
+	if code := c.terminate(leader); code != 0 {
+		t.Errorf("it ended with %d:\n%s", code, leader.log())
+	}
+	if took := time.Since(began); took > 4500*time.Millisecond { // 1.5 s on an idle machine; one call takes 5 s
+		t.Errorf("it took %s to stop:\n%s", took, leader.log())
+	}
+}

@@ -73,7 +73,7 @@ type Config struct {
 	BodyTimeout   time.Duration // to receive a body other than a snapshot
 	ReadTimeout   time.Duration // to answer a read
 	WriteTimeout  time.Duration // to answer a write
-	Heartbeat     time.Duration // interval of the heartbeats of an event stream
+	Heartbeat     time.Duration // longest silence of an event stream
 	PrefetchPause time.Duration // between two calls of Prefetch; the sampler takes a sample each time
 	CloseTimeout  time.Duration // to finish the requests in progress when the server closes
 
@@ -108,7 +108,7 @@ func DefaultConfig() Config {
 	return Config{
 		Auth:          auth.DefaultConfig(),
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, BodyTimeout: 30 * time.Second,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 10 * time.Second, CloseTimeout: 300 * time.Millisecond, PrefetchPause: 5 * time.Second,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: api.StreamHeartbeat, CloseTimeout: 300 * time.Millisecond, PrefetchPause: 5 * time.Second,
 		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxBodiesBytes: 16 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
 		MaxConnections: 1024, MaxPerAddress: 64, MaxStreams: 256, MaxLogEntries: 1000,
 		LongestJoinToken: 24 * time.Hour, DefaultJoinTokens: time.Hour,

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,6 +179,37 @@ func TestStreamHeartbeat(t *testing.T) {
 			t.Fatalf("next message = %+v, open %t, want heartbeats up to id 16", m, ok)
 		}
 		if m.id == "16" {
+			return
+		}
+	}
+}
+
+// TestStreamHeartbeatUnderLoad checks that heartbeats come while the log goes on and the filter
+// drops every batch.
+func TestStreamHeartbeatUnderLoad(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Heartbeat = 200 * time.Millisecond })
+	s := openStream(t, listen(t, b), "/v1/events?kind=LevelRaised", "16")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(stop)
+	wg.Go(func() {
+		for now := int64(clusterTime + 1_000_000); !t.Failed(); now++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				b.h.apply(t, &event.TimeAdvanced{NowMillis: now})
+			}
+		}
+	})
+	defer time.AfterFunc(30*time.Second, s.cancel).Stop()
+	for !t.Failed() {
+		m, ok := s.next()
+		if !ok || m.event != "" {
+			t.Fatalf("next message = %+v, open %t, want heartbeats", m, ok)
+		}
+		if at, _ := strconv.Atoi(m.id); at > 18 {
 			return
 		}
 	}

@@ -50,6 +50,47 @@ func listen(t testing.TB, id string, tweak func(*Config)) *Server {
 	return s
 }
 
+// TestInterrupt checks that Interrupt ends a call to a replica that does not answer and a dial to
+// one that does not finish its hello, and that later calls succeed.
+func TestInterrupt(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	ta := a.Transport(patience, hclog.NewNullLogger()).(*Transport)
+	tb := b.Transport(patience, hclog.NewNullLogger()).(*Transport)
+	t.Cleanup(func() { _, _ = ta.Close(), tb.Close() })
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	req := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ID: []byte("a.inc-a"), Addr: []byte(a.Addr())}}
+	call := func(addr string) chan error {
+		done := make(chan error, 1)
+		go func() { done <- ta.RequestVote("b", raft.ServerAddress(addr), req, &raft.RequestVoteResponse{}) }()
+		return done
+	}
+	unanswered, undialed := call(b.Addr()), call(mute.Addr().String())
+	<-tb.Consumer() // the request has arrived
+	if _, err := mute.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	ta.Interrupt()
+	for what, done := range map[string]chan error{"a call": unanswered, "a dial": undialed} {
+		if err := <-done; err == nil {
+			t.Errorf("%s succeeded without an answer", what)
+		}
+	}
+	if took := time.Since(began); took > a.cfg.HandshakeTimeout/2 {
+		t.Errorf("the calls ended %s after the interrupt", took)
+	}
+	again := call(b.Addr())
+	rpc := <-tb.Consumer()
+	rpc.Respond(&raft.RequestVoteResponse{Granted: true}, nil)
+	if err := <-again; err != nil {
+		t.Errorf("a later call: %v", err)
+	}
+}
+
 func TestCall(t *testing.T) {
 	a, b := listen(t, "a", nil), listen(t, "b", nil)
 	b.Handle(40, func(_ context.Context, from string, req []byte) ([]byte, error) {

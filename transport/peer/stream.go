@@ -19,6 +19,10 @@ type StreamLayer struct {
 	conns chan raftConn
 	done  chan struct{}
 	once  sync.Once
+
+	mu     sync.Mutex
+	ctx    context.Context // of all dialed connections; interrupt replaces it
+	cancel context.CancelFunc
 }
 
 var _ raft.StreamLayer = (*StreamLayer)(nil)
@@ -30,7 +34,24 @@ type raftConn struct {
 }
 
 func newStreamLayer(s *Server) *StreamLayer {
-	return &StreamLayer{s: s, conns: make(chan raftConn, 16), done: make(chan struct{})}
+	l := &StreamLayer{s: s, conns: make(chan raftConn, 16), done: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancel(s.ctx)
+	return l
+}
+
+// interrupt closes all connections that were dialed, and ends dials in progress.
+func (l *StreamLayer) interrupt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancel()
+	l.ctx, l.cancel = context.WithCancel(l.s.ctx)
+}
+
+// dialContext returns the context of the connections that are dialed now.
+func (l *StreamLayer) dialContext() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ctx
 }
 
 // deliver passes an accepted connection to the transport.
@@ -59,14 +80,30 @@ func (l *StreamLayer) Addr() net.Addr { return textAddr(l.s.addr) }
 
 // Dial opens a Raft connection.
 func (l *StreamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	ctx := l.s.ctx
+	all := l.dialContext()
+	ctx := all
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	c, _, err := l.s.dial(ctx, string(address), KindRaft)
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return &dialedConn{Conn: c, forget: context.AfterFunc(all, func() { _ = c.Close() })}, nil
+}
+
+// dialedConn is a connection that interrupt closes.
+type dialedConn struct {
+	net.Conn
+	forget func() bool
+}
+
+// Close closes the connection.
+func (c *dialedConn) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }
 
 // textAddr is an address in the form host:port.
@@ -86,6 +123,7 @@ func (a textAddr) String() string { return string(a) }
 // its own transport, and a request that does not name the replica at the other end is refused.
 type Transport struct {
 	*raft.NetworkTransport
+	out      *StreamLayer
 	requests chan raft.RPC
 	timeout  time.Duration
 	logger   hclog.Logger
@@ -99,7 +137,7 @@ const rpcsInFlight = 2
 
 // Transport returns Raft's transport over this server. There may be only one at a time.
 func (s *Server) Transport(timeout time.Duration, logger hclog.Logger) raft.Transport {
-	t := &Transport{requests: make(chan raft.RPC), timeout: timeout, logger: logger, done: make(chan struct{})}
+	t := &Transport{out: s.stream, requests: make(chan raft.RPC), timeout: timeout, logger: logger, done: make(chan struct{})}
 	t.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: s.stream, MaxPool: 3, MaxRPCsInFlight: rpcsInFlight, Timeout: timeout, Logger: logger,
 	})
@@ -112,6 +150,10 @@ func (*Transport) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // Consumer returns the channel from which Raft reads requests.
 func (t *Transport) Consumer() <-chan raft.RPC { return t.requests }
+
+// Interrupt ends all calls to other replicas that are in progress, with an error. Later calls dial
+// again.
+func (t *Transport) Interrupt() { t.out.interrupt() }
 
 // Close ends the transport and waits for its goroutines.
 func (t *Transport) Close() error {

@@ -45,7 +45,7 @@ func TestRecord(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	z, err := connect(ctx, Config{Servers: []string{*record}})
+	z, err := connect(ctx, Config{Servers: []string{*record}}, &guards{})
 	if err != nil {
 		t.Fatal(err)
 	}

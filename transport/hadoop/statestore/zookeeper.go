@@ -30,9 +30,6 @@ type Auth struct{ Scheme, Credentials string }
 // sessionTimeout is the timeout of the session with ZooKeeper.
 const sessionTimeout = 10 * time.Second
 
-// maxReply limits one answer of ZooKeeper, in bytes: a znode, or the names of the znodes below one.
-const maxReply = 64 << 20
-
 // electionLock is the name of the znode that the active ResourceManager creates.
 const electionLock = "ActiveStandbyElectorLock"
 
@@ -44,11 +41,18 @@ func (e *ActiveError) Error() string { return e.What }
 // Take reads a store. It returns an *ActiveError if a ResourceManager uses the store. It changes
 // nothing in ZooKeeper.
 func Take(ctx context.Context, cfg Config) (*Store, error) {
-	z, err := connect(ctx, cfg)
+	g := &guards{}
+	s, err := take(ctx, cfg, g)
+	return s, g.because(err)
+}
+
+func take(ctx context.Context, cfg Config, g *guards) (*Store, error) {
+	z, err := connect(ctx, cfg, g)
 	if err != nil {
 		return nil, err
 	}
 	defer z.conn.Close()
+	defer context.AfterFunc(ctx, z.conn.Close)()
 	if err := z.notActive(cfg.Election); err != nil {
 		return nil, err
 	}
@@ -77,8 +81,11 @@ type zookeeper struct {
 	conn *zk.Conn
 }
 
-func connect(ctx context.Context, cfg Config) (*zookeeper, error) {
-	conn, events, err := zk.Connect(cfg.Servers, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxReply))
+// errNoSession stands for a session that has not begun yet.
+var errNoSession = errors.New("no session")
+
+func connect(ctx context.Context, cfg Config, g *guards) (*zookeeper, error) {
+	conn, events, err := zk.Connect(cfg.Servers, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxReply), zk.WithDialer(g.dial))
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, err)
 	}
@@ -90,6 +97,10 @@ func connect(ctx context.Context, cfg Config) (*zookeeper, error) {
 				return nil, fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, zk.ErrAuthFailed)
 			}
 			if e.State != zk.StateHasSession {
+				if err := g.because(errNoSession); err != errNoSession {
+					conn.Close()
+					return nil, err
+				}
 				continue
 			}
 		case <-ctx.Done():

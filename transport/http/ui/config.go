@@ -9,6 +9,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 
 	"github.com/hashicorp/go-hclog"
@@ -49,7 +50,7 @@ type Config struct {
 
 // DefaultConfig returns the defaults of all settings. It leaves the parts of the replica empty.
 func DefaultConfig() Config {
-	return Config{Tick: 500 * time.Millisecond, Heartbeat: 10 * time.Second, MaxStreams: 256, MaxBodyBytes: 4 << 20,
+	return Config{Tick: 500 * time.Millisecond, Heartbeat: api.StreamHeartbeat, MaxStreams: 256, MaxBodyBytes: 4 << 20,
 		PageRows: 50, ReadTimeout: 10 * time.Second, SharedPages: 128, ReasonShare: 100, RenderShare: 50}
 }
 

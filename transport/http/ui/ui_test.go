@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +152,13 @@ func TestKindsThatNoNodeHas(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "memory vcores fpga" {
 		t.Errorf("shown are %q", got)
+	}
+}
+
+// TestPageKnowsSilence checks that the page waits for the live stream as long as other clients do.
+func TestPageKnowsSilence(t *testing.T) {
+	js, err := os.ReadFile("static/rmd.js")
+	if want := fmt.Sprintf("const SILENCE = %d;", api.StreamSilence.Milliseconds()); err != nil || !strings.Contains(string(js), want) {
+		t.Errorf("rmd.js has no %q (%v)", want, err)
 	}
 }

@@ -47,7 +47,7 @@ type Config struct {
 	BodyTimeout       time.Duration // to receive a body other than a snapshot
 	ReadTimeout       time.Duration // to answer a read
 	WriteTimeout      time.Duration // to answer a write
-	Heartbeat         time.Duration // interval of the heartbeats of an event stream
+	Heartbeat         time.Duration // longest silence of an event stream
 	MaxInputsBytes    int64         // of one body of POST /v1/inputs
 	MaxInputs         int           // frames in one body of POST /v1/inputs
 	InputsInFlight    int           // inputs of all bodies together

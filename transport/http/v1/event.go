@@ -112,7 +112,8 @@ func (s *API) lastEventID(c *route.Call) (uint64, error) {
 
 // streamEvents sends one message for each committed entry with an event that passes the filter. The
 // id of a message is the index of the entry, so a client that reconnects with Last-Event-ID misses
-// no message and gets none twice. The heartbeat advances the id past entries that do not pass.
+// no message and gets none twice. A heartbeat advances the id past entries that do not pass. It comes
+// after each cfg.Heartbeat without a message, so that the client notices when this machine vanishes.
 func (s *API) streamEvents(c *route.Call) error {
 	from, err := s.lastEventID(c)
 	if err != nil {
@@ -160,6 +161,7 @@ type stream struct {
 	asked  time.Time // when the stream last checked that the caller may still read it
 	why    bool      // send the reasons of decisions
 	rest   time.Time // send no reasons until then, because they came too late
+	wrote  time.Time // when something was sent last
 }
 
 // run sends messages until the client disconnects or is too slow, the caller may no longer read, or
@@ -184,7 +186,7 @@ func (o *stream) run(sub view.Subscription) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, context.DeadlineExceeded):
-			if !o.write(fmt.Sprintf(": heartbeat\nid: %d\n\n", o.seen)) {
+			if !o.beat() {
 				return
 			}
 		default:
@@ -206,7 +208,7 @@ func (o *stream) refused() error {
 
 // next waits for a batch, at most until the next heartbeat.
 func (o *stream) next(ctx context.Context, sub view.Subscription) (view.Batch, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.s.cfg.Heartbeat)
+	ctx, cancel := context.WithDeadline(ctx, o.wrote.Add(o.s.cfg.Heartbeat))
 	defer cancel()
 	return sub.Next(ctx)
 }
@@ -215,7 +217,7 @@ func (o *stream) send(b view.Batch) bool {
 	o.seen = b.Index
 	doc, places := batchDoc(o.s.cfg.Views.Now(), b, o.filter)
 	if len(doc.Events) == 0 {
-		return true
+		return time.Since(o.wrote) < o.s.cfg.Heartbeat || o.beat()
 	}
 	if o.why {
 		o.explain(&doc, places)
@@ -244,6 +246,9 @@ func (o *stream) explain(doc *api.EventBatch, places []int) {
 	explainEvents(doc.Events, places, told)
 }
 
+// beat sends a heartbeat.
+func (o *stream) beat() bool { return o.write(fmt.Sprintf(": heartbeat\nid: %d\n\n", o.seen)) }
+
 // end tells the client why the stream ends. The client may reconnect with the last id.
 func (o *stream) end(err error) {
 	e := o.s.cfg.Problems.Of(err, false)
@@ -258,6 +263,7 @@ func (o *stream) end(err error) {
 // write sends text and flushes it. It returns false if the client is gone.
 func (o *stream) write(text string) bool {
 	o.buf = append(o.buf[:0], text...)
+	o.wrote = time.Now()
 	if _, err := o.c.W.Write(o.buf); err != nil {
 		return false
 	}

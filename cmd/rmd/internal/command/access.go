@@ -14,6 +14,7 @@ import (
 
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/internal/filemode"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -242,7 +243,7 @@ func (c *call) accessToken() (string, error) {
 // secrets with this mode.
 func (c *call) warnReadable(file string) {
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 || c.p.warned[file] {
+	if err != nil || !info.Mode().IsRegular() || filemode.Secret(info) || c.p.warned[file] {
 		return
 	}
 	if c.p.warned == nil {

@@ -41,9 +41,7 @@ func (c *call) previewPreemption() error {
 	if c.IsSet("timeout") {
 		timeout = c.span("timeout").Duration
 	}
-	ctx, cancel := context.WithTimeout(c.ctx(), timeout)
-	defer cancel()
-	doc, err := c.longPost(ctx, "/v1/preemption:preview", in)
+	doc, err := c.longPost("/v1/preemption:preview", in, timeout)
 	if err != nil {
 		return err
 	}
@@ -57,7 +55,9 @@ func (c *call) previewPreemption() error {
 }
 
 // longPost sends a request whose answer takes longer than --timeout allows for other requests.
-func (c *call) longPost(ctx context.Context, path string, in any) ([]byte, error) {
+func (c *call) longPost(path string, in any, timeout time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(c.ctx(), timeout)
+	defer cancel()
 	body, err := json.Marshal(in)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (c *call) longPost(ctx context.Context, path string, in any) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	a, err := cl.Do(ctx, client.Request{Method: http.MethodPost, Path: path, Body: body, ContentType: "application/json", Unlimited: true})
+	a, err := cl.Do(ctx, client.Request{Method: http.MethodPost, Path: path, Body: body, ContentType: "application/json", Silence: timeout})
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func runSave(c *call) error {
 	if c.Bool("stale") {
 		q.Set("stale", "true")
 	}
-	a, err := cl.Do(c.ctx(), client.Request{Method: http.MethodGet, Path: "/v1/snapshot", Query: q, Unlimited: true, Plain: true})
+	a, err := cl.Do(c.ctx(), client.Request{Method: http.MethodGet, Path: "/v1/snapshot", Query: q, Silence: c.span("timeout").Duration, Plain: true})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ async function renew() {
   try {
     const headers = { "X-Rmd-Live": "1" };
     if (tag) headers["If-None-Match"] = tag;
-    const answer = await fetch(location.pathname + location.search, { headers, cache: "no-store", credentials: "same-origin" });
+    const answer = await fetch(location.pathname + location.search, { headers, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(30000) });
     if (answer.ok || answer.status === 304) seen = Number(answer.headers.get("X-Rmd-Index"));
     if (answer.status === 200) {
       tag = answer.headers.get("ETag") || "";
@@ -113,14 +113,18 @@ function focusAgain(region, { href, place }) {
 
 // --- the stream ---
 
+const SILENCE = 6000; // ms, api.StreamSilence
 let stream = null;
 let silent = 0;
+let heard = 0; // when something came last
 
 function listen() {
+  heard = Date.now();
   stream = new EventSource("/ui/live");
   stream.addEventListener("tick", (message) => {
     const t = JSON.parse(message.data);
     silent = 0;
+    heard = Date.now();
     $("#lost").hidden = true;
     pulse("live", "live");
     showStatus(t);
@@ -130,13 +134,25 @@ function listen() {
     if (moved && !$("#main [data-still]")) renew(); // a paused replay stays as it is
   });
   stream.onerror = () => {
-    silent++;
-    pulse("lost", "reconnecting");
-    if (silent > 1) $("#lost").hidden = false;
+    lost();
     // A stream that was refused is not opened again by the browser.
     if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 3000);
   };
 }
+
+function lost() {
+  silent++;
+  pulse("lost", "reconnecting");
+  if (silent > 1) $("#lost").hidden = false;
+}
+
+// The browser notices only after minutes that the replica's machine has vanished.
+setInterval(() => {
+  if (!stream || stream.readyState === EventSource.CLOSED || Date.now() - heard < SILENCE) return;
+  stream.close();
+  lost();
+  listen();
+}, 1000);
 
 // What the other replicas do does not move the index here: pages that show it
 // look again now and then.

@@ -1,5 +1,14 @@
 package api
 
+import "time"
+
+// A stream of Server-Sent Events sends something at least every StreamHeartbeat. A client that
+// hears nothing for StreamSilence should connect to another replica.
+const (
+	StreamHeartbeat = 2 * time.Second
+	StreamSilence   = 3 * StreamHeartbeat
+)
+
 // EventBatch is a committed log entry as the stream sends it. With a filter, it has only the events
 // that pass. The id of the stream's message is the index of the entry.
 type EventBatch struct {
