@@ -23,6 +23,8 @@ type Options struct {
 	Origins map[string]config.Origin
 	Version string
 	Logger  hclog.Logger
+	// LinesDropped returns the number of lines that Logger has dropped. Nil means that it drops none.
+	LinesDropped func() uint64
 	// Queues is the queue configuration of a new cluster. Nil means that of the files in
 	// Config.HadoopConfDir, or root.default.
 	Queues []capacity.Property

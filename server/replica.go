@@ -72,6 +72,9 @@ func Open(opt Options) (*Replica, error) {
 		leaderships: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.shadows = &shadows{r: r}
+	if opt.LinesDropped != nil {
+		r.metrics.CountDroppedLines(opt.LinesDropped)
+	}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

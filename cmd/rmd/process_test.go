@@ -40,6 +40,7 @@ type process struct {
 	config              string
 	queues              string // file with the first queue configuration; "" with Hadoop's files
 	files               int    // limit of open files; 0: the test's
+	out                 *pipe  // where it prints; nil: into err
 
 	cmd   *exec.Cmd
 	mu    sync.Mutex
@@ -174,6 +175,9 @@ func (c *processes) start(p *process) {
 	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if p.out != nil {
+		p.cmd.Stdout, p.cmd.Stderr = p.out.in, p.out.in
+	}
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}

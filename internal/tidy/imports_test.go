@@ -165,6 +165,7 @@ var places = map[string]place{
 	"internal/quantile":    {why: "it takes quantiles"},
 	"internal/portblock":   {why: "it gives ports to tests"},
 	"internal/failpoint":   {why: "it marks points for tests"},
+	"internal/logwriter":   {outside: []string{xsys}, why: "it writes a log"},
 	"internal/testlog":     {outside: []string{hclog}, why: "it logs to a test"},
 	"internal/tidy":        {why: "it reads sources"},
 }

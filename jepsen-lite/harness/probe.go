@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 )
@@ -31,6 +32,7 @@ const (
 	Upgrade    = "upgrade"
 	Clock      = "clock"
 	Failpoints = "point"
+	Stdio      = "stdio"
 )
 
 // The values of Capability.Answer.
@@ -129,6 +131,11 @@ func (o *Offer) add(fault, answer, why string) {
 func (o *Offer) networkFaults(noSpaces error) {
 	o.add(Crash, Yes, "SIGKILL")
 	o.add(PauseIt, Yes, "SIGSTOP")
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		o.add(Stdio, No, err.Error())
+	} else {
+		o.add(Stdio, Yes, "a pipe from each replica to its log")
+	}
 	if noSpaces != nil {
 		for _, f := range []string{Partition, OneWay, Delay, Loss, ThinPipe} {
 			o.add(f, Fallback, "a proxy on every link ("+noSpaces.Error()+")")

@@ -50,6 +50,7 @@ type Replica struct {
 	setAt   int64 // the size of the log when a failpoint was set last
 	exits   []Exit
 	stdin   io.WriteCloser  // of the present run; it reads failpoints from it
+	stdio   *stdio          // of the present run; it prints there
 	atStart FailpointAction // the failpoint of the next run
 	clock   *wallClock      // of the present run, if it was moved
 }
@@ -65,9 +66,12 @@ func (r *Replica) Start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own descriptor
 	if info, err := log.Stat(); err == nil {
 		r.began = info.Size()
+	}
+	out, err := openStdio(log)
+	if err != nil {
+		return errors.Join(err, log.Close())
 	}
 	argv := []string{r.binary, "server", "--config", r.Config}
 	if r.cluster.cfg.Failpoints {
@@ -76,14 +80,17 @@ func (r *Replica) Start() error {
 	argv = r.cluster.network.Wrap(r.ID, argv)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = r.cluster.environment()
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr = out.in, out.in
 	cmd.SysProcAttr = childAttributes()
-	if err := r.openStdin(cmd); err != nil {
-		return err
+	err = r.openStdin(cmd)
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
+		out.end()
 		return fmt.Errorf("start %s: %w", r.ID, err)
 	}
+	r.stdio = out
 	if err := r.send(r.atStart); err != nil {
 		r.cluster.cfg.note("set a failpoint of %s: %v", r.ID, err) // the process has ended at once, which watch records
 	}
@@ -96,7 +103,11 @@ func (r *Replica) Start() error {
 // watch waits for the end of a run and records it.
 func (r *Replica) watch(cmd *exec.Cmd, ended chan struct{}) {
 	_ = cmd.Wait() // ProcessState says how it ended
-	e := Exit{Replica: r.ID, Code: cmd.ProcessState.ExitCode(), At: time.Now(), Said: r.Said(2000)}
+	at := time.Now()
+	r.mu.Lock()
+	r.stdio.end()
+	r.mu.Unlock()
+	e := Exit{Replica: r.ID, Code: cmd.ProcessState.ExitCode(), At: at, Said: r.Said(2000)}
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		e.Signal = s.Signal().String()
 	}
@@ -207,6 +218,7 @@ func (r *Replica) end(s syscall.Signal, within time.Duration) error {
 	case <-late.C:
 	}
 	// The process is late, which the error reports. SIGQUIT writes its goroutines to the log.
+	_ = r.changeStdio(func(s *stdio) error { s.drain(); return nil }) // unless it ends just now
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
 	select {
 	case <-ended:

@@ -71,13 +71,19 @@ func terminate(ctx context.Context, e *Env) (Heal, error) {
 		return nil, err
 	}
 	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
-	err = r.Terminate(terminateWithin)
+	err = e.endInOrder(r)
+	return func(ctx context.Context) error { return e.restart(ctx, r) }, err
+}
+
+// endInOrder stops a replica with SIGTERM. It must end with 0.
+func (e *Env) endInOrder(r *harness.Replica) error {
+	err := r.Terminate(terminateWithin)
 	if err == nil {
 		if all := r.Exits(); all[len(all)-1].Code != 0 {
 			e.violated("exit", "%s was asked to end and ended with %d: %s", r.ID, all[len(all)-1].Code, lastLines(all[len(all)-1].Said, 3))
 		}
 	}
-	return func(ctx context.Context) error { return e.restart(ctx, r) }, err
+	return err
 }
 
 func pause(ctx context.Context, e *Env) (Heal, error) {

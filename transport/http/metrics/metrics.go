@@ -167,6 +167,12 @@ func (m *Metrics) CertificateExpires(use string, at time.Time) {
 	m.certificate.WithLabelValues(use).Set(float64(at.Unix()))
 }
 
+// CountDroppedLines shows the number of lines of the log that were dropped.
+func (m *Metrics) CountDroppedLines(dropped func() uint64) {
+	m.add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "rmd_log_lines_dropped_total", Help: "Lines of the log that were dropped because they were not read in time."},
+		func() float64 { return float64(dropped()) }))
+}
+
 // CountInput counts an input; result is ok, refused or error.
 func (m *Metrics) CountInput(in input.Input, result string) {
 	m.inputs.WithLabelValues(kindName(in), result).Inc()

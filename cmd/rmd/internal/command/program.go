@@ -16,6 +16,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
+	"rmd/internal/logwriter"
 )
 
 // Streams are the input and outputs of a program, and its environment.
@@ -63,7 +64,11 @@ func Run(ctx context.Context, args []string, s Streams) int {
 	if errors.Is(err, errQuietExit) {
 		return codeOf(err)
 	}
-	return writeError(s, err)
+	code := writeError(p.Streams, err)
+	if p.lines != nil {
+		p.lines.Flush(lastLines)
+	}
+	return code
 }
 
 // writeError prints an error and returns its exit code. On a terminal it folds the lines.
@@ -93,8 +98,9 @@ func writeError(s Streams, err error) int {
 // program is one run of the command line.
 type program struct {
 	Streams
-	tokenFile string          // file with the access token
-	warned    map[string]bool // token files that others can read
+	tokenFile string            // file with the access token
+	warned    map[string]bool   // token files that others can read
+	lines     *logwriter.Writer // of a server, which also prints errors through it; nil for other commands
 }
 
 // app returns the command tree.

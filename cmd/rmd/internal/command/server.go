@@ -21,6 +21,7 @@ import (
 	"rmd/config"
 	"rmd/internal/exitcode"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/logwriter"
 	"rmd/scheduler/capacity"
 	"rmd/server"
 	hadoopserver "rmd/server/hadoop"
@@ -29,6 +30,12 @@ import (
 
 // handOverMax limits how long a stopping leader waits for a successor.
 const handOverMax = 5 * time.Second
+
+// logBuffer is how many bytes of the log may wait for a reader.
+const logBuffer = 1 << 20
+
+// lastLines limits how long a process that ends waits for a reader of its log.
+const lastLines = time.Second
 
 // short are the keys that have their own flags. --set sets all others.
 var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", "raft.listen": "listen", "raft.advertise": "advertise", "http.listen": "http"}
@@ -116,26 +123,27 @@ func configError(err error) error {
 }
 
 func runServer(c *call) error {
+	if c.Bool("print-config") {
+		return printConfig(c)
+	}
 	if c.Bool("failpoints") {
 		if err := (&failpointListener{err: c.p.Err}).listen(c.p.In); err != nil {
 			return err
 		}
 	}
-	src, err := c.source()
+	var log hclog.Logger
+	c.p.neverWait(func(dropped uint64) {
+		log.Warn("lines of this log were dropped because they were not read in time", "since_start", dropped)
+	})
+	src, loaded, err := c.load()
 	if err != nil {
 		return err
 	}
-	loaded, err := config.Load(src)
-	if err != nil {
-		return configError(err)
-	}
-	if c.Bool("print-config") {
-		return config.Print(c.p.Out, loaded)
-	}
-	log := newLogger(loaded.Log, c.p.Err)
+	log = newLogger(loaded.Log, c.p.Err)
 	tellConfig(log, loaded)
-	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: Version(), Logger: log, OnFatal: func(code int, err error) {
+	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: Version(), Logger: log, LinesDropped: c.p.lines.Dropped, OnFatal: func(code int, err error) {
 		log.Error("this replica must stop", "exit", code, "error", err)
+		c.p.lines.Flush(lastLines)
 		os.Exit(code)
 	}}
 	if loaded.Hadoop != nil {
@@ -153,6 +161,39 @@ func runServer(c *call) error {
 	log.Info("replica is up", "id", r.ID(), "version", Version(), "peers", r.PeerAddr(), "rest", r.HTTPAddr(), "data", loaded.Data)
 	c.untilStopped(src, log, r)
 	return stop(r, log)
+}
+
+// printConfig prints the configuration of this command line.
+func printConfig(c *call) error {
+	_, loaded, err := c.load()
+	if err != nil {
+		return err
+	}
+	return config.Print(c.p.Out, loaded)
+}
+
+// load reads the configuration of this command line.
+func (c *call) load() (config.Source, *config.Loaded, error) {
+	src, err := c.source()
+	if err != nil {
+		return src, nil, err
+	}
+	loaded, err := config.Load(src)
+	if err != nil {
+		return src, nil, configError(err)
+	}
+	return src, loaded, nil
+}
+
+// neverWait makes that nothing this process prints from here on waits for a reader of stdout or
+// stderr, or ends the process because there is none. told is called as logwriter.New describes.
+func (p *program) neverWait(told func(dropped uint64)) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // unlike signal.Ignore, scripts for racks do not inherit this
+	if p.Err == os.Stderr {                                 // a test has its own
+		p.Err = logwriter.Detach()
+	}
+	p.lines = logwriter.New(p.Err, logBuffer, told)
+	p.Err = p.lines
 }
 
 // firstQueues reads and checks the queue configuration of a new cluster.
