@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,16 +116,17 @@ func (w *progressWatch) worst() (time.Duration, string) {
 	return most.age, most.why
 }
 
-// beyond returns the first kind of work that has waited for at least limit, or stallKinds.
-func (w *progressWatch) beyond(limit time.Duration) (kind int, why string) {
+// beyond returns the kind of work that has waited for at least limit, or stallKinds. If there are
+// several, it returns the first one. A kind may notice a moment later that it waits than one that
+// waits for it.
+func (w *progressWatch) beyond(limit time.Duration) (kind int, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for kind, s := range w.stalls {
-		if s.age >= limit {
-			return kind, s.why
-		}
+	if !slices.ContainsFunc(w.stalls[:], func(s stall) bool { return s.age >= limit }) {
+		return stallKinds, ""
 	}
-	return stallKinds, ""
+	kind = slices.IndexFunc(w.stalls[:], func(s stall) bool { return s.age >= limit-4*watchInterval && s.age > 0 })
+	return kind, w.stalls[kind].why
 }
 
 // watchProgress measures stalls until the cluster closes, and makes a leader without progress step

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -152,11 +153,13 @@ func (c *Cluster) judgeFollower() {
 		return
 	}
 	c.transport.Mute(mute)
-	if mute {
-		c.log.Error("this replica makes no progress and must not lead", "cause", cause, "why", why)
-	} else {
-		c.log.Info("this replica may lead again")
-	}
+	c.goRun(func() {
+		if mute {
+			c.log.Error("this replica makes no progress and must not lead", "cause", cause, "why", why)
+		} else {
+			c.log.Info("this replica may lead again")
+		}
+	})
 }
 
 // stalled returns the cause of the stall of a write that has lasted for disk, or of another stall
@@ -175,11 +178,13 @@ func (c *Cluster) stalled(disk, limit time.Duration) (cause, why string) {
 // stepDown gives up leadership if another replica could lead.
 func (c *Cluster) stepDown(d StepDown) {
 	s := &c.steps
-	next := c.successors(d.Cause != CauseLoop && d.Cause != CauseDisk)
-	if len(next) == 0 {
+	next := c.successors(!d.raftHangs())
+	if len(next) == 0 && (!d.raftHangs() || len(voters(c.configuration())) == 1) {
 		if !s.alone {
 			s.alone = true
-			c.log.Error("this leader makes no progress, and no other replica could do better", "cause", d.Cause, "why", d.Why)
+			c.goRun(func() { // the watch must not depend on the logger
+				c.log.Error("this leader makes no progress, and no other replica could do better", "cause", d.Cause, "why", d.Why)
+			})
 		}
 		return
 	}
@@ -191,26 +196,34 @@ func (c *Cluster) stepDown(d StepDown) {
 	})
 }
 
-// giveUp tells the first of some voters that agrees to campaign, and mutes this replica.
+// raftHangs reports whether raft itself hangs, so that staying leader helps nobody: the others elect a
+// leader as soon as they can.
+func (d StepDown) raftHangs() bool { return d.Cause == CauseLoop || d.Cause == CauseDisk }
+
+// giveUp tells the first of some voters that agrees to campaign, and mutes this replica. It keeps
+// leadership if nobody agrees, unless raft hangs.
 func (c *Cluster) giveUp(d StepDown, next []raft.Server) {
-	for _, v := range next {
-		if err := c.succession.RequestElection(v); err != nil {
-			c.log.Warn("cannot tell a voter to start an election", "replica", v.ID, "error", err)
-			continue
-		}
-		c.steps.gaveUp.Store(true)
-		c.transport.Mute(true)
-		select {
-		case c.current().notify <- false: // for watchLeadership
-		default:
-		}
-		c.log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term, "to", v.ID)
-		c.steps.last.Store(&d)
-		if c.cfg.OnStepDown != nil {
-			c.cfg.OnStepDown(d)
-		}
+	var errs []error
+	i := slices.IndexFunc(next, func(v raft.Server) bool {
+		err := c.succession.RequestElection(v)
+		errs = append(errs, err)
+		return err == nil
+	})
+	if i < 0 && !d.raftHangs() {
+		c.log.Warn("no voter starts an election", "error", errors.Join(errs...))
 		return
 	}
+	c.steps.gaveUp.Store(true)
+	c.transport.Mute(true)
+	c.steps.last.Store(&d)
+	select {
+	case c.current().notify <- false: // for watchLeadership
+	default:
+	}
+	if c.cfg.OnStepDown != nil {
+		c.cfg.OnStepDown(d)
+	}
+	c.log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term)
 }
 
 // successors returns the voters that could lead in place of this leader, the longest log first. They
@@ -220,7 +233,7 @@ func (c *Cluster) successors(votes bool) []raft.Server {
 	all, self, term := voters(c.configuration()), c.Identity().ServerID(), c.Term()
 	last := func(v raft.Server) uint64 { return c.transport.Stored(v.ID, term) }
 	able := slices.DeleteFunc(slices.Clone(all), func(v raft.Server) bool {
-		return v.ID == self || time.Since(c.transport.Answered(v.ID)) > 2*c.cfg.Heartbeat || c.hinders(v.ID)
+		return v.ID == self || !c.answers(v.ID) || c.hinders(v.ID)
 	})
 	slices.SortStableFunc(able, func(a, b raft.Server) int { return cmp.Compare(last(b), last(a)) })
 	quorum := len(all)/2 + 1
@@ -231,6 +244,15 @@ func (c *Cluster) successors(votes bool) []raft.Server {
 		return slices.DeleteFunc(able, func(v raft.Server) bool { return last(v) < c.LastIndex() })
 	}
 	return nil
+}
+
+// answersWithin is how old the last status of a replica that answers may be.
+const answersWithin = 2 * time.Second
+
+// answers reports whether a voter has answered a request of Raft or sent its status a moment ago. The
+// goroutine that sends requests to it may hang too.
+func (c *Cluster) answers(id raft.ServerID) bool {
+	return time.Since(c.transport.Answered(id)) < 2*c.cfg.Heartbeat || time.Since(c.succession.HeardAt(id)) < answersWithin
 }
 
 // hinders reports whether a follower stores no entries because of itself, such as its full disk.

@@ -107,12 +107,38 @@ func TestStepDownMainLoop(t *testing.T) {
 	grey(t, nil, func(g *greyCluster, l *simReplica) {
 		release := make(blocker)
 		go l.c.transport.Inject(release, nil)
+		l.c.WatchWork(func() Work { return Work{Waiting: "a batch waits"} }) // for the main loop
+		time.AfterFunc(time.Minute, func() { l.c.WatchWork(func() Work { return Work{} }) })
 		g.wantStepDown(l, CauseLoop, "main loop")
 		close(release)
+		time.Sleep(time.Minute)
 		g.wantUnmuted(l)
 		if l.c.IsLeader() {
 			t.Error("it leads again")
 		}
+	})
+}
+
+// TestStepDownUnasked checks that a leader whose main loop is blocked gives up leadership although no
+// voter hears its request to campaign.
+func TestStepDownUnasked(t *testing.T) {
+	grey(t, nil, func(g *greyCluster, l *simReplica) {
+		g.net.mu.Lock()
+		g.net.refuse = func(_ raft.ServerAddress, request any) error {
+			if _, ok := request.(*raft.TimeoutNowRequest); ok {
+				return errSimTimeout
+			}
+			return nil
+		}
+		g.net.mu.Unlock()
+		release := make(blocker)
+		go l.c.transport.Inject(release, nil)
+		for end := time.Now().Add(2 * l.c.stallLimit()); !l.c.transport.Muted() && time.Now().Before(end); {
+			time.Sleep(100 * time.Millisecond)
+		}
+		g.commits(g.leader(l))
+		close(release)
+		g.wantUnmuted(l)
 	})
 }
 

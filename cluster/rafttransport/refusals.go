@@ -47,10 +47,13 @@ func (a *answers) observe(id raft.ServerID, err error) {
 		return
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.last[id] = time.Now()
-	if _, known := a.refused[id]; refused && !known {
+	_, known := a.refused[id]
+	if refused && !known {
 		a.refused[id] = Refusal{Server: id, Why: err.Error(), Since: time.Now(), OfEntry: isBadEntry(err)}
+	}
+	a.mu.Unlock() // a logger that hangs must not hold the lock
+	if refused && !known {
 		name, _ := identity.Split(id)
 		a.log.Warn("a replica refuses the entries of this leader", "replica", name, "error", err)
 	}
@@ -59,9 +62,10 @@ func (a *answers) observe(id raft.ServerID, err error) {
 // stored records that a follower has stored entries or a snapshot.
 func (a *answers) stored(id raft.ServerID) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, known := a.refused[id]; known {
-		delete(a.refused, id)
+	_, known := a.refused[id]
+	delete(a.refused, id)
+	a.mu.Unlock()
+	if known {
 		name, _ := identity.Split(id)
 		a.log.Info("a replica stores the entries of this leader again", "replica", name)
 	}

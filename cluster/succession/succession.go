@@ -144,6 +144,16 @@ func (s *Succession) StatusOf(server raft.ServerID) PeerStatus {
 	return p
 }
 
+// HeardAt returns when the last status of another replica arrived, or zero.
+func (s *Succession) HeardAt(server raft.ServerID) time.Time {
+	if s.cfg.Peers == nil {
+		return time.Time{}
+	}
+	id, _ := identity.Split(server)
+	_, at, _ := s.lastStatus(id)
+	return at
+}
+
 // lastStatus returns the last status of another replica and when it arrived.
 func (s *Succession) lastStatus(id string) (p PeerStatus, at time.Time, ok bool) {
 	b, at := s.cfg.Peers.LastStatus(id)
