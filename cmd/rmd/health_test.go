@@ -151,7 +151,7 @@ func TestNoInodes(t *testing.T) {
 	if !c.get(victim, "/v1/jobs", &jobs) || !strings.Contains(fmt.Sprint(jobs), says) {
 		t.Errorf("REST lists %+v", jobs)
 	}
-	for series, least := range map[string]float64{`rmd_job_runs_total{job="snapshot",result="error"}`: 1, `rmd_job_failing{job="snapshot"}`: 1, `rmd_raft_snapshots_total{op="write",result="error"}`: 1} {
+	for series, least := range map[string]float64{`rmd_job_runs_total{name="snapshot",result="error"}`: 1, `rmd_job_failing{name="snapshot"}`: 1, `rmd_raft_snapshots_total{op="write",result="error"}`: 1} {
 		if v, ok := c.metric(victim, series); !ok || v < least {
 			t.Errorf("%s is %f", series, v)
 		}

@@ -46,10 +46,10 @@ var (
 	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
 	descVoters      = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
 	descStalled     = desc("rmd_raft_peer_stalled", "1 if the replica peer answers and makes no progress.", "peer")
-	descUnreached   = desc("rmd_raft_peer_unreached", "1 if this replica cannot open a new connection to the replica peer, which an election needs.", "peer")
-	descJobRuns     = desc("rmd_job_runs_total", "Ended runs of the background jobs of this replica; result is ok or error.", "job", "result")
-	descJobFailing  = desc("rmd_job_failing", "1 if a background job of this replica counts as failing.", "job")
-	descJobSuccess  = desc("rmd_job_success_timestamp_seconds", "Last success of a background job, in Unix time; missing if there was none.", "job")
+	descUnreached   = desc("rmd_raft_peer_unreached", "1 if the replica peer answers and this replica cannot open a new connection to it, which an election needs.", "peer")
+	descJobRuns     = desc("rmd_job_runs_total", "Ended runs of the background jobs of this replica; result is ok or error.", "name", "result")
+	descJobFailing  = desc("rmd_job_failing", "1 if a background job of this replica counts as failing.", "name")
+	descJobSuccess  = desc("rmd_job_success_timestamp_seconds", "Last success of a background job, in Unix time; missing if there was none.", "name")
 	descIdempotency = desc("rmd_requests_remembered", "Number of answers that are stored for idempotency keys.")
 )
 
@@ -152,7 +152,7 @@ func (g *gauges) raft(s *Source) {
 			g.set(descCommit, float64(m.Commit))
 			for _, other := range list {
 				if other.ID != s.ID {
-					g.set(descUnreached, oneIf(m.Unreached[other.ID] != ""), other.ID)
+					g.set(descUnreached, oneIf(m.Unreached[other.ID] != "" && other.State == "alive"), other.ID)
 				}
 			}
 		}
