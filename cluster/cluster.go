@@ -49,6 +49,7 @@ type Cluster struct {
 	dropping   atomic.Bool              // that restart is in progress
 	transfers  transferGate             // raft696_transfer.go
 	progress   progressWatch
+	steps      stepDowns
 
 	lead       leadershipHub
 	succession *succession.Succession

@@ -58,7 +58,8 @@ type Config struct {
 	// replica refuses writes.
 	DiskReserve, DiskStop uint64
 	// When one write has taken HungGiveUp, a leader gives leadership up. When it has taken
-	// HungExit, the replica stops.
+	// HungExit, the replica stops. A leader also gives leadership up if something else has waited
+	// for HungGiveUp, and for at least 8 election timeouts, while nothing got done (Progress).
 	HungGiveUp, HungExit time.Duration
 
 	// Autopilot configures which replicas count as healthy and which are promoted.
@@ -98,14 +99,14 @@ type Config struct {
 	// Problem returns another problem of this replica, or "" if there is none. Members shows it.
 	// Nil means that there is none.
 	Problem func() string
-	// Work says what the work above Raft does while this replica leads. It must return quickly, also
-	// while that work hangs. Nil means that there is none.
-	Work func() Work
 	// Warning returns what will become a problem of this replica if nobody acts, or "". Members shows
 	// it. Nil means that there is nothing.
 	Warning func() string
 	// Jobs has the records of the background jobs. Nil means that nothing is recorded.
 	Jobs *job.Registry
+	// OnStepDown is called after this leader gave up leadership because it made no progress. It must
+	// return quickly. Nil drops the call.
+	OnStepDown func(StepDown)
 	// Observe receives measurements. It must return quickly. Nil drops them.
 	Observe func(what Measure, d time.Duration)
 

@@ -52,9 +52,10 @@ func TestMembersStalled(t *testing.T) {
 	eventually(t, patience, "a replica that gets nothing done is stalled", func() bool {
 		w := &f.c.progress
 		w.mu.Lock()
-		w.log = stall{mark: w.log.mark, age: time.Hour, why: "entry 9 is not committed"} // until the next look
+		w.stalls[stallApply] = stall{mark: w.stalls[stallApply].mark, age: time.Hour, why: "entry 9 is not applied"} // until the next look
 		w.mu.Unlock()
-		return memberOf(t, l, f.id).Stalled == "no progress for 1h0m0s: entry 9 is not committed"
+		m := memberOf(t, l, f.id)
+		return m.Stalled == "entry 9 is not applied" && strings.Contains(m.Problem, "no progress for 1h0m0s: entry 9 is not applied")
 	})
 }
 

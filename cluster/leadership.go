@@ -91,7 +91,7 @@ func (c *Cluster) watchLeadership(in *instance) {
 func (c *Cluster) publishLeadership(in *instance) {
 	r := in.raft
 	term := r.CurrentTerm()
-	leads := r.State() == raft.Leader
+	leads := r.State() == raft.Leader && !c.transport.Muted()
 	addr, sid := c.leaderOf(in)
 	if r.CurrentTerm() != term {
 		return // raft signals this change as well
@@ -123,8 +123,11 @@ func (c *Cluster) successorFound(took time.Duration) {
 	c.observe(MeasureCrash, took)
 }
 
-// IsLeader reports whether this replica believes that it leads. VerifyLeader asks the other voters.
-func (c *Cluster) IsLeader() bool { return c.current().raft.State() == raft.Leader }
+// IsLeader reports whether this replica believes that it leads. VerifyLeader asks the other voters. A
+// replica that stepped down does not lead, although raft may not know it yet.
+func (c *Cluster) IsLeader() bool {
+	return c.current().raft.State() == raft.Leader && !c.transport.Muted()
+}
 
 // Leader returns the configured id and the address of the leader, or "" if none is known.
 func (c *Cluster) Leader() (id, addr string) {
@@ -133,9 +136,13 @@ func (c *Cluster) Leader() (id, addr string) {
 	return id, string(a)
 }
 
-// leaderOf returns raft's leader if this replica trusts it as a member.
+// leaderOf returns raft's leader if this replica trusts it as a member. It returns none if that is
+// this replica itself, which has stepped down.
 func (c *Cluster) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID) {
 	addr, id := in.raft.LeaderWithID()
+	if c.transport.Muted() && id == c.Identity().ServerID() {
+		return "", ""
+	}
 	if c.peer != nil && id != "" && !c.trusts(id) {
 		return "", ""
 	}

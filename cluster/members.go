@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sort"
 	"sync"
@@ -94,7 +93,7 @@ func (c *Cluster) info() info {
 	if i.Leads {
 		i.RolledBack = c.rolledBack(i.Term)
 	}
-	i.Stalled, i.Refusing = c.stalled()
+	i.Stalled, i.Refusing = c.hindered()
 	i.Identity.RemovedPeers, i.Identity.Recovered = nil, nil
 	switch at := c.LastContact(); {
 	case i.Leads:
@@ -105,15 +104,12 @@ func (c *Cluster) info() info {
 	return i
 }
 
-// stallMin is how long something must have waited at least before a replica counts as stalled.
-const stallMin = 2 * time.Second
-
-// stalled says why this replica makes no progress, or "". On a leader it also returns the followers
+// hindered says why this replica makes no progress, or "". On a leader it also returns the followers
 // that refuse its entries, with the reasons.
-func (c *Cluster) stalled() (why string, refusing map[string]string) {
+func (c *Cluster) hindered() (why string, refusing map[string]string) {
 	p := c.Progress()
-	if p.Stalled >= max(stallMin, 3*c.cfg.Election) {
-		why = fmt.Sprintf("no progress for %s: %s", p.Stalled.Round(time.Second), p.Why)
+	if p.Stalled >= c.stallLimit()/2 {
+		why = p.Why
 	}
 	for _, r := range p.Refusals {
 		if refusing == nil {

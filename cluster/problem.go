@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ func (c *Cluster) Problem() string {
 	if t := c.guard.ShortageText(); t != "" {
 		all = append(all, "file descriptors or memory exhausted: "+t)
 	}
+	if age, why := c.progress.worst(); age >= c.stallLimit()/2 {
+		all = append(all, fmt.Sprintf("no progress for %s: %s", age.Round(time.Second), why))
+	}
 	if c.cfg.Problem != nil {
 		if t := c.cfg.Problem(); t != "" {
 			all = append(all, t)
@@ -39,19 +43,21 @@ func (c *Cluster) Problem() string {
 // problems returns Problem, and the background jobs that fail, with their errors. Only members get
 // it: an error may contain names of users and files.
 func (c *Cluster) problems() string {
-	own, jobs := c.Problem(), c.cfg.Jobs.Problem()
-	if own == "" || jobs == "" {
-		return own + jobs
-	}
-	return own + "; " + jobs
+	return joined(c.Problem(), c.cfg.Jobs.Problem())
 }
 
 // Warning describes what will become a problem of this replica if nobody acts, or returns "".
 func (c *Cluster) Warning() string {
-	if c.cfg.Warning == nil {
-		return ""
+	more := ""
+	if c.cfg.Warning != nil {
+		more = c.cfg.Warning()
 	}
-	return c.cfg.Warning()
+	return joined(c.stepDownText(), more)
+}
+
+// joined joins the texts that are not empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
 }
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -21,10 +21,10 @@ type Progress struct {
 	Applied uint64 `json:"applied"`
 	Last    uint64 `json:"last"`
 	// Stalled is how long something has waited here while nothing of its kind got done. It is 0 if
-	// nothing waits, or while work gets done, however slowly. Three kinds are watched: entries that
-	// are not committed or not applied, and, on a leader, requests to raft's main loop and the work
-	// above Raft (Config.Work). It does not grow while this process is stopped, nor while a backup is
-	// restored. It is updated four times a second.
+	// nothing waits, or while work gets done, however slowly. These kinds are watched: entries that
+	// are not committed, entries that are not applied, the work above Raft (WatchWork) and, on a
+	// leader, requests to raft's main loop. It does not grow while this process is stopped, nor while
+	// a backup is restored. It is updated four times a second.
 	Stalled time.Duration `json:"stalled"`
 	// Why says in one sentence what waits, and if known for what. It is empty if Stalled is 0.
 	Why string `json:"why,omitempty"`
@@ -40,15 +40,20 @@ type EntryRefusal struct {
 	For time.Duration `json:"for"` // since the first refusal after it last stored entries
 }
 
-// Work says what the work above Raft does while this replica leads.
+// Work says what the work above Raft does.
 type Work struct {
-	// Done counts what got done. It grows while there is progress.
+	// Done changes while there is progress.
 	Done uint64
 	// Waiting says what waits to be done, or is empty if nothing does.
 	Waiting string
 }
 
-// Progress returns what this replica knows now. It does not block, whatever else is blocked.
+// WatchWork makes Progress watch the work above Raft. report must return quickly, also while that
+// work hangs. It is also called on a replica that does not lead, where the work of an earlier
+// leadership may hang.
+func (c *Cluster) WatchWork(report func() Work) { c.progress.report.Store(&report) }
+
+// Progress returns what this replica knows now.
 func (c *Cluster) Progress() Progress {
 	in := c.current()
 	p := Progress{Leads: c.IsLeader(), Commit: in.raft.CommitIndex(), Applied: c.AppliedIndex(), Last: in.raft.LastIndex()}
@@ -64,13 +69,13 @@ func (c *Cluster) Progress() Progress {
 
 // stall measures how long one kind of work has waited without progress.
 type stall struct {
-	mark [2]uint64 // changes with progress
+	mark uint64 // changes with progress
 	age  time.Duration
 	why  string
 }
 
 // observe records the state of the work after some time has passed. why is empty if nothing waits.
-func (s *stall) observe(mark [2]uint64, why string, passed time.Duration) {
+func (s *stall) observe(mark uint64, why string, passed time.Duration) {
 	if why == "" || mark != s.mark {
 		*s = stall{mark: mark}
 		return
@@ -78,23 +83,31 @@ func (s *stall) observe(mark [2]uint64, why string, passed time.Duration) {
 	s.age, s.why = s.age+passed, why
 }
 
-// progressWatch measures the stalls of each kind of work.
+// The kinds of stalls. A kind that causes others comes before them.
+const (
+	stallLoop   = iota // requests to raft's main loop
+	stallApply         // entries that are committed and not applied
+	stallWork          // the work above Raft
+	stallCommit        // entries that are not committed
+	stallKinds
+)
+
+// progressWatch measures the stalls.
 type progressWatch struct {
-	mu   sync.Mutex
-	log  stall // entries that are not committed or not applied
-	loop stall // requests to raft's main loop
-	work stall // the work above Raft
+	mu     sync.Mutex
+	stalls [stallKinds]stall
 
 	asked, answered atomic.Uint64 // requests to raft's main loop
 	restoring       atomic.Int64  // restores of backups, which block the main loop
+	report          atomic.Pointer[func() Work]
 }
 
 // worst returns the longest stall.
 func (w *progressWatch) worst() (time.Duration, string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	most := w.loop // the kind that causes the others comes first
-	for _, s := range []stall{w.log, w.work} {
+	var most stall
+	for _, s := range w.stalls {
 		if s.age > most.age {
 			most = s
 		}
@@ -102,8 +115,21 @@ func (w *progressWatch) worst() (time.Duration, string) {
 	return most.age, most.why
 }
 
-// watchProgress measures stalls until the cluster closes. Of each interval no more than twice its
-// nominal length counts: if this process was stopped, that is no stall.
+// beyond returns the first kind of work that has waited for at least limit, or stallKinds.
+func (w *progressWatch) beyond(limit time.Duration) (kind int, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for kind, s := range w.stalls {
+		if s.age >= limit {
+			return kind, s.why
+		}
+	}
+	return stallKinds, ""
+}
+
+// watchProgress measures stalls until the cluster closes, and makes a leader without progress step
+// down. Of each interval no more than twice its nominal length counts: if this process was stopped,
+// that is no stall.
 func (c *Cluster) watchProgress() {
 	t := time.NewTicker(watchInterval)
 	defer t.Stop()
@@ -115,67 +141,39 @@ func (c *Cluster) watchProgress() {
 		case <-t.C:
 		}
 		now := time.Now()
-		c.observeProgress(min(now.Sub(last), 2*watchInterval))
+		passed := min(now.Sub(last), 2*watchInterval)
 		last = now
+		c.observeProgress(passed)
+		c.judgeLeadership(passed)
 	}
 }
 
 // observeProgress looks once at each kind of work.
 func (c *Cluster) observeProgress(passed time.Duration) {
 	w := &c.progress
-	leads := c.IsLeader()
 	commit, applied := c.CommitIndex(), c.AppliedIndex()
-	var log, loop string
-	var work Work
+	marks := [stallKinds]uint64{stallApply: applied, stallCommit: commit}
+	var texts [stallKinds]string
 	if w.restoring.Load() == 0 {
-		log = c.waitingEntries(commit, applied)
-		if leads {
-			loop = c.waitingRequest()
-		}
-		if leads && c.cfg.Work != nil {
-			work = c.cfg.Work()
-		}
+		texts[stallLoop] = c.waitingRequest()
+		texts[stallApply] = c.waitingApply(commit, applied)
+		marks[stallWork], texts[stallWork] = c.waitingWork()
+		texts[stallCommit] = c.waitingCommit(commit)
 	}
+	marks[stallLoop] = w.answered.Load()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.log.observe([2]uint64{commit, applied}, log, passed)
-	w.loop.observe([2]uint64{w.answered.Load()}, loop, passed)
-	w.work.observe([2]uint64{work.Done, applied}, work.Waiting, passed)
+	for kind := range w.stalls {
+		w.stalls[kind].observe(marks[kind], texts[kind], passed)
+	}
 }
 
-// waitingEntries says which entries wait, or returns "".
-func (c *Cluster) waitingEntries(commit, applied uint64) string {
-	last := c.LastIndex()
-	switch {
-	case last > commit:
-		text := fmt.Sprintf("entry %d is not committed", commit+1)
-		if r := c.refusalText(); r != "" {
-			text += ": " + r
-		}
-		return text
-	case applied < commit && c.stores.Logs.Peek(applied+1, new(raft.Log)) == nil: // after a snapshot that ends with a no-op there is no such entry
-		return fmt.Sprintf("entry %d is committed and not applied", applied+1)
-	}
-	return ""
-}
-
-// refusalText names the followers that refuse entries, with their errors. It is empty on a replica
-// that does not lead.
-func (c *Cluster) refusalText() string {
-	if !c.IsLeader() {
-		return ""
-	}
-	var all []string
-	for _, r := range c.transport.Refusals() {
-		id, _ := identity.Split(r.Server)
-		all = append(all, fmt.Sprintf("%s refuses: %s", id, r.Why))
-	}
-	return strings.Join(all, "; ")
-}
-
-// waitingRequest asks raft's main loop to serve a request, if it has served the one before. It says
-// what the main loop does if it has not.
+// waitingRequest says that raft's main loop has not served a request, or returns "" if this replica
+// does not lead. If the loop has served the request before, it makes the next one.
 func (c *Cluster) waitingRequest() string {
+	if c.current().raft.State() != raft.Leader {
+		return "" // a follower may install a snapshot for minutes
+	}
 	w := &c.progress
 	if w.asked.Load() == w.answered.Load() {
 		w.asked.Add(1)
@@ -185,7 +183,40 @@ func (c *Cluster) waitingRequest() string {
 		})
 	}
 	if age := c.guard.OldestWrite(time.Now()); age >= watchInterval {
-		return fmt.Sprintf("a disk write has not returned for %s", age.Round(time.Second))
+		return "a write to the disk does not return"
 	}
-	return "raft does not serve requests"
+	return "raft's main loop is blocked"
+}
+
+// waitingApply says which entry is not applied, or returns "".
+func (c *Cluster) waitingApply(commit, applied uint64) string {
+	if applied >= commit || c.stores.Logs.Peek(applied+1, new(raft.Log)) != nil { // after a snapshot that ends with a no-op there is no such entry
+		return ""
+	}
+	return fmt.Sprintf("entry %d is committed and not applied", applied+1)
+}
+
+// waitingWork asks the work above Raft.
+func (c *Cluster) waitingWork() (done uint64, why string) {
+	report := c.progress.report.Load()
+	if report == nil {
+		return 0, ""
+	}
+	w := (*report)()
+	return w.Done, w.Waiting
+}
+
+// waitingCommit says which entry is not committed, and which followers refuse it, or returns "".
+func (c *Cluster) waitingCommit(commit uint64) string {
+	if c.LastIndex() <= commit {
+		return ""
+	}
+	all := []string{fmt.Sprintf("entry %d is not committed", commit+1)}
+	if c.IsLeader() {
+		for _, r := range c.transport.Refusals() {
+			id, _ := identity.Split(r.Server)
+			all = append(all, fmt.Sprintf("%s refuses: %s", id, r.Why))
+		}
+	}
+	return strings.Join(all, "; ")
 }

@@ -21,6 +21,8 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if !c.IsLeader() {
 		return ErrNotLeader
 	}
+	c.progress.restoring.Add(1)
+	defer c.progress.restoring.Add(-1)
 	f, err := os.CreateTemp(c.cfg.DataDir, "restore-*.tmp")
 	if err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
@@ -44,8 +46,6 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
-	c.progress.restoring.Add(1)
-	defer c.progress.restoring.Add(-1)
 	in := c.current()
 	done := make(chan error, 1)
 	go func() { // the library's call cannot be cancelled; it ends when raft stops

@@ -21,7 +21,8 @@ type simNet struct {
 	cut       map[[2]raft.ServerAddress]bool
 	installs  int
 	lossless  bool
-	transfers chan struct{} // if set, TimeoutNow waits for it
+	transfers chan struct{}                                  // if set, TimeoutNow waits for it
+	refuse    func(to raft.ServerAddress, request any) error // if set, the answer of a host that refuses a request
 }
 
 func newSimNet(seed int64) *simNet {
@@ -118,10 +119,15 @@ func (h *simHost) call(to raft.ServerAddress, in, msg, out any, data io.Reader) 
 	d, ok := h.net.hop(h.addr, to)
 	time.Sleep(d)
 	h.net.mu.Lock()
-	p := h.net.hosts[to]
+	p, refuse := h.net.hosts[to], h.net.refuse
 	h.net.mu.Unlock()
 	if p == nil {
 		return errSimRefused
+	}
+	if ok && refuse != nil {
+		if err := refuse(to, in); err != nil {
+			return err
+		}
 	}
 	if !ok {
 		time.Sleep(time.Until(end))

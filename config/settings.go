@@ -56,7 +56,7 @@ func settings(c *Config) []setting {
 
 		{"disk.reserve", "with less free space the leader transfers leadership", size{&c.Disk.Reserve}},
 		{"disk.stop", "with less free space the replica refuses writes", size{&c.Disk.Stop}},
-		{"disk.give_up_after", "if one write takes longer, the leader gives up leadership", duration{&c.Disk.GiveUpAfter}},
+		{"disk.give_up_after", "if one write takes longer, or nothing gets done for longer and for 8 times raft.election, the leader gives up leadership", duration{&c.Disk.GiveUpAfter}},
 		{"disk.exit_after", "if one write takes longer, the replica exits with code 72", duration{&c.Disk.ExitAfter}},
 
 		{"autopilot.cleanup_dead_servers", "remove dead replicas from the cluster; needs min_quorum", truth{&a.CleanupDeadServers}},

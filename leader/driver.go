@@ -37,6 +37,7 @@ func (s *Sequencer) Lead(ctx context.Context, term uint64) error {
 	s.lead.Lock()
 	defer s.lead.Unlock()
 	start := time.Now()
+	s.progress.stage.Store(stageBegins)
 	d, err := s.begin(ctx, term)
 	if err != nil {
 		return fmt.Errorf("begin leadership of term %d: %w", term, err)
@@ -86,6 +87,7 @@ func (d *driver) end() {
 	// 3. Accept no more inputs, then end the worker. Wait for the entries that the Log has: they
 	// end soon after the leadership is lost, and an entry that was committed is answered as
 	// committed.
+	d.s.progress.stage.Store(stageEnds)
 	d.s.term.Store(0)
 	d.s.mu.Lock()
 	d.s.queue = nil
@@ -109,7 +111,7 @@ func (d *driver) run(ctx context.Context) error {
 	tick := time.NewTicker(d.s.cfg.TickInterval)
 	defer tick.Stop()
 	last := time.Now()
-	for {
+	for first := true; ; first = false {
 		d.propose()
 		// Handle applied batches before new inputs, so that the Log never waits for planning.
 		select {
@@ -119,6 +121,9 @@ func (d *driver) run(ctx context.Context) error {
 		}
 		if err := d.core.Err(); err != nil {
 			return err
+		}
+		if !first { // a leadership that fails at its first input gets nothing done
+			d.s.progress.turned(len(d.inflight))
 		}
 		d.propose()
 		if d.planDue() {
@@ -250,6 +255,9 @@ func (d *driver) await(futures <-chan Future, failed chan<- struct{}) {
 func (d *driver) complete(r logReply) {
 	since := d.inflight[0]
 	d.inflight = slices.Delete(d.inflight, 0, 1)
+	if r.err == nil {
+		d.s.progress.done.Add(1)
+	}
 	if r.err != nil {
 		d.core.Aborted(r.err)
 	} else if err := d.core.Committed(r.index, d.outcome(r.index)); err == nil {

@@ -28,6 +28,8 @@ type Sequencer struct {
 	lead  sync.Mutex    // one leadership at a time
 	pace  atomic.Int64  // moving average of the time to plan one input, in nanoseconds
 	term  atomic.Uint64 // of the leadership; 0 while there is none
+
+	progress progress
 }
 
 // call is one call of Do.
@@ -162,6 +164,7 @@ func (s *Sequencer) start(ctx context.Context, term uint64) (stop func()) {
 
 // serve begins a leadership again until the term ends.
 func (s *Sequencer) serve(ctx context.Context, term uint64) {
+	defer s.progress.stage.Store(stageNone)
 	for ctx.Err() == nil {
 		err := s.Lead(ctx, term)
 		if ctx.Err() != nil || errors.Is(err, errDiverged) {

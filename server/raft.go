@@ -44,6 +44,10 @@ func (r *Replica) openCluster() error {
 	}
 	k.Digest = r.digest
 	k.Observe = r.measure
+	for _, cause := range cluster.StepDownCauses() {
+		r.metrics.ShowStepDowns(cause)
+	}
+	k.OnStepDown = func(d cluster.StepDown) { r.metrics.CountStepDown(d.Cause) }
 	k.AutopilotNow = r.autopilot
 	k.Problem, k.Warning, k.Jobs = r.problem, r.warning, r.jobs
 	var err error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/leader"
@@ -46,8 +47,24 @@ func (r *Replica) openSequencer() error {
 	c.Expiry, c.Due = r.expiry, tickDue
 	c.Observe = r.observeSequencer()
 	var err error
-	r.seq, err = leader.New(c)
-	return err
+	if r.seq, err = leader.New(c); err != nil {
+		return err
+	}
+	r.cluster.WatchWork(r.sequencerWork)
+	return nil
+}
+
+// sequencerWork says whether the sequencer gets on. While it waits until this replica has applied
+// the log, that is progress.
+func (r *Replica) sequencerWork() cluster.Work {
+	done, hangs := r.seq.Progress()
+	switch {
+	case hangs == "" && r.cluster.IsLeader():
+		hangs = "the sequencer does not know that this replica leads"
+	case r.seq.Begins():
+		done += r.cluster.AppliedIndex()
+	}
+	return cluster.Work{Done: done, Waiting: hangs}
 }
 
 // observeSequencer passes measurements of the sequencer to the metrics.

@@ -108,3 +108,10 @@ func (tr *Transport) RolledBack(term uint64) []Rollback { return tr.acks.rolledB
 
 // Readmit ends the quarantine of a replica in a term.
 func (tr *Transport) Readmit(id raft.ServerID, term uint64) { tr.acks.readmit(id, term) }
+
+// Stored returns the highest index up to which a follower has stored this leader's log in a term, as
+// far as it has acknowledged it.
+func (tr *Transport) Stored(id raft.ServerID, term uint64) uint64 {
+	index, _ := tr.acks.floor(id, term)
+	return index
+}

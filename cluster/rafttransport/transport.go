@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errMuted = errors.New("muted: this replica's disk hangs")
+	errMuted = errors.New("muted: this replica makes no progress and must not lead")
 	// errDiskFull is recognized by its text on the other side, so the text is part of the protocol.
 	errDiskFull = errors.New("this replica's disk is full")
 )
@@ -107,6 +107,11 @@ func (tr *Transport) judge(rpc raft.RPC) (forRaft raft.RPC, answered bool) {
 		return tr.judgeInstall(rpc, q)
 	case *raft.RequestVoteRequest:
 		rpc.Command = tr.judgeVote(q)
+	case *raft.TimeoutNowRequest:
+		if tr.muted.Load() {
+			rpc.Respond(nil, errMuted)
+			return rpc, true
+		}
 	case *raft.RequestPreVoteRequest:
 		if answer := tr.answerPreVote(q); answer != nil {
 			rpc.Respond(answer, nil)
@@ -218,8 +223,8 @@ func (tr *Transport) Stop() {
 	tr.wg.Wait()
 }
 
-// Mute stops or resumes entries and heartbeats, so that followers elect another leader if this
-// replica's disk hangs.
+// Mute stops or resumes entries, heartbeats and requests for votes, so that another replica is
+// elected if this one makes no progress. A muted replica refuses to campaign for another one.
 func (tr *Transport) Mute(on bool) { tr.muted.Store(on) }
 
 // Muted reports whether this replica is muted.
@@ -283,17 +288,23 @@ func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesReq
 	return true
 }
 
-// RequestPreVote asks whether this replica could win an election. Every transport in use supports
-// it.
+// RequestPreVote asks whether this replica could win an election. It fails if this replica is muted.
+// Every transport in use supports it.
 func (tr *Transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if tr.muted.Load() {
+		return errMuted
+	}
 	if t, ok := tr.Transport.(raft.WithPreVote); ok {
 		return tr.call(id, to, func() error { return t.RequestPreVote(id, to, args, resp) })
 	}
 	return errors.New("unexpected command") // raft treats this error as a granted pre-vote
 }
 
-// RequestVote requests a vote.
+// RequestVote requests a vote. It fails if this replica is muted.
 func (tr *Transport) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	if tr.muted.Load() {
+		return errMuted
+	}
 	return tr.call(id, to, func() error { return tr.Transport.RequestVote(id, to, args, resp) })
 }
 

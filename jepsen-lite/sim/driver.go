@@ -35,6 +35,7 @@ func kinds() []faultKind {
 		{"reorder", "net", (*driver).reorder}, {"slow-link", "net", (*driver).slowLink}, {"reset", "net", (*driver).reset},
 		{"fork", "net", (*driver).fork}, {"late-first-entry", "disk", (*driver).lateFirstEntry}, {"stale-leader", "pause", (*driver).staleLeader}, {"remove-unfit", "member", (*driver).removeUnfit},
 		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply}, {"late-batches", "pause", (*driver).delayBatches},
+		{"hung-leader", "pause", (*driver).hangLeader}, {"refused-entry", "member", (*driver).refuseEntry},
 		{"clock-step", "clock", (*driver).clockStep}, {"clock-drift", "clock", (*driver).clockDrift},
 		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},
 		{"demote", "member", (*driver).demote}, {"upgrade", "member", (*driver).upgrade},

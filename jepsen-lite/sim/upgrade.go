@@ -17,7 +17,6 @@ const nextLevel = event.Level + 1
 // restarts a replica with the other program. When all replicas run the new program, it finalizes
 // the upgrade.
 func (d *driver) upgrade() {
-	w := d.w
 	final, all := d.levels()
 	switch {
 	case final:
@@ -30,6 +29,11 @@ func (d *driver) upgrade() {
 	if d.oneIn(3) && !d.raising {
 		level = event.Level
 	}
+	d.restartAs(r, level)
+}
+
+// restartAs restarts a replica with a program of a feature level.
+func (d *driver) restartAs(r *replica, level uint32) {
 	d.note("%s is restarted with feature level %d", r.id, level)
 	r.set(func(r *replica) { r.level = level })
 	r.crash()
@@ -37,9 +41,9 @@ func (d *driver) upgrade() {
 	if err := r.start(); err != nil {
 		d.note("%v", err)
 	}
-	w.mu.Lock()
-	w.newest = max(w.newest, level)
-	w.mu.Unlock()
+	d.w.mu.Lock()
+	defer d.w.mu.Unlock()
+	d.w.newest = max(d.w.newest, level)
 }
 
 // levels reports whether any replica has applied the final upgrade, and whether all members run the

@@ -26,6 +26,7 @@ type Metrics struct {
 	elections, divergence                    prometheus.Counter
 	certificate                              *prometheus.GaugeVec
 	snapshots, inputs, events, ipcRequests   *prometheus.CounterVec
+	stepDowns                                *prometheus.CounterVec
 	reservations                             *prometheus.CounterVec
 	plan, appWait, ipc, http_                *prometheus.HistogramVec
 
@@ -62,6 +63,7 @@ func New(version string) *Metrics {
 	m.failover = hist("rmd_failover_seconds", "Time from the loss of a leader to the next leader, seen by this replica.", fastBuckets)
 	m.replyWait = hist("rmd_reply_wait_seconds", "Time that a reply waits for the commit of its entry.", fastBuckets)
 	m.elections = count("rmd_raft_elections_total", "Elections whose end this replica saw.")
+	m.stepDowns = counts("rmd_raft_step_downs_total", "How often this replica gave up leadership because it made no progress.", "cause")
 	m.divergence = count("rmd_state_divergence_total", "Digests that differed from the leader's digest; must be 0.")
 	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots that this replica wrote or installed.", "op", "result")
 	m.inputs = counts("rmd_inputs_total", "Inputs that this replica received on its ports.", "kind", "result")
@@ -143,6 +145,12 @@ func (m *Metrics) ObserveIPC(protocol, method, code string, d time.Duration) {
 	m.ipcRequests.WithLabelValues(protocol, method, code).Inc()
 	m.ipc.WithLabelValues(protocol, method).Observe(d.Seconds())
 }
+
+// ShowStepDowns shows a cause for which CountStepDown may be called, from 0 on.
+func (m *Metrics) ShowStepDowns(cause string) { m.stepDowns.WithLabelValues(cause) }
+
+// CountStepDown counts that this replica gave up leadership because it made no progress.
+func (m *Metrics) CountStepDown(cause string) { m.stepDowns.WithLabelValues(cause).Inc() }
 
 // CountElection counts an election that has ended.
 func (m *Metrics) CountElection() { m.elections.Inc() }

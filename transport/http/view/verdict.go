@@ -111,7 +111,9 @@ func problems(list []api.Member) (out []string) {
 		case m.DiskFull: // an older version reports no more than this
 			add("disk full")
 		}
-		add(m.Stalled)
+		if !strings.Contains(m.Problem, m.Stalled) {
+			add(m.Stalled)
+		}
 		add(unreached(m, alive))
 	}
 	return out

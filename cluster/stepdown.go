@@ -1,0 +1,248 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rmd/cluster/rafttransport"
+)
+
+// A leader that hears from its followers and commits nothing would lead forever: raft's heartbeats
+// depend on nothing that commits. So a leader steps down when something has waited too long without
+// progress, if another replica could do better:
+//
+//  1. It tells the voter with the longest log to campaign. This bypasses raft, whose main loop may
+//     be blocked.
+//  2. It is muted: it sends no more entries, heartbeats and requests for votes. So its leadership
+//     ends even if that voter does not campaign. It tells the parts above that it no longer leads, so
+//     that they send calls to the next leader.
+//  3. It stays muted until another replica leads and nothing of its own hangs, so it does not return
+//     at once. If nobody else is elected within stallLimit, it may try: its log may be the only one
+//     that can win.
+//
+// If the followers refuse an entry, those that refuse it may form a majority without this replica.
+// Their leader replaces the entry, which was never committed. If no majority could do better, the
+// leader stays: an election would change nothing.
+
+// The values of StepDown.Cause.
+const (
+	CauseDisk   = "disk"      // a write to this replica's disk does not return
+	CauseLoop   = "raft"      // raft's main loop serves no requests
+	CauseApply  = "apply"     // committed entries are not applied
+	CauseWork   = "work"      // the work above Raft hangs (WatchWork)
+	CauseCommit = "followers" // entries are not committed, although this replica works
+)
+
+// causes has the cause of each kind of stall.
+var causes = [stallKinds]string{stallLoop: CauseLoop, stallApply: CauseApply, stallWork: CauseWork, stallCommit: CauseCommit}
+
+// StepDownCauses returns all values of StepDown.Cause.
+func StepDownCauses() []string { return append([]string{CauseDisk}, causes[:]...) }
+
+// StepDown says why a leader gave up leadership.
+type StepDown struct {
+	Term  uint64
+	Cause string // CauseDisk and so on
+	Why   string // what waited, as in Progress
+	At    time.Time
+}
+
+// stepDowns is the state of stepping down.
+type stepDowns struct {
+	last   atomic.Pointer[StepDown]
+	asking atomic.Bool // voters are being told to campaign
+	gaveUp atomic.Bool // this replica stepped down, and knows no leader since
+
+	// The fields below belong to watchProgress.
+	term       uint64        // in which this replica leads, 0 if it does not
+	led        time.Duration // since then
+	well       time.Duration // for how long this replica has led without half a stall
+	leaderless time.Duration // for how long no leader is known
+	tries      int           // to step down, since this replica last led well for stallLimit
+	alone      bool          // it was logged that no other replica could lead
+}
+
+const (
+	// stallElections is the number of election timeouts in stallLimit.
+	stallElections = 8
+	// triesMax limits how often patience doubles.
+	triesMax = 5
+	// stepDownShown is how long Problem shows the last step-down.
+	stepDownShown = 5 * time.Minute
+)
+
+// stallLimit is how long work may wait without progress before a leader steps down.
+func (c *Cluster) stallLimit() time.Duration {
+	return max(c.cfg.HungGiveUp, stallElections*c.cfg.Election)
+}
+
+// patience is a limit, doubled for each try to step down since this replica last led well. So
+// leadership does not go in circles if the others do no better.
+func (c *Cluster) patience(limit time.Duration) time.Duration {
+	return limit << min(c.steps.tries, triesMax)
+}
+
+// judgeLeadership makes this replica step down, or ends its muting. watchProgress calls it after
+// each look at the work.
+func (c *Cluster) judgeLeadership(passed time.Duration) {
+	c.observeLeadership(passed)
+	if c.steps.term != 0 {
+		c.judgeLeader()
+	} else {
+		c.judgeFollower()
+	}
+}
+
+// observeLeadership records for how long this replica leads or knows no leader.
+func (c *Cluster) observeLeadership(passed time.Duration) {
+	s, in := &c.steps, c.current()
+	var term uint64
+	if in.raft.State() == raft.Leader {
+		term = in.raft.CurrentTerm()
+	}
+	if term != s.term {
+		s.term, s.led, s.well = term, 0, 0
+		if term != 0 {
+			s.gaveUp.Store(false)
+		}
+	}
+	s.led += passed
+	s.well += passed
+	if age, _ := c.progress.worst(); age > c.stallLimit()/2 {
+		s.well = 0
+	}
+	s.leaderless += passed
+	if _, leader := c.leaderOf(in); leader != "" {
+		s.leaderless = 0
+		if leader != c.Identity().ServerID() {
+			s.gaveUp.Store(false)
+		}
+	}
+}
+
+// judgeLeader makes a leader without progress step down.
+func (c *Cluster) judgeLeader() {
+	s := &c.steps
+	limit := c.patience(c.stallLimit())
+	cause, why := c.stalled(c.patience(c.cfg.HungGiveUp), limit)
+	switch {
+	case cause == "":
+		s.alone = false
+		if s.well > c.stallLimit() {
+			s.tries = 0
+		}
+	case cause != CauseDisk && s.led < limit: // the stall may be older than this leadership
+	case !c.transport.Muted() && !s.asking.Load():
+		c.stepDown(StepDown{Term: s.term, Cause: cause, Why: why, At: time.Now()})
+	}
+}
+
+// judgeFollower mutes a replica that does not lead while something of its own hangs, and after it
+// stepped down until another one leads. If no leader is elected without it, it must try.
+func (c *Cluster) judgeFollower() {
+	cause, why := c.stalled(c.cfg.HungGiveUp, c.stallLimit())
+	hangs := cause != "" && cause != CauseCommit
+	mute := (hangs || c.steps.gaveUp.Load()) && c.steps.leaderless < c.stallLimit()
+	if mute == c.transport.Muted() {
+		return
+	}
+	c.transport.Mute(mute)
+	if mute {
+		c.log.Error("this replica makes no progress and must not lead", "cause", cause, "why", why)
+	} else {
+		c.log.Info("this replica may lead again")
+	}
+}
+
+// stalled returns the cause of the stall of a write that has lasted for disk, or of another stall
+// that has lasted for limit. It returns "" if there is none.
+func (c *Cluster) stalled(disk, limit time.Duration) (cause, why string) {
+	if age := c.guard.OldestWrite(time.Now()); age >= disk {
+		return CauseDisk, fmt.Sprintf("a disk write has not returned for %s", age.Round(time.Second))
+	}
+	kind, why := c.progress.beyond(limit)
+	if kind == stallKinds {
+		return "", ""
+	}
+	return causes[kind], why
+}
+
+// stepDown gives up leadership if another replica could lead.
+func (c *Cluster) stepDown(d StepDown) {
+	s := &c.steps
+	next := c.successors(d.Cause != CauseLoop && d.Cause != CauseDisk)
+	if len(next) == 0 {
+		if !s.alone {
+			s.alone = true
+			c.log.Error("this leader makes no progress, and no other replica could do better", "cause", d.Cause, "why", d.Why)
+		}
+		return
+	}
+	s.tries++
+	s.asking.Store(true)
+	c.goRun(func() {
+		defer s.asking.Store(false)
+		c.giveUp(d, next)
+	})
+}
+
+// giveUp tells the first of some voters that agrees to campaign, and mutes this replica.
+func (c *Cluster) giveUp(d StepDown, next []raft.Server) {
+	for _, v := range next {
+		if err := c.succession.RequestElection(v); err != nil {
+			c.log.Warn("cannot tell a voter to start an election", "replica", v.ID, "error", err)
+			continue
+		}
+		c.steps.gaveUp.Store(true)
+		c.transport.Mute(true)
+		select {
+		case c.current().notify <- false: // for watchLeadership
+		default:
+		}
+		c.log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term, "to", v.ID)
+		c.steps.last.Store(&d)
+		if c.cfg.OnStepDown != nil {
+			c.cfg.OnStepDown(d)
+		}
+		return
+	}
+}
+
+// successors returns the voters that could lead in place of this leader, the longest log first. They
+// answer, and are not the cause themselves. They form a majority, or one with this replica's vote.
+// A replica votes if its raft works, and only for a log that is at least as long as its own.
+func (c *Cluster) successors(votes bool) []raft.Server {
+	all, self, term := voters(c.configuration()), c.Identity().ServerID(), c.Term()
+	last := func(v raft.Server) uint64 { return c.transport.Stored(v.ID, term) }
+	able := slices.DeleteFunc(slices.Clone(all), func(v raft.Server) bool {
+		return v.ID == self || time.Since(c.transport.Answered(v.ID)) > 2*c.cfg.Heartbeat || c.hinders(v.ID)
+	})
+	slices.SortStableFunc(able, func(a, b raft.Server) int { return cmp.Compare(last(b), last(a)) })
+	quorum := len(all)/2 + 1
+	switch {
+	case len(able) >= quorum:
+		return able
+	case votes && len(able)+1 >= quorum:
+		return slices.DeleteFunc(able, func(v raft.Server) bool { return last(v) < c.LastIndex() })
+	}
+	return nil
+}
+
+// hinders reports whether a follower stores no entries because of itself, such as its full disk.
+func (c *Cluster) hinders(id raft.ServerID) bool {
+	return slices.ContainsFunc(c.transport.Refusals(), func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
+}
+
+// stepDownText says that this replica gave up leadership a short time ago, or returns "".
+func (c *Cluster) stepDownText() string {
+	d := c.steps.last.Load()
+	if d == nil || time.Since(d.At) > stepDownShown {
+		return ""
+	}
+	return fmt.Sprintf("gave up leadership of term %d at %s: %s", d.Term, d.At.Format(time.TimeOnly), d.Why)
+}

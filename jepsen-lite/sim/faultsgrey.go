@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"rmd/cluster"
+	"rmd/fsm/event"
+	"rmd/internal/failpoint"
+	"rmd/internal/sleep"
+	"rmd/scheduler/input"
+)
+
+// Faults with a leader that hears from its followers and makes no progress. Raft's own timers do not
+// end its leadership.
+
+// hangs are the failpoints at which a leader may hang: in the sequencer before and after it proposes
+// a batch, in raft's main loop, and in the state machine.
+var hangs = []failpoint.Name{failpoint.BatchClosed, failpoint.BatchProposed, failpoint.BatchApplied, failpoint.EntriesStored, failpoint.EntryApplied}
+
+// greyMax is how long writes may stop because of such a leader: until it steps down, until another
+// one leads, and until a caller has given up the first replica that it called.
+func greyMax() time.Duration { return cluster.DefaultConfig().HungGiveUp + leaderTime + callTimeout }
+
+// hangLeader makes the leader hang at a failpoint. Writes must go on (L5).
+func (d *driver) hangLeader() {
+	d.hangAt(hangs[d.rng.Intn(len(hangs))])
+	d.w.heal()
+}
+
+// hangAt makes the leader hang at a failpoint until everything is healed, and waits until writes go
+// on. Without healthy members it does nothing.
+func (d *driver) hangAt(name failpoint.Name) {
+	w, old := d.w, d.readyLeader()
+	if old == nil {
+		return
+	}
+	d.note("%s hangs where it reaches %s", old.id, name)
+	until := make(chan struct{})
+	w.addThaws(sync.OnceFunc(func() { close(until) }))
+	hit := func(l *process, n failpoint.Name) {
+		if n == name && l.r == old {
+			<-until
+		}
+	}
+	w.armed.Store(&hit)
+	if d.writesGoOn(fmt.Sprintf("%s hangs at %s", old.id, name)) {
+		w.check.achieved("leader hung at " + string(name))
+	}
+}
+
+// refuseEntry makes the leader propose an entry that only it can apply, since the followers run an
+// older program. Writes must go on, under one of them (L5).
+func (d *driver) refuseEntry() {
+	w, old := d.w, d.readyLeader()
+	if old == nil || d.raising || w.finalLevel() >= nextLevel {
+		return
+	}
+	for _, r := range w.members() {
+		if r != old && r.locked(func(r *replica) bool { return r.level >= nextLevel }) {
+			return // with it the entry might find a majority
+		}
+	}
+	d.restartAs(old, nextLevel)
+	l := d.handTo(old)
+	if l == nil {
+		return
+	}
+	d.note("%s proposes an entry that the others refuse", old.id)
+	newer := (&event.Batch{Level: nextLevel, Sequence: ^uint64(0)}).Encode()
+	go func() {
+		l.owner.markGoroutine()
+		l.cluster.Propose(newer)
+	}()
+	time.Sleep(100 * time.Millisecond) // until the entry is in the log
+	if d.writesGoOn(fmt.Sprintf("the others refuse an entry of %s", old.id)) {
+		w.check.achieved("entry refused")
+	}
+}
+
+// readyLeader ends all faults and returns a leader that has led for some time, with members in step.
+// It returns nil if there is none soon. A leader that has just stepped down and leads again is more
+// patient.
+func (d *driver) readyLeader() *replica {
+	d.w.heal()
+	if d.w.await(leaderTime) == nil || d.healthyMembers() == nil || !d.caughtUp() {
+		return nil
+	}
+	r := d.w.leading()
+	for end := time.Now().Add(2 * cluster.DefaultConfig().HungGiveUp); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if d.w.leading() != r {
+			return nil
+		}
+	}
+	return r
+}
+
+// caughtUp waits until every member follows closely, and reports whether they do.
+func (d *driver) caughtUp() bool {
+	for end := time.Now().Add(stepTime); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		ms := d.w.membership()
+		if len(ms) > 0 && !slices.ContainsFunc(ms, func(m cluster.Member) bool { return m.State != cluster.StateAlive || m.Lag > 100 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// handTo transfers leadership to a replica. It returns its process, or nil.
+func (d *driver) handTo(to *replica) *process {
+	for end := time.Now().Add(20 * election); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		now := d.w.leading()
+		if now == nil {
+			continue
+		}
+		l, up := now.currentProcess()
+		if up && now == to {
+			return l
+		}
+		if up {
+			_ = l.command(func() error { return l.cluster.Transfer(to.id) })
+		}
+	}
+	return nil
+}
+
+// writesGoOn reports whether a write at one of the members succeeds within greyMax. If not, that is a
+// violation. It asks the leader first.
+func (d *driver) writesGoOn(why string) bool {
+	c := &caller{w: d.w, name: "grey", rng: d.rng, at: slices.Index(d.w.members(), d.w.leading())}
+	ctx, cancel := context.WithTimeout(d.w.ctx, greyMax())
+	defer cancel()
+	for ; sleep.For(ctx, election/5); c.at++ {
+		if _, ok := c.try(ctx, input.Request{Input: &input.Audit{Who: c.name, Action: "write"}}); ok {
+			return true
+		}
+	}
+	if d.w.ctx.Err() == nil {
+		d.w.check.fail("L5: no write succeeds within %s although %s", greyMax(), why)
+	}
+	return false
+}

@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"rmd/fsm/event"
+)
+
+// TestHungLeader checks that writes go on within greyMax when the leader hangs at any failpoint of
+// its work, and that the replica continues afterwards (L5).
+func TestHungLeader(t *testing.T) {
+	listen()
+	for _, at := range hangs {
+		t.Run(string(at), func(t *testing.T) {
+			tellStory(t, plainSettings(), func(s *story) {
+				s.nine()
+				old := s.leader(10 * election)
+				d := newDriver(s.world, newLoad(s.world, 1))
+				d.hangAt(at)
+				if s.check.done["leader hung at "+string(at)] == 0 {
+					t.Error("writes do not go on")
+				}
+				if s.leading() == old {
+					t.Errorf("%s still leads", old.id)
+				}
+				s.heal()
+				s.inStep(time.Minute)
+			})
+		})
+	}
+}
+
+// TestRefusedEntry checks that writes go on within greyMax when all followers run an older program
+// and refuse an entry of the leader. The entry must have no effect.
+func TestRefusedEntry(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.nine()
+		d := newDriver(s.world, newLoad(s.world, 1))
+		d.refuseEntry()
+		if s.check.done["entry refused"] == 0 {
+			t.Error("writes do not go on")
+		}
+		if now := s.leading(); now == nil || now.level != event.Level {
+			t.Error("the replica whose entry was refused leads")
+		}
+		s.inStep(time.Minute)
+	})
+}
